@@ -1,0 +1,53 @@
+//! The machine that evenpath's kernels are written against.
+//!
+//! A kernel is ordinary generic Rust that calls only this crate. Two machines run it:
+//!
+//! * **the GPU** ([`gpu`](self), when the target is `nvptx64-nvidia-cuda`): every operation is one
+//!   LLVM intrinsic or one PTX instruction, nothing is checked;
+//! * **the simulated GPU** (`host`, on every other target): every lane of a block is a coroutine, and
+//!   every access is checked for what a real GPU lets pass: accesses outside a view, after a free, of
+//!   memory nothing wrote, shared-memory races, collectives that not all named lanes reach.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`thread`] | who am I: index, block, lane, warp; the block's barrier |
+//! | [`warp`] | shuffles, votes and matches among the 32 lanes of a warp |
+//! | [`global`] | typed views of global memory, loads and stores that name their cache policy |
+//! | [`shared`] | the block's shared memory: one arena, typed views |
+//! | [`atomic`] | atomic operations and fences, ordering and scope named |
+//! | [`element`] | the scalars that memory holds, and arithmetic on them |
+//! | [`kernel`] | what the host knows of a kernel; [`kernel!`] declares one |
+#![cfg_attr(
+    target_arch = "nvptx64",
+    no_std,
+    feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)
+)]
+#![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+
+pub mod atomic;
+pub mod element;
+pub mod global;
+mod macros;
+pub mod shared;
+pub mod thread;
+pub mod warp;
+
+#[cfg(target_arch = "nvptx64")]
+mod gpu;
+#[cfg(target_arch = "nvptx64")]
+use gpu as machine;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod host;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod kernel;
+#[cfg(not(target_arch = "nvptx64"))]
+use host::machine;
+
+#[doc(hidden)]
+#[cfg(feature = "nvvm")]
+pub use cuda_std;
+
+pub use element::{Element, Float, ScalarType};
+pub use global::{Global, GlobalMut};
+pub use shared::{Arena, Shared};
