@@ -20,7 +20,7 @@
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,
-    feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)
+    feature(asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
@@ -33,6 +33,7 @@ pub mod thread;
 pub mod warp;
 
 #[cfg(target_arch = "nvptx64")]
+#[allow(unreachable_pub)]
 mod gpu;
 #[cfg(target_arch = "nvptx64")]
 use gpu as machine;
