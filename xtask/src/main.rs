@@ -1,6 +1,7 @@
 //! `cargo xtask`: chores of the evenpath workspace.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser};
@@ -34,8 +35,16 @@ struct PtxOptions {
     out: PathBuf,
 }
 
-fn main() -> Result<()> {
-    match Chore::parse() {
+fn main() -> ExitCode {
+    if let Err(error) = run(Chore::parse()) {
+        eprintln!("error: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+fn run(chore: Chore) -> Result<()> {
+    match chore {
         Chore::Ptx(options) => ptx(options),
         Chore::Ptxas { ptx } => {
             let ptxas = assemble::find().context(
