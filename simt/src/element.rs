@@ -69,7 +69,7 @@ macro_rules! integer_elements {
             const ZERO: Self = 0;
             #[inline(always)]
             fn to_bits(self) -> u64 {
-                self as $unsigned as u64
+                u64::from(self as $unsigned)
             }
             #[inline(always)]
             fn from_bits(bits: u64) -> Self {
@@ -90,6 +90,7 @@ pub trait Float:
     + core::ops::AddAssign
 {
     /// `self * factor + addend`, rounded once. Nothing is contracted unless it is asked for.
+    #[must_use]
     fn fma(self, factor: Self, addend: Self) -> Self;
 }
 
@@ -100,7 +101,7 @@ macro_rules! float_elements {
             const ZERO: Self = 0.0;
             #[inline(always)]
             fn to_bits(self) -> u64 {
-                $type::to_bits(self) as u64
+                u64::from($type::to_bits(self))
             }
             #[inline(always)]
             fn from_bits(bits: u64) -> Self {

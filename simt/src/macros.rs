@@ -146,7 +146,7 @@ macro_rules! kernel_entry {
             ///
             /// Launched by the host with live buffers, in blocks of the declared size.
             #[$crate::cuda_std::kernel]
-            #[allow(improper_ctypes_definitions, clippy::too_many_arguments)]
+            #[allow(improper_ctypes_definitions, unexpected_cfgs, clippy::too_many_arguments)]
             pub unsafe fn $entry($($field: $type),*) {
                 ($body)($crate::Arena::fixed::<{ $shared }>(), $($field),*);
             }

@@ -80,7 +80,7 @@ impl<V: Element + core::ops::Add<Output = V>, const BLOCK: usize> SegmentedScan<
 fn warp_inclusive<V: Element + core::ops::Add<Output = V>>(value: V, heads: u32, lane: u32) -> V {
     // How many lanes below belong to this lane's segment.
     let below_or_own = heads & (u32::MAX >> (thread::WARP_SIZE - 1 - lane));
-    let start = if below_or_own == 0 { 0 } else { 31 - below_or_own.leading_zeros() };
+    let start = below_or_own.checked_ilog2().unwrap_or(0);
     let reach = lane - start;
     let mut sum = value;
     let mut distance = 1;

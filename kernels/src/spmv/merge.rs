@@ -172,7 +172,6 @@ impl<V: Float, const BLOCK: usize> Tile<V, BLOCK> {
     }
 }
 
-#[allow(clippy::too_many_arguments)]
 fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     arena: Arena,
     row_offsets: Global<O>,
@@ -272,7 +271,6 @@ const fn fixup_bytes<V: Float>(block: usize) -> usize {
 /// Runs of carries up to this length are summed by one thread, longer ones by the block.
 const SHORT_RUN: usize = 16;
 
-#[allow(clippy::too_many_arguments)]
 fn fixup<V: Float, O: Offset, const BLOCK: usize>(
     mut arena: Arena,
     row_offsets: Global<O>,

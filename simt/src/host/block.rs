@@ -85,7 +85,7 @@ pub(crate) enum Progress {
 pub(crate) struct Block<'a> {
     lanes: Vec<Lane>,
     contexts: Box<[LaneContext<'a>]>,
-    block: Box<BlockContext<'a>>,
+    shared_context: Box<BlockContext<'a>>,
 }
 
 thread_local! {
@@ -151,7 +151,7 @@ impl<'a> Block<'a> {
             .collect();
         let lanes =
             contexts.iter().map(|lane| Lane { coroutine: start(lane), state: State::Ready(0) }).collect();
-        Self { lanes, contexts, block }
+        Self { lanes, contexts, shared_context: block }
     }
 
     /// Runs the block until it is done or can only poll memory.
@@ -218,7 +218,7 @@ impl<'a> Block<'a> {
                     .cloned()
                     .or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string))
                     .unwrap_or_default();
-                let place = self.block.place(Some(lane as u32), None);
+                let place = self.shared_context.place(Some(lane as u32), None);
                 return Err(Fault { place: Some(place), kind: FaultKind::Panic(message) });
             }
         };
@@ -231,13 +231,13 @@ impl<'a> Block<'a> {
         for lane in first..last {
             let State::InCollective(collective) = self.lanes[lane].state else { continue };
             let arrived = |other: u32| match self.lanes.get(first + other as usize).map(|lane| &lane.state) {
-                Some(State::InCollective(theirs)) => theirs.matches(&collective).then(|| theirs.input),
+                Some(State::InCollective(theirs)) => theirs.matches(&collective).then_some(theirs.input),
                 _ => None,
             };
             match collective.gather(arrived) {
                 Ok(inputs) => {
                     self.answer(first, &collective, &inputs).map_err(|(thread, kind)| {
-                        let place = self.block.place(Some(thread), Some(collective.line));
+                        let place = self.shared_context.place(Some(thread), Some(collective.line));
                         Fault { place: Some(place), kind }
                     })?;
                     resolved = true;
@@ -298,7 +298,7 @@ impl<'a> Block<'a> {
             mask: collective.mask,
             missing: why.join(", "),
         };
-        let place = self.block.place(Some(lane as u32), Some(collective.line));
+        let place = self.shared_context.place(Some(lane as u32), Some(collective.line));
         Err(Fault { place: Some(place), kind })
     }
 
@@ -319,7 +319,7 @@ impl<'a> Block<'a> {
             for lane in &mut self.lanes {
                 lane.state = State::Ready(0);
             }
-            self.block.shared.borrow_mut().barrier();
+            self.shared_context.shared.borrow_mut().barrier();
             return Ok(true);
         }
         let exited = threads(&|state| matches!(state, State::Exited));
@@ -332,7 +332,7 @@ impl<'a> Block<'a> {
         };
         let waiting = format!("threads {}", threads(&here));
         let kind = FaultKind::DivergentBarrier { waiting, at: line.to_string(), missing };
-        Err(Fault { place: Some(self.block.place(Some(first as u32), Some(line))), kind })
+        Err(Fault { place: Some(self.shared_context.place(Some(first as u32), Some(line))), kind })
     }
 }
 

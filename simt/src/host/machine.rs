@@ -69,6 +69,7 @@ pub(crate) fn check_view(address: u64, len: u64, index: usize, count: usize, ele
 pub(crate) fn check_shared_view(address: u32, len: u32, index: usize, element: ScalarType) {
     if index >= len as usize {
         let line = Location::caller();
+        let address = address.wrapping_add((index as u32).wrapping_mul(element.size() as u32));
         with_lane(|lane| lane.fault(FaultKind::OutsideSharedView { address, index, len, element }, line));
     }
 }

@@ -283,7 +283,7 @@ macro_rules! by_size {
     };
 }
 
-#[allow(clippy::cast_lossless, clippy::unnecessary_cast, trivial_numeric_casts)]
+#[allow(clippy::cast_lossless, clippy::cast_ptr_alignment, clippy::unnecessary_cast)]
 impl Cell<'_> {
     #[inline]
     fn load(&self) -> u64 {

@@ -26,7 +26,7 @@ mod memory;
 mod shared;
 mod warp;
 
-pub use fault::{Fault, FaultKind, Place};
+pub use fault::{AccessKind, Fault, FaultKind, Place};
 pub use launch::{BlockOrder, Options, SimulatedGpu};
 pub use memory::OutOfMemory;
 
