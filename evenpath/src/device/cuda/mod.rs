@@ -1,0 +1,4 @@
+//! NVIDIA GPUs, through `cust`.
+
+mod driver;
+mod symbols;

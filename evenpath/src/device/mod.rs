@@ -1,0 +1,4 @@
+//! Devices: where matrices live and operations run.
+
+#[cfg(feature = "cuda")]
+mod cuda;
