@@ -6,7 +6,7 @@
 //!
 //! The trampolines also keep a promise that `cust` relies on but the driver does not give: `cust` takes results as a
 //! Rust enum, and a newer driver may answer with a code that the enum does not have. Such a code becomes
-//! [`CUresult::CUDA_ERROR_UNKNOWN`]; [`code_of`] still tells which it was.
+//! [`CUresult::CUDA_ERROR_UNKNOWN`]; a [`CallError`] still tells which it was.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
@@ -98,12 +98,28 @@ fn to_result(code: c_int) -> CUresult {
     }
 }
 
-/// The driver's code behind an error that `cust` just returned in this thread.
-pub(super) fn code_of(error: CudaError) -> i32 {
-    match error {
+/// A call of the driver that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CallError {
+    pub(super) call: &'static str,
+    /// The driver's code, which may be one that the enum does not have.
+    pub(super) code: i32,
+}
+
+/// What `cust` answered for a call that was just made in this thread.
+pub(super) fn check<T>(call: &'static str, result: Result<T, CudaError>) -> Result<T, CallError> {
+    result.map_err(|error| match error {
         // Also what `cust` makes of every code that it does not list.
-        CudaError::UnknownError => LAST_FAILURE.get(),
-        other => other as i32,
+        CudaError::UnknownError => CallError { call, code: LAST_FAILURE.get() },
+        listed => CallError { call, code: listed as i32 },
+    })
+}
+
+/// What a function of the driver itself answered, just called in this thread.
+pub(super) fn check_raw(call: &'static str, result: CUresult) -> Result<(), CallError> {
+    match result {
+        CUresult::CUDA_SUCCESS => Ok(()),
+        _ => Err(CallError { call, code: LAST_FAILURE.get() }),
     }
 }
 
@@ -210,7 +226,8 @@ mod tests {
     #[test]
     fn codes_that_cust_does_not_list_are_kept() {
         LAST_FAILURE.set(222);
-        assert_eq!(code_of(CudaError::UnknownError), 222);
-        assert_eq!(code_of(CudaError::OutOfMemory), 2);
+        let code = |error| check::<()>("cuInit", Err(error)).unwrap_err().code;
+        assert_eq!(code(CudaError::UnknownError), 222);
+        assert_eq!(code(CudaError::OutOfMemory), 2);
     }
 }
