@@ -1,0 +1,23 @@
+//! Row offsets, in both widths.
+
+use evenpath_simt::Element;
+
+/// The type of row offsets: u32, or u64 for matrices with 2³² nonzeros and more.
+pub trait Offset: Element {
+    /// As an index.
+    fn to_usize(self) -> usize;
+}
+
+impl Offset for u32 {
+    #[inline(always)]
+    fn to_usize(self) -> usize {
+        self as usize
+    }
+}
+
+impl Offset for u64 {
+    #[inline(always)]
+    fn to_usize(self) -> usize {
+        self as usize
+    }
+}
