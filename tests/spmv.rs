@@ -68,7 +68,7 @@ fn odd_shapes() {
 /// Row ends and nonzeros together around the sizes at which one more tile, or one more thread, begins.
 #[test]
 fn sizes_around_tile_edges() {
-    const TILE: usize = 128 * 7;
+    const TILE: usize = 128 * 9;
     for under_test in devices() {
         for items in [6, 7, 8, TILE - 1, TILE, TILE + 1, 2 * TILE - 1, 2 * TILE, 2 * TILE + 1] {
             check_on(&under_test.device, &with_row_lengths::<f64, u32>(items, &[items - 1]), 1.0, 0.0);
@@ -88,7 +88,7 @@ fn sizes_around_tile_edges() {
 /// Rows so long that the carries of many tiles meet in one row, in the short and in the long way.
 #[test]
 fn rows_over_many_tiles() {
-    const TILE: usize = 128 * 7;
+    const TILE: usize = 128 * 9;
     for under_test in devices() {
         for tiles in [2, 15, 16, 17, 18, 40] {
             let long = tiles * TILE;
@@ -116,7 +116,7 @@ fn rows_over_many_tiles() {
 /// A carry of zero must not meet an infinite factor: infinity times zero is no number.
 #[test]
 fn infinite_factors() {
-    const TILE: usize = 128 * 7;
+    const TILE: usize = 128 * 9;
     for under_test in devices() {
         let a: Csr<f64> = with_row_lengths(TILE, &[TILE - 1, 2, 3]);
         let a = a.into_positive();

@@ -33,7 +33,7 @@ const fn entry(value: ScalarType, since: u32, block_size: u32, items_per_thread:
 }
 
 /// Tiles of SpMV by merge path.
-const SPMV_MERGE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 7), entry(ScalarType::F64, 0, 128, 7)];
+const SPMV_MERGE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 9), entry(ScalarType::F64, 0, 128, 9)];
 
 /// The tile of SpMV by merge path. Devices without a compute capability get the newest generation's.
 pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {

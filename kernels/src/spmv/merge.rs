@@ -87,17 +87,16 @@ kernel! {
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: tile::<V, O, BLOCK, ITEMS>;
     entries: {
-        spmv_merge_tile_f32_u32 in spmv_f32: <V = f32, O = u32>, 128 x 7;
-        spmv_merge_tile_f32_u64 in spmv_f32: <V = f32, O = u64>, 128 x 7;
-        spmv_merge_tile_f64_u32 in spmv_f64: <V = f64, O = u32>, 128 x 7;
-        spmv_merge_tile_f64_u64 in spmv_f64: <V = f64, O = u64>, 128 x 7;
+        spmv_merge_tile_f32_u32 in spmv_f32: <V = f32, O = u32>, 128 x 9;
+        spmv_merge_tile_f32_u64 in spmv_f32: <V = f32, O = u64>, 128 x 9;
+        spmv_merge_tile_f64_u32 in spmv_f64: <V = f64, O = u32>, 128 x 9;
+        spmv_merge_tile_f64_u64 in spmv_f64: <V = f64, O = u64>, 128 x 9;
     }
 }
 
-/// Shared memory of a tile: its row ends, one more, and its products lie behind each other, together
-/// `items` and one, and no row end is wider than a product.
+/// Shared memory of a tile: its row ends and one more; its products and its sums, together `items`.
 const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
-    (items + 2) * V::SIZE + SegmentedScan::<V, BLOCK>::BYTES
+    (items + 1) * (V::SIZE + 4) + SegmentedScan::<V, BLOCK>::BYTES
 }
 
 /// A tile's place in the matrix, and what its threads share.
@@ -110,6 +109,8 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     row_ends: Shared<u32>,
     /// As many as fill the tile; those behind the last nonzero are zero.
     products: Shared<V>,
+    /// The sums of the rows that end in the tile.
+    sums: Shared<V>,
     scan: SegmentedScan<V, BLOCK>,
 }
 
@@ -128,6 +129,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         let scan = SegmentedScan::take(&mut arena);
         let row_ends = arena.take(tile_rows as usize + 1);
         let products = arena.take(Self::LEN - tile_rows as usize);
+        let sums = arena.take(tile_rows as usize);
         Self {
             first_row: first_row as usize,
             first_nonzero: start - first_row as usize,
@@ -135,11 +137,53 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
             nonzeros: items - tile_rows,
             row_ends,
             products,
+            sums,
             scan,
         }
     }
 
-    /// Brings the tile's row ends to shared memory, relative to its first nonzero.
+    /// Brings the tile's row ends, relative to its first nonzero, and its products to shared memory.
+    ///
+    /// All column indices are on their way before the row ends are waited for, and all values and
+    /// elements of x before the first is used: three waits for memory, not one an item. Threads past
+    /// the end repeat the last nonzero, which is cheaper than a branch around each load.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    fn load<O: Offset>(
+        &self,
+        row_offsets: Global<O>,
+        column_indices: Global<u32>,
+        values: Global<V>,
+        x: Global<V>,
+    ) {
+        let place = |item: usize| thread::index() + (item * BLOCK) as u32;
+        let inside = |item: usize| place(item).min(self.nonzeros - 1) as usize;
+        let mut columns = [0; ITEMS];
+        let mut products = [V::ZERO; ITEMS];
+        if self.nonzeros > 0 {
+            let column_indices = column_indices.skip(self.first_nonzero);
+            for item in 0..ITEMS {
+                columns[item] = column_indices.load_streaming(inside(item)) as usize;
+            }
+        }
+        self.load_row_ends(row_offsets);
+        if self.nonzeros > 0 {
+            let values = values.skip(self.first_nonzero);
+            for item in 0..ITEMS {
+                products[item] = values.load_streaming(inside(item));
+            }
+            for item in 0..ITEMS {
+                products[item] = products[item] * x.load(columns[item]);
+            }
+        }
+        for item in 0..ITEMS {
+            if place(item) < Self::LEN as u32 - self.rows {
+                let product = if place(item) < self.nonzeros { products[item] } else { V::ZERO };
+                self.products.store(place(item) as usize, product);
+            }
+        }
+    }
+
     #[inline(always)]
     fn load_row_ends<O: Offset>(&self, row_offsets: Global<O>) {
         let ends = row_offsets.skip(self.first_row + 1);
@@ -154,34 +198,16 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// Brings the tile's products to shared memory. All column indices are on their way before the
-    /// first is used, then all values, then all of x: threads past the end repeat the last nonzero.
+    /// Writes the rows that end in the tile, αsum + βy, neighbours together.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
-    fn load_products(&self, column_indices: Global<u32>, values: Global<V>, x: Global<V>) {
-        let thread = thread::index();
-        let place = |item: usize| thread + (item * BLOCK) as u32;
-        let mut columns = [0; ITEMS];
-        let mut products = [V::ZERO; ITEMS];
-        if self.nonzeros > 0 {
-            let column_indices = column_indices.skip(self.first_nonzero);
-            let values = values.skip(self.first_nonzero);
-            let inside = |item: usize| place(item).min(self.nonzeros - 1) as usize;
-            for item in 0..ITEMS {
-                columns[item] = column_indices.load_streaming(inside(item));
-            }
-            for item in 0..ITEMS {
-                products[item] = values.load_streaming(inside(item));
-            }
-            for item in 0..ITEMS {
-                products[item] = products[item] * x.load(columns[item] as usize);
-            }
-        }
-        for item in 0..ITEMS {
-            if place(item) < Self::LEN as u32 - self.rows {
-                let product = if place(item) < self.nonzeros { products[item] } else { V::ZERO };
-                self.products.store(place(item) as usize, product);
-            }
+    fn store_rows(&self, y: GlobalMut<V>, alpha: V, beta: V) {
+        let y = y.skip(self.first_row);
+        let mut row = thread::index();
+        while row < self.rows {
+            let product = alpha * self.sums.load(row as usize);
+            let value = if beta == V::ZERO { product } else { beta.fma(y.load(row as usize), product) };
+            y.store(row as usize, value);
+            row += BLOCK as u32;
         }
     }
 }
@@ -201,8 +227,7 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     beta: V,
 ) {
     let tile = Tile::<V, BLOCK, ITEMS>::new(arena, tile_rows, rows, nonzeros);
-    tile.load_row_ends(row_offsets);
-    tile.load_products(column_indices, values, x);
+    tile.load(row_offsets, column_indices, values, x);
     thread::barrier();
 
     // This thread's share of the tile's path, found as if the products filled the tile.
@@ -213,39 +238,29 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     let mut nonzero = diagonal - first_row;
     let mut end = tile.row_ends.load(row as usize);
     let mut sum = V::ZERO;
-    // The first row that ends here may have begun before: its sum waits for what the threads before carry.
-    let mut first_sum = V::ZERO;
     for _ in 0..ITEMS {
         if nonzero < end {
             sum += tile.products.load(nonzero as usize);
             nonzero += 1;
         } else {
-            if row == first_row {
-                first_sum = sum;
-            } else {
-                store_row(y, tile.first_row + row as usize, sum, alpha, beta);
-            }
+            tile.sums.store(row as usize, sum);
             sum = V::ZERO;
             row += 1;
             end = tile.row_ends.load(row as usize);
         }
     }
 
+    // The first row that ends in the share may have begun before.
     let scanned = tile.scan.exclusive(sum, row != first_row);
     if row != first_row {
-        store_row(y, tile.first_row + first_row as usize, scanned.before + first_sum, alpha, beta);
+        let first = tile.sums.load(first_row as usize);
+        tile.sums.store(first_row as usize, scanned.before + first);
     }
     if thread::index() == 0 {
         carries.store(thread::block() as usize, scanned.total);
     }
-}
-
-/// y\[row\] = α·sum + β·y\[row\]; with β = 0, y is not read.
-#[inline(always)]
-fn store_row<V: Float>(y: GlobalMut<V>, row: usize, sum: V, alpha: V, beta: V) {
-    let product = alpha * sum;
-    let value = if beta == V::ZERO { product } else { beta.fma(y.load(row), product) };
-    y.store(row, value);
+    thread::barrier();
+    tile.store_rows(y, alpha, beta);
 }
 
 kernel! {

@@ -51,7 +51,8 @@ pub enum Kind {
         /// Rows.
         rows: usize,
     },
-    /// `empty-rows:ROWS`: three of four rows empty, the fourth with 2 nonzeros. Default 8000000.
+    /// `empty-rows:ROWS`: three of four rows empty, the fourth with the diagonal and another nonzero within 1500 of
+    /// it. Default 8000000.
     EmptyRows {
         /// Rows, and columns.
         rows: usize,

@@ -95,7 +95,10 @@ impl Pattern {
             }
             Kind::EmptyRows { .. } => {
                 if row % 4 == 3 {
-                    distinct(&mut stream(), 2, self.cols, columns);
+                    let (low, high) = (row.saturating_sub(1500), self.cols.min(row + 1501));
+                    let other = low + stream().below(high - low - 1);
+                    columns.extend([row as u32, (other + usize::from(other >= row)) as u32]);
+                    columns.sort_unstable();
                 }
             }
             Kind::Rmat { scale } => rmat(&mut stream(), scale, row, columns),
