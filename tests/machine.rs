@@ -37,7 +37,8 @@ fn warp_collectives() {
         // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
         unsafe { device.launch(kernel, only::<WarpCollectives>(), 1, 0) }.expect("launch");
         let results: Vec<u64> = results.to_vec().expect("download");
-        let set = |wanted: &dyn Fn(usize) -> bool| (0..32).filter(|&l| wanted(l)).fold(0, |set, l| set | 1 << l);
+        let set =
+            |wanted: &dyn Fn(usize) -> bool| (0..32).filter(|&l| wanted(l)).fold(0, |set, l| set | 1 << l);
         for (lane, result) in results.chunks_exact(WARP_RESULTS).enumerate() {
             let expected = [
                 values[if lane >= 3 { lane - 3 } else { lane }],

@@ -13,7 +13,8 @@ fn vector<V: Value>(len: usize) -> Vec<V> {
 /// A matrix with rows of the given lengths, columns spread over `cols`.
 fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
     let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
-        (0..len).map(move |i| (row, i * cols / len, V::from_f64(((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0)))
+        (0..len)
+            .map(move |i| (row, i * cols / len, V::from_f64(((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0)))
     });
     Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix")
 }
@@ -73,7 +74,12 @@ fn sizes_around_tile_edges() {
             check_on(&under_test.device, &with_row_lengths::<f64, u32>(items, &[items - 1]), 1.0, 0.0);
             check_on(&under_test.device, &with_row_lengths::<f64, u32>(9, &vec![0; items]), 1.0, 0.0);
             let half = items / 2;
-            check_on(&under_test.device, &with_row_lengths::<f64, u32>(items, &[half, items - half - 2]), 1.0, 2.0);
+            check_on(
+                &under_test.device,
+                &with_row_lengths::<f64, u32>(items, &[half, items - half - 2]),
+                1.0,
+                2.0,
+            );
             check_on(&under_test.device, &with_row_lengths::<f32, u32>(items, &vec![1; half]), 1.0, 2.0);
         }
     }
@@ -89,10 +95,20 @@ fn rows_over_many_tiles() {
             check_on(&under_test.device, &with_row_lengths::<f64, u32>(long, &[3, long, 2]), 1.0, 0.5);
             check_on(&under_test.device, &with_row_lengths::<f32, u32>(long, &[long, 0, long, 0]), 1.0, 0.0);
             // A row that ends exactly where a tile does, and one that begins there.
-            check_on(&under_test.device, &with_row_lengths::<f64, u32>(long, &[long - 1, TILE - 1, long]), 1.0, 0.5);
+            check_on(
+                &under_test.device,
+                &with_row_lengths::<f64, u32>(long, &[long - 1, TILE - 1, long]),
+                1.0,
+                0.5,
+            );
         }
         if under_test.fast {
-            check_on(&under_test.device, &with_row_lengths::<f64, u32>(3_000_000, &[5, 3_000_000, 1]), 1.0, 0.0);
+            check_on(
+                &under_test.device,
+                &with_row_lengths::<f64, u32>(3_000_000, &[5, 3_000_000, 1]),
+                1.0,
+                0.0,
+            );
         }
     }
 }
@@ -147,7 +163,8 @@ fn generated_matrices() {
 fn results_are_bitwise_repeatable() {
     for under_test in devices() {
         let size = if under_test.fast { 200_000 } else { 5_000 };
-        let a: Csr<f32> = generate(format!("power-law:{size}").parse().expect("a kind"), 3).expect("a matrix");
+        let a: Csr<f32> =
+            generate(format!("power-law:{size}").parse().expect("a kind"), 3).expect("a matrix");
         let device = &under_test.device;
         let matrix = device.upload(&a).expect("upload");
         let x = device.upload_slice(&vector::<f32>(a.cols())).expect("upload");
@@ -168,7 +185,8 @@ fn results_are_bitwise_repeatable() {
 fn simulated_and_real_gpus_agree_bitwise() {
     let devices = evenpath_tests::kernel_devices();
     let a: Csr<f64> = generate("power-law:4000".parse().expect("a kind"), 4).expect("a matrix");
-    let results: Vec<Vec<f64>> = devices.iter().map(|device| check_on(&device.device, &a, 1.25, 0.5)).collect();
+    let results: Vec<Vec<f64>> =
+        devices.iter().map(|device| check_on(&device.device, &a, 1.25, 0.5)).collect();
     assert!(results.iter().all(|result| result == &results[0]));
 }
 

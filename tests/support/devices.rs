@@ -35,7 +35,11 @@ pub fn kernel_devices() -> Vec<DeviceUnderTest> {
     let mut devices = vec![simulated(BlockOrder::Ascending), simulated(BlockOrder::Seeded(7))];
     match Device::cuda(0) {
         Ok(device) => devices.push(DeviceUnderTest { device, fast: true }),
-        Err(error @ (DeviceError::NoDriver { .. } | DeviceError::NoSuchGpu { .. } | DeviceError::NoCudaSupport)) => {
+        Err(
+            error @ (DeviceError::NoDriver { .. }
+            | DeviceError::NoSuchGpu { .. }
+            | DeviceError::NoCudaSupport),
+        ) => {
             assert!(std::env::var_os("EVENPATH_REQUIRE_GPU").is_none(), "a GPU is required: {error}");
             eprintln!("skipped: cuda:0 ({error})");
         }

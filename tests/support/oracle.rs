@@ -40,7 +40,8 @@ impl Expected {
         if actual.len() != self.values.len() {
             return Err(format!("{} elements, not {}", actual.len(), self.values.len()));
         }
-        for (i, ((&expected, &bound), actual)) in self.values.iter().zip(&self.bounds).zip(actual).enumerate() {
+        for (i, ((&expected, &bound), actual)) in self.values.iter().zip(&self.bounds).zip(actual).enumerate()
+        {
             // Not `>`, which NaN would pass.
             let close = (actual.to_f64() - expected).abs() <= bound;
             if !close {

@@ -225,17 +225,11 @@ impl fmt::Display for Version {
 }
 
 fn needs(version: &Option<Version>) -> String {
-    version.map_or_else(String::new, |version| {
-        format!(", which needs a driver for CUDA {version} or newer")
-    })
+    version.map_or_else(String::new, |version| format!(", which needs a driver for CUDA {version} or newer"))
 }
 
 fn log_lines(log: &str) -> String {
-    if log.is_empty() {
-        String::new()
-    } else {
-        format!("\n{log}")
-    }
+    if log.is_empty() { String::new() } else { format!("\n{log}") }
 }
 
 fn kernel_list(kernels: &[&str]) -> String {

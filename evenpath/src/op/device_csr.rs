@@ -129,6 +129,12 @@ impl<O: Offset> Pattern<O> {
 impl<V: Value, O: Offset> fmt::Debug for DeviceCsr<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz) = (self.rows(), self.cols(), self.nnz());
-        write!(f, "DeviceCsr<{}, {}>({rows} x {cols}, {nnz} nonzeros, on {})", V::NAME, O::NAME, self.device())
+        write!(
+            f,
+            "DeviceCsr<{}, {}>({rows} x {cols}, {nnz} nonzeros, on {})",
+            V::NAME,
+            O::NAME,
+            self.device()
+        )
     }
 }

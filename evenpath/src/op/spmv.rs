@@ -160,7 +160,12 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
         })
     }
 
-    fn check_vector(&self, operand: &'static str, vector: &DeviceVec<V>, needed: usize) -> Result<(), OpError> {
+    fn check_vector(
+        &self,
+        operand: &'static str,
+        vector: &DeviceVec<V>,
+        needed: usize,
+    ) -> Result<(), OpError> {
         self.matrix.device().check_same(vector.device())?;
         if vector.len() == needed {
             return Ok(());
@@ -179,7 +184,9 @@ impl MergeKernels {
             MergeFixup::<V, O>::first(),
         );
         let (Some(partition), Some(tile), Some(fixup)) = kernels else {
-            unreachable!("the kernels' tables have an instance for every type, and for every tile of the policy")
+            unreachable!(
+                "the kernels' tables have an instance for every type, and for every tile of the policy"
+            )
         };
         Self { partition, tile, fixup }
     }
@@ -260,7 +267,12 @@ impl<V: Value> Merge<V> {
         unsafe {
             device.launch(tile, self.kernels.tile, self.tiles, 0)?;
             if self.tiles > 1 {
-                device.launch(fixup, self.kernels.fixup, self.tiles.div_ceil(self.kernels.fixup.block_size), 0)?;
+                device.launch(
+                    fixup,
+                    self.kernels.fixup,
+                    self.tiles.div_ceil(self.kernels.fixup.block_size),
+                    0,
+                )?;
             }
         }
         Ok(())
