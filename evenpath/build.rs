@@ -4,9 +4,6 @@
 fn main() {
     println!("cargo:rerun-if-changed=cuda-stub");
     if std::env::var_os("CARGO_FEATURE_CUDA").is_some() {
-        println!(
-            "cargo:rustc-link-search=native={}/cuda-stub/lib64",
-            env!("CARGO_MANIFEST_DIR")
-        );
+        println!("cargo:rustc-link-search=native={}/cuda-stub/lib64", env!("CARGO_MANIFEST_DIR"));
     }
 }

@@ -50,11 +50,7 @@ impl Device {
         let mut buffer = self.uninitialised(len)?;
         if let Storage::Machine(allocation, len) = &mut buffer.storage {
             // SAFETY: the range is the whole buffer.
-            unsafe {
-                allocation
-                    .machine
-                    .zero(allocation.block.address, byte_count::<T>(*len)?)
-            }?;
+            unsafe { allocation.machine.zero(allocation.block.address, byte_count::<T>(*len)?) }?;
         }
         Ok(buffer)
     }
@@ -71,20 +67,11 @@ impl Device {
         let storage = match self.backend() {
             Backend::Machine(machine) if len > 0 => {
                 let block = machine.allocate(bytes)?;
-                Storage::Machine(
-                    Allocation {
-                        machine: Arc::clone(machine),
-                        block,
-                    },
-                    len,
-                )
+                Storage::Machine(Allocation { machine: Arc::clone(machine), block }, len)
             }
             _ => Storage::Host(host_zeros(len)?),
         };
-        Ok(DeviceVec {
-            storage,
-            reservation,
-        })
+        Ok(DeviceVec { storage, reservation })
     }
 }
 
@@ -130,9 +117,7 @@ impl<T: Pod> DeviceVec<T> {
             Storage::Machine(allocation, _) => {
                 // SAFETY: the range is the whole buffer.
                 unsafe {
-                    allocation
-                        .machine
-                        .read(allocation.block.address, bytemuck::cast_slice_mut(values))
+                    allocation.machine.read(allocation.block.address, bytemuck::cast_slice_mut(values))
                 }?;
             }
         }
@@ -146,10 +131,7 @@ impl<T: Pod> DeviceVec<T> {
     /// If the buffer has no such element, and as for [`to_vec`](Self::to_vec).
     pub fn get(&self, index: usize) -> Result<T, DeviceError> {
         if index >= self.len() {
-            return Err(DeviceError::OutOfBounds {
-                index,
-                len: self.len(),
-            });
+            return Err(DeviceError::OutOfBounds { index, len: self.len() });
         }
         match &self.storage {
             Storage::Host(own) => Ok(own[index]),
@@ -157,11 +139,7 @@ impl<T: Pod> DeviceVec<T> {
                 let mut value = T::zeroed();
                 let address = allocation.block.address + (index * size_of::<T>()) as u64;
                 // SAFETY: the element is one of the buffer's.
-                unsafe {
-                    allocation
-                        .machine
-                        .read(address, bytemuck::bytes_of_mut(&mut value))
-                }?;
+                unsafe { allocation.machine.read(address, bytemuck::bytes_of_mut(&mut value)) }?;
                 Ok(value)
             }
         }
@@ -178,11 +156,7 @@ impl<T: Pod> DeviceVec<T> {
             Storage::Host(own) => own.copy_from_slice(values),
             Storage::Machine(allocation, _) => {
                 // SAFETY: the range is the whole buffer.
-                unsafe {
-                    allocation
-                        .machine
-                        .write(allocation.block.address, bytemuck::cast_slice(values))
-                }?;
+                unsafe { allocation.machine.write(allocation.block.address, bytemuck::cast_slice(values)) }?;
             }
         }
         Ok(())
@@ -270,26 +244,19 @@ fn byte_count<T>(len: usize) -> Result<u64, DeviceError> {
     let element_bytes = size_of::<T>();
     match len.checked_mul(element_bytes) {
         Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes as u64),
-        _ => Err(DeviceError::TooLarge {
-            elements: len,
-            element_bytes,
-        }),
+        _ => Err(DeviceError::TooLarge { elements: len, element_bytes }),
     }
 }
 
 fn host_zeros<T: Pod>(len: usize) -> Result<Vec<T>, DeviceError> {
     let requested = byte_count::<T>(len)?;
-    bytemuck::allocation::try_zeroed_vec(len)
-        .map_err(|()| DeviceError::HostOutOfMemory { requested })
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| DeviceError::HostOutOfMemory { requested })
 }
 
 fn check_len(source_len: usize, destination_len: usize) -> Result<(), DeviceError> {
     if source_len == destination_len {
         Ok(())
     } else {
-        Err(DeviceError::LengthMismatch {
-            source_len,
-            destination_len,
-        })
+        Err(DeviceError::LengthMismatch { source_len, destination_len })
     }
 }

@@ -39,7 +39,7 @@ pub enum DeviceError {
         origin: String,
     },
     /// The driver does not know this version of PTX.
-    #[error("the driver is too old: it is for CUDA {driver}, and module `{module}` is PTX {ptx}{}", needs(.needed))]
+    #[error("the driver is too old: it is for CUDA {driver}, and module `{module}` is PTX {ptx}{}", needs(*.needed))]
     DriverTooOld {
         /// The newest CUDA that the driver supports.
         driver: Version,
@@ -193,7 +193,7 @@ pub enum DeviceError {
         /// The device.
         device: String,
         /// What it was.
-        fault: evenpath_simt::host::Fault,
+        fault: Box<evenpath_simt::host::Fault>,
     },
     /// The driver answered with an error that has no variant of its own.
     #[error("{device}: {call} failed: {message} ({code})")]
@@ -224,18 +224,12 @@ impl fmt::Display for Version {
     }
 }
 
-fn needs(version: &Option<Version>) -> String {
-    version.map_or_else(String::new, |version| {
-        format!(", which needs a driver for CUDA {version} or newer")
-    })
+fn needs(version: Option<Version>) -> String {
+    version.map_or_else(String::new, |version| format!(", which needs a driver for CUDA {version} or newer"))
 }
 
 fn log_lines(log: &str) -> String {
-    if log.is_empty() {
-        String::new()
-    } else {
-        format!("\n{log}")
-    }
+    if log.is_empty() { String::new() } else { format!("\n{log}") }
 }
 
 fn kernel_list(kernels: &[&str]) -> String {

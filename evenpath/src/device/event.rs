@@ -38,8 +38,6 @@ impl Event {
 
 impl std::fmt::Debug for Event {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Event")
-            .field("device", &self.device)
-            .finish_non_exhaustive()
+        f.debug_struct("Event").field("device", &self.device).finish_non_exhaustive()
     }
 }

@@ -26,22 +26,13 @@ impl Device {
         grid: u32,
         dynamic_shared: u32,
     ) -> Result<(), DeviceError> {
-        let refuse = |reason: String| DeviceError::Launch {
-            device: self.to_string(),
-            kernel: info.name,
-            reason,
-        };
-        if info.types != K::TYPES
-            || !K::INSTANCES
-                .iter()
-                .any(|instance| instance.name == info.name)
-        {
+        let refuse =
+            |reason: String| DeviceError::Launch { device: self.to_string(), kernel: info.name, reason };
+        if info.types != K::TYPES || !K::INSTANCES.iter().any(|instance| instance.name == info.name) {
             return Err(refuse("the arguments are those of another kernel".into()));
         }
         if grid > MAX_GRID {
-            return Err(refuse(format!(
-                "{grid} blocks are over the limit of {MAX_GRID}"
-            )));
+            return Err(refuse(format!("{grid} blocks are over the limit of {MAX_GRID}")));
         }
         let Backend::Machine(machine) = self.backend() else {
             return Err(refuse("the CPU runs no kernels".into()));

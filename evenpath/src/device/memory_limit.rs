@@ -13,10 +13,7 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) fn unlimited() -> Self {
-        Self {
-            in_use: AtomicU64::new(0),
-            limit: AtomicU64::new(u64::MAX),
-        }
+        Self { in_use: AtomicU64::new(0), limit: AtomicU64::new(u64::MAX) }
     }
 
     pub(super) fn in_use(&self) -> u64 {
@@ -49,10 +46,7 @@ pub(super) struct Reservation {
 impl Reservation {
     pub(super) fn new(device: &Device, bytes: u64) -> Result<Self, DeviceError> {
         match device.budget().take(bytes) {
-            Ok(()) => Ok(Self {
-                device: device.clone(),
-                bytes,
-            }),
+            Ok(()) => Ok(Self { device: device.clone(), bytes }),
             Err(in_use) => Err(DeviceError::MemoryLimit {
                 device: device.to_string(),
                 requested: bytes,

@@ -115,9 +115,7 @@ impl Device {
             match Self::cuda(ordinal) {
                 Err(DeviceError::UnsupportedGpu { .. }) => ordinal += 1,
                 Err(
-                    DeviceError::NoDriver { .. }
-                    | DeviceError::NoCudaSupport
-                    | DeviceError::NoSuchGpu { .. },
+                    DeviceError::NoDriver { .. } | DeviceError::NoCudaSupport | DeviceError::NoSuchGpu { .. },
                 ) => return Ok(Self::cpu()),
                 other => return other,
             }
@@ -140,10 +138,7 @@ impl Device {
         #[cfg(feature = "cuda")]
         {
             let machine = cuda::Cuda::new(ordinal)?;
-            Ok(Self::new(
-                Backend::Machine(Arc::new(machine)),
-                DeviceKind::Cuda(ordinal),
-            ))
+            Ok(Self::new(Backend::Machine(Arc::new(machine)), DeviceKind::Cuda(ordinal)))
         }
         #[cfg(not(feature = "cuda"))]
         {
@@ -159,10 +154,7 @@ impl Device {
 
     /// A GPU that the CPU simulates, to test kernels: it runs them slowly, and reports what a GPU lets pass.
     pub fn simulated(options: SimulatedOptions) -> Self {
-        Self::new(
-            Backend::Machine(Arc::new(simulated::Simulated::new(options))),
-            DeviceKind::Simulated,
-        )
+        Self::new(Backend::Machine(Arc::new(simulated::Simulated::new(options))), DeviceKind::Simulated)
     }
 
     fn new(backend: Backend, kind: DeviceKind) -> Self {
@@ -172,15 +164,7 @@ impl Device {
             Backend::Machine(machine) => machine.properties().clone(),
         };
         let number = COUNT.fetch_add(1, Relaxed);
-        Self {
-            shared: Arc::new(Shared {
-                backend,
-                kind,
-                properties,
-                number,
-                budget: Budget::unlimited(),
-            }),
-        }
+        Self { shared: Arc::new(Shared { backend, kind, properties, number, budget: Budget::unlimited() }) }
     }
 
     /// What kind of device it is.
@@ -211,12 +195,7 @@ impl Device {
                 (Some(free), Some(total))
             }
         };
-        Ok(DeviceMemory {
-            in_use: self.budget().in_use(),
-            limit: self.memory_limit(),
-            free,
-            total,
-        })
+        Ok(DeviceMemory { in_use: self.budget().in_use(), limit: self.memory_limit(), free, total })
     }
 
     /// The limit on the bytes that buffers may hold together.
@@ -259,27 +238,17 @@ impl Device {
     /// object is the same as its clones only.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
-            || matches!(
-                (&self.shared.backend, &other.shared.backend),
-                (Backend::Cpu, Backend::Cpu)
-            )
+            || matches!((&self.shared.backend, &other.shared.backend), (Backend::Cpu, Backend::Cpu))
     }
 
     /// An error naming both unless the two are the same device.
     pub(crate) fn check_same(&self, other: &Self) -> Result<(), DeviceError> {
-        if self.is_same(other) {
-            Ok(())
-        } else {
-            Err(self.different_from(other))
-        }
+        if self.is_same(other) { Ok(()) } else { Err(self.different_from(other)) }
     }
 
     fn different_from(&self, other: &Self) -> DeviceError {
         let name = |device: &Self| format!("{device} [device object {}]", device.shared.number);
-        DeviceError::DifferentDevices {
-            left: name(self),
-            right: name(other),
-        }
+        DeviceError::DifferentDevices { left: name(self), right: name(other) }
     }
 
     pub(crate) fn backend(&self) -> &Backend {

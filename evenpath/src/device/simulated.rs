@@ -36,12 +36,7 @@ impl Simulated {
             max_shared_bytes: Some(options.max_shared_bytes),
             driver: None,
         };
-        Self {
-            gpu: SimulatedGpu::new(options),
-            properties,
-            stream: Mutex::new(()),
-            fault: OnceLock::new(),
-        }
+        Self { gpu: SimulatedGpu::new(options), properties, stream: Mutex::new(()), fault: OnceLock::new() }
     }
 
     /// Waits for the stream. Every operation that can fail begins here, so this is also the one place where a test
@@ -61,10 +56,7 @@ impl Simulated {
 
 /// A mistake of the host: refused, and the device goes on.
 fn refused(fault: Fault) -> DeviceError {
-    DeviceError::Simulated {
-        device: NAME.into(),
-        fault,
-    }
+    DeviceError::Simulated { device: NAME.into(), fault: Box::new(fault) }
 }
 
 impl Machine for Simulated {
@@ -122,30 +114,20 @@ impl Machine for Simulated {
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
         let _stream = self.begin()?;
-        self.gpu
-            .launch(kernel, grid, dynamic_shared, arguments)
-            .map_err(|fault| {
-                if let FaultKind::GridSize { .. }
-                | FaultKind::BlockSize { .. }
-                | FaultKind::SharedMemory { .. }
-                | FaultKind::Arguments { .. } = fault.kind
-                {
-                    let reason = fault.kind.to_string();
-                    return DeviceError::Launch {
-                        device: NAME.into(),
-                        kernel: kernel.name,
-                        reason,
-                    };
-                }
-                let reason = fault.to_string();
-                // The stream is held, so this is the first.
-                let _ = self.fault.set((kernel.name, fault));
-                DeviceError::KernelFault {
-                    device: NAME.into(),
-                    kernels: vec![kernel.name],
-                    reason,
-                }
-            })
+        self.gpu.launch(kernel, grid, dynamic_shared, arguments).map_err(|fault| {
+            if let FaultKind::GridSize { .. }
+            | FaultKind::BlockSize { .. }
+            | FaultKind::SharedMemory { .. }
+            | FaultKind::Arguments { .. } = fault.kind
+            {
+                let reason = fault.kind.to_string();
+                return DeviceError::Launch { device: NAME.into(), kernel: kernel.name, reason };
+            }
+            let reason = fault.to_string();
+            // The stream is held, so this is the first.
+            let _ = self.fault.set((kernel.name, fault));
+            DeviceError::KernelFault { device: NAME.into(), kernels: vec![kernel.name], reason }
+        })
     }
 
     fn synchronize(&self) -> Result<(), DeviceError> {

@@ -26,11 +26,7 @@ pub(super) struct Cache {
 impl Cache {
     /// An empty cache that keeps up to `capacity` bytes.
     pub(super) fn new(capacity: u64) -> Self {
-        Self {
-            blocks: BTreeMap::new(),
-            bytes: 0,
-            capacity,
-        }
+        Self { blocks: BTreeMap::new(), bytes: 0, capacity }
     }
 
     /// Bytes of all blocks in it.
@@ -47,19 +43,13 @@ impl Cache {
     /// Takes out the smallest block of at least `bytes` bytes, unless more than a fifth of it would be idle.
     pub(super) fn take(&mut self, bytes: u64) -> Option<Block> {
         let wanted = Self::round(bytes);
-        let (&size, addresses) = self
-            .blocks
-            .range_mut(wanted..=wanted.saturating_add(wanted / 4))
-            .next()?;
+        let (&size, addresses) = self.blocks.range_mut(wanted..=wanted.saturating_add(wanted / 4)).next()?;
         let address = addresses.pop()?;
         if addresses.is_empty() {
             self.blocks.remove(&size);
         }
         self.bytes -= size;
-        Some(Block {
-            address,
-            bytes: size,
-        })
+        Some(Block { address, bytes: size })
     }
 
     /// Keeps a block; gives it back if that would be over the capacity.
@@ -67,10 +57,7 @@ impl Cache {
         if block.bytes > self.capacity - self.bytes {
             return Err(block);
         }
-        self.blocks
-            .entry(block.bytes)
-            .or_default()
-            .push(block.address);
+        self.blocks.entry(block.bytes).or_default().push(block.address);
         self.bytes += block.bytes;
         Ok(())
     }
@@ -78,10 +65,7 @@ impl Cache {
     /// Empties the cache; the addresses of all its blocks.
     pub(super) fn drain(&mut self) -> Vec<u64> {
         self.bytes = 0;
-        std::mem::take(&mut self.blocks)
-            .into_values()
-            .flatten()
-            .collect()
+        std::mem::take(&mut self.blocks).into_values().flatten().collect()
     }
 }
 
@@ -92,10 +76,7 @@ mod tests {
     #[test]
     fn blocks_come_back_for_sizes_they_fit() {
         let mut cache = Cache::new(1 << 30);
-        let block = Block {
-            address: 0x1000,
-            bytes: Cache::round(3_000),
-        };
+        let block = Block { address: 0x1000, bytes: Cache::round(3_000) };
         assert_eq!(block.bytes, 3_072);
         cache.put(block).expect("fits the capacity");
         assert_eq!(cache.bytes(), 3_072);
@@ -109,26 +90,17 @@ mod tests {
     fn the_smallest_fitting_block_comes_first() {
         let mut cache = Cache::new(u64::MAX);
         for (address, mebibytes) in [(1, 12), (2, 10), (3, 10)] {
-            cache
-                .put(Block {
-                    address,
-                    bytes: mebibytes << 20,
-                })
-                .expect("fits the capacity");
+            cache.put(Block { address, bytes: mebibytes << 20 }).expect("fits the capacity");
         }
-        let taken: Vec<u64> = std::iter::from_fn(|| cache.take(10 << 20))
-            .map(|block| block.address)
-            .collect();
+        let taken: Vec<u64> =
+            std::iter::from_fn(|| cache.take(10 << 20)).map(|block| block.address).collect();
         assert_eq!(taken, [3, 2, 1]);
     }
 
     #[test]
     fn a_block_over_the_capacity_is_given_back() {
         let mut cache = Cache::new(1_024);
-        let block = |address| Block {
-            address,
-            bytes: 1_024,
-        };
+        let block = |address| Block { address, bytes: 1_024 };
         assert_eq!(cache.put(block(1)), Ok(()));
         assert_eq!(cache.put(block(2)), Err(block(2)));
         assert_eq!(cache.drain(), [1]);

@@ -76,20 +76,12 @@ impl CallError {
         // 214 ECC, 220 NVLink, 226 contained, 700 illegal address, 702 timeout, 709 context destroyed, 710 assert,
         // 714 to 719 stack, instruction, alignment, address space, program counter, launch failure, 721 tensor memory,
         // 810 MPS client terminated, 999 unknown.
-        matches!(
-            self.code,
-            214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721 | 810 | 999
-        )
+        matches!(self.code, 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721 | 810 | 999)
     }
 
     fn into_error(self, device: &str) -> DeviceError {
         let Self { call, code } = self;
-        DeviceError::Driver {
-            device: device.to_owned(),
-            call,
-            code,
-            message: describe(code),
-        }
+        DeviceError::Driver { device: device.to_owned(), call, code, message: describe(code) }
     }
 }
 
@@ -105,35 +97,19 @@ impl Failure {
 
 impl Live {
     /// A new context on a GPU. It is current in no thread.
-    pub(super) fn new(
-        gpu: cust::device::Device,
-        modules: Modules,
-        cache: Cache,
-    ) -> Result<Self, CallError> {
-        let context = check(
-            "cuCtxCreate",
-            Context::create_and_push(ContextFlags::SCHED_AUTO, gpu),
-        )?;
+    pub(super) fn new(gpu: cust::device::Device, modules: Modules, cache: Cache) -> Result<Self, CallError> {
+        let context = check("cuCtxCreate", Context::create_and_push(ContextFlags::SCHED_AUTO, gpu))?;
         // Creating pushed it: it is popped at the end of this function, also on an error.
-        let current = Current {
-            _not_send: std::marker::PhantomData,
-        };
+        let current = Current { _not_send: std::marker::PhantomData };
         let stream = check("cuStreamCreate", Stream::new(StreamFlags::DEFAULT, None))?;
         drop(current);
-        Ok(Self {
-            modules: Mutex::new(modules),
-            cache: Mutex::new(cache),
-            stream,
-            context,
-        })
+        Ok(Self { modules: Mutex::new(modules), cache: Mutex::new(cache), stream, context })
     }
 
     /// Makes the context current in this thread.
     fn enter(&self) -> Result<Current, CallError> {
         check("cuCtxPushCurrent", ContextStack::push(&self.context))?;
-        Ok(Current {
-            _not_send: std::marker::PhantomData,
-        })
+        Ok(Current { _not_send: std::marker::PhantomData })
     }
 }
 
@@ -160,25 +136,14 @@ impl Drop for Current {
 
 impl Core {
     pub(super) fn new(label: String, live: Live) -> Self {
-        Self {
-            label,
-            live: RwLock::new(Some(live)),
-            log: Mutex::default(),
-            fault: OnceLock::new(),
-        }
+        Self { label, live: RwLock::new(Some(live)), log: Mutex::default(), fault: OnceLock::new() }
     }
 
     /// Runs `body` with the context current.
-    pub(super) fn with<R>(
-        &self,
-        body: impl FnOnce(&Live) -> Result<R, Failure>,
-    ) -> Result<R, DeviceError> {
+    pub(super) fn with<R>(&self, body: impl FnOnce(&Live) -> Result<R, Failure>) -> Result<R, DeviceError> {
         let result = match &*self.live.read() {
             None => return Err(self.lost()),
-            Some(live) => live
-                .enter()
-                .map_err(Failure::from)
-                .and_then(|_current| body(live)),
+            Some(live) => live.enter().map_err(Failure::from).and_then(|_current| body(live)),
         };
         result.map_err(|failure| match failure {
             Failure::Fatal(error) => self.lose(error),
@@ -220,35 +185,21 @@ impl Core {
 
     /// Ends the context; the error for whoever saw the fault.
     fn lose(&self, error: CallError) -> DeviceError {
-        let fault = Fault {
-            kernels: self.log.lock().kernels(),
-            reason: describe(error.code),
-        };
+        let fault = Fault { kernels: self.log.lock().kernels(), reason: describe(error.code) };
         let (kernels, reason) = (fault.kernels.clone(), fault.reason.clone());
         let is_first = self.fault.set(fault).is_ok();
         drop(self.live.write().take());
         if is_first {
-            DeviceError::KernelFault {
-                device: self.label.clone(),
-                kernels,
-                reason,
-            }
+            DeviceError::KernelFault { device: self.label.clone(), kernels, reason }
         } else {
             self.lost()
         }
     }
 
     fn lost(&self) -> DeviceError {
-        let (kernels, reason) = self
-            .fault
-            .get()
-            .map(|fault| (fault.kernels.clone(), fault.reason.clone()))
-            .unwrap_or_default();
-        DeviceError::DeviceLost {
-            device: self.label.clone(),
-            kernels,
-            reason,
-        }
+        let (kernels, reason) =
+            self.fault.get().map(|fault| (fault.kernels.clone(), fault.reason.clone())).unwrap_or_default();
+        DeviceError::DeviceLost { device: self.label.clone(), kernels, reason }
     }
 }
 
@@ -263,10 +214,7 @@ impl Mark {
         core.with(|live| {
             let event = check("cuEventCreate", Event::new(EventFlags::DEFAULT))?;
             check("cuEventRecord", event.record(&live.stream))?;
-            Ok(Self {
-                core: std::sync::Arc::clone(core),
-                event: ManuallyDrop::new(event),
-            })
+            Ok(Self { core: std::sync::Arc::clone(core), event: ManuallyDrop::new(event) })
         })
     }
 
@@ -275,10 +223,7 @@ impl Mark {
         self.core.with(|_| {
             check("cuEventSynchronize", self.event.synchronize())?;
             check("cuEventSynchronize", earlier.event.synchronize())?;
-            let milliseconds = check(
-                "cuEventElapsedTime",
-                self.event.elapsed_time_f32(&earlier.event),
-            )?;
+            let milliseconds = check("cuEventElapsedTime", self.event.elapsed_time_f32(&earlier.event))?;
             Ok(f64::from(milliseconds))
         })
     }
@@ -306,8 +251,6 @@ pub(super) fn free(address: u64) {
 pub(super) fn allocate(bytes: u64) -> Result<u64, CallError> {
     let mut address = 0;
     // SAFETY: `address` is live for the call.
-    check_raw("cuMemAlloc", unsafe {
-        sys::cuMemAlloc_v2(&raw mut address, bytes as usize)
-    })?;
+    check_raw("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes as usize) })?;
     Ok(address)
 }

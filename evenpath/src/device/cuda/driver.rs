@@ -41,10 +41,7 @@ thread_local! {
 /// The driver, loaded by the first call of the process; the error is the loader's reason.
 pub(super) fn load() -> Result<&'static Driver, &'static str> {
     static DRIVER: OnceLock<Result<Driver, String>> = OnceLock::new();
-    DRIVER
-        .get_or_init(|| open(LIBRARY))
-        .as_ref()
-        .map_err(String::as_str)
+    DRIVER.get_or_init(|| open(LIBRARY)).as_ref().map_err(String::as_str)
 }
 
 fn open(name: &str) -> Result<Driver, String> {
@@ -70,18 +67,14 @@ fn open(name: &str) -> Result<Driver, String> {
 /// unloaded.
 pub(super) unsafe fn symbol<F: Copy>(library: &Library, name: &str) -> Option<F> {
     // SAFETY: the caller vouches for the type.
-    unsafe { library.get::<F>(name.as_bytes()) }
-        .ok()
-        .map(|symbol| *symbol)
+    unsafe { library.get::<F>(name.as_bytes()) }.ok().map(|symbol| *symbol)
 }
 
 /// Runs `function` on the driver's functions, and makes its answer one of the enum's.
 pub(super) fn forward(function: impl FnOnce(&Functions) -> Option<c_int>) -> CUresult {
     let code = match load() {
         Err(_) => CUresult::CUDA_ERROR_NO_DEVICE as c_int,
-        Ok(driver) => {
-            function(&driver.functions).unwrap_or(CUresult::CUDA_ERROR_NOT_FOUND as c_int)
-        }
+        Ok(driver) => function(&driver.functions).unwrap_or(CUresult::CUDA_ERROR_NOT_FOUND as c_int),
     };
     if code != 0 {
         LAST_FAILURE.set(code);
@@ -117,14 +110,8 @@ pub(super) struct CallError {
 pub(super) fn check<T>(call: &'static str, result: Result<T, CudaError>) -> Result<T, CallError> {
     result.map_err(|error| match error {
         // Also what `cust` makes of every code that it does not list.
-        CudaError::UnknownError => CallError {
-            call,
-            code: LAST_FAILURE.get(),
-        },
-        listed => CallError {
-            call,
-            code: listed as i32,
-        },
+        CudaError::UnknownError => CallError { call, code: LAST_FAILURE.get() },
+        listed => CallError { call, code: listed as i32 },
     })
 }
 
@@ -132,10 +119,7 @@ pub(super) fn check<T>(call: &'static str, result: Result<T, CudaError>) -> Resu
 pub(super) fn check_raw(call: &'static str, result: CUresult) -> Result<(), CallError> {
     match result {
         CUresult::CUDA_SUCCESS => Ok(()),
-        _ => Err(CallError {
-            call,
-            code: LAST_FAILURE.get(),
-        }),
+        _ => Err(CallError { call, code: LAST_FAILURE.get() }),
     }
 }
 
@@ -186,9 +170,6 @@ macro_rules! trampolines {
                 super::driver::forward(|driver| driver.$name.map(|function| unsafe { function($($argument),*) }))
             }
         )*
-
-        #[cfg(test)]
-        pub(super) const NAMES: &[&str] = &[$(stringify!($name)),*];
     };
 }
 pub(super) use trampolines;
@@ -228,22 +209,15 @@ mod tests {
         for result in known {
             assert_eq!(to_result(result as c_int), result);
         }
-        for code in [
-            -1, 9, 33, 99, 103, 203, 204, 225, 305, 402, 601, 706, 707, 721, 810, 912, 1000,
-        ] {
+        for code in [-1, 9, 33, 99, 103, 203, 204, 225, 305, 402, 601, 706, 707, 721, 810, 912, 1000] {
             assert_eq!(to_result(code), CUresult::CUDA_ERROR_UNKNOWN, "code {code}");
         }
     }
 
     #[test]
     fn a_missing_library_is_an_error_that_names_it() {
-        let reason = open("libevenpath-no-such-driver.so.1")
-            .err()
-            .expect("no such library");
-        assert!(
-            reason.contains("libevenpath-no-such-driver.so.1"),
-            "{reason}"
-        );
+        let reason = open("libevenpath-no-such-driver.so.1").err().expect("no such library");
+        assert!(reason.contains("libevenpath-no-such-driver.so.1"), "{reason}");
     }
 
     #[test]

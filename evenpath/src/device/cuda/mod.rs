@@ -35,39 +35,23 @@ pub(super) struct Cuda {
 
 impl Cuda {
     pub(super) fn new(ordinal: u32) -> Result<Self, DeviceError> {
-        driver::load().map_err(|reason| DeviceError::NoDriver {
-            reason: reason.to_owned(),
-        })?;
+        driver::load().map_err(|reason| DeviceError::NoDriver { reason: reason.to_owned() })?;
         let label = format!("cuda:{ordinal}");
         let gpu = find(ordinal).map_err(|failure| failure.into_error(&label))?;
         let properties = describe(gpu).map_err(|error| Failure::from(error).into_error(&label))?;
         let label = format!("{label} ({})", properties.name);
         let ptx = Ptx::for_gpu(&label, properties.compute_capability.unwrap_or_default())?;
-        let modules = Modules::new(
-            ptx,
-            properties.driver.unwrap_or(Version { major: 0, minor: 0 }),
-        );
+        let modules = Modules::new(ptx, properties.driver.unwrap_or(Version { major: 0, minor: 0 }));
         let memory_bytes = properties.memory_bytes.unwrap_or_default();
         let cache = Cache::new(memory_bytes / 4);
-        let live = Live::new(gpu, modules, cache)
-            .map_err(|error| Failure::from(error).into_error(&label))?;
+        let live = Live::new(gpu, modules, cache).map_err(|error| Failure::from(error).into_error(&label))?;
         let max_shared_bytes = properties.max_shared_bytes.unwrap_or_default();
-        Ok(Self {
-            core: Arc::new(Core::new(label, live)),
-            properties,
-            memory_bytes,
-            max_shared_bytes,
-        })
+        Ok(Self { core: Arc::new(Core::new(label, live)), properties, memory_bytes, max_shared_bytes })
     }
 
     fn out_of_memory(&self, requested: u64, free: u64) -> DeviceError {
         let (device, total) = (self.core.label.clone(), self.memory_bytes);
-        DeviceError::OutOfMemory {
-            device,
-            requested,
-            free,
-            total,
-        }
+        DeviceError::OutOfMemory { device, requested, free, total }
     }
 }
 
@@ -88,9 +72,8 @@ fn find(ordinal: u32) -> Result<Gpu, Failure> {
 }
 
 fn describe(gpu: Gpu) -> Result<DeviceProperties, CallError> {
-    let attribute = |attribute| {
-        check("cuDeviceGetAttribute", gpu.get_attribute(attribute)).map(i32::cast_unsigned)
-    };
+    let attribute =
+        |attribute| check("cuDeviceGetAttribute", gpu.get_attribute(attribute)).map(i32::cast_unsigned);
     let driver = check("cuDriverGetVersion", CudaApiVersion::get())?;
     Ok(DeviceProperties {
         name: check("cuDeviceGetName", gpu.name())?,
@@ -125,9 +108,7 @@ fn max_shared_bytes(gpu: Gpu) -> Result<u32, CallError> {
 fn memory_info() -> Result<(u64, u64), CallError> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both are live for the call.
-    check_raw("cuMemGetInfo", unsafe {
-        sys::cuMemGetInfo_v2(&raw mut free, &raw mut total)
-    })?;
+    check_raw("cuMemGetInfo", unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) })?;
     Ok((free as u64, total as u64))
 }
 
@@ -151,9 +132,7 @@ impl Machine for Cuda {
             }
             let rounded = Cache::round(bytes);
             if rounded > self.memory_bytes {
-                return Err(self
-                    .out_of_memory(bytes, memory_info()?.0 + cache.bytes())
-                    .into());
+                return Err(self.out_of_memory(bytes, memory_info()?.0 + cache.bytes()).into());
             }
             let is_out_of_memory =
                 |error: &CallError| error.code == CUresult::CUDA_ERROR_OUT_OF_MEMORY as i32;
@@ -169,10 +148,7 @@ impl Machine for Cuda {
                 }
                 other => other?,
             };
-            Ok(Block {
-                address,
-                bytes: rounded,
-            })
+            Ok(Block { address, bytes: rounded })
         })
     }
 
@@ -189,9 +165,8 @@ impl Machine for Cuda {
             let stream = live.stream.as_inner();
             // SAFETY: the caller vouches for the range, and the slice is borrowed until the copy is done: the next
             // line waits for it, and if that fails the context is destroyed before this function returns.
-            let result = unsafe {
-                sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), stream)
-            };
+            let result =
+                unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), stream) };
             check_raw("cuMemcpyHtoD", result)?;
             self.core.wait(live)
         })
@@ -201,9 +176,8 @@ impl Machine for Cuda {
         self.core.with(|live| {
             let stream = live.stream.as_inner();
             // SAFETY: as for `write`.
-            let result = unsafe {
-                sys::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), stream)
-            };
+            let result =
+                unsafe { sys::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), stream) };
             check_raw("cuMemcpyDtoH", result)?;
             self.core.wait(live)
         })
@@ -212,8 +186,7 @@ impl Machine for Cuda {
     unsafe fn zero(&self, address: u64, bytes: u64) -> Result<(), DeviceError> {
         self.core.with(|live| {
             // SAFETY: the caller vouches for the range.
-            let result =
-                unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, live.stream.as_inner()) };
+            let result = unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, live.stream.as_inner()) };
             Ok(check_raw("cuMemsetD8", result)?)
         })
     }
@@ -237,19 +210,12 @@ impl Machine for Cuda {
         let shared = u64::from(kernel.shared_bytes) + u64::from(dynamic_shared);
         if shared > u64::from(self.max_shared_bytes) {
             let limit = self.max_shared_bytes;
-            let reason =
-                format!("{shared} bytes of shared memory a block are over the limit of {limit}");
-            return Err(DeviceError::Launch {
-                device: self.core.label.clone(),
-                kernel: kernel.name,
-                reason,
-            });
+            let reason = format!("{shared} bytes of shared memory a block are over the limit of {limit}");
+            return Err(DeviceError::Launch { device: self.core.label.clone(), kernel: kernel.name, reason });
         }
         // The driver reads as many bytes at each pointer as the parameter has, the low ones first.
-        let mut pointers: Vec<*mut c_void> = arguments
-            .iter()
-            .map(|argument| (&raw const argument.bits).cast_mut().cast())
-            .collect();
+        let mut pointers: Vec<*mut c_void> =
+            arguments.iter().map(|argument| (&raw const argument.bits).cast_mut().cast()).collect();
         self.core.with(|live| {
             let function = live.modules.lock().function(kernel, dynamic_shared)?;
             let launch = || {

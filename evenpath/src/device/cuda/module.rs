@@ -36,12 +36,7 @@ unsafe impl Send for Function {}
 
 impl Modules {
     pub(super) fn new(ptx: Ptx, driver: Version) -> Self {
-        Self {
-            ptx,
-            driver,
-            loaded: HashMap::new(),
-            functions: HashMap::new(),
-        }
+        Self { ptx, driver, loaded: HashMap::new(), functions: HashMap::new() }
     }
 
     /// The handle of a kernel, set up for `dynamic_shared` bytes of launch-sized shared memory. The context is current.
@@ -54,19 +49,15 @@ impl Modules {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let handle = find(&self.ptx, self.driver, &mut self.loaded, kernel)?;
-                entry.insert(Function {
-                    handle,
-                    dynamic_shared: 0,
-                })
+                entry.insert(Function { handle, dynamic_shared: 0 })
             }
         };
         let shared = kernel.shared_bytes.saturating_add(dynamic_shared);
         if shared > DEFAULT_SHARED && dynamic_shared > function.dynamic_shared {
             let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the handle is of a module that is loaded in the current context.
-            let result = unsafe {
-                sys::cuFuncSetAttribute(function.handle, attribute, dynamic_shared.cast_signed())
-            };
+            let result =
+                unsafe { sys::cuFuncSetAttribute(function.handle, attribute, dynamic_shared.cast_signed()) };
             check_raw("cuFuncSetAttribute", result)?;
             function.dynamic_shared = dynamic_shared;
         }
@@ -89,12 +80,7 @@ fn find(
         Ok(function) => Ok(function.to_raw()),
         Err(error) if error.code == CUresult::CUDA_ERROR_NOT_FOUND as i32 => {
             let (kernel, module) = (kernel.name, kernel.module);
-            Err(DeviceError::EntryNotFound {
-                kernel,
-                module,
-                origin: ptx.origin(),
-            }
-            .into())
+            Err(DeviceError::EntryNotFound { kernel, module, origin: ptx.origin() }.into())
         }
         Err(error) => Err(error.into()),
     }
@@ -110,20 +96,16 @@ fn load(ptx: &Ptx, driver: Version, name: &str) -> Result<Module, Failure> {
         message,
         log,
     };
-    let image =
-        CString::new(&*text).map_err(|_| refused("it has a NUL byte".into(), String::new()))?;
+    let image = CString::new(&*text).map_err(|_| refused("it has a NUL byte".into(), String::new()))?;
     let error = match check("cuModuleLoadDataEx", Module::from_ptx_cstr(&image, &[])) {
         Ok(module) => return Ok(module),
         Err(error) if error.ends_context() => return Err(error.into()),
         Err(error) => error,
     };
     Err(match too_old(&text, driver, error) {
-        Some((version, needed)) => DeviceError::DriverTooOld {
-            driver,
-            ptx: version,
-            needed,
-            module: name.to_owned(),
-        },
+        Some((version, needed)) => {
+            DeviceError::DriverTooOld { driver, ptx: version, needed, module: name.to_owned() }
+        }
         None => refused(describe(error.code), compiler_log(&image)),
     }
     .into())
@@ -140,15 +122,10 @@ fn too_old(text: &str, driver: Version, error: CallError) -> Option<(Version, Op
 /// Compiles a module that failed to once more, for what the compiler says: `cust` does not ask for it.
 fn compiler_log(image: &CStr) -> String {
     let mut log = vec![0_u8; 16 * 1024];
-    let mut options = [
-        CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
-        CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-    ];
+    let mut options =
+        [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
     // The driver takes numbers by value, in the pointer's place.
-    let mut values = [
-        log.as_mut_ptr().cast::<c_void>(),
-        std::ptr::without_provenance_mut(log.len()),
-    ];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
     let mut module = std::ptr::null_mut();
     // SAFETY: the image ends in NUL, the options and their values are as many as said, and the log's buffer has the
     // size given with it; all live until the call returns.

@@ -40,21 +40,13 @@ impl Ptx {
     fn choose(origin: Origin, device: &str, capability: (u32, u32)) -> Result<Self, DeviceError> {
         let targets = origin.targets()?;
         let newest = capability.0 * 10 + capability.1;
-        let target = targets
-            .iter()
-            .copied()
-            .filter(|&target| target <= newest)
-            .max();
+        let target = targets.iter().copied().filter(|&target| target <= newest).max();
         match (target, targets.iter().copied().min()) {
             (Some(target), _) => Ok(Self { origin, target }),
-            (None, Some(oldest)) => Err(DeviceError::UnsupportedGpu {
-                device: device.to_owned(),
-                capability,
-                oldest,
-            }),
-            (None, None) => Err(DeviceError::NoPtx {
-                origin: origin.to_string(),
-            }),
+            (None, Some(oldest)) => {
+                Err(DeviceError::UnsupportedGpu { device: device.to_owned(), capability, oldest })
+            }
+            (None, None) => Err(DeviceError::NoPtx { origin: origin.to_string() }),
         }
     }
 
@@ -68,16 +60,12 @@ impl Ptx {
         match &self.origin {
             Origin::BuiltIn(targets) => {
                 let target = targets.iter().find(|(target, _)| *target == self.target);
-                let module = target
-                    .and_then(|(_, modules)| modules.iter().find(|(module, _)| *module == name));
-                module
-                    .map(|(_, text)| Cow::Borrowed(*text))
-                    .ok_or_else(not_found)
+                let module =
+                    target.and_then(|(_, modules)| modules.iter().find(|(module, _)| *module == name));
+                module.map(|(_, text)| Cow::Borrowed(*text)).ok_or_else(not_found)
             }
             Origin::Folder(folder) => {
-                let path = folder
-                    .join(format!("sm_{}", self.target))
-                    .join(format!("{name}.ptx"));
+                let path = folder.join(format!("sm_{}", self.target)).join(format!("{name}.ptx"));
                 match std::fs::read_to_string(&path) {
                     Ok(text) => Ok(Cow::Owned(text)),
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found()),
@@ -102,10 +90,9 @@ impl Origin {
     fn targets(&self) -> Result<Vec<u32>, DeviceError> {
         match self {
             Self::BuiltIn(targets) => Ok(targets.iter().map(|(target, _)| *target).collect()),
-            Self::Folder(folder) => folder_targets(folder).map_err(|source| DeviceError::ReadPtx {
-                path: folder.clone(),
-                source,
-            }),
+            Self::Folder(folder) => {
+                folder_targets(folder).map_err(|source| DeviceError::ReadPtx { path: folder.clone(), source })
+            }
         }
     }
 }
@@ -132,14 +119,9 @@ impl std::fmt::Display for Origin {
 
 /// The version of PTX that a module says it is in.
 pub(super) fn version(text: &str) -> Option<Version> {
-    let number = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix(".version"))?;
+    let number = text.lines().find_map(|line| line.trim().strip_prefix(".version"))?;
     let (major, minor) = number.trim().split_once('.')?;
-    Some(Version {
-        major: major.parse().ok()?,
-        minor: minor.parse().ok()?,
-    })
+    Some(Version { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
 /// The first CUDA whose drivers take a version of PTX (the PTX ISA's release history).
@@ -161,13 +143,7 @@ mod tests {
 
     static TARGETS: Targets = &[
         (75, &[("scan", ".version 6.4\n.target sm_75\n")]),
-        (
-            90,
-            &[
-                ("scan", "// generated\n.version 7.8\n.target sm_90\n"),
-                ("sort", ""),
-            ],
-        ),
+        (90, &[("scan", "// generated\n.version 7.8\n.target sm_90\n"), ("sort", "")]),
     ];
 
     fn built_in(capability: (u32, u32)) -> Result<Ptx, DeviceError> {
@@ -177,25 +153,16 @@ mod tests {
     #[test]
     fn the_newest_target_the_gpu_can_run_is_chosen() {
         for (capability, target) in [((7, 5), 75), ((8, 9), 75), ((9, 0), 90), ((12, 1), 90)] {
-            assert_eq!(
-                built_in(capability).expect("supported").target(),
-                target,
-                "{capability:?}"
-            );
+            assert_eq!(built_in(capability).expect("supported").target(), target, "{capability:?}");
         }
-        let error = built_in((7, 0))
-            .expect_err("older than all targets")
-            .to_string();
+        let error = built_in((7, 0)).expect_err("older than all targets").to_string();
         assert!(error.contains("7.0") && error.contains("sm_75"), "{error}");
     }
 
     #[test]
     fn modules_are_found_by_name() {
         let ptx = built_in((9, 0)).expect("supported");
-        assert_eq!(
-            version(&ptx.module("scan").expect("is there")),
-            Some(Version { major: 7, minor: 8 })
-        );
+        assert_eq!(version(&ptx.module("scan").expect("is there")), Some(Version { major: 7, minor: 8 }));
         let error = ptx.module("scam").expect_err("is not there").to_string();
         assert!(
             error.contains("`scam`") && error.contains("sm_90") && error.contains("the library"),
@@ -207,28 +174,17 @@ mod tests {
     fn a_folder_replaces_what_is_built_in() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let origin = || Origin::Folder(folder.path().to_owned());
-        let error = Ptx::choose(origin(), "gpu", (9, 0))
-            .expect_err("an empty folder")
-            .to_string();
-        assert!(
-            error.contains("no PTX") && error.contains(FOLDER_VARIABLE),
-            "{error}"
-        );
+        let error = Ptx::choose(origin(), "gpu", (9, 0)).expect_err("an empty folder").to_string();
+        assert!(error.contains("no PTX") && error.contains(FOLDER_VARIABLE), "{error}");
 
         for target in ["sm_80", "sm_90", "sm_90a", "other"] {
             std::fs::create_dir(folder.path().join(target)).expect("a new folder");
         }
         std::fs::write(folder.path().join("sm_80/scan.ptx"), "text").expect("a new file");
         let ptx = Ptx::choose(origin(), "gpu", (8, 6)).expect("has sm_80");
-        assert_eq!(
-            (ptx.target(), &*ptx.module("scan").expect("is there")),
-            (80, "text")
-        );
+        assert_eq!((ptx.target(), &*ptx.module("scan").expect("is there")), (80, "text"));
         let error = ptx.module("sort").expect_err("is not there").to_string();
-        assert!(
-            error.contains("`sort`") && error.contains(FOLDER_VARIABLE),
-            "{error}"
-        );
+        assert!(error.contains("`sort`") && error.contains(FOLDER_VARIABLE), "{error}");
     }
 
     #[test]
@@ -240,8 +196,7 @@ mod tests {
 
     #[test]
     fn versions_of_ptx_map_to_those_of_cuda() {
-        let cuda =
-            |major, minor| cuda_for(Version { major, minor }).map(|version| version.to_string());
+        let cuda = |major, minor| cuda_for(Version { major, minor }).map(|version| version.to_string());
         assert_eq!(cuda(6, 3).as_deref(), Some("10.0"));
         assert_eq!(cuda(7, 8).as_deref(), Some("11.8"));
         assert_eq!(cuda(8, 5).as_deref(), Some("12.5"));
