@@ -1,3 +1,15 @@
-//! Being built.
+//! Sparse linear algebra on NVIDIA GPUs, written entirely in Rust.
+//!
+//! * [`Csr`] and [`Coo`]: matrices in host memory, validated; [`generate`] makes some, [`io`] reads
+//!   and writes Matrix Market files, [`Statistics`] describes how their nonzeros are spread.
 
 pub mod device;
+mod matrix;
+mod scalar;
+
+pub use matrix::generate;
+pub use matrix::{
+    Coo, Csr, CsrView, Duplicates, InvalidCoo, InvalidCsr, MAX_DIMENSION, MatrixError, Row, Rows,
+    Statistics,
+};
+pub use scalar::{Offset, Value};

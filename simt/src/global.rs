@@ -51,6 +51,21 @@ macro_rules! views {
                 self.len
             }
 
+            /// The rest of the view from element `start` on.
+            #[inline(always)]
+            #[must_use]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn skip(self, start: usize) -> Self {
+                #[cfg(not(target_arch = "nvptx64"))]
+                machine::check_view(self.address, self.len, start, 0, T::TYPE);
+                Self {
+                    address: self.address + (start * T::SIZE) as u64,
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    len: self.len - start as u64,
+                    element: PhantomData,
+                }
+            }
+
             /// The address of `count` elements from `index` on.
             #[inline(always)]
             #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

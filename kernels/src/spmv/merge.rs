@@ -51,9 +51,10 @@ fn partition<O: Offset>(
     if tile > tiles as usize {
         return;
     }
-    let (rows, nonzeros) = (rows as usize, nonzeros as usize);
-    let diagonal = (tile * tile_items as usize).min(rows + nonzeros);
-    let row = search_rows(diagonal, rows, nonzeros, |row| row_offsets.load(row + 1).to_usize());
+    let rows = u64::from(rows);
+    let diagonal = (tile as u64 * u64::from(tile_items)).min(rows + nonzeros);
+    let row_end = |row: u64| row_offsets.load(row as usize + 1).to_usize() as u64;
+    let row = search_rows(diagonal, rows, nonzeros, row_end);
     tile_rows.store(tile, row as u32);
 }
 
@@ -93,80 +94,93 @@ kernel! {
     }
 }
 
-/// Shared memory of a tile: its row ends and products lie behind each other, together `items` long,
-/// and no row end is wider than a product.
+/// Shared memory of a tile: its row ends, one more, and its products lie behind each other, together
+/// `items` and one, and no row end is wider than a product.
 const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
-    (items + 1) * V::SIZE + SegmentedScan::<V, BLOCK>::BYTES
+    (items + 2) * V::SIZE + SegmentedScan::<V, BLOCK>::BYTES
 }
 
 /// A tile's place in the matrix, and what its threads share.
-struct Tile<V, const BLOCK: usize> {
+struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     first_row: usize,
     first_nonzero: usize,
-    rows: usize,
-    nonzeros: usize,
-    /// Nonzeros of the tile before each row end.
+    rows: u32,
+    nonzeros: u32,
+    /// Nonzeros of the tile before each row end; behind the last, more than there are.
     row_ends: Shared<u32>,
+    /// As many as fill the tile; those behind the last nonzero are zero.
     products: Shared<V>,
     scan: SegmentedScan<V, BLOCK>,
 }
 
-impl<V: Float, const BLOCK: usize> Tile<V, BLOCK> {
+impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
+    const LEN: usize = BLOCK * ITEMS;
+
     #[inline(always)]
-    fn new(mut arena: Arena, tile_rows: Global<u32>, rows: u32, nonzeros: u64, items: usize) -> Self {
+    fn new(mut arena: Arena, tile_rows: Global<u32>, rows: u32, nonzeros: u64) -> Self {
         let index = thread::block() as usize;
-        let first_row = tile_rows.load(index) as usize;
-        let last_row = tile_rows.load(index + 1) as usize;
-        let first_nonzero = index * items - first_row;
-        let last_nonzero = ((index + 1) * items).min(rows as usize + nonzeros as usize) - last_row;
-        let (rows, nonzeros) = (last_row - first_row, last_nonzero - first_nonzero);
+        let first_row = tile_rows.load(index);
+        let last_row = tile_rows.load(index + 1);
+        let start = index * Self::LEN;
+        let left = rows as usize + nonzeros as usize - start;
+        let items = if left < Self::LEN { left as u32 } else { Self::LEN as u32 };
+        let tile_rows = last_row - first_row;
         let scan = SegmentedScan::take(&mut arena);
-        let row_ends = arena.take(rows);
-        let products = arena.take(nonzeros);
-        Self { first_row, first_nonzero, rows, nonzeros, row_ends, products, scan }
+        let row_ends = arena.take(tile_rows as usize + 1);
+        let products = arena.take(Self::LEN - tile_rows as usize);
+        Self {
+            first_row: first_row as usize,
+            first_nonzero: start - first_row as usize,
+            rows: tile_rows,
+            nonzeros: items - tile_rows,
+            row_ends,
+            products,
+            scan,
+        }
     }
 
     /// Brings the tile's row ends to shared memory, relative to its first nonzero.
     #[inline(always)]
     fn load_row_ends<O: Offset>(&self, row_offsets: Global<O>) {
-        let mut row = thread::index() as usize;
+        let ends = row_offsets.skip(self.first_row + 1);
+        let mut row = thread::index();
         while row < self.rows {
-            let end = row_offsets.load_streaming(self.first_row + row + 1).to_usize();
-            self.row_ends.store(row, (end - self.first_nonzero) as u32);
-            row += BLOCK;
+            let end = ends.load_streaming(row as usize).to_usize() - self.first_nonzero;
+            self.row_ends.store(row as usize, end as u32);
+            row += BLOCK as u32;
+        }
+        if row == self.rows {
+            self.row_ends.store(row as usize, u32::MAX);
         }
     }
 
     /// Brings the tile's products to shared memory. All column indices are on their way before the
-    /// first is used, then all of x and the values: threads past the end repeat the last nonzero.
+    /// first is used, then all values, then all of x: threads past the end repeat the last nonzero.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
-    fn load_products<const ITEMS: usize>(
-        &self,
-        column_indices: Global<u32>,
-        values: Global<V>,
-        x: Global<V>,
-    ) {
-        if self.nonzeros == 0 {
-            return;
-        }
-        let thread = thread::index() as usize;
-        let place = |item: usize| self.first_nonzero + (thread + item * BLOCK).min(self.nonzeros - 1);
+    fn load_products(&self, column_indices: Global<u32>, values: Global<V>, x: Global<V>) {
+        let thread = thread::index();
+        let place = |item: usize| thread + (item * BLOCK) as u32;
         let mut columns = [0; ITEMS];
         let mut products = [V::ZERO; ITEMS];
-        for item in 0..ITEMS {
-            columns[item] = column_indices.load_streaming(place(item)) as usize;
+        if self.nonzeros > 0 {
+            let column_indices = column_indices.skip(self.first_nonzero);
+            let values = values.skip(self.first_nonzero);
+            let inside = |item: usize| place(item).min(self.nonzeros - 1) as usize;
+            for item in 0..ITEMS {
+                columns[item] = column_indices.load_streaming(inside(item));
+            }
+            for item in 0..ITEMS {
+                products[item] = values.load_streaming(inside(item));
+            }
+            for item in 0..ITEMS {
+                products[item] = products[item] * x.load(columns[item] as usize);
+            }
         }
         for item in 0..ITEMS {
-            products[item] = values.load_streaming(place(item));
-        }
-        for item in 0..ITEMS {
-            products[item] = products[item] * x.load(columns[item]);
-        }
-        for item in 0..ITEMS {
-            let nonzero = thread + item * BLOCK;
-            if nonzero < self.nonzeros {
-                self.products.store(nonzero, products[item]);
+            if place(item) < Self::LEN as u32 - self.rows {
+                let product = if place(item) < self.nonzeros { products[item] } else { V::ZERO };
+                self.products.store(place(item) as usize, product);
             }
         }
     }
@@ -186,40 +200,40 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     alpha: V,
     beta: V,
 ) {
-    let tile = Tile::<V, BLOCK>::new(arena, tile_rows, rows, nonzeros, BLOCK * ITEMS);
+    let tile = Tile::<V, BLOCK, ITEMS>::new(arena, tile_rows, rows, nonzeros);
     tile.load_row_ends(row_offsets);
-    tile.load_products::<ITEMS>(column_indices, values, x);
+    tile.load_products(column_indices, values, x);
     thread::barrier();
 
-    // This thread's share of the tile's path.
-    let items = tile.rows + tile.nonzeros;
-    let diagonal = (thread::index() as usize * ITEMS).min(items);
-    let first_row = search_rows(diagonal, tile.rows, tile.nonzeros, |row| tile.row_ends.load(row) as usize);
+    // This thread's share of the tile's path, found as if the products filled the tile.
+    let diagonal = thread::index() * ITEMS as u32;
+    let filled = Tile::<V, BLOCK, ITEMS>::LEN as u32 - tile.rows;
+    let first_row = search_rows(diagonal, tile.rows, filled, |row| tile.row_ends.load(row as usize));
     let mut row = first_row;
     let mut nonzero = diagonal - first_row;
+    let mut end = tile.row_ends.load(row as usize);
     let mut sum = V::ZERO;
     // The first row that ends here may have begun before: its sum waits for what the threads before carry.
     let mut first_sum = V::ZERO;
-    for item in 0..ITEMS {
-        if diagonal + item < items {
-            if nonzero < tile.nonzeros && (row == tile.rows || nonzero < tile.row_ends.load(row) as usize) {
-                sum += tile.products.load(nonzero);
-                nonzero += 1;
+    for _ in 0..ITEMS {
+        if nonzero < end {
+            sum += tile.products.load(nonzero as usize);
+            nonzero += 1;
+        } else {
+            if row == first_row {
+                first_sum = sum;
             } else {
-                if row == first_row {
-                    first_sum = sum;
-                } else {
-                    store_row(y, tile.first_row + row, sum, alpha, beta);
-                }
-                sum = V::ZERO;
-                row += 1;
+                store_row(y, tile.first_row + row as usize, sum, alpha, beta);
             }
+            sum = V::ZERO;
+            row += 1;
+            end = tile.row_ends.load(row as usize);
         }
     }
 
     let scanned = tile.scan.exclusive(sum, row != first_row);
     if row != first_row {
-        store_row(y, tile.first_row + first_row, scanned.before + first_sum, alpha, beta);
+        store_row(y, tile.first_row + first_row as usize, scanned.before + first_sum, alpha, beta);
     }
     if thread::index() == 0 {
         carries.store(thread::block() as usize, scanned.total);

@@ -1,0 +1,92 @@
+//! Blocks of consecutive rows with about equal work, for tasks that each own their rows' nonzeros.
+
+use std::ops::Range;
+
+use crate::Offset;
+
+/// Rows and nonzeros, together, that a block holds, unless it is one longer row.
+const BLOCK_WORK: usize = 1 << 15;
+
+/// Cuts the rows into consecutive blocks.
+pub(super) fn row_blocks<O: Offset>(row_offsets: &[O]) -> Vec<Range<usize>> {
+    let rows = row_offsets.len() - 1;
+    let mut blocks = Vec::new();
+    let mut start = 0;
+    while start < rows {
+        let base = row_offsets[start].to_usize();
+        let candidates = &row_offsets[start + 2..=rows.min(start + BLOCK_WORK)];
+        // The work up to a row's end grows with the row, so a binary search finds the cut. At least one row.
+        let (mut low, mut high) = (0, candidates.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if candidates[middle].to_usize() - base + middle < BLOCK_WORK {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        blocks.push(start..start + 1 + low);
+        start += 1 + low;
+    }
+    blocks
+}
+
+/// Cuts an array of nonzeros into the parts that belong to `blocks`, which cover all rows.
+pub(super) fn split<'a, O: Offset, T>(
+    blocks: &[Range<usize>],
+    row_offsets: &[O],
+    mut items: &'a mut [T],
+) -> Vec<(Range<usize>, &'a mut [T])> {
+    let mut parts = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        let len = row_offsets[block.end].to_usize() - row_offsets[block.start].to_usize();
+        let (part, rest) = items.split_at_mut(len);
+        parts.push((block.clone(), part));
+        items = rest;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offsets(lengths: &[usize]) -> Vec<u64> {
+        let mut offsets = vec![0];
+        offsets.extend(lengths.iter().scan(0, |end, &length| {
+            *end += length as u64;
+            Some(*end)
+        }));
+        offsets
+    }
+
+    #[test]
+    fn blocks_cover_all_rows_with_bounded_work() {
+        let mut lengths: Vec<usize> = (0..200_000).map(|row| row % 7).collect();
+        lengths[5] = 1_000_000;
+        lengths[6] = 1_000_000;
+        for lengths in [
+            &lengths[..],
+            &[],
+            &[0],
+            &[0; 1_000],
+            &[BLOCK_WORK],
+            &[BLOCK_WORK, 1, 2],
+        ] {
+            let offsets = offsets(lengths);
+            let blocks = row_blocks(&offsets);
+            let mut next = 0;
+            for block in blocks {
+                assert_eq!(block.start, next);
+                assert!(block.end > block.start);
+                let work = block.len() + lengths[block.clone()].iter().sum::<usize>();
+                assert!(
+                    work <= BLOCK_WORK + 1 || block.len() == 1,
+                    "{block:?} has work {work}"
+                );
+                next = block.end;
+            }
+            assert_eq!(next, lengths.len());
+        }
+    }
+}

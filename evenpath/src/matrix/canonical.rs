@@ -1,0 +1,157 @@
+//! Canonical form: the columns of every row increase.
+
+use rayon::prelude::*;
+
+use super::MatrixError;
+use super::blocks::{row_blocks, split};
+use crate::{Offset, Value};
+
+/// What becomes of entries with the same row and column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Duplicates {
+    /// They are added up, in the order in which they are stored; the result is canonical.
+    #[default]
+    Sum,
+    /// All stay, in the order in which they are stored; rows are not sorted.
+    Keep,
+    /// They are an error; the result is canonical.
+    Refuse,
+}
+
+/// The arrays of a valid CSR matrix, for changes that keep it valid.
+pub(super) struct Arrays<'a, V, O> {
+    pub(super) row_offsets: &'a mut Vec<O>,
+    pub(super) column_indices: &'a mut Vec<u32>,
+    pub(super) values: &'a mut Vec<V>,
+}
+
+impl<V: Value, O: Offset> Arrays<'_, V, O> {
+    /// Brings the rows into the form that `duplicates` asks for.
+    ///
+    /// Fails only where duplicates are refused; the rows are then sorted.
+    pub(super) fn canonicalize(&mut self, duplicates: Duplicates) -> Result<(), MatrixError> {
+        if duplicates == Duplicates::Keep {
+            return Ok(());
+        }
+        match self.sort_rows() {
+            None => Ok(()),
+            Some((row, column)) if duplicates == Duplicates::Refuse => {
+                Err(MatrixError::Duplicate { row, column })
+            }
+            Some(_) => {
+                self.sum_duplicates();
+                Ok(())
+            }
+        }
+    }
+
+    /// Sorts every row by column, stably. Returns row and column of the first duplicate.
+    fn sort_rows(&mut self) -> Option<(usize, u32)> {
+        let row_offsets = &*self.row_offsets;
+        let blocks = row_blocks(row_offsets);
+        let columns = split(&blocks, row_offsets, self.column_indices);
+        let values = split(&blocks, row_offsets, self.values);
+        let duplicates =
+            columns
+                .into_par_iter()
+                .zip(values)
+                .map(|((block, columns), (_, values))| {
+                    let mut scratch = Vec::new();
+                    let mut duplicate = None;
+                    for (row, range) in local_ranges(row_offsets, block) {
+                        let (columns, values) = (&mut columns[range.clone()], &mut values[range]);
+                        if columns.windows(2).all(|pair| pair[0] < pair[1]) {
+                            continue;
+                        }
+                        sort_row(columns, values, &mut scratch);
+                        duplicate = duplicate.or_else(|| {
+                            let at = columns.windows(2).position(|pair| pair[0] == pair[1])?;
+                            Some((row, columns[at]))
+                        });
+                    }
+                    duplicate
+                });
+        // In two steps, because `find_map_first` would skip the sorting of blocks after the first duplicate.
+        duplicates.collect::<Vec<_>>().into_iter().flatten().next()
+    }
+
+    /// Adds up neighbours with equal columns.
+    fn sum_duplicates(&mut self) {
+        let row_offsets = &*self.row_offsets;
+        let blocks = row_blocks(row_offsets);
+        let columns = split(&blocks, row_offsets, self.column_indices);
+        let values = split(&blocks, row_offsets, self.values);
+        // Each block packs its nonzeros to its front and counts them by row.
+        let packed: Vec<Vec<usize>> = columns
+            .into_par_iter()
+            .zip(values)
+            .map(|((block, columns), (_, values))| {
+                let mut end = 0;
+                let pack = |(_, range): (usize, std::ops::Range<usize>)| {
+                    let start = end;
+                    for from in range {
+                        if end > start && columns[end - 1] == columns[from] {
+                            let value = values[from];
+                            values[end - 1] += value;
+                        } else {
+                            (columns[end], values[end]) = (columns[from], values[from]);
+                            end += 1;
+                        }
+                    }
+                    end - start
+                };
+                local_ranges(row_offsets, block).map(pack).collect()
+            })
+            .collect();
+        self.close_gaps(&blocks, &packed);
+    }
+
+    /// Moves the blocks' fronts together, `packed` nonzeros a row, and sets the offsets accordingly.
+    fn close_gaps(&mut self, blocks: &[std::ops::Range<usize>], packed: &[Vec<usize>]) {
+        let mut end = 0;
+        for (block, lengths) in blocks.iter().zip(packed) {
+            let from = self.row_offsets[block.start].to_usize();
+            let len: usize = lengths.iter().sum();
+            self.column_indices.copy_within(from..from + len, end);
+            self.values.copy_within(from..from + len, end);
+            end += len;
+        }
+        self.column_indices.truncate(end);
+        self.values.truncate(end);
+        let mut offset = 0;
+        for (slot, length) in self.row_offsets[1..]
+            .iter_mut()
+            .zip(packed.iter().flatten())
+        {
+            offset += length;
+            *slot = O::try_from_usize(offset).expect("fewer nonzeros than before");
+        }
+    }
+}
+
+/// The rows of a block, each with its range in the block's part of the nonzeros.
+fn local_ranges<O: Offset>(
+    row_offsets: &[O],
+    block: std::ops::Range<usize>,
+) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
+    let base = row_offsets[block.start].to_usize();
+    block.map(move |row| {
+        (
+            row,
+            row_offsets[row].to_usize() - base..row_offsets[row + 1].to_usize() - base,
+        )
+    })
+}
+
+/// Sorts one row by column, stably.
+fn sort_row<V: Value>(columns: &mut [u32], values: &mut [V], scratch: &mut Vec<(u32, V)>) {
+    if columns.is_sorted() {
+        return;
+    }
+    scratch.clear();
+    scratch.extend(columns.iter().copied().zip(values.iter().copied()));
+    scratch.sort_by_key(|&(column, _)| column);
+    for (slot, &(column, value)) in columns.iter_mut().zip(values).zip(&*scratch) {
+        (*slot.0, *slot.1) = (column, value);
+    }
+}

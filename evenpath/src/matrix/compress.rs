@@ -1,0 +1,234 @@
+//! From entries in any order to CSR arrays: a parallel, stable counting sort by row.
+
+use bytemuck::Zeroable;
+use rayon::prelude::*;
+
+use crate::{Offset, Value};
+
+/// Entries that one task handles.
+const GRAIN: usize = 1 << 15;
+/// Most buckets of the first pass: as many streams as a core writes at full speed.
+const MAX_BUCKETS: usize = 512;
+
+/// Borrowed entries: row, column and value of each, in slices of equal length.
+#[derive(Clone, Copy)]
+pub(super) struct Entries<'a, V> {
+    pub(super) rows: &'a [u32],
+    pub(super) columns: &'a [u32],
+    pub(super) values: &'a [V],
+}
+
+#[derive(Clone, Copy, Zeroable)]
+#[repr(C)]
+struct Entry<V> {
+    row: u32,
+    column: u32,
+    value: V,
+}
+
+impl<V: Value> Entries<'_, V> {
+    fn iter(&self) -> impl Iterator<Item = Entry<V>> {
+        let indices = self.rows.iter().zip(self.columns);
+        indices
+            .zip(self.values)
+            .map(|((&row, &column), &value)| Entry { row, column, value })
+    }
+
+    /// Chunks of `GRAIN` entries.
+    fn chunks(&self) -> impl IndexedParallelIterator<Item = Self> {
+        let indices = self
+            .rows
+            .par_chunks(GRAIN)
+            .zip(self.columns.par_chunks(GRAIN));
+        indices
+            .zip(self.values.par_chunks(GRAIN))
+            .map(|((rows, columns), values)| Entries {
+                rows,
+                columns,
+                values,
+            })
+    }
+}
+
+/// Sorts entries by row; those of a row stay in their order. Returns the arrays of the CSR matrix.
+///
+/// Every row must be below `rows`, and `O` must be able to count the entries. Two passes: entries go to
+/// buckets of consecutive rows, then each bucket is a counting sort of its own that stays in cache.
+pub(super) fn compress<V: Value, O: Offset>(
+    rows: usize,
+    entries: Entries<'_, V>,
+) -> (Vec<O>, Vec<u32>, Vec<V>) {
+    let nnz = entries.rows.len();
+    if entries
+        .rows
+        .par_windows(2)
+        .with_min_len(GRAIN)
+        .all(|pair| pair[0] <= pair[1])
+    {
+        let row_offsets = sorted_offsets(rows, entries.rows);
+        return (
+            row_offsets,
+            entries.columns.to_vec(),
+            entries.values.to_vec(),
+        );
+    }
+    let buckets = Buckets::new(rows, nnz);
+    let (starts, bucketed) = buckets.fill(entries);
+
+    let mut row_offsets: Vec<O> = bytemuck::zeroed_vec(rows + 1);
+    let mut column_indices: Vec<u32> = bytemuck::zeroed_vec(nnz);
+    let mut values: Vec<V> = bytemuck::zeroed_vec(nnz);
+    let mut tasks = Vec::with_capacity(buckets.count);
+    let (mut columns_left, mut values_left) = (&mut column_indices[..], &mut values[..]);
+    for (bucket, ends) in row_offsets[1..].chunks_mut(1 << buckets.shift).enumerate() {
+        let range = starts[bucket]..starts[bucket + 1];
+        let (columns, values);
+        (columns, columns_left) = columns_left.split_at_mut(range.len());
+        (values, values_left) = values_left.split_at_mut(range.len());
+        tasks.push((bucket, range, ends, columns, values));
+    }
+    tasks
+        .into_par_iter()
+        .for_each(|(bucket, range, ends, columns, values)| {
+            let first_row = bucket << buckets.shift;
+            counting_sort(
+                &bucketed[range.clone()],
+                first_row,
+                range.start,
+                ends,
+                columns,
+                values,
+            );
+        });
+    (row_offsets, column_indices, values)
+}
+
+/// Row offsets of entries that are sorted by row.
+fn sorted_offsets<O: Offset>(rows: usize, row_of_entry: &[u32]) -> Vec<O> {
+    let mut row_offsets: Vec<O> = bytemuck::zeroed_vec(rows + 1);
+    row_offsets[1..]
+        .par_chunks_mut(GRAIN)
+        .enumerate()
+        .for_each(|(chunk, ends)| {
+            let first_row = chunk * GRAIN;
+            let mut end = row_of_entry.partition_point(|&row| (row as usize) < first_row);
+            for (row, slot) in (first_row..).zip(ends) {
+                while row_of_entry.get(end).is_some_and(|&of| of as usize == row) {
+                    end += 1;
+                }
+                *slot = offset(end);
+            }
+        });
+    row_offsets
+}
+
+/// Sorts one bucket by row. `ends` are the row ends of its rows, which start at `first_row`; `base` is the
+/// number of entries before the bucket.
+fn counting_sort<V: Value, O: Offset>(
+    entries: &[Entry<V>],
+    first_row: usize,
+    base: usize,
+    ends: &mut [O],
+    columns: &mut [u32],
+    values: &mut [V],
+) {
+    // Counts, then starts, then, with every entry placed, ends.
+    let mut cursors = vec![0usize; ends.len()];
+    for entry in entries {
+        cursors[entry.row as usize - first_row] += 1;
+    }
+    let mut sum = 0;
+    for cursor in &mut cursors {
+        sum += std::mem::replace(cursor, sum);
+    }
+    for entry in entries {
+        let cursor = &mut cursors[entry.row as usize - first_row];
+        columns[*cursor] = entry.column;
+        values[*cursor] = entry.value;
+        *cursor += 1;
+    }
+    for (end, cursor) in ends.iter_mut().zip(cursors) {
+        *end = offset(base + cursor);
+    }
+}
+
+/// An index that is known to fit: no greater than the number of entries, which was checked.
+fn offset<O: Offset>(index: usize) -> O {
+    O::try_from_usize(index).expect("offsets count no more than the entries")
+}
+
+/// Buckets of `1 << shift` consecutive rows.
+struct Buckets {
+    shift: u32,
+    count: usize,
+}
+
+impl Buckets {
+    fn new(rows: usize, nnz: usize) -> Self {
+        let wanted = (nnz / GRAIN).clamp(1, MAX_BUCKETS);
+        let shift = rows
+            .div_ceil(wanted)
+            .max(1)
+            .next_power_of_two()
+            .trailing_zeros();
+        Self {
+            shift,
+            count: rows.div_ceil(1 << shift),
+        }
+    }
+
+    /// Entries by bucket, those of a bucket in their order, and where each bucket starts.
+    fn fill<V: Value>(&self, entries: Entries<'_, V>) -> (Vec<usize>, Vec<Entry<V>>) {
+        let mut cursors: Vec<Vec<usize>> = entries
+            .chunks()
+            .map(|chunk| {
+                let mut counts = vec![0; self.count];
+                for &row in chunk.rows {
+                    counts[(row >> self.shift) as usize] += 1;
+                }
+                counts
+            })
+            .collect();
+        let mut starts = vec![0; self.count + 1];
+        let mut sum = 0;
+        for bucket in 0..self.count {
+            starts[bucket] = sum;
+            for chunk in &mut cursors {
+                sum += std::mem::replace(&mut chunk[bucket], sum);
+            }
+        }
+        starts[self.count] = sum;
+
+        let mut bucketed: Vec<Entry<V>> = bytemuck::zeroed_vec(sum);
+        let slots = Slots(bucketed.as_mut_ptr());
+        entries
+            .chunks()
+            .zip(cursors)
+            .for_each(|(chunk, mut cursors)| {
+                for entry in chunk.iter() {
+                    let cursor = &mut cursors[(entry.row >> self.shift) as usize];
+                    // SAFETY: the counts of all (bucket, chunk) pairs were summed to give each pair a range of its
+                    // own inside `bucketed`, and this chunk has exactly as many entries of the bucket as were
+                    // counted. So every slot is written once, by one task.
+                    unsafe { slots.write(*cursor, entry) };
+                    *cursor += 1;
+                }
+            });
+        (starts, bucketed)
+    }
+}
+
+/// A buffer that tasks fill at places of their own.
+struct Slots<T>(*mut T);
+
+// SAFETY: the pointer is only written through, by `write`, whose caller keeps the places apart.
+unsafe impl<T: Send> Sync for Slots<T> {}
+
+impl<T: Copy> Slots<T> {
+    /// # Safety
+    /// `index` is inside the buffer, the buffer is borrowed by nothing else, and no other task writes `index`.
+    unsafe fn write(&self, index: usize, item: T) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.add(index).write(item) };
+    }
+}

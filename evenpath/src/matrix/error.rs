@@ -1,0 +1,122 @@
+//! What can be wrong with a matrix.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::MAX_DIMENSION;
+
+/// Why a matrix was refused. Rows, columns and positions count from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum MatrixError {
+    #[error("{rows} rows: a matrix has at most {MAX_DIMENSION}")]
+    TooManyRows { rows: usize },
+    #[error("{cols} columns: a matrix has at most {MAX_DIMENSION}")]
+    TooManyColumns { cols: usize },
+    #[error("row_offsets has length {found}: {rows} rows need {rows} + 1")]
+    RowOffsetsLength { rows: usize, found: usize },
+    #[error("row_offsets starts with {found} instead of 0")]
+    FirstRowOffset { found: u64 },
+    #[error("row_offsets decreases from {start} to {end} at row {row}")]
+    RowOffsetsDecrease { row: usize, start: u64, end: u64 },
+    #[error("row_offsets ends with {found}, but column_indices has length {nnz}")]
+    LastRowOffset { found: u64, nnz: usize },
+    #[error("column_indices has length {columns}, but values has length {values}")]
+    ValuesLength { columns: usize, values: usize },
+    #[error("row_indices has length {rows}, but column_indices has length {columns}")]
+    IndicesLength { rows: usize, columns: usize },
+    #[error("column {column} at position {position}, in row {row}: the matrix has {cols} columns")]
+    ColumnOutOfRange {
+        row: usize,
+        position: usize,
+        column: usize,
+        cols: usize,
+    },
+    #[error("row {row} at position {position}: the matrix has {rows} rows")]
+    RowOutOfRange {
+        position: usize,
+        row: usize,
+        rows: usize,
+    },
+    #[error("row {row} is not sorted: column {column} follows column {previous}")]
+    Unsorted {
+        row: usize,
+        previous: u32,
+        column: u32,
+    },
+    #[error("row {row} has column {column} more than once")]
+    Duplicate { row: usize, column: u32 },
+    #[error("{nnz} nonzeros are more than {offset} row offsets can count: use u64 offsets")]
+    OffsetOverflow { nnz: usize, offset: &'static str },
+    #[error("{rows} x {cols} dense values do not fit in memory")]
+    DenseTooLarge { rows: usize, cols: usize },
+}
+
+/// A refused CSR matrix: the reason, and the buffers, so that nothing is lost.
+pub struct InvalidCsr<V, O = u32> {
+    pub(super) error: MatrixError,
+    pub(super) row_offsets: Vec<O>,
+    pub(super) column_indices: Vec<u32>,
+    pub(super) values: Vec<V>,
+}
+
+impl<V, O> InvalidCsr<V, O> {
+    /// What is wrong.
+    pub fn kind(&self) -> &MatrixError {
+        &self.error
+    }
+
+    /// The buffers as they were given: row offsets, column indices, values.
+    pub fn into_parts(self) -> (Vec<O>, Vec<u32>, Vec<V>) {
+        (self.row_offsets, self.column_indices, self.values)
+    }
+}
+
+/// A refused COO matrix: the reason, and the buffers, so that nothing is lost.
+pub struct InvalidCoo<V> {
+    pub(super) error: MatrixError,
+    pub(super) row_indices: Vec<u32>,
+    pub(super) column_indices: Vec<u32>,
+    pub(super) values: Vec<V>,
+}
+
+impl<V> InvalidCoo<V> {
+    /// What is wrong.
+    pub fn kind(&self) -> &MatrixError {
+        &self.error
+    }
+
+    /// The buffers as they were given: row indices, column indices, values.
+    pub fn into_parts(self) -> (Vec<u32>, Vec<u32>, Vec<V>) {
+        (self.row_indices, self.column_indices, self.values)
+    }
+}
+
+macro_rules! refused {
+    ($type:ident<$($parameter:ident),+>) => {
+        impl<$($parameter),+> fmt::Debug for $type<$($parameter),+> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($type)).field("error", &self.error).finish_non_exhaustive()
+            }
+        }
+
+        impl<$($parameter),+> fmt::Display for $type<$($parameter),+> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.error.fmt(f)
+            }
+        }
+
+        impl<$($parameter),+> std::error::Error for $type<$($parameter),+> {}
+
+        impl<$($parameter),+> From<$type<$($parameter),+>> for MatrixError {
+            fn from(refused: $type<$($parameter),+>) -> Self {
+                refused.error
+            }
+        }
+    };
+}
+
+refused!(InvalidCsr<V, O>);
+refused!(InvalidCoo<V>);

@@ -1,0 +1,207 @@
+//! Matrices of known structure, made from a seed.
+//!
+//! Every row has a random stream of its own, so a kind and a seed give the same matrix on every machine
+//! and with every number of threads. Values are uniform in [-1, 1). Rows are canonical.
+//!
+//! ```
+//! use evenpath::generate::{Kind, generate};
+//!
+//! let kind: Kind = "stencil5:100".parse()?;
+//! let a: evenpath::Csr<f64> = generate(kind, 1)?;
+//! assert_eq!((a.rows(), a.nnz()), (10_000, 5 * 10_000 - 4 * 100));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod kind;
+mod rows;
+
+pub use kind::{Kind, ParseKindError};
+
+use rayon::prelude::*;
+
+use super::blocks::{row_blocks, split};
+use super::{Csr, MatrixError, validate};
+use crate::{Offset, Value};
+use rows::{Pattern, Stream};
+
+/// Makes the matrix of a kind.
+///
+/// # Errors
+/// Where the kind's size is beyond what a matrix can have, or `O` cannot count the nonzeros.
+pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>, MatrixError> {
+    let (rows, cols) = kind.shape();
+    validate::dimensions(rows, cols)?;
+    let pattern = Pattern::new(kind, seed);
+
+    // Rows are made twice, once to count them and once in place: no chunk is ever copied.
+    let lengths: Vec<u32> = (0..rows)
+        .into_par_iter()
+        .with_min_len(256)
+        .map_init(Vec::new, |columns, row| pattern.len(row, columns) as u32)
+        .collect();
+    let row_offsets: Vec<O> = offsets(&lengths)?;
+    let nnz = row_offsets[rows].to_usize();
+    let mut column_indices: Vec<u32> = bytemuck::zeroed_vec(nnz);
+    let mut values: Vec<V> = bytemuck::zeroed_vec(nnz);
+    let blocks = row_blocks(&row_offsets);
+    let columns = split(&blocks, &row_offsets, &mut column_indices);
+    let parts = columns
+        .into_par_iter()
+        .zip(split(&blocks, &row_offsets, &mut values));
+    parts.for_each_init(Vec::new, |scratch, ((block, columns), (_, values))| {
+        let base = row_offsets[block.start].to_usize();
+        for row in block {
+            let range = row_offsets[row].to_usize() - base..row_offsets[row + 1].to_usize() - base;
+            pattern.columns(row, scratch);
+            columns[range.clone()].copy_from_slice(scratch);
+            let mut stream = Stream::values(seed, row);
+            values[range].fill_with(|| V::from_f64(2.0 * stream.unit() - 1.0));
+        }
+    });
+    Ok(Csr::from_valid(
+        rows,
+        cols,
+        row_offsets,
+        column_indices,
+        values,
+    ))
+}
+
+/// Row offsets of rows with these lengths.
+fn offsets<O: Offset>(lengths: &[u32]) -> Result<Vec<O>, MatrixError> {
+    let nnz = lengths.par_iter().map(|&length| length as usize).sum();
+    if O::try_from_usize(nnz).is_none() {
+        return Err(MatrixError::OffsetOverflow {
+            nnz,
+            offset: O::NAME,
+        });
+    }
+    let mut end = 0;
+    let ends = lengths.iter().map(|&length| {
+        end += length as usize;
+        O::try_from_usize(end).expect("no more than all nonzeros")
+    });
+    Ok(std::iter::once(O::ZERO).chain(ends).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: [&str; 12] = [
+        "stencil5:30",
+        "stencil27:9",
+        "fem:5000",
+        "block-fem:300x3",
+        "block-fem:100x6",
+        "uniform:3000",
+        "power-law:3000",
+        "lp:40",
+        "empty-rows:4001",
+        "rmat:10",
+        "dense:30x50",
+        "diagonal:70",
+    ];
+
+    #[test]
+    fn every_kind_is_canonical_and_has_the_shape_it_says() {
+        for name in SMALL {
+            let kind: Kind = name.parse().unwrap();
+            let a: Csr<f64> = generate(kind, 7).unwrap();
+            assert_eq!((a.rows(), a.cols()), kind.shape(), "{name}");
+            a.check_canonical().unwrap();
+            assert!(a.nnz() > 0, "{name}");
+            assert!(
+                a.values().iter().all(|value| (-1.0..1.0).contains(value)),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_seed_gives_one_matrix_with_any_number_of_threads() {
+        for name in SMALL {
+            let kind: Kind = name.parse().unwrap();
+            let alone = rayon::ThreadPoolBuilder::new()
+                .num_threads(1)
+                .build()
+                .unwrap();
+            let many = rayon::ThreadPoolBuilder::new()
+                .num_threads(5)
+                .build()
+                .unwrap();
+            let a: Csr<f64> = alone.install(|| generate(kind, 3)).unwrap();
+            assert_eq!(a, many.install(|| generate(kind, 3)).unwrap(), "{name}");
+            let other: Csr<f64> = generate(kind, 4).unwrap();
+            assert_ne!(
+                a.values()[..],
+                other.values()[..a.values().len().min(other.values().len())],
+                "{name}"
+            );
+            // The pattern does not depend on the value type.
+            let single: Csr<f32, u64> = generate(kind, 3).unwrap();
+            assert_eq!(a.column_indices(), single.column_indices(), "{name}");
+        }
+    }
+
+    #[test]
+    fn stencils_couple_neighbours() {
+        let a: Csr<f64> = generate(Kind::Stencil5 { side: 4 }, 1).unwrap();
+        assert_eq!(a.row(0).unwrap().columns(), [0, 1, 4]);
+        assert_eq!(a.row(5).unwrap().columns(), [1, 4, 5, 6, 9]);
+        assert_eq!(a.row(15).unwrap().columns(), [11, 14, 15]);
+        let b: Csr<f64> = generate(Kind::Stencil27 { side: 3 }, 1).unwrap();
+        assert_eq!(b.row(13).unwrap().columns(), (0..27).collect::<Vec<_>>());
+        assert_eq!(b.row(0).unwrap().columns(), [0, 1, 3, 4, 9, 10, 12, 13]);
+    }
+
+    #[test]
+    fn row_lengths_are_those_documented() {
+        let mean = |name: &str| {
+            let a: Csr<f32> = generate(name.parse().unwrap(), 1).unwrap();
+            (
+                a.statistics().row_length_mean,
+                a.statistics().row_length_max,
+            )
+        };
+        let (fem, longest) = mean("fem:20000");
+        assert!(
+            (58.0..60.0).contains(&fem) && longest <= 70,
+            "{fem} {longest}"
+        );
+        assert_eq!(mean("uniform:20000"), (16.0, 16));
+        let (power_law, longest) = mean("power-law:200000");
+        assert!(
+            (11.0..14.0).contains(&power_law) && longest > 1000,
+            "{power_law} {longest}"
+        );
+        assert_eq!(mean("lp:64"), (2637.5, 12000));
+        assert_eq!(mean("empty-rows:4000"), (0.5, 2));
+        assert_eq!(mean("dense:10x20"), (20.0, 20));
+    }
+
+    #[test]
+    fn pattern_has_known_first_rows() {
+        // A change of the random streams changes every generated matrix: this test makes it a decision.
+        let a: Csr<f64> = generate(Kind::Uniform { rows: 1000 }, 42).unwrap();
+        assert_eq!(a.row(0).unwrap().columns()[..4], FIRST_COLUMNS);
+        assert_eq!(a.values()[0], FIRST_VALUE);
+    }
+
+    const FIRST_COLUMNS: [u32; 4] = [39, 78, 167, 179];
+    const FIRST_VALUE: f64 = 0.528_587_483_897_949_4;
+
+    #[test]
+    fn impossible_sizes_are_errors() {
+        let too_many = generate::<f64, u32>(Kind::Stencil5 { side: 1 << 20 }, 1);
+        assert!(matches!(too_many, Err(MatrixError::TooManyRows { .. })));
+        let too_dense = generate::<f64, u32>(
+            Kind::Dense {
+                rows: 1 << 10,
+                cols: 1 << 31,
+            },
+            1,
+        );
+        assert!(matches!(too_dense, Err(MatrixError::OffsetOverflow { .. })));
+    }
+}

@@ -1,0 +1,95 @@
+//! One row of a CSR matrix, and the iterator over all of them.
+
+use std::fmt;
+use std::iter::FusedIterator;
+
+use super::CsrView;
+use crate::{Offset, Value};
+
+/// One row: its nonzeros as two slices of equal length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row<'a, V> {
+    columns: &'a [u32],
+    values: &'a [V],
+}
+
+impl<'a, V: Value> Row<'a, V> {
+    pub(super) fn new(columns: &'a [u32], values: &'a [V]) -> Self {
+        Self { columns, values }
+    }
+
+    /// Nonzeros of the row.
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether the row has no nonzero.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Column of every nonzero.
+    pub fn columns(&self) -> &'a [u32] {
+        self.columns
+    }
+
+    /// Value of every nonzero.
+    pub fn values(&self) -> &'a [V] {
+        self.values
+    }
+
+    /// Column and value of every nonzero, in storage order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, V)> + use<'a, V> {
+        self.columns
+            .iter()
+            .copied()
+            .zip(self.values.iter().copied())
+    }
+}
+
+/// Iterator over the rows of a matrix, from the first to the last.
+#[derive(Clone)]
+pub struct Rows<'a, V, O = u32> {
+    view: CsrView<'a, V, O>,
+    remaining: std::ops::Range<usize>,
+}
+
+impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
+    pub(super) fn new(view: CsrView<'a, V, O>) -> Self {
+        Self {
+            view,
+            remaining: 0..view.rows(),
+        }
+    }
+}
+
+impl<'a, V: Value, O: Offset> Iterator for Rows<'a, V, O> {
+    type Item = Row<'a, V>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.view.row(self.remaining.next()?)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.remaining.size_hint()
+    }
+
+    fn nth(&mut self, n: usize) -> Option<Self::Item> {
+        self.view.row(self.remaining.nth(n)?)
+    }
+}
+
+impl<V: Value, O: Offset> DoubleEndedIterator for Rows<'_, V, O> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.view.row(self.remaining.next_back()?)
+    }
+}
+
+impl<V: Value, O: Offset> ExactSizeIterator for Rows<'_, V, O> {}
+impl<V: Value, O: Offset> FusedIterator for Rows<'_, V, O> {}
+
+impl<V: Value, O: Offset> fmt::Debug for Rows<'_, V, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rows {:?} of {:?}", self.remaining, self.view)
+    }
+}

@@ -1,0 +1,141 @@
+//! The checks that every matrix passes before it exists.
+
+use rayon::prelude::*;
+
+use super::{MAX_DIMENSION, MatrixError};
+use crate::Offset;
+
+/// Items that one task checks: enough to pay for the task.
+const GRAIN: usize = 1 << 15;
+
+pub(super) fn dimensions(rows: usize, cols: usize) -> Result<(), MatrixError> {
+    if rows > MAX_DIMENSION {
+        return Err(MatrixError::TooManyRows { rows });
+    }
+    if cols > MAX_DIMENSION {
+        return Err(MatrixError::TooManyColumns { cols });
+    }
+    Ok(())
+}
+
+/// Checks the arrays of a CSR matrix whose `values` has length `values`.
+pub(super) fn csr<O: Offset>(
+    rows: usize,
+    cols: usize,
+    row_offsets: &[O],
+    column_indices: &[u32],
+    values: usize,
+) -> Result<(), MatrixError> {
+    dimensions(rows, cols)?;
+    let nnz = column_indices.len();
+    if nnz != values {
+        return Err(MatrixError::ValuesLength {
+            columns: nnz,
+            values,
+        });
+    }
+    offsets(rows, nnz, row_offsets)?;
+    match first_beyond(column_indices, cols) {
+        None => Ok(()),
+        Some(position) => Err(MatrixError::ColumnOutOfRange {
+            row: row_of(row_offsets, position),
+            position,
+            column: column_indices[position] as usize,
+            cols,
+        }),
+    }
+}
+
+/// Checks that `row_offsets` goes from 0 to `nnz` without decreasing.
+fn offsets<O: Offset>(rows: usize, nnz: usize, row_offsets: &[O]) -> Result<(), MatrixError> {
+    let found = row_offsets.len();
+    let (Some(&first), Some(&last)) = (row_offsets.first(), row_offsets.last()) else {
+        return Err(MatrixError::RowOffsetsLength { rows, found });
+    };
+    if found - 1 != rows {
+        return Err(MatrixError::RowOffsetsLength { rows, found });
+    }
+    if first != O::ZERO {
+        return Err(MatrixError::FirstRowOffset {
+            found: first.to_u64(),
+        });
+    }
+    let decrease = row_offsets
+        .par_windows(2)
+        .with_min_len(GRAIN)
+        .position_first(|pair| pair[0] > pair[1]);
+    if let Some(row) = decrease {
+        let (start, end) = (row_offsets[row].to_u64(), row_offsets[row + 1].to_u64());
+        return Err(MatrixError::RowOffsetsDecrease { row, start, end });
+    }
+    if last.to_u64() != nnz as u64 {
+        return Err(MatrixError::LastRowOffset {
+            found: last.to_u64(),
+            nnz,
+        });
+    }
+    Ok(())
+}
+
+/// Checks the arrays of a COO matrix whose `values` has length `values`.
+pub(super) fn coo(
+    rows: usize,
+    cols: usize,
+    row_indices: &[u32],
+    column_indices: &[u32],
+    values: usize,
+) -> Result<(), MatrixError> {
+    dimensions(rows, cols)?;
+    let columns = column_indices.len();
+    if row_indices.len() != columns {
+        return Err(MatrixError::IndicesLength {
+            rows: row_indices.len(),
+            columns,
+        });
+    }
+    if columns != values {
+        return Err(MatrixError::ValuesLength { columns, values });
+    }
+    if let Some(position) = first_beyond(row_indices, rows) {
+        let row = row_indices[position] as usize;
+        return Err(MatrixError::RowOutOfRange {
+            position,
+            row,
+            rows,
+        });
+    }
+    if let Some(position) = first_beyond(column_indices, cols) {
+        let (row, column) = (
+            row_indices[position] as usize,
+            column_indices[position] as usize,
+        );
+        return Err(MatrixError::ColumnOutOfRange {
+            row,
+            position,
+            column,
+            cols,
+        });
+    }
+    Ok(())
+}
+
+/// Position of the first index that is not below `bound`.
+fn first_beyond(indices: &[u32], bound: usize) -> Option<usize> {
+    let beyond = |index: u32| index as usize >= bound;
+    indices
+        .par_chunks(GRAIN)
+        .enumerate()
+        .find_map_first(|(chunk, indices)| {
+            // The maximum first: it is a vector operation, the search is not.
+            if !indices.iter().copied().max().is_some_and(beyond) {
+                return None;
+            }
+            let at = indices.iter().position(|&index| beyond(index))?;
+            Some(chunk * GRAIN + at)
+        })
+}
+
+/// The row that the nonzero at `position` belongs to.
+fn row_of<O: Offset>(row_offsets: &[O], position: usize) -> usize {
+    row_offsets.partition_point(|offset| offset.to_usize() <= position) - 1
+}

@@ -1,0 +1,283 @@
+//! A borrowed CSR matrix: what the operations read.
+
+use std::fmt;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::compress::{self, Entries};
+use super::{Coo, Csr, MatrixError, Row, Rows, Statistics, validate};
+use crate::{Offset, Value};
+
+/// A sparse matrix in CSR form whose arrays belong to someone else; as cheap to copy as a slice.
+///
+/// ```
+/// use evenpath::CsrView;
+///
+/// // [1 0 2]
+/// // [0 0 3]
+/// let view = CsrView::try_new(2, 3, &[0u32, 2, 3], &[0, 2, 2], &[1.0, 2.0, 3.0])?;
+/// assert_eq!(view.get(0, 2), Some(2.0));
+/// assert_eq!(view.transpose().rows(), 3);
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
+pub struct CsrView<'a, V, O = u32> {
+    rows: usize,
+    cols: usize,
+    row_offsets: &'a [O],
+    column_indices: &'a [u32],
+    values: &'a [V],
+}
+
+impl<V, O> Clone for CsrView<'_, V, O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V, O> Copy for CsrView<'_, V, O> {}
+
+impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
+    /// Views the arrays as a `rows` x `cols` matrix.
+    ///
+    /// # Errors
+    /// Unless `row_offsets` has length `rows + 1` and goes from 0 to the number of nonzeros without
+    /// decreasing, `column_indices` and `values` have that length, and columns are below `cols`.
+    pub fn try_new(
+        rows: usize,
+        cols: usize,
+        row_offsets: &'a [O],
+        column_indices: &'a [u32],
+        values: &'a [V],
+    ) -> Result<Self, MatrixError> {
+        validate::csr(rows, cols, row_offsets, column_indices, values.len())?;
+        Ok(Self {
+            rows,
+            cols,
+            row_offsets,
+            column_indices,
+            values,
+        })
+    }
+
+    /// The view of arrays that [`try_new`](Self::try_new) would accept.
+    pub(super) fn from_valid(
+        rows: usize,
+        cols: usize,
+        row_offsets: &'a [O],
+        column_indices: &'a [u32],
+        values: &'a [V],
+    ) -> Self {
+        Self {
+            rows,
+            cols,
+            row_offsets,
+            column_indices,
+            values,
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Number of nonzeros, that is, of stored entries: a stored zero counts.
+    pub fn nnz(&self) -> usize {
+        self.column_indices.len()
+    }
+
+    /// Where each row starts in [`column_indices`](Self::column_indices) and [`values`](Self::values);
+    /// length `rows + 1`, from 0 to `nnz`.
+    pub fn row_offsets(&self) -> &'a [O] {
+        self.row_offsets
+    }
+
+    /// Column of every nonzero, row by row.
+    pub fn column_indices(&self) -> &'a [u32] {
+        self.column_indices
+    }
+
+    /// Value of every nonzero, row by row.
+    pub fn values(&self) -> &'a [V] {
+        self.values
+    }
+
+    /// Positions of the nonzeros of `row`, which must be below `rows`.
+    pub(crate) fn range(&self, row: usize) -> Range<usize> {
+        self.row_offsets[row].to_usize()..self.row_offsets[row + 1].to_usize()
+    }
+
+    /// One row; `None` where the matrix has fewer.
+    pub fn row(&self, row: usize) -> Option<Row<'a, V>> {
+        if row >= self.rows {
+            return None;
+        }
+        let range = self.range(row);
+        Some(Row::new(
+            &self.column_indices[range.clone()],
+            &self.values[range],
+        ))
+    }
+
+    /// All rows, from the first to the last.
+    pub fn iter_rows(&self) -> Rows<'a, V, O> {
+        Rows::new(*self)
+    }
+
+    /// Row, column and value of every nonzero, row by row.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, usize, V)> + use<'a, V, O> {
+        self.iter_rows().enumerate().flat_map(|(row, nonzeros)| {
+            nonzeros
+                .iter()
+                .map(move |(column, value)| (row, column as usize, value))
+        })
+    }
+
+    /// The value stored at (`row`, `col`), the sum where it is stored more than once; `None` where
+    /// nothing is stored. Takes time proportional to the row.
+    pub fn get(&self, row: usize, col: usize) -> Option<V> {
+        let stored = |(column, value)| (column as usize == col).then_some(value);
+        self.row(row)?
+            .iter()
+            .filter_map(stored)
+            .reduce(|sum, value| sum + value)
+    }
+
+    /// Checks that the columns of every row increase: sorted, and none twice.
+    ///
+    /// # Errors
+    /// Names the first row that is not so.
+    pub fn check_canonical(&self) -> Result<(), MatrixError> {
+        let fault = |row: usize| {
+            let columns = &self.column_indices[self.range(row)];
+            let at = columns.windows(2).position(|pair| pair[0] >= pair[1])?;
+            let (previous, column) = (columns[at], columns[at + 1]);
+            Some(if previous == column {
+                MatrixError::Duplicate { row, column }
+            } else {
+                MatrixError::Unsorted {
+                    row,
+                    previous,
+                    column,
+                }
+            })
+        };
+        match (0..self.rows)
+            .into_par_iter()
+            .with_min_len(1 << 12)
+            .find_map_first(fault)
+        {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// Whether every row is sorted by column without duplicates.
+    pub fn is_canonical(&self) -> bool {
+        self.check_canonical().is_ok()
+    }
+
+    /// The transpose. Its rows are sorted, and without duplicates where this matrix has none.
+    #[must_use]
+    pub fn transpose(&self) -> Csr<V, O> {
+        let row_indices = self.row_indices();
+        let entries = Entries {
+            rows: self.column_indices,
+            columns: &row_indices,
+            values: self.values,
+        };
+        // As many nonzeros as here: the offsets fit.
+        let (row_offsets, column_indices, values) = compress::compress(self.cols, entries);
+        Csr::from_valid(self.cols, self.rows, row_offsets, column_indices, values)
+    }
+
+    /// The same entries in the same order, with the row of each.
+    pub fn to_coo(&self) -> Coo<V> {
+        let (columns, values) = (self.column_indices.to_vec(), self.values.to_vec());
+        Coo::from_valid(self.rows, self.cols, self.row_indices(), columns, values)
+    }
+
+    /// Row of every nonzero.
+    fn row_indices(&self) -> Vec<u32> {
+        let mut rows = vec![0; self.nnz()];
+        let blocks = super::blocks::row_blocks(self.row_offsets);
+        super::blocks::split(&blocks, self.row_offsets, &mut rows)
+            .into_par_iter()
+            .for_each(|(block, slots)| {
+                let base = self.row_offsets[block.start].to_usize();
+                for row in block {
+                    let range = self.range(row);
+                    slots[range.start - base..range.end - base].fill(row as u32);
+                }
+            });
+        rows
+    }
+
+    /// A copy that owns its arrays.
+    pub fn to_owned(&self) -> Csr<V, O> {
+        let (columns, values) = (self.column_indices.to_vec(), self.values.to_vec());
+        Csr::from_valid(
+            self.rows,
+            self.cols,
+            self.row_offsets.to_vec(),
+            columns,
+            values,
+        )
+    }
+
+    /// All `rows * cols` values, row by row; entries that are stored more than once are summed.
+    ///
+    /// # Errors
+    /// Where so many values do not fit in memory.
+    pub fn to_dense(&self) -> Result<Vec<V>, MatrixError> {
+        let too_large = MatrixError::DenseTooLarge {
+            rows: self.rows,
+            cols: self.cols,
+        };
+        let Some(len) = self.rows.checked_mul(self.cols) else {
+            return Err(too_large);
+        };
+        let mut dense = Vec::new();
+        if dense.try_reserve_exact(len).is_err() {
+            return Err(too_large);
+        }
+        dense.resize(len, V::ZERO);
+        for (row, column, value) in self.iter() {
+            dense[row * self.cols + column] += value;
+        }
+        Ok(dense)
+    }
+
+    /// How the nonzeros are spread over the rows.
+    pub fn statistics(&self) -> Statistics {
+        Statistics::new(self.rows, self.cols, self.row_offsets)
+    }
+}
+
+impl<V: Value, O: Offset> PartialEq for CsrView<'_, V, O> {
+    /// Equal shapes and equal arrays; the same matrix with its nonzeros in another order is not equal.
+    fn eq(&self, other: &Self) -> bool {
+        (self.rows, self.cols) == (other.rows, other.cols)
+            && self.row_offsets == other.row_offsets
+            && self.column_indices == other.column_indices
+            && self.values == other.values
+    }
+}
+
+impl<V: Value, O: Offset> fmt::Debug for CsrView<'_, V, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, cols, nnz) = (self.rows, self.cols, self.column_indices.len());
+        write!(
+            f,
+            "CsrView<{}, {}> {rows} x {cols}, {nnz} nonzeros",
+            V::NAME,
+            O::NAME
+        )
+    }
+}
