@@ -9,7 +9,6 @@ mod scalar;
 
 pub use matrix::generate;
 pub use matrix::{
-    Coo, Csr, CsrView, Duplicates, InvalidCoo, InvalidCsr, MAX_DIMENSION, MatrixError, Row, Rows,
-    Statistics,
+    Coo, Csr, CsrView, Duplicates, InvalidCoo, InvalidCsr, MAX_DIMENSION, MatrixError, Row, Rows, Statistics,
 };
 pub use scalar::{Offset, Value};

@@ -86,9 +86,7 @@ value!(f64);
 /// A row offset, which counts nonzeros: `u32`, or `u64` for matrices of 2³² nonzeros and more. Sealed.
 ///
 /// Column indices are always `u32`.
-pub trait Offset:
-    sealed::Sealed + bytemuck::Pod + Debug + Default + Display + Ord + Send + Sync
-{
+pub trait Offset: sealed::Sealed + bytemuck::Pod + Debug + Default + Display + Ord + Send + Sync {
     /// Rust's name of the type.
     const NAME: &'static str;
     /// 0.
