@@ -281,6 +281,12 @@ fn threads_share_a_device() {
 }
 
 #[test]
+fn everything_can_go_to_another_thread() {
+    fn is_send_and_sync<T: Send + Sync + 'static>() {}
+    is_send_and_sync::<(Device, DeviceVec<f64>, Event, DeviceError)>();
+}
+
+#[test]
 fn devices_say_what_they_are() {
     let [cpu, simulated] = devices();
     assert_eq!((cpu.kind(), cpu.name(), cpu.to_string().as_str()), (DeviceKind::Cpu, "CPU", "CPU"));
