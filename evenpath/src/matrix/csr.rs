@@ -60,7 +60,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     }
 
     /// The matrix of arrays that [`try_new`](Self::try_new) would accept.
-    pub(super) fn from_valid(
+    pub(crate) fn from_valid(
         rows: usize,
         cols: usize,
         row_offsets: Vec<O>,

@@ -55,7 +55,7 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
     }
 
     /// The view of arrays that [`try_new`](Self::try_new) would accept.
-    pub(super) fn from_valid(
+    pub(crate) fn from_valid(
         rows: usize,
         cols: usize,
         row_offsets: &'a [O],

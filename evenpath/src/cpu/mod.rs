@@ -1,0 +1,5 @@
+//! The operations on the CPU.
+
+mod spmv;
+
+pub(crate) use spmv::{spmv, spmv_tiles};
