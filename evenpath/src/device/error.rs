@@ -39,7 +39,7 @@ pub enum DeviceError {
         origin: String,
     },
     /// The driver does not know this version of PTX.
-    #[error("the driver is too old: it is for CUDA {driver}, and module `{module}` is PTX {ptx}{}", needs(.needed))]
+    #[error("the driver is too old: it is for CUDA {driver}, and module `{module}` is PTX {ptx}{}", needs(*.needed))]
     DriverTooOld {
         /// The newest CUDA that the driver supports.
         driver: Version,
@@ -193,7 +193,7 @@ pub enum DeviceError {
         /// The device.
         device: String,
         /// What it was.
-        fault: evenpath_simt::host::Fault,
+        fault: Box<evenpath_simt::host::Fault>,
     },
     /// The driver answered with an error that has no variant of its own.
     #[error("{device}: {call} failed: {message} ({code})")]
@@ -224,7 +224,7 @@ impl fmt::Display for Version {
     }
 }
 
-fn needs(version: &Option<Version>) -> String {
+fn needs(version: Option<Version>) -> String {
     version.map_or_else(String::new, |version| format!(", which needs a driver for CUDA {version} or newer"))
 }
 

@@ -12,6 +12,18 @@
 //! assert_eq!(x.to_vec()?, [1.0, 2.0, 3.0]);
 //! # Ok::<(), evenpath::device::DeviceError>(())
 //! ```
+//!
+//! # Building and running without CUDA
+//!
+//! The NVIDIA driver is found when the first GPU is asked for: one program runs where there is one and where not. To
+//! build on a machine with no CUDA installation, a crate that uses this library says in its `.cargo/config.toml`
+//!
+//! ```toml
+//! [env]
+//! CUDA_LIBRARY_PATH = "/usr" # any folder with a `lib64` in it: all that `cust` looks for
+//! ```
+//!
+//! or turns the feature `cuda` off.
 
 mod buffer;
 #[cfg(feature = "cuda")]

@@ -56,7 +56,7 @@ impl Simulated {
 
 /// A mistake of the host: refused, and the device goes on.
 fn refused(fault: Fault) -> DeviceError {
-    DeviceError::Simulated { device: NAME.into(), fault }
+    DeviceError::Simulated { device: NAME.into(), fault: Box::new(fault) }
 }
 
 impl Machine for Simulated {

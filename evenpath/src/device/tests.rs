@@ -1,1 +1,303 @@
+use evenpath_kernels::testing::FaultOutOfBounds;
+use evenpath_simt::host::FaultKind;
+use evenpath_simt::kernel::Kernel;
+use evenpath_simt::{Arena, GlobalMut, kernel, thread};
 
+use super::*;
+
+kernel! {
+    /// Adds a number to each of `len` elements.
+    pub struct Add {
+        /// `len` elements.
+        pub data: GlobalMut<u32>,
+        /// How many.
+        pub len: u64,
+        /// What is added.
+        pub amount: u32,
+    }
+    shared: 0;
+    body: add::<BLOCK>;
+    entries: {
+        test_add in test: 64 x 1;
+    }
+}
+
+fn add<const BLOCK: usize>(_: Arena, data: GlobalMut<u32>, len: u64, amount: u32) {
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
+    if (index as u64) < len {
+        data.store(index, data.load(index) + amount);
+    }
+}
+
+fn simulated() -> Device {
+    Device::simulated(SimulatedOptions { memory_bytes: 1 << 20, ..Default::default() })
+}
+
+fn devices() -> [Device; 2] {
+    [Device::cpu(), simulated()]
+}
+
+fn launch_add(device: &Device, data: &mut DeviceVec<u32>, grid: u32) -> Result<(), DeviceError> {
+    let kernel = Add { len: data.len() as u64, data: data.as_global_mut(), amount: 7 };
+    // SAFETY: the buffer lives until the launch returns, which for these devices is when it is done.
+    unsafe { device.launch(kernel, Add::INSTANCES[0], grid, 0) }
+}
+
+fn launch_fault(device: &Device, data: &mut DeviceVec<u32>) -> Result<(), DeviceError> {
+    let kernel = FaultOutOfBounds { data: data.as_global_mut(), index: 1 << 40 };
+    // SAFETY: as above; the simulated GPU checks the index.
+    unsafe { device.launch(kernel, FaultOutOfBounds::INSTANCES[0], 1, 0) }
+}
+
+#[test]
+fn buffers_keep_what_is_written() {
+    for device in devices() {
+        let mut x = device.upload_slice(&[1_i64, -2, 3]).unwrap();
+        assert_eq!((x.len(), x.is_empty(), x.device().is_same(&device)), (3, false, true));
+        assert_eq!(x.to_vec().unwrap(), [1, -2, 3]);
+        assert_eq!(x.get(2).unwrap(), 3);
+        x.copy_from_slice(&[4, 5, 6]).unwrap();
+        let mut y = device.zeros::<i64>(3).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [0; 3]);
+        y.copy_from(&x).unwrap();
+        let mut out = [0; 3];
+        y.copy_to_slice(&mut out).unwrap();
+        assert_eq!(out, [4, 5, 6]);
+        device.synchronize().unwrap();
+    }
+}
+
+#[test]
+fn empty_buffers_are_ordinary() {
+    for device in devices() {
+        let mut x = device.upload_slice::<u64>(&[]).unwrap();
+        let y = device.zeros::<u64>(0).unwrap();
+        x.copy_from(&y).unwrap();
+        x.copy_from_slice(&[]).unwrap();
+        assert!(x.is_empty() && x.to_vec().unwrap().is_empty());
+        assert!(matches!(x.get(0), Err(DeviceError::OutOfBounds { index: 0, len: 0 })));
+    }
+}
+
+#[test]
+fn wrong_lengths_and_indices_are_refused() {
+    for device in devices() {
+        let mut x = device.upload_slice(&[1_u32, 2, 3]).unwrap();
+        let y = device.upload_slice(&[7_u32, 8]).unwrap();
+        let error = x.copy_from_slice(&[9; 4]).unwrap_err().to_string();
+        assert_eq!(error, "copy of 4 elements to 3");
+        assert!(matches!(x.copy_from(&y), Err(DeviceError::LengthMismatch { .. })));
+        assert!(matches!(x.copy_to_slice(&mut [0; 2]), Err(DeviceError::LengthMismatch { .. })));
+        assert!(matches!(x.get(3), Err(DeviceError::OutOfBounds { index: 3, len: 3 })));
+        assert_eq!(x.to_vec().unwrap(), [1, 2, 3]);
+    }
+}
+
+#[test]
+fn host_slices_are_the_cpu_s_only() {
+    let [cpu, simulated] = devices();
+    let mut x = cpu.upload_slice(&[1_u32, 2]).unwrap();
+    x.host_slice_mut().unwrap()[1] = 5;
+    assert_eq!(x.host_slice(), Some(&[1, 5][..]));
+    assert_eq!(simulated.upload_slice(&[1_u32]).unwrap().host_slice(), None);
+}
+
+#[test]
+fn buffers_of_different_devices_do_not_mix() {
+    let (one, other) = (simulated(), simulated());
+    let mut x = one.upload_slice(&[1_u8]).unwrap();
+    for device in [&other, &Device::cpu()] {
+        let y = device.upload_slice(&[2_u8]).unwrap();
+        let error = x.copy_from(&y).unwrap_err();
+        assert!(matches!(error, DeviceError::DifferentDevices { .. }), "{error}");
+        let message = error.to_string();
+        for device in [&one, device] {
+            let name = format!("{device} [device object {}]", device.shared.number);
+            assert!(message.contains(&name), "{message}");
+        }
+    }
+    assert_eq!(x.to_vec().unwrap(), [1]);
+    assert!(one.record().unwrap().elapsed_since(&other.record().unwrap()).is_err());
+    assert!(one.is_same(&one.clone()) && !one.is_same(&other));
+}
+
+#[test]
+fn all_cpu_devices_are_one() {
+    let mut x = Device::cpu().zeros::<u32>(2).unwrap();
+    x.copy_from(&Device::cpu().upload_slice(&[3, 4]).unwrap()).unwrap();
+    assert_eq!(x.to_vec().unwrap(), [3, 4]);
+}
+
+#[test]
+fn the_memory_limit_refuses_with_numbers() {
+    for device in devices() {
+        device.clone().set_memory_limit(Some(1_000));
+        let x = device.zeros::<u64>(100).unwrap();
+        assert_eq!(device.memory().unwrap().in_use, 800);
+        match device.zeros::<u32>(51).unwrap_err() {
+            DeviceError::MemoryLimit { requested: 204, in_use: 800, limit: 1_000, .. } => {}
+            other => panic!("{other}"),
+        }
+        let exactly = device.zeros::<u32>(50).unwrap();
+        drop((x, exactly));
+        assert_eq!(device.memory().unwrap().in_use, 0);
+        device.set_memory_limit(None);
+        assert_eq!(device.zeros::<u64>(200).unwrap().len(), 200);
+    }
+}
+
+#[test]
+fn allocations_that_cannot_be_had_leave_the_device_usable() {
+    for device in devices() {
+        let too_large = device.zeros::<u64>(usize::MAX).unwrap_err();
+        assert!(matches!(too_large, DeviceError::TooLarge { .. }), "{too_large}");
+        let error = device.zeros::<u8>(1 << 50).unwrap_err();
+        match device.kind() {
+            DeviceKind::Cpu => {
+                assert!(matches!(error, DeviceError::HostOutOfMemory { requested } if requested == 1 << 50));
+            }
+            _ => assert!(
+                matches!(error, DeviceError::OutOfMemory { requested, total, .. }
+                    if requested == 1 << 50 && total == 1 << 20),
+                "{error}"
+            ),
+        }
+        assert_eq!(device.memory().unwrap().in_use, 0);
+        assert_eq!(device.upload_slice(&[5_u16]).unwrap().to_vec().unwrap(), [5]);
+    }
+}
+
+#[test]
+fn dropped_buffers_free_their_memory() {
+    let device = simulated();
+    for _ in 0..8 {
+        device.zeros::<u8>(900_000).unwrap();
+    }
+    let memory = device.memory().unwrap();
+    assert_eq!((memory.free, memory.total), (Some(1 << 20), Some(1 << 20)));
+}
+
+#[test]
+fn events_tell_the_time_between() {
+    for device in devices() {
+        let earlier = device.record().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let later = device.record().unwrap();
+        let milliseconds = later.elapsed_since(&earlier).unwrap();
+        assert!((5.0..5_000.0).contains(&milliseconds), "{milliseconds}");
+        assert!(earlier.elapsed_since(&later).unwrap() <= -5.0);
+        assert!(later.elapsed_since(&later).unwrap().abs() < 1e-9);
+    }
+}
+
+#[test]
+fn kernels_run_on_the_simulated_gpu() {
+    let device = simulated();
+    let mut data = device.upload_slice(&(0..150).collect::<Vec<u32>>()).unwrap();
+    launch_add(&device, &mut data, 3).unwrap();
+    assert_eq!(data.to_vec().unwrap(), (7..157).collect::<Vec<u32>>());
+}
+
+#[test]
+fn launches_that_cannot_be_are_refused() {
+    let [cpu, device] = devices();
+    let mut data = device.upload_slice(&[1_u32]).unwrap();
+    launch_add(&device, &mut data, 0).unwrap();
+    let error = launch_add(&device, &mut data, 1 << 31).unwrap_err().to_string();
+    assert!(error.contains("test_add") && error.contains("2147483648"), "{error}");
+    let kernel = Add { data: data.as_global_mut(), len: 1, amount: 1 };
+    // SAFETY: refused before anything runs.
+    let wrong = unsafe { device.launch(kernel, FaultOutOfBounds::INSTANCES[0], 1, 0) }.unwrap_err();
+    assert!(matches!(wrong, DeviceError::Launch { kernel: "testing_fault_out_of_bounds", .. }), "{wrong}");
+    // SAFETY: as above.
+    let shared = unsafe { device.launch(kernel, Add::INSTANCES[0], 1, 1 << 20) }.unwrap_err();
+    assert!(matches!(shared, DeviceError::Launch { kernel: "test_add", .. }), "{shared}");
+    assert!(matches!(launch_add(&cpu, &mut cpu.zeros(1).unwrap(), 1), Err(DeviceError::Launch { .. })));
+    assert_eq!(data.to_vec().unwrap(), [1]);
+}
+
+#[test]
+fn a_kernel_s_fault_ends_the_device_and_names_the_kernel() {
+    let device = simulated();
+    let mut data = device.upload_slice(&[1_u32, 2]).unwrap();
+    let name = FaultOutOfBounds::INSTANCES[0].name;
+    match launch_fault(&device, &mut data).unwrap_err() {
+        DeviceError::KernelFault { kernels, reason, .. } => {
+            assert_eq!(kernels, [name]);
+            assert!(reason.contains(name), "{reason}");
+        }
+        other => panic!("{other}"),
+    }
+    for lost in [
+        data.to_vec().map(|_| ()),
+        data.copy_from_slice(&[0, 0]),
+        device.zeros::<u8>(1).map(|_| ()),
+        launch_add(&device, &mut data, 1),
+        device.synchronize(),
+        device.record().map(|_| ()),
+    ] {
+        let error = lost.unwrap_err();
+        assert!(
+            matches!(error, DeviceError::DeviceLost { .. }) && error.to_string().contains(name),
+            "{error}"
+        );
+    }
+    drop((data, device));
+
+    let device = simulated();
+    assert_eq!(device.upload_slice(&[3_u32]).unwrap().to_vec().unwrap(), [3]);
+}
+
+#[test]
+fn reads_before_writes_are_refused_and_the_device_goes_on() {
+    let device = simulated();
+    let mut data = device.uninitialised::<u32>(2).unwrap();
+    match data.to_vec().unwrap_err() {
+        DeviceError::Simulated { fault, .. } => {
+            assert!(matches!(fault.kind, FaultKind::UninitialisedGlobal { .. }), "{fault}");
+        }
+        other => panic!("{other}"),
+    }
+    data.copy_from_slice(&[8, 9]).unwrap();
+    assert_eq!(data.to_vec().unwrap(), [8, 9]);
+}
+
+#[test]
+fn threads_share_a_device() {
+    for device in devices() {
+        let sums: Vec<u64> = std::thread::scope(|scope| {
+            let work = |thread: u64| {
+                let device = &device;
+                scope.spawn(move || {
+                    let buffers = (0..50).map(|i| device.upload_slice(&[thread, i]).unwrap());
+                    buffers.map(|buffer| buffer.to_vec().unwrap().iter().sum::<u64>()).sum()
+                })
+            };
+            let threads: Vec<_> = (0..4).map(work).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(sums, [0, 1, 2, 3].map(|thread| 50 * thread + 49 * 25));
+    }
+}
+
+#[test]
+fn everything_can_go_to_another_thread() {
+    fn is_send_and_sync<T: Send + Sync + 'static>() {}
+    is_send_and_sync::<(Device, DeviceVec<f64>, Event, DeviceError)>();
+}
+
+#[test]
+fn devices_say_what_they_are() {
+    let [cpu, simulated] = devices();
+    assert_eq!((cpu.kind(), cpu.name(), cpu.to_string().as_str()), (DeviceKind::Cpu, "CPU", "CPU"));
+    assert!(cpu.properties().multiprocessors > 0);
+    assert_eq!(simulated.kind(), DeviceKind::Simulated);
+    assert_eq!(simulated.properties().memory_bytes, Some(1 << 20));
+}
+
+#[cfg(not(feature = "cuda"))]
+#[test]
+fn without_cuda_the_best_device_is_the_cpu() {
+    assert!(matches!(Device::cuda(0), Err(DeviceError::NoCudaSupport)));
+    assert_eq!(Device::best().unwrap().kind(), DeviceKind::Cpu);
+}

@@ -170,9 +170,6 @@ macro_rules! trampolines {
                 super::driver::forward(|driver| driver.$name.map(|function| unsafe { function($($argument),*) }))
             }
         )*
-
-        #[cfg(test)]
-        pub(super) const NAMES: &[&str] = &[$(stringify!($name)),*];
     };
 }
 pub(super) use trampolines;

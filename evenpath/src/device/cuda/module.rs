@@ -116,7 +116,8 @@ fn too_old(text: &str, driver: Version, error: CallError) -> Option<(Version, Op
     let version = ptx::version(text)?;
     let needed = ptx::cuda_for(version);
     let is_unsupported = error.code == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION as i32;
-    (is_unsupported || needed.is_some_and(|needed| needed > driver)).then_some((version, needed))
+    let is_newer = needed.map_or(version.major > ptx::NEWEST_MAJOR, |needed| needed > driver);
+    (is_unsupported || is_newer).then_some((version, needed))
 }
 
 /// Compiles a module that failed to once more, for what the compiler says: `cust` does not ask for it.

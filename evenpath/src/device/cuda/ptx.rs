@@ -124,6 +124,9 @@ pub(super) fn version(text: &str) -> Option<Version> {
     Some(Version { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
+/// The newest major version of PTX that [`cuda_for`] knows.
+pub(super) const NEWEST_MAJOR: u32 = 9;
+
 /// The first CUDA whose drivers take a version of PTX (the PTX ISA's release history).
 pub(super) fn cuda_for(ptx: Version) -> Option<Version> {
     let (major, minor) = match (ptx.major, ptx.minor) {
@@ -131,7 +134,7 @@ pub(super) fn cuda_for(ptx: Version) -> Option<Version> {
         (7, minor @ 0..=8) => (11, minor),
         (8, minor @ 0..=5) => (12, minor),
         (8, minor @ 6..=8) => (12, minor + 1),
-        (9, minor) => (13, minor),
+        (NEWEST_MAJOR, minor) => (13, minor),
         _ => return None,
     };
     Some(Version { major, minor })

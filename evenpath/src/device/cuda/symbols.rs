@@ -5,6 +5,8 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 
+// A third of its types are in some signature.
+#[allow(clippy::wildcard_imports)]
 use cust::sys::*;
 
 use super::driver::trampolines;

@@ -1,0 +1,421 @@
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use evenpath::device::{Device, DeviceError, DeviceKind, DeviceVec};
+use evenpath_kernels::testing::{ConditionalBarrier, FaultOutOfBounds};
+use evenpath_simt::kernel::Kernel;
+
+use crate::CHILD_VARIABLE;
+
+const KERNEL: &str = "testing_fault_out_of_bounds";
+const PTX_FOLDER_VARIABLE: &str = "EVENPATH_PTX_DIR";
+
+macro_rules! cases {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) const CASES: &[(&str, fn())] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+cases! {
+    the_device_is_ready_soon,
+    the_best_device_is_the_gpu,
+    a_gpu_that_is_not_there_is_named,
+    buffers_keep_what_is_written,
+    kernels_write_to_buffers,
+    events_tell_the_time_between,
+    two_devices_work_at_once,
+    threads_share_a_device,
+    buffers_of_two_devices_do_not_mix,
+    the_memory_limit_refuses,
+    impossible_allocations_are_refused,
+    freed_memory_is_there_for_other_sizes,
+    freed_memory_is_used_again,
+    launches_over_a_limit_are_refused,
+    a_fault_ends_the_device_and_names_the_kernel,
+    a_fault_is_not_blamed_on_kernels_that_ended_well,
+    a_fault_leaves_other_devices_alone,
+    memory_of_lost_devices_comes_back,
+    a_missing_module_is_named,
+    a_missing_entry_is_named,
+    a_broken_module_shows_the_compiler_s_log,
+    a_module_too_new_for_the_driver_says_so,
+    a_ptx_folder_for_newer_gpus_only_is_refused,
+}
+
+fn gpu() -> Device {
+    Device::cuda(0).expect("the GPU that main found")
+}
+
+/// Stores 1 at `index` of the buffer, inside it or not.
+fn store(data: &mut DeviceVec<u32>, index: u64) -> Result<(), DeviceError> {
+    let device = data.device().clone();
+    let kernel = FaultOutOfBounds { data: data.as_global_mut(), index };
+    // SAFETY: every caller keeps the buffer until the device is done or lost; an index outside of it is what the tests
+    // are about, and lies outside everything that is mapped on a GPU.
+    unsafe { device.launch(kernel, FaultOutOfBounds::INSTANCES[0], 1, 0) }
+}
+
+/// Rotates the buffer, of at most 128 elements, by one place.
+fn rotate(data: &mut DeviceVec<u32>) -> Result<(), DeviceError> {
+    let device = data.device().clone();
+    let kernel = ConditionalBarrier { len: data.len() as u32, data: data.as_global_mut() };
+    // SAFETY: every caller keeps the buffer until the device is done or lost.
+    unsafe { device.launch(kernel, ConditionalBarrier::INSTANCES[0], 1, 0) }
+}
+
+/// Makes the device fault; the error that tells.
+fn fault(device: &Device) -> DeviceError {
+    let mut data = device.upload_slice(&[0_u32; 4]).expect("a small buffer");
+    store(&mut data, 1 << 44).expect("the launch itself goes well");
+    device.synchronize().expect_err("the store is far outside")
+}
+
+fn assert_works(device: &Device) {
+    let mut data = device.upload_slice(&[5_u32, 6, 7]).expect("a small buffer");
+    store(&mut data, 1).expect("a launch");
+    assert_eq!(data.to_vec().expect("a copy"), [5, 1, 7]);
+}
+
+fn the_device_is_ready_soon() {
+    let start = Instant::now();
+    let device = gpu();
+    let made = start.elapsed();
+    assert_works(&device);
+    let first = start.elapsed();
+    println!("Device::cuda(0): {made:?}; first result of a kernel after {first:?}");
+    assert!(first.as_secs() < 20);
+}
+
+fn the_best_device_is_the_gpu() {
+    let device = Device::best().expect("there is a GPU");
+    assert_eq!(device.kind(), DeviceKind::Cuda(0));
+    let properties = device.properties();
+    println!("{properties:?}\n{:?}", device.memory());
+    assert!(properties.multiprocessors > 0 && properties.compute_capability >= Some((7, 5)));
+    assert!(properties.max_shared_bytes >= Some(48 * 1024) && properties.l2_bytes > Some(0));
+    assert!(device.to_string().contains("cuda:0") && device.to_string().contains(device.name()));
+    let memory = device.memory().expect("a healthy device");
+    assert!(memory.free <= memory.total && memory.total > Some(0));
+}
+
+fn a_gpu_that_is_not_there_is_named() {
+    match Device::cuda(1_000).expect_err("no machine has that many") {
+        DeviceError::NoSuchGpu { ordinal: 1_000, count } => assert!(count > 0),
+        other => panic!("{other}"),
+    }
+}
+
+fn buffers_keep_what_is_written() {
+    let device = gpu();
+    let values: Vec<u64> = (0..100_000).map(|i| i * i).collect();
+    let mut x = device.upload_slice(&values).expect("a buffer");
+    assert_eq!(x.to_vec().expect("a copy"), values);
+    assert_eq!(x.get(99_999).expect("the last"), 99_999 * 99_999);
+    let mut y = device.zeros::<u64>(100_000).expect("a buffer");
+    assert!(y.to_vec().expect("a copy").iter().all(|&value| value == 0));
+    y.copy_from(&x).expect("the same length");
+    x.copy_from_slice(&vec![3; 100_000]).expect("the same length");
+    assert_eq!(y.to_vec().expect("a copy"), values);
+    let empty = device.upload_slice::<u64>(&[]).expect("nothing");
+    assert!(empty.is_empty() && empty.to_vec().expect("nothing").is_empty());
+}
+
+fn kernels_write_to_buffers() {
+    let device = gpu();
+    assert_works(&device);
+    let mut data = device.zeros::<u32>(1_000).expect("a buffer");
+    for index in (0..1_000).step_by(3) {
+        store(&mut data, index).expect("a launch");
+    }
+    let expected: Vec<u32> = (0..1_000).map(|index| u32::from(index % 3 == 0)).collect();
+    assert_eq!(data.to_vec().expect("a copy"), expected);
+}
+
+fn events_tell_the_time_between() {
+    let device = gpu();
+    let mut data = device.zeros::<u8>(8 << 20).expect("a buffer");
+    let source = device.zeros::<u8>(8 << 20).expect("a buffer");
+    let earlier = device.record().expect("an event");
+    data.copy_from(&source).expect("the same length");
+    let later = device.record().expect("an event");
+    let milliseconds = later.elapsed_since(&earlier).expect("both of one device");
+    println!("copy of 8 MiB: {milliseconds} ms");
+    assert!(milliseconds > 0.0 && milliseconds < 1_000.0);
+}
+
+fn two_devices_work_at_once() {
+    let work = || {
+        let device = gpu();
+        for round in 0..50_u32 {
+            let mut data = device.upload_slice(&[round; 64]).expect("a buffer");
+            store(&mut data, u64::from(round)).expect("a launch");
+            let result = data.to_vec().expect("a copy");
+            assert!((0..64).all(|i| result[i as usize] == if i == round { 1 } else { round }));
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads = [scope.spawn(work), scope.spawn(work)];
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+    });
+}
+
+fn threads_share_a_device() {
+    let device = gpu();
+    std::thread::scope(|scope| {
+        let threads = [0, 1, 2, 3].map(|_| scope.spawn(|| (0..20).for_each(|_| assert_works(&device))));
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+    });
+}
+
+fn buffers_of_two_devices_do_not_mix() {
+    let (one, other) = (gpu(), gpu());
+    let mut x = one.upload_slice(&[1_u32]).expect("a buffer");
+    let y = other.upload_slice(&[2_u32]).expect("a buffer");
+    assert!(matches!(x.copy_from(&y), Err(DeviceError::DifferentDevices { .. })));
+    let (earlier, later) = (one.record().expect("an event"), other.record().expect("an event"));
+    assert!(matches!(later.elapsed_since(&earlier), Err(DeviceError::DifferentDevices { .. })));
+    assert_eq!(x.to_vec().expect("a copy"), [1]);
+}
+
+fn the_memory_limit_refuses() {
+    let device = gpu();
+    device.set_memory_limit(Some(1 << 20));
+    let half = device.zeros::<u8>(1 << 19).expect("within the limit");
+    match device.zeros::<u8>((1 << 19) + 1).expect_err("over the limit") {
+        DeviceError::MemoryLimit { requested, in_use, limit, .. } => {
+            assert_eq!((requested, in_use, limit), ((1 << 19) + 1, 1 << 19, 1 << 20));
+        }
+        other => panic!("{other}"),
+    }
+    drop(half);
+    device.zeros::<u8>(1 << 20).expect("within the limit");
+}
+
+fn impossible_allocations_are_refused() {
+    let device = gpu();
+    let quarter = device.memory().expect("a healthy device").free.expect("a GPU's") / 4;
+    let _kept = device.uninitialised::<u8>(quarter as usize).expect("a quarter of what is free");
+    let memory = device.memory().expect("a healthy device");
+    let (free, total) = (memory.free.expect("a GPU's"), memory.total.expect("a GPU's"));
+    // The GPU has that much, but not free.
+    let above = free + free / 8;
+    for bytes in [1 << 50, total + 1, above] {
+        match device.uninitialised::<u8>(bytes as usize).expect_err("more than there is") {
+            DeviceError::OutOfMemory { requested, free: told, total: told_total, .. } => {
+                assert_eq!((requested, told_total), (bytes, total));
+                assert!(told < bytes, "{told}");
+            }
+            other => panic!("{other}"),
+        }
+        assert_works(&device);
+    }
+}
+
+fn freed_memory_is_there_for_other_sizes() {
+    let device = gpu();
+    let free = device.memory().expect("a healthy device").free.expect("a GPU's");
+    let eighth = (free / 8) as usize;
+    drop(
+        [eighth, eighth - (4 << 20)]
+            .map(|bytes| device.uninitialised::<u8>(bytes).expect("a part of what is free")),
+    );
+    let after = device.memory().expect("a healthy device").free.expect("a GPU's");
+    assert!(after > free - (8 << 20), "{free} bytes were free, now {after}");
+    let most = free - (free >> 4);
+    device.uninitialised::<u8>(most as usize).expect("what was freed is free");
+    assert_works(&device);
+}
+
+fn freed_memory_is_used_again() {
+    let device = gpu();
+    let bytes = 3_u64 << 20;
+    let address = || device.uninitialised::<u8>(bytes as usize).expect("a buffer").as_global().address();
+    let first = address();
+    assert!((0..10).all(|_| address() == first));
+    // A kernel that was launched before its buffer was dropped does not reach what takes its place.
+    let mut old = device.zeros::<u32>(1_000).expect("a buffer");
+    store(&mut old, 7).expect("a launch");
+    drop(old);
+    let new = device.zeros::<u32>(1_000).expect("a buffer");
+    assert!(new.to_vec().expect("a copy").iter().all(|&value| value == 0));
+}
+
+fn launches_over_a_limit_are_refused() {
+    let device = gpu();
+    let mut data = device.zeros::<u32>(4).expect("a buffer");
+    let info = FaultOutOfBounds::INSTANCES[0];
+    for (grid, shared) in [(1 << 31, 0), (1, 1 << 20)] {
+        let kernel = FaultOutOfBounds { data: data.as_global_mut(), index: 0 };
+        // SAFETY: the buffer is live, and the index in it.
+        let error = unsafe { device.launch(kernel, info, grid, shared) }.expect_err("over a limit");
+        assert!(matches!(error, DeviceError::Launch { kernel: KERNEL, .. }), "{error}");
+    }
+    for (grid, shared) in [(0, 0), (1, device.properties().max_shared_bytes.expect("a GPU's"))] {
+        let kernel = FaultOutOfBounds { data: data.as_global_mut(), index: 2 };
+        // SAFETY: as above.
+        unsafe { device.launch(kernel, info, grid, shared) }.expect("within the limits");
+    }
+    assert_eq!(data.to_vec().expect("a copy"), [0, 0, 1, 0]);
+}
+
+fn a_fault_ends_the_device_and_names_the_kernel() {
+    let device = gpu();
+    let mut kept = device.upload_slice(&[1_u32, 2]).expect("a buffer");
+    let event = device.record().expect("an event");
+    let error = fault(&device);
+    println!("{error}");
+    match &error {
+        DeviceError::KernelFault { kernels, reason, .. } => {
+            assert_eq!(kernels, &[KERNEL]);
+            assert!(reason.contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{reason}");
+        }
+        other => panic!("{other}"),
+    }
+    for lost in [
+        device.synchronize(),
+        kept.to_vec().map(|_| ()),
+        kept.copy_from_slice(&[0, 0]),
+        device.zeros::<u8>(1).map(|_| ()),
+        device.memory().map(|_| ()),
+        device.record().map(|_| ()),
+        event.elapsed_since(&event).map(|_| ()),
+        store(&mut kept, 0),
+    ] {
+        let error = lost.expect_err("the device is lost");
+        assert!(matches!(&error, DeviceError::DeviceLost { kernels, .. } if kernels == &[KERNEL]), "{error}");
+    }
+    drop((kept, event, device));
+    assert_works(&gpu());
+}
+
+fn a_fault_is_not_blamed_on_kernels_that_ended_well() {
+    let rotator = ConditionalBarrier::INSTANCES[0].name;
+    for (waits, expected) in [(true, &[KERNEL][..]), (false, &[rotator, KERNEL])] {
+        let device = gpu();
+        let mut data = device.upload_slice(&[1_u32, 2, 3]).expect("a buffer");
+        let mut faulty = device.zeros::<u32>(4).expect("a buffer");
+        rotate(&mut data).expect("a launch");
+        if waits {
+            assert_eq!(data.to_vec().expect("a copy"), [2, 3, 1]);
+        }
+        store(&mut faulty, 1 << 44).expect("the launch itself goes well");
+        match device.synchronize().expect_err("the store is far outside") {
+            DeviceError::KernelFault { kernels, .. } => assert_eq!(kernels, expected),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+fn a_fault_leaves_other_devices_alone() {
+    let (faulty, other) = (gpu(), gpu());
+    let mut data = other.upload_slice(&[1_u32, 2, 3]).expect("a buffer");
+    assert!(matches!(fault(&faulty), DeviceError::KernelFault { .. }));
+    store(&mut data, 2).expect("a launch");
+    assert_eq!(data.to_vec().expect("a copy"), [1, 2, 1]);
+    assert_works(&other);
+}
+
+fn memory_of_lost_devices_comes_back() {
+    let watcher = gpu();
+    let free = || watcher.memory().expect("a healthy device").free.expect("a GPU's");
+    let before = free();
+    let mut kept = Vec::new();
+    for _ in 0..4 {
+        let device = gpu();
+        kept.push(device.uninitialised::<u8>((before / 4) as usize).expect("a quarter of what is free"));
+        fault(&device);
+    }
+    let after = free();
+    println!("{before} bytes were free, {after} are");
+    assert!(after > before - before / 8, "{before} bytes were free, now {after}");
+}
+
+/// Runs a case of `CHILDREN` in a process of its own, with PTX from a folder that has `text` for module `testing`.
+fn in_child_with_ptx(name: &str, files: &[(&str, &str)]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).expect("a new folder");
+        std::fs::write(path, text).expect("a new file");
+    }
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .env(CHILD_VARIABLE, name)
+        .env(PTX_FOLDER_VARIABLE, folder.path())
+        .output()
+        .expect("a child process");
+    let text = [output.stdout, output.stderr].concat();
+    print!("{}", String::from_utf8_lossy(&text));
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&text));
+}
+
+/// The cases that [`in_child_with_ptx`] runs.
+pub(crate) fn run_child(name: &str) {
+    let launch = || {
+        let device = gpu();
+        let mut data = device.upload_slice(&[4_u32]).expect("a buffer");
+        let error = store(&mut data, 0).expect_err("there is no such kernel");
+        println!("{error}");
+        assert_eq!(data.to_vec().expect("the device is still usable"), [4]);
+        error
+    };
+    match name {
+        "missing module" => match launch() {
+            DeviceError::ModuleNotFound { module, target: 75, origin } => {
+                assert!(module == "testing" && origin.contains(PTX_FOLDER_VARIABLE), "{module} {origin}");
+            }
+            other => panic!("{other}"),
+        },
+        "missing entry" => match launch() {
+            DeviceError::EntryNotFound { kernel: KERNEL, module: "testing", .. } => {}
+            other => panic!("{other}"),
+        },
+        "broken module" => match launch() {
+            DeviceError::Module { module, log, .. } => {
+                assert!(module == "testing" && log.contains("ptx") && log.contains('4'), "{module} {log}");
+            }
+            other => panic!("{other}"),
+        },
+        "too new" => match launch() {
+            DeviceError::DriverTooOld { module, ptx, driver, .. } => {
+                assert_eq!((module.as_str(), ptx.major), ("testing", 99));
+                assert!(driver.major >= 11);
+            }
+            other => panic!("{other}"),
+        },
+        "newer gpus only" => match Device::cuda(0).expect_err("no target fits") {
+            DeviceError::UnsupportedGpu { oldest: 999, .. } => {
+                assert_eq!(Device::best().expect("the CPU").kind(), DeviceKind::Cpu);
+            }
+            other => panic!("{other}"),
+        },
+        other => panic!("no child `{other}`"),
+    }
+}
+
+fn a_missing_module_is_named() {
+    in_child_with_ptx("missing module", &[("sm_75/other.ptx", "")]);
+}
+
+fn a_missing_entry_is_named() {
+    let text = ".version 7.8\n.target sm_75\n.address_size 64\n";
+    in_child_with_ptx("missing entry", &[("sm_75/testing.ptx", text)]);
+}
+
+fn a_broken_module_shows_the_compiler_s_log() {
+    let text = ".version 7.8\n.target sm_75\n.address_size 64\nthis is not PTX;\n";
+    in_child_with_ptx("broken module", &[("sm_75/testing.ptx", text)]);
+}
+
+fn a_module_too_new_for_the_driver_says_so() {
+    let text = ".version 99.0\n.target sm_75\n.address_size 64\n";
+    in_child_with_ptx("too new", &[("sm_75/testing.ptx", text)]);
+}
+
+fn a_ptx_folder_for_newer_gpus_only_is_refused() {
+    in_child_with_ptx("newer gpus only", &[("sm_999/testing.ptx", "")]);
+}

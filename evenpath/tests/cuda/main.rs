@@ -1,0 +1,84 @@
+//! How the library drives an NVIDIA driver and a GPU.
+//!
+//! With a GPU the tests run on it. Without one they run against a stand-in for the driver (`stand_in.rs`), which knows
+//! the driver's rules; where that cannot be built, every test is listed as ignored.
+
+mod cases;
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use evenpath::device::{Device, DeviceError};
+use libtest_mimic::{Arguments, Trial};
+
+/// Names the case that a child process is to run, with the environment it was given.
+const CHILD_VARIABLE: &str = "EVENPATH_TEST_CHILD";
+/// Set for the process that has the stand-in for a driver.
+const STAND_IN_VARIABLE: &str = "EVENPATH_TEST_STAND_IN";
+
+fn main() -> ExitCode {
+    if let Ok(name) = std::env::var(CHILD_VARIABLE) {
+        cases::run_child(&name);
+        return ExitCode::SUCCESS;
+    }
+    let ignored = match Device::cuda(0) {
+        Err(error @ (DeviceError::NoDriver { .. } | DeviceError::NoSuchGpu { .. })) => {
+            println!("no GPU: {error}");
+            if std::env::var_os(STAND_IN_VARIABLE).is_some() {
+                println!("the stand-in driver was not loaded");
+                return ExitCode::FAILURE;
+            }
+            match run_on_stand_in() {
+                Ok(code) => return code,
+                Err(reason) => println!("no stand-in for the driver either: {reason}"),
+            }
+            true
+        }
+        Ok(device) => {
+            println!("testing on {device}");
+            false
+        }
+        // The tests will say what is wrong with the GPU.
+        Err(_) => false,
+    };
+    let mut arguments = Arguments::from_args();
+    // The tests use up memory and provoke faults: one after the other.
+    arguments.test_threads.get_or_insert(1);
+    let trial = |&(name, case): &(&str, fn())| {
+        let run = move || {
+            case();
+            Ok(())
+        };
+        Trial::test(name, run).with_ignored_flag(ignored)
+    };
+    libtest_mimic::run(&arguments, cases::CASES.iter().map(trial).collect()).exit_code()
+}
+
+/// Builds the stand-in and runs this program again with it in place of the driver.
+fn run_on_stand_in() -> Result<ExitCode, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    build_stand_in(folder.path())?;
+    println!("testing against a stand-in for the driver; SKIPPED: the same on a GPU");
+    let status = Command::new(std::env::current_exe().map_err(|error| error.to_string())?)
+        .args(std::env::args_os().skip(1))
+        .env(STAND_IN_VARIABLE, "1")
+        .env("LD_LIBRARY_PATH", folder.path())
+        .status()
+        .map_err(|error| error.to_string())?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn build_stand_in(folder: &Path) -> Result<(), String> {
+    if !cfg!(target_os = "linux") {
+        return Err("it is for Linux".into());
+    }
+    let source = folder.join("stand_in.rs");
+    std::fs::write(&source, include_str!("stand_in.rs")).map_err(|error| error.to_string())?;
+    let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        .args(["--edition=2024", "--crate-type=cdylib", "-o"])
+        .args([&folder.join("libcuda.so.1"), &source])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("rustc: {error}"))?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
