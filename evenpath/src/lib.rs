@@ -3,6 +3,7 @@
 //! * [`Csr`] and [`Coo`]: matrices in host memory, validated; [`generate`] makes some, [`io`] reads
 //!   and writes Matrix Market files, [`Statistics`] describes how their nonzeros are spread.
 
+pub mod io;
 mod matrix;
 mod scalar;
 
