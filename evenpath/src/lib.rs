@@ -3,6 +3,8 @@
 //! * [`Csr`] and [`Coo`]: matrices in host memory, validated; [`generate`] makes some, [`io`] reads
 //!   and writes Matrix Market files, [`Statistics`] describes how their nonzeros are spread.
 
+#[allow(dead_code)] // Until the CPU device calls it.
+mod cpu;
 pub mod io;
 mod matrix;
 mod scalar;
