@@ -1,41 +1,37 @@
 //! The measuring program of evenpath.
 
-mod matrix_market;
-mod measure;
+mod command;
 
 use std::process::ExitCode;
 
-/// Anything that ends the program with a message.
-type Failure = Box<dyn std::error::Error>;
+use clap::{Parser, Subcommand};
 
-const USAGE: &str = "\
-usage: evenpath-bench SUITE [OPTION]...
-
-suites:
-  matrix-market  how fast Matrix Market files are read
-
-evenpath-bench SUITE --help lists a suite's options.
-";
-
-fn main() -> ExitCode {
-    match run(lexopt::Parser::from_env()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("evenpath-bench: {failure}");
-            ExitCode::FAILURE
-        }
-    }
+/// Measures evenpath.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
 }
 
-fn run(mut arguments: lexopt::Parser) -> Result<(), Failure> {
-    use lexopt::Arg::{Long, Short, Value};
-    match arguments.next()? {
-        Some(Value(suite)) if suite == "matrix-market" => matrix_market::run(arguments),
-        Some(Long("help") | Short('h')) => {
-            print!("{USAGE}");
-            Ok(())
+#[derive(Subcommand)]
+enum Command {
+    /// How fast Matrix Market files are read: bytes of text a second, on one thread and on all.
+    MatrixMarket(command::matrix_market::Arguments),
+    /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
+    Spmv(command::spmv::Arguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::MatrixMarket(arguments) => command::matrix_market::run(&arguments),
+        Command::Spmv(arguments) => command::spmv::run(&arguments),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
         }
-        Some(other) => Err(other.unexpected().into()),
-        None => Err(USAGE.into()),
     }
 }

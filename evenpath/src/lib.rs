@@ -2,16 +2,21 @@
 //!
 //! * [`Csr`] and [`Coo`]: matrices in host memory, validated; [`generate`] makes some, [`io`] reads
 //!   and writes Matrix Market files, [`Statistics`] describes how their nonzeros are spread.
+//! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
+//! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector.
 
-#[allow(dead_code)] // Until the CPU device calls it.
 mod cpu;
+pub mod device;
 pub mod io;
 mod matrix;
+mod op;
+pub mod policy;
 mod scalar;
 
+pub use device::{Device, DeviceError, DeviceKind, DeviceVec, Event, SimulatedOptions};
 pub use matrix::generate;
 pub use matrix::{
-    Coo, Csr, CsrView, Duplicates, InvalidCoo, InvalidCsr, MAX_DIMENSION, MatrixError, Row, Rows,
-    Statistics,
+    Coo, Csr, CsrView, Duplicates, InvalidCoo, InvalidCsr, MAX_DIMENSION, MatrixError, Row, Rows, Statistics,
 };
+pub use op::{DeviceCsr, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use scalar::{Offset, Value};

@@ -1,8 +1,8 @@
 //! The scalars that matrices are made of: values and row offsets.
 
-use std::fmt::{Debug, Display};
+use std::fmt::Display;
 use std::iter::Sum;
-use std::ops::{Add, AddAssign, Mul, Neg, Sub};
+use std::ops::Neg;
 
 mod sealed {
     pub trait Sealed {}
@@ -25,26 +25,10 @@ pub(crate) use sealed::Decimal;
 
 /// The value of a nonzero: `f32` or `f64`. Sealed.
 pub trait Value:
-    sealed::Sealed
-    + Decimal
-    + bytemuck::Pod
-    + Add<Output = Self>
-    + AddAssign
-    + Debug
-    + Default
-    + Display
-    + Mul<Output = Self>
-    + Neg<Output = Self>
-    + PartialOrd
-    + Send
-    + Sub<Output = Self>
-    + Sum
-    + Sync
+    sealed::Sealed + Decimal + evenpath_simt::Float + bytemuck::Pod + Default + Display + Neg<Output = Self> + Sum
 {
     /// Rust's name of the type.
     const NAME: &'static str;
-    /// 0.
-    const ZERO: Self;
     /// 1.
     const ONE: Self;
 
@@ -68,7 +52,6 @@ macro_rules! value {
     ($type:ident) => {
         impl Value for $type {
             const NAME: &'static str = stringify!($type);
-            const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
 
             fn to_f64(self) -> f64 {
@@ -128,15 +111,10 @@ value!(f64);
 ///
 /// Column indices are always `u32`.
 pub trait Offset:
-    sealed::Sealed + bytemuck::Pod + Debug + Default + Display + Ord + Send + Sync
+    sealed::Sealed + evenpath_kernels::Offset + bytemuck::Pod + Default + Display + Ord
 {
     /// Rust's name of the type.
     const NAME: &'static str;
-    /// 0.
-    const ZERO: Self;
-
-    /// The offset as an index. Exact for every offset of a valid matrix, whose arrays are in memory.
-    fn to_usize(self) -> usize;
     /// The offset as a number; exact.
     fn to_u64(self) -> u64;
     /// The offset for an index, if this type can hold it.
@@ -147,13 +125,6 @@ macro_rules! offset {
     ($type:ident) => {
         impl Offset for $type {
             const NAME: &'static str = stringify!($type);
-            const ZERO: Self = 0;
-
-            fn to_usize(self) -> usize {
-                // Saturates where `usize` is narrower, so that validation sees an offset out of range.
-                usize::try_from(self).unwrap_or(usize::MAX)
-            }
-
             fn to_u64(self) -> u64 {
                 u64::from(self)
             }

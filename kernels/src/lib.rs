@@ -1,1 +1,45 @@
-//! Being built.
+//! Every GPU kernel of evenpath: one source, compiled to PTX for the GPU and, unchanged, for the
+//! simulated GPU.
+//!
+//! [`block`] holds what the threads of a block do together; every other module is an operation and
+//! holds its kernels. Kernels know nothing of plans, policies and devices: they get views and numbers.
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+// A call that is not inlined costs a kernel its registers; a kernel's parameters are what they are.
+#![allow(clippy::inline_always, clippy::too_many_arguments)]
+
+pub mod block;
+pub mod offset;
+pub mod spmv;
+pub mod testing;
+
+pub use offset::Offset;
+
+#[cfg(not(target_arch = "nvptx64"))]
+use evenpath_simt::kernel::{Kernel, KernelInfo};
+
+/// Every kernel instance of the library, grouped by operation.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn kernels() -> Vec<&'static KernelInfo> {
+    fn add<K: Kernel>(all: &mut Vec<&'static KernelInfo>) {
+        all.extend(K::INSTANCES);
+    }
+    let mut all = Vec::new();
+    // Instances do not depend on the types that the generic parameters are given here.
+    add::<spmv::MergePartition<u32>>(&mut all);
+    add::<spmv::MergeTile<f32, u32>>(&mut all);
+    add::<spmv::MergeFixup<f32, u32>>(&mut all);
+    add::<testing::ConditionalBarrier>(&mut all);
+    add::<testing::FaultOutOfBounds>(&mut all);
+    add::<testing::WarpCollectives>(&mut all);
+    add::<testing::Atomics>(&mut all);
+    add::<testing::BlockSum<f32>>(&mut all);
+    add::<testing::MessagePassing>(&mut all);
+    all
+}
+
+#[cfg(all(target_arch = "nvptx64", not(feature = "nvvm")))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // Kernels do not panic: nothing in them is checked. What remains of unreachable branches ends here.
+    loop {}
+}

@@ -107,14 +107,14 @@ pub trait Kernel {
     /// Every instance of the kernel, in the order of its table.
     const INSTANCES: &'static [&'static KernelInfo];
     /// The types of this instantiation, to find its instances.
-    fn types() -> &'static [ScalarType];
+    const TYPES: &'static [ScalarType];
     /// Packs the arguments in the order of the parameters.
     fn pack(self) -> Vec<Argument>;
 
     /// The instance for these types with the given tile, if the table has it.
     fn instance(block_size: u32, items_per_thread: u32) -> Option<&'static KernelInfo> {
         Self::INSTANCES.iter().copied().find(|info| {
-            info.types == Self::types()
+            info.types == Self::TYPES
                 && info.block_size == block_size
                 && info.items_per_thread == items_per_thread
         })
@@ -122,6 +122,6 @@ pub trait Kernel {
 
     /// The first instance for these types: the only one where a kernel has one tile.
     fn first() -> Option<&'static KernelInfo> {
-        Self::INSTANCES.iter().copied().find(|info| info.types == Self::types())
+        Self::INSTANCES.iter().copied().find(|info| info.types == Self::TYPES)
     }
 }

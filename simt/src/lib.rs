@@ -20,9 +20,11 @@
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,
-    feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)
+    feature(asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+// A call that is not inlined costs a kernel its registers.
+#![allow(clippy::inline_always)]
 
 pub mod atomic;
 pub mod element;
@@ -33,6 +35,7 @@ pub mod thread;
 pub mod warp;
 
 #[cfg(target_arch = "nvptx64")]
+#[allow(unreachable_pub)]
 mod gpu;
 #[cfg(target_arch = "nvptx64")]
 use gpu as machine;

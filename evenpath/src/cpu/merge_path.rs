@@ -28,18 +28,11 @@ pub(super) fn search<O: Offset>(diagonal: usize, row_ends: &[O], nnz: usize) -> 
             high = middle;
         }
     }
-    Coordinate {
-        row: low,
-        nonzero: diagonal - low,
-    }
+    Coordinate { row: low, nonzero: diagonal - low }
 }
 
 /// Cuts the whole path into tiles of `length` steps, the last may be shorter.
-pub(super) fn tiles<O: Offset>(
-    row_ends: &[O],
-    nnz: usize,
-    length: usize,
-) -> Vec<Range<Coordinate>> {
+pub(super) fn tiles<O: Offset>(row_ends: &[O], nnz: usize, length: usize) -> Vec<Range<Coordinate>> {
     let path = row_ends.len() + nnz;
     (0..path.div_ceil(length))
         .into_par_iter()

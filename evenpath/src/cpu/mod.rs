@@ -4,4 +4,6 @@
 //! threads: results are the same to the last bit with any number.
 
 mod merge_path;
-pub(crate) mod spmv;
+mod spmv;
+
+pub(crate) use spmv::{spmv, spmv_tiles};

@@ -11,12 +11,6 @@ use crate::{CsrView, Offset, Value};
 /// and machine, because where rows are cut decides how their sums are rounded.
 const TILE: usize = 1 << 14;
 
-/// Where the tiles of a matrix begin and end. It holds for all matrices with the same row offsets.
-#[derive(Debug, Clone)]
-pub(crate) struct Plan {
-    tiles: Vec<Range<Coordinate>>,
-}
-
 /// What a tile adds to the row that it leaves unfinished.
 #[derive(Clone, Copy)]
 struct Carry<V> {
@@ -24,69 +18,36 @@ struct Carry<V> {
     sum: V,
 }
 
-impl Plan {
-    pub(crate) fn new<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Self {
-        Self {
-            tiles: merge_path::tiles(row_ends(matrix), matrix.nnz(), TILE),
-        }
-    }
-
-    /// Computes `y = alpha A x + beta y`. Where `beta` is 0, `y` is overwritten whatever it holds.
-    ///
-    /// `x` has one element a column, `y` one a row, and the plan is one for the matrix's row offsets.
-    pub(crate) fn run<V: Value, O: Offset>(
-        &self,
-        matrix: CsrView<'_, V, O>,
-        alpha: V,
-        x: &[V],
-        beta: V,
-        y: &mut [V],
-    ) {
-        assert_eq!(
-            (x.len(), y.len()),
-            (matrix.cols(), matrix.rows()),
-            "shapes are checked by the caller"
-        );
-        let whole = self
-            .tiles
-            .last()
-            .map_or((0, 0), |last| (last.end.row, last.end.nonzero));
-        assert_eq!(
-            whole,
-            (matrix.rows(), matrix.nnz()),
-            "the plan is for this matrix"
-        );
-
-        // Every row ends in exactly one tile, which owns its place in y.
-        let mut tasks = Vec::with_capacity(self.tiles.len());
-        let mut rest = &mut *y;
-        for tile in &self.tiles {
-            let finished;
-            (finished, rest) = rest.split_at_mut(tile.end.row - tile.start.row);
-            tasks.push((tile, finished));
-        }
-        let carries: Vec<Carry<V>> = tasks
-            .into_par_iter()
-            .map(|(tile, finished)| run_tile(matrix, tile, alpha, x, beta, finished))
-            .collect();
-        // In the order of the tiles, so that the sums are rounded alike in every run.
-        for Carry { row, sum } in carries {
-            if let Some(y) = y.get_mut(row) {
-                *y += alpha * sum;
-            }
-        }
-    }
+/// Tiles that a matrix of this size is cut into.
+pub(crate) fn spmv_tiles(rows: usize, nnz: usize) -> usize {
+    (rows + nnz).div_ceil(TILE)
 }
 
-/// Computes `y = alpha A x + beta y`; see [`Plan::run`].
-pub(crate) fn spmv<V: Value, O: Offset>(
-    matrix: CsrView<'_, V, O>,
-    alpha: V,
-    x: &[V],
-    beta: V,
-    y: &mut [V],
-) {
-    Plan::new(matrix).run(matrix, alpha, x, beta, y);
+/// Computes `y = alpha A x + beta y`. Where `beta` is 0, `y` is overwritten whatever it holds.
+///
+/// `x` has one element a column and `y` one a row.
+pub(crate) fn spmv<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, alpha: V, x: &[V], beta: V, y: &mut [V]) {
+    assert_eq!((x.len(), y.len()), (matrix.cols(), matrix.rows()), "shapes are checked by the caller");
+    let tiles = merge_path::tiles(row_ends(matrix), matrix.nnz(), TILE);
+
+    // Every row ends in exactly one tile, which owns its place in y.
+    let mut tasks = Vec::with_capacity(tiles.len());
+    let mut rest = &mut *y;
+    for tile in tiles {
+        let finished;
+        (finished, rest) = rest.split_at_mut(tile.end.row - tile.start.row);
+        tasks.push((tile, finished));
+    }
+    let carries: Vec<Carry<V>> = tasks
+        .into_par_iter()
+        .map(|(tile, finished)| run_tile(matrix, &tile, alpha, x, beta, finished))
+        .collect();
+    // In the order of the tiles, so that the sums are rounded alike in every run.
+    for Carry { row, sum } in carries {
+        if let Some(y) = y.get_mut(row) {
+            *y += alpha * sum;
+        }
+    }
 }
 
 fn row_ends<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> &[O] {
@@ -112,17 +73,10 @@ fn run_tile<V: Value, O: Offset>(
     for (y, end) in finished.iter_mut().zip(ends) {
         let end = end.to_usize();
         let product = alpha * sum(start..end);
-        *y = if beta == V::ZERO {
-            product
-        } else {
-            product + beta * *y
-        };
+        *y = if beta == V::ZERO { product } else { product + beta * *y };
         start = end;
     }
-    Carry {
-        row: tile.end.row,
-        sum: sum(start..tile.end.nonzero),
-    }
+    Carry { row: tile.end.row, sum: sum(start..tile.end.nonzero) }
 }
 
 /// The sum of `values[i] * x[columns[i]]`, in four interleaved partial sums.
@@ -132,8 +86,7 @@ fn run_tile<V: Value, O: Offset>(
 #[inline]
 unsafe fn dot<V: Value>(columns: &[u32], values: &[V], x: &[V]) -> V {
     // SAFETY: the caller's promise.
-    let product =
-        |(&column, &value): (&u32, &V)| value * unsafe { *x.get_unchecked(column as usize) };
+    let product = |(&column, &value): (&u32, &V)| value * unsafe { *x.get_unchecked(column as usize) };
     let (quads, columns_rest) = columns.as_chunks::<4>();
     let (value_quads, values_rest) = values.as_chunks::<4>();
     let mut sums = [V::ZERO; 4];
@@ -159,9 +112,7 @@ mod tests {
 
     /// Numbers in [-1, 1) that do not repeat soon.
     fn numbers<V: Value>(count: usize) -> Vec<V> {
-        (0..count)
-            .map(|at| V::from_f64((at as f64 * 0.754_877_666_246_692_7).fract() * 2.0 - 1.0))
-            .collect()
+        (0..count).map(|at| V::from_f64((at as f64 * 0.754_877_666_246_692_7).fract() * 2.0 - 1.0)).collect()
     }
 
     /// Compares with sums in f64, row by row. The bound is n ε Σ|a||x| of the row, for its n additions
@@ -183,12 +134,7 @@ mod tests {
             let old = beta * before[row].to_f64();
             let error = (y[row].to_f64() - (sum + old)).abs();
             let bound = count * epsilon * (magnitude + old.abs());
-            assert!(
-                error <= bound,
-                "row {row} of {a:?}: {} instead of {}",
-                y[row],
-                sum + old
-            );
+            assert!(error <= bound, "row {row} of {a:?}: {} instead of {}", y[row], sum + old);
         }
     }
 
@@ -210,9 +156,7 @@ mod tests {
             row_offsets.push(row_offsets.last().unwrap() + length as u32);
         }
         let nnz = row_offsets[lengths.len()] as usize;
-        let columns = (0..nnz)
-            .map(|at| (at * 7919 % cols.max(1)) as u32)
-            .collect();
+        let columns = (0..nnz).map(|at| (at * 7919 % cols.max(1)) as u32).collect();
         Csr::try_new(lengths.len(), cols, row_offsets, columns, numbers(nnz)).unwrap()
     }
 
@@ -229,10 +173,7 @@ mod tests {
                 Kind::LinearProgram { .. } => Kind::LinearProgram { rows: 64 },
                 Kind::EmptyRows { .. } => Kind::EmptyRows { rows: 60_000 },
                 Kind::Rmat { .. } => Kind::Rmat { scale: 13 },
-                Kind::Dense { .. } => Kind::Dense {
-                    rows: 300,
-                    cols: 400,
-                },
+                Kind::Dense { .. } => Kind::Dense { rows: 300, cols: 400 },
                 Kind::Diagonal { .. } => Kind::Diagonal { rows: 30_000 },
             };
             check_all(&generate(small, 11).unwrap());
@@ -250,16 +191,10 @@ mod tests {
                 check_all(&with_lengths(&[work - 1], 1000));
                 check_all(&with_lengths(&vec![1; work / 2], 1000));
                 check_all(&with_lengths(&vec![0; work], 3));
-                check_all(&with_lengths(
-                    &[&[work - 8, 3], &[0; 5][..], &[40]].concat(),
-                    500,
-                ));
+                check_all(&with_lengths(&[&[work - 8, 3], &[0; 5][..], &[40]].concat(), 500));
             }
         }
-        check_all(&with_lengths(
-            &[&vec![0; TILE][..], &[3 * TILE], &vec![2; TILE]].concat(),
-            4000,
-        ));
+        check_all(&with_lengths(&[&vec![0; TILE][..], &[3 * TILE], &vec![2; TILE]].concat(), 4000));
     }
 
     #[test]
@@ -281,10 +216,7 @@ mod tests {
         let x: Vec<f32> = numbers(a.cols());
         let run = |threads| {
             let mut y = numbers(a.rows());
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build()
-                .unwrap();
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| spmv(a.view(), 1.5, &x, 0.5, &mut y));
             y.into_iter().map(f32::to_bits).collect::<Vec<_>>()
         };

@@ -99,10 +99,7 @@ impl Body<'_> {
         value: impl Fn(&mut Cursor<'_>) -> Result<V, Kind> + Sync,
     ) -> Result<Stored<V>, MatrixMarketError> {
         let chunks = self.chunks();
-        let counts: Vec<usize> = chunks
-            .par_iter()
-            .map(|&(_, text)| count_entries(text))
-            .collect();
+        let counts: Vec<usize> = chunks.par_iter().map(|&(_, text)| count_entries(text)).collect();
         let total = counts.iter().sum();
         let mut stored = Stored {
             rows: vec![0; if indexed { total } else { 0 }],
@@ -119,19 +116,12 @@ impl Body<'_> {
                 let fault = task.run(&place, &value).err();
                 let done = done.fetch_add(len, Ordering::Relaxed) + len;
                 let total = self.text.len() as u64;
-                self.options.report(Progress {
-                    stage: Stage::Parse,
-                    done,
-                    total,
-                });
+                self.options.report(Progress { stage: Stage::Parse, done, total });
                 fault
             })
             .collect();
         if let Some(Fault { position, kind }) = faults.into_iter().flatten().next() {
-            return Err(MatrixMarketError::at_line(
-                line_at(self.text, position),
-                kind,
-            ));
+            return Err(MatrixMarketError::at_line(line_at(self.text, position), kind));
         }
         self.check_count(total)?;
         Ok(stored)
@@ -155,17 +145,11 @@ impl Body<'_> {
         let expected = self.header.entries;
         if (found as u128) < expected {
             let line = line_at(self.text, self.text.len().saturating_sub(1));
-            return Err(MatrixMarketError::at_line(
-                line,
-                Kind::Truncated { expected, found },
-            ));
+            return Err(MatrixMarketError::at_line(line, Kind::Truncated { expected, found }));
         }
         if found as u128 > expected {
             let line = self.line_of_entry(expected as usize);
-            return Err(MatrixMarketError::at_line(
-                line,
-                Kind::TooManyEntries { expected },
-            ));
+            return Err(MatrixMarketError::at_line(line, Kind::TooManyEntries { expected }));
         }
         Ok(())
     }
@@ -174,13 +158,8 @@ impl Body<'_> {
 impl<V> Stored<V> {
     /// Gives every chunk the places of its entries.
     fn split<'a>(&'a mut self, chunks: &[(usize, &'a [u8])], counts: &[usize]) -> Vec<Task<'a, V>> {
-        let Self {
-            rows,
-            columns,
-            values,
-        } = self;
-        let (mut rows, mut columns, mut values) =
-            (&mut rows[..], &mut columns[..], &mut values[..]);
+        let Self { rows, columns, values } = self;
+        let (mut rows, mut columns, mut values) = (&mut rows[..], &mut columns[..], &mut values[..]);
         let mut tasks = Vec::with_capacity(chunks.len());
         for (&(start, text), &count) in chunks.iter().zip(counts) {
             let indices = count.min(rows.len());
@@ -188,13 +167,7 @@ impl<V> Stored<V> {
             (task_rows, rows) = rows.split_at_mut(indices);
             (task_columns, columns) = columns.split_at_mut(indices);
             (task_values, values) = values.split_at_mut(count);
-            tasks.push(Task {
-                start,
-                text,
-                rows: task_rows,
-                columns: task_columns,
-                values: task_values,
-            });
+            tasks.push(Task { start, text, rows: task_rows, columns: task_columns, values: task_values });
         }
         tasks
     }
@@ -206,13 +179,7 @@ impl<V: Value> Task<'_, V> {
         place: &impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind>,
         value: &impl Fn(&mut Cursor<'_>) -> Result<V, Kind>,
     ) -> Result<(), Fault> {
-        let Self {
-            start,
-            text,
-            rows,
-            columns,
-            values,
-        } = self;
+        let Self { start, text, rows, columns, values } = self;
         let mut cursor = Cursor::new(text);
         // In array format there are no slots for indices, and nothing writes to these.
         let (mut no_row, mut no_column) = (0, 0);
@@ -229,10 +196,7 @@ impl<V: Value> Task<'_, V> {
                 cursor.end_of_line()
             };
             if let Err(kind) = entry() {
-                return Err(Fault {
-                    position: start + cursor.position(),
-                    kind,
-                });
+                return Err(Fault { position: start + cursor.position(), kind });
             }
             cursor.skip_line_end();
         }

@@ -74,10 +74,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn word(&mut self) -> &'a [u8] {
         self.skip_blanks();
         let rest = &self.text[self.at..];
-        let len = rest
-            .iter()
-            .position(|&byte| is_blank(byte) || byte == b'\n')
-            .unwrap_or(rest.len());
+        let len = rest.iter().position(|&byte| is_blank(byte) || byte == b'\n').unwrap_or(rest.len());
         self.at += len;
         &rest[..len]
     }
@@ -86,17 +83,13 @@ impl<'a> Cursor<'a> {
     #[cold]
     fn unexpected(&mut self, start: usize, expected: &'static str) -> Kind {
         self.at = start;
-        Kind::Expected {
-            expected,
-            found: quote(self.clone().word()),
-        }
+        Kind::Expected { expected, found: quote(self.clone().word()) }
     }
 
     /// Whether a number may end here.
     #[inline]
     fn at_token_end(&self) -> bool {
-        self.peek()
-            .is_none_or(|byte| is_blank(byte) || byte == b'\n')
+        self.peek().is_none_or(|byte| is_blank(byte) || byte == b'\n')
     }
 
     /// An unsigned number; beyond 64 bits it saturates.
@@ -105,11 +98,7 @@ impl<'a> Cursor<'a> {
         self.skip_blanks();
         let start = self.at;
         let mut value = 0u64;
-        while let Some(digit) = self
-            .peek()
-            .map(|byte| byte.wrapping_sub(b'0'))
-            .filter(|&digit| digit < 10)
-        {
+        while let Some(digit) = self.peek().map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit < 10) {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
             self.at += 1;
         }
@@ -117,11 +106,7 @@ impl<'a> Cursor<'a> {
             return Err(self.unexpected(start, expected));
         }
         // 19 digits always fit.
-        if self.at - start > 19 {
-            Ok(saturated(&self.text[start..self.at]))
-        } else {
-            Ok(value)
-        }
+        if self.at - start > 19 { Ok(saturated(&self.text[start..self.at])) } else { Ok(value) }
     }
 
     /// A size in the size line.
@@ -133,10 +118,7 @@ impl<'a> Cursor<'a> {
         let size = self.unsigned(expected)?;
         match usize::try_from(size) {
             Ok(size) if size < usize::MAX => Ok(size),
-            _ => Err(Kind::ValueOverflow {
-                found: quote(&self.text[start..self.at]),
-                value: "a size",
-            }),
+            _ => Err(Kind::ValueOverflow { found: quote(&self.text[start..self.at]), value: "a size" }),
         }
     }
 
@@ -159,10 +141,7 @@ impl<'a> Cursor<'a> {
     #[cold]
     fn out_of_range(&self, what: &'static str, bound: usize) -> Kind {
         let digits = |byte: &u8| byte.is_ascii_digit();
-        let start = self.text[..self.at]
-            .iter()
-            .rposition(|byte| !digits(byte))
-            .map_or(0, |at| at + 1);
+        let start = self.text[..self.at].iter().rposition(|byte| !digits(byte)).map_or(0, |at| at + 1);
         let found = self.text[start..self.at].escape_ascii().to_string();
         Kind::IndexOutOfRange { what, found, bound }
     }
@@ -175,11 +154,7 @@ impl<'a> Cursor<'a> {
         match V::parse_prefix(&self.text[start..]) {
             Some((value, len)) if value.is_finite() => {
                 self.at += len;
-                if self.at_token_end() {
-                    Ok(value)
-                } else {
-                    Err(self.unexpected(start, "a number"))
-                }
+                if self.at_token_end() { Ok(value) } else { Err(self.unexpected(start, "a number")) }
             }
             _ => self.real_not_finite(),
         }
@@ -193,10 +168,7 @@ impl<'a> Cursor<'a> {
         match V::parse_prefix(word) {
             // `inf` and `nan` are meant; digits that give infinity are not.
             Some((_, len)) if len == word.len() && word.iter().any(u8::is_ascii_digit) => {
-                Err(Kind::ValueOverflow {
-                    found: quote(word),
-                    value: V::NAME,
-                })
+                Err(Kind::ValueOverflow { found: quote(word), value: V::NAME })
             }
             Some((value, len)) if len == word.len() => Ok(value),
             _ => Err(self.unexpected(start, "a number")),
@@ -215,23 +187,14 @@ impl<'a> Cursor<'a> {
             return Err(self.unexpected(start, EXPECTED));
         }
         let digits = self.at;
-        let magnitude = self
-            .unsigned(EXPECTED)
-            .map_err(|_| self.unexpected(start, EXPECTED))?;
+        let magnitude = self.unsigned(EXPECTED).map_err(|_| self.unexpected(start, EXPECTED))?;
         let exact = magnitude < u64::MAX || &self.text[digits..self.at] == b"18446744073709551615";
         if !exact || (negative && magnitude > i64::MIN.unsigned_abs()) {
             let found = quote(&self.text[start..self.at]);
-            return Err(Kind::ValueOverflow {
-                found,
-                value: "a 64-bit integer",
-            });
+            return Err(Kind::ValueOverflow { found, value: "a 64-bit integer" });
         }
         let value = V::from_u64(magnitude);
-        Ok(if negative && magnitude > 0 {
-            -value
-        } else {
-            value
-        })
+        Ok(if negative && magnitude > 0 { -value } else { value })
     }
 
     /// The imaginary part of a number: any decimal number, which is not kept.
@@ -270,9 +233,5 @@ pub(super) fn line_at(text: &[u8], position: usize) -> usize {
 /// The value of digits, at most `u64::MAX`.
 #[cold]
 fn saturated(digits: &[u8]) -> u64 {
-    digits.iter().fold(0u64, |value, digit| {
-        value
-            .saturating_mul(10)
-            .saturating_add(u64::from(digit - b'0'))
-    })
+    digits.iter().fold(0u64, |value, digit| value.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
 }

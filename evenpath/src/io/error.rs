@@ -29,60 +29,35 @@ pub enum MatrixMarketErrorKind {
     #[error("not a Matrix Market file: expected `%%MatrixMarket`, found {found}")]
     Banner { found: String },
     #[error("expected {expected}, found {found}")]
-    Expected {
-        expected: &'static str,
-        found: String,
-    },
+    Expected { expected: &'static str, found: String },
     #[error("a {0} is not defined by the format")]
     Undefined(&'static str),
     #[error("complex values: ask for their real part to read this file")]
     Complex,
     #[error("a {symmetry} matrix is square, but this one is {rows} x {cols}")]
-    NotSquare {
-        symmetry: Symmetry,
-        rows: usize,
-        cols: usize,
-    },
+    NotSquare { symmetry: Symmetry, rows: usize, cols: usize },
     #[error("{what} {found} is not in 1 to {bound}")]
-    IndexOutOfRange {
-        what: &'static str,
-        found: String,
-        bound: usize,
-    },
+    IndexOutOfRange { what: &'static str, found: String, bound: usize },
     #[error("{found} is too large for {value}")]
     ValueOverflow { found: String, value: &'static str },
     #[error("the file ends after {found} of {expected} entries")]
     Truncated { expected: u128, found: usize },
     #[error("an entry more than the {expected} announced")]
     TooManyEntries { expected: u128 },
-    #[error(
-        "row {row}, column {column} and its mirror image are both stored in a {symmetry} matrix"
-    )]
-    BothTriangles {
-        symmetry: Symmetry,
-        row: usize,
-        column: usize,
-    },
+    #[error("row {row}, column {column} and its mirror image are both stored in a {symmetry} matrix")]
+    BothTriangles { symmetry: Symmetry, row: usize, column: usize },
     #[error("the diagonal of a skew-symmetric matrix is 0, but row {row} has an entry there")]
     SkewDiagonal { row: usize },
     #[error(
         "{rows} rows in a file of {bytes} bytes: the limit is {limit} rows, or the file's size; raise it with ReadOptions::row_limit"
     )]
-    RowLimit {
-        rows: usize,
-        bytes: usize,
-        limit: usize,
-    },
+    RowLimit { rows: usize, bytes: usize, limit: usize },
     #[error(
         "more than {limit} bytes after decompression; raise the limit with ReadOptions::decompressed_limit"
     )]
     DecompressedLimit { limit: usize },
     #[error("row {row}, column {column} {reason}")]
-    Unrepresentable {
-        row: usize,
-        column: usize,
-        reason: &'static str,
-    },
+    Unrepresentable { row: usize, column: usize, reason: &'static str },
     #[error(transparent)]
     Matrix(#[from] MatrixError),
 }
@@ -104,11 +79,7 @@ impl MatrixMarketError {
     }
 
     pub(super) fn at_line(line: usize, kind: MatrixMarketErrorKind) -> Self {
-        Self(Box::new(Inner {
-            path: None,
-            line: Some(line),
-            kind,
-        }))
+        Self(Box::new(Inner { path: None, line: Some(line), kind }))
     }
 
     pub(super) fn in_file(mut self, path: Option<&Path>) -> Self {
@@ -119,11 +90,7 @@ impl MatrixMarketError {
 
 impl<K: Into<MatrixMarketErrorKind>> From<K> for MatrixMarketError {
     fn from(kind: K) -> Self {
-        Self(Box::new(Inner {
-            path: None,
-            line: None,
-            kind: kind.into(),
-        }))
+        Self(Box::new(Inner { path: None, line: None, kind: kind.into() }))
     }
 }
 

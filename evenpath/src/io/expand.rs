@@ -11,12 +11,7 @@ pub(super) fn coordinates<V: Value>(
     body: &Body<'_>,
     mut stored: Stored<V>,
 ) -> Result<Coo<V>, MatrixMarketError> {
-    let MatrixMarketHeader {
-        rows,
-        cols,
-        symmetry,
-        ..
-    } = *body.header;
+    let MatrixMarketHeader { rows, cols, symmetry, .. } = *body.header;
     if symmetry != Symmetry::General {
         check_triangles(body, &stored)?;
         if symmetry == Symmetry::SkewSymmetric {
@@ -24,22 +19,12 @@ pub(super) fn coordinates<V: Value>(
         }
         mirror(&mut stored, symmetry);
     }
-    Ok(Coo::from_valid(
-        rows,
-        cols,
-        stored.rows,
-        stored.columns,
-        stored.values,
-    ))
+    Ok(Coo::from_valid(rows, cols, stored.rows, stored.columns, stored.values))
 }
 
 /// Appends the mirror image of every entry that is not on the diagonal.
 fn mirror<V: Value>(stored: &mut Stored<V>, symmetry: Symmetry) {
-    let Stored {
-        rows,
-        columns,
-        values,
-    } = stored;
+    let Stored { rows, columns, values } = stored;
     let off_diagonal = || {
         let places = rows.par_iter().zip(&*columns).zip(&*values);
         places
@@ -48,9 +33,7 @@ fn mirror<V: Value>(stored: &mut Stored<V>, symmetry: Symmetry) {
     };
     let mirrored_rows: Vec<u32> = off_diagonal().map(|(_, column, _)| column).collect();
     let mirrored_columns: Vec<u32> = off_diagonal().map(|(row, _, _)| row).collect();
-    let mirrored_values: Vec<V> = off_diagonal()
-        .map(|(_, _, value)| reflect(symmetry, value))
-        .collect();
+    let mirrored_values: Vec<V> = off_diagonal().map(|(_, _, value)| reflect(symmetry, value)).collect();
     rows.extend_from_slice(&mirrored_rows);
     columns.extend_from_slice(&mirrored_columns);
     values.extend_from_slice(&mirrored_values);
@@ -58,11 +41,7 @@ fn mirror<V: Value>(stored: &mut Stored<V>, symmetry: Symmetry) {
 
 /// The value at the mirrored place; of complex matrices, the real part.
 fn reflect<V: Value>(symmetry: Symmetry, value: V) -> V {
-    if symmetry == Symmetry::SkewSymmetric {
-        -value
-    } else {
-        value
-    }
+    if symmetry == Symmetry::SkewSymmetric { -value } else { value }
 }
 
 /// Of two mirrored places one may be stored: both would count twice.
@@ -86,46 +65,24 @@ fn check_triangles<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), 
     let Some(entry) = both else {
         return Ok(());
     };
-    let (row, column) = (
-        stored.rows[entry] as usize + 1,
-        stored.columns[entry] as usize + 1,
-    );
-    let kind = Kind::BothTriangles {
-        symmetry: body.header.symmetry,
-        row,
-        column,
-    };
+    let (row, column) = (stored.rows[entry] as usize + 1, stored.columns[entry] as usize + 1);
+    let kind = Kind::BothTriangles { symmetry: body.header.symmetry, row, column };
     Err(MatrixMarketError::at_line(body.line_of_entry(entry), kind))
 }
 
-fn check_skew_diagonal<V: Value>(
-    body: &Body<'_>,
-    stored: &Stored<V>,
-) -> Result<(), MatrixMarketError> {
+fn check_skew_diagonal<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), MatrixMarketError> {
     let mut entries = stored.rows.iter().zip(&stored.columns).zip(&stored.values);
-    let Some(entry) = entries.position(|((row, column), &value)| row == column && value != V::ZERO)
-    else {
+    let Some(entry) = entries.position(|((row, column), &value)| row == column && value != V::ZERO) else {
         return Ok(());
     };
-    let kind = Kind::SkewDiagonal {
-        row: stored.rows[entry] as usize + 1,
-    };
+    let kind = Kind::SkewDiagonal { row: stored.rows[entry] as usize + 1 };
     Err(MatrixMarketError::at_line(body.line_of_entry(entry), kind))
 }
 
 /// The entries of an array file that are not 0. `values` has as many as the header announces.
 pub(super) fn array<V: Value>(header: &MatrixMarketHeader, values: &[V]) -> Coo<V> {
-    let MatrixMarketHeader {
-        rows,
-        cols,
-        symmetry,
-        ..
-    } = *header;
-    let mut all = Stored {
-        rows: Vec::new(),
-        columns: Vec::new(),
-        values: Vec::new(),
-    };
+    let MatrixMarketHeader { rows, cols, symmetry, .. } = *header;
+    let mut all = Stored { rows: Vec::new(), columns: Vec::new(), values: Vec::new() };
     let places = (0..cols).flat_map(|column| {
         let first = match symmetry {
             Symmetry::General => 0,

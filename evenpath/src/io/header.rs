@@ -83,35 +83,25 @@ pub struct MatrixMarketHeader {
 impl MatrixMarketHeader {
     /// Reads the header and leaves the cursor behind it.
     pub(super) fn parse(cursor: &mut Cursor<'_>) -> Result<Self, MatrixMarketError> {
-        let (format, field, symmetry) =
-            banner(cursor).map_err(|kind| MatrixMarketError::at_line(1, kind))?;
+        let (format, field, symmetry) = banner(cursor).map_err(|kind| MatrixMarketError::at_line(1, kind))?;
         cursor.skip_line();
         if !cursor.skip_to_entry() {
             let (expected, found) = (size_syntax(format), "the end of the file".into());
-            return Err(MatrixMarketError::at_line(
-                cursor.line(),
-                Kind::Expected { expected, found },
-            ));
+            return Err(MatrixMarketError::at_line(cursor.line(), Kind::Expected { expected, found }));
         }
         let line = cursor.line();
-        let header = sizes(cursor, format, field, symmetry)
-            .map_err(|kind| MatrixMarketError::at_line(line, kind))?;
+        let header =
+            sizes(cursor, format, field, symmetry).map_err(|kind| MatrixMarketError::at_line(line, kind))?;
         cursor.skip_line();
         Ok(header)
     }
 }
 
 /// Checks that the format defines the combination.
-pub(super) fn check_combination(
-    format: Format,
-    field: Field,
-    symmetry: Symmetry,
-) -> Result<(), Kind> {
+pub(super) fn check_combination(format: Format, field: Field, symmetry: Symmetry) -> Result<(), Kind> {
     match (format, field, symmetry) {
         (Format::Array, Field::Pattern, _) => Err(Kind::Undefined("pattern in array format")),
-        (_, Field::Pattern, Symmetry::SkewSymmetric) => {
-            Err(Kind::Undefined("skew-symmetric pattern"))
-        }
+        (_, Field::Pattern, Symmetry::SkewSymmetric) => Err(Kind::Undefined("skew-symmetric pattern")),
         _ => Ok(()),
     }
 }
@@ -128,21 +118,13 @@ pub(super) fn array_entries(symmetry: Symmetry, rows: usize, cols: usize) -> u12
 
 fn banner(cursor: &mut Cursor<'_>) -> Result<(Format, Field, Symmetry), Kind> {
     let mark = cursor.word();
-    if !mark.eq_ignore_ascii_case(b"%%MatrixMarket") && !mark.eq_ignore_ascii_case(b"%MatrixMarket")
-    {
-        let found = if mark.is_empty() {
-            "an empty line".into()
-        } else {
-            quote(mark)
-        };
+    if !mark.eq_ignore_ascii_case(b"%%MatrixMarket") && !mark.eq_ignore_ascii_case(b"%MatrixMarket") {
+        let found = if mark.is_empty() { "an empty line".into() } else { quote(mark) };
         return Err(Kind::Banner { found });
     }
     word(cursor, "`matrix`", &[("matrix", ())])?;
     let format = word(cursor, "`coordinate` or `array`", Format::ALL)?;
-    let synonyms = [
-        ("double", Field::Real),
-        ("unsigned-integer", Field::Integer),
-    ];
+    let synonyms = [("double", Field::Real), ("unsigned-integer", Field::Integer)];
     let fields: Vec<_> = Field::ALL.iter().copied().chain(synonyms).collect();
     let field = word(cursor, "`real`, `integer`, `pattern` or `complex`", &fields)?;
     let symmetries = "`general`, `symmetric`, `skew-symmetric` or `hermitian`";
@@ -153,21 +135,10 @@ fn banner(cursor: &mut Cursor<'_>) -> Result<(Format, Field, Symmetry), Kind> {
 }
 
 /// One of the known words, in any case.
-fn word<T: Copy>(
-    cursor: &mut Cursor<'_>,
-    expected: &'static str,
-    known: &[(&str, T)],
-) -> Result<T, Kind> {
+fn word<T: Copy>(cursor: &mut Cursor<'_>, expected: &'static str, known: &[(&str, T)]) -> Result<T, Kind> {
     let found = cursor.word();
-    let known = known
-        .iter()
-        .find(|(word, _)| found.eq_ignore_ascii_case(word.as_bytes()));
-    known
-        .map(|&(_, value)| value)
-        .ok_or_else(|| Kind::Expected {
-            expected,
-            found: quote(found),
-        })
+    let known = known.iter().find(|(word, _)| found.eq_ignore_ascii_case(word.as_bytes()));
+    known.map(|&(_, value)| value).ok_or_else(|| Kind::Expected { expected, found: quote(found) })
 }
 
 fn size_syntax(format: Format) -> &'static str {
@@ -192,18 +163,7 @@ fn sizes(
     };
     cursor.end_of_line()?;
     if symmetry != Symmetry::General && rows != cols {
-        return Err(Kind::NotSquare {
-            symmetry,
-            rows,
-            cols,
-        });
+        return Err(Kind::NotSquare { symmetry, rows, cols });
     }
-    Ok(MatrixMarketHeader {
-        format,
-        field,
-        symmetry,
-        rows,
-        cols,
-        entries,
-    })
+    Ok(MatrixMarketHeader { format, field, symmetry, rows, cols, entries })
 }

@@ -83,8 +83,6 @@ pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarket
 ///
 /// # Errors
 /// As [`read_matrix_market`].
-pub fn parse_matrix_market<V: Value, O: Offset>(
-    bytes: &[u8],
-) -> Result<Csr<V, O>, MatrixMarketError> {
+pub fn parse_matrix_market<V: Value, O: Offset>(bytes: &[u8]) -> Result<Csr<V, O>, MatrixMarketError> {
     MatrixMarketReader::from_bytes(bytes, ReadOptions::new())?.read_csr()
 }

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use super::body::Body;
 use super::cursor::Cursor;
 use super::source::Source;
-use super::{
-    Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, expand,
-};
+use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, expand};
 use crate::{Coo, Csr, Duplicates, Offset, Value};
 
 /// What becomes of a complex matrix.
@@ -128,8 +126,7 @@ impl ReadOptions {
     }
 
     pub(super) fn decompressed_limit_of(&self, compressed: usize) -> usize {
-        self.decompressed_limit
-            .unwrap_or(compressed.saturating_mul(256).max(1 << 30))
+        self.decompressed_limit.unwrap_or(compressed.saturating_mul(256).max(1 << 30))
     }
 }
 
@@ -197,13 +194,7 @@ impl<'a> MatrixMarketReader<'a> {
         let mut cursor = Cursor::new(&text);
         let header = MatrixMarketHeader::parse(&mut cursor)?;
         let body_start = cursor.position();
-        Ok(Self {
-            path,
-            text,
-            body_start,
-            header,
-            options,
-        })
+        Ok(Self { path, text, body_start, header, options })
     }
 
     /// What the file says of its matrix before the entries.
@@ -217,8 +208,7 @@ impl<'a> MatrixMarketReader<'a> {
     /// # Errors
     /// Where an entry is not valid, with its line, or there are more or fewer than announced.
     pub fn read_coo<V: Value>(&self) -> Result<Coo<V>, MatrixMarketError> {
-        self.coo()
-            .map_err(|error| error.in_file(self.path.as_deref()))
+        self.coo().map_err(|error| error.in_file(self.path.as_deref()))
     }
 
     /// Reads the entries into CSR form. The result is canonical, unless duplicates are to be kept.
@@ -238,12 +228,8 @@ impl<'a> MatrixMarketReader<'a> {
         if self.header.field == Field::Complex && self.options.complex == Complex::Refuse {
             return Err(MatrixMarketError::at_line(1, Kind::Complex));
         }
-        let body = Body {
-            text: &self.text,
-            start: self.body_start,
-            header: &self.header,
-            options: &self.options,
-        };
+        let body =
+            Body { text: &self.text, start: self.body_start, header: &self.header, options: &self.options };
         match self.header.format {
             Format::Coordinate => expand::coordinates(&body, body.coordinates()?),
             Format::Array => Ok(expand::array(&self.header, &body.array()?.values)),

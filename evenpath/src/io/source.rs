@@ -55,11 +55,7 @@ impl Source<'_> {
 
     /// Decompresses what is gzip, whatever it is called.
     pub(super) fn decompressed(self, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
-        if self.starts_with(&GZIP_MAGIC) {
-            Ok(Self::Owned(gunzip(&self, options)?))
-        } else {
-            Ok(self)
-        }
+        if self.starts_with(&GZIP_MAGIC) { Ok(Self::Owned(gunzip(&self, options)?)) } else { Ok(self) }
     }
 }
 

@@ -40,48 +40,24 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 fn coordinate_headers() {
     let entry = |field: &str, value: &str| {
         let lower = format!("3 3 2\n2 1{value}\n3 2{value}\n");
-        let lines = |symmetry: &str| {
-            format!("%%MatrixMarket matrix coordinate {field} {symmetry}\n{lower}")
-        };
-        (
-            lines("general"),
-            lines("symmetric"),
-            lines("skew-symmetric"),
-            lines("hermitian"),
-        )
+        let lines = |symmetry: &str| format!("%%MatrixMarket matrix coordinate {field} {symmetry}\n{lower}");
+        (lines("general"), lines("symmetric"), lines("skew-symmetric"), lines("hermitian"))
     };
-    let full = |value: f64, mirrored: f64| {
-        vec![
-            (0, 1, mirrored),
-            (1, 0, value),
-            (1, 2, mirrored),
-            (2, 1, value),
-        ]
-    };
+    let full =
+        |value: f64, mirrored: f64| vec![(0, 1, mirrored), (1, 0, value), (1, 2, mirrored), (2, 1, value)];
     for (field, text, value) in [
         ("real", " -2.5e0", -2.5),
         ("double", " 0.25", 0.25),
         ("integer", " -7", -7.0),
-        (
-            "unsigned-integer",
-            " 18446744073709551615",
-            18_446_744_073_709_551_615.0,
-        ),
+        ("unsigned-integer", " 18446744073709551615", 18_446_744_073_709_551_615.0),
         ("pattern", "", 1.0),
     ] {
         let (general, symmetric, skew, hermitian) = entry(field, text);
-        assert_eq!(
-            triplets(&general),
-            [(1, 0, value), (2, 1, value)],
-            "{field}"
-        );
+        assert_eq!(triplets(&general), [(1, 0, value), (2, 1, value)], "{field}");
         assert_eq!(triplets(&symmetric), full(value, value), "{field}");
         assert_eq!(triplets(&hermitian), full(value, value), "{field}");
         if field == "pattern" {
-            assert_eq!(
-                refusal(&skew),
-                "line 1: a skew-symmetric pattern is not defined by the format"
-            );
+            assert_eq!(refusal(&skew), "line 1: a skew-symmetric pattern is not defined by the format");
         } else {
             assert_eq!(triplets(&skew), full(value, -value), "{field}");
         }
@@ -92,11 +68,7 @@ fn coordinate_headers() {
     assert_eq!(real_part(&skew), full(1.5, -1.5));
     assert_eq!(real_part(&hermitian), full(1.5, 1.5));
     for text in [general, symmetric, skew, hermitian] {
-        assert!(
-            refusal(&text).starts_with("line 1: complex values"),
-            "{}",
-            refusal(&text)
-        );
+        assert!(refusal(&text).starts_with("line 1: complex values"), "{}", refusal(&text));
     }
 }
 
@@ -108,66 +80,21 @@ fn array_headers() {
     };
     // Column by column; zeros are not stored.
     let general = [(0, 0, 1.0), (0, 1, 4.0), (1, 0, 2.0), (2, 1, 6.0)];
-    assert_eq!(
-        triplets(&text("real", "general", "3 2", "1 2e0 0 4 -0.0 6")),
-        general
-    );
-    assert_eq!(
-        triplets(&text("integer", "general", "3 2", "1 2 0 4 0 6")),
-        general
-    );
-    assert_eq!(
-        real_part(&text(
-            "complex",
-            "general",
-            "3 2",
-            "1|1 2|1 0|1 4|1 0|1 6|1"
-        )),
-        general
-    );
+    assert_eq!(triplets(&text("real", "general", "3 2", "1 2e0 0 4 -0.0 6")), general);
+    assert_eq!(triplets(&text("integer", "general", "3 2", "1 2 0 4 0 6")), general);
+    assert_eq!(real_part(&text("complex", "general", "3 2", "1|1 2|1 0|1 4|1 0|1 6|1")), general);
     let symmetric = [(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0), (1, 1, 3.0)];
-    assert_eq!(
-        triplets(&text("real", "symmetric", "2 2", "1 2 3")),
-        symmetric
-    );
-    assert_eq!(
-        triplets(&text("integer", "hermitian", "2 2", "1 2 3")),
-        symmetric
-    );
-    assert_eq!(
-        real_part(&text("complex", "hermitian", "2 2", "1|0 2|5 3|0")),
-        symmetric
-    );
-    let skew = [
-        (0, 1, -1.0),
-        (0, 2, -2.0),
-        (1, 0, 1.0),
-        (1, 2, -3.0),
-        (2, 0, 2.0),
-        (2, 1, 3.0),
-    ];
-    assert_eq!(
-        triplets(&text("real", "skew-symmetric", "3 3", "1 2 3")),
-        skew
-    );
-    assert_eq!(
-        real_part(&text("complex", "skew-symmetric", "3 3", "1|0 2|0 3|0")),
-        skew
-    );
-    assert_eq!(
-        triplets("%%MatrixMarket matrix array real general\n0 7\n"),
-        []
-    );
-    assert_eq!(
-        triplets("%%MatrixMarket matrix array real skew-symmetric\n1 1\n"),
-        []
-    );
+    assert_eq!(triplets(&text("real", "symmetric", "2 2", "1 2 3")), symmetric);
+    assert_eq!(triplets(&text("integer", "hermitian", "2 2", "1 2 3")), symmetric);
+    assert_eq!(real_part(&text("complex", "hermitian", "2 2", "1|0 2|5 3|0")), symmetric);
+    let skew = [(0, 1, -1.0), (0, 2, -2.0), (1, 0, 1.0), (1, 2, -3.0), (2, 0, 2.0), (2, 1, 3.0)];
+    assert_eq!(triplets(&text("real", "skew-symmetric", "3 3", "1 2 3")), skew);
+    assert_eq!(real_part(&text("complex", "skew-symmetric", "3 3", "1|0 2|0 3|0")), skew);
+    assert_eq!(triplets("%%MatrixMarket matrix array real general\n0 7\n"), []);
+    assert_eq!(triplets("%%MatrixMarket matrix array real skew-symmetric\n1 1\n"), []);
 
     let pattern = "%%MatrixMarket matrix array pattern general\n1 1\n";
-    assert_eq!(
-        refusal(pattern),
-        "line 1: a pattern in array format is not defined by the format"
-    );
+    assert_eq!(refusal(pattern), "line 1: a pattern in array format is not defined by the format");
     let short = refusal(&text("real", "symmetric", "2 2", "1 2"));
     assert_eq!(short, "line 4: the file ends after 2 of 3 entries");
     let long = refusal(&text("real", "symmetric", "2 2", "1 2 3 4"));
@@ -193,105 +120,38 @@ fn special_values_are_read_where_they_are_written() {
     let values: Vec<f64> = triplets(text).iter().map(|entry| entry.2).collect();
     assert_eq!(values[..2], [f64::INFINITY, f64::NEG_INFINITY]);
     assert!(values[2].is_nan());
-    assert_eq!(
-        [values[3].to_bits(), values[4].to_bits()],
-        [(-0.0f64).to_bits(), 0]
-    );
+    assert_eq!([values[3].to_bits(), values[4].to_bits()], [(-0.0f64).to_bits(), 0]);
 }
 
 #[test]
 fn faults_are_named_with_their_line() {
-    let body = |body: &str| {
-        refusal(&format!(
-            "%%MatrixMarket matrix coordinate real general\n%\n{body}"
-        ))
-    };
+    let body = |body: &str| refusal(&format!("%%MatrixMarket matrix coordinate real general\n%\n{body}"));
     let cases = [
-        (
-            "3 3 2\n1 1 1\n",
-            "line 4: the file ends after 1 of 2 entries",
-        ),
-        (
-            "3 3 1\n1 1 1\n\n% c\n2 2 2\n",
-            "line 7: an entry more than the 1 announced",
-        ),
+        ("3 3 2\n1 1 1\n", "line 4: the file ends after 1 of 2 entries"),
+        ("3 3 1\n1 1 1\n\n% c\n2 2 2\n", "line 7: an entry more than the 1 announced"),
         ("3 3 1\n4 1 1\n", "line 4: row 4 is not in 1 to 3"),
         ("3 3 1\n1 0 1\n", "line 4: column 0 is not in 1 to 3"),
-        (
-            "3 3 1\n1 99999999999999999999999 1",
-            "line 4: column 99999999999999999999999 is not in 1 to 3",
-        ),
-        (
-            "3 3 1\n1 18446744073709551617 1",
-            "line 4: column 18446744073709551617 is not in 1 to 3",
-        ),
+        ("3 3 1\n1 99999999999999999999999 1", "line 4: column 99999999999999999999999 is not in 1 to 3"),
+        ("3 3 1\n1 18446744073709551617 1", "line 4: column 18446744073709551617 is not in 1 to 3"),
         ("3 3 1\n-1 1 1\n", "line 4: expected a row, found `-1`"),
         ("3 3 1\n1.0 1 1\n", "line 4: expected a row, found `1.0`"),
-        (
-            "3 3 1\n1\n",
-            "line 4: expected a column, found the end of the line",
-        ),
-        (
-            "3 3 1\n1 1",
-            "line 4: expected a number, found the end of the line",
-        ),
-        (
-            "3 3 1\n1 1 1.5.2\n",
-            "line 4: expected a number, found `1.5.2`",
-        ),
+        ("3 3 1\n1\n", "line 4: expected a column, found the end of the line"),
+        ("3 3 1\n1 1", "line 4: expected a number, found the end of the line"),
+        ("3 3 1\n1 1 1.5.2\n", "line 4: expected a number, found `1.5.2`"),
         ("3 3 1\n1 1 +-1\n", "line 4: expected a number, found `+-1`"),
-        (
-            "3 3 1\n1 1 infinit\n",
-            "line 4: expected a number, found `infinit`",
-        ),
-        (
-            "3 3 1\n1 1 0x10\n",
-            "line 4: expected a number, found `0x10`",
-        ),
-        (
-            "3 3 1\n1 1 \x07\u{e9}\n",
-            "line 4: expected a number, found `\\x07\\xc3\\xa9`",
-        ),
-        (
-            "3 3 1\n1 1 -1e400\n",
-            "line 4: `-1e400` is too large for f64",
-        ),
-        (
-            "3 3 1\n1 1 1 % c\n",
-            "line 4: expected the end of the line, found `%`",
-        ),
-        (
-            "3 3\n",
-            "line 3: expected the number of entries, found the end of the line",
-        ),
-        (
-            "3 3 1 1\n",
-            "line 3: expected the end of the line, found `1`",
-        ),
-        (
-            "3 -3 1\n",
-            "line 3: expected the number of columns, found `-3`",
-        ),
-        (
-            "4294967296 1 0\n",
-            "line 3: 4294967296 rows: a matrix has at most 4294967295",
-        ),
-        (
-            "1 4294967296 0\n",
-            "line 3: 4294967296 columns: a matrix has at most 4294967295",
-        ),
-        (
-            "1 1 18446744073709551616\n",
-            "line 3: `18446744073709551616` is too large for a size",
-        ),
-        (
-            "1 1 4000000000000000000\n1 1 1\n",
-            "line 4: the file ends after 1 of 4000000000000000000 entries",
-        ),
-        (
-            "",
-            "line 3: expected the number of rows, of columns and of entries, found the end of the file",
-        ),
+        ("3 3 1\n1 1 infinit\n", "line 4: expected a number, found `infinit`"),
+        ("3 3 1\n1 1 0x10\n", "line 4: expected a number, found `0x10`"),
+        ("3 3 1\n1 1 \x07\u{e9}\n", "line 4: expected a number, found `\\x07\\xc3\\xa9`"),
+        ("3 3 1\n1 1 -1e400\n", "line 4: `-1e400` is too large for f64"),
+        ("3 3 1\n1 1 1 % c\n", "line 4: expected the end of the line, found `%`"),
+        ("3 3\n", "line 3: expected the number of entries, found the end of the line"),
+        ("3 3 1 1\n", "line 3: expected the end of the line, found `1`"),
+        ("3 -3 1\n", "line 3: expected the number of columns, found `-3`"),
+        ("4294967296 1 0\n", "line 3: 4294967296 rows: a matrix has at most 4294967295"),
+        ("1 4294967296 0\n", "line 3: 4294967296 columns: a matrix has at most 4294967295"),
+        ("1 1 18446744073709551616\n", "line 3: `18446744073709551616` is too large for a size"),
+        ("1 1 4000000000000000000\n1 1 1\n", "line 4: the file ends after 1 of 4000000000000000000 entries"),
+        ("", "line 3: expected the number of rows, of columns and of entries, found the end of the file"),
     ];
     for (text, message) in cases {
         assert_eq!(body(text), message);
@@ -302,18 +162,9 @@ fn faults_are_named_with_their_line() {
 fn header_faults_are_named() {
     let long = format!("%%MatrixMarket matrix {}", "a".repeat(1000));
     let cases = [
-        (
-            "",
-            "line 1: not a Matrix Market file: expected `%%MatrixMarket`, found an empty line",
-        ),
-        (
-            "1 2 3",
-            "line 1: not a Matrix Market file: expected `%%MatrixMarket`, found `1`",
-        ),
-        (
-            "%%MatrixMarket vector array real general",
-            "line 1: expected `matrix`, found `vector`",
-        ),
+        ("", "line 1: not a Matrix Market file: expected `%%MatrixMarket`, found an empty line"),
+        ("1 2 3", "line 1: not a Matrix Market file: expected `%%MatrixMarket`, found `1`"),
+        ("%%MatrixMarket vector array real general", "line 1: expected `matrix`, found `vector`"),
         (
             "%%MatrixMarket matrix coordinate real",
             "line 1: expected `general`, `symmetric`, `skew-symmetric` or `hermitian`, found the end of the line",
@@ -335,24 +186,14 @@ fn header_faults_are_named() {
 #[test]
 fn integers_are_exact_and_whole() {
     let read = |value: &str| {
-        let text =
-            format!("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 {value}\n");
+        let text = format!("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 {value}\n");
         parse_matrix_market::<f32, u32>(text.as_bytes()).map(|a| a.values()[0])
     };
     let refusal = |value: &str| read(value).unwrap_err().to_string();
     // Between two f32; by way of f64, it would be rounded down to the tie and then to even.
-    assert_eq!(
-        read("9007199791611905").unwrap().to_bits(),
-        9_007_200_328_482_816f32.to_bits()
-    );
-    assert_eq!(
-        read("-9223372036854775808").unwrap().to_bits(),
-        (-9_223_372_036_854_775_808f32).to_bits()
-    );
-    assert_eq!(
-        read("+000000000000000000000012").unwrap().to_bits(),
-        12f32.to_bits()
-    );
+    assert_eq!(read("9007199791611905").unwrap().to_bits(), 9_007_200_328_482_816f32.to_bits());
+    assert_eq!(read("-9223372036854775808").unwrap().to_bits(), (-9_223_372_036_854_775_808f32).to_bits());
+    assert_eq!(read("+000000000000000000000012").unwrap().to_bits(), 12f32.to_bits());
     assert_eq!(
         refusal("-9223372036854775809"),
         "line 3: `-9223372036854775809` is too large for a 64-bit integer"
@@ -361,16 +202,10 @@ fn integers_are_exact_and_whole() {
         refusal("18446744073709551616"),
         "line 3: `18446744073709551616` is too large for a 64-bit integer"
     );
-    assert_eq!(
-        refusal("1.0"),
-        "line 3: expected a whole number, found `1.0`"
-    );
+    assert_eq!(refusal("1.0"), "line 3: expected a whole number, found `1.0`");
     assert_eq!(refusal("-"), "line 3: expected a whole number, found `-`");
     assert_eq!(refusal("- 1"), "line 3: expected a whole number, found `-`");
-    assert_eq!(
-        refusal(""),
-        "line 3: expected a whole number, found the end of the line"
-    );
+    assert_eq!(refusal(""), "line 3: expected a whole number, found the end of the line");
 }
 
 #[test]
@@ -383,24 +218,14 @@ fn narrow_values_overflow() {
 
 #[test]
 fn symmetry_is_checked() {
-    let text = |symmetry: &str, body: &str| {
-        format!("%%MatrixMarket matrix coordinate real {symmetry}\n{body}")
-    };
+    let text =
+        |symmetry: &str, body: &str| format!("%%MatrixMarket matrix coordinate real {symmetry}\n{body}");
     let rectangular = refusal(&text("symmetric", "3 2 0\n"));
-    assert_eq!(
-        rectangular,
-        "line 2: a symmetric matrix is square, but this one is 3 x 2"
-    );
+    assert_eq!(rectangular, "line 2: a symmetric matrix is square, but this one is 3 x 2");
     // Either triangle, and even both, as long as no place is stored with its mirror image.
-    assert_eq!(
-        triplets(&text("symmetric", "3 3 2\n1 2 5\n3 1 6\n")).len(),
-        4
-    );
+    assert_eq!(triplets(&text("symmetric", "3 3 2\n1 2 5\n3 1 6\n")).len(), 4);
     let both = refusal(&text("symmetric", "3 3 4\n1 2 5\n%\n3 1 6\n3 3 1\n2 1 5\n"));
-    assert_eq!(
-        both,
-        "line 7: row 2, column 1 and its mirror image are both stored in a symmetric matrix"
-    );
+    assert_eq!(both, "line 7: row 2, column 1 and its mirror image are both stored in a symmetric matrix");
     let diagonal = refusal(&text("skew-symmetric", "3 3 2\n1 1 0\n\n2 2 5\n"));
     assert_eq!(
         diagonal,
@@ -413,16 +238,11 @@ fn duplicates_as_asked() {
     let text = "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 2 1\n1 2 5\n2 2 2\n";
     let read = |duplicates| {
         let options = ReadOptions::new().duplicates(duplicates);
-        MatrixMarketReader::from_bytes(text.as_bytes(), options)
-            .unwrap()
-            .read_csr::<f64, u32>()
+        MatrixMarketReader::from_bytes(text.as_bytes(), options).unwrap().read_csr::<f64, u32>()
     };
     let entries = |duplicates| read(duplicates).unwrap().iter().collect::<Vec<_>>();
     assert_eq!(entries(Duplicates::Sum), [(0, 1, 5.0), (1, 1, 3.0)]);
-    assert_eq!(
-        entries(Duplicates::Keep),
-        [(0, 1, 5.0), (1, 1, 1.0), (1, 1, 2.0)]
-    );
+    assert_eq!(entries(Duplicates::Keep), [(0, 1, 5.0), (1, 1, 1.0), (1, 1, 2.0)]);
     let error = read(Duplicates::Refuse).unwrap_err();
     assert_eq!(error.to_string(), "row 1 has column 1 more than once");
 }
@@ -453,17 +273,11 @@ fn lines_are_exact_beyond_the_first_chunk() {
         let good = format!(" {entry}.5\n");
         let bad = text.replacen(&good, " x\n", 1);
         let line = 1 + text[..text.find(&good).unwrap()].matches('\n').count();
-        assert_eq!(
-            refusal(&bad),
-            format!("line {line}: expected a number, found `x`")
-        );
+        assert_eq!(refusal(&bad), format!("line {line}: expected a number, found `x`"));
         // The first of several faults, whichever thread meets which first.
         let more = bad.replace(" 299998.5\n", " y\n");
         if entry < 299_998 {
-            assert_eq!(
-                refusal(&more),
-                format!("line {line}: expected a number, found `x`")
-            );
+            assert_eq!(refusal(&more), format!("line {line}: expected a number, found `x`"));
         }
     }
 }
@@ -483,15 +297,10 @@ fn very_long_lines_are_read() {
 
 #[test]
 fn a_header_alone_allocates_nothing() {
-    let header =
-        "%%MatrixMarket matrix coordinate real general\n4000000000 4000000000 4000000000000\n";
+    let header = "%%MatrixMarket matrix coordinate real general\n4000000000 4000000000 4000000000000\n";
     assert!(refusal(header).contains("the file ends after 0 of"));
     let empty = header.replace("4000000000000", "0");
-    assert!(
-        refusal(&empty).contains("4000000000 rows in a file of"),
-        "{}",
-        refusal(&empty)
-    );
+    assert!(refusal(&empty).contains("4000000000 rows in a file of"), "{}", refusal(&empty));
     let reader = MatrixMarketReader::from_bytes(empty.as_bytes(), ReadOptions::new()).unwrap();
     assert_eq!(reader.read_coo::<f64>().unwrap().rows(), 4_000_000_000);
     let array = "%%MatrixMarket matrix array real general\n4000000000 4000000000\n1\n";
@@ -500,15 +309,10 @@ fn a_header_alone_allocates_nothing() {
     let tall = "%%MatrixMarket matrix coordinate real general\n5000 1 0\n";
     let read = |limit| {
         let options = ReadOptions::new().row_limit(limit);
-        MatrixMarketReader::from_bytes(tall.as_bytes(), options)
-            .unwrap()
-            .read_csr::<f64, u32>()
+        MatrixMarketReader::from_bytes(tall.as_bytes(), options).unwrap().read_csr::<f64, u32>()
     };
     assert_eq!(read(5000).unwrap().rows(), 5000);
-    assert!(matches!(
-        read(4999).unwrap_err().kind(),
-        MatrixMarketErrorKind::RowLimit { .. }
-    ));
+    assert!(matches!(read(4999).unwrap_err().kind(), MatrixMarketErrorKind::RowLimit { .. }));
 }
 
 #[test]
@@ -516,10 +320,7 @@ fn gzip_is_known_by_its_content() {
     let text = long_text(50_000);
     let expected = read(&text).unwrap();
     let compressed = gzip(text.as_bytes());
-    assert_eq!(
-        parse_matrix_market::<f64, u32>(&compressed).unwrap(),
-        expected
-    );
+    assert_eq!(parse_matrix_market::<f64, u32>(&compressed).unwrap(), expected);
 
     // Two members, as concatenated files have.
     let (front, back) = text.as_bytes().split_at(text.len() / 2);
@@ -539,13 +340,7 @@ fn gzip_is_known_by_its_content() {
 
     let options = ReadOptions::new().decompressed_limit(text.len() - 1);
     let error = MatrixMarketReader::from_bytes(&compressed, options).unwrap_err();
-    assert!(
-        matches!(
-            error.kind(),
-            MatrixMarketErrorKind::DecompressedLimit { .. }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error.kind(), MatrixMarketErrorKind::DecompressedLimit { .. }), "{error}");
 }
 
 #[test]
@@ -557,28 +352,14 @@ fn files_are_named_in_errors() {
     assert!(error.to_string().contains("missing.mtx: "), "{error}");
 
     let path = folder.path().join("bad.mtx");
-    std::fs::write(
-        &path,
-        "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 2 1\n",
-    )
-    .unwrap();
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 2 1\n").unwrap();
     let error = read_coo::<f64>(&path).unwrap_err();
     assert_eq!((error.path(), error.line()), (Some(&*path), Some(3)));
-    assert!(
-        error
-            .to_string()
-            .ends_with("bad.mtx:3: column 2 is not in 1 to 1"),
-        "{error}"
-    );
+    assert!(error.to_string().ends_with("bad.mtx:3: column 2 is not in 1 to 1"), "{error}");
 
     let empty = folder.path().join("empty.mtx");
     std::fs::write(&empty, "").unwrap();
-    assert!(
-        read_matrix_market::<f64, u32>(&empty)
-            .unwrap_err()
-            .to_string()
-            .contains("not a Matrix Market")
-    );
+    assert!(read_matrix_market::<f64, u32>(&empty).unwrap_err().to_string().contains("not a Matrix Market"));
     assert!(read_matrix_market::<f64, u32>(folder.path()).is_err());
 }
 
@@ -589,20 +370,10 @@ fn progress_reaches_the_end() {
     let sink = Arc::clone(&seen);
     let options = ReadOptions::new().progress(move |progress| sink.lock().unwrap().push(progress));
     let compressed = gzip(text.as_bytes());
-    MatrixMarketReader::from_bytes(&compressed, options)
-        .unwrap()
-        .read_csr::<f32, u32>()
-        .unwrap();
+    MatrixMarketReader::from_bytes(&compressed, options).unwrap().read_csr::<f32, u32>().unwrap();
     let seen = seen.lock().unwrap();
-    for (stage, total) in [
-        (Stage::Decompress, compressed.len()),
-        (Stage::Parse, text.len()),
-    ] {
-        let done: Vec<u64> = seen
-            .iter()
-            .filter(|at| at.stage == stage)
-            .map(|at| at.done)
-            .collect();
+    for (stage, total) in [(Stage::Decompress, compressed.len()), (Stage::Parse, text.len())] {
+        let done: Vec<u64> = seen.iter().filter(|at| at.stage == stage).map(|at| at.done).collect();
         assert_eq!(done.iter().copied().max(), Some(total as u64), "{stage:?}");
         assert!(done.len() > 1, "{stage:?}");
     }
@@ -616,8 +387,7 @@ fn written(matrix: &Csr<f64>, options: &WriteOptions) -> Result<String, MatrixMa
 
 #[test]
 fn every_header_is_written() {
-    let symmetric =
-        Csr::from_triplets(3, 3, [(0, 0, 2.0), (0, 2, -1.0), (2, 0, -1.0), (1, 1, 4.0)]).unwrap();
+    let symmetric = Csr::from_triplets(3, 3, [(0, 0, 2.0), (0, 2, -1.0), (2, 0, -1.0), (1, 1, 4.0)]).unwrap();
     let skew = Csr::from_triplets(3, 3, [(0, 2, -1.0), (2, 0, 1.0)]).unwrap();
     for format in [Format::Coordinate, Format::Array] {
         for field in [Field::Real, Field::Integer, Field::Complex] {
@@ -627,13 +397,9 @@ fn every_header_is_written() {
                 (Symmetry::Hermitian, &symmetric),
                 (Symmetry::SkewSymmetric, &skew),
             ] {
-                let options = WriteOptions::new()
-                    .format(format)
-                    .field(field)
-                    .symmetry(symmetry);
+                let options = WriteOptions::new().format(format).field(field).symmetry(symmetry);
                 let text = written(matrix, &options.comment("two\nlines")).unwrap();
-                let banner =
-                    format!("%%MatrixMarket matrix {format} {field} {symmetry}\n% two\n% lines\n");
+                let banner = format!("%%MatrixMarket matrix {format} {field} {symmetry}\n% two\n% lines\n");
                 assert!(text.starts_with(&banner), "{text}");
                 let again = ReadOptions::new().complex(Complex::RealPart);
                 let reader = MatrixMarketReader::from_bytes(text.as_bytes(), again).unwrap();
@@ -641,14 +407,9 @@ fn every_header_is_written() {
             }
         }
     }
-    let pattern = WriteOptions::new()
-        .field(Field::Pattern)
-        .symmetry(Symmetry::Symmetric);
+    let pattern = WriteOptions::new().field(Field::Pattern).symmetry(Symmetry::Symmetric);
     let text = written(&symmetric, &pattern).unwrap();
-    assert_eq!(
-        text,
-        "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 1\n2 2\n3 1\n"
-    );
+    assert_eq!(text, "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 1\n2 2\n3 1\n");
 }
 
 #[test]
@@ -665,17 +426,11 @@ fn what_a_header_cannot_say_is_refused() {
     assert_eq!(refusal(&[(0, 1, 1.0)], 3, symmetric()), lone);
     assert_eq!(refusal(&[(1, 0, 1.0)], 3, symmetric()), lone);
     let differs = "row 1, column 2 differs from its mirror image";
-    assert_eq!(
-        refusal(&[(0, 1, 1.0), (1, 0, 1.5)], 3, symmetric()),
-        differs
-    );
+    assert_eq!(refusal(&[(0, 1, 1.0), (1, 0, 1.5)], 3, symmetric()), differs);
     assert_eq!(refusal(&[(0, 1, 1.0), (1, 0, 1.0)], 3, skew()), differs);
     assert!(refusal(&[(2, 2, 0.0)], 3, skew()).contains("row 3, column 3 is on the diagonal"));
     for value in [0.5, f64::NAN, f64::INFINITY, 1e19, -0.0] {
-        assert_eq!(
-            refusal(&[(0, 1, value)], 3, integer()),
-            "row 1, column 2 is not a 64-bit integer"
-        );
+        assert_eq!(refusal(&[(0, 1, value)], 3, integer()), "row 1, column 2 is not a 64-bit integer");
     }
     assert!(refusal(&[], 3, skew().field(Field::Pattern)).contains("skew-symmetric pattern"));
     let unsorted = Csr::try_new(1, 2, vec![0u32, 2], vec![1, 0], vec![1.0; 2]).unwrap();
@@ -689,22 +444,11 @@ fn a_failed_write_loses_nothing() {
     let path = folder.path().join("a.mtx");
     std::fs::write(&path, "precious").unwrap();
     let half = Csr::<f64>::from_triplets(1, 1, [(0, 0, 0.5)]).unwrap();
-    let error = write_matrix_market(
-        &path,
-        half.view(),
-        &WriteOptions::new().field(Field::Integer),
-    );
+    let error = write_matrix_market(&path, half.view(), &WriteOptions::new().field(Field::Integer));
     assert_eq!(error.unwrap_err().path(), Some(&*path));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    assert!(
-        write_matrix_market(
-            folder.path().join("no/a.mtx"),
-            half.view(),
-            &WriteOptions::new()
-        )
-        .is_err()
-    );
+    assert!(write_matrix_market(folder.path().join("no/a.mtx"), half.view(), &WriteOptions::new()).is_err());
 
     write_matrix_market(&path, half.view(), &WriteOptions::new()).unwrap();
     assert_eq!(read_matrix_market::<f64, u32>(&path).unwrap(), half);

@@ -113,20 +113,13 @@ fn write_file<V: Value, O: Offset>(
     options: &WriteOptions,
 ) -> Result<(), MatrixMarketError> {
     let plan = Plan::new(matrix, options)?;
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     // As for any new file: the process's mask takes its bits off.
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.prefix(".mtx-").tempfile_in(folder)?;
-    write_compressed(
-        file.as_file_mut(),
-        &plan,
-        path.extension().is_some_and(|end| end == "gz"),
-    )?;
+    write_compressed(file.as_file_mut(), &plan, path.extension().is_some_and(|end| end == "gz"))?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
@@ -166,10 +159,7 @@ struct Plan<'a, V, O> {
 }
 
 impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
-    fn new(
-        matrix: CsrView<'a, V, O>,
-        options: &'a WriteOptions,
-    ) -> Result<Self, MatrixMarketError> {
+    fn new(matrix: CsrView<'a, V, O>, options: &'a WriteOptions) -> Result<Self, MatrixMarketError> {
         check_combination(options.format, options.field, options.symmetry)?;
         if options.field == Field::Integer {
             check_integers(matrix)?;
@@ -182,20 +172,11 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         if let (Some(transpose), true) = (&transpose, options.symmetry != Symmetry::General) {
             check_symmetry(matrix, transpose.view(), options.symmetry)?;
         }
-        Ok(Self {
-            matrix,
-            options,
-            transpose,
-        })
+        Ok(Self { matrix, options, transpose })
     }
 
     fn write(&self, writer: &mut impl Write) -> std::io::Result<()> {
-        let WriteOptions {
-            format,
-            field,
-            symmetry,
-            comment,
-        } = self.options;
+        let WriteOptions { format, field, symmetry, comment } = self.options;
         writeln!(writer, "%%MatrixMarket matrix {format} {field} {symmetry}")?;
         for line in comment.lines() {
             writeln!(writer, "% {line}")?;
@@ -228,10 +209,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         if self.options.symmetry == Symmetry::General {
             return self.matrix.nnz();
         }
-        self.matrix
-            .iter()
-            .filter(|&(row, column, _)| self.is_stored(row, column))
-            .count()
+        self.matrix.iter().filter(|&(row, column, _)| self.is_stored(row, column)).count()
     }
 
     fn coordinate_row(&self, row: usize, text: &mut Vec<u8>) {
@@ -252,15 +230,9 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
     }
 
     fn array_column(&self, transpose: CsrView<'_, V, O>, column: usize, text: &mut Vec<u8>) {
-        let mut stored = transpose
-            .row(column)
-            .into_iter()
-            .flat_map(|row| row.iter())
-            .peekable();
+        let mut stored = transpose.row(column).into_iter().flat_map(|row| row.iter()).peekable();
         for row in 0..self.matrix.rows() {
-            let value = stored
-                .next_if(|&(at, _)| at as usize == row)
-                .map_or(V::ZERO, |(_, value)| value);
+            let value = stored.next_if(|&(at, _)| at as usize == row).map_or(V::ZERO, |(_, value)| value);
             if self.is_stored(row, column) {
                 self.push_value(value, text);
                 text.push(b'\n');
@@ -314,12 +286,7 @@ fn write_blocks(
 }
 
 fn unrepresentable(row: usize, column: usize, reason: &'static str) -> MatrixMarketError {
-    Kind::Unrepresentable {
-        row: row + 1,
-        column: column + 1,
-        reason,
-    }
-    .into()
+    Kind::Unrepresentable { row: row + 1, column: column + 1, reason }.into()
 }
 
 fn check_integers<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Result<(), MatrixMarketError> {
@@ -341,12 +308,7 @@ fn check_symmetry<V: Value, O: Offset>(
 ) -> Result<(), MatrixMarketError> {
     let (rows, cols) = (matrix.rows(), matrix.cols());
     if rows != cols {
-        return Err(Kind::NotSquare {
-            symmetry,
-            rows,
-            cols,
-        }
-        .into());
+        return Err(Kind::NotSquare { symmetry, rows, cols }.into());
     }
     let skew = symmetry == Symmetry::SkewSymmetric;
     let bits = |value: V| value.to_f64().to_bits();
@@ -354,39 +316,19 @@ fn check_symmetry<V: Value, O: Offset>(
         for ((column, value), (mirrored, image)) in ours.iter().zip(theirs.iter()) {
             if column != mirrored {
                 let column = column.min(mirrored) as usize;
-                return Err(unrepresentable(
-                    row,
-                    column,
-                    "has no mirror image, or is one",
-                ));
+                return Err(unrepresentable(row, column, "has no mirror image, or is one"));
             }
             if skew && column as usize == row {
-                return Err(unrepresentable(
-                    row,
-                    row,
-                    "is on the diagonal of a skew-symmetric matrix",
-                ));
+                return Err(unrepresentable(row, row, "is on the diagonal of a skew-symmetric matrix"));
             }
             if bits(value) != bits(if skew { -image } else { image }) {
-                return Err(unrepresentable(
-                    row,
-                    column as usize,
-                    "differs from its mirror image",
-                ));
+                return Err(unrepresentable(row, column as usize, "differs from its mirror image"));
             }
         }
         if ours.len() != theirs.len() {
-            let longer = if ours.len() > theirs.len() {
-                ours
-            } else {
-                theirs
-            };
+            let longer = if ours.len() > theirs.len() { ours } else { theirs };
             let column = longer.columns()[ours.len().min(theirs.len())] as usize;
-            return Err(unrepresentable(
-                row,
-                column,
-                "has no mirror image, or is one",
-            ));
+            return Err(unrepresentable(row, column, "has no mirror image, or is one"));
         }
     }
     Ok(())

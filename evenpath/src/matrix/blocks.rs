@@ -65,14 +65,7 @@ mod tests {
         let mut lengths: Vec<usize> = (0..200_000).map(|row| row % 7).collect();
         lengths[5] = 1_000_000;
         lengths[6] = 1_000_000;
-        for lengths in [
-            &lengths[..],
-            &[],
-            &[0],
-            &[0; 1_000],
-            &[BLOCK_WORK],
-            &[BLOCK_WORK, 1, 2],
-        ] {
+        for lengths in [&lengths[..], &[], &[0], &[0; 1_000], &[BLOCK_WORK], &[BLOCK_WORK, 1, 2]] {
             let offsets = offsets(lengths);
             let blocks = row_blocks(&offsets);
             let mut next = 0;
@@ -80,10 +73,7 @@ mod tests {
                 assert_eq!(block.start, next);
                 assert!(block.end > block.start);
                 let work = block.len() + lengths[block.clone()].iter().sum::<usize>();
-                assert!(
-                    work <= BLOCK_WORK + 1 || block.len() == 1,
-                    "{block:?} has work {work}"
-                );
+                assert!(work <= BLOCK_WORK + 1 || block.len() == 1, "{block:?} has work {work}");
                 next = block.end;
             }
             assert_eq!(next, lengths.len());

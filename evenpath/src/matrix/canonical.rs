@@ -51,26 +51,22 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
         let blocks = row_blocks(row_offsets);
         let columns = split(&blocks, row_offsets, self.column_indices);
         let values = split(&blocks, row_offsets, self.values);
-        let duplicates =
-            columns
-                .into_par_iter()
-                .zip(values)
-                .map(|((block, columns), (_, values))| {
-                    let mut scratch = Vec::new();
-                    let mut duplicate = None;
-                    for (row, range) in local_ranges(row_offsets, block) {
-                        let (columns, values) = (&mut columns[range.clone()], &mut values[range]);
-                        if columns.windows(2).all(|pair| pair[0] < pair[1]) {
-                            continue;
-                        }
-                        sort_row(columns, values, &mut scratch);
-                        duplicate = duplicate.or_else(|| {
-                            let at = columns.windows(2).position(|pair| pair[0] == pair[1])?;
-                            Some((row, columns[at]))
-                        });
-                    }
-                    duplicate
+        let duplicates = columns.into_par_iter().zip(values).map(|((block, columns), (_, values))| {
+            let mut scratch = Vec::new();
+            let mut duplicate = None;
+            for (row, range) in local_ranges(row_offsets, block) {
+                let (columns, values) = (&mut columns[range.clone()], &mut values[range]);
+                if columns.windows(2).all(|pair| pair[0] < pair[1]) {
+                    continue;
+                }
+                sort_row(columns, values, &mut scratch);
+                duplicate = duplicate.or_else(|| {
+                    let at = columns.windows(2).position(|pair| pair[0] == pair[1])?;
+                    Some((row, columns[at]))
                 });
+            }
+            duplicate
+        });
         // In two steps, because `find_map_first` would skip the sorting of blocks after the first duplicate.
         duplicates.collect::<Vec<_>>().into_iter().flatten().next()
     }
@@ -119,10 +115,7 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
         self.column_indices.truncate(end);
         self.values.truncate(end);
         let mut offset = 0;
-        for (slot, length) in self.row_offsets[1..]
-            .iter_mut()
-            .zip(packed.iter().flatten())
-        {
+        for (slot, length) in self.row_offsets[1..].iter_mut().zip(packed.iter().flatten()) {
             offset += length;
             *slot = O::try_from_usize(offset).expect("fewer nonzeros than before");
         }
@@ -135,12 +128,7 @@ fn local_ranges<O: Offset>(
     block: std::ops::Range<usize>,
 ) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
     let base = row_offsets[block.start].to_usize();
-    block.map(move |row| {
-        (
-            row,
-            row_offsets[row].to_usize() - base..row_offsets[row + 1].to_usize() - base,
-        )
-    })
+    block.map(move |row| (row, row_offsets[row].to_usize() - base..row_offsets[row + 1].to_usize() - base))
 }
 
 /// Sorts one row by column, stably.

@@ -29,24 +29,17 @@ struct Entry<V> {
 impl<V: Value> Entries<'_, V> {
     fn iter(&self) -> impl Iterator<Item = Entry<V>> {
         let indices = self.rows.iter().zip(self.columns);
-        indices
-            .zip(self.values)
-            .map(|((&row, &column), &value)| Entry { row, column, value })
+        indices.zip(self.values).map(|((&row, &column), &value)| Entry { row, column, value })
     }
 
     /// Chunks of `GRAIN` entries.
     fn chunks(&self) -> impl IndexedParallelIterator<Item = Self> {
-        let indices = self
-            .rows
-            .par_chunks(GRAIN)
-            .zip(self.columns.par_chunks(GRAIN));
-        indices
-            .zip(self.values.par_chunks(GRAIN))
-            .map(|((rows, columns), values)| Entries {
-                rows,
-                columns,
-                values,
-            })
+        let indices = self.rows.par_chunks(GRAIN).zip(self.columns.par_chunks(GRAIN));
+        indices.zip(self.values.par_chunks(GRAIN)).map(|((rows, columns), values)| Entries {
+            rows,
+            columns,
+            values,
+        })
     }
 }
 
@@ -59,18 +52,9 @@ pub(super) fn compress<V: Value, O: Offset>(
     entries: Entries<'_, V>,
 ) -> (Vec<O>, Vec<u32>, Vec<V>) {
     let nnz = entries.rows.len();
-    if entries
-        .rows
-        .par_windows(2)
-        .with_min_len(GRAIN)
-        .all(|pair| pair[0] <= pair[1])
-    {
+    if entries.rows.par_windows(2).with_min_len(GRAIN).all(|pair| pair[0] <= pair[1]) {
         let row_offsets = sorted_offsets(rows, entries.rows);
-        return (
-            row_offsets,
-            entries.columns.to_vec(),
-            entries.values.to_vec(),
-        );
+        return (row_offsets, entries.columns.to_vec(), entries.values.to_vec());
     }
     let buckets = Buckets::new(rows, nnz);
     let (starts, bucketed) = buckets.fill(entries);
@@ -87,38 +71,26 @@ pub(super) fn compress<V: Value, O: Offset>(
         (values, values_left) = values_left.split_at_mut(range.len());
         tasks.push((bucket, range, ends, columns, values));
     }
-    tasks
-        .into_par_iter()
-        .for_each(|(bucket, range, ends, columns, values)| {
-            let first_row = bucket << buckets.shift;
-            counting_sort(
-                &bucketed[range.clone()],
-                first_row,
-                range.start,
-                ends,
-                columns,
-                values,
-            );
-        });
+    tasks.into_par_iter().for_each(|(bucket, range, ends, columns, values)| {
+        let first_row = bucket << buckets.shift;
+        counting_sort(&bucketed[range.clone()], first_row, range.start, ends, columns, values);
+    });
     (row_offsets, column_indices, values)
 }
 
 /// Row offsets of entries that are sorted by row.
 fn sorted_offsets<O: Offset>(rows: usize, row_of_entry: &[u32]) -> Vec<O> {
     let mut row_offsets: Vec<O> = bytemuck::zeroed_vec(rows + 1);
-    row_offsets[1..]
-        .par_chunks_mut(GRAIN)
-        .enumerate()
-        .for_each(|(chunk, ends)| {
-            let first_row = chunk * GRAIN;
-            let mut end = row_of_entry.partition_point(|&row| (row as usize) < first_row);
-            for (row, slot) in (first_row..).zip(ends) {
-                while row_of_entry.get(end).is_some_and(|&of| of as usize == row) {
-                    end += 1;
-                }
-                *slot = offset(end);
+    row_offsets[1..].par_chunks_mut(GRAIN).enumerate().for_each(|(chunk, ends)| {
+        let first_row = chunk * GRAIN;
+        let mut end = row_of_entry.partition_point(|&row| (row as usize) < first_row);
+        for (row, slot) in (first_row..).zip(ends) {
+            while row_of_entry.get(end).is_some_and(|&of| of as usize == row) {
+                end += 1;
             }
-        });
+            *slot = offset(end);
+        }
+    });
     row_offsets
 }
 
@@ -166,15 +138,8 @@ struct Buckets {
 impl Buckets {
     fn new(rows: usize, nnz: usize) -> Self {
         let wanted = (nnz / GRAIN).clamp(1, MAX_BUCKETS);
-        let shift = rows
-            .div_ceil(wanted)
-            .max(1)
-            .next_power_of_two()
-            .trailing_zeros();
-        Self {
-            shift,
-            count: rows.div_ceil(1 << shift),
-        }
+        let shift = rows.div_ceil(wanted).max(1).next_power_of_two().trailing_zeros();
+        Self { shift, count: rows.div_ceil(1 << shift) }
     }
 
     /// Entries by bucket, those of a bucket in their order, and where each bucket starts.
@@ -201,19 +166,16 @@ impl Buckets {
 
         let mut bucketed: Vec<Entry<V>> = bytemuck::zeroed_vec(sum);
         let slots = Slots(bucketed.as_mut_ptr());
-        entries
-            .chunks()
-            .zip(cursors)
-            .for_each(|(chunk, mut cursors)| {
-                for entry in chunk.iter() {
-                    let cursor = &mut cursors[(entry.row >> self.shift) as usize];
-                    // SAFETY: the counts of all (bucket, chunk) pairs were summed to give each pair a range of its
-                    // own inside `bucketed`, and this chunk has exactly as many entries of the bucket as were
-                    // counted. So every slot is written once, by one task.
-                    unsafe { slots.write(*cursor, entry) };
-                    *cursor += 1;
-                }
-            });
+        entries.chunks().zip(cursors).for_each(|(chunk, mut cursors)| {
+            for entry in chunk.iter() {
+                let cursor = &mut cursors[(entry.row >> self.shift) as usize];
+                // SAFETY: the counts of all (bucket, chunk) pairs were summed to give each pair a range of its
+                // own inside `bucketed`, and this chunk has exactly as many entries of the bucket as were
+                // counted. So every slot is written once, by one task.
+                unsafe { slots.write(*cursor, entry) };
+                *cursor += 1;
+            }
+        });
         (starts, bucketed)
     }
 }

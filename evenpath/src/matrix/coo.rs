@@ -41,19 +41,8 @@ impl<V: Value> Coo<V> {
         values: Vec<V>,
     ) -> Result<Self, InvalidCoo<V>> {
         match validate::coo(rows, cols, &row_indices, &column_indices, values.len()) {
-            Ok(()) => Ok(Self {
-                rows,
-                cols,
-                row_indices,
-                column_indices,
-                values,
-            }),
-            Err(error) => Err(InvalidCoo {
-                error,
-                row_indices,
-                column_indices,
-                values,
-            }),
+            Ok(()) => Ok(Self { rows, cols, row_indices, column_indices, values }),
+            Err(error) => Err(InvalidCoo { error, row_indices, column_indices, values }),
         }
     }
 
@@ -65,17 +54,8 @@ impl<V: Value> Coo<V> {
         column_indices: Vec<u32>,
         values: Vec<V>,
     ) -> Self {
-        debug_assert_eq!(
-            validate::coo(rows, cols, &row_indices, &column_indices, values.len()),
-            Ok(())
-        );
-        Self {
-            rows,
-            cols,
-            row_indices,
-            column_indices,
-            values,
-        }
+        debug_assert_eq!(validate::coo(rows, cols, &row_indices, &column_indices, values.len()), Ok(()));
+        Self { rows, cols, row_indices, column_indices, values }
     }
 
     /// Makes a matrix of (row, column, value) triplets, which stay as they are.
@@ -88,35 +68,19 @@ impl<V: Value> Coo<V> {
         triplets: impl IntoIterator<Item = (usize, usize, V)>,
     ) -> Result<Self, MatrixError> {
         validate::dimensions(rows, cols)?;
-        let (mut row_indices, mut column_indices, mut values) =
-            (Vec::new(), Vec::new(), Vec::new());
+        let (mut row_indices, mut column_indices, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for (position, (row, column, value)) in triplets.into_iter().enumerate() {
             if row >= rows {
-                return Err(MatrixError::RowOutOfRange {
-                    position,
-                    row,
-                    rows,
-                });
+                return Err(MatrixError::RowOutOfRange { position, row, rows });
             }
             if column >= cols {
-                return Err(MatrixError::ColumnOutOfRange {
-                    row,
-                    position,
-                    column,
-                    cols,
-                });
+                return Err(MatrixError::ColumnOutOfRange { row, position, column, cols });
             }
             row_indices.push(row as u32);
             column_indices.push(column as u32);
             values.push(value);
         }
-        Ok(Self::from_valid(
-            rows,
-            cols,
-            row_indices,
-            column_indices,
-            values,
-        ))
+        Ok(Self::from_valid(rows, cols, row_indices, column_indices, values))
     }
 
     /// The arrays: row indices, column indices, values.
@@ -167,16 +131,10 @@ impl<V: Value> Coo<V> {
     pub fn to_csr<O: Offset>(&self, duplicates: Duplicates) -> Result<Csr<V, O>, MatrixError> {
         let nnz = self.nnz();
         if O::try_from_usize(nnz).is_none() {
-            return Err(MatrixError::OffsetOverflow {
-                nnz,
-                offset: O::NAME,
-            });
+            return Err(MatrixError::OffsetOverflow { nnz, offset: O::NAME });
         }
-        let entries = Entries {
-            rows: &self.row_indices,
-            columns: &self.column_indices,
-            values: &self.values,
-        };
+        let entries =
+            Entries { rows: &self.row_indices, columns: &self.column_indices, values: &self.values };
         let (row_offsets, column_indices, values) = compress::compress(self.rows, entries);
         let mut csr = Csr::from_valid(self.rows, self.cols, row_offsets, column_indices, values);
         csr.apply(duplicates)?;

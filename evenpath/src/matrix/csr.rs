@@ -54,41 +54,22 @@ impl<V: Value, O: Offset> Csr<V, O> {
         values: Vec<V>,
     ) -> Result<Self, InvalidCsr<V, O>> {
         match validate::csr(rows, cols, &row_offsets, &column_indices, values.len()) {
-            Ok(()) => Ok(Self {
-                rows,
-                cols,
-                row_offsets,
-                column_indices,
-                values,
-            }),
-            Err(error) => Err(InvalidCsr {
-                error,
-                row_offsets,
-                column_indices,
-                values,
-            }),
+            Ok(()) => Ok(Self { rows, cols, row_offsets, column_indices, values }),
+            Err(error) => Err(InvalidCsr { error, row_offsets, column_indices, values }),
         }
     }
 
-    /// The matrix of arrays that [`try_new`](Self::try_new) would accept.
-    pub(super) fn from_valid(
+    /// The matrix of arrays that [`try_new`](Self::try_new) would accept: operations rely on it without
+    /// checking again.
+    pub(crate) fn from_valid(
         rows: usize,
         cols: usize,
         row_offsets: Vec<O>,
         column_indices: Vec<u32>,
         values: Vec<V>,
     ) -> Self {
-        debug_assert_eq!(
-            validate::csr(rows, cols, &row_offsets, &column_indices, values.len()),
-            Ok(())
-        );
-        Self {
-            rows,
-            cols,
-            row_offsets,
-            column_indices,
-            values,
-        }
+        debug_assert_eq!(validate::csr(rows, cols, &row_offsets, &column_indices, values.len()), Ok(()));
+        Self { rows, cols, row_offsets, column_indices, values }
     }
 
     /// Makes a canonical matrix of (row, column, value) triplets in any order; those with the same row
@@ -116,13 +97,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION).
     pub fn empty(rows: usize, cols: usize) -> Result<Self, MatrixError> {
         validate::dimensions(rows, cols)?;
-        Ok(Self::from_valid(
-            rows,
-            cols,
-            bytemuck::zeroed_vec(rows + 1),
-            Vec::new(),
-            Vec::new(),
-        ))
+        Ok(Self::from_valid(rows, cols, bytemuck::zeroed_vec(rows + 1), Vec::new(), Vec::new()))
     }
 
     /// The arrays: row offsets, column indices, values.
@@ -132,13 +107,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
 
     /// The matrix as operations take it.
     pub fn view(&self) -> CsrView<'_, V, O> {
-        CsrView::from_valid(
-            self.rows,
-            self.cols,
-            &self.row_offsets,
-            &self.column_indices,
-            &self.values,
-        )
+        CsrView::from_valid(self.rows, self.cols, &self.row_offsets, &self.column_indices, &self.values)
     }
 
     /// Number of rows.
@@ -217,18 +186,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
     }
 
     pub(super) fn apply(&mut self, duplicates: Duplicates) -> Result<(), MatrixError> {
-        let Self {
-            row_offsets,
-            column_indices,
-            values,
-            ..
-        } = self;
-        Arrays {
-            row_offsets,
-            column_indices,
-            values,
-        }
-        .canonicalize(duplicates)
+        let Self { row_offsets, column_indices, values, .. } = self;
+        Arrays { row_offsets, column_indices, values }.canonicalize(duplicates)
     }
 
     /// The transpose. Its rows are sorted, and without duplicates where this matrix has none.
@@ -260,59 +219,22 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// # Errors
     /// Where `P` cannot count the nonzeros; the error holds the buffers.
     pub fn try_into_offsets<P: Offset>(self) -> Result<Csr<V, P>, InvalidCsr<V, O>> {
-        let Self {
-            rows,
-            cols,
-            row_offsets,
-            column_indices,
-            values,
-        } = self;
-        let converted: Option<Vec<P>> = row_offsets
-            .par_iter()
-            .map(|offset| P::try_from_usize(offset.to_usize()))
-            .collect();
+        let Self { rows, cols, row_offsets, column_indices, values } = self;
+        let converted: Option<Vec<P>> =
+            row_offsets.par_iter().map(|offset| P::try_from_usize(offset.to_usize())).collect();
         let Some(row_offsets_converted) = converted else {
-            let error = MatrixError::OffsetOverflow {
-                nnz: values.len(),
-                offset: P::NAME,
-            };
-            return Err(InvalidCsr {
-                error,
-                row_offsets,
-                column_indices,
-                values,
-            });
+            let error = MatrixError::OffsetOverflow { nnz: values.len(), offset: P::NAME };
+            return Err(InvalidCsr { error, row_offsets, column_indices, values });
         };
-        Ok(Csr {
-            rows,
-            cols,
-            row_offsets: row_offsets_converted,
-            column_indices,
-            values,
-        })
+        Ok(Csr { rows, cols, row_offsets: row_offsets_converted, column_indices, values })
     }
 
     /// The same matrix with another type of value: each the nearest, infinite where out of range.
     #[must_use]
     pub fn into_values<W: Value>(self) -> Csr<W, O> {
-        let Self {
-            rows,
-            cols,
-            row_offsets,
-            column_indices,
-            values,
-        } = self;
-        let values = values
-            .par_iter()
-            .map(|value| W::from_f64(value.to_f64()))
-            .collect();
-        Csr {
-            rows,
-            cols,
-            row_offsets,
-            column_indices,
-            values,
-        }
+        let Self { rows, cols, row_offsets, column_indices, values } = self;
+        let values = values.par_iter().map(|value| W::from_f64(value.to_f64())).collect();
+        Csr { rows, cols, row_offsets, column_indices, values }
     }
 }
 
@@ -326,11 +248,6 @@ impl<V: Value, O: Offset> PartialEq for Csr<V, O> {
 impl<V: Value, O: Offset> fmt::Debug for Csr<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz) = (self.rows, self.cols, self.nnz());
-        write!(
-            f,
-            "Csr<{}, {}> {rows} x {cols}, {nnz} nonzeros",
-            V::NAME,
-            O::NAME
-        )
+        write!(f, "Csr<{}, {}> {rows} x {cols}, {nnz} nonzeros", V::NAME, O::NAME)
     }
 }

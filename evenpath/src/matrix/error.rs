@@ -28,24 +28,11 @@ pub enum MatrixError {
     #[error("row_indices has length {rows}, but column_indices has length {columns}")]
     IndicesLength { rows: usize, columns: usize },
     #[error("column {column} at position {position}, in row {row}: the matrix has {cols} columns")]
-    ColumnOutOfRange {
-        row: usize,
-        position: usize,
-        column: usize,
-        cols: usize,
-    },
+    ColumnOutOfRange { row: usize, position: usize, column: usize, cols: usize },
     #[error("row {row} at position {position}: the matrix has {rows} rows")]
-    RowOutOfRange {
-        position: usize,
-        row: usize,
-        rows: usize,
-    },
+    RowOutOfRange { position: usize, row: usize, rows: usize },
     #[error("row {row} is not sorted: column {column} follows column {previous}")]
-    Unsorted {
-        row: usize,
-        previous: u32,
-        column: u32,
-    },
+    Unsorted { row: usize, previous: u32, column: u32 },
     #[error("row {row} has column {column} more than once")]
     Duplicate { row: usize, column: u32 },
     #[error("{nnz} nonzeros are more than {offset} row offsets can count: use u64 offsets")]

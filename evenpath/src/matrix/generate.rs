@@ -45,9 +45,7 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
     let mut values: Vec<V> = bytemuck::zeroed_vec(nnz);
     let blocks = row_blocks(&row_offsets);
     let columns = split(&blocks, &row_offsets, &mut column_indices);
-    let parts = columns
-        .into_par_iter()
-        .zip(split(&blocks, &row_offsets, &mut values));
+    let parts = columns.into_par_iter().zip(split(&blocks, &row_offsets, &mut values));
     parts.for_each_init(Vec::new, |scratch, ((block, columns), (_, values))| {
         let base = row_offsets[block.start].to_usize();
         for row in block {
@@ -58,23 +56,14 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
             values[range].fill_with(|| V::from_f64(2.0 * stream.unit() - 1.0));
         }
     });
-    Ok(Csr::from_valid(
-        rows,
-        cols,
-        row_offsets,
-        column_indices,
-        values,
-    ))
+    Ok(Csr::from_valid(rows, cols, row_offsets, column_indices, values))
 }
 
 /// Row offsets of rows with these lengths.
 fn offsets<O: Offset>(lengths: &[u32]) -> Result<Vec<O>, MatrixError> {
     let nnz = lengths.par_iter().map(|&length| length as usize).sum();
     if O::try_from_usize(nnz).is_none() {
-        return Err(MatrixError::OffsetOverflow {
-            nnz,
-            offset: O::NAME,
-        });
+        return Err(MatrixError::OffsetOverflow { nnz, offset: O::NAME });
     }
     let mut end = 0;
     let ends = lengths.iter().map(|&length| {
@@ -111,10 +100,7 @@ mod tests {
             assert_eq!((a.rows(), a.cols()), kind.shape(), "{name}");
             a.check_canonical().unwrap();
             assert!(a.nnz() > 0, "{name}");
-            assert!(
-                a.values().iter().all(|value| (-1.0..1.0).contains(value)),
-                "{name}"
-            );
+            assert!(a.values().iter().all(|value| (-1.0..1.0).contains(value)), "{name}");
         }
     }
 
@@ -122,14 +108,8 @@ mod tests {
     fn a_seed_gives_one_matrix_with_any_number_of_threads() {
         for name in SMALL {
             let kind: Kind = name.parse().unwrap();
-            let alone = rayon::ThreadPoolBuilder::new()
-                .num_threads(1)
-                .build()
-                .unwrap();
-            let many = rayon::ThreadPoolBuilder::new()
-                .num_threads(5)
-                .build()
-                .unwrap();
+            let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+            let many = rayon::ThreadPoolBuilder::new().num_threads(5).build().unwrap();
             let a: Csr<f64> = alone.install(|| generate(kind, 3)).unwrap();
             assert_eq!(a, many.install(|| generate(kind, 3)).unwrap(), "{name}");
             let other: Csr<f64> = generate(kind, 4).unwrap();
@@ -159,22 +139,13 @@ mod tests {
     fn row_lengths_are_those_documented() {
         let mean = |name: &str| {
             let a: Csr<f32> = generate(name.parse().unwrap(), 1).unwrap();
-            (
-                a.statistics().row_length_mean,
-                a.statistics().row_length_max,
-            )
+            (a.statistics().row_length_mean, a.statistics().row_length_max)
         };
         let (fem, longest) = mean("fem:20000");
-        assert!(
-            (58.0..60.0).contains(&fem) && longest <= 70,
-            "{fem} {longest}"
-        );
+        assert!((58.0..60.0).contains(&fem) && longest <= 70, "{fem} {longest}");
         assert_eq!(mean("uniform:20000"), (16.0, 16));
         let (power_law, longest) = mean("power-law:200000");
-        assert!(
-            (11.0..14.0).contains(&power_law) && longest > 1000,
-            "{power_law} {longest}"
-        );
+        assert!((11.0..14.0).contains(&power_law) && longest > 1000, "{power_law} {longest}");
         assert_eq!(mean("lp:64"), (2637.5, 12000));
         assert_eq!(mean("empty-rows:4000"), (0.5, 2));
         assert_eq!(mean("dense:10x20"), (20.0, 20));
@@ -195,13 +166,7 @@ mod tests {
     fn impossible_sizes_are_errors() {
         let too_many = generate::<f64, u32>(Kind::Stencil5 { side: 1 << 20 }, 1);
         assert!(matches!(too_many, Err(MatrixError::TooManyRows { .. })));
-        let too_dense = generate::<f64, u32>(
-            Kind::Dense {
-                rows: 1 << 10,
-                cols: 1 << 31,
-            },
-            1,
-        );
+        let too_dense = generate::<f64, u32>(Kind::Dense { rows: 1 << 10, cols: 1 << 31 }, 1);
         assert!(matches!(too_dense, Err(MatrixError::OffsetOverflow { .. })));
     }
 }

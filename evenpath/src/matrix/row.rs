@@ -40,10 +40,7 @@ impl<'a, V: Value> Row<'a, V> {
 
     /// Column and value of every nonzero, in storage order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, V)> + use<'a, V> {
-        self.columns
-            .iter()
-            .copied()
-            .zip(self.values.iter().copied())
+        self.columns.iter().copied().zip(self.values.iter().copied())
     }
 }
 
@@ -56,10 +53,7 @@ pub struct Rows<'a, V, O = u32> {
 
 impl<'a, V: Value, O: Offset> Rows<'a, V, O> {
     pub(super) fn new(view: CsrView<'a, V, O>) -> Self {
-        Self {
-            view,
-            remaining: 0..view.rows(),
-        }
+        Self { view, remaining: 0..view.rows() }
     }
 }
 

@@ -66,9 +66,7 @@ impl Sums {
             sums.square += delta * delta;
             sums.cube += delta * delta * delta;
             sums.max = sums.max.max(length);
-            sums.classes[length
-                .checked_ilog10()
-                .map_or(0, |digits| digits as usize + 1)] += 1;
+            sums.classes[length.checked_ilog10().map_or(0, |digits| digits as usize + 1)] += 1;
         }
         sums
     }
@@ -94,21 +92,12 @@ impl Statistics {
         // Parts of fixed size, added in order: the sums do not depend on the number of threads.
         let parts: Vec<Sums> = (0..rows.div_ceil(GRAIN))
             .into_par_iter()
-            .map(|part| {
-                Sums::of_rows(
-                    mean,
-                    &row_offsets[part * GRAIN..=rows.min((part + 1) * GRAIN)],
-                )
-            })
+            .map(|part| Sums::of_rows(mean, &row_offsets[part * GRAIN..=rows.min((part + 1) * GRAIN)]))
             .collect();
         let sums = parts.iter().fold(Sums::default(), Sums::add);
 
         let std_dev = ratio(sums.square, rows as f64).sqrt();
-        let classes = sums
-            .classes
-            .iter()
-            .rposition(|&count| count > 0)
-            .map_or(0, |last| last + 1);
+        let classes = sums.classes.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
         Self {
             rows,
             cols,
@@ -131,11 +120,7 @@ impl fmt::Display for Statistics {
         writeln!(f, "\t num_nonzeros: {}", self.nnz)?;
         writeln!(f, "\t row_length_mean: {:.5}", self.row_length_mean)?;
         writeln!(f, "\t row_length_std_dev: {:.5}", self.row_length_std_dev)?;
-        writeln!(
-            f,
-            "\t row_length_variation: {:.5}",
-            self.row_length_variation
-        )?;
+        writeln!(f, "\t row_length_variation: {:.5}", self.row_length_variation)?;
         writeln!(f, "\t row_length_skewness: {:.5}", self.row_length_skewness)?;
         writeln!(
             f,

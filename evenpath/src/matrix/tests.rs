@@ -15,11 +15,7 @@ fn triplets() -> impl Strategy<Value = (usize, usize, Vec<Triplet>)> {
         let most = if rows * cols == 0 { 0 } else { 200 };
         let entry = (0..rows.max(1), 0..cols.max(1), -8..8i32);
         let entry = entry.prop_map(|(row, col, value)| (row, col, f64::from(value)));
-        (
-            Just(rows),
-            Just(cols),
-            prop::collection::vec(entry, 0..=most),
-        )
+        (Just(rows), Just(cols), prop::collection::vec(entry, 0..=most))
     })
 }
 
@@ -33,9 +29,7 @@ fn sums(triplets: &[Triplet]) -> BTreeMap<(usize, usize), f64> {
 }
 
 fn entries<O: crate::Offset>(csr: &Csr<f64, O>) -> Vec<((usize, usize), f64)> {
-    csr.iter()
-        .map(|(row, col, value)| ((row, col), value))
-        .collect()
+    csr.iter().map(|(row, col, value)| ((row, col), value)).collect()
 }
 
 proptest! {
@@ -126,14 +120,10 @@ fn large_conversions_are_stable() {
     let (rows, cols, count) = (50_000, 300, 700_000);
     let mut state = 1u64;
     let mut next = |bound: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % bound
     };
-    let triplets: Vec<Triplet> = (0..count)
-        .map(|at| (next(rows), next(cols), f64::from(at)))
-        .collect();
+    let triplets: Vec<Triplet> = (0..count).map(|at| (next(rows), next(cols), f64::from(at))).collect();
     let coo = Coo::from_triplets(rows, cols, triplets.iter().copied()).unwrap();
 
     let kept: Csr<f64, u64> = coo.to_csr(Duplicates::Keep).unwrap();
@@ -143,17 +133,11 @@ fn large_conversions_are_stable() {
 
     let summed: Csr<f64> = coo.to_csr(Duplicates::Sum).unwrap();
     assert!(summed.is_canonical() && summed.nnz() < count as usize);
-    assert_eq!(
-        entries(&summed),
-        sums(&triplets).into_iter().collect::<Vec<_>>()
-    );
+    assert_eq!(entries(&summed), sums(&triplets).into_iter().collect::<Vec<_>>());
 
     let transpose = summed.transpose();
     assert!(transpose.is_canonical());
-    let mut columns: Vec<_> = summed
-        .iter()
-        .map(|(row, col, value)| (col, row, value))
-        .collect();
+    let mut columns: Vec<_> = summed.iter().map(|(row, col, value)| (col, row, value)).collect();
     columns.sort_by_key(|&(col, row, _)| (col, row));
     assert!(transpose.iter().eq(columns));
 }
@@ -162,62 +146,13 @@ fn large_conversions_are_stable() {
 fn bad_arrays_are_named_and_given_back() {
     type Case = (usize, usize, Vec<u32>, Vec<u32>, Vec<f64>, &'static str);
     let cases: [Case; 10] = [
-        (
-            2,
-            2,
-            vec![],
-            vec![],
-            vec![],
-            "row_offsets has length 0: 2 rows need 2 + 1",
-        ),
-        (
-            2,
-            2,
-            vec![0, 1],
-            vec![0],
-            vec![1.0],
-            "row_offsets has length 2: 2 rows need 2 + 1",
-        ),
-        (
-            1,
-            2,
-            vec![1, 1],
-            vec![0],
-            vec![1.0],
-            "row_offsets starts with 1 instead of 0",
-        ),
-        (
-            2,
-            2,
-            vec![0, 3, 1],
-            vec![0],
-            vec![1.0],
-            "row_offsets decreases from 3 to 1 at row 1",
-        ),
-        (
-            1,
-            2,
-            vec![0, 2],
-            vec![0],
-            vec![1.0],
-            "row_offsets ends with 2, but column_indices has length 1",
-        ),
-        (
-            1,
-            2,
-            vec![0, 0],
-            vec![0],
-            vec![1.0],
-            "row_offsets ends with 0, but column_indices has length 1",
-        ),
-        (
-            1,
-            2,
-            vec![0, 1],
-            vec![0],
-            vec![],
-            "column_indices has length 1, but values has length 0",
-        ),
+        (2, 2, vec![], vec![], vec![], "row_offsets has length 0: 2 rows need 2 + 1"),
+        (2, 2, vec![0, 1], vec![0], vec![1.0], "row_offsets has length 2: 2 rows need 2 + 1"),
+        (1, 2, vec![1, 1], vec![0], vec![1.0], "row_offsets starts with 1 instead of 0"),
+        (2, 2, vec![0, 3, 1], vec![0], vec![1.0], "row_offsets decreases from 3 to 1 at row 1"),
+        (1, 2, vec![0, 2], vec![0], vec![1.0], "row_offsets ends with 2, but column_indices has length 1"),
+        (1, 2, vec![0, 0], vec![0], vec![1.0], "row_offsets ends with 0, but column_indices has length 1"),
+        (1, 2, vec![0, 1], vec![0], vec![], "column_indices has length 1, but values has length 0"),
         (
             3,
             2,
@@ -226,22 +161,8 @@ fn bad_arrays_are_named_and_given_back() {
             vec![1.0; 3],
             "column 2 at position 2, in row 2: the matrix has 2 columns",
         ),
-        (
-            1,
-            0,
-            vec![0, 1],
-            vec![0],
-            vec![1.0],
-            "column 0 at position 0, in row 0: the matrix has 0 columns",
-        ),
-        (
-            1,
-            1 << 32,
-            vec![0, 0],
-            vec![],
-            vec![],
-            "4294967296 columns: a matrix has at most 4294967295",
-        ),
+        (1, 0, vec![0, 1], vec![0], vec![1.0], "column 0 at position 0, in row 0: the matrix has 0 columns"),
+        (1, 1 << 32, vec![0, 0], vec![], vec![], "4294967296 columns: a matrix has at most 4294967295"),
     ];
     for (rows, cols, row_offsets, columns, values, message) in cases {
         let view = CsrView::try_new(rows, cols, &row_offsets, &columns, &values).unwrap_err();
@@ -263,94 +184,36 @@ fn far_faults_are_found_by_every_task() {
     columns[77_777] = 9;
     let values = vec![1.0; rows];
     let error = CsrView::try_new(rows, 9, &offsets, &columns, &values).unwrap_err();
-    assert_eq!(
-        error,
-        MatrixError::ColumnOutOfRange {
-            row: 77_777,
-            position: 77_777,
-            column: 9,
-            cols: 9
-        }
-    );
+    assert_eq!(error, MatrixError::ColumnOutOfRange { row: 77_777, position: 77_777, column: 9, cols: 9 });
     let mut decreasing = offsets.clone();
     decreasing[77_778] = 0;
     let error = CsrView::try_new(rows, 10, &decreasing, &columns, &values).unwrap_err();
-    assert_eq!(
-        error,
-        MatrixError::RowOffsetsDecrease {
-            row: 77_777,
-            start: 77_777,
-            end: 0
-        }
-    );
+    assert_eq!(error, MatrixError::RowOffsetsDecrease { row: 77_777, start: 77_777, end: 0 });
 }
 
 #[test]
 fn bad_coordinates_are_named_and_given_back() {
     let error = Coo::try_new(2, 3, vec![0, 2], vec![0, 0], vec![1.0f32; 2]).unwrap_err();
-    assert_eq!(
-        error.kind(),
-        &MatrixError::RowOutOfRange {
-            position: 1,
-            row: 2,
-            rows: 2
-        }
-    );
+    assert_eq!(error.kind(), &MatrixError::RowOutOfRange { position: 1, row: 2, rows: 2 });
     assert_eq!(error.into_parts(), (vec![0, 2], vec![0, 0], vec![1.0; 2]));
     let error = Coo::try_new(2, 3, vec![0, 1], vec![0, 3], vec![1.0f32; 2]).unwrap_err();
-    assert_eq!(
-        error.kind(),
-        &MatrixError::ColumnOutOfRange {
-            row: 1,
-            position: 1,
-            column: 3,
-            cols: 3
-        }
-    );
+    assert_eq!(error.kind(), &MatrixError::ColumnOutOfRange { row: 1, position: 1, column: 3, cols: 3 });
     let error = Coo::try_new(2, 3, vec![0], vec![0, 1], vec![1.0f32; 2]).unwrap_err();
-    assert_eq!(
-        error.kind(),
-        &MatrixError::IndicesLength {
-            rows: 1,
-            columns: 2
-        }
-    );
+    assert_eq!(error.kind(), &MatrixError::IndicesLength { rows: 1, columns: 2 });
     let error = Coo::try_new(2, 3, vec![0], vec![0], vec![1.0f32; 2]).unwrap_err();
-    assert_eq!(
-        error.kind(),
-        &MatrixError::ValuesLength {
-            columns: 1,
-            values: 2
-        }
-    );
-    let error =
-        Csr::<f64>::from_triplets(2, 2, [(0, 0, 1.0), (1, 5_000_000_000, 1.0)]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "column 5000000000 at position 1, in row 1: the matrix has 2 columns"
-    );
+    assert_eq!(error.kind(), &MatrixError::ValuesLength { columns: 1, values: 2 });
+    let error = Csr::<f64>::from_triplets(2, 2, [(0, 0, 1.0), (1, 5_000_000_000, 1.0)]).unwrap_err();
+    assert_eq!(error.to_string(), "column 5000000000 at position 1, in row 1: the matrix has 2 columns");
 }
 
 #[test]
 fn canonical_check_names_the_first_bad_row() {
     let check = |columns: [u32; 4]| {
-        CsrView::try_new(3, 9, &[0u32, 2, 2, 4], &columns, &[1.0; 4])
-            .unwrap()
-            .check_canonical()
+        CsrView::try_new(3, 9, &[0u32, 2, 2, 4], &columns, &[1.0; 4]).unwrap().check_canonical()
     };
     assert_eq!(check([0, 1, 0, 1]), Ok(()));
-    assert_eq!(
-        check([0, 1, 4, 3]),
-        Err(MatrixError::Unsorted {
-            row: 2,
-            previous: 4,
-            column: 3
-        })
-    );
-    assert_eq!(
-        check([5, 5, 4, 3]),
-        Err(MatrixError::Duplicate { row: 0, column: 5 })
-    );
+    assert_eq!(check([0, 1, 4, 3]), Err(MatrixError::Unsorted { row: 2, previous: 4, column: 3 }));
+    assert_eq!(check([5, 5, 4, 3]), Err(MatrixError::Duplicate { row: 0, column: 5 }));
 }
 
 #[test]
@@ -376,53 +239,29 @@ fn conversions_keep_or_refuse() {
     assert_eq!(wide.clone().try_into_offsets::<u32>().unwrap(), a);
     let single = a.clone().into_values::<f32>();
     assert_eq!(single.values(), [f32::INFINITY, 0.1]);
-    assert_eq!(
-        single.into_values::<f64>().values()[1].to_bits(),
-        f64::from(0.1f32).to_bits()
-    );
+    assert_eq!(single.into_values::<f64>().values()[1].to_bits(), f64::from(0.1f32).to_bits());
 }
 
 #[test]
 fn debug_prints_the_shape_only() {
     let a = Csr::<f64>::from_triplets(2, 3, [(0, 0, 1.0)]).unwrap();
     assert_eq!(format!("{a:?}"), "Csr<f64, u32> 2 x 3, 1 nonzeros");
-    assert_eq!(
-        format!("{:?}", a.view()),
-        "CsrView<f64, u32> 2 x 3, 1 nonzeros"
-    );
+    assert_eq!(format!("{:?}", a.view()), "CsrView<f64, u32> 2 x 3, 1 nonzeros");
     assert_eq!(format!("{:?}", a.to_coo()), "Coo<f64> 2 x 3, 1 entries");
 }
 
 #[test]
 fn dense_beyond_memory_is_an_error() {
-    let huge = Csr::<f64>::try_new(
-        1 << 20,
-        u32::MAX as usize,
-        vec![0; (1 << 20) + 1],
-        vec![],
-        vec![],
-    );
+    let huge = Csr::<f64>::try_new(1 << 20, u32::MAX as usize, vec![0; (1 << 20) + 1], vec![], vec![]);
     let error = huge.unwrap().to_dense().unwrap_err();
-    assert_eq!(
-        error,
-        MatrixError::DenseTooLarge {
-            rows: 1 << 20,
-            cols: u32::MAX as usize
-        }
-    );
+    assert_eq!(error, MatrixError::DenseTooLarge { rows: 1 << 20, cols: u32::MAX as usize });
 }
 
 #[test]
 fn statistics_print_as_merge_spmv_does() {
     let lengths = [1, 14, 0, 2, 3];
-    let entries = lengths
-        .iter()
-        .enumerate()
-        .flat_map(|(row, &len)| (0..len).map(move |col| (row, col, 1.0)));
-    let text = Csr::<f64>::from_triplets(5, 20, entries)
-        .unwrap()
-        .statistics()
-        .to_string();
+    let entries = lengths.iter().enumerate().flat_map(|(row, &len)| (0..len).map(move |col| (row, col, 1.0)));
+    let text = Csr::<f64>::from_triplets(5, 20, entries).unwrap().statistics().to_string();
     // Mean 4; deltas -3, 10, -4, -2, -1: squares sum to 130, cubes to 1000 - 27 - 64 - 8 - 1 = 900.
     let expected = "\t num_rows: 5\n\
         \t num_cols: 20\n\

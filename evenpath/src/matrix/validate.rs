@@ -29,10 +29,7 @@ pub(super) fn csr<O: Offset>(
     dimensions(rows, cols)?;
     let nnz = column_indices.len();
     if nnz != values {
-        return Err(MatrixError::ValuesLength {
-            columns: nnz,
-            values,
-        });
+        return Err(MatrixError::ValuesLength { columns: nnz, values });
     }
     offsets(rows, nnz, row_offsets)?;
     match first_beyond(column_indices, cols) {
@@ -56,23 +53,15 @@ fn offsets<O: Offset>(rows: usize, nnz: usize, row_offsets: &[O]) -> Result<(), 
         return Err(MatrixError::RowOffsetsLength { rows, found });
     }
     if first != O::ZERO {
-        return Err(MatrixError::FirstRowOffset {
-            found: first.to_u64(),
-        });
+        return Err(MatrixError::FirstRowOffset { found: first.to_u64() });
     }
-    let decrease = row_offsets
-        .par_windows(2)
-        .with_min_len(GRAIN)
-        .position_first(|pair| pair[0] > pair[1]);
+    let decrease = row_offsets.par_windows(2).with_min_len(GRAIN).position_first(|pair| pair[0] > pair[1]);
     if let Some(row) = decrease {
         let (start, end) = (row_offsets[row].to_u64(), row_offsets[row + 1].to_u64());
         return Err(MatrixError::RowOffsetsDecrease { row, start, end });
     }
     if last.to_u64() != nnz as u64 {
-        return Err(MatrixError::LastRowOffset {
-            found: last.to_u64(),
-            nnz,
-        });
+        return Err(MatrixError::LastRowOffset { found: last.to_u64(), nnz });
     }
     Ok(())
 }
@@ -88,33 +77,18 @@ pub(super) fn coo(
     dimensions(rows, cols)?;
     let columns = column_indices.len();
     if row_indices.len() != columns {
-        return Err(MatrixError::IndicesLength {
-            rows: row_indices.len(),
-            columns,
-        });
+        return Err(MatrixError::IndicesLength { rows: row_indices.len(), columns });
     }
     if columns != values {
         return Err(MatrixError::ValuesLength { columns, values });
     }
     if let Some(position) = first_beyond(row_indices, rows) {
         let row = row_indices[position] as usize;
-        return Err(MatrixError::RowOutOfRange {
-            position,
-            row,
-            rows,
-        });
+        return Err(MatrixError::RowOutOfRange { position, row, rows });
     }
     if let Some(position) = first_beyond(column_indices, cols) {
-        let (row, column) = (
-            row_indices[position] as usize,
-            column_indices[position] as usize,
-        );
-        return Err(MatrixError::ColumnOutOfRange {
-            row,
-            position,
-            column,
-            cols,
-        });
+        let (row, column) = (row_indices[position] as usize, column_indices[position] as usize);
+        return Err(MatrixError::ColumnOutOfRange { row, position, column, cols });
     }
     Ok(())
 }
@@ -122,17 +96,14 @@ pub(super) fn coo(
 /// Position of the first index that is not below `bound`.
 fn first_beyond(indices: &[u32], bound: usize) -> Option<usize> {
     let beyond = |index: u32| index as usize >= bound;
-    indices
-        .par_chunks(GRAIN)
-        .enumerate()
-        .find_map_first(|(chunk, indices)| {
-            // The maximum first: it is a vector operation, the search is not.
-            if !indices.iter().copied().max().is_some_and(beyond) {
-                return None;
-            }
-            let at = indices.iter().position(|&index| beyond(index))?;
-            Some(chunk * GRAIN + at)
-        })
+    indices.par_chunks(GRAIN).enumerate().find_map_first(|(chunk, indices)| {
+        // The maximum first: it is a vector operation, the search is not.
+        if !indices.iter().copied().max().is_some_and(beyond) {
+            return None;
+        }
+        let at = indices.iter().position(|&index| beyond(index))?;
+        Some(chunk * GRAIN + at)
+    })
 }
 
 /// The row that the nonzero at `position` belongs to.

@@ -51,30 +51,19 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
         values: &'a [V],
     ) -> Result<Self, MatrixError> {
         validate::csr(rows, cols, row_offsets, column_indices, values.len())?;
-        Ok(Self {
-            rows,
-            cols,
-            row_offsets,
-            column_indices,
-            values,
-        })
+        Ok(Self { rows, cols, row_offsets, column_indices, values })
     }
 
-    /// The view of arrays that [`try_new`](Self::try_new) would accept.
-    pub(super) fn from_valid(
+    /// The view of arrays that [`try_new`](Self::try_new) would accept: operations rely on it without
+    /// checking again.
+    pub(crate) fn from_valid(
         rows: usize,
         cols: usize,
         row_offsets: &'a [O],
         column_indices: &'a [u32],
         values: &'a [V],
     ) -> Self {
-        Self {
-            rows,
-            cols,
-            row_offsets,
-            column_indices,
-            values,
-        }
+        Self { rows, cols, row_offsets, column_indices, values }
     }
 
     /// Number of rows.
@@ -119,10 +108,7 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
             return None;
         }
         let range = self.range(row);
-        Some(Row::new(
-            &self.column_indices[range.clone()],
-            &self.values[range],
-        ))
+        Some(Row::new(&self.column_indices[range.clone()], &self.values[range]))
     }
 
     /// All rows, from the first to the last.
@@ -133,9 +119,7 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
     /// Row, column and value of every nonzero, row by row.
     pub fn iter(&self) -> impl Iterator<Item = (usize, usize, V)> + use<'a, V, O> {
         self.iter_rows().enumerate().flat_map(|(row, nonzeros)| {
-            nonzeros
-                .iter()
-                .map(move |(column, value)| (row, column as usize, value))
+            nonzeros.iter().map(move |(column, value)| (row, column as usize, value))
         })
     }
 
@@ -143,10 +127,7 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
     /// nothing is stored. Takes time proportional to the row.
     pub fn get(&self, row: usize, col: usize) -> Option<V> {
         let stored = |(column, value)| (column as usize == col).then_some(value);
-        self.row(row)?
-            .iter()
-            .filter_map(stored)
-            .reduce(|sum, value| sum + value)
+        self.row(row)?.iter().filter_map(stored).reduce(|sum, value| sum + value)
     }
 
     /// Checks that the columns of every row increase: sorted, and none twice.
@@ -161,18 +142,10 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
             Some(if previous == column {
                 MatrixError::Duplicate { row, column }
             } else {
-                MatrixError::Unsorted {
-                    row,
-                    previous,
-                    column,
-                }
+                MatrixError::Unsorted { row, previous, column }
             })
         };
-        match (0..self.rows)
-            .into_par_iter()
-            .with_min_len(1 << 12)
-            .find_map_first(fault)
-        {
+        match (0..self.rows).into_par_iter().with_min_len(1 << 12).find_map_first(fault) {
             None => Ok(()),
             Some(error) => Err(error),
         }
@@ -187,11 +160,7 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
     #[must_use]
     pub fn transpose(&self) -> Csr<V, O> {
         let row_indices = self.row_indices();
-        let entries = Entries {
-            rows: self.column_indices,
-            columns: &row_indices,
-            values: self.values,
-        };
+        let entries = Entries { rows: self.column_indices, columns: &row_indices, values: self.values };
         // As many nonzeros as here: the offsets fit.
         let (row_offsets, column_indices, values) = compress::compress(self.cols, entries);
         Csr::from_valid(self.cols, self.rows, row_offsets, column_indices, values)
@@ -207,28 +176,22 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
     fn row_indices(&self) -> Vec<u32> {
         let mut rows = vec![0; self.nnz()];
         let blocks = super::blocks::row_blocks(self.row_offsets);
-        super::blocks::split(&blocks, self.row_offsets, &mut rows)
-            .into_par_iter()
-            .for_each(|(block, slots)| {
+        super::blocks::split(&blocks, self.row_offsets, &mut rows).into_par_iter().for_each(
+            |(block, slots)| {
                 let base = self.row_offsets[block.start].to_usize();
                 for row in block {
                     let range = self.range(row);
                     slots[range.start - base..range.end - base].fill(row as u32);
                 }
-            });
+            },
+        );
         rows
     }
 
     /// A copy that owns its arrays.
     pub fn to_owned(&self) -> Csr<V, O> {
         let (columns, values) = (self.column_indices.to_vec(), self.values.to_vec());
-        Csr::from_valid(
-            self.rows,
-            self.cols,
-            self.row_offsets.to_vec(),
-            columns,
-            values,
-        )
+        Csr::from_valid(self.rows, self.cols, self.row_offsets.to_vec(), columns, values)
     }
 
     /// All `rows * cols` values, row by row; entries that are stored more than once are summed.
@@ -236,10 +199,7 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
     /// # Errors
     /// Where so many values do not fit in memory.
     pub fn to_dense(&self) -> Result<Vec<V>, MatrixError> {
-        let too_large = MatrixError::DenseTooLarge {
-            rows: self.rows,
-            cols: self.cols,
-        };
+        let too_large = MatrixError::DenseTooLarge { rows: self.rows, cols: self.cols };
         let Some(len) = self.rows.checked_mul(self.cols) else {
             return Err(too_large);
         };
@@ -273,11 +233,6 @@ impl<V: Value, O: Offset> PartialEq for CsrView<'_, V, O> {
 impl<V: Value, O: Offset> fmt::Debug for CsrView<'_, V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz) = (self.rows, self.cols, self.column_indices.len());
-        write!(
-            f,
-            "CsrView<{}, {}> {rows} x {cols}, {nnz} nonzeros",
-            V::NAME,
-            O::NAME
-        )
+        write!(f, "CsrView<{}, {}> {rows} x {cols}, {nnz} nonzeros", V::NAME, O::NAME)
     }
 }

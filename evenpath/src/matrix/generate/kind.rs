@@ -82,19 +82,13 @@ const DEFAULTS: [Kind; 11] = [
     Kind::Stencil5 { side: 2000 },
     Kind::Stencil27 { side: 100 },
     Kind::Fem { rows: 1_000_000 },
-    Kind::BlockFem {
-        nodes: 200_000,
-        block: 3,
-    },
+    Kind::BlockFem { nodes: 200_000, block: 3 },
     Kind::Uniform { rows: 2_000_000 },
     Kind::PowerLaw { rows: 2_000_000 },
     Kind::LinearProgram { rows: 4284 },
     Kind::EmptyRows { rows: 8_000_000 },
     Kind::Rmat { scale: 20 },
-    Kind::Dense {
-        rows: 2000,
-        cols: 2000,
-    },
+    Kind::Dense { rows: 2000, cols: 2000 },
     Kind::Diagonal { rows: 1_000_000 },
 ];
 
@@ -182,9 +176,7 @@ impl Kind {
             Self::PowerLaw { .. } => Self::PowerLaw { rows: one()? },
             Self::LinearProgram { .. } => Self::LinearProgram { rows: one()? },
             Self::EmptyRows { .. } => Self::EmptyRows { rows: one()? },
-            Self::Rmat { .. } => Self::Rmat {
-                scale: size.parse().ok()?,
-            },
+            Self::Rmat { .. } => Self::Rmat { scale: size.parse().ok()? },
             Self::Dense { .. } => {
                 let (rows, cols) = two().or_else(|| one().map(|rows| (rows, rows)))?;
                 Self::Dense { rows, cols }
@@ -232,10 +224,7 @@ impl FromStr for Kind {
         };
         let Some(&kind) = DEFAULTS.iter().find(|kind| kind.name() == name) else {
             let known = DEFAULTS.map(|kind| kind.name()).join(", ");
-            return Err(ParseKindError::Unknown {
-                name: name.into(),
-                known,
-            });
+            return Err(ParseKindError::Unknown { name: name.into(), known });
         };
         let Some(size) = size else {
             return Ok(kind);
@@ -260,31 +249,15 @@ mod tests {
         }
         assert_eq!("dense:3x4".parse(), Ok(Kind::Dense { rows: 3, cols: 4 }));
         assert_eq!("dense:3".parse(), Ok(Kind::Dense { rows: 3, cols: 3 }));
-        assert_eq!(
-            "block-fem:9".parse(),
-            Ok(Kind::BlockFem { nodes: 9, block: 3 })
-        );
+        assert_eq!("block-fem:9".parse(), Ok(Kind::BlockFem { nodes: 9, block: 3 }));
     }
 
     #[test]
     fn bad_names_say_what_there_is() {
         let error = "stencil7:3".parse::<Kind>().unwrap_err().to_string();
-        assert!(
-            error.contains("`stencil7`") && error.contains("stencil27"),
-            "{error}"
-        );
-        for text in [
-            "uniform:",
-            "uniform:-1",
-            "uniform:3x3",
-            "rmat:x",
-            "dense:3x",
-            "block-fem:x3",
-        ] {
-            assert!(
-                matches!(text.parse::<Kind>(), Err(ParseKindError::Size { .. })),
-                "{text}"
-            );
+        assert!(error.contains("`stencil7`") && error.contains("stencil27"), "{error}");
+        for text in ["uniform:", "uniform:-1", "uniform:3x3", "rmat:x", "dense:3x", "block-fem:x3"] {
+            assert!(matches!(text.parse::<Kind>(), Err(ParseKindError::Size { .. })), "{text}");
         }
     }
 }

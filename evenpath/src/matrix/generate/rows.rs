@@ -48,12 +48,7 @@ pub(super) struct Pattern {
 impl Pattern {
     pub(super) fn new(kind: Kind, seed: u64) -> Self {
         let (rows, cols) = kind.shape();
-        Self {
-            kind,
-            seed,
-            rows,
-            cols,
-        }
+        Self { kind, seed, rows, cols }
     }
 
     /// Nonzeros of `row`; `columns` is scratch space.
@@ -120,12 +115,7 @@ fn stencil5(side: usize, row: usize, columns: &mut Vec<u32>) {
         (x + 1 < side, row + 1),
         (y + 1 < side, row + side),
     ];
-    columns.extend(
-        neighbours
-            .iter()
-            .filter(|(inside, _)| *inside)
-            .map(|&(_, column)| column as u32),
-    );
+    columns.extend(neighbours.iter().filter(|(inside, _)| *inside).map(|&(_, column)| column as u32));
 }
 
 fn stencil27(side: usize, row: usize, columns: &mut Vec<u32>) {
@@ -139,14 +129,7 @@ fn stencil27(side: usize, row: usize, columns: &mut Vec<u32>) {
 }
 
 /// The diagonal and `draws` columns within `reach` of it.
-fn window(
-    stream: &mut Stream,
-    draws: usize,
-    row: usize,
-    reach: usize,
-    cols: usize,
-    columns: &mut Vec<u32>,
-) {
+fn window(stream: &mut Stream, draws: usize, row: usize, reach: usize, cols: usize, columns: &mut Vec<u32>) {
     let (low, high) = (row.saturating_sub(reach), cols.min(row + reach + 1));
     columns.push(row as u32);
     columns.extend((0..draws).map(|_| (low + stream.below(high - low)) as u32));
@@ -205,10 +188,7 @@ fn rmat(stream: &mut Stream, scale: u32, row: usize, columns: &mut Vec<u32>) {
     let lower_bits = row.count_ones();
     let probability = libm::pow(RMAT_UPPER, f64::from(scale - lower_bits))
         * libm::pow(1.0 - RMAT_UPPER, f64::from(lower_bits));
-    let edges = poisson(
-        stream,
-        16.0 * libm::pow(2.0, f64::from(scale)) * probability,
-    );
+    let edges = poisson(stream, 16.0 * libm::pow(2.0, f64::from(scale)) * probability);
     for _ in 0..edges.min(1 << scale) {
         let mut column = 0;
         for bit in (0..scale).rev() {

@@ -1,0 +1,4 @@
+//! How evenpath measures: the program `evenpath-bench`, and what the examples share with it.
+
+pub mod measure;
+pub mod spmv;

@@ -1,0 +1,262 @@
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use evenpath_simt::{Element, Global, GlobalMut};
+
+use super::machine::{Block, Machine};
+use super::memory_limit::Reservation;
+use super::{Backend, Device, DeviceError};
+
+/// A vector in a device's memory.
+///
+/// Everything done with it is ordered on the device's stream. Functions that take or give host data wait for the copy;
+/// the others return at once. It may be dropped while kernels use it: they keep the memory until they are through.
+pub struct DeviceVec<T: Pod> {
+    storage: Storage<T>,
+    reservation: Reservation,
+}
+
+/// Where the elements are.
+enum Storage<T> {
+    /// On the CPU, and nothing where there are no elements.
+    Host(Vec<T>),
+    Machine(Allocation, usize),
+}
+
+/// A block of a machine's memory, of at least one byte; freed when dropped.
+struct Allocation {
+    machine: Arc<dyn Machine>,
+    block: Block,
+}
+
+impl Device {
+    /// Copies a slice to the device.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    pub fn upload_slice<T: Pod>(&self, values: &[T]) -> Result<DeviceVec<T>, DeviceError> {
+        let mut buffer = self.uninitialised(values.len())?;
+        buffer.copy_from_slice(values)?;
+        Ok(buffer)
+    }
+
+    /// A buffer of `len` elements with all bits zero.
+    ///
+    /// # Errors
+    ///
+    /// As for [`upload_slice`](Self::upload_slice).
+    pub fn zeros<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
+        let mut buffer = self.uninitialised(len)?;
+        if let Storage::Machine(allocation, len) = &mut buffer.storage {
+            // SAFETY: the range is the whole buffer.
+            unsafe { allocation.machine.zero(allocation.block.address, byte_count::<T>(*len)?) }?;
+        }
+        Ok(buffer)
+    }
+
+    /// A buffer of `len` elements that hold whatever was there: for outputs. The simulated GPU reports reads before
+    /// something is written.
+    ///
+    /// # Errors
+    ///
+    /// As for [`upload_slice`](Self::upload_slice).
+    pub fn uninitialised<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
+        let bytes = byte_count::<T>(len)?;
+        let reservation = Reservation::new(self, bytes)?;
+        let storage = match self.backend() {
+            Backend::Machine(machine) if len > 0 => {
+                let block = machine.allocate(bytes)?;
+                Storage::Machine(Allocation { machine: Arc::clone(machine), block }, len)
+            }
+            _ => Storage::Host(host_zeros(len)?),
+        };
+        Ok(DeviceVec { storage, reservation })
+    }
+}
+
+impl<T: Pod> DeviceVec<T> {
+    /// Elements.
+    pub fn len(&self) -> usize {
+        match &self.storage {
+            Storage::Host(values) => values.len(),
+            Storage::Machine(_, len) => *len,
+        }
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The device whose memory it is.
+    pub fn device(&self) -> &Device {
+        self.reservation.device()
+    }
+
+    /// Copies all elements to a new vector on the host.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost, the host has no memory, or, on the simulated GPU, an element was never written.
+    pub fn to_vec(&self) -> Result<Vec<T>, DeviceError> {
+        let mut values = host_zeros(self.len())?;
+        self.copy_to_slice(&mut values)?;
+        Ok(values)
+    }
+
+    /// Copies all elements to a slice of the same length.
+    ///
+    /// # Errors
+    ///
+    /// If the lengths differ, and as for [`to_vec`](Self::to_vec).
+    pub fn copy_to_slice(&self, values: &mut [T]) -> Result<(), DeviceError> {
+        check_len(self.len(), values.len())?;
+        match &self.storage {
+            Storage::Host(own) => values.copy_from_slice(own),
+            Storage::Machine(allocation, _) => {
+                // SAFETY: the range is the whole buffer.
+                unsafe {
+                    allocation.machine.read(allocation.block.address, bytemuck::cast_slice_mut(values))
+                }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies one element to the host.
+    ///
+    /// # Errors
+    ///
+    /// If the buffer has no such element, and as for [`to_vec`](Self::to_vec).
+    pub fn get(&self, index: usize) -> Result<T, DeviceError> {
+        if index >= self.len() {
+            return Err(DeviceError::OutOfBounds { index, len: self.len() });
+        }
+        match &self.storage {
+            Storage::Host(own) => Ok(own[index]),
+            Storage::Machine(allocation, _) => {
+                let mut value = T::zeroed();
+                let address = allocation.block.address + (index * size_of::<T>()) as u64;
+                // SAFETY: the element is one of the buffer's.
+                unsafe { allocation.machine.read(address, bytemuck::bytes_of_mut(&mut value)) }?;
+                Ok(value)
+            }
+        }
+    }
+
+    /// Replaces all elements by those of a slice of the same length.
+    ///
+    /// # Errors
+    ///
+    /// If the lengths differ (then nothing is written), or the device was lost.
+    pub fn copy_from_slice(&mut self, values: &[T]) -> Result<(), DeviceError> {
+        check_len(values.len(), self.len())?;
+        match &mut self.storage {
+            Storage::Host(own) => own.copy_from_slice(values),
+            Storage::Machine(allocation, _) => {
+                // SAFETY: the range is the whole buffer.
+                unsafe { allocation.machine.write(allocation.block.address, bytemuck::cast_slice(values)) }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces all elements by those of another buffer of the same length on the same device.
+    ///
+    /// # Errors
+    ///
+    /// If the lengths or the devices differ (then nothing is written), or the device was lost.
+    pub fn copy_from(&mut self, source: &Self) -> Result<(), DeviceError> {
+        self.device().check_same(source.device())?;
+        check_len(source.len(), self.len())?;
+        match (&source.storage, &mut self.storage) {
+            (Storage::Host(from), Storage::Host(to)) => to.copy_from_slice(from),
+            (Storage::Machine(from, len), Storage::Machine(to, _)) => {
+                let bytes = byte_count::<T>(*len)?;
+                // SAFETY: both ranges are whole buffers, of the same device and length, and different ones since one
+                // is borrowed mutably.
+                unsafe { to.machine.copy(from.block.address, to.block.address, bytes) }?;
+            }
+            _ => return Err(self.device().different_from(source.device())),
+        }
+        Ok(())
+    }
+
+    /// The elements, if the device is the CPU; nothing to see elsewhere, but for empty buffers.
+    pub fn host_slice(&self) -> Option<&[T]> {
+        match &self.storage {
+            Storage::Host(values) => Some(values),
+            Storage::Machine(..) => None,
+        }
+    }
+
+    /// The elements, if the device is the CPU; nothing to see elsewhere, but for empty buffers.
+    pub fn host_slice_mut(&mut self) -> Option<&mut [T]> {
+        match &mut self.storage {
+            Storage::Host(values) => Some(values),
+            Storage::Machine(..) => None,
+        }
+    }
+
+    /// The device address; 0 for an empty buffer and on the CPU, where no kernel runs.
+    fn address(&self) -> u64 {
+        match &self.storage {
+            Storage::Host(_) => 0,
+            Storage::Machine(allocation, _) => allocation.block.address,
+        }
+    }
+}
+
+impl<T: Pod + Element> DeviceVec<T> {
+    /// The buffer as a kernel's input. The view is not tied to the buffer's lifetime.
+    #[doc(hidden)]
+    pub fn as_global(&self) -> Global<T> {
+        Global::from_device(self.address(), self.len() as u64)
+    }
+
+    /// The buffer as a kernel's output. The view is not tied to the buffer's lifetime.
+    #[doc(hidden)]
+    pub fn as_global_mut(&mut self) -> GlobalMut<T> {
+        GlobalMut::from_device(self.address(), self.len() as u64)
+    }
+}
+
+impl<T: Pod> std::fmt::Debug for DeviceVec<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeviceVec")
+            .field("type", &std::any::type_name::<T>())
+            .field("len", &self.len())
+            .field("device", self.device())
+            .finish()
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        // SAFETY: the block is of this machine, and nothing knows it any more.
+        unsafe { self.machine.free(self.block) };
+    }
+}
+
+fn byte_count<T>(len: usize) -> Result<u64, DeviceError> {
+    const { assert!(size_of::<T>() > 0, "a buffer's elements have a size") };
+    let element_bytes = size_of::<T>();
+    match len.checked_mul(element_bytes) {
+        Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes as u64),
+        _ => Err(DeviceError::TooLarge { elements: len, element_bytes }),
+    }
+}
+
+fn host_zeros<T: Pod>(len: usize) -> Result<Vec<T>, DeviceError> {
+    let requested = byte_count::<T>(len)?;
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| DeviceError::HostOutOfMemory { requested })
+}
+
+fn check_len(source_len: usize, destination_len: usize) -> Result<(), DeviceError> {
+    if source_len == destination_len {
+        Ok(())
+    } else {
+        Err(DeviceError::LengthMismatch { source_len, destination_len })
+    }
+}

@@ -1,0 +1,256 @@
+//! A context of our own on a GPU, and its end.
+//!
+//! A kernel's fault ends its context: the driver answers every later call in it with the same error. The context that
+//! CUDA libraries share by default could only be reset under all of them, so each device object has one of its own. It
+//! is destroyed as soon as a fault is seen, with all its memory, and what comes later is answered without the driver.
+//! Calls push the context and pop it again, so whatever context the calling thread has for other libraries stays.
+
+use std::mem::ManuallyDrop;
+use std::sync::OnceLock;
+
+use cust::context::legacy::{Context, ContextFlags, ContextStack};
+use cust::event::{Event, EventFlags};
+use cust::stream::{Stream, StreamFlags};
+use cust::sys;
+use parking_lot::{Mutex, RwLock};
+
+use super::cache::Cache;
+use super::driver::{CallError, check, check_raw, describe};
+use super::launch_log::LaunchLog;
+use super::module::Modules;
+use crate::device::DeviceError;
+
+/// A context until a fault ends it.
+pub(super) struct Core {
+    /// The device, for messages.
+    pub(super) label: String,
+    live: RwLock<Option<Live>>,
+    log: Mutex<LaunchLog>,
+    fault: OnceLock<Fault>,
+}
+
+/// What ended a context.
+struct Fault {
+    kernels: Vec<&'static str>,
+    reason: String,
+}
+
+/// A usable context and what is in it.
+pub(super) struct Live {
+    pub(super) modules: Mutex<Modules>,
+    pub(super) cache: Mutex<Cache>,
+    pub(super) stream: Stream,
+    /// Last, so that it is destroyed after what it holds.
+    context: Context,
+}
+
+// SAFETY: a context may be current in any number of threads at once, and be destroyed from any thread while it is used
+// in none; `Core` destroys it under a lock that its users hold shared.
+unsafe impl Send for Live {}
+// SAFETY: as above; the driver's functions are thread-safe.
+unsafe impl Sync for Live {}
+
+/// Why something in a context failed.
+pub(super) enum Failure {
+    Call(CallError),
+    /// A call after which the context must not go on, whatever its code.
+    Fatal(CallError),
+    Error(DeviceError),
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl CallError {
+    /// Whether the context answers everything with this error from now on: faults of kernels, and of the hardware.
+    pub(super) fn ends_context(self) -> bool {
+        // 214 ECC, 220 NVLink, 226 contained, 700 illegal address, 702 timeout, 709 context destroyed, 710 assert,
+        // 714 to 719 stack, instruction, alignment, address space, program counter, launch failure, 721 tensor memory,
+        // 810 MPS client terminated, 999 unknown.
+        matches!(self.code, 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721 | 810 | 999)
+    }
+
+    fn into_error(self, device: &str) -> DeviceError {
+        let Self { call, code } = self;
+        DeviceError::Driver { device: device.to_owned(), call, code, message: describe(code) }
+    }
+}
+
+impl Failure {
+    /// The error of a call outside any context.
+    pub(super) fn into_error(self, device: &str) -> DeviceError {
+        match self {
+            Self::Call(error) | Self::Fatal(error) => error.into_error(device),
+            Self::Error(error) => error,
+        }
+    }
+}
+
+impl Live {
+    /// A new context on a GPU. It is current in no thread.
+    pub(super) fn new(gpu: cust::device::Device, modules: Modules, cache: Cache) -> Result<Self, CallError> {
+        let context = check("cuCtxCreate", Context::create_and_push(ContextFlags::SCHED_AUTO, gpu))?;
+        // Creating pushed it: it is popped at the end of this function, also on an error.
+        let current = Current { _not_send: std::marker::PhantomData };
+        let stream = check("cuStreamCreate", Stream::new(StreamFlags::DEFAULT, None))?;
+        drop(current);
+        Ok(Self { modules: Mutex::new(modules), cache: Mutex::new(cache), stream, context })
+    }
+
+    /// Makes the context current in this thread.
+    fn enter(&self) -> Result<Current, CallError> {
+        check("cuCtxPushCurrent", ContextStack::push(&self.context))?;
+        Ok(Current { _not_send: std::marker::PhantomData })
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        // Streams and modules are destroyed in their context. Destroying that pops it.
+        if let Ok(current) = self.enter() {
+            std::mem::forget(current);
+        }
+    }
+}
+
+/// The context is this thread's current one until this is dropped.
+struct Current {
+    _not_send: std::marker::PhantomData<*const ()>,
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        // Popping fails only where nothing was pushed.
+        let _ = ContextStack::pop();
+    }
+}
+
+impl Core {
+    pub(super) fn new(label: String, live: Live) -> Self {
+        Self { label, live: RwLock::new(Some(live)), log: Mutex::default(), fault: OnceLock::new() }
+    }
+
+    /// Runs `body` with the context current.
+    pub(super) fn with<R>(&self, body: impl FnOnce(&Live) -> Result<R, Failure>) -> Result<R, DeviceError> {
+        let result = match &*self.live.read() {
+            None => return Err(self.lost()),
+            Some(live) => live.enter().map_err(Failure::from).and_then(|_current| body(live)),
+        };
+        result.map_err(|failure| match failure {
+            Failure::Fatal(error) => self.lose(error),
+            Failure::Call(error) if error.ends_context() => self.lose(error),
+            other => other.into_error(&self.label),
+        })
+    }
+
+    /// Runs `body` with the context current, unless it has ended; for what is gone with the context.
+    pub(super) fn release(&self, body: impl FnOnce(&Live)) {
+        if let Some(live) = &*self.live.read()
+            && let Ok(_current) = live.enter()
+        {
+            body(live);
+        }
+    }
+
+    /// Launches through `launch` and notes the kernel.
+    pub(super) fn launch(
+        &self,
+        kernel: &'static str,
+        launch: impl FnOnce() -> Result<(), CallError>,
+    ) -> Result<(), CallError> {
+        // Held across the launch, so that whoever sees its fault finds its name.
+        let mut log = self.log.lock();
+        launch()?;
+        log.launched(kernel);
+        Ok(())
+    }
+
+    /// Waits until the stream is done. If it cannot be waited for, the context ends, and with it what the stream may
+    /// still be doing to host memory.
+    pub(super) fn wait(&self, live: &Live) -> Result<(), Failure> {
+        let launches = self.log.lock().launches();
+        check("cuStreamSynchronize", live.stream.synchronize()).map_err(Failure::Fatal)?;
+        self.log.lock().finished(launches);
+        Ok(())
+    }
+
+    /// Ends the context; the error for whoever saw the fault.
+    fn lose(&self, error: CallError) -> DeviceError {
+        let fault = Fault { kernels: self.log.lock().kernels(), reason: describe(error.code) };
+        let (kernels, reason) = (fault.kernels.clone(), fault.reason.clone());
+        let is_first = self.fault.set(fault).is_ok();
+        drop(self.live.write().take());
+        if is_first {
+            DeviceError::KernelFault { device: self.label.clone(), kernels, reason }
+        } else {
+            self.lost()
+        }
+    }
+
+    fn lost(&self) -> DeviceError {
+        let (kernels, reason) =
+            self.fault.get().map(|fault| (fault.kernels.clone(), fault.reason.clone())).unwrap_or_default();
+        DeviceError::DeviceLost { device: self.label.clone(), kernels, reason }
+    }
+}
+
+/// An event in a core's stream.
+pub(crate) struct Mark {
+    core: std::sync::Arc<Core>,
+    event: ManuallyDrop<Event>,
+}
+
+impl Mark {
+    pub(super) fn record(core: &std::sync::Arc<Core>) -> Result<Self, DeviceError> {
+        core.with(|live| {
+            let event = check("cuEventCreate", Event::new(EventFlags::DEFAULT))?;
+            check("cuEventRecord", event.record(&live.stream))?;
+            Ok(Self { core: std::sync::Arc::clone(core), event: ManuallyDrop::new(event) })
+        })
+    }
+
+    /// Milliseconds from `earlier`, of the same core, to this event.
+    pub(crate) fn elapsed_since(&self, earlier: &Self) -> Result<f64, DeviceError> {
+        self.core.with(|_| {
+            check("cuEventSynchronize", self.event.synchronize())?;
+            check("cuEventSynchronize", earlier.event.synchronize())?;
+            let milliseconds = check("cuEventElapsedTime", self.event.elapsed_time_f32(&earlier.event))?;
+            Ok(f64::from(milliseconds))
+        })
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        let event = &mut self.event;
+        // An event is destroyed with its context; afterwards its handle means nothing.
+        self.core.release(|_| {
+            // SAFETY: this is the only place that drops it, and it is not used again.
+            unsafe { ManuallyDrop::drop(event) };
+        });
+    }
+}
+
+/// Frees a block. The context is current, and no work uses the block that was not launched before.
+pub(super) fn free(address: u64) {
+    // SAFETY: the address is of a block of the current context that nobody has any more; the driver waits for the
+    // work that uses it. An error can only be one of earlier work, which the next call gets too.
+    let _ = unsafe { sys::cuMemFree_v2(address) };
+}
+
+/// A new block. The context is current.
+pub(super) fn allocate(bytes: u64) -> Result<u64, CallError> {
+    let mut address = 0;
+    // SAFETY: `address` is live for the call.
+    check_raw("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes as usize) })?;
+    Ok(address)
+}

@@ -1,0 +1,251 @@
+//! NVIDIA GPUs, through `cust`.
+
+mod cache;
+mod context;
+mod driver;
+mod launch_log;
+mod module;
+mod ptx;
+mod symbols;
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use cust::CudaApiVersion;
+use cust::device::{Device as Gpu, DeviceAttribute};
+use cust::sys::{self, CUdevice_attribute, CUresult};
+use evenpath_simt::kernel::{Argument, KernelInfo};
+
+use super::machine::{Block, Machine, Moment};
+use super::{DeviceError, DeviceProperties, Version};
+use cache::Cache;
+pub(crate) use context::Mark;
+use context::{Core, Failure, Live, allocate, free};
+use driver::{CallError, check, check_raw};
+use module::Modules;
+use ptx::Ptx;
+
+/// An NVIDIA GPU with a context of its own.
+pub(super) struct Cuda {
+    core: Arc<Core>,
+    properties: DeviceProperties,
+    memory_bytes: u64,
+    max_shared_bytes: u32,
+}
+
+impl Cuda {
+    pub(super) fn new(ordinal: u32) -> Result<Self, DeviceError> {
+        driver::load().map_err(|reason| DeviceError::NoDriver { reason: reason.to_owned() })?;
+        let label = format!("cuda:{ordinal}");
+        let gpu = find(ordinal).map_err(|failure| failure.into_error(&label))?;
+        let properties = describe(gpu).map_err(|error| Failure::from(error).into_error(&label))?;
+        let label = format!("{label} ({})", properties.name);
+        let ptx = Ptx::for_gpu(&label, properties.compute_capability.unwrap_or_default())?;
+        let modules = Modules::new(ptx, properties.driver.unwrap_or(Version { major: 0, minor: 0 }));
+        let memory_bytes = properties.memory_bytes.unwrap_or_default();
+        let cache = Cache::new(memory_bytes / 4);
+        let live = Live::new(gpu, modules, cache).map_err(|error| Failure::from(error).into_error(&label))?;
+        let max_shared_bytes = properties.max_shared_bytes.unwrap_or_default();
+        Ok(Self { core: Arc::new(Core::new(label, live)), properties, memory_bytes, max_shared_bytes })
+    }
+
+    fn out_of_memory(&self, requested: u64, free: u64) -> DeviceError {
+        let (device, total) = (self.core.label.clone(), self.memory_bytes);
+        DeviceError::OutOfMemory { device, requested, free, total }
+    }
+}
+
+/// The GPU of a number.
+fn find(ordinal: u32) -> Result<Gpu, Failure> {
+    let no_such_gpu = |count| Failure::Error(DeviceError::NoSuchGpu { ordinal, count });
+    match check("cuInit", cust::init(cust::CudaFlags::empty())) {
+        Err(error) if error.code == CUresult::CUDA_ERROR_NO_DEVICE as i32 => {
+            return Err(no_such_gpu(0));
+        }
+        other => other?,
+    }
+    let count = check("cuDeviceGetCount", Gpu::num_devices())?;
+    if ordinal >= count {
+        return Err(no_such_gpu(count));
+    }
+    Ok(check("cuDeviceGet", Gpu::get_device(ordinal))?)
+}
+
+fn describe(gpu: Gpu) -> Result<DeviceProperties, CallError> {
+    let attribute =
+        |attribute| check("cuDeviceGetAttribute", gpu.get_attribute(attribute)).map(i32::cast_unsigned);
+    let driver = check("cuDriverGetVersion", CudaApiVersion::get())?;
+    Ok(DeviceProperties {
+        name: check("cuDeviceGetName", gpu.name())?,
+        multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
+        compute_capability: Some((
+            attribute(DeviceAttribute::ComputeCapabilityMajor)?,
+            attribute(DeviceAttribute::ComputeCapabilityMinor)?,
+        )),
+        memory_bytes: Some(check("cuDeviceTotalMem", gpu.total_memory())? as u64),
+        l2_bytes: Some(u64::from(attribute(DeviceAttribute::L2CacheSize)?)),
+        max_shared_bytes: Some(max_shared_bytes(gpu)?),
+        driver: Some(Version {
+            major: driver.major().cast_unsigned(),
+            minor: driver.minor().cast_unsigned(),
+        }),
+    })
+}
+
+/// Bytes of shared memory that a block can have when it asks for more than the default; `cust` does not know the
+/// attribute.
+fn max_shared_bytes(gpu: Gpu) -> Result<u32, CallError> {
+    let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    let mut bytes = 0;
+    // SAFETY: `bytes` is live for the call.
+    check_raw("cuDeviceGetAttribute", unsafe {
+        sys::cuDeviceGetAttribute(&raw mut bytes, attribute, gpu.as_raw())
+    })?;
+    Ok(bytes.cast_unsigned())
+}
+
+/// Free and total bytes of the current context's GPU.
+fn memory_info() -> Result<(u64, u64), CallError> {
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: both are live for the call.
+    check_raw("cuMemGetInfo", unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) })?;
+    Ok((free as u64, total as u64))
+}
+
+impl Machine for Cuda {
+    fn properties(&self) -> &DeviceProperties {
+        &self.properties
+    }
+
+    fn memory(&self) -> Result<(u64, u64), DeviceError> {
+        self.core.with(|live| {
+            let (free, total) = memory_info()?;
+            Ok((free + live.cache.lock().bytes(), total))
+        })
+    }
+
+    fn allocate(&self, bytes: u64) -> Result<Block, DeviceError> {
+        self.core.with(|live| {
+            let mut cache = live.cache.lock();
+            if let Some(block) = cache.take(bytes) {
+                return Ok(block);
+            }
+            let rounded = Cache::round(bytes);
+            if rounded > self.memory_bytes {
+                return Err(self.out_of_memory(bytes, memory_info()?.0 + cache.bytes()).into());
+            }
+            let is_out_of_memory =
+                |error: &CallError| error.code == CUresult::CUDA_ERROR_OUT_OF_MEMORY as i32;
+            let address = match allocate(rounded) {
+                Err(error) if is_out_of_memory(&error) => {
+                    cache.drain().into_iter().for_each(free);
+                    match allocate(rounded) {
+                        Err(error) if is_out_of_memory(&error) => {
+                            return Err(self.out_of_memory(bytes, memory_info()?.0).into());
+                        }
+                        other => other?,
+                    }
+                }
+                other => other?,
+            };
+            Ok(Block { address, bytes: rounded })
+        })
+    }
+
+    unsafe fn free(&self, block: Block) {
+        self.core.release(|live| {
+            if let Err(block) = live.cache.lock().put(block) {
+                free(block.address);
+            }
+        });
+    }
+
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.core.with(|live| {
+            let stream = live.stream.as_inner();
+            // SAFETY: the caller vouches for the range, and the slice is borrowed until the copy is done: the next
+            // line waits for it, and if that fails the context is destroyed before this function returns.
+            let result =
+                unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), stream) };
+            check_raw("cuMemcpyHtoD", result)?;
+            self.core.wait(live)
+        })
+    }
+
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.core.with(|live| {
+            let stream = live.stream.as_inner();
+            // SAFETY: as for `write`.
+            let result =
+                unsafe { sys::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), stream) };
+            check_raw("cuMemcpyDtoH", result)?;
+            self.core.wait(live)
+        })
+    }
+
+    unsafe fn zero(&self, address: u64, bytes: u64) -> Result<(), DeviceError> {
+        self.core.with(|live| {
+            // SAFETY: the caller vouches for the range.
+            let result = unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, live.stream.as_inner()) };
+            Ok(check_raw("cuMemsetD8", result)?)
+        })
+    }
+
+    unsafe fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
+        self.core.with(|live| {
+            let stream = live.stream.as_inner();
+            // SAFETY: the caller vouches for the ranges.
+            let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, stream) };
+            Ok(check_raw("cuMemcpyDtoD", result)?)
+        })
+    }
+
+    unsafe fn launch(
+        &self,
+        kernel: &'static KernelInfo,
+        grid: u32,
+        dynamic_shared: u32,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError> {
+        let shared = u64::from(kernel.shared_bytes) + u64::from(dynamic_shared);
+        if shared > u64::from(self.max_shared_bytes) {
+            let limit = self.max_shared_bytes;
+            let reason = format!("{shared} bytes of shared memory a block are over the limit of {limit}");
+            return Err(DeviceError::Launch { device: self.core.label.clone(), kernel: kernel.name, reason });
+        }
+        // The driver reads as many bytes at each pointer as the parameter has, the low ones first.
+        let mut pointers: Vec<*mut c_void> =
+            arguments.iter().map(|argument| (&raw const argument.bits).cast_mut().cast()).collect();
+        self.core.with(|live| {
+            let function = live.modules.lock().function(kernel, dynamic_shared)?;
+            let launch = || {
+                // SAFETY: the function is of a module in the current context. The caller vouches for the number and
+                // kinds of the arguments, which live until the call returns: the driver copies them.
+                check_raw("cuLaunchKernel", unsafe {
+                    sys::cuLaunchKernel(
+                        function,
+                        grid,
+                        1,
+                        1,
+                        kernel.block_size,
+                        1,
+                        1,
+                        dynamic_shared,
+                        live.stream.as_inner(),
+                        pointers.as_mut_ptr(),
+                        std::ptr::null_mut(),
+                    )
+                })
+            };
+            Ok(self.core.launch(kernel.name, launch)?)
+        })
+    }
+
+    fn synchronize(&self) -> Result<(), DeviceError> {
+        self.core.with(|live| self.core.wait(live))
+    }
+
+    fn record(&self) -> Result<Moment, DeviceError> {
+        Mark::record(&self.core).map(Moment::Cuda)
+    }
+}

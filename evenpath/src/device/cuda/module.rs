@@ -1,0 +1,147 @@
+//! PTX modules, loaded when one of their kernels is launched first.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ffi::{CStr, CString, c_void};
+
+use cust::module::Module;
+use cust::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUresult};
+use evenpath_simt::kernel::KernelInfo;
+
+use super::context::Failure;
+use super::driver::{CallError, check, check_raw, describe};
+use super::ptx::{self, Ptx};
+use crate::device::{DeviceError, Version};
+
+/// Shared memory that a block may have without asking for more.
+const DEFAULT_SHARED: u32 = 48 * 1024;
+
+/// The modules loaded into one context.
+pub(super) struct Modules {
+    ptx: Ptx,
+    driver: Version,
+    loaded: HashMap<&'static str, Module>,
+    functions: HashMap<&'static str, Function>,
+}
+
+/// A kernel in a loaded module. Valid for as long as its module.
+struct Function {
+    handle: CUfunction,
+    /// Bytes of launch-sized shared memory that it is set up for.
+    dynamic_shared: u32,
+}
+
+// SAFETY: a function's handle may be used from any thread whose current context is the module's.
+unsafe impl Send for Function {}
+
+impl Modules {
+    pub(super) fn new(ptx: Ptx, driver: Version) -> Self {
+        Self { ptx, driver, loaded: HashMap::new(), functions: HashMap::new() }
+    }
+
+    /// The handle of a kernel, set up for `dynamic_shared` bytes of launch-sized shared memory. The context is current.
+    pub(super) fn function(
+        &mut self,
+        kernel: &'static KernelInfo,
+        dynamic_shared: u32,
+    ) -> Result<CUfunction, Failure> {
+        let function = match self.functions.entry(kernel.name) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let handle = find(&self.ptx, self.driver, &mut self.loaded, kernel)?;
+                entry.insert(Function { handle, dynamic_shared: 0 })
+            }
+        };
+        let shared = kernel.shared_bytes.saturating_add(dynamic_shared);
+        if shared > DEFAULT_SHARED && dynamic_shared > function.dynamic_shared {
+            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the handle is of a module that is loaded in the current context.
+            let result =
+                unsafe { sys::cuFuncSetAttribute(function.handle, attribute, dynamic_shared.cast_signed()) };
+            check_raw("cuFuncSetAttribute", result)?;
+            function.dynamic_shared = dynamic_shared;
+        }
+        Ok(function.handle)
+    }
+}
+
+/// The handle of a kernel, from its module, which is loaded if it is not among the `loaded`.
+fn find(
+    ptx: &Ptx,
+    driver: Version,
+    loaded: &mut HashMap<&'static str, Module>,
+    kernel: &'static KernelInfo,
+) -> Result<CUfunction, Failure> {
+    let module = match loaded.entry(kernel.module) {
+        Entry::Occupied(entry) => entry.into_mut(),
+        Entry::Vacant(entry) => entry.insert(load(ptx, driver, kernel.module)?),
+    };
+    match check("cuModuleGetFunction", module.get_function(kernel.name)) {
+        Ok(function) => Ok(function.to_raw()),
+        Err(error) if error.code == CUresult::CUDA_ERROR_NOT_FOUND as i32 => {
+            let (kernel, module) = (kernel.name, kernel.module);
+            Err(DeviceError::EntryNotFound { kernel, module, origin: ptx.origin() }.into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Loads a module into the current context.
+fn load(ptx: &Ptx, driver: Version, name: &str) -> Result<Module, Failure> {
+    let text = ptx.module(name)?;
+    let refused = |message: String, log: String| DeviceError::Module {
+        module: name.to_owned(),
+        target: ptx.target(),
+        origin: ptx.origin(),
+        message,
+        log,
+    };
+    let image = CString::new(&*text).map_err(|_| refused("it has a NUL byte".into(), String::new()))?;
+    let error = match check("cuModuleLoadDataEx", Module::from_ptx_cstr(&image, &[])) {
+        Ok(module) => return Ok(module),
+        Err(error) if error.ends_context() => return Err(error.into()),
+        Err(error) => error,
+    };
+    Err(match too_old(&text, driver, error) {
+        Some((version, needed)) => {
+            DeviceError::DriverTooOld { driver, ptx: version, needed, module: name.to_owned() }
+        }
+        None => refused(describe(error.code), compiler_log(&image)),
+    }
+    .into())
+}
+
+/// The module's version of PTX, and the first CUDA that has it, if the driver failed because it does not know it.
+fn too_old(text: &str, driver: Version, error: CallError) -> Option<(Version, Option<Version>)> {
+    let version = ptx::version(text)?;
+    let needed = ptx::cuda_for(version);
+    let is_unsupported = error.code == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION as i32;
+    (is_unsupported || needed.is_some_and(|needed| needed > driver)).then_some((version, needed))
+}
+
+/// Compiles a module that failed to once more, for what the compiler says: `cust` does not ask for it.
+fn compiler_log(image: &CStr) -> String {
+    let mut log = vec![0_u8; 16 * 1024];
+    let mut options =
+        [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    // The driver takes numbers by value, in the pointer's place.
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
+    let mut module = std::ptr::null_mut();
+    // SAFETY: the image ends in NUL, the options and their values are as many as said, and the log's buffer has the
+    // size given with it; all live until the call returns.
+    let result = unsafe {
+        sys::cuModuleLoadDataEx(
+            &raw mut module,
+            image.as_ptr().cast(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    if result == CUresult::CUDA_SUCCESS {
+        // SAFETY: the module was just loaded, and nothing of it is used.
+        unsafe { sys::cuModuleUnload(module) };
+    }
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+    String::from_utf8_lossy(&log[..end]).trim().to_owned()
+}

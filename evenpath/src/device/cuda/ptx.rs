@@ -1,0 +1,208 @@
+//! Where PTX comes from: built into the library, or a folder that the user names.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use crate::device::{DeviceError, Version};
+
+#[path = "../../../ptx/modules.rs"]
+mod modules;
+
+/// The environment variable that names a folder to take PTX from instead, `sm_<target>/<module>.ptx` in it.
+const FOLDER_VARIABLE: &str = "EVENPATH_PTX_DIR";
+
+/// PTX modules of each target, by name.
+type Targets = &'static [(u32, &'static [(&'static str, &'static str)])];
+
+/// The PTX modules for one GPU.
+#[derive(Debug)]
+pub(super) struct Ptx {
+    origin: Origin,
+    target: u32,
+}
+
+#[derive(Debug)]
+enum Origin {
+    BuiltIn(Targets),
+    Folder(PathBuf),
+}
+
+impl Ptx {
+    /// The newest target that a GPU of this compute capability can run, from the user's folder or the library.
+    pub(super) fn for_gpu(device: &str, capability: (u32, u32)) -> Result<Self, DeviceError> {
+        let origin = match std::env::var_os(FOLDER_VARIABLE) {
+            Some(folder) if !folder.is_empty() => Origin::Folder(folder.into()),
+            _ => Origin::BuiltIn(modules::TARGETS),
+        };
+        Self::choose(origin, device, capability)
+    }
+
+    fn choose(origin: Origin, device: &str, capability: (u32, u32)) -> Result<Self, DeviceError> {
+        let targets = origin.targets()?;
+        let newest = capability.0 * 10 + capability.1;
+        let target = targets.iter().copied().filter(|&target| target <= newest).max();
+        match (target, targets.iter().copied().min()) {
+            (Some(target), _) => Ok(Self { origin, target }),
+            (None, Some(oldest)) => {
+                Err(DeviceError::UnsupportedGpu { device: device.to_owned(), capability, oldest })
+            }
+            (None, None) => Err(DeviceError::NoPtx { origin: origin.to_string() }),
+        }
+    }
+
+    /// The text of a module.
+    pub(super) fn module(&self, name: &str) -> Result<Cow<'static, str>, DeviceError> {
+        let not_found = || DeviceError::ModuleNotFound {
+            module: name.to_owned(),
+            target: self.target,
+            origin: self.origin.to_string(),
+        };
+        match &self.origin {
+            Origin::BuiltIn(targets) => {
+                let target = targets.iter().find(|(target, _)| *target == self.target);
+                let module =
+                    target.and_then(|(_, modules)| modules.iter().find(|(module, _)| *module == name));
+                module.map(|(_, text)| Cow::Borrowed(*text)).ok_or_else(not_found)
+            }
+            Origin::Folder(folder) => {
+                let path = folder.join(format!("sm_{}", self.target)).join(format!("{name}.ptx"));
+                match std::fs::read_to_string(&path) {
+                    Ok(text) => Ok(Cow::Owned(text)),
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found()),
+                    Err(source) => Err(DeviceError::ReadPtx { path, source }),
+                }
+            }
+        }
+    }
+
+    /// The target, such as 75 for `sm_75`.
+    pub(super) fn target(&self) -> u32 {
+        self.target
+    }
+
+    /// Where the modules are, for messages.
+    pub(super) fn origin(&self) -> String {
+        self.origin.to_string()
+    }
+}
+
+impl Origin {
+    fn targets(&self) -> Result<Vec<u32>, DeviceError> {
+        match self {
+            Self::BuiltIn(targets) => Ok(targets.iter().map(|(target, _)| *target).collect()),
+            Self::Folder(folder) => {
+                folder_targets(folder).map_err(|source| DeviceError::ReadPtx { path: folder.clone(), source })
+            }
+        }
+    }
+}
+
+/// The targets that a folder has subfolders for.
+fn folder_targets(folder: &Path) -> std::io::Result<Vec<u32>> {
+    let mut targets = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("sm_"));
+        targets.extend(number.and_then(|number| number.parse::<u32>().ok()));
+    }
+    Ok(targets)
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::BuiltIn(_) => f.write_str("the library"),
+            Self::Folder(folder) => write!(f, "{} ({FOLDER_VARIABLE})", folder.display()),
+        }
+    }
+}
+
+/// The version of PTX that a module says it is in.
+pub(super) fn version(text: &str) -> Option<Version> {
+    let number = text.lines().find_map(|line| line.trim().strip_prefix(".version"))?;
+    let (major, minor) = number.trim().split_once('.')?;
+    Some(Version { major: major.parse().ok()?, minor: minor.parse().ok()? })
+}
+
+/// The first CUDA whose drivers take a version of PTX (the PTX ISA's release history).
+pub(super) fn cuda_for(ptx: Version) -> Option<Version> {
+    let (major, minor) = match (ptx.major, ptx.minor) {
+        (6, minor @ 3..=5) => (10, minor - 3),
+        (7, minor @ 0..=8) => (11, minor),
+        (8, minor @ 0..=5) => (12, minor),
+        (8, minor @ 6..=8) => (12, minor + 1),
+        (9, minor) => (13, minor),
+        _ => return None,
+    };
+    Some(Version { major, minor })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static TARGETS: Targets = &[
+        (75, &[("scan", ".version 6.4\n.target sm_75\n")]),
+        (90, &[("scan", "// generated\n.version 7.8\n.target sm_90\n"), ("sort", "")]),
+    ];
+
+    fn built_in(capability: (u32, u32)) -> Result<Ptx, DeviceError> {
+        Ptx::choose(Origin::BuiltIn(TARGETS), "gpu", capability)
+    }
+
+    #[test]
+    fn the_newest_target_the_gpu_can_run_is_chosen() {
+        for (capability, target) in [((7, 5), 75), ((8, 9), 75), ((9, 0), 90), ((12, 1), 90)] {
+            assert_eq!(built_in(capability).expect("supported").target(), target, "{capability:?}");
+        }
+        let error = built_in((7, 0)).expect_err("older than all targets").to_string();
+        assert!(error.contains("7.0") && error.contains("sm_75"), "{error}");
+    }
+
+    #[test]
+    fn modules_are_found_by_name() {
+        let ptx = built_in((9, 0)).expect("supported");
+        assert_eq!(version(&ptx.module("scan").expect("is there")), Some(Version { major: 7, minor: 8 }));
+        let error = ptx.module("scam").expect_err("is not there").to_string();
+        assert!(
+            error.contains("`scam`") && error.contains("sm_90") && error.contains("the library"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_folder_replaces_what_is_built_in() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let origin = || Origin::Folder(folder.path().to_owned());
+        let error = Ptx::choose(origin(), "gpu", (9, 0)).expect_err("an empty folder").to_string();
+        assert!(error.contains("no PTX") && error.contains(FOLDER_VARIABLE), "{error}");
+
+        for target in ["sm_80", "sm_90", "sm_90a", "other"] {
+            std::fs::create_dir(folder.path().join(target)).expect("a new folder");
+        }
+        std::fs::write(folder.path().join("sm_80/scan.ptx"), "text").expect("a new file");
+        let ptx = Ptx::choose(origin(), "gpu", (8, 6)).expect("has sm_80");
+        assert_eq!((ptx.target(), &*ptx.module("scan").expect("is there")), (80, "text"));
+        let error = ptx.module("sort").expect_err("is not there").to_string();
+        assert!(error.contains("`sort`") && error.contains(FOLDER_VARIABLE), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error() {
+        let origin = Origin::Folder("/no/such/folder".into());
+        let error = Ptx::choose(origin, "gpu", (9, 0)).expect_err("no such folder");
+        assert!(matches!(error, DeviceError::ReadPtx { .. }), "{error}");
+    }
+
+    #[test]
+    fn versions_of_ptx_map_to_those_of_cuda() {
+        let cuda = |major, minor| cuda_for(Version { major, minor }).map(|version| version.to_string());
+        assert_eq!(cuda(6, 3).as_deref(), Some("10.0"));
+        assert_eq!(cuda(7, 8).as_deref(), Some("11.8"));
+        assert_eq!(cuda(8, 5).as_deref(), Some("12.5"));
+        assert_eq!(cuda(8, 6).as_deref(), Some("12.7"));
+        assert_eq!(cuda(9, 0).as_deref(), Some("13.0"));
+        assert_eq!(cuda(5, 0), None);
+        assert_eq!(version(".target sm_75"), None);
+    }
+}

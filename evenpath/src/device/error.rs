@@ -1,0 +1,241 @@
+use std::fmt;
+use std::path::PathBuf;
+
+/// What can go wrong on a device.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// The machine has no NVIDIA driver that the system's loader finds.
+    #[error("no NVIDIA driver: {reason}")]
+    NoDriver {
+        /// What the loader said.
+        reason: String,
+    },
+    /// The library was built without its feature `cuda`.
+    #[error("this build of evenpath has no CUDA support (its feature `cuda` is off)")]
+    NoCudaSupport,
+    /// There is no GPU of this number.
+    #[error("no GPU {ordinal}: the driver shows {count}")]
+    NoSuchGpu {
+        /// The number asked for.
+        ordinal: u32,
+        /// GPUs that the driver shows, numbered from 0.
+        count: u32,
+    },
+    /// The GPU is older than every PTX target there is.
+    #[error("{device} has compute capability {}.{}, and the oldest PTX is for sm_{oldest}", .capability.0, .capability.1)]
+    UnsupportedGpu {
+        /// The GPU.
+        device: String,
+        /// Its compute capability, major and minor.
+        capability: (u32, u32),
+        /// The oldest target that there is PTX for, such as 75.
+        oldest: u32,
+    },
+    /// There is no PTX at all to load modules from.
+    #[error("no PTX found in {origin}")]
+    NoPtx {
+        /// Where it was looked for.
+        origin: String,
+    },
+    /// The driver does not know this version of PTX.
+    #[error("the driver is too old: it is for CUDA {driver}, and module `{module}` is PTX {ptx}{}", needs(.needed))]
+    DriverTooOld {
+        /// The newest CUDA that the driver supports.
+        driver: Version,
+        /// The module's version of PTX.
+        ptx: Version,
+        /// The first CUDA with that version of PTX, if known.
+        needed: Option<Version>,
+        /// The module that was to be loaded.
+        module: String,
+    },
+    /// There is no PTX of this name for the GPU.
+    #[error("no PTX module `{module}` for sm_{target} in {origin}")]
+    ModuleNotFound {
+        /// The module.
+        module: String,
+        /// The target it was looked for in.
+        target: u32,
+        /// Where it was looked for.
+        origin: String,
+    },
+    /// A PTX file or folder could not be read.
+    #[error("{}: {source}", .path.display())]
+    ReadPtx {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The driver could not compile a module.
+    #[error("the driver refused PTX module `{module}` for sm_{target} of {origin}: {message}{}", log_lines(.log))]
+    Module {
+        /// The module.
+        module: String,
+        /// The target it was compiled from.
+        target: u32,
+        /// Where it came from.
+        origin: String,
+        /// The driver's error.
+        message: String,
+        /// What its compiler had to say.
+        log: String,
+    },
+    /// A loaded module does not have the kernel.
+    #[error("PTX module `{module}` of {origin} has no entry `{kernel}`")]
+    EntryNotFound {
+        /// The kernel's entry name.
+        kernel: &'static str,
+        /// The module.
+        module: &'static str,
+        /// Where it came from.
+        origin: String,
+    },
+    /// The device has not that much memory left. It stays usable.
+    #[error("{device} is out of memory: {requested} bytes requested, {free} of {total} free")]
+    OutOfMemory {
+        /// The device.
+        device: String,
+        /// Bytes requested.
+        requested: u64,
+        /// Bytes that were free.
+        free: u64,
+        /// Bytes that the device has.
+        total: u64,
+    },
+    /// The host has not that much memory left.
+    #[error("the host is out of memory: {requested} bytes requested")]
+    HostOutOfMemory {
+        /// Bytes requested.
+        requested: u64,
+    },
+    /// The allocation would exceed the limit that was set with
+    /// [`set_memory_limit`](super::Device::set_memory_limit).
+    #[error("{device} is limited to {limit} bytes: {requested} bytes requested, {in_use} in use")]
+    MemoryLimit {
+        /// The device.
+        device: String,
+        /// Bytes requested.
+        requested: u64,
+        /// Bytes that buffers hold already.
+        in_use: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A buffer of this many elements has more bytes than can be addressed.
+    #[error("a buffer of {elements} elements of {element_bytes} bytes is larger than any memory")]
+    TooLarge {
+        /// Elements requested.
+        elements: usize,
+        /// Bytes of one element.
+        element_bytes: usize,
+    },
+    /// Source and destination of a copy differ in length.
+    #[error("copy of {source_len} elements to {destination_len}")]
+    LengthMismatch {
+        /// Elements of the source.
+        source_len: usize,
+        /// Elements of the destination.
+        destination_len: usize,
+    },
+    /// An index is not inside a buffer.
+    #[error("index {index} of a buffer of {len} elements")]
+    OutOfBounds {
+        /// The index.
+        index: usize,
+        /// Elements in the buffer.
+        len: usize,
+    },
+    /// Two things that must be on one device are on different ones.
+    #[error("{left} and {right} are different devices")]
+    DifferentDevices {
+        /// One device.
+        left: String,
+        /// The other.
+        right: String,
+    },
+    /// A launch was refused before it began. The device stays usable.
+    #[error("kernel `{kernel}` cannot be launched on {device}: {reason}")]
+    Launch {
+        /// The device.
+        device: String,
+        /// The kernel's entry name.
+        kernel: &'static str,
+        /// Why, with the numbers.
+        reason: String,
+    },
+    /// A kernel made a mistake, such as an access outside its memory, and ended this device object with all its
+    /// buffers. A new [`Device`](super::Device) can be made.
+    #[error("fault on {device} in {}: {reason}", kernel_list(.kernels))]
+    KernelFault {
+        /// The device.
+        device: String,
+        /// The kernels that may have made it: those launched since the host last waited for the device, in order of
+        /// their first launch. The simulated GPU names exactly one.
+        kernels: Vec<&'static str>,
+        /// What happened.
+        reason: String,
+    },
+    /// The device object was ended earlier by a [`KernelFault`](Self::KernelFault).
+    #[error("{device} is lost since a fault in {}: {reason}", kernel_list(.kernels))]
+    DeviceLost {
+        /// The device.
+        device: String,
+        /// The kernels that may have made the fault.
+        kernels: Vec<&'static str>,
+        /// What happened.
+        reason: String,
+    },
+    /// The simulated GPU refused an access by the host, such as a read of memory that nothing wrote.
+    #[error("{device}: {fault}")]
+    Simulated {
+        /// The device.
+        device: String,
+        /// What it was.
+        fault: evenpath_simt::host::Fault,
+    },
+    /// The driver answered with an error that has no variant of its own.
+    #[error("{device}: {call} failed: {message} ({code})")]
+    Driver {
+        /// The device.
+        device: String,
+        /// The driver's function.
+        call: &'static str,
+        /// The driver's code.
+        code: i32,
+        /// The driver's name and text for it.
+        message: String,
+    },
+}
+
+/// A version of CUDA or of PTX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    /// The number before the point.
+    pub major: u32,
+    /// The number after it.
+    pub minor: u32,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+fn needs(version: &Option<Version>) -> String {
+    version.map_or_else(String::new, |version| format!(", which needs a driver for CUDA {version} or newer"))
+}
+
+fn log_lines(log: &str) -> String {
+    if log.is_empty() { String::new() } else { format!("\n{log}") }
+}
+
+fn kernel_list(kernels: &[&str]) -> String {
+    match kernels {
+        [] => "no kernel of this device".into(),
+        [kernel] => format!("kernel `{kernel}`"),
+        kernels => format!("one of the kernels `{}`", kernels.join("`, `")),
+    }
+}

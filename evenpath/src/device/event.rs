@@ -1,0 +1,43 @@
+use super::machine::Moment;
+use super::{Device, DeviceError};
+
+/// A place in a device's stream, made by [`Device::record`], to measure time between two of them.
+///
+/// On an NVIDIA GPU the GPU takes the time when it gets there. The CPU and the simulated GPU have finished what was
+/// asked of them before, and the host's clock is read.
+pub struct Event {
+    device: Device,
+    moment: Moment,
+}
+
+impl Event {
+    pub(super) fn new(device: Device, moment: Moment) -> Self {
+        Self { device, moment }
+    }
+
+    /// Milliseconds that the device took from `earlier` to this event, for which the call waits.
+    ///
+    /// # Errors
+    ///
+    /// If the events are of different devices, or the device was lost.
+    pub fn elapsed_since(&self, earlier: &Self) -> Result<f64, DeviceError> {
+        self.device.check_same(&earlier.device)?;
+        match (&earlier.moment, &self.moment) {
+            (Moment::Host(from), Moment::Host(to)) => {
+                let forth = to.saturating_duration_since(*from).as_secs_f64();
+                let back = from.saturating_duration_since(*to).as_secs_f64();
+                Ok((forth - back) * 1e3)
+            }
+            #[cfg(feature = "cuda")]
+            (Moment::Cuda(from), Moment::Cuda(to)) => to.elapsed_since(from),
+            #[cfg(feature = "cuda")]
+            _ => Err(self.device.different_from(&earlier.device)),
+        }
+    }
+}
+
+impl std::fmt::Debug for Event {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Event").field("device", &self.device).finish_non_exhaustive()
+    }
+}

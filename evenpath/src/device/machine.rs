@@ -1,0 +1,71 @@
+//! What a GPU, real or simulated, does for the device layer.
+
+use std::time::Instant;
+
+use evenpath_simt::kernel::{Argument, KernelInfo};
+
+use super::{DeviceError, DeviceProperties};
+
+/// A machine with memory of its own that runs kernels, everything in the order of one stream.
+///
+/// # Safety
+///
+/// The unsafe functions ask the same of their callers: ranges of addresses lie inside blocks that
+/// [`allocate`](Self::allocate) of this machine returned and that are not freed.
+pub(crate) trait Machine: Send + Sync {
+    fn properties(&self) -> &DeviceProperties;
+
+    /// Free and total bytes of memory.
+    fn memory(&self) -> Result<(u64, u64), DeviceError>;
+
+    /// A block of at least `bytes` bytes, more than none, aligned to 256. What it holds is arbitrary.
+    fn allocate(&self, bytes: u64) -> Result<Block, DeviceError>;
+
+    /// Gives a block back; work that was launched before still has it. Never fails: a machine that is lost has freed
+    /// everything.
+    unsafe fn free(&self, block: Block);
+
+    /// Copies from the host and waits for it.
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError>;
+
+    /// Waits for everything before, then copies to the host.
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// Sets bytes to zero.
+    unsafe fn zero(&self, address: u64, bytes: u64) -> Result<(), DeviceError>;
+
+    /// Copies within the machine; the ranges do not overlap.
+    unsafe fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError>;
+
+    /// Launches a kernel over `grid` blocks, more than none. The arguments are as many as the kernel's parameters and
+    /// of their kinds, and views among them are of live blocks.
+    unsafe fn launch(
+        &self,
+        kernel: &'static KernelInfo,
+        grid: u32,
+        dynamic_shared: u32,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError>;
+
+    /// Waits for everything.
+    fn synchronize(&self) -> Result<(), DeviceError>;
+
+    /// Marks this place in the stream.
+    fn record(&self) -> Result<Moment, DeviceError>;
+}
+
+/// Memory of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) address: u64,
+    /// What the machine set aside: at least what was asked for.
+    pub(crate) bytes: u64,
+}
+
+/// A place in a stream, and the time when the device got there.
+pub(crate) enum Moment {
+    /// On devices that have finished whatever was asked of them when the call returns.
+    Host(Instant),
+    #[cfg(feature = "cuda")]
+    Cuda(super::cuda::Mark),
+}

@@ -1,0 +1,68 @@
+//! Accounting of the bytes that a device's buffers hold.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::{Device, DeviceError};
+
+/// Bytes in use and the limit on them.
+#[derive(Debug)]
+pub(super) struct Budget {
+    in_use: AtomicU64,
+    limit: AtomicU64,
+}
+
+impl Budget {
+    pub(super) fn unlimited() -> Self {
+        Self { in_use: AtomicU64::new(0), limit: AtomicU64::new(u64::MAX) }
+    }
+
+    pub(super) fn in_use(&self) -> u64 {
+        self.in_use.load(Relaxed)
+    }
+
+    pub(super) fn limit(&self) -> Option<u64> {
+        Some(self.limit.load(Relaxed)).filter(|&limit| limit != u64::MAX)
+    }
+
+    pub(super) fn set_limit(&self, limit: Option<u64>) {
+        self.limit.store(limit.unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// Counts `bytes` as used; the bytes in use if that would pass the limit.
+    fn take(&self, bytes: u64) -> Result<(), u64> {
+        let limit = self.limit.load(Relaxed);
+        let add = |in_use: u64| in_use.checked_add(bytes).filter(|&sum| sum <= limit);
+        self.in_use.fetch_update(Relaxed, Relaxed, add).map(|_| ())
+    }
+}
+
+/// Bytes counted as used on a device until this is dropped.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    device: Device,
+    bytes: u64,
+}
+
+impl Reservation {
+    pub(super) fn new(device: &Device, bytes: u64) -> Result<Self, DeviceError> {
+        match device.budget().take(bytes) {
+            Ok(()) => Ok(Self { device: device.clone(), bytes }),
+            Err(in_use) => Err(DeviceError::MemoryLimit {
+                device: device.to_string(),
+                requested: bytes,
+                in_use,
+                limit: device.memory_limit().unwrap_or(u64::MAX),
+            }),
+        }
+    }
+
+    pub(super) fn device(&self) -> &Device {
+        &self.device
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.device.budget().in_use.fetch_sub(self.bytes, Relaxed);
+    }
+}

@@ -1,0 +1,288 @@
+//! Devices: where matrices live and operations run.
+//!
+//! A [`Device`] is an NVIDIA GPU, the CPU, or a [simulated GPU](Device::simulated) that checks what kernels do. It has
+//! memory ([`DeviceVec`]) and one stream: everything asked of it happens in the order it was asked, from whatever
+//! thread, and the host waits only where it gets data.
+//!
+//! ```
+//! use evenpath::device::Device;
+//!
+//! let device = Device::best()?;
+//! let x = device.upload_slice(&[1.0, 2.0, 3.0])?;
+//! assert_eq!(x.to_vec()?, [1.0, 2.0, 3.0]);
+//! # Ok::<(), evenpath::device::DeviceError>(())
+//! ```
+
+mod buffer;
+#[cfg(feature = "cuda")]
+mod cuda;
+mod error;
+mod event;
+mod launch;
+mod machine;
+mod memory_limit;
+mod simulated;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+pub use buffer::DeviceVec;
+pub use error::{DeviceError, Version};
+pub use evenpath_simt::host::{BlockOrder, Options as SimulatedOptions};
+pub use event::Event;
+
+use machine::{Machine, Moment};
+use memory_limit::Budget;
+
+/// A device. Clones are cheap and are the same device; it can be used from several threads.
+#[derive(Clone)]
+pub struct Device {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    backend: Backend,
+    kind: DeviceKind,
+    properties: DeviceProperties,
+    /// Counts the device objects of this process, to tell them apart.
+    number: u64,
+    budget: Budget,
+}
+
+pub(crate) enum Backend {
+    /// Buffers are the host's, and operations run on it instead of launching kernels.
+    Cpu,
+    Machine(Arc<dyn Machine>),
+}
+
+/// The kinds of device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeviceKind {
+    /// The CPU.
+    Cpu,
+    /// A GPU that the CPU simulates.
+    Simulated,
+    /// The NVIDIA GPU of this number.
+    Cuda(u32),
+}
+
+/// What a device is like. `None` where a device has no such thing or does not tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceProperties {
+    /// The device's name, such as `NVIDIA H200`.
+    pub name: String,
+    /// Multiprocessors of a GPU; threads that run at once on the CPU.
+    pub multiprocessors: u32,
+    /// Compute capability, major and minor.
+    pub compute_capability: Option<(u32, u32)>,
+    /// Bytes of memory.
+    pub memory_bytes: Option<u64>,
+    /// Bytes of the second-level cache.
+    pub l2_bytes: Option<u64>,
+    /// Bytes of shared memory that one block can have.
+    pub max_shared_bytes: Option<u32>,
+    /// The newest CUDA that the driver supports.
+    pub driver: Option<Version>,
+}
+
+/// How much of a device's memory is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceMemory {
+    /// Bytes that live buffers of this device object hold.
+    pub in_use: u64,
+    /// The limit on [`in_use`](Self::in_use).
+    pub limit: Option<u64>,
+    /// Bytes that are free; other programs and device objects take from them too. `None` on the CPU.
+    pub free: Option<u64>,
+    /// Bytes that the device has. `None` on the CPU.
+    pub total: Option<u64>,
+}
+
+impl Device {
+    /// The first NVIDIA GPU that there is PTX for; the CPU where there is none or no driver.
+    ///
+    /// # Errors
+    ///
+    /// If there is a GPU and it cannot be used: then [`cpu`](Self::cpu) is there to be asked for.
+    pub fn best() -> Result<Self, DeviceError> {
+        let mut ordinal = 0;
+        loop {
+            match Self::cuda(ordinal) {
+                Err(DeviceError::UnsupportedGpu { .. }) => ordinal += 1,
+                Err(
+                    DeviceError::NoDriver { .. } | DeviceError::NoCudaSupport | DeviceError::NoSuchGpu { .. },
+                ) => return Ok(Self::cpu()),
+                other => return other,
+            }
+        }
+    }
+
+    /// The NVIDIA GPU of the given number, as the driver counts them.
+    ///
+    /// Each call makes a context of its own on the GPU, which takes time (of the order of 0.1 s) and memory: make one
+    /// and clone it. What happens to another device object of the same GPU, a kernel's fault included, does not
+    /// touch this one.
+    ///
+    /// Kernels come with the library, as PTX. If the environment variable `EVENPATH_PTX_DIR` is set, they are taken
+    /// from that folder and from nowhere else: `sm_<target>/<module>.ptx` in it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no driver, no such GPU, no PTX that it can run, or the driver refuses.
+    pub fn cuda(ordinal: u32) -> Result<Self, DeviceError> {
+        #[cfg(feature = "cuda")]
+        {
+            let machine = cuda::Cuda::new(ordinal)?;
+            Ok(Self::new(Backend::Machine(Arc::new(machine)), DeviceKind::Cuda(ordinal)))
+        }
+        #[cfg(not(feature = "cuda"))]
+        {
+            let _ = ordinal;
+            Err(DeviceError::NoCudaSupport)
+        }
+    }
+
+    /// The CPU.
+    pub fn cpu() -> Self {
+        Self::new(Backend::Cpu, DeviceKind::Cpu)
+    }
+
+    /// A GPU that the CPU simulates, to test kernels: it runs them slowly, and reports what a GPU lets pass.
+    pub fn simulated(options: SimulatedOptions) -> Self {
+        Self::new(Backend::Machine(Arc::new(simulated::Simulated::new(options))), DeviceKind::Simulated)
+    }
+
+    fn new(backend: Backend, kind: DeviceKind) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let properties = match &backend {
+            Backend::Cpu => cpu_properties(),
+            Backend::Machine(machine) => machine.properties().clone(),
+        };
+        let number = COUNT.fetch_add(1, Relaxed);
+        Self { shared: Arc::new(Shared { backend, kind, properties, number, budget: Budget::unlimited() }) }
+    }
+
+    /// What kind of device it is.
+    pub fn kind(&self) -> DeviceKind {
+        self.shared.kind
+    }
+
+    /// Its name, such as `NVIDIA H200`.
+    pub fn name(&self) -> &str {
+        &self.shared.properties.name
+    }
+
+    /// What it is like.
+    pub fn properties(&self) -> &DeviceProperties {
+        &self.shared.properties
+    }
+
+    /// How much of its memory is used.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn memory(&self) -> Result<DeviceMemory, DeviceError> {
+        let (free, total) = match &self.shared.backend {
+            Backend::Cpu => (None, None),
+            Backend::Machine(machine) => {
+                let (free, total) = machine.memory()?;
+                (Some(free), Some(total))
+            }
+        };
+        Ok(DeviceMemory { in_use: self.budget().in_use(), limit: self.memory_limit(), free, total })
+    }
+
+    /// The limit on the bytes that buffers may hold together.
+    pub fn memory_limit(&self) -> Option<u64> {
+        self.budget().limit()
+    }
+
+    /// Limits the bytes that buffers of this device object, clones included, may hold together. Buffers that are
+    /// there already stay; what would go over the limit is refused with [`DeviceError::MemoryLimit`].
+    pub fn set_memory_limit(&self, bytes: Option<u64>) {
+        self.budget().set_limit(bytes);
+    }
+
+    /// Waits until the device has done everything it was asked to.
+    ///
+    /// # Errors
+    ///
+    /// If a kernel made a mistake, now or earlier.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        match &self.shared.backend {
+            Backend::Cpu => Ok(()),
+            Backend::Machine(machine) => machine.synchronize(),
+        }
+    }
+
+    /// Marks this place in the device's stream, to measure time.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn record(&self) -> Result<Event, DeviceError> {
+        let moment = match &self.shared.backend {
+            Backend::Cpu => Moment::Host(Instant::now()),
+            Backend::Machine(machine) => machine.record()?,
+        };
+        Ok(Event::new(self.clone(), moment))
+    }
+
+    /// Whether buffers of the two can be used together. All CPU device objects are the same device; each other device
+    /// object is the same as its clones only.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+            || matches!((&self.shared.backend, &other.shared.backend), (Backend::Cpu, Backend::Cpu))
+    }
+
+    /// An error naming both unless the two are the same device.
+    pub(crate) fn check_same(&self, other: &Self) -> Result<(), DeviceError> {
+        if self.is_same(other) { Ok(()) } else { Err(self.different_from(other)) }
+    }
+
+    fn different_from(&self, other: &Self) -> DeviceError {
+        let name = |device: &Self| format!("{device} [device object {}]", device.shared.number);
+        DeviceError::DifferentDevices { left: name(self), right: name(other) }
+    }
+
+    pub(crate) fn backend(&self) -> &Backend {
+        &self.shared.backend
+    }
+
+    fn budget(&self) -> &Budget {
+        &self.shared.budget
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.shared.kind {
+            DeviceKind::Cuda(ordinal) => write!(f, "cuda:{ordinal} ({})", self.name()),
+            DeviceKind::Cpu | DeviceKind::Simulated => f.write_str(self.name()),
+        }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({self}, object {})", self.shared.number)
+    }
+}
+
+fn cpu_properties() -> DeviceProperties {
+    DeviceProperties {
+        name: "CPU".into(),
+        multiprocessors: std::thread::available_parallelism().map_or(1, usize::from) as u32,
+        compute_capability: None,
+        memory_bytes: None,
+        l2_bytes: None,
+        max_shared_bytes: None,
+        driver: None,
+    }
+}

@@ -1,0 +1,140 @@
+//! The simulated GPU as a device.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use evenpath_simt::host::{Fault, FaultKind, Options, OutOfMemory, SimulatedGpu};
+use evenpath_simt::kernel::{Argument, KernelInfo};
+use parking_lot::{Mutex, MutexGuard};
+
+use super::machine::{Block, Machine, Moment};
+use super::{DeviceError, DeviceProperties};
+
+pub(super) const NAME: &str = "simulated GPU";
+
+pub(super) struct Simulated {
+    gpu: SimulatedGpu,
+    properties: DeviceProperties,
+    /// Held for as long as something runs: one thing at a time, as in a stream.
+    stream: Mutex<()>,
+    /// The kernel's mistake that ended the device.
+    fault: OnceLock<(&'static str, Fault)>,
+}
+
+impl Simulated {
+    pub(super) fn new(options: Options) -> Self {
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let properties = DeviceProperties {
+            name: NAME.into(),
+            multiprocessors: threads as u32,
+            compute_capability: None,
+            memory_bytes: Some(options.memory_bytes),
+            l2_bytes: None,
+            max_shared_bytes: Some(options.max_shared_bytes),
+            driver: None,
+        };
+        Self { gpu: SimulatedGpu::new(options), properties, stream: Mutex::new(()), fault: OnceLock::new() }
+    }
+
+    /// Waits for the stream. Every operation that can fail begins here, so this is also the one place where a test
+    /// would have the nth of them fail.
+    fn begin(&self) -> Result<MutexGuard<'_, ()>, DeviceError> {
+        let guard = self.stream.lock();
+        match self.fault.get() {
+            None => Ok(guard),
+            Some((kernel, fault)) => Err(DeviceError::DeviceLost {
+                device: NAME.into(),
+                kernels: vec![kernel],
+                reason: fault.to_string(),
+            }),
+        }
+    }
+}
+
+/// A mistake of the host: refused, and the device goes on.
+fn refused(fault: Fault) -> DeviceError {
+    DeviceError::Simulated { device: NAME.into(), fault }
+}
+
+impl Machine for Simulated {
+    fn properties(&self) -> &DeviceProperties {
+        &self.properties
+    }
+
+    fn memory(&self) -> Result<(u64, u64), DeviceError> {
+        Ok(self.gpu.memory())
+    }
+
+    fn allocate(&self, bytes: u64) -> Result<Block, DeviceError> {
+        let _stream = self.begin()?;
+        let out_of_memory = |OutOfMemory { asked, free, total }| DeviceError::OutOfMemory {
+            device: NAME.into(),
+            requested: asked,
+            free,
+            total,
+        };
+        let address = self.gpu.allocate(bytes).map_err(out_of_memory)?;
+        Ok(Block { address, bytes })
+    }
+
+    unsafe fn free(&self, block: Block) {
+        let _stream = self.stream.lock();
+        let freed = self.gpu.free(block.address);
+        debug_assert!(freed.is_ok(), "{freed:?}");
+    }
+
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        let _stream = self.begin()?;
+        self.gpu.write(address, bytes).map_err(refused)
+    }
+
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        let _stream = self.begin()?;
+        self.gpu.read(address, bytes).map_err(refused)
+    }
+
+    unsafe fn zero(&self, address: u64, bytes: u64) -> Result<(), DeviceError> {
+        let _stream = self.begin()?;
+        self.gpu.fill(address, bytes, 0).map_err(refused)
+    }
+
+    unsafe fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
+        let _stream = self.begin()?;
+        self.gpu.copy(from, to, bytes).map_err(refused)
+    }
+
+    unsafe fn launch(
+        &self,
+        kernel: &'static KernelInfo,
+        grid: u32,
+        dynamic_shared: u32,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError> {
+        let _stream = self.begin()?;
+        self.gpu.launch(kernel, grid, dynamic_shared, arguments).map_err(|fault| {
+            if let FaultKind::GridSize { .. }
+            | FaultKind::BlockSize { .. }
+            | FaultKind::SharedMemory { .. }
+            | FaultKind::Arguments { .. } = fault.kind
+            {
+                let reason = fault.kind.to_string();
+                return DeviceError::Launch { device: NAME.into(), kernel: kernel.name, reason };
+            }
+            let reason = fault.to_string();
+            // The stream is held, so this is the first.
+            let _ = self.fault.set((kernel.name, fault));
+            DeviceError::KernelFault { device: NAME.into(), kernels: vec![kernel.name], reason }
+        })
+    }
+
+    fn synchronize(&self) -> Result<(), DeviceError> {
+        self.begin().map(|_| ())
+    }
+
+    fn record(&self) -> Result<Moment, DeviceError> {
+        self.begin().map(|_| Moment::Host(Instant::now()))
+    }
+}

@@ -1,0 +1,140 @@
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::OpError;
+use crate::device::{Device, DeviceError, DeviceVec};
+use crate::matrix::{Csr, CsrView};
+use crate::{Offset, Value};
+
+/// A CSR matrix in a device's memory, uploaded by [`Device::upload`].
+///
+/// The pattern never changes; [`set_values`](Self::set_values) replaces the values, also under plans that were made
+/// before. Clones share the memory.
+#[derive(Clone)]
+pub struct DeviceCsr<V: Value, O: Offset = u32> {
+    pattern: Arc<Pattern<O>>,
+    values: Arc<RwLock<DeviceVec<V>>>,
+}
+
+/// Where the nonzeros are. The arrays are those of a valid matrix.
+pub(super) struct Pattern<O: Offset> {
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) row_offsets: DeviceVec<O>,
+    pub(super) column_indices: DeviceVec<u32>,
+}
+
+impl Device {
+    /// Copies a matrix to the device.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    pub fn upload<V: Value, O: Offset>(&self, matrix: &Csr<V, O>) -> Result<DeviceCsr<V, O>, DeviceError> {
+        let pattern = Pattern {
+            rows: matrix.rows(),
+            cols: matrix.cols(),
+            row_offsets: self.upload_slice(matrix.row_offsets())?,
+            column_indices: self.upload_slice(matrix.column_indices())?,
+        };
+        let values = self.upload_slice(matrix.values())?;
+        Ok(DeviceCsr { pattern: Arc::new(pattern), values: Arc::new(RwLock::new(values)) })
+    }
+}
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.pattern.rows
+    }
+
+    /// Columns.
+    pub fn cols(&self) -> usize {
+        self.pattern.cols
+    }
+
+    /// Stored entries.
+    pub fn nnz(&self) -> usize {
+        self.pattern.column_indices.len()
+    }
+
+    /// The device whose memory it is in.
+    pub fn device(&self) -> &Device {
+        self.pattern.row_offsets.device()
+    }
+
+    /// Copies the matrix to the host.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost or the host has no memory.
+    pub fn download(&self) -> Result<Csr<V, O>, DeviceError> {
+        Ok(Csr::from_valid(
+            self.rows(),
+            self.cols(),
+            self.pattern.row_offsets.to_vec()?,
+            self.pattern.column_indices.to_vec()?,
+            self.values().to_vec()?,
+        ))
+    }
+
+    /// Replaces the values, in the order of the nonzeros. Plans made for the matrix use the new ones from then on.
+    ///
+    /// # Errors
+    ///
+    /// If there are not as many values as nonzeros; then nothing is written. If the device was lost.
+    pub fn set_values(&self, values: &[V]) -> Result<(), OpError> {
+        self.check_count(values.len())?;
+        Ok(self.values_mut().copy_from_slice(values)?)
+    }
+
+    /// Replaces the values by those of a vector on the same device.
+    ///
+    /// # Errors
+    ///
+    /// As for [`set_values`](Self::set_values), and if the vector is on another device.
+    pub fn set_values_from(&self, values: &DeviceVec<V>) -> Result<(), OpError> {
+        self.check_count(values.len())?;
+        Ok(self.values_mut().copy_from(values)?)
+    }
+
+    fn check_count(&self, len: usize) -> Result<(), OpError> {
+        let nonzeros = self.nnz();
+        if len == nonzeros { Ok(()) } else { Err(OpError::ValueCount { len, nonzeros }) }
+    }
+
+    pub(super) fn pattern(&self) -> &Arc<Pattern<O>> {
+        &self.pattern
+    }
+
+    /// The values. Whoever panics while he has them leaves them as they are: numbers, right or wrong.
+    pub(super) fn values(&self) -> RwLockReadGuard<'_, DeviceVec<V>> {
+        self.values.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn values_mut(&self) -> RwLockWriteGuard<'_, DeviceVec<V>> {
+        self.values.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<O: Offset> Pattern<O> {
+    /// The matrix with the given values, if both are on the CPU.
+    pub(super) fn host_view<'a, V: Value>(&'a self, values: &'a DeviceVec<V>) -> Option<CsrView<'a, V, O>> {
+        let row_offsets = self.row_offsets.host_slice()?;
+        let column_indices = self.column_indices.host_slice()?;
+        Some(CsrView::from_valid(self.rows, self.cols, row_offsets, column_indices, values.host_slice()?))
+    }
+}
+
+impl<V: Value, O: Offset> fmt::Debug for DeviceCsr<V, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, cols, nnz) = (self.rows(), self.cols(), self.nnz());
+        write!(
+            f,
+            "DeviceCsr<{}, {}>({rows} x {cols}, {nnz} nonzeros, on {})",
+            V::NAME,
+            O::NAME,
+            self.device()
+        )
+    }
+}

@@ -1,0 +1,44 @@
+use crate::device::DeviceError;
+
+/// Why an operation was refused or failed. An operation that is refused has written nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpError {
+    /// A vector has not the length that the matrix asks for.
+    #[error("{operand} has {len} elements, and the matrix of {rows} x {cols} needs {needed}")]
+    VectorLength {
+        /// Which operand, such as `x`.
+        operand: &'static str,
+        /// Its length.
+        len: usize,
+        /// The length it should have.
+        needed: usize,
+        /// Rows of the matrix.
+        rows: usize,
+        /// Columns of the matrix.
+        cols: usize,
+    },
+    /// Not as many values as the matrix has nonzeros.
+    #[error("{len} values for a matrix of {nonzeros} nonzeros")]
+    ValueCount {
+        /// Values given.
+        len: usize,
+        /// Nonzeros of the matrix.
+        nonzeros: usize,
+    },
+    /// The matrix has more rows and nonzeros than one launch can handle.
+    #[error("{rows} rows and {nonzeros} nonzeros make {tiles} tiles, and a grid has at most {limit} blocks")]
+    TooManyTiles {
+        /// Rows of the matrix.
+        rows: usize,
+        /// Nonzeros of the matrix.
+        nonzeros: usize,
+        /// Tiles they make.
+        tiles: u64,
+        /// Blocks of a grid.
+        limit: u64,
+    },
+    /// The device failed, or an operand is on another one.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}

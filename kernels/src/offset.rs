@@ -1,0 +1,26 @@
+//! Row offsets, in both widths.
+
+use evenpath_simt::Element;
+
+/// The type of row offsets: u32, or u64 for matrices with 2³² nonzeros and more.
+pub trait Offset: Element {
+    /// As an index. Saturates where `usize` is narrower, so that validation sees an offset out of range.
+    fn to_usize(self) -> usize;
+}
+
+impl Offset for u32 {
+    #[inline(always)]
+    fn to_usize(self) -> usize {
+        self as usize
+    }
+}
+
+impl Offset for u64 {
+    #[inline(always)]
+    fn to_usize(self) -> usize {
+        if size_of::<usize>() < 8 && self > usize::MAX as u64 {
+            return usize::MAX;
+        }
+        self as usize
+    }
+}

@@ -1,0 +1,414 @@
+//! SpMV by 2D merge path (Merrill, Garland, SC 2016).
+//!
+//! The row ends are merged with the numbers of the nonzeros; the merge, `rows + nonzeros` long, is cut
+//! into tiles of equal length, and each tile into equal shares of its threads. A row end on a share's
+//! path finishes a row; nonzeros after the last row end are the share's *carry*, part of a row that a
+//! later share finishes. Carries meet in fixed order, so results are the same from run to run.
+//!
+//! Three kernels: [`MergePartition`] finds where tiles begin (once a plan), [`MergeTile`] computes,
+//! [`MergeFixup`] adds the carries of tiles to the rows that later tiles finish.
+
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+
+use crate::block::merge_path::search_rows;
+use crate::block::segmented_scan::SegmentedScan;
+use crate::Offset;
+
+kernel! {
+    /// Finds the row in which each tile begins: one thread a tile, and one for the end.
+    pub struct MergePartition<O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Output: the first row of each tile, and `rows` at the end; `tiles` + 1.
+        pub tile_rows: GlobalMut<u32>,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Nonzeros of the matrix.
+        pub nonzeros: u64,
+        /// Tiles.
+        pub tiles: u32,
+        /// Length of a tile: row ends and nonzeros.
+        pub tile_items: u32,
+    }
+    shared: 0;
+    body: partition::<O>;
+    entries: {
+        spmv_merge_partition_u32 in spmv_plan: <O = u32>, 256 x 1;
+        spmv_merge_partition_u64 in spmv_plan: <O = u64>, 256 x 1;
+    }
+}
+
+fn partition<O: Offset>(
+    _: Arena,
+    row_offsets: Global<O>,
+    tile_rows: GlobalMut<u32>,
+    rows: u32,
+    nonzeros: u64,
+    tiles: u32,
+    tile_items: u32,
+) {
+    let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
+    if tile > tiles as usize {
+        return;
+    }
+    let rows = u64::from(rows);
+    let diagonal = (tile as u64 * u64::from(tile_items)).min(rows + nonzeros);
+    let row_end = |row: u64| row_offsets.load(row as usize + 1).to_usize() as u64;
+    let row = search_rows(diagonal, rows, nonzeros, row_end);
+    tile_rows.store(tile, row as u32);
+}
+
+kernel! {
+    /// Computes the tiles, one block each: finished rows of y, and each tile's carry.
+    pub struct MergeTile<V: Float, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Column indices, one a nonzero.
+        pub column_indices: Global<u32>,
+        /// Values, one a nonzero.
+        pub values: Global<V>,
+        /// The dense vector, one element a column.
+        pub x: Global<V>,
+        /// The result, one element a row; read only where `beta` is not zero.
+        pub y: GlobalMut<V>,
+        /// First row of each tile, from [`MergePartition`].
+        pub tile_rows: Global<u32>,
+        /// Output: the sum of each tile's nonzeros behind its last row end.
+        pub carries: GlobalMut<V>,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Nonzeros of the matrix.
+        pub nonzeros: u64,
+        /// Factor of the product.
+        pub alpha: V,
+        /// Factor of what y held.
+        pub beta: V,
+    }
+    shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
+    body: tile::<V, O, BLOCK, ITEMS>;
+    entries: {
+        spmv_merge_tile_f32_u32 in spmv_f32: <V = f32, O = u32>, 128 x 7;
+        spmv_merge_tile_f32_u64 in spmv_f32: <V = f32, O = u64>, 128 x 7;
+        spmv_merge_tile_f64_u32 in spmv_f64: <V = f64, O = u32>, 128 x 7;
+        spmv_merge_tile_f64_u64 in spmv_f64: <V = f64, O = u64>, 128 x 7;
+    }
+}
+
+/// Shared memory of a tile: its row ends, one more, and its products lie behind each other, together
+/// `items` and one, and no row end is wider than a product.
+const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
+    (items + 2) * V::SIZE + SegmentedScan::<V, BLOCK>::BYTES
+}
+
+/// A tile's place in the matrix, and what its threads share.
+struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
+    first_row: usize,
+    first_nonzero: usize,
+    rows: u32,
+    nonzeros: u32,
+    /// Nonzeros of the tile before each row end; behind the last, more than there are.
+    row_ends: Shared<u32>,
+    /// As many as fill the tile; those behind the last nonzero are zero.
+    products: Shared<V>,
+    scan: SegmentedScan<V, BLOCK>,
+}
+
+impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
+    const LEN: usize = BLOCK * ITEMS;
+
+    #[inline(always)]
+    fn new(mut arena: Arena, tile_rows: Global<u32>, rows: u32, nonzeros: u64) -> Self {
+        let index = thread::block() as usize;
+        let first_row = tile_rows.load(index);
+        let last_row = tile_rows.load(index + 1);
+        let start = index * Self::LEN;
+        let left = rows as usize + nonzeros as usize - start;
+        let items = if left < Self::LEN { left as u32 } else { Self::LEN as u32 };
+        let tile_rows = last_row - first_row;
+        let scan = SegmentedScan::take(&mut arena);
+        let row_ends = arena.take(tile_rows as usize + 1);
+        let products = arena.take(Self::LEN - tile_rows as usize);
+        Self {
+            first_row: first_row as usize,
+            first_nonzero: start - first_row as usize,
+            rows: tile_rows,
+            nonzeros: items - tile_rows,
+            row_ends,
+            products,
+            scan,
+        }
+    }
+
+    /// Brings the tile's row ends to shared memory, relative to its first nonzero.
+    #[inline(always)]
+    fn load_row_ends<O: Offset>(&self, row_offsets: Global<O>) {
+        let ends = row_offsets.skip(self.first_row + 1);
+        let mut row = thread::index();
+        while row < self.rows {
+            let end = ends.load_streaming(row as usize).to_usize() - self.first_nonzero;
+            self.row_ends.store(row as usize, end as u32);
+            row += BLOCK as u32;
+        }
+        if row == self.rows {
+            self.row_ends.store(row as usize, u32::MAX);
+        }
+    }
+
+    /// Brings the tile's products to shared memory. All column indices are on their way before the
+    /// first is used, then all values, then all of x: threads past the end repeat the last nonzero.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    fn load_products(&self, column_indices: Global<u32>, values: Global<V>, x: Global<V>) {
+        let thread = thread::index();
+        let place = |item: usize| thread + (item * BLOCK) as u32;
+        let mut columns = [0; ITEMS];
+        let mut products = [V::ZERO; ITEMS];
+        if self.nonzeros > 0 {
+            let column_indices = column_indices.skip(self.first_nonzero);
+            let values = values.skip(self.first_nonzero);
+            let inside = |item: usize| place(item).min(self.nonzeros - 1) as usize;
+            for item in 0..ITEMS {
+                columns[item] = column_indices.load_streaming(inside(item));
+            }
+            for item in 0..ITEMS {
+                products[item] = values.load_streaming(inside(item));
+            }
+            for item in 0..ITEMS {
+                products[item] = products[item] * x.load(columns[item] as usize);
+            }
+        }
+        for item in 0..ITEMS {
+            if place(item) < Self::LEN as u32 - self.rows {
+                let product = if place(item) < self.nonzeros { products[item] } else { V::ZERO };
+                self.products.store(place(item) as usize, product);
+            }
+        }
+    }
+}
+
+fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    arena: Arena,
+    row_offsets: Global<O>,
+    column_indices: Global<u32>,
+    values: Global<V>,
+    x: Global<V>,
+    y: GlobalMut<V>,
+    tile_rows: Global<u32>,
+    carries: GlobalMut<V>,
+    rows: u32,
+    nonzeros: u64,
+    alpha: V,
+    beta: V,
+) {
+    let tile = Tile::<V, BLOCK, ITEMS>::new(arena, tile_rows, rows, nonzeros);
+    tile.load_row_ends(row_offsets);
+    tile.load_products(column_indices, values, x);
+    thread::barrier();
+
+    // This thread's share of the tile's path, found as if the products filled the tile.
+    let diagonal = thread::index() * ITEMS as u32;
+    let filled = Tile::<V, BLOCK, ITEMS>::LEN as u32 - tile.rows;
+    let first_row = search_rows(diagonal, tile.rows, filled, |row| tile.row_ends.load(row as usize));
+    let mut row = first_row;
+    let mut nonzero = diagonal - first_row;
+    let mut end = tile.row_ends.load(row as usize);
+    let mut sum = V::ZERO;
+    // The first row that ends here may have begun before: its sum waits for what the threads before carry.
+    let mut first_sum = V::ZERO;
+    for _ in 0..ITEMS {
+        if nonzero < end {
+            sum += tile.products.load(nonzero as usize);
+            nonzero += 1;
+        } else {
+            if row == first_row {
+                first_sum = sum;
+            } else {
+                store_row(y, tile.first_row + row as usize, sum, alpha, beta);
+            }
+            sum = V::ZERO;
+            row += 1;
+            end = tile.row_ends.load(row as usize);
+        }
+    }
+
+    let scanned = tile.scan.exclusive(sum, row != first_row);
+    if row != first_row {
+        store_row(y, tile.first_row + first_row as usize, scanned.before + first_sum, alpha, beta);
+    }
+    if thread::index() == 0 {
+        carries.store(thread::block() as usize, scanned.total);
+    }
+}
+
+/// y\[row\] = α·sum + β·y\[row\]; with β = 0, y is not read.
+#[inline(always)]
+fn store_row<V: Float>(y: GlobalMut<V>, row: usize, sum: V, alpha: V, beta: V) {
+    let product = alpha * sum;
+    let value = if beta == V::ZERO { product } else { beta.fma(y.load(row), product) };
+    y.store(row, value);
+}
+
+kernel! {
+    /// Adds to every row that a tile finishes, but did not begin, the carries of the tiles before:
+    /// one thread a tile.
+    pub struct MergeFixup<V: Float, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// The result, one element a row.
+        pub y: GlobalMut<V>,
+        /// First row of each tile, from [`MergePartition`].
+        pub tile_rows: Global<u32>,
+        /// The carries, from [`MergeTile`].
+        pub carries: Global<V>,
+        /// Tiles.
+        pub tiles: u32,
+        /// Length of a tile: row ends and nonzeros.
+        pub tile_items: u32,
+        /// Factor of the product.
+        pub alpha: V,
+    }
+    shared: fixup_bytes::<V>(BLOCK);
+    body: fixup::<V, O, BLOCK>;
+    entries: {
+        spmv_merge_fixup_f32_u32 in spmv_f32: <V = f32, O = u32>, 256 x 1;
+        spmv_merge_fixup_f32_u64 in spmv_f32: <V = f32, O = u64>, 256 x 1;
+        spmv_merge_fixup_f64_u32 in spmv_f64: <V = f64, O = u32>, 256 x 1;
+        spmv_merge_fixup_f64_u64 in spmv_f64: <V = f64, O = u64>, 256 x 1;
+    }
+}
+
+/// Shared memory of the fix-up: the count and the two lists of long runs, and a partial sum a warp.
+const fn fixup_bytes<V: Float>(block: usize) -> usize {
+    8 + block * 8 + block / thread::WARP_SIZE as usize * V::SIZE
+}
+
+/// Runs of carries up to this length are summed by one thread, longer ones by the block.
+const SHORT_RUN: usize = 16;
+
+fn fixup<V: Float, O: Offset, const BLOCK: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    y: GlobalMut<V>,
+    tile_rows: Global<u32>,
+    carries: Global<V>,
+    tiles: u32,
+    tile_items: u32,
+    alpha: V,
+) {
+    let count: Shared<u32> = arena.take(1);
+    let long_tiles: Shared<u32> = arena.take(BLOCK);
+    let long_firsts: Shared<u32> = arena.take(BLOCK);
+    let partials: Shared<V> = arena.take(BLOCK / 32);
+    if thread::index() == 0 {
+        count.store(0, 0);
+    }
+    thread::barrier();
+
+    let tile = thread::block() as usize * BLOCK + thread::index() as usize;
+    if tile > 0 && tile < tiles as usize {
+        let row = tile_rows.load(tile);
+        let begins_here = row_offsets_begin(row_offsets, row, tile, tile_items);
+        if tile_rows.load(tile + 1) > row && !begins_here {
+            let first = first_carry(tile_rows, tile, row);
+            if tile - first <= SHORT_RUN {
+                let mut sum = carries.load(first);
+                let mut index = first + 1;
+                while index < tile {
+                    sum += carries.load(index);
+                    index += 1;
+                }
+                add_carry(y, row, sum, alpha);
+            } else {
+                let slot = count.fetch_add(0, 1) as usize;
+                long_tiles.store(slot, tile as u32);
+                long_firsts.store(slot, first as u32);
+            }
+        }
+    }
+    thread::barrier();
+
+    let long_runs = count.load(0) as usize;
+    let mut run = 0;
+    while run < long_runs {
+        let (first, end) = (long_firsts.load(run) as usize, long_tiles.load(run) as usize);
+        let sum = sum_run::<V, BLOCK>(carries, first, end, partials);
+        if thread::index() == 0 {
+            add_carry(y, tile_rows.load(end), sum, alpha);
+        }
+        run += 1;
+    }
+}
+
+/// Whether `row`, in which the tile begins, has no nonzeros before the tile.
+#[inline(always)]
+fn row_offsets_begin<O: Offset>(row_offsets: Global<O>, row: u32, tile: usize, tile_items: u32) -> bool {
+    row_offsets.load(row as usize).to_usize() == tile * tile_items as usize - row as usize
+}
+
+/// The first tile whose carry belongs to `row`, in which `tile` begins: the tile before the first
+/// that begins in `row`.
+#[inline(always)]
+fn first_carry(tile_rows: Global<u32>, tile: usize, row: u32) -> usize {
+    // Nearly always the tile before, so that is looked at first; else by bisection.
+    if tile == 1 || tile_rows.load(tile - 1) < row {
+        return tile - 1;
+    }
+    let (mut low, mut high) = (0, tile - 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if tile_rows.load(middle) < row {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    // Row 0 has no tile before the first that begins in it.
+    if low == 0 {
+        0
+    } else {
+        low - 1
+    }
+}
+
+#[inline(always)]
+fn add_carry<V: Float>(y: GlobalMut<V>, row: u32, sum: V, alpha: V) {
+    y.store(row as usize, alpha.fma(sum, y.load(row as usize)));
+}
+
+/// The sum of `carries[first..end]` by the whole block, in an order that only the length determines.
+/// The result is thread 0's.
+#[inline(always)]
+fn sum_run<V: Float, const BLOCK: usize>(
+    carries: Global<V>,
+    first: usize,
+    end: usize,
+    partials: Shared<V>,
+) -> V {
+    const UNROLLED: usize = 4;
+    let mut sums = [V::ZERO; UNROLLED];
+    let mut base = first + thread::index() as usize;
+    while base + (UNROLLED - 1) * BLOCK < end {
+        for (item, sum) in sums.iter_mut().enumerate() {
+            *sum += carries.load(base + item * BLOCK);
+        }
+        base += UNROLLED * BLOCK;
+    }
+    while base < end {
+        sums[0] += carries.load(base);
+        base += BLOCK;
+    }
+    let sum = warp::reduce_add((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    if thread::lane() == 0 {
+        partials.store(thread::warp() as usize, sum);
+    }
+    thread::barrier();
+    let mut total = partials.load(0);
+    let mut index = 1;
+    while index < BLOCK / 32 {
+        total += partials.load(index);
+        index += 1;
+    }
+    // The next run writes the partials again.
+    thread::barrier();
+    total
+}

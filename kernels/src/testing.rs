@@ -1,0 +1,220 @@
+//! Kernels that test the machine rather than compute: what compilers have got wrong before, one use
+//! of every operation of the machine, and a deliberate mistake.
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+
+kernel! {
+    /// Rotates `data` by one place, in one block. Two branches on one condition with a barrier
+    /// between: a compiler that threads the jump makes two barriers of it.
+    pub struct ConditionalBarrier {
+        /// `len` elements.
+        pub data: GlobalMut<u32>,
+        /// At most 128.
+        pub len: u32,
+    }
+    shared: BLOCK * 4;
+    body: conditional_barrier::<BLOCK>;
+    entries: {
+        testing_conditional_barrier in testing: 128 x 1;
+    }
+}
+
+fn conditional_barrier<const BLOCK: usize>(mut arena: Arena, data: GlobalMut<u32>, len: u32) {
+    let shared: Shared<u32> = arena.take(BLOCK);
+    let thread = thread::index();
+    if thread < len {
+        shared.store(thread as usize, data.load(thread as usize));
+    }
+    thread::barrier();
+    if thread < len {
+        let next = if thread + 1 == len { 0 } else { thread + 1 };
+        data.store(thread as usize, shared.load(next as usize));
+    }
+}
+
+kernel! {
+    /// Writes one element wherever it is told to, inside `data` or not.
+    pub struct FaultOutOfBounds {
+        /// Any buffer.
+        pub data: GlobalMut<u32>,
+        /// The element to write.
+        pub index: u64,
+    }
+    shared: 0;
+    body: fault_out_of_bounds;
+    entries: {
+        testing_fault_out_of_bounds in testing: 32 x 1;
+    }
+}
+
+fn fault_out_of_bounds(_: Arena, data: GlobalMut<u32>, index: u64) {
+    if thread::index() == 0 {
+        data.store(index as usize, 1);
+    }
+}
+
+/// Results that [`WarpCollectives`] writes for each lane.
+pub const WARP_RESULTS: usize = 9;
+
+kernel! {
+    /// Every collective of one warp, on `values`.
+    pub struct WarpCollectives {
+        /// 32 values.
+        pub values: Global<u64>,
+        /// Output: [`WARP_RESULTS`] results a lane: shuffles up and down by 3, xor 5, from lane 7;
+        /// ballot of odd values; match of the values' low two bits; any and all of zero values; sum.
+        pub results: GlobalMut<u64>,
+    }
+    shared: 32 * 8;
+    body: warp_collectives;
+    entries: {
+        testing_warp_collectives in testing: 32 x 1;
+    }
+}
+
+fn warp_collectives(mut arena: Arena, values: Global<u64>, results: GlobalMut<u64>) {
+    let lane = thread::lane() as usize;
+    let value = values.load(lane);
+    let low = value as u32;
+    let any_or_all =
+        u64::from(warp::any(warp::FULL, low == 0)) | u64::from(warp::all(warp::FULL, low == 0)) << 1;
+    // The upper half of the warp reads the lower half's values through shared memory.
+    let shared: Shared<u64> = arena.take(32);
+    shared.store(lane, value);
+    warp::sync(warp::FULL);
+    let exchanged = shared.load(31 - lane);
+    let all = [
+        warp::shuffle_up(warp::FULL, value, 3),
+        warp::shuffle_down(warp::FULL, value, 3),
+        warp::shuffle_xor(warp::FULL, value, 5),
+        warp::shuffle(warp::FULL, value, 7),
+        u64::from(warp::ballot(warp::FULL, low % 2 == 1)),
+        u64::from(warp::match_any(warp::FULL, low & 3)),
+        any_or_all,
+        warp::reduce_add(value),
+        exchanged,
+    ];
+    for (i, result) in all.into_iter().enumerate() {
+        results.store(lane * WARP_RESULTS + i, result);
+    }
+}
+
+kernel! {
+    /// Every thread of every block updates the same few words.
+    pub struct Atomics {
+        /// Sum of all threads' global indices; their minimum plus one; their maximum; a word that is
+        /// exchanged; a word that counts by compare-exchange.
+        pub words: GlobalMut<u32>,
+        /// The same sum, in 64 bits.
+        pub wide: GlobalMut<u64>,
+        /// The number of threads, by floating-point additions.
+        pub float: GlobalMut<f64>,
+    }
+    shared: 4;
+    body: atomics;
+    entries: {
+        testing_atomics in testing: 64 x 1;
+    }
+}
+
+fn atomics(mut arena: Arena, words: GlobalMut<u32>, wide: GlobalMut<u64>, float: GlobalMut<f64>) {
+    let relaxed = (Ordering::Relaxed, Scope::Device);
+    let index = thread::block() * thread::block_size() + thread::index();
+    words.fetch_add(0, index, relaxed.0, relaxed.1);
+    words.fetch_min(1, index + 1, relaxed.0, relaxed.1);
+    words.fetch_max(2, index, relaxed.0, relaxed.1);
+    words.exchange(3, index, Ordering::AcquireRelease, Scope::Device);
+    let mut seen = words.atomic_load(4, Ordering::Relaxed, Scope::Device);
+    loop {
+        let found = words.compare_exchange(4, seen, seen + 1, Ordering::Relaxed, Scope::Device);
+        if found == seen {
+            break;
+        }
+        seen = found;
+    }
+    // A block counts its threads in shared memory; its first thread adds the count.
+    let count: Shared<u32> = arena.take(1);
+    if thread::index() == 0 {
+        count.store(0, 0);
+    }
+    thread::barrier();
+    count.fetch_add(0, 1);
+    thread::barrier();
+    if thread::index() == 0 {
+        float.fetch_add(0, f64::from(count.load(0)), relaxed.0, relaxed.1);
+    }
+    wide.fetch_add(0, u64::from(index), relaxed.0, relaxed.1);
+}
+
+kernel! {
+    /// The sum of each block's share of `values`, through launch-sized shared memory.
+    pub struct BlockSum<V: Float> {
+        /// One value a thread of the grid.
+        pub values: Global<V>,
+        /// Output: one sum a block.
+        pub sums: GlobalMut<V>,
+    }
+    shared: 0;
+    body: block_sum::<V, BLOCK>;
+    entries: {
+        testing_block_sum_f32 in testing: <V = f32>, 128 x 1;
+        testing_block_sum_f64 in testing: <V = f64>, 128 x 1;
+    }
+}
+
+fn block_sum<V: Float, const BLOCK: usize>(_: Arena, values: Global<V>, sums: GlobalMut<V>) {
+    let mut arena = Arena::dynamic((BLOCK * V::SIZE) as u32);
+    let shared: Shared<V> = arena.take(BLOCK);
+    let thread = thread::index() as usize;
+    shared.store(thread, values.load_streaming(thread::block() as usize * BLOCK + thread));
+    let mut half = BLOCK / 2;
+    while half > 0 {
+        thread::barrier();
+        if thread < half {
+            shared.store(thread, shared.load(thread) + shared.load(thread + half));
+        }
+        half /= 2;
+    }
+    if thread == 0 {
+        sums.store(thread::block() as usize, shared.load(0));
+    }
+}
+
+kernel! {
+    /// Blocks in a chain: each waits for the one that drew the ticket before, and adds its own.
+    pub struct MessagePassing {
+        /// One word, zero before: the next ticket.
+        pub ticket: GlobalMut<u32>,
+        /// One word a block, and one zero: set when the block's `sums` is there.
+        pub flags: GlobalMut<u32>,
+        /// Output, one element a block: the sum of all tickets up to the block's.
+        pub sums: GlobalMut<u64>,
+    }
+    shared: 4;
+    body: message_passing;
+    entries: {
+        testing_message_passing in testing: 32 x 1;
+    }
+}
+
+fn message_passing(mut arena: Arena, ticket: GlobalMut<u32>, flags: GlobalMut<u32>, sums: GlobalMut<u64>) {
+    let shared: Shared<u32> = arena.take(1);
+    if thread::index() == 0 {
+        shared.store(0, ticket.fetch_add(0, 1, Ordering::Relaxed, Scope::Device));
+    }
+    thread::barrier();
+    if thread::index() != 0 {
+        return;
+    }
+    let own = shared.load(0) as usize;
+    let mut sum = own as u64;
+    if own > 0 {
+        while flags.atomic_load(own - 1, Ordering::Acquire, Scope::Device) == 0 {
+            thread::spin_hint();
+        }
+        sum += sums.load(own - 1);
+    }
+    sums.store(own, sum);
+    flags.atomic_store(own, 1, Ordering::Release, Scope::Device);
+}

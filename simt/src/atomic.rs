@@ -1,0 +1,120 @@
+//! Atomic operations and fences.
+//!
+//! Each names its memory ordering and its scope: which threads it is atomic and ordered for.
+
+use crate::element::Element;
+use crate::global::GlobalMut;
+use crate::machine;
+use crate::shared::Shared;
+
+/// How an atomic operation orders the accesses around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ordering {
+    /// Not at all.
+    Relaxed,
+    /// What the writer released before is visible after.
+    Acquire,
+    /// What came before is visible to whoever acquires.
+    Release,
+    /// Both.
+    AcquireRelease,
+}
+
+/// The threads among which an operation is atomic and ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The threads of the block.
+    Block,
+    /// The threads of the device.
+    Device,
+}
+
+/// The atomic operations that return what was there before; kernels call the views' methods.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Operation {
+    Add,
+    Min,
+    Max,
+    Exchange,
+}
+
+/// Elements with atomic operations: 32- and 64-bit integers; floats add and exchange.
+pub trait AtomicElement: Element + machine::Atomic {}
+/// Elements with an atomic minimum, maximum and compare-exchange: 32- and 64-bit integers.
+pub trait AtomicInteger: AtomicElement + Ord {}
+
+macro_rules! implement {
+    ($trait:ident: $($type:ident)*) => {$(impl $trait for $type {})*};
+}
+implement!(AtomicElement: u32 u64 i32 i64 f32 f64);
+implement!(AtomicInteger: u32 u64 i32 i64);
+
+impl<T: AtomicElement> GlobalMut<T> {
+    /// Loads atomically; `ordering` is `Relaxed` or `Acquire` (the others count as `Acquire`).
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn atomic_load(self, index: usize, ordering: Ordering, scope: Scope) -> T {
+        machine::atomic_load(self.atomic_address(index), ordering, scope)
+    }
+
+    /// Stores atomically; `ordering` is `Relaxed` or `Release` (the others count as `Release`).
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn atomic_store(self, index: usize, value: T, ordering: Ordering, scope: Scope) {
+        machine::atomic_store(self.atomic_address(index), value, ordering, scope);
+    }
+
+    /// Adds `value` and returns what was there before. Integers wrap around.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn fetch_add(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
+        machine::atomic(Operation::Add, self.atomic_address(index), value, ordering, scope)
+    }
+
+    /// Stores `value` and returns what was there before.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn exchange(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
+        machine::atomic(Operation::Exchange, self.atomic_address(index), value, ordering, scope)
+    }
+}
+
+impl<T: AtomicInteger> GlobalMut<T> {
+    /// Stores the lesser of what is there and `value`; returns what was there before.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn fetch_min(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
+        machine::atomic(Operation::Min, self.atomic_address(index), value, ordering, scope)
+    }
+
+    /// Stores the greater of what is there and `value`; returns what was there before.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn fetch_max(self, index: usize, value: T, ordering: Ordering, scope: Scope) -> T {
+        machine::atomic(Operation::Max, self.atomic_address(index), value, ordering, scope)
+    }
+
+    /// Stores `new` where `expected` is; returns what was there before.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn compare_exchange(self, index: usize, expected: T, new: T, ordering: Ordering, scope: Scope) -> T {
+        machine::atomic_compare_exchange(self.atomic_address(index), expected, new, ordering, scope)
+    }
+}
+
+impl<T: AtomicElement> Shared<T> {
+    /// Adds `value`, relaxed, for the block; returns what was there before. Integers wrap around.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn fetch_add(self, index: usize, value: T) -> T {
+        machine::shared_fetch_add(self.at(index), value)
+    }
+}
+
+/// Orders this thread's accesses before it against those after it, as seen by `scope`.
+#[inline(always)]
+pub fn fence(scope: Scope) {
+    machine::fence(scope);
+}

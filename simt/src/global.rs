@@ -1,0 +1,150 @@
+//! Typed views of global memory.
+//!
+//! A view is a kernel's parameter: on the GPU a 64-bit address and nothing else; on the simulated
+//! GPU it also carries its length, and every access is checked against it. Kernels get views only
+//! from their parameters, and the host makes them only from live buffers; that an index lies inside
+//! the view is the kernel's duty, which the simulated GPU verifies.
+
+use core::marker::PhantomData;
+
+use crate::element::Element;
+use crate::machine;
+
+macro_rules! views {
+    ($($(#[$doc:meta])* $view:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        #[cfg_attr(target_arch = "nvptx64", repr(transparent))]
+        pub struct $view<T> {
+            address: u64,
+            #[cfg(not(target_arch = "nvptx64"))]
+            len: u64,
+            element: PhantomData<T>,
+        }
+
+        impl<T> Clone for $view<T> {
+            #[inline(always)]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<T> Copy for $view<T> {}
+
+        impl<T: Element> $view<T> {
+            /// A view of `len` elements at a device address.
+            #[cfg(not(target_arch = "nvptx64"))]
+            pub fn from_device(address: u64, len: u64) -> Self {
+                Self { address, len, element: PhantomData }
+            }
+
+            /// The view's device address.
+            #[inline(always)]
+            pub fn address(self) -> u64 {
+                self.address
+            }
+
+            /// Elements in the view; the GPU does not know it.
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[allow(clippy::len_without_is_empty)]
+            pub fn len(self) -> u64 {
+                self.len
+            }
+
+            /// The rest of the view from element `start` on.
+            #[inline(always)]
+            #[must_use]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn skip(self, start: usize) -> Self {
+                #[cfg(not(target_arch = "nvptx64"))]
+                machine::check_view(self.address, self.len, start, 0, T::TYPE);
+                Self {
+                    address: self.address + (start * T::SIZE) as u64,
+                    #[cfg(not(target_arch = "nvptx64"))]
+                    len: self.len - start as u64,
+                    element: PhantomData,
+                }
+            }
+
+            /// The address of `count` elements from `index` on.
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            fn at(self, index: usize, count: usize) -> u64 {
+                #[cfg(not(target_arch = "nvptx64"))]
+                machine::check_view(self.address, self.len, index, count, T::TYPE);
+                #[cfg(target_arch = "nvptx64")]
+                let _ = count;
+                self.address + (index * T::SIZE) as u64
+            }
+        }
+    )*};
+}
+
+views! {
+    /// Global memory that nobody writes while the kernel runs.
+    Global;
+    /// Global memory that the kernel may write.
+    GlobalMut;
+}
+
+impl<T: Element> Global<T> {
+    /// Loads through the read-only cache: for data that is used again, by this thread or others.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load(self, index: usize) -> T {
+        machine::load_read_only(self.at(index, 1))
+    }
+
+    /// Loads without keeping the line in L1: for data that is read once.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_streaming(self, index: usize) -> T {
+        machine::load_streaming(self.at(index, 1))
+    }
+
+    /// [`load_streaming`](Self::load_streaming) of two neighbours in one access; the address of the
+    /// first must be a multiple of both elements' size.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_streaming_2(self, index: usize) -> [T; 2] {
+        machine::load_streaming_2(self.at(index, 2))
+    }
+
+    /// [`load_streaming`](Self::load_streaming) of four neighbours in accesses of at most 16 bytes;
+    /// the address of the first must be a multiple of the access's size.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_streaming_4(self, index: usize) -> [T; 4] {
+        machine::load_streaming_4(self.at(index, 4))
+    }
+}
+
+impl<T: Element> GlobalMut<T> {
+    /// Loads what this block, or an earlier launch, wrote.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load(self, index: usize) -> T {
+        machine::load(self.at(index, 1))
+    }
+
+    /// Stores one element.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn store(self, index: usize, value: T) {
+        machine::store(self.at(index, 1), value);
+    }
+
+    /// Stores one element that this kernel will not read again.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn store_streaming(self, index: usize, value: T) {
+        machine::store_streaming(self.at(index, 1), value);
+    }
+
+    /// The address of one element, for atomics.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(crate) fn atomic_address(self, index: usize) -> u64 {
+        self.at(index, 1)
+    }
+}

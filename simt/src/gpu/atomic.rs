@@ -1,0 +1,193 @@
+//! Atomics and fences, one instruction each.
+
+use core::arch::asm;
+
+use crate::atomic::{Operation, Ordering, Scope};
+
+/// The atomic instructions of one element type.
+///
+/// # Safety
+///
+/// The address must be that of a live, aligned element of the named memory; floats have no minimum,
+/// maximum or compare-exchange.
+pub trait Atomic: Sized {
+    /// `atom.global.<operation>`
+    unsafe fn fetch(
+        operation: Operation,
+        address: u64,
+        value: Self,
+        ordering: Ordering,
+        scope: Scope,
+    ) -> Self;
+    /// `atom.global.cas`
+    unsafe fn compare_exchange(
+        address: u64,
+        expected: Self,
+        new: Self,
+        ordering: Ordering,
+        scope: Scope,
+    ) -> Self;
+    /// `ld.relaxed` or `ld.acquire`
+    unsafe fn atomic_load(address: u64, ordering: Ordering, scope: Scope) -> Self;
+    /// `st.relaxed` or `st.release`
+    unsafe fn atomic_store(address: u64, value: Self, ordering: Ordering, scope: Scope);
+    /// `atom.shared.add`
+    unsafe fn shared_fetch_add(address: u32, value: Self) -> Self;
+}
+
+/// Expands `$emit!` once for each ordering and scope; which one is known when the kernel is compiled.
+macro_rules! by_ordering {
+    ($ordering:expr, $scope:expr, $emit:ident) => {
+        match ($ordering, $scope) {
+            (Ordering::Relaxed, Scope::Block) => $emit!("relaxed.cta"),
+            (Ordering::Relaxed, Scope::Device) => $emit!("relaxed.gpu"),
+            (Ordering::Acquire, Scope::Block) => $emit!("acquire.cta"),
+            (Ordering::Acquire, Scope::Device) => $emit!("acquire.gpu"),
+            (Ordering::Release, Scope::Block) => $emit!("release.cta"),
+            (Ordering::Release, Scope::Device) => $emit!("release.gpu"),
+            (Ordering::AcquireRelease, Scope::Block) => $emit!("acq_rel.cta"),
+            (Ordering::AcquireRelease, Scope::Device) => $emit!("acq_rel.gpu"),
+        }
+    };
+}
+
+macro_rules! atomic {
+    ($type:ty, $suffix:literal, $bits:literal, $class:ident, [$($operation:ident: $ptx:literal),*]) => {
+        impl Atomic for $type {
+            #[inline(always)]
+            unsafe fn fetch(operation: Operation, address: u64, value: Self, ordering: Ordering, scope: Scope) -> Self {
+                let old: $type;
+                match operation {
+                    $(Operation::$operation => {
+                        macro_rules! emit {
+                            ($how:literal) => {
+                                unsafe { asm!(concat!("atom.", $how, ".global.", $ptx, " {}, [{}], {};"),
+                                    out($class) old, in(reg64) address, in($class) value, options(nostack)) }
+                            };
+                        }
+                        by_ordering!(ordering, scope, emit);
+                    })*
+                    #[allow(unreachable_patterns)]
+                    _ => old = value,
+                }
+                old
+            }
+
+            #[inline(always)]
+            unsafe fn compare_exchange(address: u64, expected: Self, new: Self, ordering: Ordering, scope: Scope) -> Self {
+                let old: $type;
+                macro_rules! emit {
+                    ($how:literal) => {
+                        unsafe { asm!(concat!("atom.", $how, ".global.cas.", $bits, " {}, [{}], {}, {};"),
+                            out($class) old, in(reg64) address, in($class) expected, in($class) new, options(nostack)) }
+                    };
+                }
+                by_ordering!(ordering, scope, emit);
+                old
+            }
+
+            #[inline(always)]
+            unsafe fn atomic_load(address: u64, ordering: Ordering, scope: Scope) -> Self {
+                let value: $type;
+                macro_rules! emit {
+                    ($how:literal) => {
+                        unsafe { asm!(concat!("ld.", $how, ".global.", $suffix, " {}, [{}];"),
+                            out($class) value, in(reg64) address, options(nostack)) }
+                    };
+                }
+                match (ordering, scope) {
+                    (Ordering::Relaxed, Scope::Block) => emit!("relaxed.cta"),
+                    (Ordering::Relaxed, Scope::Device) => emit!("relaxed.gpu"),
+                    (_, Scope::Block) => emit!("acquire.cta"),
+                    (_, Scope::Device) => emit!("acquire.gpu"),
+                }
+                value
+            }
+
+            #[inline(always)]
+            unsafe fn atomic_store(address: u64, value: Self, ordering: Ordering, scope: Scope) {
+                macro_rules! emit {
+                    ($how:literal) => {
+                        unsafe { asm!(concat!("st.", $how, ".global.", $suffix, " [{}], {};"),
+                            in(reg64) address, in($class) value, options(nostack)) }
+                    };
+                }
+                match (ordering, scope) {
+                    (Ordering::Relaxed, Scope::Block) => emit!("relaxed.cta"),
+                    (Ordering::Relaxed, Scope::Device) => emit!("relaxed.gpu"),
+                    (_, Scope::Block) => emit!("release.cta"),
+                    (_, Scope::Device) => emit!("release.gpu"),
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn shared_fetch_add(address: u32, value: Self) -> Self {
+                let old: $type;
+                unsafe {
+                    asm!(concat!("atom.relaxed.cta.shared.add.", $suffix, " {}, [{}], {};"),
+                        out($class) old, in(reg32) address, in($class) value, options(nostack));
+                }
+                old
+            }
+        }
+    };
+}
+
+atomic!(u32, "u32", "b32", reg32, [Add: "add.u32", Min: "min.u32", Max: "max.u32", Exchange: "exch.b32"]);
+atomic!(i32, "s32", "b32", reg32, [Add: "add.s32", Min: "min.s32", Max: "max.s32", Exchange: "exch.b32"]);
+atomic!(u64, "u64", "b64", reg64, [Add: "add.u64", Min: "min.u64", Max: "max.u64", Exchange: "exch.b64"]);
+// Two's complement: one addition serves both signs, and PTX has only the unsigned one.
+atomic!(i64, "u64", "b64", reg64, [Add: "add.u64", Min: "min.s64", Max: "max.s64", Exchange: "exch.b64"]);
+atomic!(f32, "f32", "b32", reg32, [Add: "add.f32", Exchange: "exch.b32"]);
+atomic!(f64, "f64", "b64", reg64, [Add: "add.f64", Exchange: "exch.b64"]);
+
+// Safety, for the functions below: views make addresses only from their own base, the kernel keeps
+// its indices inside, and the public methods offer minimum, maximum and compare-exchange to integers only.
+
+#[inline(always)]
+pub(crate) fn atomic<T: Atomic>(
+    operation: Operation,
+    address: u64,
+    value: T,
+    ordering: Ordering,
+    scope: Scope,
+) -> T {
+    unsafe { T::fetch(operation, address, value, ordering, scope) }
+}
+
+#[inline(always)]
+pub(crate) fn atomic_compare_exchange<T: Atomic>(
+    address: u64,
+    expected: T,
+    new: T,
+    ordering: Ordering,
+    scope: Scope,
+) -> T {
+    unsafe { T::compare_exchange(address, expected, new, ordering, scope) }
+}
+
+#[inline(always)]
+pub(crate) fn atomic_load<T: Atomic>(address: u64, ordering: Ordering, scope: Scope) -> T {
+    unsafe { T::atomic_load(address, ordering, scope) }
+}
+
+#[inline(always)]
+pub(crate) fn atomic_store<T: Atomic>(address: u64, value: T, ordering: Ordering, scope: Scope) {
+    unsafe { T::atomic_store(address, value, ordering, scope) }
+}
+
+#[inline(always)]
+pub(crate) fn shared_fetch_add<T: Atomic>(address: u32, value: T) -> T {
+    unsafe { T::shared_fetch_add(address, value) }
+}
+
+#[inline(always)]
+pub(crate) fn fence(scope: Scope) {
+    // Safety: orders memory, touches none.
+    unsafe {
+        match scope {
+            Scope::Block => asm!("fence.acq_rel.cta;", options(nostack)),
+            Scope::Device => asm!("fence.acq_rel.gpu;", options(nostack)),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Loads and stores, one instruction each.
+
+use core::arch::asm;
+
+/// The loads and stores of one element type.
+///
+/// # Safety
+///
+/// The address must be that of a live element of the named memory, aligned to the access.
+pub trait Access: Sized {
+    /// `ld.global`
+    unsafe fn load(address: u64) -> Self;
+    /// `ld.global.nc`
+    unsafe fn load_read_only(address: u64) -> Self;
+    /// `ld.global.nc.L1::no_allocate`
+    unsafe fn load_streaming(address: u64) -> Self;
+    /// `ld.global.nc.L1::no_allocate.v2`
+    unsafe fn load_streaming_2(address: u64) -> [Self; 2];
+    /// `ld.global.nc.L1::no_allocate.v4`, or `v2` twice
+    unsafe fn load_streaming_4(address: u64) -> [Self; 4];
+    /// `st.global`
+    unsafe fn store(address: u64, value: Self);
+    /// `st.global.cs`
+    unsafe fn store_streaming(address: u64, value: Self);
+    /// `ld.shared`
+    unsafe fn shared_load(address: u32) -> Self;
+    /// `st.shared`
+    unsafe fn shared_store(address: u32, value: Self);
+}
+
+// Safety, for every block: the address is the caller's promise, and the instruction reads or writes
+// only there. Loads of memory that nobody writes may be repeated or dropped (`pure`, `readonly`).
+macro_rules! access {
+    ($type:ty, $suffix:literal, $class:ident, four: $four:ident) => {
+        impl Access for $type {
+            #[inline(always)]
+            unsafe fn load(address: u64) -> Self {
+                let value: $type;
+                unsafe { asm!(concat!("ld.global.", $suffix, " {}, [{}];"), out($class) value, in(reg64) address, options(readonly, nostack)); }
+                value
+            }
+            #[inline(always)]
+            unsafe fn load_read_only(address: u64) -> Self {
+                let value: $type;
+                unsafe { asm!(concat!("ld.global.nc.", $suffix, " {}, [{}];"), out($class) value, in(reg64) address, options(pure, readonly, nostack)); }
+                value
+            }
+            #[inline(always)]
+            unsafe fn load_streaming(address: u64) -> Self {
+                let value: $type;
+                unsafe { asm!(concat!("ld.global.nc.L1::no_allocate.", $suffix, " {}, [{}];"), out($class) value, in(reg64) address, options(pure, readonly, nostack)); }
+                value
+            }
+            #[inline(always)]
+            unsafe fn load_streaming_2(address: u64) -> [Self; 2] {
+                let (a, b): ($type, $type);
+                unsafe { asm!(concat!("ld.global.nc.L1::no_allocate.v2.", $suffix, " {{{}, {}}}, [{}];"), out($class) a, out($class) b, in(reg64) address, options(pure, readonly, nostack)); }
+                [a, b]
+            }
+            access!($four, $type, $suffix, $class);
+            #[inline(always)]
+            unsafe fn store(address: u64, value: Self) {
+                unsafe { asm!(concat!("st.global.", $suffix, " [{}], {};"), in(reg64) address, in($class) value, options(nostack)); }
+            }
+            #[inline(always)]
+            unsafe fn store_streaming(address: u64, value: Self) {
+                unsafe { asm!(concat!("st.global.cs.", $suffix, " [{}], {};"), in(reg64) address, in($class) value, options(nostack)); }
+            }
+            #[inline(always)]
+            unsafe fn shared_load(address: u32) -> Self {
+                let value: $type;
+                unsafe { asm!(concat!("ld.shared.", $suffix, " {}, [{}];"), out($class) value, in(reg32) address, options(readonly, nostack)); }
+                value
+            }
+            #[inline(always)]
+            unsafe fn shared_store(address: u32, value: Self) {
+                unsafe { asm!(concat!("st.shared.", $suffix, " [{}], {};"), in(reg32) address, in($class) value, options(nostack)); }
+            }
+        }
+    };
+    (one_load, $type:ty, $suffix:literal, $class:ident) => {
+        #[inline(always)]
+        unsafe fn load_streaming_4(address: u64) -> [Self; 4] {
+            let (a, b, c, d): ($type, $type, $type, $type);
+            unsafe {
+                asm!(concat!("ld.global.nc.L1::no_allocate.v4.", $suffix, " {{{}, {}, {}, {}}}, [{}];"),
+                    out($class) a, out($class) b, out($class) c, out($class) d, in(reg64) address, options(pure, readonly, nostack));
+            }
+            [a, b, c, d]
+        }
+    };
+    (two_loads, $type:ty, $suffix:literal, $class:ident) => {
+        #[inline(always)]
+        unsafe fn load_streaming_4(address: u64) -> [Self; 4] {
+            let [a, b] = unsafe { Self::load_streaming_2(address) };
+            let [c, d] = unsafe { Self::load_streaming_2(address + 16) };
+            [a, b, c, d]
+        }
+    };
+}
+
+access!(u8, "u8", reg16, four: one_load);
+access!(u16, "u16", reg16, four: one_load);
+access!(u32, "u32", reg32, four: one_load);
+access!(i32, "s32", reg32, four: one_load);
+access!(f32, "f32", reg32, four: one_load);
+access!(u64, "u64", reg64, four: two_loads);
+access!(i64, "s64", reg64, four: two_loads);
+access!(f64, "f64", reg64, four: two_loads);
+
+macro_rules! forward {
+    ($($name:ident($address:ident: $word:ty $(, $value:ident)?) $(-> $result:ty)?;)*) => {$(
+        #[inline(always)]
+        pub(crate) fn $name<T: Access>($address: $word $(, $value: T)?) $(-> $result)? {
+            // Safety: views make addresses only from their own base, and the kernel keeps its indices inside.
+            unsafe { T::$name($address $(, $value)?) }
+        }
+    )*};
+}
+
+forward! {
+    load(address: u64) -> T;
+    load_read_only(address: u64) -> T;
+    load_streaming(address: u64) -> T;
+    load_streaming_2(address: u64) -> [T; 2];
+    load_streaming_4(address: u64) -> [T; 4];
+    store(address: u64, value);
+    store_streaming(address: u64, value);
+    shared_load(address: u32) -> T;
+    shared_store(address: u32, value);
+}
+
+/// The address of the kernel's statically sized shared memory.
+///
+/// The arena is declared inside the block, so the block must be instantiated once a kernel: the
+/// entry calls it first, outside any branch or loop, and it is not `pure`, so nothing copies it.
+#[inline(always)]
+pub(crate) fn shared_arena<const BYTES: usize>() -> u32 {
+    if BYTES == 0 {
+        return 0;
+    }
+    let address: u32;
+    // Safety: declares memory and reads its address.
+    unsafe {
+        asm!("{{ .shared .align 16 .b8 arena[{bytes}]; mov.u32 {address}, arena; }}",
+            bytes = const BYTES, address = out(reg32) address, options(nomem, nostack));
+    }
+    address
+}
+
+core::arch::global_asm!(".extern .shared .align 16 .b8 dynamic_shared[];");
+
+/// The address of the shared memory that the launch sized.
+#[inline(always)]
+pub(crate) fn dynamic_shared_arena() -> u32 {
+    let address: u32;
+    // Safety: reads an address.
+    unsafe {
+        asm!("mov.u32 {}, dynamic_shared;", out(reg32) address, options(pure, nomem, nostack));
+    }
+    address
+}

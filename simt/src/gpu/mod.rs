@@ -1,0 +1,15 @@
+//! The GPU: LLVM intrinsics and inline PTX, the same under both compilers.
+//!
+//! Collectives are LLVM intrinsics, because those are convergent and inline assembly is not. Memory
+//! accesses are inline assembly, because Rust has no address spaces: a plain dereference would be a
+//! generic access.
+
+mod atomic;
+mod memory;
+mod special;
+
+pub use atomic::Atomic;
+pub(crate) use atomic::*;
+pub use memory::Access;
+pub(crate) use memory::*;
+pub(crate) use special::*;

@@ -1,0 +1,107 @@
+//! Special registers, barriers, warp collectives, fused arithmetic.
+
+use core::arch::nvptx;
+
+use crate::warp::Shuffle;
+
+extern "C" {
+    #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
+    fn shfl_up(mask: i32, value: i32, argument: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+    fn shfl_down(mask: i32, value: i32, argument: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+    fn shfl_xor(mask: i32, value: i32, argument: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+    fn shfl_index(mask: i32, value: i32, argument: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.vote.ballot.sync"]
+    fn vote_ballot(mask: i32, predicate: bool) -> i32;
+    #[link_name = "llvm.nvvm.match.any.sync.i32"]
+    fn match_any_sync(mask: i32, value: i32) -> i32;
+    #[link_name = "llvm.nvvm.bar.warp.sync"]
+    fn bar_warp_sync(mask: i32);
+    #[link_name = "llvm.fma.f32"]
+    fn llvm_fma_f32(a: f32, b: f32, c: f32) -> f32;
+    #[link_name = "llvm.fma.f64"]
+    fn llvm_fma_f64(a: f64, b: f64, c: f64) -> f64;
+}
+
+// Safety, for every block of this file: the intrinsics read registers, or wait for lanes which the
+// caller names and promises to bring.
+
+#[inline(always)]
+pub(crate) fn thread_index() -> u32 {
+    unsafe { nvptx::_thread_idx_x() as u32 }
+}
+
+#[inline(always)]
+pub(crate) fn block_index() -> u32 {
+    unsafe { nvptx::_block_idx_x() as u32 }
+}
+
+#[inline(always)]
+pub(crate) fn block_size() -> u32 {
+    unsafe { nvptx::_block_dim_x() as u32 }
+}
+
+#[inline(always)]
+pub(crate) fn grid_size() -> u32 {
+    unsafe { nvptx::_grid_dim_x() as u32 }
+}
+
+#[inline(always)]
+pub(crate) fn barrier() {
+    unsafe { nvptx::_syncthreads() }
+}
+
+#[inline(always)]
+pub(crate) fn spin_hint() {}
+
+#[inline(always)]
+pub(crate) fn shuffle(kind: Shuffle, mask: u32, bits: u64, argument: u32, size: usize) -> u64 {
+    let low = shuffle_word(kind, mask, bits as u32, argument);
+    if size <= 4 {
+        return u64::from(low);
+    }
+    let high = shuffle_word(kind, mask, (bits >> 32) as u32, argument);
+    u64::from(high) << 32 | u64::from(low)
+}
+
+#[inline(always)]
+fn shuffle_word(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
+    let (mask, value, argument) = (mask as i32, value as i32, argument as i32);
+    // The last operand: the lane that ends the segment, for all kinds but `up`, which ends at 0.
+    let word = unsafe {
+        match kind {
+            Shuffle::Up => shfl_up(mask, value, argument, 0),
+            Shuffle::Down => shfl_down(mask, value, argument, 31),
+            Shuffle::Xor => shfl_xor(mask, value, argument, 31),
+            Shuffle::Index => shfl_index(mask, value, argument, 31),
+        }
+    };
+    word as u32
+}
+
+#[inline(always)]
+pub(crate) fn ballot(mask: u32, predicate: bool) -> u32 {
+    unsafe { vote_ballot(mask as i32, predicate) as u32 }
+}
+
+#[inline(always)]
+pub(crate) fn match_any(mask: u32, value: u32) -> u32 {
+    unsafe { match_any_sync(mask as i32, value as i32) as u32 }
+}
+
+#[inline(always)]
+pub(crate) fn warp_sync(mask: u32) {
+    unsafe { bar_warp_sync(mask as i32) }
+}
+
+#[inline(always)]
+pub(crate) fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+    unsafe { llvm_fma_f32(a, b, c) }
+}
+
+#[inline(always)]
+pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+    unsafe { llvm_fma_f64(a, b, c) }
+}

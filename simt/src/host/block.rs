@@ -1,0 +1,368 @@
+//! One simulated block: its lanes as coroutines, and the rules of when which may go on.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{catch_unwind, AssertUnwindSafe, Location};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use super::fault::{list_threads, Fault, FaultKind, Place};
+use super::memory::Memory;
+use super::shared::{SharedMemory, Stamp};
+use super::warp::{self, Collective};
+use crate::kernel::{Argument, KernelInfo};
+use crate::thread::WARP_SIZE;
+
+/// Stack of one lane; touched pages only count.
+const STACK_BYTES: usize = 256 * 1024;
+
+/// What all blocks of a launch share.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Launch<'a> {
+    pub(crate) kernel: &'a KernelInfo,
+    pub(crate) name: &'static str,
+    pub(crate) arguments: &'a [Argument],
+    pub(crate) memory: &'a Memory,
+    pub(crate) grid: u32,
+    pub(crate) dynamic_shared: u32,
+}
+
+/// What the lanes of a block share.
+pub(crate) struct BlockContext<'a> {
+    pub(crate) launch: Launch<'a>,
+    pub(crate) index: u32,
+    pub(crate) shared: RefCell<SharedMemory>,
+}
+
+/// What one lane knows of itself.
+pub(crate) struct LaneContext<'a> {
+    pub(crate) block: &'a BlockContext<'a>,
+    pub(crate) thread: u32,
+    /// Counts warp barriers, see [`SharedMemory`].
+    pub(crate) clock: Cell<u32>,
+    yielder: Cell<*const Yielder<u64, Request>>,
+}
+
+/// Why a lane stops.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Barrier(&'static Location<'static>),
+    Collective(Collective),
+    Spin,
+    Fault(Box<Fault>),
+}
+
+#[derive(Debug)]
+enum State {
+    /// Goes on with this answer to its request.
+    Ready(u64),
+    /// Polls memory; goes on in the next round.
+    Spinning,
+    AtBarrier(&'static Location<'static>),
+    InCollective(Collective),
+    Exited,
+}
+
+type LaneCoroutine = Coroutine<u64, Request, (), DefaultStack>;
+
+struct Lane {
+    coroutine: LaneCoroutine,
+    state: State,
+}
+
+/// How far a block came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// All lanes have exited.
+    Done,
+    /// Some went on; those left poll memory.
+    Some,
+    /// All lanes that could go on poll memory, and found nothing new.
+    None,
+}
+
+/// A block in flight. Its lanes point to the context, which is boxed and outlives them.
+pub(crate) struct Block<'a> {
+    lanes: Vec<Lane>,
+    contexts: Box<[LaneContext<'a>]>,
+    shared_context: Box<BlockContext<'a>>,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const LaneContext<'static>> = const { Cell::new(std::ptr::null()) };
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The lane that runs on this CPU thread.
+///
+/// # Panics
+///
+/// Outside a launch: kernels are not to be called directly.
+#[inline]
+pub(crate) fn with_lane<R>(operation: impl FnOnce(&LaneContext<'_>) -> R) -> R {
+    let lane = CURRENT.get();
+    assert!(!lane.is_null(), "kernel code runs only in a launch");
+    // Safety: `Block::resume` sets the pointer for exactly as long as the lane runs, and the context
+    // outlives the lane.
+    operation(unsafe { &*lane })
+}
+
+impl LaneContext<'_> {
+    pub(crate) fn stamp(&self) -> Stamp {
+        Stamp { thread: self.thread, clock: self.clock.get() }
+    }
+
+    /// Stops this lane until the block answers. Nothing with a destructor may live on the lane's
+    /// stack meanwhile: a lane that is given up is not unwound.
+    pub(crate) fn stop(&self, request: Request) -> u64 {
+        // Safety: the lane runs, so its coroutine has set the yielder, which lives as long as it.
+        unsafe { &*self.yielder.get() }.suspend(request)
+    }
+
+    /// Ends this lane and with it the launch.
+    pub(crate) fn fault(&self, kind: FaultKind, line: &'static Location<'static>) -> ! {
+        let place = self.block.place(Some(self.thread), Some(line));
+        self.stop(Request::Fault(Box::new(Fault { place: Some(place), kind })));
+        unreachable!("a lane that made a mistake does not go on")
+    }
+}
+
+impl BlockContext<'_> {
+    fn place(&self, thread: Option<u32>, line: Option<&'static Location<'static>>) -> Place {
+        Place { kernel: self.launch.name, block: Some(self.index), thread, line }
+    }
+}
+
+impl<'a> Block<'a> {
+    pub(crate) fn new(launch: Launch<'a>, index: u32) -> Self {
+        let size = launch.kernel.block_size;
+        let shared_bytes = launch.kernel.shared_bytes.next_multiple_of(16) + launch.dynamic_shared;
+        let block =
+            Box::new(BlockContext { launch, index, shared: RefCell::new(SharedMemory::new(shared_bytes)) });
+        // Safety: the box is never moved out of, and is dropped after everything that points to it.
+        let context: &'a BlockContext<'a> = unsafe { &*std::ptr::from_ref(&*block) };
+        let contexts: Box<[LaneContext<'a>]> = (0..size)
+            .map(|thread| LaneContext {
+                block: context,
+                thread,
+                clock: Cell::new(0),
+                yielder: Cell::new(std::ptr::null()),
+            })
+            .collect();
+        let lanes =
+            contexts.iter().map(|lane| Lane { coroutine: start(lane), state: State::Ready(0) }).collect();
+        Self { lanes, contexts, shared_context: block }
+    }
+
+    /// Runs the block until it is done or can only poll memory.
+    pub(crate) fn advance(&mut self) -> Result<Progress, Fault> {
+        let mut progress = Progress::None;
+        loop {
+            let mut moved = false;
+            for first in (0..self.lanes.len()).step_by(WARP_SIZE as usize) {
+                moved |= self.run_warp(first)?;
+            }
+            moved |= self.release_barrier()?;
+            if self.lanes.iter().all(|lane| matches!(lane.state, State::Exited)) {
+                return Ok(Progress::Done);
+            }
+            if !moved {
+                return Ok(progress);
+            }
+            progress = Progress::Some;
+        }
+    }
+
+    /// Runs the lanes of one warp until none is ready; whether any did more than poll.
+    fn run_warp(&mut self, first: usize) -> Result<bool, Fault> {
+        let last = (first + WARP_SIZE as usize).min(self.lanes.len());
+        let mut moved = false;
+        for lane in first..last {
+            if matches!(self.lanes[lane].state, State::Spinning) {
+                self.lanes[lane].state = State::Ready(0);
+            }
+        }
+        loop {
+            for lane in first..last {
+                if let State::Ready(answer) = self.lanes[lane].state {
+                    moved |= self.resume(lane, answer)?;
+                }
+            }
+            if !self.resolve_collectives(first, last)? {
+                return Ok(moved);
+            }
+            moved = true;
+        }
+    }
+
+    /// Lets one lane run until it stops; whether it did more than poll.
+    fn resume(&mut self, lane: usize, answer: u64) -> Result<bool, Fault> {
+        let context: *const LaneContext<'a> = &raw const self.contexts[lane];
+        CURRENT.set(context.cast());
+        let coroutine = &mut self.lanes[lane].coroutine;
+        let result = catch_unwind(AssertUnwindSafe(|| coroutine.resume(answer)));
+        CURRENT.set(std::ptr::null());
+        self.lanes[lane].state = match result {
+            Ok(CoroutineResult::Yield(Request::Spin)) => {
+                self.lanes[lane].state = State::Spinning;
+                return Ok(false);
+            }
+            Ok(CoroutineResult::Yield(Request::Barrier(line))) => State::AtBarrier(line),
+            Ok(CoroutineResult::Yield(Request::Collective(collective))) => State::InCollective(collective),
+            Ok(CoroutineResult::Yield(Request::Fault(fault))) => return Err(*fault),
+            Ok(CoroutineResult::Return(())) => State::Exited,
+            Err(panic) => {
+                self.lanes[lane].state = State::Exited;
+                let message = panic
+                    .downcast_ref::<String>()
+                    .cloned()
+                    .or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string))
+                    .unwrap_or_default();
+                let place = self.shared_context.place(Some(lane as u32), None);
+                return Err(Fault { place: Some(place), kind: FaultKind::Panic(message) });
+            }
+        };
+        Ok(true)
+    }
+
+    /// Answers every collective that all its lanes have reached; whether there was one.
+    fn resolve_collectives(&mut self, first: usize, last: usize) -> Result<bool, Fault> {
+        let mut resolved = false;
+        for lane in first..last {
+            let State::InCollective(collective) = self.lanes[lane].state else { continue };
+            let arrived = |other: u32| match self.lanes.get(first + other as usize).map(|lane| &lane.state) {
+                Some(State::InCollective(theirs)) => theirs.matches(&collective).then_some(theirs.input),
+                _ => None,
+            };
+            match collective.gather(arrived) {
+                Ok(inputs) => {
+                    self.answer(first, &collective, &inputs).map_err(|(thread, kind)| {
+                        let place = self.shared_context.place(Some(thread), Some(collective.line));
+                        Fault { place: Some(place), kind }
+                    })?;
+                    resolved = true;
+                }
+                Err(missing) => self.check_reachable(first, lane, &collective, missing)?,
+            }
+        }
+        Ok(resolved)
+    }
+
+    /// Gives every lane of a complete collective its answer.
+    fn answer(
+        &mut self,
+        first: usize,
+        collective: &Collective,
+        inputs: &[u64; 32],
+    ) -> Result<(), (u32, FaultKind)> {
+        if collective.is_barrier() {
+            let lanes = warp::lanes(collective.mask).map(|lane| &self.contexts[first + lane as usize].clock);
+            let latest = lanes.clone().map(Cell::get).max().unwrap_or(0);
+            lanes.for_each(|clock| clock.set(latest + 1));
+        }
+        for lane in warp::lanes(collective.mask) {
+            let thread = first + lane as usize;
+            let State::InCollective(own) = self.lanes[thread].state else { unreachable!("gathered before") };
+            let answer = own.answer(lane, inputs).map_err(|kind| (thread as u32, kind))?;
+            self.lanes[thread].state = State::Ready(answer);
+        }
+        Ok(())
+    }
+
+    /// Reports a collective that one of its lanes can no longer reach: the lane has exited, waits
+    /// elsewhere, or does not exist.
+    fn check_reachable(
+        &self,
+        first: usize,
+        lane: usize,
+        collective: &Collective,
+        missing: u32,
+    ) -> Result<(), Fault> {
+        let mut why = Vec::new();
+        for other in warp::lanes(missing) {
+            match self.lanes.get(first + other as usize).map(|lane| &lane.state) {
+                None => why.push(format!("lane {other} does not exist")),
+                Some(State::Exited) => why.push(format!("lane {other} has exited")),
+                Some(State::AtBarrier(at)) => why.push(format!("lane {other} waits at the barrier at {at}")),
+                Some(State::InCollective(theirs)) => {
+                    why.push(format!("lane {other} waits in {} at {}", theirs.what(), theirs.line));
+                }
+                Some(State::Ready(_) | State::Spinning) => {}
+            }
+        }
+        if why.is_empty() {
+            return Ok(());
+        }
+        let kind = FaultKind::DivergentCollective {
+            what: collective.what(),
+            mask: collective.mask,
+            missing: why.join(", "),
+        };
+        let place = self.shared_context.place(Some(lane as u32), Some(collective.line));
+        Err(Fault { place: Some(place), kind })
+    }
+
+    /// Lets all lanes go on once all wait at one barrier; whether they did.
+    fn release_barrier(&mut self) -> Result<bool, Fault> {
+        let Some((first, line)) = self.lanes.iter().enumerate().find_map(|(thread, lane)| match lane.state {
+            State::AtBarrier(line) => Some((thread, line)),
+            _ => None,
+        }) else {
+            return Ok(false);
+        };
+        let threads = |wanted: &dyn Fn(&State) -> bool| {
+            let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| wanted(&lane.state));
+            list_threads(lanes.map(|(thread, _)| thread as u32))
+        };
+        let here = |state: &State| matches!(state, State::AtBarrier(at) if *at == line);
+        if self.lanes.iter().all(|lane| here(&lane.state)) {
+            for lane in &mut self.lanes {
+                lane.state = State::Ready(0);
+            }
+            self.shared_context.shared.borrow_mut().barrier();
+            return Ok(true);
+        }
+        let exited = threads(&|state| matches!(state, State::Exited));
+        let elsewhere = threads(&|state| matches!(state, State::AtBarrier(at) if *at != line));
+        let missing = match (exited.is_empty(), elsewhere.is_empty()) {
+            (false, _) => format!("threads {exited} have exited"),
+            (_, false) => format!("threads {elsewhere} wait at another barrier"),
+            // The others still run, poll memory, or wait in a collective that checks itself.
+            _ => return Ok(false),
+        };
+        let waiting = format!("threads {}", threads(&here));
+        let kind = FaultKind::DivergentBarrier { waiting, at: line.to_string(), missing };
+        Err(Fault { place: Some(self.shared_context.place(Some(first as u32), Some(line))), kind })
+    }
+}
+
+/// Prepares a lane's coroutine on a stack of its own.
+fn start(lane: &LaneContext<'_>) -> LaneCoroutine {
+    let stack = STACKS.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
+        DefaultStack::new(STACK_BYTES).expect("address space for the stacks of a block's lanes")
+    });
+    let lane: *const LaneContext<'static> = std::ptr::from_ref(lane).cast();
+    Coroutine::with_stack(stack, move |yielder, _| {
+        // Safety: the context outlives the coroutine, see `Block`.
+        let lane = unsafe { &*lane };
+        lane.yielder.set(yielder);
+        let launch = &lane.block.launch;
+        (launch.kernel.simulate)(launch.arguments);
+    })
+}
+
+impl Drop for Block<'_> {
+    fn drop(&mut self) {
+        for mut lane in self.lanes.drain(..) {
+            if lane.coroutine.started() && !lane.coroutine.done() {
+                // Safety: kernels hold plain values only, and `LaneContext::stop` is called with
+                // nothing on the stack that needs a destructor.
+                unsafe { lane.coroutine.force_reset() };
+            }
+            if lane.coroutine.done() {
+                let stack = lane.coroutine.into_stack();
+                STACKS.with_borrow_mut(|stacks| stacks.push(stack));
+            }
+        }
+    }
+}

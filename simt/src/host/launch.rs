@@ -1,0 +1,339 @@
+//! The device itself: its memory, its limits, and launches of grids.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, RwLock};
+
+use super::block::{Block, Launch, Progress};
+use super::fault::{Fault, FaultKind, Place};
+use super::memory::{Memory, OutOfMemory};
+use crate::kernel::{Argument, KernelInfo};
+
+/// The order in which blocks start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BlockOrder {
+    /// By index.
+    #[default]
+    Ascending,
+    /// In a random order that the seed and the grid's size determine.
+    Seeded(u64),
+}
+
+/// What a simulated GPU is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes of global memory.
+    pub memory_bytes: u64,
+    /// The order in which blocks start.
+    pub block_order: BlockOrder,
+    /// CPU threads that run blocks; 0 for as many as there are cores. With 1, a run is repeatable.
+    pub threads: usize,
+    /// Blocks that one CPU thread keeps in flight while they wait for each other.
+    pub resident_blocks: usize,
+    /// Threads a block, at most.
+    pub max_block_size: u32,
+    /// Bytes of shared memory a block, at most; 48 KiB of them may be statically sized.
+    pub max_shared_bytes: u32,
+    /// Seconds without progress after which waiting blocks are given up.
+    pub patience_seconds: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            memory_bytes: 4 << 30,
+            block_order: BlockOrder::Ascending,
+            threads: 0,
+            resident_blocks: 16,
+            max_block_size: 1024,
+            max_shared_bytes: 227 * 1024,
+            patience_seconds: 10,
+        }
+    }
+}
+
+/// The largest statically sized shared memory, and grid, of any GPU.
+const MAX_STATIC_SHARED: u32 = 48 * 1024;
+const MAX_GRID: u32 = i32::MAX as u32;
+
+/// A GPU that the CPU simulates.
+#[derive(Debug)]
+pub struct SimulatedGpu {
+    options: Options,
+    memory: RwLock<Memory>,
+}
+
+impl SimulatedGpu {
+    /// A device with nothing allocated.
+    pub fn new(options: Options) -> Self {
+        Self { options, memory: RwLock::new(Memory::new(options.memory_bytes)) }
+    }
+
+    /// What the device is like.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// Free bytes and all bytes of global memory.
+    pub fn memory(&self) -> (u64, u64) {
+        self.memory.read().free_and_total()
+    }
+
+    /// Allocates global memory, which reads as never written; returns its address.
+    ///
+    /// # Errors
+    ///
+    /// If the device has not that much left.
+    pub fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
+        self.memory.write().allocate(bytes)
+    }
+
+    /// Frees an allocation.
+    ///
+    /// # Errors
+    ///
+    /// If the address is not that of a live allocation.
+    pub fn free(&self, address: u64) -> Result<(), Fault> {
+        Ok(self.memory.write().release(address)?)
+    }
+
+    /// Copies bytes from the host.
+    ///
+    /// # Errors
+    ///
+    /// If the range is not inside one live allocation; then nothing is written.
+    pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        Ok(self.memory.read().write(address, bytes)?)
+    }
+
+    /// Copies bytes to the host.
+    ///
+    /// # Errors
+    ///
+    /// If the range is not inside one live allocation, or nothing wrote some byte of it.
+    pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        Ok(self.memory.read().read(address, bytes)?)
+    }
+
+    /// Sets every byte of a range.
+    ///
+    /// # Errors
+    ///
+    /// If the range is not inside one live allocation; then nothing is written.
+    pub fn fill(&self, address: u64, bytes: u64, value: u8) -> Result<(), Fault> {
+        let memory = self.memory.read();
+        memory.check_range(address, bytes)?;
+        let chunk = [value; 4096];
+        let mut done = 0;
+        while done < bytes {
+            let take = (bytes - done).min(chunk.len() as u64);
+            memory.write(address + done, &chunk[..take as usize])?;
+            done += take;
+        }
+        Ok(())
+    }
+
+    /// Copies bytes within the device; the ranges may not overlap.
+    ///
+    /// # Errors
+    ///
+    /// If a range is not inside one live allocation; then nothing is written.
+    pub fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Fault> {
+        Ok(self.memory.read().copy(from, to, bytes)?)
+    }
+
+    /// Runs a kernel over `grid` blocks of its declared size, with `dynamic_shared` bytes of shared
+    /// memory beside the statically sized ones, and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// If the launch is beyond a limit, or the kernel made a mistake.
+    pub fn launch(
+        &self,
+        kernel: &KernelInfo,
+        grid: u32,
+        dynamic_shared: u32,
+        arguments: &[Argument],
+    ) -> Result<(), Fault> {
+        self.check_launch(kernel, grid, dynamic_shared, arguments).map_err(|kind| {
+            let place = Place { kernel: kernel.name, block: None, thread: None, line: None };
+            Fault { place: Some(place), kind }
+        })?;
+        let memory = self.memory.read();
+        let launch = Launch { kernel, name: kernel.name, arguments, memory: &memory, grid, dynamic_shared };
+        Run::new(launch, self.options).run()
+    }
+
+    fn check_launch(
+        &self,
+        kernel: &KernelInfo,
+        grid: u32,
+        dynamic_shared: u32,
+        arguments: &[Argument],
+    ) -> Result<(), FaultKind> {
+        let Options { max_block_size, max_shared_bytes, .. } = self.options;
+        if grid == 0 || grid > MAX_GRID {
+            return Err(FaultKind::GridSize { blocks: grid, limit: MAX_GRID });
+        }
+        if kernel.block_size == 0 || kernel.block_size > max_block_size {
+            return Err(FaultKind::BlockSize { threads: kernel.block_size, limit: max_block_size });
+        }
+        if kernel.shared_bytes > MAX_STATIC_SHARED {
+            let (what, bytes) = ("statically sized", kernel.shared_bytes);
+            return Err(FaultKind::SharedMemory { what, bytes, limit: MAX_STATIC_SHARED });
+        }
+        let bytes = kernel.shared_bytes.saturating_add(dynamic_shared);
+        if bytes > max_shared_bytes {
+            return Err(FaultKind::SharedMemory { what: "in all", bytes, limit: max_shared_bytes });
+        }
+        if arguments.len() != kernel.parameters.len() {
+            return Err(FaultKind::Arguments { given: arguments.len(), declared: kernel.parameters.len() });
+        }
+        Ok(())
+    }
+}
+
+/// One launch under way: the blocks still to start, and what its CPU threads tell each other.
+struct Run<'a> {
+    launch: Launch<'a>,
+    options: Options,
+    shuffle: Option<u64>,
+    next: AtomicUsize,
+    /// Rounds in which some block went on.
+    progress: AtomicU64,
+    stop: AtomicBool,
+    fault: Mutex<Option<Fault>>,
+}
+
+impl<'a> Run<'a> {
+    fn new(launch: Launch<'a>, options: Options) -> Self {
+        let shuffle = match options.block_order {
+            BlockOrder::Ascending => None,
+            BlockOrder::Seeded(seed) => Some(seed),
+        };
+        Self {
+            launch,
+            options,
+            shuffle,
+            next: AtomicUsize::new(0),
+            progress: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            fault: Mutex::new(None),
+        }
+    }
+
+    fn run(self) -> Result<(), Fault> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = if self.options.threads == 0 { cores } else { self.options.threads };
+        if threads.min(self.launch.grid as usize) == 1 {
+            self.work();
+        } else {
+            rayon::scope(|scope| {
+                for _ in 0..threads.min(self.launch.grid as usize) {
+                    scope.spawn(|_| self.work());
+                }
+            });
+        }
+        self.fault.into_inner().map_or(Ok(()), Err)
+    }
+
+    /// The next block to start.
+    fn next_block(&self) -> Option<u32> {
+        let position = self.next.fetch_add(1, Relaxed);
+        let position = u32::try_from(position).ok().filter(|&position| position < self.launch.grid)?;
+        Some(self.shuffle.map_or(position, |seed| permute(position, self.launch.grid, seed)))
+    }
+
+    /// One CPU thread's share: runs blocks, and keeps those that wait for others in flight.
+    fn work(&self) {
+        let mut resident: Vec<Block<'a>> = Vec::new();
+        let mut patience = Patience::new(self.options.patience_seconds);
+        loop {
+            let mut moved = false;
+            if resident.len() < self.options.resident_blocks.max(1) {
+                if let Some(index) = self.next_block() {
+                    resident.push(Block::new(self.launch, index));
+                    moved = true;
+                }
+            }
+            if resident.is_empty() || self.stop.load(Relaxed) {
+                return;
+            }
+            let mut result = Ok(());
+            resident.retain_mut(|block| match block.advance() {
+                _ if result.is_err() => false,
+                Ok(progress) => {
+                    moved |= progress != Progress::None;
+                    progress != Progress::Done
+                }
+                Err(fault) => {
+                    result = Err(fault);
+                    false
+                }
+            });
+            if result.is_ok() && !moved {
+                result = patience.wait(self, resident.len());
+            }
+            if let Err(fault) = result {
+                self.fault.lock().get_or_insert(fault);
+                self.stop.store(true, Relaxed);
+            } else if moved {
+                self.progress.fetch_add(1, Relaxed);
+            }
+        }
+    }
+}
+
+/// How long blocks that only poll have found nothing new.
+struct Patience {
+    limit: Duration,
+    since: Instant,
+    seen: u64,
+}
+
+impl Patience {
+    fn new(seconds: u64) -> Self {
+        Self { limit: Duration::from_secs(seconds), since: Instant::now(), seen: 0 }
+    }
+
+    fn wait(&mut self, run: &Run<'_>, waiting: usize) -> Result<(), Fault> {
+        let progress = run.progress.load(Relaxed);
+        if progress != self.seen {
+            self.seen = progress;
+            self.since = Instant::now();
+        }
+        if self.since.elapsed() > self.limit {
+            let place = Place { kernel: run.launch.name, block: None, thread: None, line: None };
+            let kind = FaultKind::NoProgress { seconds: self.limit.as_secs(), waiting };
+            return Err(Fault { place: Some(place), kind });
+        }
+        std::thread::yield_now();
+        Ok(())
+    }
+}
+
+/// A permutation of `0..len`: a Feistel network over the next even power of two, walked until it
+/// lands inside.
+fn permute(position: u32, len: u32, seed: u64) -> u32 {
+    let half_bits = (32 - (len - 1).leading_zeros()).max(2).div_ceil(2);
+    let mask = (1u64 << half_bits) - 1;
+    let mut value = u64::from(position);
+    loop {
+        for round in 0..4 {
+            let (left, right) = (value >> half_bits, value & mask);
+            value = right << half_bits | (left ^ mix(seed ^ (right << 3 | round)) & mask);
+        }
+        if value < u64::from(len) {
+            return value as u32;
+        }
+    }
+}
+
+/// The finaliser of `SplitMix64`.
+fn mix(mut bits: u64) -> u64 {
+    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}

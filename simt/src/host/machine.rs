@@ -1,0 +1,290 @@
+//! The operations of the machine, simulated: each finds the lane that calls it, checks, and acts.
+
+use std::panic::Location;
+
+use super::block::{with_lane, LaneContext, Request};
+use super::fault::{AccessKind, FaultKind};
+use super::warp::{Collective, Kind};
+use crate::atomic::{AtomicElement, Operation, Ordering, Scope};
+use crate::element::{Element, ScalarType};
+use crate::thread::WARP_SIZE;
+use crate::warp::Shuffle;
+
+/// On the GPU, the loads and stores of an element type; nothing here.
+pub trait Access {}
+impl<T> Access for T {}
+
+/// The atomic operations of an element type, on its bits.
+pub trait Atomic: Sized {
+    /// What an operation makes of `old` and `value`.
+    #[doc(hidden)]
+    fn combine(operation: Operation, old: Self, value: Self) -> Self;
+}
+
+macro_rules! atomic {
+    ($($type:ty: |$old:ident, $value:ident| $add:expr, [$($operation:ident: $result:expr),*];)*) => {$(
+        impl Atomic for $type {
+            fn combine(operation: Operation, $old: Self, $value: Self) -> Self {
+                match operation {
+                    Operation::Add => $add,
+                    $(Operation::$operation => $result,)*
+                    // Exchange; floats have no minimum and maximum.
+                    #[allow(unreachable_patterns)]
+                    _ => $value,
+                }
+            }
+        }
+    )*};
+}
+atomic! {
+    u32: |old, value| old.wrapping_add(value), [Min: old.min(value), Max: old.max(value)];
+    i32: |old, value| old.wrapping_add(value), [Min: old.min(value), Max: old.max(value)];
+    u64: |old, value| old.wrapping_add(value), [Min: old.min(value), Max: old.max(value)];
+    i64: |old, value| old.wrapping_add(value), [Min: old.min(value), Max: old.max(value)];
+    f32: |old, value| old + value, [];
+    f64: |old, value| old + value, [];
+}
+
+/// Ends the lane with a report, unless the operation went well.
+#[inline]
+fn checked<T>(lane: &LaneContext<'_>, result: Result<T, FaultKind>, line: &'static Location<'static>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(kind) => lane.fault(kind, line),
+    }
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn check_view(address: u64, len: u64, index: usize, count: usize, element: ScalarType) {
+    if (index as u64).checked_add(count as u64).is_none_or(|end| end > len) {
+        let line = Location::caller();
+        let address = address.wrapping_add((index as u64).wrapping_mul(element.size() as u64));
+        with_lane(|lane| lane.fault(FaultKind::OutsideView { address, index, count, len, element }, line));
+    }
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn check_shared_view(address: u32, len: u32, index: usize, element: ScalarType) {
+    if index >= len as usize {
+        let line = Location::caller();
+        let address = address.wrapping_add((index as u32).wrapping_mul(element.size() as u32));
+        with_lane(|lane| lane.fault(FaultKind::OutsideSharedView { address, index, len, element }, line));
+    }
+}
+
+#[track_caller]
+pub(crate) fn check_arena(asked: u32, left: u32) {
+    if asked > left {
+        let line = Location::caller();
+        with_lane(|lane| lane.fault(FaultKind::ArenaExhausted { asked, left }, line));
+    }
+}
+
+pub(crate) fn thread_index() -> u32 {
+    with_lane(|lane| lane.thread)
+}
+
+pub(crate) fn block_index() -> u32 {
+    with_lane(|lane| lane.block.index)
+}
+
+pub(crate) fn block_size() -> u32 {
+    with_lane(|lane| lane.block.launch.kernel.block_size)
+}
+
+pub(crate) fn grid_size() -> u32 {
+    with_lane(|lane| lane.block.launch.grid)
+}
+
+#[track_caller]
+pub(crate) fn barrier() {
+    let line = Location::caller();
+    with_lane(|lane| lane.stop(Request::Barrier(line)));
+}
+
+pub(crate) fn spin_hint() {
+    with_lane(|lane| lane.stop(Request::Spin));
+}
+
+#[inline]
+#[track_caller]
+fn collective(kind: Kind, mask: u32, input: u64, argument: u32) -> u64 {
+    let line = Location::caller();
+    with_lane(|lane| {
+        let own = lane.thread % WARP_SIZE;
+        let call = Collective { kind, mask, input, argument, line };
+        if mask >> own & 1 == 0 {
+            lane.fault(FaultKind::NotInMask { what: call.what(), mask, lane: own }, line);
+        }
+        lane.stop(Request::Collective(call))
+    })
+}
+
+#[track_caller]
+pub(crate) fn shuffle(kind: Shuffle, mask: u32, bits: u64, argument: u32, _size: usize) -> u64 {
+    collective(Kind::Shuffle(kind), mask, bits, argument)
+}
+
+#[track_caller]
+pub(crate) fn ballot(mask: u32, predicate: bool) -> u32 {
+    collective(Kind::Ballot, mask, u64::from(predicate), 0) as u32
+}
+
+#[track_caller]
+pub(crate) fn match_any(mask: u32, value: u32) -> u32 {
+    collective(Kind::MatchAny, mask, u64::from(value), 0) as u32
+}
+
+#[track_caller]
+pub(crate) fn warp_sync(mask: u32) {
+    collective(Kind::Barrier, mask, 0, 0);
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn load<T: Element>(address: u64) -> T {
+    let line = Location::caller();
+    with_lane(|lane| T::from_bits(checked(lane, lane.block.launch.memory.load(address, T::SIZE), line)))
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn load_read_only<T: Element>(address: u64) -> T {
+    load(address)
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn load_streaming<T: Element>(address: u64) -> T {
+    load(address)
+}
+
+#[inline]
+#[track_caller]
+fn load_vector<T: Element, const N: usize>(address: u64) -> [T; N] {
+    let bytes = (N * T::SIZE).min(16) as u64;
+    if !address.is_multiple_of(bytes) {
+        let line = Location::caller();
+        with_lane(|lane| lane.fault(FaultKind::Misaligned { address, bytes }, line));
+    }
+    let mut values = [T::ZERO; N];
+    for (i, value) in values.iter_mut().enumerate() {
+        *value = load(address + (i * T::SIZE) as u64);
+    }
+    values
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn load_streaming_2<T: Element>(address: u64) -> [T; 2] {
+    load_vector(address)
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn load_streaming_4<T: Element>(address: u64) -> [T; 4] {
+    load_vector(address)
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn store<T: Element>(address: u64, value: T) {
+    let line = Location::caller();
+    with_lane(|lane| checked(lane, lane.block.launch.memory.store(address, T::SIZE, value.to_bits()), line));
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn store_streaming<T: Element>(address: u64, value: T) {
+    store(address, value);
+}
+
+pub(crate) fn shared_arena<const BYTES: usize>() -> u32 {
+    0
+}
+
+pub(crate) fn dynamic_shared_arena() -> u32 {
+    with_lane(|lane| lane.block.launch.kernel.shared_bytes.next_multiple_of(16))
+}
+
+#[inline]
+#[track_caller]
+fn shared_access(kind: AccessKind, address: u32, size: usize, update: impl FnOnce(u64) -> u64) -> u64 {
+    let line = Location::caller();
+    with_lane(|lane| {
+        let result = lane.block.shared.borrow_mut().access(kind, address, size, lane.stamp(), update);
+        checked(lane, result, line)
+    })
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn shared_load<T: Element>(address: u32) -> T {
+    T::from_bits(shared_access(AccessKind::Read, address, T::SIZE, |old| old))
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn shared_store<T: Element>(address: u32, value: T) {
+    shared_access(AccessKind::Write, address, T::SIZE, |_| value.to_bits());
+}
+
+#[track_caller]
+pub(crate) fn shared_fetch_add<T: AtomicElement>(address: u32, value: T) -> T {
+    let add = |old| T::combine(Operation::Add, T::from_bits(old), value).to_bits();
+    T::from_bits(shared_access(AccessKind::Atomic, address, T::SIZE, add))
+}
+
+#[track_caller]
+fn update<T: Element>(address: u64, update: impl Fn(u64) -> u64) -> T {
+    let line = Location::caller();
+    with_lane(|lane| {
+        T::from_bits(checked(lane, lane.block.launch.memory.update(address, T::SIZE, update), line))
+    })
+}
+
+#[track_caller]
+pub(crate) fn atomic<T: AtomicElement>(
+    operation: Operation,
+    address: u64,
+    value: T,
+    _: Ordering,
+    _: Scope,
+) -> T {
+    update(address, |old| T::combine(operation, T::from_bits(old), value).to_bits())
+}
+
+#[track_caller]
+pub(crate) fn atomic_compare_exchange<T: AtomicElement>(
+    address: u64,
+    expected: T,
+    new: T,
+    _: Ordering,
+    _: Scope,
+) -> T {
+    update(address, |old| if old == expected.to_bits() { new.to_bits() } else { old })
+}
+
+#[track_caller]
+pub(crate) fn atomic_load<T: AtomicElement>(address: u64, _: Ordering, _: Scope) -> T {
+    load(address)
+}
+
+#[track_caller]
+pub(crate) fn atomic_store<T: AtomicElement>(address: u64, value: T, _: Ordering, _: Scope) {
+    store(address, value);
+}
+
+pub(crate) fn fence(_: Scope) {
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+}
+
+pub(crate) fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+    a.mul_add(b, c)
+}
+
+pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+    a.mul_add(b, c)
+}

@@ -1,0 +1,317 @@
+//! Global memory of the simulated GPU.
+//!
+//! An address is `slot + 1` (20 bits), the slot's generation (8 bits), an offset (36 bits): a freed
+//! slot comes back with another generation, so a stale address is known as one. Slots are reused
+//! in the order they were freed, and only when many are free, so a generation comes back late.
+//!
+//! Memory is made of atomic cells, because blocks run on several CPU threads and a kernel with a race
+//! must be wrong, not undefined. Every byte has a bit that says whether anything wrote it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
+
+use super::fault::FaultKind;
+
+const OFFSET_BITS: u32 = 36;
+const GENERATION_BITS: u32 = 8;
+const SLOT_BITS: u32 = 64 - OFFSET_BITS - GENERATION_BITS;
+/// The largest allocation.
+const MAX_BYTES: u64 = 1 << OFFSET_BITS;
+/// Slots that rest before one of them is used again.
+const RESTING_SLOTS: usize = 1024;
+
+/// An allocation was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("out of memory: {asked} bytes asked for, {free} of {total} free")]
+pub struct OutOfMemory {
+    /// Bytes asked for.
+    pub asked: u64,
+    /// Bytes that were free.
+    pub free: u64,
+    /// Bytes of the device.
+    pub total: u64,
+}
+
+/// All allocations of one device.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    slots: Vec<Slot>,
+    free: VecDeque<usize>,
+    used: u64,
+    total: u64,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    generation: u8,
+    allocation: Option<Allocation>,
+}
+
+#[derive(Debug)]
+struct Allocation {
+    bytes: u64,
+    words: Box<[AtomicU64]>,
+    /// One bit for each byte of the word.
+    written: Box<[AtomicU8]>,
+}
+
+impl Memory {
+    pub(crate) fn new(total: u64) -> Self {
+        Self { slots: Vec::new(), free: VecDeque::new(), used: 0, total }
+    }
+
+    pub(crate) fn free_and_total(&self) -> (u64, u64) {
+        (self.total - self.used, self.total)
+    }
+
+    pub(crate) fn allocate(&mut self, bytes: u64) -> Result<u64, OutOfMemory> {
+        let out_of_memory = OutOfMemory { asked: bytes, free: self.total - self.used, total: self.total };
+        if bytes > out_of_memory.free || bytes >= MAX_BYTES {
+            return Err(out_of_memory);
+        }
+        let allocation = Allocation::new(bytes).ok_or(out_of_memory)?;
+        let slot = match self.free.front() {
+            Some(&slot) if self.free.len() > RESTING_SLOTS || self.slots.len() >= (1 << SLOT_BITS) - 1 => {
+                self.free.pop_front();
+                slot
+            }
+            _ if self.slots.len() >= (1 << SLOT_BITS) - 1 => return Err(out_of_memory),
+            _ => {
+                self.slots.push(Slot::default());
+                self.slots.len() - 1
+            }
+        };
+        self.slots[slot].allocation = Some(allocation);
+        self.used += bytes;
+        let generation = u64::from(self.slots[slot].generation);
+        Ok((slot as u64 + 1) << (OFFSET_BITS + GENERATION_BITS) | generation << OFFSET_BITS)
+    }
+
+    pub(crate) fn release(&mut self, address: u64) -> Result<(), FaultKind> {
+        let (slot, offset) = self.slot(address, 0)?;
+        if offset != 0 {
+            return Err(FaultKind::NotAllocated { address, bytes: 0 });
+        }
+        let Some(allocation) = self.slots[slot].allocation.take() else {
+            return Err(FaultKind::UseAfterFree { address, bytes: 0 });
+        };
+        self.used -= allocation.bytes;
+        self.slots[slot].generation = self.slots[slot].generation.wrapping_add(1);
+        self.free.push_back(slot);
+        Ok(())
+    }
+
+    /// The slot that an address names and the offset in it.
+    #[inline]
+    fn slot(&self, address: u64, bytes: u64) -> Result<(usize, u64), FaultKind> {
+        let slot = (address >> (OFFSET_BITS + GENERATION_BITS)) as usize;
+        if slot == 0 || slot > self.slots.len() {
+            return Err(FaultKind::NotAllocated { address, bytes });
+        }
+        let generation = (address >> OFFSET_BITS) as u8;
+        if self.slots[slot - 1].generation != generation {
+            return Err(FaultKind::UseAfterFree { address, bytes });
+        }
+        Ok((slot - 1, address & (MAX_BYTES - 1)))
+    }
+
+    /// The allocation that holds `bytes` bytes at `address`, and the offset of the first.
+    #[inline]
+    fn locate(&self, address: u64, bytes: u64) -> Result<(&Allocation, usize), FaultKind> {
+        let (slot, offset) = self.slot(address, bytes)?;
+        let Some(allocation) = &self.slots[slot].allocation else {
+            return Err(FaultKind::UseAfterFree { address, bytes });
+        };
+        if offset.checked_add(bytes).is_none_or(|end| end > allocation.bytes) {
+            return Err(FaultKind::OutsideAllocation { address, bytes, allocated: allocation.bytes });
+        }
+        Ok((allocation, offset as usize))
+    }
+
+    /// The cell of an aligned element, with the bits that say whether it was written.
+    #[inline]
+    fn cell(&self, address: u64, size: usize) -> Result<Cell<'_>, FaultKind> {
+        let (allocation, offset) = self.locate(address, size as u64)?;
+        if !offset.is_multiple_of(size) {
+            return Err(FaultKind::Misaligned { address, bytes: size as u64 });
+        }
+        Ok(Cell {
+            word: &allocation.words[offset / 8],
+            written: &allocation.written[offset / 8],
+            byte: offset % 8,
+            mask: (u8::MAX >> (8 - size)) << (offset % 8),
+            size,
+        })
+    }
+
+    /// Loads an element of `size` bytes; an error if any of them was never written.
+    #[inline]
+    pub(crate) fn load(&self, address: u64, size: usize) -> Result<u64, FaultKind> {
+        let cell = self.cell(address, size)?;
+        if cell.written.load(Relaxed) & cell.mask != cell.mask {
+            return Err(FaultKind::UninitialisedGlobal { address, bytes: size as u64 });
+        }
+        Ok(cell.load())
+    }
+
+    /// Stores an element of `size` bytes.
+    #[inline]
+    pub(crate) fn store(&self, address: u64, size: usize, bits: u64) -> Result<(), FaultKind> {
+        let cell = self.cell(address, size)?;
+        cell.store(bits);
+        cell.mark_written();
+        Ok(())
+    }
+
+    /// Replaces an element by `update` of it, atomically; returns what was there before.
+    pub(crate) fn update(
+        &self,
+        address: u64,
+        size: usize,
+        update: impl Fn(u64) -> u64,
+    ) -> Result<u64, FaultKind> {
+        let mut old = self.load(address, size)?;
+        let cell = self.cell(address, size)?;
+        loop {
+            match cell.compare_exchange(old, update(old)) {
+                Ok(old) => return Ok(old),
+                Err(now) => old = now,
+            }
+        }
+    }
+
+    /// Checks that a range lies in one allocation.
+    pub(crate) fn check_range(&self, address: u64, bytes: u64) -> Result<(), FaultKind> {
+        self.locate(address, bytes).map(|_| ())
+    }
+
+    /// Copies from the host.
+    pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
+        let (allocation, offset) = self.locate(address, bytes.len() as u64)?;
+        allocation.write(offset, bytes);
+        Ok(())
+    }
+
+    /// Copies to the host; an error if any byte was never written, and then nothing is copied.
+    pub(crate) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), FaultKind> {
+        let (allocation, offset) = self.locate(address, bytes.len() as u64)?;
+        if let Some(first) = allocation.first_unwritten(offset, bytes.len()) {
+            return Err(FaultKind::UninitialisedGlobal { address: address + first as u64, bytes: 1 });
+        }
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            let at = offset + i;
+            *byte = (allocation.words[at / 8].load(Relaxed) >> (at % 8 * 8)) as u8;
+        }
+        Ok(())
+    }
+
+    /// Copies within the device, what was never written included. The ranges may not overlap.
+    pub(crate) fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), FaultKind> {
+        let (source, source_offset) = self.locate(from, bytes)?;
+        let (target, target_offset) = self.locate(to, bytes)?;
+        for i in 0..bytes as usize {
+            let at = source_offset + i;
+            if source.first_unwritten(at, 1).is_none() {
+                target
+                    .write(target_offset + i, &[(source.words[at / 8].load(Relaxed) >> (at % 8 * 8)) as u8]);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Allocation {
+    fn new(bytes: u64) -> Option<Self> {
+        let words = usize::try_from(bytes.div_ceil(8)).ok()?;
+        Some(Self {
+            bytes,
+            words: bytemuck::allocation::try_zeroed_slice_box(words).ok()?,
+            written: bytemuck::allocation::try_zeroed_slice_box(words).ok()?,
+        })
+    }
+
+    fn write(&self, offset: usize, bytes: &[u8]) {
+        let mut at = offset;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let take = (8 - at % 8).min(rest.len());
+            let (now, later) = rest.split_at(take);
+            let mut value = self.words[at / 8].load(Relaxed).to_le_bytes();
+            value[at % 8..at % 8 + take].copy_from_slice(now);
+            self.words[at / 8].store(u64::from_le_bytes(value), Relaxed);
+            self.written[at / 8].fetch_or((u8::MAX >> (8 - take)) << (at % 8), Relaxed);
+            at += take;
+            rest = later;
+        }
+    }
+
+    /// The first of `len` bytes that nothing wrote, counted from `offset`.
+    fn first_unwritten(&self, offset: usize, len: usize) -> Option<usize> {
+        (0..len).find(|i| self.written[(offset + i) / 8].load(Relaxed) >> ((offset + i) % 8) & 1 == 0)
+    }
+}
+
+/// One element of memory.
+struct Cell<'a> {
+    word: &'a AtomicU64,
+    written: &'a AtomicU8,
+    byte: usize,
+    mask: u8,
+    size: usize,
+}
+
+/// Calls `$operation` on the part of the word that the element is, as an atomic of its size.
+macro_rules! by_size {
+    ($cell:ident, |$atomic:ident: $type:ident| $operation:expr) => {
+        by_size!($cell, $atomic, $operation, [1: AtomicU8 = u8, 2: AtomicU16 = u16, 4: AtomicU32 = u32], $type)
+    };
+    ($cell:ident, $atomic:ident, $operation:expr, [$($size:literal: $kind:ident = $int:ident),*], $type:ident) => {
+        match $cell.size {
+            $($size => {
+                type $type = $int;
+                // Safety: the element lies inside the word, aligned to its size, and everybody else
+                // reaches it through atomics too.
+                let $atomic = unsafe { &*std::ptr::from_ref($cell.word).cast::<u8>().add($cell.byte).cast::<$kind>() };
+                $operation
+            })*
+            _ => {
+                type $type = u64;
+                let $atomic = $cell.word;
+                $operation
+            }
+        }
+    };
+}
+
+#[allow(clippy::cast_lossless, clippy::cast_ptr_alignment, clippy::unnecessary_cast)]
+impl Cell<'_> {
+    #[inline]
+    fn load(&self) -> u64 {
+        by_size!(self, |atomic: Bits| {
+            let bits: Bits = atomic.load(std::sync::atomic::Ordering::SeqCst);
+            bits as u64
+        })
+    }
+
+    #[inline]
+    fn store(&self, bits: u64) {
+        // Release keeps what was stored before it visible to a block that polls this element.
+        by_size!(self, |atomic: Bits| atomic.store(bits as Bits, std::sync::atomic::Ordering::Release));
+    }
+
+    fn compare_exchange(&self, old: u64, new: u64) -> Result<u64, u64> {
+        use std::sync::atomic::Ordering::SeqCst;
+        by_size!(self, |atomic: Bits| {
+            let result: Result<Bits, Bits> =
+                atomic.compare_exchange(old as Bits, new as Bits, SeqCst, SeqCst);
+            result.map(|bits| bits as u64).map_err(|bits| bits as u64)
+        })
+    }
+
+    #[inline]
+    fn mark_written(&self) {
+        if self.written.load(Relaxed) & self.mask != self.mask {
+            self.written.fetch_or(self.mask, Relaxed);
+        }
+    }
+}

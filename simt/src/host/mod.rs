@@ -1,0 +1,40 @@
+//! The simulated GPU: runs kernels on the CPU and checks what a real GPU does not.
+//!
+//! Every lane of a block is a coroutine. It runs until it must wait for others: at a barrier, in a
+//! warp collective, or in a loop that polls memory ([`spin_hint`](crate::thread::spin_hint)). Blocks
+//! run on several CPU threads, in ascending or in a seeded random order.
+//!
+//! | check | what is reported |
+//! |---|---|
+//! | bounds | an access outside its view, or outside the allocation behind it |
+//! | lifetime | an access to memory that was freed |
+//! | alignment | an access whose address is not a multiple of its size |
+//! | initialisation | a read of global or shared memory that nothing wrote |
+//! | races | two threads on one word of shared memory, one of them writing, with no barrier between |
+//! | barriers | a barrier that not every thread of the block reaches |
+//! | collectives | a shuffle, vote, match or warp barrier that not every lane of its mask reaches, or that reads a lane outside it |
+//! | limits | a launch beyond what the device or the kernel's declaration allows |
+//! | progress | blocks that wait for each other forever |
+//!
+//! A report ([`Fault`]) names the kernel, the block, the thread, the line of the kernel and what it did.
+
+mod block;
+mod fault;
+mod launch;
+pub(crate) mod machine;
+mod memory;
+mod shared;
+mod warp;
+
+pub use fault::{AccessKind, Fault, FaultKind, Place};
+pub use launch::{BlockOrder, Options, SimulatedGpu};
+pub use memory::OutOfMemory;
+
+use crate::kernel::{Argument, Parameter};
+
+/// Takes a kernel's next parameter; the launch has checked that there are enough.
+#[doc(hidden)]
+pub fn unpack<T: Parameter>(arguments: &mut std::slice::Iter<'_, Argument>, name: &str) -> T {
+    let argument = arguments.next().unwrap_or_else(|| panic!("no argument for parameter `{name}`"));
+    T::from_argument(*argument)
+}

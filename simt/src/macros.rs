@@ -1,0 +1,182 @@
+/// Declares a kernel, once for every machine.
+///
+/// ```text
+/// kernel! {
+///     /// What it computes.
+///     pub struct Scale<V: Float> {
+///         /// The vector, `len` elements.
+///         pub data: GlobalMut<V>,
+///         /// Its factor.
+///         pub factor: V,
+///     }
+///     shared: 0;
+///     body: scale::<V, BLOCK, ITEMS>;
+///     entries: {
+///         scale_f32 in vector_f32: <V = f32>, 128 x 4;
+///         scale_f64 in vector_f64: <V = f64>, 128 x 4;
+///     }
+/// }
+/// ```
+///
+/// The struct's fields are the kernel's parameters. Each row of `entries` is one instance: the name
+/// of its PTX entry, the PTX module that holds it, its types, and its tile as threads × items, which
+/// `body` and `shared` (the bytes of statically sized shared memory) know as `BLOCK` and `ITEMS`.
+/// The body is called with the shared [`Arena`](crate::Arena) and the parameters in order.
+///
+/// On the GPU every row becomes a PTX entry. Elsewhere the struct is declared, with
+/// [`Kernel`](crate::kernel::Kernel) for it: what the host packs for a launch, and the rows as
+/// [`KernelInfo`](crate::kernel::KernelInfo), each with its entry for the simulated GPU.
+#[macro_export]
+macro_rules! kernel {
+    (
+        $(#[$doc:meta])*
+        pub struct $kernel:ident $(<$($generic:ident: $bound:ident),+>)? { $($fields:tt)* }
+        shared: $shared:expr;
+        body: $body:expr;
+        entries: { $($rows:tt)+ }
+    ) => {
+        $crate::kernel_rows! {
+            $(#[$doc])*
+            $kernel [$($($generic: $bound),+)?] [$($($generic),+)?], { $($fields)* }, $shared, $body,
+            $($rows)+
+        }
+    };
+}
+
+/// [`kernel!`] with its fields as one token tree, which every row can repeat.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kernel_rows {
+    (
+        $(#[$doc:meta])*
+        $kernel:ident $bounds:tt $generics:tt, $fields:tt, $shared:expr, $body:expr,
+        $($entry:ident in $module:ident: $(<$($assigned:ident = $argument:ty),+>,)? $block:literal x $items:literal;)+
+    ) => {
+        $crate::kernel_arguments! {
+            $(#[$doc])*
+            $kernel $bounds $generics $fields
+            [$($crate::kernel_info! {
+                [$($($assigned = $argument),+)?] $block, $items, $shared, $body, $entry, $module, $fields
+            }),+]
+        }
+        $($crate::kernel_entry! {
+            [$($($assigned = $argument),+)?] $block, $items, $shared, $body, $entry, $fields
+        })+
+    };
+}
+
+/// The argument struct of [`kernel!`], with its [`Kernel`](crate::kernel::Kernel).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kernel_arguments {
+    (
+        $(#[$doc:meta])*
+        $kernel:ident [$($generic:ident: $bound:ident),*] [$($parameter:ident),*]
+        { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
+        [$($info:expr),+]
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $kernel<$($generic: $bound),*> {
+            $($(#[$field_doc])* pub $field: $type,)*
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl<$($generic: $bound),*> $crate::kernel::Kernel for $kernel<$($parameter),*> {
+            const INSTANCES: &'static [&'static $crate::kernel::KernelInfo] = &[$($info),+];
+            const TYPES: &'static [$crate::ScalarType] = &[$(<$generic as $crate::Element>::TYPE),*];
+
+            fn pack(self) -> Vec<$crate::kernel::Argument> {
+                vec![$($crate::kernel::Parameter::to_argument(self.$field)),*]
+            }
+        }
+    };
+}
+
+/// What the host knows of one row of [`kernel!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kernel_info {
+    (
+        [$($assigned:ident = $argument:ty),*] $block:expr, $items:expr, $shared:expr, $body:expr,
+        $entry:ident, $module:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
+    ) => {{
+        $(#[allow(dead_code)] type $assigned = $argument;)*
+        #[allow(dead_code)]
+        const BLOCK: usize = $block;
+        #[allow(dead_code)]
+        const ITEMS: usize = $items;
+        const SHARED: usize = $shared;
+        fn simulate(arguments: &[$crate::kernel::Argument]) {
+            let mut rest = arguments.iter();
+            ($body)(
+                $crate::Arena::fixed::<SHARED>(),
+                $($crate::host::unpack::<$type>(&mut rest, stringify!($field)),)*
+            );
+        }
+        &$crate::kernel::KernelInfo {
+            name: stringify!($entry),
+            module: stringify!($module),
+            types: &[$(<$argument as $crate::Element>::TYPE),*],
+            block_size: BLOCK as u32,
+            items_per_thread: ITEMS as u32,
+            shared_bytes: SHARED as u32,
+            parameters: &[$((stringify!($field), <$type as $crate::kernel::Parameter>::KIND),)*],
+            simulate,
+        }
+    }};
+}
+
+/// One PTX entry of [`kernel!`]; through cuda_std also on the host, to check that it would take it.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(feature = "nvvm")]
+macro_rules! kernel_entry {
+    (
+        [$($assigned:ident = $argument:ty),*] $block:expr, $items:expr, $shared:expr, $body:expr,
+        $entry:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
+    ) => {
+        const _: () = {
+            $(#[allow(dead_code)] type $assigned = $argument;)*
+            #[allow(dead_code)]
+            const BLOCK: usize = $block;
+            #[allow(dead_code)]
+            const ITEMS: usize = $items;
+            /// # Safety
+            ///
+            /// Launched by the host with live buffers, in blocks of the declared size.
+            #[$crate::cuda_std::kernel]
+            #[allow(improper_ctypes_definitions, unexpected_cfgs, clippy::too_many_arguments)]
+            pub unsafe fn $entry($($field: $type),*) {
+                ($body)($crate::Arena::fixed::<{ $shared }>(), $($field),*);
+            }
+        };
+    };
+}
+
+/// One PTX entry of [`kernel!`].
+#[doc(hidden)]
+#[macro_export]
+#[cfg(not(feature = "nvvm"))]
+macro_rules! kernel_entry {
+    (
+        [$($assigned:ident = $argument:ty),*] $block:expr, $items:expr, $shared:expr, $body:expr,
+        $entry:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
+    ) => {
+        #[cfg(target_arch = "nvptx64")]
+        const _: () = {
+            $(#[allow(dead_code)] type $assigned = $argument;)*
+            #[allow(dead_code)]
+            const BLOCK: usize = $block;
+            #[allow(dead_code)]
+            const ITEMS: usize = $items;
+            /// # Safety
+            ///
+            /// Launched by the host with live buffers, in blocks of the declared size.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "ptx-kernel" fn $entry($($field: $type),*) {
+                ($body)($crate::Arena::fixed::<{ $shared }>(), $($field),*);
+            }
+        };
+    };
+}

@@ -1,0 +1,90 @@
+//! The block's shared memory: one arena a kernel, typed views of it.
+
+use core::marker::PhantomData;
+
+use crate::element::Element;
+use crate::machine;
+
+/// A kernel's shared memory, or what is left of it. Taking from a copy of an arena gives views that
+/// overlap: memory that is used again once a barrier has ended its first use.
+#[derive(Debug, Clone, Copy)]
+pub struct Arena {
+    address: u32,
+    bytes: u32,
+}
+
+impl Arena {
+    /// The statically sized arena of a kernel. Called once, by the entry that [`kernel!`](crate::kernel!) makes.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn fixed<const BYTES: usize>() -> Self {
+        Self { address: machine::shared_arena::<BYTES>(), bytes: BYTES as u32 }
+    }
+
+    /// The arena whose size the launch chooses, `bytes` long: for kernels that need more than 48 KiB.
+    #[inline(always)]
+    pub fn dynamic(bytes: u32) -> Self {
+        Self { address: machine::dynamic_shared_arena(), bytes }
+    }
+
+    /// Splits off `len` elements, aligned to their size.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn take<T: Element>(&mut self, len: usize) -> Shared<T> {
+        let aligned = self.address.next_multiple_of(T::SIZE as u32);
+        let used = (aligned - self.address) + (len * T::SIZE) as u32;
+        #[cfg(not(target_arch = "nvptx64"))]
+        machine::check_arena(used, self.bytes);
+        self.address += used;
+        self.bytes -= used;
+        Shared { address: aligned, len: len as u32, element: PhantomData }
+    }
+}
+
+/// A typed view of shared memory.
+#[derive(Debug)]
+pub struct Shared<T> {
+    address: u32,
+    len: u32,
+    element: PhantomData<T>,
+}
+
+impl<T> Clone for Shared<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Shared<T> {}
+
+impl<T: Element> Shared<T> {
+    /// Elements in the view.
+    #[inline(always)]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(self) -> usize {
+        self.len as usize
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(crate) fn at(self, index: usize) -> u32 {
+        #[cfg(not(target_arch = "nvptx64"))]
+        machine::check_shared_view(self.address, self.len, index, T::TYPE);
+        self.address + (index * T::SIZE) as u32
+    }
+
+    /// Loads one element.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load(self, index: usize) -> T {
+        machine::shared_load(self.at(index))
+    }
+
+    /// Stores one element.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn store(self, index: usize, value: T) {
+        machine::shared_store(self.at(index), value);
+    }
+}

@@ -1,0 +1,59 @@
+//! Who runs: the thread, its block, its warp; and the block's barrier.
+//!
+//! Grids and blocks have one dimension.
+
+use crate::machine;
+
+/// Threads in a warp.
+pub const WARP_SIZE: u32 = 32;
+
+/// Index of this thread in its block.
+#[inline(always)]
+pub fn index() -> u32 {
+    machine::thread_index()
+}
+
+/// Index of this block in the grid.
+#[inline(always)]
+pub fn block() -> u32 {
+    machine::block_index()
+}
+
+/// Threads in a block.
+#[inline(always)]
+pub fn block_size() -> u32 {
+    machine::block_size()
+}
+
+/// Blocks in the grid.
+#[inline(always)]
+pub fn grid_size() -> u32 {
+    machine::grid_size()
+}
+
+/// Index of this thread in its warp.
+#[inline(always)]
+pub fn lane() -> u32 {
+    index() % WARP_SIZE
+}
+
+/// Index of this warp in its block.
+#[inline(always)]
+pub fn warp() -> u32 {
+    index() / WARP_SIZE
+}
+
+/// Waits for every thread of the block. What any of them wrote to shared or global memory before,
+/// all of them see after. Every thread of the block must reach the same barrier.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn barrier() {
+    machine::barrier();
+}
+
+/// Says that this thread waits for another block: to be called in every turn of a loop that polls
+/// memory. The simulated GPU runs other blocks then; the GPU does nothing.
+#[inline(always)]
+pub fn spin_hint() {
+    machine::spin_hint();
+}

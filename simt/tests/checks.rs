@@ -1,0 +1,301 @@
+//! Every check of the simulated GPU, with a kernel that makes just that mistake.
+#![allow(missing_docs, clippy::if_same_then_else)]
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::host::{Fault, FaultKind, Options, SimulatedGpu};
+use evenpath_simt::kernel::Kernel;
+use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+
+/// The kernels below have one parameter list and do what `mistake` says, in thread 37 of block 2,
+/// in blocks of 64.
+const THREAD: u32 = 37;
+const BLOCK_INDEX: u32 = 2;
+
+macro_rules! planted {
+    ($($kernel:ident, $entry:ident, $shared:expr, |$arena:ident, $data:ident, $culprit:ident| $body:block)*) => {$(
+        kernel! {
+            /// A kernel with a mistake.
+            pub struct $kernel {
+                pub data: GlobalMut<u32>,
+            }
+            shared: $shared;
+            body: |mut $arena: Arena, $data: GlobalMut<u32>| {
+                let $culprit = thread::block() == BLOCK_INDEX && thread::index() == THREAD;
+                let _ = (&mut $arena, $data);
+                $body
+            };
+            entries: {
+                $entry in planted: 64 x 1;
+            }
+        }
+    )*};
+}
+
+planted! {
+    OutsideView, outside_view, 0, |arena, data, culprit| {
+        if culprit { data.store(100, 1); }
+    }
+    UnwrittenGlobal, unwritten_global, 0, |arena, data, culprit| {
+        if culprit { data.load(7); }
+    }
+    UnwrittenShared, unwritten_shared, 256, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(64);
+        if thread::index() != THREAD || thread::block() != BLOCK_INDEX { shared.store(thread::index() as usize, 1); }
+        if culprit { shared.load(THREAD as usize); }
+    }
+    OutsideShared, outside_shared, 256, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(64);
+        if culprit { shared.store(64, 1); }
+    }
+    ArenaExhausted, arena_exhausted, 256, |arena, data, culprit| {
+        let len = if culprit { 65 } else { 64 };
+        let _: Shared<u32> = arena.take(len);
+    }
+    RaceWriteWrite, race_write_write, 256, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(64);
+        shared.store(if culprit { 0 } else { thread::index() as usize }, 1);
+    }
+    RaceWriteRead, race_write_read, 256, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(64);
+        shared.store(thread::index() as usize, 1);
+        if culprit { shared.load(0); }
+    }
+    RaceReadWrite, race_read_write, 256, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(64);
+        shared.store(thread::index() as usize, 1);
+        thread::barrier();
+        shared.load(0);
+        if culprit { shared.store(0, 2); }
+    }
+    RaceAtomicRead, race_atomic_read, 4, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(1);
+        if thread::index() == 0 { shared.store(0, 0); }
+        thread::barrier();
+        shared.fetch_add(0, 1);
+        if culprit { shared.load(0); }
+    }
+    RaceInWarp, race_in_warp, 256, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(64);
+        shared.store(thread::index() as usize, 1);
+        // A shuffle orders registers, not memory.
+        warp::shuffle_up(warp::FULL, 1u32, 1);
+        if culprit { shared.load(THREAD as usize - 1); }
+    }
+    ExitBeforeBarrier, exit_before_barrier, 0, |arena, data, culprit| {
+        if culprit { return; }
+        thread::barrier();
+    }
+    TwoBarriers, two_barriers, 0, |arena, data, culprit| {
+        if culprit { thread::barrier() } else { thread::barrier() }
+    }
+    ExitBeforeShuffle, exit_before_shuffle, 0, |arena, data, culprit| {
+        if culprit { return; }
+        warp::shuffle(warp::FULL, 1u32, 0);
+    }
+    BarrierAgainstVote, barrier_against_vote, 0, |arena, data, culprit| {
+        if culprit { thread::barrier(); } else { warp::ballot(warp::FULL, true); }
+    }
+    NotInMask, not_in_mask, 0, |arena, data, culprit| {
+        if culprit { warp::ballot(1, true); }
+    }
+    ShuffleFromOutside, shuffle_from_outside, 0, |arena, data, culprit| {
+        let _ = culprit;
+        if thread::lane() < 8 { warp::shuffle(0xff, 1u32, 9); }
+    }
+    Overflow, overflow, 0, |arena, data, culprit| {
+        assert!(!culprit, "deliberate");
+    }
+    WaitsForever, waits_forever, 0, |arena, data, culprit| {
+        while culprit && data.atomic_load(0, Ordering::Acquire, Scope::Device) == 0 { thread::spin_hint(); }
+    }
+}
+
+fn launch<K: Kernel>(gpu: &SimulatedGpu, kernel: K) -> Result<(), Fault> {
+    gpu.launch(K::first().expect("the table has an instance"), 4, 0, &kernel.pack())
+}
+
+fn device() -> SimulatedGpu {
+    SimulatedGpu::new(Options { patience_seconds: 1, ..Options::default() })
+}
+
+/// Runs a kernel on ten elements of which nothing wrote any, and returns its report, whose place
+/// must be that of the mistake.
+fn report<K: Kernel>(make: fn(GlobalMut<u32>) -> K, name: &str) -> FaultKind {
+    let gpu = device();
+    let address = gpu.allocate(400).expect("memory");
+    let fault = launch(&gpu, make(GlobalMut::from_device(address, 10))).expect_err("the mistake is found");
+    let text = fault.to_string();
+    let place = fault.place.expect("a place");
+    assert_eq!(place.kernel, name);
+    assert!(text.contains(&format!("kernel `{name}`, block {BLOCK_INDEX}, thread")), "{text}");
+    assert_eq!(place.block, Some(BLOCK_INDEX), "{text}");
+    fault.kind
+}
+
+macro_rules! found {
+    ($kernel:ident, $entry:ident, $pattern:pat $(if $guard:expr)?) => {
+        let kind = report(|data| $kernel { data }, stringify!($entry));
+        assert!(matches!(&kind, $pattern $(if $guard)?), "{kind:?}");
+    };
+}
+
+#[test]
+fn an_access_outside_its_view() {
+    found!(OutsideView, outside_view, FaultKind::OutsideView { index: 100, len: 10, address, .. } if address & 0xffff == 400);
+    found!(
+        OutsideShared,
+        outside_shared,
+        FaultKind::OutsideSharedView { index: 64, len: 64, address: 256, .. }
+    );
+    found!(ArenaExhausted, arena_exhausted, FaultKind::ArenaExhausted { asked: 260, left: 256 });
+}
+
+#[test]
+fn an_access_outside_the_allocation_behind_a_view() {
+    let gpu = device();
+    let address = gpu.allocate(40).expect("memory");
+    let fault = launch(&gpu, OutsideView { data: GlobalMut::from_device(address, 1000) }).expect_err("found");
+    assert!(matches!(fault.kind, FaultKind::OutsideAllocation { allocated: 40, bytes: 4, .. }), "{fault}");
+}
+
+#[test]
+fn a_use_after_free() {
+    let gpu = device();
+    let address = gpu.allocate(4000).expect("memory");
+    gpu.free(address).expect("live");
+    let data = GlobalMut::from_device(address, 1000);
+    let fault = launch(&gpu, OutsideView { data }).expect_err("found");
+    assert_eq!(fault.kind, FaultKind::UseAfterFree { address: address + 400, bytes: 4 });
+    // What takes its place is another allocation.
+    let other = gpu.allocate(4000).expect("memory");
+    assert_ne!(other, address);
+    assert!(launch(&gpu, OutsideView { data }).is_err());
+    assert!(gpu.free(address).is_err(), "a second free");
+    let fault = launch(&gpu, OutsideView { data: GlobalMut::from_device(0, 1000) }).expect_err("found");
+    assert!(matches!(fault.kind, FaultKind::NotAllocated { .. }), "{fault}");
+}
+
+#[test]
+fn a_misaligned_access() {
+    let gpu = device();
+    let address = gpu.allocate(4000).expect("memory");
+    let data = GlobalMut::from_device(address + 2, 500);
+    let fault = launch(&gpu, OutsideView { data }).expect_err("found");
+    assert!(matches!(fault.kind, FaultKind::Misaligned { bytes: 4, .. }), "{fault}");
+}
+
+#[test]
+fn a_read_of_what_nothing_wrote() {
+    found!(UnwrittenGlobal, unwritten_global, FaultKind::UninitialisedGlobal { bytes: 4, address } if address & 0xffff == 28);
+    found!(UnwrittenShared, unwritten_shared, FaultKind::UninitialisedShared { bytes: 4, address: 148 });
+}
+
+#[test]
+fn races_on_shared_memory() {
+    use evenpath_simt::host::AccessKind::{Atomic, Read, Write};
+    found!(
+        RaceWriteWrite,
+        race_write_write,
+        FaultKind::SharedRace { address: 0, thread: THREAD, this: Write, other: 0, that: Write }
+    );
+    found!(
+        RaceWriteRead,
+        race_write_read,
+        FaultKind::SharedRace { address: 0, thread: THREAD, this: Read, other: 0, that: Write }
+    );
+    found!(RaceReadWrite, race_read_write, FaultKind::SharedRace { address: 0, this: Write | Read, .. });
+    found!(RaceAtomicRead, race_atomic_read, FaultKind::SharedRace { address: 0, this: Read | Atomic, .. });
+    found!(
+        RaceInWarp,
+        race_in_warp,
+        FaultKind::SharedRace { address: 144, thread: THREAD, this: Read, other: 36, that: Write }
+    );
+}
+
+#[test]
+fn barriers_that_not_all_threads_reach() {
+    found!(ExitBeforeBarrier, exit_before_barrier, FaultKind::DivergentBarrier { waiting, missing, .. }
+        if waiting == "threads 0-36, 38-63" && missing == "threads 37 have exited");
+    found!(TwoBarriers, two_barriers, FaultKind::DivergentBarrier { missing, .. } if missing == "threads 37 wait at another barrier");
+}
+
+#[test]
+fn collectives_that_not_all_lanes_reach() {
+    found!(ExitBeforeShuffle, exit_before_shuffle, FaultKind::DivergentCollective { what: "a shuffle", missing, .. }
+        if missing == "lane 5 has exited");
+    found!(BarrierAgainstVote, barrier_against_vote, FaultKind::DivergentCollective { what: "a vote", missing, .. }
+        if missing.starts_with("lane 5 waits at the barrier at"));
+    found!(NotInMask, not_in_mask, FaultKind::NotInMask { mask: 1, lane: 5, .. });
+}
+
+#[test]
+fn a_shuffle_from_a_lane_outside_its_mask() {
+    let gpu = device();
+    let address = gpu.allocate(40).expect("memory");
+    let data = GlobalMut::from_device(address, 10);
+    let fault = launch(&gpu, ShuffleFromOutside { data }).expect_err("found");
+    assert_eq!(fault.kind, FaultKind::ShuffleSource { source_lane: 9, mask: 0xff });
+}
+
+#[test]
+fn a_panic_in_the_kernel() {
+    found!(Overflow, overflow, FaultKind::Panic(message) if message == "deliberate");
+}
+
+#[test]
+fn blocks_that_wait_forever() {
+    let gpu = device();
+    let address = gpu.allocate(40).expect("memory");
+    gpu.fill(address, 40, 0).expect("live");
+    let fault = launch(&gpu, WaitsForever { data: GlobalMut::from_device(address, 10) }).expect_err("found");
+    assert_eq!(fault.kind, FaultKind::NoProgress { seconds: 1, waiting: 1 });
+}
+
+kernel! {
+    /// Too much of everything.
+    pub struct TooLarge {
+        pub data: Global<u32>,
+    }
+    shared: 49 * 1024;
+    body: |_: Arena, _: Global<u32>| {};
+    entries: {
+        too_large_shared in planted: 64 x 1;
+        too_large_block in planted: 2048 x 1;
+    }
+}
+
+#[test]
+fn launches_beyond_the_limits() {
+    let gpu = device();
+    let kernel = TooLarge { data: Global::from_device(0, 0) };
+    let shared = TooLarge::instance(64, 1).expect("instance");
+    let block = TooLarge::instance(2048, 1).expect("instance");
+    let small = OutsideView::first().expect("instance");
+    let refused =
+        |info, grid, dynamic| gpu.launch(info, grid, dynamic, &kernel.pack()).expect_err("refused").kind;
+    assert!(matches!(
+        refused(shared, 1, 0),
+        FaultKind::SharedMemory { what: "statically sized", limit: 49152, .. }
+    ));
+    assert!(matches!(refused(block, 1, 0), FaultKind::BlockSize { threads: 2048, limit: 1024 }));
+    assert!(matches!(refused(small, 0, 0), FaultKind::GridSize { blocks: 0, .. }));
+    assert!(matches!(refused(small, 1 << 31, 0), FaultKind::GridSize { .. }));
+    assert!(matches!(refused(small, 1, 300 * 1024), FaultKind::SharedMemory { what: "in all", .. }));
+    let fault = gpu.launch(small, 1, 0, &[]).expect_err("refused");
+    assert_eq!(fault.kind, FaultKind::Arguments { given: 0, declared: 1 });
+    assert!(fault.to_string().starts_with("kernel `outside_view`"), "{fault}");
+}
+
+#[test]
+fn a_device_survives_every_report() {
+    let gpu = device();
+    let address = gpu.allocate(4000).expect("memory");
+    for _ in 0..3 {
+        assert!(launch(&gpu, ExitBeforeBarrier { data: GlobalMut::from_device(address, 10) }).is_err());
+        launch(&gpu, OutsideView { data: GlobalMut::from_device(address, 1000) }).expect("no mistake here");
+    }
+    let mut word = [0; 4];
+    gpu.read(address + 400, &mut word).expect("written");
+    assert_eq!(word, [1, 0, 0, 0]);
+    assert!(gpu.read(address, &mut word).is_err(), "never written");
+}

@@ -1,0 +1,117 @@
+//! Block order, memory limits, and what lanes see of each other when all is right.
+#![allow(missing_docs)]
+
+use std::collections::BTreeSet;
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::host::{BlockOrder, Options, SimulatedGpu};
+use evenpath_simt::kernel::Kernel;
+use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut, Shared};
+
+kernel! {
+    /// Writes down which block came when.
+    pub struct Record {
+        pub count: GlobalMut<u32>,
+        pub order: GlobalMut<u32>,
+    }
+    shared: 0;
+    body: |_: Arena, count: GlobalMut<u32>, order: GlobalMut<u32>| {
+        if thread::index() == 0 {
+            let place = count.fetch_add(0, 1, Ordering::Relaxed, Scope::Device);
+            order.store(place as usize, thread::block());
+        }
+    };
+    entries: {
+        record in order: 32 x 1;
+    }
+}
+
+fn order_of(blocks: u32, options: Options) -> Vec<u32> {
+    let gpu = SimulatedGpu::new(options);
+    let count = gpu.allocate(4).expect("memory");
+    gpu.fill(count, 4, 0).expect("live");
+    let order = gpu.allocate(u64::from(blocks) * 4).expect("memory");
+    let kernel = Record {
+        count: GlobalMut::from_device(count, 1),
+        order: GlobalMut::from_device(order, u64::from(blocks)),
+    };
+    gpu.launch(Record::first().expect("instance"), blocks, 0, &kernel.pack()).expect("no mistake");
+    let mut bytes = vec![0; blocks as usize * 4];
+    gpu.read(order, &mut bytes).expect("written");
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes"))).collect()
+}
+
+#[test]
+fn every_block_runs_once_in_every_order() {
+    for blocks in [1, 2, 3, 31, 100, 1000] {
+        let ascending = order_of(blocks, Options { threads: 1, ..Options::default() });
+        assert!(ascending.iter().copied().eq(0..blocks));
+        for seed in 0..3 {
+            let block_order = BlockOrder::Seeded(seed);
+            let options = Options { threads: 1, block_order, ..Options::default() };
+            let shuffled = order_of(blocks, options);
+            assert_eq!(shuffled, order_of(blocks, options), "the seed determines the order");
+            assert!(shuffled.iter().copied().collect::<BTreeSet<_>>().into_iter().eq(0..blocks));
+            assert!(blocks < 100 || shuffled != ascending);
+            let parallel = order_of(blocks, Options { threads: 3, ..options });
+            assert!(parallel.into_iter().collect::<BTreeSet<_>>().into_iter().eq(0..blocks));
+        }
+    }
+}
+
+kernel! {
+    /// Lanes trade places through shared memory, ordered by a warp barrier of a part of the warp.
+    pub struct PartialWarps {
+        pub data: GlobalMut<u32>,
+    }
+    shared: 256;
+    body: |mut arena: Arena, data: GlobalMut<u32>| {
+        let shared: Shared<u32> = arena.take(64);
+        let half = if thread::lane() < 16 { 0x0000_ffff } else { 0xffff_0000 };
+        for round in 0..4 {
+            shared.store(thread::index() as usize, thread::index() + round);
+            warp::sync(half);
+            let other = shared.load((thread::index() ^ 15) as usize);
+            warp::sync(half);
+            data.store(thread::index() as usize, other);
+        }
+    };
+    entries: {
+        partial_warps in order: 64 x 1;
+    }
+}
+
+#[test]
+fn warp_barriers_of_half_a_warp_order_its_lanes() {
+    let gpu = SimulatedGpu::new(Options::default());
+    let address = gpu.allocate(256).expect("memory");
+    let kernel = PartialWarps { data: GlobalMut::from_device(address, 64) };
+    gpu.launch(PartialWarps::first().expect("instance"), 1, 0, &kernel.pack()).expect("no race");
+    let mut bytes = [0; 256];
+    gpu.read(address, &mut bytes).expect("written");
+    for (thread, word) in bytes.chunks_exact(4).enumerate() {
+        assert_eq!(u32::from_le_bytes(word.try_into().expect("4 bytes")), (thread as u32 ^ 15) + 3);
+    }
+}
+
+#[test]
+fn memory_is_limited_and_comes_back() {
+    let gpu = SimulatedGpu::new(Options { memory_bytes: 1000, ..Options::default() });
+    let all = gpu.allocate(1000).expect("all of it");
+    let refused = gpu.allocate(1).expect_err("nothing is left");
+    assert_eq!((refused.asked, refused.free, refused.total), (1, 0, 1000));
+    gpu.free(all).expect("live");
+    assert_eq!(gpu.memory(), (1000, 1000));
+    let first = gpu.allocate(600).expect("free again");
+    let empty = gpu.allocate(0).expect("nothing is always there");
+    assert!(first != empty && first != 0 && empty != 0 && first.is_multiple_of(256));
+    gpu.write(first, &[7; 600]).expect("live");
+    let second = gpu.allocate(400).expect("the rest");
+    gpu.copy(first + 3, second + 5, 300).expect("live");
+    let mut bytes = [0; 300];
+    gpu.read(second + 5, &mut bytes).expect("copied");
+    assert_eq!(bytes, [7; 300]);
+    assert!(gpu.read(second + 4, &mut bytes).is_err(), "the byte before was never written");
+    assert!(gpu.copy(first, second, 500).is_err(), "too long");
+    assert!(gpu.write(first + 599, &[1, 2]).is_err(), "too long");
+}

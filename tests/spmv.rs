@@ -1,0 +1,270 @@
+//! Sparse matrix times dense vector, on every device.
+
+use evenpath::generate::{Kind, generate};
+use evenpath::{Csr, Device, DeviceError, Offset, OpError, SpmvOptions, Value};
+use evenpath_tests::{devices, spmv as oracle};
+use proptest::prelude::*;
+
+/// A vector of numbers that are not round, the same for the same length.
+fn vector<V: Value>(len: usize) -> Vec<V> {
+    (0..len).map(|i| V::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
+}
+
+/// A matrix with rows of the given lengths, columns spread over `cols`.
+fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
+    let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
+        (0..len)
+            .map(move |i| (row, i * cols / len, V::from_f64(((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0)))
+    });
+    Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix")
+}
+
+/// Runs y = αAx + βy on a device, y filled with NaN where β is zero, and checks it against the oracle.
+fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) -> Vec<V> {
+    let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
+    let x: Vec<V> = vector(a.cols());
+    let mut y: Vec<V> = vector(a.rows());
+    if beta == V::ZERO {
+        y.fill(V::from_f64(f64::NAN));
+    }
+    let expected = oracle(a, alpha, &x, beta, &y);
+    let matrix = device.upload(a).expect("upload");
+    let x = device.upload_slice(&x).expect("upload");
+    let mut device_y = device.upload_slice(&y).expect("upload");
+    let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
+    plan.run(alpha, &x, beta, &mut device_y).expect("run");
+    let result = device_y.to_vec().expect("download");
+    if let Err(difference) = expected.check(&result) {
+        panic!("{device}, {matrix:?}, alpha {alpha}, beta {beta}: {difference}");
+    }
+    result
+}
+
+fn check_types(device: &Device, cols: usize, lengths: &[usize]) {
+    for (alpha, beta) in [(1.0, 0.0), (-0.5, 1.0), (2.0, -0.25), (0.0, 3.0)] {
+        check_on(device, &with_row_lengths::<f32, u32>(cols, lengths), alpha, beta);
+        check_on(device, &with_row_lengths::<f64, u32>(cols, lengths), alpha, beta);
+    }
+    check_on(device, &with_row_lengths::<f32, u64>(cols, lengths), 1.0, 0.5);
+    check_on(device, &with_row_lengths::<f64, u64>(cols, lengths), 1.0, 0.5);
+}
+
+#[test]
+fn odd_shapes() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        check_types(device, 0, &[]);
+        check_types(device, 5, &[]);
+        check_types(device, 0, &[0; 7]);
+        check_types(device, 5, &[0; 2000]);
+        check_types(device, 1, &[1]);
+        check_types(device, 4, &[0, 3, 0, 0, 4, 1, 0]);
+        check_types(device, 3000, &[3000]);
+        check_types(device, 1, &[1; 3000]);
+        check_types(device, 20_000, &[1, 20_000, 0, 2, 20_000]);
+    }
+}
+
+/// Row ends and nonzeros together around the sizes at which one more tile, or one more thread, begins.
+#[test]
+fn sizes_around_tile_edges() {
+    const TILE: usize = 128 * 7;
+    for under_test in devices() {
+        for items in [6, 7, 8, TILE - 1, TILE, TILE + 1, 2 * TILE - 1, 2 * TILE, 2 * TILE + 1] {
+            check_on(&under_test.device, &with_row_lengths::<f64, u32>(items, &[items - 1]), 1.0, 0.0);
+            check_on(&under_test.device, &with_row_lengths::<f64, u32>(9, &vec![0; items]), 1.0, 0.0);
+            let half = items / 2;
+            check_on(
+                &under_test.device,
+                &with_row_lengths::<f64, u32>(items, &[half, items - half - 2]),
+                1.0,
+                2.0,
+            );
+            check_on(&under_test.device, &with_row_lengths::<f32, u32>(items, &vec![1; half]), 1.0, 2.0);
+        }
+    }
+}
+
+/// Rows so long that the carries of many tiles meet in one row, in the short and in the long way.
+#[test]
+fn rows_over_many_tiles() {
+    const TILE: usize = 128 * 7;
+    for under_test in devices() {
+        for tiles in [2, 15, 16, 17, 18, 40] {
+            let long = tiles * TILE;
+            check_on(&under_test.device, &with_row_lengths::<f64, u32>(long, &[3, long, 2]), 1.0, 0.5);
+            check_on(&under_test.device, &with_row_lengths::<f32, u32>(long, &[long, 0, long, 0]), 1.0, 0.0);
+            // A row that ends exactly where a tile does, and one that begins there.
+            check_on(
+                &under_test.device,
+                &with_row_lengths::<f64, u32>(long, &[long - 1, TILE - 1, long]),
+                1.0,
+                0.5,
+            );
+        }
+        if under_test.fast {
+            check_on(
+                &under_test.device,
+                &with_row_lengths::<f64, u32>(3_000_000, &[5, 3_000_000, 1]),
+                1.0,
+                0.0,
+            );
+        }
+    }
+}
+
+/// A carry of zero must not meet an infinite factor: infinity times zero is no number.
+#[test]
+fn infinite_factors() {
+    const TILE: usize = 128 * 7;
+    for under_test in devices() {
+        let a: Csr<f64> = with_row_lengths(TILE, &[TILE - 1, 2, 3]);
+        let a = a.into_positive();
+        let device = &under_test.device;
+        let matrix = device.upload(&a).expect("upload");
+        let x = device.upload_slice(&vec![1.0; TILE]).expect("upload");
+        let mut y = device.zeros(3).expect("zeros");
+        let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
+        plan.run(f64::INFINITY, &x, 0.0, &mut y).expect("run");
+        assert_eq!(y.to_vec().expect("download"), [f64::INFINITY; 3], "{device}");
+    }
+}
+
+trait IntoPositive {
+    fn into_positive(self) -> Self;
+}
+
+impl IntoPositive for Csr<f64> {
+    fn into_positive(mut self) -> Self {
+        self.values_mut().iter_mut().for_each(|value| *value = value.abs() + 1.0);
+        self
+    }
+}
+
+#[test]
+fn generated_matrices() {
+    for under_test in devices() {
+        let kinds = if under_test.fast {
+            ["stencil5:300", "power-law:50000", "uniform:20000", "empty-rows:100000", "rmat:15"]
+        } else {
+            ["stencil5:40", "power-law:3000", "uniform:2000", "empty-rows:8000", "rmat:9"]
+        };
+        for kind in kinds {
+            let kind: Kind = kind.parse().expect("a kind");
+            let a: Csr<f64> = generate(kind, 1).expect("a matrix");
+            check_on(&under_test.device, &a, 1.0, 0.0);
+            let a: Csr<f32, u64> = generate(kind, 2).expect("a matrix");
+            check_on(&under_test.device, &a, -1.5, 0.75);
+        }
+    }
+}
+
+#[test]
+fn results_are_bitwise_repeatable() {
+    for under_test in devices() {
+        let size = if under_test.fast { 200_000 } else { 5_000 };
+        let a: Csr<f32> =
+            generate(format!("power-law:{size}").parse().expect("a kind"), 3).expect("a matrix");
+        let device = &under_test.device;
+        let matrix = device.upload(&a).expect("upload");
+        let x = device.upload_slice(&vector::<f32>(a.cols())).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
+        let runs: Vec<Vec<u32>> = (0..5)
+            .map(|_| {
+                let mut y = device.zeros(a.rows()).expect("zeros");
+                plan.run(1.0, &x, 0.0, &mut y).expect("run");
+                y.to_vec().expect("download").into_iter().map(f32::to_bits).collect()
+            })
+            .collect();
+        assert!(runs.iter().all(|run| run == &runs[0]), "{device}");
+    }
+}
+
+/// The devices that run kernels give the same bits: they run the same kernels.
+#[test]
+fn simulated_and_real_gpus_agree_bitwise() {
+    let devices = evenpath_tests::kernel_devices();
+    let a: Csr<f64> = generate("power-law:4000".parse().expect("a kind"), 4).expect("a matrix");
+    let results: Vec<Vec<f64>> =
+        devices.iter().map(|device| check_on(&device.device, &a, 1.25, 0.5)).collect();
+    assert!(results.iter().all(|result| result == &results[0]));
+}
+
+#[test]
+fn values_change_under_a_plan() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> = with_row_lengths(50, &[3, 0, 50, 7]);
+        let matrix = device.upload(&a).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
+        let x = device.upload_slice(&[1.0; 50]).expect("upload");
+        let mut y = device.zeros(4).expect("zeros");
+        matrix.set_values(&[2.0; 60]).expect("as many values as nonzeros");
+        plan.run(1.0, &x, 0.0, &mut y).expect("run");
+        assert_eq!(y.to_vec().expect("download"), [6.0, 0.0, 100.0, 14.0]);
+        let ones = device.upload_slice(&[1.0; 60]).expect("upload");
+        matrix.set_values_from(&ones).expect("same device and length");
+        plan.run(1.0, &x, 0.0, &mut y).expect("run");
+        assert_eq!(y.to_vec().expect("download"), [3.0, 0.0, 50.0, 7.0]);
+        let error = matrix.set_values(&[0.0; 59]).expect_err("one too few");
+        assert!(matches!(error, OpError::ValueCount { len: 59, nonzeros: 60 }));
+        assert_eq!(matrix.download().expect("download").values(), [1.0; 60]);
+    }
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
+        let matrix = device.upload(&a).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
+        let x = device.upload_slice(&[1.0; 5]).expect("upload");
+        let short = device.upload_slice(&[1.0; 4]).expect("upload");
+        let mut y = device.upload_slice(&[7.0; 3]).expect("upload");
+        let error = plan.run(1.0, &short, 0.0, &mut y).expect_err("x is short");
+        assert!(matches!(error, OpError::VectorLength { operand: "x", len: 4, needed: 5, rows: 3, cols: 5 }));
+        assert_eq!(y.to_vec().expect("download"), [7.0; 3]);
+        let mut long = device.upload_slice(&[7.0; 4]).expect("upload");
+        let error = plan.run(1.0, &x, 0.0, &mut long).expect_err("y is long");
+        assert!(matches!(error, OpError::VectorLength { operand: "y", .. }));
+        let other = Device::simulated(evenpath::SimulatedOptions::default());
+        let elsewhere = other.upload_slice(&[1.0; 5]).expect("upload");
+        let error = plan.run(1.0, &elsewhere, 0.0, &mut y).expect_err("x is elsewhere");
+        assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
+        assert_eq!(y.to_vec().expect("download"), [7.0; 3]);
+    }
+}
+
+#[test]
+fn a_plan_says_what_it_chose() {
+    for under_test in devices() {
+        let a: Csr<f32> = generate("stencil5:50".parse().expect("a kind"), 0).expect("a matrix");
+        let matrix = under_test.device.upload(&a).expect("upload");
+        let info = matrix.plan_spmv(SpmvOptions::default()).expect("plan").info().expect("info");
+        assert!(info.tiles > 1 && info.analysis_ms >= 0.0);
+        assert!(info.to_string().contains("merge path"), "{info}");
+        if let Some(tile) = info.tile {
+            assert_eq!(info.tiles, (a.rows() + a.nnz()).div_ceil(tile.items() as usize) as u64);
+            assert_eq!(info.workspace_bytes, info.tiles * 8 + 4);
+        }
+    }
+}
+
+/// Rows of many lengths: mostly short, some empty, some longer than a tile.
+fn row_lengths() -> impl Strategy<Value = Vec<usize>> {
+    let length = prop_oneof![3 => Just(0_usize), 6 => 1..6_usize, 2 => 6..60_usize, 1 => 800..2000_usize];
+    prop::collection::vec(length, 0..150)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_rows(lengths in row_lengths(), alpha in -2.0..2.0_f64, beta in prop_oneof![Just(0.0), -2.0..2.0_f64]) {
+        for under_test in devices() {
+            check_on(&under_test.device, &with_row_lengths::<f64, u32>(2000, &lengths), alpha, beta);
+            check_on(&under_test.device, &with_row_lengths::<f32, u64>(2000, &lengths), alpha, beta);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+use evenpath::device::{BlockOrder, DeviceError};
+use evenpath::{Device, SimulatedOptions};
+
+/// A device, and how much work it can do in a test.
+#[derive(Debug, Clone)]
+pub struct DeviceUnderTest {
+    /// The device.
+    pub device: Device,
+    /// Whether it is fast enough for matrices of millions of nonzeros.
+    pub fast: bool,
+}
+
+/// Every device that is present: the CPU, the simulated GPU in two block orders, and the first NVIDIA GPU. A missing
+/// GPU is named in the output; with `EVENPATH_REQUIRE_GPU` set it is a failure.
+///
+/// # Panics
+///
+/// If there is a GPU that cannot be used, or none though one is required.
+pub fn devices() -> Vec<DeviceUnderTest> {
+    let mut devices = kernel_devices();
+    devices.insert(0, DeviceUnderTest { device: Device::cpu(), fast: true });
+    devices
+}
+
+/// The devices of [`devices`] that run kernels.
+///
+/// # Panics
+///
+/// As [`devices`].
+pub fn kernel_devices() -> Vec<DeviceUnderTest> {
+    let simulated = |block_order| {
+        let options = SimulatedOptions { block_order, ..SimulatedOptions::default() };
+        DeviceUnderTest { device: Device::simulated(options), fast: false }
+    };
+    let mut devices = vec![simulated(BlockOrder::Ascending), simulated(BlockOrder::Seeded(7))];
+    match Device::cuda(0) {
+        Ok(device) => devices.push(DeviceUnderTest { device, fast: true }),
+        Err(
+            error @ (DeviceError::NoDriver { .. }
+            | DeviceError::NoSuchGpu { .. }
+            | DeviceError::NoCudaSupport),
+        ) => {
+            assert!(std::env::var_os("EVENPATH_REQUIRE_GPU").is_none(), "a GPU is required: {error}");
+            eprintln!("skipped: cuda:0 ({error})");
+        }
+        Err(error) => panic!("the GPU cannot be used: {error}"),
+    }
+    devices
+}

@@ -1,0 +1,7 @@
+//! What the integration tests share: the devices to run on, and independent oracles.
+
+mod devices;
+mod oracle;
+
+pub use devices::{DeviceUnderTest, devices, kernel_devices};
+pub use oracle::{Expected, spmv};

@@ -1,0 +1,25 @@
+//! Chores of the evenpath workspace. `cargo xtask` lists them.
+//!
+//! A library too, because the PTX tests and the program in `nvvm/` read and split PTX the same way.
+
+pub mod ptx;
+pub mod toolchain;
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The root folder of the workspace.
+pub fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask).to_owned()
+}
+
+/// The folder of the checked-in PTX.
+pub fn checked_in_ptx() -> PathBuf {
+    root().join("evenpath/ptx")
+}
+
+/// Where build products go.
+fn target_dir(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
+}

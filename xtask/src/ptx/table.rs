@@ -1,0 +1,62 @@
+//! The kernel table as the PTX tools use it.
+
+use std::collections::BTreeMap;
+
+use evenpath_simt::kernel::{KernelInfo, ParameterKind};
+use serde::{Deserialize, Serialize};
+
+/// What the manifest says of one kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Name of the PTX entry.
+    pub name: String,
+    /// Threads in a block.
+    pub block_size: u32,
+    /// Bytes of statically sized shared memory.
+    pub shared_bytes: u32,
+    /// The parameters, in order.
+    pub parameters: Vec<Parameter>,
+}
+
+/// What the manifest says of one kernel parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// The parameter's name in the kernel's source.
+    pub name: String,
+    /// Its type: a scalar such as `u32`, or `[f32]` and `[f32] mut` for views of device memory.
+    pub kind: String,
+    /// The bytes it takes.
+    pub bytes: usize,
+}
+
+/// The kernels of each PTX module, in table order.
+pub type Modules = BTreeMap<String, Vec<Entry>>;
+
+/// The table that the kernels crate declares.
+pub fn modules() -> Modules {
+    let mut modules = Modules::new();
+    for kernel in evenpath_kernels::kernels() {
+        modules.entry(kernel.module.to_owned()).or_default().push(Entry::from(kernel));
+    }
+    modules
+}
+
+impl From<&KernelInfo> for Entry {
+    fn from(kernel: &KernelInfo) -> Self {
+        let parameters = kernel.parameters.iter().map(|&(name, kind)| Parameter {
+            name: name.to_owned(),
+            kind: match kind {
+                ParameterKind::Global(scalar) => format!("[{scalar}]"),
+                ParameterKind::GlobalMut(scalar) => format!("[{scalar}] mut"),
+                ParameterKind::Scalar(scalar) => scalar.to_string(),
+            },
+            bytes: kind.size(),
+        });
+        Self {
+            name: kernel.name.to_owned(),
+            block_size: kernel.block_size,
+            shared_bytes: kernel.shared_bytes,
+            parameters: parameters.collect(),
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Finds a compiler that makes PTX, and builds the kernels crate with it.
+//!
+//! Any rustc does that takes `-Z` flags, has the library's sources, and comes with `llvm-link`, `opt`
+//! and `llc` of its LLVM version and with `llvm-bitcode-linker`, which drives those three. There are
+//! two ways to have one, and `xtask/install-device-toolchain.sh` sets up either: the packages of a
+//! Linux distribution, with the linker built from the library sources' neighbour; or a nightly of
+//! rustup with the components that hold the rest.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::ptx::folder::Compiler;
+use crate::ptx::{PTX_VERSION, Target};
+
+const TRIPLE: &str = "nvptx64-nvidia-cuda";
+const LINKER: &str = "llvm-bitcode-linker";
+const LLVM_TOOLS: [&str; 3] = ["llvm-link", "opt", "llc"];
+
+/// The compiler's flags, besides the target.
+///
+/// * `JumpThreading` would duplicate a barrier into both arms of a branch.
+/// * A panic becomes a trap: no messages, no source paths, no calls.
+/// * One unit of code generation, so that everything can be inlined.
+/// * The rest is said so that no profile of the workspace has a say.
+pub const FLAGS: [&str; 6] = [
+    "-Zmir-enable-passes=-JumpThreading",
+    "-Zunstable-options",
+    "-Cpanic=immediate-abort",
+    "-Ccodegen-units=1",
+    "-Copt-level=3",
+    "-Cdebuginfo=0",
+];
+
+/// A compiler that makes PTX, with all it needs.
+#[derive(Debug)]
+pub struct Toolchain {
+    kind: Kind,
+    cargo: PathBuf,
+    rustc: PathBuf,
+    /// Folders of the linker and of the LLVM tools.
+    path: Vec<PathBuf>,
+    /// What its PTX depends on.
+    pub compiler: Compiler,
+}
+
+/// Where a compiler comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    /// Packages of the system.
+    System,
+    /// A toolchain of rustup, by name.
+    Rustup(String),
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System => f.write_str("system packages"),
+            Self::Rustup(name) => write!(f, "rustup's {name}"),
+        }
+    }
+}
+
+impl fmt::Display for Toolchain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} with LLVM {} ({})", self.compiler.rustc, self.compiler.llvm, self.kind)
+    }
+}
+
+impl Toolchain {
+    /// The toolchain that is `preferred`, or else the first that is complete.
+    ///
+    /// # Errors
+    /// When there is none; says what each lacks and how to install one.
+    pub fn find(preferred: Option<&Compiler>) -> Result<Self> {
+        let mut complete = Vec::new();
+        let mut lacking = Vec::new();
+        for kind in candidates() {
+            match Self::open(kind.clone()) {
+                Ok(toolchain) => complete.push(toolchain),
+                Err(error) => lacking.push(format!("\n  {kind}: {error:#}")),
+            }
+        }
+        let wanted = complete.iter().position(|toolchain| preferred == Some(&toolchain.compiler));
+        ensure!(
+            !complete.is_empty(),
+            "no compiler for PTX on this machine:{}\nInstall one with `xtask/install-device-toolchain.sh`.",
+            lacking.concat()
+        );
+        Ok(complete.swap_remove(wanted.unwrap_or(0)))
+    }
+
+    fn open(kind: Kind) -> Result<Self> {
+        let (cargo, rustc) = match &kind {
+            Kind::System => (PathBuf::from("/usr/bin/cargo"), PathBuf::from("/usr/bin/rustc")),
+            Kind::Rustup(name) => (rustup_which(name, "cargo")?, rustup_which(name, "rustc")?),
+        };
+        let version = output(Command::new(&rustc).args(["--version", "--verbose"]))?;
+        let field = |name: &str| {
+            let value = version.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            value.map(str::to_owned).with_context(|| format!("rustc does not tell its `{name}`"))
+        };
+        let sysroot = PathBuf::from(output(Command::new(&rustc).args(["--print", "sysroot"]))?.trim());
+        let library = sysroot.join("lib/rustlib/src/rust/library/Cargo.lock");
+        ensure!(library.exists(), "the library's sources are missing (no {})", library.display());
+
+        let llvm = field("LLVM version")?;
+        let path = match &kind {
+            Kind::System => {
+                let major = llvm.split('.').next().unwrap_or_default();
+                vec![linker_folder(&field("release")?)?, format!("/usr/lib/llvm-{major}/bin").into()]
+            }
+            Kind::Rustup(_) => {
+                let bin = sysroot.join("lib/rustlib").join(field("host")?).join("bin");
+                vec![bin.join("self-contained"), bin]
+            }
+        };
+        for tool in [LINKER].iter().chain(&LLVM_TOOLS) {
+            let found = path.iter().any(|folder| folder.join(tool).exists());
+            let folders = path.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>();
+            ensure!(found, "`{tool}` is missing (in {})", folders.join(", "));
+        }
+        let rustc_line = version.lines().next().unwrap_or_default().to_owned();
+        let compiler = Compiler { rustc: rustc_line, llvm: llc_version(&path)? };
+        Ok(Self { kind, cargo, rustc, path, compiler })
+    }
+
+    /// Builds the kernels crate for one target; returns the PTX text.
+    ///
+    /// # Errors
+    /// When the build fails, or gives no PTX.
+    pub fn build_kernels(&self, root: &Path, target: Target) -> Result<String> {
+        let target_dir = crate::target_dir(root).join("ptx").join(target.to_string());
+        let status = self
+            .cargo(root, target)?
+            .args(["rustc", "--package", "evenpath-kernels", "--lib", "--crate-type", "cdylib"])
+            .args(["--release", "-Zbuild-std=core", "--target", TRIPLE, "--target-dir"])
+            .arg(&target_dir)
+            .status()
+            .with_context(|| format!("running {}", self.cargo.display()))?;
+        ensure!(status.success(), "building the kernels for {target} failed ({status})");
+        let path = target_dir.join(TRIPLE).join("release/evenpath_kernels.ptx");
+        fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
+    }
+
+    /// A cargo that nothing in the caller's environment changes.
+    fn cargo(&self, root: &Path, target: Target) -> Result<Command> {
+        let mut cargo = Command::new(&self.cargo);
+        for (name, _) in env::vars_os() {
+            let text = name.to_string_lossy();
+            let is_cargos = ["CARGO_PROFILE_", "CARGO_BUILD_", "CARGO_TARGET_", "CARGO_ENCODED_"]
+                .iter()
+                .any(|prefix| text.starts_with(prefix));
+            if is_cargos || matches!(&*text, "RUSTFLAGS" | "RUSTC_WRAPPER" | "RUSTC_WORKSPACE_WRAPPER") {
+                cargo.env_remove(&name);
+            }
+        }
+        let mut flags = FLAGS.map(str::to_owned).to_vec();
+        flags.push(format!("-Ctarget-cpu={target}"));
+        flags.push(format!("-Ctarget-feature=+ptx{PTX_VERSION}"));
+        if let Kind::Rustup(name) = &self.kind {
+            cargo.env("RUSTUP_TOOLCHAIN", name);
+        }
+        cargo
+            .current_dir(root)
+            .env("RUSTC", &self.rustc)
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("RUSTFLAGS", flags.join(" "))
+            .env("PATH", self.search_path()?);
+        Ok(cargo)
+    }
+
+    fn search_path(&self) -> Result<OsString> {
+        let inherited = env::var_os("PATH").unwrap_or_default();
+        let folders = self.path.iter().cloned().chain(env::split_paths(&inherited));
+        env::join_paths(folders).context("a folder's name cannot be in PATH")
+    }
+}
+
+fn candidates() -> Vec<Kind> {
+    let mut kinds = vec![Kind::System];
+    if let Ok(list) = output(Command::new("rustup").args(["toolchain", "list", "--quiet"])) {
+        let names = list.lines().filter_map(|line| line.split_whitespace().next());
+        let nightlies = names.filter(|name| name.starts_with("nightly"));
+        kinds.extend(nightlies.map(|name| Kind::Rustup(name.to_owned())));
+    }
+    kinds
+}
+
+fn rustup_which(toolchain: &str, tool: &str) -> Result<PathBuf> {
+    let path = output(Command::new("rustup").args(["which", "--toolchain", toolchain, tool]))?;
+    Ok(PathBuf::from(path.trim()))
+}
+
+/// Where the install script puts the linker that it builds for a system's rustc of this release.
+fn linker_folder(release: &str) -> Result<PathBuf> {
+    let cache = match env::var_os("XDG_CACHE_HOME") {
+        Some(cache) => PathBuf::from(cache),
+        None => PathBuf::from(env::var_os("HOME").context("HOME is not set")?).join(".cache"),
+    };
+    Ok(cache.join("evenpath").join(format!("device-toolchain-{release}")).join("bin"))
+}
+
+fn llc_version(path: &[PathBuf]) -> Result<String> {
+    let llc = path.iter().map(|folder| folder.join("llc")).find(|llc| llc.exists());
+    let text = output(Command::new(llc.context("`llc` is missing")?).arg("--version"))?;
+    let version = text.lines().find_map(|line| line.split_once("LLVM version ")).map(|(_, version)| version);
+    Ok(version.context("`llc` does not tell its version")?.trim().to_owned())
+}
+
+fn output(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| format!("`{name}` does not run"))?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        bail!("`{name}` failed: {}", message.lines().next().unwrap_or("without a message"));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
