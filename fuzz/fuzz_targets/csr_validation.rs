@@ -7,8 +7,8 @@ use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
 struct Arrays {
-    rows: u16,
-    cols: u16,
+    rows: u8,
+    cols: u8,
     /// Whether lengths and offsets are taken as they are, or made to fit more often.
     raw: bool,
     row_offsets: Vec<u32>,

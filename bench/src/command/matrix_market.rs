@@ -72,7 +72,9 @@ fn measure<V: Value>(arguments: &Arguments, input: &Input) -> Result<(), Box<dyn
         Input::Text(_) => format!("generated, {} MB", arguments.generate),
     };
     let bytes = text_bytes::<V>(input)?;
-    for threads in [1, rayon::current_num_threads()] {
+    let mut threads = vec![1, rayon::current_num_threads()];
+    threads.dedup();
+    for threads in threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let median_ms = |to_csr| pool.install(|| median_ms::<V>(arguments.repetitions, input, to_csr));
         for (result, ms) in [("coo", median_ms(false)?), ("csr", median_ms(true)?)] {
