@@ -16,12 +16,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// How fast Matrix Market files are read: bytes of text a second, on one thread and on all.
+    MatrixMarket(command::matrix_market::Arguments),
     /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
     Spmv(command::spmv::Arguments),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::MatrixMarket(arguments) => command::matrix_market::run(&arguments),
         Command::Spmv(arguments) => command::spmv::run(&arguments),
     };
     match result {

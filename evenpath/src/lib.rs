@@ -7,6 +7,7 @@
 
 mod cpu;
 pub mod device;
+pub mod io;
 mod matrix;
 mod op;
 pub mod policy;

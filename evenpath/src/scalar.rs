@@ -10,11 +10,22 @@ mod sealed {
     impl Sealed for f64 {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
+
+    /// Text form of a value; for this crate's readers and writers.
+    pub trait Decimal: Sized {
+        /// The number that `text` starts with, and its length. Rounds to nearest; beyond the range it is
+        /// infinite. `inf`, `infinity` and `nan` in any case are numbers too.
+        fn parse_prefix(text: &[u8]) -> Option<(Self, usize)>;
+        /// Appends the shortest text that [`parse_prefix`](Self::parse_prefix) reads as the same value.
+        fn push_shortest(self, text: &mut Vec<u8>);
+    }
 }
+
+pub(crate) use sealed::Decimal;
 
 /// The value of a nonzero: `f32` or `f64`. Sealed.
 pub trait Value:
-    sealed::Sealed + evenpath_simt::Float + bytemuck::Pod + Default + Display + Neg<Output = Self> + Sum
+    sealed::Sealed + Decimal + evenpath_simt::Float + bytemuck::Pod + Default + Display + Neg<Output = Self> + Sum
 {
     /// Rust's name of the type.
     const NAME: &'static str;
@@ -25,6 +36,8 @@ pub trait Value:
     fn to_f64(self) -> f64;
     /// The nearest value of this type, infinite where `value` is out of range.
     fn from_f64(value: f64) -> Self;
+    /// The nearest value of this type.
+    fn from_u64(value: u64) -> Self;
     /// `self * a + b`, rounded once. Slow on a CPU without such an instruction.
     #[must_use]
     fn mul_add(self, a: Self, b: Self) -> Self;
@@ -49,6 +62,10 @@ macro_rules! value {
                 value as Self
             }
 
+            fn from_u64(value: u64) -> Self {
+                value as Self
+            }
+
             fn mul_add(self, a: Self, b: Self) -> Self {
                 self.mul_add(a, b)
             }
@@ -64,6 +81,29 @@ macro_rules! value {
     };
 }
 
+macro_rules! decimal {
+    ($type:ident) => {
+        impl Decimal for $type {
+            #[inline]
+            fn parse_prefix(text: &[u8]) -> Option<(Self, usize)> {
+                fast_float2::parse_partial(text).ok()
+            }
+
+            fn push_shortest(self, text: &mut Vec<u8>) {
+                if self.is_nan() {
+                    text.extend_from_slice(b"nan");
+                } else if self.is_infinite() {
+                    text.extend_from_slice(if self > 0.0 { b"inf" } else { b"-inf" });
+                } else {
+                    text.extend_from_slice(ryu::Buffer::new().format_finite(self).as_bytes());
+                }
+            }
+        }
+    };
+}
+
+decimal!(f32);
+decimal!(f64);
 value!(f32);
 value!(f64);
 

@@ -1,1 +1,2 @@
+pub(crate) mod matrix_market;
 pub(crate) mod spmv;

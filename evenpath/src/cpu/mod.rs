@@ -1,5 +1,9 @@
-//! The operations on the CPU.
+//! Operations on the CPU: the fallback, and the reference for every other device.
+//!
+//! Each is decomposed as on the GPU, into tiles of equal work that do not depend on the number of
+//! threads: results are the same to the last bit with any number.
 
+mod merge_path;
 mod spmv;
 
 pub(crate) use spmv::{spmv, spmv_tiles};

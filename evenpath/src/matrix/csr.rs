@@ -59,7 +59,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
         }
     }
 
-    /// The matrix of arrays that [`try_new`](Self::try_new) would accept.
+    /// The matrix of arrays that [`try_new`](Self::try_new) would accept: operations rely on it without
+    /// checking again.
     pub(crate) fn from_valid(
         rows: usize,
         cols: usize,

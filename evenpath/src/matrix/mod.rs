@@ -20,6 +20,7 @@ pub use csr::Csr;
 pub use error::{InvalidCoo, InvalidCsr, MatrixError};
 pub use row::{Row, Rows};
 pub use statistics::Statistics;
+pub(crate) use validate::dimensions as check_dimensions;
 pub use view::CsrView;
 
 /// Most rows, and most columns, that a matrix can have: 2³² − 1.

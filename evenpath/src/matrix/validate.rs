@@ -8,7 +8,7 @@ use crate::Offset;
 /// Items that one task checks: enough to pay for the task.
 const GRAIN: usize = 1 << 15;
 
-pub(super) fn dimensions(rows: usize, cols: usize) -> Result<(), MatrixError> {
+pub(crate) fn dimensions(rows: usize, cols: usize) -> Result<(), MatrixError> {
     if rows > MAX_DIMENSION {
         return Err(MatrixError::TooManyRows { rows });
     }

@@ -54,7 +54,8 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
         Ok(Self { rows, cols, row_offsets, column_indices, values })
     }
 
-    /// The view of arrays that [`try_new`](Self::try_new) would accept.
+    /// The view of arrays that [`try_new`](Self::try_new) would accept: operations rely on it without
+    /// checking again.
     pub(crate) fn from_valid(
         rows: usize,
         cols: usize,

@@ -1,0 +1,220 @@
+//! The entries: parsed on all threads, each entry once and straight to its place.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use super::cursor::{Cursor, line_at};
+use super::reader::{Progress, ReadOptions, Stage};
+use super::{Field, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader};
+use crate::Value;
+
+/// Bytes that one task parses, give or take a line.
+const CHUNK: usize = 1 << 19;
+
+/// The part of the text that holds the entries.
+#[derive(Clone, Copy)]
+pub(super) struct Body<'a> {
+    pub(super) text: &'a [u8],
+    /// Bytes of the header, which `text` includes.
+    pub(super) start: usize,
+    pub(super) header: &'a MatrixMarketHeader,
+    pub(super) options: &'a ReadOptions,
+}
+
+/// Stored entries, in the order of the file. Rows and columns count from 0, and are empty in array format.
+pub(super) struct Stored<V> {
+    pub(super) rows: Vec<u32>,
+    pub(super) columns: Vec<u32>,
+    pub(super) values: Vec<V>,
+}
+
+/// A fault, and its position in the text.
+struct Fault {
+    position: usize,
+    kind: Kind,
+}
+
+/// A chunk of whole lines and the places of its entries.
+struct Task<'a, V> {
+    start: usize,
+    text: &'a [u8],
+    rows: &'a mut [u32],
+    columns: &'a mut [u32],
+    values: &'a mut [V],
+}
+
+impl Body<'_> {
+    /// Row, column and value of every line.
+    pub(super) fn coordinates<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
+        let MatrixMarketHeader { rows, cols, .. } = *self.header;
+        self.parse(true, move |cursor, row, column| {
+            *row = cursor.index("row", "a row", rows)?;
+            *column = cursor.index("column", "a column", cols)?;
+            Ok(())
+        })
+    }
+
+    /// The value of every line.
+    pub(super) fn array<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
+        self.parse(false, |_, _, _| Ok(()))
+    }
+
+    /// Line of the entry with this number, counted from 0.
+    pub(super) fn line_of_entry(&self, entry: usize) -> usize {
+        let mut cursor = Cursor::new(&self.text[self.start..]);
+        for _ in 0..entry {
+            cursor.skip_to_entry();
+            cursor.skip_line();
+        }
+        cursor.skip_to_entry();
+        line_at(self.text, self.start + cursor.position())
+    }
+
+    // The methods themselves are not general over the cursor's lifetime.
+    #[allow(clippy::redundant_closure_for_method_calls)]
+    fn parse<V: Value>(
+        &self,
+        indexed: bool,
+        place: impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind> + Sync,
+    ) -> Result<Stored<V>, MatrixMarketError> {
+        match self.header.field {
+            Field::Real => self.parse_with(indexed, place, |cursor| cursor.real()),
+            Field::Integer => self.parse_with(indexed, place, |cursor| cursor.integer()),
+            Field::Pattern => self.parse_with(indexed, place, |_| Ok(V::ONE)),
+            Field::Complex => self.parse_with(indexed, place, |cursor| {
+                let real = cursor.real::<V>()?;
+                cursor.imaginary()?;
+                Ok(real)
+            }),
+        }
+    }
+
+    /// Two passes: the first counts the entries of each chunk, so that the second can write each entry to
+    /// its final place. Memory follows the lines that there are, not the number that the header announces.
+    fn parse_with<V: Value>(
+        &self,
+        indexed: bool,
+        place: impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind> + Sync,
+        value: impl Fn(&mut Cursor<'_>) -> Result<V, Kind> + Sync,
+    ) -> Result<Stored<V>, MatrixMarketError> {
+        let chunks = self.chunks();
+        let counts: Vec<usize> = chunks.par_iter().map(|&(_, text)| count_entries(text)).collect();
+        let total = counts.iter().sum();
+        let mut stored = Stored {
+            rows: vec![0; if indexed { total } else { 0 }],
+            columns: vec![0; if indexed { total } else { 0 }],
+            values: bytemuck::zeroed_vec(total),
+        };
+        let tasks = stored.split(&chunks, &counts);
+
+        let done = AtomicU64::new(self.start as u64);
+        let faults: Vec<Option<Fault>> = tasks
+            .into_par_iter()
+            .map(|task| {
+                let len = task.text.len() as u64;
+                let fault = task.run(&place, &value).err();
+                let done = done.fetch_add(len, Ordering::Relaxed) + len;
+                let total = self.text.len() as u64;
+                self.options.report(Progress { stage: Stage::Parse, done, total });
+                fault
+            })
+            .collect();
+        if let Some(Fault { position, kind }) = faults.into_iter().flatten().next() {
+            return Err(MatrixMarketError::at_line(line_at(self.text, position), kind));
+        }
+        self.check_count(total)?;
+        Ok(stored)
+    }
+
+    /// Positions and texts of chunks of whole lines.
+    fn chunks(&self) -> Vec<(usize, &[u8])> {
+        let text = self.text;
+        let mut chunks = Vec::new();
+        let mut start = self.start;
+        while start < text.len() {
+            let least = text.len().min(start + CHUNK);
+            let end = memchr::memchr(b'\n', &text[least..]).map_or(text.len(), |at| least + at + 1);
+            chunks.push((start, &text[start..end]));
+            start = end;
+        }
+        chunks
+    }
+
+    fn check_count(&self, found: usize) -> Result<(), MatrixMarketError> {
+        let expected = self.header.entries;
+        if (found as u128) < expected {
+            let line = line_at(self.text, self.text.len().saturating_sub(1));
+            return Err(MatrixMarketError::at_line(line, Kind::Truncated { expected, found }));
+        }
+        if found as u128 > expected {
+            let line = self.line_of_entry(expected as usize);
+            return Err(MatrixMarketError::at_line(line, Kind::TooManyEntries { expected }));
+        }
+        Ok(())
+    }
+}
+
+impl<V> Stored<V> {
+    /// Gives every chunk the places of its entries.
+    fn split<'a>(&'a mut self, chunks: &[(usize, &'a [u8])], counts: &[usize]) -> Vec<Task<'a, V>> {
+        let Self { rows, columns, values } = self;
+        let (mut rows, mut columns, mut values) = (&mut rows[..], &mut columns[..], &mut values[..]);
+        let mut tasks = Vec::with_capacity(chunks.len());
+        for (&(start, text), &count) in chunks.iter().zip(counts) {
+            let indices = count.min(rows.len());
+            let (task_rows, task_columns, task_values);
+            (task_rows, rows) = rows.split_at_mut(indices);
+            (task_columns, columns) = columns.split_at_mut(indices);
+            (task_values, values) = values.split_at_mut(count);
+            tasks.push(Task { start, text, rows: task_rows, columns: task_columns, values: task_values });
+        }
+        tasks
+    }
+}
+
+impl<V: Value> Task<'_, V> {
+    fn run(
+        self,
+        place: &impl Fn(&mut Cursor<'_>, &mut u32, &mut u32) -> Result<(), Kind>,
+        value: &impl Fn(&mut Cursor<'_>) -> Result<V, Kind>,
+    ) -> Result<(), Fault> {
+        let Self { start, text, rows, columns, values } = self;
+        let mut cursor = Cursor::new(text);
+        // In array format there are no slots for indices, and nothing writes to these.
+        let (mut no_row, mut no_column) = (0, 0);
+        let (mut rows, mut columns) = (rows.iter_mut(), columns.iter_mut());
+        for slot in values {
+            if !cursor.skip_to_entry() {
+                break;
+            }
+            let row = rows.next().unwrap_or(&mut no_row);
+            let column = columns.next().unwrap_or(&mut no_column);
+            let mut entry = || {
+                place(&mut cursor, row, column)?;
+                *slot = value(&mut cursor)?;
+                cursor.end_of_line()
+            };
+            if let Err(kind) = entry() {
+                return Err(Fault { position: start + cursor.position(), kind });
+            }
+            cursor.skip_line_end();
+        }
+        Ok(())
+    }
+}
+
+/// Lines that are neither blank nor a comment.
+fn count_entries(text: &[u8]) -> usize {
+    let is_entry = |line: &[u8]| match line.first() {
+        Some(b'0'..=b'9') => true,
+        _ => Cursor::new(line).at_entry(),
+    };
+    let mut count = 0;
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', text) {
+        count += usize::from(is_entry(&text[start..end]));
+        start = end + 1;
+    }
+    count + usize::from(is_entry(&text[start..]))
+}

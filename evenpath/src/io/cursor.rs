@@ -1,0 +1,237 @@
+//! A place in the text, and the tokens that can follow it.
+
+use super::MatrixMarketErrorKind as Kind;
+use super::error::quote;
+use crate::Value;
+
+/// A place in a part of the text. A token never crosses the end of its line.
+#[derive(Debug, Clone)]
+pub(super) struct Cursor<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+/// Space within a line. A carriage return counts, so that either kind of line end is one.
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Bytes before the cursor.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Number of the cursor's line, counted from 1.
+    pub(super) fn line(&self) -> usize {
+        line_at(self.text, self.at)
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    #[inline]
+    fn skip_blanks(&mut self) {
+        while self.peek().is_some_and(is_blank) {
+            self.at += 1;
+        }
+    }
+
+    /// Goes to the start of the next line, or the end of the text.
+    pub(super) fn skip_line(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+    }
+
+    /// From the start of a line, goes to the first token of the next line that has one and is no comment.
+    /// False at the end of the text.
+    #[inline]
+    pub(super) fn skip_to_entry(&mut self) -> bool {
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                Some(b'\n') => self.at += 1,
+                Some(b'%') => self.skip_line(),
+                Some(_) => return true,
+                None => return false,
+            }
+        }
+    }
+
+    /// Whether a line from here to the end of the text has a token and is no comment.
+    pub(super) fn at_entry(mut self) -> bool {
+        self.skip_blanks();
+        !matches!(self.peek(), None | Some(b'\n' | b'%'))
+    }
+
+    /// The bytes up to the next blank or line end, after any blanks; empty at the end of the line.
+    pub(super) fn word(&mut self) -> &'a [u8] {
+        self.skip_blanks();
+        let rest = &self.text[self.at..];
+        let len = rest.iter().position(|&byte| is_blank(byte) || byte == b'\n').unwrap_or(rest.len());
+        self.at += len;
+        &rest[..len]
+    }
+
+    /// An error for the token at `start`.
+    #[cold]
+    fn unexpected(&mut self, start: usize, expected: &'static str) -> Kind {
+        self.at = start;
+        Kind::Expected { expected, found: quote(self.clone().word()) }
+    }
+
+    /// Whether a number may end here.
+    #[inline]
+    fn at_token_end(&self) -> bool {
+        self.peek().is_none_or(|byte| is_blank(byte) || byte == b'\n')
+    }
+
+    /// An unsigned number; beyond 64 bits it saturates.
+    #[inline]
+    fn unsigned(&mut self, expected: &'static str) -> Result<u64, Kind> {
+        self.skip_blanks();
+        let start = self.at;
+        let mut value = 0u64;
+        while let Some(digit) = self.peek().map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit < 10) {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            self.at += 1;
+        }
+        if self.at == start || !self.at_token_end() {
+            return Err(self.unexpected(start, expected));
+        }
+        // 19 digits always fit.
+        if self.at - start > 19 { Ok(saturated(&self.text[start..self.at])) } else { Ok(value) }
+    }
+
+    /// A size in the size line.
+    pub(super) fn size(&mut self, expected: &'static str) -> Result<usize, Kind> {
+        let start = {
+            self.skip_blanks();
+            self.at
+        };
+        let size = self.unsigned(expected)?;
+        match usize::try_from(size) {
+            Ok(size) if size < usize::MAX => Ok(size),
+            _ => Err(Kind::ValueOverflow { found: quote(&self.text[start..self.at]), value: "a size" }),
+        }
+    }
+
+    /// A row or column, counted from 1 in the text and from 0 in the result. `bound` is at most 2³² - 1.
+    #[inline]
+    pub(super) fn index(
+        &mut self,
+        what: &'static str,
+        expected: &'static str,
+        bound: usize,
+    ) -> Result<u32, Kind> {
+        let index = self.unsigned(expected)?;
+        if index.wrapping_sub(1) >= bound as u64 {
+            return Err(self.out_of_range(what, bound));
+        }
+        Ok((index - 1) as u32)
+    }
+
+    /// An error for the index that ends here.
+    #[cold]
+    fn out_of_range(&self, what: &'static str, bound: usize) -> Kind {
+        let digits = |byte: &u8| byte.is_ascii_digit();
+        let start = self.text[..self.at].iter().rposition(|byte| !digits(byte)).map_or(0, |at| at + 1);
+        let found = self.text[start..self.at].escape_ascii().to_string();
+        Kind::IndexOutOfRange { what, found, bound }
+    }
+
+    /// A decimal number.
+    #[inline]
+    pub(super) fn real<V: Value>(&mut self) -> Result<V, Kind> {
+        self.skip_blanks();
+        let start = self.at;
+        match V::parse_prefix(&self.text[start..]) {
+            Some((value, len)) if value.is_finite() => {
+                self.at += len;
+                if self.at_token_end() { Ok(value) } else { Err(self.unexpected(start, "a number")) }
+            }
+            _ => self.real_not_finite(),
+        }
+    }
+
+    /// A number that is infinite or NaN, or no number.
+    #[cold]
+    fn real_not_finite<V: Value>(&mut self) -> Result<V, Kind> {
+        let start = self.at;
+        let word = self.word();
+        match V::parse_prefix(word) {
+            // `inf` and `nan` are meant; digits that give infinity are not.
+            Some((_, len)) if len == word.len() && word.iter().any(u8::is_ascii_digit) => {
+                Err(Kind::ValueOverflow { found: quote(word), value: V::NAME })
+            }
+            Some((value, len)) if len == word.len() => Ok(value),
+            _ => Err(self.unexpected(start, "a number")),
+        }
+    }
+
+    /// A whole number of at most 64 bits, signed or unsigned.
+    #[inline]
+    pub(super) fn integer<V: Value>(&mut self) -> Result<V, Kind> {
+        const EXPECTED: &str = "a whole number";
+        self.skip_blanks();
+        let start = self.at;
+        let negative = self.peek() == Some(b'-');
+        self.at += usize::from(negative || self.peek() == Some(b'+'));
+        if !self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            return Err(self.unexpected(start, EXPECTED));
+        }
+        let digits = self.at;
+        let magnitude = self.unsigned(EXPECTED).map_err(|_| self.unexpected(start, EXPECTED))?;
+        let exact = magnitude < u64::MAX || &self.text[digits..self.at] == b"18446744073709551615";
+        if !exact || (negative && magnitude > i64::MIN.unsigned_abs()) {
+            let found = quote(&self.text[start..self.at]);
+            return Err(Kind::ValueOverflow { found, value: "a 64-bit integer" });
+        }
+        let value = V::from_u64(magnitude);
+        Ok(if negative && magnitude > 0 { -value } else { value })
+    }
+
+    /// The imaginary part of a number: any decimal number, which is not kept.
+    #[inline]
+    pub(super) fn imaginary(&mut self) -> Result<(), Kind> {
+        match self.real::<f64>() {
+            Ok(_) | Err(Kind::ValueOverflow { .. }) => Ok(()),
+            Err(kind) => Err(kind),
+        }
+    }
+
+    /// Nothing but blanks up to the end of the line.
+    #[inline]
+    pub(super) fn end_of_line(&mut self) -> Result<(), Kind> {
+        self.skip_blanks();
+        match self.peek() {
+            None | Some(b'\n') => Ok(()),
+            Some(_) => Err(self.unexpected(self.at, "the end of the line")),
+        }
+    }
+}
+
+impl Cursor<'_> {
+    /// Goes over the line end that [`end_of_line`](Self::end_of_line) saw.
+    #[inline]
+    pub(super) fn skip_line_end(&mut self) {
+        self.at += usize::from(self.at < self.text.len());
+    }
+}
+
+/// Number of the line that holds the byte at `position`, counted from 1.
+pub(super) fn line_at(text: &[u8], position: usize) -> usize {
+    1 + memchr::memchr_iter(b'\n', &text[..position]).count()
+}
+
+/// The value of digits, at most `u64::MAX`.
+#[cold]
+fn saturated(digits: &[u8]) -> u64 {
+    digits.iter().fold(0u64, |value, digit| value.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
+}

@@ -1,0 +1,124 @@
+//! What can be wrong with a Matrix Market file.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::Symmetry;
+use crate::MatrixError;
+
+/// Why a file was not read or written, and where.
+#[derive(Debug)]
+pub struct MatrixMarketError(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    path: Option<PathBuf>,
+    line: Option<usize>,
+    kind: MatrixMarketErrorKind,
+}
+
+/// What is wrong. Rows and columns count from 1 here, as in the file.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum MatrixMarketErrorKind {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error("not a Matrix Market file: expected `%%MatrixMarket`, found {found}")]
+    Banner { found: String },
+    #[error("expected {expected}, found {found}")]
+    Expected { expected: &'static str, found: String },
+    #[error("a {0} is not defined by the format")]
+    Undefined(&'static str),
+    #[error("complex values: ask for their real part to read this file")]
+    Complex,
+    #[error("a {symmetry} matrix is square, but this one is {rows} x {cols}")]
+    NotSquare { symmetry: Symmetry, rows: usize, cols: usize },
+    #[error("{what} {found} is not in 1 to {bound}")]
+    IndexOutOfRange { what: &'static str, found: String, bound: usize },
+    #[error("{found} is too large for {value}")]
+    ValueOverflow { found: String, value: &'static str },
+    #[error("the file ends after {found} of {expected} entries")]
+    Truncated { expected: u128, found: usize },
+    #[error("an entry more than the {expected} announced")]
+    TooManyEntries { expected: u128 },
+    #[error("row {row}, column {column} and its mirror image are both stored in a {symmetry} matrix")]
+    BothTriangles { symmetry: Symmetry, row: usize, column: usize },
+    #[error("the diagonal of a skew-symmetric matrix is 0, but row {row} has an entry there")]
+    SkewDiagonal { row: usize },
+    #[error(
+        "{rows} rows in a file of {bytes} bytes: the limit is {limit} rows, or the file's size; raise it with ReadOptions::row_limit"
+    )]
+    RowLimit { rows: usize, bytes: usize, limit: usize },
+    #[error(
+        "more than {limit} bytes after decompression; raise the limit with ReadOptions::decompressed_limit"
+    )]
+    DecompressedLimit { limit: usize },
+    #[error("row {row}, column {column} {reason}")]
+    Unrepresentable { row: usize, column: usize, reason: &'static str },
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+}
+
+impl MatrixMarketError {
+    /// The file, where there is one.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// The line, counted from 1, where the fault is in one.
+    pub fn line(&self) -> Option<usize> {
+        self.0.line
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &MatrixMarketErrorKind {
+        &self.0.kind
+    }
+
+    pub(super) fn at_line(line: usize, kind: MatrixMarketErrorKind) -> Self {
+        Self(Box::new(Inner { path: None, line: Some(line), kind }))
+    }
+
+    pub(super) fn in_file(mut self, path: Option<&Path>) -> Self {
+        self.0.path = path.map(Path::to_owned);
+        self
+    }
+}
+
+impl<K: Into<MatrixMarketErrorKind>> From<K> for MatrixMarketError {
+    fn from(kind: K) -> Self {
+        Self(Box::new(Inner { path: None, line: None, kind: kind.into() }))
+    }
+}
+
+impl fmt::Display for MatrixMarketError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.0.path, self.0.line) {
+            (Some(path), Some(line)) => write!(f, "{}:{line}: ", path.display())?,
+            (Some(path), None) => write!(f, "{}: ", path.display())?,
+            (None, Some(line)) => write!(f, "line {line}: ")?,
+            (None, None) => {}
+        }
+        self.0.kind.fmt(f)
+    }
+}
+
+impl std::error::Error for MatrixMarketError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&self.0.kind)
+    }
+}
+
+/// A word of the file as messages quote it: escaped, shortened.
+pub(super) fn quote(word: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    if word.is_empty() {
+        return "the end of the line".into();
+    }
+    let shown = &word[..word.len().min(LONGEST)];
+    let dots = if shown.len() < word.len() { "..." } else { "" };
+    format!("`{}{dots}`", shown.escape_ascii())
+}

@@ -1,0 +1,105 @@
+//! From the stored entries to all entries: those that follow by symmetry, and those of an array.
+
+use rayon::prelude::*;
+
+use super::body::{Body, Stored};
+use super::{MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, Symmetry};
+use crate::{Coo, Value};
+
+/// All entries of a coordinate file: the stored ones in their order, then their mirror images.
+pub(super) fn coordinates<V: Value>(
+    body: &Body<'_>,
+    mut stored: Stored<V>,
+) -> Result<Coo<V>, MatrixMarketError> {
+    let MatrixMarketHeader { rows, cols, symmetry, .. } = *body.header;
+    if symmetry != Symmetry::General {
+        check_triangles(body, &stored)?;
+        if symmetry == Symmetry::SkewSymmetric {
+            check_skew_diagonal(body, &stored)?;
+        }
+        mirror(&mut stored, symmetry);
+    }
+    Ok(Coo::from_valid(rows, cols, stored.rows, stored.columns, stored.values))
+}
+
+/// Appends the mirror image of every entry that is not on the diagonal.
+fn mirror<V: Value>(stored: &mut Stored<V>, symmetry: Symmetry) {
+    let Stored { rows, columns, values } = stored;
+    let off_diagonal = || {
+        let places = rows.par_iter().zip(&*columns).zip(&*values);
+        places
+            .filter(|((row, column), _)| row != column)
+            .map(|((&row, &column), &value)| (row, column, value))
+    };
+    let mirrored_rows: Vec<u32> = off_diagonal().map(|(_, column, _)| column).collect();
+    let mirrored_columns: Vec<u32> = off_diagonal().map(|(row, _, _)| row).collect();
+    let mirrored_values: Vec<V> = off_diagonal().map(|(_, _, value)| reflect(symmetry, value)).collect();
+    rows.extend_from_slice(&mirrored_rows);
+    columns.extend_from_slice(&mirrored_columns);
+    values.extend_from_slice(&mirrored_values);
+}
+
+/// The value at the mirrored place; of complex matrices, the real part.
+fn reflect<V: Value>(symmetry: Symmetry, value: V) -> V {
+    if symmetry == Symmetry::SkewSymmetric { -value } else { value }
+}
+
+/// Of two mirrored places one may be stored: both would count twice.
+fn check_triangles<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), MatrixMarketError> {
+    let places = || stored.rows.par_iter().zip(&stored.columns);
+    if !places().any(|(row, column)| row < column) || !places().any(|(row, column)| row > column) {
+        return Ok(());
+    }
+    // Both triangles are used, which is rare: bring mirrored places together.
+    let mut sorted: Vec<(u32, u32, bool, usize)> = places()
+        .enumerate()
+        .filter(|(_, (row, column))| row != column)
+        .map(|(entry, (&row, &column))| (row.max(column), row.min(column), row < column, entry))
+        .collect();
+    sorted.par_sort_unstable();
+    let both = sorted
+        .par_windows(2)
+        .filter(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1) && pair[0].2 != pair[1].2)
+        .map(|pair| pair[0].3.max(pair[1].3))
+        .min();
+    let Some(entry) = both else {
+        return Ok(());
+    };
+    let (row, column) = (stored.rows[entry] as usize + 1, stored.columns[entry] as usize + 1);
+    let kind = Kind::BothTriangles { symmetry: body.header.symmetry, row, column };
+    Err(MatrixMarketError::at_line(body.line_of_entry(entry), kind))
+}
+
+fn check_skew_diagonal<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), MatrixMarketError> {
+    let mut entries = stored.rows.iter().zip(&stored.columns).zip(&stored.values);
+    let Some(entry) = entries.position(|((row, column), &value)| row == column && value != V::ZERO) else {
+        return Ok(());
+    };
+    let kind = Kind::SkewDiagonal { row: stored.rows[entry] as usize + 1 };
+    Err(MatrixMarketError::at_line(body.line_of_entry(entry), kind))
+}
+
+/// The entries of an array file that are not 0. `values` has as many as the header announces.
+pub(super) fn array<V: Value>(header: &MatrixMarketHeader, values: &[V]) -> Coo<V> {
+    let MatrixMarketHeader { rows, cols, symmetry, .. } = *header;
+    let mut all = Stored { rows: Vec::new(), columns: Vec::new(), values: Vec::new() };
+    let places = (0..cols).flat_map(|column| {
+        let first = match symmetry {
+            Symmetry::General => 0,
+            Symmetry::Symmetric | Symmetry::Hermitian => column,
+            Symmetry::SkewSymmetric => column + 1,
+        };
+        (first..rows).map(move |row| (row as u32, column as u32))
+    });
+    for ((row, column), &value) in places.zip(values) {
+        if value != V::ZERO {
+            all.rows.push(row);
+            all.columns.push(column);
+            all.values.push(value);
+        }
+    }
+    if symmetry != Symmetry::General {
+        mirror(&mut all, symmetry);
+    }
+    Coo::from_valid(rows, cols, all.rows, all.columns, all.values)
+}

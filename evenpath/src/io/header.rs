@@ -1,0 +1,169 @@
+//! The banner and the size line.
+
+use std::fmt;
+
+use super::cursor::Cursor;
+use super::error::quote;
+use super::{MatrixMarketError, MatrixMarketErrorKind as Kind};
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name { $($(#[$variant_doc])* $variant),+ }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $word),+ })
+            }
+        }
+
+        impl $name {
+            const ALL: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
+        }
+    };
+}
+
+words! {
+    /// How entries are listed.
+    Format {
+        /// Row, column and value of some entries, in any order.
+        Coordinate = "coordinate",
+        /// The value of every entry, column by column.
+        Array = "array",
+    }
+}
+
+words! {
+    /// What a value is.
+    Field {
+        /// A decimal number.
+        Real = "real",
+        /// A whole number.
+        Integer = "integer",
+        /// Nothing: the entry's place is all; it reads as 1.
+        Pattern = "pattern",
+        /// Real and imaginary part.
+        Complex = "complex",
+    }
+}
+
+words! {
+    /// Which entries follow from others, and are not stored.
+    Symmetry {
+        /// None.
+        General = "general",
+        /// `a[j][i] = a[i][j]`.
+        Symmetric = "symmetric",
+        /// `a[j][i] = -a[i][j]`; the diagonal is 0.
+        SkewSymmetric = "skew-symmetric",
+        /// `a[j][i]` is the complex conjugate of `a[i][j]`.
+        Hermitian = "hermitian",
+    }
+}
+
+/// What a file says of its matrix before the entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MatrixMarketHeader {
+    /// How entries are listed.
+    pub format: Format,
+    /// What a value is.
+    pub field: Field,
+    /// Which entries follow from others.
+    pub symmetry: Symmetry,
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns.
+    pub cols: usize,
+    /// Entries that the file must hold; those that follow by symmetry are not counted.
+    pub entries: u128,
+}
+
+impl MatrixMarketHeader {
+    /// Reads the header and leaves the cursor behind it.
+    pub(super) fn parse(cursor: &mut Cursor<'_>) -> Result<Self, MatrixMarketError> {
+        let (format, field, symmetry) = banner(cursor).map_err(|kind| MatrixMarketError::at_line(1, kind))?;
+        cursor.skip_line();
+        if !cursor.skip_to_entry() {
+            let (expected, found) = (size_syntax(format), "the end of the file".into());
+            return Err(MatrixMarketError::at_line(cursor.line(), Kind::Expected { expected, found }));
+        }
+        let line = cursor.line();
+        let header =
+            sizes(cursor, format, field, symmetry).map_err(|kind| MatrixMarketError::at_line(line, kind))?;
+        cursor.skip_line();
+        Ok(header)
+    }
+}
+
+/// Checks that the format defines the combination.
+pub(super) fn check_combination(format: Format, field: Field, symmetry: Symmetry) -> Result<(), Kind> {
+    match (format, field, symmetry) {
+        (Format::Array, Field::Pattern, _) => Err(Kind::Undefined("pattern in array format")),
+        (_, Field::Pattern, Symmetry::SkewSymmetric) => Err(Kind::Undefined("skew-symmetric pattern")),
+        _ => Ok(()),
+    }
+}
+
+/// Entries that a file of this header holds, where the count is not its own line.
+pub(super) fn array_entries(symmetry: Symmetry, rows: usize, cols: usize) -> u128 {
+    let (rows, cols) = (rows as u128, cols as u128);
+    match symmetry {
+        Symmetry::General => rows * cols,
+        Symmetry::Symmetric | Symmetry::Hermitian => rows * (rows + 1) / 2,
+        Symmetry::SkewSymmetric => rows * rows.saturating_sub(1) / 2,
+    }
+}
+
+fn banner(cursor: &mut Cursor<'_>) -> Result<(Format, Field, Symmetry), Kind> {
+    let mark = cursor.word();
+    if !mark.eq_ignore_ascii_case(b"%%MatrixMarket") && !mark.eq_ignore_ascii_case(b"%MatrixMarket") {
+        let found = if mark.is_empty() { "an empty line".into() } else { quote(mark) };
+        return Err(Kind::Banner { found });
+    }
+    word(cursor, "`matrix`", &[("matrix", ())])?;
+    let format = word(cursor, "`coordinate` or `array`", Format::ALL)?;
+    let synonyms = [("double", Field::Real), ("unsigned-integer", Field::Integer)];
+    let fields: Vec<_> = Field::ALL.iter().copied().chain(synonyms).collect();
+    let field = word(cursor, "`real`, `integer`, `pattern` or `complex`", &fields)?;
+    let symmetries = "`general`, `symmetric`, `skew-symmetric` or `hermitian`";
+    let symmetry = word(cursor, symmetries, Symmetry::ALL)?;
+    cursor.end_of_line()?;
+    check_combination(format, field, symmetry)?;
+    Ok((format, field, symmetry))
+}
+
+/// One of the known words, in any case.
+fn word<T: Copy>(cursor: &mut Cursor<'_>, expected: &'static str, known: &[(&str, T)]) -> Result<T, Kind> {
+    let found = cursor.word();
+    let known = known.iter().find(|(word, _)| found.eq_ignore_ascii_case(word.as_bytes()));
+    known.map(|&(_, value)| value).ok_or_else(|| Kind::Expected { expected, found: quote(found) })
+}
+
+fn size_syntax(format: Format) -> &'static str {
+    match format {
+        Format::Coordinate => "the number of rows, of columns and of entries",
+        Format::Array => "the number of rows and of columns",
+    }
+}
+
+fn sizes(
+    cursor: &mut Cursor<'_>,
+    format: Format,
+    field: Field,
+    symmetry: Symmetry,
+) -> Result<MatrixMarketHeader, Kind> {
+    let rows = cursor.size("the number of rows")?;
+    let cols = cursor.size("the number of columns")?;
+    crate::matrix::check_dimensions(rows, cols)?;
+    let entries = match format {
+        Format::Coordinate => cursor.size("the number of entries")? as u128,
+        Format::Array => array_entries(symmetry, rows, cols),
+    };
+    cursor.end_of_line()?;
+    if symmetry != Symmetry::General && rows != cols {
+        return Err(Kind::NotSquare { symmetry, rows, cols });
+    }
+    Ok(MatrixMarketHeader { format, field, symmetry, rows, cols, entries })
+}

@@ -1,0 +1,256 @@
+//! The reader: options, and the way from a file to a matrix.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::body::Body;
+use super::cursor::Cursor;
+use super::source::Source;
+use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, expand};
+use crate::{Coo, Csr, Duplicates, Offset, Value};
+
+/// What becomes of a complex matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Complex {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// Its real part is read.
+    RealPart,
+}
+
+/// What the reader is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Decompressing; bytes are those of the file.
+    Decompress,
+    /// Parsing; bytes are those of the text.
+    Parse,
+}
+
+/// How far the reader is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What it is doing.
+    pub stage: Stage,
+    /// Bytes done in this stage.
+    pub done: u64,
+    /// Bytes of this stage in all.
+    pub total: u64,
+}
+
+type Callback = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// How to read.
+///
+/// ```
+/// use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
+///
+/// let text = b"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2.5 -1\n";
+/// let options = ReadOptions::new().complex(Complex::RealPart);
+/// let a: evenpath::Csr<f64> = MatrixMarketReader::from_bytes(text, options)?.read_csr()?;
+/// assert_eq!(a.values(), [2.5]);
+/// # Ok::<(), evenpath::io::MatrixMarketError>(())
+/// ```
+#[derive(Clone)]
+pub struct ReadOptions {
+    complex: Complex,
+    duplicates: Duplicates,
+    row_limit: usize,
+    decompressed_limit: Option<usize>,
+    progress: Option<Callback>,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            complex: Complex::default(),
+            duplicates: Duplicates::default(),
+            row_limit: 1 << 27,
+            decompressed_limit: None,
+            progress: None,
+        }
+    }
+}
+
+impl ReadOptions {
+    /// Complex matrices are refused and duplicates added up.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What becomes of complex matrices.
+    #[must_use]
+    pub fn complex(mut self, complex: Complex) -> Self {
+        self.complex = complex;
+        self
+    }
+
+    /// What becomes of entries that are stored more than once, in CSR form.
+    #[must_use]
+    pub fn duplicates(mut self, duplicates: Duplicates) -> Self {
+        self.duplicates = duplicates;
+        self
+    }
+
+    /// Most rows that a file shorter than one byte a row may announce; 2²⁷ unless set. It bounds what a
+    /// few bytes of header can make the reader allocate for row offsets.
+    #[must_use]
+    pub fn row_limit(mut self, rows: usize) -> Self {
+        self.row_limit = rows;
+        self
+    }
+
+    /// Most bytes that a compressed file may decompress to; unless set, 1 GiB or 256 times its size,
+    /// whichever is more.
+    #[must_use]
+    pub fn decompressed_limit(mut self, bytes: usize) -> Self {
+        self.decompressed_limit = Some(bytes);
+        self
+    }
+
+    /// A function to call now and then while a file is read, to draw a progress bar. Threads call it
+    /// concurrently, so `done` may arrive out of order.
+    #[must_use]
+    pub fn progress(mut self, callback: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(callback));
+        self
+    }
+
+    pub(super) fn report(&self, progress: Progress) {
+        if let Some(callback) = &self.progress {
+            callback(progress);
+        }
+    }
+
+    pub(super) fn decompressed_limit_of(&self, compressed: usize) -> usize {
+        self.decompressed_limit.unwrap_or(compressed.saturating_mul(256).max(1 << 30))
+    }
+}
+
+impl fmt::Debug for ReadOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadOptions")
+            .field("complex", &self.complex)
+            .field("duplicates", &self.duplicates)
+            .field("row_limit", &self.row_limit)
+            .field("decompressed_limit", &self.decompressed_limit)
+            .field("progress", &self.progress.is_some())
+            .finish()
+    }
+}
+
+/// An open Matrix Market file: its header is known, its entries are not yet read.
+///
+/// ```no_run
+/// use evenpath::io::{MatrixMarketReader, ReadOptions};
+///
+/// let reader = MatrixMarketReader::open("a.mtx.gz", ReadOptions::new())?;
+/// println!("{} rows", reader.header().rows);
+/// let a: evenpath::Csr<f32, u64> = reader.read_csr()?;
+/// # Ok::<(), evenpath::io::MatrixMarketError>(())
+/// ```
+pub struct MatrixMarketReader<'a> {
+    path: Option<PathBuf>,
+    text: Source<'a>,
+    body_start: usize,
+    header: MatrixMarketHeader,
+    options: ReadOptions,
+}
+
+impl MatrixMarketReader<'static> {
+    /// Opens a file, decompresses it where it is gzip, and reads its header.
+    ///
+    /// The file must not be changed by another program while it is read.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or its header is not valid.
+    pub fn open(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, MatrixMarketError> {
+        let path = path.as_ref();
+        let source = Source::open(path).map_err(Into::into);
+        source
+            .and_then(|source| Self::new(Some(path.into()), source, options))
+            .map_err(|error: MatrixMarketError| error.in_file(Some(path)))
+    }
+}
+
+impl<'a> MatrixMarketReader<'a> {
+    /// Reads the header of a file whose contents, text or gzip, are in memory.
+    ///
+    /// # Errors
+    /// Where the header is not valid, or the bytes cannot be decompressed.
+    pub fn from_bytes(bytes: &'a [u8], options: ReadOptions) -> Result<Self, MatrixMarketError> {
+        Self::new(None, Source::Borrowed(bytes), options)
+    }
+
+    fn new(
+        path: Option<PathBuf>,
+        source: Source<'a>,
+        options: ReadOptions,
+    ) -> Result<Self, MatrixMarketError> {
+        let text = source.decompressed(&options)?;
+        let mut cursor = Cursor::new(&text);
+        let header = MatrixMarketHeader::parse(&mut cursor)?;
+        let body_start = cursor.position();
+        Ok(Self { path, text, body_start, header, options })
+    }
+
+    /// What the file says of its matrix before the entries.
+    pub fn header(&self) -> &MatrixMarketHeader {
+        &self.header
+    }
+
+    /// Reads the entries: the stored ones in the order of the file, then those that follow by symmetry.
+    /// Duplicates stay.
+    ///
+    /// # Errors
+    /// Where an entry is not valid, with its line, or there are more or fewer than announced.
+    pub fn read_coo<V: Value>(&self) -> Result<Coo<V>, MatrixMarketError> {
+        self.coo().map_err(|error| error.in_file(self.path.as_deref()))
+    }
+
+    /// Reads the entries into CSR form. The result is canonical, unless duplicates are to be kept.
+    ///
+    /// # Errors
+    /// Where an entry is not valid, with its line; there are more or fewer than announced; `O` cannot count
+    /// them; or there is a duplicate and they are to be refused.
+    pub fn read_csr<V: Value, O: Offset>(&self) -> Result<Csr<V, O>, MatrixMarketError> {
+        let csr = self.coo().and_then(|coo| {
+            self.check_rows()?;
+            Ok(coo.to_csr(self.options.duplicates)?)
+        });
+        csr.map_err(|error| error.in_file(self.path.as_deref()))
+    }
+
+    fn coo<V: Value>(&self) -> Result<Coo<V>, MatrixMarketError> {
+        if self.header.field == Field::Complex && self.options.complex == Complex::Refuse {
+            return Err(MatrixMarketError::at_line(1, Kind::Complex));
+        }
+        let body =
+            Body { text: &self.text, start: self.body_start, header: &self.header, options: &self.options };
+        match self.header.format {
+            Format::Coordinate => expand::coordinates(&body, body.coordinates()?),
+            Format::Array => Ok(expand::array(&self.header, &body.array()?.values)),
+        }
+    }
+
+    fn check_rows(&self) -> Result<(), MatrixMarketError> {
+        let (rows, bytes, limit) = (self.header.rows, self.text.len(), self.options.row_limit);
+        if rows > limit && rows > bytes {
+            return Err(Kind::RowLimit { rows, bytes, limit }.into());
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for MatrixMarketReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MatrixMarketReader")
+            .field("path", &self.path)
+            .field("header", &self.header)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,335 @@
+//! The writer.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rayon::prelude::*;
+
+use super::header::check_combination;
+use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, Symmetry};
+use crate::{Csr, CsrView, Offset, Value};
+
+/// Entries, or rows, that one task formats.
+const BLOCK: usize = 1 << 14;
+
+/// How to write: by default in coordinate format, real and general, which any matrix can be.
+///
+/// ```
+/// use evenpath::io::{self, Symmetry, WriteOptions};
+///
+/// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(2, 2, [(0, 1, 0.5), (1, 0, 0.5)])?;
+/// let mut text = Vec::new();
+/// io::write_matrix_market_to(&mut text, a.view(), &WriteOptions::new().symmetry(Symmetry::Symmetric))?;
+/// assert_eq!(text, b"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct WriteOptions {
+    format: Format,
+    field: Field,
+    symmetry: Symmetry,
+    comment: String,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            format: Format::Coordinate,
+            field: Field::Real,
+            symmetry: Symmetry::General,
+            comment: String::new(),
+        }
+    }
+}
+
+impl WriteOptions {
+    /// Coordinate, real, general, without comment.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How entries are listed. In array format zeros that are stored cannot be told from others.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// How values are written: as integers, which they then must be; as a pattern, which leaves them out;
+    /// or as complex numbers with imaginary part 0.
+    #[must_use]
+    pub fn field(mut self, field: Field) -> Self {
+        self.field = field;
+        self
+    }
+
+    /// The symmetry to use, which the matrix must have to the last bit: the lower triangle is written.
+    #[must_use]
+    pub fn symmetry(mut self, symmetry: Symmetry) -> Self {
+        self.symmetry = symmetry;
+        self
+    }
+
+    /// Text for comment lines after the banner.
+    #[must_use]
+    pub fn comment(mut self, comment: impl Into<String>) -> Self {
+        self.comment = comment.into();
+        self
+    }
+}
+
+/// Writes a Matrix Market file, compressed with gzip where its name ends in `.gz`.
+///
+/// Values are written with as many digits as it takes to read the same value again. The text goes to a
+/// temporary file in the same folder, which then takes the name: when writing fails, what was there before
+/// still is.
+///
+/// ```no_run
+/// use evenpath::io::{WriteOptions, write_matrix_market};
+///
+/// # let a: evenpath::Csr<f64> = evenpath::Csr::empty(1, 1)?;
+/// write_matrix_market("a.mtx.gz", a.view(), &WriteOptions::new().comment("made by hand"))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Where the file cannot be written, or the matrix is not what the options say: not symmetric, not of
+/// integers, or, for these and for array format, not canonical.
+pub fn write_matrix_market<V: Value, O: Offset>(
+    path: impl AsRef<Path>,
+    matrix: CsrView<'_, V, O>,
+    options: &WriteOptions,
+) -> Result<(), MatrixMarketError> {
+    let path = path.as_ref();
+    write_file(path, matrix, options).map_err(|error| error.in_file(Some(path)))
+}
+
+fn write_file<V: Value, O: Offset>(
+    path: &Path,
+    matrix: CsrView<'_, V, O>,
+    options: &WriteOptions,
+) -> Result<(), MatrixMarketError> {
+    let plan = Plan::new(matrix, options)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    // As for any new file: the process's mask takes its bits off.
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.prefix(".mtx-").tempfile_in(folder)?;
+    write_compressed(file.as_file_mut(), &plan, path.extension().is_some_and(|end| end == "gz"))?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn write_compressed<V: Value, O: Offset>(
+    file: &mut File,
+    plan: &Plan<'_, V, O>,
+    compress: bool,
+) -> std::io::Result<()> {
+    if compress {
+        let mut encoder = GzEncoder::new(BufWriter::new(file), Compression::default());
+        plan.write(&mut encoder)?;
+        return encoder.finish()?.flush();
+    }
+    plan.write(file)
+}
+
+/// Writes a matrix as Matrix Market text; see [`write_matrix_market`].
+///
+/// # Errors
+/// Where writing fails, or the matrix is not what the options say.
+pub fn write_matrix_market_to<V: Value, O: Offset>(
+    writer: &mut impl Write,
+    matrix: CsrView<'_, V, O>,
+    options: &WriteOptions,
+) -> Result<(), MatrixMarketError> {
+    Ok(Plan::new(matrix, options)?.write(writer)?)
+}
+
+/// A matrix that can be written with its options.
+struct Plan<'a, V, O> {
+    matrix: CsrView<'a, V, O>,
+    options: &'a WriteOptions,
+    /// For array format, which lists columns.
+    transpose: Option<Csr<V, O>>,
+}
+
+impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
+    fn new(matrix: CsrView<'a, V, O>, options: &'a WriteOptions) -> Result<Self, MatrixMarketError> {
+        check_combination(options.format, options.field, options.symmetry)?;
+        if options.field == Field::Integer {
+            check_integers(matrix)?;
+        }
+        let mut transpose = None;
+        if options.symmetry != Symmetry::General || options.format == Format::Array {
+            matrix.check_canonical()?;
+            transpose = Some(matrix.transpose());
+        }
+        if let (Some(transpose), true) = (&transpose, options.symmetry != Symmetry::General) {
+            check_symmetry(matrix, transpose.view(), options.symmetry)?;
+        }
+        Ok(Self { matrix, options, transpose })
+    }
+
+    fn write(&self, writer: &mut impl Write) -> std::io::Result<()> {
+        let WriteOptions { format, field, symmetry, comment } = self.options;
+        writeln!(writer, "%%MatrixMarket matrix {format} {field} {symmetry}")?;
+        for line in comment.lines() {
+            writeln!(writer, "% {line}")?;
+        }
+        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
+        if let (Format::Array, Some(transpose)) = (format, &self.transpose) {
+            writeln!(writer, "{rows} {cols}")?;
+            let columns_at_once = 1 + BLOCK / rows.max(1);
+            return write_blocks(writer, cols, columns_at_once, |column, text| {
+                self.array_column(transpose.view(), column, text);
+            });
+        }
+        writeln!(writer, "{rows} {cols} {}", self.stored_entries())?;
+        let rows_at_once = 1 + rows * BLOCK / (rows + self.matrix.nnz()).max(1);
+        write_blocks(writer, rows, rows_at_once, |row, text| {
+            self.coordinate_row(row, text);
+        })
+    }
+
+    /// Whether an entry is written, or follows by symmetry.
+    fn is_stored(&self, row: usize, column: usize) -> bool {
+        match self.options.symmetry {
+            Symmetry::General => true,
+            Symmetry::Symmetric | Symmetry::Hermitian => row >= column,
+            Symmetry::SkewSymmetric => row > column,
+        }
+    }
+
+    fn stored_entries(&self) -> usize {
+        if self.options.symmetry == Symmetry::General {
+            return self.matrix.nnz();
+        }
+        self.matrix.iter().filter(|&(row, column, _)| self.is_stored(row, column)).count()
+    }
+
+    fn coordinate_row(&self, row: usize, text: &mut Vec<u8>) {
+        let mut number = itoa::Buffer::new();
+        for (column, value) in self.matrix.row(row).iter().flat_map(crate::Row::iter) {
+            if !self.is_stored(row, column as usize) {
+                continue;
+            }
+            text.extend_from_slice(number.format(row + 1).as_bytes());
+            text.push(b' ');
+            text.extend_from_slice(number.format(u64::from(column) + 1).as_bytes());
+            if self.options.field != Field::Pattern {
+                text.push(b' ');
+                self.push_value(value, text);
+            }
+            text.push(b'\n');
+        }
+    }
+
+    fn array_column(&self, transpose: CsrView<'_, V, O>, column: usize, text: &mut Vec<u8>) {
+        let mut stored = transpose.row(column).into_iter().flat_map(|row| row.iter()).peekable();
+        for row in 0..self.matrix.rows() {
+            let value = stored.next_if(|&(at, _)| at as usize == row).map_or(V::ZERO, |(_, value)| value);
+            if self.is_stored(row, column) {
+                self.push_value(value, text);
+                text.push(b'\n');
+            }
+        }
+    }
+
+    fn push_value(&self, value: V, text: &mut Vec<u8>) {
+        match self.options.field {
+            Field::Real => value.push_shortest(text),
+            Field::Integer => {
+                // Checked to be whole and in range.
+                let whole = value.to_f64() as i64;
+                text.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
+            }
+            Field::Complex => {
+                value.push_shortest(text);
+                text.extend_from_slice(b" 0");
+            }
+            Field::Pattern => {}
+        }
+    }
+}
+
+/// Formats blocks of `step` of `count` lines or groups of lines in parallel, and writes them in order.
+fn write_blocks(
+    writer: &mut impl Write,
+    count: usize,
+    step: usize,
+    format: impl Fn(usize, &mut Vec<u8>) + Sync,
+) -> std::io::Result<()> {
+    let blocks = count.div_ceil(step);
+    // As much text in memory as keeps the threads busy.
+    let window = 4 * rayon::current_num_threads();
+    for first in (0..blocks).step_by(window) {
+        let texts: Vec<Vec<u8>> = (first..blocks.min(first + window))
+            .into_par_iter()
+            .map(|block| {
+                let mut text = Vec::new();
+                for item in block * step..count.min((block + 1) * step) {
+                    format(item, &mut text);
+                }
+                text
+            })
+            .collect();
+        for text in texts {
+            writer.write_all(&text)?;
+        }
+    }
+    Ok(())
+}
+
+fn unrepresentable(row: usize, column: usize, reason: &'static str) -> MatrixMarketError {
+    Kind::Unrepresentable { row: row + 1, column: column + 1, reason }.into()
+}
+
+fn check_integers<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Result<(), MatrixMarketError> {
+    // Below 2⁶³, and not -0, which has no integer form.
+    let whole = |value: f64| {
+        value.fract() == 0.0 && value.abs() < 9.2e18 && !(value == 0.0 && value.is_sign_negative())
+    };
+    match matrix.iter().find(|&(_, _, value)| !whole(value.to_f64())) {
+        None => Ok(()),
+        Some((row, column, _)) => Err(unrepresentable(row, column, "is not a 64-bit integer")),
+    }
+}
+
+/// Compares a canonical matrix with its transpose.
+fn check_symmetry<V: Value, O: Offset>(
+    matrix: CsrView<'_, V, O>,
+    transpose: CsrView<'_, V, O>,
+    symmetry: Symmetry,
+) -> Result<(), MatrixMarketError> {
+    let (rows, cols) = (matrix.rows(), matrix.cols());
+    if rows != cols {
+        return Err(Kind::NotSquare { symmetry, rows, cols }.into());
+    }
+    let skew = symmetry == Symmetry::SkewSymmetric;
+    let bits = |value: V| value.to_f64().to_bits();
+    for (row, (ours, theirs)) in matrix.iter_rows().zip(transpose.iter_rows()).enumerate() {
+        for ((column, value), (mirrored, image)) in ours.iter().zip(theirs.iter()) {
+            if column != mirrored {
+                let column = column.min(mirrored) as usize;
+                return Err(unrepresentable(row, column, "has no mirror image, or is one"));
+            }
+            if skew && column as usize == row {
+                return Err(unrepresentable(row, row, "is on the diagonal of a skew-symmetric matrix"));
+            }
+            if bits(value) != bits(if skew { -image } else { image }) {
+                return Err(unrepresentable(row, column as usize, "differs from its mirror image"));
+            }
+        }
+        if ours.len() != theirs.len() {
+            let longer = if ours.len() > theirs.len() { ours } else { theirs };
+            let column = longer.columns()[ours.len().min(theirs.len())] as usize;
+            return Err(unrepresentable(row, column, "has no mirror image, or is one"));
+        }
+    }
+    Ok(())
+}
