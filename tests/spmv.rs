@@ -60,7 +60,7 @@ fn odd_shapes() {
         check_types(device, 1, &[1]);
         check_types(device, 4, &[0, 3, 0, 0, 4, 1, 0]);
         check_types(device, 3000, &[3000]);
-        check_types(device, 1, &[1; 3000]);
+        check_types(device, 1, &vec![1; 3000]);
         check_types(device, 20_000, &[1, 20_000, 0, 2, 20_000]);
     }
 }
