@@ -34,6 +34,7 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<testing::Atomics>(&mut all);
     add::<testing::BlockSum<f32>>(&mut all);
     add::<testing::MessagePassing>(&mut all);
+    add::<testing::VectorCopy<f32>>(&mut all);
     all
 }
 

@@ -2,7 +2,7 @@
 //! of every operation of the machine, and a deliberate mistake.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared};
 
 kernel! {
     /// Rotates `data` by one place, in one block. Two branches on one condition with a barrier
@@ -179,6 +179,30 @@ fn block_sum<V: Float, const BLOCK: usize>(_: Arena, values: Global<V>, sums: Gl
     if thread == 0 {
         sums.store(thread::block() as usize, shared.load(0));
     }
+}
+
+kernel! {
+    /// Copies in accesses of four elements, and then of two.
+    pub struct VectorCopy<V: Element> {
+        /// Six elements a thread of the grid.
+        pub source: Global<V>,
+        /// Output: as many.
+        pub target: GlobalMut<V>,
+    }
+    shared: 0;
+    body: vector_copy::<V>;
+    entries: {
+        testing_vector_copy_u16 in testing: <V = u16>, 32 x 1;
+        testing_vector_copy_f32 in testing: <V = f32>, 32 x 1;
+        testing_vector_copy_u64 in testing: <V = u64>, 32 x 1;
+    }
+}
+
+fn vector_copy<V: Element>(_: Arena, source: Global<V>, target: GlobalMut<V>) {
+    let index = (thread::block() * thread::block_size() + thread::index()) as usize;
+    target.store_streaming_4(4 * index, source.load_streaming_4(4 * index));
+    let index = 2 * ((thread::grid_size() * thread::block_size()) as usize * 2 + index);
+    target.store_streaming_2(index, source.load_streaming_2(index));
 }
 
 kernel! {
