@@ -10,6 +10,7 @@
 pub mod arguments;
 pub mod input;
 pub mod measure;
+pub mod primitive;
 pub mod program;
 pub mod report;
 pub mod spmv;
