@@ -91,9 +91,7 @@ impl ReadingBar {
 
     fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        if let Ok(style) =
-            ProgressStyle::with_template("{msg:13} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}")
-        {
+        if let Ok(style) = ProgressStyle::with_template("{msg:13} {wide_bar} {bytes} of {total_bytes}") {
             bar.set_style(style);
         }
         Self { bar, start: Instant::now(), done: Default::default() }
@@ -106,8 +104,11 @@ impl ReadingBar {
         };
         let done = self.done[index].fetch_max(done, Relaxed).max(done);
         if self.start.elapsed() > Self::DELAY {
-            self.bar.set_message(message);
-            self.bar.set_length(total);
+            // Another total is another stage.
+            if self.bar.length() != Some(total) {
+                self.bar.set_length(total);
+                self.bar.set_message(message);
+            }
             self.bar.set_position(done);
         }
     }
