@@ -17,7 +17,7 @@
 
 use bytemuck::Pod;
 use evenpath_kernels::block::operator::{Number, OperatorCode};
-use evenpath_kernels::block::tile_prefix::state_words;
+use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
 use evenpath_kernels::scan::{Scan, SegmentMark, SegmentedScan};
 use evenpath_simt::kernel::Kernel;
 
@@ -143,9 +143,9 @@ pub fn exclusive_by<T: SegmentedElement, K: Mark>(
     run_segmented(marks, values, operator, true)
 }
 
-/// Bytes of device memory that a scan of `len` elements takes beside its operands; none on the CPU.
+/// Bytes of device memory that a scan of `len` elements takes beside its operands, at most; none on the CPU.
 pub fn temporary_bytes<T: Element>(len: usize) -> u64 {
-    8 * state_words(len.div_ceil(tile_len::<T>())) as u64
+    8 * state_words(len.div_ceil(tile_len::<T>()), entry_words(T::SIZE, true)) as u64
 }
 
 fn tile_len<T: Element>() -> usize {
@@ -172,7 +172,7 @@ fn run<T: Element>(
     }
     let len = values.len();
     let tiles = len.div_ceil(tile_len::<T>());
-    let mut state = device.zeros(state_words(tiles))?;
+    let mut state = device.zeros(state_words(tiles, entry_words(T::SIZE, false)))?;
     let Some(info) = Scan::<T>::first() else { unreachable!("the kernel's table has every element type") };
     let kernel = Scan {
         source: values.as_global(),
@@ -219,7 +219,7 @@ fn run_segmented<T: SegmentedElement, K: Mark>(
         return Ok(result);
     }
     let tiles = len.div_ceil(tile_len::<T>()) as u32;
-    let mut state = device.zeros(state_words(tiles as usize))?;
+    let mut state = device.zeros(state_words(tiles as usize, entry_words(T::SIZE, true)))?;
     let Some(info) = SegmentedScan::<T, K>::first() else {
         unreachable!("the kernel's table has every element and mark type")
     };

@@ -76,12 +76,11 @@ fn scan_by<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
         TileScan::<V, BLOCK, ITEMS>::LEN as u32
     };
     let items = TileScan::<V, BLOCK, ITEMS>::load(source.skip(first), here, P::IDENTITY);
-    let mut sums = [P::IDENTITY; ITEMS];
-    tile_scan.run::<P>(
-        &items,
-        &[0; ITEMS],
+    let sums = tile_scan.run::<P>(
+        items,
+        [0; ITEMS],
         |own| prefix.exclusive(tile, own),
-        |item, before, with| sums[item] = if exclusive { before.value } else { with.value },
+        |_, before, with| if exclusive { before.value } else { with.value },
     );
     TileScan::<V, BLOCK, ITEMS>::store(target.skip(first), here, sums);
 }
