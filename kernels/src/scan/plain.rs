@@ -27,11 +27,11 @@ kernel! {
     shared: 4 + 4 + TileScan::<V, BLOCK, ITEMS>::BYTES;
     body: scan::<V, BLOCK, ITEMS>;
     entries: {
-        scan_u32 in scan_u32: <V = u32>, 256 x 16;
-        scan_i32 in scan_i32: <V = i32>, 256 x 16;
-        scan_u64 in scan_u64: <V = u64>, 256 x 8;
-        scan_f32 in scan_f32: <V = f32>, 256 x 16;
-        scan_f64 in scan_f64: <V = f64>, 256 x 8;
+        scan_u32 in scan_u32: <V = u32>, 256 x 32;
+        scan_i32 in scan_i32: <V = i32>, 256 x 32;
+        scan_u64 in scan_u64: <V = u64>, 128 x 16;
+        scan_f32 in scan_f32: <V = f32>, 256 x 32;
+        scan_f64 in scan_f64: <V = f64>, 128 x 16;
     }
 }
 
