@@ -81,6 +81,35 @@ planted! {
         warp::shuffle_up(warp::FULL, 1u32, 1);
         if culprit { shared.load(THREAD as usize - 1); }
     }
+    RaceSetThenUpdate, race_set_then_update, 4, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(1);
+        let _ = culprit;
+        // The barrier that should be between is forgotten, in a block alone.
+        if thread::block() == BLOCK_INDEX {
+            if thread::index() == 0 { shared.store(0, 0); }
+            shared.fetch_add(0, 1);
+        }
+    }
+    RaceOnBytes, race_on_bytes, 64, |arena, data, culprit| {
+        let shared: Shared<u8> = arena.take(64);
+        shared.store(thread::index() as usize, 1);
+        if culprit { shared.load(THREAD as usize - 3); }
+    }
+    RaceOfByteAndWord, race_of_byte_and_word, 64, |arena, data, culprit| {
+        let bytes: Shared<u8> = arena.clone().take(64);
+        let words: Shared<u32> = arena.take(16);
+        bytes.store(thread::index() as usize, 1);
+        if culprit { words.store(5, 1); }
+    }
+    RaceWithAnEarlyReader, race_with_an_early_reader, 256, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(64);
+        shared.store(thread::index() as usize, 1);
+        thread::barrier();
+        // Thread 0 of the other warp reads first; what the culprit's warp does after does not hide it.
+        if thread::index() == 0 || culprit { shared.load(63); }
+        if thread::warp() == 1 { warp::sync(warp::FULL); }
+        if culprit { shared.load(63); shared.store(63, 2); }
+    }
     ExitBeforeBarrier, exit_before_barrier, 0, |arena, data, culprit| {
         if culprit { return; }
         thread::barrier();
@@ -209,6 +238,31 @@ fn races_on_shared_memory() {
         RaceInWarp,
         race_in_warp,
         FaultKind::SharedRace { address: 144, thread: THREAD, this: Read, other: 36, that: Write }
+    );
+}
+
+#[test]
+fn races_that_other_accesses_must_not_hide() {
+    use evenpath_simt::host::AccessKind::{Atomic, Read, Write};
+    found!(
+        RaceSetThenUpdate,
+        race_set_then_update,
+        FaultKind::SharedRace { thread: 1, this: Atomic, other: 0, that: Write, .. }
+    );
+    found!(
+        RaceOnBytes,
+        race_on_bytes,
+        FaultKind::SharedRace { address: 34, thread: THREAD, this: Read, other: 34, that: Write }
+    );
+    found!(
+        RaceOfByteAndWord,
+        race_of_byte_and_word,
+        FaultKind::SharedRace { address: 20, this: Write, that: Write, .. }
+    );
+    found!(
+        RaceWithAnEarlyReader,
+        race_with_an_early_reader,
+        FaultKind::SharedRace { address: 252, thread: THREAD, this: Write, other: 0, that: Read }
     );
 }
 
