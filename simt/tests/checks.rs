@@ -51,6 +51,9 @@ planted! {
         let len = if culprit { 65 } else { 64 };
         let _: Shared<u32> = arena.take(len);
     }
+    ArenaOverflow, arena_overflow, 256, |arena, data, culprit| {
+        let _: Shared<u32> = arena.take(if culprit { 1 << 30 } else { 64 });
+    }
     RaceWriteWrite, race_write_write, 256, |arena, data, culprit| {
         let shared: Shared<u32> = arena.take(64);
         shared.store(if culprit { 0 } else { thread::index() as usize }, 1);
@@ -177,6 +180,7 @@ fn an_access_outside_its_view() {
         FaultKind::OutsideSharedView { index: 64, len: 64, address: 256, .. }
     );
     found!(ArenaExhausted, arena_exhausted, FaultKind::ArenaExhausted { asked: 260, left: 256 });
+    found!(ArenaOverflow, arena_overflow, FaultKind::ArenaExhausted { asked: 0x1_0000_0000, left: 256 });
 }
 
 #[test]
@@ -303,6 +307,84 @@ fn blocks_that_wait_forever() {
     gpu.fill(address, 40, 0).expect("live");
     let fault = launch(&gpu, WaitsForever { data: GlobalMut::from_device(address, 10) }).expect_err("found");
     assert_eq!(fault.kind, FaultKind::NoProgress { seconds: 1, waiting: 1 });
+}
+
+kernel! {
+    /// Polls with no hint that it does.
+    pub struct PollsWithoutHint {
+        pub data: GlobalMut<u32>,
+    }
+    shared: 0;
+    body: |_: Arena, data: GlobalMut<u32>| {
+        // Every block but the last waits for the next.
+        let (block, last) = (thread::block() as usize, thread::grid_size() as usize - 1);
+        while block < last && data.compare_exchange(block + 1, 1, 1, Ordering::Acquire, Scope::Device) == 0 {}
+        if thread::index() == 0 { data.atomic_store(block, 1, Ordering::Release, Scope::Device); }
+    };
+    entries: {
+        polls_without_hint in planted: 32 x 1;
+    }
+}
+
+#[test]
+fn loops_that_poll_without_saying_so_let_others_go_on() {
+    for threads in [1, 2] {
+        let gpu = SimulatedGpu::new(Options {
+            threads,
+            resident_blocks: 4,
+            patience_seconds: 1,
+            ..Options::default()
+        });
+        let address = gpu.allocate(40).expect("memory");
+        gpu.fill(address, 40, 0).expect("live");
+        let kernel = PollsWithoutHint { data: GlobalMut::from_device(address, 10) };
+        let info = PollsWithoutHint::first().expect("instance");
+        gpu.launch(info, 4, 0, &kernel.pack()).expect("all four are in flight");
+        // More than can be in flight, so that the first wait in vain.
+        gpu.fill(address, 40, 0).expect("live");
+        let fault = gpu.launch(info, 10, 0, &kernel.pack()).expect_err("blocks wait forever");
+        assert!(matches!(fault.kind, FaultKind::NoProgress { .. }), "{fault}");
+    }
+}
+
+kernel! {
+    /// Copies an element to the place that it is told.
+    pub struct CopyOne {
+        pub from: Global<u32>,
+        pub to: GlobalMut<u32>,
+        pub index: u32,
+        pub write_first: u32,
+    }
+    shared: 0;
+    body: |_: Arena, from: Global<u32>, to: GlobalMut<u32>, index: u32, write_first: u32| {
+        if thread::block() == BLOCK_INDEX && thread::index() == THREAD {
+            if write_first == 1 { to.store(index as usize, 1); }
+            let value = from.load(5);
+            if write_first == 0 { to.fetch_add(index as usize, value, Ordering::Relaxed, Scope::Device); }
+        }
+    };
+    entries: {
+        copy_one in planted: 64 x 1;
+    }
+}
+
+#[test]
+fn a_write_to_what_the_launch_loads_as_read_only() {
+    let gpu = device();
+    let address = gpu.allocate(80).expect("memory");
+    gpu.fill(address, 80, 0).expect("live");
+    // The writable view begins four elements after the read-only one.
+    let (from, to) = (Global::from_device(address, 10), GlobalMut::from_device(address + 16, 10));
+    for write_first in [0, 1] {
+        for index in [0, 2, 9] {
+            launch(&gpu, CopyOne { from, to, index, write_first }).expect("another element");
+        }
+        let fault = launch(&gpu, CopyOne { from, to, index: 1, write_first }).expect_err("found");
+        assert_eq!(fault.kind, FaultKind::ReadOnlyWritten { address: address + 20 });
+        let place = fault.place.expect("a place");
+        assert_eq!((place.kernel, place.block, place.thread), ("copy_one", Some(BLOCK_INDEX), Some(THREAD)));
+        assert!(place.line.is_some_and(|line| line.file().ends_with("checks.rs")));
+    }
 }
 
 kernel! {

@@ -94,6 +94,40 @@ fn warp_barriers_of_half_a_warp_order_its_lanes() {
     }
 }
 
+kernel! {
+    /// A barrier of the whole grid.
+    pub struct GridBarrier {
+        pub arrived: GlobalMut<u32>,
+    }
+    shared: 0;
+    body: |_: Arena, arrived: GlobalMut<u32>| {
+        if thread::index() == 0 {
+            arrived.fetch_add(0, 1, Ordering::AcquireRelease, Scope::Device);
+            while arrived.atomic_load(0, Ordering::Acquire, Scope::Device) < thread::grid_size() {
+                thread::spin_hint();
+            }
+        }
+        thread::barrier();
+    };
+    entries: {
+        grid_barrier in order: 1024 x 1;
+    }
+}
+
+/// Blocks in flight need stacks for their threads, and there is an end to those.
+#[test]
+fn blocks_wait_for_room() {
+    let options = Options { threads: 3, resident_blocks: 16, patience_seconds: 1, ..Options::default() };
+    let gpu = SimulatedGpu::new(options);
+    let address = gpu.allocate(4).expect("memory");
+    let kernel = GridBarrier { arrived: GlobalMut::from_device(address, 1) };
+    let info = GridBarrier::first().expect("instance");
+    for (blocks, fit) in [(16, true), (48, false), (16, true)] {
+        gpu.fill(address, 4, 0).expect("live");
+        assert_eq!(gpu.launch(info, blocks, 0, &kernel.pack()).is_ok(), fit, "{blocks} blocks");
+    }
+}
+
 #[test]
 fn memory_is_limited_and_comes_back() {
     let gpu = SimulatedGpu::new(Options { memory_bytes: 1000, ..Options::default() });

@@ -269,8 +269,8 @@ macro_rules! by_size {
         match $cell.size {
             $($size => {
                 type $type = $int;
-                // Safety: the element lies inside the word, aligned to its size, and everybody else
-                // reaches it through atomics too.
+                // Safety: the element lies inside the word, aligned to its size, and other lanes reach
+                // it through atomics too; the host waits for them.
                 let $atomic = unsafe { &*std::ptr::from_ref($cell.word).cast::<u8>().add($cell.byte).cast::<$kind>() };
                 $operation
             })*
