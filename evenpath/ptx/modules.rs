@@ -8,11 +8,13 @@ pub(crate) static TARGETS: &[(u32, &[(&str, &str)])] = &[
         ("spmv_f64", include_str!("sm_75/spmv_f64.ptx")),
         ("spmv_plan", include_str!("sm_75/spmv_plan.ptx")),
         ("testing", include_str!("sm_75/testing.ptx")),
+        ("testing_types", include_str!("sm_75/testing_types.ptx")),
     ]),
     (90, &[
         ("spmv_f32", include_str!("sm_90/spmv_f32.ptx")),
         ("spmv_f64", include_str!("sm_90/spmv_f64.ptx")),
         ("spmv_plan", include_str!("sm_90/spmv_plan.ptx")),
         ("testing", include_str!("sm_90/testing.ptx")),
+        ("testing_types", include_str!("sm_90/testing_types.ptx")),
     ]),
 ];
