@@ -1,7 +1,7 @@
 //! Every check of the simulated GPU, with a kernel that makes just that mistake.
 #![allow(missing_docs, clippy::if_same_then_else)]
 
-use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::atomic::{fence, Ordering, Scope};
 use evenpath_simt::host::{Fault, FaultKind, Options, SimulatedGpu};
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
@@ -384,6 +384,81 @@ fn a_write_to_what_the_launch_loads_as_read_only() {
         let place = fault.place.expect("a place");
         assert_eq!((place.kernel, place.block, place.thread), ("copy_one", Some(BLOCK_INDEX), Some(THREAD)));
         assert!(place.line.is_some_and(|line| line.file().ends_with("checks.rs")));
+    }
+}
+
+kernel! {
+    /// Block 1 hands an element to block 2, in the way that `how` says.
+    pub struct HandOver {
+        pub data: GlobalMut<u32>,
+        pub bytes: GlobalMut<u8>,
+        pub flag: GlobalMut<u32>,
+        pub how: u32,
+    }
+    shared: 0;
+    body: |_: Arena, data: GlobalMut<u32>, bytes: GlobalMut<u8>, flag: GlobalMut<u32>, how: u32| {
+        let (release, acquire) = if how == 1 || how == 2 {
+            (Ordering::Relaxed, Ordering::Relaxed)
+        } else {
+            (Ordering::Release, Ordering::Acquire)
+        };
+        let scope = if how == 3 { Scope::Block } else { Scope::Device };
+        if thread::index() == 5 {
+            data.store(thread::block() as usize, 7);
+            // Four blocks write one word, but nobody anybody else's byte.
+            bytes.store(thread::block() as usize, 7);
+            bytes.load(thread::block() as usize);
+        }
+        thread::barrier();
+        if thread::block() == 1 && thread::index() == 0 {
+            if how == 2 { fence(Scope::Device); }
+            flag.atomic_store(0, 1, release, scope);
+        }
+        if thread::block() == BLOCK_INDEX && thread::index() == THREAD {
+            while flag.atomic_load(0, acquire, scope) == 0 { thread::spin_hint(); }
+            if how == 2 { fence(Scope::Device); }
+            if how == 4 { data.store(1, 8); } else { data.load(1); }
+        }
+        if how == 5 { data.store(4, 1); }
+        if how == 6 { data.store(4, thread::block()); }
+    };
+    entries: {
+        hand_over in planted: 64 x 1;
+    }
+}
+
+#[test]
+fn blocks_that_meet_in_global_memory_in_no_order() {
+    use evenpath_simt::host::AccessKind::{Read, Write};
+    for threads in [1, 2] {
+        let gpu = SimulatedGpu::new(Options { threads, ..Options::default() });
+        let data = gpu.allocate(40).expect("memory");
+        let bytes = gpu.allocate(4).expect("memory");
+        let flag = gpu.allocate(4).expect("memory");
+        let run = |how| {
+            gpu.fill(flag, 4, 0).expect("live");
+            let data = GlobalMut::from_device(data, 10);
+            let (bytes, flag) = (GlobalMut::from_device(bytes, 4), GlobalMut::from_device(flag, 1));
+            let kernel = HandOver { data, bytes, flag, how };
+            gpu.launch(HandOver::first().expect("instance"), 4, 0, &kernel.pack())
+        };
+        // Release and acquire; relaxed with fences; a write that is handed over; all write the same.
+        for how in [0, 2, 4, 5] {
+            run(how).expect("in order");
+        }
+        for how in [1, 3] {
+            let fault = run(how).expect_err("found");
+            assert_eq!(
+                fault.kind,
+                FaultKind::GlobalRace { address: data + 4, block: BLOCK_INDEX, this: Read, other: 1 }
+            );
+            let place = fault.place.expect("a place");
+            assert_eq!((place.block, place.thread), (Some(BLOCK_INDEX), Some(THREAD)));
+            assert!(place.line.is_some_and(|line| line.file().ends_with("checks.rs")));
+        }
+        let fault = run(6).expect_err("found");
+        let FaultKind::GlobalRace { address, this: Write, .. } = fault.kind else { panic!("{fault}") };
+        assert_eq!(address, data + 16);
     }
 }
 

@@ -9,6 +9,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use parking_lot::Mutex;
 
+use super::conflicts::Conflicts;
 use super::fault::{list_threads, Fault, FaultKind, Place};
 use super::memory::Memory;
 use super::read_only::ReadOnlyMemory;
@@ -33,6 +34,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) arguments: &'a [Argument],
     pub(crate) memory: &'a Memory,
     pub(crate) read_only: &'a ReadOnlyMemory,
+    pub(crate) conflicts: &'a Conflicts,
     pub(crate) grid: u32,
     pub(crate) dynamic_shared: u32,
     /// Counts how often some warp of some block went on.

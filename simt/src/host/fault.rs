@@ -65,6 +65,10 @@ pub enum FaultKind {
         "race on shared memory at address {address:#x}: thread {thread} {this}, thread {other} {that} it before, and no barrier is between"
     )]
     SharedRace { address: u32, thread: u32, this: AccessKind, other: u32, that: AccessKind },
+    #[error(
+        "race on global memory at address {address:#x}: block {block} {this}, block {other} writes it before, and no release and acquire are between"
+    )]
+    GlobalRace { address: u64, block: u32, this: AccessKind, other: u32 },
     #[error("barrier that not every thread of the block reaches: {waiting} wait at {at}; {missing}")]
     DivergentBarrier { waiting: String, at: String, missing: String },
     #[error("{what} with mask {mask:#010x} that not every lane of the mask reaches: {missing}")]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 
 use super::block::{Block, Launch, Progress};
+use super::conflicts::{Conflicts, LAUNCHES};
 use super::fault::{Fault, FaultKind, Place};
 use super::memory::{Memory, OutOfMemory};
 use super::read_only::ReadOnlyMemory;
@@ -64,12 +65,14 @@ pub struct SimulatedGpu {
     options: Options,
     /// Read by launches; the host writes it, and waits for them, for whatever else.
     memory: RwLock<Memory>,
+    /// Counts launches.
+    launches: AtomicU64,
 }
 
 impl SimulatedGpu {
     /// A device with nothing allocated.
     pub fn new(options: Options) -> Self {
-        Self { options, memory: RwLock::new(Memory::new(options.memory_bytes)) }
+        Self { options, memory: RwLock::new(Memory::new(options.memory_bytes)), launches: AtomicU64::new(1) }
     }
 
     /// What the device is like.
@@ -162,6 +165,12 @@ impl SimulatedGpu {
             let place = Place { kernel: kernel.name, block: None, thread: None, line: None };
             Fault { place: Some(place), kind }
         })?;
+        let number = loop {
+            match self.launches.fetch_add(1, Relaxed) % LAUNCHES {
+                0 => self.memory.write().forget_writers(),
+                number => break number,
+            }
+        };
         let memory = self.memory.read();
         let progress = AtomicU64::new(0);
         let launch = Launch {
@@ -169,6 +178,7 @@ impl SimulatedGpu {
             arguments,
             memory: &memory,
             read_only: &ReadOnlyMemory::new(kernel, arguments),
+            conflicts: &Conflicts::new(number),
             grid,
             dynamic_shared,
             progress: &progress,

@@ -148,14 +148,19 @@ pub(crate) fn warp_sync(mask: u32) {
 #[track_caller]
 pub(crate) fn load<T: Element>(address: u64) -> T {
     let line = Location::caller();
-    with_lane(|lane| T::from_bits(checked(lane, lane.block.launch.memory.load(address, T::SIZE), line)))
+    with_lane(|lane| {
+        let launch = &lane.block.launch;
+        let result = launch.memory.block_load(address, T::SIZE, launch.conflicts, lane.block.index);
+        T::from_bits(checked(lane, result, line))
+    })
 }
 
 #[inline]
 #[track_caller]
 pub(crate) fn load_read_only<T: Element>(address: u64) -> T {
+    let line = Location::caller();
     note_use(Use::ReadOnlyLoad, address, T::SIZE);
-    load(address)
+    with_lane(|lane| T::from_bits(checked(lane, lane.block.launch.memory.load(address, T::SIZE), line)))
 }
 
 #[inline]
@@ -203,7 +208,11 @@ pub(crate) fn load_streaming_4<T: Element>(address: u64) -> [T; 4] {
 pub(crate) fn store<T: Element>(address: u64, value: T) {
     note_use(Use::Write, address, T::SIZE);
     let line = Location::caller();
-    with_lane(|lane| checked(lane, lane.block.launch.memory.store(address, T::SIZE, value.to_bits()), line));
+    with_lane(|lane| {
+        let launch = &lane.block.launch;
+        let (bits, block) = (value.to_bits(), lane.block.index);
+        checked(lane, launch.memory.block_store(address, T::SIZE, bits, launch.conflicts, block), line);
+    });
 }
 
 #[inline]
@@ -259,14 +268,19 @@ fn update<T: Element>(address: u64, update: impl Fn(u64) -> u64) -> T {
     })
 }
 
+fn note_ordering(ordering: Ordering, scope: Scope) {
+    with_lane(|lane| lane.block.launch.conflicts.note_ordering(lane.block.index, ordering, scope));
+}
+
 #[track_caller]
 pub(crate) fn atomic<T: AtomicElement>(
     operation: Operation,
     address: u64,
     value: T,
-    _: Ordering,
-    _: Scope,
+    ordering: Ordering,
+    scope: Scope,
 ) -> T {
+    note_ordering(ordering, scope);
     update(address, |old| T::combine(operation, T::from_bits(old), value).to_bits())
 }
 
@@ -275,26 +289,37 @@ pub(crate) fn atomic_compare_exchange<T: AtomicElement>(
     address: u64,
     expected: T,
     new: T,
-    _: Ordering,
-    _: Scope,
+    ordering: Ordering,
+    scope: Scope,
 ) -> T {
+    note_ordering(ordering, scope);
     update(address, |old| if old == expected.to_bits() { new.to_bits() } else { old })
 }
 
 #[track_caller]
-pub(crate) fn atomic_load<T: AtomicElement>(address: u64, _: Ordering, _: Scope) -> T {
-    let value = load(address);
-    with_lane(|lane| lane.note_atomic(false));
-    value
+pub(crate) fn atomic_load<T: AtomicElement>(address: u64, ordering: Ordering, scope: Scope) -> T {
+    let line = Location::caller();
+    note_ordering(if ordering == Ordering::Relaxed { ordering } else { Ordering::Acquire }, scope);
+    with_lane(|lane| {
+        let bits = checked(lane, lane.block.launch.memory.load(address, T::SIZE), line);
+        lane.note_atomic(false);
+        T::from_bits(bits)
+    })
 }
 
 #[track_caller]
-pub(crate) fn atomic_store<T: AtomicElement>(address: u64, value: T, _: Ordering, _: Scope) {
-    store(address, value);
-    with_lane(|lane| lane.note_atomic(true));
+pub(crate) fn atomic_store<T: AtomicElement>(address: u64, value: T, ordering: Ordering, scope: Scope) {
+    let line = Location::caller();
+    note_ordering(if ordering == Ordering::Relaxed { ordering } else { Ordering::Release }, scope);
+    note_use(Use::Write, address, T::SIZE);
+    with_lane(|lane| {
+        checked(lane, lane.block.launch.memory.store(address, T::SIZE, value.to_bits()), line);
+        lane.note_atomic(true);
+    });
 }
 
-pub(crate) fn fence(_: Scope) {
+pub(crate) fn fence(scope: Scope) {
+    note_ordering(Ordering::AcquireRelease, scope);
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
