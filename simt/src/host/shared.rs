@@ -197,3 +197,81 @@ impl Accesses {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads of two warps.
+    const THREADS: [u32; 5] = [0, 1, 2, 32, 33];
+
+    /// Whether two accesses race, from the definition.
+    fn race(before: (AccessKind, Stamp), now: (AccessKind, Stamp)) -> bool {
+        use AccessKind::{Atomic, Read};
+        let harmless = before.0 == now.0 && matches!(now.0, Read | Atomic);
+        let (before, now) = (before.1, now.1);
+        let ordered =
+            before.thread == now.thread || (same_warp(before.thread, now.thread) && now.clock > before.clock);
+        !harmless && !ordered
+    }
+
+    #[test]
+    fn a_shadow_knows_what_a_list_of_all_accesses_tells() {
+        let (mut clean, mut races) = (0, 0);
+        for seed in 0..20_000_u64 {
+            let mut state = seed;
+            let mut random = |below: usize| {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                (state >> 33) as usize % below
+            };
+            let mut memory = SharedMemory::new(8);
+            memory.access(AccessKind::Write, 0, 8, Stamp::default(), |_| 0).expect("nobody was there");
+            memory.barrier();
+            let mut clocks = [0; THREADS.len()];
+            // All accesses since the last barrier, by byte.
+            let mut bytes = vec![Vec::new(); 8];
+            // Few kinds and sizes in one run, or most runs end early.
+            let writes = random(8);
+            for _ in 0..12 {
+                let warp = if random(2) == 0 { 0..3 } else { 3..5 };
+                match random(10) {
+                    0 => {
+                        memory.barrier();
+                        bytes.iter_mut().for_each(Vec::clear);
+                        continue;
+                    }
+                    1 | 2 => {
+                        let latest = clocks[warp.clone()].iter().max().copied().unwrap_or(0);
+                        let skipped = random(4);
+                        warp.filter(|&at| at != skipped).for_each(|at| clocks[at] = latest + 1);
+                        continue;
+                    }
+                    _ => {}
+                }
+                let at = random(THREADS.len());
+                let now = Stamp { thread: THREADS[at], clock: clocks[at] };
+                let kind = match random(8) {
+                    0 => AccessKind::Atomic,
+                    dice if dice <= writes => AccessKind::Read,
+                    _ => AccessKind::Write,
+                };
+                let size = [1, 2, 4, 8][random(4)];
+                let start = random(8 / size) * size;
+                let expected =
+                    bytes[start..start + size].iter().flatten().any(|&before| race(before, (kind, now)));
+                let found = memory.access(kind, start as u32, size, now, |old| old).is_err();
+                assert_eq!(
+                    found, expected,
+                    "seed {seed}: {kind:?} of {size} bytes at {start}, {now:?}, {bytes:?}"
+                );
+                if found {
+                    races += 1;
+                    break;
+                }
+                clean += 1;
+                bytes[start..start + size].iter_mut().for_each(|list| list.push((kind, now)));
+            }
+        }
+        assert!(clean > 1000 && races > 1000, "{clean} accesses without a race, {races} with one");
+    }
+}
