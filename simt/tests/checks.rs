@@ -127,6 +127,12 @@ planted! {
     BarrierAgainstVote, barrier_against_vote, 0, |arena, data, culprit| {
         if culprit { thread::barrier(); } else { warp::ballot(warp::FULL, true); }
     }
+    TwoVotes, two_votes, 0, |arena, data, culprit| {
+        if culprit { warp::ballot(warp::FULL, true); } else { warp::ballot(warp::FULL, true); }
+    }
+    TwoMasks, two_masks, 0, |arena, data, culprit| {
+        warp::ballot(if culprit { 0xf0 } else { warp::FULL }, true);
+    }
     NotInMask, not_in_mask, 0, |arena, data, culprit| {
         if culprit { warp::ballot(1, true); }
     }
@@ -283,6 +289,10 @@ fn collectives_that_not_all_lanes_reach() {
         if missing == "lane 5 has exited");
     found!(BarrierAgainstVote, barrier_against_vote, FaultKind::DivergentCollective { what: "a vote", missing, .. }
         if missing.starts_with("lane 5 waits at the barrier at"));
+    found!(TwoVotes, two_votes, FaultKind::DivergentCollective { what: "a vote", missing, .. }
+        if missing.contains("lane 5 waits in a vote at"));
+    found!(TwoMasks, two_masks, FaultKind::DivergentCollective { what: "a vote", missing, .. }
+        if missing.contains("lane 5 waits in a vote at"));
     found!(NotInMask, not_in_mask, FaultKind::NotInMask { mask: 1, lane: 5, .. });
 }
 

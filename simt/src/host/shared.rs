@@ -47,7 +47,8 @@ struct Accesses {
     /// The thread that came first, and the first one of another warp.
     first: u32,
     first_elsewhere: Option<u32>,
-    /// The access with the latest clock, and the latest by any other thread than that one's.
+    /// An access with the latest clock, and the one before it by another thread: nothing else can be
+    /// unordered before an access of the former thread, whose clock is as late.
     latest: Stamp,
     latest_other: Option<Stamp>,
 }
@@ -192,8 +193,6 @@ impl Accesses {
         } else if now.clock >= self.latest.clock {
             self.latest_other = Some(self.latest);
             self.latest = now;
-        } else if self.latest_other.is_none_or(|other| now.clock >= other.clock) {
-            self.latest_other = Some(now);
         }
     }
 }
