@@ -8,6 +8,7 @@ use evenpath_kernels::testing::{
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Element, Global, GlobalMut};
 use evenpath_tests::kernel_devices;
+use rayon::prelude::*;
 
 fn only<K: Kernel>() -> &'static KernelInfo {
     K::first().expect("the table has an instance")
@@ -25,6 +26,27 @@ fn a_barrier_between_two_branches_on_one_condition() {
             let rotated: Vec<u32> = (1..len).chain([0]).collect();
             assert_eq!(data.to_vec().expect("download"), rotated, "{device}");
         }
+    }
+}
+
+/// A thread that waits for a launch must not take up another task that waits for the device.
+#[test]
+fn launches_from_tasks_of_a_thread_pool() {
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        (0..40_u32).into_par_iter().for_each(|_| {
+            let mut words = device.upload_slice(&[0, u32::MAX, 0, 0, 0]).expect("upload");
+            let mut wide = device.zeros::<u64>(1).expect("zeros");
+            let mut float = device.zeros::<f64>(1).expect("zeros");
+            let kernel = Atomics {
+                words: words.as_global_mut(),
+                wide: wide.as_global_mut(),
+                float: float.as_global_mut(),
+            };
+            // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+            unsafe { device.launch(kernel, only::<Atomics>(), 8, 0) }.expect("launch");
+            assert_eq!(float.to_vec().expect("download"), [512.0], "{device}");
+        });
     }
 }
 

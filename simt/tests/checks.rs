@@ -210,6 +210,12 @@ fn a_use_after_free() {
     assert_ne!(other, address);
     assert!(launch(&gpu, OutsideView { data }).is_err());
     assert!(gpu.free(address).is_err(), "a second free");
+    // No address comes back soon, not even when its slot does.
+    for _ in 0..3000 {
+        let next = gpu.allocate(4000).expect("memory");
+        assert_ne!(next, address);
+        gpu.free(next).expect("live");
+    }
     let fault = launch(&gpu, OutsideView { data: GlobalMut::from_device(0, 1000) }).expect_err("found");
     assert!(matches!(fault.kind, FaultKind::NotAllocated { .. }), "{fault}");
 }
@@ -226,6 +232,14 @@ fn a_misaligned_access() {
 #[test]
 fn a_read_of_what_nothing_wrote() {
     found!(UnwrittenGlobal, unwritten_global, FaultKind::UninitialisedGlobal { bytes: 4, address } if address & 0xffff == 28);
+    // One byte is missing.
+    let gpu = device();
+    let address = gpu.allocate(40).expect("memory");
+    gpu.write(address + 28, &[1; 3]).expect("live");
+    let kernel = UnwrittenGlobal { data: GlobalMut::from_device(address, 10) };
+    assert!(launch(&gpu, kernel).is_err());
+    gpu.write(address + 31, &[1]).expect("live");
+    launch(&gpu, kernel).expect("all written");
     found!(UnwrittenShared, unwritten_shared, FaultKind::UninitialisedShared { bytes: 4, address: 148 });
 }
 

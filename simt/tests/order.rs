@@ -75,6 +75,11 @@ kernel! {
             warp::sync(half);
             data.store(thread::index() as usize, other);
         }
+        // A barrier of all orders lanes that came to it by different numbers of others.
+        if thread::lane() < 16 { warp::sync(half); warp::sync(half); }
+        shared.store(thread::index() as usize, 0);
+        warp::sync(warp::FULL);
+        shared.load((thread::index() ^ 31) as usize);
     };
     entries: {
         partial_warps in order: 64 x 1;
