@@ -9,6 +9,7 @@
 
 pub mod block;
 pub mod offset;
+pub mod scan;
 pub mod spmv;
 pub mod testing;
 
@@ -28,6 +29,8 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::MergePartition<u32>>(&mut all);
     add::<spmv::MergeTile<f32, u32>>(&mut all);
     add::<spmv::MergeFixup<f32, u32>>(&mut all);
+    add::<scan::Scan<f32>>(&mut all);
+    add::<scan::SegmentedScan<f32, u32>>(&mut all);
     add::<testing::ConditionalBarrier>(&mut all);
     add::<testing::FaultOutOfBounds>(&mut all);
     add::<testing::WarpCollectives>(&mut all);
@@ -37,6 +40,7 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<testing::MemoryAccesses<u8>>(&mut all);
     add::<testing::AtomicElements<u32>>(&mut all);
     add::<testing::AtomicIntegers<u32>>(&mut all);
+    add::<testing::VectorCopy<f32>>(&mut all);
     all
 }
 

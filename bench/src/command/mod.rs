@@ -1,2 +1,3 @@
 pub(crate) mod matrix_market;
+pub(crate) mod scan;
 pub(crate) mod spmv;

@@ -4,6 +4,8 @@
 //! threads: results are the same to the last bit with any number.
 
 mod merge_path;
+mod scan;
 mod spmv;
 
+pub(crate) use scan::{scan, segmented_scan};
 pub(crate) use spmv::{spmv, spmv_tiles};

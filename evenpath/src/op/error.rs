@@ -26,6 +26,26 @@ pub enum OpError {
         /// Nonzeros of the matrix.
         nonzeros: usize,
     },
+    /// Two operands that must have one length do not.
+    #[error("{what} have {left} and {right} elements")]
+    Lengths {
+        /// Which operands.
+        what: &'static str,
+        /// Length of the first.
+        left: usize,
+        /// Length of the second.
+        right: usize,
+    },
+    /// An operand has more elements than the operation counts.
+    #[error("{what} of {len} elements; the limit is {limit}")]
+    TooLong {
+        /// Which operation.
+        what: &'static str,
+        /// Elements.
+        len: usize,
+        /// The largest number of elements.
+        limit: usize,
+    },
     /// The matrix has more rows and nonzeros than one launch can handle.
     #[error("{rows} rows and {nonzeros} nonzeros make {tiles} tiles, and a grid has at most {limit} blocks")]
     TooManyTiles {

@@ -2,6 +2,7 @@
 
 mod device_csr;
 mod error;
+pub mod scan;
 mod spmv;
 
 pub use device_csr::DeviceCsr;
