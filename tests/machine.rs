@@ -2,11 +2,13 @@
 
 use evenpath::Device;
 use evenpath_kernels::testing::{
-    Atomics, BlockSum, ConditionalBarrier, MessagePassing, VectorCopy, WARP_RESULTS, WarpCollectives,
+    ACCESS_RESULTS, AtomicElements, AtomicIntegers, Atomics, BlockSum, ConditionalBarrier, MemoryAccesses,
+    MessagePassing, VectorCopy, WARP_RESULTS, WarpCollectives,
 };
-use evenpath_simt::Element;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
+use evenpath_simt::{Element, Global, GlobalMut};
 use evenpath_tests::kernel_devices;
+use rayon::prelude::*;
 
 fn only<K: Kernel>() -> &'static KernelInfo {
     K::first().expect("the table has an instance")
@@ -24,6 +26,27 @@ fn a_barrier_between_two_branches_on_one_condition() {
             let rotated: Vec<u32> = (1..len).chain([0]).collect();
             assert_eq!(data.to_vec().expect("download"), rotated, "{device}");
         }
+    }
+}
+
+/// A thread that waits for a launch must not take up another task that waits for the device.
+#[test]
+fn launches_from_tasks_of_a_thread_pool() {
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        (0..40_u32).into_par_iter().for_each(|_| {
+            let mut words = device.upload_slice(&[0, u32::MAX, 0, 0, 0]).expect("upload");
+            let mut wide = device.zeros::<u64>(1).expect("zeros");
+            let mut float = device.zeros::<f64>(1).expect("zeros");
+            let kernel = Atomics {
+                words: words.as_global_mut(),
+                wide: wide.as_global_mut(),
+                float: float.as_global_mut(),
+            };
+            // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+            unsafe { device.launch(kernel, only::<Atomics>(), 8, 0) }.expect("launch");
+            assert_eq!(float.to_vec().expect("download"), [512.0], "{device}");
+        });
     }
 }
 
@@ -139,4 +162,99 @@ fn blocks_that_wait_for_each_other() {
         let expected: Vec<u64> = (0..u64::from(BLOCKS)).map(|block| block * (block + 1) / 2).collect();
         assert_eq!(sums.to_vec().expect("download"), expected, "{device}");
     }
+}
+
+macro_rules! for_types {
+    ($check:ident, $($type:ty)*) => { $($check!($type);)* };
+}
+
+#[test]
+fn memory_of_every_type() {
+    macro_rules! check {
+        ($type:ty) => {
+            // Of every byte of the element, and of its sign.
+            let values: Vec<$type> = (0..128_u64)
+                .map(|i| <$type as Element>::from_bits((i + 1).wrapping_mul(0x81c3_a5e7_5d6b_4f21)))
+                .collect();
+            for under_test in kernel_devices() {
+                let device = &under_test.device;
+                let input = device.upload_slice(&values).expect("upload");
+                let mut results = device.uninitialised(32 * ACCESS_RESULTS).expect("memory");
+                let kernel = MemoryAccesses { values: input.as_global(), results: results.as_global_mut() };
+                // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+                unsafe { device.launch(kernel, only::<MemoryAccesses<$type>>(), 1, 0) }.expect("launch");
+                let results: Vec<$type> = results.to_vec().expect("download");
+                for (lane, result) in results.chunks_exact(ACCESS_RESULTS).enumerate() {
+                    let [two, four] = [lane * 2, lane * 4];
+                    let places =
+                        [lane, lane, two, two + 1, four, four + 1, four + 2, four + 3, 31 - lane, lane ^ 1, lane];
+                    let expected = places.map(|place| values[place].to_bits());
+                    assert!(result.iter().map(|it| it.to_bits()).eq(expected), "{device}, lane {lane}: {result:?}");
+                }
+            }
+        };
+    }
+    for_types!(check, u8 u16 u32 u64 i32 i64 f32 f64);
+}
+
+/// Runs a kernel of one block on a word and operands, and returns its results.
+fn on_a_word<T: Element + bytemuck::Pod, K: Kernel>(
+    device: &Device,
+    count: usize,
+    word: T,
+    operands: [T; 3],
+    kernel: fn(GlobalMut<T>, Global<T>, GlobalMut<T>) -> K,
+) -> Vec<T> {
+    let mut word = device.upload_slice(&[word]).expect("upload");
+    let operands = device.upload_slice(&operands).expect("upload");
+    let mut results = device.uninitialised(count).expect("memory");
+    let kernel = kernel(word.as_global_mut(), operands.as_global(), results.as_global_mut());
+    // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+    unsafe { device.launch(kernel, only::<K>(), 1, 0) }.expect("launch");
+    results.to_vec().expect("download")
+}
+
+#[test]
+fn atomics_of_every_type() {
+    macro_rules! check {
+        ($type:ty) => {
+            let [word, a, b, c] = [3 as $type, 5 as $type, 8 as $type, 13 as $type];
+            for under_test in kernel_devices() {
+                let results = on_a_word(&under_test.device, 7, word, [a, b, c], |word, operands, results| {
+                    AtomicElements { word, operands, results }
+                });
+                assert_eq!(results, [word, word + a, word + a + b, c, a, a, a + b], "{}", under_test.device);
+            }
+        };
+    }
+    for_types!(check, u32 u64 i32 i64 f32 f64);
+}
+
+#[test]
+fn atomics_of_integers() {
+    macro_rules! check {
+        ($type:ty) => {
+            // Smaller or greater, depending on the sign.
+            let high: $type = 1 << (<$type>::BITS - 1);
+            for (word, a, b) in [(7, 5, 9), (5, 7, 3), (7, high, 9), (high, 7, high | 9), (high, high | 5, 1)]
+            {
+                let c = b ^ 12;
+                let (after_min, after_max) = (a.min(word), b.max(a.min(word)));
+                let swapped = if after_max == b { c } else { after_max };
+                for under_test in kernel_devices() {
+                    let results =
+                        on_a_word(&under_test.device, 5, word, [a, b, c], |word, operands, results| {
+                            AtomicIntegers { word, operands, results }
+                        });
+                    assert_eq!(
+                        results,
+                        [word, after_min, after_max, swapped, swapped],
+                        "{}",
+                        under_test.device
+                    );
+                }
+            }
+        };
+    }
+    for_types!(check, u32 u64 i32 i64);
 }

@@ -2,6 +2,8 @@
 
 use evenpath::generate::{Kind, generate};
 use evenpath::{Csr, Device, DeviceError, Offset, OpError, SpmvOptions, Value};
+use evenpath_kernels::spmv::MergeFixup;
+use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{devices, spmv as oracle};
 use proptest::prelude::*;
 
@@ -110,6 +112,76 @@ fn rows_over_many_tiles() {
                 0.0,
             );
         }
+    }
+}
+
+/// The fix-up alone, where a row's carries are so many that a test of all kernels would take long: in each way of
+/// summing them, and at its edges.
+#[test]
+fn carries_of_any_number_of_tiles() {
+    const TILE: u32 = 128 * 9;
+    for under_test in evenpath_tests::kernel_devices() {
+        let device = &under_test.device;
+        for run in [1, 2, 15, 16, 17, 255, 256, 257, 767, 768, 769, 1023, 1024, 1025, 1281, 2049, 5000] {
+            // Two rows of so many tiles and one nonzero less, so that each ends with a tile.
+            let tiles = 2 * (run + 1);
+            let row = (run + 1) * TILE - 1;
+            let row_offsets = device.upload_slice(&[0, row, 2 * row]).expect("upload");
+            let mut tile_rows = vec![0_u32; tiles as usize + 1];
+            tile_rows[run as usize + 1..tiles as usize].fill(1);
+            tile_rows[tiles as usize] = 2;
+            let tile_rows = device.upload_slice(&tile_rows).expect("upload");
+            // Small integers, so that their sums are exact. What ends with its row carries nothing.
+            let mut carries: Vec<f64> = (0..tiles).map(|tile| f64::from(tile % 7 + 1)).collect();
+            carries[run as usize] = 0.0;
+            let sum = |first: u32| carries[first as usize..][..run as usize].iter().sum::<f64>();
+            let mut y = device.upload_slice(&[0.5, 0.25]).expect("upload");
+            let carries_on_device = device.upload_slice(&carries).expect("upload");
+            let kernel = MergeFixup {
+                row_offsets: row_offsets.as_global(),
+                y: y.as_global_mut(),
+                tile_rows: tile_rows.as_global(),
+                carries: carries_on_device.as_global(),
+                tiles,
+                tile_items: TILE,
+                alpha: 2.0,
+            };
+            let info = MergeFixup::<f64, u32>::first().expect("an instance");
+            // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+            unsafe { device.launch(kernel, info, tiles.div_ceil(info.block_size), 0) }.expect("launch");
+            let expected = [0.5 + 2.0 * sum(0), 0.25 + 2.0 * sum(run + 1)];
+            assert_eq!(y.to_vec().expect("download"), expected, "{device}, {run} carries");
+        }
+    }
+}
+
+/// Zero factors do not hide what is no number: the product is computed, with any alpha, on every device alike. Where
+/// beta is zero, what y held does not count; where x or a row is, it does.
+#[test]
+fn what_is_no_number_stays_none() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> =
+            Csr::from_triplets(4, 2, [(0, 0, 1.0), (1, 1, 1.0), (2, 0, f64::NAN)]).expect("a matrix");
+        let matrix = device.upload(&a).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
+        let x = device.upload_slice(&[2.0, f64::INFINITY]).expect("upload");
+        let run = |alpha, beta, y: [f64; 4]| {
+            let mut y = device.upload_slice(&y).expect("upload");
+            plan.run(alpha, &x, beta, &mut y).expect("run");
+            // Bits, for the sign of zero; one NaN is like another.
+            let bits = |y: f64| if y.is_nan() { u64::MAX } else { y.to_bits() };
+            y.to_vec().expect("download").into_iter().map(bits).collect::<Vec<_>>()
+        };
+        let nan = u64::MAX;
+        let [zero, two, six, inf] = [0.0, 2.0, 6.0, f64::INFINITY].map(f64::to_bits);
+        assert_eq!(run(1.0, 0.0, [f64::NAN; 4]), [two, inf, nan, zero], "{device}");
+        assert_eq!(run(0.0, 0.0, [f64::NAN; 4]), [zero, nan, nan, zero], "{device}");
+        assert_eq!(run(0.0, 3.0, [2.0; 4]), [six, nan, nan, six], "{device}");
+        assert_eq!(run(1.0, 1.0, [4.0, 1.0, 1.0, f64::NAN]), [six, inf, nan, nan], "{device}");
+        assert_eq!(run(1.0, -0.0, [f64::NAN; 4])[3], zero, "{device}");
+        let minus_zero = (-0.0_f64).to_bits();
+        assert_eq!(run(-1.0, 0.0, [f64::NAN; 4])[3], minus_zero, "{device}");
     }
 }
 

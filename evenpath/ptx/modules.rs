@@ -16,6 +16,7 @@ pub(crate) static TARGETS: &[(u32, &[(&str, &str)])] = &[
         ("spmv_f64", include_str!("sm_75/spmv_f64.ptx")),
         ("spmv_plan", include_str!("sm_75/spmv_plan.ptx")),
         ("testing", include_str!("sm_75/testing.ptx")),
+        ("testing_types", include_str!("sm_75/testing_types.ptx")),
     ]),
     (90, &[
         ("scan_f32", include_str!("sm_90/scan_f32.ptx")),
@@ -30,5 +31,6 @@ pub(crate) static TARGETS: &[(u32, &[(&str, &str)])] = &[
         ("spmv_f64", include_str!("sm_90/spmv_f64.ptx")),
         ("spmv_plan", include_str!("sm_90/spmv_plan.ptx")),
         ("testing", include_str!("sm_90/testing.ptx")),
+        ("testing_types", include_str!("sm_90/testing_types.ptx")),
     ]),
 ];

@@ -37,6 +37,9 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<testing::Atomics>(&mut all);
     add::<testing::BlockSum<f32>>(&mut all);
     add::<testing::MessagePassing>(&mut all);
+    add::<testing::MemoryAccesses<u8>>(&mut all);
+    add::<testing::AtomicElements<u32>>(&mut all);
+    add::<testing::AtomicIntegers<u32>>(&mut all);
     add::<testing::VectorCopy<f32>>(&mut all);
     all
 }

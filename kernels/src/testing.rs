@@ -1,7 +1,7 @@
 //! Kernels that test the machine rather than compute: what compilers have got wrong before, one use
 //! of every operation of the machine, and a deliberate mistake.
 
-use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::atomic::{fence, AtomicElement, AtomicInteger, Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared};
 
 kernel! {
@@ -241,4 +241,140 @@ fn message_passing(mut arena: Arena, ticket: GlobalMut<u32>, flags: GlobalMut<u3
     }
     sums.store(own, sum);
     flags.atomic_store(own, 1, Ordering::Release, Scope::Device);
+}
+
+/// Results that [`MemoryAccesses`] writes for each lane.
+pub const ACCESS_RESULTS: usize = 11;
+
+kernel! {
+    /// Every load and store of one element type, and a shuffle, by one warp.
+    pub struct MemoryAccesses<T: Element> {
+        /// 128 values.
+        pub values: Global<T>,
+        /// Output, [`ACCESS_RESULTS`] a lane: value `lane` loaded in two ways, values 2·`lane` and on by two,
+        /// values 4·`lane` and on by four, value 31 − `lane` through shared memory, value `lane` ⊕ 1 by a shuffle,
+        /// and the first result read back.
+        pub results: GlobalMut<T>,
+    }
+    shared: 32 * T::SIZE;
+    body: memory_accesses::<T>;
+    entries: {
+        testing_memory_u8 in testing_types: <T = u8>, 32 x 1;
+        testing_memory_u16 in testing_types: <T = u16>, 32 x 1;
+        testing_memory_u32 in testing_types: <T = u32>, 32 x 1;
+        testing_memory_u64 in testing_types: <T = u64>, 32 x 1;
+        testing_memory_i32 in testing_types: <T = i32>, 32 x 1;
+        testing_memory_i64 in testing_types: <T = i64>, 32 x 1;
+        testing_memory_f32 in testing_types: <T = f32>, 32 x 1;
+        testing_memory_f64 in testing_types: <T = f64>, 32 x 1;
+    }
+}
+
+fn memory_accesses<T: Element>(mut arena: Arena, values: Global<T>, results: GlobalMut<T>) {
+    let lane = thread::lane() as usize;
+    let value = values.load(lane);
+    let shared: Shared<T> = arena.take(32);
+    shared.store(lane, value);
+    thread::barrier();
+    let results = results.skip(lane * ACCESS_RESULTS);
+    let two = values.load_streaming_2(lane * 2);
+    let four = values.load_streaming_4(lane * 4);
+    results.store(0, value);
+    results.store_streaming(1, values.load_streaming(lane));
+    let [a, b] = two;
+    results.store(2, a);
+    results.store(3, b);
+    let [a, b, c, d] = four;
+    results.store(4, a);
+    results.store(5, b);
+    results.store(6, c);
+    results.store(7, d);
+    results.store(8, shared.load(31 - lane));
+    results.store(9, warp::shuffle_xor(warp::FULL, value, 1));
+    results.store(10, results.load(0));
+}
+
+kernel! {
+    /// Every atomic operation of an element type, by one thread, in several orderings and scopes.
+    pub struct AtomicElements<T: AtomicElement> {
+        /// One element.
+        pub word: GlobalMut<T>,
+        /// Three operands, a, b and c.
+        pub operands: Global<T>,
+        /// Output, 7 elements: what was there before adding a, adding b, and exchanging for c; what was
+        /// loaded then, and after storing a; and in shared memory, what was there before adding b to a, and after.
+        pub results: GlobalMut<T>,
+    }
+    shared: T::SIZE;
+    body: atomic_elements::<T>;
+    entries: {
+        testing_atomic_u32 in testing_types: <T = u32>, 32 x 1;
+        testing_atomic_u64 in testing_types: <T = u64>, 32 x 1;
+        testing_atomic_i32 in testing_types: <T = i32>, 32 x 1;
+        testing_atomic_i64 in testing_types: <T = i64>, 32 x 1;
+        testing_atomic_f32 in testing_types: <T = f32>, 32 x 1;
+        testing_atomic_f64 in testing_types: <T = f64>, 32 x 1;
+    }
+}
+
+fn atomic_elements<T: AtomicElement>(
+    mut arena: Arena,
+    word: GlobalMut<T>,
+    operands: Global<T>,
+    results: GlobalMut<T>,
+) {
+    let shared: Shared<T> = arena.take(1);
+    if thread::index() != 0 {
+        return;
+    }
+    let (a, b, c) = (operands.load(0), operands.load(1), operands.load(2));
+    results.store(0, word.fetch_add(0, a, Ordering::AcquireRelease, Scope::Block));
+    results.store(1, word.fetch_add(0, b, Ordering::Release, Scope::Device));
+    results.store(2, word.exchange(0, c, Ordering::Acquire, Scope::Block));
+    results.store(3, word.atomic_load(0, Ordering::Acquire, Scope::Block));
+    word.atomic_store(0, a, Ordering::Relaxed, Scope::Block);
+    results.store(4, word.atomic_load(0, Ordering::Relaxed, Scope::Block));
+    shared.store(0, a);
+    results.store(5, shared.fetch_add(0, b));
+    results.store(6, shared.load(0));
+}
+
+kernel! {
+    /// The atomic operations that only integers have, by one thread.
+    pub struct AtomicIntegers<T: AtomicInteger> {
+        /// One element.
+        pub word: GlobalMut<T>,
+        /// Three operands, a, b and c.
+        pub operands: Global<T>,
+        /// Output, 5 elements: what was there before the minimum with a, the maximum with b, the exchange of
+        /// b for c, and that of b for a; and in the end.
+        pub results: GlobalMut<T>,
+    }
+    shared: 0;
+    body: atomic_integers::<T>;
+    entries: {
+        testing_integer_u32 in testing_types: <T = u32>, 32 x 1;
+        testing_integer_u64 in testing_types: <T = u64>, 32 x 1;
+        testing_integer_i32 in testing_types: <T = i32>, 32 x 1;
+        testing_integer_i64 in testing_types: <T = i64>, 32 x 1;
+    }
+}
+
+fn atomic_integers<T: AtomicInteger>(
+    _: Arena,
+    word: GlobalMut<T>,
+    operands: Global<T>,
+    results: GlobalMut<T>,
+) {
+    if thread::index() != 0 {
+        return;
+    }
+    let (a, b, c) = (operands.load(0), operands.load(1), operands.load(2));
+    results.store(0, word.fetch_min(0, a, Ordering::AcquireRelease, Scope::Device));
+    results.store(1, word.fetch_max(0, b, Ordering::Relaxed, Scope::Block));
+    results.store(2, word.compare_exchange(0, b, c, Ordering::Acquire, Scope::Device));
+    results.store(3, word.compare_exchange(0, b, a, Ordering::Release, Scope::Block));
+    fence(Scope::Block);
+    fence(Scope::Device);
+    results.store(4, word.load(0));
 }

@@ -32,9 +32,9 @@ impl Arena {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn take<T: Element>(&mut self, len: usize) -> Shared<T> {
         let aligned = self.address.next_multiple_of(T::SIZE as u32);
-        let used = (aligned - self.address) + (len * T::SIZE) as u32;
         #[cfg(not(target_arch = "nvptx64"))]
-        machine::check_arena(used, self.bytes);
+        machine::check_arena(aligned - self.address, len, T::TYPE, self.bytes);
+        let used = (aligned - self.address) + (len * T::SIZE) as u32;
         self.address += used;
         self.bytes -= used;
         Shared { address: aligned, len: len as u32, element: PhantomData }

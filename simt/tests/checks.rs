@@ -1,7 +1,7 @@
 //! Every check of the simulated GPU, with a kernel that makes just that mistake.
 #![allow(missing_docs, clippy::if_same_then_else)]
 
-use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::atomic::{fence, Ordering, Scope};
 use evenpath_simt::host::{Fault, FaultKind, Options, SimulatedGpu};
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
@@ -51,6 +51,9 @@ planted! {
         let len = if culprit { 65 } else { 64 };
         let _: Shared<u32> = arena.take(len);
     }
+    ArenaOverflow, arena_overflow, 256, |arena, data, culprit| {
+        let _: Shared<u32> = arena.take(if culprit { 1 << 30 } else { 64 });
+    }
     RaceWriteWrite, race_write_write, 256, |arena, data, culprit| {
         let shared: Shared<u32> = arena.take(64);
         shared.store(if culprit { 0 } else { thread::index() as usize }, 1);
@@ -81,6 +84,35 @@ planted! {
         warp::shuffle_up(warp::FULL, 1u32, 1);
         if culprit { shared.load(THREAD as usize - 1); }
     }
+    RaceSetThenUpdate, race_set_then_update, 4, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(1);
+        let _ = culprit;
+        // The barrier that should be between is forgotten, in a block alone.
+        if thread::block() == BLOCK_INDEX {
+            if thread::index() == 0 { shared.store(0, 0); }
+            shared.fetch_add(0, 1);
+        }
+    }
+    RaceOnBytes, race_on_bytes, 64, |arena, data, culprit| {
+        let shared: Shared<u8> = arena.take(64);
+        shared.store(thread::index() as usize, 1);
+        if culprit { shared.load(THREAD as usize - 3); }
+    }
+    RaceOfByteAndWord, race_of_byte_and_word, 64, |arena, data, culprit| {
+        let bytes: Shared<u8> = arena.clone().take(64);
+        let words: Shared<u32> = arena.take(16);
+        bytes.store(thread::index() as usize, 1);
+        if culprit { words.store(5, 1); }
+    }
+    RaceWithAnEarlyReader, race_with_an_early_reader, 256, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(64);
+        shared.store(thread::index() as usize, 1);
+        thread::barrier();
+        // Thread 0 of the other warp reads first; what the culprit's warp does after does not hide it.
+        if thread::index() == 0 || culprit { shared.load(63); }
+        if thread::warp() == 1 { warp::sync(warp::FULL); }
+        if culprit { shared.load(63); shared.store(63, 2); }
+    }
     ExitBeforeBarrier, exit_before_barrier, 0, |arena, data, culprit| {
         if culprit { return; }
         thread::barrier();
@@ -94,6 +126,12 @@ planted! {
     }
     BarrierAgainstVote, barrier_against_vote, 0, |arena, data, culprit| {
         if culprit { thread::barrier(); } else { warp::ballot(warp::FULL, true); }
+    }
+    TwoVotes, two_votes, 0, |arena, data, culprit| {
+        if culprit { warp::ballot(warp::FULL, true); } else { warp::ballot(warp::FULL, true); }
+    }
+    TwoMasks, two_masks, 0, |arena, data, culprit| {
+        warp::ballot(if culprit { 0xf0 } else { warp::FULL }, true);
     }
     NotInMask, not_in_mask, 0, |arena, data, culprit| {
         if culprit { warp::ballot(1, true); }
@@ -148,6 +186,7 @@ fn an_access_outside_its_view() {
         FaultKind::OutsideSharedView { index: 64, len: 64, address: 256, .. }
     );
     found!(ArenaExhausted, arena_exhausted, FaultKind::ArenaExhausted { asked: 260, left: 256 });
+    found!(ArenaOverflow, arena_overflow, FaultKind::ArenaExhausted { asked: 0x1_0000_0000, left: 256 });
 }
 
 #[test]
@@ -171,6 +210,12 @@ fn a_use_after_free() {
     assert_ne!(other, address);
     assert!(launch(&gpu, OutsideView { data }).is_err());
     assert!(gpu.free(address).is_err(), "a second free");
+    // No address comes back soon, not even when its slot does.
+    for _ in 0..3000 {
+        let next = gpu.allocate(4000).expect("memory");
+        assert_ne!(next, address);
+        gpu.free(next).expect("live");
+    }
     let fault = launch(&gpu, OutsideView { data: GlobalMut::from_device(0, 1000) }).expect_err("found");
     assert!(matches!(fault.kind, FaultKind::NotAllocated { .. }), "{fault}");
 }
@@ -187,6 +232,14 @@ fn a_misaligned_access() {
 #[test]
 fn a_read_of_what_nothing_wrote() {
     found!(UnwrittenGlobal, unwritten_global, FaultKind::UninitialisedGlobal { bytes: 4, address } if address & 0xffff == 28);
+    // One byte is missing.
+    let gpu = device();
+    let address = gpu.allocate(40).expect("memory");
+    gpu.write(address + 28, &[1; 3]).expect("live");
+    let kernel = UnwrittenGlobal { data: GlobalMut::from_device(address, 10) };
+    assert!(launch(&gpu, kernel).is_err());
+    gpu.write(address + 31, &[1]).expect("live");
+    launch(&gpu, kernel).expect("all written");
     found!(UnwrittenShared, unwritten_shared, FaultKind::UninitialisedShared { bytes: 4, address: 148 });
 }
 
@@ -213,6 +266,31 @@ fn races_on_shared_memory() {
 }
 
 #[test]
+fn races_that_other_accesses_must_not_hide() {
+    use evenpath_simt::host::AccessKind::{Atomic, Read, Write};
+    found!(
+        RaceSetThenUpdate,
+        race_set_then_update,
+        FaultKind::SharedRace { thread: 1, this: Atomic, other: 0, that: Write, .. }
+    );
+    found!(
+        RaceOnBytes,
+        race_on_bytes,
+        FaultKind::SharedRace { address: 34, thread: THREAD, this: Read, other: 34, that: Write }
+    );
+    found!(
+        RaceOfByteAndWord,
+        race_of_byte_and_word,
+        FaultKind::SharedRace { address: 20, this: Write, that: Write, .. }
+    );
+    found!(
+        RaceWithAnEarlyReader,
+        race_with_an_early_reader,
+        FaultKind::SharedRace { address: 252, thread: THREAD, this: Write, other: 0, that: Read }
+    );
+}
+
+#[test]
 fn barriers_that_not_all_threads_reach() {
     found!(ExitBeforeBarrier, exit_before_barrier, FaultKind::DivergentBarrier { waiting, missing, .. }
         if waiting == "threads 0-36, 38-63" && missing == "threads 37 have exited");
@@ -225,6 +303,10 @@ fn collectives_that_not_all_lanes_reach() {
         if missing == "lane 5 has exited");
     found!(BarrierAgainstVote, barrier_against_vote, FaultKind::DivergentCollective { what: "a vote", missing, .. }
         if missing.starts_with("lane 5 waits at the barrier at"));
+    found!(TwoVotes, two_votes, FaultKind::DivergentCollective { what: "a vote", missing, .. }
+        if missing.contains("lane 5 waits in a vote at"));
+    found!(TwoMasks, two_masks, FaultKind::DivergentCollective { what: "a vote", missing, .. }
+        if missing.contains("lane 5 waits in a vote at"));
     found!(NotInMask, not_in_mask, FaultKind::NotInMask { mask: 1, lane: 5, .. });
 }
 
@@ -249,6 +331,159 @@ fn blocks_that_wait_forever() {
     gpu.fill(address, 40, 0).expect("live");
     let fault = launch(&gpu, WaitsForever { data: GlobalMut::from_device(address, 10) }).expect_err("found");
     assert_eq!(fault.kind, FaultKind::NoProgress { seconds: 1, waiting: 1 });
+}
+
+kernel! {
+    /// Polls with no hint that it does.
+    pub struct PollsWithoutHint {
+        pub data: GlobalMut<u32>,
+    }
+    shared: 0;
+    body: |_: Arena, data: GlobalMut<u32>| {
+        // Every block but the last waits for the next.
+        let (block, last) = (thread::block() as usize, thread::grid_size() as usize - 1);
+        while block < last && data.compare_exchange(block + 1, 1, 1, Ordering::Acquire, Scope::Device) == 0 {}
+        if thread::index() == 0 { data.atomic_store(block, 1, Ordering::Release, Scope::Device); }
+    };
+    entries: {
+        polls_without_hint in planted: 32 x 1;
+    }
+}
+
+#[test]
+fn loops_that_poll_without_saying_so_let_others_go_on() {
+    for threads in [1, 2] {
+        let gpu = SimulatedGpu::new(Options {
+            threads,
+            resident_blocks: 4,
+            patience_seconds: 1,
+            ..Options::default()
+        });
+        let address = gpu.allocate(40).expect("memory");
+        gpu.fill(address, 40, 0).expect("live");
+        let kernel = PollsWithoutHint { data: GlobalMut::from_device(address, 10) };
+        let info = PollsWithoutHint::first().expect("instance");
+        gpu.launch(info, 4, 0, &kernel.pack()).expect("all four are in flight");
+        // More than can be in flight, so that the first wait in vain.
+        gpu.fill(address, 40, 0).expect("live");
+        let fault = gpu.launch(info, 10, 0, &kernel.pack()).expect_err("blocks wait forever");
+        assert!(matches!(fault.kind, FaultKind::NoProgress { .. }), "{fault}");
+    }
+}
+
+kernel! {
+    /// Copies an element to the place that it is told.
+    pub struct CopyOne {
+        pub from: Global<u32>,
+        pub to: GlobalMut<u32>,
+        pub index: u32,
+        pub write_first: u32,
+    }
+    shared: 0;
+    body: |_: Arena, from: Global<u32>, to: GlobalMut<u32>, index: u32, write_first: u32| {
+        if thread::block() == BLOCK_INDEX && thread::index() == THREAD {
+            if write_first == 1 { to.store(index as usize, 1); }
+            let value = from.load(5);
+            if write_first == 0 { to.fetch_add(index as usize, value, Ordering::Relaxed, Scope::Device); }
+        }
+    };
+    entries: {
+        copy_one in planted: 64 x 1;
+    }
+}
+
+#[test]
+fn a_write_to_what_the_launch_loads_as_read_only() {
+    let gpu = device();
+    let address = gpu.allocate(80).expect("memory");
+    gpu.fill(address, 80, 0).expect("live");
+    // The writable view begins four elements after the read-only one.
+    let (from, to) = (Global::from_device(address, 10), GlobalMut::from_device(address + 16, 10));
+    for write_first in [0, 1] {
+        for index in [0, 2, 9] {
+            launch(&gpu, CopyOne { from, to, index, write_first }).expect("another element");
+        }
+        let fault = launch(&gpu, CopyOne { from, to, index: 1, write_first }).expect_err("found");
+        assert_eq!(fault.kind, FaultKind::ReadOnlyWritten { address: address + 20 });
+        let place = fault.place.expect("a place");
+        assert_eq!((place.kernel, place.block, place.thread), ("copy_one", Some(BLOCK_INDEX), Some(THREAD)));
+        assert!(place.line.is_some_and(|line| line.file().ends_with("checks.rs")));
+    }
+}
+
+kernel! {
+    /// Block 1 hands an element to block 2, in the way that `how` says.
+    pub struct HandOver {
+        pub data: GlobalMut<u32>,
+        pub bytes: GlobalMut<u8>,
+        pub flag: GlobalMut<u32>,
+        pub how: u32,
+    }
+    shared: 0;
+    body: |_: Arena, data: GlobalMut<u32>, bytes: GlobalMut<u8>, flag: GlobalMut<u32>, how: u32| {
+        let (release, acquire) = if how == 1 || how == 2 {
+            (Ordering::Relaxed, Ordering::Relaxed)
+        } else {
+            (Ordering::Release, Ordering::Acquire)
+        };
+        let scope = if how == 3 { Scope::Block } else { Scope::Device };
+        if thread::index() == 5 {
+            data.store(thread::block() as usize, 7);
+            // Four blocks write one word, but nobody anybody else's byte.
+            bytes.store(thread::block() as usize, 7);
+            bytes.load(thread::block() as usize);
+        }
+        thread::barrier();
+        if thread::block() == 1 && thread::index() == 0 {
+            if how == 2 { fence(Scope::Device); }
+            flag.atomic_store(0, 1, release, scope);
+        }
+        if thread::block() == BLOCK_INDEX && thread::index() == THREAD {
+            while flag.atomic_load(0, acquire, scope) == 0 { thread::spin_hint(); }
+            if how == 2 { fence(Scope::Device); }
+            if how == 4 { data.store(1, 8); } else { data.load(1); }
+        }
+        if how == 5 { data.store(4, 1); }
+        if how == 6 { data.store(4, thread::block()); }
+    };
+    entries: {
+        hand_over in planted: 64 x 1;
+    }
+}
+
+#[test]
+fn blocks_that_meet_in_global_memory_in_no_order() {
+    use evenpath_simt::host::AccessKind::{Read, Write};
+    for threads in [1, 2] {
+        let gpu = SimulatedGpu::new(Options { threads, ..Options::default() });
+        let data = gpu.allocate(40).expect("memory");
+        let bytes = gpu.allocate(4).expect("memory");
+        let flag = gpu.allocate(4).expect("memory");
+        let run = |how| {
+            gpu.fill(flag, 4, 0).expect("live");
+            let data = GlobalMut::from_device(data, 10);
+            let (bytes, flag) = (GlobalMut::from_device(bytes, 4), GlobalMut::from_device(flag, 1));
+            let kernel = HandOver { data, bytes, flag, how };
+            gpu.launch(HandOver::first().expect("instance"), 4, 0, &kernel.pack())
+        };
+        // Release and acquire; relaxed with fences; a write that is handed over; all write the same.
+        for how in [0, 2, 4, 5] {
+            run(how).expect("in order");
+        }
+        for how in [1, 3] {
+            let fault = run(how).expect_err("found");
+            assert_eq!(
+                fault.kind,
+                FaultKind::GlobalRace { address: data + 4, block: BLOCK_INDEX, this: Read, other: 1 }
+            );
+            let place = fault.place.expect("a place");
+            assert_eq!((place.block, place.thread), (Some(BLOCK_INDEX), Some(THREAD)));
+            assert!(place.line.is_some_and(|line| line.file().ends_with("checks.rs")));
+        }
+        let fault = run(6).expect_err("found");
+        let FaultKind::GlobalRace { address, this: Write, .. } = fault.kind else { panic!("{fault}") };
+        assert_eq!(address, data + 16);
+    }
 }
 
 kernel! {

@@ -75,6 +75,11 @@ kernel! {
             warp::sync(half);
             data.store(thread::index() as usize, other);
         }
+        // A barrier of all orders lanes that came to it by different numbers of others.
+        if thread::lane() < 16 { warp::sync(half); warp::sync(half); }
+        shared.store(thread::index() as usize, 0);
+        warp::sync(warp::FULL);
+        shared.load((thread::index() ^ 31) as usize);
     };
     entries: {
         partial_warps in order: 64 x 1;
@@ -91,6 +96,40 @@ fn warp_barriers_of_half_a_warp_order_its_lanes() {
     gpu.read(address, &mut bytes).expect("written");
     for (thread, word) in bytes.chunks_exact(4).enumerate() {
         assert_eq!(u32::from_le_bytes(word.try_into().expect("4 bytes")), (thread as u32 ^ 15) + 3);
+    }
+}
+
+kernel! {
+    /// A barrier of the whole grid.
+    pub struct GridBarrier {
+        pub arrived: GlobalMut<u32>,
+    }
+    shared: 0;
+    body: |_: Arena, arrived: GlobalMut<u32>| {
+        if thread::index() == 0 {
+            arrived.fetch_add(0, 1, Ordering::AcquireRelease, Scope::Device);
+            while arrived.atomic_load(0, Ordering::Acquire, Scope::Device) < thread::grid_size() {
+                thread::spin_hint();
+            }
+        }
+        thread::barrier();
+    };
+    entries: {
+        grid_barrier in order: 1024 x 1;
+    }
+}
+
+/// Blocks in flight need stacks for their threads, and there is an end to those.
+#[test]
+fn blocks_wait_for_room() {
+    let options = Options { threads: 3, resident_blocks: 16, patience_seconds: 1, ..Options::default() };
+    let gpu = SimulatedGpu::new(options);
+    let address = gpu.allocate(4).expect("memory");
+    let kernel = GridBarrier { arrived: GlobalMut::from_device(address, 1) };
+    let info = GridBarrier::first().expect("instance");
+    for (blocks, fit) in [(16, true), (48, false), (16, true)] {
+        gpu.fill(address, 4, 0).expect("live");
+        assert_eq!(gpu.launch(info, blocks, 0, &kernel.pack()).is_ok(), fit, "{blocks} blocks");
     }
 }
 

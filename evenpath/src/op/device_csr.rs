@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::OpError;
 use crate::device::{Device, DeviceError, DeviceVec};
@@ -13,7 +13,8 @@ use crate::{Offset, Value};
 #[derive(Clone)]
 pub struct DeviceCsr<V: Value, O: Offset = u32> {
     pattern: Arc<Pattern<O>>,
-    values: Arc<RwLock<DeviceVec<V>>>,
+    /// Replaced, never written: whoever runs keeps the values he began with.
+    values: Arc<RwLock<Arc<DeviceVec<V>>>>,
 }
 
 /// Where the nonzeros are. The arrays are those of a valid matrix.
@@ -38,7 +39,7 @@ impl Device {
             column_indices: self.upload_slice(matrix.column_indices())?,
         };
         let values = self.upload_slice(matrix.values())?;
-        Ok(DeviceCsr { pattern: Arc::new(pattern), values: Arc::new(RwLock::new(values)) })
+        Ok(DeviceCsr { pattern: Arc::new(pattern), values: Arc::new(RwLock::new(Arc::new(values))) })
     }
 }
 
@@ -78,14 +79,17 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         ))
     }
 
-    /// Replaces the values, in the order of the nonzeros. Plans made for the matrix use the new ones from then on.
+    /// Replaces the values, in the order of the nonzeros. Plans made for the matrix use the new ones from then on. The
+    /// old ones are freed when what uses them is through, so for a while there is memory for both.
     ///
     /// # Errors
     ///
-    /// If there are not as many values as nonzeros; then nothing is written. If the device was lost.
+    /// If there are not as many values as nonzeros, there is no memory for them, or the device was lost; then the
+    /// values stay.
     pub fn set_values(&self, values: &[V]) -> Result<(), OpError> {
         self.check_count(values.len())?;
-        Ok(self.values_mut().copy_from_slice(values)?)
+        self.replace(self.device().upload_slice(values)?);
+        Ok(())
     }
 
     /// Replaces the values by those of a vector on the same device.
@@ -95,7 +99,10 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// As for [`set_values`](Self::set_values), and if the vector is on another device.
     pub fn set_values_from(&self, values: &DeviceVec<V>) -> Result<(), OpError> {
         self.check_count(values.len())?;
-        Ok(self.values_mut().copy_from(values)?)
+        let mut own = self.device().uninitialised(values.len())?;
+        own.copy_from(values)?;
+        self.replace(own);
+        Ok(())
     }
 
     fn check_count(&self, len: usize) -> Result<(), OpError> {
@@ -107,13 +114,13 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         &self.pattern
     }
 
-    /// The values. Whoever panics while he has them leaves them as they are: numbers, right or wrong.
-    pub(super) fn values(&self) -> RwLockReadGuard<'_, DeviceVec<V>> {
-        self.values.read().unwrap_or_else(PoisonError::into_inner)
+    /// The values as they are now.
+    pub(super) fn values(&self) -> Arc<DeviceVec<V>> {
+        Arc::clone(&self.values.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn values_mut(&self) -> RwLockWriteGuard<'_, DeviceVec<V>> {
-        self.values.write().unwrap_or_else(PoisonError::into_inner)
+    fn replace(&self, values: DeviceVec<V>) {
+        *self.values.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(values);
     }
 }
 

@@ -115,7 +115,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 
 impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
-    /// is overwritten, whatever it held.
+    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: what is infinite or no
+    /// number in A or `x` makes y no number. `alpha` multiplies the parts of a row that is cut, not their sum.
     ///
     /// # Errors
     ///

@@ -35,6 +35,7 @@ kernel! {
     }
 }
 
+#[inline(always)]
 fn scan<V: Number, const BLOCK: usize, const ITEMS: usize>(
     arena: Arena,
     source: Global<V>,

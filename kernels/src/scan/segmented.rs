@@ -68,6 +68,7 @@ kernel! {
     }
 }
 
+#[inline(always)]
 fn scan<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize>(
     arena: Arena,
     source: Global<V>,

@@ -38,6 +38,7 @@ kernel! {
     }
 }
 
+#[inline(always)]
 fn partition<O: Offset>(
     _: Arena,
     row_offsets: Global<O>,
@@ -212,6 +213,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     }
 }
 
+#[inline(always)]
 fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     arena: Arena,
     row_offsets: Global<O>,
@@ -300,6 +302,7 @@ const fn fixup_bytes<V: Float>(block: usize) -> usize {
 /// Runs of carries up to this length are summed by one thread, longer ones by the block.
 const SHORT_RUN: usize = 16;
 
+#[inline(always)]
 fn fixup<V: Float, O: Offset, const BLOCK: usize>(
     mut arena: Arena,
     row_offsets: Global<O>,

@@ -2,29 +2,43 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::{catch_unwind, AssertUnwindSafe, Location};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use parking_lot::Mutex;
 
+use super::conflicts::Conflicts;
 use super::fault::{list_threads, Fault, FaultKind, Place};
 use super::memory::Memory;
+use super::read_only::ReadOnlyMemory;
 use super::shared::{SharedMemory, Stamp};
 use super::warp::{self, Collective};
 use crate::kernel::{Argument, KernelInfo};
 use crate::thread::WARP_SIZE;
 
+/// Atomic operations that change nothing, in a row, after which a lane is taken to poll memory in a
+/// loop that lacks its [`spin_hint`](crate::thread::spin_hint).
+const MAX_IDLE_ATOMICS: u32 = 10_000;
 /// Stack of one lane; touched pages only count.
 const STACK_BYTES: usize = 256 * 1024;
+/// Stacks of all simulated GPUs together, at most. Each takes two mappings with its guard page, and
+/// Linux gives a process 65530.
+const MAX_STACKS: usize = 24 * 1024;
 
 /// What all blocks of a launch share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Launch<'a> {
     pub(crate) kernel: &'a KernelInfo,
-    pub(crate) name: &'static str,
     pub(crate) arguments: &'a [Argument],
     pub(crate) memory: &'a Memory,
+    pub(crate) read_only: &'a ReadOnlyMemory,
+    pub(crate) conflicts: &'a Conflicts,
     pub(crate) grid: u32,
     pub(crate) dynamic_shared: u32,
+    /// Counts how often some warp of some block went on.
+    pub(crate) progress: &'a AtomicU64,
 }
 
 /// What the lanes of a block share.
@@ -40,6 +54,8 @@ pub(crate) struct LaneContext<'a> {
     pub(crate) thread: u32,
     /// Counts warp barriers, see [`SharedMemory`].
     pub(crate) clock: Cell<u32>,
+    /// Atomic operations in a row that changed nothing.
+    idle_atomics: Cell<u32>,
     yielder: Cell<*const Yielder<u64, Request>>,
 }
 
@@ -81,16 +97,34 @@ pub(crate) enum Progress {
     None,
 }
 
-/// A block in flight. Its lanes point to the context, which is boxed and outlives them.
+/// A block in flight. Its lanes point to their contexts, and those to the block's: each is dropped
+/// after what points to it, and in an `Rc` because, unlike a `Box`, that may be moved meanwhile.
 pub(crate) struct Block<'a> {
     lanes: Vec<Lane>,
-    contexts: Box<[LaneContext<'a>]>,
-    shared_context: Box<BlockContext<'a>>,
+    contexts: Rc<[LaneContext<'a>]>,
+    shared_context: Rc<BlockContext<'a>>,
 }
 
 thread_local! {
     static CURRENT: Cell<*const LaneContext<'static>> = const { Cell::new(std::ptr::null()) };
-    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The stacks that no lane uses, and how many there are in all.
+static STACKS: Mutex<(Vec<DefaultStack>, usize)> = Mutex::new((Vec::new(), 0));
+
+/// The stacks of a block, unless so many are in use that it must wait.
+fn take_stacks(count: usize) -> Option<Vec<DefaultStack>> {
+    let mut stacks = STACKS.lock();
+    let (unused, all) = &mut *stacks;
+    while unused.len() < count {
+        if *all >= MAX_STACKS {
+            return None;
+        }
+        unused.push(DefaultStack::new(STACK_BYTES).ok()?);
+        *all += 1;
+    }
+    let rest = unused.len() - count;
+    Some(unused.split_off(rest))
 }
 
 /// The lane that runs on this CPU thread.
@@ -119,6 +153,15 @@ impl LaneContext<'_> {
         unsafe { &*self.yielder.get() }.suspend(request)
     }
 
+    /// Told of every atomic operation, so that a loop of them alone lets the others go on.
+    pub(crate) fn note_atomic(&self, changed: bool) {
+        let idle = if changed { 0 } else { self.idle_atomics.get() + 1 };
+        self.idle_atomics.set(idle % MAX_IDLE_ATOMICS);
+        if idle == MAX_IDLE_ATOMICS {
+            self.stop(Request::Spin);
+        }
+    }
+
     /// Ends this lane and with it the launch.
     pub(crate) fn fault(&self, kind: FaultKind, line: &'static Location<'static>) -> ! {
         let place = self.block.place(Some(self.thread), Some(line));
@@ -129,29 +172,35 @@ impl LaneContext<'_> {
 
 impl BlockContext<'_> {
     fn place(&self, thread: Option<u32>, line: Option<&'static Location<'static>>) -> Place {
-        Place { kernel: self.launch.name, block: Some(self.index), thread, line }
+        Place { kernel: self.launch.kernel.name, block: Some(self.index), thread, line }
     }
 }
 
 impl<'a> Block<'a> {
-    pub(crate) fn new(launch: Launch<'a>, index: u32) -> Self {
+    /// A block that has not begun; nothing if other blocks have all the stacks.
+    pub(crate) fn new(launch: Launch<'a>, index: u32) -> Option<Self> {
         let size = launch.kernel.block_size;
+        let stacks = take_stacks(size as usize)?;
         let shared_bytes = launch.kernel.shared_bytes.next_multiple_of(16) + launch.dynamic_shared;
         let block =
-            Box::new(BlockContext { launch, index, shared: RefCell::new(SharedMemory::new(shared_bytes)) });
-        // Safety: the box is never moved out of, and is dropped after everything that points to it.
-        let context: &'a BlockContext<'a> = unsafe { &*std::ptr::from_ref(&*block) };
-        let contexts: Box<[LaneContext<'a>]> = (0..size)
+            Rc::new(BlockContext { launch, index, shared: RefCell::new(SharedMemory::new(shared_bytes)) });
+        // Safety: the block keeps the context, and drops it after everything that points to it.
+        let context: &'a BlockContext<'a> = unsafe { &*Rc::as_ptr(&block) };
+        let contexts: Rc<[LaneContext<'a>]> = (0..size)
             .map(|thread| LaneContext {
                 block: context,
                 thread,
                 clock: Cell::new(0),
+                idle_atomics: Cell::new(0),
                 yielder: Cell::new(std::ptr::null()),
             })
             .collect();
-        let lanes =
-            contexts.iter().map(|lane| Lane { coroutine: start(lane), state: State::Ready(0) }).collect();
-        Self { lanes, contexts, shared_context: block }
+        let lanes = contexts
+            .iter()
+            .zip(stacks)
+            .map(|(lane, stack)| Lane { coroutine: start(lane, stack), state: State::Ready(0) })
+            .collect();
+        Some(Self { lanes, contexts, shared_context: block })
     }
 
     /// Runs the block until it is done or can only poll memory.
@@ -169,6 +218,7 @@ impl<'a> Block<'a> {
             if !moved {
                 return Ok(progress);
             }
+            self.shared_context.launch.progress.fetch_add(1, Relaxed);
             progress = Progress::Some;
         }
     }
@@ -337,10 +387,7 @@ impl<'a> Block<'a> {
 }
 
 /// Prepares a lane's coroutine on a stack of its own.
-fn start(lane: &LaneContext<'_>) -> LaneCoroutine {
-    let stack = STACKS.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
-        DefaultStack::new(STACK_BYTES).expect("address space for the stacks of a block's lanes")
-    });
+fn start(lane: &LaneContext<'_>, stack: DefaultStack) -> LaneCoroutine {
     let lane: *const LaneContext<'static> = std::ptr::from_ref(lane).cast();
     Coroutine::with_stack(stack, move |yielder, _| {
         // Safety: the context outlives the coroutine, see `Block`.
@@ -353,16 +400,14 @@ fn start(lane: &LaneContext<'_>) -> LaneCoroutine {
 
 impl Drop for Block<'_> {
     fn drop(&mut self) {
-        for mut lane in self.lanes.drain(..) {
-            if lane.coroutine.started() && !lane.coroutine.done() {
+        let stacks = self.lanes.drain(..).map(|Lane { mut coroutine, .. }| {
+            if !coroutine.done() {
                 // Safety: kernels hold plain values only, and `LaneContext::stop` is called with
                 // nothing on the stack that needs a destructor.
-                unsafe { lane.coroutine.force_reset() };
+                unsafe { coroutine.force_reset() };
             }
-            if lane.coroutine.done() {
-                let stack = lane.coroutine.into_stack();
-                STACKS.with_borrow_mut(|stacks| stacks.push(stack));
-            }
-        }
+            coroutine.into_stack()
+        });
+        STACKS.lock().0.extend(stacks);
     }
 }

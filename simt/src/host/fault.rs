@@ -47,12 +47,16 @@ pub enum FaultKind {
     Misaligned { address: u64, bytes: u64 },
     #[error("read of {bytes} bytes of global memory at address {address:#x} that nothing wrote")]
     UninitialisedGlobal { address: u64, bytes: u64 },
+    #[error(
+        "global memory at address {address:#x} is written by the launch that loads it through a read-only view"
+    )]
+    ReadOnlyWritten { address: u64 },
     #[error("read of {bytes} bytes of shared memory at address {address:#x} that nothing wrote")]
     UninitialisedShared { address: u32, bytes: u32 },
     #[error("access to shared memory at index {index} of a view of {len} {element} (address {address:#x})")]
     OutsideSharedView { address: u32, index: usize, len: u32, element: ScalarType },
     #[error("{asked} bytes taken from an arena of shared memory with {left} left")]
-    ArenaExhausted { asked: u32, left: u32 },
+    ArenaExhausted { asked: u64, left: u32 },
     #[error(
         "access to {bytes} bytes of shared memory at address {address:#x}, beyond the block's {size} bytes"
     )]
@@ -61,6 +65,10 @@ pub enum FaultKind {
         "race on shared memory at address {address:#x}: thread {thread} {this}, thread {other} {that} it before, and no barrier is between"
     )]
     SharedRace { address: u32, thread: u32, this: AccessKind, other: u32, that: AccessKind },
+    #[error(
+        "race on global memory at address {address:#x}: block {block} {this}, block {other} writes it before, and no release and acquire are between"
+    )]
+    GlobalRace { address: u64, block: u32, this: AccessKind, other: u32 },
     #[error("barrier that not every thread of the block reaches: {waiting} wait at {at}; {missing}")]
     DivergentBarrier { waiting: String, at: String, missing: String },
     #[error("{what} with mask {mask:#010x} that not every lane of the mask reaches: {missing}")]

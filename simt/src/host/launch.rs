@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 
 use super::block::{Block, Launch, Progress};
+use super::conflicts::{Conflicts, LAUNCHES};
 use super::fault::{Fault, FaultKind, Place};
 use super::memory::{Memory, OutOfMemory};
+use super::read_only::ReadOnlyMemory;
 use crate::kernel::{Argument, KernelInfo};
 
 /// The order in which blocks start.
@@ -61,13 +63,16 @@ const MAX_GRID: u32 = i32::MAX as u32;
 #[derive(Debug)]
 pub struct SimulatedGpu {
     options: Options,
+    /// Read by launches; the host writes it, and waits for them, for whatever else.
     memory: RwLock<Memory>,
+    /// Counts launches.
+    launches: AtomicU64,
 }
 
 impl SimulatedGpu {
     /// A device with nothing allocated.
     pub fn new(options: Options) -> Self {
-        Self { options, memory: RwLock::new(Memory::new(options.memory_bytes)) }
+        Self { options, memory: RwLock::new(Memory::new(options.memory_bytes)), launches: AtomicU64::new(1) }
     }
 
     /// What the device is like.
@@ -104,7 +109,7 @@ impl SimulatedGpu {
     ///
     /// If the range is not inside one live allocation; then nothing is written.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
-        Ok(self.memory.read().write(address, bytes)?)
+        Ok(self.memory.write().write(address, bytes)?)
     }
 
     /// Copies bytes to the host.
@@ -113,7 +118,7 @@ impl SimulatedGpu {
     ///
     /// If the range is not inside one live allocation, or nothing wrote some byte of it.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
-        Ok(self.memory.read().read(address, bytes)?)
+        Ok(self.memory.write().read(address, bytes)?)
     }
 
     /// Sets every byte of a range.
@@ -122,7 +127,7 @@ impl SimulatedGpu {
     ///
     /// If the range is not inside one live allocation; then nothing is written.
     pub fn fill(&self, address: u64, bytes: u64, value: u8) -> Result<(), Fault> {
-        let memory = self.memory.read();
+        let memory = self.memory.write();
         memory.check_range(address, bytes)?;
         let chunk = [value; 4096];
         let mut done = 0;
@@ -140,7 +145,7 @@ impl SimulatedGpu {
     ///
     /// If a range is not inside one live allocation; then nothing is written.
     pub fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Fault> {
-        Ok(self.memory.read().copy(from, to, bytes)?)
+        Ok(self.memory.write().copy(from, to, bytes)?)
     }
 
     /// Runs a kernel over `grid` blocks of its declared size, with `dynamic_shared` bytes of shared
@@ -160,8 +165,24 @@ impl SimulatedGpu {
             let place = Place { kernel: kernel.name, block: None, thread: None, line: None };
             Fault { place: Some(place), kind }
         })?;
+        let number = loop {
+            match self.launches.fetch_add(1, Relaxed) % LAUNCHES {
+                0 => self.memory.write().forget_writers(),
+                number => break number,
+            }
+        };
         let memory = self.memory.read();
-        let launch = Launch { kernel, name: kernel.name, arguments, memory: &memory, grid, dynamic_shared };
+        let progress = AtomicU64::new(0);
+        let launch = Launch {
+            kernel,
+            arguments,
+            memory: &memory,
+            read_only: &ReadOnlyMemory::new(kernel, arguments),
+            conflicts: &Conflicts::new(number),
+            grid,
+            dynamic_shared,
+            progress: &progress,
+        };
         Run::new(launch, self.options).run()
     }
 
@@ -200,8 +221,6 @@ struct Run<'a> {
     options: Options,
     shuffle: Option<u64>,
     next: AtomicUsize,
-    /// Rounds in which some block went on.
-    progress: AtomicU64,
     stop: AtomicBool,
     fault: Mutex<Option<Fault>>,
 }
@@ -217,24 +236,23 @@ impl<'a> Run<'a> {
             options,
             shuffle,
             next: AtomicUsize::new(0),
-            progress: AtomicU64::new(0),
             stop: AtomicBool::new(false),
             fault: Mutex::new(None),
         }
     }
 
+    /// Works on threads of its own: a thread of a pool would, while it waits for the others, take up
+    /// work of the caller's, which may want this device and wait for itself.
     fn run(self) -> Result<(), Fault> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if self.options.threads == 0 { cores } else { self.options.threads };
-        if threads.min(self.launch.grid as usize) == 1 {
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(self.launch.grid as usize) {
+                // Where there is no other thread to be had, this one does it all.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, || self.work());
+            }
             self.work();
-        } else {
-            rayon::scope(|scope| {
-                for _ in 0..threads.min(self.launch.grid as usize) {
-                    scope.spawn(|_| self.work());
-                }
-            });
-        }
+        });
         self.fault.into_inner().map_or(Ok(()), Err)
     }
 
@@ -248,16 +266,19 @@ impl<'a> Run<'a> {
     /// One CPU thread's share: runs blocks, and keeps those that wait for others in flight.
     fn work(&self) {
         let mut resident: Vec<Block<'a>> = Vec::new();
+        let mut next = None;
         let mut patience = Patience::new(self.options.patience_seconds);
         loop {
             let mut moved = false;
             if resident.len() < self.options.resident_blocks.max(1) {
-                if let Some(index) = self.next_block() {
-                    resident.push(Block::new(self.launch, index));
+                next = next.or_else(|| self.next_block());
+                if let Some(block) = next.and_then(|index| Block::new(self.launch, index)) {
+                    resident.push(block);
+                    next = None;
                     moved = true;
                 }
             }
-            if resident.is_empty() || self.stop.load(Relaxed) {
+            if (resident.is_empty() && next.is_none()) || self.stop.load(Relaxed) {
                 return;
             }
             let mut result = Ok(());
@@ -278,8 +299,6 @@ impl<'a> Run<'a> {
             if let Err(fault) = result {
                 self.fault.lock().get_or_insert(fault);
                 self.stop.store(true, Relaxed);
-            } else if moved {
-                self.progress.fetch_add(1, Relaxed);
             }
         }
     }
@@ -298,13 +317,13 @@ impl Patience {
     }
 
     fn wait(&mut self, run: &Run<'_>, waiting: usize) -> Result<(), Fault> {
-        let progress = run.progress.load(Relaxed);
+        let progress = run.launch.progress.load(Relaxed);
         if progress != self.seen {
             self.seen = progress;
             self.since = Instant::now();
         }
         if self.since.elapsed() > self.limit {
-            let place = Place { kernel: run.launch.name, block: None, thread: None, line: None };
+            let place = Place { kernel: run.launch.kernel.name, block: None, thread: None, line: None };
             let kind = FaultKind::NoProgress { seconds: self.limit.as_secs(), waiting };
             return Err(Fault { place: Some(place), kind });
         }

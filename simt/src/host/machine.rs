@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use super::block::{with_lane, LaneContext, Request};
 use super::fault::{AccessKind, FaultKind};
+use super::read_only::Use;
 use super::warp::{Collective, Kind};
 use crate::atomic::{AtomicElement, Operation, Ordering, Scope};
 use crate::element::{Element, ScalarType};
@@ -75,8 +76,9 @@ pub(crate) fn check_shared_view(address: u32, len: u32, index: usize, element: S
 }
 
 #[track_caller]
-pub(crate) fn check_arena(asked: u32, left: u32) {
-    if asked > left {
+pub(crate) fn check_arena(padding: u32, len: usize, element: ScalarType, left: u32) {
+    let asked = (len as u64).saturating_mul(element.size() as u64).saturating_add(u64::from(padding));
+    if asked > u64::from(left) {
         let line = Location::caller();
         with_lane(|lane| lane.fault(FaultKind::ArenaExhausted { asked, left }, line));
     }
@@ -146,19 +148,32 @@ pub(crate) fn warp_sync(mask: u32) {
 #[track_caller]
 pub(crate) fn load<T: Element>(address: u64) -> T {
     let line = Location::caller();
-    with_lane(|lane| T::from_bits(checked(lane, lane.block.launch.memory.load(address, T::SIZE), line)))
+    with_lane(|lane| {
+        let launch = &lane.block.launch;
+        let result = launch.memory.block_load(address, T::SIZE, launch.conflicts, lane.block.index);
+        T::from_bits(checked(lane, result, line))
+    })
 }
 
 #[inline]
 #[track_caller]
 pub(crate) fn load_read_only<T: Element>(address: u64) -> T {
-    load(address)
+    let line = Location::caller();
+    note_use(Use::ReadOnlyLoad, address, T::SIZE);
+    with_lane(|lane| T::from_bits(checked(lane, lane.block.launch.memory.load(address, T::SIZE), line)))
+}
+
+#[inline]
+#[track_caller]
+fn note_use(how: Use, address: u64, bytes: usize) {
+    let line = Location::caller();
+    with_lane(|lane| checked(lane, lane.block.launch.read_only.note(how, address, bytes), line));
 }
 
 #[inline]
 #[track_caller]
 pub(crate) fn load_streaming<T: Element>(address: u64) -> T {
-    load(address)
+    load_read_only(address)
 }
 
 #[inline]
@@ -177,7 +192,7 @@ fn load_vector<T: Element, const N: usize>(address: u64) -> [T; N] {
     check_alignment::<T, N>(address);
     let mut values = [T::ZERO; N];
     for (i, value) in values.iter_mut().enumerate() {
-        *value = load(address + (i * T::SIZE) as u64);
+        *value = load_read_only(address + (i * T::SIZE) as u64);
     }
     values
 }
@@ -197,8 +212,13 @@ pub(crate) fn load_streaming_4<T: Element>(address: u64) -> [T; 4] {
 #[inline]
 #[track_caller]
 pub(crate) fn store<T: Element>(address: u64, value: T) {
+    note_use(Use::Write, address, T::SIZE);
     let line = Location::caller();
-    with_lane(|lane| checked(lane, lane.block.launch.memory.store(address, T::SIZE, value.to_bits()), line));
+    with_lane(|lane| {
+        let launch = &lane.block.launch;
+        let (bits, block) = (value.to_bits(), lane.block.index);
+        checked(lane, launch.memory.block_store(address, T::SIZE, bits, launch.conflicts, block), line);
+    });
 }
 
 #[inline]
@@ -267,9 +287,16 @@ pub(crate) fn shared_fetch_add<T: AtomicElement>(address: u32, value: T) -> T {
 #[track_caller]
 fn update<T: Element>(address: u64, update: impl Fn(u64) -> u64) -> T {
     let line = Location::caller();
+    note_use(Use::Write, address, T::SIZE);
     with_lane(|lane| {
-        T::from_bits(checked(lane, lane.block.launch.memory.update(address, T::SIZE, update), line))
+        let old = checked(lane, lane.block.launch.memory.update(address, T::SIZE, &update), line);
+        lane.note_atomic(update(old) != old);
+        T::from_bits(old)
     })
+}
+
+fn note_ordering(ordering: Ordering, scope: Scope) {
+    with_lane(|lane| lane.block.launch.conflicts.note_ordering(lane.block.index, ordering, scope));
 }
 
 #[track_caller]
@@ -277,9 +304,10 @@ pub(crate) fn atomic<T: AtomicElement>(
     operation: Operation,
     address: u64,
     value: T,
-    _: Ordering,
-    _: Scope,
+    ordering: Ordering,
+    scope: Scope,
 ) -> T {
+    note_ordering(ordering, scope);
     update(address, |old| T::combine(operation, T::from_bits(old), value).to_bits())
 }
 
@@ -288,23 +316,37 @@ pub(crate) fn atomic_compare_exchange<T: AtomicElement>(
     address: u64,
     expected: T,
     new: T,
-    _: Ordering,
-    _: Scope,
+    ordering: Ordering,
+    scope: Scope,
 ) -> T {
+    note_ordering(ordering, scope);
     update(address, |old| if old == expected.to_bits() { new.to_bits() } else { old })
 }
 
 #[track_caller]
-pub(crate) fn atomic_load<T: AtomicElement>(address: u64, _: Ordering, _: Scope) -> T {
-    load(address)
+pub(crate) fn atomic_load<T: AtomicElement>(address: u64, ordering: Ordering, scope: Scope) -> T {
+    let line = Location::caller();
+    note_ordering(if ordering == Ordering::Relaxed { ordering } else { Ordering::Acquire }, scope);
+    with_lane(|lane| {
+        let bits = checked(lane, lane.block.launch.memory.load(address, T::SIZE), line);
+        lane.note_atomic(false);
+        T::from_bits(bits)
+    })
 }
 
 #[track_caller]
-pub(crate) fn atomic_store<T: AtomicElement>(address: u64, value: T, _: Ordering, _: Scope) {
-    store(address, value);
+pub(crate) fn atomic_store<T: AtomicElement>(address: u64, value: T, ordering: Ordering, scope: Scope) {
+    let line = Location::caller();
+    note_ordering(if ordering == Ordering::Relaxed { ordering } else { Ordering::Release }, scope);
+    note_use(Use::Write, address, T::SIZE);
+    with_lane(|lane| {
+        checked(lane, lane.block.launch.memory.store(address, T::SIZE, value.to_bits()), line);
+        lane.note_atomic(true);
+    });
 }
 
-pub(crate) fn fence(_: Scope) {
+pub(crate) fn fence(scope: Scope) {
+    note_ordering(Ordering::AcquireRelease, scope);
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 

@@ -10,7 +10,8 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
 
-use super::fault::FaultKind;
+use super::conflicts::Conflicts;
+use super::fault::{AccessKind, FaultKind};
 
 const OFFSET_BITS: u32 = 36;
 const GENERATION_BITS: u32 = 8;
@@ -53,6 +54,8 @@ struct Allocation {
     words: Box<[AtomicU64]>,
     /// One bit for each byte of the word.
     written: Box<[AtomicU8]>,
+    /// Which block wrote each word of 4 bytes, see [`Conflicts`].
+    writers: Box<[AtomicU64]>,
 }
 
 impl Memory {
@@ -137,6 +140,7 @@ impl Memory {
         }
         Ok(Cell {
             word: &allocation.words[offset / 8],
+            writers: &allocation.writers[offset / 4..(offset + size).div_ceil(4)],
             written: &allocation.written[offset / 8],
             byte: offset % 8,
             mask: (u8::MAX >> (8 - size)) << (offset % 8),
@@ -161,6 +165,50 @@ impl Memory {
         cell.store(bits);
         cell.mark_written();
         Ok(())
+    }
+
+    /// Loads an element for a block; an error too if another block wrote it in no order.
+    #[inline]
+    pub(crate) fn block_load(
+        &self,
+        address: u64,
+        size: usize,
+        conflicts: &Conflicts,
+        block: u32,
+    ) -> Result<u64, FaultKind> {
+        let cell = self.cell(address, size)?;
+        let bits = self.load(address, size)?;
+        match cell.racing(conflicts, block) {
+            None => Ok(bits),
+            Some(other) => Err(FaultKind::GlobalRace { address, block, this: AccessKind::Read, other }),
+        }
+    }
+
+    /// Stores an element for a block; an error if another block wrote another value in no order.
+    #[inline]
+    pub(crate) fn block_store(
+        &self,
+        address: u64,
+        size: usize,
+        bits: u64,
+        conflicts: &Conflicts,
+        block: u32,
+    ) -> Result<(), FaultKind> {
+        let cell = self.cell(address, size)?;
+        if let Some(other) = cell.racing(conflicts, block) {
+            if cell.load() != bits {
+                return Err(FaultKind::GlobalRace { address, block, this: AccessKind::Write, other });
+            }
+        }
+        cell.writers.iter().for_each(|note| conflicts.note_write(note, block, cell.bytes_of_word()));
+        self.store(address, size, bits)
+    }
+
+    /// Forgets which blocks wrote.
+    pub(crate) fn forget_writers(&mut self) {
+        for allocation in self.slots.iter_mut().filter_map(|slot| slot.allocation.as_mut()) {
+            allocation.writers.iter_mut().for_each(|note| *note.get_mut() = 0);
+        }
     }
 
     /// Replaces an element by `update` of it, atomically; returns what was there before.
@@ -227,6 +275,7 @@ impl Allocation {
             bytes,
             words: bytemuck::allocation::try_zeroed_slice_box(words).ok()?,
             written: bytemuck::allocation::try_zeroed_slice_box(words).ok()?,
+            writers: bytemuck::allocation::try_zeroed_slice_box(words * 2).ok()?,
         })
     }
 
@@ -254,6 +303,7 @@ impl Allocation {
 /// One element of memory.
 struct Cell<'a> {
     word: &'a AtomicU64,
+    writers: &'a [AtomicU64],
     written: &'a AtomicU8,
     byte: usize,
     mask: u8,
@@ -269,8 +319,8 @@ macro_rules! by_size {
         match $cell.size {
             $($size => {
                 type $type = $int;
-                // Safety: the element lies inside the word, aligned to its size, and everybody else
-                // reaches it through atomics too.
+                // Safety: the element lies inside the word, aligned to its size, and other lanes reach
+                // it through atomics too; the host waits for them.
                 let $atomic = unsafe { &*std::ptr::from_ref($cell.word).cast::<u8>().add($cell.byte).cast::<$kind>() };
                 $operation
             })*
@@ -306,6 +356,17 @@ impl Cell<'_> {
                 atomic.compare_exchange(old as Bits, new as Bits, SeqCst, SeqCst);
             result.map(|bits| bits as u64).map_err(|bits| bits as u64)
         })
+    }
+
+    /// The bytes of each word of 4 bytes that the element takes, one bit each.
+    fn bytes_of_word(&self) -> u8 {
+        (0xf >> (4 - self.size.min(4))) << (self.byte % 4)
+    }
+
+    /// The block that wrote some of it in no order before an access by `block`.
+    #[inline]
+    fn racing(&self, conflicts: &Conflicts, block: u32) -> Option<u32> {
+        self.writers.iter().find_map(|note| conflicts.racing(note, block, self.bytes_of_word()))
     }
 
     #[inline]

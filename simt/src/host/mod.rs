@@ -10,7 +10,9 @@
 //! | lifetime | an access to memory that was freed |
 //! | alignment | an access whose address is not a multiple of its size |
 //! | initialisation | a read of global or shared memory that nothing wrote |
+//! | read-only memory | a launch that writes what it also loads through a read-only view |
 //! | races | two threads on one word of shared memory, one of them writing, with no barrier between |
+//! | conflicts | a block that plainly reads or writes what another wrote, with no release and acquire between |
 //! | barriers | a barrier that not every thread of the block reaches |
 //! | collectives | a shuffle, vote, match or warp barrier that not every lane of its mask reaches, or that reads a lane outside it |
 //! | limits | a launch beyond what the device or the kernel's declaration allows |
@@ -19,10 +21,12 @@
 //! A report ([`Fault`]) names the kernel, the block, the thread, the line of the kernel and what it did.
 
 mod block;
+mod conflicts;
 mod fault;
 mod launch;
 pub(crate) mod machine;
 mod memory;
+mod read_only;
 mod shared;
 mod warp;
 

@@ -1,16 +1,21 @@
 //! Shared memory of one simulated block, with a shadow that finds races.
 //!
-//! Two accesses to a word race if different threads make them, one of them writes, not both are
+//! Two accesses to a byte race if different threads make them, one of them writes, not both are
 //! atomic, and no barrier orders them: they lie in one *epoch* of the block (block barriers end it),
 //! and the threads are of different warps, or of one warp with no warp barrier between. The latter is
 //! told by *clocks*: a warp barrier sets the clocks of its lanes to one more than their largest.
 //! Order through a barrier of other lanes of the warp is taken for order too, so nothing is reported
 //! that is none; what races only among partial warp barriers can be missed.
+//!
+//! Shadows are kept a word of 4 bytes, and a byte in words that were ever accessed in part.
+
+use std::collections::HashMap;
 
 use super::fault::{AccessKind, FaultKind};
+use crate::thread::WARP_SIZE;
 
 /// Who accesses, and when.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stamp {
     pub(crate) thread: u32,
     pub(crate) clock: u32,
@@ -20,49 +25,32 @@ pub(crate) struct Stamp {
 pub(crate) struct SharedMemory {
     bytes: Vec<u8>,
     written: Vec<bool>,
-    shadow: Vec<Shadow>,
+    words: Vec<Shadow>,
+    /// The shadows of words that are accessed in part, one a byte; `words` no longer counts for them.
+    parts: HashMap<usize, [Shadow; 4]>,
     epoch: u32,
 }
 
-const NOBODY: u32 = u32::MAX;
-
-/// The last accesses to a word of 4 bytes in the epochs it was last written and read in.
-#[derive(Debug, Clone, Copy)]
+/// What happened to a word or byte since the last barrier, by kind of access.
+#[derive(Debug, Clone, Copy, Default)]
 struct Shadow {
-    write_epoch: u32,
-    read_epoch: u32,
-    writer: Stamp,
-    writer_atomic: bool,
-    /// Which of the word's bytes the last write touched.
-    write_mask: u8,
-    read_mask: u8,
-    reader: Stamp,
-    /// Another thread that read in this epoch before `reader`; the latest clock of all such.
-    other_reader: Stamp,
-    /// Readers of this epoch are of more than one warp.
-    many_warps: bool,
+    reads: Accesses,
+    writes: Accesses,
+    atomics: Accesses,
 }
 
-impl Default for Shadow {
-    fn default() -> Self {
-        let nobody = Stamp { thread: NOBODY, clock: 0 };
-        Self {
-            write_epoch: 0,
-            read_epoch: 0,
-            writer: nobody,
-            writer_atomic: false,
-            write_mask: 0,
-            read_mask: 0,
-            reader: nobody,
-            other_reader: nobody,
-            many_warps: false,
-        }
-    }
-}
-
-/// Whether `before` is ordered before `now` within one epoch.
-fn ordered(before: Stamp, now: Stamp) -> bool {
-    before.thread == now.thread || (before.thread / 32 == now.thread / 32 && now.clock > before.clock)
+/// The accesses of one kind in one epoch: as many of them as it takes to know whether another
+/// access is ordered after them all. With epoch 0 there are none, and nothing else counts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Accesses {
+    epoch: u32,
+    /// The thread that came first, and the first one of another warp.
+    first: u32,
+    first_elsewhere: Option<u32>,
+    /// An access with the latest clock, and the one before it by another thread: nothing else can be
+    /// unordered before an access of the former thread, whose clock is as late.
+    latest: Stamp,
+    latest_other: Option<Stamp>,
 }
 
 impl SharedMemory {
@@ -71,8 +59,8 @@ impl SharedMemory {
         Self {
             bytes: vec![0; bytes],
             written: vec![false; bytes],
-            shadow: vec![Shadow::default(); bytes.div_ceil(4)],
-            // Shadows start in epoch 0, which nothing belongs to.
+            words: vec![Shadow::default(); bytes.div_ceil(4)],
+            parts: HashMap::new(),
             epoch: 1,
         }
     }
@@ -107,14 +95,13 @@ impl SharedMemory {
         if kind != AccessKind::Write && !self.written[start..end].iter().all(|&written| written) {
             return Err(FaultKind::UninitialisedShared { address, bytes: size as u32 });
         }
-        for word in start / 4..end.div_ceil(4) {
-            let first = start.max(word * 4) - word * 4;
-            let last = end.min(word * 4 + 4) - word * 4;
-            let mask = (1u8 << last) - (1u8 << first);
-            self.shadow[word].note(kind, self.epoch, mask, now).map_err(|(other, that)| {
-                FaultKind::SharedRace { address, thread: now.thread, this: kind, other, that }
-            })?;
-        }
+        self.note(kind, start, size, now).map_err(|(other, that)| FaultKind::SharedRace {
+            address,
+            thread: now.thread,
+            this: kind,
+            other,
+            that,
+        })?;
         let mut word = [0; 8];
         word[..size].copy_from_slice(&self.bytes[start..end]);
         let old = u64::from_le_bytes(word);
@@ -124,54 +111,166 @@ impl SharedMemory {
         }
         Ok(old)
     }
+
+    /// Records an access; with which other thread's access it races, if it does.
+    #[inline]
+    fn note(
+        &mut self,
+        kind: AccessKind,
+        start: usize,
+        size: usize,
+        now: Stamp,
+    ) -> Result<(), (u32, AccessKind)> {
+        for word in start / 4..(start + size).div_ceil(4) {
+            if size >= 4 && !self.parts.contains_key(&word) {
+                self.words[word].note(kind, self.epoch, now)?;
+            } else {
+                let bytes = self.parts.entry(word).or_insert([self.words[word]; 4]);
+                let part = if size < 4 { start % 4..start % 4 + size } else { 0..4 };
+                bytes[part].iter_mut().try_for_each(|byte| byte.note(kind, self.epoch, now))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Shadow {
-    /// Records an access; with which other thread's access it races, if it does.
-    fn note(&mut self, kind: AccessKind, epoch: u32, mask: u8, now: Stamp) -> Result<(), (u32, AccessKind)> {
-        let both_atomic = kind == AccessKind::Atomic && self.writer_atomic;
-        if self.write_epoch == epoch
-            && self.write_mask & mask != 0
-            && !both_atomic
-            && !ordered(self.writer, now)
+    #[inline]
+    fn note(&mut self, kind: AccessKind, epoch: u32, now: Stamp) -> Result<(), (u32, AccessKind)> {
+        use AccessKind::{Atomic, Read, Write};
+        let Self { reads, writes, atomics } = self;
+        for (others, that, harmless) in
+            [(&*writes, Write, None), (&*atomics, Atomic, Some(Atomic)), (&*reads, Read, Some(Read))]
         {
-            let that = if self.writer_atomic { AccessKind::Atomic } else { AccessKind::Write };
-            return Err((self.writer.thread, that));
-        }
-        if kind == AccessKind::Read {
-            self.note_read(epoch, mask, now);
-            return Ok(());
-        }
-        if self.read_epoch == epoch && self.read_mask & mask != 0 {
-            for reader in [self.reader, self.other_reader] {
-                let across = self.many_warps && reader.thread != now.thread;
-                if reader.thread != NOBODY && (across || !ordered(reader, now)) {
-                    return Err((reader.thread, AccessKind::Read));
+            if harmless != Some(kind) {
+                if let Some(other) = others.racing(epoch, now) {
+                    return Err((other, that));
                 }
             }
         }
-        self.write_epoch = epoch;
-        self.writer = now;
-        self.writer_atomic = kind == AccessKind::Atomic;
-        self.write_mask = mask;
+        match kind {
+            Read => reads.note(epoch, now),
+            Write => writes.note(epoch, now),
+            Atomic => atomics.note(epoch, now),
+        }
         Ok(())
     }
+}
 
-    fn note_read(&mut self, epoch: u32, mask: u8, now: Stamp) {
-        if self.read_epoch != epoch {
-            self.read_epoch = epoch;
-            self.read_mask = 0;
-            self.reader = now;
-            self.other_reader = Stamp { thread: NOBODY, clock: 0 };
-            self.many_warps = false;
+fn same_warp(a: u32, b: u32) -> bool {
+    a / WARP_SIZE == b / WARP_SIZE
+}
+
+impl Accesses {
+    /// A thread of these whose access is not ordered before `now`.
+    #[inline]
+    fn racing(&self, epoch: u32, now: Stamp) -> Option<u32> {
+        if self.epoch != epoch {
+            return None;
         }
-        self.read_mask |= mask;
-        if self.reader.thread != now.thread {
-            self.many_warps |= self.reader.thread / 32 != now.thread / 32;
-            if self.other_reader.thread == NOBODY || self.other_reader.clock <= self.reader.clock {
-                self.other_reader = self.reader;
+        if !same_warp(self.first, now.thread) {
+            return Some(self.first);
+        }
+        // Else, if all are of one warp, it is `now`'s.
+        self.first_elsewhere.or_else(|| {
+            let unordered = |before: &Stamp| before.thread != now.thread && before.clock >= now.clock;
+            [Some(self.latest), self.latest_other].into_iter().flatten().find(unordered).map(|it| it.thread)
+        })
+    }
+
+    #[inline]
+    fn note(&mut self, epoch: u32, now: Stamp) {
+        if self.epoch != epoch {
+            *self = Self { epoch, first: now.thread, first_elsewhere: None, latest: now, latest_other: None };
+            return;
+        }
+        if !same_warp(self.first, now.thread) {
+            self.first_elsewhere.get_or_insert(now.thread);
+        }
+        // A thread's own clock never goes back.
+        if self.latest.thread == now.thread {
+            self.latest = now;
+        } else if now.clock >= self.latest.clock {
+            self.latest_other = Some(self.latest);
+            self.latest = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads of two warps.
+    const THREADS: [u32; 5] = [0, 1, 2, 32, 33];
+
+    /// Whether two accesses race, from the definition.
+    fn race(before: (AccessKind, Stamp), now: (AccessKind, Stamp)) -> bool {
+        use AccessKind::{Atomic, Read};
+        let harmless = before.0 == now.0 && matches!(now.0, Read | Atomic);
+        let (before, now) = (before.1, now.1);
+        let ordered =
+            before.thread == now.thread || (same_warp(before.thread, now.thread) && now.clock > before.clock);
+        !harmless && !ordered
+    }
+
+    #[test]
+    fn a_shadow_knows_what_a_list_of_all_accesses_tells() {
+        let (mut clean, mut races) = (0, 0);
+        for seed in 0..20_000_u64 {
+            let mut state = seed;
+            let mut random = |below: usize| {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                (state >> 33) as usize % below
+            };
+            let mut memory = SharedMemory::new(8);
+            memory.access(AccessKind::Write, 0, 8, Stamp::default(), |_| 0).expect("nobody was there");
+            memory.barrier();
+            let mut clocks = [0; THREADS.len()];
+            // All accesses since the last barrier, by byte.
+            let mut bytes = vec![Vec::new(); 8];
+            // Few kinds and sizes in one run, or most runs end early.
+            let writes = random(8);
+            for _ in 0..12 {
+                let warp = if random(2) == 0 { 0..3 } else { 3..5 };
+                match random(10) {
+                    0 => {
+                        memory.barrier();
+                        bytes.iter_mut().for_each(Vec::clear);
+                        continue;
+                    }
+                    1 | 2 => {
+                        let latest = clocks[warp.clone()].iter().max().copied().unwrap_or(0);
+                        let skipped = random(4);
+                        warp.filter(|&at| at != skipped).for_each(|at| clocks[at] = latest + 1);
+                        continue;
+                    }
+                    _ => {}
+                }
+                let at = random(THREADS.len());
+                let now = Stamp { thread: THREADS[at], clock: clocks[at] };
+                let kind = match random(8) {
+                    0 => AccessKind::Atomic,
+                    dice if dice <= writes => AccessKind::Read,
+                    _ => AccessKind::Write,
+                };
+                let size = [1, 2, 4, 8][random(4)];
+                let start = random(8 / size) * size;
+                let expected =
+                    bytes[start..start + size].iter().flatten().any(|&before| race(before, (kind, now)));
+                let found = memory.access(kind, start as u32, size, now, |old| old).is_err();
+                assert_eq!(
+                    found, expected,
+                    "seed {seed}: {kind:?} of {size} bytes at {start}, {now:?}, {bytes:?}"
+                );
+                if found {
+                    races += 1;
+                    break;
+                }
+                clean += 1;
+                bytes[start..start + size].iter_mut().for_each(|list| list.push((kind, now)));
             }
         }
-        self.reader = now;
+        assert!(clean > 1000 && races > 1000, "{clean} accesses without a race, {races} with one");
     }
 }

@@ -1,0 +1,63 @@
+//! Finds memory that a launch reads through the read-only cache and writes too.
+//!
+//! A [`Global`](crate::Global) is loaded with `ld.global.nc`, which sees neither the own thread's
+//! stores nor anybody else's. A kernel reaches memory through its parameters only, so only what lies
+//! in a read-only and in a writable one is watched; usually that is nothing.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use parking_lot::Mutex;
+
+use super::fault::FaultKind;
+use crate::kernel::{Argument, KernelInfo, ParameterKind};
+
+/// What a launch did to a byte: these are bits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Use {
+    ReadOnlyLoad = 1,
+    Write = 2,
+}
+
+#[derive(Debug)]
+pub(crate) struct ReadOnlyMemory {
+    /// Addresses that a read-only and a writable view share.
+    shared: Vec<Range<u64>>,
+    uses: Mutex<HashMap<u64, u8>>,
+}
+
+impl ReadOnlyMemory {
+    pub(crate) fn new(kernel: &KernelInfo, arguments: &[Argument]) -> Self {
+        let mut read_only = Vec::new();
+        let mut writable = Vec::new();
+        for (argument, (_, kind)) in arguments.iter().zip(kernel.parameters) {
+            let (views, element) = match kind {
+                ParameterKind::Global(element) => (&mut read_only, element),
+                ParameterKind::GlobalMut(element) => (&mut writable, element),
+                ParameterKind::Scalar(_) => continue,
+            };
+            let bytes = argument.len.saturating_mul(element.size() as u64);
+            views.push(argument.bits..argument.bits.saturating_add(bytes));
+        }
+        let both = |a: &Range<u64>, b: &Range<u64>| a.start.max(b.start)..a.end.min(b.end);
+        let shared = read_only.iter().flat_map(|a| writable.iter().map(move |b| both(a, b)));
+        Self { shared: shared.filter(|both| !both.is_empty()).collect(), uses: Mutex::default() }
+    }
+
+    /// Records a use of `bytes` bytes; an error if the launch has used one of them in the other way.
+    #[inline]
+    pub(crate) fn note(&self, how: Use, address: u64, bytes: usize) -> Result<(), FaultKind> {
+        if !self.shared.iter().any(|range| range.contains(&address)) {
+            return Ok(());
+        }
+        let mut uses = self.uses.lock();
+        for byte in address..address + bytes as u64 {
+            let all = uses.entry(byte).or_default();
+            *all |= how as u8;
+            if *all == Use::ReadOnlyLoad as u8 | Use::Write as u8 {
+                return Err(FaultKind::ReadOnlyWritten { address: byte });
+            }
+        }
+        Ok(())
+    }
+}
