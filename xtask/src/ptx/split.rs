@@ -123,8 +123,7 @@ fn with_block_size(kernel: &Item<'_>, block_size: u32) -> Result<String> {
     Ok(format!("{head}\n{wanted}{body}"))
 }
 
-/// Without trailing white space and comments that only the compiler's own tools read, and with labels
-/// that do not number the functions of the whole text: one kernel's change leaves the others alone.
+/// Without trailing white space and comments, which name functions by number, and with labels that do not number the functions of the whole text: one kernel's change leaves the others alone.
 fn tidy(text: &str) -> String {
     const LABEL: &str = "$L__BB";
     let mut text = text.to_owned();
@@ -133,10 +132,8 @@ fn tidy(text: &str) -> String {
         let numbered = format!("{LABEL}{}_", &rest[..digits]);
         text = text.replace(&numbered, "$L_");
     }
-    let lines = text.lines().map(|line| {
-        let line = line.split("// -- ").next().unwrap_or_default();
-        line.split("// @").next().unwrap_or_default().trim_end()
-    });
+    // No kernel has a string, so nothing else looks like a comment.
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end());
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
