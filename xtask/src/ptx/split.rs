@@ -158,7 +158,6 @@ mod tests {
 {
 	.reg .b32 	%r<3>;
 
-// %bb.0:
 	{ .shared .align 16 .b8 arena[64]; mov.u32 %r1, arena; }
 	bra.uni 	$L__BB3_1;
 $L__BB3_1:
@@ -204,7 +203,6 @@ $L__BB3_1:
 .maxntid 128, 1, 1
 {
 	.reg .b32 	%r<3>;
-// %bb.0:
 	{ .shared .align 16 .b8 arena[64]; mov.u32 %r1, arena; }
 	bra.uni 	$L_1;
 $L_1:
