@@ -14,6 +14,7 @@ pub mod offset;
 pub mod sets;
 pub mod spmv;
 pub mod testing;
+pub mod unroll;
 
 pub use key::{Bits, Key};
 pub use offset::Offset;

@@ -150,13 +150,8 @@ mod tests {
 
     fn check(a: &[u32], b: &[u32]) {
         for (diagonal, expected) in walk(a, b).into_iter().enumerate() {
-            let found = search(
-                diagonal as u32,
-                a.len() as u32,
-                b.len() as u32,
-                |i| a[i as usize],
-                |i| b[i as usize],
-            );
+            let found =
+                search(diagonal as u32, a.len() as u32, b.len() as u32, |i| a[i as usize], |i| b[i as usize]);
             assert_eq!(found, expected, "diagonal {diagonal} of {a:?} and {b:?}");
         }
     }
@@ -194,13 +189,7 @@ mod tests {
         let a = [9, 1, 5, 5, 0, 7, 5, 2];
         let b = [5, 5, 1, 8, 5, 0, 5];
         for diagonal in 0..=(a.len() + b.len()) as u32 {
-            let cut = search(
-                diagonal,
-                a.len() as u32,
-                b.len() as u32,
-                |i| a[i as usize],
-                |i| b[i as usize],
-            );
+            let cut = search(diagonal, a.len() as u32, b.len() as u32, |i| a[i as usize], |i| b[i as usize]);
             assert!(cut.a <= a.len() as u32 && cut.b <= b.len() as u32);
             assert!(cut.a + cut.b == diagonal || cut.a + cut.b == diagonal + 1);
         }

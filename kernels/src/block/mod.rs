@@ -17,5 +17,7 @@ pub trait Index:
 {
 }
 
-impl<T> Index for T where T: Copy + PartialOrd + From<u8> + Add<Output = T> + Sub<Output = T> + Shr<u32, Output = T>
-{}
+impl<T> Index for T where
+    T: Copy + PartialOrd + From<u8> + Add<Output = T> + Sub<Output = T> + Shr<u32, Output = T>
+{
+}

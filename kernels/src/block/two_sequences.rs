@@ -6,6 +6,7 @@ use evenpath_simt::{thread, Arena, Element, Global, Packet, Shared};
 
 use super::balanced_path::Cut;
 use crate::key::packet_of;
+use crate::unroll::{unroll, Steps};
 
 /// A tile's share of two sequences A and B.
 #[derive(Debug, Clone, Copy)]
@@ -90,25 +91,43 @@ impl TilePair {
         a: Global<T>,
         b: Global<T>,
     ) -> Fetched<T, BLOCK, ITEMS> {
-        let packet = (16 / T::SIZE) as u32;
-        let rounds = Fetched::<T, BLOCK, ITEMS>::ROUNDS;
         let a = Side::<T>::new(a, self.a_first, self.a_len, self.a_rest);
         let b = Side::<T>::new(b, self.b_first, self.b_len, self.b_rest);
-        let reach = (rounds * BLOCK) as u32 * packet;
+        let packet = (16 / T::SIZE) as u32;
+        let reach = (Fetched::<T, BLOCK, ITEMS>::ROUNDS * BLOCK) as u32 * packet;
+        let (a_skew, b_start) = (a.skew, a.packets * packet + b.skew);
         let both_reach = a.left >= reach && b.left >= reach;
-        let mut packets: [Packet; ITEMS] = [[0; 2]; ITEMS];
-        for round in 0..rounds {
-            let number = thread::index() + (round * BLOCK) as u32;
-            let in_a = number < a.packets;
-            let view = if in_a { a.view } else { b.view };
-            let first = (if in_a { number } else { number - a.packets }) * packet;
-            if both_reach {
-                packets[round] = view.load_streaming_16(first as usize);
-            } else if number < a.packets + b.packets {
-                packets[round] = load_at_end(view, first, if in_a { a.left } else { b.left });
-            }
+        let mut fetch = Fetch::<T, BLOCK, ITEMS> { a, b, both_reach, packets: [[0; 2]; ITEMS] };
+        unroll::<ITEMS>(&mut fetch);
+        Fetched { packets: fetch.packets, a: a_skew, b: b_start, element: PhantomData }
+    }
+}
+
+/// The loads of [`TilePair::fetch`].
+struct Fetch<T, const BLOCK: usize, const ITEMS: usize> {
+    a: Side<T>,
+    b: Side<T>,
+    /// Whether both views have as many elements as all threads load together.
+    both_reach: bool,
+    packets: [Packet; ITEMS],
+}
+
+impl<T: Element, const BLOCK: usize, const ITEMS: usize> Steps for Fetch<T, BLOCK, ITEMS> {
+    #[inline(always)]
+    fn step(&mut self, round: usize) {
+        if round >= Fetched::<T, BLOCK, ITEMS>::ROUNDS {
+            return;
         }
-        Fetched { packets, a: a.skew, b: a.packets * packet + b.skew, element: PhantomData }
+        let (a, b) = (&self.a, &self.b);
+        let number = thread::index() + (round * BLOCK) as u32;
+        let in_a = number < a.packets;
+        let view = if in_a { a.view } else { b.view };
+        let first = (if in_a { number } else { number - a.packets }) * (16 / T::SIZE) as u32;
+        if self.both_reach {
+            self.packets[round] = view.load_streaming_16(first as usize);
+        } else if number < a.packets + b.packets {
+            self.packets[round] = load_at_end(view, first, if in_a { a.left } else { b.left });
+        }
     }
 }
 

@@ -1,8 +1,9 @@
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use crate::block::balanced_path::Cut;
 use crate::block::two_sequences::{staged_bytes, Staged, TilePair};
 use crate::block::{merge_path, output};
+use crate::unroll::{unroll, Steps};
 use crate::{Bits, Key};
 
 kernel! {
@@ -154,31 +155,20 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// comes to the tile's end; elsewhere (`BOUNDED`) indices are compared.
     #[inline(always)]
     fn walk<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
-        let (mut a, mut b) = (staged.a + start.a, staged.b + start.b);
-        let (a_end, b_end) = (staged.a + pair.a_len, staged.b + pair.b_len);
-        let mut a_key = staged.elements.load(a as usize);
-        let mut b_key = staged.elements.load(b as usize);
-        let mut keys = [K::ZERO; ITEMS];
-        let mut from_a = 0;
-        for item in 0..ITEMS {
-            let take_a = if BOUNDED { a < a_end && (b >= b_end || a_key <= b_key) } else { a_key <= b_key };
-            keys[item] = if take_a { a_key } else { b_key };
-            // What is behind the ends of both is never used; it must not be walked into either.
-            if BOUNDED && !take_a && b >= b_end {
-                continue;
-            }
-            let next = if take_a { a + 1 } else { b + 1 };
-            let next_key = staged.elements.load(next as usize);
-            if take_a {
-                from_a |= 1 << item;
-                a = next;
-                a_key = next_key;
-            } else {
-                b = next;
-                b_key = next_key;
-            }
-        }
-        Self { keys, from_a, start }
+        let (a, b) = (staged.a + start.a, staged.b + start.b);
+        let mut walk = Walk::<K, ITEMS, BOUNDED> {
+            elements: staged.elements,
+            a,
+            b,
+            a_end: staged.a + pair.a_len,
+            b_end: staged.b + pair.b_len,
+            a_key: staged.elements.load(a as usize),
+            b_key: staged.elements.load(b as usize),
+            keys: [K::ZERO; ITEMS],
+            from_a: 0,
+        };
+        unroll::<ITEMS>(&mut walk);
+        Self { keys: walk.keys, from_a: walk.from_a, start }
     }
 
     /// Brings the keys to shared memory in the order of the output, over the tile that was there.
@@ -204,5 +194,43 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
             }
         }
         values
+    }
+}
+
+/// A thread on its way through a tile.
+struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
+    elements: Shared<K>,
+    a: u32,
+    b: u32,
+    a_end: u32,
+    b_end: u32,
+    /// The elements at `a` and `b`.
+    a_key: K,
+    b_key: K,
+    keys: [K; ITEMS],
+    from_a: u32,
+}
+
+impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, ITEMS, BOUNDED> {
+    #[inline(always)]
+    fn step(&mut self, item: usize) {
+        let mut take_a = self.a_key <= self.b_key;
+        if BOUNDED {
+            take_a = self.a < self.a_end && (take_a || self.b >= self.b_end);
+        }
+        self.keys[item] = if take_a { self.a_key } else { self.b_key };
+        if take_a {
+            self.from_a |= 1 << item;
+            self.a += 1;
+        } else {
+            self.b += 1;
+        }
+        // At the ends of both, the thread walks on in B: what it gets there is of no use, and no harm.
+        let next = self.elements.load(if take_a { self.a } else { self.b } as usize);
+        if take_a {
+            self.a_key = next;
+        } else {
+            self.b_key = next;
+        }
     }
 }

@@ -6,6 +6,7 @@ use super::keep;
 use crate::block::balanced_path::{self, Cut};
 use crate::block::two_sequences::{Staged, TilePair};
 use crate::key::Combine;
+use crate::unroll::{unroll, Steps};
 use crate::{Bits, Key};
 
 /// A thread's share: up to `ITEMS` steps, each an element of A, one of B, or a match of both.
@@ -44,34 +45,22 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// most two elements each, need not look for the end.
     #[inline(always)]
     fn walk<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
-        let (mut a, mut b) = (staged.a + start.a, staged.b + start.b);
-        let (a_end, b_end) = (staged.a + pair.a_len, staged.b + pair.b_len);
-        let end = staged.a + staged.b + end;
-        let mut a_key = staged.elements.load(a as usize);
-        let mut b_key = staged.elements.load(b as usize);
-        let mut keys = [K::ZERO; ITEMS];
-        let (mut takes_a, mut takes_b) = (0, 0);
-        for step in 0..ITEMS {
-            let goes_on = (!BOUNDED && step < (ITEMS - 1) / 2) || a + b < end;
-            let (mut take_a, mut take_b) = (a_key <= b_key, b_key <= a_key);
-            if BOUNDED {
-                let (in_a, in_b) = (a < a_end, b < b_end);
-                take_a = in_a && (take_a || !in_b);
-                take_b = in_b && (take_b || !in_a);
-            }
-            keys[step] = if take_a { a_key } else { b_key };
-            if goes_on && take_a {
-                takes_a |= 1 << step;
-                a += 1;
-                a_key = staged.elements.load(a as usize);
-            }
-            if goes_on && take_b {
-                takes_b |= 1 << step;
-                b += 1;
-                b_key = staged.elements.load(b as usize);
-            }
-        }
-        Self { keys, takes_a, takes_b, start }
+        let (a, b) = (staged.a + start.a, staged.b + start.b);
+        let mut walk = Walk::<K, ITEMS, BOUNDED> {
+            elements: staged.elements,
+            a,
+            b,
+            a_end: staged.a + pair.a_len,
+            b_end: staged.b + pair.b_len,
+            end: staged.a + staged.b + end,
+            a_key: staged.elements.load(a as usize),
+            b_key: staged.elements.load(b as usize),
+            keys: [K::ZERO; ITEMS],
+            takes_a: 0,
+            takes_b: 0,
+        };
+        unroll::<ITEMS>(&mut walk);
+        Self { keys: walk.keys, takes_a: walk.takes_a, takes_b: walk.takes_b, start }
     }
 
     /// A bit for each step that an operation keeps.
@@ -106,6 +95,46 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
             b += u32::from(takes_b);
         }
         values
+    }
+}
+
+/// A thread on its way through a tile.
+struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
+    elements: Shared<K>,
+    a: u32,
+    b: u32,
+    a_end: u32,
+    b_end: u32,
+    /// The walk ends when `a + b` is here.
+    end: u32,
+    /// The elements at `a` and `b`.
+    a_key: K,
+    b_key: K,
+    keys: [K; ITEMS],
+    takes_a: u32,
+    takes_b: u32,
+}
+
+impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, ITEMS, BOUNDED> {
+    #[inline(always)]
+    fn step(&mut self, step: usize) {
+        let goes_on = (!BOUNDED && step < (ITEMS - 1) / 2) || self.a + self.b < self.end;
+        let (mut take_a, mut take_b) = (self.a_key <= self.b_key, self.b_key <= self.a_key);
+        if BOUNDED {
+            let (in_a, in_b) = (self.a < self.a_end, self.b < self.b_end);
+            (take_a, take_b) = (in_a && (take_a || !in_b), in_b && (take_b || !in_a));
+        }
+        self.keys[step] = if take_a { self.a_key } else { self.b_key };
+        if goes_on && take_a {
+            self.takes_a |= 1 << step;
+            self.a += 1;
+            self.a_key = self.elements.load(self.a as usize);
+        }
+        if goes_on && take_b {
+            self.takes_b |= 1 << step;
+            self.b += 1;
+            self.b_key = self.elements.load(self.b as usize);
+        }
     }
 }
 

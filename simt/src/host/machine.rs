@@ -238,9 +238,7 @@ pub(crate) fn load_streaming_16<T: Element>(address: u64) -> Packet {
     let line = Location::caller();
     gather_packet(|index| {
         let address = address + (index * T::SIZE) as u64;
-        with_lane(|lane| {
-            T::from_bits(checked(lane, lane.block.launch.memory.load(address, T::SIZE), line))
-        })
+        with_lane(|lane| T::from_bits(checked(lane, lane.block.launch.memory.load(address, T::SIZE), line)))
     })
 }
 
