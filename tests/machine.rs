@@ -1,8 +1,10 @@
 //! Every operation of the machine that kernels are written against, on the simulated GPU and on a real one.
 
+use evenpath::Device;
 use evenpath_kernels::testing::{
-    Atomics, BlockSum, ConditionalBarrier, MessagePassing, Packets, WARP_RESULTS, WarpCollectives,
+    Atomics, BlockSum, ConditionalBarrier, MessagePassing, Packets, VectorCopy, WARP_RESULTS, WarpCollectives,
 };
+use evenpath_simt::Element;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_tests::kernel_devices;
 
@@ -124,6 +126,26 @@ fn shared_memory_that_the_launch_sizes() {
         let expected: Vec<f64> = values.chunks_exact(size).map(|block| block.iter().sum()).collect();
         assert_eq!(sums.to_vec().expect("download"), expected, "{device}");
     }
+}
+
+#[test]
+fn accesses_of_several_elements() {
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        let input: Vec<u64> = (0..32 * 6 * 3).map(|i| i * i).collect();
+        check_vector_copy(device, &input.iter().map(|&i| i as u16).collect::<Vec<_>>());
+        check_vector_copy(device, &input.iter().map(|&i| i as f32).collect::<Vec<_>>());
+        check_vector_copy(device, &input);
+    }
+}
+
+fn check_vector_copy<V: Element + bytemuck::Pod>(device: &Device, values: &[V]) {
+    let source = device.upload_slice(values).expect("upload");
+    let mut target = device.uninitialised(values.len()).expect("memory");
+    let kernel = VectorCopy { source: source.as_global(), target: target.as_global_mut() };
+    // SAFETY: the buffers have six elements a thread, and live until they are read.
+    unsafe { device.launch(kernel, only::<VectorCopy<V>>(), 3, 0) }.expect("launch");
+    assert_eq!(target.to_vec().expect("download"), values, "{device}");
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn operands_that_do_not_fit_are_refused() {
         assert_eq!(short.to_vec().expect("download"), [9; 2]);
         let values = device.upload_slice(&[1.0]).expect("upload");
         let error = merge::pairs(Pairs::new(&a, &values), Pairs::new(&b, &values)).expect_err("one value");
-        assert!(matches!(error, OpError::PairLength { input: "a", keys: 2, values: 1 }), "{error}");
+        assert!(matches!(error, OpError::Lengths { left: 2, right: 1, .. }), "{error}");
         let elsewhere = Device::simulated(SimulatedOptions::default()).upload_slice(&[1]).expect("upload");
         let error = merge::keys(&a, &elsewhere).expect_err("elsewhere");
         assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");

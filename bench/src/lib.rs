@@ -1,4 +1,17 @@
 //! How evenpath measures: the program `evenpath-bench`, and what the examples share with it.
+//!
+//! * [`arguments`]: devices, types and matrices as the command line names them;
+//! * [`input`]: matrices from files, with a progress bar, or generated; random vectors;
+//! * [`measure`]: times, rates, and the copy rate they are compared with;
+//! * [`report`]: what an example prints, as text or as JSON;
+//! * [`program`]: an example's way from the command line to the exit code;
+//! * one module an operation: what it has to do, and whether a result is right.
 
+pub mod arguments;
+pub mod input;
 pub mod measure;
+pub mod primitive;
+pub mod program;
+pub mod report;
+pub mod sequences;
 pub mod spmv;

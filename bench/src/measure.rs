@@ -1,9 +1,71 @@
-//! Times on a device, and the rate they are compared with.
+//! Times on a device, rates, and the rate they are compared with.
 
 use evenpath::{Device, DeviceError, DeviceKind};
+use serde::Serialize;
 
 /// Bytes of each buffer with which the copy rate is measured: more than any cache holds.
 const COPY_BYTES: usize = 512 << 20;
+
+/// What one run has to do, however it does it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Operations on values.
+    pub operations: u64,
+    /// Bytes of all arrays, each counted once: the least that must be moved.
+    pub bytes: u64,
+    /// Bytes as others count them, to compare with their figures.
+    pub effective_bytes: u64,
+    /// Who counts so.
+    pub counted_by: &'static str,
+}
+
+/// How long an operation took, and what that is in operations and bytes a second.
+#[derive(Debug, Clone, Serialize)]
+pub struct Measurement {
+    /// Runs that were timed.
+    pub iterations: usize,
+    /// Median time of one run.
+    pub ms: f64,
+    /// The shortest and the longest.
+    pub range_ms: (f64, f64),
+    /// 10⁹ operations a second.
+    pub gflops: f64,
+    /// [`Work::effective_bytes`] a second.
+    pub effective_gbps: f64,
+    /// [`Work::counted_by`].
+    #[serde(skip)]
+    pub counted_by: &'static str,
+    /// [`Work::bytes`] a second.
+    pub gbps: f64,
+    /// [`Work::bytes`]: what fits in a cache is measured there.
+    pub bytes: u64,
+}
+
+impl Measurement {
+    /// From the times of runs that each did the work.
+    pub fn new(work: Work, times_ms: &[f64]) -> Self {
+        let ms = median(times_ms);
+        let shortest = times_ms.iter().copied().fold(f64::INFINITY, f64::min);
+        let longest = times_ms.iter().copied().fold(0.0, f64::max);
+        let giga_per_second = |amount: u64| amount as f64 / ms / 1e6;
+        Self {
+            iterations: times_ms.len(),
+            ms,
+            range_ms: (shortest, longest),
+            gflops: giga_per_second(work.operations),
+            effective_gbps: giga_per_second(work.effective_bytes),
+            counted_by: work.counted_by,
+            gbps: giga_per_second(work.bytes),
+            bytes: work.bytes,
+        }
+    }
+
+    /// Whether all of the data fits in the device's second-level cache, which the rate then is that of. `None` where
+    /// the device does not tell.
+    pub fn fits_l2(&self, device: &Device) -> Option<bool> {
+        device.properties().l2_bytes.map(|l2| self.bytes <= l2)
+    }
+}
 
 /// Milliseconds of each of `repetitions` runs, timed with events, after one that is not counted.
 ///
@@ -17,7 +79,7 @@ pub fn times_ms<E: From<DeviceError>>(
 ) -> Result<Vec<f64>, E> {
     run()?;
     device.synchronize()?;
-    let mut events = Vec::with_capacity(repetitions);
+    let mut events = Vec::with_capacity(repetitions.min(1 << 16));
     for _ in 0..repetitions {
         let start = device.record()?;
         run()?;
@@ -54,4 +116,29 @@ pub fn copy_rate(device: &Device) -> Result<f64, DeviceError> {
     let mut target = device.zeros::<u64>(bytes / 8)?;
     let times = times_ms(device, repetitions, || target.copy_from(&source))?;
     Ok(2.0 * bytes as f64 / median(&times) / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_follow_from_work_and_median() {
+        let work = Work {
+            operations: 4_000_000,
+            bytes: 6_000_000,
+            effective_bytes: 8_000_000,
+            counted_by: "nobody",
+        };
+        let measured = Measurement::new(work, &[4.0, 1.0, 2.0]);
+        assert_eq!((measured.ms, measured.range_ms), (2.0, (1.0, 4.0)));
+        assert_eq!((measured.gflops, measured.gbps, measured.effective_gbps), (2.0, 3.0, 4.0));
+        assert_eq!(measured.fits_l2(&Device::cpu()), None);
+    }
+
+    #[test]
+    fn median_of_an_even_number_is_between_the_middle_two() {
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]).to_bits(), 2.5_f64.to_bits());
+        assert!(median(&[]).is_nan());
+    }
 }

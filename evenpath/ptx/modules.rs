@@ -4,12 +4,28 @@
 #[rustfmt::skip]
 pub(crate) static TARGETS: &[(u32, &[(&str, &str)])] = &[
     (75, &[
+        ("scan_f32", include_str!("sm_75/scan_f32.ptx")),
+        ("scan_f64", include_str!("sm_75/scan_f64.ptx")),
+        ("scan_i32", include_str!("sm_75/scan_i32.ptx")),
+        ("scan_u32", include_str!("sm_75/scan_u32.ptx")),
+        ("scan_u64", include_str!("sm_75/scan_u64.ptx")),
+        ("segmented_f32", include_str!("sm_75/segmented_f32.ptx")),
+        ("segmented_f64", include_str!("sm_75/segmented_f64.ptx")),
+        ("segmented_u32", include_str!("sm_75/segmented_u32.ptx")),
         ("spmv_f32", include_str!("sm_75/spmv_f32.ptx")),
         ("spmv_f64", include_str!("sm_75/spmv_f64.ptx")),
         ("spmv_plan", include_str!("sm_75/spmv_plan.ptx")),
         ("testing", include_str!("sm_75/testing.ptx")),
     ]),
     (90, &[
+        ("scan_f32", include_str!("sm_90/scan_f32.ptx")),
+        ("scan_f64", include_str!("sm_90/scan_f64.ptx")),
+        ("scan_i32", include_str!("sm_90/scan_i32.ptx")),
+        ("scan_u32", include_str!("sm_90/scan_u32.ptx")),
+        ("scan_u64", include_str!("sm_90/scan_u64.ptx")),
+        ("segmented_f32", include_str!("sm_90/segmented_f32.ptx")),
+        ("segmented_f64", include_str!("sm_90/segmented_f64.ptx")),
+        ("segmented_u32", include_str!("sm_90/segmented_u32.ptx")),
         ("spmv_f32", include_str!("sm_90/spmv_f32.ptx")),
         ("spmv_f64", include_str!("sm_90/spmv_f64.ptx")),
         ("spmv_plan", include_str!("sm_90/spmv_plan.ptx")),

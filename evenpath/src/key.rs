@@ -107,11 +107,11 @@ impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
     }
 
     /// An error unless the pairs are whole and on `device`.
-    pub(crate) fn check(&self, device: &Device, input: &'static str) -> Result<(), OpError> {
+    pub(crate) fn check(&self, device: &Device, what: &'static str) -> Result<(), OpError> {
         device.check_same(self.keys.device())?;
         device.check_same(self.values.device())?;
-        let (keys, values) = (self.keys.len(), self.values.len());
-        if keys == values { Ok(()) } else { Err(OpError::PairLength { input, keys, values }) }
+        let (left, right) = (self.keys.len(), self.values.len());
+        if left == right { Ok(()) } else { Err(OpError::Lengths { what, left, right }) }
     }
 
     pub(crate) fn host(&self) -> Option<(&'a [K], &'a [V])> {

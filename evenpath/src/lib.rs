@@ -21,6 +21,7 @@ pub use matrix::generate;
 pub use matrix::{
     Coo, Csr, CsrView, Duplicates, InvalidCoo, InvalidCsr, MAX_DIMENSION, MatrixError, Row, Rows, Statistics,
 };
+pub use op::scan;
 pub use op::{DeviceCsr, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use op::{merge, sets};
 pub use scalar::{Offset, Value};

@@ -11,6 +11,7 @@ pub mod block;
 pub mod key;
 pub mod merge;
 pub mod offset;
+pub mod scan;
 pub mod sets;
 pub mod spmv;
 pub mod testing;
@@ -41,6 +42,8 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<sets::SetPairs<u32, u32>>(&mut all);
     add::<sets::SetCount<u32>>(&mut all);
     add::<sets::FirstDescent<u32>>(&mut all);
+    add::<scan::Scan<f32>>(&mut all);
+    add::<scan::SegmentedScan<f32, u32>>(&mut all);
     add::<testing::ConditionalBarrier>(&mut all);
     add::<testing::FaultOutOfBounds>(&mut all);
     add::<testing::WarpCollectives>(&mut all);
@@ -48,6 +51,7 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<testing::Atomics>(&mut all);
     add::<testing::BlockSum<f32>>(&mut all);
     add::<testing::MessagePassing>(&mut all);
+    add::<testing::VectorCopy<f32>>(&mut all);
     all
 }
 

@@ -211,6 +211,30 @@ fn block_sum<V: Float, const BLOCK: usize>(_: Arena, values: Global<V>, sums: Gl
 }
 
 kernel! {
+    /// Copies in accesses of four elements, and then of two.
+    pub struct VectorCopy<V: Element> {
+        /// Six elements a thread of the grid.
+        pub source: Global<V>,
+        /// Output: as many.
+        pub target: GlobalMut<V>,
+    }
+    shared: 0;
+    body: vector_copy::<V>;
+    entries: {
+        testing_vector_copy_u16 in testing: <V = u16>, 32 x 1;
+        testing_vector_copy_f32 in testing: <V = f32>, 32 x 1;
+        testing_vector_copy_u64 in testing: <V = u64>, 32 x 1;
+    }
+}
+
+fn vector_copy<V: Element>(_: Arena, source: Global<V>, target: GlobalMut<V>) {
+    let index = (thread::block() * thread::block_size() + thread::index()) as usize;
+    target.store_streaming_4(4 * index, source.load_streaming_4(4 * index));
+    let index = 2 * ((thread::grid_size() * thread::block_size()) as usize * 2 + index);
+    target.store_streaming_2(index, source.load_streaming_2(index));
+}
+
+kernel! {
     /// Blocks in a chain: each waits for the one that drew the ticket before, and adds its own.
     pub struct MessagePassing {
         /// One word, zero before: the next ticket.

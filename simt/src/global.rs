@@ -157,6 +157,22 @@ impl<T: Element> GlobalMut<T> {
         machine::store_streaming_16::<T>(self.at(index, 16 / T::SIZE), packet);
     }
 
+    /// [`store_streaming`](Self::store_streaming) of two neighbours in one access; the address of the first must be a
+    /// multiple of both elements' size.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn store_streaming_2(self, index: usize, values: [T; 2]) {
+        machine::store_streaming_2(self.at(index, 2), values);
+    }
+
+    /// [`store_streaming`](Self::store_streaming) of four neighbours in accesses of at most 16 bytes; the address of
+    /// the first must be a multiple of the access's size.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn store_streaming_4(self, index: usize, values: [T; 4]) {
+        machine::store_streaming_4(self.at(index, 4), values);
+    }
+
     /// The address of one element, for atomics.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

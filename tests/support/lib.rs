@@ -5,3 +5,8 @@ mod oracle;
 
 pub use devices::{DeviceUnderTest, devices, kernel_devices};
 pub use oracle::{Expected, spmv};
+
+/// The README's programs compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

@@ -28,8 +28,9 @@ const LLVM_TOOLS: [&str; 3] = ["llvm-link", "opt", "llc"];
 /// * A panic becomes a trap: no messages, no source paths, no calls.
 /// * One unit of code generation, so that everything can be inlined.
 /// * The rest is said so that no profile of the workspace has a say.
-pub const FLAGS: [&str; 6] = [
+pub const FLAGS: [&str; 7] = [
     "-Zmir-enable-passes=-JumpThreading",
+    "-Cllvm-args=-unroll-threshold=2000",
     "-Zunstable-options",
     "-Cpanic=immediate-abort",
     "-Ccodegen-units=1",

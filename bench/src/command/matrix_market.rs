@@ -12,6 +12,7 @@ use evenpath::io::{
     Complex, MatrixMarketError, MatrixMarketReader, ReadOptions, Stage, WriteOptions, write_matrix_market_to,
 };
 use evenpath::{Csr, Value};
+use evenpath_bench::arguments::ValueType;
 use evenpath_bench::measure::median;
 use serde_json::json;
 
@@ -31,12 +32,6 @@ pub(crate) struct Arguments {
     /// One JSON object a line.
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum ValueType {
-    F32,
-    F64,
 }
 
 /// The text to read.

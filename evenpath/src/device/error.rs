@@ -166,23 +166,44 @@ pub enum DeviceError {
         reason: String,
     },
     /// A kernel made a mistake, such as an access outside its memory, and ended this device object with all its
-    /// buffers. A new [`Device`](super::Device) can be made.
-    #[error("fault on {device} in {}: {reason}", kernel_list(.kernels))]
+    /// buffers. One call is told so; later ones get [`DeviceLost`](Self::DeviceLost).
+    ///
+    /// On an NVIDIA GPU the fault ends the use of that GPU by the process: all its device objects are lost, and
+    /// [`Device::cuda`](super::Device::cuda) answers [`GpuLost`](Self::GpuLost) until the process ends. (The driver
+    /// documents a few errors as milder, such as a failed assertion: of those this device object alone is lost.) The
+    /// CPU and simulated GPUs go on. A fault on a simulated GPU ends that device object, and a new one can be made.
+    #[error("fault on {device} {}: {reason}", place(.kernels))]
     KernelFault {
         /// The device.
         device: String,
-        /// The kernels that may have made it: those launched since the host last waited for the device, in order of
-        /// their first launch. The simulated GPU names exactly one.
+        /// The kernels that may have made it: those of any device object of the GPU that were launched since the host
+        /// last waited for that device object. None if the fault was not made by a kernel of this library. The
+        /// simulated GPU names exactly one.
         kernels: Vec<&'static str>,
         /// What happened.
         reason: String,
     },
-    /// The device object was ended earlier by a [`KernelFault`](Self::KernelFault).
-    #[error("{device} is lost since a fault in {}: {reason}", kernel_list(.kernels))]
+    /// The device object was ended earlier by a [`KernelFault`](Self::KernelFault), its own or one of another device
+    /// object of the same GPU.
+    #[error("{device} is lost since a fault {}: {reason}", place(.kernels))]
     DeviceLost {
         /// The device.
         device: String,
         /// The kernels that may have made the fault.
+        kernels: Vec<&'static str>,
+        /// What happened.
+        reason: String,
+    },
+    /// No device object of this GPU can be made, because a fault ended the use of the GPU by this process: a
+    /// [`KernelFault`](Self::KernelFault), or one that another CUDA library in the process made.
+    #[error(
+        "{device} cannot be used by this process any more since a fault {}: {reason}; a new process can",
+        place(.kernels)
+    )]
+    GpuLost {
+        /// The GPU.
+        device: String,
+        /// The kernels that may have made the fault; none if it was not made by a kernel of this library.
         kernels: Vec<&'static str>,
         /// What happened.
         reason: String,
@@ -232,10 +253,11 @@ fn log_lines(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!("\n{log}") }
 }
 
-fn kernel_list(kernels: &[&str]) -> String {
+/// Where a fault was made.
+fn place(kernels: &[&str]) -> String {
     match kernels {
-        [] => "no kernel of this device".into(),
-        [kernel] => format!("kernel `{kernel}`"),
-        kernels => format!("one of the kernels `{}`", kernels.join("`, `")),
+        [] => "outside the kernels of evenpath, probably by another library in the process".into(),
+        [kernel] => format!("in kernel `{kernel}`"),
+        kernels => format!("in one of the kernels `{}`", kernels.join("`, `")),
     }
 }

@@ -120,7 +120,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// If there is a GPU and it cannot be used: then [`cpu`](Self::cpu) is there to be asked for.
+    /// If there is a GPU and it cannot be used, also because of an earlier fault ([`DeviceError::GpuLost`]): work does
+    /// not move to a slower device unasked. [`cpu`](Self::cpu) is there to be asked for.
     pub fn best() -> Result<Self, DeviceError> {
         let mut ordinal = 0;
         loop {
@@ -137,15 +138,18 @@ impl Device {
     /// The NVIDIA GPU of the given number, as the driver counts them.
     ///
     /// Each call makes a context of its own on the GPU, which takes time (of the order of 0.1 s) and memory: make one
-    /// and clone it. What happens to another device object of the same GPU, a kernel's fault included, does not
-    /// touch this one.
+    /// and clone it. Device objects of the same GPU have their own stream, buffers and memory limit. A kernel's fault
+    /// they share: the driver then lets this process use the GPU no more, so all of them are lost
+    /// ([`DeviceError::KernelFault`] tells one call, [`DeviceError::DeviceLost`] the others), and no new one can be
+    /// made. A program that must go on with the GPU runs what may fault in a process of its own.
     ///
     /// Kernels come with the library, as PTX. If the environment variable `EVENPATH_PTX_DIR` is set, they are taken
     /// from that folder and from nowhere else: `sm_<target>/<module>.ptx` in it.
     ///
     /// # Errors
     ///
-    /// If there is no driver, no such GPU, no PTX that it can run, or the driver refuses.
+    /// If there is no driver, no such GPU, no PTX that it can run, or the driver refuses;
+    /// [`GpuLost`](DeviceError::GpuLost) if it does so because of an earlier fault.
     pub fn cuda(ordinal: u32) -> Result<Self, DeviceError> {
         #[cfg(feature = "cuda")]
         {

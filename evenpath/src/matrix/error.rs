@@ -39,6 +39,8 @@ pub enum MatrixError {
     OffsetOverflow { nnz: usize, offset: &'static str },
     #[error("{rows} x {cols} dense values do not fit in memory")]
     DenseTooLarge { rows: usize, cols: usize },
+    #[error("{rows} rows with {nnz} nonzeros do not fit in memory")]
+    OutOfMemory { rows: usize, nnz: usize },
 }
 
 /// A refused CSR matrix: the reason, and the buffers, so that nothing is lost.

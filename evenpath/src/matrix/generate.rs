@@ -27,7 +27,8 @@ use rows::{Pattern, Stream};
 /// Makes the matrix of a kind.
 ///
 /// # Errors
-/// Where the kind's size is beyond what a matrix can have, or `O` cannot count the nonzeros.
+/// Where the kind's size is beyond what a matrix can have, `O` cannot count the nonzeros, or there is no memory for
+/// them.
 pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>, MatrixError> {
     let (rows, cols) = kind.shape();
     validate::dimensions(rows, cols)?;
@@ -41,8 +42,9 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
         .collect();
     let row_offsets: Vec<O> = offsets(&lengths)?;
     let nnz = row_offsets[rows].to_usize();
-    let mut column_indices: Vec<u32> = bytemuck::zeroed_vec(nnz);
-    let mut values: Vec<V> = bytemuck::zeroed_vec(nnz);
+    let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
+    let mut column_indices: Vec<u32> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
+    let mut values: Vec<V> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let blocks = row_blocks(&row_offsets);
     let columns = split(&blocks, &row_offsets, &mut column_indices);
     let parts = columns.into_par_iter().zip(split(&blocks, &row_offsets, &mut values));
@@ -168,5 +170,7 @@ mod tests {
         assert!(matches!(too_many, Err(MatrixError::TooManyRows { .. })));
         let too_dense = generate::<f64, u32>(Kind::Dense { rows: 1 << 10, cols: 1 << 31 }, 1);
         assert!(matches!(too_dense, Err(MatrixError::OffsetOverflow { .. })));
+        let too_large = generate::<f64, u64>(Kind::Dense { rows: 1 << 20, cols: (1 << 31) - 1 }, 1);
+        assert!(matches!(too_large, Err(MatrixError::OutOfMemory { .. })));
     }
 }

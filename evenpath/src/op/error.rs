@@ -26,6 +26,26 @@ pub enum OpError {
         /// Nonzeros of the matrix.
         nonzeros: usize,
     },
+    /// Two operands that must have one length do not.
+    #[error("{what} have {left} and {right} elements")]
+    Lengths {
+        /// Which operands.
+        what: &'static str,
+        /// Length of the first.
+        left: usize,
+        /// Length of the second.
+        right: usize,
+    },
+    /// An operand has more elements than the operation counts.
+    #[error("{what} of {len} elements; the limit is {limit}")]
+    TooLong {
+        /// Which operation.
+        what: &'static str,
+        /// Elements.
+        len: usize,
+        /// The largest number of elements.
+        limit: usize,
+    },
     /// The matrix has more rows and nonzeros than one launch can handle.
     #[error("{rows} rows and {nonzeros} nonzeros make {tiles} tiles, and a grid has at most {limit} blocks")]
     TooManyTiles {
@@ -37,16 +57,6 @@ pub enum OpError {
         tiles: u64,
         /// Blocks of a grid.
         limit: u64,
-    },
-    /// Not as many values as keys.
-    #[error("{input} has {keys} keys and {values} values")]
-    PairLength {
-        /// Which pairs, such as `a`.
-        input: &'static str,
-        /// Keys.
-        keys: usize,
-        /// Values.
-        values: usize,
     },
     /// An output is too short for the result, or, where lengths must agree, too long.
     #[error("{output} has {len} elements, and the result has {needed}")]
@@ -65,16 +75,6 @@ pub enum OpError {
         input: &'static str,
         /// The first key that is less than the one before it.
         index: usize,
-    },
-    /// More elements than one launch can handle.
-    #[error("{elements} elements make {tiles} tiles, and a grid has at most {limit} blocks")]
-    TooManyElements {
-        /// Elements.
-        elements: u64,
-        /// Tiles they make.
-        tiles: u64,
-        /// Blocks of a grid.
-        limit: u64,
     },
     /// The device failed, or an operand is on another one.
     #[error(transparent)]

@@ -88,8 +88,8 @@ pub fn pairs<K: Key, V: PairValue>(
     b: Pairs<'_, K, V>,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     let device = a.keys.device();
-    a.check(device, "a")?;
-    b.check(device, "b")?;
+    a.check(device, "the keys and values of a")?;
+    b.check(device, "the keys and values of b")?;
     let len = a.keys.len() + b.keys.len();
     let (mut keys, mut values) = (device.uninitialised(len)?, device.uninitialised(len)?);
     pairs_into(a, b, &mut keys, &mut values)?;
@@ -108,8 +108,8 @@ pub fn pairs_into<K: Key, V: PairValue>(
     values: &mut DeviceVec<V>,
 ) -> Result<(), OpError> {
     let device = a.keys.device();
-    a.check(device, "a")?;
-    b.check(device, "b")?;
+    a.check(device, "the keys and values of a")?;
+    b.check(device, "the keys and values of b")?;
     device.check_same(keys.device())?;
     device.check_same(values.device())?;
     let len = a.keys.len() + b.keys.len();
@@ -168,7 +168,7 @@ fn partition<K: Key>(
 ) -> Result<(u32, DeviceVec<u64>), OpError> {
     let device = a.device();
     let (a_len, b_len) = (a.len() as u64, b.len() as u64);
-    let tiles = tile_count(info, a_len + b_len)?;
+    let tiles = tile_count("a merge", info, a.len() + b.len())?;
     let mut starts = device.uninitialised(tiles as usize + 1)?;
     let kernel = MergeKeysPartition {
         a: a.as_global(),

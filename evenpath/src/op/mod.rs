@@ -3,6 +3,7 @@
 mod device_csr;
 mod error;
 pub mod merge;
+pub mod scan;
 pub mod sets;
 mod spmv;
 
@@ -28,12 +29,12 @@ fn tile_items(info: &KernelInfo) -> u32 {
     info.block_size * info.items_per_thread
 }
 
-/// Tiles of a kernel that `elements` make.
-fn tile_count(info: &KernelInfo, elements: u64) -> Result<u32, OpError> {
-    let tiles = elements.div_ceil(u64::from(tile_items(info)));
+/// Tiles of a kernel that `len` elements make; `what` is the operation.
+fn tile_count(what: &'static str, info: &KernelInfo, len: usize) -> Result<u32, OpError> {
+    let tiles = len.div_ceil(tile_items(info) as usize) as u64;
     if tiles < MAX_GRID {
         Ok(tiles as u32)
     } else {
-        Err(OpError::TooManyElements { elements, tiles, limit: MAX_GRID })
+        Err(OpError::TooLong { what, len, limit: MAX_GRID as usize * tile_items(info) as usize })
     }
 }

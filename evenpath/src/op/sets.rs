@@ -207,8 +207,8 @@ pub fn pairs<K: Key, V: PairValue>(
     combine: Combine,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     let device = a.keys.device();
-    a.check(device, "a")?;
-    b.check(device, "b")?;
+    a.check(device, "the keys and values of a")?;
+    b.check(device, "the keys and values of b")?;
     if let Some(plan) = host_plan(operation, a.keys, b.keys) {
         let (mut keys, mut values) = (device.uninitialised(plan.len())?, device.uninitialised(plan.len())?);
         write_pairs(&plan, a, b, combine, &mut keys, &mut values);
@@ -238,8 +238,8 @@ pub fn pairs_into<K: Key, V: PairValue>(
     values: &mut DeviceVec<V>,
 ) -> Result<usize, OpError> {
     let device = a.keys.device();
-    a.check(device, "a")?;
-    b.check(device, "b")?;
+    a.check(device, "the keys and values of a")?;
+    b.check(device, "the keys and values of b")?;
     device.check_same(keys.device())?;
     device.check_same(values.device())?;
     if let Some(plan) = host_plan(operation, a.keys, b.keys) {
@@ -398,7 +398,7 @@ impl Cut {
     fn new<K: Key>(a: &DeviceVec<K>, b: &DeviceVec<K>, info: &'static KernelInfo) -> Result<Self, OpError> {
         let device = a.device();
         let (a_len, b_len) = (a.len() as u64, b.len() as u64);
-        let tiles = tile_count(info, a_len + b_len)?;
+        let tiles = tile_count("a set operation", info, a.len() + b.len())?;
         let mut starts = device.uninitialised(tiles as usize + 1)?;
         let mut states = device.uninitialised(state_words(tiles))?;
         let kernel = SetPartition {
@@ -445,7 +445,7 @@ fn first_descent<K: Key>(keys: &DeviceVec<K>) -> Result<Option<usize>, OpError> 
         return Ok(keys.windows(2).position(|pair| pair[1] < pair[0]).map(|index| index + 1));
     }
     let info = instance::<FirstDescent<K>>();
-    let tiles = tile_count(info, keys.len() as u64)?;
+    let tiles = tile_count("a check", info, keys.len())?;
     let mut first = device.upload_slice(&[u64::MAX])?;
     let kernel =
         FirstDescent { keys: keys.as_global(), first: first.as_global_mut(), len: keys.len() as u64 };

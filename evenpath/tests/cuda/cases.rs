@@ -1,21 +1,12 @@
-use std::path::Path;
-use std::process::Command;
+//! What a GPU is to do as long as no kernel faults.
+
 use std::time::Instant;
 
-use evenpath::device::{Device, DeviceError, DeviceKind, DeviceVec};
-use evenpath_kernels::testing::{ConditionalBarrier, FaultOutOfBounds};
+use evenpath::device::{Device, DeviceError, DeviceKind};
+use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 
-use crate::CHILD_VARIABLE;
-
-const KERNEL: &str = "testing_fault_out_of_bounds";
-const PTX_FOLDER_VARIABLE: &str = "EVENPATH_PTX_DIR";
-
-macro_rules! cases {
-    ($($name:ident),* $(,)?) => {
-        pub(crate) const CASES: &[(&str, fn())] = &[$((stringify!($name), $name)),*];
-    };
-}
+use crate::support::{STORE, assert_works, cases, gpu, store};
 
 cases! {
     the_device_is_ready_soon,
@@ -32,49 +23,6 @@ cases! {
     freed_memory_is_there_for_other_sizes,
     freed_memory_is_used_again,
     launches_over_a_limit_are_refused,
-    a_fault_ends_the_device_and_names_the_kernel,
-    a_fault_is_not_blamed_on_kernels_that_ended_well,
-    a_fault_leaves_other_devices_alone,
-    memory_of_lost_devices_comes_back,
-    a_missing_module_is_named,
-    a_missing_entry_is_named,
-    a_broken_module_shows_the_compiler_s_log,
-    a_module_too_new_for_the_driver_says_so,
-    a_ptx_folder_for_newer_gpus_only_is_refused,
-}
-
-fn gpu() -> Device {
-    Device::cuda(0).expect("the GPU that main found")
-}
-
-/// Stores 1 at `index` of the buffer, inside it or not.
-fn store(data: &mut DeviceVec<u32>, index: u64) -> Result<(), DeviceError> {
-    let device = data.device().clone();
-    let kernel = FaultOutOfBounds { data: data.as_global_mut(), index };
-    // SAFETY: every caller keeps the buffer until the device is done or lost; an index outside of it is what the tests
-    // are about, and lies outside everything that is mapped on a GPU.
-    unsafe { device.launch(kernel, FaultOutOfBounds::INSTANCES[0], 1, 0) }
-}
-
-/// Rotates the buffer, of at most 128 elements, by one place.
-fn rotate(data: &mut DeviceVec<u32>) -> Result<(), DeviceError> {
-    let device = data.device().clone();
-    let kernel = ConditionalBarrier { len: data.len() as u32, data: data.as_global_mut() };
-    // SAFETY: every caller keeps the buffer until the device is done or lost.
-    unsafe { device.launch(kernel, ConditionalBarrier::INSTANCES[0], 1, 0) }
-}
-
-/// Makes the device fault; the error that tells.
-fn fault(device: &Device) -> DeviceError {
-    let mut data = device.upload_slice(&[0_u32; 4]).expect("a small buffer");
-    store(&mut data, 1 << 44).expect("the launch itself goes well");
-    device.synchronize().expect_err("the store is far outside")
-}
-
-fn assert_works(device: &Device) {
-    let mut data = device.upload_slice(&[5_u32, 6, 7]).expect("a small buffer");
-    store(&mut data, 1).expect("a launch");
-    assert_eq!(data.to_vec().expect("a copy"), [5, 1, 7]);
 }
 
 fn the_device_is_ready_soon() {
@@ -253,7 +201,7 @@ fn launches_over_a_limit_are_refused() {
         let kernel = FaultOutOfBounds { data: data.as_global_mut(), index: 0 };
         // SAFETY: the buffer is live, and the index in it.
         let error = unsafe { device.launch(kernel, info, grid, shared) }.expect_err("over a limit");
-        assert!(matches!(error, DeviceError::Launch { kernel: KERNEL, .. }), "{error}");
+        assert!(matches!(error, DeviceError::Launch { kernel: STORE, .. }), "{error}");
     }
     for (grid, shared) in [(0, 0), (1, device.properties().max_shared_bytes.expect("a GPU's"))] {
         let kernel = FaultOutOfBounds { data: data.as_global_mut(), index: 2 };
@@ -261,161 +209,4 @@ fn launches_over_a_limit_are_refused() {
         unsafe { device.launch(kernel, info, grid, shared) }.expect("within the limits");
     }
     assert_eq!(data.to_vec().expect("a copy"), [0, 0, 1, 0]);
-}
-
-fn a_fault_ends_the_device_and_names_the_kernel() {
-    let device = gpu();
-    let mut kept = device.upload_slice(&[1_u32, 2]).expect("a buffer");
-    let event = device.record().expect("an event");
-    let error = fault(&device);
-    println!("{error}");
-    match &error {
-        DeviceError::KernelFault { kernels, reason, .. } => {
-            assert_eq!(kernels, &[KERNEL]);
-            assert!(reason.contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{reason}");
-        }
-        other => panic!("{other}"),
-    }
-    for lost in [
-        device.synchronize(),
-        kept.to_vec().map(|_| ()),
-        kept.copy_from_slice(&[0, 0]),
-        device.zeros::<u8>(1).map(|_| ()),
-        device.memory().map(|_| ()),
-        device.record().map(|_| ()),
-        event.elapsed_since(&event).map(|_| ()),
-        store(&mut kept, 0),
-    ] {
-        let error = lost.expect_err("the device is lost");
-        assert!(matches!(&error, DeviceError::DeviceLost { kernels, .. } if kernels == &[KERNEL]), "{error}");
-    }
-    drop((kept, event, device));
-    assert_works(&gpu());
-}
-
-fn a_fault_is_not_blamed_on_kernels_that_ended_well() {
-    let rotator = ConditionalBarrier::INSTANCES[0].name;
-    for (waits, expected) in [(true, &[KERNEL][..]), (false, &[rotator, KERNEL])] {
-        let device = gpu();
-        let mut data = device.upload_slice(&[1_u32, 2, 3]).expect("a buffer");
-        let mut faulty = device.zeros::<u32>(4).expect("a buffer");
-        rotate(&mut data).expect("a launch");
-        if waits {
-            assert_eq!(data.to_vec().expect("a copy"), [2, 3, 1]);
-        }
-        store(&mut faulty, 1 << 44).expect("the launch itself goes well");
-        match device.synchronize().expect_err("the store is far outside") {
-            DeviceError::KernelFault { kernels, .. } => assert_eq!(kernels, expected),
-            other => panic!("{other}"),
-        }
-    }
-}
-
-fn a_fault_leaves_other_devices_alone() {
-    let (faulty, other) = (gpu(), gpu());
-    let mut data = other.upload_slice(&[1_u32, 2, 3]).expect("a buffer");
-    assert!(matches!(fault(&faulty), DeviceError::KernelFault { .. }));
-    store(&mut data, 2).expect("a launch");
-    assert_eq!(data.to_vec().expect("a copy"), [1, 2, 1]);
-    assert_works(&other);
-}
-
-fn memory_of_lost_devices_comes_back() {
-    let watcher = gpu();
-    let free = || watcher.memory().expect("a healthy device").free.expect("a GPU's");
-    let before = free();
-    let mut kept = Vec::new();
-    for _ in 0..4 {
-        let device = gpu();
-        kept.push(device.uninitialised::<u8>((before / 4) as usize).expect("a quarter of what is free"));
-        fault(&device);
-    }
-    let after = free();
-    println!("{before} bytes were free, {after} are");
-    assert!(after > before - before / 8, "{before} bytes were free, now {after}");
-}
-
-/// Runs a case of `CHILDREN` in a process of its own, with PTX from a folder that has `text` for module `testing`.
-fn in_child_with_ptx(name: &str, files: &[(&str, &str)]) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    for (path, text) in files {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).expect("a new folder");
-        std::fs::write(path, text).expect("a new file");
-    }
-    let output = Command::new(std::env::current_exe().expect("this program"))
-        .env(CHILD_VARIABLE, name)
-        .env(PTX_FOLDER_VARIABLE, folder.path())
-        .output()
-        .expect("a child process");
-    let text = [output.stdout, output.stderr].concat();
-    print!("{}", String::from_utf8_lossy(&text));
-    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&text));
-}
-
-/// The cases that [`in_child_with_ptx`] runs.
-pub(crate) fn run_child(name: &str) {
-    let launch = || {
-        let device = gpu();
-        let mut data = device.upload_slice(&[4_u32]).expect("a buffer");
-        let error = store(&mut data, 0).expect_err("there is no such kernel");
-        println!("{error}");
-        assert_eq!(data.to_vec().expect("the device is still usable"), [4]);
-        error
-    };
-    match name {
-        "missing module" => match launch() {
-            DeviceError::ModuleNotFound { module, target: 75, origin } => {
-                assert!(module == "testing" && origin.contains(PTX_FOLDER_VARIABLE), "{module} {origin}");
-            }
-            other => panic!("{other}"),
-        },
-        "missing entry" => match launch() {
-            DeviceError::EntryNotFound { kernel: KERNEL, module: "testing", .. } => {}
-            other => panic!("{other}"),
-        },
-        "broken module" => match launch() {
-            DeviceError::Module { module, log, .. } => {
-                assert!(module == "testing" && log.contains("ptx") && log.contains('4'), "{module} {log}");
-            }
-            other => panic!("{other}"),
-        },
-        "too new" => match launch() {
-            DeviceError::DriverTooOld { module, ptx, driver, .. } => {
-                assert_eq!((module.as_str(), ptx.major), ("testing", 99));
-                assert!(driver.major >= 11);
-            }
-            other => panic!("{other}"),
-        },
-        "newer gpus only" => match Device::cuda(0).expect_err("no target fits") {
-            DeviceError::UnsupportedGpu { oldest: 999, .. } => {
-                assert_eq!(Device::best().expect("the CPU").kind(), DeviceKind::Cpu);
-            }
-            other => panic!("{other}"),
-        },
-        other => panic!("no child `{other}`"),
-    }
-}
-
-fn a_missing_module_is_named() {
-    in_child_with_ptx("missing module", &[("sm_75/other.ptx", "")]);
-}
-
-fn a_missing_entry_is_named() {
-    let text = ".version 7.8\n.target sm_75\n.address_size 64\n";
-    in_child_with_ptx("missing entry", &[("sm_75/testing.ptx", text)]);
-}
-
-fn a_broken_module_shows_the_compiler_s_log() {
-    let text = ".version 7.8\n.target sm_75\n.address_size 64\nthis is not PTX;\n";
-    in_child_with_ptx("broken module", &[("sm_75/testing.ptx", text)]);
-}
-
-fn a_module_too_new_for_the_driver_says_so() {
-    let text = ".version 99.0\n.target sm_75\n.address_size 64\n";
-    in_child_with_ptx("too new", &[("sm_75/testing.ptx", text)]);
-}
-
-fn a_ptx_folder_for_newer_gpus_only_is_refused() {
-    in_child_with_ptx("newer gpus only", &[("sm_999/testing.ptx", "")]);
 }

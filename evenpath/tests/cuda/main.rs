@@ -4,21 +4,26 @@
 //! the driver's rules; where that cannot be built, every test is listed as ignored.
 
 mod cases;
+mod faults;
+mod ptx_folders;
+mod support;
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use evenpath::device::{Device, DeviceError};
 use libtest_mimic::{Arguments, Trial};
+use support::{CHILD_VARIABLE, run_in_child};
 
-/// Names the case that a child process is to run, with the environment it was given.
-const CHILD_VARIABLE: &str = "EVENPATH_TEST_CHILD";
 /// Set for the process that has the stand-in for a driver.
 const STAND_IN_VARIABLE: &str = "EVENPATH_TEST_STAND_IN";
 
 fn main() -> ExitCode {
     if let Ok(name) = std::env::var(CHILD_VARIABLE) {
-        cases::run_child(&name);
+        match faults::CASES.iter().find(|(case, _)| *case == name) {
+            Some((_, case)) => case(),
+            None => ptx_folders::run_child(&name),
+        }
         return ExitCode::SUCCESS;
     }
     let ignored = match Device::cuda(0) {
@@ -42,16 +47,20 @@ fn main() -> ExitCode {
         Err(_) => false,
     };
     let mut arguments = Arguments::from_args();
-    // The tests use up memory and provoke faults: one after the other.
+    // The tests use up memory: one after the other.
     arguments.test_threads.get_or_insert(1);
-    let trial = |&(name, case): &(&str, fn())| {
+    let trial = |name: &'static str, run: Box<dyn FnOnce() + Send>| {
         let run = move || {
-            case();
+            run();
             Ok(())
         };
         Trial::test(name, run).with_ignored_flag(ignored)
     };
-    libtest_mimic::run(&arguments, cases::CASES.iter().map(trial).collect()).exit_code()
+    let here = cases::CASES.iter().chain(ptx_folders::CASES).map(|&(name, case)| trial(name, Box::new(case)));
+    // After a fault a process has no GPU any more.
+    let in_children =
+        faults::CASES.iter().map(|&(name, _)| trial(name, Box::new(|| run_in_child(name, &[]))));
+    libtest_mimic::run(&arguments, here.chain(in_children).collect()).exit_code()
 }
 
 /// Builds the stand-in and runs this program again with it in place of the driver.

@@ -2,7 +2,10 @@
 //!
 //! The tests compile it to `libcuda.so.1`. It has one small GPU whose memory is the host's and that can run two kernels.
 //! Unlike the real driver it ends the process at once when it is called wrongly: without a current context, with a
-//! handle that is no longer valid, or with memory left behind when a context that did not fault is destroyed.
+//! handle that is no longer valid, or with events left behind when a context that did not fault is destroyed.
+//!
+//! As with the real driver, a kernel's fault ends the use of the GPU by the process: every context, and every attempt to
+//! create one, answers with the fault's error, even when all contexts are destroyed. An assertion ends its context only.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +22,9 @@ const INVALID_PTX: c_int = 218;
 const UNSUPPORTED_PTX_VERSION: c_int = 222;
 const NOT_FOUND: c_int = 500;
 const ILLEGAL_ADDRESS: c_int = 700;
+const ASSERT: c_int = 710;
+/// A store at this index fails an assertion; at others outside its buffer it faults.
+const ASSERT_INDEX: u64 = 1 << 45;
 /// CUDA 11.8, whose PTX is 7.8.
 const CUDA: c_int = 11_080;
 const PTX: (u32, u32) = (7, 8);
@@ -26,7 +32,8 @@ const KERNELS: [&str; 2] = ["testing_fault_out_of_bounds", "testing_conditional_
 
 #[derive(Default)]
 struct Context {
-    faulted: bool,
+    /// The error that a kernel ended the context with.
+    error: c_int,
     /// Allocations by address.
     blocks: BTreeMap<u64, Vec<u32>>,
     streams: Vec<usize>,
@@ -40,6 +47,8 @@ struct State {
     contexts: HashMap<usize, Context>,
     handles: usize,
     used: usize,
+    /// Whether a kernel of any context faulted.
+    faulted: bool,
 }
 
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
@@ -68,9 +77,17 @@ impl State {
 fn in_context(body: impl FnOnce(&mut Context, &mut usize, &mut usize) -> c_int) -> c_int {
     let current = STACK.with_borrow(|stack| stack.last().copied());
     let current = current.unwrap_or_else(|| misused("a call without a current context"));
-    let State { contexts, handles, used } = &mut *state();
+    let State { contexts, handles, used, faulted } = &mut *state();
     let context = contexts.get_mut(&current).unwrap_or_else(|| misused("the current context was destroyed"));
-    if context.faulted { ILLEGAL_ADDRESS } else { body(context, handles, used) }
+    if *faulted {
+        return ILLEGAL_ADDRESS;
+    }
+    if context.error != SUCCESS {
+        return context.error;
+    }
+    let answer = body(context, handles, used);
+    *faulted = context.error == ILLEGAL_ADDRESS;
+    answer
 }
 
 /// The bytes of a range, which lies in one allocation.
@@ -127,6 +144,9 @@ driver! {
 
     fn cuCtxCreate_v2(context: *mut usize, _flags: c_uint, _device: c_int) {
         let mut state = state();
+        if state.faulted {
+            return ILLEGAL_ADDRESS;
+        }
         let handle = state.handle();
         state.contexts.insert(handle, Context::default());
         STACK.with_borrow_mut(|stack| stack.push(handle));
@@ -137,7 +157,7 @@ driver! {
         let mut state = state();
         let gone = state.contexts.remove(&context).unwrap_or_else(|| misused("a context destroyed twice"));
         state.used -= gone.blocks.values().map(|words| words.len() * 4).sum::<usize>();
-        if !gone.faulted && !gone.events.is_empty() {
+        if gone.error == SUCCESS && !state.faulted && !gone.events.is_empty() {
             misused("a context destroyed with events in it");
         }
         STACK.with_borrow_mut(|stack| {
@@ -313,7 +333,7 @@ driver! {
             match element {
                 Some(element) => *element = 1,
                 // As on a GPU, the launch itself goes well.
-                None => context.faulted = true,
+                None => context.error = if index == ASSERT_INDEX { ASSERT } else { ILLEGAL_ADDRESS },
             }
             SUCCESS
         })
@@ -322,6 +342,7 @@ driver! {
     fn cuGetErrorName(code: c_int, text: *mut *const c_char) {
         *text = match code {
             ILLEGAL_ADDRESS => c"CUDA_ERROR_ILLEGAL_ADDRESS",
+            ASSERT => c"CUDA_ERROR_ASSERT",
             INVALID_PTX => c"CUDA_ERROR_INVALID_PTX",
             _ => c"CUDA_ERROR_OTHER",
         }.as_ptr();

@@ -6,7 +6,9 @@
 //! so neither is ever seen without the other, and no fence is needed: nothing else is passed on.
 //!
 //! Payloads are up to 62 bits: counts, and 32-bit values. Where results meet depends on time, so the
-//! operation must be associative to the bit: integers, minimum, maximum; not floating-point sums.
+//! operation must be associative to the bit: integers, minimum, maximum. Floating-point sums have
+//! [`tile_prefix`](super::tile_prefix), with an order of additions that is always the same, and two words a
+//! tile.
 //!
 //! Tiles must be drawn by [`Tickets`], not taken from the block's index: only then has every tile that
 //! another waits for a running block.

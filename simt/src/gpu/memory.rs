@@ -24,6 +24,10 @@ pub trait Access: Sized {
     unsafe fn store(address: u64, value: Self);
     /// `st.global.cs`
     unsafe fn store_streaming(address: u64, value: Self);
+    /// `st.global.cs.v2`
+    unsafe fn store_streaming_2(address: u64, values: [Self; 2]);
+    /// `st.global.cs.v4`, or `v2` twice
+    unsafe fn store_streaming_4(address: u64, values: [Self; 4]);
     /// `ld.shared`
     unsafe fn shared_load(address: u32) -> Self;
     /// `st.shared`
@@ -69,6 +73,12 @@ macro_rules! access {
                 unsafe { asm!(concat!("st.global.cs.", $suffix, " [{}], {};"), in(reg64) address, in($class) value, options(nostack)); }
             }
             #[inline(always)]
+            unsafe fn store_streaming_2(address: u64, [a, b]: [Self; 2]) {
+                unsafe {
+                    asm!(concat!("st.global.cs.v2.", $suffix, " [{}], {{{}, {}}};"), in(reg64) address, in($class) a, in($class) b, options(nostack));
+                }
+            }
+            #[inline(always)]
             unsafe fn shared_load(address: u32) -> Self {
                 let value: $type;
                 unsafe { asm!(concat!("ld.shared.", $suffix, " {}, [{}];"), out($class) value, in(reg32) address, options(readonly, nostack)); }
@@ -90,6 +100,13 @@ macro_rules! access {
             }
             [a, b, c, d]
         }
+        #[inline(always)]
+        unsafe fn store_streaming_4(address: u64, [a, b, c, d]: [Self; 4]) {
+            unsafe {
+                asm!(concat!("st.global.cs.v4.", $suffix, " [{}], {{{}, {}, {}, {}}};"),
+                    in(reg64) address, in($class) a, in($class) b, in($class) c, in($class) d, options(nostack));
+            }
+        }
     };
     (two_loads, $type:ty, $suffix:literal, $class:ident) => {
         #[inline(always)]
@@ -97,6 +114,11 @@ macro_rules! access {
             let [a, b] = unsafe { Self::load_streaming_2(address) };
             let [c, d] = unsafe { Self::load_streaming_2(address + 16) };
             [a, b, c, d]
+        }
+        #[inline(always)]
+        unsafe fn store_streaming_4(address: u64, [a, b, c, d]: [Self; 4]) {
+            unsafe { Self::store_streaming_2(address, [a, b]) };
+            unsafe { Self::store_streaming_2(address + 16, [c, d]) };
         }
     };
 }
@@ -111,9 +133,9 @@ access!(i64, "s64", reg64, four: two_loads);
 access!(f64, "f64", reg64, four: two_loads);
 
 macro_rules! forward {
-    ($($name:ident($address:ident: $word:ty $(, $value:ident)?) $(-> $result:ty)?;)*) => {$(
+    ($($name:ident($address:ident: $word:ty $(, $value:ident: $stored:ty)?) $(-> $result:ty)?;)*) => {$(
         #[inline(always)]
-        pub(crate) fn $name<T: Access>($address: $word $(, $value: T)?) $(-> $result)? {
+        pub(crate) fn $name<T: Access>($address: $word $(, $value: $stored)?) $(-> $result)? {
             // Safety: views make addresses only from their own base, and the kernel keeps its indices inside.
             unsafe { T::$name($address $(, $value)?) }
         }
@@ -126,10 +148,12 @@ forward! {
     load_streaming(address: u64) -> T;
     load_streaming_2(address: u64) -> [T; 2];
     load_streaming_4(address: u64) -> [T; 4];
-    store(address: u64, value);
-    store_streaming(address: u64, value);
+    store(address: u64, value: T);
+    store_streaming(address: u64, value: T);
+    store_streaming_2(address: u64, values: [T; 2]);
+    store_streaming_4(address: u64, values: [T; 4]);
     shared_load(address: u32) -> T;
-    shared_store(address: u32, value);
+    shared_store(address: u32, value: T);
 }
 
 #[inline(always)]
@@ -137,15 +161,12 @@ pub(crate) fn load_streaming_16<T: Access>(address: u64) -> Packet {
     load_streaming_2(address)
 }
 
-// Safety, for the three below: as above, for 16 bytes at an aligned address.
-
 #[inline(always)]
 pub(crate) fn store_streaming_16<T: Access>(address: u64, packet: Packet) {
-    let [low, high] = packet;
-    unsafe {
-        asm!("st.global.cs.v2.u64 [{}], {{{}, {}}};", in(reg64) address, in(reg64) low, in(reg64) high, options(nostack));
-    }
+    store_streaming_2(address, packet);
 }
+
+// Safety, for the two below: as above, for 16 bytes at an aligned address.
 
 #[inline(always)]
 pub(crate) fn shared_load_16<T: Access>(address: u32) -> Packet {

@@ -163,12 +163,18 @@ pub(crate) fn load_streaming<T: Element>(address: u64) -> T {
 
 #[inline]
 #[track_caller]
-fn load_vector<T: Element, const N: usize>(address: u64) -> [T; N] {
+fn check_alignment<T: Element, const N: usize>(address: u64) {
     let bytes = (N * T::SIZE).min(16) as u64;
     if !address.is_multiple_of(bytes) {
         let line = Location::caller();
         with_lane(|lane| lane.fault(FaultKind::Misaligned { address, bytes }, line));
     }
+}
+
+#[inline]
+#[track_caller]
+fn load_vector<T: Element, const N: usize>(address: u64) -> [T; N] {
+    check_alignment::<T, N>(address);
     let mut values = [T::ZERO; N];
     for (i, value) in values.iter_mut().enumerate() {
         *value = load(address + (i * T::SIZE) as u64);
@@ -272,6 +278,27 @@ pub(crate) fn shared_store_16<T: Element>(address: u32, packet: Packet) {
         let address = address + (index * T::SIZE) as u32;
         shared_access_at(line, AccessKind::Write, address, T::SIZE, |_| value.to_bits());
     });
+}
+
+#[inline]
+#[track_caller]
+fn store_vector<T: Element, const N: usize>(address: u64, values: [T; N]) {
+    check_alignment::<T, N>(address);
+    for (i, value) in values.into_iter().enumerate() {
+        store(address + (i * T::SIZE) as u64, value);
+    }
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn store_streaming_2<T: Element>(address: u64, values: [T; 2]) {
+    store_vector(address, values);
+}
+
+#[inline]
+#[track_caller]
+pub(crate) fn store_streaming_4<T: Element>(address: u64, values: [T; 4]) {
+    store_vector(address, values);
 }
 
 pub(crate) fn shared_arena<const BYTES: usize>() -> u32 {

@@ -1,8 +1,7 @@
 //! Blocks of device memory that were freed and wait to be used again.
 //!
 //! The driver's own stream-ordered allocator would do this too, but what it allocates belongs to the GPU and not to a
-//! context: memory of a context that a fault ended would stay allocated until the process ends. Blocks of `cuMemAlloc`
-//! die with their context. `cuMemFree` however waits for the whole device, so blocks are kept here instead and handed
+//! context: destroying a device object's context would not free it. Blocks of `cuMemAlloc` die with their context. `cuMemFree` however waits for the whole device, so blocks are kept here instead and handed
 //! out again at once. That is sound because a device has one stream: whatever used a block before was launched before
 //! it was freed, and so is done before what uses it next.
 

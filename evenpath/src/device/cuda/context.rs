@@ -1,12 +1,16 @@
 //! A context of our own on a GPU, and its end.
 //!
-//! A kernel's fault ends its context: the driver answers every later call in it with the same error. The context that
-//! CUDA libraries share by default could only be reset under all of them, so each device object has one of its own. It
-//! is destroyed as soon as a fault is seen, with all its memory, and what comes later is answered without the driver.
-//! Calls push the context and pop it again, so whatever context the calling thread has for other libraries stays.
+//! Each device object has a context of its own, and not the one that CUDA libraries share by default: another library
+//! that resets or configures that one does nothing to ours, and everything that is ours, work that cannot be waited for
+//! included, can be ended at once by destroying it, with nothing of theirs. Calls push the context and pop it again, so
+//! whatever context the calling thread has for other libraries stays.
+//!
+//! What contexts do not do is keep faults apart: most faults of a kernel end the use of its GPU by the process, in every
+//! context (see [`fault`](super::fault)), and a few that of its context. A device object destroys its context at its
+//! first call after such a fault, and what comes later is answered without the driver.
 
 use std::mem::ManuallyDrop;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use cust::context::legacy::{Context, ContextFlags, ContextStack};
 use cust::event::{Event, EventFlags};
@@ -16,6 +20,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::cache::Cache;
 use super::driver::{CallError, check, check_raw, describe};
+use super::fault::{Fault, GpuRecord};
 use super::launch_log::LaunchLog;
 use super::module::Modules;
 use crate::device::DeviceError;
@@ -25,14 +30,10 @@ pub(super) struct Core {
     /// The device, for messages.
     pub(super) label: String,
     live: RwLock<Option<Live>>,
-    log: Mutex<LaunchLog>,
-    fault: OnceLock<Fault>,
-}
-
-/// What ended a context.
-struct Fault {
-    kernels: Vec<&'static str>,
-    reason: String,
+    log: Arc<Mutex<LaunchLog>>,
+    /// What ended this context alone.
+    fault: Fault,
+    gpu: Arc<GpuRecord>,
 }
 
 /// A usable context and what is in it.
@@ -73,10 +74,16 @@ impl From<DeviceError> for Failure {
 impl CallError {
     /// Whether the context answers everything with this error from now on: faults of kernels, and of the hardware.
     pub(super) fn ends_context(self) -> bool {
-        // 214 ECC, 220 NVLink, 226 contained, 700 illegal address, 702 timeout, 709 context destroyed, 710 assert,
-        // 714 to 719 stack, instruction, alignment, address space, program counter, launch failure, 721 tensor memory,
-        // 810 MPS client terminated, 999 unknown.
-        matches!(self.code, 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721 | 810 | 999)
+        // 214 ECC, 220 NVLink, 709 context destroyed, 710 assert, 999 unknown.
+        self.ends_gpu() || matches!(self.code, 214 | 220 | 709 | 710 | 999)
+    }
+
+    /// Whether the process cannot use the GPU any more: the driver documents of these errors that "the process must be
+    /// terminated and relaunched".
+    pub(super) fn ends_gpu(self) -> bool {
+        // 226 contained, 700 illegal address, 702 timeout, 714 to 719 stack, instruction, alignment, address space,
+        // program counter, launch failure, 721 tensor memory, 810 MPS client terminated, 911 external device.
+        matches!(self.code, 226 | 700 | 702 | 714..=719 | 721 | 810 | 911)
     }
 
     fn into_error(self, device: &str) -> DeviceError {
@@ -135,17 +142,18 @@ impl Drop for Current {
 }
 
 impl Core {
-    pub(super) fn new(label: String, live: Live) -> Self {
-        Self { label, live: RwLock::new(Some(live)), log: Mutex::default(), fault: OnceLock::new() }
+    pub(super) fn new(label: String, gpu: Arc<GpuRecord>, live: Live) -> Self {
+        Self { label, live: RwLock::new(Some(live)), log: gpu.new_log(), fault: Fault::default(), gpu }
     }
 
     /// Runs `body` with the context current.
     pub(super) fn with<R>(&self, body: impl FnOnce(&Live) -> Result<R, Failure>) -> Result<R, DeviceError> {
+        let run = |live: &Live| live.enter().map_err(Failure::from).and_then(|_current| body(live));
         let result = match &*self.live.read() {
-            None => return Err(self.lost()),
-            Some(live) => live.enter().map_err(Failure::from).and_then(|_current| body(live)),
+            Some(live) if !self.gpu.fault().is_recorded() => Some(run(live)),
+            _ => None,
         };
-        result.map_err(|failure| match failure {
+        result.ok_or_else(|| self.lost())?.map_err(|failure| match failure {
             Failure::Fatal(error) => self.lose(error),
             Failure::Call(error) if error.ends_context() => self.lose(error),
             other => other.into_error(&self.label),
@@ -183,38 +191,49 @@ impl Core {
         Ok(())
     }
 
-    /// Ends the context; the error for whoever saw the fault.
+    /// Records what ends the context, and ends it.
     fn lose(&self, error: CallError) -> DeviceError {
-        let fault = Fault { kernels: self.log.lock().kernels(), reason: describe(error.code) };
-        let (kernels, reason) = (fault.kernels.clone(), fault.reason.clone());
-        let is_first = self.fault.set(fault).is_ok();
-        drop(self.live.write().take());
-        if is_first {
-            DeviceError::KernelFault { device: self.label.clone(), kernels, reason }
+        if error.ends_gpu() {
+            self.gpu.record(&self.label, error);
         } else {
-            self.lost()
+            self.fault.record(&self.label, error, || self.log.lock().kernels());
         }
+        self.lost()
     }
 
+    /// The error of a call after what ended the context was recorded. The context is destroyed if it is not yet.
     fn lost(&self) -> DeviceError {
-        let (kernels, reason) =
-            self.fault.get().map(|fault| (fault.kernels.clone(), fault.reason.clone())).unwrap_or_default();
-        DeviceError::DeviceLost { device: self.label.clone(), kernels, reason }
+        drop(self.live.write().take());
+        let fault = if self.fault.is_recorded() { &self.fault } else { self.gpu.fault() };
+        fault.tell(&self.label)
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        // Nobody could name the kernels any more if a fault among them were seen later.
+        if let Some(live) = &*self.live.read()
+            && let Err(Failure::Call(error) | Failure::Fatal(error)) =
+                live.enter().map_err(Failure::from).and_then(|_current| self.wait(live))
+            && error.ends_gpu()
+        {
+            self.gpu.record(&self.label, error);
+        }
     }
 }
 
 /// An event in a core's stream.
 pub(crate) struct Mark {
-    core: std::sync::Arc<Core>,
+    core: Arc<Core>,
     event: ManuallyDrop<Event>,
 }
 
 impl Mark {
-    pub(super) fn record(core: &std::sync::Arc<Core>) -> Result<Self, DeviceError> {
+    pub(super) fn record(core: &Arc<Core>) -> Result<Self, DeviceError> {
         core.with(|live| {
             let event = check("cuEventCreate", Event::new(EventFlags::DEFAULT))?;
             check("cuEventRecord", event.record(&live.stream))?;
-            Ok(Self { core: std::sync::Arc::clone(core), event: ManuallyDrop::new(event) })
+            Ok(Self { core: Arc::clone(core), event: ManuallyDrop::new(event) })
         })
     }
 

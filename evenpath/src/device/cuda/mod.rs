@@ -3,6 +3,7 @@
 mod cache;
 mod context;
 mod driver;
+mod fault;
 mod launch_log;
 mod module;
 mod ptx;
@@ -22,6 +23,7 @@ use cache::Cache;
 pub(crate) use context::Mark;
 use context::{Core, Failure, Live, allocate, free};
 use driver::{CallError, check, check_raw};
+use fault::GpuRecord;
 use module::Modules;
 use ptx::Ptx;
 
@@ -36,17 +38,20 @@ pub(super) struct Cuda {
 impl Cuda {
     pub(super) fn new(ordinal: u32) -> Result<Self, DeviceError> {
         driver::load().map_err(|reason| DeviceError::NoDriver { reason: reason.to_owned() })?;
+        let record = GpuRecord::of(ordinal);
+        record.check()?;
         let label = format!("cuda:{ordinal}");
-        let gpu = find(ordinal).map_err(|failure| failure.into_error(&label))?;
-        let properties = describe(gpu).map_err(|error| Failure::from(error).into_error(&label))?;
+        let gpu = find(ordinal).map_err(|failure| record.refusal(&label, failure))?;
+        let properties = describe(gpu).map_err(|error| record.refusal(&label, error.into()))?;
         let label = format!("{label} ({})", properties.name);
         let ptx = Ptx::for_gpu(&label, properties.compute_capability.unwrap_or_default())?;
         let modules = Modules::new(ptx, properties.driver.unwrap_or(Version { major: 0, minor: 0 }));
         let memory_bytes = properties.memory_bytes.unwrap_or_default();
         let cache = Cache::new(memory_bytes / 4);
-        let live = Live::new(gpu, modules, cache).map_err(|error| Failure::from(error).into_error(&label))?;
+        let live = Live::new(gpu, modules, cache).map_err(|error| record.refusal(&label, error.into()))?;
+        let core = Arc::new(Core::new(label, record, live));
         let max_shared_bytes = properties.max_shared_bytes.unwrap_or_default();
-        Ok(Self { core: Arc::new(Core::new(label, live)), properties, memory_bytes, max_shared_bytes })
+        Ok(Self { core, properties, memory_bytes, max_shared_bytes })
     }
 
     fn out_of_memory(&self, requested: u64, free: u64) -> DeviceError {

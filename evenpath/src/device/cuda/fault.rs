@@ -1,0 +1,189 @@
+//! What the process knows of the faults of its GPUs.
+//!
+//! A kernel's fault ends more than its context: from then on the driver answers with the fault's error in every other
+//! context of the process on that GPU, and where a new one is asked for, also when all others are destroyed. Only a
+//! new process can use the GPU again. The driver documents this for the errors that [`CallError::ends_gpu`] lists, and
+//! it was seen with an illegal address on an H200 with driver 580.
+//!
+//! So whichever device object sees the fault first, the kernel may have been another's: the launch logs of all device
+//! objects of a GPU are read together, once, and what they say is kept until the process ends.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, Weak};
+
+use parking_lot::Mutex;
+
+use super::context::Failure;
+use super::driver::{CallError, describe};
+use super::launch_log::LaunchLog;
+use crate::device::DeviceError;
+
+/// A fault, from when it is recorded. The first call that fails because of it is told so, later ones of the loss.
+#[derive(Debug, Default)]
+pub(super) struct Fault {
+    cause: OnceLock<Cause>,
+    is_told: AtomicBool,
+}
+
+/// What is known of a fault.
+#[derive(Debug, Clone, Default)]
+struct Cause {
+    device: String,
+    kernels: Vec<&'static str>,
+    reason: String,
+}
+
+impl Fault {
+    /// Records an error that `device` met, after any of the `kernels`; the first record stays.
+    pub(super) fn record(&self, device: &str, error: CallError, kernels: impl FnOnce() -> Vec<&'static str>) {
+        self.cause.get_or_init(|| Cause {
+            device: device.to_owned(),
+            kernels: kernels(),
+            reason: describe(error.code),
+        });
+    }
+
+    pub(super) fn is_recorded(&self) -> bool {
+        self.cause.get().is_some()
+    }
+
+    /// The error of a call on a device object that the recorded fault ended.
+    pub(super) fn tell(&self, device: &str) -> DeviceError {
+        let (device, Cause { kernels, reason, .. }) = (device.to_owned(), self.cause());
+        if self.is_told.swap(true, Relaxed) {
+            DeviceError::DeviceLost { device, kernels, reason }
+        } else {
+            DeviceError::KernelFault { device, kernels, reason }
+        }
+    }
+
+    fn cause(&self) -> Cause {
+        self.cause.get().cloned().unwrap_or_default()
+    }
+}
+
+/// What all device objects of one GPU share.
+#[derive(Debug, Default)]
+pub(super) struct GpuRecord {
+    /// Of the live device objects, in the order they were made.
+    logs: Mutex<Vec<Weak<Mutex<LaunchLog>>>>,
+    fault: Fault,
+}
+
+impl GpuRecord {
+    /// The process's record of a GPU.
+    pub(super) fn of(ordinal: u32) -> Arc<Self> {
+        static RECORDS: Mutex<BTreeMap<u32, Arc<GpuRecord>>> = Mutex::new(BTreeMap::new());
+        Arc::clone(RECORDS.lock().entry(ordinal).or_default())
+    }
+
+    /// The launch log of a new device object.
+    pub(super) fn new_log(&self) -> Arc<Mutex<LaunchLog>> {
+        let log = Arc::default();
+        let mut logs = self.logs.lock();
+        logs.retain(|log| log.strong_count() > 0);
+        logs.push(Arc::downgrade(&log));
+        log
+    }
+
+    /// The fault that ended the use of the GPU, if it is recorded.
+    pub(super) fn fault(&self) -> &Fault {
+        &self.fault
+    }
+
+    /// Records an error that ends the use of the GPU. The caller holds no launch log.
+    pub(super) fn record(&self, device: &str, error: CallError) {
+        self.fault.record(device, error, || self.kernels());
+    }
+
+    /// An error unless a new device object may be made.
+    pub(super) fn check(&self) -> Result<(), DeviceError> {
+        if !self.fault.is_recorded() {
+            return Ok(());
+        }
+        let Cause { device, kernels, reason } = self.fault.cause();
+        Err(DeviceError::GpuLost { device, kernels, reason })
+    }
+
+    /// The error where a device object could not be made.
+    pub(super) fn refusal(&self, device: &str, failure: Failure) -> DeviceError {
+        if let Failure::Call(error) | Failure::Fatal(error) = &failure
+            && error.ends_gpu()
+        {
+            self.record(device, *error);
+        }
+        self.check().err().unwrap_or_else(|| failure.into_error(device))
+    }
+
+    /// The kernels of all live device objects that are not known to have ended well, each once.
+    fn kernels(&self) -> Vec<&'static str> {
+        let mut kernels = Vec::new();
+        for log in self.logs.lock().iter().filter_map(Weak::upgrade) {
+            for kernel in log.lock().kernels() {
+                if !kernels.contains(&kernel) {
+                    kernels.push(kernel);
+                }
+            }
+        }
+        kernels
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ILLEGAL_ADDRESS: CallError = CallError { call: "cuStreamSynchronize", code: 700 };
+
+    #[test]
+    fn kernels_of_all_live_device_objects_are_named_once() {
+        let gpu = GpuRecord::default();
+        let [first, second, dropped] = [gpu.new_log(), gpu.new_log(), gpu.new_log()];
+        dropped.lock().launched("gone");
+        drop(dropped);
+        second.lock().launched("sort");
+        second.lock().launched("scan");
+        first.lock().launched("scan");
+        assert!(gpu.check().is_ok());
+        gpu.record("cuda:0", ILLEGAL_ADDRESS);
+        first.lock().launched("later");
+        gpu.record("cuda:0", ILLEGAL_ADDRESS);
+        match gpu.check().unwrap_err() {
+            DeviceError::GpuLost { device, kernels, reason } => {
+                assert_eq!((device.as_str(), kernels), ("cuda:0", vec!["scan", "sort"]));
+                assert!(reason.contains("700") || reason.contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{reason}");
+            }
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn a_fault_is_told_once_and_as_a_loss_from_then_on() {
+        let gpu = GpuRecord::default();
+        gpu.record("cuda:0", ILLEGAL_ADDRESS);
+        assert!(
+            matches!(gpu.fault().tell("one"), DeviceError::KernelFault { device, .. } if device == "one")
+        );
+        assert!(matches!(gpu.fault().tell("two"), DeviceError::DeviceLost { device, .. } if device == "two"));
+    }
+
+    #[test]
+    fn only_errors_that_last_refuse_later_device_objects() {
+        let gpu = GpuRecord::default();
+        let refusal = |code| gpu.refusal("cuda:0", CallError { call: "cuCtxCreate", code }.into());
+        assert!(matches!(refusal(2), DeviceError::Driver { code: 2, .. }));
+        assert!(gpu.check().is_ok());
+        let error = refusal(700);
+        assert!(matches!(&error, DeviceError::GpuLost { kernels, .. } if kernels.is_empty()), "{error}");
+        assert!(error.to_string().contains("another library"), "{error}");
+        assert!(gpu.check().is_err());
+        assert!(matches!(refusal(2), DeviceError::GpuLost { .. }));
+    }
+
+    #[test]
+    fn a_gpu_has_one_record() {
+        assert!(Arc::ptr_eq(&GpuRecord::of(70_000), &GpuRecord::of(70_000)));
+        assert!(!Arc::ptr_eq(&GpuRecord::of(70_000), &GpuRecord::of(70_001)));
+    }
+}

@@ -1,0 +1,180 @@
+//! Associative operators of scans and reductions.
+
+use core::marker::PhantomData;
+
+use evenpath_simt::{warp, Element};
+
+/// Elements that scans work on.
+pub trait Number: Element + PartialOrd + core::ops::Add<Output = Self> {
+    /// No element is less.
+    const LEAST: Self;
+    /// No element is greater.
+    const GREATEST: Self;
+    /// The sum; integers wrap around.
+    #[must_use]
+    fn plus(self, other: Self) -> Self;
+}
+
+macro_rules! numbers {
+    ($($type:ident: $least:expr, $greatest:expr, |$a:ident, $b:ident| $sum:expr;)*) => {$(
+        impl Number for $type {
+            const LEAST: Self = $least;
+            const GREATEST: Self = $greatest;
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                let ($a, $b) = (self, other);
+                $sum
+            }
+        }
+    )*};
+}
+
+numbers! {
+    u32: u32::MIN, u32::MAX, |a, b| a.wrapping_add(b);
+    i32: i32::MIN, i32::MAX, |a, b| a.wrapping_add(b);
+    u64: u64::MIN, u64::MAX, |a, b| a.wrapping_add(b);
+    f32: f32::NEG_INFINITY, f32::INFINITY, |a, b| a + b;
+    f64: f64::NEG_INFINITY, f64::INFINITY, |a, b| a + b;
+}
+
+/// An associative operator with an identity.
+pub trait Operator<V>: Copy {
+    /// Combining with it changes nothing.
+    const IDENTITY: V;
+    /// Whether sums begin anew at heads.
+    const SEGMENTED: bool = false;
+    /// Combines what comes before with what comes after.
+    fn combine(before: V, after: V) -> V;
+}
+
+/// Addition; integers wrap around.
+#[derive(Debug, Clone, Copy)]
+pub struct Sum;
+/// The lesser of two; a number rather than NaN.
+#[derive(Debug, Clone, Copy)]
+pub struct Min;
+/// The greater of two; a number rather than NaN.
+#[derive(Debug, Clone, Copy)]
+pub struct Max;
+
+impl<V: Number> Operator<V> for Sum {
+    const IDENTITY: V = V::ZERO;
+    #[inline(always)]
+    fn combine(before: V, after: V) -> V {
+        before.plus(after)
+    }
+}
+
+impl<V: Number> Operator<V> for Min {
+    const IDENTITY: V = V::GREATEST;
+    #[inline(always)]
+    #[allow(clippy::eq_op)] // Only NaN differs from itself.
+    fn combine(before: V, after: V) -> V {
+        if after < before || before != before {
+            after
+        } else {
+            before
+        }
+    }
+}
+
+impl<V: Number> Operator<V> for Max {
+    const IDENTITY: V = V::LEAST;
+    #[inline(always)]
+    #[allow(clippy::eq_op)] // Only NaN differs from itself.
+    fn combine(before: V, after: V) -> V {
+        if after > before || before != before {
+            after
+        } else {
+            before
+        }
+    }
+}
+
+/// An operator whose sums begin anew at heads.
+#[derive(Debug, Clone, Copy)]
+pub struct Segmented<P>(PhantomData<P>);
+
+impl<V, P: Operator<V>> Operator<V> for Segmented<P> {
+    const IDENTITY: V = P::IDENTITY;
+    const SEGMENTED: bool = true;
+    #[inline(always)]
+    fn combine(before: V, after: V) -> V {
+        P::combine(before, after)
+    }
+}
+
+/// The number by which a launch names an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum OperatorCode {
+    /// [`Sum`]
+    Sum = 0,
+    /// [`Min`]
+    Min = 1,
+    /// [`Max`]
+    Max = 2,
+}
+
+/// What a scan carries along: the sum so far, and how many segments began in it. A plain scan has no segments.
+#[derive(Debug, Clone, Copy)]
+pub struct Summary<V, P> {
+    /// The sum of the elements from the last head on; of all, where there is none.
+    pub value: V,
+    /// Heads.
+    pub heads: u32,
+    operator: PhantomData<P>,
+}
+
+impl<V: Number, P: Operator<V>> Summary<V, P> {
+    /// Of no elements.
+    pub const IDENTITY: Self = Self { value: P::IDENTITY, heads: 0, operator: PhantomData };
+
+    /// Of one element, which begins a segment or does not.
+    #[inline(always)]
+    pub fn new(value: V, heads: u32) -> Self {
+        Self { value, heads, operator: PhantomData }
+    }
+
+    /// The value and the heads.
+    #[inline(always)]
+    pub fn into_parts(self) -> (V, u32) {
+        (self.value, self.heads)
+    }
+
+    /// Of the elements of `self` and then those of `after`.
+    #[inline(always)]
+    #[must_use]
+    pub fn then(self, after: Self) -> Self {
+        let value =
+            if P::SEGMENTED && after.heads > 0 { after.value } else { P::combine(self.value, after.value) };
+        Self::new(value, self.heads.wrapping_add(after.heads))
+    }
+
+    /// The argument of the lane `delta` below; a lane's own where there is none.
+    #[inline(always)]
+    #[must_use]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn shuffle_up(self, delta: u32) -> Self {
+        let heads = if P::SEGMENTED { warp::shuffle_up(warp::FULL, self.heads, delta) } else { 0 };
+        Self::new(warp::shuffle_up(warp::FULL, self.value, delta), heads)
+    }
+
+    /// The argument of the lane `delta` above; a lane's own where there is none.
+    #[inline(always)]
+    #[must_use]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn shuffle_down(self, delta: u32) -> Self {
+        let heads = if P::SEGMENTED { warp::shuffle_down(warp::FULL, self.heads, delta) } else { 0 };
+        Self::new(warp::shuffle_down(warp::FULL, self.value, delta), heads)
+    }
+
+    /// The argument of lane `source`.
+    #[inline(always)]
+    #[must_use]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn broadcast(self, source: u32) -> Self {
+        let heads = if P::SEGMENTED { warp::shuffle(warp::FULL, self.heads, source) } else { 0 };
+        Self::new(warp::shuffle(warp::FULL, self.value, source), heads)
+    }
+}

@@ -1,0 +1,279 @@
+//! Scans, on every device.
+
+use evenpath::scan::{self, Operator};
+use evenpath::{Device, OpError};
+use evenpath_tests::devices;
+use proptest::prelude::*;
+
+const OPERATORS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::Max];
+
+/// Checks both scans of integers against a plain loop.
+macro_rules! check_integers {
+    ($device:expr, $values:expr, $type:ident) => {{
+        let (device, values): (&Device, &[$type]) = ($device, $values);
+        let input = device.upload_slice(values).expect("upload");
+        for operator in OPERATORS {
+            let (identity, combine): ($type, fn($type, $type) -> $type) = match operator {
+                Operator::Sum => (0, |a, b| a.wrapping_add(b)),
+                Operator::Min => ($type::MAX, |a, b| a.min(b)),
+                Operator::Max => ($type::MIN, |a, b| a.max(b)),
+            };
+            let mut running = identity;
+            let (exclusive, inclusive): (Vec<_>, Vec<_>) = values
+                .iter()
+                .map(|&value| {
+                    let before = running;
+                    running = combine(running, value);
+                    (before, running)
+                })
+                .unzip();
+            let result = scan::inclusive(&input, operator).expect("scan").to_vec().expect("download");
+            assert!(result == inclusive, "{device}, inclusive {operator:?} of {} elements", values.len());
+            let result = scan::exclusive(&input, operator).expect("scan").to_vec().expect("download");
+            assert!(result == exclusive, "{device}, exclusive {operator:?} of {} elements", values.len());
+        }
+    }};
+}
+
+/// Checks the sum of floats against f64 sums: each element within n·ε·Σ|x|.
+macro_rules! check_floats {
+    ($device:expr, $values:expr, $type:ident) => {{
+        let (device, values): (&Device, &[$type]) = ($device, $values);
+        let input = device.upload_slice(values).expect("upload");
+        let inclusive = scan::inclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
+        let exclusive = scan::exclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
+        let (mut sum, mut magnitude) = (0.0_f64, 0.0_f64);
+        for (i, &value) in values.iter().enumerate() {
+            let bound = |magnitude: f64| 2.0 * (i + 2) as f64 * f64::from($type::EPSILON) * magnitude;
+            let before = (f64::from(exclusive[i]) - sum).abs();
+            assert!(before <= bound(magnitude), "{device}: exclusive {i} of {}", values.len());
+            sum += f64::from(value);
+            magnitude += f64::from(value).abs();
+            let with = (f64::from(inclusive[i]) - sum).abs();
+            assert!(with <= bound(magnitude), "{device}: inclusive {i} of {}", values.len());
+        }
+        let again = scan::inclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
+        assert!(
+            inclusive.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()),
+            "{device}: repeatable"
+        );
+    }};
+}
+
+fn numbers(len: usize) -> impl Iterator<Item = u64> {
+    (0..len as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i)
+}
+
+#[test]
+fn lengths_around_the_edges_of_tiles_and_warps() {
+    const TILE: usize = 4096;
+    for under_test in devices() {
+        let device = &under_test.device;
+        for len in [
+            0,
+            1,
+            3,
+            31,
+            64,
+            127,
+            128,
+            129,
+            511,
+            512,
+            2047,
+            2048,
+            2049,
+            TILE - 1,
+            TILE,
+            TILE + 1,
+            3 * TILE + 5,
+        ] {
+            check_integers!(device, &numbers(len).map(|x| x as u32).collect::<Vec<_>>(), u32);
+            check_integers!(device, &numbers(len).map(|x| x as i32).collect::<Vec<_>>(), i32);
+            check_integers!(device, &numbers(len).collect::<Vec<_>>(), u64);
+            check_floats!(device, &numbers(len).map(|x| x as i32 as f32 / 1e9).collect::<Vec<_>>(), f32);
+            check_floats!(device, &numbers(len).map(|x| x as i64 as f64 / 1e18).collect::<Vec<_>>(), f64);
+        }
+    }
+}
+
+/// Enough tiles for groups and divisions of the look-back: 32 tiles, and 1024.
+#[test]
+fn many_tiles() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let tiles =
+            if under_test.fast { vec![31, 32, 33, 65, 1023, 1024, 1025, 2100] } else { vec![31, 32, 33, 70] };
+        for tiles in tiles {
+            check_integers!(device, &numbers(2048 * tiles + 1).collect::<Vec<_>>(), u64);
+            check_floats!(
+                device,
+                &numbers(2048 * tiles - 1).map(|x| x as i64 as f64 / 1e18).collect::<Vec<_>>(),
+                f64
+            );
+        }
+    }
+    // Divisions on the simulated GPU: small numbers, and only one scan.
+    for under_test in evenpath_tests::kernel_devices() {
+        let device = &under_test.device;
+        let values: Vec<u64> = numbers(2048 * 1060 + 7).collect();
+        let input = device.upload_slice(&values).expect("upload");
+        let result = scan::inclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
+        let mut sum = 0_u64;
+        for (value, result) in values.iter().zip(result) {
+            sum = sum.wrapping_add(*value);
+            assert_eq!(result, sum, "{device}");
+        }
+    }
+}
+
+#[test]
+fn minimum_and_maximum_pass_over_nan() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let input = device.upload_slice(&[2.0, f64::NAN, -1.0, 5.0]).expect("upload");
+        let least = scan::inclusive(&input, Operator::Min).expect("scan").to_vec().expect("download");
+        assert_eq!(least, [2.0, 2.0, -1.0, -1.0], "{device}");
+        let greatest = scan::exclusive(&input, Operator::Max).expect("scan").to_vec().expect("download");
+        assert_eq!(greatest, [f64::NEG_INFINITY, 2.0, 2.0, 2.0], "{device}");
+    }
+}
+
+#[test]
+fn vectors_that_do_not_fit_are_refused() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let input = device.upload_slice(&[1_u32, 2, 3]).expect("upload");
+        let mut short = device.upload_slice(&[7_u32, 7]).expect("upload");
+        let error = scan::inclusive_into(&input, Operator::Sum, &mut short).expect_err("too short");
+        assert!(matches!(error, OpError::Lengths { left: 3, right: 2, .. }), "{error}");
+        assert_eq!(short.to_vec().expect("download"), [7, 7]);
+        let other = Device::simulated(evenpath::SimulatedOptions::default());
+        let mut elsewhere = other.zeros::<u32>(3).expect("zeros");
+        assert!(scan::exclusive_into(&input, Operator::Sum, &mut elsewhere).is_err());
+        let mut right = device.zeros::<u32>(3).expect("zeros");
+        scan::exclusive_into(&input, Operator::Sum, &mut right).expect("scan");
+        assert_eq!(right.to_vec().expect("download"), [0, 1, 3]);
+    }
+    assert!(scan::temporary_bytes::<f32>(1 << 28) < 1 << 22);
+}
+
+/// Checks segmented scans of integers, and the sum of floats made of small integers, which is exact, against a plain
+/// loop; segments begin where `begins` says, told by flags and by keys of both widths.
+fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
+    let keys: Vec<u32> = {
+        let mut key = 0;
+        begins
+            .iter()
+            .map(|&begins| {
+                key += u32::from(begins);
+                key
+            })
+            .collect()
+    };
+    let wide: Vec<u64> = keys.iter().map(|&key| u64::from(key) << 33).collect();
+    let flags: Vec<u8> = begins.iter().map(|&begins| u8::from(begins) * 3).collect();
+    let (flags, keys, wide) = (
+        device.upload_slice(&flags).expect("upload"),
+        device.upload_slice(&keys).expect("upload"),
+        device.upload_slice(&wide).expect("upload"),
+    );
+    let input = device.upload_slice(values).expect("upload");
+    let floats: Vec<f32> = values.iter().map(|&value| (value % 8) as f32).collect();
+    let doubles: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
+    let floats_input = device.upload_slice(&floats).expect("upload");
+    let doubles_input = device.upload_slice(&doubles).expect("upload");
+    for operator in OPERATORS {
+        let (identity, combine): (u32, fn(u32, u32) -> u32) = match operator {
+            Operator::Sum => (0, |a, b| a.wrapping_add(b)),
+            Operator::Min => (u32::MAX, |a, b| a.min(b)),
+            Operator::Max => (0, |a, b| a.max(b)),
+        };
+        let mut running = identity;
+        let (exclusive, inclusive): (Vec<u32>, Vec<u32>) = values
+            .iter()
+            .zip(begins)
+            .map(|(&value, &begins)| {
+                let before = if begins { identity } else { running };
+                running = combine(before, value);
+                (before, running)
+            })
+            .unzip();
+        let got = [
+            scan::inclusive_by(&flags, &input, operator).expect("scan").to_vec().expect("download"),
+            scan::inclusive_by(&keys, &input, operator).expect("scan").to_vec().expect("download"),
+            scan::inclusive_by(&wide, &input, operator).expect("scan").to_vec().expect("download"),
+        ];
+        assert!(
+            got.iter().all(|got| *got == inclusive),
+            "{device}, inclusive {operator:?} of {}",
+            values.len()
+        );
+        let got = scan::exclusive_by(&keys, &input, operator).expect("scan").to_vec().expect("download");
+        assert!(got == exclusive, "{device}, exclusive {operator:?} of {}", values.len());
+    }
+    let sums = |values: &[f64]| -> Vec<f64> {
+        let mut running = 0.0;
+        values
+            .iter()
+            .zip(begins)
+            .map(|(&value, &begins)| {
+                running = if begins { value } else { running + value };
+                running
+            })
+            .collect()
+    };
+    let got =
+        scan::inclusive_by(&wide, &doubles_input, Operator::Sum).expect("scan").to_vec().expect("download");
+    assert!(got == sums(&doubles), "{device}, f64 of {}", values.len());
+    let got =
+        scan::inclusive_by(&flags, &floats_input, Operator::Sum).expect("scan").to_vec().expect("download");
+    let expected = sums(&floats.iter().map(|&value| f64::from(value)).collect::<Vec<_>>());
+    assert!(got.iter().map(|&got| f64::from(got)).eq(expected), "{device}, f32 of {}", values.len());
+}
+
+#[test]
+fn segments_of_every_length() {
+    for under_test in devices() {
+        for len in [0, 1, 5, 128, 129, 2048, 4095, 4096, 4097, 9000] {
+            for segment in [1, 2, 7, 64, 1000, 5000] {
+                let values: Vec<u32> = numbers(len).map(|x| x as u32 % 1000).collect();
+                let begins: Vec<bool> = (0..len).map(|i| i % segment == 0).collect();
+                check_segments(&under_test.device, &values, &begins);
+            }
+        }
+    }
+}
+
+#[test]
+fn segment_marks_that_do_not_fit_are_refused() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let values = device.upload_slice(&[1.0, 2.0]).expect("upload");
+        let marks = device.upload_slice(&[1_u8]).expect("upload");
+        let error = scan::inclusive_by(&marks, &values, Operator::Sum).expect_err("one mark short");
+        assert!(matches!(error, OpError::Lengths { left: 1, right: 2, .. }), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn any_values(values in prop::collection::vec(any::<i32>(), 0..20_000)) {
+        for under_test in devices() {
+            check_integers!(&under_test.device, &values, i32);
+        }
+    }
+
+    #[test]
+    fn any_segments(marked in prop::collection::vec((0..1000_u32, prop::bool::weighted(0.1)), 0..12_000)) {
+        let (values, mut begins): (Vec<u32>, Vec<bool>) = marked.into_iter().unzip();
+        if let Some(first) = begins.first_mut() {
+            *first = true;
+        }
+        for under_test in devices() {
+            check_segments(&under_test.device, &values, &begins);
+        }
+    }
+}
