@@ -5,7 +5,7 @@ use evenpath_tests::devices;
 use proptest::prelude::*;
 
 /// Elements of a tile, of all kinds.
-const TILES: [usize; 3] = [256 * 11, 256 * 13, 256 * 15];
+const TILES: [usize; 4] = [256 * 11, 256 * 13, 256 * 15, 256 * 23];
 
 /// The merge by a stable sort of both, A first.
 fn oracle<K: Key, V: PairValue>(a: &[(K, V)], b: &[(K, V)]) -> Vec<(K, V)> {

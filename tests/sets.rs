@@ -8,7 +8,7 @@ use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
 
 /// Elements of a tile, of all kinds.
-const TILES: [usize; 3] = [256 * 11, 256 * 13, 256 * 15];
+const TILES: [usize; 4] = [256 * 11, 256 * 13, 256 * 15, 256 * 23];
 
 /// The result from the definition of `std::set_union` and its family: for m copies of a key in A and n in B.
 fn oracle<K: Key, V: PairValue>(

@@ -66,6 +66,28 @@ impl<T: Element> Shared<T> {
         self.len as usize
     }
 
+    /// The view's address in shared memory, in bytes: to tell how far [`skip`](Self::skip) has come.
+    #[inline(always)]
+    pub fn address(self) -> u32 {
+        self.address
+    }
+
+    /// The rest of the view from element `start` on.
+    #[inline(always)]
+    #[must_use]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn skip(self, start: usize) -> Self {
+        #[cfg(not(target_arch = "nvptx64"))]
+        if start > 0 {
+            machine::check_shared_view(self.address, self.len, start - 1, T::TYPE);
+        }
+        Self {
+            address: self.address + (start * T::SIZE) as u32,
+            len: self.len - start as u32,
+            element: PhantomData,
+        }
+    }
+
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(crate) fn at(self, index: usize) -> u32 {

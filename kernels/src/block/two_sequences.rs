@@ -17,10 +17,13 @@ pub struct TilePair {
     pub a_len: u32,
     /// Elements of B in the tile.
     pub b_len: u32,
-    /// Elements of A from the tile's first to the end.
-    a_rest: usize,
-    b_rest: usize,
+    /// Elements of A from the tile's first to the end; [`MANY`] if they are more.
+    a_rest: u32,
+    b_rest: u32,
 }
+
+/// More elements than any tile has.
+const MANY: u32 = 1 << 30;
 
 /// A tile's elements in shared memory, of each sequence in order, and one element more of each that
 /// goes on behind the tile. Behind them are at least as many elements of no meaning as a thread has items,
@@ -29,10 +32,10 @@ pub struct TilePair {
 pub struct Staged<T> {
     /// The memory, aligned to 16 bytes.
     pub elements: Shared<T>,
-    /// Where the tile's first element of A is.
-    pub a: u32,
-    /// Where the tile's first element of B is.
-    pub b: u32,
+    /// From the tile's first element of A on.
+    pub a: Shared<T>,
+    /// From the tile's first element of B on.
+    pub b: Shared<T>,
 }
 
 /// Bytes of [`Staged`] memory for a tile of up to `block` × `items` elements and one: a multiple of 16.
@@ -66,8 +69,37 @@ impl TilePair {
             b_first: start.b as usize,
             a_len: a_tile,
             b_len: len - a_tile,
-            a_rest: (a_len - start.a) as usize,
-            b_rest: (b_len - start.b) as usize,
+            a_rest: (a_len - start.a).min(u64::from(MANY)) as u32,
+            b_rest: (b_len - start.b).min(u64::from(MANY)) as u32,
+        }
+    }
+
+    /// Words of shared memory that tell all threads of a tile.
+    pub const WORDS: usize = 4;
+
+    /// Writes the tile to shared memory.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn store(&self, words: Shared<u64>) {
+        let pack = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        words.store(0, self.a_first as u64);
+        words.store(1, self.b_first as u64);
+        words.store(2, pack(self.a_len, self.b_len));
+        words.store(3, pack(self.a_rest, self.b_rest));
+    }
+
+    /// The tile that [`store`](Self::store) wrote.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load(words: Shared<u64>) -> Self {
+        let (lens, rests) = (words.load(2), words.load(3));
+        Self {
+            a_first: words.load(0) as usize,
+            b_first: words.load(1) as usize,
+            a_len: lens as u32,
+            b_len: (lens >> 32) as u32,
+            a_rest: rests as u32,
+            b_rest: (rests >> 32) as u32,
         }
     }
 
@@ -81,7 +113,7 @@ impl TilePair {
     /// Whether both sequences go on behind the tile.
     #[inline(always)]
     pub fn is_inner(&self) -> bool {
-        (self.a_len as usize) < self.a_rest && (self.b_len as usize) < self.b_rest
+        self.a_len < self.a_rest && self.b_len < self.b_rest
     }
 
     /// Loads a thread's part of the tile, of at most `BLOCK` × `ITEMS` + 1 elements, 16 bytes an access.
@@ -155,7 +187,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS
                 elements.store_16(first, self.packets[round]);
             }
         }
-        Staged { elements, a: self.a, b: self.b }
+        Staged { elements, a: elements.skip(self.a as usize), b: elements.skip(self.b as usize) }
     }
 }
 
@@ -166,22 +198,21 @@ struct Side<T> {
     /// Elements of the view before the tile's first.
     skew: u32,
     packets: u32,
-    /// Elements of the view, if they are few.
+    /// Elements of the view; more than any tile has if they are more.
     left: u32,
 }
 
 impl<T: Element> Side<T> {
     #[inline(always)]
-    fn new(view: Global<T>, first: usize, len: u32, rest: usize) -> Self {
+    fn new(view: Global<T>, first: usize, len: u32, rest: u32) -> Self {
         let packet = 16 / T::SIZE;
         let skew = first % packet;
-        let ahead = u32::from((len as usize) < rest);
-        let left = rest + skew;
+        let ahead = u32::from(len < rest);
         Self {
             view: view.skip(first - skew),
             skew: skew as u32,
             packets: (skew as u32 + len + ahead).div_ceil(packet as u32),
-            left: if left < 1 << 30 { left as u32 } else { 1 << 30 },
+            left: rest + skew as u32,
         }
     }
 }

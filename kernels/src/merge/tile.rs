@@ -22,11 +22,11 @@ kernel! {
         /// Elements of B.
         pub b_len: u64,
     }
-    shared: staged_bytes::<K>(BLOCK, ITEMS);
+    shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS);
     body: keys::<K, BLOCK, ITEMS>;
     entries: {
-        merge_keys_u32 in merge_u32: <K = u32>, 256 x 15;
-        merge_keys_u64 in merge_u64: <K = u64>, 256 x 11;
+        merge_keys_u32 in merge_u32: <K = u32>, 256 x 23;
+        merge_keys_u64 in merge_u64: <K = u64>, 256 x 15;
     }
 }
 
@@ -39,7 +39,7 @@ fn keys<K: Key, const BLOCK: usize, const ITEMS: usize>(
     a_len: u64,
     b_len: u64,
 ) {
-    let pair = tile_pair::<BLOCK, ITEMS>(starts, a_len, b_len);
+    let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, starts, a_len, b_len);
     let staged = pair.fetch::<K, BLOCK, ITEMS>(a, b).stage(&mut arena);
     thread::barrier();
     let share = Share::<K, ITEMS>::merge(&pair, staged);
@@ -72,7 +72,7 @@ kernel! {
         /// Elements of B.
         pub b_len: u64,
     }
-    shared: staged_bytes::<K>(BLOCK, ITEMS) + staged_bytes::<V>(BLOCK, ITEMS);
+    shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS) + staged_bytes::<V>(BLOCK, ITEMS);
     body: pairs::<K, V, BLOCK, ITEMS>;
     entries: {
         merge_pairs_u32_32 in merge_pairs_u32: <K = u32, V = u32>, 256 x 15;
@@ -94,7 +94,7 @@ fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
     a_len: u64,
     b_len: u64,
 ) {
-    let pair = tile_pair::<BLOCK, ITEMS>(starts, a_len, b_len);
+    let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, starts, a_len, b_len);
     let keys_on_the_way = pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
     let values_on_the_way = pair.fetch::<V, BLOCK, ITEMS>(a_values, b_values);
     let staged_keys = keys_on_the_way.stage(&mut arena);
@@ -114,17 +114,26 @@ fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
     output::store_aligned::<V, BLOCK, ITEMS>(staged_values.elements, values, first, pair.len());
 }
 
+/// The block's tile, which one thread finds and tells the others. Ends with a barrier.
 #[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn tile_pair<const BLOCK: usize, const ITEMS: usize>(
+    arena: &mut Arena,
     starts: Global<u64>,
     a_len: u64,
     b_len: u64,
 ) -> TilePair {
-    let tile = thread::block() as usize;
-    let (start, end) = (starts.load(tile), starts.load(tile + 1));
-    let first = (tile * BLOCK * ITEMS) as u64;
-    let last = (first + (BLOCK * ITEMS) as u64).min(a_len + b_len);
-    TilePair::between(Cut { a: start, b: first - start }, Cut { a: end, b: last - end }, a_len, b_len)
+    let words = arena.take(TilePair::WORDS);
+    if thread::index() == 0 {
+        let tile = thread::block() as usize;
+        let (start, end) = (starts.load(tile), starts.load(tile + 1));
+        let first = (tile * BLOCK * ITEMS) as u64;
+        let last = (first + (BLOCK * ITEMS) as u64).min(a_len + b_len);
+        let (start, end) = (Cut { a: start, b: first - start }, Cut { a: end, b: last - end });
+        TilePair::between(start, end, a_len, b_len).store(words);
+    }
+    thread::barrier();
+    TilePair::load(words)
 }
 
 /// A thread's part of a tile's output: up to `ITEMS` elements in order.
@@ -140,8 +149,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     #[inline(always)]
     fn merge(pair: &TilePair, staged: Staged<K>) -> Self {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
-        let a = |index: u32| staged.elements.load((staged.a + index) as usize);
-        let b = |index: u32| staged.elements.load((staged.b + index) as usize);
+        let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
         let a_start = merge_path::search(diagonal, pair.a_len, pair.b_len, a, b);
         let start = Cut { a: a_start, b: diagonal - a_start };
         if pair.is_inner() {
@@ -155,15 +163,14 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// comes to the tile's end; elsewhere (`BOUNDED`) indices are compared.
     #[inline(always)]
     fn walk<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
-        let (a, b) = (staged.a + start.a, staged.b + start.b);
+        let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
         let mut walk = Walk::<K, ITEMS, BOUNDED> {
-            elements: staged.elements,
             a,
             b,
-            a_end: staged.a + pair.a_len,
-            b_end: staged.b + pair.b_len,
-            a_key: staged.elements.load(a as usize),
-            b_key: staged.elements.load(b as usize),
+            a_end: staged.a.skip(pair.a_len as usize).address(),
+            b_end: staged.b.skip(pair.b_len as usize).address(),
+            a_key: a.load(0),
+            b_key: b.load(0),
             keys: [K::ZERO; ITEMS],
             from_a: 0,
         };
@@ -182,15 +189,16 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// The values of the thread's elements.
     #[inline(always)]
     fn gather<V: Bits>(&self, staged: Staged<V>) -> [V; ITEMS] {
-        let (mut a, mut b) = (staged.a + self.start.a, staged.b + self.start.b);
+        let (mut a, mut b) = (staged.a.skip(self.start.a as usize), staged.b.skip(self.start.b as usize));
         let mut values = [V::ZERO; ITEMS];
         for item in 0..ITEMS {
             let is_a = self.from_a >> item & 1 == 1;
-            values[item] = staged.elements.load(if is_a { a } else { b } as usize);
+            let own = if is_a { a } else { b };
+            values[item] = own.load(0);
             if is_a {
-                a += 1;
+                a = own.skip(1);
             } else {
-                b += 1;
+                b = own.skip(1);
             }
         }
         values
@@ -199,12 +207,13 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
 /// A thread on its way through a tile.
 struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
-    elements: Shared<K>,
-    a: u32,
-    b: u32,
+    /// The elements to come.
+    a: Shared<K>,
+    b: Shared<K>,
+    /// The addresses where the tile's elements end.
     a_end: u32,
     b_end: u32,
-    /// The elements at `a` and `b`.
+    /// The first elements to come.
     a_key: K,
     b_key: K,
     keys: [K; ITEMS],
@@ -216,17 +225,18 @@ impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, ITEMS, B
     fn step(&mut self, item: usize) {
         let mut take_a = self.a_key <= self.b_key;
         if BOUNDED {
-            take_a = self.a < self.a_end && (take_a || self.b >= self.b_end);
+            take_a = self.a.address() < self.a_end && (take_a || self.b.address() >= self.b_end);
         }
         self.keys[item] = if take_a { self.a_key } else { self.b_key };
+        // At the ends of both, the thread walks on in B: what it gets there is of no use, and no harm.
+        let rest = (if take_a { self.a } else { self.b }).skip(1);
         if take_a {
             self.from_a |= 1 << item;
-            self.a += 1;
+            self.a = rest;
         } else {
-            self.b += 1;
+            self.b = rest;
         }
-        // At the ends of both, the thread walks on in B: what it gets there is of no use, and no harm.
-        let next = self.elements.load(if take_a { self.a } else { self.b } as usize);
+        let next = rest.load(0);
         if take_a {
             self.a_key = next;
         } else {

@@ -28,8 +28,8 @@ kernel! {
     shared: staged_bytes::<K>(BLOCK, ITEMS) + header_bytes::<BLOCK>();
     body: count::<K, BLOCK, ITEMS>;
     entries: {
-        sets_count_u32 in sets_u32: <K = u32>, 256 x 15;
-        sets_count_u64 in sets_u64: <K = u64>, 256 x 11;
+        sets_count_u32 in sets_u32: <K = u32>, 256 x 23;
+        sets_count_u64 in sets_u64: <K = u64>, 256 x 15;
     }
 }
 

@@ -37,8 +37,8 @@ kernel! {
     shared: staged_bytes::<K>(BLOCK, ITEMS) + header_bytes::<BLOCK>();
     body: keys::<K, BLOCK, ITEMS>;
     entries: {
-        sets_keys_u32 in sets_u32: <K = u32>, 256 x 15;
-        sets_keys_u64 in sets_u64: <K = u64>, 256 x 11;
+        sets_keys_u32 in sets_u32: <K = u32>, 256 x 23;
+        sets_keys_u64 in sets_u64: <K = u64>, 256 x 15;
     }
 }
 
@@ -152,30 +152,32 @@ fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
 
 /// What the threads of a block agree on.
 pub(super) struct Header<const BLOCK: usize> {
-    /// The tile; its start and its end; where its results go.
+    /// The tile's place in the inputs.
+    pair: Shared<u64>,
+    /// The tile; where its results go.
     words: Shared<u64>,
     scan: CountScan<BLOCK>,
 }
 
 const TILE: usize = 0;
-const START: usize = 1;
-const END: usize = 2;
-const PLACE: usize = 3;
+const PLACE: usize = 1;
+const WORDS: usize = 2;
 
 /// Bytes of a [`Header`], a multiple of 16.
 pub(super) const fn header_bytes<const BLOCK: usize>() -> usize {
-    32 + CountScan::<BLOCK>::BYTES.next_multiple_of(16)
+    (TilePair::WORDS + WORDS) * 8 + CountScan::<BLOCK>::BYTES.next_multiple_of(16)
 }
 
 impl<const BLOCK: usize> Header<BLOCK> {
     /// Takes the header's memory, so that what is taken next is aligned to 16 bytes.
     #[inline(always)]
     pub(super) fn take(arena: &mut Arena) -> Self {
-        let words = arena.take(4);
+        let pair = arena.take(TilePair::WORDS);
+        let words = arena.take(WORDS);
         let scan = CountScan::take(arena);
         let used = CountScan::<BLOCK>::BYTES;
         let _: Shared<u32> = arena.take((used.next_multiple_of(16) - used) / 4);
-        Self { words, scan }
+        Self { pair, words, scan }
     }
 
     /// Draws a tile and finds its place in the inputs.
@@ -190,18 +192,15 @@ impl<const BLOCK: usize> Header<BLOCK> {
     ) -> (u32, TilePair) {
         if thread::index() == 0 {
             let tile = Tickets::new(states).draw();
-            let (start, end) = (starts.load(tile as usize), starts.load(tile as usize + 1));
+            let first = u64::from(tile) * (BLOCK * ITEMS) as u64;
+            let last = (first + (BLOCK * ITEMS) as u64).min(a_len + b_len);
+            let start = decode(starts.load(tile as usize), first);
+            let end = decode(starts.load(tile as usize + 1), last);
+            TilePair::between(start, end, a_len, b_len).store(self.pair);
             self.words.store(TILE, u64::from(tile));
-            self.words.store(START, start);
-            self.words.store(END, end);
         }
         thread::barrier();
-        let tile = self.words.load(TILE) as u32;
-        let first = u64::from(tile) * (BLOCK * ITEMS) as u64;
-        let last = (first + (BLOCK * ITEMS) as u64).min(a_len + b_len);
-        let start = decode(self.words.load(START), first);
-        let end = decode(self.words.load(END), last);
-        (tile, TilePair::between(start, end, a_len, b_len))
+        (self.words.load(TILE) as u32, TilePair::load(self.pair))
     }
 
     /// Counts the kept steps and tells the other tiles.

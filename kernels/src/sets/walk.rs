@@ -26,8 +26,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     #[inline(always)]
     pub(super) fn find(pair: &TilePair, staged: Staged<K>) -> Self {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
-        let a = |index: u32| staged.elements.load((staged.a + index) as usize);
-        let b = |index: u32| staged.elements.load((staged.b + index) as usize);
+        let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
         let start = balanced_path::search(diagonal, pair.a_len, pair.b_len, a, b);
         let end = (diagonal + ITEMS as u32).min(pair.len());
         if pair.is_inner() {
@@ -45,16 +44,15 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// most two elements each, need not look for the end.
     #[inline(always)]
     fn walk<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
-        let (a, b) = (staged.a + start.a, staged.b + start.b);
+        let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
         let mut walk = Walk::<K, ITEMS, BOUNDED> {
-            elements: staged.elements,
             a,
             b,
-            a_end: staged.a + pair.a_len,
-            b_end: staged.b + pair.b_len,
-            end: staged.a + staged.b + end,
-            a_key: staged.elements.load(a as usize),
-            b_key: staged.elements.load(b as usize),
+            a_end: staged.a.skip(pair.a_len as usize).address(),
+            b_end: staged.b.skip(pair.b_len as usize).address(),
+            end: staged.a.address() + staged.b.address() + end * K::SIZE as u32,
+            a_key: a.load(0),
+            b_key: b.load(0),
             keys: [K::ZERO; ITEMS],
             takes_a: 0,
             takes_b: 0,
@@ -80,19 +78,23 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// The values of the kept steps.
     #[inline(always)]
     pub(super) fn gather<V: Bits>(&self, kept: u32, staged: Staged<V>, combine: Combine) -> [V; ITEMS] {
-        let (mut a, mut b) = (staged.a + self.start.a, staged.b + self.start.b);
+        let (mut a, mut b) = (staged.a.skip(self.start.a as usize), staged.b.skip(self.start.b as usize));
         let mut values = [V::ZERO; ITEMS];
         for step in 0..ITEMS {
             let takes_a = self.takes_a >> step & 1 == 1;
             let takes_b = self.takes_b >> step & 1 == 1;
             if kept >> step & 1 == 1 {
-                values[step] = staged.elements.load(if takes_a { a } else { b } as usize);
+                values[step] = (if takes_a { a } else { b }).load(0);
                 if takes_a && takes_b && combine != Combine::First {
-                    values[step] = values[step].combine(staged.elements.load(b as usize), combine);
+                    values[step] = values[step].combine(b.load(0), combine);
                 }
             }
-            a += u32::from(takes_a);
-            b += u32::from(takes_b);
+            if takes_a {
+                a = a.skip(1);
+            }
+            if takes_b {
+                b = b.skip(1);
+            }
         }
         values
     }
@@ -100,14 +102,15 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
 /// A thread on its way through a tile.
 struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
-    elements: Shared<K>,
-    a: u32,
-    b: u32,
+    /// The elements to come.
+    a: Shared<K>,
+    b: Shared<K>,
+    /// The addresses where the tile's elements end.
     a_end: u32,
     b_end: u32,
-    /// The walk ends when `a + b` is here.
+    /// The sum of both addresses where the walk ends.
     end: u32,
-    /// The elements at `a` and `b`.
+    /// The first elements to come.
     a_key: K,
     b_key: K,
     keys: [K; ITEMS],
@@ -118,22 +121,22 @@ struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
 impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, ITEMS, BOUNDED> {
     #[inline(always)]
     fn step(&mut self, step: usize) {
-        let goes_on = (!BOUNDED && step < (ITEMS - 1) / 2) || self.a + self.b < self.end;
+        let goes_on = (!BOUNDED && step < (ITEMS - 1) / 2) || self.a.address() + self.b.address() < self.end;
         let (mut take_a, mut take_b) = (self.a_key <= self.b_key, self.b_key <= self.a_key);
         if BOUNDED {
-            let (in_a, in_b) = (self.a < self.a_end, self.b < self.b_end);
+            let (in_a, in_b) = (self.a.address() < self.a_end, self.b.address() < self.b_end);
             (take_a, take_b) = (in_a && (take_a || !in_b), in_b && (take_b || !in_a));
         }
         self.keys[step] = if take_a { self.a_key } else { self.b_key };
         if goes_on && take_a {
             self.takes_a |= 1 << step;
-            self.a += 1;
-            self.a_key = self.elements.load(self.a as usize);
+            self.a = self.a.skip(1);
+            self.a_key = self.a.load(0);
         }
         if goes_on && take_b {
             self.takes_b |= 1 << step;
-            self.b += 1;
-            self.b_key = self.elements.load(self.b as usize);
+            self.b = self.b.skip(1);
+            self.b_key = self.b.load(0);
         }
     }
 }
