@@ -75,7 +75,8 @@ fn set_ops<K: SmallKey>(Arguments { len, run, .. }: &Arguments) -> Result<Report
     report.device(&device);
     for (operation, size, times) in measured {
         let bytes = (2 * len + size) * size_of::<K>();
-        sequences::report(&mut report, &operation.to_string(), &times, 2 * len, bytes, rate);
+        let name = format!("set_{operation}").replace(' ', "_");
+        sequences::report(&mut report, &name, &times, 2 * len, bytes, rate);
     }
     report.first_result(opening, first_result);
     Ok(report)

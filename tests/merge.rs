@@ -77,7 +77,7 @@ fn odd_inputs() {
         check_all(device, &low, &high);
         check_all(device, &high, &low);
         check_all(device, &low, &low);
-        check_all(device, &[3; 9000], &[3; 5000]);
+        check_all(device, &vec![3; 9000], &vec![3; 5000]);
     }
 }
 

@@ -184,9 +184,9 @@ fn long_runs_of_duplicates() {
             check_keys(device, &a, &b);
             check_pairs(device, &wide(&a), &wide(&b), |i| i as f32);
         }
-        check_keys(device, &[5_u32; 9000], &[5; 8999]);
-        check_keys(device, &[5_u32; 8000], &[6; 8000]);
-        check_keys(device, &[6_u32; 8000], &[5; 8000]);
+        check_keys(device, &vec![5_u32; 9000], &vec![5; 8999]);
+        check_keys(device, &vec![5_u32; 8000], &vec![6; 8000]);
+        check_keys(device, &vec![6_u32; 8000], &vec![5; 8000]);
     }
 }
 
@@ -196,7 +196,7 @@ fn large_inputs() {
         let device = &under_test.device;
         check_all(device, &unique(100_000, 5), &unique(123_456, 6));
         check_keys(device, &sorted(400_000, 50_000, 5), &sorted(300_000, 40_000, 6));
-        check_keys(device, &[&[1_u32; 300_000][..], &[2; 5]].concat(), &[1; 500_000]);
+        check_keys(device, &[&vec![1_u32; 300_000][..], &[2; 5]].concat(), &vec![1; 500_000]);
     }
 }
 
@@ -277,7 +277,7 @@ fn unsorted_input_is_found_and_does_no_harm() {
             match (sets::check_sorted(&device_a), descent) {
                 (Ok(()), None) => {}
                 (Err(OpError::Unsorted { input: "keys", index }), Some(expected)) => {
-                    assert_eq!(index, expected)
+                    assert_eq!(index, expected);
                 }
                 (found, expected) => panic!("{found:?}, not {expected:?}"),
             }

@@ -84,21 +84,13 @@ pair_values! {
 }
 
 /// Keys and their values, as many of the one as of the other, on one device.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Pairs<'a, K: Key, V: PairValue> {
     /// The keys.
     pub keys: &'a DeviceVec<K>,
     /// The values, one a key.
     pub values: &'a DeviceVec<V>,
 }
-
-impl<K: Key, V: PairValue> Clone for Pairs<'_, K, V> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<K: Key, V: PairValue> Copy for Pairs<'_, K, V> {}
 
 impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
     /// Keys with their values.

@@ -38,7 +38,7 @@ fn json_has_everything() {
     let text = passes("set_ops", &["--device", "cpu", "--len", "5000", "--iterations", "2", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&text).expect("an object");
     assert_eq!((&json["pass"], &json["len"]), (&true.into(), &5000.into()));
-    for operation in ["union", "intersection", "difference", "symmetric difference"] {
+    for operation in ["set_union", "set_intersection", "set_difference", "set_symmetric_difference"] {
         assert!(json[operation]["ms"].as_f64() > Some(0.0), "{operation} in {json}");
     }
 }

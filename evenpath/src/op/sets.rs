@@ -315,7 +315,7 @@ pub fn check_sorted<K: Key>(keys: &DeviceVec<K>) -> Result<(), OpError> {
 }
 
 /// Bytes of device memory that [`keys`] and [`count`] use beside inputs and output: 16 for each tile of some 3000 keys
-/// or more; on the CPU as many for each task.
+/// or more. The CPU uses about as little of the host's.
 pub fn keys_temporary_bytes<K: Key>(a_len: usize, b_len: usize) -> u64 {
     temporary_bytes(instance::<SetKeys<K>>(), a_len as u64 + b_len as u64)
 }

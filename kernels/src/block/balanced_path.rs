@@ -36,7 +36,7 @@ pub fn search<T: Index, K: Copy + PartialOrd>(
     let a_cut = merge_path::search(diagonal, a_len, b_len, &a, &b);
     let b_cut = diagonal - a_cut;
     let unchanged = Cut { a: a_cut, b: b_cut };
-    if !(b_cut < b_len) {
+    if b_cut >= b_len {
         return unchanged;
     }
     let key = b(b_cut);
@@ -82,7 +82,7 @@ fn stairs<T: Index, K: Copy + PartialOrd>(
 /// The first of the elements before `end` that are equal to `key` without a gap: strides double until
 /// they leave the run, then bisection.
 #[inline(always)]
-fn run_start<T: Index, K: PartialOrd>(end: T, key: K, element: impl Fn(T) -> K) -> T {
+fn run_start<T: Index, K: Copy + PartialOrd>(end: T, key: K, element: impl Fn(T) -> K) -> T {
     let (zero, one) = (T::from(0), T::from(1));
     let (mut low, mut high) = (zero, end);
     let mut stride = one;
@@ -108,7 +108,7 @@ fn run_start<T: Index, K: PartialOrd>(end: T, key: K, element: impl Fn(T) -> K) 
 
 /// The first of the elements in `start..limit` that is greater than `key`, or `limit`.
 #[inline(always)]
-fn run_end<T: Index, K: PartialOrd>(start: T, limit: T, key: K, element: impl Fn(T) -> K) -> T {
+fn run_end<T: Index, K: Copy + PartialOrd>(start: T, limit: T, key: K, element: impl Fn(T) -> K) -> T {
     let one = T::from(1);
     let (mut low, mut high) = (start, limit);
     while low < high {

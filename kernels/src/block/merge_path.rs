@@ -39,16 +39,16 @@ pub fn search<T: Index, K: PartialOrd>(
     a: impl Fn(T) -> K,
     b: impl Fn(T) -> K,
 ) -> T {
-    let one = T::from(1);
-    let mut low = if diagonal > b_len { diagonal - b_len } else { T::from(0) };
-    let mut high = if diagonal < a_len { diagonal } else { a_len };
-    while low < high {
-        let middle = low + ((high - low) >> 1);
-        if a(middle) <= b(diagonal - one - middle) {
-            low = middle + one;
-        } else {
-            high = middle;
-        }
+    let (zero, one) = (T::from(0), T::from(1));
+    let mut low = if diagonal > b_len { diagonal - b_len } else { zero };
+    let mut left = (if diagonal < a_len { diagonal } else { a_len }) - low;
+    // One loop variable fewer than with both ends, which in registers is two.
+    while left > zero {
+        let half = left >> 1;
+        let middle = low + half;
+        let takes_a = a(middle) <= b(diagonal - one - middle);
+        low = if takes_a { middle + one } else { low };
+        left = if takes_a { left - half - one } else { half };
     }
     low
 }

@@ -1,3 +1,6 @@
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use crate::block::balanced_path::Cut;

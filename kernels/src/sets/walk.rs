@@ -1,5 +1,8 @@
 //! A thread's part of a tile's balanced path.
 
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
 use evenpath_simt::{thread, Shared};
 
 use super::keep;
