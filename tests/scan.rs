@@ -66,7 +66,7 @@ fn numbers(len: usize) -> impl Iterator<Item = u64> {
 
 #[test]
 fn lengths_around_the_edges_of_tiles_and_warps() {
-    const TILE: usize = 4096;
+    const TILE: usize = 256 * 32;
     for under_test in devices() {
         let device = &under_test.device;
         for len in [

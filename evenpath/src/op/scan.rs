@@ -17,9 +17,9 @@
 
 use bytemuck::Pod;
 use evenpath_kernels::block::operator::{Number, OperatorCode};
-use evenpath_kernels::block::tile_prefix::state_words;
+use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
 use evenpath_kernels::scan::{Scan, SegmentMark, SegmentedScan};
-use evenpath_simt::kernel::Kernel;
+use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::OpError;
 use crate::cpu;
@@ -143,13 +143,19 @@ pub fn exclusive_by<T: SegmentedElement, K: Mark>(
     run_segmented(marks, values, operator, true)
 }
 
-/// Bytes of device memory that a scan of `len` elements takes beside its operands; none on the CPU.
+/// Bytes of device memory that a scan of `len` elements takes beside its operands, at most; none on the CPU.
 pub fn temporary_bytes<T: Element>(len: usize) -> u64 {
-    8 * state_words(len.div_ceil(tile_len::<T>())) as u64
+    // The smallest tile of any kernel, and the widest entries.
+    8 * state_words(len.div_ceil(2048), entry_words(T::SIZE, true)) as u64
 }
 
-fn tile_len<T: Element>() -> usize {
-    Scan::<T>::first().map_or(1, |info| (info.block_size * info.items_per_thread) as usize)
+fn tile_len(info: &KernelInfo) -> usize {
+    (info.block_size * info.items_per_thread) as usize
+}
+
+fn plain_kernel<T: Element>() -> &'static KernelInfo {
+    let Some(info) = Scan::<T>::first() else { unreachable!("the kernel's table has every element type") };
+    info
 }
 
 fn run<T: Element>(
@@ -171,9 +177,9 @@ fn run<T: Element>(
         return Ok(());
     }
     let len = values.len();
-    let tiles = len.div_ceil(tile_len::<T>());
-    let mut state = device.zeros(state_words(tiles))?;
-    let Some(info) = Scan::<T>::first() else { unreachable!("the kernel's table has every element type") };
+    let info = plain_kernel::<T>();
+    let tiles = len.div_ceil(tile_len(info));
+    let mut state = device.zeros(state_words(tiles, entry_words(T::SIZE, false)))?;
     let kernel = Scan {
         source: values.as_global(),
         target: result.as_global_mut(),
@@ -218,11 +224,11 @@ fn run_segmented<T: SegmentedElement, K: Mark>(
         }
         return Ok(result);
     }
-    let tiles = len.div_ceil(tile_len::<T>()) as u32;
-    let mut state = device.zeros(state_words(tiles as usize))?;
     let Some(info) = SegmentedScan::<T, K>::first() else {
         unreachable!("the kernel's table has every element and mark type")
     };
+    let tiles = len.div_ceil(tile_len(info)) as u32;
+    let mut state = device.zeros(state_words(tiles as usize, entry_words(T::SIZE, true)))?;
     let kernel = SegmentedScan {
         source: values.as_global(),
         marks: marks.as_global(),

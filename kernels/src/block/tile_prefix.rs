@@ -16,14 +16,19 @@ use super::operator::{Number, Operator, Summary};
 
 /// Tiles in a group, and groups in a division: the lanes of a warp.
 const FAN: u32 = thread::WARP_SIZE;
-/// Words of one published sum: whether it is there, with its heads; and its value.
-const ENTRY_WORDS: usize = 2;
+/// Set in every word of an entry that is published. An entry is its value in halves of 32 bits, and its heads where sums
+/// are segmented: each word tells for itself that it is there, so words need no order and are polled side by side.
 const PUBLISHED: u64 = 1 << 32;
 
-/// Words of state for `tiles` tiles, all zero before the launch.
-pub const fn state_words(tiles: usize) -> usize {
+/// Words of state for `tiles` tiles whose sums take `entry_words` words each, all zero before the launch.
+pub const fn state_words(tiles: usize, entry_words: usize) -> usize {
     let groups = tiles.div_ceil(FAN as usize);
-    1 + ENTRY_WORDS * (tiles + groups + groups.div_ceil(FAN as usize))
+    1 + entry_words * (tiles + groups + groups.div_ceil(FAN as usize))
+}
+
+/// Words of an entry of values of `value_bytes` bytes.
+pub const fn entry_words(value_bytes: usize, segmented: bool) -> usize {
+    value_bytes / 4 + segmented as usize
 }
 
 /// The state of a look-back.
@@ -31,6 +36,14 @@ pub const fn state_words(tiles: usize) -> usize {
 pub struct TilePrefix {
     words: GlobalMut<u64>,
     tiles: u32,
+}
+
+/// The words of an entry as far as they are there.
+#[derive(Clone, Copy)]
+struct Polled {
+    low: u64,
+    high: u64,
+    heads: u64,
 }
 
 impl TilePrefix {
@@ -62,14 +75,21 @@ impl TilePrefix {
         if lane == 0 {
             self.publish(tile, own);
         }
-        let tiles_before: Summary<V, P> = self.gather(group * FAN, in_group, lane);
+        // All three are asked for at once; mostly the older two are there.
+        let tile_entry = group * FAN + lane;
+        let group_entry = self.tiles + division * FAN + lane;
+        let division_entry = self.tiles + groups + division - 1;
+        let tile_polled = self.poll_if::<V, P>(lane < in_group, tile_entry);
+        let group_polled = self.poll_if::<V, P>(lane < in_division, group_entry);
+        let division_polled = self.poll_if::<V, P>(division > 0, division_entry);
+
+        let tiles_before = reduce(self.wait_if(lane < in_group, tile_entry, tile_polled), lane);
         let ends_group = in_group == FAN - 1;
         if ends_group && lane == 0 {
             self.publish(self.tiles + group, tiles_before.then(own));
         }
-        let groups_before: Summary<V, P> = self.gather(self.tiles + division * FAN, in_division, lane);
-        let divisions_before: Summary<V, P> =
-            if division > 0 { self.wait(self.tiles + groups + division - 1) } else { Summary::IDENTITY };
+        let groups_before = reduce(self.wait_if(lane < in_division, group_entry, group_polled), lane);
+        let divisions_before = self.wait_if::<V, P>(division > 0, division_entry, division_polled);
         let before = divisions_before.then(groups_before).then(tiles_before);
         if ends_group && in_division == FAN - 1 && lane == 0 {
             self.publish(self.tiles + groups + division, before.then(own));
@@ -77,41 +97,77 @@ impl TilePrefix {
         before
     }
 
-    /// The sum of `count` entries from `first` on, at most a warp's lanes, in a tree of fixed shape.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn gather<V: Number, P: Operator<V>>(self, first: u32, count: u32, lane: u32) -> Summary<V, P> {
-        let mut sum: Summary<V, P> = if lane < count { self.wait(first + lane) } else { Summary::IDENTITY };
-        let mut distance = 1;
-        while distance < FAN {
-            let above = sum.shuffle_down(distance);
-            if lane + distance < FAN {
-                sum = sum.then(above);
-            }
-            distance *= 2;
-        }
-        sum.broadcast(0)
+    fn word<V: Number, P: Operator<V>>(entry: u32) -> usize {
+        1 + entry_words(V::SIZE, P::SEGMENTED) * entry as usize
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn publish<V: Number, P: Operator<V>>(self, entry: u32, sum: Summary<V, P>) {
-        let word = 1 + ENTRY_WORDS * entry as usize;
-        self.words.atomic_store(word + 1, sum.value.to_bits(), Ordering::Relaxed, Scope::Device);
-        self.words.atomic_store(word, PUBLISHED | u64::from(sum.heads), Ordering::Release, Scope::Device);
+        let store = |place: usize, half: u32| {
+            let word = Self::word::<V, P>(entry) + place;
+            self.words.atomic_store(word, PUBLISHED | u64::from(half), Ordering::Relaxed, Scope::Device);
+        };
+        let bits = sum.value.to_bits();
+        store(0, bits as u32);
+        if V::SIZE == 8 {
+            store(1, (bits >> 32) as u32);
+        }
+        if P::SEGMENTED {
+            store(V::SIZE / 4, sum.heads);
+        }
     }
 
-    /// Waits until an entry is published.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn wait<V: Number, P: Operator<V>>(self, entry: u32) -> Summary<V, P> {
-        let word = 1 + ENTRY_WORDS * entry as usize;
-        let mut state = self.words.atomic_load(word, Ordering::Acquire, Scope::Device);
-        while state == 0 {
-            thread::spin_hint();
-            state = self.words.atomic_load(word, Ordering::Acquire, Scope::Device);
+    fn poll_if<V: Number, P: Operator<V>>(self, wanted: bool, entry: u32) -> Polled {
+        let load = |place: usize| {
+            self.words.atomic_load(Self::word::<V, P>(entry) + place, Ordering::Relaxed, Scope::Device)
+        };
+        if !wanted {
+            return Polled { low: PUBLISHED, high: PUBLISHED, heads: PUBLISHED };
         }
-        let value = self.words.atomic_load(word + 1, Ordering::Relaxed, Scope::Device);
-        Summary::new(V::from_bits(value), state as u32)
+        let low = load(0);
+        let high = if V::SIZE == 8 { load(1) } else { PUBLISHED };
+        let heads = if P::SEGMENTED { load(V::SIZE / 4) } else { PUBLISHED };
+        Polled { low, high, heads }
     }
+
+    /// Waits until an entry is published, if it is wanted; the identity otherwise.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn wait_if<V: Number, P: Operator<V>>(
+        self,
+        wanted: bool,
+        entry: u32,
+        mut polled: Polled,
+    ) -> Summary<V, P> {
+        while polled.low & polled.high & polled.heads & PUBLISHED == 0 {
+            thread::spin_hint();
+            polled = self.poll_if::<V, P>(wanted, entry);
+        }
+        if wanted {
+            let bits = (polled.high << 32) | u64::from(polled.low as u32);
+            Summary::new(V::from_bits(bits), polled.heads as u32)
+        } else {
+            Summary::IDENTITY
+        }
+    }
+}
+
+/// The sum over the warp's lanes, in every lane: a tree of fixed shape.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn reduce<V: Number, P: Operator<V>>(own: Summary<V, P>, lane: u32) -> Summary<V, P> {
+    let mut sum = own;
+    let mut distance = 1;
+    while distance < FAN {
+        let above = sum.shuffle_down(distance);
+        if lane + distance < FAN {
+            sum = sum.then(above);
+        }
+        distance *= 2;
+    }
+    sum.broadcast(0)
 }

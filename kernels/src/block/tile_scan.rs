@@ -124,19 +124,20 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> TileScan<V, BLOCK, ITEMS
     }
 
     /// Scans a tile. `prefix` gets the tile's sum, in every lane of warp 0, and gives what comes before the tile; then
-    /// `each` gets, in order, every place of this thread, the sum before it, and the sum with it.
+    /// `each` gets, in order, for every element of this thread its heads, the sum before it and the sum with it, and
+    /// gives what takes the element's place.
     ///
     /// Every thread calls it. It has two barriers; the scan's memory must not be in use.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn run<P: Operator<V>>(
         self,
-        items: &[V; ITEMS],
-        heads: &[u32; ITEMS],
+        mut items: [V; ITEMS],
+        heads: [u32; ITEMS],
         prefix: impl FnOnce(Summary<V, P>) -> Summary<V, P>,
-        mut each: impl FnMut(usize, Summary<V, P>, Summary<V, P>),
-    ) {
-        let (before, total) = Self::scan_warp::<P>(items, heads);
+        each: impl Fn(u32, Summary<V, P>, Summary<V, P>) -> V,
+    ) -> [V; ITEMS] {
+        let (before, total) = Self::scan_warp::<P>(&items, &heads);
         let own_warp = thread::warp() as usize;
         if thread::lane() == 0 {
             self.values.store(own_warp, total.value);
@@ -170,12 +171,13 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> TileScan<V, BLOCK, ITEMS
             let mut item = row * Self::WIDTH;
             while item < (row + 1) * Self::WIDTH {
                 let next = running.then(Summary::new(items[item], heads[item]));
-                each(item, running, next);
+                items[item] = each(heads[item], running, next);
                 running = next;
                 item += 1;
             }
             row += 1;
         }
+        items
     }
 }
 

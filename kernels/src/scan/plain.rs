@@ -27,11 +27,11 @@ kernel! {
     shared: 4 + 4 + TileScan::<V, BLOCK, ITEMS>::BYTES;
     body: scan::<V, BLOCK, ITEMS>;
     entries: {
-        scan_u32 in scan_u32: <V = u32>, 256 x 16;
-        scan_i32 in scan_i32: <V = i32>, 256 x 16;
-        scan_u64 in scan_u64: <V = u64>, 256 x 8;
-        scan_f32 in scan_f32: <V = f32>, 256 x 16;
-        scan_f64 in scan_f64: <V = f64>, 256 x 8;
+        scan_u32 in scan_u32: <V = u32>, 256 x 32;
+        scan_i32 in scan_i32: <V = i32>, 256 x 32;
+        scan_u64 in scan_u64: <V = u64>, 128 x 16;
+        scan_f32 in scan_f32: <V = f32>, 256 x 32;
+        scan_f64 in scan_f64: <V = f64>, 128 x 16;
     }
 }
 
@@ -76,12 +76,11 @@ fn scan_by<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
         TileScan::<V, BLOCK, ITEMS>::LEN as u32
     };
     let items = TileScan::<V, BLOCK, ITEMS>::load(source.skip(first), here, P::IDENTITY);
-    let mut sums = [P::IDENTITY; ITEMS];
-    tile_scan.run::<P>(
-        &items,
-        &[0; ITEMS],
+    let sums = tile_scan.run::<P>(
+        items,
+        [0; ITEMS],
         |own| prefix.exclusive(tile, own),
-        |item, before, with| sums[item] = if exclusive { before.value } else { with.value },
+        |_, before, with| if exclusive { before.value } else { with.value },
     );
     TileScan::<V, BLOCK, ITEMS>::store(target.skip(first), here, sums);
 }

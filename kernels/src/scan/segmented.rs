@@ -112,14 +112,14 @@ fn scan_by<V: Number, K: SegmentMark, P: Operator<V>, const BLOCK: usize, const 
     };
     let items = TileScan::<V, BLOCK, ITEMS>::load(source.skip(first), here, P::IDENTITY);
     let heads = heads::<V, K, BLOCK, ITEMS>(marks, first, here);
-    let mut sums = [P::IDENTITY; ITEMS];
-    tile_scan.run::<Segmented<P>>(
-        &items,
-        &heads,
+    let sums = tile_scan.run::<Segmented<P>>(
+        items,
+        heads,
         |own| prefix.exclusive(tile, own),
-        |item, before, with| {
-            let before = if heads[item] != 0 { P::IDENTITY } else { before.value };
-            sums[item] = if exclusive { before } else { with.value };
+        |head, before, with| match exclusive {
+            true if head != 0 => P::IDENTITY,
+            true => before.value,
+            false => with.value,
         },
     );
     TileScan::<V, BLOCK, ITEMS>::store(target.skip(first), here, sums);
