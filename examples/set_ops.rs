@@ -102,7 +102,7 @@ fn check<K: SmallKey>(operation: SetOperation, a: &[K], b: &[K], result: &[K]) -
 }
 
 /// Takes the copies of a key from the front of a sequence; how many they are.
-fn take<K: PartialEq>(keys: &mut &[K], key: K) -> usize {
+fn take<K: Copy + PartialEq>(keys: &mut &[K], key: K) -> usize {
     let copies = keys.iter().take_while(|&other| *other == key).count();
     *keys = &keys[copies..];
     copies
