@@ -3,7 +3,7 @@
 use evenpath::Device;
 use evenpath_kernels::testing::{
     ACCESS_RESULTS, AtomicElements, AtomicIntegers, Atomics, BlockSum, ConditionalBarrier, MemoryAccesses,
-    MessagePassing, VectorCopy, WARP_RESULTS, WarpCollectives,
+    MessagePassing, Packets, VectorCopy, WARP_RESULTS, WarpCollectives,
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Element, Global, GlobalMut};
@@ -79,6 +79,33 @@ fn warp_collectives() {
             assert_eq!(result, expected, "{device}, lane {lane}");
         }
     }
+}
+
+#[test]
+fn sixteen_bytes_at_a_time() {
+    fn check<T: evenpath_simt::Element + bytemuck::Pod>(value: impl Fn(usize) -> T) {
+        let each = 16 / T::SIZE;
+        let values: Vec<T> = (0..64 * each).map(value).collect();
+        for under_test in kernel_devices() {
+            let device = &under_test.device;
+            let source = device.upload_slice(&values).expect("upload");
+            let mut reversed = device.uninitialised::<T>(64 * each).expect("memory");
+            let mut last = device.uninitialised::<T>(64).expect("memory");
+            let kernel = Packets {
+                source: source.as_global(),
+                reversed: reversed.as_global_mut(),
+                last: last.as_global_mut(),
+            };
+            // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+            unsafe { device.launch(kernel, only::<Packets<T>>(), 1, 0) }.expect("launch");
+            let expected: Vec<T> = values.chunks(each).rev().flatten().copied().collect();
+            assert_eq!(reversed.to_vec().expect("download"), expected, "{device}");
+            let expected: Vec<T> = values.chunks(each).map(|packet| packet[each - 1]).collect();
+            assert_eq!(last.to_vec().expect("download"), expected, "{device}");
+        }
+    }
+    check(|i| i as u32 * 7919);
+    check(|i| i as f64 / 3.0);
 }
 
 #[test]

@@ -69,6 +69,14 @@ pub enum ValueType {
     F64,
 }
 
+/// Type of the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[allow(missing_docs)]
+pub enum KeyType {
+    U32,
+    U64,
+}
+
 /// Type of the row offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[allow(missing_docs)]

@@ -13,4 +13,5 @@ pub mod measure;
 pub mod primitive;
 pub mod program;
 pub mod report;
+pub mod sequences;
 pub mod spmv;

@@ -20,6 +20,8 @@ enum Command {
     MatrixMarket(command::matrix_market::Arguments),
     /// Scans and segmented scans.
     Scan(command::scan::Arguments),
+    /// Set operations and merges of sorted keys and pairs.
+    Sets(command::sets::Arguments),
     /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
     Spmv(command::spmv::Arguments),
 }
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::MatrixMarket(arguments) => command::matrix_market::run(&arguments),
         Command::Scan(arguments) => command::scan::run(&arguments),
+        Command::Sets(arguments) => command::sets::run(&arguments),
         Command::Spmv(arguments) => command::spmv::run(&arguments),
     };
     match result {

@@ -8,11 +8,16 @@
 #![allow(clippy::inline_always, clippy::too_many_arguments)]
 
 pub mod block;
+pub mod key;
+pub mod merge;
 pub mod offset;
 pub mod scan;
+pub mod sets;
 pub mod spmv;
 pub mod testing;
+pub mod unroll;
 
+pub use key::{Bits, Key};
 pub use offset::Offset;
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -29,11 +34,20 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::MergePartition<u32>>(&mut all);
     add::<spmv::MergeTile<f32, u32>>(&mut all);
     add::<spmv::MergeFixup<f32, u32>>(&mut all);
+    add::<merge::MergeKeysPartition<u32>>(&mut all);
+    add::<merge::MergeKeys<u32>>(&mut all);
+    add::<merge::MergePairs<u32, u32>>(&mut all);
+    add::<sets::SetPartition<u32>>(&mut all);
+    add::<sets::SetKeys<u32>>(&mut all);
+    add::<sets::SetPairs<u32, u32>>(&mut all);
+    add::<sets::SetCount<u32>>(&mut all);
+    add::<sets::FirstDescent<u32>>(&mut all);
     add::<scan::Scan<f32>>(&mut all);
     add::<scan::SegmentedScan<f32, u32>>(&mut all);
     add::<testing::ConditionalBarrier>(&mut all);
     add::<testing::FaultOutOfBounds>(&mut all);
     add::<testing::WarpCollectives>(&mut all);
+    add::<testing::Packets<u32>>(&mut all);
     add::<testing::Atomics>(&mut all);
     add::<testing::BlockSum<f32>>(&mut all);
     add::<testing::MessagePassing>(&mut all);

@@ -101,6 +101,35 @@ fn warp_collectives(mut arena: Arena, values: Global<u64>, results: GlobalMut<u6
 }
 
 kernel! {
+    /// Copies elements 16 bytes at a time, through shared memory, where lanes read them singly too.
+    pub struct Packets<T: Element> {
+        /// A packet a thread.
+        pub source: Global<T>,
+        /// Output: the packets, in reverse order.
+        pub reversed: GlobalMut<T>,
+        /// Output: each packet's last element, read singly.
+        pub last: GlobalMut<T>,
+    }
+    shared: 64 * 16;
+    body: packets::<T>;
+    entries: {
+        testing_packets_u32 in testing: <T = u32>, 64 x 1;
+        testing_packets_f64 in testing: <T = f64>, 64 x 1;
+    }
+}
+
+fn packets<T: Element>(mut arena: Arena, source: Global<T>, reversed: GlobalMut<T>, last: GlobalMut<T>) {
+    let each = 16 / T::SIZE;
+    let thread = thread::index() as usize;
+    let shared: Shared<T> = arena.take(64 * each);
+    shared.store_16(thread * each, source.load_streaming_16(thread * each));
+    thread::barrier();
+    let other = 63 - thread;
+    reversed.store_streaming_16(thread * each, shared.load_16(other * each));
+    last.store(thread, shared.load(thread * each + each - 1));
+}
+
+kernel! {
     /// Every thread of every block updates the same few words.
     pub struct Atomics {
         /// Sum of all threads' global indices; their minimum plus one; their maximum; a word that is

@@ -48,6 +48,9 @@ impl core::fmt::Display for ScalarType {
     }
 }
 
+/// 16 bytes of neighbouring elements, the first in the lowest bits: what one access moves at most.
+pub type Packet = [u64; 2];
+
 /// A scalar that device memory can hold and a kernel can be passed.
 pub trait Element: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static + machine::Access {
     /// The type's name at run time.

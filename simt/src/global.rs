@@ -7,7 +7,7 @@
 
 use core::marker::PhantomData;
 
-use crate::element::Element;
+use crate::element::{Element, Packet};
 use crate::machine;
 
 macro_rules! views {
@@ -117,6 +117,14 @@ impl<T: Element> Global<T> {
     pub fn load_streaming_4(self, index: usize) -> [T; 4] {
         machine::load_streaming_4(self.at(index, 4))
     }
+
+    /// [`load_streaming`](Self::load_streaming) of 16 bytes of neighbours in one access; the address of
+    /// the first must be a multiple of 16.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_streaming_16(self, index: usize) -> Packet {
+        machine::load_streaming_16::<T>(self.at(index, 16 / T::SIZE))
+    }
 }
 
 impl<T: Element> GlobalMut<T> {
@@ -139,6 +147,14 @@ impl<T: Element> GlobalMut<T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn store_streaming(self, index: usize, value: T) {
         machine::store_streaming(self.at(index, 1), value);
+    }
+
+    /// [`store_streaming`](Self::store_streaming) of 16 bytes of neighbours in one access; the address of
+    /// the first must be a multiple of 16.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn store_streaming_16(self, index: usize, packet: Packet) {
+        machine::store_streaming_16::<T>(self.at(index, 16 / T::SIZE), packet);
     }
 
     /// [`store_streaming`](Self::store_streaming) of two neighbours in one access; the address of the first must be a

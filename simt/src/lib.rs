@@ -51,6 +51,6 @@ use host::machine;
 #[cfg(feature = "nvvm")]
 pub use cuda_std;
 
-pub use element::{Element, Float, ScalarType};
+pub use element::{Element, Float, Packet, ScalarType};
 pub use global::{Global, GlobalMut};
 pub use shared::{Arena, Shared};

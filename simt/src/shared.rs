@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use crate::element::Element;
+use crate::element::{Element, Packet};
 use crate::machine;
 
 /// A kernel's shared memory, or what is left of it. Taking from a copy of an arena gives views that
@@ -66,6 +66,28 @@ impl<T: Element> Shared<T> {
         self.len as usize
     }
 
+    /// The view's address in shared memory, in bytes: to tell how far [`skip`](Self::skip) has come.
+    #[inline(always)]
+    pub fn address(self) -> u32 {
+        self.address
+    }
+
+    /// The rest of the view from element `start` on.
+    #[inline(always)]
+    #[must_use]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn skip(self, start: usize) -> Self {
+        #[cfg(not(target_arch = "nvptx64"))]
+        if start > 0 {
+            machine::check_shared_view(self.address, self.len, start - 1, T::TYPE);
+        }
+        Self {
+            address: self.address + (start * T::SIZE) as u32,
+            len: self.len - start as u32,
+            element: PhantomData,
+        }
+    }
+
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(crate) fn at(self, index: usize) -> u32 {
@@ -86,5 +108,27 @@ impl<T: Element> Shared<T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn store(self, index: usize, value: T) {
         machine::shared_store(self.at(index), value);
+    }
+
+    /// Loads 16 bytes of neighbours in one access; the address of the first must be a multiple of 16.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_16(self, index: usize) -> Packet {
+        machine::shared_load_16::<T>(self.packet_at(index))
+    }
+
+    /// Stores 16 bytes of neighbours in one access; the address of the first must be a multiple of 16.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn store_16(self, index: usize, packet: Packet) {
+        machine::shared_store_16::<T>(self.packet_at(index), packet);
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn packet_at(self, index: usize) -> u32 {
+        #[cfg(not(target_arch = "nvptx64"))]
+        self.at(index + 16 / T::SIZE - 1);
+        self.at(index)
     }
 }

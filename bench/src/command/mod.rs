@@ -1,3 +1,4 @@
 pub(crate) mod matrix_market;
 pub(crate) mod scan;
+pub(crate) mod sets;
 pub(crate) mod spmv;

@@ -3,9 +3,13 @@
 //! Each is decomposed as on the GPU, into tiles of equal work that do not depend on the number of
 //! threads: results are the same to the last bit with any number.
 
+mod merge;
 mod merge_path;
 mod scan;
+mod sets;
 mod spmv;
 
+pub(crate) use merge::{merge_keys, merge_pairs};
 pub(crate) use scan::{scan, segmented_scan};
+pub(crate) use sets::SetPlan;
 pub(crate) use spmv::{spmv, spmv_tiles};

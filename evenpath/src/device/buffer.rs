@@ -89,6 +89,29 @@ impl<T: Pod> DeviceVec<T> {
         self.len() == 0
     }
 
+    /// Shortens the vector to its first `len` elements; nothing happens if it has no more. Nothing is copied, and the
+    /// memory of the whole is kept until the vector is dropped: see [`shrink_to_fit`](Self::shrink_to_fit).
+    pub fn truncate(&mut self, len: usize) {
+        match &mut self.storage {
+            Storage::Host(values) => values.truncate(len),
+            Storage::Machine(_, own) if len > 0 => *own = len.min(*own),
+            Storage::Machine(..) => self.storage = Storage::Host(Vec::new()),
+        }
+    }
+
+    /// Copies the elements to memory of just their size, and gives back the rest.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the copy beside the whole, within the device or its limit, or the device was lost;
+    /// then the vector is as before.
+    pub fn shrink_to_fit(&mut self) -> Result<(), DeviceError> {
+        let mut fitting = self.device().uninitialised(self.len())?;
+        fitting.copy_from(self)?;
+        *self = fitting;
+        Ok(())
+    }
+
     /// The device whose memory it is.
     pub fn device(&self) -> &Device {
         self.reservation.device()

@@ -58,6 +58,24 @@ pub enum OpError {
         /// Blocks of a grid.
         limit: u64,
     },
+    /// An output is too short for the result, or, where lengths must agree, too long.
+    #[error("{output} has {len} elements, and the result has {needed}")]
+    OutputLength {
+        /// Which output, such as `keys`.
+        output: &'static str,
+        /// Its length.
+        len: usize,
+        /// Elements of the result.
+        needed: usize,
+    },
+    /// Keys are not sorted.
+    #[error("{input} is not sorted: the key at {index} is less than the one before it")]
+    Unsorted {
+        /// Which input, such as `a`.
+        input: &'static str,
+        /// The first key that is less than the one before it.
+        index: usize,
+    },
     /// The device failed, or an operand is on another one.
     #[error(transparent)]
     Device(#[from] DeviceError),

@@ -1,10 +1,40 @@
-//! Operations on matrices in a device's memory: plan, launch, result.
+//! Operations on matrices and sequences in a device's memory: plan, launch, result.
 
 mod device_csr;
 mod error;
+pub mod merge;
 pub mod scan;
+pub mod sets;
 mod spmv;
 
 pub use device_csr::DeviceCsr;
 pub use error::OpError;
 pub use spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+
+use evenpath_simt::kernel::{Kernel, KernelInfo};
+
+/// Blocks of a grid, at most.
+const MAX_GRID: u64 = i32::MAX as u64;
+
+/// The one instance of a kernel for its types.
+fn instance<K: Kernel>() -> &'static KernelInfo {
+    match K::first() {
+        Some(info) => info,
+        None => unreachable!("the kernels' tables have an instance for every type"),
+    }
+}
+
+/// Elements in a tile of a kernel.
+fn tile_items(info: &KernelInfo) -> u32 {
+    info.block_size * info.items_per_thread
+}
+
+/// Tiles of a kernel that `len` elements make; `what` is the operation.
+fn tile_count(what: &'static str, info: &KernelInfo, len: usize) -> Result<u32, OpError> {
+    let tiles = len.div_ceil(tile_items(info) as usize) as u64;
+    if tiles < MAX_GRID {
+        Ok(tiles as u32)
+    } else {
+        Err(OpError::TooLong { what, len, limit: MAX_GRID as usize * tile_items(info) as usize })
+    }
+}

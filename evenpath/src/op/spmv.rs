@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use evenpath_kernels::spmv::{MergeFixup, MergePartition, MergeTile};
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::{DeviceCsr, OpError};
+use super::{DeviceCsr, MAX_GRID, OpError};
 use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Event};
 use crate::policy::{self, Tile};
 use crate::{Offset, Value, cpu};
@@ -196,9 +196,6 @@ impl MergeKernels {
         Tile { block_size: self.tile.block_size, items_per_thread: self.tile.items_per_thread }
     }
 }
-
-/// Blocks of a grid, at most.
-const MAX_GRID: u64 = i32::MAX as u64;
 
 impl<V: Value> Merge<V> {
     /// Cuts the merge of row ends and nonzeros into tiles.

@@ -5,17 +5,14 @@
 //! diagonal, independently of every other cut (Green, McColl, Bader, "GPU Merge Path", ICS 2012;
 //! Merrill, Garland, "Merge-based Parallel Sparse Matrix-Vector Multiplication", SC 2016).
 
-use core::ops::{Add, Shr, Sub};
+use super::Index;
 
 /// How many of the `rows` row ends lie before diagonal `diagonal` of their merge with the numbers
 /// 0, 1, … `nonzeros` − 1: row ends are consumed first where they equal the next nonzero's number.
 ///
 /// `row_end(i)` is the number of nonzeros in rows 0 to i, so it does not decrease with i.
 #[inline(always)]
-pub fn search_rows<T>(diagonal: T, rows: T, nonzeros: T, row_end: impl Fn(T) -> T) -> T
-where
-    T: Copy + PartialOrd + From<u8> + Add<Output = T> + Sub<Output = T> + Shr<u32, Output = T>,
-{
+pub fn search_rows<T: Index>(diagonal: T, rows: T, nonzeros: T, row_end: impl Fn(T) -> T) -> T {
     let mut low = if diagonal > nonzeros { diagonal - nonzeros } else { T::from(0) };
     let mut high = if diagonal < rows { diagonal } else { rows };
     while low < high {
@@ -25,6 +22,33 @@ where
         } else {
             high = middle;
         }
+    }
+    low
+}
+
+/// How many elements of A, `a_len` long, lie before diagonal `diagonal` of its merge with B, `b_len`
+/// long; the others before it are B's. An element of A comes before those of B that equal it.
+///
+/// Whatever order the elements are in, the result lies in `diagonal - b_len ..= a_len`, and `a` and `b`
+/// are called for indices below the lengths only.
+#[inline(always)]
+pub fn search<T: Index, K: PartialOrd>(
+    diagonal: T,
+    a_len: T,
+    b_len: T,
+    a: impl Fn(T) -> K,
+    b: impl Fn(T) -> K,
+) -> T {
+    let (zero, one) = (T::from(0), T::from(1));
+    let mut low = if diagonal > b_len { diagonal - b_len } else { zero };
+    let mut left = (if diagonal < a_len { diagonal } else { a_len }) - low;
+    // One loop variable fewer than with both ends, which in registers is two.
+    while left > zero {
+        let half = left >> 1;
+        let middle = low + half;
+        let takes_a = a(middle) <= b(diagonal - one - middle);
+        low = if takes_a { middle + one } else { low };
+        left = if takes_a { left - half - one } else { half };
     }
     low
 }

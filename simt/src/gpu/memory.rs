@@ -2,6 +2,8 @@
 
 use core::arch::asm;
 
+use crate::element::Packet;
+
 /// The loads and stores of one element type.
 ///
 /// # Safety
@@ -152,6 +154,35 @@ forward! {
     store_streaming_4(address: u64, values: [T; 4]);
     shared_load(address: u32) -> T;
     shared_store(address: u32, value: T);
+}
+
+#[inline(always)]
+pub(crate) fn load_streaming_16<T: Access>(address: u64) -> Packet {
+    load_streaming_2(address)
+}
+
+#[inline(always)]
+pub(crate) fn store_streaming_16<T: Access>(address: u64, packet: Packet) {
+    store_streaming_2(address, packet);
+}
+
+// Safety, for the two below: as above, for 16 bytes at an aligned address.
+
+#[inline(always)]
+pub(crate) fn shared_load_16<T: Access>(address: u32) -> Packet {
+    let (low, high): (u64, u64);
+    unsafe {
+        asm!("ld.shared.v2.u64 {{{}, {}}}, [{}];", out(reg64) low, out(reg64) high, in(reg32) address, options(readonly, nostack));
+    }
+    [low, high]
+}
+
+#[inline(always)]
+pub(crate) fn shared_store_16<T: Access>(address: u32, packet: Packet) {
+    let [low, high] = packet;
+    unsafe {
+        asm!("st.shared.v2.u64 [{}], {{{}, {}}};", in(reg32) address, in(reg64) low, in(reg64) high, options(nostack));
+    }
 }
 
 /// The address of the kernel's statically sized shared memory.

@@ -7,7 +7,7 @@ use super::fault::{AccessKind, FaultKind};
 use super::read_only::Use;
 use super::warp::{Collective, Kind};
 use crate::atomic::{AtomicElement, Operation, Ordering, Scope};
-use crate::element::{Element, ScalarType};
+use crate::element::{Element, Packet, ScalarType};
 use crate::thread::WARP_SIZE;
 use crate::warp::Shuffle;
 
@@ -227,6 +227,79 @@ pub(crate) fn store_streaming<T: Element>(address: u64, value: T) {
     store(address, value);
 }
 
+/// The place of element `index` of `T` in a packet: its word, and the shift in it.
+fn in_packet<T: Element>(index: usize) -> (usize, usize) {
+    (index * T::SIZE / 8, index * T::SIZE % 8 * 8)
+}
+
+#[track_caller]
+fn check_packet(address: u64) {
+    if !address.is_multiple_of(16) {
+        let line = Location::caller();
+        with_lane(|lane| lane.fault(FaultKind::Misaligned { address, bytes: 16 }, line));
+    }
+}
+
+#[track_caller]
+fn gather_packet<T: Element>(mut load: impl FnMut(usize) -> T) -> Packet {
+    let mut packet = [0; 2];
+    for index in 0..16 / T::SIZE {
+        let (word, shift) = in_packet::<T>(index);
+        packet[word] |= load(index).to_bits() << shift;
+    }
+    packet
+}
+
+#[track_caller]
+fn scatter_packet<T: Element>(packet: Packet, mut store: impl FnMut(usize, T)) {
+    for index in 0..16 / T::SIZE {
+        let (word, shift) = in_packet::<T>(index);
+        store(index, T::from_bits(packet[word] >> shift));
+    }
+}
+
+#[track_caller]
+pub(crate) fn load_streaming_16<T: Element>(address: u64) -> Packet {
+    check_packet(address);
+    let line = Location::caller();
+    gather_packet(|index| {
+        let address = address + (index * T::SIZE) as u64;
+        with_lane(|lane| T::from_bits(checked(lane, lane.block.launch.memory.load(address, T::SIZE), line)))
+    })
+}
+
+#[track_caller]
+pub(crate) fn store_streaming_16<T: Element>(address: u64, packet: Packet) {
+    check_packet(address);
+    let line = Location::caller();
+    scatter_packet(packet, |index, value: T| {
+        let address = address + (index * T::SIZE) as u64;
+        with_lane(|lane| {
+            checked(lane, lane.block.launch.memory.store(address, T::SIZE, value.to_bits()), line);
+        });
+    });
+}
+
+#[track_caller]
+pub(crate) fn shared_load_16<T: Element>(address: u32) -> Packet {
+    check_packet(u64::from(address));
+    let line = Location::caller();
+    gather_packet(|index| {
+        let address = address + (index * T::SIZE) as u32;
+        T::from_bits(shared_access_at(line, AccessKind::Read, address, T::SIZE, |old| old))
+    })
+}
+
+#[track_caller]
+pub(crate) fn shared_store_16<T: Element>(address: u32, packet: Packet) {
+    check_packet(u64::from(address));
+    let line = Location::caller();
+    scatter_packet(packet, |index, value: T| {
+        let address = address + (index * T::SIZE) as u32;
+        shared_access_at(line, AccessKind::Write, address, T::SIZE, |_| value.to_bits());
+    });
+}
+
 #[inline]
 #[track_caller]
 fn store_vector<T: Element, const N: usize>(address: u64, values: [T; N]) {
@@ -259,7 +332,17 @@ pub(crate) fn dynamic_shared_arena() -> u32 {
 #[inline]
 #[track_caller]
 fn shared_access(kind: AccessKind, address: u32, size: usize, update: impl FnOnce(u64) -> u64) -> u64 {
-    let line = Location::caller();
+    shared_access_at(Location::caller(), kind, address, size, update)
+}
+
+#[inline]
+fn shared_access_at(
+    line: &'static Location<'static>,
+    kind: AccessKind,
+    address: u32,
+    size: usize,
+    update: impl FnOnce(u64) -> u64,
+) -> u64 {
     with_lane(|lane| {
         let result = lane.block.shared.borrow_mut().access(kind, address, size, lane.stamp(), update);
         checked(lane, result, line)

@@ -1,0 +1,74 @@
+//! Merge of sorted sequences, by merge path.
+
+use evenpath_kernels::block::merge_path;
+use rayon::prelude::*;
+
+/// Elements of the output that a task writes.
+const TILE: usize = 1 << 15;
+
+/// Merges two sorted sequences into `merged`, as long as both; stable, A before B.
+pub(crate) fn merge_keys<K: Copy + Ord + Send + Sync>(a: &[K], b: &[K], merged: &mut [K]) {
+    merged.par_chunks_mut(TILE).enumerate().for_each(|(tile, merged)| {
+        let mut sources = Sources::new(a, b, tile * TILE);
+        for key in merged {
+            *key = match sources.next() {
+                Source::A(index) => a[index],
+                Source::B(index) => b[index],
+            };
+        }
+    });
+}
+
+/// Merges two sorted sequences of keys with their values.
+pub(crate) fn merge_pairs<K, V>(
+    (a, a_values): (&[K], &[V]),
+    (b, b_values): (&[K], &[V]),
+    keys: &mut [K],
+    values: &mut [V],
+) where
+    K: Copy + Ord + Send + Sync,
+    V: Copy + Send + Sync,
+{
+    let chunks = keys.par_chunks_mut(TILE).zip(values.par_chunks_mut(TILE)).enumerate();
+    chunks.for_each(|(tile, (keys, values))| {
+        let mut sources = Sources::new(a, b, tile * TILE);
+        for (key, value) in keys.iter_mut().zip(values) {
+            (*key, *value) = match sources.next() {
+                Source::A(index) => (a[index], a_values[index]),
+                Source::B(index) => (b[index], b_values[index]),
+            };
+        }
+    });
+}
+
+/// Where an element of the output comes from.
+enum Source {
+    A(usize),
+    B(usize),
+}
+
+/// The sources of the output's elements, in order. Asked for no more than there are.
+struct Sources<'s, K> {
+    a: &'s [K],
+    b: &'s [K],
+    a_next: usize,
+    b_next: usize,
+}
+
+impl<'s, K: Copy + Ord> Sources<'s, K> {
+    /// From the given element of the output on.
+    fn new(a: &'s [K], b: &'s [K], start: usize) -> Self {
+        let a_next = merge_path::search(start, a.len(), b.len(), |i| a[i], |i| b[i]);
+        Self { a, b, a_next, b_next: start - a_next }
+    }
+
+    fn next(&mut self) -> Source {
+        let take_a = match (self.a.get(self.a_next), self.b.get(self.b_next)) {
+            (Some(a), Some(b)) => a <= b,
+            (a, _) => a.is_some(),
+        };
+        let next = if take_a { &mut self.a_next } else { &mut self.b_next };
+        *next += 1;
+        if take_a { Source::A(self.a_next - 1) } else { Source::B(self.b_next - 1) }
+    }
+}

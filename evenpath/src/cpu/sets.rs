@@ -1,0 +1,132 @@
+//! Set operations on sorted sequences, by balanced path: count, then write.
+
+use std::ops::Range;
+
+use evenpath_kernels::block::balanced_path::{self, Cut};
+use rayon::prelude::*;
+
+use crate::sets::SetOperation;
+
+/// Elements of both inputs that a task takes.
+const TILE: usize = 1 << 15;
+
+/// A set operation whose result is counted.
+pub(crate) struct SetPlan<'s, K> {
+    a: &'s [K],
+    b: &'s [K],
+    operation: SetOperation,
+    /// The tiles, with the size of each one's result.
+    tiles: Vec<(Range<Cut<usize>>, usize)>,
+}
+
+/// An element of the result: the index of A's, of B's, or of both where they match.
+#[derive(Clone, Copy)]
+enum Step {
+    A(usize),
+    B(usize),
+    Match(usize, usize),
+}
+
+impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
+    /// Cuts the inputs into tiles, and counts.
+    pub(crate) fn new(a: &'s [K], b: &'s [K], operation: SetOperation) -> Self {
+        let all = a.len() + b.len();
+        let cut =
+            |diagonal: usize| balanced_path::search(diagonal.min(all), a.len(), b.len(), |i| a[i], |i| b[i]);
+        let mut plan = Self { a, b, operation, tiles: Vec::new() };
+        plan.tiles = (0..all.div_ceil(TILE))
+            .into_par_iter()
+            .map(|tile| {
+                let cuts = cut(tile * TILE)..cut((tile + 1) * TILE);
+                let mut count = 0;
+                plan.walk(&cuts, |_| count += 1);
+                (cuts, count)
+            })
+            .collect();
+        plan
+    }
+
+    /// Elements of the result.
+    pub(crate) fn len(&self) -> usize {
+        self.tiles.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Writes the result's keys, [`len`](Self::len) of them.
+    pub(crate) fn write_keys(&self, keys: &mut [K]) {
+        self.split(keys).into_par_iter().for_each(|(cuts, keys)| {
+            let mut keys = keys.iter_mut();
+            self.walk(cuts, |step| {
+                if let Some(key) = keys.next() {
+                    *key = self.key(step);
+                }
+            });
+        });
+    }
+
+    /// Writes the result's keys and values, [`len`](Self::len) of each.
+    pub(crate) fn write_pairs<V: Copy + Send + Sync>(
+        &self,
+        a_values: &[V],
+        b_values: &[V],
+        combine: impl Fn(V, V) -> V + Sync,
+        keys: &mut [K],
+        values: &mut [V],
+    ) {
+        let tasks = self.split(keys).into_par_iter().zip(self.split(values));
+        tasks.for_each(|((cuts, keys), (_, values))| {
+            let mut pairs = keys.iter_mut().zip(values);
+            self.walk(cuts, |step| {
+                if let Some((key, value)) = pairs.next() {
+                    *key = self.key(step);
+                    *value = match step {
+                        Step::A(a) => a_values[a],
+                        Step::B(b) => b_values[b],
+                        Step::Match(a, b) => combine(a_values[a], b_values[b]),
+                    };
+                }
+            });
+        });
+    }
+
+    fn key(&self, step: Step) -> K {
+        match step {
+            Step::A(a) | Step::Match(a, _) => self.a[a],
+            Step::B(b) => self.b[b],
+        }
+    }
+
+    /// Each tile with its part of the output.
+    fn split<'p, T>(&'p self, mut output: &'p mut [T]) -> Vec<(&'p Range<Cut<usize>>, &'p mut [T])> {
+        let part = |(cuts, count): &'p (_, usize)| {
+            let own;
+            (own, output) = std::mem::take(&mut output).split_at_mut(*count);
+            (cuts, own)
+        };
+        self.tiles.iter().map(part).collect()
+    }
+
+    /// Walks the path between two cuts, and gives the steps that the operation keeps.
+    fn walk(&self, cuts: &Range<Cut<usize>>, mut keep: impl FnMut(Step)) {
+        let (mut a, mut b) = (cuts.start.a, cuts.start.b);
+        loop {
+            let a_key = (a < cuts.end.a).then(|| self.a[a]);
+            let b_key = (b < cuts.end.b).then(|| self.b[b]);
+            let step = match (a_key, b_key) {
+                (None, None) => return,
+                (Some(a_key), Some(b_key)) if a_key == b_key => Step::Match(a, b),
+                (Some(a_key), Some(b_key)) if a_key > b_key => Step::B(b),
+                (Some(_), _) => Step::A(a),
+                (None, Some(_)) => Step::B(b),
+            };
+            let (takes_a, takes_b, kept) = match step {
+                Step::A(_) => (1, 0, self.operation.keeps_a()),
+                Step::B(_) => (0, 1, self.operation.keeps_b()),
+                Step::Match(..) => (1, 1, self.operation.keeps_matches()),
+            };
+            (a, b) = (a + takes_a, b + takes_b);
+            if kept {
+                keep(step);
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Keys, and the values that travel with them.
+
+use evenpath_kernels::Bits;
+use evenpath_kernels::key::Combine as KernelCombine;
+use evenpath_simt::{Element, Global, GlobalMut};
+
+use crate::device::{Device, DeviceVec};
+use crate::op::OpError;
+
+mod sealed {
+    pub trait Sealed {}
+    macro_rules! sealed {
+        ($($type:ident)*) => {$(impl Sealed for $type {})*};
+    }
+    sealed!(u32 u64 i32 i64 f32 f64);
+}
+
+/// A key of a merge or a set operation: `u32`, or `u64`, in their usual order. Sealed.
+///
+/// A (row, column) tuple is a `u64` key: [`coordinate`] keeps the order of tuples.
+pub trait Key: sealed::Sealed + evenpath_kernels::Key + bytemuck::Pod + std::fmt::Display {
+    /// Rust's name of the type.
+    const NAME: &'static str;
+}
+
+impl Key for u32 {
+    const NAME: &'static str = "u32";
+}
+
+impl Key for u64 {
+    const NAME: &'static str = "u64";
+}
+
+/// The key of a (row, column) tuple: row · 2³² + column, so that keys are in the order of tuples, rows first.
+///
+/// ```
+/// assert!(evenpath::coordinate(1, 9) < evenpath::coordinate(2, 0));
+/// assert_eq!(evenpath::row_and_column(evenpath::coordinate(7, 8)), (7, 8));
+/// ```
+pub const fn coordinate(row: u32, column: u32) -> u64 {
+    (row as u64) << 32 | column as u64
+}
+
+/// The (row, column) tuple of a [`coordinate`].
+pub const fn row_and_column(key: u64) -> (u32, u32) {
+    ((key >> 32) as u32, key as u32)
+}
+
+/// A value that travels with a key: `u32`, `i32`, `f32`, `u64`, `i64` or `f64`. Sealed.
+pub trait PairValue: sealed::Sealed + Element + bytemuck::Pod {
+    /// Rust's name of the type.
+    const NAME: &'static str;
+    /// What kernels take it for: they move bits.
+    #[doc(hidden)]
+    type Bits: Bits;
+    /// How kernels add two.
+    #[doc(hidden)]
+    const ADD: KernelCombine;
+    /// The sum; integers wrap around.
+    #[must_use]
+    fn add(self, other: Self) -> Self;
+}
+
+macro_rules! pair_values {
+    ($($type:ident as $bits:ident: $how:ident, |$a:ident, $b:ident| $sum:expr;)*) => {$(
+        impl PairValue for $type {
+            const NAME: &'static str = stringify!($type);
+            type Bits = $bits;
+            const ADD: KernelCombine = KernelCombine::$how;
+            fn add(self, other: Self) -> Self {
+                let ($a, $b) = (self, other);
+                $sum
+            }
+        }
+    )*};
+}
+pair_values! {
+    u32 as u32: AddIntegers, |a, b| a.wrapping_add(b);
+    i32 as u32: AddIntegers, |a, b| a.wrapping_add(b);
+    f32 as u32: AddFloats, |a, b| a + b;
+    u64 as u64: AddIntegers, |a, b| a.wrapping_add(b);
+    i64 as u64: AddIntegers, |a, b| a.wrapping_add(b);
+    f64 as u64: AddFloats, |a, b| a + b;
+}
+
+/// Keys and their values, as many of the one as of the other, on one device.
+#[derive(Debug, Clone, Copy)]
+pub struct Pairs<'a, K: Key, V: PairValue> {
+    /// The keys.
+    pub keys: &'a DeviceVec<K>,
+    /// The values, one a key.
+    pub values: &'a DeviceVec<V>,
+}
+
+impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
+    /// Keys with their values.
+    pub fn new(keys: &'a DeviceVec<K>, values: &'a DeviceVec<V>) -> Self {
+        Self { keys, values }
+    }
+
+    /// An error unless the pairs are whole and on `device`.
+    pub(crate) fn check(&self, device: &Device, what: &'static str) -> Result<(), OpError> {
+        device.check_same(self.keys.device())?;
+        device.check_same(self.values.device())?;
+        let (left, right) = (self.keys.len(), self.values.len());
+        if left == right { Ok(()) } else { Err(OpError::Lengths { what, left, right }) }
+    }
+
+    pub(crate) fn host(&self) -> Option<(&'a [K], &'a [V])> {
+        Some((self.keys.host_slice()?, self.values.host_slice()?))
+    }
+}
+
+/// Values as kernels see them.
+pub(crate) fn bits<V: PairValue>(values: &DeviceVec<V>) -> Global<V::Bits> {
+    let view = values.as_global();
+    Global::from_device(view.address(), view.len())
+}
+
+/// Values as kernels see them, to be written.
+pub(crate) fn bits_mut<V: PairValue>(values: &mut DeviceVec<V>) -> GlobalMut<V::Bits> {
+    let view = values.as_global_mut();
+    GlobalMut::from_device(view.address(), view.len())
+}

@@ -1,0 +1,186 @@
+//! Merge of two sorted sequences on a device.
+//!
+//! Stable: equal keys of A come before those of B, each input's in their order. Keys are [`Key`]s; (row, column)
+//! tuples go as [`coordinate`](crate::coordinate)s. Method: merge path (Green, `McColl`, Bader, "GPU Merge Path", ICS
+//! 2012): tiles of equal work, whatever the keys.
+//!
+//! The inputs must be sorted, which [`sets::check_sorted`](crate::sets::check_sorted) checks. If they are not, the
+//! result is some sequence of as many elements, and no memory beside it is touched.
+//!
+//! ```
+//! use evenpath::{Device, Pairs, merge};
+//!
+//! let device = Device::cpu();
+//! let (a, b) = (device.upload_slice(&[1_u32, 3, 3])?, device.upload_slice(&[2_u32, 3])?);
+//! assert_eq!(merge::keys(&a, &b)?.to_vec()?, [1, 2, 3, 3, 3]);
+//!
+//! let (x, y) = (device.upload_slice(&[0.1, 0.2, 0.3])?, device.upload_slice(&[1.1, 1.2])?);
+//! let (_, values) = merge::pairs(Pairs::new(&a, &x), Pairs::new(&b, &y))?;
+//! assert_eq!(values.to_vec()?, [0.1, 1.1, 0.2, 0.3, 1.2]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use evenpath_kernels::merge::{MergeKeys, MergeKeysPartition, MergePairs};
+use evenpath_simt::kernel::KernelInfo;
+
+use super::{OpError, instance, tile_count, tile_items};
+use crate::cpu;
+use crate::device::{DeviceKind, DeviceVec};
+use crate::key::{Key, PairValue, Pairs, bits, bits_mut};
+
+/// All keys of `a` and `b`, sorted, in a new vector. The call does not wait for the device.
+///
+/// # Errors
+///
+/// If the inputs are on different devices, there is no memory for the result and the
+/// [temporary bytes](keys_temporary_bytes), or the device was lost.
+pub fn keys<K: Key>(a: &DeviceVec<K>, b: &DeviceVec<K>) -> Result<DeviceVec<K>, OpError> {
+    a.device().check_same(b.device())?;
+    let mut merged = a.device().uninitialised(a.len() + b.len())?;
+    keys_into(a, b, &mut merged)?;
+    Ok(merged)
+}
+
+/// Writes all keys of `a` and `b`, sorted, to `merged`, which is as long as both.
+///
+/// # Errors
+///
+/// If `merged` has another length; then nothing is written. Otherwise as for [`keys`].
+pub fn keys_into<K: Key>(
+    a: &DeviceVec<K>,
+    b: &DeviceVec<K>,
+    merged: &mut DeviceVec<K>,
+) -> Result<(), OpError> {
+    let device = a.device();
+    device.check_same(b.device())?;
+    device.check_same(merged.device())?;
+    check_output("merged", merged.len(), a.len() + b.len())?;
+    if device.kind() == DeviceKind::Cpu {
+        if let (Some(a), Some(b), Some(merged)) = (a.host_slice(), b.host_slice(), merged.host_slice_mut()) {
+            cpu::merge_keys(a, b, merged);
+        }
+        return Ok(());
+    }
+    let info = instance::<MergeKeys<K>>();
+    let (tiles, starts) = partition(a, b, info)?;
+    let kernel = MergeKeys {
+        a: a.as_global(),
+        b: b.as_global(),
+        starts: starts.as_global(),
+        merged: merged.as_global_mut(),
+        a_len: a.len() as u64,
+        b_len: b.len() as u64,
+    };
+    // SAFETY: the views are of buffers on this device whose lengths were checked; `starts` has one element more than
+    // there are tiles, each inside the inputs whatever these hold; buffers are freed in the stream's order.
+    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    Ok(())
+}
+
+/// All pairs of `a` and `b`, sorted by key, in new vectors. The call does not wait for the device.
+///
+/// # Errors
+///
+/// If the inputs are on different devices or have not as many values as keys, there is no memory for the result and
+/// the [temporary bytes](pairs_temporary_bytes), or the device was lost.
+pub fn pairs<K: Key, V: PairValue>(
+    a: Pairs<'_, K, V>,
+    b: Pairs<'_, K, V>,
+) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
+    let device = a.keys.device();
+    a.check(device, "the keys and values of a")?;
+    b.check(device, "the keys and values of b")?;
+    let len = a.keys.len() + b.keys.len();
+    let (mut keys, mut values) = (device.uninitialised(len)?, device.uninitialised(len)?);
+    pairs_into(a, b, &mut keys, &mut values)?;
+    Ok((keys, values))
+}
+
+/// Writes all pairs of `a` and `b`, sorted by key, to `keys` and `values`, which are as long as both.
+///
+/// # Errors
+///
+/// If an output has another length; then nothing is written. Otherwise as for [`pairs`].
+pub fn pairs_into<K: Key, V: PairValue>(
+    a: Pairs<'_, K, V>,
+    b: Pairs<'_, K, V>,
+    keys: &mut DeviceVec<K>,
+    values: &mut DeviceVec<V>,
+) -> Result<(), OpError> {
+    let device = a.keys.device();
+    a.check(device, "the keys and values of a")?;
+    b.check(device, "the keys and values of b")?;
+    device.check_same(keys.device())?;
+    device.check_same(values.device())?;
+    let len = a.keys.len() + b.keys.len();
+    check_output("keys", keys.len(), len)?;
+    check_output("values", values.len(), len)?;
+    if device.kind() == DeviceKind::Cpu {
+        let outputs = keys.host_slice_mut().zip(values.host_slice_mut());
+        if let (Some(a), Some(b), Some((keys, values))) = (a.host(), b.host(), outputs) {
+            cpu::merge_pairs(a, b, keys, values);
+        }
+        return Ok(());
+    }
+    let info = instance::<MergePairs<K, V::Bits>>();
+    let (tiles, starts) = partition(a.keys, b.keys, info)?;
+    let kernel = MergePairs {
+        a_keys: a.keys.as_global(),
+        a_values: bits(a.values),
+        b_keys: b.keys.as_global(),
+        b_values: bits(b.values),
+        starts: starts.as_global(),
+        keys: keys.as_global_mut(),
+        values: bits_mut(values),
+        a_len: a.keys.len() as u64,
+        b_len: b.keys.len() as u64,
+    };
+    // SAFETY: as for keys alone; values are as many as keys, and their bits as wide as the kernel takes them to be.
+    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    Ok(())
+}
+
+/// Bytes of device memory that [`keys`] uses beside inputs and output: 8 for each tile of some 3000 keys or more; none
+/// on the CPU.
+pub fn keys_temporary_bytes<K: Key>(a_len: usize, b_len: usize) -> u64 {
+    temporary_bytes(instance::<MergeKeys<K>>(), a_len as u64 + b_len as u64)
+}
+
+/// Bytes of device memory that [`pairs`] uses beside inputs and outputs: 8 for each tile of some 3000 pairs or more;
+/// none on the CPU.
+pub fn pairs_temporary_bytes<K: Key, V: PairValue>(a_len: usize, b_len: usize) -> u64 {
+    temporary_bytes(instance::<MergePairs<K, V::Bits>>(), a_len as u64 + b_len as u64)
+}
+
+fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {
+    (elements.div_ceil(u64::from(tile_items(info))) + 1) * 8
+}
+
+fn check_output(output: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
+    if len == needed { Ok(()) } else { Err(OpError::OutputLength { output, len, needed }) }
+}
+
+/// Cuts the merge into tiles of a kernel: their number, and how many elements of A lie before each.
+fn partition<K: Key>(
+    a: &DeviceVec<K>,
+    b: &DeviceVec<K>,
+    info: &'static KernelInfo,
+) -> Result<(u32, DeviceVec<u64>), OpError> {
+    let device = a.device();
+    let (a_len, b_len) = (a.len() as u64, b.len() as u64);
+    let tiles = tile_count("a merge", info, a.len() + b.len())?;
+    let mut starts = device.uninitialised(tiles as usize + 1)?;
+    let kernel = MergeKeysPartition {
+        a: a.as_global(),
+        b: b.as_global(),
+        starts: starts.as_global_mut(),
+        a_len,
+        b_len,
+        tiles,
+        tile_items: tile_items(info),
+    };
+    let partition = instance::<MergeKeysPartition<K>>();
+    // SAFETY: the views are of live buffers on this device, `starts` with one element more than there are tiles.
+    unsafe { device.launch(kernel, partition, (tiles + 1).div_ceil(partition.block_size), 0) }?;
+    Ok((tiles, starts))
+}

@@ -1,0 +1,456 @@
+//! Union, intersection, difference and symmetric difference of two sorted sequences on a device.
+//!
+//! Sequences are multisets, as in `std::set_union` and its family: the n-th copy of a key in A matches the n-th in B.
+//! Of a key with m copies in A and n in B,
+//!
+//! | operation | copies in the result | of which |
+//! |---|---|---|
+//! | union | max(m, n) | all of A's, then B's last n − m |
+//! | intersection | min(m, n) | A's first |
+//! | difference | max(m − n, 0) | A's last |
+//! | symmetric difference | \|m − n\| | the last of whoever has more |
+//!
+//! Values go with their keys; a match has A's value, or the sum of both if asked for ([`Combine`]).
+//!
+//! Keys are [`Key`]s; (row, column) tuples go as [`coordinate`](crate::coordinate)s. Method: balanced path (Baxter,
+//! "Modern GPU", 2013; Dalton et al., IPDPS 2015): tiles of equal work, however many copies a key has, and one pass
+//! over the data. Results are bitwise the same from run to run.
+//!
+//! The inputs must be sorted, which [`check_sorted`] checks. If they are not, the result is some sequence, or an
+//! error; no memory beside the outputs is touched.
+//!
+//! ```
+//! use evenpath::sets::{self, Combine, SetOperation};
+//! use evenpath::{Device, Pairs};
+//!
+//! let device = Device::cpu();
+//! let (a, b) = (device.upload_slice(&[1_u32, 2, 2, 5])?, device.upload_slice(&[2_u32, 5, 7])?);
+//! assert_eq!(sets::keys(SetOperation::Union, &a, &b)?.to_vec()?, [1, 2, 2, 5, 7]);
+//! assert_eq!(sets::count(SetOperation::Intersection, &a, &b)?, 2);
+//!
+//! let (x, y) = (device.upload_slice(&[0.5, 1.0, 2.0, 3.0])?, device.upload_slice(&[10.0, 20.0, 30.0])?);
+//! let (_, sums) = sets::pairs(SetOperation::Union, Pairs::new(&a, &x), Pairs::new(&b, &y), Combine::Sum)?;
+//! assert_eq!(sums.to_vec()?, [0.5, 11.0, 2.0, 23.0, 30.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+
+use evenpath_kernels::key::Combine as KernelCombine;
+use evenpath_kernels::sets::{
+    FirstDescent, RESULT_SIZE, SetCount, SetKeys, SetPairs, SetPartition, keep, state_words,
+};
+use evenpath_simt::kernel::KernelInfo;
+
+use super::{OpError, instance, tile_count, tile_items};
+use crate::cpu::SetPlan;
+use crate::device::{DeviceKind, DeviceVec};
+use crate::key::{Key, PairValue, Pairs, bits, bits_mut};
+
+/// An operation on two sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SetOperation {
+    /// What is in A or in B.
+    Union,
+    /// What is in A and in B.
+    Intersection,
+    /// What is in A and not in B.
+    Difference,
+    /// What is in one of A and B and not in the other.
+    SymmetricDifference,
+}
+
+/// The value of a match in unions and intersections of pairs; the other operations keep no match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Combine {
+    /// A's value, as `std::set_union` has it.
+    #[default]
+    First,
+    /// A's value plus B's; integers wrap around.
+    Sum,
+}
+
+impl SetOperation {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Union, Self::Intersection, Self::Difference, Self::SymmetricDifference];
+
+    /// The most elements that the result of inputs of these lengths can have.
+    pub fn largest_result(self, a_len: usize, b_len: usize) -> usize {
+        match self {
+            Self::Union | Self::SymmetricDifference => a_len + b_len,
+            Self::Intersection => a_len.min(b_len),
+            Self::Difference => a_len,
+        }
+    }
+
+    /// Whether elements of A that match none of B are in the result.
+    pub fn keeps_a(self) -> bool {
+        self.code() & keep::A_ONLY != 0
+    }
+
+    /// Whether matches are in the result.
+    pub fn keeps_matches(self) -> bool {
+        self.code() & keep::MATCHES != 0
+    }
+
+    /// Whether elements of B that match none of A are in the result.
+    pub fn keeps_b(self) -> bool {
+        self.code() & keep::B_ONLY != 0
+    }
+
+    fn code(self) -> u32 {
+        match self {
+            Self::Union => keep::A_ONLY | keep::MATCHES | keep::B_ONLY,
+            Self::Intersection => keep::MATCHES,
+            Self::Difference => keep::A_ONLY,
+            Self::SymmetricDifference => keep::A_ONLY | keep::B_ONLY,
+        }
+    }
+}
+
+impl fmt::Display for SetOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Union => "union",
+            Self::Intersection => "intersection",
+            Self::Difference => "difference",
+            Self::SymmetricDifference => "symmetric difference",
+        })
+    }
+}
+
+/// The keys of the result, in a new vector; waits for the device, which alone knows how many they are.
+///
+/// On a GPU the result is computed in one pass, in memory for the [largest result](SetOperation::largest_result),
+/// which the vector keeps until it is dropped: [`DeviceVec::shrink_to_fit`] gives the rest back for the price of a copy.
+/// Who wants exactly sized memory from the start calls [`count`] and [`keys_into`], which reads the inputs twice.
+///
+/// # Errors
+///
+/// If the inputs are on different devices, there is no memory for the largest result and the
+/// [temporary bytes](keys_temporary_bytes), the inputs are so out of order that the result is larger than that, or the
+/// device was lost.
+pub fn keys<K: Key>(
+    operation: SetOperation,
+    a: &DeviceVec<K>,
+    b: &DeviceVec<K>,
+) -> Result<DeviceVec<K>, OpError> {
+    let device = a.device();
+    device.check_same(b.device())?;
+    if let Some(plan) = host_plan(operation, a, b) {
+        let mut result = device.uninitialised(plan.len())?;
+        write_keys(&plan, &mut result);
+        return Ok(result);
+    }
+    let mut result = device.uninitialised(operation.largest_result(a.len(), b.len()))?;
+    let len = keys_into(operation, a, b, &mut result)?;
+    result.truncate(len);
+    Ok(result)
+}
+
+/// Writes the keys of the result to the beginning of `result`, and returns how many they are; waits for the device.
+/// What follows them in `result` is unchanged.
+///
+/// If `result` has room for the [largest result](SetOperation::largest_result) there is one pass over the data;
+/// otherwise the result is counted first.
+///
+/// # Errors
+///
+/// If `result` has not room for the result; then nothing is written. Otherwise as for [`keys`].
+pub fn keys_into<K: Key>(
+    operation: SetOperation,
+    a: &DeviceVec<K>,
+    b: &DeviceVec<K>,
+    result: &mut DeviceVec<K>,
+) -> Result<usize, OpError> {
+    let device = a.device();
+    device.check_same(b.device())?;
+    device.check_same(result.device())?;
+    if let Some(plan) = host_plan(operation, a, b) {
+        check_room("result", result.len(), plan.len())?;
+        write_keys(&plan, result);
+        return Ok(plan.len());
+    }
+    if result.len() < operation.largest_result(a.len(), b.len()) {
+        check_room("result", result.len(), count(operation, a, b)?)?;
+    }
+    let info = instance::<SetKeys<K>>();
+    let Cut { tiles, starts, mut states } = Cut::new(a, b, info)?;
+    let kernel = SetKeys {
+        a: a.as_global(),
+        b: b.as_global(),
+        starts: starts.as_global(),
+        states: states.as_global_mut(),
+        result: result.as_global_mut(),
+        a_len: a.len() as u64,
+        b_len: b.len() as u64,
+        capacity: result.len() as u64,
+        operation: operation.code(),
+        tiles,
+    };
+    // SAFETY: the views are of buffers on this device, inputs and result as long as the kernel is told; the partition
+    // made `starts`, inside the inputs whatever these hold, and `states`; buffers are freed in the stream's order.
+    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    result_len(&states, result.len(), a, b)
+}
+
+/// The pairs of the result, in new vectors; waits for the device. Memory is as for [`keys`].
+///
+/// # Errors
+///
+/// If there are not as many values as keys; otherwise as for [`keys`], with
+/// [temporary bytes for pairs](pairs_temporary_bytes).
+pub fn pairs<K: Key, V: PairValue>(
+    operation: SetOperation,
+    a: Pairs<'_, K, V>,
+    b: Pairs<'_, K, V>,
+    combine: Combine,
+) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
+    let device = a.keys.device();
+    a.check(device, "the keys and values of a")?;
+    b.check(device, "the keys and values of b")?;
+    if let Some(plan) = host_plan(operation, a.keys, b.keys) {
+        let (mut keys, mut values) = (device.uninitialised(plan.len())?, device.uninitialised(plan.len())?);
+        write_pairs(&plan, a, b, combine, &mut keys, &mut values);
+        return Ok((keys, values));
+    }
+    let room = operation.largest_result(a.keys.len(), b.keys.len());
+    let (mut keys, mut values) = (device.uninitialised(room)?, device.uninitialised(room)?);
+    let len = pairs_into(operation, a, b, combine, &mut keys, &mut values)?;
+    keys.truncate(len);
+    values.truncate(len);
+    Ok((keys, values))
+}
+
+/// Writes the pairs of the result to the beginning of `keys` and `values`, and returns how many they are; waits for
+/// the device. Otherwise as [`keys_into`].
+///
+/// # Errors
+///
+/// If an output has not room for the result, or there are not as many values as keys; then nothing is written.
+/// Otherwise as for [`keys`].
+pub fn pairs_into<K: Key, V: PairValue>(
+    operation: SetOperation,
+    a: Pairs<'_, K, V>,
+    b: Pairs<'_, K, V>,
+    combine: Combine,
+    keys: &mut DeviceVec<K>,
+    values: &mut DeviceVec<V>,
+) -> Result<usize, OpError> {
+    let device = a.keys.device();
+    a.check(device, "the keys and values of a")?;
+    b.check(device, "the keys and values of b")?;
+    device.check_same(keys.device())?;
+    device.check_same(values.device())?;
+    if let Some(plan) = host_plan(operation, a.keys, b.keys) {
+        check_room("keys", keys.len(), plan.len())?;
+        check_room("values", values.len(), plan.len())?;
+        write_pairs(&plan, a, b, combine, keys, values);
+        return Ok(plan.len());
+    }
+    let room = keys.len().min(values.len());
+    if room < operation.largest_result(a.keys.len(), b.keys.len()) {
+        let len = count(operation, a.keys, b.keys)?;
+        check_room("keys", keys.len(), len)?;
+        check_room("values", values.len(), len)?;
+    }
+    let info = instance::<SetPairs<K, V::Bits>>();
+    let Cut { tiles, starts, mut states } = Cut::new(a.keys, b.keys, info)?;
+    let kernel = SetPairs {
+        a_keys: a.keys.as_global(),
+        a_values: bits(a.values),
+        b_keys: b.keys.as_global(),
+        b_values: bits(b.values),
+        starts: starts.as_global(),
+        states: states.as_global_mut(),
+        keys: keys.as_global_mut(),
+        values: bits_mut(values),
+        a_len: a.keys.len() as u64,
+        b_len: b.keys.len() as u64,
+        capacity: room as u64,
+        operation: operation.code(),
+        combine: combine.of::<V>().code(),
+        tiles,
+    };
+    // SAFETY: as for keys alone; values are as many as keys, and their bits as wide as the kernel takes them to be.
+    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    result_len(&states, room, a.keys, b.keys)
+}
+
+/// How many elements the result has; nothing is written. Waits for the device.
+///
+/// # Errors
+///
+/// If the inputs are on different devices, there is no memory for the temporary bytes, as many as for [`keys`], or the
+/// device was lost.
+pub fn count<K: Key>(operation: SetOperation, a: &DeviceVec<K>, b: &DeviceVec<K>) -> Result<usize, OpError> {
+    let device = a.device();
+    device.check_same(b.device())?;
+    if let Some(plan) = host_plan(operation, a, b) {
+        return Ok(plan.len());
+    }
+    let info = instance::<SetCount<K>>();
+    let Cut { tiles, starts, mut states } = Cut::new(a, b, info)?;
+    let kernel = SetCount {
+        a: a.as_global(),
+        b: b.as_global(),
+        starts: starts.as_global(),
+        states: states.as_global_mut(),
+        a_len: a.len() as u64,
+        b_len: b.len() as u64,
+        operation: operation.code(),
+    };
+    // SAFETY: as for keys.
+    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    Ok(states.get(RESULT_SIZE)? as usize)
+}
+
+/// Checks that keys do not decrease; waits for the device. One pass over the keys.
+///
+/// # Errors
+///
+/// [`OpError::Unsorted`], naming the first key that is less than the one before it; and if the device was lost.
+pub fn check_sorted<K: Key>(keys: &DeviceVec<K>) -> Result<(), OpError> {
+    first_descent(keys)?.map_or(Ok(()), |index| Err(OpError::Unsorted { input: "keys", index }))
+}
+
+/// Bytes of device memory that [`keys`] and [`count`] use beside inputs and output: 16 for each tile of some 3000 keys
+/// or more. The CPU uses about as little of the host's.
+pub fn keys_temporary_bytes<K: Key>(a_len: usize, b_len: usize) -> u64 {
+    temporary_bytes(instance::<SetKeys<K>>(), a_len as u64 + b_len as u64)
+}
+
+/// Bytes of device memory that [`pairs`] uses beside inputs and outputs: 16 for each tile of some 3000 pairs or more.
+pub fn pairs_temporary_bytes<K: Key, V: PairValue>(a_len: usize, b_len: usize) -> u64 {
+    temporary_bytes(instance::<SetPairs<K, V::Bits>>(), a_len as u64 + b_len as u64)
+}
+
+fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {
+    let tiles = elements.div_ceil(u64::from(tile_items(info)));
+    (tiles + 1 + state_words(0) as u64 + tiles) * 8
+}
+
+impl Combine {
+    fn of<V: PairValue>(self) -> KernelCombine {
+        match self {
+            Self::First => KernelCombine::First,
+            Self::Sum => V::ADD,
+        }
+    }
+
+    fn apply<V: PairValue>(self, a: V, b: V) -> V {
+        match self {
+            Self::First => a,
+            Self::Sum => a.add(b),
+        }
+    }
+}
+
+/// The operation on the CPU, if that is where the keys are.
+fn host_plan<'k, K: Key>(
+    operation: SetOperation,
+    a: &'k DeviceVec<K>,
+    b: &'k DeviceVec<K>,
+) -> Option<SetPlan<'k, K>> {
+    if a.device().kind() != DeviceKind::Cpu {
+        return None;
+    }
+    Some(SetPlan::new(a.host_slice()?, b.host_slice()?, operation))
+}
+
+/// Writes the plan's result to a vector of the CPU's that has room for it.
+fn write_keys<K: Key>(plan: &SetPlan<'_, K>, result: &mut DeviceVec<K>) {
+    if let Some(result) = result.host_slice_mut() {
+        plan.write_keys(&mut result[..plan.len()]);
+    }
+}
+
+/// Writes the plan's result to vectors of the CPU's that have room for it.
+fn write_pairs<K: Key, V: PairValue>(
+    plan: &SetPlan<'_, K>,
+    a: Pairs<'_, K, V>,
+    b: Pairs<'_, K, V>,
+    combine: Combine,
+    keys: &mut DeviceVec<K>,
+    values: &mut DeviceVec<V>,
+) {
+    let (inputs, len) = (a.host().zip(b.host()), plan.len());
+    let outputs = keys.host_slice_mut().zip(values.host_slice_mut());
+    if let (Some(((_, a), (_, b))), Some((keys, values))) = (inputs, outputs) {
+        plan.write_pairs(a, b, |a, b| combine.apply(a, b), &mut keys[..len], &mut values[..len]);
+    }
+}
+
+fn check_room(output: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
+    if len >= needed { Ok(()) } else { Err(OpError::OutputLength { output, len, needed }) }
+}
+
+/// Two inputs cut into tiles of a kernel.
+struct Cut {
+    tiles: u32,
+    /// Where each tile begins, as the partition kernel codes it.
+    starts: DeviceVec<u64>,
+    /// Tickets, result size and states of look-back.
+    states: DeviceVec<u64>,
+}
+
+impl Cut {
+    fn new<K: Key>(a: &DeviceVec<K>, b: &DeviceVec<K>, info: &'static KernelInfo) -> Result<Self, OpError> {
+        let device = a.device();
+        let (a_len, b_len) = (a.len() as u64, b.len() as u64);
+        let tiles = tile_count("a set operation", info, a.len() + b.len())?;
+        let mut starts = device.uninitialised(tiles as usize + 1)?;
+        let mut states = device.uninitialised(state_words(tiles))?;
+        let kernel = SetPartition {
+            a: a.as_global(),
+            b: b.as_global(),
+            starts: starts.as_global_mut(),
+            states: states.as_global_mut(),
+            a_len,
+            b_len,
+            tiles,
+            tile_items: tile_items(info),
+        };
+        let partition = instance::<SetPartition<K>>();
+        // SAFETY: the views are of live buffers on this device, as long as the kernel takes them to be.
+        unsafe { device.launch(kernel, partition, (tiles + 1).div_ceil(partition.block_size), 0) }?;
+        Ok(Self { tiles, starts, states })
+    }
+}
+
+/// The size of the result, which sorted inputs keep within the room for it.
+fn result_len<K: Key>(
+    states: &DeviceVec<u64>,
+    room: usize,
+    a: &DeviceVec<K>,
+    b: &DeviceVec<K>,
+) -> Result<usize, OpError> {
+    let len = states.get(RESULT_SIZE)? as usize;
+    if len <= room {
+        return Ok(len);
+    }
+    for (input, keys) in [("a", a), ("b", b)] {
+        if let Some(index) = first_descent(keys)? {
+            return Err(OpError::Unsorted { input, index });
+        }
+    }
+    Err(OpError::OutputLength { output: "result", len: room, needed: len })
+}
+
+/// The first key that is less than the one before it.
+fn first_descent<K: Key>(keys: &DeviceVec<K>) -> Result<Option<usize>, OpError> {
+    let device = keys.device();
+    if device.kind() == DeviceKind::Cpu || keys.len() < 2 {
+        let keys = keys.host_slice().unwrap_or_default();
+        return Ok(keys.windows(2).position(|pair| pair[1] < pair[0]).map(|index| index + 1));
+    }
+    let info = instance::<FirstDescent<K>>();
+    let tiles = tile_count("a check", info, keys.len())?;
+    let mut first = device.upload_slice(&[u64::MAX])?;
+    let kernel =
+        FirstDescent { keys: keys.as_global(), first: first.as_global_mut(), len: keys.len() as u64 };
+    // SAFETY: the views are of live buffers on this device, of as many elements as the kernel is told, and of one.
+    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    let index = first.get(0)?;
+    Ok(if index == u64::MAX { None } else { Some(index as usize) })
+}

@@ -1,0 +1,197 @@
+//! Balanced path: where an equal share of a set operation begins.
+//!
+//! The copies of a key in a sequence are ranked 0, 1, …; a copy in A and one in B *match* if their keys
+//! and ranks are equal. The path takes keys in order, and within a key's copies one of A and one of B
+//! in turn, then what is left of the longer run. A diagonal that would come between two that match is
+//! *starred*: it takes one element of B more, so that no match is ever cut (Baxter, "Modern GPU", 2013;
+//! Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge
+//! Path", IPDPS 2015, section III-B). On one side of a cut, ranks count on from where the other side
+//! left off: the copies before it are as many in both sequences, or one sequence has no more.
+
+use super::{merge_path, Index};
+
+/// Where a diagonal cuts the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut<T> {
+    /// Elements of A before the cut.
+    pub a: T,
+    /// Elements of B before the cut: with `a` as many as the diagonal says, and one more if starred.
+    pub b: T,
+}
+
+/// Where `diagonal` cuts the balanced path of A, `a_len` long, and B, `b_len` long.
+///
+/// Runs of equal elements may have any length; a run costs two comparisons for each doubling of its
+/// length. Whatever order the elements are in, the cut lies inside both sequences, at the diagonal or
+/// one behind it, and `a` and `b` are called for indices below the lengths only.
+#[inline(always)]
+pub fn search<T: Index, K: Copy + PartialOrd>(
+    diagonal: T,
+    a_len: T,
+    b_len: T,
+    a: impl Fn(T) -> K,
+    b: impl Fn(T) -> K,
+) -> Cut<T> {
+    let (zero, one) = (T::from(0), T::from(1));
+    let a_cut = merge_path::search(diagonal, a_len, b_len, &a, &b);
+    let b_cut = diagonal - a_cut;
+    let unchanged = Cut { a: a_cut, b: b_cut };
+    if b_cut >= b_len {
+        return unchanged;
+    }
+    let key = b(b_cut);
+    let in_a = a_cut > zero && a(a_cut - one) == key;
+    let in_b = b_cut > zero && b(b_cut - one) == key;
+    if !in_a && !in_b {
+        return unchanged;
+    }
+    if in_a && !in_b && !(a_cut > one && a(a_cut - one - one) == key) {
+        // One copy in A is taken, and the first of B, which matches it, is not.
+        return Cut { a: a_cut, b: b_cut + one };
+    }
+    stairs(Cut { a: a_cut, b: b_cut }, b_len, key, a, b)
+}
+
+/// Moves the merge path's cut within the copies of `key` to where both sequences' copies are taken in turn.
+#[inline(always)]
+fn stairs<T: Index, K: Copy + PartialOrd>(
+    cut: Cut<T>,
+    b_len: T,
+    key: K,
+    a: impl Fn(T) -> K,
+    b: impl Fn(T) -> K,
+) -> Cut<T> {
+    let one = T::from(1);
+    let a_start = run_start(cut.a, key, &a);
+    let b_start = run_start(cut.b, key, &b);
+    let taken = (cut.a - a_start) + (cut.b - b_start);
+    // As merge path takes all of A's copies first, B has taken more than half only where A has no more.
+    let b_taken = cut.b - b_start;
+    let half = taken >> 1;
+    let wanted = if half > b_taken { half } else { b_taken };
+    // B's copies, as far as it matters: up to one more than wanted.
+    let limit = if b_len - b_start > wanted { b_start + wanted + one } else { b_len };
+    let b_copies = run_end(cut.b, limit, key, &b) - b_start;
+    let b_advance = if wanted < b_copies { wanted } else { b_copies };
+    let a_advance = taken - b_advance;
+    let starred = a_advance == b_advance + one && b_advance < b_copies;
+    let b_cut = b_start + b_advance;
+    Cut { a: a_start + a_advance, b: if starred { b_cut + one } else { b_cut } }
+}
+
+/// The first of the elements before `end` that are equal to `key` without a gap: strides double until
+/// they leave the run, then bisection.
+#[inline(always)]
+fn run_start<T: Index, K: Copy + PartialOrd>(end: T, key: K, element: impl Fn(T) -> K) -> T {
+    let (zero, one) = (T::from(0), T::from(1));
+    let (mut low, mut high) = (zero, end);
+    let mut stride = one;
+    while high > zero {
+        let probe = if high > stride { high - stride } else { zero };
+        if element(probe) < key {
+            low = probe + one;
+            break;
+        }
+        high = probe;
+        stride = stride + stride;
+    }
+    while low < high {
+        let middle = low + ((high - low) >> 1);
+        if element(middle) < key {
+            low = middle + one;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// The first of the elements in `start..limit` that is greater than `key`, or `limit`.
+#[inline(always)]
+fn run_end<T: Index, K: Copy + PartialOrd>(start: T, limit: T, key: K, element: impl Fn(T) -> K) -> T {
+    let one = T::from(1);
+    let (mut low, mut high) = (start, limit);
+    while low < high {
+        let middle = low + ((high - low) >> 1);
+        if element(middle) <= key {
+            low = middle + one;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The path by walking it: the cut of every diagonal.
+    fn walk(a: &[u32], b: &[u32]) -> Vec<Cut<u32>> {
+        let (mut i, mut j) = (0, 0);
+        let mut cuts = vec![Cut { a: 0, b: 0 }];
+        while i < a.len() || j < b.len() {
+            let before = i + j;
+            let matched = i < a.len() && j < b.len() && a[i] == b[j];
+            if matched {
+                (i, j) = (i + 1, j + 1);
+            } else if j == b.len() || (i < a.len() && a[i] < b[j]) {
+                i += 1;
+            } else {
+                j += 1;
+            }
+            // A match that the diagonal would cut belongs before it.
+            for _ in before..i + j {
+                cuts.push(Cut { a: i as u32, b: j as u32 });
+            }
+        }
+        cuts
+    }
+
+    fn check(a: &[u32], b: &[u32]) {
+        for (diagonal, expected) in walk(a, b).into_iter().enumerate() {
+            let found =
+                search(diagonal as u32, a.len() as u32, b.len() as u32, |i| a[i as usize], |i| b[i as usize]);
+            assert_eq!(found, expected, "diagonal {diagonal} of {a:?} and {b:?}");
+        }
+    }
+
+    #[test]
+    fn every_diagonal_of_every_small_pair() {
+        // All sorted sequences of up to 5 of 3 keys.
+        let mut sequences = vec![vec![]];
+        for len in 1..=5 {
+            for code in 0..3_u32.pow(len) {
+                let keys: Vec<u32> = (0..len).map(|i| code / 3_u32.pow(i) % 3).collect();
+                if keys.is_sorted() {
+                    sequences.push(keys);
+                }
+            }
+        }
+        for a in &sequences {
+            for b in &sequences {
+                check(a, b);
+            }
+        }
+    }
+
+    #[test]
+    fn long_runs() {
+        for (a_run, b_run) in [(100, 3), (3, 100), (64, 64), (65, 64), (1, 40), (40, 0)] {
+            let a = [&[1, 2][..], &vec![5; a_run], &[6, 9]].concat();
+            let b = [&[2][..], &vec![5; b_run], &[7, 9, 9]].concat();
+            check(&a, &b);
+        }
+    }
+
+    #[test]
+    fn unsorted_input_is_searched_inside() {
+        let a = [9, 1, 5, 5, 0, 7, 5, 2];
+        let b = [5, 5, 1, 8, 5, 0, 5];
+        for diagonal in 0..=(a.len() + b.len()) as u32 {
+            let cut = search(diagonal, a.len() as u32, b.len() as u32, |i| a[i as usize], |i| b[i as usize]);
+            assert!(cut.a <= a.len() as u32 && cut.b <= b.len() as u32);
+            assert!(cut.a + cut.b == diagonal || cut.a + cut.b == diagonal + 1);
+        }
+    }
+}

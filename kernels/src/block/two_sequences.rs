@@ -1,0 +1,228 @@
+//! A tile of two sequences in shared memory: what merges and set operations work on.
+
+use core::marker::PhantomData;
+
+use evenpath_simt::{thread, Arena, Element, Global, Packet, Shared};
+
+use super::balanced_path::Cut;
+use crate::key::packet_of;
+use crate::unroll::{unroll, Steps};
+
+/// A tile's share of two sequences A and B.
+#[derive(Debug, Clone, Copy)]
+pub struct TilePair {
+    a_first: usize,
+    b_first: usize,
+    /// Elements of A in the tile.
+    pub a_len: u32,
+    /// Elements of B in the tile.
+    pub b_len: u32,
+    /// Elements of A from the tile's first to the end; [`MANY`] if they are more.
+    a_rest: u32,
+    b_rest: u32,
+}
+
+/// More elements than any tile has.
+const MANY: u32 = 1 << 30;
+
+/// A tile's elements in shared memory, of each sequence in order, and one element more of each that
+/// goes on behind the tile. Behind them are at least as many elements of no meaning as a thread has items,
+/// so that walking past an end reads nothing that was never written.
+#[derive(Debug, Clone, Copy)]
+pub struct Staged<T> {
+    /// The memory, aligned to 16 bytes.
+    pub elements: Shared<T>,
+    /// From the tile's first element of A on.
+    pub a: Shared<T>,
+    /// From the tile's first element of B on.
+    pub b: Shared<T>,
+}
+
+/// Bytes of [`Staged`] memory for a tile of up to `block` × `items` elements and one: a multiple of 16.
+pub const fn staged_bytes<T: Element>(block: usize, items: usize) -> usize {
+    staged_len::<T>(block, items) * T::SIZE
+}
+
+/// Elements of [`Staged`] memory for a tile of up to `block` × `items` elements and one.
+const fn staged_len<T: Element>(block: usize, items: usize) -> usize {
+    let packet = 16 / T::SIZE;
+    // Each sequence begins in a packet and ends in one, and has one element more than the tile.
+    (block * items + 3 + 4 * (packet - 1) + items + 1).next_multiple_of(packet)
+}
+
+impl TilePair {
+    /// The tile from `start` to `end` of sequences of the given lengths. Where the sequences are not
+    /// sorted, so that a later cut can lie before an earlier one, the tile is still inside both, and not
+    /// longer than from cut to cut.
+    #[inline(always)]
+    pub fn between(start: Cut<u64>, end: Cut<u64>, a_len: u64, b_len: u64) -> Self {
+        let len = (end.a + end.b - start.a - start.b) as u32;
+        let a_tile = if end.a <= start.a {
+            0
+        } else if end.a - start.a > u64::from(len) {
+            len
+        } else {
+            (end.a - start.a) as u32
+        };
+        Self {
+            a_first: start.a as usize,
+            b_first: start.b as usize,
+            a_len: a_tile,
+            b_len: len - a_tile,
+            a_rest: (a_len - start.a).min(u64::from(MANY)) as u32,
+            b_rest: (b_len - start.b).min(u64::from(MANY)) as u32,
+        }
+    }
+
+    /// Words of shared memory that tell all threads of a tile.
+    pub const WORDS: usize = 4;
+
+    /// Writes the tile to shared memory.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn store(&self, words: Shared<u64>) {
+        let pack = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        words.store(0, self.a_first as u64);
+        words.store(1, self.b_first as u64);
+        words.store(2, pack(self.a_len, self.b_len));
+        words.store(3, pack(self.a_rest, self.b_rest));
+    }
+
+    /// The tile that [`store`](Self::store) wrote.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load(words: Shared<u64>) -> Self {
+        let (lens, rests) = (words.load(2), words.load(3));
+        Self {
+            a_first: words.load(0) as usize,
+            b_first: words.load(1) as usize,
+            a_len: lens as u32,
+            b_len: (lens >> 32) as u32,
+            a_rest: rests as u32,
+            b_rest: (rests >> 32) as u32,
+        }
+    }
+
+    /// Elements of the tile.
+    #[inline(always)]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> u32 {
+        self.a_len + self.b_len
+    }
+
+    /// Whether both sequences go on behind the tile.
+    #[inline(always)]
+    pub fn is_inner(&self) -> bool {
+        self.a_len < self.a_rest && self.b_len < self.b_rest
+    }
+
+    /// Loads a thread's part of the tile, of at most `BLOCK` × `ITEMS` + 1 elements, 16 bytes an access.
+    #[inline(always)]
+    pub fn fetch<T: Element, const BLOCK: usize, const ITEMS: usize>(
+        &self,
+        a: Global<T>,
+        b: Global<T>,
+    ) -> Fetched<T, BLOCK, ITEMS> {
+        let a = Side::<T>::new(a, self.a_first, self.a_len, self.a_rest);
+        let b = Side::<T>::new(b, self.b_first, self.b_len, self.b_rest);
+        let packet = (16 / T::SIZE) as u32;
+        let reach = (Fetched::<T, BLOCK, ITEMS>::ROUNDS * BLOCK) as u32 * packet;
+        let (a_skew, b_start) = (a.skew, a.packets * packet + b.skew);
+        let both_reach = a.left >= reach && b.left >= reach;
+        let mut fetch = Fetch::<T, BLOCK, ITEMS> { a, b, both_reach, packets: [[0; 2]; ITEMS] };
+        unroll::<ITEMS>(&mut fetch);
+        Fetched { packets: fetch.packets, a: a_skew, b: b_start, element: PhantomData }
+    }
+}
+
+/// The loads of [`TilePair::fetch`].
+struct Fetch<T, const BLOCK: usize, const ITEMS: usize> {
+    a: Side<T>,
+    b: Side<T>,
+    /// Whether both views have as many elements as all threads load together.
+    both_reach: bool,
+    packets: [Packet; ITEMS],
+}
+
+impl<T: Element, const BLOCK: usize, const ITEMS: usize> Steps for Fetch<T, BLOCK, ITEMS> {
+    #[inline(always)]
+    fn step(&mut self, round: usize) {
+        if round >= Fetched::<T, BLOCK, ITEMS>::ROUNDS {
+            return;
+        }
+        let (a, b) = (&self.a, &self.b);
+        let number = thread::index() + (round * BLOCK) as u32;
+        let in_a = number < a.packets;
+        let view = if in_a { a.view } else { b.view };
+        let first = (if in_a { number } else { number - a.packets }) * (16 / T::SIZE) as u32;
+        if self.both_reach {
+            self.packets[round] = view.load_streaming_16(first as usize);
+        } else if number < a.packets + b.packets {
+            self.packets[round] = load_at_end(view, first, if in_a { a.left } else { b.left });
+        }
+    }
+}
+
+/// A thread's part of a tile on its way to shared memory.
+#[derive(Debug)]
+pub struct Fetched<T, const BLOCK: usize, const ITEMS: usize> {
+    /// At most as many as items; the rest is never used.
+    packets: [Packet; ITEMS],
+    a: u32,
+    b: u32,
+    element: PhantomData<T>,
+}
+
+impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS> {
+    const ROUNDS: usize = (staged_bytes::<T>(BLOCK, ITEMS) / 16).div_ceil(BLOCK);
+
+    /// Brings the tile to shared memory, which must be aligned to 16 bytes. Ends before the barrier.
+    #[inline(always)]
+    pub fn stage(&self, arena: &mut Arena) -> Staged<T> {
+        let capacity = staged_len::<T>(BLOCK, ITEMS);
+        let elements: Shared<T> = arena.take(capacity);
+        for round in 0..Self::ROUNDS {
+            let first = (thread::index() as usize + round * BLOCK) * (16 / T::SIZE);
+            if first < capacity {
+                elements.store_16(first, self.packets[round]);
+            }
+        }
+        Staged { elements, a: elements.skip(self.a as usize), b: elements.skip(self.b as usize) }
+    }
+}
+
+/// What the tile takes of one sequence.
+struct Side<T> {
+    /// From the packet on that holds the tile's first element.
+    view: Global<T>,
+    /// Elements of the view before the tile's first.
+    skew: u32,
+    packets: u32,
+    /// Elements of the view; more than any tile has if they are more.
+    left: u32,
+}
+
+impl<T: Element> Side<T> {
+    #[inline(always)]
+    fn new(view: Global<T>, first: usize, len: u32, rest: u32) -> Self {
+        let packet = 16 / T::SIZE;
+        let skew = first % packet;
+        let ahead = u32::from(len < rest);
+        Self {
+            view: view.skip(first - skew),
+            skew: skew as u32,
+            packets: (skew as u32 + len + ahead).div_ceil(packet as u32),
+            left: rest + skew as u32,
+        }
+    }
+}
+
+/// The packet at `first`, of a view with `left` elements; its last element again where it has no more.
+#[inline(always)]
+fn load_at_end<T: Element>(view: Global<T>, first: u32, left: u32) -> Packet {
+    if first + (16 / T::SIZE) as u32 <= left {
+        view.load_streaming_16(first as usize)
+    } else {
+        packet_of(|index| view.load((first + index as u32).min(left - 1) as usize))
+    }
+}

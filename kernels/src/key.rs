@@ -1,0 +1,74 @@
+//! What merges, sets and sorts compare, and what they carry along.
+
+use evenpath_simt::{Element, Packet};
+
+/// A key: 32 or 64 bits, in the order of unsigned integers.
+pub trait Key: Element + Ord {}
+
+impl Key for u32 {}
+impl Key for u64 {}
+
+/// A value that travels with a key: 32 or 64 bits of any type.
+pub trait Bits: Element {
+    /// The sum of two, taken for what `how` says; the first unless it says sum.
+    #[must_use]
+    fn combine(self, other: Self, how: Combine) -> Self;
+}
+
+/// What becomes of the values of two equal keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Combine {
+    /// The first input's is kept.
+    First,
+    /// Their sum, as unsigned or two's complement integers that wrap around.
+    AddIntegers,
+    /// Their sum, as floating-point numbers: the first input's plus the second's.
+    AddFloats,
+}
+
+impl Combine {
+    /// As a kernel's parameter.
+    pub const fn code(self) -> u32 {
+        match self {
+            Self::First => 0,
+            Self::AddIntegers => 1,
+            Self::AddFloats => 2,
+        }
+    }
+
+    /// From a kernel's parameter.
+    #[inline(always)]
+    pub const fn from_code(code: u32) -> Self {
+        match code {
+            0 => Self::First,
+            1 => Self::AddIntegers,
+            _ => Self::AddFloats,
+        }
+    }
+}
+
+macro_rules! bits {
+    ($($type:ident as $float:ident),*) => {$(
+        impl Bits for $type {
+            #[inline(always)]
+            fn combine(self, other: Self, how: Combine) -> Self {
+                match how {
+                    Combine::First => self,
+                    Combine::AddIntegers => self.wrapping_add(other),
+                    Combine::AddFloats => ($float::from_bits(self) + $float::from_bits(other)).to_bits(),
+                }
+            }
+        }
+    )*};
+}
+bits!(u32 as f32, u64 as f64);
+
+/// The packet of the elements that `element` gives for 0, 1, …
+#[inline(always)]
+pub fn packet_of<T: Element>(element: impl Fn(usize) -> T) -> Packet {
+    let mut packet = [0; 2];
+    for index in 0..16 / T::SIZE {
+        packet[index * T::SIZE / 8] |= element(index).to_bits() << (index * T::SIZE % 8 * 8);
+    }
+    packet
+}

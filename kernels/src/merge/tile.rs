@@ -1,0 +1,249 @@
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+
+use crate::block::balanced_path::Cut;
+use crate::block::two_sequences::{staged_bytes, Staged, TilePair};
+use crate::block::{merge_path, output};
+use crate::unroll::{unroll, Steps};
+use crate::{Bits, Key};
+
+kernel! {
+    /// Merges the tiles, one block each.
+    pub struct MergeKeys<K: Key> {
+        /// The first sequence, sorted, `a_len` long.
+        pub a: Global<K>,
+        /// The second sequence, sorted, `b_len` long.
+        pub b: Global<K>,
+        /// Elements of A before each tile, from [`MergeKeysPartition`](super::MergeKeysPartition).
+        pub starts: Global<u64>,
+        /// Output: all elements, sorted; `a_len` + `b_len`.
+        pub merged: GlobalMut<K>,
+        /// Elements of A.
+        pub a_len: u64,
+        /// Elements of B.
+        pub b_len: u64,
+    }
+    shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS);
+    body: keys::<K, BLOCK, ITEMS>;
+    entries: {
+        merge_keys_u32 in merge_u32: <K = u32>, 256 x 23;
+        merge_keys_u64 in merge_u64: <K = u64>, 256 x 15;
+    }
+}
+
+fn keys<K: Key, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    a: Global<K>,
+    b: Global<K>,
+    starts: Global<u64>,
+    merged: GlobalMut<K>,
+    a_len: u64,
+    b_len: u64,
+) {
+    let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, starts, a_len, b_len);
+    let staged = pair.fetch::<K, BLOCK, ITEMS>(a, b).stage(&mut arena);
+    thread::barrier();
+    let share = Share::<K, ITEMS>::merge(&pair, staged);
+    thread::barrier();
+    share.stage(staged);
+    thread::barrier();
+    let first = thread::block() as usize * BLOCK * ITEMS;
+    output::store_aligned::<K, BLOCK, ITEMS>(staged.elements, merged, first, pair.len());
+}
+
+kernel! {
+    /// Merges the tiles of pairs of key and value, one block each.
+    pub struct MergePairs<K: Key, V: Bits> {
+        /// The first sequence's keys, sorted, `a_len`.
+        pub a_keys: Global<K>,
+        /// Their values.
+        pub a_values: Global<V>,
+        /// The second sequence's keys, sorted, `b_len`.
+        pub b_keys: Global<K>,
+        /// Their values.
+        pub b_values: Global<V>,
+        /// Elements of A before each tile, from [`MergeKeysPartition`](super::MergeKeysPartition).
+        pub starts: Global<u64>,
+        /// Output: all keys, sorted; `a_len` + `b_len`.
+        pub keys: GlobalMut<K>,
+        /// Output: their values.
+        pub values: GlobalMut<V>,
+        /// Elements of A.
+        pub a_len: u64,
+        /// Elements of B.
+        pub b_len: u64,
+    }
+    shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS) + staged_bytes::<V>(BLOCK, ITEMS);
+    body: pairs::<K, V, BLOCK, ITEMS>;
+    entries: {
+        merge_pairs_u32_32 in merge_pairs_u32: <K = u32, V = u32>, 256 x 15;
+        merge_pairs_u32_64 in merge_pairs_u32: <K = u32, V = u64>, 256 x 13;
+        merge_pairs_u64_32 in merge_pairs_u64: <K = u64, V = u32>, 256 x 13;
+        merge_pairs_u64_64 in merge_pairs_u64: <K = u64, V = u64>, 256 x 11;
+    }
+}
+
+fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    a_keys: Global<K>,
+    a_values: Global<V>,
+    b_keys: Global<K>,
+    b_values: Global<V>,
+    starts: Global<u64>,
+    keys: GlobalMut<K>,
+    values: GlobalMut<V>,
+    a_len: u64,
+    b_len: u64,
+) {
+    let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, starts, a_len, b_len);
+    let keys_on_the_way = pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
+    let values_on_the_way = pair.fetch::<V, BLOCK, ITEMS>(a_values, b_values);
+    let staged_keys = keys_on_the_way.stage(&mut arena);
+    let staged_values = values_on_the_way.stage(&mut arena);
+    thread::barrier();
+    let share = Share::<K, ITEMS>::merge(&pair, staged_keys);
+    thread::barrier();
+    share.stage(staged_keys);
+    let own_values = share.gather(staged_values);
+    thread::barrier();
+    let first = thread::block() as usize * BLOCK * ITEMS;
+    output::store_aligned::<K, BLOCK, ITEMS>(staged_keys.elements, keys, first, pair.len());
+    for item in 0..ITEMS {
+        staged_values.elements.store(thread::index() as usize * ITEMS + item, own_values[item]);
+    }
+    thread::barrier();
+    output::store_aligned::<V, BLOCK, ITEMS>(staged_values.elements, values, first, pair.len());
+}
+
+/// The block's tile, which one thread finds and tells the others. Ends with a barrier.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn tile_pair<const BLOCK: usize, const ITEMS: usize>(
+    arena: &mut Arena,
+    starts: Global<u64>,
+    a_len: u64,
+    b_len: u64,
+) -> TilePair {
+    let words = arena.take(TilePair::WORDS);
+    if thread::index() == 0 {
+        let tile = thread::block() as usize;
+        let (start, end) = (starts.load(tile), starts.load(tile + 1));
+        let first = (tile * BLOCK * ITEMS) as u64;
+        let last = (first + (BLOCK * ITEMS) as u64).min(a_len + b_len);
+        let (start, end) = (Cut { a: start, b: first - start }, Cut { a: end, b: last - end });
+        TilePair::between(start, end, a_len, b_len).store(words);
+    }
+    thread::barrier();
+    TilePair::load(words)
+}
+
+/// A thread's part of a tile's output: up to `ITEMS` elements in order.
+struct Share<K, const ITEMS: usize> {
+    keys: [K; ITEMS],
+    /// A bit for each of them that is A's.
+    from_a: u32,
+    /// Elements of A and of B in the tile before them.
+    start: Cut<u32>,
+}
+
+impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
+    #[inline(always)]
+    fn merge(pair: &TilePair, staged: Staged<K>) -> Self {
+        let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
+        let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
+        let a_start = merge_path::search(diagonal, pair.a_len, pair.b_len, a, b);
+        let start = Cut { a: a_start, b: diagonal - a_start };
+        if pair.is_inner() {
+            Self::walk::<false>(pair, staged, start)
+        } else {
+            Self::walk::<true>(pair, staged, start)
+        }
+    }
+
+    /// Takes `ITEMS` steps. Where both sequences go on behind the tile, the element there stops whoever
+    /// comes to the tile's end; elsewhere (`BOUNDED`) indices are compared.
+    #[inline(always)]
+    fn walk<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
+        let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
+        let mut walk = Walk::<K, ITEMS, BOUNDED> {
+            a,
+            b,
+            a_end: staged.a.skip(pair.a_len as usize).address(),
+            b_end: staged.b.skip(pair.b_len as usize).address(),
+            a_key: a.load(0),
+            b_key: b.load(0),
+            keys: [K::ZERO; ITEMS],
+            from_a: 0,
+        };
+        unroll::<ITEMS>(&mut walk);
+        Self { keys: walk.keys, from_a: walk.from_a, start }
+    }
+
+    /// Brings the keys to shared memory in the order of the output, over the tile that was there.
+    #[inline(always)]
+    fn stage(&self, staged: Staged<K>) {
+        for item in 0..ITEMS {
+            staged.elements.store(thread::index() as usize * ITEMS + item, self.keys[item]);
+        }
+    }
+
+    /// The values of the thread's elements.
+    #[inline(always)]
+    fn gather<V: Bits>(&self, staged: Staged<V>) -> [V; ITEMS] {
+        let (mut a, mut b) = (staged.a.skip(self.start.a as usize), staged.b.skip(self.start.b as usize));
+        let mut values = [V::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            let is_a = self.from_a >> item & 1 == 1;
+            let own = if is_a { a } else { b };
+            values[item] = own.load(0);
+            if is_a {
+                a = own.skip(1);
+            } else {
+                b = own.skip(1);
+            }
+        }
+        values
+    }
+}
+
+/// A thread on its way through a tile.
+struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
+    /// The elements to come.
+    a: Shared<K>,
+    b: Shared<K>,
+    /// The addresses where the tile's elements end.
+    a_end: u32,
+    b_end: u32,
+    /// The first elements to come.
+    a_key: K,
+    b_key: K,
+    keys: [K; ITEMS],
+    from_a: u32,
+}
+
+impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, ITEMS, BOUNDED> {
+    #[inline(always)]
+    fn step(&mut self, item: usize) {
+        let mut take_a = self.a_key <= self.b_key;
+        if BOUNDED {
+            take_a = self.a.address() < self.a_end && (take_a || self.b.address() >= self.b_end);
+        }
+        self.keys[item] = if take_a { self.a_key } else { self.b_key };
+        // At the ends of both, the thread walks on in B: what it gets there is of no use, and no harm.
+        let rest = (if take_a { self.a } else { self.b }).skip(1);
+        if take_a {
+            self.from_a |= 1 << item;
+            self.a = rest;
+        } else {
+            self.b = rest;
+        }
+        let next = rest.load(0);
+        if take_a {
+            self.a_key = next;
+        } else {
+            self.b_key = next;
+        }
+    }
+}

@@ -1,0 +1,55 @@
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+
+use super::tile::{header_bytes, Header};
+use super::walk::Share;
+use super::RESULT_SIZE;
+use crate::block::two_sequences::staged_bytes;
+use crate::Key;
+
+kernel! {
+    /// Counts the results of a set operation, a tile a block, and writes none.
+    pub struct SetCount<K: Key> {
+        /// The first sequence, sorted, `a_len` long.
+        pub a: Global<K>,
+        /// The second sequence, sorted, `b_len` long.
+        pub b: Global<K>,
+        /// Where the tiles begin, from [`SetPartition`](super::SetPartition).
+        pub starts: Global<u64>,
+        /// The state that [`SetPartition`](super::SetPartition) prepared; in it the size of the result.
+        pub states: GlobalMut<u64>,
+        /// Elements of A.
+        pub a_len: u64,
+        /// Elements of B.
+        pub b_len: u64,
+        /// What is kept: bits of [`keep`](super::keep).
+        pub operation: u32,
+    }
+    shared: staged_bytes::<K>(BLOCK, ITEMS) + header_bytes::<BLOCK>();
+    body: count::<K, BLOCK, ITEMS>;
+    entries: {
+        sets_count_u32 in sets_u32: <K = u32>, 256 x 23;
+        sets_count_u64 in sets_u64: <K = u64>, 256 x 15;
+    }
+}
+
+fn count<K: Key, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    a: Global<K>,
+    b: Global<K>,
+    starts: Global<u64>,
+    states: GlobalMut<u64>,
+    a_len: u64,
+    b_len: u64,
+    operation: u32,
+) {
+    let header = Header::<BLOCK>::take(&mut arena);
+    let (_, pair) = header.draw::<ITEMS>(states, starts, a_len, b_len);
+    let staged = pair.fetch::<K, BLOCK, ITEMS>(a, b).stage(&mut arena);
+    thread::barrier();
+    let share = Share::<K, ITEMS>::find(&pair, staged);
+    let total = header.total(share.kept(operation).count_ones());
+    if thread::index() == 0 {
+        states.fetch_add(RESULT_SIZE, u64::from(total), Ordering::Relaxed, Scope::Device);
+    }
+}

@@ -1,0 +1,74 @@
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+
+use super::{RESULT_SIZE, RESULT_STATES};
+use crate::block::balanced_path;
+use crate::block::balanced_path::Cut;
+use crate::Key;
+
+kernel! {
+    /// Finds where each tile begins, and prepares the state: one thread a tile, and one for the end.
+    pub struct SetPartition<K: Key> {
+        /// The first sequence, sorted, `a_len` long.
+        pub a: Global<K>,
+        /// The second sequence, sorted, `b_len` long.
+        pub b: Global<K>,
+        /// Output: twice the elements of A before each tile, and one more if its diagonal is starred;
+        /// `tiles` + 1.
+        pub starts: GlobalMut<u64>,
+        /// Output: all zero; [`state_words`](super::state_words).
+        pub states: GlobalMut<u64>,
+        /// Elements of A.
+        pub a_len: u64,
+        /// Elements of B.
+        pub b_len: u64,
+        /// Tiles.
+        pub tiles: u32,
+        /// Elements of both inputs in a tile.
+        pub tile_items: u32,
+    }
+    shared: 0;
+    body: partition::<K>;
+    entries: {
+        sets_partition_u32 in sets_u32: <K = u32>, 128 x 1;
+        sets_partition_u64 in sets_u64: <K = u64>, 128 x 1;
+    }
+}
+
+fn partition<K: Key>(
+    _: Arena,
+    a: Global<K>,
+    b: Global<K>,
+    starts: GlobalMut<u64>,
+    states: GlobalMut<u64>,
+    a_len: u64,
+    b_len: u64,
+    tiles: u32,
+    tile_items: u32,
+) {
+    let tile = thread::block() * thread::block_size() + thread::index();
+    if tile > tiles {
+        return;
+    }
+    if tile == tiles {
+        states.store(0, 0);
+        states.store(RESULT_SIZE, 0);
+    } else {
+        states.store(RESULT_STATES + tile as usize, 0);
+    }
+    let diagonal = (u64::from(tile) * u64::from(tile_items)).min(a_len + b_len);
+    let cut = balanced_path::search(diagonal, a_len, b_len, |i| a.load(i as usize), |i| b.load(i as usize));
+    starts.store(tile as usize, encode(cut, diagonal));
+}
+
+/// A cut as one word; the diagonal says the rest.
+#[inline(always)]
+fn encode(cut: Cut<u64>, diagonal: u64) -> u64 {
+    cut.a << 1 | (cut.a + cut.b - diagonal)
+}
+
+/// The cut of a diagonal from its word.
+#[inline(always)]
+pub(super) fn decode(word: u64, diagonal: u64) -> Cut<u64> {
+    let a = word >> 1;
+    Cut { a, b: diagonal - a + (word & 1) }
+}

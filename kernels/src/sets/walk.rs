@@ -1,0 +1,162 @@
+//! A thread's part of a tile's balanced path.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{thread, Shared};
+
+use super::keep;
+use crate::block::balanced_path::{self, Cut};
+use crate::block::two_sequences::{Staged, TilePair};
+use crate::key::Combine;
+use crate::unroll::{unroll, Steps};
+use crate::{Bits, Key};
+
+/// A thread's share: up to `ITEMS` steps, each an element of A, one of B, or a match of both.
+pub(super) struct Share<K, const ITEMS: usize> {
+    /// The key of each step.
+    keys: [K; ITEMS],
+    /// A bit for each step that takes an element of A.
+    takes_a: u32,
+    /// A bit for each step that takes an element of B.
+    takes_b: u32,
+    /// Elements of A and of B in the tile before the share.
+    start: Cut<u32>,
+}
+
+impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
+    /// Finds and walks the thread's share of a tile.
+    #[inline(always)]
+    pub(super) fn find(pair: &TilePair, staged: Staged<K>) -> Self {
+        let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
+        let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
+        let start = balanced_path::search(diagonal, pair.a_len, pair.b_len, a, b);
+        let end = (diagonal + ITEMS as u32).min(pair.len());
+        if pair.is_inner() {
+            Self::walk::<false>(pair, staged, start, end)
+        } else {
+            Self::walk::<true>(pair, staged, start, end)
+        }
+    }
+
+    /// Walks from `start` to the diagonal `end`; a match that the diagonal would cut is taken whole.
+    ///
+    /// Where both sequences go on behind the tile, comparing with the element there is right at the
+    /// tile's end too; elsewhere (`BOUNDED`) indices are compared. Then the share can also be empty; in
+    /// the other case it has at least `ITEMS` − 2 elements, so the first `(ITEMS - 1) / 2` steps, of at
+    /// most two elements each, need not look for the end.
+    #[inline(always)]
+    fn walk<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
+        let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
+        let mut walk = Walk::<K, ITEMS, BOUNDED> {
+            a,
+            b,
+            a_end: staged.a.skip(pair.a_len as usize).address(),
+            b_end: staged.b.skip(pair.b_len as usize).address(),
+            end: staged.a.address() + staged.b.address() + end * K::SIZE as u32,
+            a_key: a.load(0),
+            b_key: b.load(0),
+            keys: [K::ZERO; ITEMS],
+            takes_a: 0,
+            takes_b: 0,
+        };
+        unroll::<ITEMS>(&mut walk);
+        Self { keys: walk.keys, takes_a: walk.takes_a, takes_b: walk.takes_b, start }
+    }
+
+    /// A bit for each step that an operation keeps.
+    #[inline(always)]
+    pub(super) fn kept(&self, operation: u32) -> u32 {
+        let all_if = |bit: u32| if operation & bit != 0 { u32::MAX } else { 0 };
+        let (a, b) = (self.takes_a, self.takes_b);
+        (a & !b & all_if(keep::A_ONLY)) | (a & b & all_if(keep::MATCHES)) | (b & !a & all_if(keep::B_ONLY))
+    }
+
+    /// Writes the keys of the kept steps from `place` on.
+    #[inline(always)]
+    pub(super) fn scatter_keys(&self, kept: u32, to: Shared<K>, place: u32) {
+        scatter(&self.keys, kept, to, place);
+    }
+
+    /// The values of the kept steps.
+    #[inline(always)]
+    pub(super) fn gather<V: Bits>(&self, kept: u32, staged: Staged<V>, combine: Combine) -> [V; ITEMS] {
+        let (mut a, mut b) = (staged.a.skip(self.start.a as usize), staged.b.skip(self.start.b as usize));
+        let mut values = [V::ZERO; ITEMS];
+        for step in 0..ITEMS {
+            let takes_a = self.takes_a >> step & 1 == 1;
+            let takes_b = self.takes_b >> step & 1 == 1;
+            if kept >> step & 1 == 1 {
+                values[step] = (if takes_a { a } else { b }).load(0);
+                if takes_a && takes_b && combine != Combine::First {
+                    values[step] = values[step].combine(b.load(0), combine);
+                }
+            }
+            if takes_a {
+                a = a.skip(1);
+            }
+            if takes_b {
+                b = b.skip(1);
+            }
+        }
+        values
+    }
+}
+
+/// A thread on its way through a tile.
+struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
+    /// The elements to come.
+    a: Shared<K>,
+    b: Shared<K>,
+    /// The addresses where the tile's elements end.
+    a_end: u32,
+    b_end: u32,
+    /// The sum of both addresses where the walk ends.
+    end: u32,
+    /// The first elements to come.
+    a_key: K,
+    b_key: K,
+    keys: [K; ITEMS],
+    takes_a: u32,
+    takes_b: u32,
+}
+
+impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, ITEMS, BOUNDED> {
+    #[inline(always)]
+    fn step(&mut self, step: usize) {
+        let goes_on = (!BOUNDED && step < (ITEMS - 1) / 2) || self.a.address() + self.b.address() < self.end;
+        let (mut take_a, mut take_b) = (self.a_key <= self.b_key, self.b_key <= self.a_key);
+        if BOUNDED {
+            let (in_a, in_b) = (self.a.address() < self.a_end, self.b.address() < self.b_end);
+            (take_a, take_b) = (in_a && (take_a || !in_b), in_b && (take_b || !in_a));
+        }
+        self.keys[step] = if take_a { self.a_key } else { self.b_key };
+        if goes_on && take_a {
+            self.takes_a |= 1 << step;
+            self.a = self.a.skip(1);
+            self.a_key = self.a.load(0);
+        }
+        if goes_on && take_b {
+            self.takes_b |= 1 << step;
+            self.b = self.b.skip(1);
+            self.b_key = self.b.load(0);
+        }
+    }
+}
+
+/// Writes the elements whose bits are set in `kept` from `place` on.
+#[inline(always)]
+pub(super) fn scatter<T: evenpath_simt::Element, const ITEMS: usize>(
+    elements: &[T; ITEMS],
+    kept: u32,
+    to: Shared<T>,
+    place: u32,
+) {
+    let mut place = place;
+    for step in 0..ITEMS {
+        if kept >> step & 1 == 1 {
+            to.store(place as usize, elements[step]);
+            place += 1;
+        }
+    }
+}
