@@ -57,3 +57,10 @@ pub fn barrier() {
 pub fn spin_hint() {
     machine::spin_hint();
 }
+
+/// A counter that only grows: the clock cycles of this thread's multiprocessor. The simulated GPU counts
+/// the calls of this function.
+#[inline(always)]
+pub fn clock() -> u64 {
+    machine::clock()
+}

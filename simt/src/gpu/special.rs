@@ -57,6 +57,14 @@ pub(crate) fn barrier() {
 pub(crate) fn spin_hint() {}
 
 #[inline(always)]
+pub(crate) fn clock() -> u64 {
+    let cycles: u64;
+    // Not `pure`, and it may touch memory: so it stays where it is among loads, stores and barriers.
+    unsafe { core::arch::asm!("mov.u64 {}, %clock64;", out(reg64) cycles, options(nostack)) };
+    cycles
+}
+
+#[inline(always)]
 pub(crate) fn shuffle(kind: Shuffle, mask: u32, bits: u64, argument: u32, size: usize) -> u64 {
     let low = shuffle_word(kind, mask, bits as u32, argument);
     if size <= 4 {
