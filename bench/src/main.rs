@@ -18,6 +18,8 @@ struct Arguments {
 enum Command {
     /// How fast Matrix Market files are read: bytes of text a second, on one thread and on all.
     MatrixMarket(command::matrix_market::Arguments),
+    /// Radix sort: of keys and pairs by the device, and of tiles by one block each.
+    Sort(command::sort::Arguments),
     /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
     Spmv(command::spmv::Arguments),
 }
@@ -25,6 +27,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::MatrixMarket(arguments) => command::matrix_market::run(&arguments),
+        Command::Sort(arguments) => command::sort::run(&arguments),
         Command::Spmv(arguments) => command::spmv::run(&arguments),
     };
     match result {

@@ -4,6 +4,7 @@
 //!   and writes Matrix Market files, [`Statistics`] describes how their nonzeros are spread.
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
 //! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector.
+//! * [`sort`]: radix sort of keys, and of keys with values.
 
 mod cpu;
 pub mod device;
@@ -18,5 +19,6 @@ pub use matrix::generate;
 pub use matrix::{
     Coo, Csr, CsrView, Duplicates, InvalidCoo, InvalidCsr, MAX_DIMENSION, MatrixError, Row, Rows, Statistics,
 };
+pub use op::sort;
 pub use op::{DeviceCsr, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use scalar::{Offset, Value};

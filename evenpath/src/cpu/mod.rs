@@ -4,6 +4,8 @@
 //! threads: results are the same to the last bit with any number.
 
 mod merge_path;
+mod sort;
 mod spmv;
 
+pub(crate) use sort::{sort, sort_pairs};
 pub(crate) use spmv::{spmv, spmv_tiles};

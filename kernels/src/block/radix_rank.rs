@@ -18,6 +18,9 @@ pub const BINS: usize = 1 << DIGIT_BITS;
 const MAX_WARPS: usize = 16;
 const MAX_BINS_PER_THREAD: usize = 2;
 
+/// Warps whose counts are in registers at once; divides the number of warps.
+const WARP_GROUP: usize = 4;
+
 /// What is sorted by: the bits of an unsigned integer.
 pub trait RadixKey: Element + core::ops::BitAnd<Output = Self> {
     /// Bits of the key.
@@ -158,7 +161,7 @@ impl Digit {
     }
 }
 
-/// The counters of a block of `BLOCK` threads: a multiple of 32, from 128 to 512.
+/// The counters of a block of `BLOCK` threads: a multiple of 128, up to 512.
 #[derive(Debug, Clone, Copy)]
 pub struct RadixRank<const BLOCK: usize> {
     /// Row `w` is warp `w`'s.
@@ -191,7 +194,8 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     /// Takes the counters' memory from an arena.
     #[inline(always)]
     pub fn take(arena: &mut Arena) -> Self {
-        const { assert!(Self::WARPS <= MAX_WARPS && Self::BINS_PER_THREAD <= MAX_BINS_PER_THREAD) };
+        const { assert!(Self::WARPS <= MAX_WARPS && Self::WARPS.is_multiple_of(WARP_GROUP)) };
+        const { assert!(Self::BINS_PER_THREAD <= MAX_BINS_PER_THREAD) };
         Self { counters: arena.take(Self::WARPS * BINS), warp_sums: arena.take(Self::WARPS) }
     }
 
@@ -231,33 +235,47 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         keys: &[K; ITEMS],
         digit: Digit,
     ) -> [u32; ITEMS] {
+        const { assert!(ITEMS <= 4 * GROUP) };
         let mut ranks = equal_lanes(keys, digit);
-        let up_to_own = u32::MAX >> (thread::WARP_SIZE - 1 - thread::lane());
-        let mut first = 0;
-        while first < ITEMS {
-            let mut before = [0; GROUP];
-            for item in 0..GROUP {
-                if first + item < ITEMS {
-                    // The highest of the equal lanes counts for all of them: its rank is their number.
-                    let equal = ranks[first + item];
-                    if leader(equal) == thread::lane() {
-                        let counter = Self::own_row() + digit.of(keys[first + item]);
-                        before[item] = self.counters.fetch_add(counter, (equal & up_to_own).count_ones());
-                    }
-                    // Orders this item's counting before the next one's; nobody waits for the result.
-                    warp::sync(warp::FULL);
-                }
-            }
-            for item in 0..GROUP {
-                if first + item < ITEMS {
-                    let equal = ranks[first + item];
-                    let before = warp::shuffle(warp::FULL, before[item], leader(equal));
-                    ranks[first + item] = before + (equal & up_to_own).count_ones() - 1;
-                }
-            }
-            first += GROUP;
-        }
+        // Not a loop: the compiler would keep it, and the arrays would leave registers for local memory.
+        self.rank_group::<K, ITEMS, GROUP>(keys, digit, &mut ranks, 0);
+        self.rank_group::<K, ITEMS, GROUP>(keys, digit, &mut ranks, GROUP);
+        self.rank_group::<K, ITEMS, GROUP>(keys, digit, &mut ranks, 2 * GROUP);
+        self.rank_group::<K, ITEMS, GROUP>(keys, digit, &mut ranks, 3 * GROUP);
         ranks
+    }
+
+    /// Replaces, for up to `GROUP` items from `first` on, the set of lanes with equal digits by the rank.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[allow(clippy::needless_range_loop)] // As above.
+    fn rank_group<K: RadixKey, const ITEMS: usize, const GROUP: usize>(
+        self,
+        keys: &[K; ITEMS],
+        digit: Digit,
+        ranks: &mut [u32; ITEMS],
+        first: usize,
+    ) {
+        let up_to_own = u32::MAX >> (thread::WARP_SIZE - 1 - thread::lane());
+        let mut before = [0; GROUP];
+        for item in 0..GROUP {
+            if first + item < ITEMS {
+                // The highest of the equal lanes counts for all of them: its rank is their number.
+                let equal = ranks[first + item];
+                let counter = Self::own_row() + digit.of(keys[first + item]);
+                let count = (equal & up_to_own).count_ones();
+                before[item] = self.counters.fetch_add_if(leader(equal) == thread::lane(), counter, count);
+                // Orders this item's counting before the next one's; nobody waits for the result.
+                warp::sync(warp::FULL);
+            }
+        }
+        for item in 0..GROUP {
+            if first + item < ITEMS {
+                let equal = ranks[first + item];
+                let before = warp::shuffle(warp::FULL, before[item], leader(equal));
+                ranks[first + item] = before + (equal & up_to_own).count_ones() - 1;
+            }
+        }
     }
 
     /// Turns the warps' counts into places: after it, and a barrier, [`place`](Self::place) works.
@@ -270,16 +288,12 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     #[allow(clippy::needless_range_loop)] // As above.
     pub fn scan(self, digit: Digit, publish: impl Fn(usize, u32)) -> BinCounts {
         let first = Self::first_bin();
-        let mut counts = [[0; MAX_WARPS]; MAX_BINS_PER_THREAD];
         let mut bins = BinCounts { count: [0; MAX_BINS_PER_THREAD], start: [0; MAX_BINS_PER_THREAD] };
         let mut sum = 0;
         for bin in 0..Self::BINS_PER_THREAD {
             if first + bin < digit.bins() as usize {
                 for warp in 0..Self::WARPS {
-                    counts[bin][warp] = self.counters.load(warp * BINS + first + bin);
-                }
-                for warp in 0..Self::WARPS {
-                    bins.count[bin] += counts[bin][warp];
+                    bins.count[bin] += self.counters.load(warp * BINS + first + bin);
                 }
                 publish(first + bin, bins.count[bin]);
             }
@@ -289,9 +303,17 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         for bin in 0..Self::BINS_PER_THREAD {
             bins.start[bin] = start;
             if first + bin < digit.bins() as usize {
-                for warp in 0..Self::WARPS {
-                    self.counters.store(warp * BINS + first + bin, start);
-                    start += counts[bin][warp];
+                // Read again, a few at a time: registers are scarcer than loads.
+                for group in 0..Self::WARPS / WARP_GROUP {
+                    let row = group * WARP_GROUP * BINS + first + bin;
+                    let mut counts = [0; WARP_GROUP];
+                    for warp in 0..WARP_GROUP {
+                        counts[warp] = self.counters.load(row + warp * BINS);
+                    }
+                    for warp in 0..WARP_GROUP {
+                        self.counters.store(row + warp * BINS, start);
+                        start += counts[warp];
+                    }
                 }
             }
         }

@@ -18,8 +18,8 @@ pub struct RadixSort<K, const BLOCK: usize, const ITEMS: usize> {
 /// The place of an item of this thread in the block's warp-striped sequence.
 #[inline(always)]
 pub fn warp_striped<const ITEMS: usize>(item: usize) -> usize {
-    let warp_items = ITEMS * thread::WARP_SIZE as usize;
-    thread::warp() as usize * warp_items + item * thread::WARP_SIZE as usize + thread::lane() as usize
+    let first = thread::warp() * (ITEMS as u32 * thread::WARP_SIZE) + thread::lane();
+    (first + item as u32 * thread::WARP_SIZE) as usize
 }
 
 impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, ITEMS> {

@@ -194,14 +194,14 @@ impl Pass {
         rank.clear(self.digit);
         let tile = self.draw_tile(ticket);
         let first = tile as usize * tile_len;
-        let left = self.len as usize - first;
-        let tile_keys = if left < tile_len { left } else { tile_len };
+        let left = self.len - first as u32;
+        let tile_keys = if left < tile_len as u32 { left } else { tile_len as u32 };
 
-        let mut own = load::<K, ITEMS>(keys.skip(first), tile_keys, tile_len);
+        // Padding has the largest digit and comes last: it takes the tile's last places.
+        let padding = K::ONES.from_sortable(order_in);
+        let mut own = load::<K, ITEMS>(keys.skip(first), tile_keys, tile_len, padding);
         for item in 0..ITEMS {
-            let inside = tile_keys == tile_len || warp_striped::<ITEMS>(item) < tile_keys;
-            // Padding has the largest digit and comes last: it takes the tile's last places.
-            own[item] = if inside { own[item].to_sortable(order_in) } else { K::ONES };
+            own[item] = own[item].to_sortable(order_in);
         }
         let mut places = rank.rank_in_warp::<K, ITEMS, GROUP>(&own, self.digit);
         thread::barrier();
@@ -214,23 +214,27 @@ impl Pass {
             key_exchange.store(places[item] as usize, own[item]);
         }
         if let Some((values, _)) = values {
-            let own = load::<V, ITEMS>(values.skip(first), tile_keys, tile_len);
+            let own = load::<V, ITEMS>(values.skip(first), tile_keys, tile_len, V::ZERO);
             for item in 0..ITEMS {
                 value_exchange.store(places[item] as usize, own[item]);
             }
         }
-        self.place_bins(tile, bins.count[0], bins.start[0], (tile_len - tile_keys) as u32, bin_bases);
+        self.place_bins(tile, bins.count[0], bins.start[0], tile_len as u32 - tile_keys, bin_bases);
         thread::barrier();
 
-        for item in 0..ITEMS {
-            let place = item * BLOCK + thread::index() as usize;
-            if tile_keys == tile_len || place < tile_keys {
-                let key = key_exchange.load(place);
-                let base = bin_bases.load(self.digit.of(key)) as usize;
-                sorted_keys.skip(base).store(place, key.from_sortable(order_out));
-                if let Some((_, sorted_values)) = values {
-                    sorted_values.skip(base).store(place, value_exchange.load(place));
-                }
+        let tile = SortedTile { digit: self.digit, bin_bases, key_exchange, value_exchange };
+        let sorted_values = values.map(|(_, sorted)| sorted);
+        if tile_keys == tile_len as u32 {
+            // Not a loop: the compiler would keep it, and the arrays would leave registers for local memory.
+            tile.store_group::<BLOCK, ITEMS>(0, sorted_keys, sorted_values, order_out);
+            tile.store_group::<BLOCK, ITEMS>(GROUP, sorted_keys, sorted_values, order_out);
+            tile.store_group::<BLOCK, ITEMS>(2 * GROUP, sorted_keys, sorted_values, order_out);
+            tile.store_group::<BLOCK, ITEMS>(3 * GROUP, sorted_keys, sorted_values, order_out);
+        } else {
+            let mut place = thread::index();
+            while place < tile_keys {
+                tile.store(place as usize, sorted_keys, sorted_values, order_out);
+                place += BLOCK as u32;
             }
         }
     }
@@ -325,20 +329,94 @@ fn state_of(tile: u32) -> u32 {
     if tile == 0 { SUM } else { OWN }
 }
 
-/// This thread's items of a tile, all on their way before the first is used. Behind the last element of
-/// the last tile they repeat it, which is cheaper than a branch around each load.
+/// A tile in shared memory, sorted by the pass's digit.
+#[derive(Clone, Copy)]
+struct SortedTile<K, V> {
+    digit: Digit,
+    /// For each digit, the difference between a key's place in the output and in the tile.
+    bin_bases: Shared<u64>,
+    key_exchange: Shared<K>,
+    value_exchange: Shared<V>,
+}
+
+impl<K: RadixKey, V: Element> SortedTile<K, V> {
+    /// Stores every `BLOCK`-th key, `GROUP` of this thread's from item `first` on: neighbours in the tile are neighbours
+    /// in the output wherever their digits are equal.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // As above.
+    fn store_group<const BLOCK: usize, const ITEMS: usize>(
+        self,
+        first: usize,
+        sorted_keys: GlobalMut<K>,
+        sorted_values: Option<GlobalMut<V>>,
+        order: KeyOrder<K>,
+    ) {
+        const { assert!(ITEMS <= 4 * GROUP) };
+        let place = |item: usize| thread::index() as usize + (first + item) * BLOCK;
+        let mut keys = [K::ZERO; GROUP];
+        let mut values = [V::ZERO; GROUP];
+        let mut bases = [0; GROUP];
+        for item in 0..GROUP {
+            if first + item < ITEMS {
+                keys[item] = self.key_exchange.load(place(item));
+                if sorted_values.is_some() {
+                    values[item] = self.value_exchange.load(place(item));
+                }
+            }
+        }
+        for item in 0..GROUP {
+            if first + item < ITEMS {
+                bases[item] = self.bin_bases.load(self.digit.of(keys[item])) as usize;
+            }
+        }
+        for item in 0..GROUP {
+            if first + item < ITEMS {
+                sorted_keys.skip(bases[item]).store(place(item), keys[item].from_sortable(order));
+                if let Some(sorted_values) = sorted_values {
+                    sorted_values.skip(bases[item]).store(place(item), values[item]);
+                }
+            }
+        }
+    }
+
+    /// Stores the key at one place of the tile.
+    #[inline(always)]
+    fn store(
+        self,
+        place: usize,
+        sorted_keys: GlobalMut<K>,
+        sorted_values: Option<GlobalMut<V>>,
+        order: KeyOrder<K>,
+    ) {
+        let key = self.key_exchange.load(place);
+        let base = self.bin_bases.load(self.digit.of(key)) as usize;
+        sorted_keys.skip(base).store(place, key.from_sortable(order));
+        if let Some(sorted_values) = sorted_values {
+            sorted_values.skip(base).store(place, self.value_exchange.load(place));
+        }
+    }
+}
+
+/// This thread's items of a tile, all on their way before the first is used; `padding` behind the last element of the
+/// last tile. There the last element is loaded again, which is cheaper than a branch around each load.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // As above.
-fn load<T: Element, const ITEMS: usize>(from: Global<T>, len: usize, tile_len: usize) -> [T; ITEMS] {
-    let mut items = [T::ZERO; ITEMS];
-    if len == tile_len {
+fn load<T: Element, const ITEMS: usize>(
+    from: Global<T>,
+    len: u32,
+    tile_len: usize,
+    padding: T,
+) -> [T; ITEMS] {
+    let mut items = [padding; ITEMS];
+    if len == tile_len as u32 {
         for item in 0..ITEMS {
             items[item] = from.load_streaming(warp_striped::<ITEMS>(item));
         }
     } else {
         for item in 0..ITEMS {
-            let place = warp_striped::<ITEMS>(item);
-            items[item] = from.load_streaming(if place < len { place } else { len - 1 });
+            let place = warp_striped::<ITEMS>(item) as u32;
+            let value = from.load_streaming(if place < len { place } else { len - 1 } as usize);
+            items[item] = if place < len { value } else { padding };
         }
     }
     items

@@ -244,6 +244,11 @@ pub(crate) fn shared_fetch_add<T: AtomicElement>(address: u32, value: T) -> T {
 }
 
 #[track_caller]
+pub(crate) fn shared_fetch_add_if<T: AtomicElement>(condition: bool, address: u32, value: T) -> T {
+    if condition { shared_fetch_add(address, value) } else { T::ZERO }
+}
+
+#[track_caller]
 fn update<T: Element>(address: u64, update: impl Fn(u64) -> u64) -> T {
     let line = Location::caller();
     with_lane(|lane| {
