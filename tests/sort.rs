@@ -153,7 +153,9 @@ fn lengths_around_tile_edges() {
                     check_keys(&device, &random_keys::<u32>(len), SortOrder::Ascending, 3..13);
                     check_keys(&device, &random_keys::<u64>(len), SortOrder::Ascending, 30..37);
                     check_pairs(&device, &random_keys::<u32>(len), SortOrder::Descending, 0..7, |i| i as u64);
-                    check_pairs(&device, &random_keys::<u64>(len), SortOrder::Ascending, 56..64, |i| i as u64);
+                    check_pairs(&device, &random_keys::<u64>(len), SortOrder::Ascending, 56..64, |i| {
+                        i as u64
+                    });
                     check_pairs(&device, &random_keys::<u64>(len), SortOrder::Ascending, 1..5, |i| i as u32);
                 }
             }

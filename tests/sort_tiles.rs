@@ -10,7 +10,9 @@ const TILE: usize = 128 * 11;
 const LENGTHS: [usize; 6] = [1, 100, TILE - 1, TILE, TILE + 1, 3 * TILE + 7];
 
 fn keys(len: usize) -> Vec<u64> {
-    (1..=len as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7).wrapping_mul(0xBF58_476D_1CE4_E5B9)).collect()
+    (1..=len as u64)
+        .map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7).wrapping_mul(0xBF58_476D_1CE4_E5B9))
+        .collect()
 }
 
 /// The places of each tile's keys, sorted by their bits `begin..end`.
@@ -73,7 +75,11 @@ fn check_pairs<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, begin: 
     unsafe { device.launch(kernel, info, tiles as u32, 0) }.expect("launch");
     let wanted: Vec<K> = places.iter().map(|&place| keys[place as usize]).collect();
     assert_eq!(sorted_keys.to_vec().expect("download"), wanted, "{device}, {len} pairs, bits {begin}..{end}");
-    assert_eq!(sorted_values.to_vec().expect("download"), places, "{device}, {len} pairs, bits {begin}..{end}");
+    assert_eq!(
+        sorted_values.to_vec().expect("download"),
+        places,
+        "{device}, {len} pairs, bits {begin}..{end}"
+    );
 }
 
 fn check_permutation<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, bits: u32) {

@@ -111,14 +111,6 @@ impl<T: AtomicElement> Shared<T> {
     pub fn fetch_add(self, index: usize, value: T) -> T {
         machine::shared_fetch_add(self.at(index), value)
     }
-
-    /// [`fetch_add`](Self::fetch_add) where `condition` holds, and zero elsewhere: one predicated
-    /// instruction instead of a branch. The index is inside the view either way.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn fetch_add_if(self, condition: bool, index: usize, value: T) -> T {
-        machine::shared_fetch_add_if(condition, self.at(index), value)
-    }
 }
 
 /// Orders this thread's accesses before it against those after it, as seen by `scope`.

@@ -99,8 +99,7 @@ pub(super) fn sort_pairs<K: SortKey, V: SortValue>(
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     let device = keys.device();
     let len = keys.len();
-    let Some(mut sweep) =
-        Sweep::<_, <V as MovedValue>::Bits>::new::<K>(device, len, true, comparison)?
+    let Some(mut sweep) = Sweep::<_, <V as MovedValue>::Bits>::new::<K>(device, len, true, comparison)?
     else {
         return Ok((copy(keys)?, copy(values)?));
     };
@@ -122,8 +121,7 @@ pub(super) fn sort_pairs_in_place<K: SortKey, V: SortValue>(
 ) -> Result<(), OpError> {
     let device = keys.device().clone();
     let len = keys.len();
-    let Some(mut sweep) =
-        Sweep::<_, <V as MovedValue>::Bits>::new::<K>(&device, len, true, comparison)?
+    let Some(mut sweep) = Sweep::<_, <V as MovedValue>::Bits>::new::<K>(&device, len, true, comparison)?
     else {
         return Ok(());
     };

@@ -243,10 +243,7 @@ fn is_kernel_device(device: &Device) -> bool {
     device.kind() != DeviceKind::Cpu
 }
 
-fn check_pairs<K: SortKey, V: SortValue>(
-    keys: &DeviceVec<K>,
-    values: &DeviceVec<V>,
-) -> Result<(), OpError> {
+fn check_pairs<K: SortKey, V: SortValue>(keys: &DeviceVec<K>, values: &DeviceVec<V>) -> Result<(), OpError> {
     keys.device().check_same(values.device())?;
     if keys.len() == values.len() {
         return Ok(());

@@ -18,6 +18,9 @@ pub const BINS: usize = 1 << DIGIT_BITS;
 const MAX_WARPS: usize = 16;
 const MAX_BINS_PER_THREAD: usize = 2;
 
+/// Items that one piece of straight code ranks.
+const GROUP: usize = 6;
+
 /// Warps whose counts are in registers at once; divides the number of warps.
 const WARP_GROUP: usize = 4;
 
@@ -225,12 +228,9 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
 
     /// The rank of each key among those of its warp with the same digit; leaves the warp's counts in the
     /// counters, which [`clear`](Self::clear) has set to zero.
-    ///
-    /// `GROUP` items are counted before the first of them is waited for.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
-    pub fn rank_in_warp<K: RadixKey, const ITEMS: usize, const GROUP: usize>(
+    pub fn rank_in_warp<K: RadixKey, const ITEMS: usize>(
         self,
         keys: &[K; ITEMS],
         digit: Digit,
@@ -238,42 +238,38 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         const { assert!(ITEMS <= 4 * GROUP) };
         let mut ranks = equal_lanes(keys, digit);
         // Not a loop: the compiler would keep it, and the arrays would leave registers for local memory.
-        self.rank_group::<K, ITEMS, GROUP>(keys, digit, &mut ranks, 0);
-        self.rank_group::<K, ITEMS, GROUP>(keys, digit, &mut ranks, GROUP);
-        self.rank_group::<K, ITEMS, GROUP>(keys, digit, &mut ranks, 2 * GROUP);
-        self.rank_group::<K, ITEMS, GROUP>(keys, digit, &mut ranks, 3 * GROUP);
+        self.rank_group(keys, digit, &mut ranks, 0);
+        self.rank_group(keys, digit, &mut ranks, GROUP);
+        self.rank_group(keys, digit, &mut ranks, 2 * GROUP);
+        self.rank_group(keys, digit, &mut ranks, 3 * GROUP);
         ranks
     }
 
     /// Replaces, for up to `GROUP` items from `first` on, the set of lanes with equal digits by the rank.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[allow(clippy::needless_range_loop)] // As above.
-    fn rank_group<K: RadixKey, const ITEMS: usize, const GROUP: usize>(
+    fn rank_group<K: RadixKey, const ITEMS: usize>(
         self,
         keys: &[K; ITEMS],
         digit: Digit,
         ranks: &mut [u32; ITEMS],
         first: usize,
     ) {
-        let up_to_own = u32::MAX >> (thread::WARP_SIZE - 1 - thread::lane());
-        let mut before = [0; GROUP];
-        for item in 0..GROUP {
-            if first + item < ITEMS {
-                // The highest of the equal lanes counts for all of them: its rank is their number.
-                let equal = ranks[first + item];
-                let counter = Self::own_row() + digit.of(keys[first + item]);
-                let count = (equal & up_to_own).count_ones();
-                before[item] = self.counters.fetch_add_if(leader(equal) == thread::lane(), counter, count);
-                // Orders this item's counting before the next one's; nobody waits for the result.
+        let above = u32::MAX << thread::lane() << 1;
+        for item in first..first + GROUP {
+            if item < ITEMS {
+                let equal = ranks[item];
+                let counter = Self::own_row() + digit.of(keys[item]);
+                let before = self.counters.load(counter);
+                let end = before + (equal & !above).count_ones();
                 warp::sync(warp::FULL);
-            }
-        }
-        for item in 0..GROUP {
-            if first + item < ITEMS {
-                let equal = ranks[first + item];
-                let before = warp::shuffle(warp::FULL, before[item], leader(equal));
-                ranks[first + item] = before + (equal & up_to_own).count_ones() - 1;
+                // The highest of the equal lanes counts for all of them: the end of its rank is theirs.
+                if equal & above == 0 {
+                    self.counters.store(counter, end);
+                }
+                warp::sync(warp::FULL);
+                // Else the additions would be put off until the rank is used, with twice the registers.
+                ranks[item] = thread::opaque(end - 1);
             }
         }
     }
@@ -354,12 +350,6 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     pub fn place<K: RadixKey>(self, key: K, digit: Digit, rank: u32) -> usize {
         (self.counters.load(Self::own_row() + digit.of(key)) + rank) as usize
     }
-}
-
-/// The highest lane of a set that is not empty.
-#[inline(always)]
-fn leader(lanes: u32) -> u32 {
-    thread::WARP_SIZE - 1 - lanes.leading_zeros()
 }
 
 /// For each item, the lanes whose key has the same digit as this lane's.

@@ -107,7 +107,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
     #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
     fn places(self, keys: &[K; ITEMS], digit: Digit) -> [u32; ITEMS] {
         self.rank.clear(digit);
-        let mut ranks = self.rank.rank_in_warp::<K, ITEMS, ITEMS>(keys, digit);
+        let mut ranks = self.rank.rank_in_warp(keys, digit);
         thread::barrier();
         self.rank.scan(digit, |_, _| ());
         thread::barrier();

@@ -169,7 +169,7 @@ struct Pass {
     digit: Digit,
 }
 
-/// Items that are counted before the first is waited for: as many as registers allow.
+/// Items that are loaded from shared memory before the first is stored: as many as registers allow.
 const GROUP: usize = 6;
 
 impl Pass {
@@ -203,12 +203,14 @@ impl Pass {
         for item in 0..ITEMS {
             own[item] = own[item].to_sortable(order_in);
         }
-        let mut places = rank.rank_in_warp::<K, ITEMS, GROUP>(&own, self.digit);
+        let mut places = rank.rank_in_warp(&own, self.digit);
         thread::barrier();
         let bins = rank.scan(self.digit, |bin, count| self.publish(tile, bin, state_of(tile), count));
         thread::barrier();
+        // The counters' addresses are found again: kept since the ranking, they would cost a register an item.
+        let digit = Digit { begin: thread::opaque(self.digit.begin), bits: self.digit.bits };
         for item in 0..ITEMS {
-            places[item] = rank.place(own[item], self.digit, places[item]) as u32;
+            places[item] = rank.place(own[item], digit, places[item]) as u32;
         }
         for item in 0..ITEMS {
             key_exchange.store(places[item] as usize, own[item]);
@@ -326,7 +328,11 @@ const SUM: u32 = 2;
 /// What a tile's own count is: the first tile's is the sum too.
 #[inline(always)]
 fn state_of(tile: u32) -> u32 {
-    if tile == 0 { SUM } else { OWN }
+    if tile == 0 {
+        SUM
+    } else {
+        OWN
+    }
 }
 
 /// A tile in shared memory, sorted by the pass's digit.

@@ -3,7 +3,6 @@
 use core::arch::asm;
 
 use crate::atomic::{Operation, Ordering, Scope};
-use crate::element::Element;
 
 /// The atomic instructions of one element type.
 ///
@@ -34,8 +33,6 @@ pub trait Atomic: Sized {
     unsafe fn atomic_store(address: u64, value: Self, ordering: Ordering, scope: Scope);
     /// `atom.shared.add`
     unsafe fn shared_fetch_add(address: u32, value: Self) -> Self;
-    /// `atom.shared.add`, predicated; the address need be one only where it is executed
-    unsafe fn shared_fetch_add_if(condition: bool, address: u32, value: Self) -> Self;
 }
 
 /// Expands `$emit!` once for each ordering and scope; which one is known when the kernel is compiled.
@@ -132,16 +129,6 @@ macro_rules! atomic {
                 }
                 old
             }
-
-            #[inline(always)]
-            unsafe fn shared_fetch_add_if(condition: bool, address: u32, value: Self) -> Self {
-                let mut old = <Self as Element>::ZERO;
-                unsafe {
-                    asm!(concat!("{{ .reg .pred p; setp.ne.u32 p, {}, 0; @p atom.relaxed.cta.shared.add.", $suffix, " {}, [{}], {}; }}"),
-                        in(reg32) u32::from(condition), inout($class) old, in(reg32) address, in($class) value, options(nostack));
-                }
-                old
-            }
         }
     };
 }
@@ -192,11 +179,6 @@ pub(crate) fn atomic_store<T: Atomic>(address: u64, value: T, ordering: Ordering
 #[inline(always)]
 pub(crate) fn shared_fetch_add<T: Atomic>(address: u32, value: T) -> T {
     unsafe { T::shared_fetch_add(address, value) }
-}
-
-#[inline(always)]
-pub(crate) fn shared_fetch_add_if<T: Atomic>(condition: bool, address: u32, value: T) -> T {
-    unsafe { T::shared_fetch_add_if(condition, address, value) }
 }
 
 #[inline(always)]

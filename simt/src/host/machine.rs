@@ -109,6 +109,10 @@ pub(crate) fn spin_hint() {
     with_lane(|lane| lane.stop(Request::Spin));
 }
 
+pub(crate) fn opaque(value: u32) -> u32 {
+    value
+}
+
 pub(crate) fn clock() -> u64 {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     CALLS.fetch_add(1, Relaxed)
@@ -241,11 +245,6 @@ pub(crate) fn shared_store<T: Element>(address: u32, value: T) {
 pub(crate) fn shared_fetch_add<T: AtomicElement>(address: u32, value: T) -> T {
     let add = |old| T::combine(Operation::Add, T::from_bits(old), value).to_bits();
     T::from_bits(shared_access(AccessKind::Atomic, address, T::SIZE, add))
-}
-
-#[track_caller]
-pub(crate) fn shared_fetch_add_if<T: AtomicElement>(condition: bool, address: u32, value: T) -> T {
-    if condition { shared_fetch_add(address, value) } else { T::ZERO }
 }
 
 #[track_caller]
