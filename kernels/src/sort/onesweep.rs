@@ -28,9 +28,12 @@ pub const fn status_words(tiles: usize) -> usize {
     tiles * BINS + 1
 }
 
-/// Bytes of launch-sized shared memory of a tile; no values have no bytes.
+/// Bytes of launch-sized shared memory of a tile; no values have no bytes. No kernel needs more than 64 KiB, which
+/// every GPU has.
 pub const fn shared_bytes(key_bytes: usize, value_bytes: usize, block: usize, items: usize) -> u32 {
-    (BINS * 8 + block * items * (key_bytes + value_bytes) + RadixRank::<128>::bytes_for(block) + 4) as u32
+    let exchange = block * items * (key_bytes + value_bytes);
+    let counters = RadixRank::<128>::bytes_for(block);
+    (BINS * 8 + 8 + if exchange > counters { exchange } else { counters }) as u32
 }
 
 kernel! {
@@ -64,8 +67,8 @@ kernel! {
     shared: 0;
     body: keys_pass::<K, BLOCK, ITEMS>;
     entries: {
-        sort_onesweep_keys_u32 in sort_keys_32: <K = u32>, 384 x 18;
-        sort_onesweep_keys_u64 in sort_keys_64: <K = u64>, 384 x 12;
+        sort_onesweep_keys_u32 in sort_keys_32: <K = u32>, 384 x 18 resident 3;
+        sort_onesweep_keys_u64 in sort_keys_64: <K = u64>, 384 x 11 resident 3;
     }
 }
 
@@ -104,10 +107,10 @@ kernel! {
     shared: 0;
     body: pairs_pass::<K, V, BLOCK, ITEMS>;
     entries: {
-        sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 384 x 18;
-        sort_onesweep_pairs_u32_u64 in sort_pairs_32: <K = u32, V = u64>, 384 x 12;
-        sort_onesweep_pairs_u64_u32 in sort_pairs_64: <K = u64, V = u32>, 384 x 12;
-        sort_onesweep_pairs_u64_u64 in sort_pairs_64: <K = u64, V = u64>, 384 x 10;
+        sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 384 x 17 resident 3;
+        sort_onesweep_pairs_u32_u64 in sort_pairs_32: <K = u32, V = u64>, 384 x 12 resident 3;
+        sort_onesweep_pairs_u64_u32 in sort_pairs_64: <K = u64, V = u32>, 384 x 11 resident 3;
+        sort_onesweep_pairs_u64_u64 in sort_pairs_64: <K = u64, V = u64>, 384 x 10 resident 3;
     }
 }
 
@@ -186,10 +189,13 @@ impl Pass {
         const { assert!(BLOCK >= BINS) };
         let tile_len = BLOCK * ITEMS;
         let bin_bases: Shared<u64> = arena.take(BINS);
+        // Two words, of which one keeps what follows aligned.
+        let ticket: Shared<u32> = arena.take(2);
+        // Keys and values are exchanged through the counters' memory, once every place is known.
+        let mut before_exchange = arena;
+        let rank: RadixRank<BLOCK> = RadixRank::take(&mut before_exchange);
         let key_exchange: Shared<K> = arena.take(tile_len);
         let value_exchange: Shared<V> = arena.take(if values.is_some() { tile_len } else { 0 });
-        let rank: RadixRank<BLOCK> = RadixRank::take(&mut arena);
-        let ticket: Shared<u32> = arena.take(1);
 
         rank.clear(self.digit);
         let tile = self.draw_tile(ticket);
@@ -212,6 +218,7 @@ impl Pass {
         for item in 0..ITEMS {
             places[item] = rank.place(own[item], digit, places[item]) as u32;
         }
+        thread::barrier();
         for item in 0..ITEMS {
             key_exchange.store(places[item] as usize, own[item]);
         }
