@@ -185,16 +185,16 @@ fn every_number_of_bits() {
 fn shapes_of_keys() {
     for DeviceUnderTest { device, fast } in devices() {
         let len = if fast { 3_000_001 } else { 10_001 };
-        let shapes: [(&str, fn(u64, u64) -> u64); 7] = [
-            ("all equal", |_, _| 0x8123_4567_89AB_CDEF),
-            ("all ones", |_, _| u64::MAX),
-            ("sorted", |i, _| i),
-            ("reversed", |i, _| u64::MAX - i),
-            ("two keys", |_, random| random % 2),
-            ("mostly one key", |_, random| if random % 100 == 0 { random } else { 77 }),
-            ("runs", |i, _| i / 1000 * 0x0101_0101),
+        let shapes: [fn(u64, u64) -> u64; 7] = [
+            |_, _| 0x8123_4567_89AB_CDEF,
+            |_, _| u64::MAX,
+            |i, _| i,
+            |i, _| u64::MAX - i,
+            |_, random| random % 2,
+            |_, random| if random % 100 == 0 { random } else { 77 },
+            |i, _| i / 1000 * 0x0101_0101,
         ];
-        for (_, shape) in shapes {
+        for shape in shapes {
             let keys: Vec<u64> = random(5).take(len).zip(0..).map(|(random, i)| shape(i, random)).collect();
             let narrow: Vec<i32> = keys.iter().map(|&key| key as i32).collect();
             check_pairs(&device, &keys, SortOrder::Ascending, 0..64, |i| i as u32);

@@ -5,6 +5,8 @@
 //! digits by one ballot a bit and counts them in its own counters (Adinets, Merrill, "Onesweep: A Faster
 //! Least Significant Digit Radix Sort for GPUs", 2022); a scan over digits and, within a digit, over
 //! warps turns counts into places.
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
@@ -48,7 +50,7 @@ pub trait RadixKey: Element + core::ops::BitAnd<Output = Self> {
     fn to_sortable(self, order: KeyOrder<Self>) -> Self;
     /// The inverse of [`to_sortable`](Self::to_sortable).
     #[must_use]
-    fn from_sortable(self, order: KeyOrder<Self>) -> Self;
+    fn into_key(self, order: KeyOrder<Self>) -> Self;
 }
 
 /// How the bits of a key type become unsigned integers of the same order: first the bits of
@@ -93,7 +95,7 @@ macro_rules! radix_keys {
                 self ^ (sign & order.flip_negative) ^ order.flip
             }
             #[inline(always)]
-            fn from_sortable(self, order: KeyOrder<Self>) -> Self {
+            fn into_key(self, order: KeyOrder<Self>) -> Self {
                 let key = self ^ order.flip;
                 let sign = (key as $signed >> (Self::BITS - 1)) as $type;
                 key ^ (sign & order.flip_negative)
@@ -281,7 +283,6 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     /// known. It has one barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[allow(clippy::needless_range_loop)] // As above.
     pub fn scan(self, digit: Digit, publish: impl Fn(usize, u32)) -> BinCounts {
         let first = Self::first_bin();
         let mut bins = BinCounts { count: [0; MAX_BINS_PER_THREAD], start: [0; MAX_BINS_PER_THREAD] };
@@ -319,7 +320,6 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     /// The sum of `value` over the threads before this one. One barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[allow(clippy::needless_range_loop)] // As above.
     fn exclusive_sum(self, value: u32) -> u32 {
         let mut inclusive = value;
         for step in 0..5 {
@@ -355,7 +355,6 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
 /// For each item, the lanes whose key has the same digit as this lane's.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-#[allow(clippy::needless_range_loop)] // As above.
 fn equal_lanes<K: RadixKey, const ITEMS: usize>(keys: &[K; ITEMS], digit: Digit) -> [u32; ITEMS] {
     let mut equal = [warp::FULL; ITEMS];
     let mut bit = 0;

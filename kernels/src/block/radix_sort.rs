@@ -1,4 +1,6 @@
 //! Radix sort of the keys of a block, by the bits asked for and no others.
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, Arena, Element, Shared};
 
@@ -104,7 +106,6 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
     /// The place of each key after a stable sort by one digit.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
     fn places(self, keys: &[K; ITEMS], digit: Digit) -> [u32; ITEMS] {
         self.rank.clear(digit);
         let mut ranks = self.rank.rank_in_warp(keys, digit);
@@ -130,7 +131,6 @@ fn put<T: Element, const ITEMS: usize>(exchange: Shared<T>, places: &[u32; ITEMS
 /// Loads the items at this thread's places.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-#[allow(clippy::needless_range_loop)] // As above.
 fn get<T: Element, const ITEMS: usize>(exchange: Shared<T>, items: &mut [T; ITEMS]) {
     for item in 0..ITEMS {
         items[item] = exchange.load(warp_striped::<ITEMS>(item));

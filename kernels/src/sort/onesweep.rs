@@ -10,6 +10,8 @@
 //!
 //! Counts have 30 bits. Longer inputs are sorted in *portions*, one launch each: the last tile of a
 //! portion leaves the places where the next one goes on.
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared};
@@ -177,7 +179,6 @@ const GROUP: usize = 6;
 
 impl Pass {
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
     fn run<K: RadixKey, V: Element, const BLOCK: usize, const ITEMS: usize>(
         self,
         mut arena: Arena,
@@ -204,7 +205,7 @@ impl Pass {
         let tile_keys = if left < tile_len as u32 { left } else { tile_len as u32 };
 
         // Padding has the largest digit and comes last: it takes the tile's last places.
-        let padding = K::ONES.from_sortable(order_in);
+        let padding = K::ONES.into_key(order_in);
         let mut own = load::<K, ITEMS>(keys.skip(first), tile_keys, tile_len, padding);
         for item in 0..ITEMS {
             own[item] = own[item].to_sortable(order_in);
@@ -291,7 +292,6 @@ impl Pass {
 
     /// How many keys with this digit the tiles before `tile` have.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // As above.
     fn look_back(self, tile: u32, bin: usize) -> u32 {
         let mut sum = 0;
         // The tiles from `next` on, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so
@@ -356,7 +356,6 @@ impl<K: RadixKey, V: Element> SortedTile<K, V> {
     /// Stores every `BLOCK`-th key, `GROUP` of this thread's from item `first` on: neighbours in the tile are neighbours
     /// in the output wherever their digits are equal.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // As above.
     fn store_group<const BLOCK: usize, const ITEMS: usize>(
         self,
         first: usize,
@@ -384,7 +383,7 @@ impl<K: RadixKey, V: Element> SortedTile<K, V> {
         }
         for item in 0..GROUP {
             if first + item < ITEMS {
-                sorted_keys.skip(bases[item]).store(place(item), keys[item].from_sortable(order));
+                sorted_keys.skip(bases[item]).store(place(item), keys[item].into_key(order));
                 if let Some(sorted_values) = sorted_values {
                     sorted_values.skip(bases[item]).store(place(item), values[item]);
                 }
@@ -403,7 +402,7 @@ impl<K: RadixKey, V: Element> SortedTile<K, V> {
     ) {
         let key = self.key_exchange.load(place);
         let base = self.bin_bases.load(self.digit.of(key)) as usize;
-        sorted_keys.skip(base).store(place, key.from_sortable(order));
+        sorted_keys.skip(base).store(place, key.into_key(order));
         if let Some(sorted_values) = sorted_values {
             sorted_values.skip(base).store(place, self.value_exchange.load(place));
         }
@@ -413,7 +412,6 @@ impl<K: RadixKey, V: Element> SortedTile<K, V> {
 /// This thread's items of a tile, all on their way before the first is used; `padding` behind the last element of the
 /// last tile. There the last element is loaded again, which is cheaper than a branch around each load.
 #[inline(always)]
-#[allow(clippy::needless_range_loop)] // As above.
 fn load<T: Element, const ITEMS: usize>(
     from: Global<T>,
     len: u32,

@@ -1,4 +1,6 @@
 //! Sorts of tiles, one block each: keys, keys with values, and keys with the permutation that sorted them.
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut};
 
@@ -98,7 +100,6 @@ impl<const ITEMS: usize> Tile<ITEMS> {
 
     /// The thread's items; behind the last element it has `padding`.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
     fn load<T: Element>(self, from: Global<T>, padding: T) -> [T; ITEMS] {
         let from = from.skip(self.first);
         let mut items = [padding; ITEMS];
