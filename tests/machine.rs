@@ -1,7 +1,7 @@
 //! Every operation of the machine that kernels are written against, on the simulated GPU and on a real one.
 
 use evenpath_kernels::testing::{
-    Atomics, BlockSum, ConditionalBarrier, MessagePassing, WARP_RESULTS, WarpCollectives,
+    Atomics, BlockSum, Clock, ConditionalBarrier, MessagePassing, WARP_RESULTS, WarpCollectives,
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_tests::kernel_devices;
@@ -116,5 +116,22 @@ fn blocks_that_wait_for_each_other() {
         unsafe { device.launch(kernel, only::<MessagePassing>(), BLOCKS, 0) }.expect("launch");
         let expected: Vec<u64> = (0..u64::from(BLOCKS)).map(|block| block * (block + 1) / 2).collect();
         assert_eq!(sums.to_vec().expect("download"), expected, "{device}");
+    }
+}
+
+#[test]
+fn the_clock_grows_and_an_opaque_number_stays() {
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        let mut readings = device.uninitialised(128).expect("memory");
+        let mut numbers = device.uninitialised(64).expect("memory");
+        let kernel = Clock { readings: readings.as_global_mut(), numbers: numbers.as_global_mut() };
+        // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+        unsafe { device.launch(kernel, only::<Clock>(), 1, 0) }.expect("launch");
+        let readings: Vec<u64> = readings.to_vec().expect("download");
+        let latest_before = readings.iter().step_by(2).max();
+        let earliest_after = readings[1..].iter().step_by(2).min();
+        assert!(latest_before < earliest_after, "{device}: {latest_before:?}, {earliest_after:?}");
+        assert_eq!(numbers.to_vec().expect("download"), (1..=64).collect::<Vec<u32>>(), "{device}");
     }
 }

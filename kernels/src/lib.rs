@@ -42,6 +42,7 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<testing::Atomics>(&mut all);
     add::<testing::BlockSum<f32>>(&mut all);
     add::<testing::MessagePassing>(&mut all);
+    add::<testing::Clock>(&mut all);
     all
 }
 

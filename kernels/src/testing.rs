@@ -218,3 +218,26 @@ fn message_passing(mut arena: Arena, ticket: GlobalMut<u32>, flags: GlobalMut<u3
     sums.store(own, sum);
     flags.atomic_store(own, 1, Ordering::Release, Scope::Device);
 }
+
+kernel! {
+    /// The clock before and after a barrier, and a number that the compiler does not know.
+    pub struct Clock {
+        /// Output: two readings a thread.
+        pub readings: GlobalMut<u64>,
+        /// Output: each thread's index plus one.
+        pub numbers: GlobalMut<u32>,
+    }
+    shared: 0;
+    body: clock;
+    entries: {
+        testing_clock in testing: 64 x 1;
+    }
+}
+
+fn clock(_: Arena, readings: GlobalMut<u64>, numbers: GlobalMut<u32>) {
+    let index = thread::index() as usize;
+    readings.store(2 * index, thread::clock());
+    thread::barrier();
+    readings.store(2 * index + 1, thread::clock());
+    numbers.store(index, thread::opaque(thread::index()) + 1);
+}
