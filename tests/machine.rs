@@ -2,8 +2,8 @@
 
 use evenpath::Device;
 use evenpath_kernels::testing::{
-    ACCESS_RESULTS, AtomicElements, AtomicIntegers, Atomics, BlockSum, ConditionalBarrier, MemoryAccesses,
-    MessagePassing, Packets, VectorCopy, WARP_RESULTS, WarpCollectives,
+    ACCESS_RESULTS, AtomicElements, AtomicIntegers, Atomics, BlockSum, Clock, ConditionalBarrier,
+    MemoryAccesses, MessagePassing, Packets, VectorCopy, WARP_RESULTS, WarpCollectives,
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Element, Global, GlobalMut};
@@ -284,4 +284,21 @@ fn atomics_of_integers() {
         };
     }
     for_types!(check, u32 u64 i32 i64);
+}
+
+#[test]
+fn the_clock_grows_and_an_opaque_number_stays() {
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        let mut readings = device.uninitialised(128).expect("memory");
+        let mut numbers = device.uninitialised(64).expect("memory");
+        let kernel = Clock { readings: readings.as_global_mut(), numbers: numbers.as_global_mut() };
+        // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+        unsafe { device.launch(kernel, only::<Clock>(), 1, 0) }.expect("launch");
+        let readings: Vec<u64> = readings.to_vec().expect("download");
+        let latest_before = readings.iter().step_by(2).max();
+        let earliest_after = readings[1..].iter().step_by(2).min();
+        assert!(latest_before < earliest_after, "{device}: {latest_before:?}, {earliest_after:?}");
+        assert_eq!(numbers.to_vec().expect("download"), (1..=64).collect::<Vec<u32>>(), "{device}");
+    }
 }

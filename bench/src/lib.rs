@@ -14,4 +14,5 @@ pub mod primitive;
 pub mod program;
 pub mod report;
 pub mod sequences;
+pub mod sort;
 pub mod spmv;

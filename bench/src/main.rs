@@ -22,6 +22,8 @@ enum Command {
     Scan(command::scan::Arguments),
     /// Set operations and merges of sorted keys and pairs.
     Sets(command::sets::Arguments),
+    /// Radix sort: of keys and pairs by the device, and of tiles by one block each.
+    Sort(command::sort::Arguments),
     /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
     Spmv(command::spmv::Arguments),
 }
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         Command::MatrixMarket(arguments) => command::matrix_market::run(&arguments),
         Command::Scan(arguments) => command::scan::run(&arguments),
         Command::Sets(arguments) => command::sets::run(&arguments),
+        Command::Sort(arguments) => command::sort::run(&arguments),
         Command::Spmv(arguments) => command::spmv::run(&arguments),
     };
     match result {

@@ -5,6 +5,7 @@
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
 //! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector.
 //! * [`merge`] and [`sets`]: merge, union, intersection and difference of sorted sequences.
+//! * [`sort`]: radix sort of keys, and of keys with values.
 
 mod cpu;
 pub mod device;
@@ -22,6 +23,7 @@ pub use matrix::{
     Coo, Csr, CsrView, Duplicates, InvalidCoo, InvalidCsr, MAX_DIMENSION, MatrixError, Row, Rows, Statistics,
 };
 pub use op::scan;
+pub use op::sort;
 pub use op::{DeviceCsr, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use op::{merge, sets};
 pub use scalar::{Offset, Value};

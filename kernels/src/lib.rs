@@ -13,6 +13,7 @@ pub mod merge;
 pub mod offset;
 pub mod scan;
 pub mod sets;
+pub mod sort;
 pub mod spmv;
 pub mod testing;
 pub mod unroll;
@@ -31,6 +32,13 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     }
     let mut all = Vec::new();
     // Instances do not depend on the types that the generic parameters are given here.
+    add::<sort::Histogram<u32>>(&mut all);
+    add::<sort::BinStarts>(&mut all);
+    add::<sort::OnesweepKeys<u32>>(&mut all);
+    add::<sort::OnesweepPairs<u32, u32>>(&mut all);
+    add::<sort::SortTileKeys<u32>>(&mut all);
+    add::<sort::SortTilePairs<u32, u32>>(&mut all);
+    add::<sort::SortTilePermutation<u32>>(&mut all);
     add::<spmv::MergePartition<u32>>(&mut all);
     add::<spmv::MergeTile<f32, u32>>(&mut all);
     add::<spmv::MergeFixup<f32, u32>>(&mut all);
@@ -55,6 +63,7 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<testing::AtomicElements<u32>>(&mut all);
     add::<testing::AtomicIntegers<u32>>(&mut all);
     add::<testing::VectorCopy<f32>>(&mut all);
+    add::<testing::Clock>(&mut all);
     all
 }
 

@@ -407,3 +407,26 @@ fn atomic_integers<T: AtomicInteger>(
     fence(Scope::Device);
     results.store(4, word.load(0));
 }
+
+kernel! {
+    /// The clock before and after a barrier, and a number that the compiler does not know.
+    pub struct Clock {
+        /// Output: two readings a thread.
+        pub readings: GlobalMut<u64>,
+        /// Output: each thread's index plus one.
+        pub numbers: GlobalMut<u32>,
+    }
+    shared: 0;
+    body: clock;
+    entries: {
+        testing_clock in testing: 64 x 1;
+    }
+}
+
+fn clock(_: Arena, readings: GlobalMut<u64>, numbers: GlobalMut<u32>) {
+    let index = thread::index() as usize;
+    readings.store(2 * index, thread::clock());
+    thread::barrier();
+    readings.store(2 * index + 1, thread::clock());
+    numbers.store(index, thread::opaque(thread::index()) + 1);
+}

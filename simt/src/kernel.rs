@@ -17,6 +17,9 @@ pub struct KernelInfo {
     pub block_size: u32,
     /// Items that one thread handles; 1 where a kernel has no such parameter.
     pub items_per_thread: u32,
+    /// Blocks that a multiprocessor shall hold at once, which bounds a thread's registers; 0 where the
+    /// compiler is free.
+    pub resident_blocks: u32,
     /// Bytes of statically sized shared memory.
     pub shared_bytes: u32,
     /// Names and kinds of the parameters, in order.

@@ -21,6 +21,8 @@
 /// The struct's fields are the kernel's parameters. Each row of `entries` is one instance: the name
 /// of its PTX entry, the PTX module that holds it, its types, and its tile as threads × items, which
 /// `body` and `shared` (the bytes of statically sized shared memory) know as `BLOCK` and `ITEMS`.
+/// A tile may be followed by `resident` and the number of blocks that a multiprocessor shall hold at
+/// once: the compiler then keeps to the registers that leaves a thread.
 /// The body is called with the shared [`Arena`](crate::Arena) and the parameters in order.
 ///
 /// On the GPU every row becomes a PTX entry. Elsewhere the struct is declared, with
@@ -50,13 +52,14 @@ macro_rules! kernel_rows {
     (
         $(#[$doc:meta])*
         $kernel:ident $bounds:tt $generics:tt, $fields:tt, $shared:expr, $body:expr,
-        $($entry:ident in $module:ident: $(<$($assigned:ident = $argument:ty),+>,)? $block:literal x $items:literal;)+
+        $($entry:ident in $module:ident: $(<$($assigned:ident = $argument:ty),+>,)? $block:literal x $items:literal $(resident $resident:literal)?;)+
     ) => {
         $crate::kernel_arguments! {
             $(#[$doc])*
             $kernel $bounds $generics $fields
             [$($crate::kernel_info! {
-                [$($($assigned = $argument),+)?] $block, $items, $shared, $body, $entry, $module, $fields
+                [$($($assigned = $argument),+)?] $block, $items, [$($resident)?], $shared, $body, $entry,
+                $module, $fields
             }),+]
         }
         $($crate::kernel_entry! {
@@ -98,8 +101,8 @@ macro_rules! kernel_arguments {
 #[macro_export]
 macro_rules! kernel_info {
     (
-        [$($assigned:ident = $argument:ty),*] $block:expr, $items:expr, $shared:expr, $body:expr,
-        $entry:ident, $module:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
+        [$($assigned:ident = $argument:ty),*] $block:expr, $items:expr, [$($resident:literal)?],
+        $shared:expr, $body:expr, $entry:ident, $module:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {{
         $(#[allow(dead_code)] type $assigned = $argument;)*
         #[allow(dead_code)]
@@ -120,6 +123,7 @@ macro_rules! kernel_info {
             types: &[$(<$argument as $crate::Element>::TYPE),*],
             block_size: BLOCK as u32,
             items_per_thread: ITEMS as u32,
+            resident_blocks: 0 $(+ $resident)?,
             shared_bytes: SHARED as u32,
             parameters: &[$((stringify!($field), <$type as $crate::kernel::Parameter>::KIND),)*],
             simulate,

@@ -57,3 +57,18 @@ pub fn barrier() {
 pub fn spin_hint() {
     machine::spin_hint();
 }
+
+/// `value`, of which the compiler knows nothing: what is computed from it is computed anew, instead of
+/// being kept in registers since an earlier computation.
+#[inline(always)]
+#[must_use]
+pub fn opaque(value: u32) -> u32 {
+    machine::opaque(value)
+}
+
+/// A counter that only grows: the clock cycles of this thread's multiprocessor. The simulated GPU counts
+/// the calls of this function.
+#[inline(always)]
+pub fn clock() -> u64 {
+    machine::clock()
+}

@@ -7,9 +7,11 @@ mod merge;
 mod merge_path;
 mod scan;
 mod sets;
+mod sort;
 mod spmv;
 
 pub(crate) use merge::{merge_keys, merge_pairs};
 pub(crate) use scan::{scan, segmented_scan};
 pub(crate) use sets::SetPlan;
+pub(crate) use sort::{sort, sort_pairs};
 pub(crate) use spmv::{spmv, spmv_tiles};

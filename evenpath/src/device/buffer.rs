@@ -185,6 +185,22 @@ impl<T: Pod> DeviceVec<T> {
         Ok(())
     }
 
+    /// Sets all bits of all elements to zero.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn set_zero(&mut self) -> Result<(), DeviceError> {
+        match &mut self.storage {
+            Storage::Host(own) => own.fill(T::zeroed()),
+            Storage::Machine(allocation, len) => {
+                // SAFETY: the range is the whole buffer.
+                unsafe { allocation.machine.zero(allocation.block.address, byte_count::<T>(*len)?) }?;
+            }
+        }
+        Ok(())
+    }
+
     /// Replaces all elements by those of another buffer of the same length on the same device.
     ///
     /// # Errors

@@ -76,6 +76,24 @@ pub enum OpError {
         /// The first key that is less than the one before it.
         index: usize,
     },
+    /// Not as many values as keys.
+    #[error("{values} values for {keys} keys")]
+    KeyValueCount {
+        /// Keys given.
+        keys: usize,
+        /// Values given.
+        values: usize,
+    },
+    /// A range of bits that keys do not have.
+    #[error("bits {begin}..{end} are no range of bits of a key, which has {width}")]
+    BitRange {
+        /// The lowest bit.
+        begin: u32,
+        /// One more than the highest.
+        end: u32,
+        /// Bits of a key.
+        width: u32,
+    },
     /// The device failed, or an operand is on another one.
     #[error(transparent)]
     Device(#[from] DeviceError),

@@ -1,14 +1,17 @@
-//! Operations on matrices and sequences in a device's memory: plan, launch, result.
+//! Operations on matrices, vectors and sequences in a device's memory: plan, launch, result.
 
 mod device_csr;
 mod error;
 pub mod merge;
+mod radix_sort;
 pub mod scan;
 pub mod sets;
+pub mod sort;
 mod spmv;
 
 pub use device_csr::DeviceCsr;
 pub use error::OpError;
+pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
 pub use spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};

@@ -9,6 +9,8 @@ pub mod lookback;
 pub mod merge_path;
 pub mod operator;
 pub mod output;
+pub mod radix_rank;
+pub mod radix_sort;
 pub mod segmented_scan;
 pub mod tile_prefix;
 pub mod tile_scan;

@@ -57,6 +57,26 @@ pub(crate) fn barrier() {
 pub(crate) fn spin_hint() {}
 
 #[inline(always)]
+pub(crate) fn opaque(value: u32) -> u32 {
+    let same: u32;
+    // Grids have one dimension, so the second index is 0; neither compiler knows. A move would not do:
+    // `ptxas` sees through it.
+    unsafe {
+        core::arch::asm!("{{ .reg .u32 zero; mov.u32 zero, %ctaid.y; or.b32 {}, {}, zero; }}",
+            out(reg32) same, in(reg32) value, options(nomem, nostack));
+    }
+    same
+}
+
+#[inline(always)]
+pub(crate) fn clock() -> u64 {
+    let cycles: u64;
+    // Not `pure`, and it may touch memory: so it stays where it is among loads, stores and barriers.
+    unsafe { core::arch::asm!("mov.u64 {}, %clock64;", out(reg64) cycles, options(nostack)) };
+    cycles
+}
+
+#[inline(always)]
 pub(crate) fn shuffle(kind: Shuffle, mask: u32, bits: u64, argument: u32, size: usize) -> u64 {
     let low = shuffle_word(kind, mask, bits as u32, argument);
     if size <= 4 {

@@ -1,6 +1,7 @@
 //! The operations of the machine, simulated: each finds the lane that calls it, checks, and acts.
 
 use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::block::{with_lane, LaneContext, Request};
 use super::fault::{AccessKind, FaultKind};
@@ -108,6 +109,15 @@ pub(crate) fn barrier() {
 
 pub(crate) fn spin_hint() {
     with_lane(|lane| lane.stop(Request::Spin));
+}
+
+pub(crate) fn opaque(value: u32) -> u32 {
+    value
+}
+
+pub(crate) fn clock() -> u64 {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    CALLS.fetch_add(1, Relaxed)
 }
 
 #[inline]

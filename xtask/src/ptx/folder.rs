@@ -257,6 +257,7 @@ mod tests {
         let entry = super::super::table::Entry {
             name: "f".into(),
             block_size: 128,
+            resident_blocks: 0,
             shared_bytes: 0,
             parameters: Vec::new(),
         };

@@ -88,7 +88,7 @@ fn module_text(ptx: &Ptx<'_>, entries: &[Entry]) -> Result<String> {
         write!(text, "\n{}\n", tidy(item.text))?;
     }
     for (kernel, entry) in kernels.iter().zip(entries) {
-        write!(text, "\n{}\n", tidy(&with_block_size(kernel, entry.block_size)?))?;
+        write!(text, "\n{}\n", tidy(&with_directives(kernel, entry)?))?;
     }
     Ok(text)
 }
@@ -108,12 +108,13 @@ fn needed<'p>(ptx: &'p Ptx<'p>, kernels: &[&Item<'p>]) -> impl Iterator<Item = &
     ptx.items.iter().filter(is_wanted)
 }
 
-/// The kernel's text with `.maxntid` between its parameters and its body.
-fn with_block_size(kernel: &Item<'_>, block_size: u32) -> Result<String> {
-    let wanted = format!(".maxntid {block_size}, 1, 1");
+/// The kernel's text with the table's directives between its parameters and its body.
+fn with_directives(kernel: &Item<'_>, entry: &Entry) -> Result<String> {
+    let block_size = entry.block_size;
+    let wanted = entry.directives();
     let attributes = kernel.attributes()?;
     if attributes.contains(".maxntid") || attributes.contains(".reqntid") {
-        let same = attributes == wanted || attributes == format!(".maxntid {block_size}");
+        let same = attributes == wanted.replace('\n', " ") || attributes == format!(".maxntid {block_size}");
         ensure!(same, "`{}` is `{attributes}`, not `{wanted}`", kernel.name);
         return Ok(kernel.text.to_owned());
     }
@@ -171,7 +172,7 @@ $L__BB3_1:
     fn entry(name: &str, block_size: u32, shared_bytes: u32, sizes: &[usize]) -> Entry {
         let parameter = |&bytes: &usize| Parameter { name: "p".into(), kind: "k".into(), bytes };
         let parameters = sizes.iter().map(parameter).collect();
-        Entry { name: name.into(), block_size, shared_bytes, parameters }
+        Entry { name: name.into(), block_size, resident_blocks: 0, shared_bytes, parameters }
     }
 
     fn table() -> Modules {
@@ -224,6 +225,20 @@ $L_1:
         assert_eq!(&split(text, &one).unwrap()["one"], text);
         one.get_mut("one").unwrap()[0].block_size = 64;
         assert!(split(text, &one).unwrap_err().root_cause().to_string().contains(".maxntid 128"));
+    }
+
+    #[test]
+    fn a_kernel_with_resident_blocks_says_so_and_splits_again_to_the_same() {
+        let mut table = table();
+        table.remove("two");
+        table.get_mut("one").unwrap()[0].resident_blocks = 3;
+        let text = &split(TEXT, &self::table()).unwrap()["one"];
+        assert!(split(text, &table).is_err(), "its directives are those of another table");
+        let mut whole = self::table();
+        whole.get_mut("one").unwrap()[0].resident_blocks = 3;
+        let text = &split(TEXT, &whole).unwrap()["one"];
+        assert!(text.contains(")\n.maxntid 128, 1, 1\n.minnctapersm 3\n{"));
+        assert_eq!(&split(text, &table).unwrap()["one"], text);
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub struct Entry {
     pub name: String,
     /// Threads in a block.
     pub block_size: u32,
+    /// Blocks that a multiprocessor shall hold at once; 0, and not in the manifest, where the compiler is free.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resident_blocks: u32,
     /// Bytes of statically sized shared memory.
     pub shared_bytes: u32,
     /// The parameters, in order.
@@ -27,6 +30,22 @@ pub struct Parameter {
     pub kind: String,
     /// The bytes it takes.
     pub bytes: usize,
+}
+
+/// For serde, which passes references.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl Entry {
+    /// The directives that the entry has between its parameters and its body.
+    pub fn directives(&self) -> String {
+        match self.resident_blocks {
+            0 => format!(".maxntid {}, 1, 1", self.block_size),
+            resident => format!(".maxntid {}, 1, 1\n.minnctapersm {resident}", self.block_size),
+        }
+    }
 }
 
 /// The kernels of each PTX module, in table order.
@@ -55,6 +74,7 @@ impl From<&KernelInfo> for Entry {
         Self {
             name: kernel.name.to_owned(),
             block_size: kernel.block_size,
+            resident_blocks: kernel.resident_blocks,
             shared_bytes: kernel.shared_bytes,
             parameters: parameters.collect(),
         }

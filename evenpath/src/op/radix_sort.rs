@@ -1,0 +1,413 @@
+//! Radix sort on devices that run kernels: the passes of onesweep over two buffers in turn.
+
+use evenpath_kernels::block::radix_rank::{BINS, Digit, KeyOrder, Passes, RadixKey};
+use evenpath_kernels::sort::{
+    BASES_PER_PASS, BinStarts, Histogram, MAX_PORTION_KEYS, OnesweepKeys, OnesweepPairs, shared_bytes,
+    status_words,
+};
+use evenpath_simt::kernel::{Kernel, KernelInfo};
+use evenpath_simt::{Element, Global, GlobalMut};
+
+use super::OpError;
+use super::sort::{Comparison, Key, MovedValue, SortKey, SortValue, copy};
+use crate::device::{Device, DeviceError, DeviceVec};
+
+/// Keys that one launch sorts, at most. More would fit a status word; this keeps the status small.
+const PORTION_KEYS: usize = 1 << 28;
+const _: () = assert!(PORTION_KEYS <= MAX_PORTION_KEYS);
+
+/// Blocks of the histogram that a multiprocessor has threads for.
+const HISTOGRAM_BLOCKS: u64 = 8;
+
+/// Keys with values, of the same length.
+#[derive(Clone, Copy)]
+pub(super) struct Pairs<'a, K: SortKey, V: SortValue> {
+    pub(super) keys: &'a DeviceVec<K>,
+    pub(super) values: &'a DeviceVec<V>,
+}
+
+/// Keys, and values where there are any, as kernels see them: as unsigned integers.
+#[derive(Clone, Copy)]
+struct Input<B, W> {
+    keys: Global<B>,
+    values: Option<Global<W>>,
+}
+
+#[derive(Clone, Copy)]
+struct Output<B, W> {
+    keys: GlobalMut<B>,
+    values: Option<GlobalMut<W>>,
+}
+
+impl<B: Element, W: Element> Output<B, W> {
+    fn as_input(self) -> Input<B, W> {
+        Input { keys: read_only(self.keys), values: self.values.map(read_only) }
+    }
+}
+
+fn read_only<T: Element>(view: GlobalMut<T>) -> Global<T> {
+    Global::from_device(view.address(), view.len())
+}
+
+fn input<T: bytemuck::Pod + Element, B: Element>(vector: &DeviceVec<T>) -> Global<B> {
+    Global::from_device(vector.as_global().address(), vector.len() as u64)
+}
+
+fn output<T: bytemuck::Pod + Element, B: Element>(vector: &mut DeviceVec<T>) -> GlobalMut<B> {
+    GlobalMut::from_device(vector.as_global_mut().address(), vector.len() as u64)
+}
+
+pub(super) fn sort_keys<K: SortKey>(
+    keys: &DeviceVec<K>,
+    comparison: Comparison<<K as Key>::Bits>,
+) -> Result<DeviceVec<K>, OpError> {
+    let device = keys.device();
+    let Some(mut sweep) = Sweep::<_, u32>::new::<K>(device, keys.len(), false, comparison)? else {
+        return copy(keys);
+    };
+    let mut first = device.uninitialised(keys.len())?;
+    let mut second = device.uninitialised(if sweep.passes.count() > 1 { keys.len() } else { 0 })?;
+    let source = Input { keys: input(keys), values: None };
+    let buffers = [&mut first, &mut second].map(|keys| Output { keys: output(keys), values: None });
+    // SAFETY: the buffers are of this device and as long as the keys, the second one where it is used.
+    unsafe { sweep.run(source, buffers) }?;
+    Ok(if sweep.ends_in_first() { first } else { second })
+}
+
+pub(super) fn sort_keys_in_place<K: SortKey>(
+    keys: &mut DeviceVec<K>,
+    comparison: Comparison<<K as Key>::Bits>,
+) -> Result<(), OpError> {
+    let device = keys.device().clone();
+    let Some(mut sweep) = Sweep::<_, u32>::new::<K>(&device, keys.len(), false, comparison)? else {
+        return Ok(());
+    };
+    let mut other = device.uninitialised(keys.len())?;
+    let source = Input { keys: input(keys), values: None };
+    let buffers = [&mut other, &mut *keys].map(|keys| Output { keys: output(keys), values: None });
+    // SAFETY: the buffers are of this device and as long as the keys; the first pass does not write the second.
+    unsafe { sweep.run(source, buffers) }?;
+    if sweep.ends_in_first() {
+        std::mem::swap(keys, &mut other);
+    }
+    Ok(())
+}
+
+pub(super) fn sort_pairs<K: SortKey, V: SortValue>(
+    Pairs { keys, values }: Pairs<'_, K, V>,
+    comparison: Comparison<<K as Key>::Bits>,
+) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
+    let device = keys.device();
+    let len = keys.len();
+    let Some(mut sweep) = Sweep::<_, <V as MovedValue>::Bits>::new::<K>(device, len, true, comparison)?
+    else {
+        return Ok((copy(keys)?, copy(values)?));
+    };
+    let second_len = if sweep.passes.count() > 1 { len } else { 0 };
+    let mut first = (device.uninitialised(len)?, device.uninitialised(len)?);
+    let mut second = (device.uninitialised(second_len)?, device.uninitialised(second_len)?);
+    let source = Input { keys: input(keys), values: Some(input(values)) };
+    let buffers = [&mut first, &mut second]
+        .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<V, _>(values)) });
+    // SAFETY: as in `sort_keys`.
+    unsafe { sweep.run(source, buffers) }?;
+    Ok(if sweep.ends_in_first() { first } else { second })
+}
+
+pub(super) fn sort_pairs_in_place<K: SortKey, V: SortValue>(
+    keys: &mut DeviceVec<K>,
+    values: &mut DeviceVec<V>,
+    comparison: Comparison<<K as Key>::Bits>,
+) -> Result<(), OpError> {
+    let device = keys.device().clone();
+    let len = keys.len();
+    let Some(mut sweep) = Sweep::<_, <V as MovedValue>::Bits>::new::<K>(&device, len, true, comparison)?
+    else {
+        return Ok(());
+    };
+    let mut other_keys = device.uninitialised(len)?;
+    let mut other_values = device.uninitialised(len)?;
+    let source = Input { keys: input(keys), values: Some(input(values)) };
+    let buffers = [(&mut other_keys, &mut other_values), (&mut *keys, &mut *values)]
+        .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<V, _>(values)) });
+    // SAFETY: as in `sort_keys_in_place`.
+    unsafe { sweep.run(source, buffers) }?;
+    if sweep.ends_in_first() {
+        std::mem::swap(keys, &mut other_keys);
+        std::mem::swap(values, &mut other_values);
+    }
+    Ok(())
+}
+
+/// Bytes of device memory of a sort into new vectors, beside operands and results.
+pub(super) fn temporary_bytes<K: SortKey>(
+    len: usize,
+    value_bytes: Option<usize>,
+    comparison: Comparison<<K as Key>::Bits>,
+) -> u64 {
+    let passes = Passes::new(comparison.begin, comparison.end).count();
+    if len < 2 || passes == 0 {
+        return 0;
+    }
+    let info = match value_bytes {
+        None => onesweep::<K, u32>(false),
+        Some(4) => onesweep::<K, u32>(true),
+        Some(_) => onesweep::<K, u64>(true),
+    };
+    let copies = if passes > 1 { (len * (K::SIZE + value_bytes.unwrap_or(0))) as u64 } else { 0 };
+    let words = status_words(portion_tiles(len, info, PORTION_KEYS)) as u64;
+    copies + u64::from(passes) * BASES_PER_PASS as u64 * 8 + words * 4
+}
+
+/// The kernel of a pass.
+fn onesweep<K: SortKey, W: Element>(pairs: bool) -> &'static KernelInfo {
+    let info = if pairs {
+        OnesweepPairs::<<K as Key>::Bits, W>::first()
+    } else {
+        OnesweepKeys::<<K as Key>::Bits>::first()
+    };
+    info.unwrap_or_else(|| unreachable!("the kernels' tables have every key with every value"))
+}
+
+/// Tiles of the longest portion of `len` keys.
+fn portion_tiles(len: usize, info: &KernelInfo, portion_keys: usize) -> usize {
+    let tile = tile_len(info);
+    len.div_ceil(tile).min((portion_keys / tile).max(1))
+}
+
+fn tile_len(info: &KernelInfo) -> usize {
+    info.block_size as usize * info.items_per_thread as usize
+}
+
+/// A sort about to run: its passes, kernels and temporary memory.
+struct Sweep<B, W> {
+    device: Device,
+    len: usize,
+    comparison: Comparison<B>,
+    passes: Passes,
+    info: &'static KernelInfo,
+    /// Keys of a portion: whole tiles.
+    portion: usize,
+    bases: DeviceVec<u64>,
+    status: DeviceVec<u32>,
+    values: std::marker::PhantomData<W>,
+}
+
+impl<B: RadixKey, W: Element> Sweep<B, W> {
+    /// Nothing where there is nothing to sort.
+    fn new<K: SortKey + Key<Bits = B>>(
+        device: &Device,
+        len: usize,
+        pairs: bool,
+        comparison: Comparison<B>,
+    ) -> Result<Option<Self>, DeviceError> {
+        Self::with_portion::<K>(device, len, pairs, comparison, PORTION_KEYS)
+    }
+
+    fn with_portion<K: SortKey + Key<Bits = B>>(
+        device: &Device,
+        len: usize,
+        pairs: bool,
+        comparison: Comparison<B>,
+        portion_keys: usize,
+    ) -> Result<Option<Self>, DeviceError> {
+        let passes = Passes::new(comparison.begin, comparison.end);
+        if len < 2 || passes.count() == 0 {
+            return Ok(None);
+        }
+        let info = onesweep::<K, W>(pairs);
+        let tiles = portion_tiles(len, info, portion_keys);
+        Ok(Some(Self {
+            device: device.clone(),
+            len,
+            comparison,
+            passes,
+            info,
+            portion: tiles * tile_len(info),
+            bases: device.zeros(passes.count() as usize * BASES_PER_PASS)?,
+            status: device.uninitialised(status_words(tiles))?,
+            values: std::marker::PhantomData,
+        }))
+    }
+
+    /// Whether the result is in the first of the buffers.
+    fn ends_in_first(&self) -> bool {
+        self.passes.count() % 2 == 1
+    }
+
+    /// Sorts from `source` to `buffers`, which are written in turn.
+    ///
+    /// # Safety
+    ///
+    /// The views are of live buffers of the device, `len` long; the second output where there is more than one pass.
+    /// The first output is not the source.
+    unsafe fn run(&mut self, source: Input<B, W>, buffers: [Output<B, W>; 2]) -> Result<(), DeviceError> {
+        // SAFETY: the caller's.
+        unsafe { self.find_bases(source.keys) }?;
+        let mut from = source;
+        for pass in 0..self.passes.count() {
+            let to = buffers[pass as usize % 2];
+            // SAFETY: the caller's; no pass reads and writes the same buffer.
+            unsafe { self.pass(pass, from, to) }?;
+            from = to.as_input();
+        }
+        Ok(())
+    }
+
+    /// Counts the digits of all passes.
+    unsafe fn find_bases(&mut self, keys: Global<B>) -> Result<(), DeviceError> {
+        let (Some(count), Some(starts)) = (Histogram::<B>::first(), BinStarts::first()) else {
+            unreachable!("the kernels' tables have every key");
+        };
+        let KeyOrder { flip_negative, flip } = self.comparison.order;
+        let histogram = Histogram {
+            keys,
+            bases: self.bases.as_global_mut(),
+            len: self.len as u64,
+            begin: self.comparison.begin,
+            end: self.comparison.end,
+            flip_negative,
+            flip,
+        };
+        let shares = self.len.div_ceil(tile_len(count)) as u64;
+        let resident = u64::from(self.device.properties().multiprocessors) * HISTOGRAM_BLOCKS;
+        // SAFETY: the caller's; there are bases for every pass.
+        unsafe {
+            self.device.launch(histogram, count, shares.min(resident) as u32, 0)?;
+            let bases = self.bases.as_global_mut();
+            self.device.launch(BinStarts { bases }, starts, self.passes.count(), 0)
+        }
+    }
+
+    unsafe fn pass(&mut self, pass: u32, from: Input<B, W>, to: Output<B, W>) -> Result<(), DeviceError> {
+        for (index, first) in (0..self.len).step_by(self.portion).enumerate() {
+            let len = self.portion.min(self.len - first);
+            self.status.set_zero()?;
+            let row = |index: usize| pass as usize * BASES_PER_PASS + index % 2 * BINS;
+            let launch = Launch {
+                bases: self.bases.as_global().skip(row(index)),
+                next_bases: self.bases.as_global_mut().skip(row(index + 1)),
+                status: self.status.as_global_mut(),
+                len: len as u32,
+                digit: self.passes.digit(pass),
+                order_in: if pass == 0 { self.comparison.order } else { unchanged() },
+                order_out: if pass + 1 == self.passes.count() { self.comparison.order } else { unchanged() },
+            };
+            let from =
+                Input { keys: from.keys.skip(first), values: from.values.map(|values| values.skip(first)) };
+            let grid = len.div_ceil(tile_len(self.info)) as u32;
+            // SAFETY: the caller's; the status is zero and has words for every tile.
+            unsafe { launch.start(&self.device, self.info, grid, from, to) }?;
+        }
+        Ok(())
+    }
+}
+
+/// Keys that are sortable as they are.
+fn unchanged<B: RadixKey>() -> KeyOrder<B> {
+    KeyOrder { flip_negative: B::ZERO, flip: B::ZERO }
+}
+
+/// What the launch of a portion needs beside keys and values.
+struct Launch<B> {
+    bases: Global<u64>,
+    next_bases: GlobalMut<u64>,
+    status: GlobalMut<u32>,
+    len: u32,
+    digit: Digit,
+    order_in: KeyOrder<B>,
+    order_out: KeyOrder<B>,
+}
+
+impl<B: RadixKey> Launch<B> {
+    unsafe fn start<W: Element>(
+        self,
+        device: &Device,
+        info: &'static KernelInfo,
+        grid: u32,
+        from: Input<B, W>,
+        to: Output<B, W>,
+    ) -> Result<(), DeviceError> {
+        let Self { bases, next_bases, status, len, digit: Digit { begin, bits }, order_in, order_out } = self;
+        let shared = |value_bytes| {
+            shared_bytes(B::SIZE, value_bytes, info.block_size as usize, info.items_per_thread as usize)
+        };
+        let (keys, sorted_keys) = (from.keys, to.keys);
+        let (in_flip_negative, in_flip) = (order_in.flip_negative, order_in.flip);
+        let (out_flip_negative, out_flip) = (order_out.flip_negative, order_out.flip);
+        if let (Some(values), Some(sorted_values)) = (from.values, to.values) {
+            let pass = OnesweepPairs {
+                keys,
+                sorted_keys,
+                values,
+                sorted_values,
+                bases,
+                next_bases,
+                status,
+                len,
+                begin,
+                bits,
+                in_flip_negative,
+                in_flip,
+                out_flip_negative,
+                out_flip,
+            };
+            // SAFETY: the caller's.
+            return unsafe { device.launch(pass, info, grid, shared(W::SIZE)) };
+        }
+        let pass = OnesweepKeys {
+            keys,
+            sorted_keys,
+            bases,
+            next_bases,
+            status,
+            len,
+            begin,
+            bits,
+            in_flip_negative,
+            in_flip,
+            out_flip_negative,
+            out_flip,
+        };
+        // SAFETY: the caller's.
+        unsafe { device.launch(pass, info, grid, shared(0)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SimulatedOptions;
+
+    /// Inputs over the limit of one launch, with a limit that is small enough to test.
+    #[test]
+    fn portions_continue_each_other() {
+        let device = Device::simulated(SimulatedOptions::default());
+        let comparison = Comparison { order: unchanged(), begin: 0, end: 12 };
+        let tile = tile_len(onesweep::<u32, u32>(true));
+        for len in [2 * tile, 5 * tile + 1, 7 * tile - 1] {
+            let keys: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B9) >> 11).collect();
+            let mut expected: Vec<(u32, u64)> = keys.iter().copied().zip(0..).collect();
+            expected.sort_by_key(|(key, _)| key & 0xFFF);
+            let source = device.upload_slice(&keys).expect("upload");
+            let places = device.upload_slice(&(0..len as u64).collect::<Vec<_>>()).expect("upload");
+            let mut sweep = Sweep::<u32, u64>::with_portion::<u32>(&device, len, true, comparison, 2 * tile)
+                .expect("memory")
+                .expect("something to sort");
+            assert!(sweep.portion <= 2 * tile);
+            let mut buffers = [(); 2].map(|()| {
+                let keys = device.uninitialised::<u32>(len).expect("memory");
+                (keys, device.uninitialised::<u64>(len).expect("memory"))
+            });
+            let source = Input { keys: input(&source), values: Some(input(&places)) };
+            let outputs = buffers
+                .each_mut()
+                .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<u64, _>(values)) });
+            // SAFETY: all buffers are `len` long and of this device.
+            unsafe { sweep.run(source, outputs) }.expect("sorted");
+            let (keys, values) = &buffers[usize::from(!sweep.ends_in_first())];
+            let sorted = keys.to_vec().expect("download").into_iter().zip(values.to_vec().expect("download"));
+            assert!(sorted.eq(expected), "{len} keys");
+        }
+    }
+}

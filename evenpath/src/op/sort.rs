@@ -1,0 +1,274 @@
+//! Sorting vectors of numbers, with or without values that belong to them: stable, by all bits or by some.
+//!
+//! On a GPU this is a radix sort (Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
+//! 2022): keys and values are read and written once for each eight bits. On the CPU it is rayon's merge sort.
+
+use std::ops::Range;
+
+use bytemuck::Pod;
+use evenpath_simt::Element;
+
+use super::OpError;
+use super::radix_sort::{self, Pairs};
+use crate::cpu;
+use crate::device::{Device, DeviceKind, DeviceVec};
+
+mod sealed {
+    use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
+
+    /// How keys become unsigned integers of the same order.
+    pub trait Key {
+        /// Unsigned integers of the key's size.
+        type Bits: RadixKey + bytemuck::Pod + Ord;
+        /// The order of the keys, ascending.
+        const ORDER: KeyOrder<Self::Bits>;
+    }
+
+    /// How values are moved.
+    pub trait Value {
+        /// Unsigned integers of the value's size.
+        type Bits: evenpath_simt::Element + bytemuck::Pod;
+    }
+}
+
+pub(crate) use sealed::{Key, Value as MovedValue};
+
+use evenpath_kernels::block::radix_rank::KeyOrder;
+
+/// What can be sorted by: `u32`, `u64`, `i32`, `i64`, `f32`, `f64`. Sealed.
+///
+/// Floats sort as [`f32::total_cmp`] does: −0.0 before +0.0, NaNs with the sign bit set before all numbers and
+/// those without it after.
+pub trait SortKey: sealed::Key + Element + Pod {}
+
+/// What can be moved with a key: numbers of 32 and 64 bits. Sealed.
+pub trait SortValue: sealed::Value + Element + Pod {}
+
+macro_rules! sortable {
+    ($($type:ident as $bits:ident: $flip_negative:expr, $flip:expr;)*) => {$(
+        impl sealed::Key for $type {
+            type Bits = $bits;
+            const ORDER: KeyOrder<$bits> = KeyOrder { flip_negative: $flip_negative, flip: $flip };
+        }
+        impl SortKey for $type {}
+        impl sealed::Value for $type {
+            type Bits = $bits;
+        }
+        impl SortValue for $type {}
+    )*};
+}
+sortable! {
+    u32 as u32: 0, 0;
+    u64 as u64: 0, 0;
+    i32 as u32: 0, 1 << 31;
+    i64 as u64: 0, 1 << 63;
+    // A larger magnitude is a smaller number where the sign bit is set.
+    f32 as u32: u32::MAX >> 1, 1 << 31;
+    f64 as u64: u64::MAX >> 1, 1 << 63;
+}
+
+/// Which way keys are sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SortOrder {
+    /// The smallest first.
+    #[default]
+    Ascending,
+    /// The largest first. Equal keys keep their order here too.
+    Descending,
+}
+
+/// How keys are sorted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct SortOptions {
+    /// Which way.
+    pub order: SortOrder,
+    /// The bits that keys are compared by; all of them by default. Time grows with their number, eight at a time.
+    /// Of signed integers and floats these are the bits of the unsigned integer that sorts as the key does, so the
+    /// highest one tells the sign.
+    pub bits: Option<Range<u32>>,
+}
+
+impl SortOptions {
+    /// Ascending, by all bits.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same, in this order.
+    #[must_use]
+    pub fn order(self, order: SortOrder) -> Self {
+        Self { order, ..self }
+    }
+
+    /// The same, by these bits only, the lowest being 0. An empty range leaves the keys as they are.
+    #[must_use]
+    pub fn bits(self, bits: Range<u32>) -> Self {
+        Self { bits: Some(bits), ..self }
+    }
+
+    /// The order and bits for keys of type `K`.
+    fn resolve<K: SortKey>(&self) -> Result<Comparison<K::Bits>, OpError> {
+        use evenpath_kernels::block::radix_rank::RadixKey;
+        let width = K::Bits::BITS;
+        let bits = self.bits.clone().unwrap_or(0..width);
+        if bits.start > bits.end || bits.end > width {
+            return Err(OpError::BitRange { begin: bits.start, end: bits.end, width });
+        }
+        let KeyOrder { flip_negative, flip } = K::ORDER;
+        let flip = match self.order {
+            SortOrder::Ascending => flip,
+            SortOrder::Descending => K::Bits::from_bits(!flip.to_bits()),
+        };
+        Ok(Comparison { order: KeyOrder { flip_negative, flip }, begin: bits.start, end: bits.end })
+    }
+}
+
+/// How keys are compared: the bits `begin..end` of what `order` makes of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Comparison<B> {
+    pub(crate) order: KeyOrder<B>,
+    pub(crate) begin: u32,
+    pub(crate) end: u32,
+}
+
+/// The keys, sorted, in a new vector. Equal keys, also those that differ in other bits only, keep their order.
+///
+/// Reads and writes the keys once for each eight bits. Beside the result it takes
+/// [`temporary_bytes`] of device memory while it runs.
+///
+/// ```
+/// use evenpath::{Device, sort};
+///
+/// let device = Device::cpu();
+/// let keys = device.upload_slice(&[3.0, -1.0, 2.0])?;
+/// let sorted = sort::sort(&keys, &sort::SortOptions::new())?;
+/// assert_eq!(sorted.to_vec()?, [-1.0, 2.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the bits are none of the key's, there is no memory, or the device was lost.
+pub fn sort<K: SortKey>(keys: &DeviceVec<K>, options: &SortOptions) -> Result<DeviceVec<K>, OpError> {
+    let comparison = options.resolve::<K>()?;
+    if is_kernel_device(keys.device()) {
+        return radix_sort::sort_keys(keys, comparison);
+    }
+    let mut sorted = copy(keys)?;
+    cpu_sort(&mut sorted, comparison);
+    Ok(sorted)
+}
+
+/// Sorts the keys of a vector; otherwise as [`sort`]. On a GPU the vector may end in other memory than it began:
+/// it takes [`temporary_bytes`], and never less than another copy of the keys, while it runs. If there is no memory the
+/// keys are as before.
+///
+/// # Errors
+///
+/// As for [`sort`].
+pub fn sort_in_place<K: SortKey>(keys: &mut DeviceVec<K>, options: &SortOptions) -> Result<(), OpError> {
+    let comparison = options.resolve::<K>()?;
+    if is_kernel_device(keys.device()) {
+        return radix_sort::sort_keys_in_place(keys, comparison);
+    }
+    cpu_sort(keys, comparison);
+    Ok(())
+}
+
+/// Keys and the values that belong to them, sorted by key, in new vectors. Values of equal keys keep their order.
+///
+/// Beside the results it takes [`temporary_bytes_pairs`] of device memory while it runs.
+///
+/// # Errors
+///
+/// If there are not as many values as keys, they are on different devices, and as for [`sort`].
+pub fn sort_pairs<K: SortKey, V: SortValue>(
+    keys: &DeviceVec<K>,
+    values: &DeviceVec<V>,
+    options: &SortOptions,
+) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
+    check_pairs(keys, values)?;
+    let comparison = options.resolve::<K>()?;
+    if is_kernel_device(keys.device()) {
+        return radix_sort::sort_pairs(Pairs { keys, values }, comparison);
+    }
+    let (mut keys, mut values) = (copy(keys)?, copy(values)?);
+    cpu_sort_pairs(&mut keys, &mut values, comparison);
+    Ok((keys, values))
+}
+
+/// Sorts keys and the values that belong to them; otherwise as [`sort_pairs`], in place as [`sort_in_place`].
+///
+/// # Errors
+///
+/// As for [`sort_pairs`].
+pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
+    keys: &mut DeviceVec<K>,
+    values: &mut DeviceVec<V>,
+    options: &SortOptions,
+) -> Result<(), OpError> {
+    check_pairs(keys, values)?;
+    let comparison = options.resolve::<K>()?;
+    if is_kernel_device(keys.device()) {
+        return radix_sort::sort_pairs_in_place(keys, values, comparison);
+    }
+    cpu_sort_pairs(keys, values, comparison);
+    Ok(())
+}
+
+/// Bytes of device memory that [`sort`] of `len` keys takes on a GPU while it runs, beside keys and result: a second
+/// copy of the keys where there is more than one pass, and some words a tile of thousands of keys.
+///
+/// # Errors
+///
+/// If the bits are none of the key's.
+pub fn temporary_bytes<K: SortKey>(len: usize, options: &SortOptions) -> Result<u64, OpError> {
+    Ok(radix_sort::temporary_bytes::<K>(len, None, options.resolve::<K>()?))
+}
+
+/// Bytes of device memory that [`sort_pairs`] of `len` pairs takes on a GPU while it runs, beside operands and results.
+///
+/// # Errors
+///
+/// If the bits are none of the key's.
+pub fn temporary_bytes_pairs<K: SortKey, V: SortValue>(
+    len: usize,
+    options: &SortOptions,
+) -> Result<u64, OpError> {
+    Ok(radix_sort::temporary_bytes::<K>(len, Some(V::SIZE), options.resolve::<K>()?))
+}
+
+fn is_kernel_device(device: &Device) -> bool {
+    device.kind() != DeviceKind::Cpu
+}
+
+fn check_pairs<K: SortKey, V: SortValue>(keys: &DeviceVec<K>, values: &DeviceVec<V>) -> Result<(), OpError> {
+    keys.device().check_same(values.device())?;
+    if keys.len() == values.len() {
+        return Ok(());
+    }
+    Err(OpError::KeyValueCount { keys: keys.len(), values: values.len() })
+}
+
+pub(super) fn copy<T: Pod>(source: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
+    let mut copy = source.device().uninitialised(source.len())?;
+    copy.copy_from(source)?;
+    Ok(copy)
+}
+
+fn cpu_sort<K: SortKey>(keys: &mut DeviceVec<K>, comparison: Comparison<K::Bits>) {
+    if let Some(keys) = keys.host_slice_mut() {
+        cpu::sort::<K>(keys, comparison);
+    }
+}
+
+fn cpu_sort_pairs<K: SortKey, V: SortValue>(
+    keys: &mut DeviceVec<K>,
+    values: &mut DeviceVec<V>,
+    comparison: Comparison<K::Bits>,
+) {
+    if let (Some(keys), Some(values)) = (keys.host_slice_mut(), values.host_slice_mut()) {
+        cpu::sort_pairs::<K, V>(keys, values, comparison);
+    }
+}

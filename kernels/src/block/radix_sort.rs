@@ -1,0 +1,138 @@
+//! Radix sort of the keys of a block, by the bits asked for and no others.
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{thread, Arena, Element, Shared};
+
+use super::radix_rank::{Digit, Passes, RadixKey, RadixRank};
+
+/// A stable sort of `BLOCK` × `ITEMS` keys, warp-striped (see [`radix_rank`](super::radix_rank)) before and
+/// after.
+///
+/// A pass sorts by up to 8 bits: it ranks the keys and exchanges them through shared memory, with four
+/// barriers.
+#[derive(Debug, Clone, Copy)]
+pub struct RadixSort<K, const BLOCK: usize, const ITEMS: usize> {
+    rank: RadixRank<BLOCK>,
+    exchange: Shared<K>,
+}
+
+/// The place of an item of this thread in the block's warp-striped sequence.
+#[inline(always)]
+pub fn warp_striped<const ITEMS: usize>(item: usize) -> usize {
+    let first = thread::warp() * (ITEMS as u32 * thread::WARP_SIZE) + thread::lane();
+    (first + item as u32 * thread::WARP_SIZE) as usize
+}
+
+impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, ITEMS> {
+    /// Keys that are sorted.
+    pub const LEN: usize = BLOCK * ITEMS;
+
+    /// Bytes of shared memory that [`take`](Self::take) takes, with what alignment may cost.
+    pub const BYTES: usize = RadixRank::<BLOCK>::BYTES + Self::LEN * K::SIZE + K::SIZE;
+
+    /// Bits that a place in the block takes: [`sort_permutation`](Self::sort_permutation) needs them above
+    /// the bits it sorts by.
+    pub const PLACE_BITS: u32 = (Self::LEN - 1).ilog2() + 1;
+
+    /// Takes the sort's memory from an arena.
+    #[inline(always)]
+    pub fn take(arena: &mut Arena) -> Self {
+        Self { rank: RadixRank::take(arena), exchange: arena.take(Self::LEN) }
+    }
+
+    /// Sorts the block's keys by their bits `begin..end`. Every thread of the block calls it; a second sort
+    /// in the same memory needs a barrier between.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn sort_keys(self, keys: &mut [K; ITEMS], begin: u32, end: u32) {
+        let passes = Passes::new(begin, end);
+        let mut pass = 0;
+        while pass < passes.count() {
+            let places = self.places(keys, passes.digit(pass));
+            put(self.exchange, &places, keys);
+            thread::barrier();
+            get(self.exchange, keys);
+            pass += 1;
+        }
+    }
+
+    /// Sorts keys with values, which go through `value_exchange`, [`LEN`](Self::LEN) elements; otherwise as
+    /// [`sort_keys`](Self::sort_keys).
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn sort_pairs<V: Element>(
+        self,
+        value_exchange: Shared<V>,
+        keys: &mut [K; ITEMS],
+        values: &mut [V; ITEMS],
+        begin: u32,
+        end: u32,
+    ) {
+        let passes = Passes::new(begin, end);
+        let mut pass = 0;
+        while pass < passes.count() {
+            let places = self.places(keys, passes.digit(pass));
+            put(self.exchange, &places, keys);
+            put(value_exchange, &places, values);
+            thread::barrier();
+            get(self.exchange, keys);
+            get(value_exchange, values);
+            pass += 1;
+        }
+    }
+
+    /// Sorts keys below 2^`bits` and gives the place that each had before. The places travel in the keys'
+    /// unused upper bits, so that nothing but keys is moved (Dalton, Baxter, Merrill, Olson, Garland,
+    /// "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, section III-C).
+    ///
+    /// `bits` + [`PLACE_BITS`](Self::PLACE_BITS) are at most the key's bits. Otherwise as
+    /// [`sort_keys`](Self::sort_keys).
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn sort_permutation(self, keys: &mut [K; ITEMS], bits: u32) -> [u16; ITEMS] {
+        for item in 0..ITEMS {
+            keys[item] = keys[item].with_bits(warp_striped::<ITEMS>(item) as u32, bits);
+        }
+        self.sort_keys(keys, 0, bits);
+        let mut permutation = [0; ITEMS];
+        for item in 0..ITEMS {
+            permutation[item] = keys[item].bits_from(bits) as u16;
+            keys[item] = keys[item].low_bits(bits);
+        }
+        permutation
+    }
+
+    /// The place of each key after a stable sort by one digit.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn places(self, keys: &[K; ITEMS], digit: Digit) -> [u32; ITEMS] {
+        self.rank.clear(digit);
+        let mut ranks = self.rank.rank_in_warp(keys, digit);
+        thread::barrier();
+        self.rank.scan(digit, |_, _| ());
+        thread::barrier();
+        for item in 0..ITEMS {
+            ranks[item] = self.rank.place(keys[item], digit, ranks[item]) as u32;
+        }
+        ranks
+    }
+}
+
+/// Stores each item at its place.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn put<T: Element, const ITEMS: usize>(exchange: Shared<T>, places: &[u32; ITEMS], items: &[T; ITEMS]) {
+    for item in 0..ITEMS {
+        exchange.store(places[item] as usize, items[item]);
+    }
+}
+
+/// Loads the items at this thread's places.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn get<T: Element, const ITEMS: usize>(exchange: Shared<T>, items: &mut [T; ITEMS]) {
+    for item in 0..ITEMS {
+        items[item] = exchange.load(warp_striped::<ITEMS>(item));
+    }
+}

@@ -1,0 +1,159 @@
+//! What onesweep knows before its passes: how often each value of each digit occurs among all keys.
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+
+use super::onesweep::BASES_PER_PASS;
+use crate::block::radix_rank::{KeyOrder, Passes, RadixKey, BINS, DIGIT_BITS};
+
+kernel! {
+    /// Counts the digits of all passes in one read of the keys. Any grid does; each block takes every
+    /// grid-th share of `BLOCK` × `ITEMS` keys and counts in its shared memory.
+    pub struct Histogram<K: RadixKey> {
+        /// The keys, `len`.
+        pub keys: Global<K>,
+        /// [`BASES_PER_PASS`] words a pass, zero before: adds the counts to the first of them.
+        pub bases: GlobalMut<u64>,
+        /// Keys.
+        pub len: u64,
+        /// The lowest bit to sort by.
+        pub begin: u32,
+        /// One more than the highest.
+        pub end: u32,
+        /// See [`KeyOrder`].
+        pub flip_negative: K,
+        /// See [`KeyOrder`].
+        pub flip: K,
+    }
+    shared: max_passes::<K>() * BINS * 4;
+    body: histogram::<K, BLOCK, ITEMS>;
+    entries: {
+        sort_histogram_u32 in sort_keys_32: <K = u32>, 256 x 16;
+        sort_histogram_u64 in sort_keys_64: <K = u64>, 256 x 8;
+    }
+}
+
+const fn max_passes<K: RadixKey>() -> usize {
+    K::BITS.div_ceil(DIGIT_BITS) as usize
+}
+
+/// Keys of one vector load.
+const VECTOR: usize = 4;
+
+fn histogram<K: RadixKey, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    keys: Global<K>,
+    bases: GlobalMut<u64>,
+    len: u64,
+    begin: u32,
+    end: u32,
+    flip_negative: K,
+    flip: K,
+) {
+    const { assert!(ITEMS.is_multiple_of(VECTOR)) };
+    let order = KeyOrder { flip_negative, flip };
+    let passes = Passes::new(begin, end);
+    let counters: Shared<u32> = arena.take(max_passes::<K>() * BINS);
+    let words = passes.count() as usize * BINS;
+    let thread = thread::index() as usize;
+    let mut word = thread;
+    while word < words {
+        counters.store(word, 0);
+        word += BLOCK;
+    }
+    thread::barrier();
+
+    let len = len as usize;
+    let mut first = thread::block() as usize * (BLOCK * ITEMS);
+    while first + BLOCK * ITEMS <= len {
+        let share = keys.skip(first);
+        let mut own = [K::ZERO; ITEMS];
+        for vector in 0..ITEMS / VECTOR {
+            let loaded = share.load_streaming_4((vector * BLOCK + thread) * VECTOR);
+            for item in 0..VECTOR {
+                own[vector * VECTOR + item] = loaded[item];
+            }
+        }
+        count(counters, passes, order, &own);
+        first += thread::grid_size() as usize * (BLOCK * ITEMS);
+    }
+    // The block whose turn it is has the share that is not full.
+    let mut index = first + thread;
+    while index < len {
+        count(counters, passes, order, &[keys.load_streaming(index)]);
+        index += BLOCK;
+    }
+    thread::barrier();
+
+    let mut word = thread;
+    while word < words {
+        let count = counters.load(word);
+        if count != 0 {
+            let index = word / BINS * BASES_PER_PASS + word % BINS;
+            bases.fetch_add(index, u64::from(count), Ordering::Relaxed, Scope::Device);
+        }
+        word += BLOCK;
+    }
+}
+
+/// Counts the digits of some keys.
+#[inline(always)]
+fn count<K: RadixKey, const N: usize>(
+    counters: Shared<u32>,
+    passes: Passes,
+    order: KeyOrder<K>,
+    keys: &[K; N],
+) {
+    let mut sortable = *keys;
+    for item in 0..N {
+        sortable[item] = sortable[item].to_sortable(order);
+    }
+    let mut pass = 0;
+    while pass < passes.count() {
+        let digit = passes.digit(pass);
+        for item in 0..N {
+            counters.fetch_add(pass as usize * BINS + digit.of(sortable[item]), 1);
+        }
+        pass += 1;
+    }
+}
+
+kernel! {
+    /// Turns each pass's counts into the places where its digits' keys begin: one block a pass.
+    pub struct BinStarts {
+        /// As [`Histogram`] left them; the counts are replaced by the sums of those before.
+        pub bases: GlobalMut<u64>,
+    }
+    shared: BLOCK / thread::WARP_SIZE as usize * 8;
+    body: bin_starts::<BLOCK>;
+    entries: {
+        sort_bin_starts in sort_plan: 256 x 1;
+    }
+}
+
+fn bin_starts<const BLOCK: usize>(mut arena: Arena, bases: GlobalMut<u64>) {
+    const { assert!(BLOCK == BINS) };
+    let warp_sums: Shared<u64> = arena.take(BLOCK / 32);
+    let index = thread::block() as usize * BASES_PER_PASS + thread::index() as usize;
+    let count = bases.load(index);
+    let mut inclusive = count;
+    for step in 0..5 {
+        let below = warp::shuffle_up(warp::FULL, inclusive, 1 << step);
+        if thread::lane() >= 1 << step {
+            inclusive += below;
+        }
+    }
+    if thread::lane() == thread::WARP_SIZE - 1 {
+        warp_sums.store(thread::warp() as usize, inclusive);
+    }
+    thread::barrier();
+    let mut before = inclusive - count;
+    let mut warp = 0;
+    while warp < thread::warp() as usize {
+        before += warp_sums.load(warp);
+        warp += 1;
+    }
+    bases.store(index, before);
+}

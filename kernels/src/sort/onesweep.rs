@@ -1,0 +1,434 @@
+//! Onesweep: a pass of the device's radix sort reads and writes the data once (Adinets, Merrill,
+//! "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022).
+//!
+//! The histogram of every digit is known before. A block draws a tile by an atomic ticket, ranks the
+//! tile's keys by the pass's digit, and learns by *decoupled look-back* how many keys with each digit the
+//! tiles before have: every tile publishes one word a digit, first its own count, then the sum up to and
+//! with it, and reads its predecessors' words back to the nearest sum. Tickets are drawn in order, so
+//! whoever is waited for runs already: no order of blocks can stall the grid. Count and state share a
+//! word, which is loaded and stored whole, so relaxed accesses suffice: no other data hangs on them.
+//!
+//! Counts have 30 bits. Longer inputs are sorted in *portions*, one launch each: the last tile of a
+//! portion leaves the places where the next one goes on.
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared};
+
+use crate::block::radix_rank::{Digit, KeyOrder, RadixKey, RadixRank, BINS};
+use crate::block::radix_sort::warp_striped;
+
+/// Keys of one launch, at most: their number fits a status word.
+pub const MAX_PORTION_KEYS: usize = (1 << COUNT_BITS) - 1;
+
+/// Words a pass in the array of bases: two rows, which portions read and write in turn.
+pub const BASES_PER_PASS: usize = 2 * BINS;
+
+/// Words of status that a launch over `tiles` tiles needs: one a tile and digit, and the ticket.
+pub const fn status_words(tiles: usize) -> usize {
+    tiles * BINS + 1
+}
+
+/// Bytes of launch-sized shared memory of a tile; no values have no bytes. No kernel needs more than 64 KiB, which
+/// every GPU has.
+pub const fn shared_bytes(key_bytes: usize, value_bytes: usize, block: usize, items: usize) -> u32 {
+    let exchange = block * items * (key_bytes + value_bytes);
+    let counters = RadixRank::<128>::bytes_for(block);
+    (BINS * 8 + 8 + if exchange > counters { exchange } else { counters }) as u32
+}
+
+kernel! {
+    /// One pass over a portion of keys.
+    pub struct OnesweepKeys<K: RadixKey> {
+        /// The keys, `len`.
+        pub keys: Global<K>,
+        /// Output: all keys of the sort, at their places by this digit.
+        pub sorted_keys: GlobalMut<K>,
+        /// Where the keys of each digit go in this portion.
+        pub bases: Global<u64>,
+        /// Output: where they go in the next.
+        pub next_bases: GlobalMut<u64>,
+        /// [`status_words`], zero before.
+        pub status: GlobalMut<u32>,
+        /// Keys of the portion, up to [`MAX_PORTION_KEYS`]; the grid is one block a tile.
+        pub len: u32,
+        /// The digit's lowest bit.
+        pub begin: u32,
+        /// The digit's bits, 1 to 8.
+        pub bits: u32,
+        /// How the keys that are read become sortable, see [`KeyOrder`]: in the first pass.
+        pub in_flip_negative: K,
+        /// See there.
+        pub in_flip: K,
+        /// How the keys that are written were made sortable: in the last pass.
+        pub out_flip_negative: K,
+        /// See there.
+        pub out_flip: K,
+    }
+    shared: 0;
+    body: keys_pass::<K, BLOCK, ITEMS>;
+    entries: {
+        sort_onesweep_keys_u32 in sort_keys_32: <K = u32>, 384 x 18 resident 3;
+        sort_onesweep_keys_u64 in sort_keys_64: <K = u64>, 384 x 11 resident 3;
+    }
+}
+
+kernel! {
+    /// One pass over a portion of keys with values.
+    pub struct OnesweepPairs<K: RadixKey, V: Element> {
+        /// The keys, `len`.
+        pub keys: Global<K>,
+        /// Output: all keys of the sort, at their places by this digit.
+        pub sorted_keys: GlobalMut<K>,
+        /// The values, `len`.
+        pub values: Global<V>,
+        /// Output: all values of the sort, where their keys are.
+        pub sorted_values: GlobalMut<V>,
+        /// Where the keys of each digit go in this portion.
+        pub bases: Global<u64>,
+        /// Output: where they go in the next.
+        pub next_bases: GlobalMut<u64>,
+        /// [`status_words`], zero before.
+        pub status: GlobalMut<u32>,
+        /// Keys of the portion, up to [`MAX_PORTION_KEYS`]; the grid is one block a tile.
+        pub len: u32,
+        /// The digit's lowest bit.
+        pub begin: u32,
+        /// The digit's bits, 1 to 8.
+        pub bits: u32,
+        /// How the keys that are read become sortable, see [`KeyOrder`]: in the first pass.
+        pub in_flip_negative: K,
+        /// See there.
+        pub in_flip: K,
+        /// How the keys that are written were made sortable: in the last pass.
+        pub out_flip_negative: K,
+        /// See there.
+        pub out_flip: K,
+    }
+    shared: 0;
+    body: pairs_pass::<K, V, BLOCK, ITEMS>;
+    entries: {
+        sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 384 x 17 resident 3;
+        sort_onesweep_pairs_u32_u64 in sort_pairs_32: <K = u32, V = u64>, 384 x 12 resident 3;
+        sort_onesweep_pairs_u64_u32 in sort_pairs_64: <K = u64, V = u32>, 384 x 11 resident 3;
+        sort_onesweep_pairs_u64_u64 in sort_pairs_64: <K = u64, V = u64>, 384 x 10 resident 3;
+    }
+}
+
+fn keys_pass<K: RadixKey, const BLOCK: usize, const ITEMS: usize>(
+    _: Arena,
+    keys: Global<K>,
+    sorted_keys: GlobalMut<K>,
+    bases: Global<u64>,
+    next_bases: GlobalMut<u64>,
+    status: GlobalMut<u32>,
+    len: u32,
+    begin: u32,
+    bits: u32,
+    in_flip_negative: K,
+    in_flip: K,
+    out_flip_negative: K,
+    out_flip: K,
+) {
+    let pass = Pass { bases, next_bases, status, len, digit: Digit { begin, bits } };
+    let order_in = KeyOrder { flip_negative: in_flip_negative, flip: in_flip };
+    let order_out = KeyOrder { flip_negative: out_flip_negative, flip: out_flip };
+    let arena = Arena::dynamic(shared_bytes(K::SIZE, 0, BLOCK, ITEMS));
+    let values: Option<(Global<u32>, GlobalMut<u32>)> = None;
+    pass.run::<K, u32, BLOCK, ITEMS>(arena, (keys, sorted_keys), values, order_in, order_out);
+}
+
+fn pairs_pass<K: RadixKey, V: Element, const BLOCK: usize, const ITEMS: usize>(
+    _: Arena,
+    keys: Global<K>,
+    sorted_keys: GlobalMut<K>,
+    values: Global<V>,
+    sorted_values: GlobalMut<V>,
+    bases: Global<u64>,
+    next_bases: GlobalMut<u64>,
+    status: GlobalMut<u32>,
+    len: u32,
+    begin: u32,
+    bits: u32,
+    in_flip_negative: K,
+    in_flip: K,
+    out_flip_negative: K,
+    out_flip: K,
+) {
+    let pass = Pass { bases, next_bases, status, len, digit: Digit { begin, bits } };
+    let order_in = KeyOrder { flip_negative: in_flip_negative, flip: in_flip };
+    let order_out = KeyOrder { flip_negative: out_flip_negative, flip: out_flip };
+    let arena = Arena::dynamic(shared_bytes(K::SIZE, V::SIZE, BLOCK, ITEMS));
+    let values = Some((values, sorted_values));
+    pass.run::<K, V, BLOCK, ITEMS>(arena, (keys, sorted_keys), values, order_in, order_out);
+}
+
+/// What the blocks of a launch share.
+#[derive(Clone, Copy)]
+struct Pass {
+    bases: Global<u64>,
+    next_bases: GlobalMut<u64>,
+    status: GlobalMut<u32>,
+    len: u32,
+    digit: Digit,
+}
+
+/// Items that are loaded from shared memory before the first is stored: as many as registers allow.
+const GROUP: usize = 6;
+
+impl Pass {
+    #[inline(always)]
+    fn run<K: RadixKey, V: Element, const BLOCK: usize, const ITEMS: usize>(
+        self,
+        mut arena: Arena,
+        (keys, sorted_keys): (Global<K>, GlobalMut<K>),
+        values: Option<(Global<V>, GlobalMut<V>)>,
+        order_in: KeyOrder<K>,
+        order_out: KeyOrder<K>,
+    ) {
+        const { assert!(BLOCK >= BINS) };
+        let tile_len = BLOCK * ITEMS;
+        let bin_bases: Shared<u64> = arena.take(BINS);
+        // Two words, of which one keeps what follows aligned.
+        let ticket: Shared<u32> = arena.take(2);
+        // Keys and values are exchanged through the counters' memory, once every place is known.
+        let mut before_exchange = arena;
+        let rank: RadixRank<BLOCK> = RadixRank::take(&mut before_exchange);
+        let key_exchange: Shared<K> = arena.take(tile_len);
+        let value_exchange: Shared<V> = arena.take(if values.is_some() { tile_len } else { 0 });
+
+        rank.clear(self.digit);
+        let tile = self.draw_tile(ticket);
+        let first = tile as usize * tile_len;
+        let left = self.len - first as u32;
+        let tile_keys = if left < tile_len as u32 { left } else { tile_len as u32 };
+
+        // Padding has the largest digit and comes last: it takes the tile's last places.
+        let padding = K::ONES.into_key(order_in);
+        let mut own = load::<K, ITEMS>(keys.skip(first), tile_keys, tile_len, padding);
+        for item in 0..ITEMS {
+            own[item] = own[item].to_sortable(order_in);
+        }
+        let mut places = rank.rank_in_warp(&own, self.digit);
+        thread::barrier();
+        let bins = rank.scan(self.digit, |bin, count| self.publish(tile, bin, state_of(tile), count));
+        thread::barrier();
+        // The counters' addresses are found again: kept since the ranking, they would cost a register an item.
+        let digit = Digit { begin: thread::opaque(self.digit.begin), bits: self.digit.bits };
+        for item in 0..ITEMS {
+            places[item] = rank.place(own[item], digit, places[item]) as u32;
+        }
+        thread::barrier();
+        for item in 0..ITEMS {
+            key_exchange.store(places[item] as usize, own[item]);
+        }
+        if let Some((values, _)) = values {
+            let own = load::<V, ITEMS>(values.skip(first), tile_keys, tile_len, V::ZERO);
+            for item in 0..ITEMS {
+                value_exchange.store(places[item] as usize, own[item]);
+            }
+        }
+        self.place_bins(tile, bins.count[0], bins.start[0], tile_len as u32 - tile_keys, bin_bases);
+        thread::barrier();
+
+        let tile = SortedTile { digit: self.digit, bin_bases, key_exchange, value_exchange };
+        let sorted_values = values.map(|(_, sorted)| sorted);
+        if tile_keys == tile_len as u32 {
+            // Not a loop: the compiler would keep it, and the arrays would leave registers for local memory.
+            tile.store_group::<BLOCK, ITEMS>(0, sorted_keys, sorted_values, order_out);
+            tile.store_group::<BLOCK, ITEMS>(GROUP, sorted_keys, sorted_values, order_out);
+            tile.store_group::<BLOCK, ITEMS>(2 * GROUP, sorted_keys, sorted_values, order_out);
+            tile.store_group::<BLOCK, ITEMS>(3 * GROUP, sorted_keys, sorted_values, order_out);
+        } else {
+            let mut place = thread::index();
+            while place < tile_keys {
+                tile.store(place as usize, sorted_keys, sorted_values, order_out);
+                place += BLOCK as u32;
+            }
+        }
+    }
+
+    /// The block's tile: as many blocks have drawn before. One barrier.
+    #[inline(always)]
+    fn draw_tile(self, ticket: Shared<u32>) -> u32 {
+        if thread::index() == 0 {
+            let tickets = thread::grid_size() as usize * BINS;
+            ticket.store(0, self.status.fetch_add(tickets, 1, Ordering::Relaxed, Scope::Device));
+        }
+        thread::barrier();
+        ticket.load(0)
+    }
+
+    #[inline(always)]
+    fn publish(self, tile: u32, bin: usize, state: u32, count: u32) {
+        let word = state << COUNT_BITS | count;
+        self.status.atomic_store(tile as usize * BINS + bin, word, Ordering::Relaxed, Scope::Device);
+    }
+
+    /// Finds where in the output the tile's keys of each digit go, one digit a thread: what is to be added
+    /// to a key's place in the tile. In the last tile, which has `padding` places too many, leaves where
+    /// the next portion goes on.
+    #[inline(always)]
+    fn place_bins(self, tile: u32, count: u32, start: u32, padding: u32, bin_bases: Shared<u64>) {
+        let bin = thread::index();
+        if bin >= self.digit.bins() {
+            return;
+        }
+        let bin = bin as usize;
+        let mut before = 0;
+        if tile > 0 {
+            before = self.look_back(tile, bin);
+            self.publish(tile, bin, SUM, before + count);
+        }
+        let base = self.bases.load(bin) + u64::from(before);
+        // Never negative: smaller digits of this tile lie before the base, with those of all others.
+        bin_bases.store(bin, base - u64::from(start));
+        if tile == thread::grid_size() - 1 {
+            let padded = if bin as u32 == self.digit.bins() - 1 { padding } else { 0 };
+            self.next_bases.store(bin, base + u64::from(count - padded));
+        }
+    }
+
+    /// How many keys with this digit the tiles before `tile` have.
+    #[inline(always)]
+    fn look_back(self, tile: u32, bin: usize) -> u32 {
+        let mut sum = 0;
+        // The tiles from `next` on, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so
+        // the search ends there.
+        let mut next = tile;
+        let mut found = false;
+        while !found {
+            let mut words = [0; WINDOW];
+            for step in 0..WINDOW as u32 {
+                let at = if step + 1 < next { next - 1 - step } else { 0 };
+                words[step as usize] =
+                    self.status.atomic_load(at as usize * BINS + bin, Ordering::Relaxed, Scope::Device);
+            }
+            let mut known = true;
+            for step in 0..WINDOW {
+                let state = words[step] >> COUNT_BITS;
+                known &= state != UNKNOWN;
+                if known && !found {
+                    sum += words[step] & COUNT_MASK;
+                    next -= 1;
+                    found = state == SUM;
+                }
+            }
+            thread::spin_hint();
+        }
+        sum
+    }
+}
+
+/// Predecessors that a look-back reads at once: loads from the second-level cache take long, and several
+/// take no longer than one.
+const WINDOW: usize = 4;
+
+const COUNT_BITS: u32 = 30;
+const COUNT_MASK: u32 = (1 << COUNT_BITS) - 1;
+/// States of a status word: nothing yet, the tile's own count, the sum up to and with the tile.
+const UNKNOWN: u32 = 0;
+const OWN: u32 = 1;
+const SUM: u32 = 2;
+
+/// What a tile's own count is: the first tile's is the sum too.
+#[inline(always)]
+fn state_of(tile: u32) -> u32 {
+    if tile == 0 {
+        SUM
+    } else {
+        OWN
+    }
+}
+
+/// A tile in shared memory, sorted by the pass's digit.
+#[derive(Clone, Copy)]
+struct SortedTile<K, V> {
+    digit: Digit,
+    /// For each digit, the difference between a key's place in the output and in the tile.
+    bin_bases: Shared<u64>,
+    key_exchange: Shared<K>,
+    value_exchange: Shared<V>,
+}
+
+impl<K: RadixKey, V: Element> SortedTile<K, V> {
+    /// Stores every `BLOCK`-th key, `GROUP` of this thread's from item `first` on: neighbours in the tile are neighbours
+    /// in the output wherever their digits are equal.
+    #[inline(always)]
+    fn store_group<const BLOCK: usize, const ITEMS: usize>(
+        self,
+        first: usize,
+        sorted_keys: GlobalMut<K>,
+        sorted_values: Option<GlobalMut<V>>,
+        order: KeyOrder<K>,
+    ) {
+        const { assert!(ITEMS <= 4 * GROUP) };
+        let place = |item: usize| thread::index() as usize + (first + item) * BLOCK;
+        let mut keys = [K::ZERO; GROUP];
+        let mut values = [V::ZERO; GROUP];
+        let mut bases = [0; GROUP];
+        for item in 0..GROUP {
+            if first + item < ITEMS {
+                keys[item] = self.key_exchange.load(place(item));
+                if sorted_values.is_some() {
+                    values[item] = self.value_exchange.load(place(item));
+                }
+            }
+        }
+        for item in 0..GROUP {
+            if first + item < ITEMS {
+                bases[item] = self.bin_bases.load(self.digit.of(keys[item])) as usize;
+            }
+        }
+        for item in 0..GROUP {
+            if first + item < ITEMS {
+                sorted_keys.skip(bases[item]).store(place(item), keys[item].into_key(order));
+                if let Some(sorted_values) = sorted_values {
+                    sorted_values.skip(bases[item]).store(place(item), values[item]);
+                }
+            }
+        }
+    }
+
+    /// Stores the key at one place of the tile.
+    #[inline(always)]
+    fn store(
+        self,
+        place: usize,
+        sorted_keys: GlobalMut<K>,
+        sorted_values: Option<GlobalMut<V>>,
+        order: KeyOrder<K>,
+    ) {
+        let key = self.key_exchange.load(place);
+        let base = self.bin_bases.load(self.digit.of(key)) as usize;
+        sorted_keys.skip(base).store(place, key.into_key(order));
+        if let Some(sorted_values) = sorted_values {
+            sorted_values.skip(base).store(place, self.value_exchange.load(place));
+        }
+    }
+}
+
+/// This thread's items of a tile, all on their way before the first is used; `padding` behind the last element of the
+/// last tile. There the last element is loaded again, which is cheaper than a branch around each load.
+#[inline(always)]
+fn load<T: Element, const ITEMS: usize>(
+    from: Global<T>,
+    len: u32,
+    tile_len: usize,
+    padding: T,
+) -> [T; ITEMS] {
+    let mut items = [padding; ITEMS];
+    if len == tile_len as u32 {
+        for item in 0..ITEMS {
+            items[item] = from.load_streaming(warp_striped::<ITEMS>(item));
+        }
+    } else {
+        for item in 0..ITEMS {
+            let place = warp_striped::<ITEMS>(item) as u32;
+            let value = from.load_streaming(if place < len { place } else { len - 1 } as usize);
+            items[item] = if place < len { value } else { padding };
+        }
+    }
+    items
+}

@@ -1,0 +1,193 @@
+//! Sorts of tiles, one block each: keys, keys with values, and keys with the permutation that sorted them.
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut};
+
+use crate::block::radix_rank::RadixKey;
+use crate::block::radix_sort::{warp_striped, RadixSort};
+
+kernel! {
+    /// Sorts the keys of each tile, stably, by some of their bits.
+    pub struct SortTileKeys<K: RadixKey> {
+        /// The keys, `len`.
+        pub keys: Global<K>,
+        /// Output: the keys, each tile sorted.
+        pub sorted: GlobalMut<K>,
+        /// Output: the clock cycles that each tile's sort took, without loads and stores; one a tile.
+        pub cycles: GlobalMut<u32>,
+        /// Keys.
+        pub len: u64,
+        /// The lowest bit to sort by.
+        pub begin: u32,
+        /// One more than the highest.
+        pub end: u32,
+    }
+    shared: RadixSort::<K, BLOCK, ITEMS>::BYTES;
+    body: sort_keys::<K, BLOCK, ITEMS>;
+    entries: {
+        sort_tile_keys_u32 in sort_tile: <K = u32>, 128 x 11;
+        sort_tile_keys_u64 in sort_tile: <K = u64>, 128 x 11;
+    }
+}
+
+kernel! {
+    /// Sorts the keys of each tile with their values, stably, by some of the keys' bits.
+    pub struct SortTilePairs<K: RadixKey, V: Element> {
+        /// The keys, `len`.
+        pub keys: Global<K>,
+        /// The values, `len`.
+        pub values: Global<V>,
+        /// Output: the keys, each tile sorted.
+        pub sorted_keys: GlobalMut<K>,
+        /// Output: the keys' values.
+        pub sorted_values: GlobalMut<V>,
+        /// Output: the clock cycles that each tile's sort took, without loads and stores; one a tile.
+        pub cycles: GlobalMut<u32>,
+        /// Keys.
+        pub len: u64,
+        /// The lowest bit to sort by.
+        pub begin: u32,
+        /// One more than the highest.
+        pub end: u32,
+    }
+    shared: RadixSort::<K, BLOCK, ITEMS>::BYTES + RadixSort::<K, BLOCK, ITEMS>::LEN * V::SIZE + V::SIZE;
+    body: sort_pairs::<K, V, BLOCK, ITEMS>;
+    entries: {
+        sort_tile_pairs_u32_u32 in sort_tile: <K = u32, V = u32>, 128 x 11;
+        sort_tile_pairs_u64_u32 in sort_tile: <K = u64, V = u32>, 128 x 11;
+    }
+}
+
+kernel! {
+    /// Sorts the keys of each tile, all below 2^`bits`, and gives the permutation that sorted them.
+    pub struct SortTilePermutation<K: RadixKey> {
+        /// The keys, `len`.
+        pub keys: Global<K>,
+        /// Output: the keys, each tile sorted.
+        pub sorted: GlobalMut<K>,
+        /// Output: the place in its tile that each key had before.
+        pub permutation: GlobalMut<u16>,
+        /// Output: the clock cycles that each tile's sort took, without loads and stores; one a tile.
+        pub cycles: GlobalMut<u32>,
+        /// Keys.
+        pub len: u64,
+        /// Bits of the keys, at most [`RadixSort::PLACE_BITS`] less than their type has.
+        pub bits: u32,
+    }
+    shared: RadixSort::<K, BLOCK, ITEMS>::BYTES;
+    body: sort_permutation::<K, BLOCK, ITEMS>;
+    entries: {
+        sort_tile_permutation_u32 in sort_tile: <K = u32>, 128 x 11;
+        sort_tile_permutation_u64 in sort_tile: <K = u64>, 128 x 11;
+    }
+}
+
+/// A tile's part of an array, as its block loads and stores it.
+#[derive(Clone, Copy)]
+struct Tile<const ITEMS: usize> {
+    first: usize,
+    len: usize,
+}
+
+impl<const ITEMS: usize> Tile<ITEMS> {
+    #[inline(always)]
+    fn new<const BLOCK: usize>(len: u64) -> Self {
+        let first = thread::block() as usize * BLOCK * ITEMS;
+        let left = len as usize - first;
+        Self { first, len: if left < BLOCK * ITEMS { left } else { BLOCK * ITEMS } }
+    }
+
+    /// The thread's items; behind the last element it has `padding`.
+    #[inline(always)]
+    fn load<T: Element>(self, from: Global<T>, padding: T) -> [T; ITEMS] {
+        let from = from.skip(self.first);
+        let mut items = [padding; ITEMS];
+        for item in 0..ITEMS {
+            let place = warp_striped::<ITEMS>(item);
+            let value = from.load_streaming(if place < self.len { place } else { self.len - 1 });
+            items[item] = if place < self.len { value } else { padding };
+        }
+        items
+    }
+
+    #[inline(always)]
+    fn store<T: Element>(self, to: GlobalMut<T>, items: &[T; ITEMS]) {
+        let to = to.skip(self.first);
+        for item in 0..ITEMS {
+            let place = warp_striped::<ITEMS>(item);
+            if place < self.len {
+                to.store(place, items[item]);
+            }
+        }
+    }
+}
+
+/// Runs `sort` and stores how long the block took for it.
+#[inline(always)]
+fn timed<R>(cycles: GlobalMut<u32>, sort: impl FnOnce() -> R) -> R {
+    thread::barrier();
+    let start = thread::clock();
+    let result = sort();
+    thread::barrier();
+    let end = thread::clock();
+    if thread::index() == 0 {
+        cycles.store(thread::block() as usize, (end - start) as u32);
+    }
+    result
+}
+
+fn sort_keys<K: RadixKey, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    keys: Global<K>,
+    sorted: GlobalMut<K>,
+    cycles: GlobalMut<u32>,
+    len: u64,
+    begin: u32,
+    end: u32,
+) {
+    let tile = Tile::new::<BLOCK>(len);
+    let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
+    // Padding sorts last whatever the bits: it is largest, comes last, and the sort is stable.
+    let mut own = tile.load(keys, K::ONES);
+    timed(cycles, || sort.sort_keys(&mut own, begin, end));
+    tile.store(sorted, &own);
+}
+
+fn sort_pairs<K: RadixKey, V: Element, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    keys: Global<K>,
+    values: Global<V>,
+    sorted_keys: GlobalMut<K>,
+    sorted_values: GlobalMut<V>,
+    cycles: GlobalMut<u32>,
+    len: u64,
+    begin: u32,
+    end: u32,
+) {
+    let tile = Tile::new::<BLOCK>(len);
+    let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
+    let value_exchange = arena.take(BLOCK * ITEMS);
+    let mut own_keys = tile.load(keys, K::ONES);
+    let mut own_values = tile.load(values, V::ZERO);
+    timed(cycles, || sort.sort_pairs(value_exchange, &mut own_keys, &mut own_values, begin, end));
+    tile.store(sorted_keys, &own_keys);
+    tile.store(sorted_values, &own_values);
+}
+
+fn sort_permutation<K: RadixKey, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    keys: Global<K>,
+    sorted: GlobalMut<K>,
+    permutation: GlobalMut<u16>,
+    cycles: GlobalMut<u32>,
+    len: u64,
+    bits: u32,
+) {
+    let tile = Tile::new::<BLOCK>(len);
+    let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
+    let mut own = tile.load(keys, K::ONES.low_bits(bits));
+    let own_permutation = timed(cycles, || sort.sort_permutation(&mut own, bits));
+    tile.store(sorted, &own);
+    tile.store(permutation, &own_permutation);
+}

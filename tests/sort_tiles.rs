@@ -1,0 +1,149 @@
+//! The block's radix sort, through kernels that sort tiles: keys, pairs, and keys with their permutation.
+
+use evenpath::Device;
+use evenpath_kernels::block::radix_rank::RadixKey;
+use evenpath_kernels::sort::{SortTileKeys, SortTilePairs, SortTilePermutation};
+use evenpath_simt::kernel::Kernel;
+use evenpath_tests::{DeviceUnderTest, kernel_devices};
+
+const TILE: usize = 128 * 11;
+const LENGTHS: [usize; 6] = [1, 100, TILE - 1, TILE, TILE + 1, 3 * TILE + 7];
+
+fn keys(len: usize) -> Vec<u64> {
+    (1..=len as u64)
+        .map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7).wrapping_mul(0xBF58_476D_1CE4_E5B9))
+        .collect()
+}
+
+/// The places of each tile's keys, sorted by their bits `begin..end`.
+fn expected(keys: &[u64], begin: u32, end: u32) -> Vec<usize> {
+    let mut places = Vec::new();
+    for (tile, keys) in keys.chunks(TILE).enumerate() {
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_by_key(|&i| u128::from(keys[i]) >> begin & ((1 << (end - begin)) - 1));
+        places.extend(order.into_iter().map(|i| tile * TILE + i));
+    }
+    places
+}
+
+fn check_keys<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, begin: u32, end: u32) {
+    let keys: Vec<K> = keys(len).into_iter().map(K::from_bits).collect();
+    let bits: Vec<u64> = keys.iter().map(|key| key.to_bits()).collect();
+    let places = expected(&bits, begin, end);
+    let input = device.upload_slice(&keys).expect("upload");
+    let mut sorted = device.uninitialised::<K>(len).expect("memory");
+    let tiles = len.div_ceil(TILE);
+    let mut cycles = device.uninitialised(tiles).expect("memory");
+    let kernel = SortTileKeys {
+        keys: input.as_global(),
+        sorted: sorted.as_global_mut(),
+        cycles: cycles.as_global_mut(),
+        len: len as u64,
+        begin,
+        end,
+    };
+    let info = SortTileKeys::<K>::first().expect("an instance");
+    // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+    unsafe { device.launch(kernel, info, tiles as u32, 0) }.expect("launch");
+    let wanted: Vec<K> = places.iter().map(|&place| keys[place]).collect();
+    assert_eq!(sorted.to_vec().expect("download"), wanted, "{device}, {len} keys, bits {begin}..{end}");
+    assert!(cycles.to_vec().expect("download").iter().all(|&cycles| cycles > 0), "{device}");
+}
+
+fn check_pairs<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, begin: u32, end: u32) {
+    let keys: Vec<K> = keys(len).into_iter().map(K::from_bits).collect();
+    let bits: Vec<u64> = keys.iter().map(|key| key.to_bits()).collect();
+    let places: Vec<u32> = expected(&bits, begin, end).into_iter().map(|place| place as u32).collect();
+    let input = device.upload_slice(&keys).expect("upload");
+    let values = device.upload_slice(&(0..len as u32).collect::<Vec<_>>()).expect("upload");
+    let mut sorted_keys = device.uninitialised::<K>(len).expect("memory");
+    let mut sorted_values = device.uninitialised(len).expect("memory");
+    let tiles = len.div_ceil(TILE);
+    let mut cycles = device.uninitialised(tiles).expect("memory");
+    let kernel = SortTilePairs::<K, u32> {
+        keys: input.as_global(),
+        values: values.as_global(),
+        sorted_keys: sorted_keys.as_global_mut(),
+        sorted_values: sorted_values.as_global_mut(),
+        cycles: cycles.as_global_mut(),
+        len: len as u64,
+        begin,
+        end,
+    };
+    let info = SortTilePairs::<K, u32>::first().expect("an instance");
+    // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+    unsafe { device.launch(kernel, info, tiles as u32, 0) }.expect("launch");
+    let wanted: Vec<K> = places.iter().map(|&place| keys[place as usize]).collect();
+    assert_eq!(sorted_keys.to_vec().expect("download"), wanted, "{device}, {len} pairs, bits {begin}..{end}");
+    assert_eq!(
+        sorted_values.to_vec().expect("download"),
+        places,
+        "{device}, {len} pairs, bits {begin}..{end}"
+    );
+}
+
+fn check_permutation<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, bits: u32) {
+    let keys: Vec<K> = keys(len).into_iter().map(|key| K::from_bits(key).low_bits(bits)).collect();
+    let words: Vec<u64> = keys.iter().map(|key| key.to_bits()).collect();
+    let places = expected(&words, 0, bits);
+    let input = device.upload_slice(&keys).expect("upload");
+    let mut sorted = device.uninitialised::<K>(len).expect("memory");
+    let mut permutation = device.uninitialised(len).expect("memory");
+    let tiles = len.div_ceil(TILE);
+    let mut cycles = device.uninitialised(tiles).expect("memory");
+    let kernel = SortTilePermutation {
+        keys: input.as_global(),
+        sorted: sorted.as_global_mut(),
+        permutation: permutation.as_global_mut(),
+        cycles: cycles.as_global_mut(),
+        len: len as u64,
+        bits,
+    };
+    let info = SortTilePermutation::<K>::first().expect("an instance");
+    // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+    unsafe { device.launch(kernel, info, tiles as u32, 0) }.expect("launch");
+    let wanted: Vec<K> = places.iter().map(|&place| keys[place]).collect();
+    assert_eq!(sorted.to_vec().expect("download"), wanted, "{device}, {len} keys of {bits} bits");
+    let wanted: Vec<u16> = places.iter().map(|place| (place % TILE) as u16).collect();
+    assert_eq!(permutation.to_vec().expect("download"), wanted, "{device}, {len} keys of {bits} bits");
+}
+
+#[test]
+fn keys_by_any_bits() {
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        for len in LENGTHS {
+            check_keys::<u32>(&device, len, 0, 32);
+            check_keys::<u64>(&device, len, 0, 64);
+        }
+        for width in 0..=32 {
+            check_keys::<u32>(&device, TILE + 5, 32 - width, 32);
+            check_keys::<u64>(&device, TILE, 17, 17 + width);
+        }
+    }
+}
+
+#[test]
+fn pairs_are_stable() {
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        for len in LENGTHS {
+            for (begin, end) in [(0, 0), (0, 1), (3, 15), (0, 28), (0, 32)] {
+                check_pairs::<u32>(&device, len, begin, end);
+                check_pairs::<u64>(&device, len, 2 * begin, 2 * end);
+            }
+        }
+    }
+}
+
+#[test]
+fn permutation_in_the_upper_bits() {
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        for len in LENGTHS {
+            for bits in [0, 1, 7, 12, 20, 21] {
+                check_permutation::<u32>(&device, len, bits);
+            }
+            for bits in [12, 33, 53] {
+                check_permutation::<u64>(&device, len, bits);
+            }
+        }
+    }
+}
