@@ -4,6 +4,7 @@
 //!   and writes Matrix Market files, [`Statistics`] describes how their nonzeros are spread.
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
 //! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector.
+//! * [`scan`]: plain and segmented scans.
 //! * [`merge`] and [`sets`]: merge, union, intersection and difference of sorted sequences.
 //! * [`sort`]: radix sort of keys, and of keys with values.
 

@@ -16,7 +16,7 @@
 //! | [`shared`] | the block's shared memory: one arena, typed views |
 //! | [`atomic`] | atomic operations and fences, ordering and scope named |
 //! | [`element`] | the scalars that memory holds, and arithmetic on them |
-//! | [`kernel`] | what the host knows of a kernel; [`kernel!`] declares one |
+//! | [`mod@kernel`] | what the host knows of a kernel; [`kernel!`] declares one |
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,
