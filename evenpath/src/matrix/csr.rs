@@ -94,10 +94,12 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// A matrix without nonzeros.
     ///
     /// # Errors
-    /// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION).
+    /// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION), or there is no memory for the row offsets.
     pub fn empty(rows: usize, cols: usize) -> Result<Self, MatrixError> {
         validate::dimensions(rows, cols)?;
-        Ok(Self::from_valid(rows, cols, bytemuck::zeroed_vec(rows + 1), Vec::new(), Vec::new()))
+        let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz: 0 };
+        let row_offsets = bytemuck::allocation::try_zeroed_vec(rows + 1).map_err(out_of_memory)?;
+        Ok(Self::from_valid(rows, cols, row_offsets, Vec::new(), Vec::new()))
     }
 
     /// The arrays: row offsets, column indices, values.
