@@ -61,7 +61,7 @@ kernel! {
         segmented_scan_u32_by_u64 in segmented_u32_by_u64: <V = u32, K = u64>, 256 x 8;
         segmented_scan_f32_by_flag in segmented_f32_by_flag: <V = f32, K = u8>, 256 x 8;
         segmented_scan_f32_by_u32 in segmented_f32_by_u32: <V = f32, K = u32>, 256 x 8;
-        segmented_scan_f32_by_u64 in segmented_f32_by_u64: <V = f32, K = u64>, 256 x 8;
+        segmented_scan_f32_by_u64 in segmented_f32_by_u64: <V = f32, K = u64>, 256 x 8 resident 4;
         segmented_scan_f64_by_flag in segmented_f64_by_flag: <V = f64, K = u8>, 256 x 8;
         segmented_scan_f64_by_u32 in segmented_f64_by_u32: <V = f64, K = u32>, 256 x 8;
         segmented_scan_f64_by_u64 in segmented_f64_by_u64: <V = f64, K = u64>, 256 x 8;
