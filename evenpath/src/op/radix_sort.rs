@@ -5,11 +5,11 @@ use evenpath_kernels::sort::{
     BASES_PER_PASS, BinStarts, Histogram, MAX_PORTION_KEYS, OnesweepKeys, OnesweepPairs, shared_bytes,
     status_words,
 };
-use evenpath_simt::kernel::{Kernel, KernelInfo};
+use evenpath_simt::kernel::KernelInfo;
 use evenpath_simt::{Element, Global, GlobalMut};
 
-use super::OpError;
 use super::sort::{Comparison, Key, MovedValue, SortKey, SortValue, copy};
+use super::{OpError, instance};
 use crate::device::{Device, DeviceError, DeviceVec};
 
 /// Keys that one launch sorts, at most. More would fit a status word; this keeps the status small.
@@ -161,12 +161,11 @@ pub(super) fn temporary_bytes<K: SortKey>(
 
 /// The kernel of a pass.
 fn onesweep<K: SortKey, W: Element>(pairs: bool) -> &'static KernelInfo {
-    let info = if pairs {
-        OnesweepPairs::<<K as Key>::Bits, W>::first()
+    if pairs {
+        instance::<OnesweepPairs<<K as Key>::Bits, W>>()
     } else {
-        OnesweepKeys::<<K as Key>::Bits>::first()
-    };
-    info.unwrap_or_else(|| unreachable!("the kernels' tables have every key with every value"))
+        instance::<OnesweepKeys<<K as Key>::Bits>>()
+    }
 }
 
 /// Tiles of the longest portion of `len` keys.
@@ -256,9 +255,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
 
     /// Counts the digits of all passes.
     unsafe fn find_bases(&mut self, keys: Global<B>) -> Result<(), DeviceError> {
-        let (Some(count), Some(starts)) = (Histogram::<B>::first(), BinStarts::first()) else {
-            unreachable!("the kernels' tables have every key");
-        };
+        let (count, starts) = (instance::<Histogram<B>>(), instance::<BinStarts>());
         let KeyOrder { flip_negative, flip } = self.comparison.order;
         let histogram = Histogram {
             keys,

@@ -19,9 +19,9 @@ use bytemuck::Pod;
 use evenpath_kernels::block::operator::{Number, OperatorCode};
 use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
 use evenpath_kernels::scan::{Scan, SegmentMark, SegmentedScan};
-use evenpath_simt::kernel::{Kernel, KernelInfo};
+use evenpath_simt::kernel::Kernel;
 
-use super::OpError;
+use super::{OpError, instance, tile_count, tile_items};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceVec};
 
@@ -146,16 +146,9 @@ pub fn exclusive_by<T: SegmentedElement, K: Mark>(
 /// Bytes of device memory that a scan of `len` elements takes beside its operands, at most; none on the CPU.
 pub fn temporary_bytes<T: Element>(len: usize) -> u64 {
     // The smallest tile of any kernel, and the widest entries.
-    8 * state_words(len.div_ceil(2048), entry_words(T::SIZE, true)) as u64
-}
-
-fn tile_len(info: &KernelInfo) -> usize {
-    (info.block_size * info.items_per_thread) as usize
-}
-
-fn plain_kernel<T: Element>() -> &'static KernelInfo {
-    let Some(info) = Scan::<T>::first() else { unreachable!("the kernel's table has every element type") };
-    info
+    let kernels = Scan::<f32>::INSTANCES.iter().chain(SegmentedScan::<f32, u32>::INSTANCES);
+    let tile = kernels.map(|info| tile_items(info)).min().unwrap_or(1);
+    8 * state_words(len.div_ceil(tile as usize), entry_words(T::SIZE, true)) as u64
 }
 
 fn run<T: Element>(
@@ -177,21 +170,21 @@ fn run<T: Element>(
         return Ok(());
     }
     let len = values.len();
-    let info = plain_kernel::<T>();
-    let tiles = len.div_ceil(tile_len(info));
-    let mut state = device.zeros(state_words(tiles, entry_words(T::SIZE, false)))?;
+    let info = instance::<Scan<T>>();
+    let tiles = tile_count("a scan", info, len)?;
+    let mut state = device.zeros(state_words(tiles as usize, entry_words(T::SIZE, false)))?;
     let kernel = Scan {
         source: values.as_global(),
         target: result.as_global_mut(),
         state: state.as_global_mut(),
         len: len as u64,
-        tiles: tiles as u32,
+        tiles,
         operator: operator.code(),
         exclusive: u32::from(exclusive),
     };
     // SAFETY: source and target have `len` elements, the state as many words as its tiles need, all zero; buffers are
-    // freed in the stream's order. More tiles than a grid holds would be 8 TiB, and `launch` refuses them.
-    unsafe { device.launch(kernel, info, u32::try_from(tiles).unwrap_or(u32::MAX), 0) }?;
+    // freed in the stream's order.
+    unsafe { device.launch(kernel, info, tiles, 0) }?;
     Ok(())
 }
 
@@ -224,10 +217,8 @@ fn run_segmented<T: SegmentedElement, K: Mark>(
         }
         return Ok(result);
     }
-    let Some(info) = SegmentedScan::<T, K>::first() else {
-        unreachable!("the kernel's table has every element and mark type")
-    };
-    let tiles = len.div_ceil(tile_len(info)) as u32;
+    let info = instance::<SegmentedScan<T, K>>();
+    let tiles = tile_count("a segmented scan", info, len)?;
     let mut state = device.zeros(state_words(tiles as usize, entry_words(T::SIZE, true)))?;
     let kernel = SegmentedScan {
         source: values.as_global(),
