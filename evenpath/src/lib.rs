@@ -4,7 +4,7 @@
 //!   and writes Matrix Market files, [`Statistics`] describes how their nonzeros are spread.
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
 //! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector.
-//! * [`scan`]: plain and segmented scans.
+//! * [`scan`]: plain and segmented scans; [`reduce`]: sums of segments.
 //! * [`merge`] and [`sets`]: merge, union, intersection and difference of sorted sequences.
 //! * [`sort`]: radix sort of keys, and of keys with values.
 
@@ -23,6 +23,7 @@ pub use matrix::generate;
 pub use matrix::{
     Coo, Csr, CsrView, Duplicates, InvalidCoo, InvalidCsr, MAX_DIMENSION, MatrixError, Row, Rows, Statistics,
 };
+pub use op::reduce;
 pub use op::scan;
 pub use op::sort;
 pub use op::{DeviceCsr, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};

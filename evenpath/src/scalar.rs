@@ -111,7 +111,7 @@ value!(f64);
 ///
 /// Column indices are always `u32`.
 pub trait Offset:
-    sealed::Sealed + evenpath_kernels::Offset + bytemuck::Pod + Default + Display + Ord
+    sealed::Sealed + evenpath_kernels::Offset + evenpath_kernels::Key + bytemuck::Pod + Default + Display
 {
     /// Rust's name of the type.
     const NAME: &'static str;

@@ -123,7 +123,14 @@ impl<T: Element> Global<T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn load_streaming_16(self, index: usize) -> Packet {
-        machine::load_streaming_16::<T>(self.at(index, 16 / T::SIZE))
+        machine::load_streaming_16::<T>(self.packet_at(index))
+    }
+
+    /// The address of the 16 bytes from element `index` on.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(crate) fn packet_at(self, index: usize) -> u64 {
+        self.at(index, 16 / T::SIZE)
     }
 }
 

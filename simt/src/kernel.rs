@@ -13,6 +13,8 @@ pub struct KernelInfo {
     pub module: &'static str,
     /// The types that the generic kernel is instantiated for, in order of its parameters.
     pub types: &'static [ScalarType],
+    /// The name of the variant, where the kernel has several for the same types; else empty.
+    pub variant: &'static str,
     /// Threads in a block; every launch uses exactly this many.
     pub block_size: u32,
     /// Items that one thread handles; 1 where a kernel has no such parameter.
@@ -121,6 +123,11 @@ pub trait Kernel {
                 && info.block_size == block_size
                 && info.items_per_thread == items_per_thread
         })
+    }
+
+    /// The instance for these types that is the named variant.
+    fn variant(name: &str) -> Option<&'static KernelInfo> {
+        Self::INSTANCES.iter().copied().find(|info| info.types == Self::TYPES && info.variant == name)
     }
 
     /// The first instance for these types: the only one where a kernel has one tile.

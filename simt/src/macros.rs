@@ -21,6 +21,8 @@
 /// The struct's fields are the kernel's parameters. Each row of `entries` is one instance: the name
 /// of its PTX entry, the PTX module that holds it, its types, and its tile as threads × items, which
 /// `body` and `shared` (the bytes of statically sized shared memory) know as `BLOCK` and `ITEMS`.
+/// Types may be followed by `with P = Sum`, which names a variant: `body` knows the type `Sum` as `P`, and the
+/// host finds the instance by its types and that name.
 /// A tile may be followed by `resident` and the number of blocks that a multiprocessor shall hold at
 /// once: the compiler then keeps to the registers that leaves a thread.
 /// The body is called with the shared [`Arena`](crate::Arena) and the parameters in order.
@@ -52,18 +54,18 @@ macro_rules! kernel_rows {
     (
         $(#[$doc:meta])*
         $kernel:ident $bounds:tt $generics:tt, $fields:tt, $shared:expr, $body:expr,
-        $($entry:ident in $module:ident: $(<$($assigned:ident = $argument:ty),+>,)? $block:literal x $items:literal $(resident $resident:literal)?;)+
+        $($entry:ident in $module:ident: $(<$($assigned:ident = $argument:ty),+>,)? $(with $marker:ident = $variant:ident,)? $block:literal x $items:literal $(resident $resident:literal)?;)+
     ) => {
         $crate::kernel_arguments! {
             $(#[$doc])*
             $kernel $bounds $generics $fields
             [$($crate::kernel_info! {
-                [$($($assigned = $argument),+)?] $block, $items, [$($resident)?], $shared, $body, $entry,
+                [$($($assigned = $argument),+)?] [$($marker = $variant)?] $block, $items, [$($resident)?], $shared, $body, $entry,
                 $module, $fields
             }),+]
         }
         $($crate::kernel_entry! {
-            [$($($assigned = $argument),+)?] $block, $items, $shared, $body, $entry, $fields
+            [$($($assigned = $argument),+)?] [$($marker = $variant)?] $block, $items, $shared, $body, $entry, $fields
         })+
     };
 }
@@ -101,10 +103,11 @@ macro_rules! kernel_arguments {
 #[macro_export]
 macro_rules! kernel_info {
     (
-        [$($assigned:ident = $argument:ty),*] $block:expr, $items:expr, [$($resident:literal)?],
+        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr, [$($resident:literal)?],
         $shared:expr, $body:expr, $entry:ident, $module:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {{
         $(#[allow(dead_code)] type $assigned = $argument;)*
+        $(#[allow(dead_code)] type $marker = $variant;)?
         #[allow(dead_code)]
         const BLOCK: usize = $block;
         #[allow(dead_code)]
@@ -121,6 +124,7 @@ macro_rules! kernel_info {
             name: stringify!($entry),
             module: stringify!($module),
             types: &[$(<$argument as $crate::Element>::TYPE),*],
+            variant: concat!("" $(, stringify!($variant))?),
             block_size: BLOCK as u32,
             items_per_thread: ITEMS as u32,
             resident_blocks: 0 $(+ $resident)?,
@@ -137,11 +141,12 @@ macro_rules! kernel_info {
 #[cfg(feature = "nvvm")]
 macro_rules! kernel_entry {
     (
-        [$($assigned:ident = $argument:ty),*] $block:expr, $items:expr, $shared:expr, $body:expr,
+        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr, $shared:expr, $body:expr,
         $entry:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {
         const _: () = {
             $(#[allow(dead_code)] type $assigned = $argument;)*
+            $(#[allow(dead_code)] type $marker = $variant;)?
             #[allow(dead_code)]
             const BLOCK: usize = $block;
             #[allow(dead_code)]
@@ -164,12 +169,13 @@ macro_rules! kernel_entry {
 #[cfg(not(feature = "nvvm"))]
 macro_rules! kernel_entry {
     (
-        [$($assigned:ident = $argument:ty),*] $block:expr, $items:expr, $shared:expr, $body:expr,
+        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr, $shared:expr, $body:expr,
         $entry:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {
         #[cfg(target_arch = "nvptx64")]
         const _: () = {
             $(#[allow(dead_code)] type $assigned = $argument;)*
+            $(#[allow(dead_code)] type $marker = $variant;)?
             #[allow(dead_code)]
             const BLOCK: usize = $block;
             #[allow(dead_code)]

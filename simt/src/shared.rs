@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 
 use crate::element::{Element, Packet};
+use crate::global::Global;
 use crate::machine;
 
 /// A kernel's shared memory, or what is left of it. Taking from a copy of an arena gives views that
@@ -122,6 +123,17 @@ impl<T: Element> Shared<T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn store_16(self, index: usize, packet: Packet) {
         machine::shared_store_16::<T>(self.packet_at(index), packet);
+    }
+
+    /// Starts to copy 16 bytes of neighbours from global memory, past the registers; both addresses must be
+    /// multiples of 16. What was copied is there for this thread after [`thread::await_copies`], and for the
+    /// block after a barrier behind that.
+    ///
+    /// [`thread::await_copies`]: crate::thread::await_copies
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn copy_16(self, index: usize, source: Global<T>, from: usize) {
+        machine::shared_copy_16::<T>(self.packet_at(index), source.packet_at(from));
     }
 
     #[inline(always)]

@@ -58,6 +58,12 @@ pub fn spin_hint() {
     machine::spin_hint();
 }
 
+/// Waits until all that this thread copies with [`copy_16`](crate::Shared::copy_16) is there.
+#[inline(always)]
+pub fn await_copies() {
+    machine::await_copies();
+}
+
 /// `value`, of which the compiler knows nothing: what is computed from it is computed anew, instead of
 /// being kept in registers since an earlier computation.
 #[inline(always)]

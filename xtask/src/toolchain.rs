@@ -165,6 +165,9 @@ impl Toolchain {
         let mut flags = FLAGS.map(str::to_owned).to_vec();
         flags.push(format!("-Ctarget-cpu={target}"));
         flags.push(format!("-Ctarget-feature=+ptx{PTX_VERSION}"));
+        if target.copies_asynchronously() {
+            flags.push("--cfg=evenpath_async_copy".to_owned());
+        }
         if let Kind::Rustup(name) = &self.kind {
             cargo.env("RUSTUP_TOOLCHAIN", name);
         }

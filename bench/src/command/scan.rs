@@ -61,7 +61,7 @@ fn plain<V: Small>(device: &Device, len: usize, repetitions: usize) -> Result<()
     Ok(())
 }
 
-fn by_key<V: Small + scan::SegmentedElement>(
+fn by_key<V: Small + scan::Element>(
     device: &Device,
     len: usize,
     segment: u64,

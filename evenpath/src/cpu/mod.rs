@@ -5,12 +5,14 @@
 
 mod merge;
 mod merge_path;
+mod reduce;
 mod scan;
 mod sets;
 mod sort;
 mod spmv;
 
 pub(crate) use merge::{merge_keys, merge_pairs};
+pub(crate) use reduce::{reduce, reduce_rows, row_heads};
 pub(crate) use scan::{scan, segmented_scan};
 pub(crate) use sets::SetPlan;
 pub(crate) use sort::{sort, sort_pairs};

@@ -1,10 +1,12 @@
+use std::ops::Range;
+
 use evenpath_kernels::block::operator::{Max, Min, Number, Operator as Combine, Segmented, Sum, Summary};
 use rayon::prelude::*;
 
 use crate::scan::Operator;
 
 /// Elements that one task scans. Fixed, so that the order of additions does not depend on the number of threads.
-const CHUNK: usize = 1 << 16;
+pub(super) const CHUNK: usize = 1 << 16;
 
 /// Scans `values`, as long as `result`.
 pub(crate) fn scan<T: Number>(values: &[T], operator: Operator, exclusive: bool, result: &mut [T]) {
@@ -36,20 +38,11 @@ fn scan_by<T: Number, P: Combine<T>>(
     exclusive: bool,
     result: &mut [T],
 ) {
-    let summary = |index: usize| Summary::<T, P>::new(values[index], u32::from(begins(index)));
-    let chunk = |number: usize| number * CHUNK..values.len().min((number + 1) * CHUNK);
-    let sum = |number| chunk(number).map(summary).fold(Summary::IDENTITY, Summary::then).into_parts();
-    let mut before: Vec<(T, u32)> = (0..values.len().div_ceil(CHUNK)).into_par_iter().map(sum).collect();
-    let mut total = Summary::<T, P>::IDENTITY;
-    for chunk in &mut before {
-        let own = Summary::new(chunk.0, chunk.1);
-        *chunk = total.into_parts();
-        total = total.then(own);
-    }
+    let (before, _) = before_chunks::<T, P>(values, &begins);
     result.par_chunks_mut(CHUNK).zip(before).enumerate().for_each(|(number, (result, before))| {
         let mut running = Summary::<T, P>::new(before.0, before.1);
-        for (index, result) in chunk(number).zip(result) {
-            let own = summary(index);
+        for (index, result) in chunk(number, values.len()).zip(result) {
+            let own = Summary::new(values[index], u32::from(begins(index)));
             let next = running.then(own);
             let at_head = P::SEGMENTED && own.heads > 0;
             *result = match exclusive {
@@ -60,4 +53,27 @@ fn scan_by<T: Number, P: Combine<T>>(
             running = next;
         }
     });
+}
+
+/// The elements of a chunk, of `len` in all.
+pub(super) fn chunk(number: usize, len: usize) -> Range<usize> {
+    number * CHUNK..len.min((number + 1) * CHUNK)
+}
+
+/// The sum before each chunk, and of all, with the number of heads in it.
+pub(super) fn before_chunks<T: Number, P: Combine<T>>(
+    values: &[T],
+    begins: &(impl Fn(usize) -> bool + Sync),
+) -> (Vec<(T, u32)>, (T, u32)) {
+    let summary = |index: usize| Summary::<T, P>::new(values[index], u32::from(begins(index)));
+    let sum =
+        |number| chunk(number, values.len()).map(summary).fold(Summary::IDENTITY, Summary::then).into_parts();
+    let mut before: Vec<(T, u32)> = (0..values.len().div_ceil(CHUNK)).into_par_iter().map(sum).collect();
+    let mut total = Summary::<T, P>::IDENTITY;
+    for chunk in &mut before {
+        let own = Summary::new(chunk.0, chunk.1);
+        *chunk = total.into_parts();
+        total = total.then(own);
+    }
+    (before, total.into_parts())
 }

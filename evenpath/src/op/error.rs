@@ -76,6 +76,19 @@ pub enum OpError {
         /// The first key that is less than the one before it.
         index: usize,
     },
+    /// There are no row offsets; of no rows there would be one.
+    #[error("there are no row offsets, of which a matrix has one more than rows")]
+    NoRowOffsets,
+    /// Row offsets do not span the values.
+    #[error("row offsets from {first} to {last} for {values} values")]
+    RowOffsetEnds {
+        /// The first, which should be 0.
+        first: u64,
+        /// The last, which should be the number of values.
+        last: u64,
+        /// Values given.
+        values: usize,
+    },
     /// Not as many values as keys.
     #[error("{values} values for {keys} keys")]
     KeyValueCount {

@@ -4,6 +4,8 @@ mod device_csr;
 mod error;
 pub mod merge;
 mod radix_sort;
+pub mod reduce;
+mod row_marks;
 pub mod scan;
 pub mod sets;
 pub mod sort;
@@ -24,6 +26,14 @@ fn instance<K: Kernel>() -> &'static KernelInfo {
     match K::first() {
         Some(info) => info,
         None => unreachable!("the kernels' tables have an instance for every type"),
+    }
+}
+
+/// The named variant of a kernel for its types.
+fn variant<K: Kernel>(name: &str) -> &'static KernelInfo {
+    match K::variant(name) {
+        Some(info) => info,
+        None => unreachable!("the kernels' tables have every variant for every type"),
     }
 }
 

@@ -438,7 +438,9 @@ fn result_len<K: Key>(
 }
 
 /// The first key that is less than the one before it.
-fn first_descent<K: Key>(keys: &DeviceVec<K>) -> Result<Option<usize>, OpError> {
+pub(super) fn first_descent<K: evenpath_kernels::Key + bytemuck::Pod>(
+    keys: &DeviceVec<K>,
+) -> Result<Option<usize>, OpError> {
     let device = keys.device();
     if device.kind() == DeviceKind::Cpu || keys.len() < 2 {
         let keys = keys.host_slice().unwrap_or_default();

@@ -12,6 +12,7 @@ pub mod output;
 pub mod radix_rank;
 pub mod radix_sort;
 pub mod segmented_scan;
+pub mod staged;
 pub mod tile_prefix;
 pub mod tile_scan;
 pub mod two_sequences;

@@ -13,10 +13,14 @@ pub trait Number: Element + PartialOrd + core::ops::Add<Output = Self> {
     /// The sum; integers wrap around.
     #[must_use]
     fn plus(self, other: Self) -> Self;
+    /// The element's counterpart in the reverse order; its own inverse. The maximum of elements is the flip of the
+    /// minimum of their flips.
+    #[must_use]
+    fn flip(self) -> Self;
 }
 
 macro_rules! numbers {
-    ($($type:ident: $least:expr, $greatest:expr, |$a:ident, $b:ident| $sum:expr;)*) => {$(
+    ($($type:ident: $least:expr, $greatest:expr, |$a:ident, $b:ident| $sum:expr, |$x:ident| $flip:expr;)*) => {$(
         impl Number for $type {
             const LEAST: Self = $least;
             const GREATEST: Self = $greatest;
@@ -25,16 +29,21 @@ macro_rules! numbers {
                 let ($a, $b) = (self, other);
                 $sum
             }
+            #[inline(always)]
+            fn flip(self) -> Self {
+                let $x = self;
+                $flip
+            }
         }
     )*};
 }
 
 numbers! {
-    u32: u32::MIN, u32::MAX, |a, b| a.wrapping_add(b);
-    i32: i32::MIN, i32::MAX, |a, b| a.wrapping_add(b);
-    u64: u64::MIN, u64::MAX, |a, b| a.wrapping_add(b);
-    f32: f32::NEG_INFINITY, f32::INFINITY, |a, b| a + b;
-    f64: f64::NEG_INFINITY, f64::INFINITY, |a, b| a + b;
+    u32: u32::MIN, u32::MAX, |a, b| a.wrapping_add(b), |x| !x;
+    i32: i32::MIN, i32::MAX, |a, b| a.wrapping_add(b), |x| !x;
+    u64: u64::MIN, u64::MAX, |a, b| a.wrapping_add(b), |x| !x;
+    f32: f32::NEG_INFINITY, f32::INFINITY, |a, b| a + b, |x| -x;
+    f64: f64::NEG_INFINITY, f64::INFINITY, |a, b| a + b, |x| -x;
 }
 
 /// An associative operator with an identity.
@@ -43,6 +52,8 @@ pub trait Operator<V>: Copy {
     const IDENTITY: V;
     /// Whether sums begin anew at heads.
     const SEGMENTED: bool = false;
+    /// Whether it has a mirror image, the same operator on [flipped](Number::flip) elements.
+    const FLIPS: bool = false;
     /// Combines what comes before with what comes after.
     fn combine(before: V, after: V) -> V;
 }
@@ -67,6 +78,7 @@ impl<V: Number> Operator<V> for Sum {
 
 impl<V: Number> Operator<V> for Min {
     const IDENTITY: V = V::GREATEST;
+    const FLIPS: bool = true;
     #[inline(always)]
     #[allow(clippy::eq_op)] // Only NaN differs from itself.
     fn combine(before: V, after: V) -> V {
@@ -98,22 +110,11 @@ pub struct Segmented<P>(PhantomData<P>);
 impl<V, P: Operator<V>> Operator<V> for Segmented<P> {
     const IDENTITY: V = P::IDENTITY;
     const SEGMENTED: bool = true;
+    const FLIPS: bool = P::FLIPS;
     #[inline(always)]
     fn combine(before: V, after: V) -> V {
         P::combine(before, after)
     }
-}
-
-/// The number by which a launch names an operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub enum OperatorCode {
-    /// [`Sum`]
-    Sum = 0,
-    /// [`Min`]
-    Min = 1,
-    /// [`Max`]
-    Max = 2,
 }
 
 /// What a scan carries along: the sum so far, and how many segments began in it. A plain scan has no segments.

@@ -64,6 +64,13 @@ impl TilePrefix {
         shared.load(0)
     }
 
+    /// Tells the other tiles the sum of `tile`: for one thread, before [`exclusive`](Self::exclusive).
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn publish_own<V: Number, P: Operator<V>>(self, tile: u32, own: Summary<V, P>) {
+        self.publish(tile, own);
+    }
+
     /// The sum of all tiles before `tile`, whose own sum is `own`, in every lane. One whole warp of the block calls it.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -72,9 +79,6 @@ impl TilePrefix {
         let (group, division) = (tile / FAN, tile / (FAN * FAN));
         let (in_group, in_division) = (tile % FAN, group % FAN);
         let groups = self.tiles.div_ceil(FAN);
-        if lane == 0 {
-            self.publish(tile, own);
-        }
         // All three are asked for at once; mostly the older two are there.
         let tile_entry = group * FAN + lane;
         let group_entry = self.tiles + division * FAN + lane;

@@ -166,7 +166,7 @@ pub(crate) fn store_streaming_16<T: Access>(address: u64, packet: Packet) {
     store_streaming_2(address, packet);
 }
 
-// Safety, for the two below: as above, for 16 bytes at an aligned address.
+// Safety, for those below: as above, for 16 bytes at an aligned address.
 
 #[inline(always)]
 pub(crate) fn shared_load_16<T: Access>(address: u32) -> Packet {
@@ -182,6 +182,26 @@ pub(crate) fn shared_store_16<T: Access>(address: u32, packet: Packet) {
     let [low, high] = packet;
     unsafe {
         asm!("st.shared.v2.u64 [{}], {{{}, {}}};", in(reg32) address, in(reg64) low, in(reg64) high, options(nostack));
+    }
+}
+
+/// Starts copying 16 bytes from global to shared memory; GPUs before sm_80 have finished when it returns.
+#[inline(always)]
+pub(crate) fn shared_copy_16<T: Access>(address: u32, from: u64) {
+    #[cfg(evenpath_async_copy)]
+    unsafe {
+        asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) address, in(reg64) from, options(nostack));
+    }
+    #[cfg(not(evenpath_async_copy))]
+    shared_store_16::<T>(address, load_streaming_16::<T>(from));
+}
+
+/// Waits for this thread's copies.
+#[inline(always)]
+pub(crate) fn await_copies() {
+    #[cfg(evenpath_async_copy)]
+    unsafe {
+        asm!("cp.async.wait_all;", options(nostack));
     }
 }
 

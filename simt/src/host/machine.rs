@@ -310,6 +310,13 @@ pub(crate) fn shared_store_16<T: Element>(address: u32, packet: Packet) {
     });
 }
 
+#[track_caller]
+pub(crate) fn shared_copy_16<T: Element>(address: u32, from: u64) {
+    shared_store_16::<T>(address, load_streaming_16::<T>(from));
+}
+
+pub(crate) fn await_copies() {}
+
 #[inline]
 #[track_caller]
 fn store_vector<T: Element, const N: usize>(address: u64, values: [T; N]) {

@@ -1,0 +1,78 @@
+use evenpath_kernels::block::operator::{Max, Min, Number, Operator as Combine, Segmented, Sum, Summary};
+use rayon::prelude::*;
+
+use super::scan::{CHUNK, before_chunks, chunk};
+use crate::scalar::Offset;
+use crate::scan::{Element, Operator};
+
+/// The first element of each segment, and its sum; `begins` tells whether an element is a segment's first.
+pub(crate) fn reduce<T: Number>(
+    values: &[T],
+    begins: impl Fn(usize) -> bool + Sync,
+    operator: Operator,
+) -> (Vec<usize>, Vec<T>) {
+    match operator {
+        Operator::Sum => reduce_by::<T, Sum>(values, begins),
+        Operator::Min => reduce_by::<T, Min>(values, begins),
+        Operator::Max => reduce_by::<T, Max>(values, begins),
+    }
+}
+
+/// The sums of rows, one each; of rows without values, the operator's identity.
+pub(crate) fn reduce_rows<T: Element, O: Offset>(
+    row_offsets: &[O],
+    values: &[T],
+    operator: Operator,
+    sums: &mut [T],
+) {
+    let heads = row_heads(row_offsets, values.len());
+    let (_, own) = reduce(values, |index| heads[index], operator);
+    let mut own = own.into_iter();
+    for (sum, ends) in sums.iter_mut().zip(row_offsets.windows(2)) {
+        let filled = if ends[0] < ends[1] { own.next() } else { None };
+        *sum = filled.unwrap_or_else(|| operator.identity());
+    }
+}
+
+/// Which elements begin a row, of the `len` that valid row offsets have.
+pub(crate) fn row_heads<O: Offset>(row_offsets: &[O], len: usize) -> Vec<bool> {
+    let mut heads = vec![false; len];
+    for ends in row_offsets.windows(2) {
+        if ends[0] < ends[1] {
+            heads[ends[0].to_usize()] = true;
+        }
+    }
+    heads
+}
+
+/// Each chunk gives its heads, and the sums of the segments that they close; the last segment is closed behind them.
+fn reduce_by<T: Number, P: Combine<T>>(
+    values: &[T],
+    begins: impl Fn(usize) -> bool + Sync,
+) -> (Vec<usize>, Vec<T>) {
+    let (before, total) = before_chunks::<T, Segmented<P>>(values, &begins);
+    let close = |number: usize| {
+        let (mut running, mut heads, mut closed) = (before[number].0, Vec::new(), Vec::new());
+        for index in chunk(number, values.len()) {
+            if begins(index) {
+                heads.push(index);
+                closed.push(running);
+                running = values[index];
+            } else {
+                running = P::combine(running, values[index]);
+            }
+        }
+        (heads, closed)
+    };
+    let chunks: Vec<_> = (0..values.len().div_ceil(CHUNK)).into_par_iter().map(close).collect();
+    let (mut heads, mut sums) = (Vec::new(), Vec::new());
+    for (own_heads, closed) in chunks {
+        // The first element of all closes nothing.
+        sums.extend_from_slice(&closed[usize::from(heads.is_empty() && !closed.is_empty())..]);
+        heads.extend(own_heads);
+    }
+    if !values.is_empty() {
+        sums.push(Summary::<T, Segmented<P>>::new(total.0, total.1).value);
+    }
+    (heads, sums)
+}

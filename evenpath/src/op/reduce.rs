@@ -1,0 +1,303 @@
+//! Reductions by segments: the sum, minimum or maximum of each.
+//!
+//! ```
+//! use evenpath::scan::Operator;
+//! use evenpath::{Device, reduce};
+//!
+//! let device = Device::best()?;
+//! let keys = device.upload_slice(&[7_u32, 7, 3, 3, 3, 7])?;
+//! let values = device.upload_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let (keys, sums) = reduce::by_key(&keys, &values, Operator::Sum)?;
+//! assert_eq!(keys.to_vec()?, [7, 3, 7]);
+//! assert_eq!(sums.to_vec()?, [3.0, 12.0, 6.0]);
+//!
+//! let row_offsets = device.upload_slice(&[0_u32, 2, 2, 6])?;
+//! assert_eq!(reduce::by_offsets(&row_offsets, &values, Operator::Sum)?.to_vec()?, [3.0, 0.0, 18.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! One pass over the data, by the look-back of [`scan`](crate::scan) and as repeatable: floating-point sums are added in
+//! an order that only the length, the segments and the kind of device determine.
+
+use evenpath_kernels::block::tile_prefix::entry_words;
+use evenpath_kernels::reduce::{FillEmptyRows, ReduceByFlag, ReduceByKey, ReduceRows};
+use evenpath_simt::kernel::KernelInfo;
+
+use super::row_marks::{RowMarks, check_row_offsets};
+use super::scan::{
+    Element, Mark, Operator, check_countable, look_back_state, state_bytes, tile_shared_bytes,
+};
+use super::{OpError, instance, variant};
+use crate::cpu;
+use crate::device::{DeviceKind, DeviceVec};
+use crate::key::Key;
+use crate::scalar::Offset;
+
+/// Reduces the values of neighbours with equal keys: the key of each segment, and its sum. Waits for the device, which
+/// alone knows how many there are.
+///
+/// The results are computed in memory for as many segments as there are values, which they keep until they are dropped:
+/// [`DeviceVec::shrink_to_fit`] gives the rest back for the price of a copy.
+///
+/// # Errors
+///
+/// If there is not one key a value, they are on another device, or there are 2³² values or more; then nothing is
+/// written. If there is no memory for the results and [`temporary_bytes_by_key`], or the device was lost.
+pub fn by_key<K: Key + Mark, T: Element>(
+    keys: &DeviceVec<K>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+) -> Result<(DeviceVec<K>, DeviceVec<T>), OpError> {
+    let device = values.device();
+    let mut segment_keys = device.uninitialised(keys.len())?;
+    let mut sums = device.uninitialised(values.len())?;
+    let mut segments = device.zeros(1)?;
+    by_key_into(keys, values, operator, &mut segment_keys, &mut sums, &mut segments)?;
+    let count = segments.get(0)? as usize;
+    segment_keys.truncate(count);
+    sums.truncate(count);
+    Ok((segment_keys, sums))
+}
+
+/// [`by_key`] into vectors that are there, without waiting: the first element of `segments` becomes the number of
+/// segments, of which the keys and sums are at the beginning of `segment_keys` and `sums`. What follows is unchanged.
+///
+/// # Errors
+///
+/// As for [`by_key`], and if `segment_keys` or `sums` is shorter than there are values, `segments` is empty, or one of
+/// them is on another device; then nothing is written.
+pub fn by_key_into<K: Key + Mark, T: Element>(
+    keys: &DeviceVec<K>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+    segment_keys: &mut DeviceVec<K>,
+    sums: &mut DeviceVec<T>,
+    segments: &mut DeviceVec<u64>,
+) -> Result<(), OpError> {
+    check_marks(keys, values)?;
+    check_output("segment keys", values, segment_keys, values.len())?;
+    check_output("sums", values, sums, values.len())?;
+    check_output("the number of segments", values, segments, 1)?;
+    let (device, len) = (values.device(), values.len());
+    if device.kind() == DeviceKind::Cpu {
+        if let (Some(keys), Some(values)) = (keys.host_slice(), values.host_slice()) {
+            let begins = |index: usize| index == 0 || keys[index] != keys[index - 1];
+            let (heads, own) = cpu::reduce(values, begins, operator);
+            if let Some(segment_keys) = segment_keys.host_slice_mut() {
+                segment_keys.iter_mut().zip(&heads).for_each(|(key, &head)| *key = keys[head]);
+            }
+            write_host(&own, sums, segments);
+        }
+        return Ok(());
+    }
+    segments.set_zero()?;
+    let info = variant::<ReduceByKey<T, K>>(operator.variant());
+    let (tiles, mut state) = look_back_state::<T>(device, info, len)?;
+    let kernel = ReduceByKey {
+        source: values.as_global(),
+        keys: keys.as_global(),
+        segment_keys: segment_keys.as_global_mut(),
+        segment_sums: sums.as_global_mut(),
+        segments: segments.as_global_mut(),
+        state: state.as_global_mut(),
+        len: len as u64,
+        tiles,
+        flip: operator.flip(),
+    };
+    // SAFETY: values, keys and both outputs have `len` elements or more, of which there are no more segments; the state
+    // has as many words as its tiles need, all zero; buffers are freed in the stream's order.
+    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, K::SIZE)) }?;
+    Ok(())
+}
+
+/// Reduces the values from each flagged one, not zero in `flags`, to the next; the first value begins a segment whatever
+/// its flag. Waits for the device; otherwise as [`by_key`].
+///
+/// # Errors
+///
+/// As for [`by_key`].
+pub fn by_flag<T: Element>(
+    flags: &DeviceVec<u8>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+) -> Result<DeviceVec<T>, OpError> {
+    let mut sums = values.device().uninitialised(values.len())?;
+    let mut segments = values.device().zeros(1)?;
+    by_flag_into(flags, values, operator, &mut sums, &mut segments)?;
+    sums.truncate(segments.get(0)? as usize);
+    Ok(sums)
+}
+
+/// [`by_flag`] into vectors that are there, as [`by_key_into`].
+///
+/// # Errors
+///
+/// As for [`by_key_into`].
+pub fn by_flag_into<T: Element>(
+    flags: &DeviceVec<u8>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+    sums: &mut DeviceVec<T>,
+    segments: &mut DeviceVec<u64>,
+) -> Result<(), OpError> {
+    check_marks(flags, values)?;
+    check_output("sums", values, sums, values.len())?;
+    check_output("the number of segments", values, segments, 1)?;
+    let (device, len) = (values.device(), values.len());
+    if device.kind() == DeviceKind::Cpu {
+        if let (Some(flags), Some(values)) = (flags.host_slice(), values.host_slice()) {
+            let (_, own) = cpu::reduce(values, |index| index == 0 || flags[index] != 0, operator);
+            write_host(&own, sums, segments);
+        }
+        return Ok(());
+    }
+    segments.set_zero()?;
+    let info = variant::<ReduceByFlag<T>>(operator.variant());
+    let (tiles, mut state) = look_back_state::<T>(device, info, len)?;
+    let kernel = ReduceByFlag {
+        source: values.as_global(),
+        flags: flags.as_global(),
+        segment_sums: sums.as_global_mut(),
+        segments: segments.as_global_mut(),
+        state: state.as_global_mut(),
+        len: len as u64,
+        tiles,
+        flip: operator.flip(),
+    };
+    // SAFETY: as for keys.
+    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 1)) }?;
+    Ok(())
+}
+
+/// Reduces the values of each row; a row without any gives the operator's identity. Row offsets are those of a CSR
+/// matrix: they begin with 0, do not decrease, and end with the number of values. Checking that waits for the device.
+///
+/// The work is cut into equal parts of the values, however long rows are.
+///
+/// # Errors
+///
+/// If the row offsets are not so, are on another device, or there are 2³² values or more; then nothing is written. If
+/// there is no memory for the result and [`temporary_bytes_by_offsets`], or the device was lost.
+pub fn by_offsets<T: Element, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+) -> Result<DeviceVec<T>, OpError> {
+    check_row_offsets(row_offsets, values)?;
+    let mut sums = values.device().uninitialised(row_offsets.len() - 1)?;
+    reduce_rows(row_offsets, values, operator, &mut sums)?;
+    Ok(sums)
+}
+
+/// [`by_offsets`] into a vector that is there, of one element a row.
+///
+/// # Errors
+///
+/// As for [`by_offsets`], and if the result has not one element a row or is on another device; then nothing is written.
+pub fn by_offsets_into<T: Element, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+    sums: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    check_row_offsets(row_offsets, values)?;
+    values.device().check_same(sums.device())?;
+    let (left, right) = (row_offsets.len() - 1, sums.len());
+    if left != right {
+        return Err(OpError::Lengths { what: "a reduction's rows and sums", left, right });
+    }
+    reduce_rows(row_offsets, values, operator, sums)
+}
+
+/// Bytes of device memory that [`by_key`] of `len` values takes beside its operands and results; none on the CPU.
+pub fn temporary_bytes_by_key<K: Key + Mark, T: Element>(len: usize) -> u64 {
+    bytes_of::<T>(variant::<ReduceByKey<T, K>>(Operator::Sum.variant()), len)
+}
+
+/// Bytes of device memory that [`by_flag`] of `len` values takes beside its operands and result; none on the CPU.
+pub fn temporary_bytes_by_flag<T: Element>(len: usize) -> u64 {
+    bytes_of::<T>(variant::<ReduceByFlag<T>>(Operator::Sum.variant()), len)
+}
+
+/// Bytes of device memory that [`by_offsets`] of `len` values in so many rows takes beside its operands and result: a
+/// bit a value, 4 bytes a row, and some words a tile of thousands of values.
+pub fn temporary_bytes_by_offsets<T: Element>(rows: usize, len: usize) -> u64 {
+    RowMarks::bytes(rows, len) + bytes_of::<T>(variant::<ReduceRows<T>>(Operator::Sum.variant()), len)
+}
+
+fn bytes_of<T: Element>(info: &KernelInfo, len: usize) -> u64 {
+    state_bytes(info, len, entry_words(T::SIZE, true))
+}
+
+/// Row offsets and lengths are checked.
+fn reduce_rows<T: Element, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+    sums: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    let (device, len, rows) = (values.device(), values.len(), sums.len());
+    check_countable("a reduction", len)?;
+    if device.kind() == DeviceKind::Cpu {
+        if let (Some(offsets), Some(values), Some(sums)) =
+            (row_offsets.host_slice(), values.host_slice(), sums.host_slice_mut())
+        {
+            cpu::reduce_rows(offsets, values, operator, sums);
+        }
+        return Ok(());
+    }
+    let fill = FillEmptyRows {
+        row_offsets: row_offsets.as_global(),
+        sums: sums.as_global_mut(),
+        rows: rows as u32,
+        identity: operator.identity(),
+    };
+    let fill_info = instance::<FillEmptyRows<T, O>>();
+    // SAFETY: there are `rows` + 1 offsets and `rows` sums.
+    unsafe { device.launch(fill, fill_info, (rows as u32).div_ceil(fill_info.block_size), 0) }?;
+    let marks = RowMarks::new(row_offsets, len)?;
+    let info = variant::<ReduceRows<T>>(operator.variant());
+    let (tiles, mut state) = look_back_state::<T>(device, info, len)?;
+    let kernel = ReduceRows {
+        source: values.as_global(),
+        bits: marks.bits.as_global(),
+        filled_rows: marks.filled_rows.as_global(),
+        sums: sums.as_global_mut(),
+        state: state.as_global_mut(),
+        len: len as u64,
+        tiles,
+        flip: operator.flip(),
+    };
+    // SAFETY: the marks are those of valid row offsets: a bit a value, as many set as there are rows with values, each
+    // the number of a sum; the state has as many words as its tiles need, all zero; buffers are freed in the stream's
+    // order.
+    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
+    Ok(())
+}
+
+fn check_marks<K: Mark, T: Element>(marks: &DeviceVec<K>, values: &DeviceVec<T>) -> Result<(), OpError> {
+    values.device().check_same(marks.device())?;
+    let (left, right) = (marks.len(), values.len());
+    if left != right {
+        return Err(OpError::Lengths { what: "a reduction's marks and values", left, right });
+    }
+    check_countable("a reduction", right)
+}
+
+fn check_output<T: Element, U: bytemuck::Pod>(
+    output: &'static str,
+    values: &DeviceVec<T>,
+    vector: &DeviceVec<U>,
+    needed: usize,
+) -> Result<(), OpError> {
+    values.device().check_same(vector.device())?;
+    let len = vector.len();
+    if len < needed { Err(OpError::OutputLength { output, len, needed }) } else { Ok(()) }
+}
+
+fn write_host<T: Element>(own: &[T], sums: &mut DeviceVec<T>, segments: &mut DeviceVec<u64>) {
+    if let (Some(sums), Some(segments)) = (sums.host_slice_mut(), segments.host_slice_mut()) {
+        sums[..own.len()].copy_from_slice(own);
+        segments[0] = own.len() as u64;
+    }
+}

@@ -1,0 +1,66 @@
+//! Where rows begin, as bits.
+
+use evenpath_kernels::reduce::MarkRows;
+
+use super::sets::first_descent;
+use super::{OpError, instance, tile_count, tile_items};
+use crate::device::DeviceVec;
+use crate::scalar::Offset;
+
+/// What the row offsets of a matrix say, in a form that has the same size for any row lengths.
+#[derive(Debug)]
+pub(super) struct RowMarks {
+    /// A bit an element, set where a row begins.
+    pub(super) bits: DeviceVec<u32>,
+    /// The rows that have elements, in order; what follows them is zero.
+    pub(super) filled_rows: DeviceVec<u32>,
+}
+
+impl RowMarks {
+    /// From row offsets that [`check_row_offsets`] has passed, of `len` elements, on a device with kernels.
+    pub(super) fn new<O: Offset>(row_offsets: &DeviceVec<O>, len: usize) -> Result<Self, OpError> {
+        let device = row_offsets.device();
+        let rows = row_offsets.len() - 1;
+        let info = instance::<MarkRows<O>>();
+        let tiles = tile_count("a segmented operation's rows", info, rows)?;
+        let mut marks = Self { bits: device.zeros(len.div_ceil(32))?, filled_rows: device.zeros(rows)? };
+        let mut states = device.zeros(tiles as usize + 1)?;
+        let kernel = MarkRows {
+            row_offsets: row_offsets.as_global(),
+            bits: marks.bits.as_global_mut(),
+            filled_rows: marks.filled_rows.as_global_mut(),
+            states: states.as_global_mut(),
+            rows: rows as u32,
+        };
+        // SAFETY: there are `rows` + 1 offsets, none above `len`, a bit for each of the `len` elements, a word for each
+        // row, and the states that the tiles need, all zero; buffers are freed in the stream's order.
+        unsafe { device.launch(kernel, info, tiles, 0) }?;
+        Ok(marks)
+    }
+
+    /// Bytes of device memory that they take, with what making them takes.
+    pub(super) fn bytes(rows: usize, len: usize) -> u64 {
+        let tiles = rows.div_ceil(tile_items(instance::<MarkRows<u32>>()) as usize);
+        4 * len.div_ceil(32) as u64 + 4 * rows as u64 + 8 * (tiles as u64 + 1)
+    }
+}
+
+/// Checks that the row offsets are those of a CSR matrix with so many values; waits for the device.
+pub(super) fn check_row_offsets<O: Offset, T: bytemuck::Pod>(
+    row_offsets: &DeviceVec<O>,
+    values: &DeviceVec<T>,
+) -> Result<(), OpError> {
+    values.device().check_same(row_offsets.device())?;
+    let rows = row_offsets.len().checked_sub(1).ok_or(OpError::NoRowOffsets)?;
+    if u32::try_from(rows).is_err() {
+        return Err(OpError::TooLong { what: "row offsets", len: rows, limit: u32::MAX as usize });
+    }
+    if let Some(index) = first_descent(row_offsets)? {
+        return Err(OpError::Unsorted { input: "row offsets", index });
+    }
+    let (first, last) = (row_offsets.get(0)?.to_u64(), row_offsets.get(rows)?.to_u64());
+    if first != 0 || last != values.len() as u64 {
+        return Err(OpError::RowOffsetEnds { first, last, values: values.len() });
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! Scans: for each element, the sum, minimum or maximum of all elements up to it.
+//!
+//! ```
+//! use evenpath::{Device, scan};
+//!
+//! let device = Device::best()?;
+//! let lengths = device.upload_slice(&[3_u32, 0, 2, 5])?;
+//! assert_eq!(scan::inclusive(&lengths, scan::Operator::Sum)?.to_vec()?, [3, 3, 5, 10]);
+//! assert_eq!(scan::exclusive(&lengths, scan::Operator::Sum)?.to_vec()?, [0, 3, 3, 5]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! One pass over the data: each element is read once and written once (Merrill and Garland, "Single-pass Parallel Prefix
+//! Scan with Decoupled Look-back", 2016). Floating-point sums are added in an order that only the length and the kind of
+//! device determine, so results are bitwise the same from run to run; they can differ between the CPU and GPUs by
+//! rounding. Integer sums wrap around. A minimum or maximum passes over NaN.
+
+use bytemuck::Pod;
+use evenpath_kernels::block::operator::Number;
+use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
+use evenpath_kernels::scan::{Scan, shared_bytes};
+use evenpath_simt::kernel::KernelInfo;
+
+use super::{OpError, tile_count, tile_items, variant};
+use crate::cpu;
+use crate::device::{DeviceKind, DeviceVec};
+
+mod segmented;
+
+pub use segmented::{
+    Mark, exclusive_by, exclusive_by_into, exclusive_by_offsets, exclusive_by_offsets_into, inclusive_by,
+    inclusive_by_into, inclusive_by_offsets, inclusive_by_offsets_into, temporary_bytes_by,
+    temporary_bytes_by_offsets,
+};
+pub(super) use segmented::{check_countable, look_back_state};
+
+/// What a scan combines elements by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operator {
+    /// The sum; integers wrap around.
+    Sum,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+}
+
+/// Elements that can be scanned: `u32`, `i32`, `u64`, `f32`, `f64`. Sealed.
+pub trait Element: Number + Pod + sealed::Sealed {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u8 {}
+}
+
+macro_rules! elements {
+    ($($type:ident)*) => {$(
+        impl sealed::Sealed for $type {}
+        impl Element for $type {}
+    )*};
+}
+elements!(u32 i32 u64 f32 f64);
+
+/// Element i of the result combines elements 0 to i.
+///
+/// # Errors
+///
+/// If there is no memory for the result and [`temporary_bytes`], or the device was lost.
+pub fn inclusive<T: Element>(values: &DeviceVec<T>, operator: Operator) -> Result<DeviceVec<T>, OpError> {
+    let mut result = values.device().uninitialised(values.len())?;
+    run(values, operator, false, &mut result)?;
+    Ok(result)
+}
+
+/// Element i of the result combines elements 0 to i − 1; element 0 is the operator's identity: zero, or the greatest
+/// or least value there is.
+///
+/// # Errors
+///
+/// As for [`inclusive`].
+pub fn exclusive<T: Element>(values: &DeviceVec<T>, operator: Operator) -> Result<DeviceVec<T>, OpError> {
+    let mut result = values.device().uninitialised(values.len())?;
+    run(values, operator, true, &mut result)?;
+    Ok(result)
+}
+
+/// [`inclusive`] into a vector that is there.
+///
+/// # Errors
+///
+/// As for [`inclusive`], and if the lengths or devices differ; then nothing is written.
+pub fn inclusive_into<T: Element>(
+    values: &DeviceVec<T>,
+    operator: Operator,
+    result: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    run(values, operator, false, result)
+}
+
+/// [`exclusive`] into a vector that is there.
+///
+/// # Errors
+///
+/// As for [`inclusive`], and if the lengths or devices differ; then nothing is written.
+pub fn exclusive_into<T: Element>(
+    values: &DeviceVec<T>,
+    operator: Operator,
+    result: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    run(values, operator, true, result)
+}
+
+/// Bytes of device memory that a plain scan of `len` elements takes beside its operands; none on the CPU.
+pub fn temporary_bytes<T: Element>(len: usize) -> u64 {
+    state_bytes(variant::<Scan<T>>(Operator::Sum.variant()), len, entry_words(T::SIZE, false))
+}
+
+/// Bytes of a look-back's state.
+pub(super) fn state_bytes(info: &KernelInfo, len: usize, entry_words: usize) -> u64 {
+    8 * state_words(len.div_ceil(tile_items(info) as usize), entry_words) as u64
+}
+
+fn run<T: Element>(
+    values: &DeviceVec<T>,
+    operator: Operator,
+    exclusive: bool,
+    result: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    let device = values.device();
+    device.check_same(result.device())?;
+    if values.len() != result.len() {
+        let (left, right) = (values.len(), result.len());
+        return Err(OpError::Lengths { what: "a scan's input and result", left, right });
+    }
+    if device.kind() == DeviceKind::Cpu {
+        if let (Some(values), Some(result)) = (values.host_slice(), result.host_slice_mut()) {
+            cpu::scan(values, operator, exclusive, result);
+        }
+        return Ok(());
+    }
+    let len = values.len();
+    let info = variant::<Scan<T>>(operator.variant());
+    let tiles = tile_count("a scan", info, len)?;
+    let mut state = device.zeros(state_words(tiles as usize, entry_words(T::SIZE, false)))?;
+    let kernel = Scan {
+        source: values.as_global(),
+        target: result.as_global_mut(),
+        state: state.as_global_mut(),
+        len: len as u64,
+        tiles,
+        flip: operator.flip(),
+        exclusive: u32::from(exclusive),
+    };
+    // SAFETY: source and target have `len` elements, the state as many words as its tiles need, all zero; buffers are
+    // freed in the stream's order.
+    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
+    Ok(())
+}
+
+/// Bytes of shared memory that a block of a scan takes, with marks of so many bytes, or none.
+pub(super) fn tile_shared_bytes<T: Element>(info: &KernelInfo, mark_bytes: usize) -> u32 {
+    shared_bytes(T::SIZE, mark_bytes, info.block_size as usize, info.items_per_thread as usize)
+}
+
+impl Operator {
+    /// The kernels' variant.
+    pub(super) fn variant(self) -> &'static str {
+        match self {
+            Self::Sum => "Sum",
+            Self::Min | Self::Max => "Min",
+        }
+    }
+
+    /// What changes nothing: zero, or the greatest or least value there is.
+    pub fn identity<T: Element>(self) -> T {
+        match self {
+            Self::Sum => T::ZERO,
+            Self::Min => T::GREATEST,
+            Self::Max => T::LEAST,
+        }
+    }
+
+    /// The kernels' parameter `flip`.
+    pub(super) fn flip(self) -> u32 {
+        u32::from(self == Self::Max)
+    }
+}

@@ -1,0 +1,261 @@
+//! Scans of segments, which marks or row offsets tell.
+
+use bytemuck::Pod;
+use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
+use evenpath_kernels::scan::{SegmentMark, SegmentedScan, SegmentedScanByBits};
+use evenpath_simt::kernel::KernelInfo;
+
+use super::{Element, Operator, sealed, state_bytes, tile_shared_bytes};
+use crate::cpu;
+use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::op::row_marks::{RowMarks, check_row_offsets};
+use crate::op::{OpError, tile_count, variant};
+use crate::scalar::Offset;
+
+/// What can tell where segments begin: flags `u8`, not zero at a segment's first element; or keys `u32` or `u64`, equal
+/// within a segment and different from the one before at its first element. Sealed.
+pub trait Mark: SegmentMark + Pod + sealed::Sealed {}
+impl Mark for u8 {}
+impl Mark for u32 {}
+impl Mark for u64 {}
+
+/// Element i of the result combines the elements from the head of its segment to i. The first element is a head
+/// whatever its mark.
+///
+/// # Errors
+///
+/// If there is not one mark an element, they are on another device, or there are 2³² elements or more; then nothing is
+/// written. If there is no memory for the result and [`temporary_bytes_by`], or the device was lost.
+pub fn inclusive_by<T: Element, K: Mark>(
+    marks: &DeviceVec<K>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+) -> Result<DeviceVec<T>, OpError> {
+    let mut result = values.device().uninitialised(values.len())?;
+    inclusive_by_into(marks, values, operator, &mut result)?;
+    Ok(result)
+}
+
+/// Element i of the result combines the elements from the head of its segment to i − 1; a head's is the operator's
+/// identity. The first element is a head whatever its mark.
+///
+/// # Errors
+///
+/// As for [`inclusive_by`].
+pub fn exclusive_by<T: Element, K: Mark>(
+    marks: &DeviceVec<K>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+) -> Result<DeviceVec<T>, OpError> {
+    let mut result = values.device().uninitialised(values.len())?;
+    exclusive_by_into(marks, values, operator, &mut result)?;
+    Ok(result)
+}
+
+/// [`inclusive_by`] into a vector that is there.
+///
+/// # Errors
+///
+/// As for [`inclusive_by`], and if the lengths or devices differ; then nothing is written.
+pub fn inclusive_by_into<T: Element, K: Mark>(
+    marks: &DeviceVec<K>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+    result: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    run_by_marks(marks, values, operator, false, result)
+}
+
+/// [`exclusive_by`] into a vector that is there.
+///
+/// # Errors
+///
+/// As for [`inclusive_by`], and if the lengths or devices differ; then nothing is written.
+pub fn exclusive_by_into<T: Element, K: Mark>(
+    marks: &DeviceVec<K>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+    result: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    run_by_marks(marks, values, operator, true, result)
+}
+
+/// Element i of the result combines the elements from the beginning of its row to i. Row offsets are those of a CSR
+/// matrix: they begin with 0, do not decrease, and end with the number of values. Checking that waits for the device.
+///
+/// # Errors
+///
+/// If the row offsets are not so, are on another device, or there are 2³² values or more; then nothing is written. If
+/// there is no memory for the result and [`temporary_bytes_by_offsets`], or the device was lost.
+pub fn inclusive_by_offsets<T: Element, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+) -> Result<DeviceVec<T>, OpError> {
+    let mut result = values.device().uninitialised(values.len())?;
+    inclusive_by_offsets_into(row_offsets, values, operator, &mut result)?;
+    Ok(result)
+}
+
+/// Element i of the result combines the elements from the beginning of its row to i − 1; the first of each row is the
+/// operator's identity. Otherwise as [`inclusive_by_offsets`].
+///
+/// # Errors
+///
+/// As for [`inclusive_by_offsets`].
+pub fn exclusive_by_offsets<T: Element, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+) -> Result<DeviceVec<T>, OpError> {
+    let mut result = values.device().uninitialised(values.len())?;
+    exclusive_by_offsets_into(row_offsets, values, operator, &mut result)?;
+    Ok(result)
+}
+
+/// [`inclusive_by_offsets`] into a vector that is there.
+///
+/// # Errors
+///
+/// As for [`inclusive_by_offsets`], and if the lengths or devices differ; then nothing is written.
+pub fn inclusive_by_offsets_into<T: Element, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+    result: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    run_by_offsets(row_offsets, values, operator, false, result)
+}
+
+/// [`exclusive_by_offsets`] into a vector that is there.
+///
+/// # Errors
+///
+/// As for [`inclusive_by_offsets`], and if the lengths or devices differ; then nothing is written.
+pub fn exclusive_by_offsets_into<T: Element, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+    result: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    run_by_offsets(row_offsets, values, operator, true, result)
+}
+
+/// Bytes of device memory that a scan of `len` elements by marks takes beside its operands; none on the CPU.
+pub fn temporary_bytes_by<T: Element, K: Mark>(len: usize) -> u64 {
+    let info = variant::<SegmentedScan<T, K>>(Operator::Sum.variant());
+    state_bytes(info, len, entry_words(T::SIZE, true))
+}
+
+/// Bytes of device memory that a scan of `len` elements by the offsets of so many rows takes beside its operands: a bit
+/// an element, 4 bytes a row, and some words a tile of thousands of elements. On the CPU, a byte an element of the
+/// host's.
+pub fn temporary_bytes_by_offsets<T: Element>(rows: usize, len: usize) -> u64 {
+    let info = variant::<SegmentedScanByBits<T>>(Operator::Sum.variant());
+    RowMarks::bytes(rows, len) + state_bytes(info, len, entry_words(T::SIZE, true))
+}
+
+fn run_by_marks<T: Element, K: Mark>(
+    marks: &DeviceVec<K>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+    exclusive: bool,
+    result: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    let device = values.device();
+    device.check_same(marks.device())?;
+    let len = values.len();
+    if marks.len() != len {
+        let (left, right) = (marks.len(), len);
+        return Err(OpError::Lengths { what: "a segmented scan's marks and values", left, right });
+    }
+    check_result(values, result)?;
+    if device.kind() == DeviceKind::Cpu {
+        if let (Some(marks), Some(values), Some(result)) =
+            (marks.host_slice(), values.host_slice(), result.host_slice_mut())
+        {
+            let begins = |index: usize| index == 0 || marks[index].begins(marks[index - 1]);
+            cpu::segmented_scan(values, begins, operator, exclusive, result);
+        }
+        return Ok(());
+    }
+    let info = variant::<SegmentedScan<T, K>>(operator.variant());
+    let (tiles, mut state) = look_back_state::<T>(device, info, len)?;
+    let kernel = SegmentedScan {
+        source: values.as_global(),
+        marks: marks.as_global(),
+        target: result.as_global_mut(),
+        state: state.as_global_mut(),
+        len: len as u64,
+        tiles,
+        flip: operator.flip(),
+        exclusive: u32::from(exclusive),
+    };
+    // SAFETY: source, marks and target have `len` elements, the state as many words as its tiles need, all zero;
+    // buffers are freed in the stream's order.
+    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, K::SIZE)) }?;
+    Ok(())
+}
+
+fn run_by_offsets<T: Element, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    values: &DeviceVec<T>,
+    operator: Operator,
+    exclusive: bool,
+    result: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    check_row_offsets(row_offsets, values)?;
+    check_result(values, result)?;
+    let (device, len) = (values.device(), values.len());
+    if device.kind() == DeviceKind::Cpu {
+        if let (Some(offsets), Some(values), Some(result)) =
+            (row_offsets.host_slice(), values.host_slice(), result.host_slice_mut())
+        {
+            let heads = cpu::row_heads(offsets, values.len());
+            cpu::segmented_scan(values, |index| heads[index], operator, exclusive, result);
+        }
+        return Ok(());
+    }
+    let info = variant::<SegmentedScanByBits<T>>(operator.variant());
+    let marks = RowMarks::new(row_offsets, len)?;
+    let (tiles, mut state) = look_back_state::<T>(device, info, len)?;
+    let kernel = SegmentedScanByBits {
+        source: values.as_global(),
+        bits: marks.bits.as_global(),
+        target: result.as_global_mut(),
+        state: state.as_global_mut(),
+        len: len as u64,
+        tiles,
+        flip: operator.flip(),
+        exclusive: u32::from(exclusive),
+    };
+    // SAFETY: source and target have `len` elements, there are as many bits, the state has as many words as its tiles
+    // need, all zero; buffers are freed in the stream's order.
+    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
+    Ok(())
+}
+
+fn check_result<T: Element>(values: &DeviceVec<T>, result: &DeviceVec<T>) -> Result<(), OpError> {
+    values.device().check_same(result.device())?;
+    let (left, right) = (values.len(), result.len());
+    if left != right {
+        return Err(OpError::Lengths { what: "a segmented scan's values and result", left, right });
+    }
+    check_countable("a segmented scan", left)
+}
+
+/// Refuses more elements than heads are counted.
+pub(crate) fn check_countable(what: &'static str, len: usize) -> Result<(), OpError> {
+    let limit = u32::MAX as usize;
+    if len > limit { Err(OpError::TooLong { what, len, limit }) } else { Ok(()) }
+}
+
+/// The tiles of a scan by segments, and the state of their look-back.
+pub(crate) fn look_back_state<T: Element>(
+    device: &Device,
+    info: &KernelInfo,
+    len: usize,
+) -> Result<(u32, DeviceVec<u64>), OpError> {
+    let tiles = tile_count("a segmented scan", info, len)?;
+    Ok((tiles, device.zeros(state_words(tiles as usize, entry_words(T::SIZE, true)))?))
+}

@@ -1,0 +1,123 @@
+//! A tile in shared memory, on its way from and to global memory.
+//!
+//! Elements are copied past the registers, so that as many tiles can be on their way as shared memory holds.
+
+use evenpath_simt::{thread, Arena, Element, Global, GlobalMut, Packet, Shared};
+
+use crate::key::packet_of;
+
+/// `BLOCK × ITEMS` elements in shared memory, `ITEMS` neighbours a thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Staged<T, const BLOCK: usize, const ITEMS: usize> {
+    elements: Shared<T>,
+}
+
+impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS> {
+    const LEN: usize = BLOCK * ITEMS;
+    /// Elements in 16 bytes.
+    const PACKET: usize = 16 / T::SIZE;
+    /// Whether each thread's elements begin at a multiple of 16 bytes.
+    const ALIGNED: bool = ITEMS.is_multiple_of(Self::PACKET);
+    /// Packets of the tile.
+    const PACKETS: usize = Self::LEN / Self::PACKET;
+    const ROUNDS: usize = Self::PACKETS.div_ceil(BLOCK);
+
+    /// Takes the memory from an arena that is aligned to 16 bytes, and leaves it so.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn take(arena: &mut Arena) -> Self {
+        const { assert!(BLOCK.is_multiple_of(32) && Self::LEN.is_multiple_of(Self::PACKET)) };
+        Self { elements: arena.take(Self::LEN) }
+    }
+
+    /// The memory.
+    #[inline(always)]
+    pub fn elements(self) -> Shared<T> {
+        self.elements
+    }
+
+    /// Starts to bring `len` elements from a source that is aligned to 16 bytes; what is missing is `fill`. They are
+    /// there after [`thread::await_copies`] and a barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn fetch(self, source: Global<T>, len: u32, fill: T) {
+        if len as usize == Self::LEN {
+            for round in 0..Self::ROUNDS {
+                let packet = thread::index() as usize + round * BLOCK;
+                if Self::PACKETS.is_multiple_of(BLOCK) || packet < Self::PACKETS {
+                    self.elements.copy_16(packet * Self::PACKET, source, packet * Self::PACKET);
+                }
+            }
+            return;
+        }
+        let mut place = thread::index();
+        while place < Self::LEN as u32 {
+            let element = if place < len { source.load_streaming(place as usize) } else { fill };
+            self.elements.store(place as usize, element);
+            place += BLOCK as u32;
+        }
+    }
+
+    /// This thread's elements.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn own(self) -> [T; ITEMS] {
+        let first = thread::index() as usize * ITEMS;
+        let mut items = [T::ZERO; ITEMS];
+        if Self::ALIGNED {
+            for packet in 0..ITEMS / Self::PACKET {
+                let words = self.elements.load_16(first + packet * Self::PACKET);
+                for index in 0..Self::PACKET {
+                    items[packet * Self::PACKET + index] = element_of(words, index);
+                }
+            }
+        } else {
+            for item in 0..ITEMS {
+                items[item] = self.elements.load(first + item);
+            }
+        }
+        items
+    }
+
+    /// Replaces this thread's elements, which fill whole packets.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn replace(self, items: [T; ITEMS]) {
+        const { assert!(Self::ALIGNED) };
+        let first = thread::index() as usize * ITEMS;
+        for packet in 0..ITEMS / Self::PACKET {
+            let words = packet_of(|index| items[packet * Self::PACKET + index]);
+            self.elements.store_16(first + packet * Self::PACKET, words);
+        }
+    }
+
+    /// Stores the first `len` elements to a target that is aligned to 16 bytes, as `change` makes them of place and
+    /// element.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn store(self, target: GlobalMut<T>, len: u32, change: impl Fn(u32, T) -> T) {
+        if len as usize == Self::LEN {
+            for round in 0..Self::ROUNDS {
+                let packet = thread::index() as usize + round * BLOCK;
+                if Self::PACKETS.is_multiple_of(BLOCK) || packet < Self::PACKETS {
+                    let first = packet * Self::PACKET;
+                    let words = self.elements.load_16(first);
+                    let changed = packet_of(|index| change((first + index) as u32, element_of(words, index)));
+                    target.store_streaming_16(first, changed);
+                }
+            }
+            return;
+        }
+        let mut place = thread::index();
+        while place < len {
+            target.store(place as usize, change(place, self.elements.load(place as usize)));
+            place += BLOCK as u32;
+        }
+    }
+}
+
+/// An element of a packet.
+#[inline(always)]
+fn element_of<T: Element>(packet: Packet, index: usize) -> T {
+    T::from_bits(packet[index * T::SIZE / 8] >> (index * T::SIZE % 8 * 8))
+}

@@ -1,0 +1,211 @@
+//! Reduction by keys and by flags, in one pass over the data.
+
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+
+use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
+use crate::block::operator::{Min, Number, Operator, Sum};
+use crate::block::staged::Staged;
+use crate::scan::{shared_bytes, ElementMarks, SegmentMark};
+
+kernel! {
+    /// Reduces the values of neighbours with equal keys: one block a tile, tiles in the order in which blocks begin. Its
+    /// variants are the operators.
+    pub struct ReduceByKey<V: Number, K: SegmentMark> {
+        /// The values.
+        pub source: Global<V>,
+        /// One key a value.
+        pub keys: Global<K>,
+        /// Output: the key of each segment; as many as there are keys at most.
+        pub segment_keys: GlobalMut<K>,
+        /// Output: the sum of each segment.
+        pub segment_sums: GlobalMut<V>,
+        /// Output: one word, the number of segments.
+        pub segments: GlobalMut<u64>,
+        /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
+        pub state: GlobalMut<u64>,
+        /// Values, fewer than 2³².
+        pub len: u64,
+        /// Tiles.
+        pub tiles: u32,
+        /// Whether minima give way to maxima.
+        pub flip: u32,
+    }
+    shared: 0;
+    body: by_key::<V, K, P, BLOCK, ITEMS>;
+    entries: {
+        reduce_sum_u32_by_u32 in reduce_sum_u32: <V = u32, K = u32>, with P = Sum, 256 x 20;
+        reduce_sum_u32_by_u64 in reduce_sum_u32: <V = u32, K = u64>, with P = Sum, 256 x 12;
+        reduce_sum_i32_by_u32 in reduce_sum_i32: <V = i32, K = u32>, with P = Sum, 256 x 20;
+        reduce_sum_i32_by_u64 in reduce_sum_i32: <V = i32, K = u64>, with P = Sum, 256 x 12;
+        reduce_sum_u64_by_u32 in reduce_sum_u64: <V = u64, K = u32>, with P = Sum, 256 x 14;
+        reduce_sum_u64_by_u64 in reduce_sum_u64: <V = u64, K = u64>, with P = Sum, 256 x 10;
+        reduce_sum_f32_by_u32 in reduce_sum_f32: <V = f32, K = u32>, with P = Sum, 256 x 20;
+        reduce_sum_f32_by_u64 in reduce_sum_f32: <V = f32, K = u64>, with P = Sum, 256 x 12;
+        reduce_sum_f64_by_u32 in reduce_sum_f64: <V = f64, K = u32>, with P = Sum, 256 x 14;
+        reduce_sum_f64_by_u64 in reduce_sum_f64: <V = f64, K = u64>, with P = Sum, 256 x 10;
+        reduce_min_u32_by_u32 in reduce_min_u32: <V = u32, K = u32>, with P = Min, 256 x 20;
+        reduce_min_u32_by_u64 in reduce_min_u32: <V = u32, K = u64>, with P = Min, 256 x 12;
+        reduce_min_i32_by_u32 in reduce_min_i32: <V = i32, K = u32>, with P = Min, 256 x 20;
+        reduce_min_i32_by_u64 in reduce_min_i32: <V = i32, K = u64>, with P = Min, 256 x 12;
+        reduce_min_u64_by_u32 in reduce_min_u64: <V = u64, K = u32>, with P = Min, 256 x 14;
+        reduce_min_u64_by_u64 in reduce_min_u64: <V = u64, K = u64>, with P = Min, 256 x 10;
+        reduce_min_f32_by_u32 in reduce_min_f32: <V = f32, K = u32>, with P = Min, 256 x 20;
+        reduce_min_f32_by_u64 in reduce_min_f32: <V = f32, K = u64>, with P = Min, 256 x 12;
+        reduce_min_f64_by_u32 in reduce_min_f64: <V = f64, K = u32>, with P = Min, 256 x 14;
+        reduce_min_f64_by_u64 in reduce_min_f64: <V = f64, K = u64>, with P = Min, 256 x 10;
+    }
+}
+
+/// Keys and sums side by side.
+struct KeysAndSums<V, K, const BLOCK: usize, const ITEMS: usize> {
+    /// The tile's keys; then those of its heads.
+    staged: Staged<K, BLOCK, ITEMS>,
+    segment_keys: GlobalMut<K>,
+    segment_sums: GlobalMut<V>,
+    segments: GlobalMut<u64>,
+}
+
+impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V>
+    for KeysAndSums<V, K, BLOCK, ITEMS>
+{
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn stage(&mut self, heads: u32, slot: u32) {
+        let keys = self.staged.own();
+        // All have read what is overwritten now.
+        thread::barrier();
+        let target: Shared<K> = self.staged.elements();
+        let mut slot = slot as usize;
+        for item in 0..ITEMS {
+            if heads >> item & 1 != 0 {
+                target.store(slot, keys[item]);
+                slot += 1;
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_heads(&self, first: usize, count: u32) {
+        let target = self.segment_keys.skip(first);
+        let mut slot = thread::index();
+        while slot < count {
+            target.store_streaming(slot as usize, self.staged.elements().load(slot as usize));
+            slot += BLOCK as u32;
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_sum(&self, segment: usize, sum: V) {
+        self.segment_sums.store_streaming(segment, sum);
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_count(&self, segments: usize) {
+        self.segments.store(0, segments as u64);
+    }
+}
+
+#[inline(always)]
+fn by_key<V: Number, K: SegmentMark, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
+    _: Arena,
+    source: Global<V>,
+    keys: Global<K>,
+    segment_keys: GlobalMut<K>,
+    segment_sums: GlobalMut<V>,
+    segments: GlobalMut<u64>,
+    state: GlobalMut<u64>,
+    len: u64,
+    tiles: u32,
+    flip: u32,
+) {
+    let mut arena = Arena::dynamic(shared_bytes(V::SIZE, K::SIZE, BLOCK, ITEMS));
+    let mut marks = ElementMarks::<K, BLOCK, ITEMS>::new(&mut arena, keys);
+    let mut output = KeysAndSums { staged: marks.staged(), segment_keys, segment_sums, segments };
+    let arguments = ReduceArguments { source, state, len, tiles, flip: flip != 0 };
+    reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, arguments);
+}
+
+kernel! {
+    /// Reduces the values from each flagged one to the next: one block a tile, tiles in the order in which blocks begin.
+    /// Its variants are the operators.
+    pub struct ReduceByFlag<V: Number> {
+        /// The values.
+        pub source: Global<V>,
+        /// One flag a value: not zero where a segment begins.
+        pub flags: Global<u8>,
+        /// Output: the sum of each segment; as many as there are values at most.
+        pub segment_sums: GlobalMut<V>,
+        /// Output: one word, the number of segments.
+        pub segments: GlobalMut<u64>,
+        /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
+        pub state: GlobalMut<u64>,
+        /// Values, fewer than 2³².
+        pub len: u64,
+        /// Tiles.
+        pub tiles: u32,
+        /// Whether minima give way to maxima.
+        pub flip: u32,
+    }
+    shared: 0;
+    body: by_flag::<V, P, BLOCK, ITEMS>;
+    entries: {
+        reduce_sum_u32_by_flag in reduce_sum_u32: <V = u32>, with P = Sum, 256 x 20;
+        reduce_sum_i32_by_flag in reduce_sum_i32: <V = i32>, with P = Sum, 256 x 20;
+        reduce_sum_u64_by_flag in reduce_sum_u64: <V = u64>, with P = Sum, 256 x 14;
+        reduce_sum_f32_by_flag in reduce_sum_f32: <V = f32>, with P = Sum, 256 x 20;
+        reduce_sum_f64_by_flag in reduce_sum_f64: <V = f64>, with P = Sum, 256 x 14;
+        reduce_min_u32_by_flag in reduce_min_u32: <V = u32>, with P = Min, 256 x 20;
+        reduce_min_i32_by_flag in reduce_min_i32: <V = i32>, with P = Min, 256 x 20;
+        reduce_min_u64_by_flag in reduce_min_u64: <V = u64>, with P = Min, 256 x 14;
+        reduce_min_f32_by_flag in reduce_min_f32: <V = f32>, with P = Min, 256 x 20;
+        reduce_min_f64_by_flag in reduce_min_f64: <V = f64>, with P = Min, 256 x 14;
+    }
+}
+
+/// Sums alone.
+struct Sums<V> {
+    segment_sums: GlobalMut<V>,
+    segments: GlobalMut<u64>,
+}
+
+impl<V: Number> Output<V> for Sums<V> {
+    #[inline(always)]
+    fn stage(&mut self, _: u32, _: u32) {}
+
+    #[inline(always)]
+    fn store_heads(&self, _: usize, _: u32) {}
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_sum(&self, segment: usize, sum: V) {
+        self.segment_sums.store_streaming(segment, sum);
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_count(&self, segments: usize) {
+        self.segments.store(0, segments as u64);
+    }
+}
+
+#[inline(always)]
+fn by_flag<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
+    _: Arena,
+    source: Global<V>,
+    flags: Global<u8>,
+    segment_sums: GlobalMut<V>,
+    segments: GlobalMut<u64>,
+    state: GlobalMut<u64>,
+    len: u64,
+    tiles: u32,
+    flip: u32,
+) {
+    let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 1, BLOCK, ITEMS));
+    let mut marks = ElementMarks::<u8, BLOCK, ITEMS>::new(&mut arena, flags);
+    let arguments = ReduceArguments { source, state, len, tiles, flip: flip != 0 };
+    let mut output = Sums { segment_sums, segments };
+    reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, arguments);
+}

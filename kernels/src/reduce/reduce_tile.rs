@@ -1,0 +1,104 @@
+//! What reductions by keys, flags and rows have in common.
+
+use evenpath_simt::{thread, Arena, Global, GlobalMut, Shared};
+
+use crate::block::operator::{Number, Operator, Segmented, Summary};
+use crate::block::tile_prefix::TilePrefix;
+use crate::scan::{flipped, Marks, Tile};
+
+/// A reduction's parameters.
+pub(super) struct ReduceArguments<V> {
+    pub(super) source: Global<V>,
+    pub(super) state: GlobalMut<u64>,
+    pub(super) len: u64,
+    pub(super) tiles: u32,
+    /// Whether minima give way to maxima.
+    pub(super) flip: bool,
+}
+
+/// What becomes of a segment's sum, and of its head.
+pub(super) trait Output<V> {
+    /// Prepares what shall be stored of heads, before the look-back: `heads` are this thread's, the first of them the
+    /// `slot`-th of the tile. Every thread calls it; it may have barriers.
+    fn stage(&mut self, heads: u32, slot: u32);
+    /// Stores what was prepared of the tile's `count` heads, the first of which begins segment `first`.
+    fn store_heads(&self, first: usize, count: u32);
+    /// Stores a segment's sum.
+    fn store_sum(&self, segment: usize, sum: V);
+    /// Stores how many segments there are.
+    fn store_count(&self, segments: usize);
+}
+
+/// Reduces the segments of the tile that the block draws. A head closes the segment before its own: a thread writes the
+/// sums of those that its heads close to the tile's memory, side by side, and only the first of the tile lacks what
+/// comes before the tile. Behind the last element, the last tile closes the segment that is open.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn reduce_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize, const ITEMS: usize>(
+    arena: &mut Arena,
+    marks: &mut M,
+    output: &mut impl Output<V>,
+    arguments: ReduceArguments<V>,
+) {
+    let ReduceArguments { source, state, len, tiles, flip } = arguments;
+    let fill = flipped::<V, P>(P::IDENTITY, flip);
+    let prefix = TilePrefix::new(state, tiles);
+    let tile = Tile::<V, BLOCK, ITEMS>::draw(arena, prefix, source, len, fill);
+    marks.fetch(tile.first, tile.len);
+    thread::await_copies();
+    thread::barrier();
+    let heads = marks.heads(tile.first, tile.len);
+    let around = tile.add_up::<Segmented<P>>(heads, flip);
+
+    let sums = tile.elements.elements();
+    close_segments::<V, P, BLOCK, ITEMS>(&tile, heads, around.before, flip);
+    output.stage(heads, around.before.heads);
+    let before = tile.look_back(around.total);
+
+    let count = around.total.heads;
+    let first = before.heads as usize;
+    output.store_heads(first, count);
+    let mut slot = thread::index();
+    // The first element of all is a head that closes nothing.
+    if tile.first == 0 && slot == 0 {
+        slot += BLOCK as u32;
+    }
+    while slot < count {
+        let own = sums.load(slot as usize);
+        let sum = if slot == 0 { P::combine(before.value, own) } else { own };
+        output.store_sum(first + slot as usize - 1, flipped::<V, P>(sum, flip));
+        slot += BLOCK as u32;
+    }
+    if tile.index == tiles - 1 && thread::index() == 0 {
+        let all = before.then(around.total);
+        output.store_sum(all.heads as usize - 1, flipped::<V, P>(all.value, flip));
+        output.store_count(all.heads as usize);
+    }
+}
+
+/// Replaces the tile's elements by the sums of the segments that its heads close, one a head, in order.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn close_segments<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
+    tile: &Tile<V, BLOCK, ITEMS>,
+    heads: u32,
+    before: Summary<V, Segmented<P>>,
+    flip: bool,
+) {
+    let items = tile.elements.own();
+    // All have read what is overwritten now.
+    thread::barrier();
+    let sums: Shared<V> = tile.elements.elements();
+    let mut running = before.value;
+    let mut slot = before.heads as usize;
+    for item in 0..ITEMS {
+        let element = flipped::<V, P>(items[item], flip);
+        if heads >> item & 1 != 0 {
+            sums.store(slot, running);
+            slot += 1;
+            running = element;
+        } else {
+            running = P::combine(running, element);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Reduction by CSR rows: the rows' beginnings become bits, one an element, and the rows with elements are numbered; then
+//! their sums are those of the segments. Rows without elements take part in the first step only, so that work is even
+//! however many there are.
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+
+use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
+use crate::block::count_scan::CountScan;
+use crate::block::lookback::Lookback;
+use crate::block::operator::{Min, Number, Operator, Sum};
+use crate::scan::{shared_bytes, BitMarks};
+use crate::Offset;
+
+kernel! {
+    /// Sets the bit of each element that begins a row, and lists the rows that have elements: one thread a row, blocks
+    /// in the order in which they begin.
+    pub struct MarkRows<O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Output: a bit an element, 32 a word, the lowest first; all zero before.
+        pub bits: GlobalMut<u32>,
+        /// Output: the rows that have elements, in order; `rows` at most.
+        pub filled_rows: GlobalMut<u32>,
+        /// A ticket and one word a block, all zero before.
+        pub states: GlobalMut<u64>,
+        /// Rows.
+        pub rows: u32,
+    }
+    shared: CountScan::<BLOCK>::BYTES + 8;
+    body: mark_rows::<O, BLOCK>;
+    entries: {
+        reduce_mark_rows_u32 in reduce_rows: <O = u32>, 256 x 1;
+        reduce_mark_rows_u64 in reduce_rows: <O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn mark_rows<O: Offset, const BLOCK: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    bits: GlobalMut<u32>,
+    filled_rows: GlobalMut<u32>,
+    states: GlobalMut<u64>,
+    rows: u32,
+) {
+    let scan = CountScan::<BLOCK>::take(&mut arena);
+    let shared: Shared<u32> = arena.take(2);
+    if thread::index() == 0 {
+        shared.store(0, states.fetch_add(0, 1, Ordering::Relaxed, Scope::Device) as u32);
+    }
+    thread::barrier();
+    let tile = shared.load(0);
+    let row = tile as usize * BLOCK + thread::index() as usize;
+    let mut is_filled = false;
+    if row < rows as usize {
+        let begin = row_offsets.load(row).to_usize();
+        is_filled = begin < row_offsets.load(row + 1).to_usize();
+        if is_filled {
+            // No other row with elements begins there: adding sets the bit.
+            bits.fetch_add(begin / 32, 1 << (begin % 32), Ordering::Relaxed, Scope::Device);
+        }
+    }
+    let counted = scan.exclusive(u32::from(is_filled));
+    if thread::warp() == 0 {
+        let lookback = Lookback::new(states.skip(1));
+        if thread::lane() == 0 {
+            lookback.publish(tile, u64::from(counted.total));
+        }
+        let before = lookback.prefix(tile, u64::from(counted.total), 0, |a, b| a + b);
+        if thread::lane() == 0 {
+            shared.store(1, before as u32);
+        }
+    }
+    thread::barrier();
+    if is_filled {
+        filled_rows.store((shared.load(1) + counted.before) as usize, row as u32);
+    }
+}
+
+kernel! {
+    /// Sets the result of rows that have no elements: one thread a row.
+    pub struct FillEmptyRows<V: Number, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Output: the rows' results; only those without elements are written.
+        pub sums: GlobalMut<V>,
+        /// Rows.
+        pub rows: u32,
+        /// What is written.
+        pub identity: V,
+    }
+    shared: 0;
+    body: fill_empty_rows::<V, O, BLOCK>;
+    entries: {
+        reduce_fill_u32_u32 in reduce_rows: <V = u32, O = u32>, 256 x 1;
+        reduce_fill_u32_u64 in reduce_rows: <V = u32, O = u64>, 256 x 1;
+        reduce_fill_i32_u32 in reduce_rows: <V = i32, O = u32>, 256 x 1;
+        reduce_fill_i32_u64 in reduce_rows: <V = i32, O = u64>, 256 x 1;
+        reduce_fill_u64_u32 in reduce_rows: <V = u64, O = u32>, 256 x 1;
+        reduce_fill_u64_u64 in reduce_rows: <V = u64, O = u64>, 256 x 1;
+        reduce_fill_f32_u32 in reduce_rows: <V = f32, O = u32>, 256 x 1;
+        reduce_fill_f32_u64 in reduce_rows: <V = f32, O = u64>, 256 x 1;
+        reduce_fill_f64_u32 in reduce_rows: <V = f64, O = u32>, 256 x 1;
+        reduce_fill_f64_u64 in reduce_rows: <V = f64, O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn fill_empty_rows<V: Number, O: Offset, const BLOCK: usize>(
+    _: Arena,
+    row_offsets: Global<O>,
+    sums: GlobalMut<V>,
+    rows: u32,
+    identity: V,
+) {
+    let row = thread::block() as usize * BLOCK + thread::index() as usize;
+    if row < rows as usize && row_offsets.load(row).to_usize() == row_offsets.load(row + 1).to_usize() {
+        sums.store(row, identity);
+    }
+}
+
+kernel! {
+    /// Reduces the values of each row that has any: one block a tile, tiles in the order in which blocks begin. Its
+    /// variants are the operators.
+    pub struct ReduceRows<V: Number> {
+        /// The values.
+        pub source: Global<V>,
+        /// A bit a value, set where a row begins, from [`MarkRows`].
+        pub bits: Global<u32>,
+        /// The rows that have values, from [`MarkRows`].
+        pub filled_rows: Global<u32>,
+        /// Output: the sum of each row that has values.
+        pub sums: GlobalMut<V>,
+        /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
+        pub state: GlobalMut<u64>,
+        /// Values, fewer than 2³².
+        pub len: u64,
+        /// Tiles.
+        pub tiles: u32,
+        /// Whether minima give way to maxima.
+        pub flip: u32,
+    }
+    shared: 0;
+    body: reduce_rows::<V, P, BLOCK, ITEMS>;
+    entries: {
+        reduce_sum_u32_by_row in reduce_sum_u32: <V = u32>, with P = Sum, 256 x 28;
+        reduce_sum_i32_by_row in reduce_sum_i32: <V = i32>, with P = Sum, 256 x 28;
+        reduce_sum_u64_by_row in reduce_sum_u64: <V = u64>, with P = Sum, 256 x 14;
+        reduce_sum_f32_by_row in reduce_sum_f32: <V = f32>, with P = Sum, 256 x 28;
+        reduce_sum_f64_by_row in reduce_sum_f64: <V = f64>, with P = Sum, 256 x 14;
+        reduce_min_u32_by_row in reduce_min_u32: <V = u32>, with P = Min, 256 x 28;
+        reduce_min_i32_by_row in reduce_min_i32: <V = i32>, with P = Min, 256 x 28;
+        reduce_min_u64_by_row in reduce_min_u64: <V = u64>, with P = Min, 256 x 14;
+        reduce_min_f32_by_row in reduce_min_f32: <V = f32>, with P = Min, 256 x 28;
+        reduce_min_f64_by_row in reduce_min_f64: <V = f64>, with P = Min, 256 x 14;
+    }
+}
+
+/// Sums at the places of their rows.
+struct RowSums<V> {
+    filled_rows: Global<u32>,
+    sums: GlobalMut<V>,
+}
+
+impl<V: Number> Output<V> for RowSums<V> {
+    #[inline(always)]
+    fn stage(&mut self, _: u32, _: u32) {}
+
+    #[inline(always)]
+    fn store_heads(&self, _: usize, _: u32) {}
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_sum(&self, segment: usize, sum: V) {
+        self.sums.store(self.filled_rows.load(segment) as usize, sum);
+    }
+
+    #[inline(always)]
+    fn store_count(&self, _: usize) {}
+}
+
+#[inline(always)]
+fn reduce_rows<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
+    _: Arena,
+    source: Global<V>,
+    bits: Global<u32>,
+    filled_rows: Global<u32>,
+    sums: GlobalMut<V>,
+    state: GlobalMut<u64>,
+    len: u64,
+    tiles: u32,
+    flip: u32,
+) {
+    let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
+    let mut marks = BitMarks::<ITEMS>::new(bits);
+    let arguments = ReduceArguments { source, state, len, tiles, flip: flip != 0 };
+    reduce_tile::<V, P, _, BLOCK, ITEMS>(
+        &mut arena,
+        &mut marks,
+        &mut RowSums { filled_rows, sums },
+        arguments,
+    );
+}

@@ -1,0 +1,153 @@
+//! What tells where segments begin.
+
+use evenpath_simt::{thread, Arena, Element, Global};
+
+use crate::block::staged::Staged;
+
+/// A mark an element.
+pub trait SegmentMark: Element {
+    /// Whether an element begins a segment, by its own mark and the one before.
+    fn begins(self, previous: Self) -> bool;
+}
+
+/// A flag: not zero at a segment's first element.
+impl SegmentMark for u8 {
+    #[inline(always)]
+    fn begins(self, _: Self) -> bool {
+        self != 0
+    }
+}
+
+macro_rules! keys {
+    ($($type:ident)*) => {$(
+        /// A key: equal within a segment.
+        impl SegmentMark for $type {
+            #[inline(always)]
+            fn begins(self, previous: Self) -> bool {
+                self != previous
+            }
+        }
+    )*};
+}
+keys!(u32 u64);
+
+/// The marks of a tile: fetched ahead, looked at when they are there.
+pub(crate) trait Marks {
+    /// Starts to bring the `len` marks of the tile that begins with element `first`.
+    fn fetch(&mut self, first: usize, len: u32);
+    /// A bit for each of this thread's elements that begins a segment, once the marks are there. The first element of
+    /// all begins one whatever its mark.
+    fn heads(&self, first: usize, len: u32) -> u32;
+}
+
+/// No marks: no segments.
+pub(crate) struct Unmarked;
+
+impl Marks for Unmarked {
+    #[inline(always)]
+    fn fetch(&mut self, _: usize, _: u32) {}
+    #[inline(always)]
+    fn heads(&self, _: usize, _: u32) -> u32 {
+        0
+    }
+}
+
+/// A mark an element.
+pub(crate) struct ElementMarks<K, const BLOCK: usize, const ITEMS: usize> {
+    marks: Global<K>,
+    /// Those of the tile that was fetched last, up to the next fetch.
+    staged: Staged<K, BLOCK, ITEMS>,
+    /// The mark before the tile's first: thread 0 has it, where there is one.
+    previous: K,
+}
+
+impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> ElementMarks<K, BLOCK, ITEMS> {
+    /// Takes memory for a tile's marks from an arena that is aligned to 16 bytes, and leaves it so.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(crate) fn new(arena: &mut Arena, marks: Global<K>) -> Self {
+        Self { marks, staged: Staged::take(arena), previous: K::ZERO }
+    }
+
+    /// The marks that were fetched last.
+    #[inline(always)]
+    pub(crate) fn staged(&self) -> Staged<K, BLOCK, ITEMS> {
+        self.staged
+    }
+}
+
+impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Marks for ElementMarks<K, BLOCK, ITEMS> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn fetch(&mut self, first: usize, len: u32) {
+        if len == 0 {
+            return;
+        }
+        self.staged.fetch(self.marks.skip(first), len, K::ZERO);
+        if thread::index() == 0 && first > 0 {
+            self.previous = self.marks.load(first - 1);
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn heads(&self, first: usize, len: u32) -> u32 {
+        let place = thread::index() * ITEMS as u32;
+        let mut previous = self.previous;
+        if place > 0 {
+            previous = self.staged.elements().load(place as usize - 1);
+        }
+        let marks = self.staged.own();
+        let mut heads = 0;
+        for item in 0..ITEMS {
+            heads |= u32::from(marks[item].begins(previous)) << item;
+            previous = marks[item];
+        }
+        of_elements::<ITEMS>(heads, first, len)
+    }
+}
+
+/// A bit an element, 32 a word, the lowest first: set where an element begins a segment.
+pub(crate) struct BitMarks<const ITEMS: usize> {
+    bits: Global<u32>,
+    /// The words that hold this thread's bits of the tile that was fetched last.
+    words: [u32; 2],
+}
+
+impl<const ITEMS: usize> BitMarks<ITEMS> {
+    #[inline(always)]
+    pub(crate) fn new(bits: Global<u32>) -> Self {
+        Self { bits, words: [0; 2] }
+    }
+}
+
+impl<const ITEMS: usize> Marks for BitMarks<ITEMS> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn fetch(&mut self, first: usize, len: u32) {
+        let place = thread::index() * ITEMS as u32;
+        if place < len {
+            let last = first + (place + ITEMS as u32).min(len) as usize - 1;
+            self.words = [self.bits.load((first + place as usize) / 32), self.bits.load(last / 32)];
+        }
+    }
+
+    #[inline(always)]
+    fn heads(&self, first: usize, len: u32) -> u32 {
+        let [low, high] = self.words;
+        let shift = (first + thread::index() as usize * ITEMS) % 32;
+        // Where both words are one, the upper bits are not this thread's.
+        let heads = (u64::from(high) << 32 | u64::from(low)) >> shift;
+        of_elements::<ITEMS>(heads as u32, first, len)
+    }
+}
+
+/// Without the bits that belong to no element of this thread, and with that of the first element of all.
+#[inline(always)]
+fn of_elements<const ITEMS: usize>(heads: u32, first: usize, len: u32) -> u32 {
+    const { assert!(ITEMS < 32) };
+    let place = thread::index() * ITEMS as u32;
+    let own = len.max(place).min(place + ITEMS as u32) - place;
+    let head_of_all = u32::from(first == 0 && place == 0);
+    (heads | head_of_all) & ((1 << own) - 1)
+}

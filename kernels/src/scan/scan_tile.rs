@@ -1,0 +1,57 @@
+//! What plain and segmented scans have in common: all but the marks.
+
+use evenpath_simt::{thread, Arena, Global, GlobalMut};
+
+use super::marks::Marks;
+use super::tile::{flipped, Tile};
+use crate::block::operator::{Number, Operator, Summary};
+use crate::block::tile_prefix::TilePrefix;
+
+/// A scan's parameters.
+pub(super) struct ScanArguments<V> {
+    pub(super) source: Global<V>,
+    pub(super) target: GlobalMut<V>,
+    pub(super) state: GlobalMut<u64>,
+    pub(super) len: u64,
+    pub(super) tiles: u32,
+    /// Whether minima give way to maxima.
+    pub(super) flip: bool,
+    /// Whether an element's own value is left out of its sum.
+    pub(super) exclusive: bool,
+}
+
+/// Scans the tile that the block draws. Each thread has `ITEMS` neighbours, which it reads twice: to add them up, and,
+/// when it knows the sum before them in the tile, to replace them by results. Only the sum before the tile is then
+/// missing; it is combined with the results as they leave for global memory.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn scan_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    mut marks: M,
+    arguments: ScanArguments<V>,
+) {
+    let ScanArguments { source, target, state, len, tiles, flip, exclusive } = arguments;
+    let fill = flipped::<V, P>(P::IDENTITY, flip);
+    let tile = Tile::<V, BLOCK, ITEMS>::draw(&mut arena, TilePrefix::new(state, tiles), source, len, fill);
+    marks.fetch(tile.first, tile.len);
+    thread::await_copies();
+    thread::barrier();
+    let heads = marks.heads(tile.first, tile.len);
+    let around = tile.add_up::<P>(heads, flip);
+
+    let mut items = tile.elements.own();
+    let mut running = around.before;
+    for item in 0..ITEMS {
+        let head = heads >> item & 1;
+        let with = running.then(Summary::new(flipped::<V, P>(items[item], flip), head));
+        let before = if P::SEGMENTED && head != 0 { P::IDENTITY } else { running.value };
+        items[item] = if exclusive { before } else { with.value };
+        running = with;
+    }
+    tile.elements.replace(items);
+    let before = tile.look_back(around.total);
+    tile.elements.store(target.skip(tile.first), tile.len, |place, element| {
+        let is_open = !P::SEGMENTED || place < around.first_head;
+        flipped::<V, P>(if is_open { P::combine(before.value, element) } else { element }, flip)
+    });
+}

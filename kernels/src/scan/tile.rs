@@ -1,0 +1,85 @@
+//! A block's tile, which waits in shared memory for what comes before it.
+
+use evenpath_simt::{thread, Arena, Global, Shared};
+
+use crate::block::operator::{Number, Operator, Summary};
+use crate::block::staged::Staged;
+use crate::block::tile_prefix::TilePrefix;
+use crate::block::tile_scan::{scan_bytes, TileScan, NOWHERE};
+
+/// Bytes of launch-sized shared memory of a tile with marks of so many bytes, or none. No kernel needs more than
+/// 64 KiB, which every GPU has.
+pub const fn shared_bytes(value_bytes: usize, mark_bytes: usize, block: usize, items: usize) -> u32 {
+    (block * items * (value_bytes + mark_bytes) + scan_bytes(value_bytes, block) + 4) as u32
+}
+
+/// The tile that a block has drawn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
+    /// Its elements: as loaded, then what replaces them.
+    pub(crate) elements: Staged<V, BLOCK, ITEMS>,
+    pub(crate) scan: TileScan<V, BLOCK>,
+    prefix: TilePrefix,
+    /// Its number.
+    pub(crate) index: u32,
+    /// Its elements.
+    pub(crate) len: u32,
+    /// Its first element.
+    pub(crate) first: usize,
+}
+
+impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
+    /// Draws a tile of `len` elements and starts to bring it; what is missing to a full tile is `fill`. The arena is
+    /// aligned to 16 bytes. One barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(crate) fn draw(arena: &mut Arena, prefix: TilePrefix, source: Global<V>, len: u64, fill: V) -> Self {
+        let elements = Staged::take(arena);
+        let scan = TileScan::take(arena);
+        let drawn: Shared<u32> = arena.take(1);
+        let index = prefix.draw(drawn);
+        let first = index as usize * (BLOCK * ITEMS);
+        let left = len as usize - first;
+        let len = if left < BLOCK * ITEMS { left as u32 } else { (BLOCK * ITEMS) as u32 };
+        elements.fetch(source.skip(first), len, fill);
+        Self { elements, scan, prefix, index, len, first }
+    }
+
+    /// Adds the tile up, once its elements are there, and tells the other tiles. `heads` has a bit for each of this
+    /// thread's elements that begins a segment. One barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(crate) fn add_up<P: Operator<V>>(&self, heads: u32, flip: bool) -> Surroundings<V, P> {
+        let items = self.elements.own();
+        let mut own: Summary<V, P> = Summary::IDENTITY;
+        for item in 0..ITEMS {
+            own = own.then(Summary::new(flipped::<V, P>(items[item], flip), heads >> item & 1));
+        }
+        let first_head =
+            if heads == 0 { NOWHERE } else { thread::index() * ITEMS as u32 + heads.trailing_zeros() };
+        let around = self.scan.scan_threads(own, first_head);
+        if thread::index() == 0 {
+            self.prefix.publish_own(self.index, around.total);
+        }
+        around
+    }
+
+    /// What comes before the tile. One barrier, behind which all can read what threads wrote before it.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(crate) fn look_back<P: Operator<V>>(&self, total: Summary<V, P>) -> Summary<V, P> {
+        self.scan.look_back(self.prefix, self.index, total)
+    }
+}
+
+pub(crate) use crate::block::tile_scan::Surroundings;
+
+/// The element, or its flip if maxima are asked for of an operator that has them so.
+#[inline(always)]
+pub(crate) fn flipped<V: Number, P: Operator<V>>(element: V, flip: bool) -> V {
+    if P::FLIPS && flip {
+        element.flip()
+    } else {
+        element
+    }
+}

@@ -1,0 +1,259 @@
+//! Reductions by segments, and scans by row offsets, on every device.
+
+use evenpath::scan::{self, Element, Operator};
+use evenpath::{Device, Offset, OpError, reduce};
+use evenpath_tests::devices;
+use proptest::prelude::*;
+
+const OPERATORS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::Max];
+
+/// A type with small numbers, whose sums are exact.
+trait Small: Element {
+    fn small(number: u64) -> Self;
+    fn sum(self, other: Self) -> Self;
+}
+
+macro_rules! small {
+    ($($type:ident)*) => {$(
+        impl Small for $type {
+            fn small(number: u64) -> Self {
+                (number % 61) as $type
+            }
+            fn sum(self, other: Self) -> Self {
+                self + other
+            }
+        }
+    )*};
+}
+small!(u32 i32 u64 f32 f64);
+
+fn combine<T: Small>(operator: Operator, a: T, b: T) -> T {
+    match operator {
+        Operator::Sum => a.sum(b),
+        Operator::Min => {
+            if b < a {
+                b
+            } else {
+                a
+            }
+        }
+        Operator::Max => {
+            if b > a {
+                b
+            } else {
+                a
+            }
+        }
+    }
+}
+
+/// Row offsets of rows with these lengths.
+fn offsets<O: Offset>(lengths: &[usize]) -> Vec<O> {
+    let mut end = 0;
+    let mut offsets = vec![O::default()];
+    for length in lengths {
+        end += length;
+        offsets.push(O::try_from_usize(end).expect("small"));
+    }
+    offsets
+}
+
+fn numbers<T: Small>(len: usize) -> Vec<T> {
+    (0..len as u64).map(|i| T::small(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33)).collect()
+}
+
+/// The reductions and scans of rows with these lengths, by a plain loop.
+struct Expected<T> {
+    /// One a row.
+    sums: Vec<T>,
+    /// One a row with elements.
+    filled: Vec<T>,
+    inclusive: Vec<T>,
+    exclusive: Vec<T>,
+}
+
+fn expected<T: Small>(lengths: &[usize], values: &[T], operator: Operator) -> Expected<T> {
+    let mut expected =
+        Expected { sums: Vec::new(), filled: Vec::new(), inclusive: Vec::new(), exclusive: Vec::new() };
+    let mut values = values.iter();
+    for &length in lengths {
+        let mut running = operator.identity::<T>();
+        for &value in values.by_ref().take(length) {
+            expected.exclusive.push(running);
+            running = combine(operator, running, value);
+            expected.inclusive.push(running);
+        }
+        expected.sums.push(running);
+        if length > 0 {
+            expected.filled.push(running);
+        }
+    }
+    expected
+}
+
+/// Checks all that segments of these lengths, some of which may be empty, can be told by.
+fn check<T: Small>(device: &Device, lengths: &[usize]) {
+    let values: Vec<T> = numbers(lengths.iter().sum());
+    let input = device.upload_slice(&values).expect("upload");
+    let filled: Vec<usize> = lengths.iter().copied().filter(|&length| length > 0).collect();
+    // Keys repeat, but not in neighbours.
+    let segments = || filled.iter().enumerate().flat_map(|(i, &length)| std::iter::repeat_n(i, length));
+    let keys: Vec<u32> = segments().map(|i| (i % 3) as u32 * 5).collect();
+    let wide: Vec<u64> = segments().map(|i| (i as u64 + 1) << 33).collect();
+    let flags: Vec<u8> =
+        filled.iter().flat_map(|&length| (0..length).map(|i| if i == 0 { 4 } else { 0 })).collect();
+    let keys_input = device.upload_slice(&keys).expect("upload");
+    let wide_input = device.upload_slice(&wide).expect("upload");
+    let flags_input = device.upload_slice(&flags).expect("upload");
+    let narrow_offsets = device.upload_slice(&offsets::<u32>(lengths)).expect("upload");
+    let wide_offsets = device.upload_slice(&offsets::<u64>(lengths)).expect("upload");
+    for operator in OPERATORS {
+        let expected = expected(lengths, &values, operator);
+        let what = format!("{device}, {operator:?} of {} in {}, {}", values.len(), lengths.len(), T::TYPE);
+        let (segment_keys, sums) = reduce::by_key(&keys_input, &input, operator).expect("reduced");
+        let own_keys: Vec<u32> = (0..filled.len()).map(|i| (i % 3) as u32 * 5).collect();
+        assert!(segment_keys.to_vec().expect("download") == own_keys, "keys: {what}");
+        assert!(sums.to_vec().expect("download") == expected.filled, "by key: {what}");
+        let (segment_keys, sums) = reduce::by_key(&wide_input, &input, operator).expect("reduced");
+        let own_keys: Vec<u64> = (0..filled.len() as u64).map(|i| (i + 1) << 33).collect();
+        assert!(segment_keys.to_vec().expect("download") == own_keys, "wide keys: {what}");
+        assert!(sums.to_vec().expect("download") == expected.filled, "by wide key: {what}");
+        let sums = reduce::by_flag(&flags_input, &input, operator).expect("reduced");
+        assert!(sums.to_vec().expect("download") == expected.filled, "by flag: {what}");
+        let sums = reduce::by_offsets(&narrow_offsets, &input, operator).expect("reduced");
+        assert!(sums.to_vec().expect("download") == expected.sums, "by offsets: {what}");
+        let sums = reduce::by_offsets(&wide_offsets, &input, operator).expect("reduced");
+        assert!(sums.to_vec().expect("download") == expected.sums, "by wide offsets: {what}");
+        let scanned = scan::inclusive_by_offsets(&narrow_offsets, &input, operator).expect("scanned");
+        assert!(scanned.to_vec().expect("download") == expected.inclusive, "inclusive: {what}");
+        let scanned = scan::exclusive_by_offsets(&wide_offsets, &input, operator).expect("scanned");
+        assert!(scanned.to_vec().expect("download") == expected.exclusive, "exclusive: {what}");
+    }
+}
+
+fn check_types(device: &Device, lengths: &[usize]) {
+    check::<u32>(device, lengths);
+    check::<i32>(device, lengths);
+    check::<u64>(device, lengths);
+    check::<f32>(device, lengths);
+    check::<f64>(device, lengths);
+}
+
+#[test]
+fn segments_of_every_length() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        check_types(device, &[]);
+        check_types(device, &[0, 0, 0]);
+        check_types(device, &[1]);
+        check_types(device, &[0, 2, 0, 0, 1, 0]);
+        for length in [1, 3, 33, 700, 9000] {
+            check_types(device, &vec![length; 9500 / length]);
+        }
+        // A head in the last place of a tile, and rows without elements there.
+        for tile in [256 * 10, 256 * 12, 256 * 14, 256 * 18, 256 * 20, 256 * 28] {
+            check::<f32>(device, &[tile - 1, 0, 0, 2, tile]);
+            check::<f64>(device, &[tile, 1, 0, tile - 1]);
+        }
+    }
+}
+
+/// Enough tiles for groups and divisions of the look-back: 32 tiles, and 1024.
+#[test]
+fn many_tiles() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let len = if under_test.fast { 256 * 30 * 1100 } else { 256 * 20 * 70 };
+        check::<f64>(device, &vec![100; len / 100]);
+        check::<u32>(device, &[len / 3, 5, len / 2]);
+        check::<f32>(device, &vec![usize::from(under_test.fast); len]);
+    }
+}
+
+/// The order of additions, and so every bit, is the same in every run.
+#[test]
+fn floating_point_sums_repeat() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let len = if under_test.fast { 3_000_000 } else { 100_000 };
+        let values: Vec<f32> = (0..len).map(|i| ((i * 37 % 1000) as f32 - 450.0).exp2()).collect();
+        let keys: Vec<u32> = (0..len).map(|i| i / 3000).collect();
+        let (keys, values) =
+            (device.upload_slice(&keys).expect("upload"), device.upload_slice(&values).expect("upload"));
+        let run = || -> Vec<u32> {
+            let (_, sums) = reduce::by_key(&keys, &values, Operator::Sum).expect("reduced");
+            sums.to_vec().expect("download").into_iter().map(f32::to_bits).collect()
+        };
+        let first = run();
+        for _ in 0..if under_test.fast { 20 } else { 2 } {
+            assert!(run() == first, "{device}");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let values = device.upload_slice(&[1.0, 2.0, 3.0]).expect("upload");
+        let short = device.upload_slice(&[1_u32, 2]).expect("upload");
+        let error = reduce::by_key(&short, &values, Operator::Sum).expect_err("a key short");
+        assert!(matches!(error, OpError::Lengths { left: 2, right: 3, .. }), "{error}");
+
+        let keys = device.upload_slice(&[1_u32, 1, 2]).expect("upload");
+        let mut segment_keys = device.upload_slice(&[9_u32, 9, 9]).expect("upload");
+        let mut sums = device.upload_slice(&[8.0, 8.0]).expect("upload");
+        let mut segments = device.upload_slice(&[7_u64]).expect("upload");
+        let error =
+            reduce::by_key_into(&keys, &values, Operator::Sum, &mut segment_keys, &mut sums, &mut segments)
+                .expect_err("too short");
+        assert!(matches!(error, OpError::OutputLength { output: "sums", len: 2, needed: 3 }), "{error}");
+        assert_eq!(segment_keys.to_vec().expect("download"), [9, 9, 9]);
+        assert_eq!((sums.to_vec().expect("download"), segments.get(0).expect("download")), (vec![8.0; 2], 7));
+
+        let refused = |offsets: &[u32]| {
+            let offsets = device.upload_slice(offsets).expect("upload");
+            let error = reduce::by_offsets(&offsets, &values, Operator::Sum).expect_err("bad offsets");
+            let other =
+                scan::inclusive_by_offsets(&offsets, &values, Operator::Sum).expect_err("bad offsets");
+            assert_eq!(error.to_string(), other.to_string());
+            error
+        };
+        assert!(matches!(refused(&[]), OpError::NoRowOffsets));
+        assert!(matches!(refused(&[0]), OpError::RowOffsetEnds { first: 0, last: 0, values: 3 }));
+        assert!(matches!(refused(&[1, 3]), OpError::RowOffsetEnds { first: 1, last: 3, .. }));
+        assert!(matches!(refused(&[0, 2]), OpError::RowOffsetEnds { first: 0, last: 2, .. }));
+        assert!(matches!(refused(&[0, 2, 1, 3]), OpError::Unsorted { input: "row offsets", index: 2 }));
+    }
+}
+
+/// Into vectors that are larger than needed: what follows the results is left alone.
+#[test]
+fn results_leave_the_rest_alone() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let keys = device.upload_slice(&[4_u64, 4, 6]).expect("upload");
+        let values = device.upload_slice(&[1_i32, 2, 4]).expect("upload");
+        let mut segment_keys = device.upload_slice(&[9_u64; 5]).expect("upload");
+        let mut sums = device.upload_slice(&[8_i32; 5]).expect("upload");
+        let mut segments = device.upload_slice(&[7_u64, 7]).expect("upload");
+        reduce::by_key_into(&keys, &values, Operator::Max, &mut segment_keys, &mut sums, &mut segments)
+            .expect("reduced");
+        assert_eq!(segments.get(0).expect("download"), 2, "{device}");
+        assert_eq!(segment_keys.to_vec().expect("download"), [4, 6, 9, 9, 9], "{device}");
+        assert_eq!(sums.to_vec().expect("download"), [2, 4, 8, 8, 8], "{device}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10))]
+
+    #[test]
+    fn any_rows(lengths in prop::collection::vec(
+        prop_oneof![Just(0_usize), 0..4_usize, 0..60_usize, 0..3000_usize], 0..40)) {
+        for under_test in devices() {
+            check::<f32>(&under_test.device, &lengths);
+            check::<u64>(&under_test.device, &lengths);
+        }
+    }
+}
