@@ -54,13 +54,15 @@ fn radix_sort<K: SortKey + Ord>(arguments: &Arguments) -> Result<Report, Box<dyn
 
     let start = Instant::now();
     let keys = device.upload_slice(&host_keys)?;
-    let sorted = sort::sort(&keys, &SortOptions::new())?.to_vec()?;
+    sort::sort(&keys, &SortOptions::new())?.to_vec()?;
     example.first_result(start);
+
     let mut expected = host_keys.clone();
     expected.sort_unstable();
-    example.check("keys", same(&sorted, &expected));
-    let times = example.times_ms(|| sort::sort(&keys, &SortOptions::new()).map(drop))?;
-    example.measured("keys", &times, len, 2 * len * size_of::<K>());
+    let sort_keys = || sort::sort(&keys, &SortOptions::new());
+    let bytes = 2 * len * size_of::<K>();
+    example
+        .check_and_measure("keys", len, bytes, sort_keys, |sorted| Ok(same(&sorted.to_vec()?, &expected)))?;
 
     // With values, in several orders.
     let orders: [(&str, SortOptions, Rank); 3] = [
@@ -69,14 +71,15 @@ fn radix_sort<K: SortKey + Ord>(arguments: &Arguments) -> Result<Report, Box<dyn
         ("pairs_by_bits_4_to_12", SortOptions::new().bits(4..12), |key| key >> 4 & 0xFF),
     ];
     let values = device.upload_slice(&host_values)?;
+    let bytes = 2 * len * (size_of::<K>() + size_of::<u32>());
     for (name, options, rank) in orders {
-        let (sorted, moved) = sort::sort_pairs(&keys, &values, &options)?;
-        let found: Vec<_> = sorted.to_vec()?.into_iter().zip(moved.to_vec()?).collect();
         let mut expected: Vec<_> = host_keys.iter().copied().zip(host_values.iter().copied()).collect();
         expected.sort_by_key(|&(key, _)| rank(key.to_bits()));
-        example.check(name, same(&found, &expected));
-        let times = example.times_ms(|| sort::sort_pairs(&keys, &values, &options).map(drop))?;
-        example.measured(name, &times, len, 2 * len * (size_of::<K>() + size_of::<u32>()));
+        let sort_pairs = || sort::sort_pairs(&keys, &values, &options);
+        example.check_and_measure(name, len, bytes, sort_pairs, |(keys, values)| {
+            let found: Vec<_> = keys.to_vec()?.into_iter().zip(values.to_vec()?).collect();
+            Ok(same(&found, &expected))
+        })?;
     }
     Ok(example.finish())
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use evenpath::{Device, DeviceError, DeviceKind};
+use evenpath::{Device, DeviceError, DeviceKind, OpError};
 use serde_json::json;
 
 use crate::arguments::{OpenDeviceError, RunArguments};
@@ -111,6 +111,25 @@ impl Example {
             ),
             json!({ what: { "ms": ms, "gkeys_s": gkeys_s, "gbps": gbps, "copy_share": copy_share } }),
         );
+    }
+
+    /// Says whether a result is right and how long it takes to get it anew; otherwise as [`measured`](Self::measured).
+    ///
+    /// # Errors
+    ///
+    /// The first error of a run, of the check's copying, or of the device.
+    pub fn check_and_measure<R>(
+        &mut self,
+        what: &str,
+        elements: usize,
+        bytes: usize,
+        mut run: impl FnMut() -> Result<R, OpError>,
+        check: impl FnOnce(R) -> Result<Result<(), String>, DeviceError>,
+    ) -> Result<(), OpError> {
+        self.check(what, check(run()?)?);
+        let times = self.times_ms(|| run().map(drop))?;
+        self.measured(what, &times, elements, bytes);
+        Ok(())
     }
 
     /// Takes in whether a result is right; `what` it is.

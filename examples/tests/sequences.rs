@@ -25,13 +25,21 @@ fn json(name: &str) -> Value {
     serde_json::from_str(&text).expect("an object")
 }
 
+/// The examples, with the types that they take.
+const EXAMPLES: [(&str, &str, &[&str]); 4] = [
+    ("merge", "--key", &["u32", "u64"]),
+    ("radix_sort", "--key", &["u32", "u64"]),
+    ("segmented_scan", "--value", &["u32", "f32", "f64"]),
+    ("set_ops", "--key", &["u32", "u64"]),
+];
+
 #[test]
 fn they_pass_on_every_device_that_is_always_there() {
     for device in ["cpu", "simulated"] {
-        for key in ["u32", "u64"] {
-            for len in ["0", "1", "9000"] {
-                for name in ["merge", "set_ops", "radix_sort"] {
-                    let arguments = ["--device", device, "--key", key, "--len", len, "--iterations", "1"];
+        for (name, option, types) in EXAMPLES {
+            for own_type in types {
+                for len in ["0", "1", "9000"] {
+                    let arguments = ["--device", device, option, own_type, "--len", len, "--iterations", "1"];
                     let text = passes(name, &arguments);
                     assert!(text.ends_with("\nPASS\n") && text.contains("copy rate"), "{text}");
                 }
@@ -42,18 +50,15 @@ fn they_pass_on_every_device_that_is_always_there() {
 
 #[test]
 fn json_has_everything() {
-    let measured: [(&str, &[&str]); 3] = [
-        ("merge", &["merge"]),
-        ("set_ops", &["set_union", "set_intersection", "set_difference", "set_symmetric_difference"]),
-        ("radix_sort", &["keys", "pairs", "pairs_descending", "pairs_by_bits_4_to_12"]),
-    ];
+    let sets = ["set_union", "set_intersection", "set_difference", "set_symmetric_difference"];
+    let sorts = ["keys", "pairs", "pairs_descending", "pairs_by_bits_4_to_12"];
+    let sums = ["scan_by_key", "scan_by_flag"];
+    let measured: [(&str, &[&str]); 4] =
+        [("merge", &["merge"]), ("radix_sort", &sorts), ("segmented_scan", &sums), ("set_ops", &sets)];
     for (name, operations) in measured {
         let json = json(name);
-        assert_eq!(
-            (&json["pass"], &json["len"], &json["device"]),
-            (&true.into(), &5000.into(), &"CPU".into())
-        );
-        assert_eq!(json["key"], "u64", "{json}");
+        assert_eq!((&json["pass"], &json["len"]), (&true.into(), &5000.into()), "{json}");
+        assert_eq!(json["device"], "CPU");
         for field in ["open_ms", "first_result_ms"] {
             assert!(json[field].as_f64() > Some(0.0), "{field} in {json}");
         }
@@ -67,21 +72,20 @@ fn json_has_everything() {
 
 #[test]
 fn seeds_may_be_the_largest() {
-    for name in ["merge", "set_ops", "radix_sort"] {
+    for (name, ..) in EXAMPLES {
         passes(name, &["--device", "cpu", "--len", "100", "--seed", &u64::MAX.to_string()]);
     }
 }
 
 #[test]
 fn bad_arguments_are_named() {
-    let cases: [(&[&str], &str); 4] = [
-        (&["--key", "f16"], "'f16'"),
+    let cases: [(&[&str], &str); 3] = [
         (&["--len", "-1"], "-1"),
         (&["--len", "5000000000"], "5000000000"),
         (&["--device", "cuda:999"], "cuda:999"),
     ];
-    for name in ["merge", "set_ops", "radix_sort"] {
-        for (arguments, part) in cases {
+    for (name, option, _) in EXAMPLES {
+        for (arguments, part) in cases.into_iter().chain([(&[option, "f16"][..], "'f16'")]) {
             let output = run(name, arguments);
             let stderr = String::from_utf8_lossy(&output.stderr);
             assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{stderr}");

@@ -39,6 +39,29 @@ pub fn scan<T: Element>(
     }
 }
 
+/// Whether each element of `result` combines the elements of one row, from one of `row_offsets` to the next, in order; the
+/// operator's identity where there are none.
+///
+/// # Errors
+///
+/// The first difference.
+pub fn reduce<T: Element>(
+    values: &[T],
+    row_offsets: &[u32],
+    operator: Operator,
+    result: &[T],
+) -> Result<(), String> {
+    same_len(result.len(), row_offsets.len() - 1)?;
+    let expected = |row: usize| {
+        let elements = &values[row_offsets[row] as usize..row_offsets[row + 1] as usize];
+        elements.iter().fold(identity(operator), |sum, &value| combine(operator, sum, value))
+    };
+    match (0..result.len()).into_par_iter().position_first(|row| result[row] != expected(row)) {
+        None => Ok(()),
+        Some(row) => Err(format!("row {row} is {:?}, not {:?}", result[row], expected(row))),
+    }
+}
+
 fn identity<T: Element>(operator: Operator) -> T {
     match operator {
         Operator::Sum => T::ZERO,
@@ -240,6 +263,17 @@ mod tests {
         assert!(scan(&values, whole, Operator::Sum, false, &[3, 4, 6]).is_err());
         let wrong = scan(&values, whole, Operator::Sum, false, &[3, 4, 6, 12]);
         assert_eq!(wrong, Err("element 3 is 12, not 11".into()));
+    }
+
+    #[test]
+    fn reductions_are_told_from_wrong_ones() {
+        let (values, row_offsets) = ([3.0, 1.0, 2.0, 5.0], [0, 2, 2, 4]);
+        assert_eq!(reduce(&values, &row_offsets, Operator::Sum, &[4.0, 0.0, 7.0]), Ok(()));
+        assert_eq!(reduce(&values, &row_offsets, Operator::Min, &[1.0, f64::INFINITY, 2.0]), Ok(()));
+        assert_eq!(reduce(&values, &row_offsets, Operator::Max, &[3.0, -f64::INFINITY, 5.0]), Ok(()));
+        assert!(reduce(&values, &row_offsets, Operator::Sum, &[4.0, 7.0]).is_err());
+        let wrong = reduce(&values, &row_offsets, Operator::Sum, &[4.0, 0.0, 8.0]);
+        assert_eq!(wrong, Err("row 2 is 8.0, not 7.0".into()));
     }
 
     #[test]

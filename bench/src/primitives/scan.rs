@@ -18,8 +18,8 @@ pub(super) fn elements<T: Element + Small>(bench: &mut Bench<'_>, len: usize) ->
     }
     let mut values = vec![T::from_small(1); len];
     let mut input = bench.device.upload_slice(&values)?;
-    let mut result = bench.device.zeros::<T>(len)?;
-    let mut host_result = result.to_vec()?;
+    let mut result = bench.device.uninitialised::<T>(len)?;
+    let mut host_result = vec![T::ZERO; len];
     for (op, (_, operator, exclusive)) in cases {
         if operator != Operator::Sum {
             values = random_numbers(len, u32::MAX, 21);

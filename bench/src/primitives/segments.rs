@@ -1,5 +1,6 @@
-use evenpath::OpError;
 use evenpath::scan::{self, Operator, SegmentedElement};
+use evenpath::{Device, DeviceVec, OpError};
+use rayon::prelude::*;
 
 use super::{Bench, Measured, check};
 use crate::sequences::{Small, segment_keys};
@@ -24,35 +25,71 @@ pub(super) fn values<T: SegmentedElement + Small>(bench: &mut Bench<'_>, len: us
         if cases.is_empty() {
             continue;
         }
-        let keys = segment_keys::<u32>(len, mean_length, 3);
-        let begins = |index: usize| index > 0 && keys[index] != keys[index - 1];
-        let host_values = vec![T::from_small(1); len];
-        let values = bench.device.upload_slice(&host_values)?;
+        let segments = Segments::<T>::new(bench.device, len, mean_length)?;
         for (op, marks) in cases {
-            let (key, mark_bytes, times_ms, result) = match marks {
-                Marks::Keys => {
-                    let keys = bench.device.upload_slice(&keys)?;
-                    let run = || scan::inclusive_by(&keys, &values, Operator::Sum);
-                    ("u32", 4, bench.times_ms(|| run().map(drop))?, run()?)
-                }
-                Marks::Flags => {
-                    let flags: Vec<u8> = (0..len).map(|index| u8::from(begins(index))).collect();
-                    let flags = bench.device.upload_slice(&flags)?;
-                    let run = || scan::inclusive_by(&flags, &values, Operator::Sum);
-                    ("u8", 1, bench.times_ms(|| run().map(drop))?, run()?)
-                }
-            };
-            bench.report(Measured {
-                op,
-                key,
-                value: T::TYPE.name(),
-                n: len,
-                times_ms,
-                bytes: len * (mark_bytes + 2 * T::SIZE),
-                temporary_bytes: scan::temporary_bytes::<T>(len),
-                checked: Some(check::scan(&host_values, begins, Operator::Sum, false, &result.to_vec()?)),
-            });
+            let measured = segments.scan(bench, op, marks)?;
+            bench.report(measured);
         }
     }
     Ok(())
+}
+
+/// Ones in segments.
+struct Segments<T: SegmentedElement> {
+    host_flags: Vec<u8>,
+    host_values: Vec<T>,
+    keys: DeviceVec<u32>,
+    flags: DeviceVec<u8>,
+    values: DeviceVec<T>,
+}
+
+impl<T: SegmentedElement + Small> Segments<T> {
+    fn new(device: &Device, len: usize, mean_length: u32) -> Result<Self, OpError> {
+        let host_keys = segment_keys::<u32>(len, mean_length, 3);
+        let begins = |index: usize| index == 0 || host_keys[index] != host_keys[index - 1];
+        let host_flags: Vec<u8> = (0..len).into_par_iter().map(|index| u8::from(begins(index))).collect();
+        let host_values = vec![T::from_small(1); len];
+        Ok(Self {
+            keys: device.upload_slice(&host_keys)?,
+            flags: device.upload_slice(&host_flags)?,
+            values: device.upload_slice(&host_values)?,
+            host_flags,
+            host_values,
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The type of the marks, and the bytes that all of them have.
+    fn marks(&self, marks: Marks) -> (&'static str, usize) {
+        match marks {
+            Marks::Keys => ("u32", 4 * self.keys.len()),
+            Marks::Flags => ("u8", self.flags.len()),
+        }
+    }
+
+    fn scan(&self, bench: &Bench<'_>, op: String, marks: Marks) -> Result<Measured, OpError> {
+        let (values, sum) = (&self.values, Operator::Sum);
+        let run = || match marks {
+            Marks::Keys => scan::inclusive_by(&self.keys, values, sum),
+            Marks::Flags => scan::inclusive_by(&self.flags, values, sum),
+        };
+        let times_ms = bench.times_ms(|| run().map(drop))?;
+        let result = run()?;
+        let begins = |index: usize| self.host_flags[index] != 0;
+        let checked = check::scan(&self.host_values, begins, sum, false, &result.to_vec()?);
+        let (key, mark_bytes) = self.marks(marks);
+        Ok(Measured {
+            op,
+            key,
+            value: T::TYPE.name(),
+            n: self.len(),
+            times_ms,
+            bytes: mark_bytes + 2 * self.len() * T::SIZE,
+            temporary_bytes: scan::temporary_bytes::<T>(self.len()),
+            checked: Some(checked),
+        })
+    }
 }
