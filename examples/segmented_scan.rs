@@ -1,4 +1,5 @@
-//! Running sums by segments, which are told by keys or by flags: timed and checked.
+//! Running sums and totals by segments, which are told by keys, by flags, or by the row offsets of a CSR matrix: timed
+//! and checked.
 //!
 //! ```sh
 //! cargo run --release --example segmented_scan
@@ -10,8 +11,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use evenpath::DeviceVec;
-use evenpath::scan::{self, Operator, SegmentedElement};
+use evenpath::scan::{self, Element, Operator};
+use evenpath::{DeviceVec, reduce};
 use evenpath_bench::arguments::ElementType;
 use evenpath_bench::example::SequenceArguments;
 use evenpath_bench::primitives::check;
@@ -20,7 +21,7 @@ use evenpath_bench::report::Report;
 use evenpath_bench::sequences::{Small, random_numbers};
 use serde_json::json;
 
-/// Running sums by segments: timed, and checked element by element.
+/// Running sums and totals by segments: timed, and checked element by element.
 ///
 /// Exit code: 0 if the results are right, 1 if one is wrong, 2 if there is none.
 #[derive(Parser)]
@@ -35,12 +36,14 @@ struct Arguments {
 fn main() -> ExitCode {
     program::run(|arguments: &Arguments| match arguments.value {
         ElementType::U32 => segmented_scan::<u32>(arguments),
+        ElementType::I32 => segmented_scan::<i32>(arguments),
+        ElementType::U64 => segmented_scan::<u64>(arguments),
         ElementType::F32 => segmented_scan::<f32>(arguments),
         ElementType::F64 => segmented_scan::<f64>(arguments),
     })
 }
 
-fn segmented_scan<T: SegmentedElement + Small>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
+fn segmented_scan<T: Element + Small>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let mut example = arguments.sequences.start()?;
     let (device, len) = (example.device.clone(), example.len);
 
@@ -57,8 +60,9 @@ fn segmented_scan<T: SegmentedElement + Small>(arguments: &Arguments) -> Result<
     scan::inclusive_by(&rows, &values, Operator::Sum)?.to_vec()?;
     example.first_result(start);
 
-    // Running sums: two ways to tell rows, one result.
+    // Running sums: three ways to tell rows, one result.
     let flags = device.upload_slice(&host_flags)?;
+    let offsets = device.upload_slice(&host_offsets)?;
     let begins = |index: usize| host_flags[index] != 0;
     let check_sums =
         |sums: DeviceVec<T>| Ok(check::scan(&host_values, begins, Operator::Sum, false, &sums.to_vec()?));
@@ -67,6 +71,28 @@ fn segmented_scan<T: SegmentedElement + Small>(arguments: &Arguments) -> Result<
     example.check_and_measure("scan_by_key", len, bytes + 4 * len, by_key, check_sums)?;
     let by_flag = || scan::inclusive_by(&flags, &values, Operator::Sum);
     example.check_and_measure("scan_by_flag", len, bytes + len, by_flag, check_sums)?;
+    let by_offsets = || scan::inclusive_by_offsets(&offsets, &values, Operator::Sum);
+    example.check_and_measure("scan_by_offsets", len, bytes + 4 * offsets.len(), by_offsets, check_sums)?;
+
+    // Totals, one a row, zero where it is empty.
+    let bytes = (len + offsets.len() - 1) * size_of::<T>() + 4 * offsets.len();
+    let by_offsets = || reduce::by_offsets(&offsets, &values, Operator::Sum);
+    example.check_and_measure("reduce_by_offsets", len, bytes, by_offsets, |totals| {
+        Ok(check::reduce(&host_values, &host_offsets, Operator::Sum, &totals.to_vec()?))
+    })?;
+
+    // By keys, one a row that is not empty, with its number.
+    let (mut full_rows, mut full_offsets) = (host_rows.clone(), host_offsets.clone());
+    full_rows.dedup();
+    full_offsets.dedup();
+    let bytes = (len + full_rows.len()) * (size_of::<u32>() + size_of::<T>());
+    let by_key = || reduce::by_key(&rows, &values, Operator::Sum);
+    example.check_and_measure("reduce_by_key", len, bytes, by_key, |(rows, totals)| {
+        let same_rows =
+            if rows.to_vec()? == full_rows { Ok(()) } else { Err("not the rows with values".into()) };
+        let checked = check::reduce(&host_values, &full_offsets, Operator::Sum, &totals.to_vec()?);
+        Ok(same_rows.and(checked))
+    })?;
     Ok(example.finish())
 }
 

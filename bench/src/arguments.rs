@@ -82,6 +82,8 @@ pub enum KeyType {
 #[allow(missing_docs)]
 pub enum ElementType {
     U32,
+    I32,
+    U64,
     F32,
     F64,
 }

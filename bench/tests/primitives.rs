@@ -80,6 +80,10 @@ fn every_case_is_measured_and_verified_on_the_cpu() {
         ("inclusive_scan_min", "u32", "-"),
         ("scan_by_key_seg4", "u32", "f32"),
         ("scan_by_flag_seg4096", "u8", "f64"),
+        ("scan_by_offsets_seg64", "u32", "f64"),
+        ("reduce_by_key_seg64", "u32", "f32"),
+        ("reduce_by_flag_seg4096", "u8", "f32"),
+        ("reduce_by_offsets_seg4", "u32", "f64"),
         ("set_symmetric_difference", "u32", "-"),
         ("set_intersection_count", "u64", "-"),
         ("set_union_by_key_sum", "u64", "f64"),
@@ -107,6 +111,12 @@ fn bytes_are_those_of_inputs_and_results() {
     assert_eq!(bytes("exclusive_scan", "-"), 2 * n * 4);
     assert_eq!(bytes("scan_by_key_seg64", "f64"), n * (4 + 2 * 8));
     assert_eq!(bytes("scan_by_flag_seg64", "f32"), n * (1 + 2 * 4));
+    // What is beside the values: keys, flags, offsets; of as many segments as there are keys in the result.
+    let segments = (bytes("reduce_by_key_seg64", "f64") - n * (4 + 8)) / (4 + 8);
+    assert!((n / 64 / 2..n / 64 * 2).contains(&segments), "{segments}");
+    assert_eq!(bytes("reduce_by_flag_seg64", "f64"), n * (1 + 8) + segments * 8);
+    assert_eq!(bytes("reduce_by_offsets_seg64", "f64"), n * 8 + (segments + 1) * 4 + segments * 8);
+    assert_eq!(bytes("scan_by_offsets_seg64", "f64"), 2 * n * 8 + (segments + 1) * 4);
     assert_eq!(bytes("set_union_count", "-"), n * 4);
     assert_eq!(bytes("merge", "-"), 2 * n * 4);
     // What is in one of the inputs only, and what is in both.

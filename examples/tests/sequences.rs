@@ -29,7 +29,7 @@ fn json(name: &str) -> Value {
 const EXAMPLES: [(&str, &str, &[&str]); 4] = [
     ("merge", "--key", &["u32", "u64"]),
     ("radix_sort", "--key", &["u32", "u64"]),
-    ("segmented_scan", "--value", &["u32", "f32", "f64"]),
+    ("segmented_scan", "--value", &["u32", "i32", "u64", "f32", "f64"]),
     ("set_ops", "--key", &["u32", "u64"]),
 ];
 
@@ -52,7 +52,7 @@ fn they_pass_on_every_device_that_is_always_there() {
 fn json_has_everything() {
     let sets = ["set_union", "set_intersection", "set_difference", "set_symmetric_difference"];
     let sorts = ["keys", "pairs", "pairs_descending", "pairs_by_bits_4_to_12"];
-    let sums = ["scan_by_key", "scan_by_flag"];
+    let sums = ["scan_by_key", "scan_by_flag", "scan_by_offsets", "reduce_by_offsets", "reduce_by_key"];
     let measured: [(&str, &[&str]); 4] =
         [("merge", &["merge"]), ("radix_sort", &sorts), ("segmented_scan", &sums), ("set_ops", &sets)];
     for (name, operations) in measured {
