@@ -10,27 +10,25 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use evenpath::{Pairs, merge};
-use evenpath_bench::arguments::{KeyType, RunArguments};
-use evenpath_bench::measure::{copy_rate, times_ms};
+use evenpath::{Key, Pairs, merge};
+use evenpath_bench::arguments::KeyType;
+use evenpath_bench::example::SequenceArguments;
+use evenpath_bench::primitives::check::{Combination, Source};
 use evenpath_bench::program;
 use evenpath_bench::report::Report;
-use evenpath_bench::sequences::{self, SmallKey, sorted_with_duplicates};
+use evenpath_bench::sequences::{Small, sorted_with_duplicates};
 use serde_json::json;
 
-/// Merge of two sorted sequences of keys with values: timed, and checked against a stable sort.
+/// Merge of two sorted sequences of keys with values: timed, and checked element by element.
 ///
 /// Exit code: 0 if the result is right, 1 if it is wrong, 2 if there is none.
 #[derive(Parser)]
 struct Arguments {
-    /// Keys of each sequence. [default: what suits the device]
-    #[arg(long, value_name = "N")]
-    len: Option<usize>,
+    #[command(flatten)]
+    sequences: SequenceArguments,
     /// Type of the keys.
     #[arg(long, value_enum, default_value = "u64")]
     key: KeyType,
-    #[command(flatten)]
-    run: RunArguments,
 }
 
 fn main() -> ExitCode {
@@ -40,17 +38,17 @@ fn main() -> ExitCode {
     })
 }
 
-fn merge<K: SmallKey>(Arguments { len, run, .. }: &Arguments) -> Result<Report, Box<dyn Error>> {
-    let start = Instant::now();
-    let device = run.device.open()?;
-    let opening = start.elapsed();
+fn merge<K: Key + Small>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
+    let mut example = arguments.sequences.start()?;
+    let (device, len) = (example.device.clone(), example.len);
 
     // Keys with duplicates; values that tell each element from every other.
-    let len = len.unwrap_or_else(|| sequences::default_len(&device));
-    let a_keys = sorted_with_duplicates::<K>(len, run.seed);
-    let b_keys = sorted_with_duplicates::<K>(len, run.seed + 1);
+    let a_keys = sorted_with_duplicates::<K>(len, example.seed);
+    let b_keys = sorted_with_duplicates::<K>(len, example.seed.wrapping_add(1));
     let a_values: Vec<u32> = (0..len as u32).collect();
-    let b_values: Vec<u32> = (0..len as u32).map(|i| !i).collect();
+    let b_values: Vec<u32> = (0..len as u32).map(|index| !index).collect();
+    let input = format!("2 sequences of {len} {} keys with u32 values", K::NAME);
+    example.input(&input, json!({ "key": K::NAME, "value": "u32" }));
 
     let start = Instant::now();
     let a = (device.upload_slice(&a_keys)?, device.upload_slice(&a_values)?);
@@ -58,27 +56,18 @@ fn merge<K: SmallKey>(Arguments { len, run, .. }: &Arguments) -> Result<Report, 
     let (a, b) = (Pairs::new(&a.0, &a.1), Pairs::new(&b.0, &b.1));
     let (mut keys, mut values) = merge::pairs(a, b)?;
     let (merged_keys, merged_values) = (keys.to_vec()?, values.to_vec()?);
-    let first_result = opening + start.elapsed();
+    example.first_result(start);
 
-    let times =
-        times_ms(&device, run.iterations(&device), || merge::pairs_into(a, b, &mut keys, &mut values))?;
-
-    // A before B, and each in its order: what a stable sort makes of one behind the other.
-    let mut expected: Vec<(K, u32)> =
-        a_keys.into_iter().chain(b_keys).zip(a_values.into_iter().chain(b_values)).collect();
-    expected.sort_by_key(|pair| pair.0);
-    let merged = merged_keys.into_iter().zip(merged_values);
-    let verdict = match merged.zip(&expected).position(|(found, expected)| found != *expected) {
-        None => Ok(()),
-        Some(index) => Err(format!("element {index} is not the stable sort's")),
+    // A before B, and each in its order.
+    let is_right = |index: usize, source| match source {
+        Source::A(from) => merged_values[index] == a_values[from],
+        Source::B(from) => merged_values[index] == b_values[from],
+        Source::Match(..) => false,
     };
+    example.check("merge", Combination::Merge.check(&a_keys, &b_keys, &merged_keys, is_right));
 
-    let mut report = Report::new(run.json, verdict);
-    let name = format!("2 sequences of {len} {} keys with u32 values", K::NAME);
-    report.line("input", name, json!({ "len": len, "key": K::NAME, "value": "u32" }));
-    report.device(&device);
-    let bytes = 4 * len * (size_of::<K>() + 4);
-    sequences::report(&mut report, "merge", &times, 2 * len, bytes, copy_rate(&device)?);
-    report.first_result(opening, first_result);
-    Ok(report)
+    // Into vectors that are there, as often as one likes.
+    let times = example.times_ms(|| merge::pairs_into(a, b, &mut keys, &mut values))?;
+    example.measured("merge", &times, 2 * len, 4 * len * (size_of::<K>() + size_of::<u32>()));
+    Ok(example.finish())
 }

@@ -11,26 +11,25 @@ use std::time::Instant;
 
 use clap::Parser;
 use evenpath::sets::{self, SetOperation};
-use evenpath_bench::arguments::{KeyType, RunArguments};
-use evenpath_bench::measure::{copy_rate, times_ms};
+use evenpath::{Key, OpError};
+use evenpath_bench::arguments::KeyType;
+use evenpath_bench::example::SequenceArguments;
+use evenpath_bench::primitives::check::Combination;
 use evenpath_bench::program;
 use evenpath_bench::report::Report;
-use evenpath_bench::sequences::{self, SmallKey, sorted_with_duplicates};
+use evenpath_bench::sequences::{Small, sorted_with_duplicates};
 use serde_json::json;
 
-/// Set operations on two sorted sequences with duplicates: timed, and checked by the definition, key by key.
+/// Set operations on two sorted sequences with duplicates: timed, and checked element by element.
 ///
 /// Exit code: 0 if the results are right, 1 if one is wrong, 2 if there is none.
 #[derive(Parser)]
 struct Arguments {
-    /// Keys of each sequence. [default: what suits the device]
-    #[arg(long, value_name = "N")]
-    len: Option<usize>,
+    #[command(flatten)]
+    sequences: SequenceArguments,
     /// Type of the keys.
     #[arg(long, value_enum, default_value = "u64")]
     key: KeyType,
-    #[command(flatten)]
-    run: RunArguments,
 }
 
 fn main() -> ExitCode {
@@ -40,70 +39,36 @@ fn main() -> ExitCode {
     })
 }
 
-fn set_ops<K: SmallKey>(Arguments { len, run, .. }: &Arguments) -> Result<Report, Box<dyn Error>> {
-    let start = Instant::now();
-    let device = run.device.open()?;
-    let opening = start.elapsed();
-    let len = len.unwrap_or_else(|| sequences::default_len(&device));
-    let host_a = sorted_with_duplicates::<K>(len, run.seed);
-    let host_b = sorted_with_duplicates::<K>(len, run.seed + 1);
+fn set_ops<K: Key + Small>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
+    let mut example = arguments.sequences.start()?;
+    let (device, len) = (example.device.clone(), example.len);
+    let host_a = sorted_with_duplicates::<K>(len, example.seed);
+    let host_b = sorted_with_duplicates::<K>(len, example.seed.wrapping_add(1));
+    example.input(&format!("2 sequences of {len} {} keys", K::NAME), json!({ "key": K::NAME }));
 
     let start = Instant::now();
     let (a, b) = (device.upload_slice(&host_a)?, device.upload_slice(&host_b)?);
     let union = sets::keys(SetOperation::Union, &a, &b)?.to_vec()?;
-    let first_result = opening + start.elapsed();
+    example.first_result(start);
+    let checked = Combination::Set(SetOperation::Union).check(&host_a, &host_b, &union, |_, _| true);
+    example.check("union", checked);
 
-    let mut verdict = check(SetOperation::Union, &host_a, &host_b, &union);
-    let mut measured = Vec::new();
+    // Into a vector that is there, as often as one likes; or counted only.
     let mut result = device.zeros(2 * len)?;
     for operation in SetOperation::ALL {
         let mut size = 0;
-        let times = times_ms(&device, run.iterations(&device), || {
+        let times = example.times_ms(|| {
             size = sets::keys_into(operation, &a, &b, &mut result)?;
-            Ok::<_, evenpath::OpError>(())
+            Ok::<_, OpError>(())
         })?;
-        let found = result.to_vec()?;
-        verdict = verdict.and_then(|()| check(operation, &host_a, &host_b, &found[..size]));
-        measured.push((operation, size, times));
-    }
-
-    drop((a, b, result)); // room for the copy rate's buffers
-    let rate = copy_rate(&device)?;
-    let mut report = Report::new(run.json, verdict);
-    let name = format!("2 sequences of {len} {} keys", K::NAME);
-    report.line("input", name, json!({ "len": len, "key": K::NAME }));
-    report.device(&device);
-    for (operation, size, times) in measured {
-        let bytes = (2 * len + size) * size_of::<K>();
         let name = format!("set_{operation}").replace(' ', "_");
-        sequences::report(&mut report, &name, &times, 2 * len, bytes, rate);
-    }
-    report.first_result(opening, first_result);
-    Ok(report)
-}
+        example.measured(&name, &times, 2 * len, (2 * len + size) * size_of::<K>());
 
-/// Compares a result with the definition: so many copies of each key, given those of A and of B.
-fn check<K: SmallKey>(operation: SetOperation, a: &[K], b: &[K], result: &[K]) -> Result<(), String> {
-    let copies = |m: usize, n: usize| match operation {
-        SetOperation::Union => m.max(n),
-        SetOperation::Intersection => m.min(n),
-        SetOperation::Difference => m.saturating_sub(n),
-        SetOperation::SymmetricDifference => m.abs_diff(n),
-    };
-    let (mut a, mut b, mut rest) = (a, b, result);
-    while let Some(&key) = a.first().into_iter().chain(b.first()).min() {
-        let expected = copies(take(&mut a, key), take(&mut b, key));
-        let found = take(&mut rest, key);
-        if found != expected {
-            return Err(format!("the {operation} has {found} copies of {key}, not {expected}"));
-        }
+        let keys = &result.to_vec()?[..size];
+        example.check(&name, Combination::Set(operation).check(&host_a, &host_b, keys, |_, _| true));
+        let count = sets::count(operation, &a, &b)?;
+        let counted = if count == size { Ok(()) } else { Err(format!("{count} counted, {size} written")) };
+        example.check(&name, counted);
     }
-    if rest.is_empty() { Ok(()) } else { Err(format!("the {operation} has keys that are in no input")) }
-}
-
-/// Takes the copies of a key from the front of a sequence; how many they are.
-fn take<K: Copy + PartialEq>(keys: &mut &[K], key: K) -> usize {
-    let copies = keys.iter().take_while(|&other| *other == key).count();
-    *keys = &keys[copies..];
-    copies
+    Ok(example.finish())
 }

@@ -77,6 +77,17 @@ pub enum KeyType {
     U64,
 }
 
+/// Type of the elements of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[allow(missing_docs)]
+pub enum ElementType {
+    U32,
+    I32,
+    U64,
+    F32,
+    F64,
+}
+
 /// Type of the row offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[allow(missing_docs)]

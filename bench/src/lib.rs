@@ -5,14 +5,16 @@
 //! * [`measure`]: times, rates, and the copy rate they are compared with;
 //! * [`report`]: what an example prints, as text or as JSON;
 //! * [`program`]: an example's way from the command line to the exit code;
-//! * one module an operation: what it has to do, and whether a result is right.
+//! * [`example`]: what the examples on sequences share;
+//! * [`sequences`]: sequences to measure primitives with;
+//! * one module an operation: what it has to do, and whether a result is right; [`primitives`] has those on sequences.
 
 pub mod arguments;
+pub mod example;
 pub mod input;
 pub mod measure;
-pub mod primitive;
+pub mod primitives;
 pub mod program;
 pub mod report;
 pub mod sequences;
-pub mod sort;
 pub mod spmv;

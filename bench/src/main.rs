@@ -18,12 +18,8 @@ struct Arguments {
 enum Command {
     /// How fast Matrix Market files are read: bytes of text a second, on one thread and on all.
     MatrixMarket(command::matrix_market::Arguments),
-    /// Scans and segmented scans.
-    Scan(command::scan::Arguments),
-    /// Set operations and merges of sorted keys and pairs.
-    Sets(command::sets::Arguments),
-    /// Radix sort: of keys and pairs by the device, and of tiles by one block each.
-    Sort(command::sort::Arguments),
+    /// Scans, radix sorts, merges and set operations by size and type, beside other libraries' measurements.
+    Primitives(command::primitives::Arguments),
     /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
     Spmv(command::spmv::Arguments),
 }
@@ -31,9 +27,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::MatrixMarket(arguments) => command::matrix_market::run(&arguments),
-        Command::Scan(arguments) => command::scan::run(&arguments),
-        Command::Sets(arguments) => command::sets::run(&arguments),
-        Command::Sort(arguments) => command::sort::run(&arguments),
+        Command::Primitives(arguments) => command::primitives::run(&arguments),
         Command::Spmv(arguments) => command::spmv::run(&arguments),
     };
     match result {

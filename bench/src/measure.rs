@@ -89,6 +89,30 @@ pub fn times_ms<E: From<DeviceError>>(
     Ok(events.iter().map(|(start, end)| end.elapsed_since(start)).collect::<Result<_, _>>()?)
 }
 
+/// Milliseconds of each of `repetitions` runs as [`times_ms`] has them, but each on a device that is idle when it begins,
+/// so that what the host takes to launch it counts where the device would wait for it; after as many runs that are not
+/// counted, three at most.
+///
+/// # Errors
+///
+/// The first error of a run, or of the device.
+pub fn single_times_ms<E: From<DeviceError>>(
+    device: &Device,
+    repetitions: usize,
+    mut run: impl FnMut() -> Result<(), E>,
+) -> Result<Vec<f64>, E> {
+    for _ in 0..repetitions.min(3) {
+        run()?;
+    }
+    let mut single = || {
+        device.synchronize()?;
+        let start = device.record()?;
+        run()?;
+        Ok(device.record()?.elapsed_since(&start)?)
+    };
+    (0..repetitions).map(|_| single()).collect()
+}
+
 /// The middle of the values, the mean of the two middle ones where their number is even; NaN of none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();

@@ -20,12 +20,19 @@ pub struct Report {
 }
 
 impl Report {
-    /// An empty one, whose verdict will be that of a check.
+    /// An empty one, whose verdict is that of a check.
     pub fn new(as_json: bool, verdict: Result<(), String>) -> Self {
         Self { as_json, text: String::new(), fields: Map::new(), remarks: Vec::new(), verdict }
     }
 
-    /// Whether the check was passed.
+    /// Takes another check in: the first that is not passed decides.
+    pub fn check(&mut self, verdict: Result<(), String>) {
+        if self.passed() {
+            self.verdict = verdict;
+        }
+    }
+
+    /// Whether every check was passed.
     pub fn passed(&self) -> bool {
         self.verdict.is_ok()
     }
@@ -157,6 +164,8 @@ mod tests {
         report.remark("beware");
         assert_eq!(report.to_string(), "answer  42\nnote    beware\nFAIL: y[3] is 1, not 2");
         assert!(!report.passed());
+        report.check(Ok(()));
+        report.check(Err("later".into()));
         report.as_json = true;
         let expected =
             json!({ "answer": 42, "remarks": ["beware"], "pass": false, "difference": "y[3] is 1, not 2" });

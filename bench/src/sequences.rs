@@ -1,79 +1,132 @@
-//! Sorted sequences of keys to measure merges and set operations with.
+//! Sequences to measure primitives with: the same for the same length and seed, made by all threads.
 
-use evenpath::{Device, DeviceKind, Key};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use serde_json::json;
+use evenpath::sort::SortKey;
+use evenpath_simt::Element;
+use rayon::prelude::*;
 
-use crate::measure::median;
-use crate::report::Report;
+/// Elements that one task makes.
+const CHUNK: usize = 1 << 16;
 
-/// A key that small numbers can be made into.
-pub trait SmallKey: Key {
-    /// The key of a number.
+/// A number that small ones can be made into.
+pub trait Small: Element + bytemuck::Pod {
+    /// The number; rounded where the type cannot hold it.
     fn from_small(number: u32) -> Self;
 }
 
-impl SmallKey for u32 {
-    fn from_small(number: u32) -> Self {
-        number
-    }
+macro_rules! small {
+    ($($type:ident)*) => {$(
+        impl Small for $type {
+            #[allow(clippy::cast_lossless)] // Of some of the types it is not.
+            fn from_small(number: u32) -> Self {
+                number as Self
+            }
+        }
+    )*};
 }
+small!(u32 i32 u64 i64 f32 f64);
 
-impl SmallKey for u64 {
-    fn from_small(number: u32) -> Self {
-        u64::from(number)
-    }
+/// `len` keys whose lowest `bits` bits are random and whose others are zero.
+pub fn random_keys<K: SortKey>(len: usize, bits: u32, seed: u64) -> Vec<K> {
+    let mask = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
+    (0..len).into_par_iter().map(|index| K::from_bits(random(seed, index) & mask)).collect()
 }
 
 /// `len` keys with gaps of 1 or 2, at random: two such sequences have two thirds of their keys in common.
-pub fn sorted_unique<K: SmallKey>(len: usize, seed: u64) -> Vec<K> {
-    sorted(len, seed, |bits| 1 + (bits as u32 & 1))
+pub fn sorted_unique<K: Small>(len: usize, seed: u64) -> Vec<K> {
+    running_sums(len, seed, |bits| 1 + (bits as u32 & 1))
 }
 
 /// `len` keys with gaps of 0, 1 or 2, at random: a third of them is as the one before.
-pub fn sorted_with_duplicates<K: SmallKey>(len: usize, seed: u64) -> Vec<K> {
-    sorted(len, seed, |bits| (bits >> 32) as u32 % 3)
+pub fn sorted_with_duplicates<K: Small>(len: usize, seed: u64) -> Vec<K> {
+    running_sums(len, seed, |bits| (bits >> 32) as u32 % 3)
 }
 
-fn sorted<K: SmallKey>(len: usize, seed: u64, gap: impl Fn(u64) -> u32) -> Vec<K> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut number = 0;
-    (0..len)
-        .map(|_| {
-            number += gap(random.next_u64());
-            K::from_small(number)
-        })
-        .collect()
+/// `len` keys in runs of equal ones: each is with probability 1/`mean_length` one more than the one before.
+pub fn segment_keys<K: Small>(len: usize, mean_length: u32, seed: u64) -> Vec<K> {
+    running_sums(len, seed, |bits| u32::from(((bits >> 32) as u32).is_multiple_of(mean_length)))
 }
 
-/// Keys of each input that an example takes by default: what the device can do in a moment.
-pub fn default_len(device: &Device) -> usize {
-    match device.kind() {
-        DeviceKind::Cuda(_) => 1 << 24,
-        DeviceKind::Cpu => 1 << 20,
-        DeviceKind::Simulated => 5000,
+/// `len` random numbers below `bound`, which is not zero.
+pub fn random_numbers<T: Small>(len: usize, bound: u32, seed: u64) -> Vec<T> {
+    let number = |index| T::from_small((random(seed, index) >> 32) as u32 % bound);
+    (0..len).into_par_iter().map(number).collect()
+}
+
+/// The sums of the steps up to each element; a step is made of 64 random bits.
+fn running_sums<T: Small>(len: usize, seed: u64, step: impl Fn(u64) -> u32 + Sync) -> Vec<T> {
+    let chunk = |number: usize| number * CHUNK..len.min((number + 1) * CHUNK);
+    let step = |index: usize| step(random(seed, index));
+    let mut before: Vec<u32> =
+        (0..len.div_ceil(CHUNK)).into_par_iter().map(|number| chunk(number).map(step).sum()).collect();
+    let mut total = 0;
+    for before in &mut before {
+        (*before, total) = (total, total + *before);
     }
+    let mut sums = vec![T::ZERO; len];
+    sums.par_chunks_mut(CHUNK).zip(before).enumerate().for_each(|(number, (sums, mut sum))| {
+        for (index, place) in chunk(number).zip(sums) {
+            sum += step(index);
+            *place = T::from_small(sum);
+        }
+    });
+    sums
 }
 
-/// Adds a measurement to an example's report: `what` was done to `elements` elements, and `bytes` bytes moved.
-pub fn report(
-    report: &mut Report,
-    what: &str,
-    times_ms: &[f64],
-    elements: usize,
-    bytes: usize,
-    copy_gbps: f64,
-) {
-    let ms = median(times_ms);
-    let (giga_elements, gbps) = (elements as f64 / ms / 1e6, bytes as f64 / ms / 1e6);
-    let copy_share = gbps / copy_gbps;
-    report.line(
-        "time",
-        format_args!(
-            "{what}: {ms:.4} ms, median of {}; {giga_elements:.2} Gkeys/s, {gbps:.1} GB/s, {copy_share:.3} of the copy rate",
-            times_ms.len()
-        ),
-        json!({ what: { "ms": ms, "gkeys_s": giga_elements, "gbps": gbps, "copy_share": copy_share } }),
-    );
+/// The random bits of an index: a seed's stream of splitmix64.
+pub(crate) fn random(seed: u64, index: usize) -> u64 {
+    const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+    mix(mix(seed.wrapping_add(GAMMA)).wrapping_add((index as u64).wrapping_mul(GAMMA)))
+}
+
+/// Splitmix64's finaliser: a bijection.
+pub(crate) fn mix(z: u64) -> u64 {
+    let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ z >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEN: usize = 3 * CHUNK + 17;
+
+    fn gaps(keys: &[u32]) -> Vec<u32> {
+        keys.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    /// Whether `count` of `len` is within 5 standard deviations of the probability.
+    fn is_likely(count: usize, len: usize, probability: f64) -> bool {
+        let (mean, variance) = (len as f64 * probability, len as f64 * probability * (1.0 - probability));
+        (count as f64 - mean).abs() <= 5.0 * variance.sqrt()
+    }
+
+    #[test]
+    fn gaps_are_those_named_and_as_likely() {
+        let unique = gaps(&sorted_unique(LEN, 1));
+        assert!(unique.iter().all(|gap| [1, 2].contains(gap)));
+        assert!(is_likely(unique.iter().filter(|&&gap| gap == 1).count(), LEN, 0.5));
+        let duplicates = gaps(&sorted_with_duplicates(LEN, 1));
+        for gap in 0..3 {
+            assert!(is_likely(duplicates.iter().filter(|&&own| own == gap).count(), LEN, 1.0 / 3.0));
+        }
+        let segments = gaps(&segment_keys(LEN, 64, 1));
+        assert!(segments.iter().all(|gap| [0, 1].contains(gap)));
+        assert!(is_likely(segments.iter().filter(|&&gap| gap == 1).count(), LEN, 1.0 / 64.0));
+    }
+
+    #[test]
+    fn keys_have_the_bits_asked_for() {
+        for bits in [1, 12, 32, 40, 64] {
+            let union = random_keys::<u64>(LEN, bits, 1).into_iter().fold(0, |union, key| union | key);
+            assert_eq!(union, u64::MAX >> (64 - bits));
+        }
+        assert_eq!(random_keys::<u32>(2, 0, 1), [0, 0]);
+    }
+
+    #[test]
+    fn seeds_differ_and_lengths_do_not() {
+        assert_ne!(random_numbers::<u64>(100, 1000, 1), random_numbers::<u64>(100, 1000, 2));
+        assert_eq!(sorted_unique::<u64>(LEN, 1)[..10], sorted_unique::<u64>(10, 1));
+    }
 }

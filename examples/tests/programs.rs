@@ -1,19 +1,13 @@
 //! The examples as programs: what they print and how they end.
 
+mod support;
+
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-
-/// The program of an example. `cargo test` builds it beside the tests.
-fn program(name: &str) -> PathBuf {
-    let tests = std::env::current_exe().expect("the path of this test");
-    let profile = tests.parent().and_then(Path::parent).expect("<profile>/deps/<test>");
-    let program = profile.join("examples").join(name).with_extension(std::env::consts::EXE_EXTENSION);
-    assert!(program.exists(), "{} is not there: `cargo test --test` builds no examples", program.display());
-    program
-}
+use support::program;
 
 fn spmv<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
     Command::new(program("spmv"))

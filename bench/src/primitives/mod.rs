@@ -1,0 +1,304 @@
+//! The primitives: what is measured of each, on which inputs, and whether results are right.
+//!
+//! Inputs, bytes counted and names of cases are those with which CUB and Thrust are measured, so that measurements can
+//! be [compared](peers) by case. Where there are several inputs, n counts the elements of all.
+
+pub mod check;
+pub mod peers;
+mod scan;
+mod segments;
+mod sets;
+mod sort;
+mod sort_tiles;
+
+use evenpath::{Device, DeviceError, DeviceKind, OpError};
+use serde::{Deserialize, Serialize};
+
+use crate::measure::{median, single_times_ms};
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// Binary logarithms of the sizes; without, those that suit the device.
+    pub log2: Option<Vec<u32>>,
+    /// Operations with one of these in their name; all, where there is none.
+    pub ops: Vec<String>,
+    /// Runs that are timed for each measurement.
+    pub repetitions: usize,
+}
+
+/// What was measured. Measurements are compared if this is equal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Case {
+    /// An operation on a device's memory.
+    Sequence {
+        /// The operation.
+        op: String,
+        /// The type of keys, or of elements where there are no keys.
+        key: String,
+        /// The type of values; `-` where there are none.
+        value: String,
+        /// Elements.
+        n: u64,
+    },
+    /// An operation of a block on its tile.
+    Tile {
+        /// The operation.
+        op: String,
+        /// The bits of the keys.
+        bits: u32,
+    },
+}
+
+impl Case {
+    /// The operation.
+    pub fn op(&self) -> &str {
+        let (Self::Sequence { op, .. } | Self::Tile { op, .. }) = self;
+        op
+    }
+}
+
+/// What a measurement found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Figures {
+    /// Of an operation on a device's memory.
+    Sequence {
+        /// Median time of one run.
+        ms: f64,
+        /// 10⁹ elements a second.
+        gkeys_s: f64,
+        /// 10⁹ bytes a second, of inputs and results, each counted once.
+        gb_s: f64,
+        /// That, of the device's copy rate.
+        copy_share: f64,
+        /// Bytes of memory that it takes on a GPU while it runs, beside inputs and results.
+        temporary_bytes: u64,
+    },
+    /// Of an operation of a block on its tile, loads and stores not counted.
+    Tile {
+        /// Threads of a block.
+        threads: u32,
+        /// Elements a thread.
+        items: u32,
+        /// Clock cycles of a block that has the device to itself.
+        cycles_alone: u32,
+        /// Median clock cycles of blocks that are eight for each multiprocessor.
+        cycles_full: u32,
+    },
+}
+
+/// A case and what was found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Measurement {
+    /// Whose: evenpath's.
+    pub peer: &'static str,
+    /// What was measured.
+    #[serde(flatten)]
+    pub case: Case,
+    /// What was found.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Whether the result was right; `None` where there is none to check.
+    pub verified: Option<bool>,
+    /// How the result differs from the right one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<String>,
+}
+
+impl Measurement {
+    fn new(case: Case, figures: Figures, checked: Option<Result<(), String>>) -> Self {
+        let verified = checked.as_ref().map(Result::is_ok);
+        let difference = checked.and_then(Result::err);
+        Self { peer: "evenpath", case, figures, verified, difference }
+    }
+}
+
+/// One outcome of [`measure`].
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// A measurement.
+    Measured(Measurement),
+    /// What could not be measured, and why.
+    LeftOut(String),
+}
+
+/// Measures the primitives that are selected, and reports each as it is done. What the device or the host has not the
+/// memory for is left out. `copy_gbps` is the device's [copy rate](crate::measure::copy_rate).
+///
+/// # Errors
+///
+/// If an operation is refused, or the device was lost.
+pub fn measure(
+    device: &Device,
+    copy_gbps: f64,
+    selection: &Selection,
+    report: &mut dyn FnMut(Outcome),
+) -> Result<(), OpError> {
+    let mut bench = Bench { device, copy_gbps, selection, report };
+    for group in GROUPS {
+        for log2 in group.sizes.of(device, selection.log2.as_deref()) {
+            match (group.measure)(&mut bench, 1 << log2) {
+                Err(OpError::Device(error)) if is_out_of_memory(&error) => {
+                    let Group { name, .. } = group;
+                    (bench.report)(Outcome::LeftOut(format!("no more {name} of 2^{log2}: {error}")));
+                }
+                other => other?,
+            }
+        }
+    }
+    sort_tiles::measure(&mut bench)
+}
+
+fn is_out_of_memory(error: &DeviceError) -> bool {
+    matches!(
+        error,
+        DeviceError::OutOfMemory { .. }
+            | DeviceError::HostOutOfMemory { .. }
+            | DeviceError::MemoryLimit { .. }
+    )
+}
+
+/// Cases that share inputs.
+struct Group {
+    name: &'static str,
+    sizes: Sizes,
+    /// Measures those of the cases that are selected, at a size.
+    measure: fn(&mut Bench<'_>, usize) -> Result<(), OpError>,
+}
+
+/// Binary logarithms of a group's sizes.
+#[derive(Clone, Copy)]
+enum Sizes {
+    /// Those selected, or those that suit the device, up to this.
+    UpTo(u32),
+    /// The largest, or this if that is less.
+    One(u32),
+}
+
+const LARGEST: u32 = 28;
+
+const GROUPS: &[Group] = &[
+    Group { name: "copies", sizes: Sizes::One(LARGEST), measure: copy },
+    Group {
+        name: "sorts of u32",
+        sizes: Sizes::UpTo(LARGEST),
+        measure: |b, n| sort::by_bits::<u32>(b, n, &[32]),
+    },
+    Group {
+        name: "sorts of u64",
+        sizes: Sizes::UpTo(LARGEST),
+        measure: |b, n| sort::by_bits::<u64>(b, n, &[64]),
+    },
+    Group {
+        name: "sorts by some bits of u32",
+        sizes: Sizes::One(26),
+        measure: |b, n| sort::by_bits::<u32>(b, n, &[16, 20, 24]),
+    },
+    Group {
+        name: "sorts by some bits of u64",
+        sizes: Sizes::One(26),
+        measure: |b, n| sort::by_bits::<u64>(b, n, &[40]),
+    },
+    Group { name: "scans of u32", sizes: Sizes::UpTo(27), measure: scan::elements::<u32> },
+    Group { name: "scans of f64", sizes: Sizes::UpTo(27), measure: scan::elements::<f64> },
+    Group { name: "segments of f32", sizes: Sizes::UpTo(27), measure: segments::values::<f32> },
+    Group { name: "segments of f64", sizes: Sizes::UpTo(27), measure: segments::values::<f64> },
+    Group { name: "sets of u32", sizes: Sizes::UpTo(LARGEST), measure: sets::keys::<u32> },
+    Group { name: "sets of u64", sizes: Sizes::UpTo(LARGEST), measure: sets::keys::<u64> },
+    Group { name: "sets of u64 with f32", sizes: Sizes::UpTo(LARGEST), measure: sets::pairs::<u64, f32> },
+    Group { name: "sets of u64 with f64", sizes: Sizes::UpTo(LARGEST), measure: sets::pairs::<u64, f64> },
+];
+
+impl Sizes {
+    fn of(self, device: &Device, selected: Option<&[u32]>) -> Vec<u32> {
+        let suitable = |largest| match device.kind() {
+            DeviceKind::Cuda(_) => (10..largest).step_by(2).chain([largest]).collect(),
+            DeviceKind::Cpu => vec![10, 16, 20],
+            DeviceKind::Simulated => vec![10, 12],
+        };
+        let sizes = |largest| selected.map_or_else(|| suitable(largest), <[u32]>::to_vec);
+        match self {
+            Self::UpTo(largest) => sizes(largest),
+            Self::One(most) => {
+                sizes(LARGEST).into_iter().max().map(|largest| largest.min(most)).into_iter().collect()
+            }
+        }
+    }
+}
+
+/// Measures and reports.
+struct Bench<'b> {
+    device: &'b Device,
+    copy_gbps: f64,
+    selection: &'b Selection,
+    report: &'b mut dyn FnMut(Outcome),
+}
+
+/// What was measured of an operation on a device's memory.
+struct Measured {
+    op: String,
+    key: &'static str,
+    value: &'static str,
+    n: usize,
+    times_ms: Vec<f64>,
+    /// Bytes of inputs and results, each counted once.
+    bytes: usize,
+    temporary_bytes: u64,
+    checked: Option<Result<(), String>>,
+}
+
+impl Bench<'_> {
+    /// The cases that are selected, with the operation's name.
+    fn selected<C: Copy>(
+        &self,
+        cases: impl IntoIterator<Item = C>,
+        op: impl Fn(C) -> String,
+    ) -> Vec<(String, C)> {
+        let ops = &self.selection.ops;
+        let is_selected = |op: &str| ops.is_empty() || ops.iter().any(|part| op.contains(part));
+        let named = cases.into_iter().map(|case| (op(case), case));
+        named.filter(|(op, _)| is_selected(op)).collect()
+    }
+
+    fn times_ms(&self, run: impl FnMut() -> Result<(), OpError>) -> Result<Vec<f64>, OpError> {
+        single_times_ms(self.device, self.selection.repetitions, run)
+    }
+
+    fn report(&mut self, measured: Measured) {
+        let Measured { op, key, value, n, times_ms, bytes, temporary_bytes, checked } = measured;
+        let ms = median(&times_ms);
+        let gb_s = bytes as f64 / ms / 1e6;
+        let figures = Figures::Sequence {
+            ms,
+            gkeys_s: n as f64 / ms / 1e6,
+            gb_s,
+            copy_share: gb_s / self.copy_gbps,
+            temporary_bytes,
+        };
+        let case = Case::Sequence { op, key: key.into(), value: value.into(), n: n as u64 };
+        (self.report)(Outcome::Measured(Measurement::new(case, figures, checked)));
+    }
+}
+
+/// Copies of 8-byte elements, counted in bytes.
+fn copy(bench: &mut Bench<'_>, len: usize) -> Result<(), OpError> {
+    for (op, ()) in bench.selected([()], |()| "copy".into()) {
+        let source = bench.device.zeros::<u64>(len)?;
+        let mut target = bench.device.zeros::<u64>(len)?;
+        let times_ms = bench.times_ms(|| Ok(target.copy_from(&source)?))?;
+        let n = 8 * len;
+        bench.report(Measured {
+            op,
+            key: "u8",
+            value: "-",
+            n,
+            times_ms,
+            bytes: 2 * n,
+            temporary_bytes: 0,
+            checked: None,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+use evenpath::OpError;
+use evenpath::scan::{self, Element, Operator};
+
+use super::{Bench, Measured, check};
+use crate::sequences::{Small, random_numbers};
+
+/// Scans of `len` elements: sums of ones, minima and maxima of random numbers.
+pub(super) fn elements<T: Element + Small>(bench: &mut Bench<'_>, len: usize) -> Result<(), OpError> {
+    let cases = [
+        ("exclusive_scan", Operator::Sum, true),
+        ("inclusive_scan", Operator::Sum, false),
+        ("inclusive_scan_min", Operator::Min, false),
+        ("inclusive_scan_max", Operator::Max, false),
+    ];
+    let cases = bench.selected(cases, |(op, ..)| op.into());
+    if cases.is_empty() {
+        return Ok(());
+    }
+    let mut values = vec![T::from_small(1); len];
+    let mut input = bench.device.upload_slice(&values)?;
+    let mut result = bench.device.uninitialised::<T>(len)?;
+    let mut host_result = vec![T::ZERO; len];
+    for (op, (_, operator, exclusive)) in cases {
+        if operator != Operator::Sum {
+            values = random_numbers(len, u32::MAX, 21);
+            input.copy_from_slice(&values)?;
+        }
+        let times_ms = bench.times_ms(|| {
+            if exclusive {
+                scan::exclusive_into(&input, operator, &mut result)
+            } else {
+                scan::inclusive_into(&input, operator, &mut result)
+            }
+        })?;
+        result.copy_to_slice(&mut host_result)?;
+        bench.report(Measured {
+            op,
+            key: T::TYPE.name(),
+            value: "-",
+            n: len,
+            times_ms,
+            bytes: 2 * len * T::SIZE,
+            temporary_bytes: scan::temporary_bytes::<T>(len),
+            checked: Some(check::scan(&values, |_| false, operator, exclusive, &host_result)),
+        });
+    }
+    Ok(())
+}

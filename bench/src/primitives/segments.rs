@@ -1,0 +1,192 @@
+use evenpath::scan::{self, Element, Operator};
+use evenpath::{Device, DeviceVec, OpError, reduce};
+use rayon::prelude::*;
+
+use super::{Bench, Measured, check};
+use crate::sequences::{Small, segment_keys};
+
+/// Mean numbers of elements in a segment.
+const MEAN_LENGTHS: [u32; 3] = [4, 64, 4096];
+
+/// What is done to segments.
+#[derive(Clone, Copy)]
+enum What {
+    Scan,
+    Reduce,
+}
+
+/// What tells where segments begin.
+#[derive(Clone, Copy)]
+enum Marks {
+    Keys,
+    Flags,
+    Offsets,
+}
+
+const CASES: [(What, Marks); 6] = [
+    (What::Scan, Marks::Keys),
+    (What::Scan, Marks::Flags),
+    (What::Scan, Marks::Offsets),
+    (What::Reduce, Marks::Keys),
+    (What::Reduce, Marks::Flags),
+    (What::Reduce, Marks::Offsets),
+];
+
+fn op((what, marks): (What, Marks), mean_length: u32) -> String {
+    let what = match what {
+        What::Scan => "scan",
+        What::Reduce => "reduce",
+    };
+    let marks = match marks {
+        Marks::Keys => "key",
+        Marks::Flags => "flag",
+        Marks::Offsets => "offsets",
+    };
+    format!("{what}_by_{marks}_seg{mean_length}")
+}
+
+/// Sums of `len` ones by segments of random lengths.
+pub(super) fn values<T: Element + Small>(bench: &mut Bench<'_>, len: usize) -> Result<(), OpError> {
+    for mean_length in MEAN_LENGTHS {
+        let cases = bench.selected(CASES, |case| op(case, mean_length));
+        if cases.is_empty() {
+            continue;
+        }
+        let segments = Segments::<T>::new(bench.device, len, mean_length)?;
+        for (op, (what, marks)) in cases {
+            let measured = match what {
+                What::Scan => segments.scan(bench, op, marks)?,
+                What::Reduce => segments.reduce(bench, op, marks)?,
+            };
+            bench.report(measured);
+        }
+    }
+    Ok(())
+}
+
+/// Ones in segments, of which none is empty.
+struct Segments<T: Element> {
+    host_keys: Vec<u32>,
+    host_flags: Vec<u8>,
+    host_offsets: Vec<u32>,
+    host_values: Vec<T>,
+    keys: DeviceVec<u32>,
+    flags: DeviceVec<u8>,
+    offsets: DeviceVec<u32>,
+    values: DeviceVec<T>,
+}
+
+impl<T: Element + Small> Segments<T> {
+    fn new(device: &Device, len: usize, mean_length: u32) -> Result<Self, OpError> {
+        let host_keys = segment_keys::<u32>(len, mean_length, 3);
+        let begins = |index: usize| index == 0 || host_keys[index] != host_keys[index - 1];
+        let host_flags: Vec<u8> = (0..len).into_par_iter().map(|index| u8::from(begins(index))).collect();
+        let mut host_offsets: Vec<u32> =
+            (0..len as u32).into_par_iter().filter(|&index| begins(index as usize)).collect();
+        host_offsets.push(len as u32);
+        let host_values = vec![T::from_small(1); len];
+        Ok(Self {
+            keys: device.upload_slice(&host_keys)?,
+            flags: device.upload_slice(&host_flags)?,
+            offsets: device.upload_slice(&host_offsets)?,
+            values: device.upload_slice(&host_values)?,
+            host_keys,
+            host_flags,
+            host_offsets,
+            host_values,
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The type of the marks, and the bytes that all of them have.
+    fn marks(&self, marks: Marks) -> (&'static str, usize) {
+        match marks {
+            Marks::Keys => ("u32", 4 * self.keys.len()),
+            Marks::Flags => ("u8", self.flags.len()),
+            Marks::Offsets => ("u32", 4 * self.offsets.len()),
+        }
+    }
+
+    fn scan(&self, bench: &Bench<'_>, op: String, marks: Marks) -> Result<Measured, OpError> {
+        let (values, sum) = (&self.values, Operator::Sum);
+        let mut result = bench.device.uninitialised::<T>(self.len())?;
+        let times_ms = bench.times_ms(|| match marks {
+            Marks::Keys => scan::inclusive_by_into(&self.keys, values, sum, &mut result),
+            Marks::Flags => scan::inclusive_by_into(&self.flags, values, sum, &mut result),
+            Marks::Offsets => {
+                scan::inclusive_by_offsets(&self.offsets, values, sum).map(|sums| result = sums)
+            }
+        })?;
+        let begins = |index: usize| self.host_flags[index] != 0;
+        let checked = check::scan(&self.host_values, begins, sum, false, &result.to_vec()?);
+        let (key, mark_bytes) = self.marks(marks);
+        Ok(Measured {
+            op,
+            key,
+            value: T::TYPE.name(),
+            n: self.len(),
+            times_ms,
+            bytes: mark_bytes + 2 * self.len() * T::SIZE,
+            temporary_bytes: scan::temporary_bytes::<T>(self.len()),
+            checked: Some(checked),
+        })
+    }
+
+    fn reduce(&self, bench: &Bench<'_>, op: String, marks: Marks) -> Result<Measured, OpError> {
+        let (key, mark_bytes) = self.marks(marks);
+        let (times_ms, checked, key_bytes) = match marks {
+            Marks::Keys => {
+                let (times_ms, checked) = self.reduce_by_key(bench)?;
+                (times_ms, checked, 4 * self.count())
+            }
+            Marks::Flags => {
+                let run = || reduce::by_flag(&self.flags, &self.values, Operator::Sum);
+                (bench.times_ms(|| run().map(drop))?, self.check_totals(&run()?)?, 0)
+            }
+            Marks::Offsets => {
+                let run = || reduce::by_offsets(&self.offsets, &self.values, Operator::Sum);
+                (bench.times_ms(|| run().map(drop))?, self.check_totals(&run()?)?, 0)
+            }
+        };
+        Ok(Measured {
+            op,
+            key,
+            value: T::TYPE.name(),
+            n: self.len(),
+            times_ms,
+            bytes: mark_bytes + key_bytes + (self.len() + self.count()) * T::SIZE,
+            temporary_bytes: reduce::temporary_bytes::<T>(self.len()),
+            checked: Some(checked),
+        })
+    }
+
+    /// With room for as many segments as elements; how many there are stays on the device.
+    fn reduce_by_key(&self, bench: &Bench<'_>) -> Result<(Vec<f64>, Result<(), String>), OpError> {
+        let mut keys = bench.device.zeros::<u32>(self.len())?;
+        let mut totals = bench.device.zeros::<T>(self.len())?;
+        let mut count = bench.device.zeros::<u64>(1)?;
+        let times_ms = bench.times_ms(|| {
+            reduce::by_key_into(&self.keys, &self.values, Operator::Sum, &mut keys, &mut totals, &mut count)
+        })?;
+        let count = count.get(0)? as usize;
+        keys.truncate(count);
+        totals.truncate(count);
+        let heads = self.host_offsets[..self.count()].iter();
+        let expected_keys = heads.map(|&head| &self.host_keys[head as usize]);
+        let same_keys =
+            if keys.to_vec()?.iter().eq(expected_keys) { Ok(()) } else { Err("wrong keys".into()) };
+        Ok((times_ms, self.check_totals(&totals)?.and(same_keys)))
+    }
+
+    fn check_totals(&self, totals: &DeviceVec<T>) -> Result<Result<(), String>, OpError> {
+        Ok(check::reduce(&self.host_values, &self.host_offsets, Operator::Sum, &totals.to_vec()?))
+    }
+}
