@@ -121,9 +121,7 @@ impl<T: Element + Small> Segments<T> {
         let times_ms = bench.times_ms(|| match marks {
             Marks::Keys => scan::inclusive_by_into(&self.keys, values, sum, &mut result),
             Marks::Flags => scan::inclusive_by_into(&self.flags, values, sum, &mut result),
-            Marks::Offsets => {
-                scan::inclusive_by_offsets(&self.offsets, values, sum).map(|sums| result = sums)
-            }
+            Marks::Offsets => scan::inclusive_by_offsets_into(&self.offsets, values, sum, &mut result),
         })?;
         let begins = |index: usize| self.host_flags[index] != 0;
         let checked = check::scan(&self.host_values, begins, sum, false, &result.to_vec()?);
@@ -135,7 +133,11 @@ impl<T: Element + Small> Segments<T> {
             n: self.len(),
             times_ms,
             bytes: mark_bytes + 2 * self.len() * T::SIZE,
-            temporary_bytes: scan::temporary_bytes::<T>(self.len()),
+            temporary_bytes: match marks {
+                Marks::Keys => scan::temporary_bytes_by::<T, u32>(self.len()),
+                Marks::Flags => scan::temporary_bytes_by::<T, u8>(self.len()),
+                Marks::Offsets => scan::temporary_bytes_by_offsets::<T>(self.count(), self.len()),
+            },
             checked: Some(checked),
         })
     }
@@ -163,7 +165,11 @@ impl<T: Element + Small> Segments<T> {
             n: self.len(),
             times_ms,
             bytes: mark_bytes + key_bytes + (self.len() + self.count()) * T::SIZE,
-            temporary_bytes: reduce::temporary_bytes::<T>(self.len()),
+            temporary_bytes: match marks {
+                Marks::Keys => reduce::temporary_bytes_by_key::<u32, T>(self.len()),
+                Marks::Flags => reduce::temporary_bytes_by_flag::<T>(self.len()),
+                Marks::Offsets => reduce::temporary_bytes_by_offsets::<T>(self.count(), self.len()),
+            },
             checked: Some(checked),
         })
     }

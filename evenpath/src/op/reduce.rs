@@ -165,7 +165,7 @@ pub fn by_flag_into<T: Element>(
         flip: operator.flip(),
     };
     // SAFETY: as for keys.
-    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 1)) }?;
+    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
     Ok(())
 }
 

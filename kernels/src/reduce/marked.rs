@@ -5,7 +5,7 @@ use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
 use crate::block::operator::{Min, Number, Operator, Sum};
 use crate::block::staged::Staged;
-use crate::scan::{shared_bytes, ElementMarks, SegmentMark};
+use crate::scan::{shared_bytes, ElementMarks, SegmentMark, WarpMarks};
 
 kernel! {
     /// Reduces the values of neighbours with equal keys: one block a tile, tiles in the order in which blocks begin. Its
@@ -203,8 +203,8 @@ fn by_flag<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
     tiles: u32,
     flip: u32,
 ) {
-    let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 1, BLOCK, ITEMS));
-    let mut marks = ElementMarks::<u8, BLOCK, ITEMS>::new(&mut arena, flags);
+    let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
+    let mut marks = WarpMarks::<u8, ITEMS>::new(flags);
     let arguments = ReduceArguments { source, state, len, tiles, flip: flip != 0 };
     let mut output = Sums { segment_sums, segments };
     reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, arguments);

@@ -45,6 +45,7 @@ pub(super) fn reduce_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usiz
     let prefix = TilePrefix::new(state, tiles);
     let tile = Tile::<V, BLOCK, ITEMS>::draw(arena, prefix, source, len, fill);
     marks.fetch(tile.first, tile.len);
+    marks.settle();
     thread::await_copies();
     thread::barrier();
     let heads = marks.heads(tile.first, tile.len);

@@ -1,6 +1,6 @@
 //! What tells where segments begin.
 
-use evenpath_simt::{thread, Arena, Element, Global};
+use evenpath_simt::{thread, warp, Arena, Element, Global};
 
 use crate::block::staged::Staged;
 
@@ -35,6 +35,9 @@ keys!(u32 u64);
 pub(crate) trait Marks {
     /// Starts to bring the `len` marks of the tile that begins with element `first`.
     fn fetch(&mut self, first: usize, len: u32);
+    /// Takes what was fetched in hand: every thread calls it, before the barrier behind which the tile is there.
+    #[inline(always)]
+    fn settle(&mut self) {}
     /// A bit for each of this thread's elements that begins a segment, once the marks are there. The first element of
     /// all begins one whatever its mark.
     fn heads(&self, first: usize, len: u32) -> u32;
@@ -52,7 +55,70 @@ impl Marks for Unmarked {
     }
 }
 
-/// A mark an element.
+/// A mark an element, of which only heads are wanted: a warp compares the marks of its elements as they lie in memory,
+/// and each thread gets its neighbours' bits from the ballots. Marks never reach shared memory.
+pub(crate) struct WarpMarks<K, const ITEMS: usize> {
+    marks: Global<K>,
+    /// The marks of every 32nd element of the warp, from the lane's on.
+    own: [K; ITEMS],
+    /// The mark before the warp's first: lane 0 has it, where there is one.
+    previous: K,
+    heads: u32,
+}
+
+impl<K: SegmentMark, const ITEMS: usize> WarpMarks<K, ITEMS> {
+    #[inline(always)]
+    pub(crate) fn new(marks: Global<K>) -> Self {
+        Self { marks, own: [K::ZERO; ITEMS], previous: K::ZERO, heads: 0 }
+    }
+}
+
+impl<K: SegmentMark, const ITEMS: usize> Marks for WarpMarks<K, ITEMS> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn fetch(&mut self, first: usize, len: u32) {
+        let warp_first = thread::warp() * thread::WARP_SIZE * ITEMS as u32;
+        let marks = self.marks.skip(first);
+        for item in 0..ITEMS {
+            let place = warp_first + item as u32 * thread::WARP_SIZE + thread::lane();
+            self.own[item] = marks.load_streaming(place.min(len - 1) as usize);
+        }
+        let before = first + warp_first.min(len) as usize;
+        if thread::lane() == 0 && before > 0 {
+            self.previous = self.marks.load(before - 1);
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn settle(&mut self) {
+        let lane = thread::lane();
+        let mut previous = self.previous;
+        // Lane i keeps the heads of the warp's elements 32 i to 32 i + 31.
+        let mut word = 0;
+        for item in 0..ITEMS {
+            let below = warp::shuffle(warp::FULL, self.own[item], (lane + 31) % thread::WARP_SIZE);
+            let before = if lane == 0 { previous } else { below };
+            let heads = warp::ballot(warp::FULL, self.own[item].begins(before));
+            if lane == item as u32 {
+                word = heads;
+            }
+            // Lane 0's is the last of these, which is before its next.
+            previous = below;
+        }
+        let start = lane * ITEMS as u32;
+        let low = warp::shuffle(warp::FULL, word, start / 32);
+        let high = warp::shuffle(warp::FULL, word, (start + ITEMS as u32 - 1) / 32);
+        self.heads = ((u64::from(high) << 32 | u64::from(low)) >> (start % 32)) as u32;
+    }
+
+    #[inline(always)]
+    fn heads(&self, first: usize, len: u32) -> u32 {
+        of_elements::<ITEMS>(self.heads, first, len)
+    }
+}
+
+/// A mark an element, which are wanted themselves.
 pub(crate) struct ElementMarks<K, const BLOCK: usize, const ITEMS: usize> {
     marks: Global<K>,
     /// Those of the tile that was fetched last, up to the next fetch.

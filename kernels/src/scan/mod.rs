@@ -7,7 +7,7 @@ mod segmented;
 mod tile;
 
 pub use marks::SegmentMark;
-pub(crate) use marks::{BitMarks, ElementMarks, Marks};
+pub(crate) use marks::{BitMarks, ElementMarks, Marks, WarpMarks};
 pub use plain::Scan;
 pub use segmented::{SegmentedScan, SegmentedScanByBits};
 pub use tile::shared_bytes;

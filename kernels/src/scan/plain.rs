@@ -28,16 +28,16 @@ kernel! {
     shared: 0;
     body: scan::<V, P, BLOCK, ITEMS>;
     entries: {
-        scan_sum_u32 in scan_u32: <V = u32>, with P = Sum, 256 x 28;
-        scan_min_u32 in scan_u32: <V = u32>, with P = Min, 256 x 28;
-        scan_sum_i32 in scan_i32: <V = i32>, with P = Sum, 256 x 28;
-        scan_min_i32 in scan_i32: <V = i32>, with P = Min, 256 x 28;
-        scan_sum_u64 in scan_u64: <V = u64>, with P = Sum, 256 x 18;
-        scan_min_u64 in scan_u64: <V = u64>, with P = Min, 256 x 18;
-        scan_sum_f32 in scan_f32: <V = f32>, with P = Sum, 256 x 28;
-        scan_min_f32 in scan_f32: <V = f32>, with P = Min, 256 x 28;
-        scan_sum_f64 in scan_f64: <V = f64>, with P = Sum, 256 x 18;
-        scan_min_f64 in scan_f64: <V = f64>, with P = Min, 256 x 18;
+        scan_sum_u32 in scan_u32: <V = u32>, with P = Sum, 320 x 44;
+        scan_min_u32 in scan_u32: <V = u32>, with P = Min, 320 x 44;
+        scan_sum_i32 in scan_i32: <V = i32>, with P = Sum, 320 x 44;
+        scan_min_i32 in scan_i32: <V = i32>, with P = Min, 320 x 44;
+        scan_sum_u64 in scan_u64: <V = u64>, with P = Sum, 384 x 18;
+        scan_min_u64 in scan_u64: <V = u64>, with P = Min, 384 x 18;
+        scan_sum_f32 in scan_f32: <V = f32>, with P = Sum, 320 x 44;
+        scan_min_f32 in scan_f32: <V = f32>, with P = Min, 320 x 44;
+        scan_sum_f64 in scan_f64: <V = f64>, with P = Sum, 384 x 18;
+        scan_min_f64 in scan_f64: <V = f64>, with P = Min, 384 x 18;
     }
 }
 

@@ -34,6 +34,7 @@ pub(super) fn scan_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize,
     let fill = flipped::<V, P>(P::IDENTITY, flip);
     let tile = Tile::<V, BLOCK, ITEMS>::draw(&mut arena, TilePrefix::new(state, tiles), source, len, fill);
     marks.fetch(tile.first, tile.len);
+    marks.settle();
     thread::await_copies();
     thread::barrier();
     let heads = marks.heads(tile.first, tile.len);

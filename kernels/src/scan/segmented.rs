@@ -2,7 +2,7 @@
 
 use evenpath_simt::{kernel, Arena, Global, GlobalMut};
 
-use super::marks::{BitMarks, ElementMarks, SegmentMark};
+use super::marks::{BitMarks, SegmentMark, WarpMarks};
 use super::scan_tile::{scan_tile, ScanArguments};
 use super::tile::shared_bytes;
 use crate::block::operator::{Min, Number, Operator, Segmented, Sum};
@@ -30,36 +30,36 @@ kernel! {
     shared: 0;
     body: scan_by_marks::<V, K, P, BLOCK, ITEMS>;
     entries: {
-        segmented_sum_u32_by_flag in segmented_sum_u32: <V = u32, K = u8>, with P = Sum, 256 x 20;
-        segmented_sum_u32_by_u32 in segmented_sum_u32: <V = u32, K = u32>, with P = Sum, 256 x 20;
-        segmented_sum_u32_by_u64 in segmented_sum_u32: <V = u32, K = u64>, with P = Sum, 256 x 12;
-        segmented_sum_i32_by_flag in segmented_sum_i32: <V = i32, K = u8>, with P = Sum, 256 x 20;
-        segmented_sum_i32_by_u32 in segmented_sum_i32: <V = i32, K = u32>, with P = Sum, 256 x 20;
-        segmented_sum_i32_by_u64 in segmented_sum_i32: <V = i32, K = u64>, with P = Sum, 256 x 12;
-        segmented_sum_u64_by_flag in segmented_sum_u64: <V = u64, K = u8>, with P = Sum, 256 x 14;
-        segmented_sum_u64_by_u32 in segmented_sum_u64: <V = u64, K = u32>, with P = Sum, 256 x 10;
-        segmented_sum_u64_by_u64 in segmented_sum_u64: <V = u64, K = u64>, with P = Sum, 256 x 10;
-        segmented_sum_f32_by_flag in segmented_sum_f32: <V = f32, K = u8>, with P = Sum, 256 x 20;
-        segmented_sum_f32_by_u32 in segmented_sum_f32: <V = f32, K = u32>, with P = Sum, 256 x 20;
-        segmented_sum_f32_by_u64 in segmented_sum_f32: <V = f32, K = u64>, with P = Sum, 256 x 12;
-        segmented_sum_f64_by_flag in segmented_sum_f64: <V = f64, K = u8>, with P = Sum, 256 x 14;
-        segmented_sum_f64_by_u32 in segmented_sum_f64: <V = f64, K = u32>, with P = Sum, 256 x 10;
-        segmented_sum_f64_by_u64 in segmented_sum_f64: <V = f64, K = u64>, with P = Sum, 256 x 10;
-        segmented_min_u32_by_flag in segmented_min_u32: <V = u32, K = u8>, with P = Min, 256 x 20;
-        segmented_min_u32_by_u32 in segmented_min_u32: <V = u32, K = u32>, with P = Min, 256 x 20;
-        segmented_min_u32_by_u64 in segmented_min_u32: <V = u32, K = u64>, with P = Min, 256 x 12;
-        segmented_min_i32_by_flag in segmented_min_i32: <V = i32, K = u8>, with P = Min, 256 x 20;
-        segmented_min_i32_by_u32 in segmented_min_i32: <V = i32, K = u32>, with P = Min, 256 x 20;
-        segmented_min_i32_by_u64 in segmented_min_i32: <V = i32, K = u64>, with P = Min, 256 x 12;
-        segmented_min_u64_by_flag in segmented_min_u64: <V = u64, K = u8>, with P = Min, 256 x 14;
-        segmented_min_u64_by_u32 in segmented_min_u64: <V = u64, K = u32>, with P = Min, 256 x 10;
-        segmented_min_u64_by_u64 in segmented_min_u64: <V = u64, K = u64>, with P = Min, 256 x 10;
-        segmented_min_f32_by_flag in segmented_min_f32: <V = f32, K = u8>, with P = Min, 256 x 20;
-        segmented_min_f32_by_u32 in segmented_min_f32: <V = f32, K = u32>, with P = Min, 256 x 20;
-        segmented_min_f32_by_u64 in segmented_min_f32: <V = f32, K = u64>, with P = Min, 256 x 12;
-        segmented_min_f64_by_flag in segmented_min_f64: <V = f64, K = u8>, with P = Min, 256 x 14;
-        segmented_min_f64_by_u32 in segmented_min_f64: <V = f64, K = u32>, with P = Min, 256 x 10;
-        segmented_min_f64_by_u64 in segmented_min_f64: <V = f64, K = u64>, with P = Min, 256 x 10;
+        segmented_sum_u32_by_flag in segmented_sum_u32: <V = u32, K = u8>, with P = Sum, 320 x 28;
+        segmented_sum_u32_by_u32 in segmented_sum_u32: <V = u32, K = u32>, with P = Sum, 320 x 28;
+        segmented_sum_u32_by_u64 in segmented_sum_u32: <V = u32, K = u64>, with P = Sum, 256 x 20;
+        segmented_sum_i32_by_flag in segmented_sum_i32: <V = i32, K = u8>, with P = Sum, 320 x 28;
+        segmented_sum_i32_by_u32 in segmented_sum_i32: <V = i32, K = u32>, with P = Sum, 320 x 28;
+        segmented_sum_i32_by_u64 in segmented_sum_i32: <V = i32, K = u64>, with P = Sum, 256 x 20;
+        segmented_sum_u64_by_flag in segmented_sum_u64: <V = u64, K = u8>, with P = Sum, 256 x 18;
+        segmented_sum_u64_by_u32 in segmented_sum_u64: <V = u64, K = u32>, with P = Sum, 256 x 18;
+        segmented_sum_u64_by_u64 in segmented_sum_u64: <V = u64, K = u64>, with P = Sum, 256 x 14;
+        segmented_sum_f32_by_flag in segmented_sum_f32: <V = f32, K = u8>, with P = Sum, 320 x 28;
+        segmented_sum_f32_by_u32 in segmented_sum_f32: <V = f32, K = u32>, with P = Sum, 320 x 28;
+        segmented_sum_f32_by_u64 in segmented_sum_f32: <V = f32, K = u64>, with P = Sum, 256 x 20;
+        segmented_sum_f64_by_flag in segmented_sum_f64: <V = f64, K = u8>, with P = Sum, 256 x 18;
+        segmented_sum_f64_by_u32 in segmented_sum_f64: <V = f64, K = u32>, with P = Sum, 256 x 18;
+        segmented_sum_f64_by_u64 in segmented_sum_f64: <V = f64, K = u64>, with P = Sum, 256 x 14;
+        segmented_min_u32_by_flag in segmented_min_u32: <V = u32, K = u8>, with P = Min, 320 x 28;
+        segmented_min_u32_by_u32 in segmented_min_u32: <V = u32, K = u32>, with P = Min, 320 x 28;
+        segmented_min_u32_by_u64 in segmented_min_u32: <V = u32, K = u64>, with P = Min, 256 x 20;
+        segmented_min_i32_by_flag in segmented_min_i32: <V = i32, K = u8>, with P = Min, 320 x 28;
+        segmented_min_i32_by_u32 in segmented_min_i32: <V = i32, K = u32>, with P = Min, 320 x 28;
+        segmented_min_i32_by_u64 in segmented_min_i32: <V = i32, K = u64>, with P = Min, 256 x 20;
+        segmented_min_u64_by_flag in segmented_min_u64: <V = u64, K = u8>, with P = Min, 256 x 18;
+        segmented_min_u64_by_u32 in segmented_min_u64: <V = u64, K = u32>, with P = Min, 256 x 18;
+        segmented_min_u64_by_u64 in segmented_min_u64: <V = u64, K = u64>, with P = Min, 256 x 14;
+        segmented_min_f32_by_flag in segmented_min_f32: <V = f32, K = u8>, with P = Min, 320 x 28;
+        segmented_min_f32_by_u32 in segmented_min_f32: <V = f32, K = u32>, with P = Min, 320 x 28;
+        segmented_min_f32_by_u64 in segmented_min_f32: <V = f32, K = u64>, with P = Min, 256 x 20;
+        segmented_min_f64_by_flag in segmented_min_f64: <V = f64, K = u8>, with P = Min, 256 x 18;
+        segmented_min_f64_by_u32 in segmented_min_f64: <V = f64, K = u32>, with P = Min, 256 x 18;
+        segmented_min_f64_by_u64 in segmented_min_f64: <V = f64, K = u64>, with P = Min, 256 x 14;
     }
 }
 
@@ -75,8 +75,8 @@ fn scan_by_marks<V: Number, K: SegmentMark, P: Operator<V>, const BLOCK: usize, 
     flip: u32,
     exclusive: u32,
 ) {
-    let mut arena = Arena::dynamic(shared_bytes(V::SIZE, K::SIZE, BLOCK, ITEMS));
-    let marks = ElementMarks::<K, BLOCK, ITEMS>::new(&mut arena, marks);
+    let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
+    let marks = WarpMarks::<K, ITEMS>::new(marks);
     let (flip, exclusive) = (flip != 0, exclusive != 0);
     let arguments = ScanArguments { source, target, state, len, tiles, flip, exclusive };
     scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, marks, arguments);
@@ -105,16 +105,16 @@ kernel! {
     shared: 0;
     body: scan_by_bits::<V, P, BLOCK, ITEMS>;
     entries: {
-        segmented_sum_u32_by_bit in segmented_sum_u32: <V = u32>, with P = Sum, 256 x 28;
-        segmented_sum_i32_by_bit in segmented_sum_i32: <V = i32>, with P = Sum, 256 x 28;
-        segmented_sum_u64_by_bit in segmented_sum_u64: <V = u64>, with P = Sum, 256 x 14;
-        segmented_sum_f32_by_bit in segmented_sum_f32: <V = f32>, with P = Sum, 256 x 28;
-        segmented_sum_f64_by_bit in segmented_sum_f64: <V = f64>, with P = Sum, 256 x 14;
-        segmented_min_u32_by_bit in segmented_min_u32: <V = u32>, with P = Min, 256 x 28;
-        segmented_min_i32_by_bit in segmented_min_i32: <V = i32>, with P = Min, 256 x 28;
-        segmented_min_u64_by_bit in segmented_min_u64: <V = u64>, with P = Min, 256 x 14;
-        segmented_min_f32_by_bit in segmented_min_f32: <V = f32>, with P = Min, 256 x 28;
-        segmented_min_f64_by_bit in segmented_min_f64: <V = f64>, with P = Min, 256 x 14;
+        segmented_sum_u32_by_bit in segmented_sum_u32: <V = u32>, with P = Sum, 320 x 28;
+        segmented_sum_i32_by_bit in segmented_sum_i32: <V = i32>, with P = Sum, 320 x 28;
+        segmented_sum_u64_by_bit in segmented_sum_u64: <V = u64>, with P = Sum, 256 x 18;
+        segmented_sum_f32_by_bit in segmented_sum_f32: <V = f32>, with P = Sum, 320 x 28;
+        segmented_sum_f64_by_bit in segmented_sum_f64: <V = f64>, with P = Sum, 256 x 18;
+        segmented_min_u32_by_bit in segmented_min_u32: <V = u32>, with P = Min, 320 x 28;
+        segmented_min_i32_by_bit in segmented_min_i32: <V = i32>, with P = Min, 320 x 28;
+        segmented_min_u64_by_bit in segmented_min_u64: <V = u64>, with P = Min, 256 x 18;
+        segmented_min_f32_by_bit in segmented_min_f32: <V = f32>, with P = Min, 320 x 28;
+        segmented_min_f64_by_bit in segmented_min_f64: <V = f64>, with P = Min, 256 x 18;
     }
 }
 

@@ -193,7 +193,7 @@ fn run_by_marks<T: Element, K: Mark>(
     };
     // SAFETY: source, marks and target have `len` elements, the state as many words as its tiles need, all zero;
     // buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, K::SIZE)) }?;
+    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
     Ok(())
 }
 
