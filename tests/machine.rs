@@ -91,15 +91,18 @@ fn sixteen_bytes_at_a_time() {
             let source = device.upload_slice(&values).expect("upload");
             let mut reversed = device.uninitialised::<T>(64 * each).expect("memory");
             let mut last = device.uninitialised::<T>(64).expect("memory");
+            let mut copied = device.uninitialised::<T>(64 * each).expect("memory");
             let kernel = Packets {
                 source: source.as_global(),
                 reversed: reversed.as_global_mut(),
                 last: last.as_global_mut(),
+                copied: copied.as_global_mut(),
             };
             // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
             unsafe { device.launch(kernel, only::<Packets<T>>(), 1, 0) }.expect("launch");
             let expected: Vec<T> = values.chunks(each).rev().flatten().copied().collect();
             assert_eq!(reversed.to_vec().expect("download"), expected, "{device}");
+            assert_eq!(copied.to_vec().expect("download"), expected, "{device}");
             let expected: Vec<T> = values.chunks(each).map(|packet| packet[each - 1]).collect();
             assert_eq!(last.to_vec().expect("download"), expected, "{device}");
         }

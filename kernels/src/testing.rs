@@ -109,8 +109,10 @@ kernel! {
         pub reversed: GlobalMut<T>,
         /// Output: each packet's last element, read singly.
         pub last: GlobalMut<T>,
+        /// Output: the packets in reverse order again, which went past the registers.
+        pub copied: GlobalMut<T>,
     }
-    shared: 64 * 16;
+    shared: 2 * 64 * 16;
     body: packets::<T>;
     entries: {
         testing_packets_u32 in testing: <T = u32>, 64 x 1;
@@ -118,15 +120,25 @@ kernel! {
     }
 }
 
-fn packets<T: Element>(mut arena: Arena, source: Global<T>, reversed: GlobalMut<T>, last: GlobalMut<T>) {
+fn packets<T: Element>(
+    mut arena: Arena,
+    source: Global<T>,
+    reversed: GlobalMut<T>,
+    last: GlobalMut<T>,
+    copied: GlobalMut<T>,
+) {
     let each = 16 / T::SIZE;
     let thread = thread::index() as usize;
     let shared: Shared<T> = arena.take(64 * each);
+    let copies: Shared<T> = arena.take(64 * each);
+    copies.copy_16(thread * each, source, thread * each);
     shared.store_16(thread * each, source.load_streaming_16(thread * each));
+    thread::await_copies();
     thread::barrier();
     let other = 63 - thread;
     reversed.store_streaming_16(thread * each, shared.load_16(other * each));
     last.store(thread, shared.load(thread * each + each - 1));
+    copied.store_streaming_16(thread * each, copies.load_16(other * each));
 }
 
 kernel! {

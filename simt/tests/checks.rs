@@ -43,6 +43,13 @@ planted! {
         if thread::index() != THREAD || thread::block() != BLOCK_INDEX { shared.store(thread::index() as usize, 1); }
         if culprit { shared.load(THREAD as usize); }
     }
+    UnawaitedCopy, unawaited_copy, 1024, |arena, data, culprit| {
+        let shared: Shared<u32> = arena.take(256);
+        let first = 4 * thread::index() as usize;
+        shared.copy_16(first, Global::from_device(data.address(), data.len()), 0);
+        if !culprit { thread::await_copies(); }
+        shared.load(first);
+    }
     OutsideShared, outside_shared, 256, |arena, data, culprit| {
         let shared: Shared<u32> = arena.take(64);
         if culprit { shared.store(64, 1); }
@@ -241,6 +248,16 @@ fn a_read_of_what_nothing_wrote() {
     gpu.write(address + 31, &[1]).expect("live");
     launch(&gpu, kernel).expect("all written");
     found!(UnwrittenShared, unwritten_shared, FaultKind::UninitialisedShared { bytes: 4, address: 148 });
+}
+
+#[test]
+fn a_read_of_what_is_still_being_copied() {
+    let gpu = device();
+    let address = gpu.allocate(16).expect("memory");
+    gpu.write(address, &[1; 16]).expect("live");
+    let kernel = UnawaitedCopy { data: GlobalMut::from_device(address, 4) };
+    let fault = launch(&gpu, kernel).expect_err("found");
+    assert_eq!(fault.kind, FaultKind::UninitialisedShared { bytes: 4, address: 16 * THREAD });
 }
 
 #[test]

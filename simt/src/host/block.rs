@@ -15,6 +15,7 @@ use super::memory::Memory;
 use super::read_only::ReadOnlyMemory;
 use super::shared::{SharedMemory, Stamp};
 use super::warp::{self, Collective};
+use crate::element::Packet;
 use crate::kernel::{Argument, KernelInfo};
 use crate::thread::WARP_SIZE;
 
@@ -54,9 +55,21 @@ pub(crate) struct LaneContext<'a> {
     pub(crate) thread: u32,
     /// Counts warp barriers, see [`SharedMemory`].
     pub(crate) clock: Cell<u32>,
+    /// Copies to shared memory that the lane has not waited for.
+    pub(crate) copies: RefCell<Vec<Copy16>>,
     /// Atomic operations in a row that changed nothing.
     idle_atomics: Cell<u32>,
     yielder: Cell<*const Yielder<u64, Request>>,
+}
+
+/// 16 bytes on their way to shared memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Copy16 {
+    pub(crate) address: u32,
+    /// Bytes of an element.
+    pub(crate) size: usize,
+    pub(crate) packet: Packet,
+    pub(crate) line: &'static Location<'static>,
 }
 
 /// Why a lane stops.
@@ -191,6 +204,7 @@ impl<'a> Block<'a> {
                 block: context,
                 thread,
                 clock: Cell::new(0),
+                copies: RefCell::default(),
                 idle_atomics: Cell::new(0),
                 yielder: Cell::new(std::ptr::null()),
             })

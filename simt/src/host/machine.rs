@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::block::{with_lane, LaneContext, Request};
+use super::block::{with_lane, Copy16, LaneContext, Request};
 use super::fault::{AccessKind, FaultKind};
 use super::read_only::Use;
 use super::warp::{Collective, Kind};
@@ -310,12 +310,24 @@ pub(crate) fn shared_store_16<T: Element>(address: u32, packet: Packet) {
     });
 }
 
+/// What is copied arrives no sooner than the lane waits for it, so that a wait that is missing shows.
 #[track_caller]
 pub(crate) fn shared_copy_16<T: Element>(address: u32, from: u64) {
-    shared_store_16::<T>(address, load_streaming_16::<T>(from));
+    check_packet(u64::from(address));
+    let line = Location::caller();
+    let packet = load_streaming_16::<T>(from);
+    with_lane(|lane| lane.copies.borrow_mut().push(Copy16 { address, size: T::SIZE, packet, line }));
 }
 
-pub(crate) fn await_copies() {}
+pub(crate) fn await_copies() {
+    let copies = with_lane(|lane| lane.copies.take());
+    for Copy16 { address, size, packet, line } in copies {
+        for offset in (0..16).step_by(size) {
+            let bits = packet[offset / 8] >> (offset % 8 * 8);
+            shared_access_at(line, AccessKind::Write, address + offset as u32, size, |_| bits);
+        }
+    }
+}
 
 #[inline]
 #[track_caller]
