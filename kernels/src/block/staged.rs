@@ -1,6 +1,8 @@
 //! A tile in shared memory, on its way from and to global memory.
 //!
 //! Elements are copied past the registers, so that as many tiles can be on their way as shared memory holds.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, Arena, Element, Global, GlobalMut, Packet, Shared};
 

@@ -1,4 +1,6 @@
 //! Reduction by keys and by flags, in one pass over the data.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 

@@ -1,4 +1,6 @@
 //! What reductions by keys, flags and rows have in common.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, Arena, Global, GlobalMut, Shared};
 
@@ -7,6 +9,7 @@ use crate::block::tile_prefix::TilePrefix;
 use crate::scan::{flipped, Marks, Tile};
 
 /// A reduction's parameters.
+#[derive(Clone, Copy)]
 pub(super) struct ReduceArguments<V> {
     pub(super) source: Global<V>,
     pub(super) state: GlobalMut<u64>,

@@ -1,4 +1,6 @@
 //! What tells where segments begin.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, warp, Arena, Element, Global};
 

@@ -1,4 +1,6 @@
 //! What plain and segmented scans have in common: all but the marks.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, Arena, Global, GlobalMut};
 
@@ -8,6 +10,7 @@ use crate::block::operator::{Number, Operator, Summary};
 use crate::block::tile_prefix::TilePrefix;
 
 /// A scan's parameters.
+#[derive(Clone, Copy)]
 pub(super) struct ScanArguments<V> {
     pub(super) source: Global<V>,
     pub(super) target: GlobalMut<V>,

@@ -1,4 +1,6 @@
 //! A block's tile, which waits in shared memory for what comes before it.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, Arena, Global, Shared};
 
