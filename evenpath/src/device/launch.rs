@@ -44,4 +44,17 @@ impl Device {
         // caller vouches for the views.
         unsafe { machine.launch(info, grid, dynamic_shared, &kernel.pack()) }
     }
+
+    /// Blocks of a kernel's instance that the device runs at once, and at least one: as many as a grid wants whose
+    /// blocks do one tile after another.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel's module cannot be loaded; and whatever went wrong in earlier launches.
+    pub(crate) fn resident_blocks(&self, info: &'static KernelInfo) -> Result<u32, DeviceError> {
+        match self.backend() {
+            Backend::Cpu => Ok(1),
+            Backend::Machine(machine) => Ok(machine.resident_blocks(info)?.max(1)),
+        }
+    }
 }

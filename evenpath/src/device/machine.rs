@@ -47,6 +47,9 @@ pub(crate) trait Machine: Send + Sync {
         arguments: &[Argument],
     ) -> Result<(), DeviceError>;
 
+    /// Blocks of a kernel, without launch-sized shared memory, that the machine runs at once.
+    fn resident_blocks(&self, kernel: &'static KernelInfo) -> Result<u32, DeviceError>;
+
     /// Waits for everything.
     fn synchronize(&self) -> Result<(), DeviceError>;
 

@@ -188,9 +188,10 @@ pub fn keys_into<K: Key>(
         operation: operation.code(),
         tiles,
     };
+    let grid = device.resident_blocks(info)?.min(tiles);
     // SAFETY: the views are of buffers on this device, inputs and result as long as the kernel is told; the partition
     // made `starts`, inside the inputs whatever these hold, and `states`; buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    unsafe { device.launch(kernel, info, grid, 0) }?;
     result_len(&states, result.len(), a, b)
 }
 
@@ -272,8 +273,9 @@ pub fn pairs_into<K: Key, V: PairValue>(
         combine: combine.of::<V>().code(),
         tiles,
     };
+    let grid = device.resident_blocks(info)?.min(tiles);
     // SAFETY: as for keys alone; values are as many as keys, and their bits as wide as the kernel takes them to be.
-    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    unsafe { device.launch(kernel, info, grid, 0) }?;
     result_len(&states, room, a.keys, b.keys)
 }
 

@@ -176,14 +176,20 @@ pub struct Fetched<T, const BLOCK: usize, const ITEMS: usize> {
 impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS> {
     const ROUNDS: usize = (staged_bytes::<T>(BLOCK, ITEMS) / 16).div_ceil(BLOCK);
 
-    /// Brings the tile to shared memory, which must be aligned to 16 bytes. Ends before the barrier.
+    /// Takes the memory for a tile, [`staged_bytes`], from an arena that is aligned to 16 bytes.
     #[inline(always)]
-    pub fn stage(&self, arena: &mut Arena) -> Staged<T> {
-        let capacity = staged_len::<T>(BLOCK, ITEMS);
-        let elements: Shared<T> = arena.take(capacity);
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn take_memory(arena: &mut Arena) -> Shared<T> {
+        arena.take(staged_len::<T>(BLOCK, ITEMS))
+    }
+
+    /// Brings the tile to shared memory, from [`take_memory`](Self::take_memory). Ends before the barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn stage(&self, elements: Shared<T>) -> Staged<T> {
         for round in 0..Self::ROUNDS {
             let first = (thread::index() as usize + round * BLOCK) * (16 / T::SIZE);
-            if first < capacity {
+            if first < staged_len::<T>(BLOCK, ITEMS) {
                 elements.store_16(first, self.packets[round]);
             }
         }

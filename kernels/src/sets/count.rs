@@ -1,10 +1,10 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
-use super::tile::{header_bytes, Header};
+use super::tile::{header_bytes, Header, Inputs};
 use super::walk::Share;
 use super::RESULT_SIZE;
-use crate::block::two_sequences::staged_bytes;
+use crate::block::two_sequences::{staged_bytes, Fetched};
 use crate::Key;
 
 kernel! {
@@ -44,10 +44,13 @@ fn count<K: Key, const BLOCK: usize, const ITEMS: usize>(
     operation: u32,
 ) {
     let header = Header::<BLOCK>::take(&mut arena);
-    let (_, pair) = header.draw::<ITEMS>(states, starts, a_len, b_len);
-    let staged = pair.fetch::<K, BLOCK, ITEMS>(a, b).stage(&mut arena);
+    let elements = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let inputs = Inputs::<BLOCK, ITEMS> { starts, states, a_len, b_len, tiles: u32::MAX };
+    let (_, pair) = header.first(&inputs);
+    let staged = pair.fetch::<K, BLOCK, ITEMS>(a, b).stage(elements);
     thread::barrier();
-    let share = Share::<K, ITEMS>::find(&pair, staged);
+    let start = Share::<K, ITEMS>::search(&pair, staged);
+    let share = Share::<K, ITEMS>::walk(&pair, staged, start);
     let total = header.total(share.kept(operation).count_ones());
     if thread::index() == 0 {
         states.fetch_add(RESULT_SIZE, u64::from(total), Ordering::Relaxed, Scope::Device);

@@ -3,10 +3,11 @@ use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 use super::partition::decode;
 use super::walk::{scatter, Share};
 use super::{RESULT_SIZE, RESULT_STATES};
+use crate::block::balanced_path::Cut;
 use crate::block::count_scan::{CountScan, Counted};
 use crate::block::lookback::{Lookback, Tickets};
 use crate::block::output;
-use crate::block::two_sequences::{staged_bytes, TilePair};
+use crate::block::two_sequences::{staged_bytes, Fetched, TilePair};
 use crate::key::Combine;
 use crate::{Bits, Key};
 
@@ -37,8 +38,8 @@ kernel! {
     shared: staged_bytes::<K>(BLOCK, ITEMS) + header_bytes::<BLOCK>();
     body: keys::<K, BLOCK, ITEMS>;
     entries: {
-        sets_keys_u32 in sets_u32: <K = u32>, 256 x 23;
-        sets_keys_u64 in sets_u64: <K = u64>, 256 x 15;
+        sets_keys_u32 in sets_u32: <K = u32>, 256 x 23 resident 5;
+        sets_keys_u64 in sets_u64: <K = u64>, 256 x 15 resident 4;
     }
 }
 
@@ -56,16 +57,29 @@ fn keys<K: Key, const BLOCK: usize, const ITEMS: usize>(
     tiles: u32,
 ) {
     let header = Header::<BLOCK>::take(&mut arena);
-    let (tile, pair) = header.draw::<ITEMS>(states, starts, a_len, b_len);
-    let staged = pair.fetch::<K, BLOCK, ITEMS>(a, b).stage(&mut arena);
-    thread::barrier();
-    let share = Share::<K, ITEMS>::find(&pair, staged);
-    let kept = share.kept(operation);
-    // The scan's barrier lets the results go where the tile was.
-    let counted = header.count(states, tile, kept);
-    share.scatter_keys(kept, staged.elements, counted.before);
-    let (start, count) = header.place(states, tile, tiles, counted.total, capacity);
-    output::store::<K, BLOCK, ITEMS>(staged.elements, result, start, count);
+    let elements = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let inputs = Inputs::<BLOCK, ITEMS> { starts, states, a_len, b_len, tiles };
+    let (mut tile, mut pair) = header.first(&inputs);
+    let mut fetched = pair.fetch::<K, BLOCK, ITEMS>(a, b);
+    while tile < tiles {
+        let staged = fetched.stage(elements);
+        let ticket = inputs.draw();
+        thread::barrier();
+        let start = Share::<K, ITEMS>::search(&pair, staged);
+        let bounds = inputs.bounds(ticket);
+        let share = Share::<K, ITEMS>::walk(&pair, staged, start);
+        let kept = share.kept(operation);
+        header.announce(&inputs, ticket, bounds);
+        // The scan's barrier lets the results go where the tile was, and tells the next tile.
+        let counted = header.count(states, tile, kept);
+        share.scatter_keys(kept, elements, counted.before);
+        let (next, next_pair) = header.announced();
+        fetched = next_pair.fetch::<K, BLOCK, ITEMS>(a, b);
+        let (start, count) = header.place(states, tile, tiles, counted.total, capacity);
+        output::store::<K, BLOCK, ITEMS>(elements, result, start, count);
+        thread::barrier();
+        (tile, pair) = (next, next_pair);
+    }
 }
 
 kernel! {
@@ -105,10 +119,10 @@ kernel! {
         + header_bytes::<BLOCK>();
     body: pairs::<K, V, BLOCK, ITEMS>;
     entries: {
-        sets_pairs_u32_32 in sets_pairs_u32: <K = u32, V = u32>, 256 x 15;
-        sets_pairs_u32_64 in sets_pairs_u32: <K = u32, V = u64>, 256 x 13;
-        sets_pairs_u64_32 in sets_pairs_u64: <K = u64, V = u32>, 256 x 13;
-        sets_pairs_u64_64 in sets_pairs_u64: <K = u64, V = u64>, 256 x 11;
+        sets_pairs_u32_32 in sets_pairs_u32: <K = u32, V = u32>, 256 x 15 resident 4;
+        sets_pairs_u32_64 in sets_pairs_u32: <K = u32, V = u64>, 256 x 13 resident 4;
+        sets_pairs_u64_32 in sets_pairs_u64: <K = u64, V = u32>, 256 x 13 resident 4;
+        sets_pairs_u64_64 in sets_pairs_u64: <K = u64, V = u64>, 256 x 11 resident 4;
     }
 }
 
@@ -130,24 +144,68 @@ fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
     tiles: u32,
 ) {
     let header = Header::<BLOCK>::take(&mut arena);
-    let (tile, pair) = header.draw::<ITEMS>(states, starts, a_len, b_len);
-    let keys_on_the_way = pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
-    let values_on_the_way = pair.fetch::<V, BLOCK, ITEMS>(a_values, b_values);
-    let staged_keys = keys_on_the_way.stage(&mut arena);
-    let staged_values = values_on_the_way.stage(&mut arena);
-    thread::barrier();
-    let share = Share::<K, ITEMS>::find(&pair, staged_keys);
-    let kept = share.kept(operation);
-    // The scan's barrier lets the keys go where the tile's were.
-    let counted = header.count(states, tile, kept);
-    share.scatter_keys(kept, staged_keys.elements, counted.before);
-    let own_values = share.gather(kept, staged_values, Combine::from_code(combine));
-    // And this one's, the values.
-    let (start, count) = header.place(states, tile, tiles, counted.total, capacity);
-    output::store::<K, BLOCK, ITEMS>(staged_keys.elements, keys, start, count);
-    scatter(&own_values, kept, staged_values.elements, counted.before);
-    thread::barrier();
-    output::store::<V, BLOCK, ITEMS>(staged_values.elements, values, start, count);
+    let key_memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let value_memory = Fetched::<V, BLOCK, ITEMS>::take_memory(&mut arena);
+    let inputs = Inputs::<BLOCK, ITEMS> { starts, states, a_len, b_len, tiles };
+    let (mut tile, mut pair) = header.first(&inputs);
+    let mut fetched_keys = pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
+    let mut fetched_values = pair.fetch::<V, BLOCK, ITEMS>(a_values, b_values);
+    while tile < tiles {
+        let staged_keys = fetched_keys.stage(key_memory);
+        let staged_values = fetched_values.stage(value_memory);
+        let ticket = inputs.draw();
+        thread::barrier();
+        let start = Share::<K, ITEMS>::search(&pair, staged_keys);
+        let bounds = inputs.bounds(ticket);
+        let share = Share::<K, ITEMS>::walk(&pair, staged_keys, start);
+        let kept = share.kept(operation);
+        header.announce(&inputs, ticket, bounds);
+        // The scan's barrier lets the keys go where the tile's were, and tells the next tile.
+        let counted = header.count(states, tile, kept);
+        share.scatter_keys(kept, key_memory, counted.before);
+        let own_values = share.gather(kept, staged_values, Combine::from_code(combine));
+        thread::barrier();
+        scatter(&own_values, kept, value_memory, counted.before);
+        let (next, next_pair) = header.announced();
+        fetched_keys = next_pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
+        fetched_values = next_pair.fetch::<V, BLOCK, ITEMS>(a_values, b_values);
+        let (start, count) = header.place(states, tile, tiles, counted.total, capacity);
+        output::store::<K, BLOCK, ITEMS>(key_memory, keys, start, count);
+        output::store::<V, BLOCK, ITEMS>(value_memory, values, start, count);
+        thread::barrier();
+        (tile, pair) = (next, next_pair);
+    }
+}
+
+/// Where tiles come from.
+pub(super) struct Inputs<const BLOCK: usize, const ITEMS: usize> {
+    pub(super) starts: Global<u64>,
+    pub(super) states: GlobalMut<u64>,
+    pub(super) a_len: u64,
+    pub(super) b_len: u64,
+    pub(super) tiles: u32,
+}
+
+impl<const BLOCK: usize, const ITEMS: usize> Inputs<BLOCK, ITEMS> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn draw(&self) -> u32 {
+        if thread::index() == 0 {
+            Tickets::new(self.states).draw()
+        } else {
+            0
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn bounds(&self, ticket: u32) -> [u64; 2] {
+        if thread::index() == 0 && ticket < self.tiles {
+            [self.starts.load(ticket as usize), self.starts.load(ticket as usize + 1)]
+        } else {
+            [0, 0]
+        }
+    }
 }
 
 /// What the threads of a block agree on.
@@ -183,23 +241,37 @@ impl<const BLOCK: usize> Header<BLOCK> {
     /// Draws a tile and finds its place in the inputs.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn draw<const ITEMS: usize>(
-        &self,
-        states: GlobalMut<u64>,
-        starts: Global<u64>,
-        a_len: u64,
-        b_len: u64,
-    ) -> (u32, TilePair) {
-        if thread::index() == 0 {
-            let tile = Tickets::new(states).draw();
-            let first = u64::from(tile) * (BLOCK * ITEMS) as u64;
-            let last = (first + (BLOCK * ITEMS) as u64).min(a_len + b_len);
-            let start = decode(starts.load(tile as usize), first);
-            let end = decode(starts.load(tile as usize + 1), last);
-            TilePair::between(start, end, a_len, b_len).store(self.pair);
-            self.words.store(TILE, u64::from(tile));
-        }
+    pub(super) fn first<const ITEMS: usize>(&self, inputs: &Inputs<BLOCK, ITEMS>) -> (u32, TilePair) {
+        let ticket = inputs.draw();
+        self.announce(inputs, ticket, inputs.bounds(ticket));
         thread::barrier();
+        self.announced()
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn announce<const ITEMS: usize>(
+        &self,
+        inputs: &Inputs<BLOCK, ITEMS>,
+        ticket: u32,
+        [start, end]: [u64; 2],
+    ) {
+        if thread::index() == 0 {
+            let first = u64::from(ticket) * (BLOCK * ITEMS) as u64;
+            let last = (first + (BLOCK * ITEMS) as u64).min(inputs.a_len + inputs.b_len);
+            if ticket < inputs.tiles {
+                TilePair::between(decode(start, first), decode(end, last), inputs.a_len, inputs.b_len)
+                    .store(self.pair);
+            } else {
+                TilePair::between(Cut { a: 0, b: 0 }, Cut { a: 0, b: 0 }, 0, 0).store(self.pair);
+            }
+            self.words.store(TILE, u64::from(ticket));
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn announced(&self) -> (u32, TilePair) {
         (self.words.load(TILE) as u32, TilePair::load(self.pair))
     }
 

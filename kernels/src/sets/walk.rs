@@ -25,17 +25,22 @@ pub(super) struct Share<K, const ITEMS: usize> {
 }
 
 impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
-    /// Finds and walks the thread's share of a tile.
+    /// Finds where the thread's share of a tile begins.
     #[inline(always)]
-    pub(super) fn find(pair: &TilePair, staged: Staged<K>) -> Self {
+    pub(super) fn search(pair: &TilePair, staged: Staged<K>) -> Cut<u32> {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
         let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
-        let start = balanced_path::search(diagonal, pair.a_len, pair.b_len, a, b);
-        let end = (diagonal + ITEMS as u32).min(pair.len());
+        balanced_path::search(diagonal, pair.a_len, pair.b_len, a, b)
+    }
+
+    /// Walks the thread's share of a tile, which begins at `start`.
+    #[inline(always)]
+    pub(super) fn walk(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
+        let end = ((thread::index() + 1) * ITEMS as u32).min(pair.len());
         if pair.is_inner() {
-            Self::walk::<false>(pair, staged, start, end)
+            Self::walk_to::<false>(pair, staged, start, end)
         } else {
-            Self::walk::<true>(pair, staged, start, end)
+            Self::walk_to::<true>(pair, staged, start, end)
         }
     }
 
@@ -46,7 +51,12 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// the other case it has at least `ITEMS` − 2 elements, so the first `(ITEMS - 1) / 2` steps, of at
     /// most two elements each, need not look for the end.
     #[inline(always)]
-    fn walk<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
+    fn walk_to<const BOUNDED: bool>(
+        pair: &TilePair,
+        staged: Staged<K>,
+        start: Cut<u32>,
+        end: u32,
+    ) -> Self {
         let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
         let mut walk = Walk::<K, ITEMS, BOUNDED> {
             a,
