@@ -51,10 +51,10 @@ impl Device {
     /// # Errors
     ///
     /// If the kernel's module cannot be loaded; and whatever went wrong in earlier launches.
-    pub(crate) fn resident_blocks(&self, info: &'static KernelInfo) -> Result<u32, DeviceError> {
+    pub(crate) fn resident_blocks(&self, info: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, DeviceError> {
         match self.backend() {
             Backend::Cpu => Ok(1),
-            Backend::Machine(machine) => Ok(machine.resident_blocks(info)?.max(1)),
+            Backend::Machine(machine) => Ok(machine.resident_blocks(info, dynamic_shared)?.max(1)),
         }
     }
 }

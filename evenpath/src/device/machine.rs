@@ -48,7 +48,7 @@ pub(crate) trait Machine: Send + Sync {
     ) -> Result<(), DeviceError>;
 
     /// Blocks of a kernel, without launch-sized shared memory, that the machine runs at once.
-    fn resident_blocks(&self, kernel: &'static KernelInfo) -> Result<u32, DeviceError>;
+    fn resident_blocks(&self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, DeviceError>;
 
     /// Waits for everything.
     fn synchronize(&self) -> Result<(), DeviceError>;

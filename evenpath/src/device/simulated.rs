@@ -130,7 +130,7 @@ impl Machine for Simulated {
         })
     }
 
-    fn resident_blocks(&self, _: &'static KernelInfo) -> Result<u32, DeviceError> {
+    fn resident_blocks(&self, _: &'static KernelInfo, _: u32) -> Result<u32, DeviceError> {
         // One for each thread of the CPU; it keeps more in flight where they wait for each other.
         Ok(self.properties.multiprocessors)
     }

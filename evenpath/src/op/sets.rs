@@ -38,7 +38,8 @@ use std::fmt;
 
 use evenpath_kernels::key::Combine as KernelCombine;
 use evenpath_kernels::sets::{
-    FirstDescent, RESULT_SIZE, SetCount, SetKeys, SetPairs, SetPartition, keep, state_words,
+    FirstDescent, RESULT_SIZE, SetCount, SetKeys, SetPairs, SetPartition, keep, keys_shared_bytes,
+    pairs_shared_bytes, state_words,
 };
 use evenpath_simt::kernel::KernelInfo;
 
@@ -188,10 +189,11 @@ pub fn keys_into<K: Key>(
         operation: operation.code(),
         tiles,
     };
-    let grid = device.resident_blocks(info)?.min(tiles);
+    let shared = keys_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
+    let grid = device.resident_blocks(info, shared)?.min(tiles);
     // SAFETY: the views are of buffers on this device, inputs and result as long as the kernel is told; the partition
     // made `starts`, inside the inputs whatever these hold, and `states`; buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, grid, 0) }?;
+    unsafe { device.launch(kernel, info, grid, shared) }?;
     result_len(&states, result.len(), a, b)
 }
 
@@ -273,9 +275,11 @@ pub fn pairs_into<K: Key, V: PairValue>(
         combine: combine.of::<V>().code(),
         tiles,
     };
-    let grid = device.resident_blocks(info)?.min(tiles);
+    let shared =
+        pairs_shared_bytes::<K, V::Bits>(info.block_size as usize, info.items_per_thread as usize);
+    let grid = device.resident_blocks(info, shared)?.min(tiles);
     // SAFETY: as for keys alone; values are as many as keys, and their bits as wide as the kernel takes them to be.
-    unsafe { device.launch(kernel, info, grid, 0) }?;
+    unsafe { device.launch(kernel, info, grid, shared) }?;
     result_len(&states, room, a.keys, b.keys)
 }
 
@@ -329,7 +333,7 @@ pub fn pairs_temporary_bytes<K: Key, V: PairValue>(a_len: usize, b_len: usize) -
 
 fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {
     let tiles = elements.div_ceil(u64::from(tile_items(info)));
-    (tiles + 1 + state_words(0) as u64 + tiles) * 8
+    (tiles + 1 + state_words(tiles as u32) as u64) * 8
 }
 
 impl Combine {

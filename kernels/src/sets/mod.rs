@@ -6,6 +6,8 @@
 //! each tile's path, learn by look-back how many results the tiles before have, and write. [`SetCount`]
 //! only counts. [`FirstDescent`] checks an input.
 
+use crate::block::lookback::lookback_words;
+
 mod count;
 mod descent;
 mod partition;
@@ -15,7 +17,7 @@ mod walk;
 pub use count::SetCount;
 pub use descent::FirstDescent;
 pub use partition::SetPartition;
-pub use tile::{SetKeys, SetPairs};
+pub use tile::{keys_shared_bytes, pairs_shared_bytes, SetKeys, SetPairs};
 
 /// What an operation keeps, as bits of a kernel's parameter.
 pub mod keep {
@@ -30,7 +32,7 @@ pub mod keep {
 /// Words of a set operation's state for a number of tiles: the next ticket, the size of the result, and
 /// the tiles' states of look-back. [`SetPartition`] sets them to zero.
 pub const fn state_words(tiles: u32) -> usize {
-    RESULT_STATES + tiles as usize
+    RESULT_STATES + lookback_words(tiles)
 }
 
 /// The word that holds the size of the result.

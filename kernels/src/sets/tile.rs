@@ -35,7 +35,7 @@ kernel! {
         /// Tiles.
         pub tiles: u32,
     }
-    shared: staged_bytes::<K>(BLOCK, ITEMS) + header_bytes::<BLOCK>();
+    shared: 0;
     body: keys::<K, BLOCK, ITEMS>;
     entries: {
         sets_keys_u32 in sets_u32: <K = u32>, 256 x 23 resident 5;
@@ -44,7 +44,7 @@ kernel! {
 }
 
 fn keys<K: Key, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
+    _: Arena,
     a: Global<K>,
     b: Global<K>,
     starts: Global<u64>,
@@ -56,13 +56,16 @@ fn keys<K: Key, const BLOCK: usize, const ITEMS: usize>(
     operation: u32,
     tiles: u32,
 ) {
+    let mut arena = Arena::dynamic(keys_shared_bytes::<K>(BLOCK, ITEMS));
     let header = Header::<BLOCK>::take(&mut arena);
-    let elements = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let mut finished = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
     let inputs = Inputs::<BLOCK, ITEMS> { starts, states, a_len, b_len, tiles };
     let (mut tile, mut pair) = header.first(&inputs);
     let mut fetched = pair.fetch::<K, BLOCK, ITEMS>(a, b);
+    let mut pending = Pending::NONE;
     while tile < tiles {
-        let staged = fetched.stage(elements);
+        let staged = fetched.stage(memory);
         let ticket = inputs.draw();
         thread::barrier();
         let start = Share::<K, ITEMS>::search(&pair, staged);
@@ -70,16 +73,23 @@ fn keys<K: Key, const BLOCK: usize, const ITEMS: usize>(
         let share = Share::<K, ITEMS>::walk(&pair, staged, start);
         let kept = share.kept(operation);
         header.announce(&inputs, ticket, bounds);
-        // The scan's barrier lets the results go where the tile was, and tells the next tile.
-        let counted = header.count(states, tile, kept);
-        share.scatter_keys(kept, elements, counted.before);
+        header.find_place(states, tiles, pending);
+        // The scan's barrier lets the results go where the tile was, and tells the next tile and the place.
+        let counted = header.count(states, tile, tiles, kept);
+        share.scatter_keys(kept, memory, counted.before);
         let (next, next_pair) = header.announced();
         fetched = next_pair.fetch::<K, BLOCK, ITEMS>(a, b);
-        let (start, count) = header.place(states, tile, tiles, counted.total, capacity);
-        output::store::<K, BLOCK, ITEMS>(elements, result, start, count);
+        let (start, count) = header.place(pending, capacity);
+        output::store::<K, BLOCK, ITEMS>(finished, result, start, count);
         thread::barrier();
+        pending = Pending { tile, count: counted.total };
+        (memory, finished) = (finished, memory);
         (tile, pair) = (next, next_pair);
     }
+    header.find_place(states, tiles, pending);
+    thread::barrier();
+    let (start, count) = header.place(pending, capacity);
+    output::store::<K, BLOCK, ITEMS>(finished, result, start, count);
 }
 
 kernel! {
@@ -114,9 +124,7 @@ kernel! {
         /// Tiles.
         pub tiles: u32,
     }
-    shared: staged_bytes::<K>(BLOCK, ITEMS)
-        + staged_bytes::<V>(BLOCK, ITEMS)
-        + header_bytes::<BLOCK>();
+    shared: 0;
     body: pairs::<K, V, BLOCK, ITEMS>;
     entries: {
         sets_pairs_u32_32 in sets_pairs_u32: <K = u32, V = u32>, 256 x 15 resident 4;
@@ -127,7 +135,7 @@ kernel! {
 }
 
 fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
+    _: Arena,
     a_keys: Global<K>,
     a_values: Global<V>,
     b_keys: Global<K>,
@@ -143,13 +151,17 @@ fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
     combine: u32,
     tiles: u32,
 ) {
+    let mut arena = Arena::dynamic(pairs_shared_bytes::<K, V>(BLOCK, ITEMS));
     let header = Header::<BLOCK>::take(&mut arena);
-    let key_memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
-    let value_memory = Fetched::<V, BLOCK, ITEMS>::take_memory(&mut arena);
+    let mut key_memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let mut value_memory = Fetched::<V, BLOCK, ITEMS>::take_memory(&mut arena);
+    let mut finished_keys = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let mut finished_values = Fetched::<V, BLOCK, ITEMS>::take_memory(&mut arena);
     let inputs = Inputs::<BLOCK, ITEMS> { starts, states, a_len, b_len, tiles };
     let (mut tile, mut pair) = header.first(&inputs);
     let mut fetched_keys = pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
     let mut fetched_values = pair.fetch::<V, BLOCK, ITEMS>(a_values, b_values);
+    let mut pending = Pending::NONE;
     while tile < tiles {
         let staged_keys = fetched_keys.stage(key_memory);
         let staged_values = fetched_values.stage(value_memory);
@@ -160,8 +172,9 @@ fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
         let share = Share::<K, ITEMS>::walk(&pair, staged_keys, start);
         let kept = share.kept(operation);
         header.announce(&inputs, ticket, bounds);
-        // The scan's barrier lets the keys go where the tile's were, and tells the next tile.
-        let counted = header.count(states, tile, kept);
+        header.find_place(states, tiles, pending);
+        // The scan's barrier lets the keys go where the tile's were, and tells the next tile and the place.
+        let counted = header.count(states, tile, tiles, kept);
         share.scatter_keys(kept, key_memory, counted.before);
         let own_values = share.gather(kept, staged_values, Combine::from_code(combine));
         thread::barrier();
@@ -169,12 +182,45 @@ fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
         let (next, next_pair) = header.announced();
         fetched_keys = next_pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
         fetched_values = next_pair.fetch::<V, BLOCK, ITEMS>(a_values, b_values);
-        let (start, count) = header.place(states, tile, tiles, counted.total, capacity);
-        output::store::<K, BLOCK, ITEMS>(key_memory, keys, start, count);
-        output::store::<V, BLOCK, ITEMS>(value_memory, values, start, count);
+        let (start, count) = header.place(pending, capacity);
+        output::store::<K, BLOCK, ITEMS>(finished_keys, keys, start, count);
+        output::store::<V, BLOCK, ITEMS>(finished_values, values, start, count);
         thread::barrier();
+        pending = Pending { tile, count: counted.total };
+        (key_memory, finished_keys) = (finished_keys, key_memory);
+        (value_memory, finished_values) = (finished_values, value_memory);
         (tile, pair) = (next, next_pair);
     }
+    header.find_place(states, tiles, pending);
+    thread::barrier();
+    let (start, count) = header.place(pending, capacity);
+    output::store::<K, BLOCK, ITEMS>(finished_keys, keys, start, count);
+    output::store::<V, BLOCK, ITEMS>(finished_values, values, start, count);
+}
+
+/// Bytes of launch-sized shared memory of [`SetKeys`].
+pub const fn keys_shared_bytes<K: evenpath_simt::Element>(block: usize, items: usize) -> u32 {
+    (HEADER_BYTES + 2 * staged_bytes::<K>(block, items)) as u32
+}
+
+/// Bytes of launch-sized shared memory of [`SetPairs`].
+pub const fn pairs_shared_bytes<K: evenpath_simt::Element, V: evenpath_simt::Element>(
+    block: usize,
+    items: usize,
+) -> u32 {
+    (HEADER_BYTES + 2 * staged_bytes::<K>(block, items) + 2 * staged_bytes::<V>(block, items)) as u32
+}
+
+const HEADER_BYTES: usize = 128;
+
+#[derive(Clone, Copy)]
+struct Pending {
+    tile: u32,
+    count: u32,
+}
+
+impl Pending {
+    const NONE: Self = Self { tile: u32::MAX, count: 0 };
 }
 
 /// Where tiles come from.
@@ -278,10 +324,10 @@ impl<const BLOCK: usize> Header<BLOCK> {
     /// Counts the kept steps and tells the other tiles.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn count(&self, states: GlobalMut<u64>, tile: u32, kept: u32) -> Counted {
+    fn count(&self, states: GlobalMut<u64>, tile: u32, tiles: u32, kept: u32) -> Counted {
         let counted = self.scan.exclusive(kept.count_ones());
         if thread::index() == 0 {
-            Lookback::new(states.skip(RESULT_STATES)).publish(tile, u64::from(counted.total));
+            Lookback::new(states.skip(RESULT_STATES), tiles).publish(tile, counted.total);
         }
         counted
     }
@@ -293,29 +339,28 @@ impl<const BLOCK: usize> Header<BLOCK> {
         self.scan.exclusive(count).total
     }
 
-    /// Where the tile's results go, and how many of them there is room for. Ends with a barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn place(
-        &self,
-        states: GlobalMut<u64>,
-        tile: u32,
-        tiles: u32,
-        count: u32,
-        capacity: u64,
-    ) -> (usize, u32) {
-        if thread::warp() == 0 {
-            let lookback = Lookback::new(states.skip(RESULT_STATES));
-            let before = lookback.prefix(tile, u64::from(count), 0, |earlier, later| earlier + later);
+    fn find_place(&self, states: GlobalMut<u64>, tiles: u32, pending: Pending) {
+        if thread::warp() == 0 && pending.tile < tiles {
+            let before = Lookback::new(states.skip(RESULT_STATES), tiles).prefix(pending.tile);
             if thread::lane() == 0 {
                 self.words.store(PLACE, before);
-                if tile == tiles - 1 {
-                    states.store(RESULT_SIZE, before + u64::from(count));
+                if pending.tile == tiles - 1 {
+                    states.store(RESULT_SIZE, before + u64::from(pending.count));
                 }
             }
         }
-        thread::barrier();
+    }
+
+    /// Where the tile's results go, and how many of them there is room for.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn place(&self, pending: Pending, capacity: u64) -> (usize, u32) {
+        if pending.tile == u32::MAX {
+            return (0, 0);
+        }
         let start = self.words.load(PLACE).min(capacity);
-        (start as usize, u64::from(count).min(capacity - start) as u32)
+        (start as usize, u64::from(pending.count).min(capacity - start) as u32)
     }
 }

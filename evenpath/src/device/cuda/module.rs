@@ -62,7 +62,8 @@ impl Modules {
 
     /// Blocks of a kernel, without launch-sized shared memory, that a multiprocessor holds at once. The context is
     /// current.
-    pub(super) fn resident_blocks(&mut self, kernel: &'static KernelInfo) -> Result<u32, Failure> {
+    pub(super) fn resident_blocks(&mut self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, Failure> {
+        self.function(kernel, dynamic_shared)?;
         let function = self.entry(kernel)?;
         if let Some(blocks) = function.resident_blocks {
             return Ok(blocks);
@@ -70,7 +71,7 @@ impl Modules {
         let (threads, mut blocks) = (kernel.block_size.cast_signed(), 0);
         // SAFETY: the handle is of a module that is loaded in the current context, and `blocks` is live for the call.
         let result = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, function.handle, threads, 0)
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, function.handle, threads, dynamic_shared as usize)
         };
         check_raw("cuOccupancyMaxActiveBlocksPerMultiprocessor", result)?;
         Ok(*function.resident_blocks.insert(blocks.cast_unsigned()))
