@@ -275,8 +275,7 @@ pub fn pairs_into<K: Key, V: PairValue>(
         combine: combine.of::<V>().code(),
         tiles,
     };
-    let shared =
-        pairs_shared_bytes::<K, V::Bits>(info.block_size as usize, info.items_per_thread as usize);
+    let shared = pairs_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
     let grid = device.resident_blocks(info, shared)?.min(tiles);
     // SAFETY: as for keys alone; values are as many as keys, and their bits as wide as the kernel takes them to be.
     unsafe { device.launch(kernel, info, grid, shared) }?;
@@ -326,14 +325,14 @@ pub fn keys_temporary_bytes<K: Key>(a_len: usize, b_len: usize) -> u64 {
     temporary_bytes(instance::<SetKeys<K>>(), a_len as u64 + b_len as u64)
 }
 
-/// Bytes of device memory that [`pairs`] uses beside inputs and outputs: 16 for each tile of some 3000 pairs or more.
+/// Bytes of device memory that [`pairs`] uses beside inputs and outputs: 16 for each tile of some 2300 pairs or more.
 pub fn pairs_temporary_bytes<K: Key, V: PairValue>(a_len: usize, b_len: usize) -> u64 {
     temporary_bytes(instance::<SetPairs<K, V::Bits>>(), a_len as u64 + b_len as u64)
 }
 
 fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {
     let tiles = elements.div_ceil(u64::from(tile_items(info)));
-    (tiles + 1 + state_words(tiles as u32) as u64) * 8
+    (tiles + 1 + state_words(0) as u64 + tiles) * 8
 }
 
 impl Combine {

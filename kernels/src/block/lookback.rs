@@ -1,23 +1,23 @@
-//! Look-back of fixed depth: sums of counts over tiles inside one launch.
+//! Decoupled look-back: a sum of counts over tiles inside one launch (Merrill, Garland, "Single-pass Parallel Prefix
+//! Scan with Decoupled Look-back", 2016).
 //!
-//! After "Single-pass Parallel Prefix Scan with Decoupled Look-back" (Merrill, Garland, 2016), but no tile waits for
-//! another's prefix: 32 tiles make a group, 32 groups a larger one, and so on, and each tile adds its count to a word
-//! of every group that it is in. The prefix of a tile is the sum of the words, a warp's lanes of each size, of whatever
-//! is complete before it. So it is known one access after the last of the tiles before has published, however long
-//! blocks take to ask for theirs.
+//! Each tile publishes a partial result, its own count; looks back over the tiles before it until one has published its
+//! whole prefix; and publishes its own whole prefix. Flag and count share a 64-bit word, so neither is ever seen without
+//! the other, and no fence is needed: nothing else is passed on.
 //!
-//! A word holds its sum and how many tiles have added to it, so neither is ever seen without the other, and no fence is
-//! needed: nothing else is passed on. The sums are of integers, so the order of additions changes nothing.
-//!
-//! Tiles must be drawn by [`Tickets`], not taken from the block's index, and a block must publish a tile before it
-//! waits for the prefix of any: then of the tiles that are drawn and not published the first waits for nothing,
-//! and everybody goes on in turn.
-
-// Iterators over arrays leave registers for local memory.
-#![allow(clippy::needless_range_loop)]
+//! Tiles must be drawn by [`Tickets`], not taken from the block's index: only then has every tile that another waits
+//! for a running block. A block may draw tiles ahead, and wait for the prefix of one while later ones of its are not yet
+//! published; never the other way round. Then nobody waits for ever: take the first tile that is drawn and not
+//! published. If its block waits, then for the prefix of an earlier tile, and everything before that is published.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{thread, warp, GlobalMut};
+
+/// The payload is the tile's own count.
+const PARTIAL: u64 = 1 << 62;
+/// The payload is the sum of the counts of all tiles up to and with this one.
+const WHOLE: u64 = 2 << 62;
+const FLAGS: u64 = 3 << 62;
 
 /// Draws tiles in order, one for each block that asks. The word is zero before the launch.
 #[derive(Debug, Clone, Copy)]
@@ -40,110 +40,85 @@ impl Tickets {
     }
 }
 
-/// Sizes of groups: 1, 32, 1024 and 32768 tiles.
-const LEVELS: usize = 4;
-/// Groups in one of the next size: the lanes of a warp.
-const FAN_BITS: u32 = thread::WARP_SIZE.ilog2();
-/// One tile that has added its count; below it the sum.
-const ARRIVAL: u64 = 1 << 40;
-
-/// Words for the look-back of `tiles` tiles, all zero before the launch.
-pub const fn lookback_words(tiles: u32) -> usize {
-    let (mut words, mut level) = (0, 0);
-    while level < LEVELS {
-        words += groups(tiles, level) as usize;
-        level += 1;
-    }
-    words
-}
-
-/// Groups of a level, the last perhaps not full.
-const fn groups(tiles: u32, level: usize) -> u32 {
-    tiles.div_ceil(1 << (FAN_BITS * level as u32))
-}
-
-/// The words of all groups.
+/// The state of each tile, one word each; all zero before the launch.
 #[derive(Debug, Clone, Copy)]
 pub struct Lookback {
-    words: GlobalMut<u64>,
-    tiles: u32,
+    states: GlobalMut<u64>,
 }
 
 impl Lookback {
-    /// The look-back in the view's first [`lookback_words`].
+    /// States that begin at the view's first word.
     #[inline(always)]
-    pub fn new(words: GlobalMut<u64>, tiles: u32) -> Self {
-        Self { words, tiles }
+    pub fn new(states: GlobalMut<u64>) -> Self {
+        Self { states }
     }
 
-    /// Publishes a tile's count, of at most 2²³: for one thread, before anybody in the block asks for a
+    /// Publishes a tile's own count, so that others need not wait for its prefix: for one thread, before
     /// [`prefix`](Self::prefix).
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn publish(self, tile: u32, count: u32) {
-        let mut first = 0;
-        for level in 0..LEVELS {
-            let word = first + (tile >> (FAN_BITS * level as u32));
-            self.words.fetch_add(
-                word as usize,
-                ARRIVAL | u64::from(count),
-                Ordering::Relaxed,
-                Scope::Device,
-            );
-            first += groups(self.tiles, level);
-        }
+        let flag = if tile == 0 { WHOLE } else { PARTIAL };
+        self.store(tile, flag | u64::from(count));
     }
 
-    /// The counts of all tiles before `tile`, in every lane. For one whole warp.
+    /// The sum of the counts of all tiles before `tile`, in every lane; publishes it with the tile's own. For one whole
+    /// warp.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn prefix(self, tile: u32) -> u64 {
+    pub fn prefix(self, tile: u32, count: u32) -> u64 {
+        let before = self.sum_before(tile);
+        if tile > 0 && thread::lane() == 0 {
+            self.store(tile, WHOLE | (before + u64::from(count)));
+        }
+        before
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn sum_before(self, tile: u32) -> u64 {
         let lane = thread::lane();
-        let mut polled = [0; LEVELS];
-        let mut wanted = [false; LEVELS];
-        let mut words = [0; LEVELS];
-        let mut first = 0;
-        for level in 0..LEVELS {
-            let own = tile >> (FAN_BITS * level as u32);
-            let group = if level + 1 < LEVELS { own & !(thread::WARP_SIZE - 1) } else { 0 };
-            wanted[level] = group + lane < own;
-            words[level] = first + group + lane;
-            if wanted[level] {
-                polled[level] = self.poll(words[level]);
+        // The lane's part of what is between the tiles looked at and `tile`: counts of tiles that are in flight.
+        let mut partials = 0;
+        let mut end = tile;
+        // Tiles end - 32 to end - 1, the last in lane 0.
+        loop {
+            let word = self.wait(end);
+            let whole = warp::ballot(warp::FULL, word & FLAGS == WHOLE);
+            let nearest = whole.trailing_zeros();
+            if lane < nearest {
+                partials += word as u32;
             }
-            first += groups(self.tiles, level);
-        }
-        let mut before = 0;
-        for level in 0..LEVELS {
-            if wanted[level] {
-                before += self.wait(words[level], level, polled[level]);
+            if whole != 0 {
+                let prefix = warp::shuffle(warp::FULL, word & !FLAGS, nearest);
+                return prefix + u64::from(warp::reduce_add(partials));
             }
+            end -= thread::WARP_SIZE;
         }
-        // More of the largest groups than lanes.
-        let own = tile >> (FAN_BITS * (LEVELS as u32 - 1));
-        let first = first - groups(self.tiles, LEVELS - 1);
-        let mut group = thread::WARP_SIZE + lane;
-        while group < own {
-            before += self.wait(first + group, LEVELS - 1, self.poll(first + group));
-            group += thread::WARP_SIZE;
-        }
-        warp::reduce_add(before)
     }
 
+    /// Waits until each lane's tile has published something; its word. What is before the first is whole, and nothing.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn poll(self, word: u32) -> u64 {
-        self.words.atomic_load(word as usize, Ordering::Relaxed, Scope::Device)
-    }
-
-    /// Waits until all tiles of a full group have added to its word; their sum.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn wait(self, word: u32, level: usize, mut polled: u64) -> u64 {
-        while polled < ARRIVAL << (FAN_BITS * level as u32) {
+    fn wait(self, end: u32) -> u64 {
+        let lane = thread::lane();
+        loop {
+            let word = if lane < end {
+                let tile = (end - 1 - lane) as usize;
+                self.states.atomic_load(tile, Ordering::Relaxed, Scope::Device)
+            } else {
+                WHOLE
+            };
+            if warp::all(warp::FULL, word & FLAGS != 0) {
+                return word;
+            }
             thread::spin_hint();
-            polled = self.poll(word);
         }
-        polled & (ARRIVAL - 1)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store(self, tile: u32, word: u64) {
+        self.states.atomic_store(tile as usize, word, Ordering::Relaxed, Scope::Device);
     }
 }

@@ -3,15 +3,16 @@
 //! keeps what matches, what is left of A, what is left of B, or some of these.
 //!
 //! One pass over the data: [`SetPartition`] finds where tiles begin; [`SetKeys`] and [`SetPairs`] walk
-//! each tile's path, learn by look-back how many results the tiles before have, and write. [`SetCount`]
+//! each tile's path, learn by look-back how many results the tiles before have, and write. Their blocks stay
+//! for many tiles: a tile's results wait in shared memory while the block walks the next. [`SetCount`]
 //! only counts. [`FirstDescent`] checks an input.
-
-use crate::block::lookback::lookback_words;
 
 mod count;
 mod descent;
 mod partition;
+mod schedule;
 mod tile;
+mod values;
 mod walk;
 
 pub use count::SetCount;
@@ -32,7 +33,7 @@ pub mod keep {
 /// Words of a set operation's state for a number of tiles: the next ticket, the size of the result, and
 /// the tiles' states of look-back. [`SetPartition`] sets them to zero.
 pub const fn state_words(tiles: u32) -> usize {
-    RESULT_STATES + lookback_words(tiles)
+    RESULT_STATES + tiles as usize
 }
 
 /// The word that holds the size of the result.

@@ -1,6 +1,6 @@
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
-use super::state_words;
+use super::{RESULT_SIZE, RESULT_STATES};
 use crate::block::balanced_path;
 use crate::block::balanced_path::Cut;
 use crate::Key;
@@ -49,10 +49,11 @@ fn partition<K: Key>(
     if tile > tiles {
         return;
     }
-    let mut word = tile as usize;
-    while word < state_words(tiles) {
-        states.store(word, 0);
-        word += tiles as usize + 1;
+    if tile == tiles {
+        states.store(0, 0);
+        states.store(RESULT_SIZE, 0);
+    } else {
+        states.store(RESULT_STATES + tile as usize, 0);
     }
     let diagonal = (u64::from(tile) * u64::from(tile_items)).min(a_len + b_len);
     let cut = balanced_path::search(diagonal, a_len, b_len, |i| a.load(i as usize), |i| b.load(i as usize));

@@ -29,8 +29,9 @@ struct Function {
     handle: CUfunction,
     /// Bytes of launch-sized shared memory that it is set up for.
     dynamic_shared: u32,
-    /// Blocks without launch-sized shared memory that a multiprocessor holds at once, once somebody has asked.
-    resident_blocks: Option<u32>,
+    /// The bytes of launch-sized shared memory that somebody last asked about, and the blocks that a multiprocessor then
+    /// holds at once.
+    resident_blocks: Option<(u32, u32)>,
 }
 
 // SAFETY: a function's handle may be used from any thread whose current context is the module's.
@@ -60,21 +61,33 @@ impl Modules {
         Ok(function.handle)
     }
 
-    /// Blocks of a kernel, without launch-sized shared memory, that a multiprocessor holds at once. The context is
-    /// current.
-    pub(super) fn resident_blocks(&mut self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, Failure> {
+    /// Blocks of a kernel, each with `dynamic_shared` bytes of launch-sized shared memory, that a multiprocessor holds at
+    /// once. The context is current.
+    pub(super) fn resident_blocks(
+        &mut self,
+        kernel: &'static KernelInfo,
+        dynamic_shared: u32,
+    ) -> Result<u32, Failure> {
         self.function(kernel, dynamic_shared)?;
         let function = self.entry(kernel)?;
-        if let Some(blocks) = function.resident_blocks {
+        if let Some((shared, blocks)) = function.resident_blocks
+            && shared == dynamic_shared
+        {
             return Ok(blocks);
         }
         let (threads, mut blocks) = (kernel.block_size.cast_signed(), 0);
         // SAFETY: the handle is of a module that is loaded in the current context, and `blocks` is live for the call.
         let result = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, function.handle, threads, dynamic_shared as usize)
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &raw mut blocks,
+                function.handle,
+                threads,
+                dynamic_shared as usize,
+            )
         };
         check_raw("cuOccupancyMaxActiveBlocksPerMultiprocessor", result)?;
-        Ok(*function.resident_blocks.insert(blocks.cast_unsigned()))
+        function.resident_blocks = Some((dynamic_shared, blocks.cast_unsigned()));
+        Ok(blocks.cast_unsigned())
     }
 
     /// A kernel, from its module, which is loaded if it is not yet.
