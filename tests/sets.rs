@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use evenpath::sets::{self, Combine, SetOperation};
 use evenpath::{Device, DeviceError, Key, OpError, PairValue, Pairs, SimulatedOptions};
+use evenpath_simt::host::BlockOrder;
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
 
 /// Elements of a tile, of all kinds.
-const TILES: [usize; 4] = [256 * 11, 256 * 13, 256 * 15, 256 * 23];
+const TILES: [usize; 5] = [256 * 9, 256 * 10, 256 * 11, 256 * 15, 256 * 23];
 
 /// The result from the definition of `std::set_union` and its family: for m copies of a key in A and n in B.
 fn oracle<K: Key, V: PairValue>(
@@ -187,6 +188,17 @@ fn long_runs_of_duplicates() {
         check_keys(device, &vec![5_u32; 9000], &vec![5; 8999]);
         check_keys(device, &vec![5_u32; 8000], &vec![6; 8000]);
         check_keys(device, &vec![6_u32; 8000], &vec![5; 8000]);
+    }
+}
+
+/// Each block does many tiles, whose results wait for one another; blocks begin in any order.
+#[test]
+fn few_blocks_do_many_tiles() {
+    for (threads, block_order) in [(1, BlockOrder::Ascending), (3, BlockOrder::Seeded(7))] {
+        let options = SimulatedOptions { threads, block_order, ..SimulatedOptions::default() };
+        let device = Device::simulated(options);
+        check_all(&device, &unique(30_000, 1), &unique(40_000, 2));
+        check_keys(&device, &sorted(60_000, 7000, 3), &sorted(50_000, 9000, 4));
     }
 }
 

@@ -44,4 +44,21 @@ impl Device {
         // caller vouches for the views.
         unsafe { machine.launch(info, grid, dynamic_shared, &kernel.pack()) }
     }
+
+    /// Blocks of the kernel's instance `info`, each with `dynamic_shared` bytes of launch-sized shared memory, that the
+    /// device runs at once; at least one. As many as a grid wants whose blocks do one tile after another.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel's module cannot be loaded; and whatever went wrong in earlier launches.
+    pub(crate) fn resident_blocks(
+        &self,
+        info: &'static KernelInfo,
+        dynamic_shared: u32,
+    ) -> Result<u32, DeviceError> {
+        match self.backend() {
+            Backend::Cpu => Ok(1),
+            Backend::Machine(machine) => Ok(machine.resident_blocks(info, dynamic_shared)?.max(1)),
+        }
+    }
 }

@@ -47,6 +47,9 @@ pub(crate) trait Machine: Send + Sync {
         arguments: &[Argument],
     ) -> Result<(), DeviceError>;
 
+    /// Blocks of a kernel, each with `dynamic_shared` bytes of launch-sized shared memory, that the machine runs at once.
+    fn resident_blocks(&self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, DeviceError>;
+
     /// Waits for everything.
     fn synchronize(&self) -> Result<(), DeviceError>;
 

@@ -130,6 +130,11 @@ impl Machine for Simulated {
         })
     }
 
+    fn resident_blocks(&self, _: &'static KernelInfo, _: u32) -> Result<u32, DeviceError> {
+        // One for each thread of the CPU; it keeps more in flight where they wait for each other.
+        Ok(self.properties.multiprocessors)
+    }
+
     fn synchronize(&self) -> Result<(), DeviceError> {
         self.begin().map(|_| ())
     }

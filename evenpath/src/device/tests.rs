@@ -301,3 +301,10 @@ fn without_cuda_the_best_device_is_the_cpu() {
     assert!(matches!(Device::cuda(0), Err(DeviceError::NoCudaSupport)));
     assert_eq!(Device::best().unwrap().kind(), DeviceKind::Cpu);
 }
+
+#[test]
+fn blocks_that_run_at_once_are_the_simulated_gpus_threads() {
+    let device = Device::simulated(SimulatedOptions { threads: 3, ..Default::default() });
+    assert_eq!(device.resident_blocks(Add::INSTANCES[0], 0).expect("a kernel"), 3);
+    assert_eq!(Device::cpu().resident_blocks(Add::INSTANCES[0], 0).expect("a kernel"), 1);
+}

@@ -38,7 +38,8 @@ use std::fmt;
 
 use evenpath_kernels::key::Combine as KernelCombine;
 use evenpath_kernels::sets::{
-    FirstDescent, RESULT_SIZE, SetCount, SetKeys, SetPairs, SetPartition, keep, state_words,
+    FirstDescent, RESULT_SIZE, SetCount, SetKeys, SetPairs, SetPartition, keep, keys_shared_bytes,
+    pairs_shared_bytes, state_words,
 };
 use evenpath_simt::kernel::KernelInfo;
 
@@ -188,9 +189,11 @@ pub fn keys_into<K: Key>(
         operation: operation.code(),
         tiles,
     };
+    let shared = keys_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
+    let grid = device.resident_blocks(info, shared)?.min(tiles);
     // SAFETY: the views are of buffers on this device, inputs and result as long as the kernel is told; the partition
     // made `starts`, inside the inputs whatever these hold, and `states`; buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    unsafe { device.launch(kernel, info, grid, shared) }?;
     result_len(&states, result.len(), a, b)
 }
 
@@ -272,8 +275,10 @@ pub fn pairs_into<K: Key, V: PairValue>(
         combine: combine.of::<V>().code(),
         tiles,
     };
+    let shared = pairs_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
+    let grid = device.resident_blocks(info, shared)?.min(tiles);
     // SAFETY: as for keys alone; values are as many as keys, and their bits as wide as the kernel takes them to be.
-    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    unsafe { device.launch(kernel, info, grid, shared) }?;
     result_len(&states, room, a.keys, b.keys)
 }
 
@@ -320,7 +325,7 @@ pub fn keys_temporary_bytes<K: Key>(a_len: usize, b_len: usize) -> u64 {
     temporary_bytes(instance::<SetKeys<K>>(), a_len as u64 + b_len as u64)
 }
 
-/// Bytes of device memory that [`pairs`] uses beside inputs and outputs: 16 for each tile of some 3000 pairs or more.
+/// Bytes of device memory that [`pairs`] uses beside inputs and outputs: 16 for each tile of some 2300 pairs or more.
 pub fn pairs_temporary_bytes<K: Key, V: PairValue>(a_len: usize, b_len: usize) -> u64 {
     temporary_bytes(instance::<SetPairs<K, V::Bits>>(), a_len as u64 + b_len as u64)
 }

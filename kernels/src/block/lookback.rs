@@ -1,24 +1,21 @@
-//! Decoupled look-back: a scan over tiles inside one launch (Merrill, Garland, "Single-pass Parallel
-//! Prefix Scan with Decoupled Look-back", 2016).
+//! Decoupled look-back: a sum of counts over tiles inside one launch (Merrill, Garland, "Single-pass Parallel Prefix
+//! Scan with Decoupled Look-back", 2016).
 //!
-//! Each tile publishes a partial result, its own; looks back over the tiles before it until one has
-//! published its whole prefix; and publishes its own whole prefix. Flag and payload share a 64-bit word,
-//! so neither is ever seen without the other, and no fence is needed: nothing else is passed on.
+//! Each tile publishes a partial result, its own count; looks back over the tiles before it until one has published its
+//! whole prefix; and publishes its own whole prefix. Flag and count share a 64-bit word, so neither is ever seen without
+//! the other, and no fence is needed: nothing else is passed on.
 //!
-//! Payloads are up to 62 bits: counts, and 32-bit values. Where results meet depends on time, so the
-//! operation must be associative to the bit: integers, minimum, maximum. Floating-point sums have
-//! [`tile_prefix`](super::tile_prefix), with an order of additions that is always the same, and two words a
-//! tile.
-//!
-//! Tiles must be drawn by [`Tickets`], not taken from the block's index: only then has every tile that
-//! another waits for a running block.
+//! Tiles must be drawn by [`Tickets`], not taken from the block's index: only then has every tile that another waits
+//! for a running block. A block may draw tiles ahead, and wait for the prefix of one while later ones of its are not yet
+//! published; never the other way round. Then nobody waits for ever: take the first tile that is drawn and not
+//! published. If its block waits, then for the prefix of an earlier tile, and everything before that is published.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{thread, warp, GlobalMut};
 
-/// The payload is the tile's own result.
+/// The payload is the tile's own count.
 const PARTIAL: u64 = 1 << 62;
-/// The payload is the result of all tiles up to and with this one.
+/// The payload is the sum of the counts of all tiles up to and with this one.
 const WHOLE: u64 = 2 << 62;
 const FLAGS: u64 = 3 << 62;
 
@@ -56,52 +53,61 @@ impl Lookback {
         Self { states }
     }
 
-    /// Publishes a tile's own result, so that others need not wait for its prefix: for one thread, before
+    /// Publishes a tile's own count, so that others need not wait for its prefix: for one thread, before
     /// [`prefix`](Self::prefix).
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn publish(self, tile: u32, own: u64) {
+    pub fn publish(self, tile: u32, count: u32) {
         let flag = if tile == 0 { WHOLE } else { PARTIAL };
-        self.states.atomic_store(tile as usize, flag | own, Ordering::Relaxed, Scope::Device);
+        self.store(tile, flag | u64::from(count));
     }
 
-    /// The results of all tiles before `tile`, combined in order, in every lane; publishes them with
-    /// the tile's own. For one whole warp. `combine` takes the earlier tiles' result first.
+    /// The sum of the counts of all tiles before `tile`, in every lane; publishes it with the tile's own. For one whole
+    /// warp.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn prefix(self, tile: u32, own: u64, identity: u64, combine: impl Fn(u64, u64) -> u64) -> u64 {
-        let mut before = identity;
-        let mut end = tile;
-        // Tiles end - 32 to end - 1, the last in lane 0; those before the first count as whole.
-        while end > 0 {
-            let word = self.wait(end, identity);
-            let whole = warp::ballot(warp::FULL, word & FLAGS == WHOLE);
-            let nearest = whole.trailing_zeros();
-            let payload = if thread::lane() <= nearest { word & !FLAGS } else { identity };
-            before = combine(reduce(payload, &combine), before);
-            if whole != 0 {
-                break;
-            }
-            end -= thread::WARP_SIZE;
-        }
+    pub fn prefix(self, tile: u32, count: u32) -> u64 {
+        let before = self.sum_before(tile);
         if tile > 0 && thread::lane() == 0 {
-            let word = WHOLE | combine(before, own);
-            self.states.atomic_store(tile as usize, word, Ordering::Relaxed, Scope::Device);
+            self.store(tile, WHOLE | (before + u64::from(count)));
         }
         before
     }
 
-    /// Waits until each lane's tile has published something; its word.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn wait(self, end: u32, identity: u64) -> u64 {
+    fn sum_before(self, tile: u32) -> u64 {
+        let lane = thread::lane();
+        // The lane's part of what is between the tiles looked at and `tile`: counts of tiles that are in flight.
+        let mut partials = 0;
+        let mut end = tile;
+        // Tiles end - 32 to end - 1, the last in lane 0.
+        loop {
+            let word = self.wait(end);
+            let whole = warp::ballot(warp::FULL, word & FLAGS == WHOLE);
+            let nearest = whole.trailing_zeros();
+            if lane < nearest {
+                partials += word as u32;
+            }
+            if whole != 0 {
+                let prefix = warp::shuffle(warp::FULL, word & !FLAGS, nearest);
+                return prefix + u64::from(warp::reduce_add(partials));
+            }
+            end -= thread::WARP_SIZE;
+        }
+    }
+
+    /// Waits until each lane's tile has published something; its word. What is before the first is whole, and nothing.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn wait(self, end: u32) -> u64 {
         let lane = thread::lane();
         loop {
             let word = if lane < end {
                 let tile = (end - 1 - lane) as usize;
                 self.states.atomic_load(tile, Ordering::Relaxed, Scope::Device)
             } else {
-                WHOLE | identity
+                WHOLE
             };
             if warp::all(warp::FULL, word & FLAGS != 0) {
                 return word;
@@ -109,20 +115,10 @@ impl Lookback {
             thread::spin_hint();
         }
     }
-}
 
-/// All lanes' values combined, the highest lane's first, in every lane.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn reduce(value: u64, combine: impl Fn(u64, u64) -> u64) -> u64 {
-    let mut combined = value;
-    let mut distance = 1;
-    while distance < thread::WARP_SIZE {
-        let higher = warp::shuffle_down(warp::FULL, combined, distance);
-        if thread::lane() + distance < thread::WARP_SIZE {
-            combined = combine(higher, combined);
-        }
-        distance *= 2;
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store(self, tile: u32, word: u64) {
+        self.states.atomic_store(tile as usize, word, Ordering::Relaxed, Scope::Device);
     }
-    warp::shuffle(warp::FULL, combined, 0)
 }

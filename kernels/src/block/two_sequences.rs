@@ -51,6 +51,9 @@ const fn staged_len<T: Element>(block: usize, items: usize) -> usize {
 }
 
 impl TilePair {
+    /// A tile without elements, of empty sequences.
+    pub const EMPTY: Self = Self { a_first: 0, b_first: 0, a_len: 0, b_len: 0, a_rest: 0, b_rest: 0 };
+
     /// The tile from `start` to `end` of sequences of the given lengths. Where the sequences are not
     /// sorted, so that a later cut can lie before an earlier one, the tile is still inside both, and not
     /// longer than from cut to cut.
@@ -101,6 +104,18 @@ impl TilePair {
             a_rest: rests as u32,
             b_rest: (rests >> 32) as u32,
         }
+    }
+
+    /// The first element of A.
+    #[inline(always)]
+    pub fn a_first(&self) -> usize {
+        self.a_first
+    }
+
+    /// The first element of B.
+    #[inline(always)]
+    pub fn b_first(&self) -> usize {
+        self.b_first
     }
 
     /// Elements of the tile.
@@ -155,8 +170,12 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Steps for Fetch<T, BLOC
         let in_a = number < a.packets;
         let view = if in_a { a.view } else { b.view };
         let first = (if in_a { number } else { number - a.packets }) * (16 / T::SIZE) as u32;
+        let is_last = round + 1 == Fetched::<T, BLOCK, ITEMS>::ROUNDS;
         if self.both_reach {
-            self.packets[round] = view.load_streaming_16(first as usize);
+            // All others the tile mostly has.
+            if !is_last || number < a.packets + b.packets {
+                self.packets[round] = view.load_streaming_16(first as usize);
+            }
         } else if number < a.packets + b.packets {
             self.packets[round] = load_at_end(view, first, if in_a { a.left } else { b.left });
         }
@@ -176,14 +195,20 @@ pub struct Fetched<T, const BLOCK: usize, const ITEMS: usize> {
 impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS> {
     const ROUNDS: usize = (staged_bytes::<T>(BLOCK, ITEMS) / 16).div_ceil(BLOCK);
 
-    /// Brings the tile to shared memory, which must be aligned to 16 bytes. Ends before the barrier.
+    /// Takes the memory for a tile, [`staged_bytes`], from an arena that is aligned to 16 bytes.
     #[inline(always)]
-    pub fn stage(&self, arena: &mut Arena) -> Staged<T> {
-        let capacity = staged_len::<T>(BLOCK, ITEMS);
-        let elements: Shared<T> = arena.take(capacity);
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn take_memory(arena: &mut Arena) -> Shared<T> {
+        arena.take(staged_len::<T>(BLOCK, ITEMS))
+    }
+
+    /// Brings the tile to shared memory, from [`take_memory`](Self::take_memory). Ends before the barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn stage(&self, elements: Shared<T>) -> Staged<T> {
         for round in 0..Self::ROUNDS {
             let first = (thread::index() as usize + round * BLOCK) * (16 / T::SIZE);
-            if first < capacity {
+            if first < staged_len::<T>(BLOCK, ITEMS) {
                 elements.store_16(first, self.packets[round]);
             }
         }

@@ -4,7 +4,7 @@
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use crate::block::balanced_path::Cut;
-use crate::block::two_sequences::{staged_bytes, Staged, TilePair};
+use crate::block::two_sequences::{staged_bytes, Fetched, Staged, TilePair};
 use crate::block::{merge_path, output};
 use crate::unroll::{unroll, Steps};
 use crate::{Bits, Key};
@@ -43,7 +43,8 @@ fn keys<K: Key, const BLOCK: usize, const ITEMS: usize>(
     b_len: u64,
 ) {
     let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, starts, a_len, b_len);
-    let staged = pair.fetch::<K, BLOCK, ITEMS>(a, b).stage(&mut arena);
+    let fetched = pair.fetch::<K, BLOCK, ITEMS>(a, b);
+    let staged = fetched.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
     thread::barrier();
     let share = Share::<K, ITEMS>::merge(&pair, staged);
     thread::barrier();
@@ -100,8 +101,8 @@ fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
     let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, starts, a_len, b_len);
     let keys_on_the_way = pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
     let values_on_the_way = pair.fetch::<V, BLOCK, ITEMS>(a_values, b_values);
-    let staged_keys = keys_on_the_way.stage(&mut arena);
-    let staged_values = values_on_the_way.stage(&mut arena);
+    let staged_keys = keys_on_the_way.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
+    let staged_values = values_on_the_way.stage(Fetched::<V, BLOCK, ITEMS>::take_memory(&mut arena));
     thread::barrier();
     let share = Share::<K, ITEMS>::merge(&pair, staged_keys);
     thread::barrier();

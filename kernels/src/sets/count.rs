@@ -1,10 +1,10 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
-use super::tile::{header_bytes, Header};
+use super::schedule::{schedule_bytes, Schedule};
 use super::walk::Share;
 use super::RESULT_SIZE;
-use crate::block::two_sequences::staged_bytes;
+use crate::block::two_sequences::{staged_bytes, Fetched};
 use crate::Key;
 
 kernel! {
@@ -25,11 +25,11 @@ kernel! {
         /// What is kept: bits of [`keep`](super::keep).
         pub operation: u32,
     }
-    shared: staged_bytes::<K>(BLOCK, ITEMS) + header_bytes::<BLOCK>();
+    shared: staged_bytes::<K>(BLOCK, ITEMS) + schedule_bytes(BLOCK);
     body: count::<K, BLOCK, ITEMS>;
     entries: {
-        sets_count_u32 in sets_u32: <K = u32>, 256 x 23;
-        sets_count_u64 in sets_u64: <K = u64>, 256 x 15;
+        sets_count_u32 in sets_u32: <K = u32>, 256 x 23 resident 5;
+        sets_count_u64 in sets_u64: <K = u64>, 256 x 15 resident 5;
     }
 }
 
@@ -43,12 +43,15 @@ fn count<K: Key, const BLOCK: usize, const ITEMS: usize>(
     b_len: u64,
     operation: u32,
 ) {
-    let header = Header::<BLOCK>::take(&mut arena);
-    let (_, pair) = header.draw::<ITEMS>(states, starts, a_len, b_len);
-    let staged = pair.fetch::<K, BLOCK, ITEMS>(a, b).stage(&mut arena);
+    let schedule =
+        Schedule::<BLOCK, ITEMS>::new(&mut arena, starts, states, a_len, b_len, thread::grid_size());
+    let elements = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let pair = schedule.first().pair;
+    let staged = pair.fetch::<K, BLOCK, ITEMS>(a, b).stage(elements);
     thread::barrier();
-    let share = Share::<K, ITEMS>::find(&pair, staged);
-    let total = header.total(share.kept(operation).count_ones());
+    let start = Share::<K, ITEMS>::search(&pair, staged);
+    let share = Share::<K, ITEMS>::walk(&pair, staged, start);
+    let total = schedule.total(share.kept(operation).count_ones());
     if thread::index() == 0 {
         states.fetch_add(RESULT_SIZE, u64::from(total), Ordering::Relaxed, Scope::Device);
     }

@@ -3,19 +3,22 @@
 //! keeps what matches, what is left of A, what is left of B, or some of these.
 //!
 //! One pass over the data: [`SetPartition`] finds where tiles begin; [`SetKeys`] and [`SetPairs`] walk
-//! each tile's path, learn by look-back how many results the tiles before have, and write. [`SetCount`]
+//! each tile's path, learn by look-back how many results the tiles before have, and write. Their blocks stay
+//! for many tiles: a tile's results wait in shared memory while the block walks the next. [`SetCount`]
 //! only counts. [`FirstDescent`] checks an input.
 
 mod count;
 mod descent;
 mod partition;
+mod schedule;
 mod tile;
+mod values;
 mod walk;
 
 pub use count::SetCount;
 pub use descent::FirstDescent;
 pub use partition::SetPartition;
-pub use tile::{SetKeys, SetPairs};
+pub use tile::{keys_shared_bytes, pairs_shared_bytes, SetKeys, SetPairs};
 
 /// What an operation keeps, as bits of a kernel's parameter.
 pub mod keep {

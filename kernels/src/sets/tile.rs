@@ -1,17 +1,16 @@
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
-use super::partition::decode;
-use super::walk::{scatter, Share};
-use super::{RESULT_SIZE, RESULT_STATES};
-use crate::block::count_scan::{CountScan, Counted};
-use crate::block::lookback::{Lookback, Tickets};
+use super::schedule::{schedule_bytes, Schedule, Waiting};
+use super::values::Values;
+use super::walk::Share;
 use crate::block::output;
-use crate::block::two_sequences::{staged_bytes, TilePair};
+use crate::block::two_sequences::{staged_bytes, Fetched};
 use crate::key::Combine;
 use crate::{Bits, Key};
 
 kernel! {
-    /// Computes a set operation of keys, a tile a block; tiles are drawn by ticket.
+    /// Computes a set operation of keys. Blocks draw tiles by ticket until there are none left, so a grid has as many
+    /// as run at once.
     pub struct SetKeys<K: Key> {
         /// The first sequence, sorted, `a_len` long.
         pub a: Global<K>,
@@ -34,16 +33,16 @@ kernel! {
         /// Tiles.
         pub tiles: u32,
     }
-    shared: staged_bytes::<K>(BLOCK, ITEMS) + header_bytes::<BLOCK>();
+    shared: 0;
     body: keys::<K, BLOCK, ITEMS>;
     entries: {
-        sets_keys_u32 in sets_u32: <K = u32>, 256 x 23;
-        sets_keys_u64 in sets_u64: <K = u64>, 256 x 15;
+        sets_keys_u32 in sets_u32: <K = u32>, 256 x 23 resident 4;
+        sets_keys_u64 in sets_u64: <K = u64>, 256 x 15 resident 3;
     }
 }
 
 fn keys<K: Key, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
+    _: Arena,
     a: Global<K>,
     b: Global<K>,
     starts: Global<u64>,
@@ -55,21 +54,43 @@ fn keys<K: Key, const BLOCK: usize, const ITEMS: usize>(
     operation: u32,
     tiles: u32,
 ) {
-    let header = Header::<BLOCK>::take(&mut arena);
-    let (tile, pair) = header.draw::<ITEMS>(states, starts, a_len, b_len);
-    let staged = pair.fetch::<K, BLOCK, ITEMS>(a, b).stage(&mut arena);
+    let mut arena = Arena::dynamic(keys_shared_bytes::<K>(BLOCK, ITEMS));
+    let schedule = Schedule::<BLOCK, ITEMS>::new(&mut arena, starts, states, a_len, b_len, tiles);
+    let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let mut waiting = Waiting::NONE;
+    let mut tile = schedule.first();
+    let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(a, b);
+    while schedule.has(tile) {
+        let staged = fetched.stage(memory);
+        let ticket = schedule.draw();
+        thread::barrier();
+        let start = Share::<K, ITEMS>::search(&tile.pair, staged);
+        let bounds = schedule.look_up(ticket);
+        let share = Share::<K, ITEMS>::walk(&tile.pair, staged, start);
+        let kept = share.kept(operation);
+        schedule.announce(ticket, bounds);
+        schedule.find_place(waiting);
+        // The barrier lets the results go where the tile was, and tells the next tile and the place.
+        let counted = schedule.count(tile, kept.count_ones());
+        share.scatter_keys(kept, memory, counted.before);
+        let next = schedule.announced();
+        fetched = next.pair.fetch::<K, BLOCK, ITEMS>(a, b);
+        let (start, count) = schedule.place(waiting, capacity);
+        output::store::<K, BLOCK, ITEMS>(results, result, start, count);
+        thread::barrier();
+        waiting = Waiting { tile: tile.number, count: counted.total };
+        (memory, results) = (results, memory);
+        tile = next;
+    }
+    schedule.find_place(waiting);
     thread::barrier();
-    let share = Share::<K, ITEMS>::find(&pair, staged);
-    let kept = share.kept(operation);
-    // The scan's barrier lets the results go where the tile was.
-    let counted = header.count(states, tile, kept);
-    share.scatter_keys(kept, staged.elements, counted.before);
-    let (start, count) = header.place(states, tile, tiles, counted.total, capacity);
-    output::store::<K, BLOCK, ITEMS>(staged.elements, result, start, count);
+    let (start, count) = schedule.place(waiting, capacity);
+    output::store::<K, BLOCK, ITEMS>(results, result, start, count);
 }
 
 kernel! {
-    /// Computes a set operation of pairs of key and value, a tile a block; tiles are drawn by ticket.
+    /// Computes a set operation of pairs of key and value; blocks draw tiles as in [`SetKeys`].
     pub struct SetPairs<K: Key, V: Bits> {
         /// The first sequence's keys, sorted, `a_len`.
         pub a_keys: Global<K>,
@@ -100,20 +121,18 @@ kernel! {
         /// Tiles.
         pub tiles: u32,
     }
-    shared: staged_bytes::<K>(BLOCK, ITEMS)
-        + staged_bytes::<V>(BLOCK, ITEMS)
-        + header_bytes::<BLOCK>();
+    shared: 0;
     body: pairs::<K, V, BLOCK, ITEMS>;
     entries: {
-        sets_pairs_u32_32 in sets_pairs_u32: <K = u32, V = u32>, 256 x 15;
-        sets_pairs_u32_64 in sets_pairs_u32: <K = u32, V = u64>, 256 x 13;
-        sets_pairs_u64_32 in sets_pairs_u64: <K = u64, V = u32>, 256 x 13;
-        sets_pairs_u64_64 in sets_pairs_u64: <K = u64, V = u64>, 256 x 11;
+        sets_pairs_u32_32 in sets_pairs_u32: <K = u32, V = u32>, 256 x 11 resident 4;
+        sets_pairs_u32_64 in sets_pairs_u32: <K = u32, V = u64>, 256 x 9 resident 4;
+        sets_pairs_u64_32 in sets_pairs_u64: <K = u64, V = u32>, 256 x 10 resident 3;
+        sets_pairs_u64_64 in sets_pairs_u64: <K = u64, V = u64>, 256 x 9 resident 3;
     }
 }
 
 fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
+    _: Arena,
     a_keys: Global<K>,
     a_values: Global<V>,
     b_keys: Global<K>,
@@ -129,121 +148,62 @@ fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
     combine: u32,
     tiles: u32,
 ) {
-    let header = Header::<BLOCK>::take(&mut arena);
-    let (tile, pair) = header.draw::<ITEMS>(states, starts, a_len, b_len);
-    let keys_on_the_way = pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
-    let values_on_the_way = pair.fetch::<V, BLOCK, ITEMS>(a_values, b_values);
-    let staged_keys = keys_on_the_way.stage(&mut arena);
-    let staged_values = values_on_the_way.stage(&mut arena);
-    thread::barrier();
-    let share = Share::<K, ITEMS>::find(&pair, staged_keys);
-    let kept = share.kept(operation);
-    // The scan's barrier lets the keys go where the tile's were.
-    let counted = header.count(states, tile, kept);
-    share.scatter_keys(kept, staged_keys.elements, counted.before);
-    let own_values = share.gather(kept, staged_values, Combine::from_code(combine));
-    // And this one's, the values.
-    let (start, count) = header.place(states, tile, tiles, counted.total, capacity);
-    output::store::<K, BLOCK, ITEMS>(staged_keys.elements, keys, start, count);
-    scatter(&own_values, kept, staged_values.elements, counted.before);
-    thread::barrier();
-    output::store::<V, BLOCK, ITEMS>(staged_values.elements, values, start, count);
-}
-
-/// What the threads of a block agree on.
-pub(super) struct Header<const BLOCK: usize> {
-    /// The tile's place in the inputs.
-    pair: Shared<u64>,
-    /// The tile; where its results go.
-    words: Shared<u64>,
-    scan: CountScan<BLOCK>,
-}
-
-const TILE: usize = 0;
-const PLACE: usize = 1;
-const WORDS: usize = 2;
-
-/// Bytes of a [`Header`], a multiple of 16.
-pub(super) const fn header_bytes<const BLOCK: usize>() -> usize {
-    (TilePair::WORDS + WORDS) * 8 + CountScan::<BLOCK>::BYTES.next_multiple_of(16)
-}
-
-impl<const BLOCK: usize> Header<BLOCK> {
-    /// Takes the header's memory, so that what is taken next is aligned to 16 bytes.
-    #[inline(always)]
-    pub(super) fn take(arena: &mut Arena) -> Self {
-        let pair = arena.take(TilePair::WORDS);
-        let words = arena.take(WORDS);
-        let scan = CountScan::take(arena);
-        let used = CountScan::<BLOCK>::BYTES;
-        let _: Shared<u32> = arena.take((used.next_multiple_of(16) - used) / 4);
-        Self { pair, words, scan }
-    }
-
-    /// Draws a tile and finds its place in the inputs.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn draw<const ITEMS: usize>(
-        &self,
-        states: GlobalMut<u64>,
-        starts: Global<u64>,
-        a_len: u64,
-        b_len: u64,
-    ) -> (u32, TilePair) {
-        if thread::index() == 0 {
-            let tile = Tickets::new(states).draw();
-            let first = u64::from(tile) * (BLOCK * ITEMS) as u64;
-            let last = (first + (BLOCK * ITEMS) as u64).min(a_len + b_len);
-            let start = decode(starts.load(tile as usize), first);
-            let end = decode(starts.load(tile as usize + 1), last);
-            TilePair::between(start, end, a_len, b_len).store(self.pair);
-            self.words.store(TILE, u64::from(tile));
-        }
+    let mut arena = Arena::dynamic(pairs_shared_bytes::<K>(BLOCK, ITEMS));
+    let schedule = Schedule::<BLOCK, ITEMS>::new(&mut arena, starts, states, a_len, b_len, tiles);
+    let combine = Combine::from_code(combine);
+    let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+    let mut origins: Shared<u32> = arena.take(BLOCK * ITEMS);
+    let mut result_origins: Shared<u32> = arena.take(BLOCK * ITEMS);
+    let mut waiting = Waiting::NONE;
+    // The values of the waiting tile, from its first of each input.
+    let mut inputs = (a_values, b_values);
+    let mut tile = schedule.first();
+    let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
+    while schedule.has(tile) {
+        let staged = fetched.stage(memory);
+        let ticket = schedule.draw();
         thread::barrier();
-        (self.words.load(TILE) as u32, TilePair::load(self.pair))
-    }
-
-    /// Counts the kept steps and tells the other tiles.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn count(&self, states: GlobalMut<u64>, tile: u32, kept: u32) -> Counted {
-        let counted = self.scan.exclusive(kept.count_ones());
-        if thread::index() == 0 {
-            Lookback::new(states.skip(RESULT_STATES)).publish(tile, u64::from(counted.total));
-        }
-        counted
-    }
-
-    /// Sums a count over the block.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn total(&self, count: u32) -> u32 {
-        self.scan.exclusive(count).total
-    }
-
-    /// Where the tile's results go, and how many of them there is room for. Ends with a barrier.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn place(
-        &self,
-        states: GlobalMut<u64>,
-        tile: u32,
-        tiles: u32,
-        count: u32,
-        capacity: u64,
-    ) -> (usize, u32) {
-        if thread::warp() == 0 {
-            let lookback = Lookback::new(states.skip(RESULT_STATES));
-            let before = lookback.prefix(tile, u64::from(count), 0, |earlier, later| earlier + later);
-            if thread::lane() == 0 {
-                self.words.store(PLACE, before);
-                if tile == tiles - 1 {
-                    states.store(RESULT_SIZE, before + u64::from(count));
-                }
-            }
-        }
+        let start = Share::<K, ITEMS>::search(&tile.pair, staged);
+        let bounds = schedule.look_up(ticket);
+        let share = Share::<K, ITEMS>::walk(&tile.pair, staged, start);
+        let kept = share.kept(operation);
+        schedule.announce(ticket, bounds);
+        schedule.find_place(waiting);
+        // The barrier lets the results go where the tile was, and tells the next tile and the place.
+        let counted = schedule.count(tile, kept.count_ones());
+        share.scatter_keys(kept, memory, counted.before);
+        share.scatter_origins(kept, origins, counted.before);
+        let next = schedule.announced();
+        fetched = next.pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
+        let fetched_values = Values::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
+        let (start, count) = schedule.place(waiting, capacity);
+        output::store::<K, BLOCK, ITEMS>(results, keys, start, count);
+        fetched_values.combined(inputs, result_origins, waiting.count, combine).store(values, start, count);
         thread::barrier();
-        let start = self.words.load(PLACE).min(capacity);
-        (start as usize, u64::from(count).min(capacity - start) as u32)
+        waiting = Waiting { tile: tile.number, count: counted.total };
+        inputs = (a_values.skip(tile.pair.a_first()), b_values.skip(tile.pair.b_first()));
+        (memory, results) = (results, memory);
+        (origins, result_origins) = (result_origins, origins);
+        tile = next;
     }
+    let fetched_values = Values::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
+    schedule.find_place(waiting);
+    thread::barrier();
+    let (start, count) = schedule.place(waiting, capacity);
+    output::store::<K, BLOCK, ITEMS>(results, keys, start, count);
+    fetched_values.combined(inputs, result_origins, waiting.count, combine).store(values, start, count);
+}
+
+/// Bytes of launch-sized shared memory of [`SetKeys`]: the tile, and the results that wait.
+///
+/// Tile sizes are such that the resident blocks take at most 196 KiB of an H200's multiprocessor. That leaves its loads
+/// 60 KiB of cache; the next larger share of shared memory, 228 KiB, leaves 28, which costs a tenth of the speed.
+pub const fn keys_shared_bytes<K: Element>(block: usize, items: usize) -> u32 {
+    (schedule_bytes(block) + 2 * staged_bytes::<K>(block, items)) as u32
+}
+
+/// Bytes of launch-sized shared memory of [`SetPairs`]: as of keys alone, and where the values are.
+pub const fn pairs_shared_bytes<K: Element>(block: usize, items: usize) -> u32 {
+    keys_shared_bytes::<K>(block, items) + (2 * 4 * block * items) as u32
 }

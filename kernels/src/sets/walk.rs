@@ -6,11 +6,11 @@
 use evenpath_simt::{thread, Shared};
 
 use super::keep;
+use super::values::Origin;
 use crate::block::balanced_path::{self, Cut};
 use crate::block::two_sequences::{Staged, TilePair};
-use crate::key::Combine;
 use crate::unroll::{unroll, Steps};
-use crate::{Bits, Key};
+use crate::Key;
 
 /// A thread's share: up to `ITEMS` steps, each an element of A, one of B, or a match of both.
 pub(super) struct Share<K, const ITEMS: usize> {
@@ -25,17 +25,22 @@ pub(super) struct Share<K, const ITEMS: usize> {
 }
 
 impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
-    /// Finds and walks the thread's share of a tile.
+    /// Finds where the thread's share of a tile begins.
     #[inline(always)]
-    pub(super) fn find(pair: &TilePair, staged: Staged<K>) -> Self {
+    pub(super) fn search(pair: &TilePair, staged: Staged<K>) -> Cut<u32> {
         let diagonal = (thread::index() * ITEMS as u32).min(pair.len());
         let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
-        let start = balanced_path::search(diagonal, pair.a_len, pair.b_len, a, b);
-        let end = (diagonal + ITEMS as u32).min(pair.len());
+        balanced_path::search(diagonal, pair.a_len, pair.b_len, a, b)
+    }
+
+    /// Walks the thread's share of a tile, which begins at `start`.
+    #[inline(always)]
+    pub(super) fn walk(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
+        let end = ((thread::index() + 1) * ITEMS as u32).min(pair.len());
         if pair.is_inner() {
-            Self::walk::<false>(pair, staged, start, end)
+            Self::walk_to::<false>(pair, staged, start, end)
         } else {
-            Self::walk::<true>(pair, staged, start, end)
+            Self::walk_to::<true>(pair, staged, start, end)
         }
     }
 
@@ -46,7 +51,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// the other case it has at least `ITEMS` − 2 elements, so the first `(ITEMS - 1) / 2` steps, of at
     /// most two elements each, need not look for the end.
     #[inline(always)]
-    fn walk<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
+    fn walk_to<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
         let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
         let mut walk = Walk::<K, ITEMS, BOUNDED> {
             a,
@@ -75,31 +80,30 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     /// Writes the keys of the kept steps from `place` on.
     #[inline(always)]
     pub(super) fn scatter_keys(&self, kept: u32, to: Shared<K>, place: u32) {
-        scatter(&self.keys, kept, to, place);
-    }
-
-    /// The values of the kept steps.
-    #[inline(always)]
-    pub(super) fn gather<V: Bits>(&self, kept: u32, staged: Staged<V>, combine: Combine) -> [V; ITEMS] {
-        let (mut a, mut b) = (staged.a.skip(self.start.a as usize), staged.b.skip(self.start.b as usize));
-        let mut values = [V::ZERO; ITEMS];
+        let mut place = place;
         for step in 0..ITEMS {
-            let takes_a = self.takes_a >> step & 1 == 1;
-            let takes_b = self.takes_b >> step & 1 == 1;
             if kept >> step & 1 == 1 {
-                values[step] = (if takes_a { a } else { b }).load(0);
-                if takes_a && takes_b && combine != Combine::First {
-                    values[step] = values[step].combine(b.load(0), combine);
-                }
-            }
-            if takes_a {
-                a = a.skip(1);
-            }
-            if takes_b {
-                b = b.skip(1);
+                to.store(place as usize, self.keys[step]);
+                place += 1;
             }
         }
-        values
+    }
+
+    /// Writes where the values of the kept steps come from, from `place` on.
+    #[inline(always)]
+    pub(super) fn scatter_origins(&self, kept: u32, to: Shared<u32>, place: u32) {
+        let Cut { mut a, mut b } = self.start;
+        let mut place = place;
+        for step in 0..ITEMS {
+            let takes_a = self.takes_a >> step & 1;
+            let takes_b = self.takes_b >> step & 1;
+            if kept >> step & 1 == 1 {
+                to.store(place as usize, Origin::new(takes_a == 1, a, takes_b == 1, b).word());
+                place += 1;
+            }
+            a += takes_a;
+            b += takes_b;
+        }
     }
 }
 
@@ -140,23 +144,6 @@ impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, ITEMS, B
             self.takes_b |= 1 << step;
             self.b = self.b.skip(1);
             self.b_key = self.b.load(0);
-        }
-    }
-}
-
-/// Writes the elements whose bits are set in `kept` from `place` on.
-#[inline(always)]
-pub(super) fn scatter<T: evenpath_simt::Element, const ITEMS: usize>(
-    elements: &[T; ITEMS],
-    kept: u32,
-    to: Shared<T>,
-    place: u32,
-) {
-    let mut place = place;
-    for step in 0..ITEMS {
-        if kept >> step & 1 == 1 {
-            to.store(place as usize, elements[step]);
-            place += 1;
         }
     }
 }

@@ -246,6 +246,11 @@ impl Machine for Cuda {
         })
     }
 
+    fn resident_blocks(&self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, DeviceError> {
+        let blocks = self.core.with(|live| live.modules.lock().resident_blocks(kernel, dynamic_shared))?;
+        Ok(blocks * self.properties.multiprocessors)
+    }
+
     fn synchronize(&self) -> Result<(), DeviceError> {
         self.core.with(|live| self.core.wait(live))
     }

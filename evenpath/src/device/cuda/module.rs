@@ -29,6 +29,9 @@ struct Function {
     handle: CUfunction,
     /// Bytes of launch-sized shared memory that it is set up for.
     dynamic_shared: u32,
+    /// The bytes of launch-sized shared memory that somebody last asked about, and the blocks that a multiprocessor then
+    /// holds at once.
+    resident_blocks: Option<(u32, u32)>,
 }
 
 // SAFETY: a function's handle may be used from any thread whose current context is the module's.
@@ -45,13 +48,7 @@ impl Modules {
         kernel: &'static KernelInfo,
         dynamic_shared: u32,
     ) -> Result<CUfunction, Failure> {
-        let function = match self.functions.entry(kernel.name) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let handle = find(&self.ptx, self.driver, &mut self.loaded, kernel)?;
-                entry.insert(Function { handle, dynamic_shared: 0 })
-            }
-        };
+        let function = self.entry(kernel)?;
         let shared = kernel.shared_bytes.saturating_add(dynamic_shared);
         if shared > DEFAULT_SHARED && dynamic_shared > function.dynamic_shared {
             let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -62,6 +59,46 @@ impl Modules {
             function.dynamic_shared = dynamic_shared;
         }
         Ok(function.handle)
+    }
+
+    /// Blocks of a kernel, each with `dynamic_shared` bytes of launch-sized shared memory, that a multiprocessor holds at
+    /// once. The context is current.
+    pub(super) fn resident_blocks(
+        &mut self,
+        kernel: &'static KernelInfo,
+        dynamic_shared: u32,
+    ) -> Result<u32, Failure> {
+        self.function(kernel, dynamic_shared)?;
+        let function = self.entry(kernel)?;
+        if let Some((shared, blocks)) = function.resident_blocks
+            && shared == dynamic_shared
+        {
+            return Ok(blocks);
+        }
+        let (threads, mut blocks) = (kernel.block_size.cast_signed(), 0);
+        // SAFETY: the handle is of a module that is loaded in the current context, and `blocks` is live for the call.
+        let result = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &raw mut blocks,
+                function.handle,
+                threads,
+                dynamic_shared as usize,
+            )
+        };
+        check_raw("cuOccupancyMaxActiveBlocksPerMultiprocessor", result)?;
+        function.resident_blocks = Some((dynamic_shared, blocks.cast_unsigned()));
+        Ok(blocks.cast_unsigned())
+    }
+
+    /// A kernel, from its module, which is loaded if it is not yet.
+    fn entry(&mut self, kernel: &'static KernelInfo) -> Result<&mut Function, Failure> {
+        Ok(match self.functions.entry(kernel.name) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let handle = find(&self.ptx, self.driver, &mut self.loaded, kernel)?;
+                entry.insert(Function { handle, dynamic_shared: 0, resident_blocks: None })
+            }
+        })
     }
 }
 

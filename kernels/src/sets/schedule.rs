@@ -1,0 +1,194 @@
+//! The tiles that a block does, one after the other, and where their results go.
+
+use evenpath_simt::{thread, Arena, Global, GlobalMut, Shared};
+
+use super::partition::decode;
+use super::{RESULT_SIZE, RESULT_STATES};
+use crate::block::count_scan::{CountScan, Counted};
+use crate::block::lookback::{Lookback, Tickets};
+use crate::block::two_sequences::TilePair;
+
+/// What the threads of a block agree on.
+///
+/// A block draws its next tile while it works on one, so that the next one's loads are on their way early; and it
+/// publishes how many results a tile has at once, but asks for their place one tile later, when mostly nobody has to
+/// wait for it. Meanwhile the results stay in shared memory.
+pub(super) struct Schedule<const BLOCK: usize, const ITEMS: usize> {
+    starts: Global<u64>,
+    states: GlobalMut<u64>,
+    a_len: u64,
+    b_len: u64,
+    tiles: u32,
+    /// The next tile's place in the inputs.
+    pair: Shared<u64>,
+    /// The next tile; the place of the waiting results.
+    words: Shared<u64>,
+    scan: CountScan<BLOCK>,
+}
+
+const TILE: usize = 0;
+const PLACE: usize = 1;
+const WORDS: usize = 2;
+
+/// The thread that draws tiles: not of the warp that looks back.
+const DRAWER: u32 = thread::WARP_SIZE;
+
+/// A drawn tile.
+#[derive(Clone, Copy)]
+pub(super) struct Tile {
+    /// Its number, not below the number of tiles where there was none left.
+    pub(super) number: u32,
+    pub(super) pair: TilePair,
+}
+
+/// A tile on its way from the tickets to the block, in the thread that draws.
+#[derive(Clone, Copy)]
+pub(super) struct Ticket(u32);
+
+/// A tile whose results wait for their place.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting {
+    pub(super) tile: u32,
+    /// Its results.
+    pub(super) count: u32,
+}
+
+impl Waiting {
+    /// No tile.
+    pub(super) const NONE: Self = Self { tile: u32::MAX, count: 0 };
+}
+
+/// Bytes of shared memory of a [`Schedule`], a multiple of 16.
+pub(super) const fn schedule_bytes(block: usize) -> usize {
+    let warps = block / thread::WARP_SIZE as usize;
+    (TilePair::WORDS + WORDS) * 8 + (warps * 4).next_multiple_of(16)
+}
+
+impl<const BLOCK: usize, const ITEMS: usize> Schedule<BLOCK, ITEMS> {
+    /// Takes the memory from the beginning of an arena, so that what is taken next is aligned to 16 bytes.
+    #[inline(always)]
+    pub(super) fn new(
+        arena: &mut Arena,
+        starts: Global<u64>,
+        states: GlobalMut<u64>,
+        a_len: u64,
+        b_len: u64,
+        tiles: u32,
+    ) -> Self {
+        let pair = arena.take(TilePair::WORDS);
+        let words = arena.take(WORDS);
+        let scan = CountScan::take(arena);
+        let used = (TilePair::WORDS + WORDS) * 8 + CountScan::<BLOCK>::BYTES;
+        let _: Shared<u32> = arena.take((schedule_bytes(BLOCK) - used) / 4);
+        Self { starts, states, a_len, b_len, tiles, pair, words, scan }
+    }
+
+    /// Whether it is a tile, and not one behind the last.
+    #[inline(always)]
+    pub(super) fn has(&self, tile: Tile) -> bool {
+        tile.number < self.tiles
+    }
+
+    /// The block's first tile. Has a barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn first(&self) -> Tile {
+        let ticket = self.draw();
+        self.announce(ticket, self.look_up(ticket));
+        thread::barrier();
+        self.announced()
+    }
+
+    /// Draws the next tile. This, [`look_up`](Self::look_up) and [`announce`](Self::announce) are apart so that
+    /// something is done while memory answers.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn draw(&self) -> Ticket {
+        Ticket(if thread::index() == DRAWER { Tickets::new(self.states).draw() } else { 0 })
+    }
+
+    /// Where the partition says that a drawn tile begins and ends.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn look_up(&self, Ticket(tile): Ticket) -> [u64; 2] {
+        if thread::index() == DRAWER && tile < self.tiles {
+            [self.starts.load(tile as usize), self.starts.load(tile as usize + 1)]
+        } else {
+            [0; 2]
+        }
+    }
+
+    /// Tells the block its next tile, which the threads see behind a barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn announce(&self, Ticket(tile): Ticket, [start, end]: [u64; 2]) {
+        if thread::index() == DRAWER {
+            if tile < self.tiles {
+                let first = u64::from(tile) * (BLOCK * ITEMS) as u64;
+                let last = (first + (BLOCK * ITEMS) as u64).min(self.a_len + self.b_len);
+                TilePair::between(decode(start, first), decode(end, last), self.a_len, self.b_len)
+                    .store(self.pair);
+            }
+            self.words.store(TILE, u64::from(tile));
+        }
+    }
+
+    /// The next tile.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn announced(&self) -> Tile {
+        let number = self.words.load(TILE) as u32;
+        // Of no tile nothing is known, and whatever is there is not used.
+        let pair = if number < self.tiles { TilePair::load(self.pair) } else { TilePair::EMPTY };
+        Tile { number, pair }
+    }
+
+    /// Counts a tile's results, and tells the other blocks. Has a barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn count(&self, tile: Tile, count: u32) -> Counted {
+        let counted = self.scan.exclusive(count);
+        if thread::index() == DRAWER {
+            self.lookback().publish(tile.number, counted.total);
+        }
+        counted
+    }
+
+    /// Sums a count over the block. Has a barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn total(&self, count: u32) -> u32 {
+        self.scan.exclusive(count).total
+    }
+
+    /// Finds where the waiting results go, for [`place`](Self::place) behind a barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn find_place(&self, waiting: Waiting) {
+        if thread::warp() == 0 && waiting.tile < self.tiles {
+            let before = self.lookback().prefix(waiting.tile, waiting.count);
+            if thread::lane() == 0 {
+                self.words.store(PLACE, before);
+                if waiting.tile == self.tiles - 1 {
+                    self.states.store(RESULT_SIZE, before + u64::from(waiting.count));
+                }
+            }
+        }
+    }
+
+    /// Where the waiting results go, and how many of them there is room for.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn place(&self, waiting: Waiting, capacity: u64) -> (usize, u32) {
+        if waiting.tile >= self.tiles {
+            return (0, 0);
+        }
+        let start = self.words.load(PLACE).min(capacity);
+        (start as usize, u64::from(waiting.count).min(capacity - start) as u32)
+    }
+
+    #[inline(always)]
+    fn lookback(&self) -> Lookback {
+        Lookback::new(self.states.skip(RESULT_STATES))
+    }
+}

@@ -1,0 +1,156 @@
+//! The values of a tile's results: from the inputs straight to the output.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{thread, Global, GlobalMut, Shared};
+
+use crate::key::Combine;
+use crate::Bits;
+
+/// Where a result's value comes from: an element of A, one of B, or both, counted from the tile's first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin(u32);
+
+const FROM_A: u32 = 1 << 31;
+const FROM_B: u32 = 1 << 30;
+/// Bits of an index: tiles have fewer elements.
+const INDEX_BITS: u32 = 15;
+const INDEX: u32 = (1 << INDEX_BITS) - 1;
+
+impl Origin {
+    /// From nowhere.
+    const NONE: Self = Self(0);
+
+    /// From element `a` of A if that is taken, and element `b` of B if that is.
+    #[inline(always)]
+    pub(super) fn new(takes_a: bool, a: u32, takes_b: bool, b: u32) -> Self {
+        let flag = |taken: bool, flag: u32| if taken { flag } else { 0 };
+        Self(flag(takes_a, FROM_A) | flag(takes_b, FROM_B) | b << INDEX_BITS | a)
+    }
+
+    /// As an element of shared memory.
+    #[inline(always)]
+    pub(super) fn word(self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn is_of_a(self) -> bool {
+        self.0 >= FROM_A
+    }
+
+    #[inline(always)]
+    fn is_match(self) -> bool {
+        self.0 >= FROM_A | FROM_B
+    }
+
+    #[inline(always)]
+    fn a(self) -> usize {
+        (self.0 & INDEX) as usize
+    }
+
+    #[inline(always)]
+    fn b(self) -> usize {
+        (self.0 >> INDEX_BITS & INDEX) as usize
+    }
+}
+
+/// Values of B that are on the way at once: as many as there are registers for.
+const BATCH: usize = 5;
+
+/// The values of a thread's part of a tile's results, every `BLOCK`th, on their way.
+pub(super) struct Values<V, const BLOCK: usize, const ITEMS: usize>([V; ITEMS]);
+
+impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
+    /// Loads the values of `count` results from where their origins, in shared memory, say; of matches, A's. The inputs
+    /// begin with the tile's first elements.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn fetch((a, b): (Global<V>, Global<V>), origins: Shared<u32>, count: u32) -> Self {
+        let mut own = [Origin::NONE; ITEMS];
+        for item in 0..ITEMS {
+            own[item] = Self::origin(origins, item, count);
+        }
+        let mut values = [V::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            let (view, index) = if own[item].is_of_a() { (a, own[item].a()) } else { (b, own[item].b()) };
+            if own[item] != Origin::NONE {
+                values[item] = view.load(index);
+            }
+        }
+        Self(values)
+    }
+
+    /// The same with the values of matches combined, A's first. This is apart from [`fetch`](Self::fetch) so that
+    /// something is done while memory answers.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn combined(
+        mut self,
+        (_, b): (Global<V>, Global<V>),
+        origins: Shared<u32>,
+        count: u32,
+        combine: Combine,
+    ) -> Self {
+        if combine != Combine::First {
+            let mut first = 0;
+            while first < ITEMS {
+                self.combine_batch(first, b, origins, count, combine);
+                first += BATCH;
+            }
+        }
+        self
+    }
+
+    /// Combines the matches among [`BATCH`] results.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn combine_batch(
+        &mut self,
+        first: usize,
+        b: Global<V>,
+        origins: Shared<u32>,
+        count: u32,
+        combine: Combine,
+    ) {
+        let mut own = [Origin::NONE; BATCH];
+        let mut others = [V::ZERO; BATCH];
+        for item in first..ITEMS.min(first + BATCH) {
+            own[item - first] = Self::origin(origins, item, count);
+            if own[item - first].is_match() {
+                others[item - first] = b.load(own[item - first].b());
+            }
+        }
+        for item in first..ITEMS.min(first + BATCH) {
+            if own[item - first].is_match() {
+                self.0[item] = self.0[item].combine(others[item - first], combine);
+            }
+        }
+    }
+
+    /// The origin of one of the thread's results, of which the block has `count`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn origin(origins: Shared<u32>, item: usize, count: u32) -> Origin {
+        let place = thread::index() + (item * BLOCK) as u32;
+        if place < count {
+            Origin(origins.load(place as usize))
+        } else {
+            Origin::NONE
+        }
+    }
+
+    /// Writes the first `count` of the block's values to the output from `start` on.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn store(&self, output: GlobalMut<V>, start: usize, count: u32) {
+        let output = output.skip(start);
+        for item in 0..ITEMS {
+            let place = thread::index() + (item * BLOCK) as u32;
+            if place < count {
+                output.store_streaming(place as usize, self.0[item]);
+            }
+        }
+    }
+}
