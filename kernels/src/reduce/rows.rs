@@ -65,9 +65,9 @@ fn mark_rows<O: Offset, const BLOCK: usize>(
     if thread::warp() == 0 {
         let lookback = Lookback::new(states.skip(1));
         if thread::lane() == 0 {
-            lookback.publish(tile, u64::from(counted.total));
+            lookback.publish(tile, counted.total);
         }
-        let before = lookback.prefix(tile, u64::from(counted.total), 0, |a, b| a + b);
+        let before = lookback.prefix(tile, counted.total);
         if thread::lane() == 0 {
             shared.store(1, before as u32);
         }
