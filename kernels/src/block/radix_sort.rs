@@ -107,15 +107,12 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn places(self, keys: &[K; ITEMS], digit: Digit) -> [u32; ITEMS] {
-        self.rank.clear(digit);
-        let mut ranks = self.rank.rank_in_warp(keys, digit);
+        self.rank.clear();
+        let alike = self.rank.count(keys, digit);
         thread::barrier();
         self.rank.scan(digit, |_, _| ());
         thread::barrier();
-        for item in 0..ITEMS {
-            ranks[item] = self.rank.place(keys[item], digit, ranks[item]) as u32;
-        }
-        ranks
+        self.rank.rank(keys, digit, alike)
     }
 }
 

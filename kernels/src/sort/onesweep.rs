@@ -25,9 +25,9 @@ pub const MAX_PORTION_KEYS: usize = (1 << COUNT_BITS) - 1;
 /// Words a pass in the array of bases: two rows, which portions read and write in turn.
 pub const BASES_PER_PASS: usize = 2 * BINS;
 
-/// Words of status that a launch over `tiles` tiles needs: one a tile and digit, and the ticket.
+/// Words of status that a launch over `tiles` tiles needs: one a tile and digit, and before them the ticket.
 pub const fn status_words(tiles: usize) -> usize {
-    tiles * BINS + 1
+    (WINDOW + tiles) * BINS
 }
 
 /// Bytes of launch-sized shared memory of a tile; no values have no bytes. No kernel needs more than 64 KiB, which
@@ -35,7 +35,7 @@ pub const fn status_words(tiles: usize) -> usize {
 pub const fn shared_bytes(key_bytes: usize, value_bytes: usize, block: usize, items: usize) -> u32 {
     let exchange = block * items * (key_bytes + value_bytes);
     let counters = RadixRank::<128>::bytes_for(block);
-    (BINS * 8 + 8 + if exchange > counters { exchange } else { counters }) as u32
+    (BINS * 8 + 16 + if exchange > counters { exchange } else { counters }) as u32
 }
 
 kernel! {
@@ -190,15 +190,15 @@ impl Pass {
         const { assert!(BLOCK >= BINS) };
         let tile_len = BLOCK * ITEMS;
         let bin_bases: Shared<u64> = arena.take(BINS);
-        // Two words, of which one keeps what follows aligned.
-        let ticket: Shared<u32> = arena.take(2);
+        // Four words, of which three keep what follows aligned.
+        let ticket: Shared<u32> = arena.take(4);
         // Keys and values are exchanged through the counters' memory, once every place is known.
         let mut before_exchange = arena;
         let rank: RadixRank<BLOCK> = RadixRank::take(&mut before_exchange);
         let key_exchange: Shared<K> = arena.take(tile_len);
         let value_exchange: Shared<V> = arena.take(if values.is_some() { tile_len } else { 0 });
 
-        rank.clear(self.digit);
+        rank.clear();
         let tile = self.draw_tile(ticket);
         let first = tile as usize * tile_len;
         let left = self.len - first as u32;
@@ -207,18 +207,18 @@ impl Pass {
         // Padding has the largest digit and comes last: it takes the tile's last places.
         let padding = K::ONES.into_key(order_in);
         let mut own = load::<K, ITEMS>(keys.skip(first), tile_keys, tile_len, padding);
-        for item in 0..ITEMS {
-            own[item] = own[item].to_sortable(order_in);
+        if !order_in.is_identity() {
+            for item in 0..ITEMS {
+                own[item] = own[item].to_sortable(order_in);
+            }
         }
-        let mut places = rank.rank_in_warp(&own, self.digit);
+        let alike = rank.count(&own, self.digit);
         thread::barrier();
         let bins = rank.scan(self.digit, |bin, count| self.publish(tile, bin, state_of(tile), count));
         thread::barrier();
-        // The counters' addresses are found again: kept since the ranking, they would cost a register an item.
+        // The counters' addresses are found again: kept since the count, they would cost a register an item.
         let digit = Digit { begin: thread::opaque(self.digit.begin), bits: self.digit.bits };
-        for item in 0..ITEMS {
-            places[item] = rank.place(own[item], digit, places[item]) as u32;
-        }
+        let places = rank.rank(&own, digit, alike);
         thread::barrier();
         for item in 0..ITEMS {
             key_exchange.store(places[item] as usize, own[item]);
@@ -253,8 +253,7 @@ impl Pass {
     #[inline(always)]
     fn draw_tile(self, ticket: Shared<u32>) -> u32 {
         if thread::index() == 0 {
-            let tickets = thread::grid_size() as usize * BINS;
-            ticket.store(0, self.status.fetch_add(tickets, 1, Ordering::Relaxed, Scope::Device));
+            ticket.store(0, self.status.fetch_add(0, 1, Ordering::Relaxed, Scope::Device));
         }
         thread::barrier();
         ticket.load(0)
@@ -263,7 +262,7 @@ impl Pass {
     #[inline(always)]
     fn publish(self, tile: u32, bin: usize, state: u32, count: u32) {
         let word = state << COUNT_BITS | count;
-        self.status.atomic_store(tile as usize * BINS + bin, word, Ordering::Relaxed, Scope::Device);
+        self.status.atomic_store(word_of(tile, bin), word, Ordering::Relaxed, Scope::Device);
     }
 
     /// Finds where in the output the tile's keys of each digit go, one digit a thread: what is to be added
@@ -276,12 +275,13 @@ impl Pass {
             return;
         }
         let bin = bin as usize;
+        let first = self.bases.load(bin);
         let mut before = 0;
         if tile > 0 {
             before = self.look_back(tile, bin);
             self.publish(tile, bin, SUM, before + count);
         }
-        let base = self.bases.load(bin) + u64::from(before);
+        let base = first + u64::from(before);
         // Never negative: smaller digits of this tile lie before the base, with those of all others.
         bin_bases.store(bin, base - u64::from(start));
         if tile == thread::grid_size() - 1 {
@@ -295,30 +295,38 @@ impl Pass {
     fn look_back(self, tile: u32, bin: usize) -> u32 {
         let mut sum = 0;
         // The tiles from `next` on, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so
-        // the search ends there.
+        // the search ends there; what lies before it is read, but not used.
         let mut next = tile;
         let mut found = false;
         while !found {
+            let window = self.status.skip(word_of(next, bin) - WINDOW * BINS);
             let mut words = [0; WINDOW];
-            for step in 0..WINDOW as u32 {
-                let at = if step + 1 < next { next - 1 - step } else { 0 };
-                words[step as usize] =
-                    self.status.atomic_load(at as usize * BINS + bin, Ordering::Relaxed, Scope::Device);
+            for step in 0..WINDOW {
+                let at = (WINDOW - 1 - step) * BINS;
+                words[step] = window.atomic_load(at, Ordering::Relaxed, Scope::Device);
             }
             let mut known = true;
             for step in 0..WINDOW {
                 let state = words[step] >> COUNT_BITS;
                 known &= state != UNKNOWN;
                 if known && !found {
-                    sum += words[step] & COUNT_MASK;
+                    // States add up above the counts.
+                    sum += words[step];
                     next -= 1;
                     found = state == SUM;
                 }
             }
             thread::spin_hint();
         }
-        sum
+        sum & COUNT_MASK
     }
+}
+
+/// The word of status with a tile's count of a digit. Before the first tile's words are as many as a look-back reads too
+/// many.
+#[inline(always)]
+fn word_of(tile: u32, bin: usize) -> usize {
+    (tile as usize + WINDOW) * BINS + bin
 }
 
 /// Predecessors that a look-back reads at once: loads from the second-level cache take long, and several
@@ -381,11 +389,18 @@ impl<K: RadixKey, V: Element> SortedTile<K, V> {
                 bases[item] = self.bin_bases.load(self.digit.of(keys[item])) as usize;
             }
         }
+        if !order.is_identity() {
+            for item in 0..GROUP {
+                keys[item] = keys[item].into_key(order);
+            }
+        }
+        // Bases go to addresses first: what is left of the places is the same in all threads.
+        let thread = thread::index() as usize;
         for item in 0..GROUP {
             if first + item < ITEMS {
-                sorted_keys.skip(bases[item]).store(place(item), keys[item].into_key(order));
+                sorted_keys.skip(thread).skip(bases[item]).store((first + item) * BLOCK, keys[item]);
                 if let Some(sorted_values) = sorted_values {
-                    sorted_values.skip(bases[item]).store(place(item), values[item]);
+                    sorted_values.skip(thread).skip(bases[item]).store((first + item) * BLOCK, values[item]);
                 }
             }
         }
