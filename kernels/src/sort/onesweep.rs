@@ -16,7 +16,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
-use crate::block::radix_rank::{Digit, KeyOrder, RadixKey, RadixRank, BINS};
+use crate::block::radix_rank::{BinCounts, Digit, KeyOrder, RadixKey, RadixRank, BINS};
 use crate::block::radix_sort::warp_striped;
 
 /// Keys of one launch, at most: their number fits a status word.
@@ -33,7 +33,7 @@ pub const fn status_words(tiles: usize) -> usize {
 /// Bytes of launch-sized shared memory of a tile; no values have no bytes. No kernel needs more than 64 KiB, which
 /// every GPU has.
 pub const fn shared_bytes(key_bytes: usize, value_bytes: usize, block: usize, items: usize) -> u32 {
-    let exchange = block * items * (key_bytes + value_bytes);
+    let exchange = block * items * if key_bytes > value_bytes { key_bytes } else { value_bytes };
     let counters = RadixRank::<128>::bytes_for(block);
     (BINS * 8 + 16 + if exchange > counters { exchange } else { counters }) as u32
 }
@@ -69,8 +69,8 @@ kernel! {
     shared: 0;
     body: keys_pass::<K, BLOCK, ITEMS>;
     entries: {
-        sort_onesweep_keys_u32 in sort_keys_32: <K = u32>, 384 x 18 resident 3;
-        sort_onesweep_keys_u64 in sort_keys_64: <K = u64>, 384 x 11 resident 3;
+        sort_onesweep_keys_u32 in sort_keys_32: <K = u32>, 384 x 21 resident 3;
+        sort_onesweep_keys_u64 in sort_keys_64: <K = u64>, 384 x 14 resident 3;
     }
 }
 
@@ -109,10 +109,10 @@ kernel! {
     shared: 0;
     body: pairs_pass::<K, V, BLOCK, ITEMS>;
     entries: {
-        sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 384 x 17 resident 3;
-        sort_onesweep_pairs_u32_u64 in sort_pairs_32: <K = u32, V = u64>, 384 x 12 resident 3;
-        sort_onesweep_pairs_u64_u32 in sort_pairs_64: <K = u64, V = u32>, 384 x 11 resident 3;
-        sort_onesweep_pairs_u64_u64 in sort_pairs_64: <K = u64, V = u64>, 384 x 10 resident 3;
+        sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 512 x 15 resident 2;
+        sort_onesweep_pairs_u32_u64 in sort_pairs_32: <K = u32, V = u64>, 512 x 11 resident 2;
+        sort_onesweep_pairs_u64_u32 in sort_pairs_64: <K = u64, V = u32>, 384 x 17 resident 2;
+        sort_onesweep_pairs_u64_u64 in sort_pairs_64: <K = u64, V = u64>, 384 x 14 resident 2;
     }
 }
 
@@ -174,8 +174,17 @@ struct Pass {
     digit: Digit,
 }
 
+/// Tiles from one that is loaded to one that is prefetched meanwhile: about half of what a large GPU has at work.
+const AHEAD: usize = 200;
+
+/// Bytes of a line of the second-level cache.
+const LINE_BYTES: usize = 128;
+
 /// Items that are loaded from shared memory before the first is stored: as many as registers allow.
 const GROUP: usize = 6;
+
+/// Items of a thread, at most.
+const MAX_ITEMS: usize = 4 * GROUP;
 
 impl Pass {
     #[inline(always)]
@@ -192,11 +201,13 @@ impl Pass {
         let bin_bases: Shared<u64> = arena.take(BINS);
         // Four words, of which three keep what follows aligned.
         let ticket: Shared<u32> = arena.take(4);
-        // Keys and values are exchanged through the counters' memory, once every place is known.
+        // Keys, and then values, are exchanged through the ranking's memory, once every place is known.
         let mut before_exchange = arena;
         let rank: RadixRank<BLOCK> = RadixRank::take(&mut before_exchange);
-        let key_exchange: Shared<K> = arena.take(tile_len);
-        let value_exchange: Shared<V> = arena.take(if values.is_some() { tile_len } else { 0 });
+        let key_exchange: Shared<K> = {
+            let mut for_keys = arena;
+            for_keys.take(tile_len)
+        };
 
         rank.clear();
         let tile = self.draw_tile(ticket);
@@ -207,6 +218,7 @@ impl Pass {
         // Padding has the largest digit and comes last: it takes the tile's last places.
         let padding = K::ONES.into_key(order_in);
         let mut own = load::<K, ITEMS>(keys.skip(first), tile_keys, tile_len, padding);
+        self.prefetch::<K, BLOCK, ITEMS>(keys, first);
         if !order_in.is_identity() {
             for item in 0..ITEMS {
                 own[item] = own[item].to_sortable(order_in);
@@ -218,34 +230,48 @@ impl Pass {
         thread::barrier();
         // The counters' addresses are found again: kept since the count, they would cost a register an item.
         let digit = Digit { begin: thread::opaque(self.digit.begin), bits: self.digit.bits };
-        let places = rank.rank(&own, digit, alike);
+        let ranked = rank.rank(&own, digit, alike);
+        let mut places = Places::new();
+        for item in 0..ITEMS {
+            places.set(item, ranked[item]);
+        }
+        let places = places.packed();
+        let window = self.first_window(tile);
         thread::barrier();
         for item in 0..ITEMS {
-            key_exchange.store(places[item] as usize, own[item]);
+            key_exchange.store(places.get(item), own[item]);
         }
+        // On their way while the block looks back and stores keys.
+        let mut own_values = [V::ZERO; ITEMS];
         if let Some((values, _)) = values {
-            let own = load::<V, ITEMS>(values.skip(first), tile_keys, tile_len, V::ZERO);
-            for item in 0..ITEMS {
-                value_exchange.store(places[item] as usize, own[item]);
-            }
+            own_values = load::<V, ITEMS>(values.skip(first), tile_keys, tile_len, V::ZERO);
+            self.prefetch::<V, BLOCK, ITEMS>(values, first);
         }
-        self.place_bins(tile, bins.count[0], bins.start[0], tile_len as u32 - tile_keys, bin_bases);
+        self.place_bins(tile, window, bins, tile_len as u32 - tile_keys, bin_bases);
         thread::barrier();
 
-        let tile = SortedTile { digit: self.digit, bin_bases, key_exchange, value_exchange };
-        let sorted_values = values.map(|(_, sorted)| sorted);
-        if tile_keys == tile_len as u32 {
-            // Not a loop: the compiler would keep it, and the arrays would leave registers for local memory.
-            tile.store_group::<BLOCK, ITEMS>(0, sorted_keys, sorted_values, order_out);
-            tile.store_group::<BLOCK, ITEMS>(GROUP, sorted_keys, sorted_values, order_out);
-            tile.store_group::<BLOCK, ITEMS>(2 * GROUP, sorted_keys, sorted_values, order_out);
-            tile.store_group::<BLOCK, ITEMS>(3 * GROUP, sorted_keys, sorted_values, order_out);
-        } else {
-            let mut place = thread::index();
-            while place < tile_keys {
-                tile.store(place as usize, sorted_keys, sorted_values, order_out);
-                place += BLOCK as u32;
+        let tile = SortedTile::<BLOCK, ITEMS> { len: tile_keys, digit: self.digit, bin_bases };
+        let digits = tile.store_keys(key_exchange, sorted_keys, order_out);
+        if let Some((_, sorted_values)) = values {
+            let value_exchange: Shared<V> = arena.take(tile_len);
+            thread::barrier();
+            for item in 0..ITEMS {
+                value_exchange.store(places.get(item), own_values[item]);
             }
+            thread::barrier();
+            tile.store_values(value_exchange, sorted_values, &digits);
+        }
+    }
+
+    /// Has the part of a tile that a later block will load brought nearer: keys, or values. `first` is this tile's first.
+    #[inline(always)]
+    fn prefetch<T: Element, const BLOCK: usize, const ITEMS: usize>(self, from: Global<T>, first: usize) {
+        let line_len = LINE_BYTES / T::SIZE;
+        let ahead = first + AHEAD * BLOCK * ITEMS;
+        let mut place = thread::index() as usize * line_len;
+        while place < BLOCK * ITEMS && ahead + place < self.len as usize {
+            from.prefetch(ahead + place);
+            place += BLOCK * line_len;
         }
     }
 
@@ -269,16 +295,17 @@ impl Pass {
     /// to a key's place in the tile. In the last tile, which has `padding` places too many, leaves where
     /// the next portion goes on.
     #[inline(always)]
-    fn place_bins(self, tile: u32, count: u32, start: u32, padding: u32, bin_bases: Shared<u64>) {
+    fn place_bins(self, tile: u32, window: Window, bins: BinCounts, padding: u32, bin_bases: Shared<u64>) {
         let bin = thread::index();
         if bin >= self.digit.bins() {
             return;
         }
         let bin = bin as usize;
+        let (count, start) = (bins.count[0], bins.start[0]);
         let first = self.bases.load(bin);
         let mut before = 0;
         if tile > 0 {
-            before = self.look_back(tile, bin);
+            before = self.look_back(tile, bin, window);
             self.publish(tile, bin, SUM, before + count);
         }
         let base = first + u64::from(before);
@@ -290,22 +317,38 @@ impl Pass {
         }
     }
 
+    /// What a look-back sees first of this thread's digit, asked for ahead of it: it is on its way while keys are exchanged.
+    #[inline(always)]
+    fn first_window(self, tile: u32) -> Window {
+        if tile > 0 && thread::index() < self.digit.bins() {
+            self.window(tile, thread::index() as usize)
+        } else {
+            [0; WINDOW]
+        }
+    }
+
+    /// The words of the tiles before `tile`, the nearest first.
+    #[inline(always)]
+    fn window(self, tile: u32, bin: usize) -> Window {
+        let window = self.status.skip(word_of(tile, bin) - WINDOW * BINS);
+        let mut words = [0; WINDOW];
+        for step in 0..WINDOW {
+            let at = (WINDOW - 1 - step) * BINS;
+            words[step] = window.atomic_load(at, Ordering::Relaxed, Scope::Device);
+        }
+        words
+    }
+
     /// How many keys with this digit the tiles before `tile` have.
     #[inline(always)]
-    fn look_back(self, tile: u32, bin: usize) -> u32 {
+    fn look_back(self, tile: u32, bin: usize, mut words: Window) -> u32 {
         let mut sum = 0;
         // The tiles from `next` on, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so
         // the search ends there; what lies before it is read, but not used.
         let mut next = tile;
-        let mut found = false;
-        while !found {
-            let window = self.status.skip(word_of(next, bin) - WINDOW * BINS);
-            let mut words = [0; WINDOW];
-            for step in 0..WINDOW {
-                let at = (WINDOW - 1 - step) * BINS;
-                words[step] = window.atomic_load(at, Ordering::Relaxed, Scope::Device);
-            }
+        loop {
             let mut known = true;
+            let mut found = false;
             for step in 0..WINDOW {
                 let state = words[step] >> COUNT_BITS;
                 known &= state != UNKNOWN;
@@ -316,9 +359,12 @@ impl Pass {
                     found = state == SUM;
                 }
             }
+            if found {
+                return sum & COUNT_MASK;
+            }
             thread::spin_hint();
+            words = self.window(next, bin);
         }
-        sum & COUNT_MASK
     }
 }
 
@@ -332,6 +378,8 @@ fn word_of(tile: u32, bin: usize) -> usize {
 /// Predecessors that a look-back reads at once: loads from the second-level cache take long, and several
 /// take no longer than one.
 const WINDOW: usize = 4;
+
+type Window = [u32; WINDOW];
 
 const COUNT_BITS: u32 = 30;
 const COUNT_MASK: u32 = (1 << COUNT_BITS) - 1;
@@ -350,43 +398,82 @@ fn state_of(tile: u32) -> u32 {
     }
 }
 
-/// A tile in shared memory, sorted by the pass's digit.
+/// A number below 2^`BITS` for each item of a thread, several in a register.
 #[derive(Clone, Copy)]
-struct SortedTile<K, V> {
+struct Packed<const BITS: usize>([u32; 2 * GROUP]);
+
+type Digits = Packed<8>;
+type Places = Packed<16>;
+
+impl<const BITS: usize> Packed<BITS> {
+    const PER_WORD: usize = 32 / BITS;
+
+    #[inline(always)]
+    fn new() -> Self {
+        const { assert!(2 * GROUP * Self::PER_WORD >= MAX_ITEMS) };
+        Self([0; 2 * GROUP])
+    }
+
+    /// Sets the number of an item that has none yet.
+    #[inline(always)]
+    fn set(&mut self, item: usize, number: u32) {
+        self.0[item / Self::PER_WORD] |= number << (item % Self::PER_WORD * BITS);
+    }
+
+    /// Without it the compiler would see through the packing, and keep every number in a register of its own.
+    #[inline(always)]
+    fn packed(mut self) -> Self {
+        for word in 0..MAX_ITEMS / Self::PER_WORD {
+            self.0[word] = thread::opaque(self.0[word]);
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn get(&self, item: usize) -> usize {
+        (self.0[item / Self::PER_WORD] >> (item % Self::PER_WORD * BITS) & ((1 << BITS) - 1)) as usize
+    }
+}
+
+/// A tile in shared memory, sorted by the pass's digit. Each thread stores every `BLOCK`-th item: neighbours in the tile
+/// are neighbours in the output wherever their digits are equal.
+#[derive(Clone, Copy)]
+struct SortedTile<const BLOCK: usize, const ITEMS: usize> {
+    /// Items, without padding.
+    len: u32,
     digit: Digit,
     /// For each digit, the difference between a key's place in the output and in the tile.
     bin_bases: Shared<u64>,
-    key_exchange: Shared<K>,
-    value_exchange: Shared<V>,
 }
 
-impl<K: RadixKey, V: Element> SortedTile<K, V> {
-    /// Stores every `BLOCK`-th key, `GROUP` of this thread's from item `first` on: neighbours in the tile are neighbours
-    /// in the output wherever their digits are equal.
+impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
+    /// Stores the keys; this thread's digits.
     #[inline(always)]
-    fn store_group<const BLOCK: usize, const ITEMS: usize>(
+    fn store_keys<K: RadixKey>(self, exchange: Shared<K>, to: GlobalMut<K>, order: KeyOrder<K>) -> Digits {
+        const { assert!(ITEMS <= MAX_ITEMS) };
+        let mut digits = Digits::new();
+        // Not a loop: the compiler would keep it, and the arrays would leave registers for local memory.
+        self.store_group_of_keys(0, exchange, to, order, &mut digits);
+        self.store_group_of_keys(GROUP, exchange, to, order, &mut digits);
+        self.store_group_of_keys(2 * GROUP, exchange, to, order, &mut digits);
+        self.store_group_of_keys(3 * GROUP, exchange, to, order, &mut digits);
+        digits.packed()
+    }
+
+    #[inline(always)]
+    fn store_group_of_keys<K: RadixKey>(
         self,
         first: usize,
-        sorted_keys: GlobalMut<K>,
-        sorted_values: Option<GlobalMut<V>>,
+        exchange: Shared<K>,
+        to: GlobalMut<K>,
         order: KeyOrder<K>,
+        digits: &mut Digits,
     ) {
-        const { assert!(ITEMS <= 4 * GROUP) };
-        let place = |item: usize| thread::index() as usize + (first + item) * BLOCK;
         let mut keys = [K::ZERO; GROUP];
-        let mut values = [V::ZERO; GROUP];
-        let mut bases = [0; GROUP];
         for item in 0..GROUP {
             if first + item < ITEMS {
-                keys[item] = self.key_exchange.load(place(item));
-                if sorted_values.is_some() {
-                    values[item] = self.value_exchange.load(place(item));
-                }
-            }
-        }
-        for item in 0..GROUP {
-            if first + item < ITEMS {
-                bases[item] = self.bin_bases.load(self.digit.of(keys[item])) as usize;
+                keys[item] = exchange.load(Self::place(first + item));
+                digits.set(first + item, self.digit.of(keys[item]) as u32);
             }
         }
         if !order.is_identity() {
@@ -394,33 +481,69 @@ impl<K: RadixKey, V: Element> SortedTile<K, V> {
                 keys[item] = keys[item].into_key(order);
             }
         }
-        // Bases go to addresses first: what is left of the places is the same in all threads.
-        let thread = thread::index() as usize;
+        self.store_group(first, to, &keys, digits);
+    }
+
+    /// Stores the values, to where keys of these digits went.
+    #[inline(always)]
+    fn store_values<V: Element>(self, exchange: Shared<V>, to: GlobalMut<V>, digits: &Digits) {
+        self.store_group_of_values(0, exchange, to, digits);
+        self.store_group_of_values(GROUP, exchange, to, digits);
+        self.store_group_of_values(2 * GROUP, exchange, to, digits);
+        self.store_group_of_values(3 * GROUP, exchange, to, digits);
+    }
+
+    #[inline(always)]
+    fn store_group_of_values<V: Element>(
+        self,
+        first: usize,
+        exchange: Shared<V>,
+        to: GlobalMut<V>,
+        digits: &Digits,
+    ) {
+        let mut values = [V::ZERO; GROUP];
         for item in 0..GROUP {
             if first + item < ITEMS {
-                sorted_keys.skip(thread).skip(bases[item]).store((first + item) * BLOCK, keys[item]);
-                if let Some(sorted_values) = sorted_values {
-                    sorted_values.skip(thread).skip(bases[item]).store((first + item) * BLOCK, values[item]);
+                values[item] = exchange.load(Self::place(first + item));
+            }
+        }
+        self.store_group(first, to, &values, digits);
+    }
+
+    /// Stores up to `GROUP` of this thread's items from item `first` on.
+    #[inline(always)]
+    fn store_group<T: Element>(self, first: usize, to: GlobalMut<T>, items: &[T; GROUP], digits: &Digits) {
+        let mut bases = [0; GROUP];
+        for item in 0..GROUP {
+            if first + item < ITEMS {
+                bases[item] = self.bin_bases.load(digits.get(first + item)) as usize;
+            }
+        }
+        if self.len == (BLOCK * ITEMS) as u32 {
+            for item in 0..GROUP {
+                if first + item < ITEMS {
+                    Self::store(first + item, to, bases[item], items[item]);
+                }
+            }
+        } else {
+            for item in 0..GROUP {
+                if first + item < ITEMS && (Self::place(first + item) as u32) < self.len {
+                    Self::store(first + item, to, bases[item], items[item]);
                 }
             }
         }
     }
 
-    /// Stores the key at one place of the tile.
+    /// The place in the tile of an item of this thread.
     #[inline(always)]
-    fn store(
-        self,
-        place: usize,
-        sorted_keys: GlobalMut<K>,
-        sorted_values: Option<GlobalMut<V>>,
-        order: KeyOrder<K>,
-    ) {
-        let key = self.key_exchange.load(place);
-        let base = self.bin_bases.load(self.digit.of(key)) as usize;
-        sorted_keys.skip(base).store(place, key.into_key(order));
-        if let Some(sorted_values) = sorted_values {
-            sorted_values.skip(base).store(place, self.value_exchange.load(place));
-        }
+    fn place(item: usize) -> usize {
+        thread::index() as usize + item * BLOCK
+    }
+
+    #[inline(always)]
+    fn store<T: Element>(item: usize, to: GlobalMut<T>, base: usize, value: T) {
+        // What differs from thread to thread first: the rest is part of the instruction.
+        to.skip(thread::index() as usize).skip(base).store(item * BLOCK, value);
     }
 }
 
@@ -435,8 +558,10 @@ fn load<T: Element, const ITEMS: usize>(
 ) -> [T; ITEMS] {
     let mut items = [padding; ITEMS];
     if len == tile_len as u32 {
+        // One address, and differences that are part of the instructions.
+        let own = from.skip(warp_striped::<ITEMS>(0));
         for item in 0..ITEMS {
-            items[item] = from.load_streaming(warp_striped::<ITEMS>(item));
+            items[item] = own.load_streaming(item * thread::WARP_SIZE as usize);
         }
     } else {
         for item in 0..ITEMS {
