@@ -1,10 +1,12 @@
 //! Ranking by one digit: the place of each key in a stable sort of the block's keys by that digit.
 //!
 //! Keys are *warp-striped*: item `i` of lane `l` in warp `w` stands at place `w·32·ITEMS + i·32 + l` of
-//! the block's sequence, which is also the order of coalesced loads. Each warp finds the lanes with equal
-//! digits by one ballot a bit and counts them in its own counters (Adinets, Merrill, "Onesweep: A Faster
-//! Least Significant Digit Radix Sort for GPUs", 2022); a scan over digits and, within a digit, over
-//! warps turns counts into places.
+//! the block's sequence, which is also the order of coalesced loads. Each warp counts its digits in a row of
+//! counters; a scan over digits and, within a digit, over warps turns counts into places, so that the block's
+//! counts are known before any key is ranked (Adinets, Merrill, "Onesweep: A Faster Least Significant Digit
+//! Radix Sort for GPUs", 2022). Then each warp takes its keys item by item: lanes with equal digits find each
+//! other by setting their bits in one word a digit, which costs the same whatever the digit's bits. Ballots, one
+//! a bit, would keep the arithmetic units busy for longer than this does the shared memory.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -114,8 +116,8 @@ pub struct Digit {
     pub bits: u32,
 }
 
-/// The passes that sort by a range of bits. All are as equal as can be, which beats a small remainder
-/// because ranking takes time by the bit.
+/// The passes that sort by a range of bits. All are as equal as can be, which beats a small remainder: the fewer
+/// values a digit has, the longer are the runs that a pass stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passes {
     begin: u32,
@@ -198,7 +200,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         (2 * warps * BINS + warps) * 4
     }
 
-    /// Takes the memory from an arena that is aligned to 16 bytes.
+    /// Takes the memory from an arena whose rest begins at a multiple of 16 bytes.
     #[inline(always)]
     pub fn take(arena: &mut Arena) -> Self {
         const { assert!(Self::WARPS <= MAX_WARPS && Self::WARPS.is_multiple_of(4)) };
@@ -219,7 +221,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     /// The counter of a key's digit in this warp's row.
     #[inline(always)]
     fn counter<K: RadixKey>(key: K, digit: Digit) -> usize {
-        thread::warp() as usize * BINS | digit.of(key)
+        (thread::warp() as usize * BINS) | digit.of(key)
     }
 
     /// Sets this warp's rows to zero. Every lane of the warp calls it, after a barrier or a warp
@@ -315,7 +317,6 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     }
 
     /// The place of each key in the block's keys, stably sorted by the digit. `alike` is what [`count`](Self::count) said.
-    /// It leaves the rows of lanes zero.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn rank<K: RadixKey, const ITEMS: usize>(
@@ -327,6 +328,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         const { assert!(ITEMS <= 4 * GROUP) };
         let mut places = [0; ITEMS];
         if alike {
+            // Nothing to find; and here, where all lanes would meet in one word, that takes longest.
             let first = self.counters.load(Self::counter(keys[0], digit)) + thread::lane();
             for item in 0..ITEMS {
                 places[item] = first + item as u32 * thread::WARP_SIZE;
@@ -366,6 +368,5 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
                 places[item] = start + (equal & (own - 1)).count_ones();
             }
         }
-        warp::sync(warp::FULL);
     }
 }

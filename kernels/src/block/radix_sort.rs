@@ -35,7 +35,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
     /// the bits it sorts by.
     pub const PLACE_BITS: u32 = (Self::LEN - 1).ilog2() + 1;
 
-    /// Takes the sort's memory from an arena.
+    /// Takes the sort's memory from an arena whose rest begins at a multiple of 16 bytes.
     #[inline(always)]
     pub fn take(arena: &mut Arena) -> Self {
         Self { rank: RadixRank::take(arena), exchange: arena.take(Self::LEN) }

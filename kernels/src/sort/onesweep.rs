@@ -16,6 +16,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
+use super::sorted_tile::{Places, SortedTile};
 use crate::block::radix_rank::{BinCounts, Digit, KeyOrder, RadixKey, RadixRank, BINS};
 use crate::block::radix_sort::warp_striped;
 
@@ -25,7 +26,8 @@ pub const MAX_PORTION_KEYS: usize = (1 << COUNT_BITS) - 1;
 /// Words a pass in the array of bases: two rows, which portions read and write in turn.
 pub const BASES_PER_PASS: usize = 2 * BINS;
 
-/// Words of status that a launch over `tiles` tiles needs: one a tile and digit, and before them the ticket.
+/// Words of status that a launch over `tiles` tiles needs: one a tile and digit; before them the ticket, and what a
+/// look-back reads beyond the first tile.
 pub const fn status_words(tiles: usize) -> usize {
     (WINDOW + tiles) * BINS
 }
@@ -109,10 +111,10 @@ kernel! {
     shared: 0;
     body: pairs_pass::<K, V, BLOCK, ITEMS>;
     entries: {
-        sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 512 x 15 resident 2;
+        sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 384 x 22 resident 2;
         sort_onesweep_pairs_u32_u64 in sort_pairs_32: <K = u32, V = u64>, 512 x 11 resident 2;
         sort_onesweep_pairs_u64_u32 in sort_pairs_64: <K = u64, V = u32>, 384 x 17 resident 2;
-        sort_onesweep_pairs_u64_u64 in sort_pairs_64: <K = u64, V = u64>, 384 x 14 resident 2;
+        sort_onesweep_pairs_u64_u64 in sort_pairs_64: <K = u64, V = u64>, 384 x 13 resident 2;
     }
 }
 
@@ -174,17 +176,12 @@ struct Pass {
     digit: Digit,
 }
 
-/// Tiles from one that is loaded to one that is prefetched meanwhile: about half of what a large GPU has at work.
-const AHEAD: usize = 200;
+/// Tiles from one that is loaded to one that is prefetched meanwhile: about a third of what a large GPU has at work, which
+/// measures best. What is prefetched much earlier has left the cache again before it is loaded.
+const AHEAD: usize = 100;
 
 /// Bytes of a line of the second-level cache.
 const LINE_BYTES: usize = 128;
-
-/// Items that are loaded from shared memory before the first is stored: as many as registers allow.
-const GROUP: usize = 6;
-
-/// Items of a thread, at most.
-const MAX_ITEMS: usize = 4 * GROUP;
 
 impl Pass {
     #[inline(always)]
@@ -196,7 +193,7 @@ impl Pass {
         order_in: KeyOrder<K>,
         order_out: KeyOrder<K>,
     ) {
-        const { assert!(BLOCK >= BINS) };
+        const { assert!(BLOCK >= BINS && BLOCK * ITEMS <= 1 << 16) };
         let tile_len = BLOCK * ITEMS;
         let bin_bases: Shared<u64> = arena.take(BINS);
         // Four words, of which three keep what follows aligned.
@@ -342,7 +339,7 @@ impl Pass {
     /// How many keys with this digit the tiles before `tile` have.
     #[inline(always)]
     fn look_back(self, tile: u32, bin: usize, mut words: Window) -> u32 {
-        let mut sum = 0;
+        let mut sum = 0_u32;
         // The tiles from `next` on, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so
         // the search ends there; what lies before it is read, but not used.
         let mut next = tile;
@@ -353,8 +350,8 @@ impl Pass {
                 let state = words[step] >> COUNT_BITS;
                 known &= state != UNKNOWN;
                 if known && !found {
-                    // States add up above the counts.
-                    sum += words[step];
+                    // States add up above the counts, and overflow there.
+                    sum = sum.wrapping_add(words[step]);
                     next -= 1;
                     found = state == SUM;
                 }
@@ -368,8 +365,7 @@ impl Pass {
     }
 }
 
-/// The word of status with a tile's count of a digit. Before the first tile's words are as many as a look-back reads too
-/// many.
+/// The word of status with a tile's count of a digit.
 #[inline(always)]
 fn word_of(tile: u32, bin: usize) -> usize {
     (tile as usize + WINDOW) * BINS + bin
@@ -395,155 +391,6 @@ fn state_of(tile: u32) -> u32 {
         SUM
     } else {
         OWN
-    }
-}
-
-/// A number below 2^`BITS` for each item of a thread, several in a register.
-#[derive(Clone, Copy)]
-struct Packed<const BITS: usize>([u32; 2 * GROUP]);
-
-type Digits = Packed<8>;
-type Places = Packed<16>;
-
-impl<const BITS: usize> Packed<BITS> {
-    const PER_WORD: usize = 32 / BITS;
-
-    #[inline(always)]
-    fn new() -> Self {
-        const { assert!(2 * GROUP * Self::PER_WORD >= MAX_ITEMS) };
-        Self([0; 2 * GROUP])
-    }
-
-    /// Sets the number of an item that has none yet.
-    #[inline(always)]
-    fn set(&mut self, item: usize, number: u32) {
-        self.0[item / Self::PER_WORD] |= number << (item % Self::PER_WORD * BITS);
-    }
-
-    /// Without it the compiler would see through the packing, and keep every number in a register of its own.
-    #[inline(always)]
-    fn packed(mut self) -> Self {
-        for word in 0..MAX_ITEMS / Self::PER_WORD {
-            self.0[word] = thread::opaque(self.0[word]);
-        }
-        self
-    }
-
-    #[inline(always)]
-    fn get(&self, item: usize) -> usize {
-        (self.0[item / Self::PER_WORD] >> (item % Self::PER_WORD * BITS) & ((1 << BITS) - 1)) as usize
-    }
-}
-
-/// A tile in shared memory, sorted by the pass's digit. Each thread stores every `BLOCK`-th item: neighbours in the tile
-/// are neighbours in the output wherever their digits are equal.
-#[derive(Clone, Copy)]
-struct SortedTile<const BLOCK: usize, const ITEMS: usize> {
-    /// Items, without padding.
-    len: u32,
-    digit: Digit,
-    /// For each digit, the difference between a key's place in the output and in the tile.
-    bin_bases: Shared<u64>,
-}
-
-impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
-    /// Stores the keys; this thread's digits.
-    #[inline(always)]
-    fn store_keys<K: RadixKey>(self, exchange: Shared<K>, to: GlobalMut<K>, order: KeyOrder<K>) -> Digits {
-        const { assert!(ITEMS <= MAX_ITEMS) };
-        let mut digits = Digits::new();
-        // Not a loop: the compiler would keep it, and the arrays would leave registers for local memory.
-        self.store_group_of_keys(0, exchange, to, order, &mut digits);
-        self.store_group_of_keys(GROUP, exchange, to, order, &mut digits);
-        self.store_group_of_keys(2 * GROUP, exchange, to, order, &mut digits);
-        self.store_group_of_keys(3 * GROUP, exchange, to, order, &mut digits);
-        digits.packed()
-    }
-
-    #[inline(always)]
-    fn store_group_of_keys<K: RadixKey>(
-        self,
-        first: usize,
-        exchange: Shared<K>,
-        to: GlobalMut<K>,
-        order: KeyOrder<K>,
-        digits: &mut Digits,
-    ) {
-        let mut keys = [K::ZERO; GROUP];
-        for item in 0..GROUP {
-            if first + item < ITEMS {
-                keys[item] = exchange.load(Self::place(first + item));
-                digits.set(first + item, self.digit.of(keys[item]) as u32);
-            }
-        }
-        if !order.is_identity() {
-            for item in 0..GROUP {
-                keys[item] = keys[item].into_key(order);
-            }
-        }
-        self.store_group(first, to, &keys, digits);
-    }
-
-    /// Stores the values, to where keys of these digits went.
-    #[inline(always)]
-    fn store_values<V: Element>(self, exchange: Shared<V>, to: GlobalMut<V>, digits: &Digits) {
-        self.store_group_of_values(0, exchange, to, digits);
-        self.store_group_of_values(GROUP, exchange, to, digits);
-        self.store_group_of_values(2 * GROUP, exchange, to, digits);
-        self.store_group_of_values(3 * GROUP, exchange, to, digits);
-    }
-
-    #[inline(always)]
-    fn store_group_of_values<V: Element>(
-        self,
-        first: usize,
-        exchange: Shared<V>,
-        to: GlobalMut<V>,
-        digits: &Digits,
-    ) {
-        let mut values = [V::ZERO; GROUP];
-        for item in 0..GROUP {
-            if first + item < ITEMS {
-                values[item] = exchange.load(Self::place(first + item));
-            }
-        }
-        self.store_group(first, to, &values, digits);
-    }
-
-    /// Stores up to `GROUP` of this thread's items from item `first` on.
-    #[inline(always)]
-    fn store_group<T: Element>(self, first: usize, to: GlobalMut<T>, items: &[T; GROUP], digits: &Digits) {
-        let mut bases = [0; GROUP];
-        for item in 0..GROUP {
-            if first + item < ITEMS {
-                bases[item] = self.bin_bases.load(digits.get(first + item)) as usize;
-            }
-        }
-        if self.len == (BLOCK * ITEMS) as u32 {
-            for item in 0..GROUP {
-                if first + item < ITEMS {
-                    Self::store(first + item, to, bases[item], items[item]);
-                }
-            }
-        } else {
-            for item in 0..GROUP {
-                if first + item < ITEMS && (Self::place(first + item) as u32) < self.len {
-                    Self::store(first + item, to, bases[item], items[item]);
-                }
-            }
-        }
-    }
-
-    /// The place in the tile of an item of this thread.
-    #[inline(always)]
-    fn place(item: usize) -> usize {
-        thread::index() as usize + item * BLOCK
-    }
-
-    #[inline(always)]
-    fn store<T: Element>(item: usize, to: GlobalMut<T>, base: usize, value: T) {
-        // What differs from thread to thread first: the rest is part of the instruction.
-        to.skip(thread::index() as usize).skip(base).store(item * BLOCK, value);
     }
 }
 
