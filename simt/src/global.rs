@@ -88,6 +88,13 @@ views! {
 }
 
 impl<T: Element> Global<T> {
+    /// Asks for the element's line in the second-level cache, for whoever loads it soon; waits for nothing.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn prefetch(self, index: usize) {
+        machine::prefetch(self.at(index, 1));
+    }
+
     /// Loads through the read-only cache: for data that is used again, by this thread or others.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

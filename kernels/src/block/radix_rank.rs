@@ -1,10 +1,12 @@
 //! Ranking by one digit: the place of each key in a stable sort of the block's keys by that digit.
 //!
 //! Keys are *warp-striped*: item `i` of lane `l` in warp `w` stands at place `w·32·ITEMS + i·32 + l` of
-//! the block's sequence, which is also the order of coalesced loads. Each warp finds the lanes with equal
-//! digits by one ballot a bit and counts them in its own counters (Adinets, Merrill, "Onesweep: A Faster
-//! Least Significant Digit Radix Sort for GPUs", 2022); a scan over digits and, within a digit, over
-//! warps turns counts into places.
+//! the block's sequence, which is also the order of coalesced loads. Each warp counts its digits in a row of
+//! counters; a scan over digits and, within a digit, over warps turns counts into places, so that the block's
+//! counts are known before any key is ranked (Adinets, Merrill, "Onesweep: A Faster Least Significant Digit
+//! Radix Sort for GPUs", 2022). Then each warp takes its keys item by item: lanes with equal digits find each
+//! other by setting their bits in one word a digit, which costs the same whatever the digit's bits. Ballots, one
+//! a bit, would keep the arithmetic units busy for longer than this does the shared memory.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -23,9 +25,6 @@ const MAX_BINS_PER_THREAD: usize = 2;
 /// Items that one piece of straight code ranks.
 const GROUP: usize = 6;
 
-/// Warps whose counts are in registers at once; divides the number of warps.
-const WARP_GROUP: usize = 4;
-
 /// What is sorted by: the bits of an unsigned integer.
 pub trait RadixKey: Element + core::ops::BitAnd<Output = Self> {
     /// Bits of the key.
@@ -34,8 +33,6 @@ pub trait RadixKey: Element + core::ops::BitAnd<Output = Self> {
     const ONES: Self;
     /// The low 32 bits of the key shifted right by `begin`, which is below [`BITS`](Self::BITS).
     fn bits_from(self, begin: u32) -> u32;
-    /// The key with bit `index` one and all others zero.
-    fn single_bit(index: u32) -> Self;
     /// The key shifted left by `count`, which is below [`BITS`](Self::BITS).
     #[must_use]
     fn shifted_left(self, count: u32) -> Self;
@@ -64,6 +61,15 @@ pub struct KeyOrder<K> {
     pub flip: K,
 }
 
+impl<K: RadixKey> KeyOrder<K> {
+    /// Whether keys are sortable as they are.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_identity(self) -> bool {
+        self.flip_negative == K::ZERO && self.flip == K::ZERO
+    }
+}
+
 macro_rules! radix_keys {
     ($($type:ident as $signed:ident),*) => {$(
         impl RadixKey for $type {
@@ -72,10 +78,6 @@ macro_rules! radix_keys {
             #[inline(always)]
             fn bits_from(self, begin: u32) -> u32 {
                 (self >> begin) as u32
-            }
-            #[inline(always)]
-            fn single_bit(index: u32) -> Self {
-                1 << index
             }
             #[inline(always)]
             fn shifted_left(self, count: u32) -> Self {
@@ -114,8 +116,8 @@ pub struct Digit {
     pub bits: u32,
 }
 
-/// The passes that sort by a range of bits. All are as equal as can be, which beats a small remainder
-/// because ranking takes time by the bit.
+/// The passes that sort by a range of bits. All are as equal as can be, which beats a small remainder: the fewer
+/// values a digit has, the longer are the runs that a pass stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passes {
     begin: u32,
@@ -166,11 +168,13 @@ impl Digit {
     }
 }
 
-/// The counters of a block of `BLOCK` threads: a multiple of 128, up to 512.
+/// The ranking memory of a block of `BLOCK` threads: a multiple of 128, up to 512. Each warp has a row of every array.
 #[derive(Debug, Clone, Copy)]
 pub struct RadixRank<const BLOCK: usize> {
-    /// Row `w` is warp `w`'s.
+    /// First how many of the warp's keys have each digit, then where the next of them goes.
     counters: Shared<u32>,
+    /// While one key a lane is ranked, the lanes with each digit, one bit a lane; otherwise zero.
+    lanes: Shared<u32>,
     warp_sums: Shared<u32>,
 }
 
@@ -193,15 +197,19 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     /// [`BYTES`](Self::BYTES) for blocks of another size.
     pub const fn bytes_for(block: usize) -> usize {
         let warps = block / thread::WARP_SIZE as usize;
-        (warps * BINS + warps) * 4
+        (2 * warps * BINS + warps) * 4
     }
 
-    /// Takes the counters' memory from an arena.
+    /// Takes the memory from an arena whose rest begins at a multiple of 16 bytes.
     #[inline(always)]
     pub fn take(arena: &mut Arena) -> Self {
-        const { assert!(Self::WARPS <= MAX_WARPS && Self::WARPS.is_multiple_of(WARP_GROUP)) };
+        const { assert!(Self::WARPS <= MAX_WARPS && Self::WARPS.is_multiple_of(4)) };
         const { assert!(Self::BINS_PER_THREAD <= MAX_BINS_PER_THREAD) };
-        Self { counters: arena.take(Self::WARPS * BINS), warp_sums: arena.take(Self::WARPS) }
+        Self {
+            counters: arena.take(Self::WARPS * BINS),
+            lanes: arena.take(Self::WARPS * BINS),
+            warp_sums: arena.take(Self::WARPS),
+        }
     }
 
     /// The first digit that this thread scans; the others follow it.
@@ -210,87 +218,58 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         thread::index() as usize * Self::BINS_PER_THREAD
     }
 
+    /// The counter of a key's digit in this warp's row.
     #[inline(always)]
-    fn own_row() -> usize {
-        thread::warp() as usize * BINS
+    fn counter<K: RadixKey>(key: K, digit: Digit) -> usize {
+        (thread::warp() as usize * BINS) | digit.of(key)
     }
 
-    /// Sets this warp's counters to zero. Every lane of the warp calls it, after a barrier or a warp
+    /// Sets this warp's rows to zero. Every lane of the warp calls it, after a barrier or a warp
     /// barrier that follows the warp's last use of them.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn clear(self, digit: Digit) {
-        let mut bin = thread::lane();
-        while bin < digit.bins() {
-            self.counters.store(Self::own_row() + bin as usize, 0);
-            bin += thread::WARP_SIZE;
+    pub fn clear(self) {
+        let first = thread::warp() as usize * BINS + 4 * thread::lane() as usize;
+        for part in 0..BINS / 128 {
+            self.counters.store_16(first + part * 128, [0; 2]);
+            self.lanes.store_16(first + part * 128, [0; 2]);
         }
         warp::sync(warp::FULL);
     }
 
-    /// The rank of each key among those of its warp with the same digit; leaves the warp's counts in the
-    /// counters, which [`clear`](Self::clear) has set to zero.
+    /// Counts the warp's keys by their digit, in counters that [`clear`](Self::clear) has set to zero. Whether all of the
+    /// warp's keys have the same digit.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn rank_in_warp<K: RadixKey, const ITEMS: usize>(
-        self,
-        keys: &[K; ITEMS],
-        digit: Digit,
-    ) -> [u32; ITEMS] {
-        const { assert!(ITEMS <= 4 * GROUP) };
-        let mut ranks = equal_lanes(keys, digit);
-        // Not a loop: the compiler would keep it, and the arrays would leave registers for local memory.
-        self.rank_group(keys, digit, &mut ranks, 0);
-        self.rank_group(keys, digit, &mut ranks, GROUP);
-        self.rank_group(keys, digit, &mut ranks, 2 * GROUP);
-        self.rank_group(keys, digit, &mut ranks, 3 * GROUP);
-        ranks
-    }
-
-    /// Replaces, for up to `GROUP` items from `first` on, the set of lanes with equal digits by the rank.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn rank_group<K: RadixKey, const ITEMS: usize>(
-        self,
-        keys: &[K; ITEMS],
-        digit: Digit,
-        ranks: &mut [u32; ITEMS],
-        first: usize,
-    ) {
-        let above = u32::MAX << thread::lane() << 1;
-        for item in first..first + GROUP {
-            if item < ITEMS {
-                let equal = ranks[item];
-                let counter = Self::own_row() + digit.of(keys[item]);
-                let before = self.counters.load(counter);
-                let end = before + (equal & !above).count_ones();
-                warp::sync(warp::FULL);
-                // The highest of the equal lanes counts for all of them: the end of its rank is theirs.
-                if equal & above == 0 {
-                    self.counters.store(counter, end);
-                }
-                warp::sync(warp::FULL);
-                // Else the additions would be put off until the rank is used, with twice the registers.
-                ranks[item] = thread::opaque(end - 1);
-            }
+    pub fn count<K: RadixKey, const ITEMS: usize>(self, keys: &[K; ITEMS], digit: Digit) -> bool {
+        for item in 0..ITEMS {
+            self.counters.fetch_add(Self::counter(keys[item], digit), 1);
         }
+        warp::sync(warp::FULL);
+        let count = self.counters.load(Self::counter(keys[0], digit));
+        warp::all(warp::FULL, count == thread::WARP_SIZE * ITEMS as u32)
     }
 
-    /// Turns the warps' counts into places: after it, and a barrier, [`place`](Self::place) works.
+    /// Turns the warps' counts into the places where their keys go: after it, and a barrier, [`rank`](Self::rank) works.
     ///
-    /// Every thread of the block calls it, after a barrier behind [`rank_in_warp`](Self::rank_in_warp).
-    /// `publish` gets each digit that this thread scans and its count in the block, as soon as it is
-    /// known. It has one barrier.
+    /// Every thread of the block calls it, after a barrier behind [`count`](Self::count). `publish` gets each digit that
+    /// this thread scans and its count in the block, as soon as it is known. It has one barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn scan(self, digit: Digit, publish: impl Fn(usize, u32)) -> BinCounts {
         let first = Self::first_bin();
         let mut bins = BinCounts { count: [0; MAX_BINS_PER_THREAD], start: [0; MAX_BINS_PER_THREAD] };
+        let mut before = [[0; MAX_WARPS]; MAX_BINS_PER_THREAD];
         let mut sum = 0;
         for bin in 0..Self::BINS_PER_THREAD {
             if first + bin < digit.bins() as usize {
+                let mut counts = [0; MAX_WARPS];
                 for warp in 0..Self::WARPS {
-                    bins.count[bin] += self.counters.load(warp * BINS + first + bin);
+                    counts[warp] = self.counters.load(warp * BINS + first + bin);
+                }
+                for warp in 0..Self::WARPS {
+                    before[bin][warp] = bins.count[bin];
+                    bins.count[bin] += counts[warp];
                 }
                 publish(first + bin, bins.count[bin]);
             }
@@ -299,28 +278,21 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         let mut start = self.exclusive_sum(sum);
         for bin in 0..Self::BINS_PER_THREAD {
             bins.start[bin] = start;
+            start += bins.count[bin];
             if first + bin < digit.bins() as usize {
-                // Read again, a few at a time: registers are scarcer than loads.
-                for group in 0..Self::WARPS / WARP_GROUP {
-                    let row = group * WARP_GROUP * BINS + first + bin;
-                    let mut counts = [0; WARP_GROUP];
-                    for warp in 0..WARP_GROUP {
-                        counts[warp] = self.counters.load(row + warp * BINS);
-                    }
-                    for warp in 0..WARP_GROUP {
-                        self.counters.store(row + warp * BINS, start);
-                        start += counts[warp];
-                    }
+                for warp in 0..Self::WARPS {
+                    self.counters.store(warp * BINS + first + bin, bins.start[bin] + before[bin][warp]);
                 }
             }
         }
         bins
     }
 
-    /// The sum of `value` over the threads before this one. One barrier.
+    /// The sum of `value` over the threads before this one, of those that have digits to scan. One barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn exclusive_sum(self, value: u32) -> u32 {
+        let scanning = BINS.div_ceil(Self::BINS_PER_THREAD * thread::WARP_SIZE as usize);
         let mut inclusive = value;
         for step in 0..5 {
             let below = warp::shuffle_up(warp::FULL, inclusive, 1 << step);
@@ -334,38 +306,67 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         }
         thread::barrier();
         let mut sums = [0; MAX_WARPS];
-        for warp in 0..Self::WARPS - 1 {
+        for warp in 0..scanning - 1 {
             sums[warp] = self.warp_sums.load(warp);
         }
         let mut before = inclusive - value;
-        for warp in 0..Self::WARPS - 1 {
+        for warp in 0..scanning - 1 {
             before += if warp < own_warp { sums[warp] } else { 0 };
         }
         before
     }
 
-    /// The place in the block of a key with the given rank in its warp.
+    /// The place of each key in the block's keys, stably sorted by the digit. `alike` is what [`count`](Self::count) said.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn place<K: RadixKey>(self, key: K, digit: Digit, rank: u32) -> usize {
-        (self.counters.load(Self::own_row() + digit.of(key)) + rank) as usize
-    }
-}
-
-/// For each item, the lanes whose key has the same digit as this lane's.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn equal_lanes<K: RadixKey, const ITEMS: usize>(keys: &[K; ITEMS], digit: Digit) -> [u32; ITEMS] {
-    let mut equal = [warp::FULL; ITEMS];
-    let mut bit = 0;
-    while bit < digit.bits {
-        let mask = K::single_bit(digit.begin + bit);
-        for item in 0..ITEMS {
-            let set = (keys[item] & mask) != K::ZERO;
-            let flip = if set { 0 } else { u32::MAX };
-            equal[item] &= warp::ballot(warp::FULL, set) ^ flip;
+    pub fn rank<K: RadixKey, const ITEMS: usize>(
+        self,
+        keys: &[K; ITEMS],
+        digit: Digit,
+        alike: bool,
+    ) -> [u32; ITEMS] {
+        const { assert!(ITEMS <= 4 * GROUP) };
+        let mut places = [0; ITEMS];
+        if alike {
+            // Nothing to find; and here, where all lanes would meet in one word, that takes longest.
+            let first = self.counters.load(Self::counter(keys[0], digit)) + thread::lane();
+            for item in 0..ITEMS {
+                places[item] = first + item as u32 * thread::WARP_SIZE;
+            }
+        } else {
+            // Not a loop: the compiler would keep it, and the arrays would leave registers for local memory.
+            self.rank_group(keys, digit, &mut places, 0);
+            self.rank_group(keys, digit, &mut places, GROUP);
+            self.rank_group(keys, digit, &mut places, 2 * GROUP);
+            self.rank_group(keys, digit, &mut places, 3 * GROUP);
         }
-        bit += 1;
+        places
     }
-    equal
+
+    /// Up to `GROUP` places from item `first` on.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn rank_group<K: RadixKey, const ITEMS: usize>(
+        self,
+        keys: &[K; ITEMS],
+        digit: Digit,
+        places: &mut [u32; ITEMS],
+        first: usize,
+    ) {
+        let own = 1_u32 << thread::lane();
+        for item in first..first + GROUP {
+            if item < ITEMS {
+                let counter = Self::counter(keys[item], digit);
+                // The lanes' bits are distinct: to add is to set, and to subtract to clear.
+                self.lanes.fetch_add(counter, own);
+                let start = self.counters.load(counter);
+                warp::sync(warp::FULL);
+                let equal = self.lanes.load(counter);
+                self.counters.fetch_add(counter, 1);
+                warp::sync(warp::FULL);
+                self.lanes.fetch_add(counter, own.wrapping_neg());
+                places[item] = start + (equal & (own - 1)).count_ones();
+            }
+        }
+    }
 }

@@ -35,7 +35,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
     /// the bits it sorts by.
     pub const PLACE_BITS: u32 = (Self::LEN - 1).ilog2() + 1;
 
-    /// Takes the sort's memory from an arena.
+    /// Takes the sort's memory from an arena whose rest begins at a multiple of 16 bytes.
     #[inline(always)]
     pub fn take(arena: &mut Arena) -> Self {
         Self { rank: RadixRank::take(arena), exchange: arena.take(Self::LEN) }
@@ -107,15 +107,12 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn places(self, keys: &[K; ITEMS], digit: Digit) -> [u32; ITEMS] {
-        self.rank.clear(digit);
-        let mut ranks = self.rank.rank_in_warp(keys, digit);
+        self.rank.clear();
+        let alike = self.rank.count(keys, digit);
         thread::barrier();
         self.rank.scan(digit, |_, _| ());
         thread::barrier();
-        for item in 0..ITEMS {
-            ranks[item] = self.rank.place(keys[item], digit, ranks[item]) as u32;
-        }
-        ranks
+        self.rank.rank(keys, digit, alike)
     }
 }
 

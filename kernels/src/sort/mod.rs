@@ -2,6 +2,7 @@
 
 mod histogram;
 mod onesweep;
+mod sorted_tile;
 mod tile;
 
 pub use histogram::{BinStarts, Histogram};

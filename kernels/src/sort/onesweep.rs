@@ -16,7 +16,8 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
-use crate::block::radix_rank::{Digit, KeyOrder, RadixKey, RadixRank, BINS};
+use super::sorted_tile::{Places, SortedTile};
+use crate::block::radix_rank::{BinCounts, Digit, KeyOrder, RadixKey, RadixRank, BINS};
 use crate::block::radix_sort::warp_striped;
 
 /// Keys of one launch, at most: their number fits a status word.
@@ -25,17 +26,18 @@ pub const MAX_PORTION_KEYS: usize = (1 << COUNT_BITS) - 1;
 /// Words a pass in the array of bases: two rows, which portions read and write in turn.
 pub const BASES_PER_PASS: usize = 2 * BINS;
 
-/// Words of status that a launch over `tiles` tiles needs: one a tile and digit, and the ticket.
+/// Words of status that a launch over `tiles` tiles needs: one a tile and digit; before them the ticket, and what a
+/// look-back reads beyond the first tile.
 pub const fn status_words(tiles: usize) -> usize {
-    tiles * BINS + 1
+    (WINDOW + tiles) * BINS
 }
 
 /// Bytes of launch-sized shared memory of a tile; no values have no bytes. No kernel needs more than 64 KiB, which
 /// every GPU has.
 pub const fn shared_bytes(key_bytes: usize, value_bytes: usize, block: usize, items: usize) -> u32 {
-    let exchange = block * items * (key_bytes + value_bytes);
+    let exchange = block * items * if key_bytes > value_bytes { key_bytes } else { value_bytes };
     let counters = RadixRank::<128>::bytes_for(block);
-    (BINS * 8 + 8 + if exchange > counters { exchange } else { counters }) as u32
+    (BINS * 8 + 16 + if exchange > counters { exchange } else { counters }) as u32
 }
 
 kernel! {
@@ -69,8 +71,8 @@ kernel! {
     shared: 0;
     body: keys_pass::<K, BLOCK, ITEMS>;
     entries: {
-        sort_onesweep_keys_u32 in sort_keys_32: <K = u32>, 384 x 18 resident 3;
-        sort_onesweep_keys_u64 in sort_keys_64: <K = u64>, 384 x 11 resident 3;
+        sort_onesweep_keys_u32 in sort_keys_32: <K = u32>, 384 x 21 resident 3;
+        sort_onesweep_keys_u64 in sort_keys_64: <K = u64>, 384 x 14 resident 3;
     }
 }
 
@@ -109,10 +111,10 @@ kernel! {
     shared: 0;
     body: pairs_pass::<K, V, BLOCK, ITEMS>;
     entries: {
-        sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 384 x 17 resident 3;
-        sort_onesweep_pairs_u32_u64 in sort_pairs_32: <K = u32, V = u64>, 384 x 12 resident 3;
-        sort_onesweep_pairs_u64_u32 in sort_pairs_64: <K = u64, V = u32>, 384 x 11 resident 3;
-        sort_onesweep_pairs_u64_u64 in sort_pairs_64: <K = u64, V = u64>, 384 x 10 resident 3;
+        sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 384 x 22 resident 2;
+        sort_onesweep_pairs_u32_u64 in sort_pairs_32: <K = u32, V = u64>, 512 x 11 resident 2;
+        sort_onesweep_pairs_u64_u32 in sort_pairs_64: <K = u64, V = u32>, 384 x 17 resident 2;
+        sort_onesweep_pairs_u64_u64 in sort_pairs_64: <K = u64, V = u64>, 384 x 13 resident 2;
     }
 }
 
@@ -174,8 +176,12 @@ struct Pass {
     digit: Digit,
 }
 
-/// Items that are loaded from shared memory before the first is stored: as many as registers allow.
-const GROUP: usize = 6;
+/// Tiles from one that is loaded to one that is prefetched meanwhile: about a third of what a large GPU has at work, which
+/// measures best. What is prefetched much earlier has left the cache again before it is loaded.
+const AHEAD: usize = 100;
+
+/// Bytes of a line of the second-level cache.
+const LINE_BYTES: usize = 128;
 
 impl Pass {
     #[inline(always)]
@@ -187,18 +193,20 @@ impl Pass {
         order_in: KeyOrder<K>,
         order_out: KeyOrder<K>,
     ) {
-        const { assert!(BLOCK >= BINS) };
+        const { assert!(BLOCK >= BINS && BLOCK * ITEMS <= 1 << 16) };
         let tile_len = BLOCK * ITEMS;
         let bin_bases: Shared<u64> = arena.take(BINS);
-        // Two words, of which one keeps what follows aligned.
-        let ticket: Shared<u32> = arena.take(2);
-        // Keys and values are exchanged through the counters' memory, once every place is known.
+        // Four words, of which three keep what follows aligned.
+        let ticket: Shared<u32> = arena.take(4);
+        // Keys, and then values, are exchanged through the ranking's memory, once every place is known.
         let mut before_exchange = arena;
         let rank: RadixRank<BLOCK> = RadixRank::take(&mut before_exchange);
-        let key_exchange: Shared<K> = arena.take(tile_len);
-        let value_exchange: Shared<V> = arena.take(if values.is_some() { tile_len } else { 0 });
+        let key_exchange: Shared<K> = {
+            let mut for_keys = arena;
+            for_keys.take(tile_len)
+        };
 
-        rank.clear(self.digit);
+        rank.clear();
         let tile = self.draw_tile(ticket);
         let first = tile as usize * tile_len;
         let left = self.len - first as u32;
@@ -207,45 +215,60 @@ impl Pass {
         // Padding has the largest digit and comes last: it takes the tile's last places.
         let padding = K::ONES.into_key(order_in);
         let mut own = load::<K, ITEMS>(keys.skip(first), tile_keys, tile_len, padding);
-        for item in 0..ITEMS {
-            own[item] = own[item].to_sortable(order_in);
+        self.prefetch::<K, BLOCK, ITEMS>(keys, first);
+        if !order_in.is_identity() {
+            for item in 0..ITEMS {
+                own[item] = own[item].to_sortable(order_in);
+            }
         }
-        let mut places = rank.rank_in_warp(&own, self.digit);
+        let alike = rank.count(&own, self.digit);
         thread::barrier();
         let bins = rank.scan(self.digit, |bin, count| self.publish(tile, bin, state_of(tile), count));
         thread::barrier();
-        // The counters' addresses are found again: kept since the ranking, they would cost a register an item.
+        // The counters' addresses are found again: kept since the count, they would cost a register an item.
         let digit = Digit { begin: thread::opaque(self.digit.begin), bits: self.digit.bits };
+        let ranked = rank.rank(&own, digit, alike);
+        let mut places = Places::new();
         for item in 0..ITEMS {
-            places[item] = rank.place(own[item], digit, places[item]) as u32;
+            places.set(item, ranked[item]);
         }
+        let places = places.packed();
+        let window = self.first_window(tile);
         thread::barrier();
         for item in 0..ITEMS {
-            key_exchange.store(places[item] as usize, own[item]);
+            key_exchange.store(places.get(item), own[item]);
         }
+        // On their way while the block looks back and stores keys.
+        let mut own_values = [V::ZERO; ITEMS];
         if let Some((values, _)) = values {
-            let own = load::<V, ITEMS>(values.skip(first), tile_keys, tile_len, V::ZERO);
-            for item in 0..ITEMS {
-                value_exchange.store(places[item] as usize, own[item]);
-            }
+            own_values = load::<V, ITEMS>(values.skip(first), tile_keys, tile_len, V::ZERO);
+            self.prefetch::<V, BLOCK, ITEMS>(values, first);
         }
-        self.place_bins(tile, bins.count[0], bins.start[0], tile_len as u32 - tile_keys, bin_bases);
+        self.place_bins(tile, window, bins, tile_len as u32 - tile_keys, bin_bases);
         thread::barrier();
 
-        let tile = SortedTile { digit: self.digit, bin_bases, key_exchange, value_exchange };
-        let sorted_values = values.map(|(_, sorted)| sorted);
-        if tile_keys == tile_len as u32 {
-            // Not a loop: the compiler would keep it, and the arrays would leave registers for local memory.
-            tile.store_group::<BLOCK, ITEMS>(0, sorted_keys, sorted_values, order_out);
-            tile.store_group::<BLOCK, ITEMS>(GROUP, sorted_keys, sorted_values, order_out);
-            tile.store_group::<BLOCK, ITEMS>(2 * GROUP, sorted_keys, sorted_values, order_out);
-            tile.store_group::<BLOCK, ITEMS>(3 * GROUP, sorted_keys, sorted_values, order_out);
-        } else {
-            let mut place = thread::index();
-            while place < tile_keys {
-                tile.store(place as usize, sorted_keys, sorted_values, order_out);
-                place += BLOCK as u32;
+        let tile = SortedTile::<BLOCK, ITEMS> { len: tile_keys, digit: self.digit, bin_bases };
+        let digits = tile.store_keys(key_exchange, sorted_keys, order_out);
+        if let Some((_, sorted_values)) = values {
+            let value_exchange: Shared<V> = arena.take(tile_len);
+            thread::barrier();
+            for item in 0..ITEMS {
+                value_exchange.store(places.get(item), own_values[item]);
             }
+            thread::barrier();
+            tile.store_values(value_exchange, sorted_values, &digits);
+        }
+    }
+
+    /// Has the part of a tile that a later block will load brought nearer: keys, or values. `first` is this tile's first.
+    #[inline(always)]
+    fn prefetch<T: Element, const BLOCK: usize, const ITEMS: usize>(self, from: Global<T>, first: usize) {
+        let line_len = LINE_BYTES / T::SIZE;
+        let ahead = first + AHEAD * BLOCK * ITEMS;
+        let mut place = thread::index() as usize * line_len;
+        while place < BLOCK * ITEMS && ahead + place < self.len as usize {
+            from.prefetch(ahead + place);
+            place += BLOCK * line_len;
         }
     }
 
@@ -253,8 +276,7 @@ impl Pass {
     #[inline(always)]
     fn draw_tile(self, ticket: Shared<u32>) -> u32 {
         if thread::index() == 0 {
-            let tickets = thread::grid_size() as usize * BINS;
-            ticket.store(0, self.status.fetch_add(tickets, 1, Ordering::Relaxed, Scope::Device));
+            ticket.store(0, self.status.fetch_add(0, 1, Ordering::Relaxed, Scope::Device));
         }
         thread::barrier();
         ticket.load(0)
@@ -263,25 +285,27 @@ impl Pass {
     #[inline(always)]
     fn publish(self, tile: u32, bin: usize, state: u32, count: u32) {
         let word = state << COUNT_BITS | count;
-        self.status.atomic_store(tile as usize * BINS + bin, word, Ordering::Relaxed, Scope::Device);
+        self.status.atomic_store(word_of(tile, bin), word, Ordering::Relaxed, Scope::Device);
     }
 
     /// Finds where in the output the tile's keys of each digit go, one digit a thread: what is to be added
     /// to a key's place in the tile. In the last tile, which has `padding` places too many, leaves where
     /// the next portion goes on.
     #[inline(always)]
-    fn place_bins(self, tile: u32, count: u32, start: u32, padding: u32, bin_bases: Shared<u64>) {
+    fn place_bins(self, tile: u32, window: Window, bins: BinCounts, padding: u32, bin_bases: Shared<u64>) {
         let bin = thread::index();
         if bin >= self.digit.bins() {
             return;
         }
         let bin = bin as usize;
+        let (count, start) = (bins.count[0], bins.start[0]);
+        let first = self.bases.load(bin);
         let mut before = 0;
         if tile > 0 {
-            before = self.look_back(tile, bin);
+            before = self.look_back(tile, bin, window);
             self.publish(tile, bin, SUM, before + count);
         }
-        let base = self.bases.load(bin) + u64::from(before);
+        let base = first + u64::from(before);
         // Never negative: smaller digits of this tile lie before the base, with those of all others.
         bin_bases.store(bin, base - u64::from(start));
         if tile == thread::grid_size() - 1 {
@@ -290,40 +314,68 @@ impl Pass {
         }
     }
 
+    /// What a look-back sees first of this thread's digit, asked for ahead of it: it is on its way while keys are exchanged.
+    #[inline(always)]
+    fn first_window(self, tile: u32) -> Window {
+        if tile > 0 && thread::index() < self.digit.bins() {
+            self.window(tile, thread::index() as usize)
+        } else {
+            [0; WINDOW]
+        }
+    }
+
+    /// The words of the tiles before `tile`, the nearest first.
+    #[inline(always)]
+    fn window(self, tile: u32, bin: usize) -> Window {
+        let window = self.status.skip(word_of(tile, bin) - WINDOW * BINS);
+        let mut words = [0; WINDOW];
+        for step in 0..WINDOW {
+            let at = (WINDOW - 1 - step) * BINS;
+            words[step] = window.atomic_load(at, Ordering::Relaxed, Scope::Device);
+        }
+        words
+    }
+
     /// How many keys with this digit the tiles before `tile` have.
     #[inline(always)]
-    fn look_back(self, tile: u32, bin: usize) -> u32 {
-        let mut sum = 0;
+    fn look_back(self, tile: u32, bin: usize, mut words: Window) -> u32 {
+        let mut sum = 0_u32;
         // The tiles from `next` on, below `tile`, are in the sum. Tile 0 publishes nothing but a sum, so
-        // the search ends there.
+        // the search ends there; what lies before it is read, but not used.
         let mut next = tile;
-        let mut found = false;
-        while !found {
-            let mut words = [0; WINDOW];
-            for step in 0..WINDOW as u32 {
-                let at = if step + 1 < next { next - 1 - step } else { 0 };
-                words[step as usize] =
-                    self.status.atomic_load(at as usize * BINS + bin, Ordering::Relaxed, Scope::Device);
-            }
+        loop {
             let mut known = true;
+            let mut found = false;
             for step in 0..WINDOW {
                 let state = words[step] >> COUNT_BITS;
                 known &= state != UNKNOWN;
                 if known && !found {
-                    sum += words[step] & COUNT_MASK;
+                    // States add up above the counts, and overflow there.
+                    sum = sum.wrapping_add(words[step]);
                     next -= 1;
                     found = state == SUM;
                 }
             }
+            if found {
+                return sum & COUNT_MASK;
+            }
             thread::spin_hint();
+            words = self.window(next, bin);
         }
-        sum
     }
+}
+
+/// The word of status with a tile's count of a digit.
+#[inline(always)]
+fn word_of(tile: u32, bin: usize) -> usize {
+    (tile as usize + WINDOW) * BINS + bin
 }
 
 /// Predecessors that a look-back reads at once: loads from the second-level cache take long, and several
 /// take no longer than one.
 const WINDOW: usize = 4;
+
+type Window = [u32; WINDOW];
 
 const COUNT_BITS: u32 = 30;
 const COUNT_MASK: u32 = (1 << COUNT_BITS) - 1;
@@ -342,73 +394,6 @@ fn state_of(tile: u32) -> u32 {
     }
 }
 
-/// A tile in shared memory, sorted by the pass's digit.
-#[derive(Clone, Copy)]
-struct SortedTile<K, V> {
-    digit: Digit,
-    /// For each digit, the difference between a key's place in the output and in the tile.
-    bin_bases: Shared<u64>,
-    key_exchange: Shared<K>,
-    value_exchange: Shared<V>,
-}
-
-impl<K: RadixKey, V: Element> SortedTile<K, V> {
-    /// Stores every `BLOCK`-th key, `GROUP` of this thread's from item `first` on: neighbours in the tile are neighbours
-    /// in the output wherever their digits are equal.
-    #[inline(always)]
-    fn store_group<const BLOCK: usize, const ITEMS: usize>(
-        self,
-        first: usize,
-        sorted_keys: GlobalMut<K>,
-        sorted_values: Option<GlobalMut<V>>,
-        order: KeyOrder<K>,
-    ) {
-        const { assert!(ITEMS <= 4 * GROUP) };
-        let place = |item: usize| thread::index() as usize + (first + item) * BLOCK;
-        let mut keys = [K::ZERO; GROUP];
-        let mut values = [V::ZERO; GROUP];
-        let mut bases = [0; GROUP];
-        for item in 0..GROUP {
-            if first + item < ITEMS {
-                keys[item] = self.key_exchange.load(place(item));
-                if sorted_values.is_some() {
-                    values[item] = self.value_exchange.load(place(item));
-                }
-            }
-        }
-        for item in 0..GROUP {
-            if first + item < ITEMS {
-                bases[item] = self.bin_bases.load(self.digit.of(keys[item])) as usize;
-            }
-        }
-        for item in 0..GROUP {
-            if first + item < ITEMS {
-                sorted_keys.skip(bases[item]).store(place(item), keys[item].into_key(order));
-                if let Some(sorted_values) = sorted_values {
-                    sorted_values.skip(bases[item]).store(place(item), values[item]);
-                }
-            }
-        }
-    }
-
-    /// Stores the key at one place of the tile.
-    #[inline(always)]
-    fn store(
-        self,
-        place: usize,
-        sorted_keys: GlobalMut<K>,
-        sorted_values: Option<GlobalMut<V>>,
-        order: KeyOrder<K>,
-    ) {
-        let key = self.key_exchange.load(place);
-        let base = self.bin_bases.load(self.digit.of(key)) as usize;
-        sorted_keys.skip(base).store(place, key.into_key(order));
-        if let Some(sorted_values) = sorted_values {
-            sorted_values.skip(base).store(place, self.value_exchange.load(place));
-        }
-    }
-}
-
 /// This thread's items of a tile, all on their way before the first is used; `padding` behind the last element of the
 /// last tile. There the last element is loaded again, which is cheaper than a branch around each load.
 #[inline(always)]
@@ -420,8 +405,10 @@ fn load<T: Element, const ITEMS: usize>(
 ) -> [T; ITEMS] {
     let mut items = [padding; ITEMS];
     if len == tile_len as u32 {
+        // One address, and differences that are part of the instructions.
+        let own = from.skip(warp_striped::<ITEMS>(0));
         for item in 0..ITEMS {
-            items[item] = from.load_streaming(warp_striped::<ITEMS>(item));
+            items[item] = own.load_streaming(item * thread::WARP_SIZE as usize);
         }
     } else {
         for item in 0..ITEMS {

@@ -157,6 +157,12 @@ forward! {
 }
 
 #[inline(always)]
+pub(crate) fn prefetch(address: u64) {
+    // Safety: changes no memory that a program sees.
+    unsafe { asm!("prefetch.global.L2 [{}];", in(reg64) address, options(nostack)) };
+}
+
+#[inline(always)]
 pub(crate) fn load_streaming_16<T: Access>(address: u64) -> Packet {
     load_streaming_2(address)
 }

@@ -111,6 +111,8 @@ pub(crate) fn spin_hint() {
     with_lane(|lane| lane.stop(Request::Spin));
 }
 
+pub(crate) fn prefetch(_: u64) {}
+
 pub(crate) fn opaque(value: u32) -> u32 {
     value
 }
