@@ -5,7 +5,7 @@
 use evenpath_simt::{thread, Arena, Global, GlobalMut};
 
 use super::marks::Marks;
-use super::tile::{flipped, Tile};
+use super::tile::{flipped, head, Tile};
 use crate::block::operator::{Number, Operator, Summary};
 use crate::block::tile_prefix::TilePrefix;
 
@@ -46,7 +46,7 @@ pub(super) fn scan_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize,
     let mut items = tile.elements.own();
     let mut running = around.before;
     for item in 0..ITEMS {
-        let head = heads >> item & 1;
+        let head = head::<V, P>(heads, item);
         let with = running.then(Summary::new(flipped::<V, P>(items[item], flip), head));
         let before = if P::SEGMENTED && head != 0 { P::IDENTITY } else { running.value };
         items[item] = if exclusive { before } else { with.value };

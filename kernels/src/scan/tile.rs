@@ -55,7 +55,7 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         let items = self.elements.own();
         let mut own: Summary<V, P> = Summary::IDENTITY;
         for item in 0..ITEMS {
-            own = own.then(Summary::new(flipped::<V, P>(items[item], flip), heads >> item & 1));
+            own = own.then(Summary::new(flipped::<V, P>(items[item], flip), head::<V, P>(heads, item)));
         }
         let first_head =
             if heads == 0 { NOWHERE } else { thread::index() * ITEMS as u32 + heads.trailing_zeros() };
@@ -75,6 +75,16 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
 }
 
 pub(crate) use crate::block::tile_scan::Surroundings;
+
+/// 1 for an item that begins a segment, 0 for others. Where there are no segments, there may be more items than bits.
+#[inline(always)]
+pub(crate) fn head<V: Number, P: Operator<V>>(heads: u32, item: usize) -> u32 {
+    if P::SEGMENTED {
+        heads >> item & 1
+    } else {
+        0
+    }
+}
 
 /// The element, or its flip if maxima are asked for of an operator that has them so.
 #[inline(always)]
