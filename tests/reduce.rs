@@ -2,7 +2,9 @@
 
 use evenpath::scan::{self, Element, Operator};
 use evenpath::{Device, Offset, OpError, reduce};
-use evenpath_tests::devices;
+use evenpath_kernels::reduce::{ReduceByFlag, ReduceByKey, ReduceRows};
+use evenpath_kernels::scan::SegmentedScanByBits;
+use evenpath_tests::{devices, tile_len};
 use proptest::prelude::*;
 
 const OPERATORS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::Max];
@@ -151,7 +153,18 @@ fn segments_of_every_length() {
             check_types(device, &vec![length; 9500 / length]);
         }
         // A head in the last place of a tile, and rows without elements there.
-        for tile in [256 * 10, 256 * 12, 256 * 14, 256 * 18, 256 * 20, 256 * 28] {
+        for tile in [
+            tile_len::<ReduceByKey<f32, u32>>(),
+            tile_len::<ReduceByKey<f32, u64>>(),
+            tile_len::<ReduceByKey<f64, u32>>(),
+            tile_len::<ReduceByKey<f64, u64>>(),
+            tile_len::<ReduceByFlag<f32>>(),
+            tile_len::<ReduceByFlag<f64>>(),
+            tile_len::<ReduceRows<f32>>(),
+            tile_len::<ReduceRows<f64>>(),
+            tile_len::<SegmentedScanByBits<f32>>(),
+            tile_len::<SegmentedScanByBits<f64>>(),
+        ] {
             check::<f32>(device, &[tile - 1, 0, 0, 2, tile]);
             check::<f64>(device, &[tile, 1, 0, tile - 1]);
         }

@@ -2,7 +2,8 @@
 
 use evenpath::scan::{self, Operator};
 use evenpath::{Device, OpError};
-use evenpath_tests::devices;
+use evenpath_kernels::scan::{Scan, SegmentedScan};
+use evenpath_tests::{devices, tile_len};
 use proptest::prelude::*;
 
 const OPERATORS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::Max];
@@ -66,28 +67,12 @@ fn numbers(len: usize) -> impl Iterator<Item = u64> {
 
 #[test]
 fn lengths_around_the_edges_of_tiles_and_warps() {
-    const TILE: usize = 256 * 32;
+    let tiles = [tile_len::<Scan<u32>>(), tile_len::<Scan<f64>>()];
     for under_test in devices() {
         let device = &under_test.device;
-        for len in [
-            0,
-            1,
-            3,
-            31,
-            64,
-            127,
-            128,
-            129,
-            511,
-            512,
-            2047,
-            2048,
-            2049,
-            TILE - 1,
-            TILE,
-            TILE + 1,
-            3 * TILE + 5,
-        ] {
+        let fixed = [0, 1, 3, 31, 64, 127, 128, 129, 511, 512, 2047, 2048, 2049, 8191, 8192, 8193, 24_581];
+        let edges = tiles.into_iter().flat_map(|tile| [tile - 1, tile, tile + 1, 3 * tile + 5]);
+        for len in fixed.into_iter().chain(edges) {
             check_integers!(device, &numbers(len).map(|x| x as u32).collect::<Vec<_>>(), u32);
             check_integers!(device, &numbers(len).map(|x| x as i32).collect::<Vec<_>>(), i32);
             check_integers!(device, &numbers(len).collect::<Vec<_>>(), u64);
@@ -105,10 +90,12 @@ fn many_tiles() {
         let tiles =
             if under_test.fast { vec![31, 32, 33, 65, 1023, 1024, 1025, 2100] } else { vec![31, 32, 33, 70] };
         for tiles in tiles {
-            check_integers!(device, &numbers(2048 * tiles + 1).collect::<Vec<_>>(), u64);
+            check_integers!(device, &numbers(tile_len::<Scan<u64>>() * tiles + 1).collect::<Vec<_>>(), u64);
             check_floats!(
                 device,
-                &numbers(2048 * tiles - 1).map(|x| x as i64 as f64 / 1e18).collect::<Vec<_>>(),
+                &numbers(tile_len::<Scan<f64>>() * tiles - 1)
+                    .map(|x| x as i64 as f64 / 1e18)
+                    .collect::<Vec<_>>(),
                 f64
             );
         }
@@ -116,7 +103,7 @@ fn many_tiles() {
     // Divisions on the simulated GPU: small numbers, and only one scan.
     for under_test in evenpath_tests::kernel_devices() {
         let device = &under_test.device;
-        let values: Vec<u64> = numbers(2048 * 1060 + 7).collect();
+        let values: Vec<u64> = numbers(tile_len::<Scan<u64>>() * 1060 + 7).collect();
         let input = device.upload_slice(&values).expect("upload");
         let result = scan::inclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
         let mut sum = 0_u64;
@@ -235,7 +222,11 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
 #[test]
 fn segments_of_every_length() {
     for under_test in devices() {
-        for len in [0, 1, 5, 128, 129, 2048, 4095, 4096, 4097, 9000] {
+        let edges = [tile_len::<SegmentedScan<f32, u8>>(), tile_len::<SegmentedScan<u32, u32>>()]
+            .into_iter()
+            .chain([tile_len::<SegmentedScan<u32, u64>>(), tile_len::<SegmentedScan<f64, u64>>()])
+            .flat_map(|tile| [tile - 1, tile, tile + 1]);
+        for len in [0, 1, 5, 128, 129, 2048, 4095, 4096, 4097, 9000].into_iter().chain(edges) {
             for segment in [1, 2, 7, 64, 1000, 5000] {
                 let values: Vec<u32> = numbers(len).map(|x| x as u32 % 1000).collect();
                 let begins: Vec<bool> = (0..len).map(|i| i % segment == 0).collect();

@@ -8,7 +8,8 @@ use evenpath::sort::{
     temporary_bytes, temporary_bytes_pairs,
 };
 use evenpath::{Device, OpError};
-use evenpath_tests::{DeviceUnderTest, devices};
+use evenpath_kernels::sort::{OnesweepKeys, OnesweepPairs};
+use evenpath_tests::{DeviceUnderTest, devices, tile_len};
 use proptest::prelude::*;
 
 /// A key as the test orders it: an integer that sorts as the key does, by a definition of its own.
@@ -146,20 +147,22 @@ fn every_type_both_ways() {
 fn lengths_around_tile_edges() {
     let around = |tile: usize| [tile - 1, tile, tile + 1, 3 * tile - 1, 3 * tile, 3 * tile + 1];
     for DeviceUnderTest { device, .. } in devices() {
-        for len in around(384 * 18) {
+        for len in around(tile_len::<OnesweepKeys<u32>>()) {
             check_keys(&device, &random_keys::<u32>(len), SortOrder::Ascending, 3..13);
         }
-        for len in around(384 * 11) {
+        for len in around(tile_len::<OnesweepKeys<u64>>()) {
             check_keys(&device, &random_keys::<u64>(len), SortOrder::Ascending, 30..37);
+        }
+        for len in around(tile_len::<OnesweepPairs<u64, u32>>()) {
             check_pairs(&device, &random_keys::<u64>(len), SortOrder::Ascending, 1..5, |i| i as u32);
         }
-        for len in around(384 * 17) {
+        for len in around(tile_len::<OnesweepPairs<u32, u32>>()) {
             check_pairs(&device, &random_keys::<u32>(len), SortOrder::Descending, 24..32, |i| i as u32);
         }
-        for len in around(384 * 12) {
+        for len in around(tile_len::<OnesweepPairs<u32, u64>>()) {
             check_pairs(&device, &random_keys::<u32>(len), SortOrder::Descending, 0..7, |i| i as u64);
         }
-        for len in around(384 * 10) {
+        for len in around(tile_len::<OnesweepPairs<u64, u64>>()) {
             check_pairs(&device, &random_keys::<u64>(len), SortOrder::Ascending, 56..64, |i| i as u64);
         }
     }

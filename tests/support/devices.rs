@@ -1,5 +1,6 @@
 use evenpath::device::{BlockOrder, DeviceError};
 use evenpath::{Device, SimulatedOptions};
+use evenpath_simt::kernel::Kernel;
 
 /// A device, and how much work it can do in a test.
 #[derive(Debug, Clone)]
@@ -46,4 +47,14 @@ pub fn kernel_devices() -> Vec<DeviceUnderTest> {
         Err(error) => panic!("the GPU cannot be used: {error}"),
     }
     devices
+}
+
+/// Elements in a tile of a kernel whose instances for its types have one tile: what tests of a tile's edges go by.
+///
+/// # Panics
+///
+/// If the kernel's table has no instance for these types.
+pub fn tile_len<K: Kernel>() -> usize {
+    let info = K::first().expect("an instance for these types");
+    info.block_size as usize * info.items_per_thread as usize
 }

@@ -3,7 +3,7 @@
 mod devices;
 mod oracle;
 
-pub use devices::{DeviceUnderTest, devices, kernel_devices};
+pub use devices::{DeviceUnderTest, devices, kernel_devices, tile_len};
 pub use oracle::{Expected, spmv};
 
 /// The README's programs compile and run.
