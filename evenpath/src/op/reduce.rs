@@ -25,7 +25,7 @@ use evenpath_simt::kernel::KernelInfo;
 
 use super::row_marks::{RowMarks, check_row_offsets};
 use super::scan::{
-    Element, Mark, Operator, check_countable, look_back_state, state_bytes, tile_shared_bytes,
+    Element, Mark, Operator, check_countable, check_lengths, look_back_state, state_bytes, tile_shared_bytes,
 };
 use super::{OpError, instance, variant};
 use crate::cpu;
@@ -92,7 +92,7 @@ pub fn by_key_into<K: Key + Mark, T: Element>(
     }
     segments.set_zero()?;
     let info = variant::<ReduceByKey<T, K>>(operator.variant());
-    let (tiles, mut state) = look_back_state::<T>(device, info, len)?;
+    let (tiles, mut state) = look_back_state::<T>("a reduction", device, info, len, true)?;
     let kernel = ReduceByKey {
         source: values.as_global(),
         keys: keys.as_global(),
@@ -153,7 +153,7 @@ pub fn by_flag_into<T: Element>(
     }
     segments.set_zero()?;
     let info = variant::<ReduceByFlag<T>>(operator.variant());
-    let (tiles, mut state) = look_back_state::<T>(device, info, len)?;
+    let (tiles, mut state) = look_back_state::<T>("a reduction", device, info, len, true)?;
     let kernel = ReduceByFlag {
         source: values.as_global(),
         flags: flags.as_global(),
@@ -257,7 +257,7 @@ fn reduce_rows<T: Element, O: Offset>(
     unsafe { device.launch(fill, fill_info, (rows as u32).div_ceil(fill_info.block_size), 0) }?;
     let marks = RowMarks::new(row_offsets, len)?;
     let info = variant::<ReduceRows<T>>(operator.variant());
-    let (tiles, mut state) = look_back_state::<T>(device, info, len)?;
+    let (tiles, mut state) = look_back_state::<T>("a reduction", device, info, len, true)?;
     let kernel = ReduceRows {
         source: values.as_global(),
         bits: marks.bits.as_global(),
@@ -276,12 +276,8 @@ fn reduce_rows<T: Element, O: Offset>(
 }
 
 fn check_marks<K: Mark, T: Element>(marks: &DeviceVec<K>, values: &DeviceVec<T>) -> Result<(), OpError> {
-    values.device().check_same(marks.device())?;
-    let (left, right) = (marks.len(), values.len());
-    if left != right {
-        return Err(OpError::Lengths { what: "a reduction's marks and values", left, right });
-    }
-    check_countable("a reduction", right)
+    check_lengths("a reduction's marks and values", marks, values)?;
+    check_countable("a reduction", values.len())
 }
 
 fn check_output<T: Element, U: bytemuck::Pod>(

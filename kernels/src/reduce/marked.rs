@@ -175,12 +175,6 @@ struct Sums<V> {
 
 impl<V: Number> Output<V> for Sums<V> {
     #[inline(always)]
-    fn stage(&mut self, _: u32, _: u32) {}
-
-    #[inline(always)]
-    fn store_heads(&self, _: usize, _: u32) {}
-
-    #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.segment_sums.store_streaming(segment, sum);

@@ -19,17 +19,20 @@ pub(super) struct ReduceArguments<V> {
     pub(super) flip: bool,
 }
 
-/// What becomes of a segment's sum, and of its head.
+/// What becomes of a segment's sum; and of its head, and of the number of segments, where they are wanted.
 pub(super) trait Output<V> {
     /// Prepares what shall be stored of heads, before the look-back: `heads` are this thread's, the first of them the
     /// `slot`-th of the tile. Every thread calls it; it may have barriers.
-    fn stage(&mut self, heads: u32, slot: u32);
+    #[inline(always)]
+    fn stage(&mut self, _heads: u32, _slot: u32) {}
     /// Stores what was prepared of the tile's `count` heads, the first of which begins segment `first`.
-    fn store_heads(&self, first: usize, count: u32);
+    #[inline(always)]
+    fn store_heads(&self, _first: usize, _count: u32) {}
     /// Stores a segment's sum.
     fn store_sum(&self, segment: usize, sum: V);
     /// Stores how many segments there are.
-    fn store_count(&self, segments: usize);
+    #[inline(always)]
+    fn store_count(&self, _segments: usize) {}
 }
 
 /// Reduces the segments of the tile that the block draws. A head closes the segment before its own: a thread writes the

@@ -165,19 +165,10 @@ struct RowSums<V> {
 
 impl<V: Number> Output<V> for RowSums<V> {
     #[inline(always)]
-    fn stage(&mut self, _: u32, _: u32) {}
-
-    #[inline(always)]
-    fn store_heads(&self, _: usize, _: u32) {}
-
-    #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn store_sum(&self, segment: usize, sum: V) {
         self.sums.store(self.filled_rows.load(segment) as usize, sum);
     }
-
-    #[inline(always)]
-    fn store_count(&self, _: usize) {}
 }
 
 #[inline(always)]

@@ -33,7 +33,7 @@ macro_rules! keys {
 }
 keys!(u32 u64);
 
-/// The marks of a tile: fetched ahead, looked at when they are there.
+/// The marks of a tile: fetched first, looked at when they are there.
 pub(crate) trait Marks {
     /// Starts to bring the `len` marks of the tile that begins with element `first`.
     fn fetch(&mut self, first: usize, len: u32);
@@ -123,7 +123,7 @@ impl<K: SegmentMark, const ITEMS: usize> Marks for WarpMarks<K, ITEMS> {
 /// A mark an element, which are wanted themselves.
 pub(crate) struct ElementMarks<K, const BLOCK: usize, const ITEMS: usize> {
     marks: Global<K>,
-    /// Those of the tile that was fetched last, up to the next fetch.
+    /// The tile's marks.
     staged: Staged<K, BLOCK, ITEMS>,
     /// The mark before the tile's first: thread 0 has it, where there is one.
     previous: K,
@@ -137,7 +137,7 @@ impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> ElementMarks<K, BLO
         Self { marks, staged: Staged::take(arena), previous: K::ZERO }
     }
 
-    /// The marks that were fetched last.
+    /// The memory of the tile's marks.
     #[inline(always)]
     pub(crate) fn staged(&self) -> Staged<K, BLOCK, ITEMS> {
         self.staged
@@ -178,7 +178,7 @@ impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Marks for ElementMa
 /// A bit an element, 32 a word, the lowest first: set where an element begins a segment.
 pub(crate) struct BitMarks<const ITEMS: usize> {
     bits: Global<u32>,
-    /// The words that hold this thread's bits of the tile that was fetched last.
+    /// The words that hold this thread's bits.
     words: [u32; 2],
 }
 

@@ -8,7 +8,8 @@ use super::tile::shared_bytes;
 use crate::block::operator::{Min, Number, Operator, Sum};
 
 kernel! {
-    /// Scans in one pass over the data: one block a tile, tiles in the order in which blocks begin. Its variants are the operators.
+    /// Scans in one pass over the data: one block a tile, tiles in the order in which blocks begin. Its variants are
+    /// the operators.
     pub struct Scan<V: Number> {
         /// The elements.
         pub source: Global<V>,

@@ -23,16 +23,16 @@ use evenpath_simt::kernel::KernelInfo;
 
 use super::{OpError, tile_count, tile_items, variant};
 use crate::cpu;
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::{Device, DeviceKind, DeviceVec};
 
 mod segmented;
 
+pub(super) use segmented::check_countable;
 pub use segmented::{
     Mark, exclusive_by, exclusive_by_into, exclusive_by_offsets, exclusive_by_offsets_into, inclusive_by,
     inclusive_by_into, inclusive_by_offsets, inclusive_by_offsets_into, temporary_bytes_by,
     temporary_bytes_by_offsets,
 };
-pub(super) use segmented::{check_countable, look_back_state};
 
 /// What a scan combines elements by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -126,12 +126,8 @@ fn run<T: Element>(
     exclusive: bool,
     result: &mut DeviceVec<T>,
 ) -> Result<(), OpError> {
+    check_lengths("a scan's input and result", values, result)?;
     let device = values.device();
-    device.check_same(result.device())?;
-    if values.len() != result.len() {
-        let (left, right) = (values.len(), result.len());
-        return Err(OpError::Lengths { what: "a scan's input and result", left, right });
-    }
     if device.kind() == DeviceKind::Cpu {
         if let (Some(values), Some(result)) = (values.host_slice(), result.host_slice_mut()) {
             cpu::scan(values, operator, exclusive, result);
@@ -140,8 +136,7 @@ fn run<T: Element>(
     }
     let len = values.len();
     let info = variant::<Scan<T>>(operator.variant());
-    let tiles = tile_count("a scan", info, len)?;
-    let mut state = device.zeros(state_words(tiles as usize, entry_words(T::SIZE, false)))?;
+    let (tiles, mut state) = look_back_state::<T>("a scan", device, info, len, false)?;
     let kernel = Scan {
         source: values.as_global(),
         target: result.as_global_mut(),
@@ -155,6 +150,29 @@ fn run<T: Element>(
     // freed in the stream's order.
     unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
     Ok(())
+}
+
+/// Refuses two vectors that are on different devices or have different lengths.
+pub(super) fn check_lengths<A: Pod, B: Pod>(
+    what: &'static str,
+    left: &DeviceVec<A>,
+    right: &DeviceVec<B>,
+) -> Result<(), OpError> {
+    left.device().check_same(right.device())?;
+    let (left, right) = (left.len(), right.len());
+    if left == right { Ok(()) } else { Err(OpError::Lengths { what, left, right }) }
+}
+
+/// The tiles that `len` elements make, and the state of their look-back; `what` is the operation.
+pub(super) fn look_back_state<T: Element>(
+    what: &'static str,
+    device: &Device,
+    info: &KernelInfo,
+    len: usize,
+    segmented: bool,
+) -> Result<(u32, DeviceVec<u64>), OpError> {
+    let tiles = tile_count(what, info, len)?;
+    Ok((tiles, device.zeros(state_words(tiles as usize, entry_words(T::SIZE, segmented)))?))
 }
 
 /// Bytes of shared memory that a block of a scan takes, with marks of so many bytes, or none.

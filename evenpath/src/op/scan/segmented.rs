@@ -1,15 +1,14 @@
 //! Scans of segments, which marks or row offsets tell.
 
 use bytemuck::Pod;
-use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
+use evenpath_kernels::block::tile_prefix::entry_words;
 use evenpath_kernels::scan::{SegmentMark, SegmentedScan, SegmentedScanByBits};
-use evenpath_simt::kernel::KernelInfo;
 
-use super::{Element, Operator, sealed, state_bytes, tile_shared_bytes};
+use super::{Element, Operator, check_lengths, look_back_state, sealed, state_bytes, tile_shared_bytes};
 use crate::cpu;
-use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::device::{DeviceKind, DeviceVec};
 use crate::op::row_marks::{RowMarks, check_row_offsets};
-use crate::op::{OpError, tile_count, variant};
+use crate::op::{OpError, variant};
 use crate::scalar::Offset;
 
 /// What can tell where segments begin: flags `u8`, not zero at a segment's first element; or keys `u32` or `u64`, equal
@@ -162,14 +161,9 @@ fn run_by_marks<T: Element, K: Mark>(
     exclusive: bool,
     result: &mut DeviceVec<T>,
 ) -> Result<(), OpError> {
-    let device = values.device();
-    device.check_same(marks.device())?;
-    let len = values.len();
-    if marks.len() != len {
-        let (left, right) = (marks.len(), len);
-        return Err(OpError::Lengths { what: "a segmented scan's marks and values", left, right });
-    }
+    check_lengths("a segmented scan's marks and values", marks, values)?;
     check_result(values, result)?;
+    let (device, len) = (values.device(), values.len());
     if device.kind() == DeviceKind::Cpu {
         if let (Some(marks), Some(values), Some(result)) =
             (marks.host_slice(), values.host_slice(), result.host_slice_mut())
@@ -180,7 +174,7 @@ fn run_by_marks<T: Element, K: Mark>(
         return Ok(());
     }
     let info = variant::<SegmentedScan<T, K>>(operator.variant());
-    let (tiles, mut state) = look_back_state::<T>(device, info, len)?;
+    let (tiles, mut state) = look_back_state::<T>("a segmented scan", device, info, len, true)?;
     let kernel = SegmentedScan {
         source: values.as_global(),
         marks: marks.as_global(),
@@ -218,7 +212,7 @@ fn run_by_offsets<T: Element, O: Offset>(
     }
     let info = variant::<SegmentedScanByBits<T>>(operator.variant());
     let marks = RowMarks::new(row_offsets, len)?;
-    let (tiles, mut state) = look_back_state::<T>(device, info, len)?;
+    let (tiles, mut state) = look_back_state::<T>("a segmented scan", device, info, len, true)?;
     let kernel = SegmentedScanByBits {
         source: values.as_global(),
         bits: marks.bits.as_global(),
@@ -236,26 +230,12 @@ fn run_by_offsets<T: Element, O: Offset>(
 }
 
 fn check_result<T: Element>(values: &DeviceVec<T>, result: &DeviceVec<T>) -> Result<(), OpError> {
-    values.device().check_same(result.device())?;
-    let (left, right) = (values.len(), result.len());
-    if left != right {
-        return Err(OpError::Lengths { what: "a segmented scan's values and result", left, right });
-    }
-    check_countable("a segmented scan", left)
+    check_lengths("a segmented scan's values and result", values, result)?;
+    check_countable("a segmented scan", values.len())
 }
 
 /// Refuses more elements than heads are counted.
 pub(crate) fn check_countable(what: &'static str, len: usize) -> Result<(), OpError> {
     let limit = u32::MAX as usize;
     if len > limit { Err(OpError::TooLong { what, len, limit }) } else { Ok(()) }
-}
-
-/// The tiles of a scan by segments, and the state of their look-back.
-pub(crate) fn look_back_state<T: Element>(
-    device: &Device,
-    info: &KernelInfo,
-    len: usize,
-) -> Result<(u32, DeviceVec<u64>), OpError> {
-    let tiles = tile_count("a segmented scan", info, len)?;
-    Ok((tiles, device.zeros(state_words(tiles as usize, entry_words(T::SIZE, true)))?))
 }
