@@ -97,7 +97,7 @@ fn plan_fields(info: &SpmvPlanInfo) -> serde_json::Value {
         .tile
         .map(|tile| json!({ "block_size": tile.block_size, "items_per_thread": tile.items_per_thread }));
     json!({ "plan": {
-        "method": format!("{:?}", info.method),
+        "method": info.method.to_string(),
         "reason": info.reason,
         "tile": tile,
         "tiles": info.tiles,

@@ -315,7 +315,7 @@ fn a_plan_says_what_it_chose() {
         let matrix = under_test.device.upload(&a).expect("upload");
         let info = matrix.plan_spmv(SpmvOptions::default()).expect("plan").info().expect("info");
         assert!(info.tiles > 1 && info.analysis_ms >= 0.0);
-        assert!(info.to_string().contains("merge path"), "{info}");
+        assert!(info.to_string().contains("merge-path"), "{info}");
         if let Some(tile) = info.tile {
             assert_eq!(info.tiles, (a.rows() + a.nnz()).div_ceil(tile.items() as usize) as u64);
             assert_eq!(info.workspace_bytes, info.tiles * 8 + 4);

@@ -26,6 +26,6 @@ pub use matrix::{
 pub use op::reduce;
 pub use op::scan;
 pub use op::sort;
-pub use op::{DeviceCsr, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use op::{merge, sets};
 pub use scalar::{Offset, Value};

@@ -72,7 +72,7 @@ fn without_arguments_it_runs_on_the_best_device() {
         "\t num_nonzeros: ",
         "\tDegree 1e0: ",
         "\ndevice  ",
-        "\nplan    merge path",
+        "\nplan    merge-path",
         "\ntime    ",
         " GFLOP/s, ",
         " effective GB/s as merge-spmv counts",

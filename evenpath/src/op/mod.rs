@@ -14,7 +14,7 @@ mod spmv;
 pub use device_csr::DeviceCsr;
 pub use error::OpError;
 pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
-pub use spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+pub use spmv::{ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 

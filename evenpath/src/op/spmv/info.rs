@@ -1,0 +1,32 @@
+use std::fmt;
+
+use super::SpmvMethod;
+use crate::policy::Tile;
+
+/// What a plan chose, and what it costs.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SpmvPlanInfo {
+    /// The method.
+    pub method: SpmvMethod,
+    /// Why it was chosen.
+    pub reason: String,
+    /// The tile, on devices that run kernels.
+    pub tile: Option<Tile>,
+    /// Tiles that the matrix is cut into.
+    pub tiles: u64,
+    /// Bytes of device memory that the plan holds beside the matrix.
+    pub workspace_bytes: u64,
+    /// Milliseconds that the analysis took on the device.
+    pub analysis_ms: f64,
+}
+
+impl fmt::Display for SpmvPlanInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}), {} tiles", self.method, self.reason, self.tiles)?;
+        if let Some(tile) = self.tile {
+            write!(f, " of {} threads x {} items", tile.block_size, tile.items_per_thread)?;
+        }
+        write!(f, ", {} bytes of workspace, analysed in {:.4} ms", self.workspace_bytes, self.analysis_ms)
+    }
+}

@@ -1,0 +1,183 @@
+//! Sparse matrix times dense vector: the plan, and one schedule a method.
+
+mod cpu;
+mod info;
+mod merge;
+mod method;
+
+pub use info::SpmvPlanInfo;
+pub use method::{ParseSpmvMethodError, SpmvMethod};
+
+use std::fmt;
+
+use super::{DeviceCsr, OpError};
+use crate::device::{DeviceError, DeviceKind, DeviceVec, Event};
+use crate::policy::Tile;
+use crate::{Offset, Value};
+
+/// How [`DeviceCsr::plan_spmv`] plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct SpmvOptions {
+    /// The method; by default the plan chooses.
+    pub method: SpmvMethod,
+}
+
+impl SpmvOptions {
+    /// The given method, and defaults for the rest.
+    pub fn with_method(method: SpmvMethod) -> Self {
+        Self { method }
+    }
+}
+
+/// y = αAx + βy for one matrix, analysed once and run as often as needed.
+///
+/// The result is bitwise the same from run to run. The matrix's values may change
+/// ([`DeviceCsr::set_values`]); its pattern cannot.
+///
+/// ```
+/// use evenpath::{Csr, Device, SpmvOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let device = Device::cpu();
+/// let a = device.upload(&a)?;
+/// let x = device.upload_slice(&[1.0, 10.0, 100.0])?;
+/// let mut y = device.zeros(2)?;
+/// let plan = a.plan_spmv(SpmvOptions::default())?;
+/// plan.run(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.to_vec()?, [201.0, 30.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SpmvPlan<V: Value, O: Offset = u32> {
+    matrix: DeviceCsr<V, O>,
+    schedule: Box<dyn Schedule<V, O>>,
+    choice: Choice,
+    analysis: (Event, Event),
+}
+
+/// What a plan runs, and why.
+struct Choice {
+    method: SpmvMethod,
+    reason: String,
+}
+
+/// The work of a run: y = αAx + βy, of operands that fit together and are on one device.
+struct Product<'a, V: Value, O: Offset> {
+    matrix: &'a DeviceCsr<V, O>,
+    alpha: V,
+    x: &'a DeviceVec<V>,
+    beta: V,
+    y: &'a mut DeviceVec<V>,
+}
+
+/// A method, prepared for one matrix.
+trait Schedule<V: Value, O: Offset>: Send + Sync {
+    /// Asks the device for the product. The matrix is the one that the schedule was made for.
+    fn run(&self, product: Product<'_, V, O>) -> Result<(), DeviceError>;
+
+    /// How the matrix is cut, and what that takes.
+    fn shape(&self) -> Shape;
+}
+
+/// How a schedule cuts a matrix.
+#[derive(Default)]
+struct Shape {
+    /// What one block handles, on devices that run kernels.
+    tile: Option<Tile>,
+    /// Pieces that the matrix is cut into.
+    tiles: u64,
+    /// Bytes of device memory that the schedule holds.
+    workspace_bytes: u64,
+}
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// Analyses the matrix for [`SpmvPlan::run`]. The matrix need not be canonical: duplicates are summed, in order.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the workspace (some 4 bytes plus a value for each tile of about a thousand nonzeros),
+    /// the matrix is too large for one launch, or the device was lost.
+    pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
+        let start = self.device().record()?;
+        let (choice, schedule) = choose(self, options.method)?;
+        let analysis = (start, self.device().record()?);
+        Ok(SpmvPlan { matrix: self.clone(), schedule, choice, analysis })
+    }
+}
+
+type Chosen<V, O> = (Choice, Box<dyn Schedule<V, O>>);
+
+fn choose<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    method: SpmvMethod,
+) -> Result<Chosen<V, O>, OpError> {
+    let choice = match method {
+        SpmvMethod::Auto => {
+            Choice { method: SpmvMethod::MergePath, reason: "balanced, whatever the shape".into() }
+        }
+        asked => Choice { method: asked, reason: "asked for".into() },
+    };
+    let schedule: Box<dyn Schedule<V, O>> = match (matrix.device().kind(), choice.method) {
+        (DeviceKind::Cpu, _) => Box::new(cpu::Cpu::new(matrix)),
+        (DeviceKind::Cuda(_) | DeviceKind::Simulated, SpmvMethod::Auto | SpmvMethod::MergePath) => {
+            Box::new(merge::Merge::analyse(matrix)?)
+        }
+    };
+    Ok((choice, schedule))
+}
+
+impl<V: Value, O: Offset> SpmvPlan<V, O> {
+    /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
+    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: what is infinite or no
+    /// number in A or `x` makes y no number. `alpha` multiplies the parts of a row that is cut, not their sum.
+    ///
+    /// # Errors
+    ///
+    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// written. If the device was lost.
+    pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+        self.check_vector("x", x, self.matrix.cols())?;
+        self.check_vector("y", y, self.matrix.rows())?;
+        Ok(self.schedule.run(Product { matrix: &self.matrix, alpha, x, beta, y })?)
+    }
+
+    /// What the plan chose, and what it costs. Waits for the analysis.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn info(&self) -> Result<SpmvPlanInfo, DeviceError> {
+        let (start, end) = &self.analysis;
+        let Shape { tile, tiles, workspace_bytes } = self.schedule.shape();
+        let Choice { method, reason } = &self.choice;
+        let analysis_ms = end.elapsed_since(start)?;
+        Ok(SpmvPlanInfo {
+            method: *method,
+            reason: reason.clone(),
+            tile,
+            tiles,
+            workspace_bytes,
+            analysis_ms,
+        })
+    }
+
+    fn check_vector(
+        &self,
+        operand: &'static str,
+        vector: &DeviceVec<V>,
+        needed: usize,
+    ) -> Result<(), OpError> {
+        self.matrix.device().check_same(vector.device())?;
+        if vector.len() == needed {
+            return Ok(());
+        }
+        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
+        Err(OpError::VectorLength { operand, len: vector.len(), needed, rows, cols })
+    }
+}
+
+impl<V: Value, O: Offset> fmt::Debug for SpmvPlan<V, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpmvPlan({:?}, {})", self.matrix, self.choice.method)
+    }
+}
