@@ -338,7 +338,7 @@ fn a_plan_says_what_it_chose() {
     }
 }
 
-/// Even rows are done in tiles of rows; one long row makes work be cut evenly; rows whose columns lie close together,
+/// Even rows are done in tiles of rows; a long one is cut into pieces; rows whose columns lie close together,
 /// scattered, share windows of x. On the CPU there is nothing to choose.
 #[test]
 fn a_plan_follows_the_rows() {
@@ -351,7 +351,7 @@ fn a_plan_follows_the_rows() {
         assert_eq!(choice(&with_row_lengths(3000, &[5; 400])), SpmvMethod::RowTiles);
         assert_eq!(
             choice(&with_row_lengths(3000, &[&[5; 400][..], &[2500]].concat())),
-            SpmvMethod::MergePath
+            SpmvMethod::Binned
         );
         let rows = device.properties().multiprocessors as usize * 2048;
         if under_test.fast {

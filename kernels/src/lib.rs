@@ -44,6 +44,9 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::MergeTile<f32, u32>>(&mut all);
     add::<spmv::MergeFixup<f32, u32>>(&mut all);
     add::<spmv::RowLengths<u32>>(&mut all);
+    add::<spmv::ListLongRows<u32>>(&mut all);
+    add::<spmv::NumberPieces<u32>>(&mut all);
+    add::<spmv::BinnedRows<f32, u32>>(&mut all);
     add::<spmv::RowTiles<f32, u32>>(&mut all);
     add::<spmv::FindWindows<u32>>(&mut all);
     add::<spmv::RowWindows<f32, u32>>(&mut all);

@@ -3,6 +3,7 @@
 //! Every entry was chosen by measurement; the benchmark prints the table beside its results.
 
 use evenpath_simt::ScalarType;
+use evenpath_simt::kernel::KernelInfo;
 
 /// How much of an operation's work one block does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +15,11 @@ pub struct Tile {
 }
 
 impl Tile {
+    /// The tile of a kernel's instance.
+    pub fn of(info: &KernelInfo) -> Self {
+        Self { block_size: info.block_size, items_per_thread: info.items_per_thread }
+    }
+
     /// Items that a block handles.
     pub fn items(self) -> u32 {
         self.block_size * self.items_per_thread

@@ -1,11 +1,15 @@
 //! Sparse matrix times dense vector: y = αAx + βy.
 
+mod binned;
+mod long_rows;
 mod merge;
 mod row_group;
 mod row_lengths;
 mod row_tiles;
 mod windows;
 
+pub use binned::BinnedRows;
+pub use long_rows::{ListLongRows, NumberPieces};
 pub use merge::{MergeFixup, MergePartition, MergeTile};
 pub use row_lengths::{RowLengths, LENGTH_TOTALS};
 pub use row_tiles::{FourRows, OneRow, RowShare, RowTiles, TwoRows};

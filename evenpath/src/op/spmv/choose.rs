@@ -1,5 +1,6 @@
 //! Which method a plan takes.
 
+use super::binned::Binned;
 use super::lengths::Lengths;
 use super::merge::Merge;
 use super::row_tiles::RowTiles;
@@ -35,45 +36,54 @@ pub(super) fn choose<V: Value, O: Offset>(
     match method {
         SpmvMethod::Auto => automatic(matrix),
         SpmvMethod::MergePath => Ok(asked(Box::new(Merge::analyse(matrix)?))),
-        SpmvMethod::RowTiles => {
-            let lengths = Lengths::count(matrix)?;
-            Ok(asked(Box::new(RowTiles::new(matrix, lengths)?.ok_or_else(|| too_long(method, lengths))?)))
-        }
-        SpmvMethod::Windows => {
-            let lengths = Lengths::count(matrix)?;
-            Ok(asked(Box::new(Windows::find(matrix, lengths)?.ok_or_else(|| too_long(method, lengths))?)))
-        }
+        SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new),
+        SpmvMethod::Binned => of_rows(matrix, method, Binned::new),
+        SpmvMethod::Windows => of_rows(matrix, method, Windows::find),
     }
 }
 
-fn too_long(method: SpmvMethod, lengths: Lengths) -> OpError {
-    OpError::RowTooLong { method: method.to_string(), len: lengths.longest }
+/// A schedule of rows that was asked for.
+fn of_rows<V: Value, O: Offset, S: Schedule<V, O> + 'static>(
+    matrix: &DeviceCsr<V, O>,
+    method: SpmvMethod,
+    new: impl FnOnce(&DeviceCsr<V, O>, Lengths) -> Result<Option<S>, OpError>,
+) -> Result<Choice<V, O>, OpError> {
+    let lengths = Lengths::count(matrix)?;
+    let schedule = new(matrix, lengths)?
+        .ok_or_else(|| OpError::RowTooLong { method: method.to_string(), len: lengths.longest })?;
+    Ok(Choice { method, reason: "asked for".into(), schedule: Box::new(schedule) })
 }
 
 /// From the row lengths, and, if those are even and there are many nonzeros a row, from the columns.
 fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, O>, OpError> {
     let lengths = Lengths::count(matrix)?;
-    let Lengths { longest, mean, empty } = lengths;
-    let Some(tiles) = RowTiles::new(matrix, lengths)?.filter(|tiles| tiles.suit(lengths)) else {
-        let reason =
-            format!("the longest row has {longest} nonzeros, the mean is {mean:.1}: work is cut evenly");
-        return Ok(Choice {
-            method: SpmvMethod::MergePath,
-            reason,
-            schedule: Box::new(Merge::analyse(matrix)?),
-        });
-    };
+    let Lengths { longest, mean, empty, limit, long } = lengths;
     let rows = format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty");
+    let chosen = |method, reason, schedule| Ok(Choice { method, reason, schedule });
+    if longest > u64::from(limit)
+        && let Some(binned) = Binned::new(matrix, lengths)?
+    {
+        let reason =
+            format!("{rows}; {} with more than {limit} are cut into {} pieces", long.rows, long.pieces);
+        return chosen(SpmvMethod::Binned, reason, Box::new(binned));
+    }
     let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
     // A few blocks of 512 rows for each multiprocessor, or some have nothing to do.
-    if mean >= WINDOW_MEAN
+    if longest <= u64::from(limit)
+        && mean >= WINDOW_MEAN
         && matrix.rows() as u64 >= 2048 * multiprocessors
         && let Some(windows) = Windows::find(matrix, lengths)?
         && windows.found().are_worth_it(matrix.nnz() as u64)
     {
         let uses = windows.found().uses();
         let reason = format!("{rows}; the rows of a block use the same elements of x {uses} times");
-        return Ok(Choice { method: SpmvMethod::Windows, reason, schedule: Box::new(windows) });
+        return chosen(SpmvMethod::Windows, reason, Box::new(windows));
     }
-    Ok(Choice { method: SpmvMethod::RowTiles, reason: rows, schedule: Box::new(tiles) })
+    if longest <= u64::from(limit)
+        && let Some(tiles) = RowTiles::new(matrix, lengths)?
+    {
+        return chosen(SpmvMethod::RowTiles, rows, Box::new(tiles));
+    }
+    let reason = format!("{rows}: too many for a method that counts a few rows' with 32 bits");
+    chosen(SpmvMethod::MergePath, reason, Box::new(Merge::analyse(matrix)?))
 }

@@ -43,7 +43,7 @@ impl MergeKernels {
     }
 
     fn tile(self) -> Tile {
-        Tile { block_size: self.tile.block_size, items_per_thread: self.tile.items_per_thread }
+        Tile::of(self.tile)
     }
 }
 

@@ -14,6 +14,8 @@ pub enum SpmvMethod {
     MergePath,
     /// `row-tiles`: every warp takes equally many consecutive rows, with their products in shared memory.
     RowTiles,
+    /// `binned`: row tiles, with the rows that are much longer than most cut into pieces, each a warp's work.
+    Binned,
     /// `windows`: row tiles, with the elements of x that a block of rows uses in shared memory too.
     Windows,
 }
@@ -22,6 +24,7 @@ const NAMES: &[(SpmvMethod, &str)] = &[
     (SpmvMethod::Auto, "auto"),
     (SpmvMethod::MergePath, "merge-path"),
     (SpmvMethod::RowTiles, "row-tiles"),
+    (SpmvMethod::Binned, "binned"),
     (SpmvMethod::Windows, "windows"),
 ];
 

@@ -1,5 +1,6 @@
 //! Sparse matrix times dense vector: the plan, and one schedule a method.
 
+mod binned;
 mod choose;
 mod cpu;
 mod info;
