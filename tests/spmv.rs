@@ -349,10 +349,7 @@ fn a_plan_follows_the_rows() {
             plan.info().expect("info").method
         };
         assert_eq!(choice(&with_row_lengths(3000, &[5; 400])), SpmvMethod::RowTiles);
-        assert_eq!(
-            choice(&with_row_lengths(3000, &[&[5; 400][..], &[2500]].concat())),
-            SpmvMethod::Binned
-        );
+        assert_eq!(choice(&with_row_lengths(3000, &[&[5; 4000][..], &[2500]].concat())), SpmvMethod::Binned);
         let rows = device.properties().multiprocessors as usize * 2048;
         if under_test.fast {
             let fem: Csr<f64> =

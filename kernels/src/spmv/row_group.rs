@@ -118,11 +118,16 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         let whole = (end + 3) & !3 <= matrix.nonzeros as usize;
         let mut chunk = 0;
         while begin < end && chunk < span.end {
+            let (mut span, mut next) = (span, chunk + chunk_len);
             if LIMITED {
-                let skipped = self.behind_long_row(chunk, chunk_len, starts, ends);
-                if skipped > chunk {
-                    chunk = skipped;
+                // Up to the next long row only, and on behind it.
+                let long = self.next_long_row(chunk, starts, ends);
+                if long.start <= chunk {
+                    chunk = long.end & !7;
                     continue;
+                }
+                if long.start <= next {
+                    (span.end, next) = (long.start, long.end & !7);
                 }
             }
             if L::PACKETS {
@@ -131,16 +136,17 @@ impl<const ROWS: usize> RowGroup<ROWS> {
                 span.load_strided::<V, ITEMS>(chunk, columns, values, products, &gather);
             }
             warp::sync(warp::FULL);
+            let chunk_end = span.end.min(chunk + chunk_len);
             unroll::<ROWS>(&mut SumParts::<V, LIMITED, ROWS> {
                 group: self,
                 chunk,
-                chunk_len,
+                chunk_end,
                 starts,
                 ends,
                 products,
                 sums: &mut sums,
             });
-            chunk += chunk_len;
+            chunk = next;
         }
         if ROWS == 1 {
             let mut distance = (1 << self.lanes_log2) >> 1;
@@ -152,35 +158,46 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         sums
     }
 
-    /// Where to go on if all of a chunk is a row over the limit's; else the chunk itself.
+    /// The first row over the limit that does not end before `place`, rounded up; behind all nonzeros if there is none.
     #[inline(always)]
-    fn behind_long_row(self, chunk: u32, chunk_len: u32, starts: [u32; ROWS], ends: [u32; ROWS]) -> u32 {
-        let mut behind = BehindLongRow { group: self, chunk, chunk_len, starts, ends, behind: 0 };
-        unroll::<ROWS>(&mut behind);
-        let found = warp::ballot(warp::FULL, behind.behind > 0);
-        if found == 0 {
-            return chunk;
-        }
-        warp::shuffle(warp::FULL, behind.behind, found.trailing_zeros())
+    fn next_long_row(self, place: u32, starts: [u32; ROWS], ends: [u32; ROWS]) -> LongRow {
+        let mut next = NextLongRow {
+            group: self,
+            place,
+            starts,
+            ends,
+            found: LongRow { start: u32::MAX, end: u32::MAX },
+        };
+        unroll::<ROWS>(&mut next);
+        next.found
     }
 }
 
-/// Where a row ends, rounded down to 32 bytes, that is over the limit and has all of a chunk; a row a step.
-struct BehindLongRow<const ROWS: usize> {
-    group: RowGroup<ROWS>,
-    chunk: u32,
-    chunk_len: u32,
-    starts: [u32; ROWS],
-    ends: [u32; ROWS],
-    behind: u32,
+/// Where a row begins and ends.
+#[derive(Clone, Copy)]
+struct LongRow {
+    start: u32,
+    end: u32,
 }
 
-impl<const ROWS: usize> Steps for BehindLongRow<ROWS> {
+/// The search for the next row over the limit, 32 rows a step.
+struct NextLongRow<const ROWS: usize> {
+    group: RowGroup<ROWS>,
+    place: u32,
+    starts: [u32; ROWS],
+    ends: [u32; ROWS],
+    found: LongRow,
+}
+
+impl<const ROWS: usize> Steps for NextLongRow<ROWS> {
     #[inline(always)]
     fn step(&mut self, index: usize) {
         let (start, end) = (self.starts[index], self.ends[index]);
-        if end - start > self.group.limit && start <= self.chunk && end >= self.chunk + self.chunk_len {
-            self.behind = end & !7;
+        let long = warp::ballot(warp::FULL, end - start > self.group.limit && end & !7 > self.place);
+        if long != 0 && self.found.start == u32::MAX {
+            let lane = long.trailing_zeros();
+            self.found.start = warp::shuffle(warp::FULL, start, lane);
+            self.found.end = warp::shuffle(warp::FULL, end, lane);
         }
     }
 }
@@ -207,7 +224,7 @@ impl<F: Fn(u32) -> usize, const ROWS: usize> Steps for LoadRows<'_, F, ROWS> {
 struct SumParts<'a, V, const LIMITED: bool, const ROWS: usize> {
     group: RowGroup<ROWS>,
     chunk: u32,
-    chunk_len: u32,
+    chunk_end: u32,
     starts: [u32; ROWS],
     ends: [u32; ROWS],
     products: Shared<V>,
@@ -219,7 +236,7 @@ impl<V: Float, const LIMITED: bool, const ROWS: usize> Steps for SumParts<'_, V,
     fn step(&mut self, index: usize) {
         let lanes = 1 << self.group.lanes_log2;
         let low = self.starts[index].max(self.chunk) - self.chunk;
-        let mut high = self.ends[index].min(self.chunk + self.chunk_len).saturating_sub(self.chunk);
+        let mut high = self.ends[index].min(self.chunk_end).saturating_sub(self.chunk);
         if LIMITED && self.ends[index] - self.starts[index] > self.group.limit {
             high = 0;
         }

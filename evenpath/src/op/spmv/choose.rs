@@ -13,6 +13,9 @@ use crate::{Offset, Value};
 /// Windows are looked for from this many nonzeros a row on: with fewer, x is no large part of what is read.
 const WINDOW_MEAN: f64 = 16.0;
 
+/// Long rows are cut into pieces where they have at most the nonzeros divided by this.
+const LONG_SHARE: u64 = 8;
+
 /// What a plan runs, and why.
 pub(super) struct Choice<V: Value, O: Offset> {
     pub(super) method: SpmvMethod,
@@ -60,7 +63,9 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
     let Lengths { longest, mean, empty, limit, long } = lengths;
     let rows = format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty");
     let chosen = |method, reason, schedule| Ok(Choice { method, reason, schedule });
+    // Where they have a large share, a cut that knows no rows is better.
     if longest > u64::from(limit)
+        && long.nonzeros <= matrix.nnz() as u64 / LONG_SHARE
         && let Some(binned) = Binned::new(matrix, lengths)?
     {
         let reason =
@@ -84,6 +89,7 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
     {
         return chosen(SpmvMethod::RowTiles, rows, Box::new(tiles));
     }
-    let reason = format!("{rows}: too many for a method that counts a few rows' with 32 bits");
+    let reason =
+        format!("{rows}; {} with more than {limit} have {} of the nonzeros", long.rows, long.nonzeros);
     chosen(SpmvMethod::MergePath, reason, Box::new(Merge::analyse(matrix)?))
 }
