@@ -5,6 +5,7 @@
 //! * [`measure`]: times, rates, and the copy rate they are compared with;
 //! * [`peers`]: other libraries, opened at run time;
 //! * [`report`]: what an example prints, as text or as JSON;
+//! * [`suite`]: sets of matrices; [`statistics`]: what many measurements come to;
 //! * [`program`]: an example's way from the command line to the exit code;
 //! * [`example`]: what the examples on sequences share;
 //! * [`sequences`]: sequences to measure primitives with;
@@ -20,3 +21,5 @@ pub mod program;
 pub mod report;
 pub mod sequences;
 pub mod spmv;
+pub mod statistics;
+pub mod suite;

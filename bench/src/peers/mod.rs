@@ -2,9 +2,14 @@
 
 mod cuda;
 pub mod cusparse;
+mod host;
 mod library;
+pub mod mkl;
+pub mod sprs;
 
-use evenpath::Value;
+use ::sprs::MulAcc;
+use evenpath::{Csr, Value};
+use num_traits::Zero;
 use thiserror::Error;
 
 /// Why a peer cannot be compared with.
@@ -55,9 +60,36 @@ pub struct PeerTimes<V> {
     pub result: Vec<V>,
 }
 
-/// A value type by the number that NVIDIA's libraries have for it, and the type in which they compute with it.
-pub trait PeerValue: Value {
-    /// `cudaDataType`.
+/// What is done with the sparse matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// It is taken as it is.
+    Direct,
+    /// Its transpose is taken, without being made.
+    Transposed,
+}
+
+impl Operation {
+    /// Of a matrix of so many rows and columns, those that the operation sees.
+    pub fn shape(self, rows: usize, cols: usize) -> (usize, usize) {
+        match self {
+            Self::Direct => (rows, cols),
+            Self::Transposed => (cols, rows),
+        }
+    }
+
+    fn check_x<V: Value>(self, matrix: &Csr<V>, x: &[V]) -> Result<(), PeerError> {
+        let (_, cols) = self.shape(matrix.rows(), matrix.cols());
+        if x.len() == cols {
+            return Ok(());
+        }
+        Err(PeerError::Unsuitable(format!("x has {} elements and not {cols}", x.len())))
+    }
+}
+
+/// A value type that the peers know.
+pub trait PeerValue: Value + MulAcc + Zero {
+    /// `cudaDataType` of NVIDIA's libraries, which also compute in it.
     const CUDA_TYPE: i32;
 }
 

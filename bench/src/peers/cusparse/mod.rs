@@ -13,7 +13,7 @@ use std::ptr;
 
 use super::cuda::{Runtime, library_folders, text_of};
 use super::library::open;
-use super::{PeerError, PeerValue};
+use super::{Operation, PeerError, PeerValue};
 use functions::{Functions, Optional};
 
 /// A library that is open, on one GPU, in the primary context. Its memory and events are its own.
@@ -24,29 +24,11 @@ pub struct Cusparse {
     handle: *mut c_void,
 }
 
-/// What is done with the sparse matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// It is taken as it is.
-    Direct,
-    /// Its transpose is taken, without being made.
-    Transposed,
-}
-
-impl Operation {
-    fn code(self) -> c_int {
-        match self {
-            Self::Direct => 0,
-            Self::Transposed => 1,
-        }
-    }
-
-    /// Of a matrix of so many rows and columns, those that the operation sees.
-    fn shape(self, rows: usize, cols: usize) -> (usize, usize) {
-        match self {
-            Self::Direct => (rows, cols),
-            Self::Transposed => (cols, rows),
-        }
+/// `cusparseOperation_t`.
+fn code(operation: Operation) -> c_int {
+    match operation {
+        Operation::Direct => 0,
+        Operation::Transposed => 1,
     }
 }
 

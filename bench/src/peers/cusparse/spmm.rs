@@ -83,7 +83,7 @@ impl Cusparse {
 
 impl<V: PeerValue> SpmmProblem<'_, V> {
     /// Times every algorithm with preprocessing and without, `repetitions` runs each.
-    pub fn measure(self, repetitions: usize, mut each: impl FnMut(PeerRun<V>)) {
+    pub fn measure(&self, repetitions: usize, mut each: impl FnMut(PeerRun<V>)) {
         for (name, code) in ALGORITHMS {
             for preprocess in [false, true] {
                 let suffix = if preprocess { " + preprocess" } else { "" };

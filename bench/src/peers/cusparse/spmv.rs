@@ -6,10 +6,10 @@ use evenpath::Csr;
 
 use super::formats::{Format, Formats};
 use super::functions::SpmvFunction;
-use super::{Cusparse, Descriptor, Operation};
+use super::{Cusparse, Descriptor, code};
 use crate::measure::{Clock, times_ms};
 use crate::peers::cuda::Buffer;
-use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
+use crate::peers::{Operation, PeerError, PeerRun, PeerTimes, PeerValue};
 
 /// y = Ax, or y = Aᵀx, on the GPU and ready to be measured.
 pub struct SpmvProblem<'l, V: PeerValue> {
@@ -50,10 +50,8 @@ impl Cusparse {
         operation: Operation,
         x: &[V],
     ) -> Result<SpmvProblem<'_, V>, PeerError> {
-        let (rows, cols) = operation.shape(matrix.rows(), matrix.cols());
-        if x.len() != cols {
-            return Err(PeerError::Unsuitable(format!("x has {} elements and not {cols}", x.len())));
-        }
+        operation.check_x(matrix, x)?;
+        let (rows, _) = operation.shape(matrix.rows(), matrix.cols());
         let mut formats = Formats::upload(self, matrix)?;
         let mut unmade = Vec::new();
         if operation == Operation::Direct {
@@ -70,7 +68,7 @@ impl Cusparse {
 
 impl<V: PeerValue> SpmvProblem<'_, V> {
     /// Times every algorithm, those of CSR with preprocessing and without, `repetitions` runs each.
-    pub fn measure(self, repetitions: usize, mut each: impl FnMut(PeerRun<V>)) {
+    pub fn measure(&self, repetitions: usize, mut each: impl FnMut(PeerRun<V>)) {
         for Algorithm { name, format, code } in &ALGORITHMS {
             if self.operation == Operation::Transposed && *format != Format::Csr {
                 continue;
@@ -107,7 +105,7 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
         for _ in 0..if preprocess.is_some() { 2 } else { 1 } {
             let call = Call {
                 library,
-                operation: operation.code(),
+                operation: code(*operation),
                 alpha: V::ONE,
                 matrix: formats.describe(library, format)?,
                 x: &x,

@@ -94,7 +94,7 @@ impl Lengths {
         let share = unit.mean();
         // mean = shortest + (longest - shortest)·share.
         let shortest = (mean - self.longest * share) / (1.0 - share);
-        Self { exponent, shortest, ..*self }
+        Self { shortest, exponent, ..*self }
     }
 
     /// The length of a rank, not rounded.
