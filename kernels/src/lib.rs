@@ -43,6 +43,10 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::MergePartition<u32>>(&mut all);
     add::<spmv::MergeTile<f32, u32>>(&mut all);
     add::<spmv::MergeFixup<f32, u32>>(&mut all);
+    add::<spmv::RowLengths<u32>>(&mut all);
+    add::<spmv::RowTiles<f32, u32>>(&mut all);
+    add::<spmv::FindWindows<u32>>(&mut all);
+    add::<spmv::RowWindows<f32, u32>>(&mut all);
     add::<merge::MergeKeysPartition<u32>>(&mut all);
     add::<merge::MergeKeys<u32>>(&mut all);
     add::<merge::MergePairs<u32, u32>>(&mut all);
