@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     /// The folder of the suite `folder`.
     #[arg(long, value_name = "FOLDER", env = FOLDER_VARIABLE)]
     folder: Option<PathBuf>,
-    /// Methods, by name, or `all`. [default: auto]
+    /// Methods, by name, or `all` that the device has. [default: auto]
     #[arg(long, value_delimiter = ',')]
     method: Vec<String>,
     /// Libraries to compare with, where they are installed. [default: cusparse on a GPU]
@@ -59,9 +59,9 @@ impl Arguments {
         Ok(sources)
     }
 
-    fn methods(&self) -> Result<Vec<SpmvMethod>, Box<dyn Error>> {
+    fn methods(&self, kind: DeviceKind) -> Result<Vec<SpmvMethod>, Box<dyn Error>> {
         if self.method.iter().any(|name| name == "all") {
-            return Ok(SpmvMethod::all().collect());
+            return Ok(SpmvMethod::all().filter(|method| method.runs_on(kind)).collect());
         }
         if self.method.is_empty() {
             return Ok(vec![SpmvMethod::Auto]);
@@ -80,8 +80,9 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let (sources, methods) = (arguments.sources()?, arguments.methods()?);
+    let sources = arguments.sources()?;
     let device = arguments.device.open()?;
+    let methods = arguments.methods(device.kind())?;
     let default_peers: &[PeerName] =
         if matches!(device.kind(), DeviceKind::Cuda(_)) { &[PeerName::Cusparse] } else { &[] };
     let (peers, absent) = Peers::open(arguments.peers.as_deref().unwrap_or(default_peers), device.kind());
@@ -179,7 +180,7 @@ fn lines(record: &Record) -> String {
                 "{:<30} {:>9.4} {:>6.3}",
                 format!("{library} {}", peer.algorithm),
                 figures.ms,
-                record.ratio(library).unwrap_or(f64::NAN)
+                record.ratio(library, None).unwrap_or(f64::NAN)
             ),
             None => format!("{library}: no right result"),
         })
@@ -191,7 +192,7 @@ fn lines(record: &Record) -> String {
         let start = format!("{name:<22} {:>4} {:>10} {:<12}", record.value, record.nnz, method.method);
         let peer = if index == 0 { peers.join("  ") } else { String::new() };
         let line = match method.outcome.figures() {
-            None => format!("{start} not here"),
+            None => format!("{start} cannot run"),
             Some(figures) => {
                 let measured = &figures.measured;
                 let even = figures.break_even.map_or("-".into(), |runs| runs.to_string());
@@ -219,7 +220,8 @@ fn lines(record: &Record) -> String {
 fn summary_text(summary: &Summary) -> String {
     let mut parts = vec![format!("{} {}: {} matrices", summary.op, summary.value, summary.matrices)];
     if let (Some(library), Some(mean)) = (summary.library, summary.geometric_mean_ratio) {
-        parts.push(format!("against {library} on {}: geometric mean {mean:.3}", summary.compared));
+        let format = summary.format.map_or(String::new(), |format| format!(" by {format}"));
+        parts.push(format!("against {library}{format} on {}: geometric mean {mean:.3}", summary.compared));
         if let Some(worst) = &summary.worst_large {
             parts.push(format!("lowest of a million nonzeros or more {:.3} ({})", worst.value, worst.matrix));
         }

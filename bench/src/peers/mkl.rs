@@ -126,6 +126,7 @@ impl Mkl {
     ) -> PeerRun<V> {
         PeerRun {
             algorithm: "inspector-executor".into(),
+            format: "csr",
             outcome: self.measure(matrix, operation, x, repetitions),
         }
     }

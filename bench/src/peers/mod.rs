@@ -43,6 +43,8 @@ pub enum PeerError {
 pub struct PeerRun<V> {
     /// The algorithm, as the library calls it; with `+ preprocess` where it had analysed the matrix before.
     pub algorithm: String,
+    /// The format of the matrix: `csr`, or one that it must be brought into.
+    pub format: &'static str,
     /// Milliseconds of each timed run, or why there are none.
     pub outcome: Result<PeerTimes<V>, PeerError>,
 }

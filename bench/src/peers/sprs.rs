@@ -10,7 +10,11 @@ use crate::measure::times_ms;
 
 /// Times `repetitions` runs of y = Ax.
 pub fn spmv<V: PeerValue>(matrix: &Csr<V>, x: &[V], repetitions: usize) -> PeerRun<V> {
-    PeerRun { algorithm: "mul_acc_mat_vec_csr".into(), outcome: measure(matrix, x, repetitions) }
+    PeerRun {
+        algorithm: "mul_acc_mat_vec_csr".into(),
+        format: "csr",
+        outcome: measure(matrix, x, repetitions),
+    }
 }
 
 fn measure<V: PeerValue>(matrix: &Csr<V>, x: &[V], repetitions: usize) -> Result<PeerTimes<V>, PeerError> {

@@ -53,6 +53,8 @@ pub struct PeerRecord {
     pub library: &'static str,
     /// The algorithm, as the library calls it.
     pub algorithm: String,
+    /// The format of the matrix: `csr`, or one that it must be brought into.
+    pub format: &'static str,
     /// What came of it.
     #[serde(flatten)]
     pub outcome: Outcome<PeerFigures>,
@@ -152,9 +154,12 @@ impl Record {
         right.min_by(|a, b| a.1.ms.total_cmp(&b.1.ms))
     }
 
-    /// The time of the fastest algorithm of one library, divided by evenpath's.
-    pub fn ratio(&self, library: &str) -> Option<f64> {
-        let (_, peer) = self.best_peer(|record, _| record.library == library)?;
+    /// The time of the fastest algorithm of one library, divided by evenpath's; among those that take a format, or all.
+    pub fn ratio(&self, library: &str, format: Option<&str>) -> Option<f64> {
+        let is_it = |record: &PeerRecord| {
+            record.library == library && format.is_none_or(|format| record.format == format)
+        };
+        let (_, peer) = self.best_peer(|record, _| is_it(record))?;
         Some(peer.ms / self.chosen()?.measured.ms)
     }
 

@@ -60,7 +60,8 @@ impl Peers {
     ) -> Vec<PeerRecord> {
         let mut records = Vec::new();
         let mut take = |library: &'static str, run: PeerRun<V>| {
-            let outcome = match run.outcome {
+            let PeerRun { algorithm, format, outcome } = run;
+            let outcome = match outcome {
                 Ok(times) => Outcome::Measured(PeerFigures {
                     ms: median(&times.times_ms),
                     preprocessing_ms: times.preprocessing_ms,
@@ -69,12 +70,14 @@ impl Peers {
                 }),
                 Err(error) => Outcome::Failed { error: error.to_string() },
             };
-            records.push(PeerRecord { library, algorithm: run.algorithm, outcome });
+            records.push(PeerRecord { library, algorithm, format, outcome });
         };
         if let Some(cusparse) = &self.cusparse {
             match cusparse.spmv_problem(matrix, operation, x) {
                 Ok(problem) => problem.measure(repetitions, |run| take("cusparse", run)),
-                Err(error) => take("cusparse", PeerRun { algorithm: "all".into(), outcome: Err(error) }),
+                Err(error) => {
+                    take("cusparse", PeerRun { algorithm: "all".into(), format: "csr", outcome: Err(error) });
+                }
             }
         }
         if let Some(mkl) = &self.mkl {

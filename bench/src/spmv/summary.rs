@@ -21,6 +21,8 @@ pub struct Summary {
     pub matrices: usize,
     /// The library; none where nothing is compared with.
     pub library: Option<&'static str>,
+    /// The format whose algorithms are compared with; none for all.
+    pub format: Option<&'static str>,
     /// Matrices that the library measured too.
     pub compared: usize,
     /// Geometric mean of the library's best time divided by evenpath's.
@@ -50,37 +52,41 @@ pub struct Named {
 }
 
 impl Summary {
-    /// One for each operation, type and library of the records; one without a library where nothing is compared with.
+    /// One for each operation, type and library of the records, and another for the algorithms that take CSR where the
+    /// library has more; one without a library where nothing is compared with.
     pub fn all(records: &[Record]) -> Vec<Self> {
         let mut summaries: Vec<Self> = Vec::new();
         for record in records {
-            let mut libraries: Vec<_> = record.peers.iter().map(|peer| Some(peer.library)).collect();
-            if libraries.is_empty() {
-                libraries.push(None);
+            let mut peers: Vec<_> = record.peers.iter().map(|peer| (Some(peer.library), None)).collect();
+            let others = record.peers.iter().filter(|peer| peer.format != "csr");
+            peers.extend(others.map(|peer| (Some(peer.library), Some("csr"))));
+            if peers.is_empty() {
+                peers.push((None, None));
             }
-            for library in libraries {
-                let is_it =
-                    |made: &Self| (made.op, made.value, made.library) == (record.op, record.value, library);
+            for (library, format) in peers {
+                let is_it = |made: &Self| {
+                    (made.op, made.value, made.library, made.format)
+                        == (record.op, record.value, library, format)
+                };
                 if !summaries.iter().any(is_it) {
-                    let of: Vec<_> = records
-                        .iter()
-                        .filter(|other| (other.op, other.value) == (record.op, record.value))
-                        .collect();
-                    summaries.push(Self::new(&of, record.op, record.value, library));
+                    let is_alike = |other: &&Record| (other.op, other.value) == (record.op, record.value);
+                    let alike: Vec<_> = records.iter().filter(is_alike).collect();
+                    summaries.push(Self::new(&alike, record, library, format));
                 }
             }
         }
         summaries
     }
 
+    /// Of records that are alike in operation and type.
     fn new(
         records: &[&Record],
-        op: &'static str,
-        value: &'static str,
+        like: &Record,
         library: Option<&'static str>,
+        format: Option<&'static str>,
     ) -> Self {
         let ratios: Vec<(&Record, f64)> =
-            records.iter().filter_map(|&record| Some((record, record.ratio(library?)?))).collect();
+            records.iter().filter_map(|&record| Some((record, record.ratio(library?, format)?))).collect();
         let lowest = |ratios: &mut dyn Iterator<Item = (&Record, f64)>| {
             let (record, value) = ratios.min_by(|a, b| a.1.total_cmp(&b.1))?;
             Some(Named { matrix: record.matrix.clone(), value })
@@ -105,10 +111,11 @@ impl Summary {
         });
         let longest_plan = plans.max_by(|a, b| a.1.total_cmp(&b.1));
         Self {
-            op,
-            value,
+            op: like.op,
+            value: like.value,
             matrices: records.len(),
             library,
+            format,
             compared: ratios.len(),
             geometric_mean_ratio: geometric_mean(ratios.iter().map(|(_, ratio)| *ratio)),
             worst_large: lowest(&mut ratios.iter().copied().filter(|(record, _)| !is_small(record))),
@@ -148,7 +155,7 @@ mod tests {
     fn peer(library: &'static str, ms: f64, difference: Option<&str>) -> PeerRecord {
         let difference = difference.map(str::to_owned);
         let figures = PeerFigures { ms, preprocessing_ms: 0.0, workspace_bytes: 0, difference };
-        PeerRecord { library, algorithm: "one".into(), outcome: Outcome::Measured(figures) }
+        PeerRecord { library, algorithm: "one".into(), format: "csr", outcome: Outcome::Measured(figures) }
     }
 
     fn record(matrix: &str, nnz: usize, methods: Vec<MethodRecord>, peers: Vec<PeerRecord>) -> Record {
@@ -186,6 +193,19 @@ mod tests {
         let correlation = summary.correlation_table2.unwrap();
         // Of (2, 4, 0) with (1, 2, 2), by hand: covariance 0.
         assert!(correlation.abs() < 1e-5, "{correlation}");
+    }
+
+    #[test]
+    fn algorithms_that_take_csr_have_a_summary_of_their_own() {
+        let mut other = peer("cusparse", 1.0, None);
+        other.format = "coo";
+        let peers = vec![peer("cusparse", 3.0, None), other];
+        let summaries = Summary::all(&[record("a", 1, vec![method("auto", 1.0)], peers)]);
+        let means: Vec<_> = summaries
+            .iter()
+            .map(|summary| (summary.format, summary.geometric_mean_ratio.map(f64::round)))
+            .collect();
+        assert_eq!(means, [(None, Some(1.0)), (Some("csr"), Some(3.0))]);
     }
 
     #[test]

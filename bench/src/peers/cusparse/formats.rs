@@ -45,6 +45,16 @@ pub(super) enum Format {
     SlicedEll,
 }
 
+impl Format {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Csr => "csr",
+            Self::Coo => "coo",
+            Self::SlicedEll => "sliced ell",
+        }
+    }
+}
+
 impl<V: PeerValue> Formats<V> {
     /// Copies a matrix, as CSR.
     pub(super) fn upload(library: &Cusparse, matrix: &Csr<V>) -> Result<Self, PeerError> {

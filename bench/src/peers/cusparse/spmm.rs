@@ -88,7 +88,7 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
             for preprocess in [false, true] {
                 let suffix = if preprocess { " + preprocess" } else { "" };
                 let outcome = self.measure_algorithm(code, preprocess, repetitions);
-                each(PeerRun { algorithm: format!("{name}{suffix}"), outcome });
+                each(PeerRun { algorithm: format!("{name}{suffix}"), format: Format::Csr.name(), outcome });
             }
         }
     }

@@ -75,14 +75,14 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
             }
             if let Some((_, reason)) = self.unmade.iter().find(|(unmade, _)| unmade == format) {
                 let outcome = Err(PeerError::Unsuitable(reason.to_string()));
-                each(PeerRun { algorithm: (*name).into(), outcome });
+                each(PeerRun { algorithm: (*name).into(), format: format.name(), outcome });
                 continue;
             }
             let outcome = self.measure_algorithm(*format, *code, None, repetitions);
-            each(PeerRun { algorithm: (*name).into(), outcome });
+            each(PeerRun { algorithm: (*name).into(), format: format.name(), outcome });
             if let (Format::Csr, Some(preprocess)) = (format, self.library.optional.spmv_preprocess) {
                 let outcome = self.measure_algorithm(*format, *code, Some(preprocess), repetitions);
-                each(PeerRun { algorithm: format!("{name} + preprocess"), outcome });
+                each(PeerRun { algorithm: format!("{name} + preprocess"), format: format.name(), outcome });
             }
         }
     }
