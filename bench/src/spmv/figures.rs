@@ -103,6 +103,8 @@ pub struct Figures {
 pub struct PeerFigures {
     /// Median milliseconds of a run.
     pub ms: f64,
+    /// The shortest: on a machine that others use too, what is left of a comparison.
+    pub shortest_ms: f64,
     /// Milliseconds of what it does once a matrix; 0 if nothing.
     pub preprocessing_ms: f64,
     /// Bytes that it wants beside the operands.

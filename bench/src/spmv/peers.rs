@@ -64,6 +64,7 @@ impl Peers {
             let outcome = match outcome {
                 Ok(times) => Outcome::Measured(PeerFigures {
                     ms: median(&times.times_ms),
+                    shortest_ms: times.times_ms.iter().copied().fold(f64::INFINITY, f64::min),
                     preprocessing_ms: times.preprocessing_ms,
                     workspace_bytes: times.workspace_bytes,
                     difference: reference.check(&times.result).err(),

@@ -154,7 +154,8 @@ mod tests {
 
     fn peer(library: &'static str, ms: f64, difference: Option<&str>) -> PeerRecord {
         let difference = difference.map(str::to_owned);
-        let figures = PeerFigures { ms, preprocessing_ms: 0.0, workspace_bytes: 0, difference };
+        let figures =
+            PeerFigures { ms, shortest_ms: ms, preprocessing_ms: 0.0, workspace_bytes: 0, difference };
         PeerRecord { library, algorithm: "one".into(), format: "csr", outcome: Outcome::Measured(figures) }
     }
 

@@ -1,6 +1,8 @@
 //! `y = alpha A x + beta y` by tiles of equal work.
 
 mod dot;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use std::ops::Range;
 
@@ -88,7 +90,7 @@ impl SpmvTiles {
         y: &mut [V],
     ) {
         assert_eq!((x.len(), y.len()), (matrix.cols(), matrix.rows()), "shapes are checked by the caller");
-        let operands = Operands { matrix, alpha, x, beta, instructions: Instructions::of_machine(x.len()) };
+        let operands = Operands { matrix, alpha, x, beta, instructions: Instructions::fastest(x.len()) };
 
         // Every row ends in exactly one tile, which owns its place in y.
         let mut tasks = Vec::with_capacity(self.tiles.len());
@@ -129,9 +131,12 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
                 // SAFETY: the columns of a view are below its number of columns, which is the length of x.
                 unsafe { dot::portable(columns, values, self.x) }
             }),
-            #[cfg(target_arch = "x86_64")]
             // SAFETY: the machine has the instructions, and x is no longer than `i32::MAX`: that is how they were chosen.
+            #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { self.run_tile_avx2(tile, finished) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { self.run_tile_avx512(tile, finished) },
         }
     }
 
@@ -143,7 +148,18 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
         self.run_tile_with(tile, finished, |columns, values| {
             // SAFETY: the caller's promises; a view has a value for each column, and its columns are below their number,
             // which is the length of x.
-            unsafe { dot::avx2(columns, values, self.x) }
+            unsafe { x86::avx2(columns, values, self.x) }
+        })
+    }
+
+    /// # Safety
+    /// The machine has AVX-512 F and VL, and x is no longer than `i32::MAX`.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512vl")]
+    unsafe fn run_tile_avx512(&self, tile: &Range<Coordinate>, finished: &mut [V]) -> Option<Carry<V>> {
+        self.run_tile_with(tile, finished, |columns, values| {
+            // SAFETY: as above.
+            unsafe { x86::avx512(columns, values, self.x) }
         })
     }
 
