@@ -10,7 +10,7 @@ pub(super) enum Instructions {
     /// AVX2 and FMA: elements of x are gathered by signed 32-bit indices.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512 F and VL: likewise.
+    /// AVX-512 F and VL, for f64; for f32 as AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
