@@ -43,6 +43,7 @@ fn every_method_of_the_cpu_is_measured_beside_sprs() {
     let (device, records, summaries) =
         json(&["--device", "cpu", "--generate", TINY, "--method", "all", "--peers", "sprs"]);
     let copy_gbps = positive(&device, "copy_gbps");
+    assert_eq!(device["peers"][0], "sprs");
     assert_eq!(records.len(), 8);
     for record in &records {
         assert_eq!((&record["op"], &record["generated"]), (&"spmv".into(), &true.into()));

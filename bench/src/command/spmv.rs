@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let copy_gbps = copy_rate(&device)?;
     let operation = if arguments.transposed { Operation::Transposed } else { Operation::Direct };
     let mut printer = Printer { json: arguments.json, records: Vec::new() };
-    printer.begin(&device.to_string(), copy_gbps);
+    printer.begin(&device.to_string(), copy_gbps, peers.versions());
     for (suite, source) in sources {
         let name = source.to_string();
         let case = Case {
@@ -124,11 +124,13 @@ struct Printer {
 }
 
 impl Printer {
-    fn begin(&self, device: &str, copy_gbps: f64) {
+    fn begin(&self, device: &str, copy_gbps: f64, peers: &[String]) {
         if self.json {
-            return println!("{}", serde_json::json!({ "device": device, "copy_gbps": copy_gbps }));
+            let line = serde_json::json!({ "device": device, "copy_gbps": copy_gbps, "peers": peers });
+            return println!("{line}");
         }
-        println!("{device}, copies at {copy_gbps:.0} GB/s; * fits in L2, and so do the peers'");
+        let beside = if peers.is_empty() { String::new() } else { format!(", beside {}", peers.join(", ")) };
+        println!("{device}, copies at {copy_gbps:.0} GB/s{beside}; * fits in L2, and so do the peers'");
         println!(
             "{:<22} {:>4} {:>10} {:<12} {:>9} {:>8} {:>8} {:>7} {:>8} {:>6}  {:<30} {:>9} {:>6}",
             "matrix",

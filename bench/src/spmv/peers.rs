@@ -26,6 +26,7 @@ pub struct Peers {
     cusparse: Option<Cusparse>,
     mkl: Option<Mkl>,
     has_sprs: bool,
+    versions: Vec<String>,
 }
 
 impl Peers {
@@ -36,17 +37,32 @@ impl Peers {
             let opened = match name {
                 PeerName::Cusparse => {
                     let ordinal = if let DeviceKind::Cuda(ordinal) = device { ordinal } else { 0 };
-                    Cusparse::open(ordinal).map(|library| peers.cusparse = Some(library))
+                    Cusparse::open(ordinal).and_then(|library| {
+                        let version = library.version()?;
+                        peers.cusparse = Some(library);
+                        Ok(format!("cuSPARSE {}.{}.{}", version / 1000, version / 100 % 10, version % 100))
+                    })
                 }
-                PeerName::Mkl => Mkl::open().map(|library| peers.mkl = Some(library)),
+                PeerName::Mkl => Mkl::open().map(|library| {
+                    peers.mkl = Some(library);
+                    "MKL".into()
+                }),
                 PeerName::Sprs => {
                     peers.has_sprs = true;
-                    Ok(())
+                    Ok("sprs".into())
                 }
             };
-            absent.extend(opened.err());
+            match opened {
+                Ok(version) => peers.versions.push(version),
+                Err(error) => absent.push(error),
+            }
         }
         (peers, absent)
+    }
+
+    /// The libraries that are open, with their versions where they tell.
+    pub fn versions(&self) -> &[String] {
+        &self.versions
     }
 
     /// Measures all of them on y = Ax, or y = Aᵀx, and checks what they say that it is.
