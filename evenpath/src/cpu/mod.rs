@@ -16,4 +16,4 @@ pub(crate) use reduce::{reduce, reduce_rows, row_heads};
 pub(crate) use scan::{scan, segmented_scan};
 pub(crate) use sets::SetPlan;
 pub(crate) use sort::{sort, sort_pairs};
-pub(crate) use spmv::{spmv, spmv_tiles};
+pub(crate) use spmv::{SpmvCut, SpmvTiles};

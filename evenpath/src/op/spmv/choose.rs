@@ -28,13 +28,14 @@ pub(super) fn choose<V: Value, O: Offset>(
     method: SpmvMethod,
 ) -> Result<Choice<V, O>, OpError> {
     let asked = |schedule| Choice { method, reason: "asked for".into(), schedule };
-    if matrix.device().kind() == DeviceKind::Cpu {
-        let reason = "balanced, whatever the shape".into();
-        return Ok(Choice {
-            method: SpmvMethod::MergePath,
-            reason,
-            schedule: Box::new(cpu::Cpu::new(matrix)),
-        });
+    let device = matrix.device();
+    let kind = device.kind();
+    if !method.runs_on(kind) {
+        let usable = SpmvMethod::names(|method| method.runs_on(kind));
+        return Err(OpError::UnsupportedMethod { method, device: device.to_string(), usable });
+    }
+    if kind == DeviceKind::Cpu {
+        return Ok(cpu::choose(matrix, method));
     }
     match method {
         SpmvMethod::Auto => automatic(matrix),
@@ -42,6 +43,7 @@ pub(super) fn choose<V: Value, O: Offset>(
         SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new),
         SpmvMethod::Binned => of_rows(matrix, method, Binned::new),
         SpmvMethod::Windows => of_rows(matrix, method, Windows::find),
+        SpmvMethod::RowParallel => unreachable!("only the CPU has it"),
     }
 }
 

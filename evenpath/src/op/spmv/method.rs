@@ -3,6 +3,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::device::DeviceKind;
+
 /// Methods of SpMV. Each has a name, which [`Display`](fmt::Display) writes and [`FromStr`] reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -12,6 +14,8 @@ pub enum SpmvMethod {
     Auto,
     /// `merge-path`: 2D merge path, equal shares of row ends and nonzeros, whatever the shape (Merrill, Garland, SC 2016).
     MergePath,
+    /// `row-parallel`, on the CPU: every thread takes whole rows, of equal shares of row ends and nonzeros.
+    RowParallel,
     /// `row-tiles`: every warp takes equally many consecutive rows, with their products in shared memory.
     RowTiles,
     /// `binned`: row tiles, with the rows that are much longer than most cut into pieces, each a warp's work.
@@ -23,6 +27,7 @@ pub enum SpmvMethod {
 const NAMES: &[(SpmvMethod, &str)] = &[
     (SpmvMethod::Auto, "auto"),
     (SpmvMethod::MergePath, "merge-path"),
+    (SpmvMethod::RowParallel, "row-parallel"),
     (SpmvMethod::RowTiles, "row-tiles"),
     (SpmvMethod::Binned, "binned"),
     (SpmvMethod::Windows, "windows"),
@@ -40,6 +45,22 @@ impl SpmvMethod {
     /// Every method, `auto` first.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|&(method, _)| method)
+    }
+
+    /// Whether devices of a kind have the method.
+    pub fn runs_on(self, kind: DeviceKind) -> bool {
+        match self {
+            Self::Auto | Self::MergePath => true,
+            Self::RowParallel => kind == DeviceKind::Cpu,
+            _ => kind != DeviceKind::Cpu,
+        }
+    }
+
+    /// The names of the methods for which `is_wanted` holds, with commas between.
+    pub(super) fn names(is_wanted: impl Fn(Self) -> bool) -> String {
+        let wanted: Vec<&str> =
+            NAMES.iter().filter(|&&(method, _)| is_wanted(method)).map(|&(_, name)| name).collect();
+        wanted.join(", ")
     }
 }
 
@@ -59,7 +80,6 @@ impl FromStr for SpmvMethod {
         if let Some(&(method, _)) = NAMES.iter().find(|&&(_, name)| name == text) {
             return Ok(method);
         }
-        let known: Vec<&str> = NAMES.iter().map(|&(_, name)| name).collect();
-        Err(ParseSpmvMethodError { name: text.into(), known: known.join(", ") })
+        Err(ParseSpmvMethodError { name: text.into(), known: Self::names(|_| true) })
     }
 }
