@@ -1,3 +1,4 @@
+use super::SpmvMethod;
 use crate::device::DeviceError;
 
 /// Why an operation was refused or failed. An operation that is refused has written nothing.
@@ -57,6 +58,16 @@ pub enum OpError {
         tiles: u64,
         /// Blocks of a grid.
         limit: u64,
+    },
+    /// The device has not the method that was asked for.
+    #[error("{device} has no SpMV by {method}; it has {usable}")]
+    UnsupportedMethod {
+        /// The method.
+        method: SpmvMethod,
+        /// The device.
+        device: String,
+        /// The methods that it has.
+        usable: String,
     },
     /// An output is too short for the result, or, where lengths must agree, too long.
     #[error("{output} has {len} elements, and the result has {needed}")]

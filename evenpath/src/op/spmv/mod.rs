@@ -1,9 +1,13 @@
 //! Sparse matrix times dense vector: the plan, and one schedule a method.
 
+mod adaptive;
 mod cpu;
+mod flat;
 mod info;
+mod light;
 mod merge;
 mod method;
+mod rows;
 
 pub use info::SpmvPlanInfo;
 pub use method::{ParseSpmvMethodError, SpmvMethod};
@@ -12,7 +16,7 @@ use std::fmt;
 
 use super::{DeviceCsr, OpError};
 use crate::device::{DeviceError, DeviceKind, DeviceVec, Event};
-use crate::policy::Tile;
+use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
 /// How [`DeviceCsr::plan_spmv`] plans.
@@ -86,6 +90,8 @@ struct Shape {
     tile: Option<Tile>,
     /// Pieces that the matrix is cut into.
     tiles: u64,
+    /// What else is to be said, as in [`SpmvPlanInfo`].
+    figures: Vec<(&'static str, u64)>,
     /// Bytes of device memory that the schedule holds.
     workspace_bytes: u64,
 }
@@ -95,8 +101,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If there is no memory for the workspace (some 4 bytes plus a value for each tile of about a thousand nonzeros),
-    /// the matrix is too large for one launch, or the device was lost.
+    /// If the device has not the method that is asked for ([`SpmvMethod::runs_on`]), there is no memory for the
+    /// workspace (some 4 bytes plus a value for each tile of about a thousand nonzeros; for `flat`, and rows that are
+    /// empty, an offset and 4 bytes a row besides), the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
         let (choice, schedule) = choose(self, options.method)?;
@@ -117,13 +124,31 @@ fn choose<V: Value, O: Offset>(
         }
         asked => Choice { method: asked, reason: "asked for".into() },
     };
-    let schedule: Box<dyn Schedule<V, O>> = match (matrix.device().kind(), choice.method) {
-        (DeviceKind::Cpu, _) => Box::new(cpu::Cpu::new(matrix)),
-        (DeviceKind::Cuda(_) | DeviceKind::Simulated, SpmvMethod::Auto | SpmvMethod::MergePath) => {
-            Box::new(merge::Merge::analyse(matrix)?)
-        }
+    let device = matrix.device();
+    let kind = device.kind();
+    if !method.runs_on(kind) {
+        let usable = SpmvMethod::names(|method| method.runs_on(kind));
+        return Err(OpError::UnsupportedMethod { method, device: device.to_string(), usable });
+    }
+    if kind == DeviceKind::Cpu {
+        return Ok((choice, Box::new(cpu::Cpu::new(matrix))));
+    }
+    let schedule: Box<dyn Schedule<V, O>> = match choice.method {
+        SpmvMethod::Auto | SpmvMethod::MergePath => Box::new(merge::Merge::analyse(matrix)?),
+        SpmvMethod::Scalar => Box::new(rows::Vector::new(matrix, 1)?),
+        SpmvMethod::Vector => Box::new(rows::Vector::new(matrix, mean_lanes(matrix))?),
+        SpmvMethod::Warp => Box::new(rows::Vector::new(matrix, 32)?),
+        SpmvMethod::Block => Box::new(rows::Block::new(matrix)),
+        SpmvMethod::Flat => Box::new(flat::Flat::analyse(matrix)?),
+        SpmvMethod::CsrAdaptive => Box::new(adaptive::Adaptive::analyse(matrix)?),
+        SpmvMethod::Light => Box::new(light::Light::new(matrix, mean_lanes(matrix))?),
     };
     Ok((choice, schedule))
+}
+
+/// Lanes that rows of the matrix's mean length want.
+fn mean_lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> u32 {
+    policy::spmv_lanes(matrix.rows() as u64, matrix.nnz() as u64)
 }
 
 impl<V: Value, O: Offset> SpmvPlan<V, O> {
@@ -148,7 +173,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// If the device was lost.
     pub fn info(&self) -> Result<SpmvPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let Shape { tile, tiles, workspace_bytes } = self.schedule.shape();
+        let Shape { tile, tiles, figures, workspace_bytes } = self.schedule.shape();
         let Choice { method, reason } = &self.choice;
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvPlanInfo {
@@ -156,6 +181,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
             reason: reason.clone(),
             tile,
             tiles,
+            figures,
             workspace_bytes,
             analysis_ms,
         })
