@@ -1,45 +1,15 @@
 //! Sparse matrix times dense vector, on every device.
 
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Device, DeviceError, Offset, OpError, SpmvOptions, Value};
+use evenpath::{Csr, Device, DeviceError, Offset, OpError, SpmvMethod, SpmvOptions, Value};
 use evenpath_kernels::spmv::MergeFixup;
 use evenpath_simt::kernel::Kernel;
-use evenpath_tests::{devices, spmv as oracle};
+use evenpath_tests::{check_spmv, devices, vector, with_row_lengths};
 use proptest::prelude::*;
 
-/// A vector of numbers that are not round, the same for the same length.
-fn vector<V: Value>(len: usize) -> Vec<V> {
-    (0..len).map(|i| V::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
-}
-
-/// A matrix with rows of the given lengths, columns spread over `cols`.
-fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
-    let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
-        (0..len)
-            .map(move |i| (row, i * cols / len, V::from_f64(((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0)))
-    });
-    Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix")
-}
-
-/// Runs y = αAx + βy on a device, y filled with NaN where β is zero, and checks it against the oracle.
+/// Checks y = αAx + βy by the method that the plan chooses.
 fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) -> Vec<V> {
-    let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
-    let x: Vec<V> = vector(a.cols());
-    let mut y: Vec<V> = vector(a.rows());
-    if beta == V::ZERO {
-        y.fill(V::from_f64(f64::NAN));
-    }
-    let expected = oracle(a, alpha, &x, beta, &y);
-    let matrix = device.upload(a).expect("upload");
-    let x = device.upload_slice(&x).expect("upload");
-    let mut device_y = device.upload_slice(&y).expect("upload");
-    let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
-    plan.run(alpha, &x, beta, &mut device_y).expect("run");
-    let result = device_y.to_vec().expect("download");
-    if let Err(difference) = expected.check(&result) {
-        panic!("{device}, {matrix:?}, alpha {alpha}, beta {beta}: {difference}");
-    }
-    result
+    check_spmv(device, a, SpmvMethod::Auto, alpha, beta)
 }
 
 fn check_types(device: &Device, cols: usize, lengths: &[usize]) {

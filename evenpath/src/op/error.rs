@@ -60,7 +60,7 @@ pub enum OpError {
         limit: u64,
     },
     /// The device has not the method that was asked for.
-    #[error("{device} has no SpMV by {method}; it has {usable}")]
+    #[error("{device} has no SpMV by `{method}`; it has {usable}")]
     UnsupportedMethod {
         /// The method.
         method: SpmvMethod,
