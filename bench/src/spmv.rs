@@ -21,18 +21,19 @@ pub fn work<V: Value, O: Offset>(matrix: &Csr<V, O>) -> Work {
 ///
 /// # Errors
 ///
-/// If the device has not the memory, or was lost.
+/// If the device has not the memory or the method, or was lost.
 pub fn measure<V: Value, O: Offset>(
     device: &Device,
     matrix: &Csr<V, O>,
     x: &[V],
+    options: SpmvOptions,
     repetitions: usize,
 ) -> Result<(Measurement, SpmvPlanInfo, Vec<V>), OpError> {
     let a = device.upload(matrix)?;
     let device_x = device.upload_slice(x)?;
     // Filled with what must not come out again.
     let mut y = device.upload_slice(&vec![V::from_f64(f64::NAN); matrix.rows()])?;
-    let plan = a.plan_spmv(SpmvOptions::default())?;
+    let plan = a.plan_spmv(options)?;
     let times = times_ms(device, repetitions, || plan.run(V::ONE, &device_x, V::ZERO, &mut y))?;
     Ok((Measurement::new(work(matrix), &times), plan.info()?, y.to_vec()?))
 }

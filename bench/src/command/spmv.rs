@@ -2,7 +2,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Device, Value};
+use evenpath::{Csr, Device, SpmvMethod, SpmvOptions, Value};
 use evenpath_bench::input::random_vector;
 use evenpath_bench::measure::copy_rate;
 use evenpath_bench::spmv::{check, measure};
@@ -16,6 +16,9 @@ pub(crate) struct Arguments {
     /// Kinds of matrix to generate, such as `stencil5:2000`.
     #[arg(long, value_delimiter = ',', default_values = SUITE)]
     generate: Vec<String>,
+    /// The method, by its name.
+    #[arg(long, default_value_t = SpmvMethod::Auto)]
+    method: SpmvMethod,
     /// Runs that are timed for each measurement.
     #[arg(long, default_value_t = 100)]
     repetitions: usize,
@@ -55,7 +58,8 @@ fn report<V: Value>(
     arguments: &Arguments,
 ) -> Result<bool, Box<dyn Error>> {
     let x: Vec<V> = random_vector(matrix.cols(), 1);
-    let (measured, plan, y) = measure(device, matrix, &x, arguments.repetitions)?;
+    let (measured, plan, y) =
+        measure(device, matrix, &x, SpmvOptions::with_method(arguments.method), arguments.repetitions)?;
     let checked = check(matrix, &x, &y);
     let verdict = checked.as_ref().map_or_else(|error| format!("  FAIL: {error}"), |()| String::new());
     if arguments.json {
