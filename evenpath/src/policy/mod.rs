@@ -47,7 +47,7 @@ pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> 
 }
 
 /// Tiles of SpMV by a flat split: a block's threads, and the nonzeros of each.
-const SPMV_FLAT: &[Entry] = &[entry(ScalarType::F32, 0, 128, 9), entry(ScalarType::F64, 0, 128, 9)];
+const SPMV_FLAT: &[Entry] = &[entry(ScalarType::F32, 0, 128, 15), entry(ScalarType::F64, 0, 128, 9)];
 
 /// The tile of SpMV by a flat split of the nonzeros, as [`spmv_merge`].
 pub fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
@@ -55,18 +55,20 @@ pub fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> T
 }
 
 /// Row blocks of CSR-Adaptive: a block's threads, and the nonzeros of each.
-const SPMV_ADAPTIVE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 8), entry(ScalarType::F64, 0, 128, 8)];
+const SPMV_ADAPTIVE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 8), entry(ScalarType::F64, 0, 128, 12)];
 
 /// The row blocks of SpMV by CSR-Adaptive, as [`spmv_merge`].
 pub fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
     select(SPMV_ADAPTIVE, value, compute_capability)
 }
 
-/// Lanes for each of `rows` rows of `nonzeros` nonzeros together: a power of two from 2 to 32, the least that takes a row
-/// of the mean length in one turn.
+/// Lanes for rows of up to so many nonzeros in the mean.
+const SPMV_LANES: &[(u64, u32)] = &[(6, 2), (12, 4), (96, 8), (192, 16)];
+
+/// Lanes for each of `rows` rows of `nonzeros` nonzeros together: a power of two from 2 to 32.
 pub fn spmv_lanes(rows: u64, nonzeros: u64) -> u32 {
     let mean = nonzeros.div_ceil(rows.max(1));
-    mean.clamp(2, 32).next_power_of_two() as u32
+    SPMV_LANES.iter().find(|&&(longest, _)| mean <= longest).map_or(32, |&(_, lanes)| lanes)
 }
 
 fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
@@ -104,7 +106,7 @@ mod tests {
     #[test]
     fn lanes_suit_the_mean() {
         for (rows, nonzeros, lanes) in
-            [(0, 0, 2), (9, 0, 2), (9, 18, 2), (9, 19, 4), (4, 17, 8), (1, 32, 32), (1, 33, 32)]
+            [(0, 0, 2), (9, 0, 2), (9, 54, 2), (9, 55, 4), (4, 49, 8), (1, 96, 8), (1, 97, 16), (1, 193, 32)]
         {
             assert_eq!(spmv_lanes(rows, nonzeros), lanes, "{nonzeros} in {rows} rows");
         }

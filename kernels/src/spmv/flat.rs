@@ -148,8 +148,8 @@ kernel! {
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: tile::<V, O, BLOCK, ITEMS>;
     entries: {
-        spmv_flat_tile_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 128 x 9;
-        spmv_flat_tile_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 128 x 9;
+        spmv_flat_tile_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 128 x 15;
+        spmv_flat_tile_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 128 x 15;
         spmv_flat_tile_f64_u32 in spmv_flat_f64: <V = f64, O = u32>, 128 x 9;
         spmv_flat_tile_f64_u64 in spmv_flat_f64: <V = f64, O = u64>, 128 x 9;
     }

@@ -2,9 +2,12 @@
 //! Multiplication on CUDA-enabled GPUs", ASAP 2015; the distribution at warp level, section IV).
 //!
 //! As many blocks as the GPU holds at once stay until there are no rows left. A warp is cut into vectors of `lanes`
-//! lanes; its first lane takes a row for each of them from one counter in global memory, and all of them come back for
+//! lanes; its first lane takes rows for all of them from one counter in global memory, and all of them come back for
 //! more together. So whoever is given short rows is given more of them, and the lanes that a shuffle names are always
 //! there: vectors that drew for themselves would be in different turns of the loop when the others shuffle.
+//!
+//! In the source a warp takes one row for each vector. The counter does one draw after another, of which an H200 does
+//! some 1.3 · 10⁹ a second; so here a draw is of several `turns`.
 //!
 //! Which warp gets a row depends on timing; how it sums it does not, so results are the same from run to run.
 
@@ -34,6 +37,8 @@ kernel! {
         pub rows: u32,
         /// Threads a row: a power of two up to 32.
         pub lanes: u32,
+        /// Rows that each vector is given by a draw.
+        pub turns: u32,
         /// Factor of the product.
         pub alpha: V,
         /// Factor of what y held.
@@ -60,23 +65,30 @@ fn light_rows<V: Float, O: Offset>(
     next_row: GlobalMut<u64>,
     rows: u32,
     lanes: u32,
+    turns: u32,
     alpha: V,
     beta: V,
 ) {
     let operands = Operands { row_offsets, column_indices, values, x };
     let rows = rows as usize;
     let log = lanes.trailing_zeros();
+    let vectors = thread::WARP_SIZE >> log;
     let (vector, lane) = ((thread::lane() >> log) as usize, thread::lane() & (lanes - 1));
+    let count = vectors as usize * turns as usize;
     loop {
-        let first = draw(next_row, thread::WARP_SIZE >> log);
+        let mut first = draw(next_row, count as u64);
         if first >= rows {
             break;
         }
-        let row = first + vector;
-        let (begin, end) = operands.bounds(row, rows);
-        let sum = group_sum(operands.strided_sum(begin, end, lane, lanes), lanes);
-        if lane == 0 && row < rows {
-            store_result(y, row, sum, alpha, beta);
+        let last = (first + count).min(rows);
+        while first < last {
+            let row = first + vector;
+            let (begin, end) = operands.bounds(row, rows);
+            let sum = group_sum(operands.strided_sum(begin, end, lane, lanes), lanes);
+            if lane == 0 && row < rows {
+                store_result(y, row, sum, alpha, beta);
+            }
+            first += vectors as usize;
         }
     }
 }
@@ -84,10 +96,10 @@ fn light_rows<V: Float, O: Offset>(
 /// The first of `count` rows that are the warp's from now on.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn draw(next_row: GlobalMut<u64>, count: u32) -> usize {
+fn draw(next_row: GlobalMut<u64>, count: u64) -> usize {
     let mut first = 0;
     if thread::lane() == 0 {
-        first = next_row.fetch_add(0, u64::from(count), Ordering::Relaxed, Scope::Device);
+        first = next_row.fetch_add(0, count, Ordering::Relaxed, Scope::Device);
     }
     warp::shuffle(warp::FULL, first, 0) as usize
 }

@@ -16,7 +16,7 @@ pub(super) struct Operands<V, O> {
 }
 
 /// Nonzeros of which a thread has the loads on their way at once.
-const BATCH: usize = 4;
+const BATCH: usize = 2;
 
 impl<V: Float, O: Offset> Operands<V, O> {
     /// The first nonzero of a row, and the first behind it; none where `row` is no row.
@@ -67,18 +67,19 @@ impl<V: Float, O: Offset> Operands<V, O> {
             let place = |item: usize| first + item as u32 * threads;
             let inside = |item: usize| place(item).min(len - 1) as usize;
             let mut columns = [0; BATCH];
-            let mut products = [V::ZERO; BATCH];
+            let mut factors = [(V::ZERO, V::ZERO); BATCH];
             for item in 0..BATCH {
                 columns[item] = column_indices.load(inside(item)) as usize;
             }
             for item in 0..BATCH {
-                products[item] = values.load(inside(item));
+                factors[item].0 = values.load(inside(item));
             }
             for item in 0..BATCH {
-                products[item] = products[item] * self.x.load(columns[item]);
+                factors[item].1 = self.x.load(columns[item]);
             }
             for item in 0..BATCH {
-                sum += if place(item) < len { products[item] } else { V::ZERO };
+                let (value, factor) = factors[item];
+                sum = if place(item) < len { value.fma(factor, sum) } else { sum };
             }
             first += BATCH as u32 * threads;
         }

@@ -13,21 +13,30 @@ use crate::{Offset, Value};
 pub(super) struct Light {
     kernel: &'static KernelInfo,
     lanes: u32,
+    turns: u32,
     grid: u32,
     /// One word. Locked from where it is set to zero to the launch that counts with it, which belong together.
     next_row: Mutex<DeviceVec<u64>>,
 }
+
+/// Draws of a warp, where there are rows for so many: enough to even out what rows differ by.
+const DRAWS: u64 = 4;
+/// Rows of a draw for each vector, at most.
+const MAX_TURNS: u64 = 32;
 
 impl Light {
     /// `lanes` is a power of two up to 32.
     pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, lanes: u32) -> Result<Self, OpError> {
         let kernel = instance::<LightRows<V, O>>();
         let device = matrix.device();
+        let vectors = u64::from(kernel.block_size / lanes);
+        let resident = u64::from(device.resident_blocks(kernel, 0)?);
+        let rows = matrix.rows() as u64;
+        let turns = (rows / (vectors * resident * DRAWS)).clamp(1, MAX_TURNS);
         // No more blocks than find a row.
-        let wanted = (matrix.rows() as u64).div_ceil(u64::from(kernel.block_size / lanes));
-        let resident = device.resident_blocks(kernel, 0)?;
-        let grid = wanted.min(u64::from(resident)) as u32;
-        Ok(Self { kernel, lanes, grid, next_row: Mutex::new(device.uninitialised(1)?) })
+        let grid = rows.div_ceil(vectors * turns).min(resident) as u32;
+        let next_row = Mutex::new(device.uninitialised(1)?);
+        Ok(Self { kernel, lanes, turns: turns as u32, grid, next_row })
     }
 }
 
@@ -45,6 +54,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Light {
             next_row: next_row.as_global_mut(),
             rows: pattern.rows as u32,
             lanes: self.lanes,
+            turns: self.turns,
             alpha,
             beta,
         };
@@ -55,11 +65,14 @@ impl<V: Value, O: Offset> Schedule<V, O> for Light {
     }
 
     fn shape(&self) -> Shape {
-        let Self { kernel, lanes, grid, .. } = self;
+        let Self { kernel, lanes, turns, grid, .. } = self;
         Shape {
             tile: Some(Tile::of(kernel)),
             tiles: u64::from(*grid),
-            figures: vec![("lanes a row", u64::from(*lanes))],
+            figures: vec![
+                ("lanes a row", u64::from(*lanes)),
+                ("rows a draw of each vector", u64::from(*turns)),
+            ],
             workspace_bytes: 8,
         }
     }
