@@ -2,7 +2,7 @@
 
 use evenpath::generate::generate;
 use evenpath::{Csr, Device, DeviceKind, Offset, OpError, SpmvMethod, SpmvOptions, Value};
-use evenpath_kernels::spmv::{AdaptiveRows, BlockRows, FlatTile, VectorRows};
+use evenpath_kernels::spmv::{AdaptiveRows, BlockRows, FlatTile, LightRows, VectorRows};
 use evenpath_tests::{
     DeviceUnderTest, check_spmv, devices, kernel_devices, tile_len, vector, with_row_lengths,
 };
@@ -80,7 +80,9 @@ fn numbers_of_rows_around_blocks() {
 #[test]
 fn light_draws_of_several_rows() {
     for DeviceUnderTest { device, fast } in kernel_devices() {
-        let rows = if fast { 3_000_001 } else { 4_001 };
+        // Vectors of two lanes, at most so many blocks at once, four draws of a warp: twice that, and one.
+        let blocks = device.properties().multiprocessors as usize * if fast { 8 } else { 1 };
+        let rows = tile_len::<LightRows<f32, u32>>() / 2 * blocks * 4 * 2 + 1;
         for (cols, length) in [(9, 0), (9, 1)] {
             let a = with_row_lengths::<f32, u32>(cols, &vec![length; rows]);
             check_spmv(&device, &a, SpmvMethod::Light, 1.0, 0.5);

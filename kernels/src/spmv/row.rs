@@ -31,57 +31,34 @@ impl<V: Float, O: Offset> Operands<V, O> {
     }
 
     /// The sum of the products of every `threads`-th nonzero, from `begin` + `thread` to before `end`.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn strided_sum(&self, begin: usize, end: usize, thread: u32, threads: u32) -> V {
-        // Indices in a piece have 32 bits; only a row with duplicates can have more than one.
-        const PIECE: usize = 1 << 30;
-        let mut sum = V::ZERO;
-        let mut start = begin;
-        while start < end {
-            let len = (end - start).min(PIECE) as u32;
-            let (column_indices, values) = (self.column_indices.skip(start), self.values.skip(start));
-            sum = self.add_strided(sum, column_indices, values, len, thread, threads);
-            start += PIECE;
-        }
-        sum
-    }
-
-    /// Adds to `sum` the products of every `threads`-th of `len` nonzeros, from the one of number `thread` on.
     ///
     /// Loads behind the end repeat the last nonzero, which is cheaper than a branch around each. They go through L1:
     /// what one turn leaves of a line the next one takes.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn add_strided(
-        &self,
-        mut sum: V,
-        column_indices: Global<u32>,
-        values: Global<V>,
-        len: u32,
-        thread: u32,
-        threads: u32,
-    ) -> V {
-        let mut first = thread;
-        while first < len {
-            let place = |item: usize| first + item as u32 * threads;
-            let inside = |item: usize| place(item).min(len - 1) as usize;
+    pub(super) fn strided_sum(&self, begin: usize, end: usize, thread: u32, threads: u32) -> V {
+        let stride = threads as usize;
+        let mut sum = V::ZERO;
+        let mut place = begin + thread as usize;
+        while place < end {
+            let inside = |item: usize| (place + item * stride).min(end - 1);
             let mut columns = [0; BATCH];
-            let mut factors = [(V::ZERO, V::ZERO); BATCH];
+            let mut values = [V::ZERO; BATCH];
+            let mut factors = [V::ZERO; BATCH];
             for item in 0..BATCH {
-                columns[item] = column_indices.load(inside(item)) as usize;
+                columns[item] = self.column_indices.load(inside(item)) as usize;
             }
             for item in 0..BATCH {
-                factors[item].0 = values.load(inside(item));
+                values[item] = self.values.load(inside(item));
             }
             for item in 0..BATCH {
-                factors[item].1 = self.x.load(columns[item]);
+                factors[item] = self.x.load(columns[item]);
             }
             for item in 0..BATCH {
-                let (value, factor) = factors[item];
-                sum = if place(item) < len { value.fma(factor, sum) } else { sum };
+                let next = values[item].fma(factors[item], sum);
+                sum = if place + item * stride < end { next } else { sum };
             }
-            first += BATCH as u32 * threads;
+            place += BATCH * stride;
         }
         sum
     }

@@ -22,7 +22,7 @@ pub(super) struct Light {
 /// Draws of a warp, where there are rows for so many: enough to even out what rows differ by.
 const DRAWS: u64 = 4;
 /// Rows of a draw for each vector, at most.
-const MAX_TURNS: u64 = 32;
+const MAX_TURNS: u64 = 8;
 
 impl Light {
     /// `lanes` is a power of two up to 32.
