@@ -135,9 +135,9 @@ fn choose<V: Value, O: Offset>(
     }
     let schedule: Box<dyn Schedule<V, O>> = match choice.method {
         SpmvMethod::Auto | SpmvMethod::MergePath => Box::new(merge::Merge::analyse(matrix)?),
-        SpmvMethod::Scalar => Box::new(rows::Vector::new(matrix, 1)?),
-        SpmvMethod::Vector => Box::new(rows::Vector::new(matrix, mean_lanes(matrix))?),
-        SpmvMethod::Warp => Box::new(rows::Vector::new(matrix, 32)?),
+        SpmvMethod::Scalar => Box::new(rows::Vector::new(matrix, 1)),
+        SpmvMethod::Vector => Box::new(rows::Vector::new(matrix, mean_lanes(matrix))),
+        SpmvMethod::Warp => Box::new(rows::Vector::new(matrix, 32)),
         SpmvMethod::Block => Box::new(rows::Block::new(matrix)),
         SpmvMethod::Flat => Box::new(flat::Flat::analyse(matrix)?),
         SpmvMethod::CsrAdaptive => Box::new(adaptive::Adaptive::analyse(matrix)?),

@@ -3,7 +3,7 @@ use evenpath_simt::kernel::KernelInfo;
 
 use super::{Product, Schedule, Shape};
 use crate::device::DeviceError;
-use crate::op::{DeviceCsr, MAX_GRID, OpError, instance};
+use crate::op::{DeviceCsr, MAX_GRID, instance};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
@@ -16,14 +16,11 @@ pub(super) struct Vector {
 
 impl Vector {
     /// `lanes` is a power of two up to 32.
-    pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, lanes: u32) -> Result<Self, OpError> {
+    pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, lanes: u32) -> Self {
         let kernel = instance::<VectorRows<V, O>>();
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
-        let blocks = (rows as u64).div_ceil(u64::from(kernel.block_size / lanes));
-        if blocks > MAX_GRID {
-            return Err(OpError::TooManyTiles { rows, nonzeros, tiles: blocks, limit: MAX_GRID });
-        }
-        Ok(Self { kernel, lanes, grid: blocks as u32 })
+        // A block has 8 rows or more, of fewer than 2³²: no more blocks than a grid may have.
+        let grid = (matrix.rows() as u32).div_ceil(kernel.block_size / lanes);
+        Self { kernel, lanes, grid }
     }
 }
 
