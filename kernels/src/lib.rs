@@ -50,6 +50,15 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::RowTiles<f32, u32>>(&mut all);
     add::<spmv::FindWindows<u32>>(&mut all);
     add::<spmv::RowWindows<f32, u32>>(&mut all);
+    add::<spmv::VectorRows<f32, u32>>(&mut all);
+    add::<spmv::BlockRows<f32, u32>>(&mut all);
+    add::<spmv::FlatCompactRows<u32>>(&mut all);
+    add::<spmv::FlatPartition<u32>>(&mut all);
+    add::<spmv::FlatTile<f32, u32>>(&mut all);
+    add::<spmv::FlatUpdate<f32, u32>>(&mut all);
+    add::<spmv::FlatFillEmptyRows<f32, u32>>(&mut all);
+    add::<spmv::AdaptiveRows<f32, u32>>(&mut all);
+    add::<spmv::LightRows<f32, u32>>(&mut all);
     add::<merge::MergeKeysPartition<u32>>(&mut all);
     add::<merge::MergeKeys<u32>>(&mut all);
     add::<merge::MergePairs<u32, u32>>(&mut all);

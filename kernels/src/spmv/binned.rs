@@ -5,7 +5,8 @@ use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::long_rows::LongRows;
 use super::row_group::{product_bytes, Matrix};
-use super::row_tiles::{store_row, FourRows, OneRow, RowShare, Tile, TwoRows};
+use super::row_tiles::{FourRows, OneRow, RowShare, Tile, TwoRows};
+use super::store_result;
 use crate::Offset;
 
 kernel! {
@@ -90,7 +91,7 @@ fn binned_rows<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS
         let piece = thread::block() * warps + thread::warp();
         if piece < pieces {
             let long = LongRows { rows: long_rows, first_pieces, piece_rows, partials, arrived };
-            let store = |row: u32, sum: V| store_row(y, row as usize, alpha * sum, beta);
+            let store = |row: u32, sum: V| store_result(y, row as usize, sum, alpha, beta);
             long.sum_piece::<O, ITEMS>(matrix, x, piece, store);
         }
         return;

@@ -6,6 +6,7 @@
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::row_group::{product_bytes, Matrix, Packets, RowGroup, Strided};
+use super::store_result;
 use crate::unroll::{unroll, Steps};
 use crate::Offset;
 
@@ -149,7 +150,7 @@ impl<V: Float, O: Offset, const LIMITED: bool, const ROWS: usize> Steps for Stor
     fn step(&mut self, index: usize) {
         let row = self.group.row(index);
         if self.group.stores() && row < self.group.end && !(LIMITED && self.is_long(row)) {
-            store_row(self.tile.y, row as usize, self.tile.alpha * self.sums[index], self.tile.beta);
+            store_result(self.tile.y, row as usize, self.sums[index], self.tile.alpha, self.tile.beta);
         }
     }
 }
@@ -160,13 +161,6 @@ impl<V: Float, O: Offset, const LIMITED: bool, const ROWS: usize> StoreRows<V, O
         let offsets = self.tile.matrix.row_offsets.skip(row as usize);
         offsets.load(1).to_usize() - offsets.load(0).to_usize() > self.tile.limit as usize
     }
-}
-
-/// y = `product` + βy of one row; y is read only where β is not zero.
-#[inline(always)]
-pub(super) fn store_row<V: Float>(y: GlobalMut<V>, row: usize, product: V, beta: V) {
-    let value = if beta == V::ZERO { product } else { beta.fma(y.load(row), product) };
-    y.store(row, value);
 }
 
 #[inline(always)]

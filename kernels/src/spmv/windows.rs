@@ -12,7 +12,7 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::row_group::{product_bytes, Exact, Matrix, RowGroup};
-use super::row_tiles::store_row;
+use super::store_result;
 use crate::Offset;
 
 /// Windows begin and end at multiples of this, where the vector does not end before.
@@ -247,7 +247,7 @@ fn row_windows<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
         let sums = group.sums::<V, O, Exact, false, ITEMS>(matrix, products, gather);
         let row = group.row(0);
         if group.stores() && row < end {
-            store_row(y, row as usize, alpha * sums[0], beta);
+            store_result(y, row as usize, sums[0], alpha, beta);
         }
         first += (BLOCK / 32) as u32 * count;
     }

@@ -131,6 +131,11 @@ impl<V: Value, O: Offset> Schedule<V, O> for Binned<V> {
     fn shape(&self) -> Shape {
         let long = self.lengths.long;
         let workspace_bytes = 12 * long.rows + (4 + size_of::<V>() as u64) * long.pieces;
-        Shape { tile: Some(Tile::of(self.info)), tiles: u64::from(self.grid), workspace_bytes }
+        let figures = vec![
+            ("rows a warp", u64::from(self.group.rows)),
+            ("long rows", long.rows),
+            ("pieces", long.pieces),
+        ];
+        Shape { tile: Some(Tile::of(self.info)), tiles: u64::from(self.grid), figures, workspace_bytes }
     }
 }

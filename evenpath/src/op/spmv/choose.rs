@@ -1,14 +1,17 @@
 //! Which method a plan takes.
 
+use super::adaptive::Adaptive;
 use super::binned::Binned;
+use super::flat::Flat;
 use super::lengths::Lengths;
+use super::light::Light;
 use super::merge::Merge;
 use super::row_tiles::RowTiles;
 use super::windows::Windows;
-use super::{Schedule, SpmvMethod, cpu};
+use super::{Schedule, SpmvMethod, cpu, rows};
 use crate::device::DeviceKind;
 use crate::op::{DeviceCsr, OpError};
-use crate::{Offset, Value};
+use crate::{Offset, Value, policy};
 
 /// Windows are looked for from this many nonzeros a row on: with fewer, x is no large part of what is read.
 const WINDOW_MEAN: f64 = 16.0;
@@ -39,12 +42,24 @@ pub(super) fn choose<V: Value, O: Offset>(
     }
     match method {
         SpmvMethod::Auto => automatic(matrix),
+        SpmvMethod::Scalar => Ok(asked(Box::new(rows::Vector::new(matrix, 1)))),
+        SpmvMethod::Vector => Ok(asked(Box::new(rows::Vector::new(matrix, mean_lanes(matrix))))),
+        SpmvMethod::Warp => Ok(asked(Box::new(rows::Vector::new(matrix, 32)))),
+        SpmvMethod::Block => Ok(asked(Box::new(rows::Block::new(matrix)))),
+        SpmvMethod::Flat => Ok(asked(Box::new(Flat::analyse(matrix)?))),
         SpmvMethod::MergePath => Ok(asked(Box::new(Merge::analyse(matrix)?))),
+        SpmvMethod::CsrAdaptive => Ok(asked(Box::new(Adaptive::analyse(matrix)?))),
+        SpmvMethod::Light => Ok(asked(Box::new(Light::new(matrix, mean_lanes(matrix))?))),
         SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new),
         SpmvMethod::Binned => of_rows(matrix, method, Binned::new),
         SpmvMethod::Windows => of_rows(matrix, method, Windows::find),
         SpmvMethod::RowParallel => unreachable!("only the CPU has it"),
     }
+}
+
+/// Lanes that rows of the matrix's mean length want.
+fn mean_lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> u32 {
+    policy::spmv_lanes(matrix.rows() as u64, matrix.nnz() as u64)
 }
 
 /// A schedule of rows that was asked for.

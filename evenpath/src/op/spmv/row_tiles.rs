@@ -117,7 +117,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for RowTiles {
     }
 
     fn shape(&self) -> Shape {
-        let tile = Tile { block_size: self.info.block_size, items_per_thread: self.info.items_per_thread };
-        Shape { tile: Some(tile), tiles: u64::from(self.grid), workspace_bytes: 0 }
+        let figures = vec![("rows a warp", u64::from(self.group.rows))];
+        Shape { tile: Some(Tile::of(self.info)), tiles: u64::from(self.grid), figures, workspace_bytes: 0 }
     }
 }

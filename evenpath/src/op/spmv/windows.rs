@@ -123,6 +123,10 @@ impl<V: Value, O: Offset> Schedule<V, O> for Windows {
 
     fn shape(&self) -> Shape {
         let workspace_bytes = 8 * u64::from(self.grid);
-        Shape { tile: Some(Tile::of(self.info)), tiles: u64::from(self.grid), workspace_bytes }
+        let figures = vec![
+            ("rows a warp", u64::from(self.group.rows)),
+            ("elements of the longest window", self.found.longest),
+        ];
+        Shape { tile: Some(Tile::of(self.info)), tiles: u64::from(self.grid), figures, workspace_bytes }
     }
 }
