@@ -8,6 +8,8 @@
 #![allow(clippy::inline_always, clippy::too_many_arguments)]
 
 pub mod block;
+pub mod coo;
+pub mod ell;
 pub mod key;
 pub mod merge;
 pub mod offset;
@@ -18,6 +20,8 @@ pub mod sort;
 pub mod spmv;
 pub mod testing;
 pub mod unroll;
+pub mod update;
+pub mod vector;
 
 pub use key::{Bits, Key};
 pub use offset::Offset;
@@ -43,6 +47,13 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::MergePartition<u32>>(&mut all);
     add::<spmv::MergeTile<f32, u32>>(&mut all);
     add::<spmv::MergeFixup<f32, u32>>(&mut all);
+    add::<ell::Ell<f32>>(&mut all);
+    add::<ell::EllR<f32>>(&mut all);
+    add::<ell::SlicedEll<f32>>(&mut all);
+    add::<coo::CooInterval<f32>>(&mut all);
+    add::<coo::CarryFixup<f32>>(&mut all);
+    add::<vector::Scale<f32>>(&mut all);
+    add::<vector::Gather<f32>>(&mut all);
     add::<merge::MergeKeysPartition<u32>>(&mut all);
     add::<merge::MergeKeys<u32>>(&mut all);
     add::<merge::MergePairs<u32, u32>>(&mut all);

@@ -40,6 +40,9 @@ pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> 
     select(SPMV_MERGE, value, compute_capability)
 }
 
+/// Entries that a warp goes through in SpMV of coordinates: one carry each, and enough warps for a GPU.
+pub const COO_INTERVAL: u32 = 1024;
+
 fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
     let capability = compute_capability.map_or(u32::MAX, |(major, minor)| major * 10 + minor);
     let usable = table.iter().filter(|entry| entry.value == value && entry.since <= capability);
@@ -52,8 +55,10 @@ fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenpath_kernels::coo::CooInterval;
     use evenpath_kernels::spmv::MergeTile;
     use evenpath_simt::kernel::Kernel;
+    use evenpath_simt::thread;
 
     #[test]
     fn every_tile_has_a_kernel() {
@@ -64,6 +69,13 @@ mod tests {
                 _ => MergeTile::<f64, u32>::instance(block_size, items_per_thread),
             };
             assert!(found.is_some(), "{block_size} x {items_per_thread} for {}", entry.value);
+        }
+    }
+
+    #[test]
+    fn intervals_are_whole_steps_of_a_warp() {
+        for info in CooInterval::<f32>::INSTANCES {
+            assert_eq!(COO_INTERVAL % (thread::WARP_SIZE * info.items_per_thread), 0, "{}", info.name);
         }
     }
 
