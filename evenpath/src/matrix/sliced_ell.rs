@@ -10,7 +10,7 @@ use crate::{Offset, Value};
 
 /// A sparse matrix in sliced ELLPACK form: slices of `slice_height` consecutive rows, each an [`Ell`](crate::Ell) of its
 /// own, as wide as its longest row (Monakov, Lokhmotov and Avetisyan, *Automatically tuning sparse matrix-vector
-/// multiplication for GPU architectures*, HiPEAC 2010).
+/// multiplication for GPU architectures*, High Performance Embedded Architectures and Compilers 2010).
 ///
 /// Rows may be sorted by length before they are cut into slices, within windows of a few slices so that neighbours stay
 /// near: that is SELL-C-σ (Kreutzer, Hager, Wellein, Fehske and Bishop, *A unified sparse matrix data format for efficient

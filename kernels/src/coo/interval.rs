@@ -89,7 +89,7 @@ fn interval<V: Float, const BLOCK: usize, const ITEMS: usize>(
     alpha: V,
     beta: V,
 ) {
-    const { assert!(ITEMS % VECTOR == 0) };
+    const { assert!(ITEMS.is_multiple_of(VECTOR)) };
     let warps = BLOCK / thread::WARP_SIZE as usize;
     let index = thread::block() as usize * warps + thread::warp() as usize;
     let first = index as u64 * u64::from(interval_len);
