@@ -6,6 +6,7 @@ use evenpath::{
     Offset, OpError, PaddingLimit, RowOrder, SlicedEll, SlicedEllOptions, SpmvOptions, Value,
 };
 use evenpath_kernels::{coo, ell};
+use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{DeviceUnderTest, devices, spmv as oracle, tile_len};
 use proptest::prelude::*;
 
@@ -151,13 +152,18 @@ fn odd_shapes() {
 /// Rows around a block's, a warp's and a slice's; slots around what a thread loads at once.
 #[test]
 fn rows_and_slots_around_edges() {
-    let block = tile_len::<ell::Ell<f64>>() / ITEMS;
+    let (padded, sliced) =
+        (ell::Ell::<f64>::first().expect("f64"), ell::SlicedEll::<f64>::first().expect("f64"));
+    let block = padded.block_size as usize;
+    let items = [padded, sliced].map(|info| info.items_per_thread as usize);
     for DeviceUnderTest { device, .. } in devices() {
         for rows in [31, 32, 33, block - 1, block, block + 1, 2 * block + 1] {
             let lengths: Vec<usize> = (0..rows).map(|row| row % 5).collect();
             check_products(&device, &with_row_lengths::<f64, u32>(50, &lengths), 1.0, 0.0);
         }
-        for width in [1, ITEMS - 1, ITEMS, ITEMS + 1, 2 * ITEMS - 1, 2 * ITEMS, 2 * ITEMS + 1] {
+        for width in
+            items.iter().flat_map(|items| [1, items - 1, *items, items + 1, 2 * items, 2 * items + 1])
+        {
             let lengths = [width, 0, width - 1, 1, width, width / 2, width.min(2)];
             check_products(&device, &with_row_lengths::<f64, u32>(50, &lengths), 1.0, 0.5);
             check_products(&device, &with_row_lengths::<f32, u32>(50, &lengths), 1.0, 0.5);
@@ -165,15 +171,12 @@ fn rows_and_slots_around_edges() {
     }
 }
 
-/// Slots that a thread of the ELL kernels loads at once.
-const ITEMS: usize = 8;
-
 /// Entries around what a lane, a warp and an interval have; rows that end with them, or go on over many.
 #[test]
 fn coordinates_around_edges() {
-    let step = tile_len::<coo::CooInterval<f64>>() / 8;
+    let step = tile_len::<coo::CooInterval<f64>>() / 8; // of a warp
     let interval = evenpath::policy::COO_INTERVAL as usize;
-    for DeviceUnderTest { device, .. } in devices() {
+    for DeviceUnderTest { device, fast } in devices() {
         let check = |a: &Csr<f64>| {
             let (alpha, x, y) = (1.5, vector(a.cols()), vector(a.rows()));
             let expected = oracle(a, alpha, &x, 0.5, &y);
@@ -185,7 +188,10 @@ fn coordinates_around_edges() {
                 panic!("{device}, {a:?}: {difference}");
             }
         };
-        for edge in [4, 128, step, interval, 8 * interval] {
+        for edge in [4, 128, step, interval, 8 * interval, 256 * interval] {
+            if edge > 8 * interval && !fast {
+                continue;
+            }
             for len in [edge - 1, edge, edge + 1] {
                 check(&with_row_lengths(100, &[len]));
                 check(&with_row_lengths(100, &[len, len, 0, 1]));
@@ -200,7 +206,7 @@ fn coordinates_around_edges() {
             check(&with_row_lengths(100, &[3, long, 2, long, 0]));
             check(&with_row_lengths(100, &[interval, long, interval, long]));
         }
-        if device.kind() != evenpath::DeviceKind::Simulated {
+        if fast {
             check(&with_row_lengths(1000, &[5, 3_000_000, 1]));
         }
     }

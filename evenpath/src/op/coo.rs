@@ -60,7 +60,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// If there is no memory for it and 4 bytes plus a value for each thousand entries, within the device or its limit,
+    /// If there is no memory for it and 4 bytes plus a value for each 512 entries, within the device or its limit,
     /// or the device was lost.
     pub fn upload_coo<V: Value>(&self, matrix: &Coo<V>) -> Result<DeviceCoo<V>, DeviceError> {
         if !matrix.is_sorted_by_row() {

@@ -41,7 +41,7 @@ pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> 
 }
 
 /// Entries that a warp goes through in SpMV of coordinates: one carry each, and enough warps for a GPU.
-pub const COO_INTERVAL: u32 = 1024;
+pub const COO_INTERVAL: u32 = 512;
 
 fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
     let capability = compute_capability.map_or(u32::MAX, |(major, minor)| major * 10 + minor);

@@ -28,8 +28,8 @@ kernel! {
     shared: 0;
     body: ell::<V, BLOCK, ITEMS>;
     entries: {
-        spmv_ell_f32 in ell_f32: <V = f32>, 256 x 8;
-        spmv_ell_f64 in ell_f64: <V = f64>, 256 x 8;
+        spmv_ell_f32 in ell_f32: <V = f32>, 256 x 4;
+        spmv_ell_f64 in ell_f64: <V = f64>, 256 x 4;
     }
 }
 

@@ -32,10 +32,10 @@ kernel! {
     shared: 0;
     body: ell_r::<V, X, BLOCK, ITEMS>;
     entries: {
-        spmv_ell_r_f32 in ell_f32: <V = f32>, with X = ByColumn, 256 x 8;
-        spmv_ell_r_f64 in ell_f64: <V = f64>, with X = ByColumn, 256 x 8;
-        spmv_ell_r_f32_x_in_sequence in ell_f32: <V = f32>, with X = InSequence, 256 x 8;
-        spmv_ell_r_f64_x_in_sequence in ell_f64: <V = f64>, with X = InSequence, 256 x 8;
+        spmv_ell_r_f32 in ell_f32: <V = f32>, with X = ByColumn, 256 x 4;
+        spmv_ell_r_f64 in ell_f64: <V = f64>, with X = ByColumn, 256 x 4;
+        spmv_ell_r_f32_x_in_sequence in ell_f32: <V = f32>, with X = InSequence, 256 x 4;
+        spmv_ell_r_f64_x_in_sequence in ell_f64: <V = f64>, with X = InSequence, 256 x 4;
     }
 }
 
