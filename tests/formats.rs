@@ -452,6 +452,15 @@ fn rows_are_sorted_by_length_and_stable() {
     assert_eq!(error, MatrixError::RowOrderLength { rows: 70, found: 1 });
 }
 
+#[test]
+fn entries_are_sorted_by_row_and_stable() {
+    let entries = [(2, 0, 1.0), (0, 1, 2.0), (2, 1, 3.0), (0, 0, 4.0), (0, 1, 5.0)];
+    let mut coo = Coo::from_triplets(3, 2, entries).expect("valid");
+    coo.sort_by_row();
+    assert!(coo.is_sorted_by_row());
+    assert_eq!((coo.row_indices(), coo.values()), (&[0, 0, 0, 2, 2][..], &[2.0, 4.0, 5.0, 1.0, 3.0][..]));
+}
+
 /// The variant that measures: x in sequence, whatever the columns.
 #[test]
 fn x_in_sequence() {
