@@ -342,8 +342,8 @@ fn typical_width_is_that_of_the_paper() {
         a.to_hyb(HybOptions::default()).expect("never refused").ell().width()
     };
     assert_eq!(width(&[]), 0);
-    assert_eq!(width(&[3; 4095]), 0, "too few rows for ELL");
-    assert_eq!(width(&[3; 4096]), 3);
+    assert_eq!(width(&vec![3; 4095]), 0, "too few rows for ELL");
+    assert_eq!(width(&vec![3; 4096]), 3);
     let long_and_short = |long, short| [vec![7; long], vec![2; short]].concat();
     assert_eq!(width(&long_and_short(4095, 2000)), 2, "4095 rows are too few");
     assert_eq!(width(&long_and_short(4096, 2000)), 7);
@@ -352,7 +352,7 @@ fn typical_width_is_that_of_the_paper() {
 }
 
 #[test]
-fn refused_arrays_come_back() {
+fn refused_ell_arrays_come_back() {
     type Case = (usize, usize, usize, Vec<u32>, usize, &'static str);
     let cases: [Case; 6] = [
         (2, 3, 2, vec![0, 1, 2], 3, "2 rows of 2 slots"),
@@ -367,8 +367,12 @@ fn refused_arrays_come_back() {
         assert!(refused.to_string().contains(part), "{refused}");
         assert_eq!(refused.into_parts(), (columns, vec![1.0; values]));
     }
-    type SlicedCase = (usize, u32, Vec<u64>, Vec<u32>, Option<Vec<u32>>, &'static str);
-    let cases: [SlicedCase; 10] = [
+}
+
+#[test]
+fn refused_sliced_ell_arrays_come_back() {
+    type Case = (usize, u32, Vec<u64>, Vec<u32>, Option<Vec<u32>>, &'static str);
+    let cases: [Case; 10] = [
         (3, 0, vec![0], vec![], None, "slices of 0 rows"),
         (3, 2, vec![], vec![], None, "slice_offsets has length 0"),
         (3, 2, vec![0, 2], vec![0, 0], None, "2 slices need 2 + 1"),
@@ -398,7 +402,10 @@ fn refused_arrays_come_back() {
     }
     // A height without end costs no time.
     SlicedEll::<f64>::try_new(1, 1, u32::MAX, vec![0, 0], vec![], vec![], None).expect("an empty row");
+}
 
+#[test]
+fn parts_and_orders_that_do_not_fit_are_refused() {
     let ell = with_row_lengths::<f64, u32>(3, &[1, 2]).to_ell(UNLIMITED).expect("ELL");
     let entries = Coo::from_triplets(2, 4, [(1, 3, 1.0)]).expect("COO");
     let refused = Hyb::try_new(ell.clone(), entries.clone()).expect_err("another shape");

@@ -129,11 +129,11 @@ impl<V> InvalidEll<V> {
 /// A refused sliced ELL matrix: the reason, and the buffers, so that nothing is lost.
 pub struct InvalidSlicedEll<V> {
     pub(super) error: MatrixError,
-    pub(super) slice_offsets: Vec<u64>,
-    pub(super) column_indices: Vec<u32>,
-    pub(super) values: Vec<V>,
-    pub(super) row_order: Option<RowOrder>,
+    pub(super) parts: Box<SlicedEllParts<V>>,
 }
+
+/// Slice offsets, column indices, values, and the order of the rows.
+pub(super) type SlicedEllParts<V> = (Vec<u64>, Vec<u32>, Vec<V>, Option<RowOrder>);
 
 impl<V> InvalidSlicedEll<V> {
     /// What is wrong.
@@ -143,15 +143,14 @@ impl<V> InvalidSlicedEll<V> {
 
     /// The buffers as they were given: slice offsets, column indices, values, and the order of the rows.
     pub fn into_parts(self) -> (Vec<u64>, Vec<u32>, Vec<V>, Option<RowOrder>) {
-        (self.slice_offsets, self.column_indices, self.values, self.row_order)
+        *self.parts
     }
 }
 
 /// A refused hybrid matrix: the reason, and the parts, so that nothing is lost.
 pub struct InvalidHyb<V> {
     pub(super) error: MatrixError,
-    pub(super) ell: Ell<V>,
-    pub(super) coo: Coo<V>,
+    pub(super) parts: Box<(Ell<V>, Coo<V>)>,
 }
 
 impl<V> InvalidHyb<V> {
@@ -162,7 +161,7 @@ impl<V> InvalidHyb<V> {
 
     /// The parts as they were given.
     pub fn into_parts(self) -> (Ell<V>, Coo<V>) {
-        (self.ell, self.coo)
+        *self.parts
     }
 }
 

@@ -58,7 +58,8 @@ impl<V: Value> Hyb<V> {
         if ell_shape == coo_shape {
             return Ok(Self { ell, coo });
         }
-        Err(InvalidHyb { error: MatrixError::PartShapes { ell: ell_shape, coo: coo_shape }, ell, coo })
+        let error = MatrixError::PartShapes { ell: ell_shape, coo: coo_shape };
+        Err(InvalidHyb { error, parts: Box::new((ell, coo)) })
     }
 
     /// The parts.

@@ -94,7 +94,10 @@ impl<V: Value> SlicedEll<V> {
                     row_lengths,
                 })
             }
-            Err(error) => Err(InvalidSlicedEll { error, slice_offsets, column_indices, values, row_order }),
+            Err(error) => {
+                let parts = Box::new((slice_offsets, column_indices, values, row_order));
+                Err(InvalidSlicedEll { error, parts })
+            }
         }
     }
 
@@ -222,7 +225,7 @@ impl Arrays<'_> {
     fn check_rest(&self, rows: usize) -> Result<(), MatrixError> {
         let height = self.slice_height as usize;
         let begin = self.slice_offsets[rows / height] as usize;
-        if rows % height == 0 {
+        if rows.is_multiple_of(height) {
             return Ok(());
         }
         let last_slice = &self.column_indices[begin..];
