@@ -1,9 +1,11 @@
-//! What the integration tests share: the devices to run on, and independent oracles.
+//! What the integration tests share: the devices to run on, matrices of any row lengths, and independent oracles.
 
 mod devices;
+mod matrices;
 mod oracle;
 
 pub use devices::{DeviceUnderTest, devices, kernel_devices, tile_len};
+pub use matrices::{UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, with_row_lengths};
 pub use oracle::{Expected, spmv};
 
 /// The README's programs compile and run.

@@ -183,7 +183,7 @@ fn check(
         let slots = RowSlots { first: row, stride: rows, width };
         slots.length(column_indices).map_err(|slot| MatrixError::ColumnBehindPadding { row, slot })
     };
-    (0..rows).into_par_iter().with_min_len(GRAIN).map(length).collect()
+    padding::row_lengths(rows, length)
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {

@@ -120,6 +120,16 @@ impl RowSlots {
     }
 }
 
+/// What `length` says of each row; where it refuses any, of the first.
+pub(super) fn row_lengths(
+    rows: usize,
+    length: impl Fn(usize) -> Result<u32, MatrixError> + Sync,
+) -> Result<Vec<u32>, MatrixError> {
+    let lengths: Result<_, _> = (0..rows).into_par_iter().map(&length).collect();
+    // Threads come upon errors in any order.
+    lengths.map_err(|any| (0..rows).find_map(|row| length(row).err()).unwrap_or(any))
+}
+
 /// The CSR matrix of padded rows: `slots` says where a row is, `lengths` its nonzeros.
 pub(super) fn to_csr<V: Value, O: Offset>(
     cols: usize,

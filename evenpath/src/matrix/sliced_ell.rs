@@ -216,7 +216,7 @@ impl Arrays<'_> {
             }
             slots.length(self.column_indices).map_err(|slot| MatrixError::ColumnBehindPadding { row, slot })
         };
-        let lengths = (0..rows).into_par_iter().map(length).collect::<Result<_, _>>()?;
+        let lengths = padding::row_lengths(rows, length)?;
         self.check_rest(rows)?;
         Ok(lengths)
     }
