@@ -6,6 +6,7 @@
 use evenpath_simt::{thread, warp, Float, Global, Shared};
 
 use crate::key::packet_of;
+use crate::unroll::{unroll, Steps};
 use crate::Offset;
 
 /// The arrays of a CSR matrix.
@@ -30,21 +31,18 @@ pub(super) const fn product_bytes<V: Float>(count: usize) -> usize {
 #[derive(Clone, Copy)]
 pub(super) struct RowGroup<const ROWS: usize> {
     /// The first row.
-    pub(super) first: usize,
+    pub(super) first: u32,
     /// Behind the last row.
-    pub(super) end: usize,
+    pub(super) end: u32,
     /// Binary logarithm of the lanes that sum a row; 0 where `ROWS` is not 1.
     pub(super) lanes_log2: u32,
 }
 
-/// A part of a row's products that is this much longer than its lanes is summed by the whole warp.
-const LONG: u32 = 16;
-
 impl<const ROWS: usize> RowGroup<ROWS> {
     /// The row of which this lane has sum `index`; it may lie behind the last.
     #[inline(always)]
-    pub(super) fn row(self, index: usize) -> usize {
-        self.first + ((thread::lane() >> self.lanes_log2) as usize) + index * thread::WARP_SIZE as usize
+    pub(super) fn row(self, index: usize) -> u32 {
+        self.first + (thread::lane() >> self.lanes_log2) + index as u32 * thread::WARP_SIZE
     }
 
     /// Whether this lane is the one that stores its rows' sums.
@@ -66,20 +64,27 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         gather: impl Fn(u32) -> V,
     ) -> [V; ROWS] {
         let chunk_len = (32 * ITEMS) as u32;
-        let offset =
-            |row: usize| matrix.row_offsets.load(if row < self.end { row } else { self.end }).to_usize();
+        let offset = |row: u32| matrix.row_offsets.load(row.min(self.end) as usize).to_usize();
         let begin = offset(self.first);
         let end = offset(self.end);
         let mut starts = [0_u32; ROWS];
         let mut ends = [0_u32; ROWS];
-        let base = if VECTOR { begin & !3 } else { begin & !7 };
-        for index in 0..ROWS {
-            let row = self.row(index);
-            starts[index] = (offset(row) - base) as u32;
-            ends[index] = (offset(row + 1) - base) as u32;
-        }
+        let base = if EXACT {
+            begin
+        } else if VECTOR {
+            begin & !3
+        } else {
+            begin & !7
+        };
+        unroll::<ROWS>(&mut LoadRows {
+            group: self,
+            base,
+            offset: &offset,
+            starts: &mut starts,
+            ends: &mut ends,
+        });
         let mut sums = [V::ZERO; ROWS];
-        let span = Span { first: (begin - base) as u32, end: (end - base) as u32 };
+        let span = Span { end: (end - base) as u32 };
         let columns = matrix.column_indices.skip(base);
         let values = matrix.values.skip(base);
         let whole = (end + 3) & !3 <= matrix.nonzeros as usize;
@@ -88,81 +93,88 @@ impl<const ROWS: usize> RowGroup<ROWS> {
             if VECTOR {
                 span.load_packets::<V, ITEMS>(chunk, columns, values, whole, products, &gather);
             } else {
-                span.load_strided::<V, EXACT, ITEMS>(chunk, columns, values, products, &gather);
+                span.load_strided::<V, ITEMS>(chunk, columns, values, products, &gather);
             }
             warp::sync(warp::FULL);
-            for index in 0..ROWS {
-                let low = if starts[index] > chunk { starts[index] } else { chunk };
-                let high = if ends[index] < chunk + chunk_len { ends[index] } else { chunk + chunk_len };
-                let part =
-                    Part { low: low - chunk, high: if high > low { high - chunk } else { low - chunk } };
-                sums[index] += self.sum_part(part, products);
-            }
-            warp::sync(warp::FULL);
+            unroll::<ROWS>(&mut SumParts {
+                group: self,
+                chunk,
+                chunk_len,
+                starts,
+                ends,
+                products,
+                sums: &mut sums,
+            });
             chunk += chunk_len;
         }
-        let mut distance = (1 << self.lanes_log2) >> 1;
-        while distance > 0 {
-            for sum in &mut sums {
-                *sum = *sum + warp::shuffle_xor(warp::FULL, *sum, distance);
+        if ROWS == 1 {
+            let mut distance = (1 << self.lanes_log2) >> 1;
+            while distance > 0 {
+                sums[0] = sums[0] + warp::shuffle_xor(warp::FULL, sums[0], distance);
+                distance >>= 1;
             }
-            distance >>= 1;
         }
         sums
     }
+}
 
-    /// This lane's share of a part of its row.
+/// Where this lane's rows begin and end, a row a step.
+struct LoadRows<'a, F, const ROWS: usize> {
+    group: RowGroup<ROWS>,
+    base: usize,
+    offset: &'a F,
+    starts: &'a mut [u32; ROWS],
+    ends: &'a mut [u32; ROWS],
+}
+
+impl<F: Fn(u32) -> usize, const ROWS: usize> Steps for LoadRows<'_, F, ROWS> {
     #[inline(always)]
-    fn sum_part<V: Float>(self, part: Part, products: Shared<V>) -> V {
-        let lanes = 1 << self.lanes_log2;
-        let is_long = part.high - part.low > LONG * lanes;
-        let mut sum = V::ZERO;
-        let mut place = part.low + (thread::lane() & (lanes - 1));
-        let end = if is_long { 0 } else { part.high };
-        while place < end {
-            sum += products.load(place as usize);
-            place += lanes;
-        }
-        let mut long_rows = warp::ballot(warp::FULL, is_long && self.stores());
-        while long_rows != 0 {
-            let leader = long_rows.trailing_zeros();
-            let high = warp::shuffle(warp::FULL, part.high, leader);
-            let mut place = warp::shuffle(warp::FULL, part.low, leader) + thread::lane();
-            let mut share = V::ZERO;
-            while place < high {
-                share += products.load(place as usize);
-                place += thread::WARP_SIZE;
-            }
-            let total = warp::reduce_add(share);
-            if thread::lane() == leader {
-                sum += total;
-            }
-            long_rows &= long_rows - 1;
-        }
-        sum
+    fn step(&mut self, index: usize) {
+        let row = self.group.row(index);
+        self.starts[index] = ((self.offset)(row) - self.base) as u32;
+        self.ends[index] = ((self.offset)(row + 1) - self.base) as u32;
     }
 }
 
-/// A part of a row's products in a chunk.
-#[derive(Clone, Copy)]
-struct Part {
-    low: u32,
-    high: u32,
+/// The sums of a chunk's parts of this lane's rows, a row a step.
+struct SumParts<'a, V, const ROWS: usize> {
+    group: RowGroup<ROWS>,
+    chunk: u32,
+    chunk_len: u32,
+    starts: [u32; ROWS],
+    ends: [u32; ROWS],
+    products: Shared<V>,
+    sums: &'a mut [V; ROWS],
+}
+
+impl<V: Float, const ROWS: usize> Steps for SumParts<'_, V, ROWS> {
+    #[inline(always)]
+    fn step(&mut self, index: usize) {
+        let lanes = 1 << self.group.lanes_log2;
+        let low = self.starts[index].max(self.chunk) - self.chunk;
+        let high = self.ends[index].min(self.chunk + self.chunk_len).saturating_sub(self.chunk);
+        let mut place = low + (thread::lane() & (lanes - 1));
+        let mut sum = self.sums[index];
+        while place < high {
+            sum += self.products.load(place as usize);
+            place += lanes;
+        }
+        self.sums[index] = sum;
+    }
 }
 
 /// A group's nonzeros, counted from where its loads begin.
 #[derive(Clone, Copy)]
 struct Span {
-    first: u32,
     end: u32,
 }
 
 impl Span {
-    /// Brings a chunk's products to shared memory, a column index and a value an access: neighbouring lanes gather for
-    /// neighbouring nonzeros, whose columns are often neighbours too. Lanes past the end repeat the last nonzero.
+    /// Brings a chunk's products to shared memory when all lanes are through with the last: a column index and a value
+    /// an access, so that neighbouring lanes gather for neighbouring nonzeros, whose columns are often neighbours too.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
-    fn load_strided<V: Float, const EXACT: bool, const ITEMS: usize>(
+    fn load_strided<V: Float, const ITEMS: usize>(
         self,
         chunk: u32,
         column_indices: Global<u32>,
@@ -170,27 +182,33 @@ impl Span {
         products: Shared<V>,
         gather: &impl Fn(u32) -> V,
     ) {
-        let inside = |item: usize| {
-            let place = (chunk + thread::lane() + 32 * item as u32).min(self.end - 1);
-            (if EXACT { place.max(self.first) } else { place }) as usize
-        };
+        let own = chunk + thread::lane();
+        let inside = |item: usize| own + 32 * (item as u32) < self.end;
         let mut columns = [0_u32; ITEMS];
         let mut terms = [V::ZERO; ITEMS];
         for item in 0..ITEMS {
-            columns[item] = column_indices.load_streaming(inside(item));
+            if inside(item) {
+                columns[item] = column_indices.load_streaming(own as usize + 32 * item);
+            }
         }
         for item in 0..ITEMS {
-            terms[item] = values.load_streaming(inside(item));
+            if inside(item) {
+                terms[item] = values.load_streaming(own as usize + 32 * item);
+            }
         }
         for item in 0..ITEMS {
-            terms[item] = terms[item] * gather(columns[item]);
+            if inside(item) {
+                terms[item] = terms[item] * gather(columns[item]);
+            }
         }
+        // Here and not at the chunk's end: all terms are then on their way at once.
+        warp::sync(warp::FULL);
         for item in 0..ITEMS {
             products.store(thread::lane() as usize + 32 * item, terms[item]);
         }
     }
 
-    /// Brings a chunk's products to shared memory, four nonzeros an access; `whole` says that the matrix does not end
+    /// Brings a chunk's products to shared memory when all lanes are through with the last, four nonzeros an access; `whole` says that the matrix does not end
     /// within the last four.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)]
@@ -203,32 +221,44 @@ impl Span {
         products: Shared<V>,
         gather: &impl Fn(u32) -> V,
     ) {
-        let group = |index: usize| (chunk + 4 * thread::lane() + 128 * index as u32).min((self.end - 1) & !3);
-        let inside = |index: usize, item: usize| (group(index) + item as u32).min(self.end - 1) as usize;
+        let own = chunk + 4 * thread::lane();
+        let inside = |index: usize| own + 128 * (index as u32) < self.end;
         let mut columns = [0_u32; ITEMS];
         let mut terms = [V::ZERO; ITEMS];
         if whole {
             for index in 0..ITEMS / 4 {
-                let four = column_indices.load_streaming_4(group(index) as usize);
-                for item in 0..4 {
-                    columns[4 * index + item] = four[item];
+                if inside(index) {
+                    let four = column_indices.load_streaming_4(own as usize + 128 * index);
+                    for item in 0..4 {
+                        columns[4 * index + item] = four[item];
+                    }
                 }
             }
             for index in 0..ITEMS / 4 {
-                let four = values.load_streaming_4(group(index) as usize);
-                for item in 0..4 {
-                    terms[4 * index + item] = four[item];
+                if inside(index) {
+                    let four = values.load_streaming_4(own as usize + 128 * index);
+                    for item in 0..4 {
+                        terms[4 * index + item] = four[item];
+                    }
                 }
             }
         } else {
             for index in 0..ITEMS {
-                columns[index] = column_indices.load_streaming(inside(index / 4, index % 4));
-                terms[index] = values.load_streaming(inside(index / 4, index % 4));
+                let place = own + (128 * (index / 4) + index % 4) as u32;
+                if place < self.end {
+                    columns[index] = column_indices.load_streaming(place as usize);
+                    terms[index] = values.load_streaming(place as usize);
+                }
             }
         }
-        for item in 0..ITEMS {
-            terms[item] = terms[item] * gather(columns[item]);
+        for index in 0..ITEMS / 4 {
+            if inside(index) {
+                for item in 4 * index..4 * index + 4 {
+                    terms[item] = terms[item] * gather(columns[item]);
+                }
+            }
         }
+        warp::sync(warp::FULL);
         let packet = 16 / V::SIZE;
         for index in 0..ITEMS / packet {
             let (group, part) = (index / (4 / packet), index % (4 / packet));

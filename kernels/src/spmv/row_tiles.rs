@@ -6,6 +6,7 @@
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::row_group::{product_bytes, Matrix, RowGroup};
+use crate::unroll::{unroll, Steps};
 use crate::Offset;
 
 kernel! {
@@ -36,24 +37,24 @@ kernel! {
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: row_tiles::<V, O, P, BLOCK, ITEMS>;
     entries: {
-        spmv_row_tiles_1x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 64 x 8;
-        spmv_row_tiles_1x12_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 128 x 12;
+        spmv_row_tiles_1x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 64 x 8 resident 16;
+        spmv_row_tiles_1x12_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 128 x 12 resident 8;
         spmv_row_tiles_2x12_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = TwoRows, 128 x 12;
         spmv_row_tiles_4x4_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = FourRows, 64 x 4;
-        spmv_row_tiles_4x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = FourRows, 64 x 8;
-        spmv_row_tiles_1x8_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = OneRow, 64 x 8;
-        spmv_row_tiles_1x12_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = OneRow, 128 x 12;
+        spmv_row_tiles_4x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = FourRows, 64 x 8 resident 16;
+        spmv_row_tiles_1x8_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = OneRow, 64 x 8 resident 16;
+        spmv_row_tiles_1x12_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = OneRow, 128 x 12 resident 8;
         spmv_row_tiles_2x12_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = TwoRows, 128 x 12;
         spmv_row_tiles_4x4_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = FourRows, 64 x 4;
-        spmv_row_tiles_4x8_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = FourRows, 64 x 8;
-        spmv_row_tiles_1x5_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = OneRow, 128 x 5;
-        spmv_row_tiles_1x6_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = OneRow, 128 x 6;
-        spmv_row_tiles_2x6_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = TwoRows, 128 x 6;
-        spmv_row_tiles_4x4_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = FourRows, 64 x 4;
-        spmv_row_tiles_1x5_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = OneRow, 128 x 5;
-        spmv_row_tiles_1x6_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = OneRow, 128 x 6;
-        spmv_row_tiles_2x6_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = TwoRows, 128 x 6;
-        spmv_row_tiles_4x4_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = FourRows, 64 x 4;
+        spmv_row_tiles_4x8_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = FourRows, 64 x 8 resident 16;
+        spmv_row_tiles_1x5_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = OneRow, 128 x 5 resident 8;
+        spmv_row_tiles_1x6_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = OneRow, 128 x 6 resident 8;
+        spmv_row_tiles_2x6_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = TwoRows, 128 x 6 resident 8;
+        spmv_row_tiles_4x4_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = FourRows, 64 x 4 resident 16;
+        spmv_row_tiles_1x5_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = OneRow, 128 x 5 resident 8;
+        spmv_row_tiles_1x6_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = OneRow, 128 x 6 resident 8;
+        spmv_row_tiles_2x6_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = TwoRows, 128 x 6 resident 8;
+        spmv_row_tiles_4x4_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = FourRows, 64 x 4 resident 16;
     }
 }
 
@@ -107,14 +108,13 @@ impl<V: Float, O: Offset> Tile<V, O> {
     #[inline(always)]
     fn run<const ROWS: usize, const BLOCK: usize, const ITEMS: usize>(self, products: Shared<V>) {
         const { assert!(BLOCK.is_multiple_of(32)) };
-        let warp = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
-        let count = (32 * ROWS) >> self.lanes_log2;
-        let first = warp * count;
-        let rows = self.rows as usize;
-        if first >= rows {
+        let count = (32 * ROWS as u32) >> self.lanes_log2;
+        let warp = u64::from(thread::block()) * (BLOCK / 32) as u64 + u64::from(thread::warp());
+        if warp * u64::from(count) >= u64::from(self.rows) {
             return;
         }
-        let end = if first + count < rows { first + count } else { rows };
+        let first = warp as u32 * count;
+        let end = self.rows.min(first + count);
         let group = RowGroup::<ROWS> { first, end, lanes_log2: self.lanes_log2 };
         let gather = |column: u32| self.x.load(column as usize);
         // Wide loads in f32; in f64 they gain nothing, and lanes that gather for neighbours do.
@@ -123,11 +123,23 @@ impl<V: Float, O: Offset> Tile<V, O> {
         } else {
             group.sums::<V, O, false, false, ITEMS>(self.matrix, products, gather)
         };
-        for (index, sum) in sums.into_iter().enumerate() {
-            let row = group.row(index);
-            if group.stores() && row < end {
-                store_row(self.y, row, self.alpha * sum, self.beta);
-            }
+        unroll::<ROWS>(&mut StoreRows { tile: self, group, sums });
+    }
+}
+
+/// Writes this lane's rows of y, a row a step.
+struct StoreRows<V, O, const ROWS: usize> {
+    tile: Tile<V, O>,
+    group: RowGroup<ROWS>,
+    sums: [V; ROWS],
+}
+
+impl<V: Float, O: Offset, const ROWS: usize> Steps for StoreRows<V, O, ROWS> {
+    #[inline(always)]
+    fn step(&mut self, index: usize) {
+        let row = self.group.row(index);
+        if self.group.stores() && row < self.group.end {
+            store_row(self.tile.y, row as usize, self.tile.alpha * self.sums[index], self.tile.beta);
         }
     }
 }

@@ -196,8 +196,8 @@ kernel! {
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: row_windows::<V, O, BLOCK, ITEMS>;
     entries: {
-        spmv_row_windows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 512 x 8;
-        spmv_row_windows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 512 x 8;
+        spmv_row_windows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 512 x 6 resident 3;
+        spmv_row_windows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 512 x 6 resident 3;
         spmv_row_windows_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, 512 x 4 resident 3;
         spmv_row_windows_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, 512 x 4 resident 3;
     }
@@ -230,25 +230,26 @@ fn row_windows<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     thread::barrier();
 
     let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
-    let block_first = block * block_rows as usize;
-    let block_end = (block_first + block_rows as usize).min(rows as usize);
+    let block_first = thread::block() * block_rows;
+    let block_end = rows.min(block_first + block_rows);
     let count = 32 >> lanes_log2;
-    let mut first = block_first + thread::warp() as usize * count;
+    let mut first = block_first + thread::warp() * count;
     while first < block_end {
-        let end = if first + count < block_end { first + count } else { block_end };
+        let end = block_end.min(first + count);
         let group = RowGroup::<1> { first, end, lanes_log2 };
-        let sums = if window_len > 0 {
-            let gather = |column: u32| window.load((column - window_first) as usize);
-            group.sums::<V, O, false, true, ITEMS>(matrix, products, gather)
-        } else {
-            let gather = |column: u32| x.load(column as usize);
-            group.sums::<V, O, false, false, ITEMS>(matrix, products, gather)
+        let gather = |column: u32| {
+            if window_len > 0 {
+                window.load((column - window_first) as usize)
+            } else {
+                x.load(column as usize)
+            }
         };
+        let sums = group.sums::<V, O, false, true, ITEMS>(matrix, products, gather);
         let row = group.row(0);
         if group.stores() && row < end {
-            store_row(y, row, alpha * sums[0], beta);
+            store_row(y, row as usize, alpha * sums[0], beta);
         }
-        first += BLOCK / 32 * count;
+        first += (BLOCK / 32) as u32 * count;
     }
 }
 

@@ -9,9 +9,6 @@ use crate::device::DeviceKind;
 use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Value};
 
-/// Rows up to this length are done by one warp: a longer one keeps it busy when all others are through.
-const LONGEST_ROW: u64 = 2048;
-
 /// Windows are looked for from this many nonzeros a row on: with fewer, x is no large part of what is read.
 const WINDOW_MEAN: f64 = 16.0;
 
@@ -57,11 +54,15 @@ fn too_long(method: SpmvMethod, lengths: Lengths) -> OpError {
 fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, O>, OpError> {
     let lengths = Lengths::count(matrix)?;
     let Lengths { longest, mean, empty } = lengths;
-    if longest > LONGEST_ROW {
+    let Some(tiles) = RowTiles::new(matrix, lengths)?.filter(|tiles| tiles.suit(lengths)) else {
         let reason =
             format!("the longest row has {longest} nonzeros, the mean is {mean:.1}: work is cut evenly");
-        return merge(matrix, reason);
-    }
+        return Ok(Choice {
+            method: SpmvMethod::MergePath,
+            reason,
+            schedule: Box::new(Merge::analyse(matrix)?),
+        });
+    };
     let rows = format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty");
     let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
     // A few blocks of 512 rows for each multiprocessor, or some have nothing to do.
@@ -74,12 +75,5 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
         let reason = format!("{rows}; the rows of a block use the same elements of x {uses} times");
         return Ok(Choice { method: SpmvMethod::Windows, reason, schedule: Box::new(windows) });
     }
-    match RowTiles::new(matrix, lengths)? {
-        Some(tiles) => Ok(Choice { method: SpmvMethod::RowTiles, reason: rows, schedule: Box::new(tiles) }),
-        None => merge(matrix, rows),
-    }
-}
-
-fn merge<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, reason: String) -> Result<Choice<V, O>, OpError> {
-    Ok(Choice { method: SpmvMethod::MergePath, reason, schedule: Box::new(Merge::analyse(matrix)?) })
+    Ok(Choice { method: SpmvMethod::RowTiles, reason: rows, schedule: Box::new(tiles) })
 }

@@ -11,6 +11,12 @@ use crate::{Offset, Value};
 /// Nonzeros that a warp's rows may have: places in them are 32 bits.
 const GROUP_LIMIT: u64 = u32::MAX as u64 - (1 << 12);
 
+/// Products that a lane sums one after another, at most, where row tiles are worth it.
+const SUMMED: u64 = 192;
+
+/// Rows up to this length are done by one warp: a longer one keeps it busy when all others are through.
+const LONGEST_ROW: u64 = 2048;
+
 /// Every warp takes equally many consecutive rows.
 pub(super) struct RowTiles {
     info: &'static KernelInfo,
@@ -76,6 +82,13 @@ impl RowTiles {
         let blocks = warps.div_ceil(info.block_size as usize / 32);
         let grid = grid(matrix.rows(), matrix.nnz(), blocks as u64)?;
         Ok(Some(Self { info, group, grid }))
+    }
+}
+
+impl RowTiles {
+    /// Whether no row is so long that its lanes or its warp would be busy when all others are through.
+    pub(super) fn suit(&self, lengths: Lengths) -> bool {
+        lengths.longest <= LONGEST_ROW && lengths.longest <= SUMMED << self.group.lanes_log2
     }
 }
 
