@@ -71,7 +71,7 @@ kernel! {
         pub y: GlobalMut<V>,
         /// Rows of the matrix.
         pub rows: u32,
-        /// Rows of a slice.
+        /// Rows of a slice, not 0.
         pub slice_height: u32,
         /// Whether rows are stored in another order than that of y.
         pub is_ordered: u32,
@@ -105,10 +105,12 @@ fn sliced_ell<V: Float, const BLOCK: usize, const ITEMS: usize>(
 ) {
     let position = thread::block() as usize * BLOCK + thread::index() as usize;
     if position < rows as usize {
-        let slice = position as u32 / slice_height;
+        // The height is not 0; asking for it would leave a trap in the kernel.
+        let slice = (position as u32).checked_div(slice_height).unwrap_or(0);
         let (begin, end) = (slice_offsets.load(slice as usize), slice_offsets.load(slice as usize + 1));
         let row = if is_ordered == 0 { position } else { row_order.load(position) as usize };
-        let first = begin as usize * slice_height as usize + (position as u32 % slice_height) as usize;
+        let first =
+            begin as usize * slice_height as usize + (position as u32 - slice * slice_height) as usize;
         let slots = RowSlots { column_indices, values, first, stride: slice_height as usize };
         update(y, row, alpha, slots.dot::<ByColumn, ITEMS>(x, (end - begin) as u32), beta);
     }
