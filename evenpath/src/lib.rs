@@ -2,6 +2,9 @@
 //!
 //! * [`Csr`] and [`Coo`]: matrices in host memory, validated; [`generate`] makes some, [`io`] reads
 //!   and writes Matrix Market files, [`Statistics`] describes how their nonzeros are spread.
+//! * [`Ell`], [`SlicedEll`], [`Hyb`]: matrices whose rows are padded, made of a [`Csr`] and back; [`RowOrder`]: rows sorted
+//!   by length. On a device they, and [`Coo`], are multiplied by `spmv` of [`DeviceEll`], [`DeviceEllR`],
+//!   [`DeviceSlicedEll`], [`DeviceHyb`] and [`DeviceCoo`].
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
 //! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector.
 //! * [`scan`]: plain and segmented scans; [`reduce`]: sums of segments.
@@ -21,11 +24,14 @@ pub use device::{Device, DeviceError, DeviceKind, DeviceVec, Event, SimulatedOpt
 pub use key::{Key, PairValue, Pairs, coordinate, row_and_column};
 pub use matrix::generate;
 pub use matrix::{
-    Coo, Csr, CsrView, Duplicates, InvalidCoo, InvalidCsr, MAX_DIMENSION, MatrixError, Row, Rows, Statistics,
+    Coo, Csr, CsrView, Duplicates, Ell, Hyb, HybOptions, HybWidth, InvalidCoo, InvalidCsr, InvalidEll,
+    InvalidHyb, InvalidSlicedEll, LongestRows, MAX_DIMENSION, MatrixError, PaddingLimit, Row, RowOrder, Rows,
+    SlicedEll, SlicedEllOptions, Statistics,
 };
 pub use op::reduce;
 pub use op::scan;
 pub use op::sort;
+pub use op::{DeviceCoo, DeviceEll, DeviceEllR, DeviceHyb, DeviceRowOrder, DeviceSlicedEll};
 pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use op::{merge, sets};
 pub use scalar::{Offset, Value};

@@ -8,6 +8,8 @@
 #![allow(clippy::inline_always, clippy::too_many_arguments)]
 
 pub mod block;
+pub mod coo;
+pub mod ell;
 pub mod key;
 pub mod merge;
 pub mod offset;
@@ -18,6 +20,8 @@ pub mod sort;
 pub mod spmv;
 pub mod testing;
 pub mod unroll;
+pub mod update;
+pub mod vector;
 
 pub use key::{Bits, Key};
 pub use offset::Offset;
@@ -75,6 +79,13 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<reduce::MarkRows<u32>>(&mut all);
     add::<reduce::FillEmptyRows<f32, u32>>(&mut all);
     add::<reduce::ReduceRows<f32>>(&mut all);
+    add::<ell::Ell<f32>>(&mut all);
+    add::<ell::EllR<f32>>(&mut all);
+    add::<ell::SlicedEll<f32>>(&mut all);
+    add::<coo::CooInterval<f32>>(&mut all);
+    add::<coo::CarryFixup<f32>>(&mut all);
+    add::<vector::Scale<f32>>(&mut all);
+    add::<vector::Gather<f32>>(&mut all);
     add::<testing::ConditionalBarrier>(&mut all);
     add::<testing::FaultOutOfBounds>(&mut all);
     add::<testing::WarpCollectives>(&mut all);

@@ -7,19 +7,6 @@ pub fn vector<V: Value>(len: usize) -> Vec<V> {
     (0..len).map(|i| V::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
 }
 
-/// A matrix with rows of the given lengths, columns spread over `cols`.
-///
-/// # Panics
-///
-/// If there are no columns and a row is not empty.
-pub fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
-    let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
-        (0..len)
-            .map(move |i| (row, i * cols / len, V::from_f64(((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0)))
-    });
-    Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix")
-}
-
 /// Runs y = αAx + βy by a method on a device, y filled with NaN where β is zero, and checks it against the oracle. Gives
 /// the result back.
 ///

@@ -3,6 +3,8 @@
 //! Each is decomposed as on the GPU, into tiles of equal work that do not depend on the number of
 //! threads: results are the same to the last bit with any number.
 
+mod coo;
+mod ell;
 mod merge;
 mod merge_path;
 mod reduce;
@@ -11,6 +13,8 @@ mod sets;
 mod sort;
 mod spmv;
 
+pub(crate) use coo::{add_coo, scale};
+pub(crate) use ell::{PaddedRows, gather, spmv_padded};
 pub(crate) use merge::{merge_keys, merge_pairs};
 pub(crate) use reduce::{reduce, reduce_rows, row_heads};
 pub(crate) use scan::{scan, segmented_scan};

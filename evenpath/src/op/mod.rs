@@ -1,18 +1,29 @@
 //! Operations on matrices, vectors and sequences in a device's memory: plan, launch, result.
 
+mod coo;
 mod device_csr;
+mod ell;
 mod error;
+mod hyb;
 pub mod merge;
+mod operands;
 mod radix_sort;
 pub mod reduce;
 mod row_marks;
+mod row_order;
 pub mod scan;
 pub mod sets;
+mod sliced_ell;
 pub mod sort;
 mod spmv;
 
+pub use coo::DeviceCoo;
 pub use device_csr::DeviceCsr;
+pub use ell::{DeviceEll, DeviceEllR};
 pub use error::OpError;
+pub use hyb::DeviceHyb;
+pub use row_order::DeviceRowOrder;
+pub use sliced_ell::DeviceSlicedEll;
 pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
 pub use spmv::{ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 

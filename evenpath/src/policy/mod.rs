@@ -71,6 +71,9 @@ pub fn spmv_lanes(rows: u64, nonzeros: u64) -> u32 {
     SPMV_LANES.iter().find(|&&(longest, _)| mean <= longest).map_or(32, |&(_, lanes)| lanes)
 }
 
+/// Entries that a warp goes through in SpMV of coordinates: one carry each, and enough warps for a GPU.
+pub const COO_INTERVAL: u32 = 512;
+
 fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
     let capability = compute_capability.map_or(u32::MAX, |(major, minor)| major * 10 + minor);
     let usable = table.iter().filter(|entry| entry.value == value && entry.since <= capability);
@@ -83,8 +86,10 @@ fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenpath_kernels::coo::CooInterval;
     use evenpath_kernels::spmv::{AdaptiveRows, FlatTile, MergeTile};
     use evenpath_simt::kernel::Kernel;
+    use evenpath_simt::thread;
 
     #[test]
     fn every_tile_has_a_kernel() {
@@ -111,6 +116,13 @@ mod tests {
             assert_eq!(spmv_lanes(rows, nonzeros), lanes, "{nonzeros} in {rows} rows");
         }
         assert_eq!(spmv_lanes(1, u64::MAX), 32);
+    }
+
+    #[test]
+    fn intervals_are_whole_steps_of_a_warp() {
+        for info in CooInterval::<f32>::INSTANCES {
+            assert_eq!(COO_INTERVAL % (thread::WARP_SIZE * info.items_per_thread), 0, "{}", info.name);
+        }
     }
 
     #[test]
