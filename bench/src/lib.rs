@@ -3,6 +3,7 @@
 //! * [`arguments`]: devices, types and matrices as the command line names them;
 //! * [`input`]: matrices from files, with a progress bar, or generated; random vectors;
 //! * [`measure`]: times, rates, and the copy rate they are compared with;
+//! * [`peers`]: other libraries, opened at run time;
 //! * [`report`]: what an example prints, as text or as JSON;
 //! * [`program`]: an example's way from the command line to the exit code;
 //! * [`example`]: what the examples on sequences share;
@@ -13,6 +14,7 @@ pub mod arguments;
 pub mod example;
 pub mod input;
 pub mod measure;
+pub mod peers;
 pub mod primitives;
 pub mod program;
 pub mod report;

@@ -175,6 +175,7 @@ mod tests {
                 Kind::Rmat { .. } => Kind::Rmat { scale: 13 },
                 Kind::Dense { .. } => Kind::Dense { rows: 300, cols: 400 },
                 Kind::Diagonal { .. } => Kind::Diagonal { rows: 30_000 },
+                like @ Kind::Like { .. } => like,
             };
             check_all(&generate(small, 11).unwrap());
         }
