@@ -19,4 +19,5 @@ pub mod primitives;
 pub mod program;
 pub mod report;
 pub mod sequences;
+pub mod spmm;
 pub mod spmv;

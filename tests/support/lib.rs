@@ -4,7 +4,7 @@ mod devices;
 mod oracle;
 
 pub use devices::{DeviceUnderTest, devices, kernel_devices, tile_len};
-pub use oracle::{Expected, spmv};
+pub use oracle::{Expected, spmm, spmv};
 
 /// The README's programs compile and run.
 #[cfg(doctest)]

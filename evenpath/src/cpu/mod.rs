@@ -9,6 +9,7 @@ mod reduce;
 mod scan;
 mod sets;
 mod sort;
+mod spmm;
 mod spmv;
 
 pub(crate) use merge::{merge_keys, merge_pairs};
@@ -16,4 +17,5 @@ pub(crate) use reduce::{reduce, reduce_rows, row_heads};
 pub(crate) use scan::{scan, segmented_scan};
 pub(crate) use sets::SetPlan;
 pub(crate) use sort::{sort, sort_pairs};
+pub(crate) use spmm::{Dense, DenseMut, spmm};
 pub(crate) use spmv::{spmv, spmv_tiles};

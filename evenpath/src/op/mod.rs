@@ -1,6 +1,7 @@
 //! Operations on matrices, vectors and sequences in a device's memory: plan, launch, result.
 
 mod device_csr;
+mod device_dense;
 mod error;
 pub mod merge;
 mod radix_sort;
@@ -9,11 +10,14 @@ mod row_marks;
 pub mod scan;
 pub mod sets;
 pub mod sort;
+mod spmm;
 mod spmv;
 
 pub use device_csr::DeviceCsr;
+pub use device_dense::{DeviceDense, InvalidDense, Layout};
 pub use error::OpError;
 pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
+pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use spmv::{ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};

@@ -101,7 +101,8 @@ fn sum_pieces<S: Stored, T: Stored<Compute = S::Compute>, O: Offset, W: Width, c
         let len = if left < longest as usize { left as u32 } else { longest };
         stretch = Stretch { columns: column_indices.skip(begin), values: values.skip(begin), len };
     }
-    let lane_b = b.skip((tile_column + if has_columns { own_column } else { 0 }) as usize);
+    let lane_column = tile_column + if has_columns { own_column } else { 0 };
+    let lane_b = b.skip(lane_column as usize);
     let mut lane_sums = group.sum::<W, S, T>(stretch, lane_b, b_stride);
     group.reduce::<W, T>(&mut lane_sums);
     if piece < pieces as usize && has_columns && group.side() == 0 {

@@ -135,7 +135,9 @@ fn multiply_rows<S: Stored, T: Stored<Compute = S::Compute>, O: Offset, W: Width
         }
     }
     // Lanes past the last column repeat the first lane's, which costs nothing, and store nothing.
-    let lane_b = b.skip((tile_column + if has_columns { own_column } else { 0 }) as usize);
+    // B may have no rows at all.
+    let lane_column = tile_column + if has_columns { own_column } else { 0 };
+    let lane_b = if stretch.len > 0 { b.skip(lane_column as usize) } else { b };
     let mut sums = group.sum::<W, S, T>(stretch, lane_b, b_stride);
     group.reduce::<W, T>(&mut sums);
 
