@@ -6,7 +6,7 @@ use evenpath::{SpmmPlanInfo, Storage};
 use crate::measure::{Measurement, Work, times_ms};
 
 /// Products that a check computes at most, about: of larger results it takes rows here and there.
-const CHECKED: usize = 1 << 24;
+const CHECKED: usize = 1 << 22;
 
 /// Two operations a nonzero and column; the bytes of matrix, B and C. The effective bytes count for each nonzero its
 /// value, its column and a row of B; for each row its offset and a row of C.
