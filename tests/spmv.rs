@@ -1,7 +1,7 @@
 //! Sparse matrix times dense vector, on every device.
 
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Device, DeviceError, Offset, OpError, SpmvOptions, Value};
+use evenpath::{Csr, Device, DeviceError, DeviceKind, Offset, OpError, SpmvMethod, SpmvOptions, Value};
 use evenpath_kernels::spmv::MergeFixup;
 use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{devices, spmv as oracle};
@@ -21,7 +21,8 @@ fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<
     Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix")
 }
 
-/// Runs y = αAx + βy on a device, y filled with NaN where β is zero, and checks it against the oracle.
+/// Runs y = αAx + βy on a device by every method it has, y filled with NaN where β is zero, and checks it against the
+/// oracle. The result is that of the automatic method.
 fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) -> Vec<V> {
     let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
     let x: Vec<V> = vector(a.cols());
@@ -32,14 +33,23 @@ fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, bet
     let expected = oracle(a, alpha, &x, beta, &y);
     let matrix = device.upload(a).expect("upload");
     let x = device.upload_slice(&x).expect("upload");
-    let mut device_y = device.upload_slice(&y).expect("upload");
-    let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
-    plan.run(alpha, &x, beta, &mut device_y).expect("run");
-    let result = device_y.to_vec().expect("download");
-    if let Err(difference) = expected.check(&result) {
-        panic!("{device}, {matrix:?}, alpha {alpha}, beta {beta}: {difference}");
-    }
-    result
+    let results = methods(device).map(|method| {
+        let mut device_y = device.upload_slice(&y).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        plan.run(alpha, &x, beta, &mut device_y).expect("run");
+        let result = device_y.to_vec().expect("download");
+        if let Err(difference) = expected.check(&result) {
+            panic!("{device}, {matrix:?}, {method}, alpha {alpha}, beta {beta}: {difference}");
+        }
+        result
+    });
+    results.collect::<Vec<_>>().swap_remove(0)
+}
+
+/// The methods that a device has, `auto` first.
+fn methods(device: &Device) -> impl Iterator<Item = SpmvMethod> {
+    let cpu = device.kind() == DeviceKind::Cpu;
+    SpmvMethod::all().filter(move |&method| !cpu || method == SpmvMethod::Auto)
 }
 
 fn check_types(device: &Device, cols: usize, lengths: &[usize]) {
@@ -311,14 +321,43 @@ fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
 #[test]
 fn a_plan_says_what_it_chose() {
     for under_test in devices() {
+        let device = &under_test.device;
         let a: Csr<f32> = generate("stencil5:100".parse().expect("a kind"), 0).expect("a matrix");
-        let matrix = under_test.device.upload(&a).expect("upload");
-        let info = matrix.plan_spmv(SpmvOptions::default()).expect("plan").info().expect("info");
-        assert!(info.tiles > 1 && info.analysis_ms >= 0.0);
-        assert!(info.to_string().contains("merge-path"), "{info}");
-        if let Some(tile) = info.tile {
-            assert_eq!(info.tiles, (a.rows() + a.nnz()).div_ceil(tile.items() as usize) as u64);
-            assert_eq!(info.workspace_bytes, info.tiles * 8 + 4);
+        let matrix = device.upload(&a).expect("upload");
+        for method in methods(device) {
+            let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+            let info = plan.info().expect("info");
+            assert!(info.tiles > 1 && info.analysis_ms >= 0.0, "{info}");
+            let asked = method == SpmvMethod::Auto || (info.method == method && info.reason == "asked for");
+            assert!(asked && info.to_string().starts_with(&info.method.to_string()), "{info}");
+            if let (SpmvMethod::MergePath, Some(tile)) = (info.method, info.tile) {
+                assert_eq!(info.tiles, (a.rows() + a.nnz()).div_ceil(tile.items() as usize) as u64);
+                assert_eq!(info.workspace_bytes, info.tiles * 8 + 4);
+            }
+        }
+    }
+}
+
+/// Even rows are done in tiles of rows; one long row makes work be cut evenly; rows whose columns lie close together,
+/// scattered, share windows of x. On the CPU there is nothing to choose.
+#[test]
+fn a_plan_follows_the_rows() {
+    for under_test in evenpath_tests::kernel_devices() {
+        let device = &under_test.device;
+        let choice = |a: &Csr<f64>| {
+            let plan = device.upload(a).expect("upload").plan_spmv(SpmvOptions::default()).expect("plan");
+            plan.info().expect("info").method
+        };
+        assert_eq!(choice(&with_row_lengths(3000, &[5; 400])), SpmvMethod::RowTiles);
+        assert_eq!(
+            choice(&with_row_lengths(3000, &[&[5; 400][..], &[2500]].concat())),
+            SpmvMethod::MergePath
+        );
+        let rows = device.properties().multiprocessors as usize * 2048;
+        if under_test.fast {
+            let fem: Csr<f64> =
+                generate(format!("fem:{rows}").parse().expect("a kind"), 1).expect("a matrix");
+            assert_eq!(choice(&fem), SpmvMethod::Windows);
         }
     }
 }

@@ -49,6 +49,10 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmm::SpmmPieces<f32, f32, u32>>(&mut all);
     add::<spmm::SpmmFinish<f32>>(&mut all);
     add::<spmm::SpmmTranspose<f32>>(&mut all);
+    add::<spmv::RowLengths<u32>>(&mut all);
+    add::<spmv::RowTiles<f32, u32>>(&mut all);
+    add::<spmv::FindWindows<u32>>(&mut all);
+    add::<spmv::RowWindows<f32, u32>>(&mut all);
     add::<merge::MergeKeysPartition<u32>>(&mut all);
     add::<merge::MergeKeys<u32>>(&mut all);
     add::<merge::MergePairs<u32, u32>>(&mut all);

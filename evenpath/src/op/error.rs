@@ -60,6 +60,14 @@ pub enum OpError {
         /// The largest number of elements.
         limit: usize,
     },
+    /// A row has more nonzeros than the method's kernels count.
+    #[error("a row of {len} nonzeros is too long for the method {method}; merge-path takes it")]
+    RowTooLong {
+        /// The method.
+        method: String,
+        /// Nonzeros of the longest row.
+        len: u64,
+    },
     /// The matrix has more rows and nonzeros than one launch can handle.
     #[error("{rows} rows and {nonzeros} nonzeros make {tiles} tiles, and a grid has at most {limit} blocks")]
     TooManyTiles {

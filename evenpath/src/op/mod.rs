@@ -55,3 +55,11 @@ fn tile_count(what: &'static str, info: &KernelInfo, len: usize) -> Result<u32, 
         Err(OpError::TooLong { what, len, limit: MAX_GRID as usize * tile_items(info) as usize })
     }
 }
+
+/// A grid of `blocks` blocks, which a matrix of so many rows and nonzeros makes.
+fn grid(rows: usize, nonzeros: usize, blocks: u64) -> Result<u32, OpError> {
+    if blocks > MAX_GRID {
+        return Err(OpError::TooManyTiles { rows, nonzeros, tiles: blocks, limit: MAX_GRID });
+    }
+    Ok(blocks as u32)
+}

@@ -5,7 +5,7 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::{Product, Schedule, Shape};
 use crate::device::{Device, DeviceError, DeviceVec};
-use crate::op::{DeviceCsr, MAX_GRID, OpError};
+use crate::op::{DeviceCsr, OpError, grid};
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
@@ -54,12 +54,9 @@ impl<V: Value> Merge<V> {
         let kernels = MergeKernels::select::<V, O>(device);
         let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
         let tiles = (rows as u64 + nonzeros as u64).div_ceil(u64::from(kernels.tile().items()));
-        if tiles > MAX_GRID {
-            return Err(OpError::TooManyTiles { rows, nonzeros, tiles, limit: MAX_GRID });
-        }
+        let tiles = grid(rows, nonzeros, tiles)?;
         let mut tile_rows = device.uninitialised(tiles as usize + 1)?;
         let carries = Mutex::new(device.uninitialised(tiles as usize)?);
-        let tiles = tiles as u32;
         let partition = MergePartition {
             row_offsets: matrix.pattern().row_offsets.as_global(),
             tile_rows: tile_rows.as_global_mut(),

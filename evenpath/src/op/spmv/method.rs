@@ -12,9 +12,18 @@ pub enum SpmvMethod {
     Auto,
     /// `merge-path`: 2D merge path, equal shares of row ends and nonzeros, whatever the shape (Merrill, Garland, SC 2016).
     MergePath,
+    /// `row-tiles`: every warp takes equally many consecutive rows, with their products in shared memory.
+    RowTiles,
+    /// `windows`: row tiles, with the elements of x that a block of rows uses in shared memory too.
+    Windows,
 }
 
-const NAMES: &[(SpmvMethod, &str)] = &[(SpmvMethod::Auto, "auto"), (SpmvMethod::MergePath, "merge-path")];
+const NAMES: &[(SpmvMethod, &str)] = &[
+    (SpmvMethod::Auto, "auto"),
+    (SpmvMethod::MergePath, "merge-path"),
+    (SpmvMethod::RowTiles, "row-tiles"),
+    (SpmvMethod::Windows, "windows"),
+];
 
 /// A text that names no method of SpMV.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -1,17 +1,23 @@
 //! Sparse matrix times dense vector: the plan, and one schedule a method.
 
+mod choose;
 mod cpu;
 mod info;
+mod lengths;
 mod merge;
 mod method;
+mod row_tiles;
+mod windows;
 
 pub use info::SpmvPlanInfo;
 pub use method::{ParseSpmvMethodError, SpmvMethod};
 
 use std::fmt;
 
+use choose::Choice;
+
 use super::{DeviceCsr, OpError};
-use crate::device::{DeviceError, DeviceKind, DeviceVec, Event};
+use crate::device::{DeviceError, DeviceVec, Event};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
@@ -50,15 +56,8 @@ impl SpmvOptions {
 /// ```
 pub struct SpmvPlan<V: Value, O: Offset = u32> {
     matrix: DeviceCsr<V, O>,
-    schedule: Box<dyn Schedule<V, O>>,
-    choice: Choice,
+    choice: Choice<V, O>,
     analysis: (Event, Event),
-}
-
-/// What a plan runs, and why.
-struct Choice {
-    method: SpmvMethod,
-    reason: String,
 }
 
 /// The work of a run: y = αAx + βy, of operands that fit together and are on one device.
@@ -99,31 +98,10 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
-        let (choice, schedule) = choose(self, options.method)?;
+        let choice = choose::choose(self, options.method)?;
         let analysis = (start, self.device().record()?);
-        Ok(SpmvPlan { matrix: self.clone(), schedule, choice, analysis })
+        Ok(SpmvPlan { matrix: self.clone(), choice, analysis })
     }
-}
-
-type Chosen<V, O> = (Choice, Box<dyn Schedule<V, O>>);
-
-fn choose<V: Value, O: Offset>(
-    matrix: &DeviceCsr<V, O>,
-    method: SpmvMethod,
-) -> Result<Chosen<V, O>, OpError> {
-    let choice = match method {
-        SpmvMethod::Auto => {
-            Choice { method: SpmvMethod::MergePath, reason: "balanced, whatever the shape".into() }
-        }
-        asked => Choice { method: asked, reason: "asked for".into() },
-    };
-    let schedule: Box<dyn Schedule<V, O>> = match (matrix.device().kind(), choice.method) {
-        (DeviceKind::Cpu, _) => Box::new(cpu::Cpu::new(matrix)),
-        (DeviceKind::Cuda(_) | DeviceKind::Simulated, SpmvMethod::Auto | SpmvMethod::MergePath) => {
-            Box::new(merge::Merge::analyse(matrix)?)
-        }
-    };
-    Ok((choice, schedule))
 }
 
 impl<V: Value, O: Offset> SpmvPlan<V, O> {
@@ -138,7 +116,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         self.check_vector("x", x, self.matrix.cols())?;
         self.check_vector("y", y, self.matrix.rows())?;
-        Ok(self.schedule.run(Product { matrix: &self.matrix, alpha, x, beta, y })?)
+        Ok(self.choice.schedule.run(Product { matrix: &self.matrix, alpha, x, beta, y })?)
     }
 
     /// What the plan chose, and what it costs. Waits for the analysis.
@@ -148,8 +126,8 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// If the device was lost.
     pub fn info(&self) -> Result<SpmvPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let Shape { tile, tiles, workspace_bytes } = self.schedule.shape();
-        let Choice { method, reason } = &self.choice;
+        let Shape { tile, tiles, workspace_bytes } = self.choice.schedule.shape();
+        let Choice { method, reason, .. } = &self.choice;
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvPlanInfo {
             method: *method,

@@ -1,0 +1,134 @@
+use evenpath_kernels::spmv::{FindWindows, RowWindows, WINDOW_TOTALS};
+use evenpath_simt::kernel::KernelInfo;
+
+use super::lengths::Lengths;
+use super::row_tiles::Group;
+use super::{Product, Schedule, Shape};
+use crate::device::{DeviceError, DeviceVec};
+use crate::op::{DeviceCsr, OpError, grid, instance};
+use crate::policy::Tile;
+use crate::{Offset, Value};
+
+/// Rows of a block.
+const BLOCK_ROWS: u32 = 512;
+
+/// Bytes of a window, at most: three blocks with their products fit in a multiprocessor's shared memory.
+const WINDOW_BYTES: usize = 48 << 10;
+
+/// Row tiles whose part of x is brought to shared memory first.
+pub(super) struct Windows {
+    info: &'static KernelInfo,
+    group: Group,
+    grid: u32,
+    firsts: DeviceVec<u32>,
+    lens: DeviceVec<u32>,
+    found: Found,
+}
+
+/// A window's elements are used so many times each, at least, where windows are worth it.
+const USES: u64 = 3;
+
+/// What the windows of a matrix are like.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    /// Nonzeros of the blocks that have one.
+    covered: u64,
+    /// Elements of all of them.
+    elements: u64,
+    /// Elements of the longest.
+    longest: u64,
+    /// Nonzeros whose column is hardly behind the last one's.
+    near: u64,
+}
+
+impl Found {
+    /// How many nonzeros use an element of a window.
+    pub(super) fn uses(self) -> u64 {
+        self.covered / self.elements.max(1)
+    }
+
+    /// Whether gathering from windows is faster: nearly all rows have one, their elements are used again, and the
+    /// columns are scattered, so that a cache would do one line a nonzero.
+    pub(super) fn are_worth_it(self, nonzeros: u64) -> bool {
+        self.covered >= nonzeros / 10 * 9 && self.uses() >= USES && self.near < nonzeros / 2
+    }
+}
+
+impl Windows {
+    /// Finds the windows, and waits for them. `None` where a group of rows is longer than a kernel counts.
+    pub(super) fn find<V: Value, O: Offset>(
+        matrix: &DeviceCsr<V, O>,
+        lengths: Lengths,
+    ) -> Result<Option<Self>, OpError> {
+        let device = matrix.device();
+        let info = instance::<RowWindows<V, O>>();
+        let fitness = |group: &Group| {
+            group.fitness(lengths.mean, 32 * info.items_per_thread).unwrap_or(f64::NEG_INFINITY)
+        };
+        let best = Group::all(1).max_by(|left, right| fitness(left).total_cmp(&fitness(right)));
+        let Some(group) = best else { unreachable!("there is a group for each number of lanes") };
+        if lengths.longest.saturating_mul(u64::from(BLOCK_ROWS)) > u64::from(u32::MAX / 2) {
+            return Ok(None);
+        }
+        let blocks = matrix.rows().div_ceil(BLOCK_ROWS as usize);
+        let grid = grid(matrix.rows(), matrix.nnz(), blocks as u64)?;
+        let mut firsts = device.uninitialised(blocks)?;
+        let mut lens = device.uninitialised(blocks)?;
+        let mut totals = device.zeros::<u64>(WINDOW_TOTALS)?;
+        let kernel = FindWindows {
+            row_offsets: matrix.pattern().row_offsets.as_global(),
+            column_indices: matrix.pattern().column_indices.as_global(),
+            firsts: firsts.as_global_mut(),
+            lens: lens.as_global_mut(),
+            totals: totals.as_global_mut(),
+            rows: matrix.rows() as u32,
+            cols: matrix.cols() as u32,
+            block_rows: BLOCK_ROWS,
+            limit: (WINDOW_BYTES / V::SIZE) as u32,
+        };
+        // SAFETY: the views are of the matrix's pattern, of an element for each block, and of as many totals as the
+        // kernel has; buffers are freed in the stream's order.
+        unsafe { device.launch(kernel, instance::<FindWindows<O>>(), grid, 0) }?;
+        let totals = totals.to_vec()?;
+        let found = Found { covered: totals[0], elements: totals[1], longest: totals[2], near: totals[3] };
+        Ok(Some(Self { info, group, grid, firsts, lens, found }))
+    }
+
+    pub(super) fn found(&self) -> Found {
+        self.found
+    }
+}
+
+impl<V: Value, O: Offset> Schedule<V, O> for Windows {
+    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
+        let pattern = matrix.pattern();
+        let values = matrix.values();
+        let longest = self.found.longest as u32;
+        let kernel = RowWindows {
+            row_offsets: pattern.row_offsets.as_global(),
+            column_indices: pattern.column_indices.as_global(),
+            values: values.as_global(),
+            x: x.as_global(),
+            y: y.as_global_mut(),
+            firsts: self.firsts.as_global(),
+            lens: self.lens.as_global(),
+            longest,
+            rows: pattern.rows as u32,
+            nonzeros: pattern.column_indices.len() as u64,
+            block_rows: BLOCK_ROWS,
+            lanes_log2: self.group.lanes_log2,
+            alpha,
+            beta,
+        };
+        // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the plan's own buffers; all
+        // are on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index
+        // is below x's length, and the windows are those of its pattern, none longer than the shared memory asked for.
+        unsafe { matrix.device().launch(kernel, self.info, self.grid, longest * V::SIZE as u32) }
+    }
+
+    fn shape(&self) -> Shape {
+        let tile = Tile { block_size: self.info.block_size, items_per_thread: self.info.items_per_thread };
+        let workspace_bytes = 8 * u64::from(self.grid);
+        Shape { tile: Some(tile), tiles: u64::from(self.grid), workspace_bytes }
+    }
+}

@@ -1,0 +1,271 @@
+//! SpMV by row tiles with windows: the elements of x that a block's rows use are brought to shared memory first.
+//!
+//! Gathering from shared memory costs a fraction of gathering through the first-level cache, which does one line a
+//! cycle. It is worth it where the rows of a block use the same few thousand elements of x several times, as in
+//! matrices of a mesh whose unknowns are numbered along it, and where their columns are scattered there; the
+//! windows are found once, from the column indices.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+
+use super::row_group::{product_bytes, Matrix, RowGroup};
+use super::row_tiles::store_row;
+use crate::Offset;
+
+/// Windows begin and end at multiples of this, where the vector does not end before.
+pub const WINDOW_STEP: u32 = 4;
+
+/// Words of [`FindWindows`]' totals, in this order: the nonzeros of the blocks with a window, the elements of all
+/// windows, the elements of the longest window, and how many nonzeros have a column at most [`NEAR`] behind the last.
+pub const WINDOW_TOTALS: usize = 4;
+
+/// Columns this close count as neighbours: nearly always in the same 32 bytes of x.
+pub const NEAR: u32 = 3;
+
+kernel! {
+    /// Finds the window of each block of rows: one block each.
+    pub struct FindWindows<O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Column indices, one a nonzero.
+        pub column_indices: Global<u32>,
+        /// Output: the first column of each window, a multiple of [`WINDOW_STEP`].
+        pub firsts: GlobalMut<u32>,
+        /// Output: the elements of each window; 0 where there are no nonzeros or more than `limit` elements.
+        pub lens: GlobalMut<u32>,
+        /// Output: [`WINDOW_TOTALS`] words, all zero before.
+        pub totals: GlobalMut<u64>,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Columns of the matrix.
+        pub cols: u32,
+        /// Rows of a block.
+        pub block_rows: u32,
+        /// Elements of a window, at most.
+        pub limit: u32,
+    }
+    shared: BLOCK / 32 * 16;
+    body: find_windows::<O, BLOCK, ITEMS>;
+    entries: {
+        spmv_find_windows_u32 in spmv_plan: <O = u32>, 256 x 4;
+        spmv_find_windows_u64 in spmv_plan: <O = u64>, 256 x 4;
+    }
+}
+
+/// What a thread, a warp or a block has seen of the columns.
+#[derive(Clone, Copy)]
+struct Seen {
+    least: u32,
+    greatest: u32,
+    near: u32,
+}
+
+impl Seen {
+    #[inline(always)]
+    fn with(self, other: Self) -> Self {
+        Self {
+            least: self.least.min(other.least),
+            greatest: self.greatest.max(other.greatest),
+            near: self.near + other.near,
+        }
+    }
+
+    #[inline(always)]
+    fn by_warp(self) -> Self {
+        let mut all = self;
+        let mut distance = thread::WARP_SIZE / 2;
+        while distance > 0 {
+            let least = warp::shuffle_xor(warp::FULL, all.least, distance);
+            let greatest = warp::shuffle_xor(warp::FULL, all.greatest, distance);
+            let near = warp::shuffle_xor(warp::FULL, all.near, distance);
+            all = all.with(Self { least, greatest, near });
+            distance /= 2;
+        }
+        all
+    }
+}
+
+#[inline(always)]
+fn find_windows<O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    column_indices: Global<u32>,
+    firsts: GlobalMut<u32>,
+    lens: GlobalMut<u32>,
+    totals: GlobalMut<u64>,
+    rows: u32,
+    cols: u32,
+    block_rows: u32,
+    limit: u32,
+) {
+    let warps = BLOCK / 32;
+    let parts: Shared<u32> = arena.take(3 * warps);
+    let block = thread::block() as usize;
+    let row = block * block_rows as usize;
+    let row_end = (row + block_rows as usize).min(rows as usize);
+    let (begin, end) = (row_offsets.load(row).to_usize(), row_offsets.load(row_end).to_usize());
+    let mut seen = Seen { least: u32::MAX, greatest: 0, near: 0 };
+    let mut start = begin;
+    while start < end {
+        let mut columns = [0_u32; ITEMS];
+        for item in 0..ITEMS {
+            let place = start + thread::index() as usize + item * BLOCK;
+            columns[item] = column_indices.load_streaming(if place < end { place } else { end - 1 });
+        }
+        for item in 0..ITEMS {
+            let place = start + thread::index() as usize + item * BLOCK;
+            let column = columns[item];
+            let before = warp::shuffle_up(warp::FULL, column, 1);
+            let near = thread::lane() > 0 && place < end && column.wrapping_sub(before) <= NEAR;
+            seen = seen.with(Seen { least: column, greatest: column, near: u32::from(near) });
+        }
+        start += BLOCK * ITEMS;
+    }
+    let all = seen.by_warp();
+    let own = 3 * thread::warp() as usize;
+    if thread::lane() == 0 {
+        parts.store(own, all.least);
+        parts.store(own + 1, all.greatest);
+        parts.store(own + 2, all.near);
+    }
+    thread::barrier();
+    if thread::index() > 0 {
+        return;
+    }
+    let mut all = all;
+    for warp in 1..warps {
+        let part = |index: usize| parts.load(3 * warp + index);
+        all = all.with(Seen { least: part(0), greatest: part(1), near: part(2) });
+    }
+    let add = |word: usize, value: u64| {
+        totals.fetch_add(word, value, Ordering::Relaxed, Scope::Device);
+    };
+    let mut window = (0, 0);
+    if begin < end {
+        let first = all.least / WINDOW_STEP * WINDOW_STEP;
+        let behind = (all.greatest / WINDOW_STEP + 1).saturating_mul(WINDOW_STEP).min(cols);
+        add(3, u64::from(all.near));
+        if behind - first <= limit {
+            window = (first, behind - first);
+            add(0, (end - begin) as u64);
+            add(1, u64::from(window.1));
+            totals.fetch_max(2, u64::from(window.1), Ordering::Relaxed, Scope::Device);
+        }
+    }
+    firsts.store(block, window.0);
+    lens.store(block, window.1);
+}
+
+kernel! {
+    /// Computes y = αAx + βy, a block of rows a block; its warps take groups of 32 / 2^`lanes_log2` rows in turn. The
+    /// launch-sized shared memory holds the longest window. Groups of rows with 2³² − 2¹⁰ nonzeros and more are
+    /// beyond it.
+    pub struct RowWindows<V: Float, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Column indices, one a nonzero.
+        pub column_indices: Global<u32>,
+        /// Values, one a nonzero.
+        pub values: Global<V>,
+        /// The dense vector, one element a column.
+        pub x: Global<V>,
+        /// The result, one element a row; read only where `beta` is not zero.
+        pub y: GlobalMut<V>,
+        /// First column of each window, from [`FindWindows`].
+        pub firsts: Global<u32>,
+        /// Elements of each window, from [`FindWindows`]; rows of a block without one gather from x.
+        pub lens: Global<u32>,
+        /// Elements of the longest window.
+        pub longest: u32,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Nonzeros of the matrix.
+        pub nonzeros: u64,
+        /// Rows of a block.
+        pub block_rows: u32,
+        /// Binary logarithm of the lanes that sum a row.
+        pub lanes_log2: u32,
+        /// Factor of the product.
+        pub alpha: V,
+        /// Factor of what y held.
+        pub beta: V,
+    }
+    shared: product_bytes::<V>(BLOCK * ITEMS);
+    body: row_windows::<V, O, BLOCK, ITEMS>;
+    entries: {
+        spmv_row_windows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 512 x 8;
+        spmv_row_windows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 512 x 8;
+        spmv_row_windows_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, 512 x 4 resident 3;
+        spmv_row_windows_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, 512 x 4 resident 3;
+    }
+}
+
+#[inline(always)]
+fn row_windows<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    column_indices: Global<u32>,
+    values: Global<V>,
+    x: Global<V>,
+    y: GlobalMut<V>,
+    firsts: Global<u32>,
+    lens: Global<u32>,
+    longest: u32,
+    rows: u32,
+    nonzeros: u64,
+    block_rows: u32,
+    lanes_log2: u32,
+    alpha: V,
+    beta: V,
+) {
+    let window: Shared<V> = Arena::dynamic(longest * V::SIZE as u32).take(longest as usize);
+    let products: Shared<V> = arena.take(BLOCK * ITEMS);
+    let products = products.skip(thread::warp() as usize * 32 * ITEMS);
+    let block = thread::block() as usize;
+    let (window_first, window_len) = (firsts.load(block), lens.load(block));
+    fill_window::<V, BLOCK>(window, x, window_first, window_len);
+    thread::barrier();
+
+    let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
+    let block_first = block * block_rows as usize;
+    let block_end = (block_first + block_rows as usize).min(rows as usize);
+    let count = 32 >> lanes_log2;
+    let mut first = block_first + thread::warp() as usize * count;
+    while first < block_end {
+        let end = if first + count < block_end { first + count } else { block_end };
+        let group = RowGroup::<1> { first, end, lanes_log2 };
+        let sums = if window_len > 0 {
+            let gather = |column: u32| window.load((column - window_first) as usize);
+            group.sums::<V, O, false, true, ITEMS>(matrix, products, gather)
+        } else {
+            let gather = |column: u32| x.load(column as usize);
+            group.sums::<V, O, false, false, ITEMS>(matrix, products, gather)
+        };
+        let row = group.row(0);
+        if group.stores() && row < end {
+            store_row(y, row, alpha * sums[0], beta);
+        }
+        first += BLOCK / 32 * count;
+    }
+}
+
+/// Starts to bring the window's elements of x; they are there after a barrier.
+#[inline(always)]
+fn fill_window<V: Float, const BLOCK: usize>(window: Shared<V>, x: Global<V>, first: u32, len: u32) {
+    let packet = (16 / V::SIZE) as u32;
+    let x = x.skip(first as usize);
+    let whole = len / packet * packet;
+    let mut place = thread::index() * packet;
+    while place < whole {
+        window.copy_16(place as usize, x, place as usize);
+        place += BLOCK as u32 * packet;
+    }
+    let rest = whole + thread::index();
+    if rest < len {
+        window.store(rest as usize, x.load(rest as usize));
+    }
+    thread::await_copies();
+}
