@@ -80,8 +80,7 @@ where
     let verdict = check(&matrix, &b, &device_c.as_vec().to_vec()?, columns, layout);
 
     // With a plan made, as often as one likes.
-    let times =
-        times_ms(&device, run.iterations(&device), || plan.run(one, &device_b, zero, &mut device_c))?;
+    let times = times_ms(&device, run.iterations(&device), || plan.run(one, &device_b, zero, &mut device_c))?;
 
     let info = plan.info()?;
     drop((a, plan, device_b, device_c)); // room for the copy rate's buffers

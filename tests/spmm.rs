@@ -10,8 +10,14 @@ use proptest::prelude::*;
 
 const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
 
-/// Nonzeros of the longest row that is not cut, and of a piece of a longer one.
-const PIECE: usize = 256;
+/// Nonzeros of the longest row that is not cut, and of a piece of a longer one, where rows are short on average.
+const PIECE: usize = 128;
+
+/// Rows of the given lengths, and so many empty ones that the mean is small.
+fn among_empty_rows(lengths: &[usize]) -> Vec<usize> {
+    let empty = lengths.iter().sum::<usize>() * 4 / PIECE + 1;
+    [lengths, &vec![0; empty]].concat()
+}
 
 /// A dense matrix of numbers that are not round, with gaps between its lines, which hold NaN.
 struct HostDense<T> {
@@ -186,7 +192,7 @@ fn half_precision() {
     where
         Compute<S>: Storage,
     {
-        let a: Csr<S> = with_row_lengths(long, &[3, 0, 5, long, 17, 2, 30]);
+        let a: Csr<S> = with_row_lengths(long, &among_empty_rows(&[3, 0, 5, long, 17, 2, 30]));
         let wide: Csr<S, u64> = a.clone().try_into_offsets().expect("offsets fit");
         for columns in [1, 4, 7, 8, 16, 40, 72] {
             for layout in LAYOUTS {
@@ -211,7 +217,7 @@ fn lengths_around_steps_and_pieces() {
         for length in
             [3, 4, 5, 8, 31, 33, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 1, 9 * PIECE + 3]
         {
-            let a: Csr<f64> = with_row_lengths(length, &[length, 1, length, 0]);
+            let a: Csr<f64> = with_row_lengths(length, &among_empty_rows(&[length, 1, length, 0]));
             for (columns, layout) in [(2, LAYOUTS[0]), (3, LAYOUTS[1]), (40, LAYOUTS[0]), (66, LAYOUTS[1])] {
                 Case { beta: 2.0, ..case(&a, columns, layout) }.check::<f64>(device);
             }
@@ -221,7 +227,9 @@ fn lengths_around_steps_and_pieces() {
             for length in [1, 20, 70] {
                 let a: Csr<f32> = with_row_lengths(80, &vec![length; rows]);
                 for columns in [1, 4, 24] {
-                    LAYOUTS.map(|layout| case(&a, columns, layout).check::<f32>(device));
+                    for layout in LAYOUTS {
+                        case(&a, columns, layout).check::<f32>(device);
+                    }
                 }
             }
         }
@@ -233,7 +241,7 @@ fn lengths_around_steps_and_pieces() {
 fn a_row_of_many_pieces() {
     for under_test in devices() {
         let long = if under_test.fast { 2000 * PIECE + 1 } else { 70 * PIECE + 1 };
-        let a: Csr<f64> = with_row_lengths(long, &[2, long, 0, PIECE + 1, 5]);
+        let a: Csr<f64> = with_row_lengths(long, &among_empty_rows(&[2, long, 0, PIECE + 1, 5]));
         for layout in LAYOUTS {
             Case { beta: 0.5, ..case(&a, 3, layout) }.check::<f64>(&under_test.device);
         }
@@ -246,7 +254,7 @@ fn a_row_of_many_pieces() {
 fn plans_take_other_operands_than_they_were_made_for() {
     for under_test in devices() {
         let device = &under_test.device;
-        let a: Csr<f32> = with_row_lengths(600, &[3, 600, 0, 40]);
+        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 0, 40]));
         let matrix = device.upload(&a).expect("upload");
         for planned in [0, 1, 3, 8, 12, 1000] {
             let plan = matrix.plan_spmm::<f32>(SpmmOptions::new(planned)).expect("plan");
@@ -410,13 +418,18 @@ fn memory_that_is_not_there_is_an_error() {
 #[test]
 fn a_plan_says_what_it_chose() {
     for under_test in kernel_devices() {
-        let a: Csr<f32> = with_row_lengths(600, &[3, 600, 0, PIECE]);
+        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 0, PIECE]));
         let matrix = under_test.device.upload(&a).expect("upload");
         let options = SpmmOptions::new(8).layout(Layout::ColumnMajor);
         let info = matrix.plan_spmm::<f32>(options).expect("plan").info().expect("info");
-        assert_eq!((info.long_rows, info.pieces, info.longest), (1, 3, PIECE as u32));
-        assert_eq!(info.workspace_bytes, 8 * (1 + 3) + 3 * 8 * 4 + 600 * 8 * 4);
-        assert!(info.to_string().contains("1 rows of more than 256 nonzeros in 3 pieces"), "{info}");
+        assert_eq!((info.long_rows, info.pieces, info.longest), (1, 5, PIECE as u32));
+        assert_eq!(info.workspace_bytes, 8 * (1 + 5) + 5 * 8 * 4 + 600 * 8 * 4);
+        assert!(info.to_string().contains("1 rows of more than 128 nonzeros in 5 pieces"), "{info}");
+        // Where all rows are long, none is cut.
+        let a: Csr<f32> = with_row_lengths(600, &[500, 600, 400]);
+        let matrix = under_test.device.upload(&a).expect("upload");
+        let info = matrix.plan_spmm::<f32>(SpmmOptions::new(8)).expect("plan").info().expect("info");
+        assert_eq!((info.pieces, info.longest), (0, 1024));
     }
 }
 

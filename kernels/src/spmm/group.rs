@@ -1,6 +1,6 @@
 //! The lanes that sum one stretch of nonzeros together.
 
-use evenpath_simt::{thread, warp, Element, Float, Global, Stored};
+use evenpath_simt::{thread, warp, Element, Float, Global, Shared, Stored};
 
 use super::width::{Width, MAX_WIDTH};
 
@@ -10,12 +10,102 @@ const IN_FLIGHT: usize = 4;
 /// What a lane has summed, a number a column; as many count as the lane has columns.
 pub(super) type Sums<V> = [V; MAX_WIDTH];
 
-/// A stretch of the matrix's nonzeros, fewer than 2³¹.
+/// A stretch of the matrix's nonzeros, fewer than 2³¹, each by its place in the stretch.
+pub(super) trait Nonzeros<S>: Copy {
+    /// How many there are.
+    fn len(self) -> u32;
+    /// The column of one.
+    fn column(self, place: u32) -> u32;
+    /// The value of one.
+    fn value(self, place: u32) -> S;
+    /// [`column`](Self::column) where `condition` holds, else any number; of a stretch that is not empty.
+    fn column_if(self, place: u32, condition: bool) -> u32;
+    /// [`value`](Self::value) where `condition` holds, else zero; of a stretch that is not empty.
+    fn value_if(self, place: u32, condition: bool) -> S;
+}
+
+/// Nonzeros where the matrix has them.
 #[derive(Clone, Copy)]
-pub struct Stretch<S> {
-    pub columns: Global<u32>,
-    pub values: Global<S>,
-    pub len: u32,
+pub(super) struct InGlobal<S> {
+    pub(super) columns: Global<u32>,
+    pub(super) values: Global<S>,
+    pub(super) len: u32,
+}
+
+impl<S: Element> Nonzeros<S> for InGlobal<S> {
+    #[inline(always)]
+    fn len(self) -> u32 {
+        self.len
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn column(self, place: u32) -> u32 {
+        self.columns.load(place as usize)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn value(self, place: u32) -> S {
+        self.values.load(place as usize)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn column_if(self, place: u32, condition: bool) -> u32 {
+        self.columns.load_if(place as usize, condition)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn value_if(self, place: u32, condition: bool) -> S {
+        self.values.load_if(place as usize, condition)
+    }
+}
+
+/// Nonzeros that the block has brought to shared memory, from `first` on.
+#[derive(Clone, Copy)]
+pub(super) struct InShared<S> {
+    pub(super) columns: Shared<u32>,
+    pub(super) values: Shared<S>,
+    pub(super) first: u32,
+    pub(super) len: u32,
+}
+
+impl<S: Element> Nonzeros<S> for InShared<S> {
+    #[inline(always)]
+    fn len(self) -> u32 {
+        self.len
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn column(self, place: u32) -> u32 {
+        self.columns.load((self.first + place) as usize)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn value(self, place: u32) -> S {
+        self.values.load((self.first + place) as usize)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn column_if(self, place: u32, condition: bool) -> u32 {
+        self.column(if condition { place } else { 0 })
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn value_if(self, place: u32, condition: bool) -> S {
+        let value = self.value(if condition { place } else { 0 });
+        if condition {
+            value
+        } else {
+            S::ZERO
+        }
+    }
 }
 
 /// How the lanes of a warp lie over nonzeros and columns: `1 << columns_log2` lanes over the columns of one nonzero,
@@ -57,25 +147,26 @@ impl Group {
     /// begins at the first of the lane's columns. All loads of a round are on their way before the first is used.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn sum<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
+    pub(super) fn sum<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
         self,
-        Stretch { columns, values, len }: Stretch<S>,
+        nonzeros: impl Nonzeros<S>,
         b: Global<T>,
         b_stride: u32,
     ) -> Sums<S::Compute> {
         let mut sums = [S::Compute::ZERO; MAX_WIDTH];
         let mut first = self.side();
+        let len = nonzeros.len();
         let mut left = len;
         while left >= (IN_FLIGHT as u32) << self.side_log2 {
-            let place = |round: usize| (first + ((round as u32) << self.side_log2)) as usize;
+            let place = |round: usize| first + ((round as u32) << self.side_log2);
             let mut column = [0; IN_FLIGHT];
             let mut value = [S::ZERO; IN_FLIGHT];
             let mut moved = [W::zeros::<T>(); IN_FLIGHT];
             for round in 0..IN_FLIGHT {
-                column[round] = columns.load(place(round));
+                column[round] = nonzeros.column(place(round));
             }
             for round in 0..IN_FLIGHT {
-                value[round] = values.load(place(round));
+                value[round] = nonzeros.value(place(round));
             }
             for round in 0..IN_FLIGHT {
                 moved[round] = W::load(b, column[round] as usize * b_stride as usize);
@@ -92,10 +183,10 @@ impl Group {
             let mut value = [S::ZERO; IN_FLIGHT];
             let mut moved = [W::zeros::<T>(); IN_FLIGHT];
             for round in 0..IN_FLIGHT {
-                column[round] = columns.load_if(place(round) as usize, place(round) < len);
+                column[round] = nonzeros.column_if(place(round), place(round) < len);
             }
             for round in 0..IN_FLIGHT {
-                value[round] = values.load_if(place(round) as usize, place(round) < len);
+                value[round] = nonzeros.value_if(place(round), place(round) < len);
             }
             for round in 0..IN_FLIGHT {
                 let index = column[round] as usize * b_stride as usize;

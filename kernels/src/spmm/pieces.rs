@@ -3,7 +3,7 @@
 use evenpath_simt::half::{bf16, f16};
 use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared, Stored};
 
-use super::group::{Group, Stretch};
+use super::group::{Group, InGlobal};
 use super::rows::combine;
 use super::width::{Elements, Packets, Width};
 use crate::Offset;
@@ -40,30 +40,30 @@ kernel! {
     shared: 0;
     body: sum_pieces::<S, T, O, P, BLOCK>;
     entries: {
-        spmm_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_pieces_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_pieces_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_pieces_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_pieces_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_pieces_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_pieces_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_pieces_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_pieces_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_pieces_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_pieces_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_piece_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_piece_elements_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Elements, 128 x 1 resident 8;
-        spmm_piece_elements_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_piece_elements_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Elements, 128 x 1 resident 8;
-        spmm_piece_elements_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_piece_elements_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Elements, 128 x 1 resident 8;
-        spmm_piece_elements_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_piece_elements_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 8;
-        spmm_piece_elements_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_piece_elements_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Elements, 128 x 1 resident 8;
-        spmm_piece_elements_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_piece_elements_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 8;
+        spmm_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_pieces_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_pieces_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_pieces_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_pieces_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_pieces_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_pieces_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_pieces_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_pieces_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_pieces_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_pieces_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_piece_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_piece_elements_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
+        spmm_piece_elements_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_piece_elements_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Elements, 128 x 1 resident 10;
+        spmm_piece_elements_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_piece_elements_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Elements, 128 x 1 resident 10;
+        spmm_piece_elements_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_piece_elements_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
+        spmm_piece_elements_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_piece_elements_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Elements, 128 x 1 resident 10;
+        spmm_piece_elements_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_piece_elements_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
     }
 }
 
@@ -93,13 +93,13 @@ fn sum_pieces<S: Stored, T: Stored<Compute = S::Compute>, O: Offset, W: Width, c
     let own_column = group.column_lane() * W::len::<T>() as u32;
     let has_columns = tile_column + own_column < columns;
 
-    let mut stretch = Stretch { columns: column_indices, values, len: 0 };
+    let mut stretch = InGlobal { columns: column_indices, values, len: 0 };
     if piece < pieces as usize {
         let row = piece_rows.load(piece) as usize;
         let begin = row_offsets.load(row).to_usize() + piece_ranks.load(piece) as usize * longest as usize;
         let left = row_offsets.load(row + 1).to_usize() - begin;
         let len = if left < longest as usize { left as u32 } else { longest };
-        stretch = Stretch { columns: column_indices.skip(begin), values: values.skip(begin), len };
+        stretch = InGlobal { columns: column_indices.skip(begin), values: values.skip(begin), len };
     }
     let lane_column = tile_column + if has_columns { own_column } else { 0 };
     let lane_b = b.skip(lane_column as usize);

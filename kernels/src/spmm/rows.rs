@@ -3,7 +3,7 @@
 use evenpath_simt::half::{bf16, f16};
 use evenpath_simt::{kernel, thread, Arena, Element, Float, Global, GlobalMut, Shared, Stored};
 
-use super::group::{Group, Stretch, Sums};
+use super::group::{Group, InGlobal, InShared, Sums};
 use super::width::{Elements, Packets, Width, MAX_WIDTH};
 use crate::Offset;
 
@@ -43,33 +43,33 @@ kernel! {
         /// Factor of what C held.
         pub beta: <S as Stored>::Compute,
     }
-    shared: tile_bytes::<T, P>(BLOCK);
+    shared: shared_bytes::<S, T, P>(BLOCK);
     body: multiply_rows::<S, T, O, P, BLOCK>;
     entries: {
-        spmm_rows_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_rows_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_rows_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_rows_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_rows_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_rows_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_rows_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_rows_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_rows_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_rows_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_rows_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 8;
-        spmm_rows_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 8;
-        spmm_row_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_row_elements_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Elements, 128 x 1 resident 8;
-        spmm_row_elements_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_row_elements_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Elements, 128 x 1 resident 8;
-        spmm_row_elements_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_row_elements_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Elements, 128 x 1 resident 8;
-        spmm_row_elements_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_row_elements_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 8;
-        spmm_row_elements_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_row_elements_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Elements, 128 x 1 resident 8;
-        spmm_row_elements_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 8;
-        spmm_row_elements_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 8;
+        spmm_rows_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_rows_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_rows_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_rows_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_rows_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_rows_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_rows_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_rows_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_rows_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_rows_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_rows_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
+        spmm_rows_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
+        spmm_row_elements_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_row_elements_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
+        spmm_row_elements_f64_u32 in spmm_f64: <S = f64, T = f64, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_row_elements_f64_u64 in spmm_f64: <S = f64, T = f64, O = u64>, with P = Elements, 128 x 1 resident 10;
+        spmm_row_elements_f16_u32 in spmm_f16: <S = f16, T = f16, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_row_elements_f16_u64 in spmm_f16: <S = f16, T = f16, O = u64>, with P = Elements, 128 x 1 resident 10;
+        spmm_row_elements_f16_f32_u32 in spmm_f16_f32: <S = f16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_row_elements_f16_f32_u64 in spmm_f16_f32: <S = f16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
+        spmm_row_elements_bf16_u32 in spmm_bf16: <S = bf16, T = bf16, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_row_elements_bf16_u64 in spmm_bf16: <S = bf16, T = bf16, O = u64>, with P = Elements, 128 x 1 resident 10;
+        spmm_row_elements_bf16_f32_u32 in spmm_bf16_f32: <S = bf16, T = f32, O = u32>, with P = Elements, 128 x 1 resident 10;
+        spmm_row_elements_bf16_f32_u64 in spmm_bf16_f32: <S = bf16, T = f32, O = u64>, with P = Elements, 128 x 1 resident 10;
     }
 }
 
@@ -82,9 +82,21 @@ const fn width<T: Stored, W: Width>() -> usize {
     }
 }
 
-/// Shared memory of a block: its part of C with a row more a column, against conflicts, and a flag a row.
-const fn tile_bytes<T: Stored, W: Width>(block: usize) -> usize {
-    (block + thread::WARP_SIZE as usize) * width::<T, W>() * <T::Compute as Element>::SIZE + block * 4
+/// Nonzeros that a block brings to shared memory, if its rows have no more: a few for each thread, so that a block waits
+/// for them once and not once in each round of each row.
+const STAGED: usize = 512;
+
+/// Shared memory of a block: first its nonzeros; then its part of C, with a row more a column, against conflicts, and a
+/// flag a row.
+const fn shared_bytes<S: Stored, T: Stored, W: Width>(block: usize) -> usize {
+    let nonzeros = STAGED * (4 + S::SIZE);
+    let part =
+        (block + thread::WARP_SIZE as usize) * width::<T, W>() * <T::Compute as Element>::SIZE + block * 4;
+    if nonzeros > part {
+        nonzeros
+    } else {
+        part
+    }
 }
 
 /// αsum + βc as C holds it; c does not count where β is zero.
@@ -123,22 +135,29 @@ fn multiply_rows<S: Stored, T: Stored<Compute = S::Compute>, O: Offset, W: Width
     let own_column = group.column_lane() * W::len::<T>() as u32;
     let has_columns = tile_column + own_column < columns;
 
-    let mut stretch = Stretch { columns: column_indices, values, len: 0 };
-    let mut is_kept = false;
+    let (mut begin, mut len, mut is_kept) = (0, 0, false);
     if row < rows as usize {
-        let begin = row_offsets.load(row).to_usize();
-        let len = row_offsets.load(row + 1).to_usize() - begin;
-        is_kept = len <= longest as usize;
-        if is_kept {
-            let (columns, values) = (column_indices.skip(begin), values.skip(begin));
-            stretch = Stretch { columns, values, len: len as u32 };
-        }
+        begin = row_offsets.load(row).to_usize();
+        let row_len = row_offsets.load(row + 1).to_usize() - begin;
+        is_kept = row_len <= longest as usize;
+        len = if is_kept { row_len as u32 } else { 0 };
     }
-    // Lanes past the last column repeat the first lane's, which costs nothing, and store nothing.
-    // B may have no rows at all.
+    // Lanes past the last column repeat the first lane's, which costs nothing, and store nothing. B may have no rows.
     let lane_column = tile_column + if has_columns { own_column } else { 0 };
-    let lane_b = if stretch.len > 0 { b.skip(lane_column as usize) } else { b };
-    let mut sums = group.sum::<W, S, T>(stretch, lane_b, b_stride);
+    let lane_b = if len > 0 { b.skip(lane_column as usize) } else { b };
+    let block_begin = row_offsets.load(first_row).to_usize();
+    let rows_left = rows as usize - first_row;
+    let end_row = first_row + if rows_left < block_rows as usize { rows_left } else { block_rows as usize };
+    let block_len = row_offsets.load(end_row).to_usize() - block_begin;
+    let mut sums = if block_len <= STAGED {
+        let first = begin.wrapping_sub(block_begin) as u32;
+        let (columns, values) = (column_indices.skip(block_begin), values.skip(block_begin));
+        let staged = stage::<S, BLOCK>(arena, columns, values, block_len as u32);
+        group.sum::<W, S, T>(InShared { first, len, ..staged }, lane_b, b_stride)
+    } else {
+        let nonzeros = InGlobal { columns: column_indices.skip(begin), values: values.skip(begin), len };
+        group.sum::<W, S, T>(nonzeros, lane_b, b_stride)
+    };
     group.reduce::<W, T>(&mut sums);
 
     if c_by_columns == 0 {
@@ -147,14 +166,45 @@ fn multiply_rows<S: Stored, T: Stored<Compute = S::Compute>, O: Offset, W: Width
             store_row::<W, T>(c, index, alpha, &sums, beta);
         }
     } else {
+        // The nonzeros have been there.
+        thread::barrier();
         let part = Part::<T::Compute>::take::<T, W, BLOCK>(arena, group);
         part.fill::<W, T>(group, &sums, is_kept);
         thread::barrier();
-        let rows_left = rows as usize - first_row;
         let columns_left = columns - tile_column;
         let c = c.skip(tile_column as usize * c_stride as usize + first_row);
         part.store::<W, T, BLOCK>(group, c, c_stride, rows_left, columns_left, alpha, beta);
     }
+}
+
+/// Brings a block's nonzeros, at most [`STAGED`], to shared memory: all are on their way before one is waited for.
+#[inline(always)]
+fn stage<S: Element, const BLOCK: usize>(
+    mut arena: Arena,
+    columns: Global<u32>,
+    values: Global<S>,
+    len: u32,
+) -> InShared<S> {
+    const ITEMS: usize = 4;
+    const { assert!(BLOCK * ITEMS == STAGED, "the threads hold what a block stages") };
+    let staged = InShared { values: arena.take(STAGED), columns: arena.take(STAGED), first: 0, len };
+    let place = |item: usize| thread::index() as usize + item * BLOCK;
+    let mut own_columns = [0; ITEMS];
+    let mut own_values = [S::ZERO; ITEMS];
+    for item in 0..ITEMS {
+        own_columns[item] = columns.load_if(place(item), place(item) < len as usize);
+    }
+    for item in 0..ITEMS {
+        own_values[item] = values.load_if(place(item), place(item) < len as usize);
+    }
+    for item in 0..ITEMS {
+        if place(item) < len as usize {
+            staged.columns.store(place(item), own_columns[item]);
+            staged.values.store(place(item), own_values[item]);
+        }
+    }
+    thread::barrier();
+    staged
 }
 
 /// Stores a lane's columns of one row of C.

@@ -8,7 +8,7 @@ use evenpath_simt::Global;
 use evenpath_simt::kernel::KernelInfo;
 
 use super::long_rows::LongRows;
-use super::shape::{group, packet_width};
+use super::shape::{group, lanes_by_columns_log2, packet_width};
 use super::{Product, SpmmOptions, SpmmPlanInfo};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::op::{DeviceCsr, DeviceDense, Layout, MAX_GRID, OpError, instance, variant};
@@ -134,7 +134,9 @@ impl<T: Storage> Kernels<T> {
         let kernels = Instances::<S, T, O>::select(width.is_some());
         let width = width.unwrap_or(1);
         let pass_columns = columns.len() as u32;
-        let group = group(pass_columns, width, self.mean);
+        let most_lanes_log2 =
+            if by_columns { lanes_by_columns_log2(kernels.rows.block_size, T::SIZE) } else { 5 };
+        let group = group(pass_columns, width, self.mean, most_lanes_log2);
         let tiles = pass_columns.div_ceil(width << group.columns_log2);
 
         let rows = SpmmRows {
@@ -220,7 +222,7 @@ impl<S: Storage, T: Storage, O: Offset> Instances<S, T, O> {
 }
 
 /// Most columns of a pass over matrices of so many rows: a grid has [`MAX_GRID`] blocks, one for each 4 rows and 32
-/// columns at least.
+/// columns at least, or as many elements in another shape.
 fn most_columns(rows: usize) -> usize {
     32 * (MAX_GRID as usize / rows.div_ceil(4).max(1))
 }

@@ -4,9 +4,13 @@ use crate::device::{DeviceError, DeviceVec};
 use crate::op::{DeviceCsr, instance};
 use crate::{Offset, Storage};
 
-/// Nonzeros of a row that one group of lanes sums, at most, and of a piece of a longer one. Long enough that a piece's
-/// sums, a number a column, are little beside what is gathered for it; short enough that the last group is not waited for.
-const LONGEST: u32 = 256;
+/// Nonzeros of a row that one group of lanes sums, at most, and of a piece of a longer one: long enough that a piece's
+/// sums, a number a column, are little beside what is gathered for it, short enough that the last group is not waited for.
+const LONGEST: std::ops::RangeInclusive<u32> = 128..=1024;
+
+/// How much longer than the mean a row is that is cut, unless [`LONGEST`] says otherwise: where all rows are long none is
+/// cut, because pieces cost more than rows.
+const LONG_BY: f64 = 4.0;
 
 /// The rows that are cut into pieces, and the pieces.
 pub(super) struct LongRows {
@@ -26,8 +30,10 @@ impl LongRows {
     /// Finds them: counts, waits for the counts, and lists.
     pub(super) fn find<S: Storage, O: Offset>(matrix: &DeviceCsr<S, O>) -> Result<Self, DeviceError> {
         let device = matrix.device();
+        let mean = matrix.nnz() as f64 / matrix.rows().max(1) as f64;
+        let longest = ((LONG_BY * mean) as u32).clamp(*LONGEST.start(), *LONGEST.end()).next_power_of_two();
         // Pieces, of which there are less than twice as many as full ones, are counted in 32 bits.
-        let longest = LONGEST.max((matrix.nnz() as u64 >> 30) as u32 + 1);
+        let longest = longest.max((matrix.nnz() as u64 >> 30) as u32 + 1);
         let with_room = |rows: usize, pieces: usize| {
             Ok::<_, DeviceError>(Self {
                 longest,

@@ -102,8 +102,8 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
     ///
     /// # Errors
     ///
-    /// If there is no memory for the workspace (8 bytes and `columns` sums a piece of 256 nonzeros of a long row, and B
-    /// once more if it is stored by columns), or the device was lost.
+    /// If there is no memory for the workspace (8 bytes and `columns` sums a piece of 128 nonzeros or more of a long
+    /// row, and B once more if it is stored by columns), or the device was lost.
     pub fn plan_spmm<T: SpmmOperand<S>>(&self, options: SpmmOptions) -> Result<SpmmPlan<S, T, O>, OpError> {
         let start = self.device().record()?;
         let schedule = match self.device().kind() {
