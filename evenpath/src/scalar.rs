@@ -29,7 +29,8 @@ pub(crate) use sealed::Decimal;
 
 /// What a matrix, or a dense operand of one, can hold: [`f16`], [`bf16`], `f32` or `f64`. Sealed.
 ///
-/// The 16-bit types are storage: what is computed from them is computed in `f32`.
+/// The 16-bit types are storage: what is computed from them is computed in `f32`. A matrix of them is multiplied by
+/// [`DeviceCsr::plan_spmm`](crate::DeviceCsr::plan_spmm), with vectors too, which are dense matrices of one column.
 pub trait Storage:
     sealed::Sealed
     + evenpath_simt::Stored<Compute: bytemuck::Pod + Default + Display>

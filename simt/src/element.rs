@@ -188,7 +188,7 @@ half_elements! {
     bf16: BF16, |half: bf16| f32::from_bits(u32::from(half.to_bits()) << 16), narrow_bf16;
 }
 
-/// By integers, because GPUs before sm_80 have no such instruction.
+/// By integers, because GPUs before `sm_80` have no such instruction.
 #[inline(always)]
 fn narrow_bf16(value: f32) -> bf16 {
     let bits = value.to_bits();

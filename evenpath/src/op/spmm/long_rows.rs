@@ -6,10 +6,10 @@ use crate::{Offset, Storage};
 
 /// Nonzeros of a row that one group of lanes sums, at most, and of a piece of a longer one: long enough that a piece's
 /// sums, a number a column, are little beside what is gathered for it, short enough that the last group is not waited for.
-const LONGEST: std::ops::RangeInclusive<u32> = 128..=1024;
+const LONGEST: std::ops::RangeInclusive<u32> = 128..=512;
 
 /// How much longer than the mean a row is that is cut, unless [`LONGEST`] says otherwise: where all rows are long none is
-/// cut, because pieces cost more than rows.
+/// cut, because pieces of short rows cost more than the rows.
 const LONG_BY: f64 = 4.0;
 
 /// The rows that are cut into pieces, and the pieces.
