@@ -30,7 +30,7 @@ pub fn spmv<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &
     Expected { values, bounds }
 }
 
-/// A column of C = αAB + βC in f64, from a column of B and one of C. The bound is that of [`spmv`] with the rounding unit
+/// A column of `C = αAB + βC` in f64, from a column of B and one of C. The bound is that of [`spmv`] with the rounding unit
 /// ε of what is computed with, and that of `T`, in which the result is held, besides.
 pub fn spmm<S: Storage, T: Storage, O: Offset>(
     a: &Csr<S, O>,

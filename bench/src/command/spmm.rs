@@ -122,12 +122,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
                     ValueType::F32 => {
                         let (matrix, b) = (matrix.clone().into_values::<f32>(), random_vector::<f32>(len, 1));
                         let best = session.peer(&matrix, &b, columns)?;
-                        session.report(name, &matrix, &b, columns, best)?;
+                        session.report(name, &matrix, &b, columns, best.as_ref())?;
                     }
                     ValueType::F64 => {
                         let b = random_vector::<f64>(len, 1);
                         let best = session.peer(&matrix, &b, columns)?;
-                        session.report(name, &matrix, &b, columns, best)?;
+                        session.report(name, &matrix, &b, columns, best.as_ref())?;
                     }
                 }
             }
@@ -187,7 +187,7 @@ impl Session<'_> {
         matrix: &Csr<S>,
         b: &[T],
         columns: usize,
-        best: Option<Best>,
+        best: Option<&Best>,
     ) -> Result<(), Box<dyn Error>>
     where
         Compute<S>: Storage,
@@ -201,7 +201,7 @@ impl Session<'_> {
             measured.push((layout, measurement, plan));
         }
         self.all_right &= verdict.is_ok();
-        let ratio = |ms: f64| best.as_ref().map(|best| best.ms / ms);
+        let ratio = |ms: f64| best.map(|best| best.ms / ms);
         if (4..=128).contains(&columns) {
             for ((_, measurement, _), ratios) in measured.iter().zip(&mut self.ratios) {
                 ratios.extend(ratio(measurement.ms).map(f64::ln));
@@ -213,9 +213,9 @@ impl Session<'_> {
                     "rows": matrix.rows(), "cols": matrix.cols(), "nnz": matrix.nnz(), "columns": columns,
                     "layout": layout.to_string(), "copy_share": measurement.gbps / self.copy_gbps,
                     "plan_ms": plan.analysis_ms, "workspace_bytes": plan.workspace_bytes, "pieces": plan.pieces,
-                    "verified": verdict.is_ok(), "cusparse_ms": best.as_ref().map(|best| best.ms),
-                    "cusparse_algorithm": best.as_ref().map(|best| &best.algorithm),
-                    "cusparse_layout": best.as_ref().map(|best| best.layout.to_string()),
+                    "verified": verdict.is_ok(), "cusparse_ms": best.map(|best| best.ms),
+                    "cusparse_algorithm": best.map(|best| &best.algorithm),
+                    "cusparse_layout": best.map(|best| best.layout.to_string()),
                     "cusparse_over_ours": ratio(measurement.ms) });
                 if let (Some(line), Json::Object(fields)) =
                     (line.as_object_mut(), serde_json::to_value(measurement)?)
@@ -234,7 +234,7 @@ impl Session<'_> {
                 by_rows.gflops,
                 by_rows.gbps / self.copy_gbps
             );
-            if let Some(Best { ms, algorithm, layout }) = &best {
+            if let Some(Best { ms, algorithm, layout }) = best {
                 print!(
                     " {ms:>10.4} {:>6.2} {:>6.2}  {algorithm}, {layout}",
                     ms / by_rows.ms,

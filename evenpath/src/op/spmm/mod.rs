@@ -55,7 +55,7 @@ impl Default for SpmmOptions {
     }
 }
 
-/// C = αAB + βC for one sparse matrix A, analysed once and run as often as needed, with dense B and C of any number of
+/// `C = αAB + βC` for one sparse matrix A, analysed once and run as often as needed, with dense B and C of any number of
 /// columns.
 ///
 /// The result is bitwise the same from run to run. The matrix's values may change ([`DeviceCsr::set_values`]); its
@@ -84,10 +84,10 @@ pub struct SpmmPlan<S: Storage, T: SpmmOperand<S>, O: Offset = u32> {
 /// How a device does it.
 enum Schedule<T: Storage> {
     Cpu,
-    Kernels(Kernels<T>),
+    Kernels(Box<Kernels<T>>),
 }
 
-/// The work of a run: C = αAB + βC, of operands that fit together and are on one device.
+/// The work of a run: `C = αAB + βC`, of operands that fit together and are on one device.
 struct Product<'a, S: Storage, T: Storage, O: Offset> {
     matrix: &'a DeviceCsr<S, O>,
     alpha: Compute<S>,
@@ -109,7 +109,7 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
         let schedule = match self.device().kind() {
             DeviceKind::Cpu => Schedule::Cpu,
             DeviceKind::Cuda(_) | DeviceKind::Simulated => {
-                Schedule::Kernels(Kernels::analyse(self, options)?)
+                Schedule::Kernels(Box::new(Kernels::analyse(self, options)?))
             }
         };
         let analysis = (start, self.device().record()?);
