@@ -254,3 +254,28 @@ fn output_that_cannot_be_written_is_reported() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.starts_with("error: cannot write: ") && stderr.lines().count() == 1, "{stderr}");
 }
+
+#[test]
+fn spmm_is_right_in_every_type_and_layout() {
+    let file = File::new(SYMMETRIC);
+    for value in ["f16", "bf16", "f32", "f64"] {
+        for layout in ["row-major", "column-major"] {
+            for device in ["cpu", "simulated"] {
+                let arguments = ["--matrix", file.path(), "--columns", "5", "--value", value];
+                let output = Command::new(program("spmm"))
+                    .args(arguments)
+                    .args(["--layout", layout, "--device", device, "--iterations", "1", "--json"])
+                    .output()
+                    .expect("the program starts");
+                assert_eq!(output.status.code(), Some(0), "{output:?}");
+                let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+                assert_eq!((&report["pass"], &report["columns"]), (&true.into(), &5.into()), "{report}");
+                assert_eq!(
+                    (&report["value"], &report["layout"]),
+                    (&value.into(), &layout.into()),
+                    "{report}"
+                );
+            }
+        }
+    }
+}

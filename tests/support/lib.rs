@@ -7,7 +7,7 @@ mod spmv_check;
 
 pub use devices::{DeviceUnderTest, devices, kernel_devices, tile_len};
 pub use matrices::{UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, with_row_lengths};
-pub use oracle::{Expected, spmv};
+pub use oracle::{Expected, spmm, spmv};
 pub use spmv_check::{check_spmv, vector};
 
 /// The README's programs compile and run.

@@ -11,6 +11,7 @@ mod reduce;
 mod scan;
 mod sets;
 mod sort;
+mod spmm;
 mod spmv;
 
 pub(crate) use coo::{add_coo, scale};
@@ -20,4 +21,5 @@ pub(crate) use reduce::{reduce, reduce_rows, row_heads};
 pub(crate) use scan::{scan, segmented_scan};
 pub(crate) use sets::SetPlan;
 pub(crate) use sort::{sort, sort_pairs};
+pub(crate) use spmm::{Dense, DenseMut, spmm};
 pub(crate) use spmv::{SpmvCut, SpmvTiles};

@@ -19,6 +19,20 @@ pub enum OpError {
         /// Columns of the matrix.
         cols: usize,
     },
+    /// A dense matrix has not the shape that the sparse matrix asks for.
+    #[error("{operand} is {rows} x {cols}, and must be {needed_rows} x {needed_cols}")]
+    DenseShape {
+        /// Which operand, such as `B`.
+        operand: &'static str,
+        /// Its rows.
+        rows: usize,
+        /// Its columns.
+        cols: usize,
+        /// The rows it should have.
+        needed_rows: usize,
+        /// The columns it should have.
+        needed_cols: usize,
+    },
     /// Not as many values as the matrix has nonzeros.
     #[error("{len} values for a matrix of {nonzeros} nonzeros")]
     ValueCount {

@@ -2,6 +2,7 @@
 
 mod coo;
 mod device_csr;
+mod device_dense;
 mod ell;
 mod error;
 mod hyb;
@@ -15,16 +16,19 @@ pub mod scan;
 pub mod sets;
 mod sliced_ell;
 pub mod sort;
+mod spmm;
 mod spmv;
 
 pub use coo::DeviceCoo;
 pub use device_csr::DeviceCsr;
+pub use device_dense::{DeviceDense, InvalidDense, Layout};
 pub use ell::{DeviceEll, DeviceEllR};
 pub use error::OpError;
 pub use hyb::DeviceHyb;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;
 pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
+pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use spmv::{ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
