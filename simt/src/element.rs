@@ -85,7 +85,7 @@ integer_elements!(u8 as u8: U8, u16 as u16: U16, u32 as u32: U32, u64 as u64: U6
 
 /// Floating-point elements and the arithmetic that kernels need beyond `+` and `*`.
 pub trait Float:
-    Element
+    crate::atomic::AtomicElement
     + PartialOrd
     + core::ops::Add<Output = Self>
     + core::ops::Sub<Output = Self>

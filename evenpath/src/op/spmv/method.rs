@@ -12,21 +12,49 @@ pub enum SpmvMethod {
     /// `auto`: whatever the plan takes to be fastest.
     #[default]
     Auto,
+    /// `scalar`: a thread a row (Bell, Garland, SC 2009).
+    Scalar,
+    /// `vector`: 2, 4, 8, 16 or 32 lanes of a warp a row, by the mean row length (Bell, Garland, SC 2009; Dalton et al.,
+    /// IPDPS 2015, section III-A).
+    Vector,
+    /// `warp`: a warp a row (Bell, Garland, SC 2009).
+    Warp,
+    /// `block`: a block a row, for few and long rows.
+    Block,
+    /// `flat`: equal shares of the nonzeros; partition, reduction, update (Dalton et al., IPDPS 2015, section III-A).
+    /// The plan looks for empty rows and waits for the answer: where there are some, it keeps a copy of the row offsets
+    /// without them.
+    Flat,
     /// `merge-path`: 2D merge path, equal shares of row ends and nonzeros, whatever the shape (Merrill, Garland, SC 2016).
     MergePath,
+    /// `csr-adaptive`: row blocks that fit into shared memory together, and long rows alone (Greathouse, Daga, SC 2014).
+    /// The plan makes the row blocks on the host, to which it copies the row offsets, once.
+    CsrAdaptive,
+    /// `light`: rows handed out from a counter to vectors of 2, 4, 8, 16 or 32 lanes (Liu, Schmidt, ASAP 2015).
+    Light,
     /// `row-parallel`, on the CPU: every thread takes whole rows, of equal shares of row ends and nonzeros.
     RowParallel,
     /// `row-tiles`: every warp takes equally many consecutive rows, with their products in shared memory.
     RowTiles,
+    /// `binned`: row tiles, with the rows that are much longer than most cut into pieces, each a warp's work.
+    Binned,
     /// `windows`: row tiles, with the elements of x that a block of rows uses in shared memory too.
     Windows,
 }
 
 const NAMES: &[(SpmvMethod, &str)] = &[
     (SpmvMethod::Auto, "auto"),
+    (SpmvMethod::Scalar, "scalar"),
+    (SpmvMethod::Vector, "vector"),
+    (SpmvMethod::Warp, "warp"),
+    (SpmvMethod::Block, "block"),
+    (SpmvMethod::Flat, "flat"),
     (SpmvMethod::MergePath, "merge-path"),
+    (SpmvMethod::CsrAdaptive, "csr-adaptive"),
+    (SpmvMethod::Light, "light"),
     (SpmvMethod::RowParallel, "row-parallel"),
     (SpmvMethod::RowTiles, "row-tiles"),
+    (SpmvMethod::Binned, "binned"),
     (SpmvMethod::Windows, "windows"),
 ];
 
