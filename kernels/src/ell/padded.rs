@@ -28,8 +28,8 @@ kernel! {
     shared: 0;
     body: ell::<V, BLOCK, ITEMS>;
     entries: {
-        spmv_ell_f32 in ell_f32: <V = f32>, 256 x 4;
-        spmv_ell_f64 in ell_f64: <V = f64>, 256 x 4;
+        spmv_ell_f32 in ell_f32: <V = f32>, 256 x 8;
+        spmv_ell_f64 in ell_f64: <V = f64>, 256 x 8;
     }
 }
 
@@ -47,7 +47,7 @@ fn ell<V: Float, const BLOCK: usize, const ITEMS: usize>(
 ) {
     let row = thread::block() as usize * BLOCK + thread::index() as usize;
     if row < rows as usize {
-        let slots = RowSlots { column_indices, values, first: row, stride: rows as usize };
+        let slots = RowSlots { column_indices, values, first: row, stride: rows };
         update(y, row, alpha, slots.dot::<ByColumn, ITEMS>(x, width), beta);
     }
 }
@@ -84,7 +84,7 @@ kernel! {
     body: sliced_ell::<V, BLOCK, ITEMS>;
     entries: {
         spmv_sliced_ell_f32 in ell_f32: <V = f32>, 256 x 8;
-        spmv_sliced_ell_f64 in ell_f64: <V = f64>, 256 x 8;
+        spmv_sliced_ell_f64 in ell_f64: <V = f64>, 256 x 4;
     }
 }
 
@@ -105,13 +105,13 @@ fn sliced_ell<V: Float, const BLOCK: usize, const ITEMS: usize>(
 ) {
     let position = thread::block() as usize * BLOCK + thread::index() as usize;
     if position < rows as usize {
-        // The height is not 0; asking for it would leave a trap in the kernel.
-        let slice = (position as u32).checked_div(slice_height).unwrap_or(0);
+        // The height is not 0; without `max` the compiler leaves a trap for it.
+        let slice = position as u32 / slice_height.max(1);
         let (begin, end) = (slice_offsets.load(slice as usize), slice_offsets.load(slice as usize + 1));
         let row = if is_ordered == 0 { position } else { row_order.load(position) as usize };
         let first =
             begin as usize * slice_height as usize + (position as u32 - slice * slice_height) as usize;
-        let slots = RowSlots { column_indices, values, first, stride: slice_height as usize };
+        let slots = RowSlots { column_indices, values, first, stride: slice_height };
         update(y, row, alpha, slots.dot::<ByColumn, ITEMS>(x, (end - begin) as u32), beta);
     }
 }

@@ -1,6 +1,6 @@
 //! One row times x.
 
-use evenpath_simt::{Float, Global};
+use evenpath_simt::{thread, Float, Global};
 
 /// The column of a slot that holds nothing. No matrix has so many columns.
 pub const PADDING: u32 = u32::MAX;
@@ -11,7 +11,7 @@ pub(super) struct RowSlots<V> {
     pub(super) column_indices: Global<u32>,
     pub(super) values: Global<V>,
     pub(super) first: usize,
-    pub(super) stride: usize,
+    pub(super) stride: u32,
 }
 
 /// Which element of x a nonzero is multiplied by.
@@ -47,7 +47,8 @@ impl XAccess for InSequence {
 impl<V: Float> RowSlots<V> {
     /// The sum of the first `count` slots' products, in order. Slots of padding count nothing, whatever x holds.
     ///
-    /// `ITEMS` columns, then as many values, then as many elements of x are on their way before the first is used.
+    /// `ITEMS` columns, then as many values, then as many elements of x are on their way before the first is used. Their
+    /// addresses are computed anew in each round: kept in registers, they would cost half of the threads.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
@@ -57,17 +58,18 @@ impl<V: Float> RowSlots<V> {
         let mut place = self.first;
         while slot < count {
             let left = count - slot;
+            let stride = thread::opaque(self.stride) as usize;
             let mut columns = [PADDING; ITEMS];
             let mut values = [V::ZERO; ITEMS];
             let mut elements = [V::ZERO; ITEMS];
             for item in 0..ITEMS {
                 if (item as u32) < left {
-                    columns[item] = self.column_indices.load_streaming(place + item * self.stride);
+                    columns[item] = self.column_indices.load_streaming(place + item * stride);
                 }
             }
             for item in 0..ITEMS {
                 if (item as u32) < left {
-                    values[item] = self.values.load_streaming(place + item * self.stride);
+                    values[item] = self.values.load_streaming(place + item * stride);
                 }
             }
             for item in 0..ITEMS {
@@ -79,7 +81,7 @@ impl<V: Float> RowSlots<V> {
                 sum = values[item].fma(elements[item], sum);
             }
             slot += (ITEMS as u32).min(left);
-            place += ITEMS * self.stride;
+            place += ITEMS * stride;
         }
         sum
     }

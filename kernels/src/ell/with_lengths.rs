@@ -32,9 +32,9 @@ kernel! {
     shared: 0;
     body: ell_r::<V, X, BLOCK, ITEMS>;
     entries: {
-        spmv_ell_r_f32 in ell_f32: <V = f32>, with X = ByColumn, 256 x 4;
+        spmv_ell_r_f32 in ell_f32: <V = f32>, with X = ByColumn, 256 x 8;
         spmv_ell_r_f64 in ell_f64: <V = f64>, with X = ByColumn, 256 x 4;
-        spmv_ell_r_f32_x_in_sequence in ell_f32: <V = f32>, with X = InSequence, 256 x 4;
+        spmv_ell_r_f32_x_in_sequence in ell_f32: <V = f32>, with X = InSequence, 256 x 8;
         spmv_ell_r_f64_x_in_sequence in ell_f64: <V = f64>, with X = InSequence, 256 x 4;
     }
 }
@@ -57,7 +57,7 @@ fn ell_r<V: Float, X: XAccess, const BLOCK: usize, const ITEMS: usize>(
     if position < rows as usize {
         let length = row_lengths.load_streaming(position);
         let row = if is_ordered == 0 { position } else { row_order.load_streaming(position) as usize };
-        let slots = RowSlots { column_indices, values, first: position, stride: rows as usize };
+        let slots = RowSlots { column_indices, values, first: position, stride: rows };
         update(y, row, alpha, slots.dot::<X, ITEMS>(x, length), beta);
     }
 }
