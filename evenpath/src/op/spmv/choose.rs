@@ -108,5 +108,8 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
     }
     let reason =
         format!("{rows}; {} with more than {limit} have {} of the nonzeros", long.rows, long.nonzeros);
+    if empty == 0 {
+        return chosen(SpmvMethod::Flat, reason, Box::new(Flat::analyse(matrix)?));
+    }
     chosen(SpmvMethod::MergePath, reason, Box::new(Merge::analyse(matrix)?))
 }
