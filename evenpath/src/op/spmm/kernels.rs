@@ -222,9 +222,10 @@ impl<S: Storage, T: Storage, O: Offset> Instances<S, T, O> {
 }
 
 /// Most columns of a pass over matrices of so many rows: a grid has [`MAX_GRID`] blocks, one for each 4 rows and 32
-/// columns at least, or as many elements in another shape.
+/// columns at least, or as many elements in another shape,
+/// and columns are counted in 32 bits.
 fn most_columns(rows: usize) -> usize {
-    32 * (MAX_GRID as usize / rows.div_ceil(4).max(1))
+    (32 * (MAX_GRID as usize / rows.div_ceil(4).max(1))).min(1 << 31)
 }
 
 /// Cuts `columns` columns into passes of at most `limit`.
@@ -253,7 +254,7 @@ fn transpose<T: Storage>(
     target: &mut DeviceVec<T>,
 ) -> Result<(), DeviceError> {
     let info = instance::<SpmmTranspose<T>>();
-    let tile_columns = (columns.len() as u32).next_power_of_two().min(TRANSPOSE_COLUMNS);
+    let tile_columns = (columns.len() as u32).min(TRANSPOSE_COLUMNS).next_power_of_two();
     let tile_rows = TRANSPOSE_TILE / tile_columns;
     let start = (columns.start * b.leading_dimension()).min(b.as_vec().len());
     let kernel = SpmmTranspose {

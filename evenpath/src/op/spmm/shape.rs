@@ -22,8 +22,8 @@ const SECTOR: u32 = 32;
 /// The group of lanes for products of `columns` columns, `width` of them a lane, with rows of `mean` nonzeros, of at most
 /// `1 << most_lanes_log2` lanes.
 pub(super) fn group(columns: u32, width: u32, mean: f64, most_lanes_log2: u32) -> Group {
-    let columns_log2 =
-        columns.div_ceil(width).next_power_of_two().ilog2().min(WARP_LOG2).min(most_lanes_log2);
+    let lanes = columns.div_ceil(width).min(1 << WARP_LOG2.min(most_lanes_log2));
+    let columns_log2 = lanes.next_power_of_two().ilog2();
     let most_side_log2 = SIDE_LANES_LOG2.min(most_lanes_log2).saturating_sub(columns_log2);
     let side_log2 = (mean as u64).max(1).ilog2().saturating_sub(STEPS_LOG2).min(most_side_log2);
     Group { columns_log2, side_log2 }
