@@ -304,8 +304,8 @@ fn a_plan_says_what_it_chose() {
     }
 }
 
-/// Even rows are done in tiles of rows; a long one is cut into pieces; rows whose columns lie close together,
-/// scattered, share windows of x. On the CPU there is nothing to choose.
+/// Even rows are done in tiles or blocks of rows, or in a block each; a long one is cut into pieces; where long rows have
+/// much of the nonzeros, these are cut evenly; rows whose columns lie close together, scattered, share windows of x. On the CPU there is nothing to choose.
 #[test]
 fn a_plan_follows_the_rows() {
     for under_test in evenpath_tests::kernel_devices() {
@@ -315,6 +315,11 @@ fn a_plan_follows_the_rows() {
             plan.info().expect("info").method
         };
         assert_eq!(choice(&with_row_lengths(3000, &[5; 400])), SpmvMethod::RowTiles);
+        assert_eq!(choice(&with_row_lengths(3000, &[30; 400])), SpmvMethod::RowBlocks);
+        assert_eq!(choice(&with_row_lengths(3000, &[1000; 40])), SpmvMethod::Block);
+        let one_long = [vec![5; 400], vec![2500]].concat();
+        assert_eq!(choice(&with_row_lengths(3000, &one_long)), SpmvMethod::Flat);
+        assert_eq!(choice(&with_row_lengths(3000, &[0, 5, 2500])), SpmvMethod::MergePath);
         assert_eq!(
             choice(&with_row_lengths(3000, &[vec![5; 4000], vec![2500]].concat())),
             SpmvMethod::Binned

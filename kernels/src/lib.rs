@@ -67,6 +67,7 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::FlatTile<f32, u32>>(&mut all);
     add::<spmv::FlatUpdate<f32, u32>>(&mut all);
     add::<spmv::FlatFillEmptyRows<f32, u32>>(&mut all);
+    add::<spmv::CutRowBlocks<u32>>(&mut all);
     add::<spmv::AdaptiveRows<f32, u32>>(&mut all);
     add::<spmv::LightRows<f32, u32>>(&mut all);
     add::<merge::MergeKeysPartition<u32>>(&mut all);

@@ -40,6 +40,55 @@ impl RowBlockKind {
 }
 
 kernel! {
+    /// Cuts rows into row blocks of at most `share` + the longest row − 1 nonzeros, without the host: one thread a row
+    /// block, which begins with the first row that begins at a multiple of `share` or behind it.
+    pub struct CutRowBlocks<O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Output: the first row of each row block, and the number of rows; `blocks` + 1.
+        pub block_rows: GlobalMut<u32>,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Row blocks.
+        pub blocks: u32,
+        /// Nonzeros between the beginnings of row blocks.
+        pub share: u32,
+    }
+    shared: 0;
+    body: cut_row_blocks::<O>;
+    entries: {
+        spmv_cut_row_blocks_u32 in spmv_plan: <O = u32>, 256 x 1;
+        spmv_cut_row_blocks_u64 in spmv_plan: <O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn cut_row_blocks<O: Offset>(
+    _: Arena,
+    row_offsets: Global<O>,
+    block_rows: GlobalMut<u32>,
+    rows: u32,
+    blocks: u32,
+    share: u32,
+) {
+    let block = u64::from(thread::block()) * u64::from(thread::block_size()) + u64::from(thread::index());
+    if block > u64::from(blocks) {
+        return;
+    }
+    let start = block * u64::from(share);
+    let (mut low, mut high) = (0, rows);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if (row_offsets.load(middle as usize).to_usize() as u64) < start {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    block_rows.store(block as usize, if block == u64::from(blocks) { rows } else { low });
+}
+
+kernel! {
     /// Multiplies row blocks by x: a block of threads each. A row block of more than one row has at most
     /// threads × items nonzeros.
     pub struct AdaptiveRows<V: Float, O: Offset> {

@@ -14,7 +14,7 @@ mod row_tiles;
 mod rows;
 mod windows;
 
-pub use adaptive::{AdaptiveRows, RowBlockKind};
+pub use adaptive::{AdaptiveRows, CutRowBlocks, RowBlockKind};
 pub use binned::BinnedRows;
 pub use flat::{FlatCompactRows, FlatFillEmptyRows, FlatPartition, FlatTile, FlatUpdate};
 pub use light::LightRows;

@@ -1,19 +1,21 @@
-use evenpath_kernels::spmv::{AdaptiveRows, RowBlockKind};
+use evenpath_kernels::spmv::{AdaptiveRows, CutRowBlocks, RowBlockKind};
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use super::lengths::Lengths;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec};
-use crate::op::{DeviceCsr, MAX_GRID, OpError};
+use crate::op::{DeviceCsr, OpError, grid, instance, tile_items};
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
-/// Row blocks, made on the host.
+/// Row blocks, made on the host or on the device.
 pub(super) struct Adaptive {
     kernel: &'static KernelInfo,
     /// First row of each row block, and the number of rows.
     block_rows: DeviceVec<u32>,
     blocks: u32,
-    kinds: Kinds,
+    /// Counted where the host makes them.
+    kinds: Option<Kinds>,
 }
 
 /// How many row blocks there are of each kind.
@@ -27,19 +29,51 @@ struct Kinds {
 impl Adaptive {
     /// Copies the row offsets to the host, and cuts the rows there.
     pub(super) fn analyse<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+        let kernel = kernel_for(matrix);
+        let block_rows = cut_rows(&matrix.pattern().row_offsets.to_vec()?, tile_items(kernel) as usize);
+        let blocks = grid(matrix.rows(), matrix.nnz(), block_rows.len() as u64 - 1)?;
+        let kinds = Some(Kinds::count(&block_rows, kernel.block_size));
+        Ok(Self { kernel, block_rows: matrix.device().upload_slice(&block_rows)?, blocks, kinds })
+    }
+
+    /// Cuts the rows on the device, into blocks that hold half of what they could at least. `None` where a row is longer
+    /// than that.
+    pub(super) fn on_device<V: Value, O: Offset>(
+        matrix: &DeviceCsr<V, O>,
+        lengths: Lengths,
+    ) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
-        let tile = policy::spmv_adaptive(V::TYPE, device.properties().compute_capability);
-        let Some(kernel) = AdaptiveRows::<V, O>::instance(tile.block_size, tile.items_per_thread) else {
-            unreachable!("the kernels' tables have an instance for every tile of the policy")
-        };
-        let block_rows = cut_rows(&matrix.pattern().row_offsets.to_vec()?, tile.items() as usize);
-        let blocks = block_rows.len() as u64 - 1;
-        if blocks > MAX_GRID {
-            let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
-            return Err(OpError::TooManyTiles { rows, nonzeros, tiles: blocks, limit: MAX_GRID });
+        let kernel = kernel_for(matrix);
+        let limit = tile_items(kernel);
+        if lengths.longest > u64::from(limit / 2) {
+            return Ok(None);
         }
-        let kinds = Kinds::count(&block_rows, tile.block_size);
-        Ok(Self { kernel, block_rows: device.upload_slice(&block_rows)?, blocks: blocks as u32, kinds })
+        let share = limit + 1 - (lengths.longest as u32).max(1);
+        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
+        // Rows without nonzeros are a block's too.
+        let blocks =
+            grid(rows, nonzeros, (nonzeros as u64).div_ceil(u64::from(share)).max(u64::from(rows > 0)))?;
+        let mut block_rows = device.uninitialised(blocks as usize + 1)?;
+        let info = instance::<CutRowBlocks<O>>();
+        let cut = CutRowBlocks {
+            row_offsets: matrix.pattern().row_offsets.as_global(),
+            block_rows: block_rows.as_global_mut(),
+            rows: rows as u32,
+            blocks,
+            share,
+        };
+        // SAFETY: there are `rows` + 1 row offsets and `blocks` + 1 row blocks; buffers are freed in the stream's order.
+        unsafe { device.launch(cut, info, (blocks + 1).div_ceil(info.block_size), 0) }?;
+        Ok(Some(Self { kernel, block_rows, blocks, kinds: None }))
+    }
+}
+
+/// The instance for the matrix's types and its device.
+fn kernel_for<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> &'static KernelInfo {
+    let tile = policy::spmv_adaptive(V::TYPE, matrix.device().properties().compute_capability);
+    match AdaptiveRows::<V, O>::instance(tile.block_size, tile.items_per_thread) {
+        Some(kernel) => kernel,
+        None => unreachable!("the kernels' tables have an instance for every tile of the policy"),
     }
 }
 
@@ -96,11 +130,16 @@ impl<V: Value, O: Offset> Schedule<V, O> for Adaptive {
     }
 
     fn shape(&self) -> Shape {
-        let Kinds { stream, vector, long_vector } = self.kinds;
+        let figures = match self.kinds {
+            Some(Kinds { stream, vector, long_vector }) => {
+                vec![("by stream", stream), ("by vector", vector), ("by long vector", long_vector)]
+            }
+            None => Vec::new(),
+        };
         Shape {
             tile: Some(Tile::of(self.kernel)),
             tiles: u64::from(self.blocks),
-            figures: vec![("by stream", stream), ("by vector", vector), ("by long vector", long_vector)],
+            figures,
             workspace_bytes: self.block_rows.len() as u64 * 4,
         }
     }

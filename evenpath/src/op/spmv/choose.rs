@@ -16,6 +16,12 @@ use crate::{Offset, Value, policy};
 /// Windows are looked for from this many nonzeros a row on: with fewer, x is no large part of what is read.
 const WINDOW_MEAN: f64 = 16.0;
 
+/// Row blocks measure better than row tiles from this many nonzeros a row on.
+const ROW_BLOCK_MEAN: f64 = 12.0;
+
+/// From this many nonzeros a row on, a row is a block's work, if all are alike.
+const BLOCK_MEAN: f64 = 768.0;
+
 /// Long rows are cut into pieces where they have at most the nonzeros divided by this.
 const LONG_SHARE: u64 = 8;
 
@@ -50,6 +56,10 @@ pub(super) fn choose<V: Value, O: Offset>(
         SpmvMethod::MergePath => Ok(asked(Box::new(Merge::analyse(matrix)?))),
         SpmvMethod::CsrAdaptive => Ok(asked(Box::new(Adaptive::analyse(matrix)?))),
         SpmvMethod::Light => Ok(asked(Box::new(Light::new(matrix, mean_lanes(matrix))?))),
+        SpmvMethod::RowBlocks => {
+            let on_device = Adaptive::on_device(matrix, Lengths::count(matrix)?)?;
+            Ok(asked(Box::new(on_device.map_or_else(|| Adaptive::analyse(matrix), Ok)?)))
+        }
         SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new),
         SpmvMethod::Binned => of_rows(matrix, method, Binned::new),
         SpmvMethod::Windows => of_rows(matrix, method, Windows::find),
@@ -78,7 +88,7 @@ fn of_rows<V: Value, O: Offset, S: Schedule<V, O> + 'static>(
 fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, O>, OpError> {
     let lengths = Lengths::count(matrix)?;
     let Lengths { longest, mean, empty, limit, long } = lengths;
-    let rows = format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty");
+    let text = format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty");
     let chosen = |method, reason, schedule| Ok(Choice { method, reason, schedule });
     // Where they have a large share, a cut that knows no rows is better.
     if longest > u64::from(limit)
@@ -86,7 +96,7 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
         && let Some(binned) = Binned::new(matrix, lengths)?
     {
         let reason =
-            format!("{rows}; {} with more than {limit} are cut into {} pieces", long.rows, long.pieces);
+            format!("{text}; {} with more than {limit} are cut into {} pieces", long.rows, long.pieces);
         return chosen(SpmvMethod::Binned, reason, Box::new(binned));
     }
     let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
@@ -98,16 +108,25 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
         && windows.found().are_worth_it(matrix.nnz() as u64)
     {
         let uses = windows.found().uses();
-        let reason = format!("{rows}; the rows of a block use the same elements of x {uses} times");
+        let reason = format!("{text}; the rows of a block use the same elements of x {uses} times");
         return chosen(SpmvMethod::Windows, reason, Box::new(windows));
+    }
+    if mean >= BLOCK_MEAN && longest as f64 <= 2.0 * mean {
+        return chosen(SpmvMethod::Block, text, Box::new(rows::Block::new(matrix)));
+    }
+    if longest <= u64::from(limit)
+        && mean >= ROW_BLOCK_MEAN
+        && let Some(blocks) = Adaptive::on_device(matrix, lengths)?
+    {
+        return chosen(SpmvMethod::RowBlocks, text, Box::new(blocks));
     }
     if longest <= u64::from(limit)
         && let Some(tiles) = RowTiles::new(matrix, lengths)?
     {
-        return chosen(SpmvMethod::RowTiles, rows, Box::new(tiles));
+        return chosen(SpmvMethod::RowTiles, text, Box::new(tiles));
     }
     let reason =
-        format!("{rows}; {} with more than {limit} have {} of the nonzeros", long.rows, long.nonzeros);
+        format!("{text}; {} with more than {limit} have {} of the nonzeros", long.rows, long.nonzeros);
     if empty == 0 {
         return chosen(SpmvMethod::Flat, reason, Box::new(Flat::analyse(matrix)?));
     }

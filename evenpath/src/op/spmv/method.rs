@@ -34,6 +34,9 @@ pub enum SpmvMethod {
     Light,
     /// `row-parallel`, on the CPU: every thread takes whole rows, of equal shares of row ends and nonzeros.
     RowParallel,
+    /// `row-blocks`: as `csr-adaptive`, with row blocks that the device makes; the host does where a row is longer than
+    /// half a row block.
+    RowBlocks,
     /// `row-tiles`: every warp takes equally many consecutive rows, with their products in shared memory.
     RowTiles,
     /// `binned`: row tiles, with the rows that are much longer than most cut into pieces, each a warp's work.
@@ -53,6 +56,7 @@ const NAMES: &[(SpmvMethod, &str)] = &[
     (SpmvMethod::CsrAdaptive, "csr-adaptive"),
     (SpmvMethod::Light, "light"),
     (SpmvMethod::RowParallel, "row-parallel"),
+    (SpmvMethod::RowBlocks, "row-blocks"),
     (SpmvMethod::RowTiles, "row-tiles"),
     (SpmvMethod::Binned, "binned"),
     (SpmvMethod::Windows, "windows"),
