@@ -3,7 +3,8 @@
 //! * [`Csr`] and [`Coo`]: matrices in host memory, validated; [`generate`] makes some, [`io`] reads
 //!   and writes Matrix Market files, [`Statistics`] describes how their nonzeros are spread.
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
-//! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector.
+//! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector; [`DeviceCsr::plan_spmv_transposed`]: with the transpose,
+//!   which [`DeviceCsr::transpose`] builds.
 //! * [`scan`]: plain and segmented scans; [`reduce`]: sums of segments.
 //! * [`merge`] and [`sets`]: merge, union, intersection and difference of sorted sequences.
 //! * [`sort`]: radix sort of keys, and of keys with values.
@@ -27,5 +28,8 @@ pub use op::reduce;
 pub use op::scan;
 pub use op::sort;
 pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+pub use op::{
+    ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
+};
 pub use op::{merge, sets};
 pub use scalar::{Offset, Value};

@@ -25,7 +25,17 @@ pub(crate) use sealed::Decimal;
 
 /// The value of a nonzero: `f32` or `f64`. Sealed.
 pub trait Value:
-    sealed::Sealed + Decimal + evenpath_simt::Float + bytemuck::Pod + Default + Display + Neg<Output = Self> + Sum
+    sealed::Sealed
+    + Decimal
+    + evenpath_simt::Float
+    + evenpath_kernels::spmv::AtomicFloat
+    + crate::op::scan::Element
+    + crate::op::SortValue
+    + bytemuck::Pod
+    + Default
+    + Display
+    + Neg<Output = Self>
+    + Sum
 {
     /// Rust's name of the type.
     const NAME: &'static str;

@@ -18,6 +18,7 @@ pub mod sort;
 pub mod spmv;
 pub mod testing;
 pub mod unroll;
+pub mod vector;
 
 pub use key::{Bits, Key};
 pub use offset::Offset;
@@ -47,6 +48,14 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::RowTiles<f32, u32>>(&mut all);
     add::<spmv::FindWindows<u32>>(&mut all);
     add::<spmv::RowWindows<f32, u32>>(&mut all);
+    add::<spmv::AddTransposed<f32, u32>>(&mut all);
+    add::<spmv::TransposedProducts<f32, u32>>(&mut all);
+    add::<spmv::RowIndices<u32>>(&mut all);
+    add::<spmv::ColumnOffsets<u32>>(&mut all);
+    add::<vector::Scale<f32>>(&mut all);
+    add::<vector::AddAt<f32>>(&mut all);
+    add::<vector::Gather<u32>>(&mut all);
+    add::<vector::Iota>(&mut all);
     add::<merge::MergeKeysPartition<u32>>(&mut all);
     add::<merge::MergeKeys<u32>>(&mut all);
     add::<merge::MergePairs<u32, u32>>(&mut all);

@@ -10,6 +10,7 @@ mod scan;
 mod sets;
 mod sort;
 mod spmv;
+mod spmv_transposed;
 
 pub(crate) use merge::{merge_keys, merge_pairs};
 pub(crate) use reduce::{reduce, reduce_rows, row_heads};
@@ -17,3 +18,4 @@ pub(crate) use scan::{scan, segmented_scan};
 pub(crate) use sets::SetPlan;
 pub(crate) use sort::{sort, sort_pairs};
 pub(crate) use spmv::{spmv, spmv_tiles};
+pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};

@@ -3,6 +3,7 @@
 mod device_csr;
 mod error;
 pub mod merge;
+mod path_tiles;
 mod radix_sort;
 pub mod reduce;
 mod row_marks;
@@ -10,11 +11,17 @@ pub mod scan;
 pub mod sets;
 pub mod sort;
 mod spmv;
+mod spmv_transposed;
+mod transpose;
+mod vector;
 
 pub use device_csr::DeviceCsr;
 pub use error::OpError;
 pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
 pub use spmv::{ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+pub use spmv_transposed::{
+    ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
+};
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
