@@ -58,8 +58,8 @@ kernel! {
     entries: {
         spmv_add_transposed_f32_u32 in spmv_transposed_f32: <V = f32, O = u32>, 256 x 8 resident 4;
         spmv_add_transposed_f32_u64 in spmv_transposed_f32: <V = f32, O = u64>, 256 x 8 resident 4;
-        spmv_add_transposed_f64_u32 in spmv_transposed_f64: <V = f64, O = u32>, 256 x 8 resident 4;
-        spmv_add_transposed_f64_u64 in spmv_transposed_f64: <V = f64, O = u64>, 256 x 8 resident 4;
+        spmv_add_transposed_f64_u32 in spmv_transposed_f64: <V = f64, O = u32>, 256 x 7 resident 4;
+        spmv_add_transposed_f64_u64 in spmv_transposed_f64: <V = f64, O = u64>, 256 x 7 resident 4;
     }
 }
 
@@ -100,16 +100,21 @@ impl<V: AtomicFloat> ColumnCache<V> {
         cache
     }
 
-    /// Adds to a column's sum here, or in y if another column has its place.
+    /// The place of a column.
     #[inline(always)]
-    fn add(self, y: GlobalMut<V>, column: u32, addend: V) {
-        let slot = (column & (self.slots - 1)) as usize;
-        let mut owner = self.owners.atomic_load(slot);
+    fn slot(self, column: u32) -> usize {
+        (column & (self.slots - 1)) as usize
+    }
+
+    /// Adds to a column's sum here, or in y if another column has its place. `owner` was the place's, now or before.
+    #[inline(always)]
+    fn add(self, y: GlobalMut<V>, column: u32, owner: u32, addend: V) {
+        let mut owner = owner;
         if owner == NOBODY {
-            owner = self.owners.compare_exchange(slot, NOBODY, column);
+            owner = self.owners.compare_exchange(self.slot(column), NOBODY, column);
         }
         if owner == NOBODY || owner == column {
-            self.sums.fetch_add(slot, addend);
+            self.sums.fetch_add(self.slot(column), addend);
         } else {
             y.fetch_add(column as usize, addend, Ordering::Relaxed, Scope::Device);
         }
@@ -153,13 +158,19 @@ fn add_transposed<V: AtomicFloat, O: Offset, const BLOCK: usize, const ITEMS: us
     for index in first..end {
         let tile = PathTile::new(index as usize, BLOCK * ITEMS, tile_rows, rows, nonzeros);
         let columns = tile.load::<u32, BLOCK, ITEMS>(column_indices);
-        let values = tile.load::<V, BLOCK, ITEMS>(values);
+        let mut products = tile.load::<V, BLOCK, ITEMS>(values);
         tile.spread::<V, O, BLOCK>(row_offsets, factors, |row| alpha * x.load(row));
         thread::barrier();
+        let mut owners = [NOBODY; ITEMS];
         for item in 0..ITEMS {
-            let place = PathTile::place::<BLOCK>(item);
-            if place < tile.nonzeros {
-                cache.add(y, columns[item], values[item] * factors.load(place as usize));
+            if PathTile::place::<BLOCK>(item) < tile.nonzeros {
+                owners[item] = cache.owners.atomic_load(cache.slot(columns[item]));
+                products[item] = products[item] * factors.load(PathTile::place::<BLOCK>(item) as usize);
+            }
+        }
+        for item in 0..ITEMS {
+            if PathTile::place::<BLOCK>(item) < tile.nonzeros {
+                cache.add(y, columns[item], owners[item], products[item]);
             }
         }
         thread::barrier();

@@ -9,7 +9,7 @@ use crate::{Offset, Value};
 const SLOTS_LOG2: u32 = 11;
 
 /// Tiles of a block, at most: the columns of the first have the cache, and those of later ones may be others.
-const MAX_BLOCK_TILES: u32 = 16;
+const MAX_BLOCK_TILES: u32 = 4;
 
 /// Products added to y by atomic operations.
 pub(super) struct Unordered {
