@@ -1,7 +1,5 @@
 //! The transpose of a matrix, built on its device.
 
-use std::sync::Arc;
-
 use evenpath_kernels::spmv::{ColumnOffsets, RowIndices};
 
 use super::device_csr::Pattern;
@@ -39,21 +37,22 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// If there are 2³² nonzeros or more and the device is not the CPU, there is no memory, or the device was lost.
     pub fn transpose(&self) -> Result<Self, OpError> {
+        let values = self.values();
         if self.device().kind() == DeviceKind::Cpu {
-            let values = self.values();
             let Some(view) = self.pattern().host_view(&values) else {
                 unreachable!("the CPU's buffers are the host's")
             };
             return Ok(self.device().upload(&view.transpose())?);
         }
-        Ok(transpose(self)?.0.matrix)
+        Ok(transpose(self, &values)?.matrix)
     }
 }
 
-/// The transpose on a device with kernels, and the values of the matrix that it was made from.
+/// The transpose, with `values` in the order of the matrix's nonzeros, on a device with kernels.
 pub(super) fn transpose<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
-) -> Result<(Transpose<V, O>, Arc<DeviceVec<V>>), OpError> {
+    values: &DeviceVec<V>,
+) -> Result<Transpose<V, O>, OpError> {
     let nonzeros = check_countable(matrix)?;
     let (device, pattern) = (matrix.device(), matrix.pattern());
     let numbers = vector::iota(device, nonzeros)?;
@@ -62,13 +61,12 @@ pub(super) fn transpose<V: Value, O: Offset>(
     let row_offsets = column_offsets(&columns, pattern.cols)?;
     drop(columns);
     let row_indices = row_indices(matrix)?;
-    let values = matrix.values();
     // SAFETY: the permutation's elements are the numbers of the nonzeros, of which there are as many row indices and
     // values; all are of this device.
-    let (column_indices, gathered) =
-        unsafe { (vector::gather(&row_indices, &permutation)?, vector::gather(&values, &permutation)?) };
+    let (column_indices, values) =
+        unsafe { (vector::gather(&row_indices, &permutation)?, vector::gather(values, &permutation)?) };
     let pattern = Pattern { rows: pattern.cols, cols: pattern.rows, row_offsets, column_indices };
-    Ok((Transpose { matrix: DeviceCsr::from_valid(pattern, gathered), permutation }, values))
+    Ok(Transpose { matrix: DeviceCsr::from_valid(pattern, values), permutation })
 }
 
 /// The number of nonzeros, which 32 bits must hold.

@@ -17,7 +17,8 @@ pub(super) struct Copied<V: Value, O: Offset> {
 
 impl<V: Value, O: Offset> Copied<V, O> {
     pub(super) fn new(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
-        let (transpose, values) = transpose(matrix)?;
+        let values = matrix.values();
+        let transpose = transpose(matrix, &values)?;
         let plan = transpose.matrix.plan_spmv(SpmvOptions::default())?;
         Ok(Self { transpose, plan, source: Mutex::new(Arc::downgrade(&values)) })
     }

@@ -23,10 +23,9 @@ impl Unordered {
         let device = matrix.device();
         let info = instance::<AddTransposed<V, O>>();
         let tiles = PathTiles::find(matrix, tile_items(info))?;
-        let resident = device.resident_blocks(info, cache_bytes::<V>())?;
-        let blocks = u64::from(resident) * u64::from(device.properties().multiprocessors);
-        let share = u64::from(tiles.count).div_ceil(blocks.max(1));
-        Ok(Self { tiles, block_tiles: (share as u32).clamp(1, MAX_BLOCK_TILES) })
+        // Of a small matrix fewer, so that all multiprocessors have some.
+        let share = tiles.count.div_ceil(device.resident_blocks(info, cache_bytes::<V>())?);
+        Ok(Self { tiles, block_tiles: share.clamp(1, MAX_BLOCK_TILES) })
     }
 }
 
