@@ -136,7 +136,7 @@ fn columns_in_each_others_way() {
 fn generated_matrices() {
     for under_test in devices() {
         let kinds = if under_test.fast {
-            ["stencil5:300", "fem:20000", "power-law:50000", "uniform:20000", "empty-rows:100000", "rmat:15"]
+            ["stencil5:300", "fem:60000", "power-law:50000", "uniform:20000", "empty-rows:100000", "rmat:15"]
         } else {
             ["stencil5:30", "fem:200", "power-law:1000", "uniform:700", "empty-rows:3000", "rmat:8"]
         };
