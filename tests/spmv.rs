@@ -1,55 +1,21 @@
 //! Sparse matrix times dense vector, on every device.
 
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Device, DeviceError, DeviceKind, Offset, OpError, SpmvMethod, SpmvOptions, Value};
+use evenpath::{Csr, Device, DeviceError, Offset, OpError, SpmvMethod, SpmvOptions, Value};
 use evenpath_kernels::spmv::MergeFixup;
 use evenpath_simt::kernel::Kernel;
-use evenpath_tests::{devices, spmv as oracle};
+use evenpath_tests::{check_spmv, devices, vector, with_row_lengths};
 use proptest::prelude::*;
 
-/// A vector of numbers that are not round, the same for the same length.
-fn vector<V: Value>(len: usize) -> Vec<V> {
-    (0..len).map(|i| V::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
-}
-
-/// A matrix with rows of the given lengths, columns spread over `cols`.
-fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
-    let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
-        (0..len)
-            .map(move |i| (row, i * cols / len, V::from_f64(((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0)))
-    });
-    Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix")
-}
-
-/// Runs y = αAx + βy on a device by every method it has, y filled with NaN where β is zero, and checks it against the
-/// oracle. The result is that of the automatic method.
+/// Checks y = αAx + βy by the method that the plan chooses.
 fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) -> Vec<V> {
-    let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
-    let x: Vec<V> = vector(a.cols());
-    let mut y: Vec<V> = vector(a.rows());
-    if beta == V::ZERO {
-        y.fill(V::from_f64(f64::NAN));
-    }
-    let expected = oracle(a, alpha, &x, beta, &y);
-    let matrix = device.upload(a).expect("upload");
-    let x = device.upload_slice(&x).expect("upload");
-    let results = methods(device).map(|method| {
-        let mut device_y = device.upload_slice(&y).expect("upload");
-        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
-        plan.run(alpha, &x, beta, &mut device_y).expect("run");
-        let result = device_y.to_vec().expect("download");
-        if let Err(difference) = expected.check(&result) {
-            panic!("{device}, {matrix:?}, {method}, alpha {alpha}, beta {beta}: {difference}");
-        }
-        result
-    });
-    results.collect::<Vec<_>>().swap_remove(0)
+    check_spmv(device, a, SpmvMethod::Auto, alpha, beta)
 }
 
 /// The methods that a device has, `auto` first.
 fn methods(device: &Device) -> impl Iterator<Item = SpmvMethod> {
-    let cpu = device.kind() == DeviceKind::Cpu;
-    SpmvMethod::all().filter(move |&method| !cpu || method == SpmvMethod::Auto)
+    let kind = device.kind();
+    SpmvMethod::all().filter(move |method| method.runs_on(kind))
 }
 
 fn check_types(device: &Device, cols: usize, lengths: &[usize]) {
@@ -338,7 +304,7 @@ fn a_plan_says_what_it_chose() {
     }
 }
 
-/// Even rows are done in tiles of rows; one long row makes work be cut evenly; rows whose columns lie close together,
+/// Even rows are done in tiles of rows; a long one is cut into pieces; rows whose columns lie close together,
 /// scattered, share windows of x. On the CPU there is nothing to choose.
 #[test]
 fn a_plan_follows_the_rows() {
@@ -350,8 +316,8 @@ fn a_plan_follows_the_rows() {
         };
         assert_eq!(choice(&with_row_lengths(3000, &[5; 400])), SpmvMethod::RowTiles);
         assert_eq!(
-            choice(&with_row_lengths(3000, &[&[5; 400][..], &[2500]].concat())),
-            SpmvMethod::MergePath
+            choice(&with_row_lengths(3000, &[vec![5; 4000], vec![2500]].concat())),
+            SpmvMethod::Binned
         );
         let rows = device.properties().multiprocessors as usize * 2048;
         if under_test.fast {

@@ -3,18 +3,25 @@
 //! * [`arguments`]: devices, types and matrices as the command line names them;
 //! * [`input`]: matrices from files, with a progress bar, or generated; random vectors;
 //! * [`measure`]: times, rates, and the copy rate they are compared with;
+//! * [`peers`]: other libraries, opened at run time;
 //! * [`report`]: what an example prints, as text or as JSON;
+//! * [`suite`]: sets of matrices; [`statistics`]: what many measurements come to;
 //! * [`program`]: an example's way from the command line to the exit code;
-//! * [`example`]: what the examples on sequences share;
+//! * [`example`]: what the examples on sequences share; [`matrix_example`]: those of SpMV;
 //! * [`sequences`]: sequences to measure primitives with;
 //! * one module an operation: what it has to do, and whether a result is right; [`primitives`] has those on sequences.
 
 pub mod arguments;
 pub mod example;
 pub mod input;
+pub mod matrix_example;
 pub mod measure;
+pub mod peers;
 pub mod primitives;
 pub mod program;
 pub mod report;
 pub mod sequences;
+pub mod spmm;
 pub mod spmv;
+pub mod statistics;
+pub mod suite;

@@ -1,10 +1,56 @@
 //! Times on a device, rates, and the rate they are compared with.
 
-use evenpath::{Device, DeviceError, DeviceKind};
+use evenpath::{Device, DeviceError, DeviceKind, Event};
 use serde::Serialize;
 
 /// Bytes of each buffer with which the copy rate is measured: more than any cache holds.
 const COPY_BYTES: usize = 512 << 20;
+
+/// Whose time is taken: a stream of work, with events in it. One function times all of them alike.
+pub trait Clock {
+    /// A place in the stream.
+    type Event;
+    /// Why time cannot be taken.
+    type Error;
+
+    /// Marks the place that the stream has come to.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    fn record(&self) -> Result<Self::Event, Self::Error>;
+
+    /// Waits until everything is done.
+    ///
+    /// # Errors
+    ///
+    /// As for [`record`](Self::record).
+    fn synchronize(&self) -> Result<(), Self::Error>;
+
+    /// Waits for both events; milliseconds between them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`record`](Self::record).
+    fn elapsed_ms(&self, start: &Self::Event, end: &Self::Event) -> Result<f64, Self::Error>;
+}
+
+impl Clock for Device {
+    type Event = Event;
+    type Error = DeviceError;
+
+    fn record(&self) -> Result<Event, DeviceError> {
+        self.record()
+    }
+
+    fn synchronize(&self) -> Result<(), DeviceError> {
+        self.synchronize()
+    }
+
+    fn elapsed_ms(&self, start: &Event, end: &Event) -> Result<f64, DeviceError> {
+        end.elapsed_since(start)
+    }
+}
 
 /// What one run has to do, however it does it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,22 +117,22 @@ impl Measurement {
 ///
 /// # Errors
 ///
-/// The first error of a run, or of the device.
-pub fn times_ms<E: From<DeviceError>>(
-    device: &Device,
+/// The first error of a run, or of the clock.
+pub fn times_ms<C: Clock, E: From<C::Error>>(
+    clock: &C,
     repetitions: usize,
     mut run: impl FnMut() -> Result<(), E>,
 ) -> Result<Vec<f64>, E> {
     run()?;
-    device.synchronize()?;
+    clock.synchronize()?;
     let mut events = Vec::with_capacity(repetitions.min(1 << 16));
     for _ in 0..repetitions {
-        let start = device.record()?;
+        let start = clock.record()?;
         run()?;
-        events.push((start, device.record()?));
+        events.push((start, clock.record()?));
     }
-    device.synchronize()?;
-    Ok(events.iter().map(|(start, end)| end.elapsed_since(start)).collect::<Result<_, _>>()?)
+    clock.synchronize()?;
+    Ok(events.iter().map(|(start, end)| clock.elapsed_ms(start, end)).collect::<Result<_, _>>()?)
 }
 
 /// Milliseconds of each of `repetitions` runs as [`times_ms`] has them, but each on a device that is idle when it begins,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fmt::Write;
 use std::time::Duration;
 
-use evenpath::{Csr, Device, DeviceKind, Offset, Statistics, Value};
+use evenpath::{Csr, Device, DeviceKind, Offset, Statistics, Storage};
 use serde_json::{Map, json};
 
 use crate::measure::Measurement;
@@ -51,7 +51,7 @@ impl Report {
     }
 
     /// Adds a matrix: its name, its types, its statistics in merge-spmv's layout.
-    pub fn matrix<V: Value, O: Offset>(&mut self, name: &str, matrix: &Csr<V, O>) {
+    pub fn matrix<V: Storage, O: Offset>(&mut self, name: &str, matrix: &Csr<V, O>) {
         let fields = json!({ "matrix": name, "value": V::NAME, "offset": O::NAME });
         self.line("matrix", format_args!("{name}; {} values, {} row offsets", V::NAME, O::NAME), fields);
         let statistics = matrix.statistics();

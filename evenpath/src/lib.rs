@@ -2,9 +2,12 @@
 //!
 //! * [`Csr`] and [`Coo`]: matrices in host memory, validated; [`generate`] makes some, [`io`] reads
 //!   and writes Matrix Market files, [`Statistics`] describes how their nonzeros are spread.
+//! * [`Ell`], [`SlicedEll`], [`Hyb`]: matrices whose rows are padded, made of a [`Csr`] and back; [`RowOrder`]: rows sorted
+//!   by length. On a device they, and [`Coo`], are multiplied by `spmv` of [`DeviceEll`], [`DeviceEllR`],
+//!   [`DeviceSlicedEll`], [`DeviceHyb`] and [`DeviceCoo`].
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
 //! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector; [`DeviceCsr::plan_spmv_transposed`]: with the transpose,
-//!   which [`DeviceCsr::transpose`] builds.
+//!   which [`DeviceCsr::transpose`] builds; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix.
 //! * [`scan`]: plain and segmented scans; [`reduce`]: sums of segments.
 //! * [`merge`] and [`sets`]: merge, union, intersection and difference of sorted sequences.
 //! * [`sort`]: radix sort of keys, and of keys with values.
@@ -22,14 +25,18 @@ pub use device::{Device, DeviceError, DeviceKind, DeviceVec, Event, SimulatedOpt
 pub use key::{Key, PairValue, Pairs, coordinate, row_and_column};
 pub use matrix::generate;
 pub use matrix::{
-    Coo, Csr, CsrView, Duplicates, InvalidCoo, InvalidCsr, MAX_DIMENSION, MatrixError, Row, Rows, Statistics,
+    Coo, Csr, CsrView, Duplicates, Ell, Hyb, HybOptions, HybWidth, InvalidCoo, InvalidCsr, InvalidEll,
+    InvalidHyb, InvalidSlicedEll, LongestRows, MAX_DIMENSION, MatrixError, PaddingLimit, Row, RowOrder, Rows,
+    SlicedEll, SlicedEllOptions, Statistics,
 };
 pub use op::reduce;
 pub use op::scan;
 pub use op::sort;
+pub use op::{DeviceCoo, DeviceEll, DeviceEllR, DeviceHyb, DeviceRowOrder, DeviceSlicedEll};
 pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+pub use op::{DeviceDense, InvalidDense, Layout, SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use op::{
     ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
 };
 pub use op::{merge, sets};
-pub use scalar::{Offset, Value};
+pub use scalar::{Compute, Offset, Storage, Value, bf16, f16};

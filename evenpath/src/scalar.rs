@@ -4,8 +4,12 @@ use std::fmt::Display;
 use std::iter::Sum;
 use std::ops::Neg;
 
+pub use evenpath_simt::half::{bf16, f16};
+
 mod sealed {
     pub trait Sealed {}
+    impl Sealed for super::f16 {}
+    impl Sealed for super::bf16 {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
     impl Sealed for u32 {}
@@ -23,29 +27,45 @@ mod sealed {
 
 pub(crate) use sealed::Decimal;
 
-/// The value of a nonzero: `f32` or `f64`. Sealed.
-pub trait Value:
+/// What a matrix, or a dense operand of one, can hold: [`f16`], [`bf16`], `f32` or `f64`. Sealed.
+///
+/// The 16-bit types are storage: what is computed from them is computed in `f32`. A matrix of them is multiplied by
+/// [`DeviceCsr::plan_spmm`](crate::DeviceCsr::plan_spmm), with vectors too, which are dense matrices of one column.
+pub trait Storage:
     sealed::Sealed
+    + evenpath_simt::Stored<Compute: bytemuck::Pod + Default + Display>
+    + bytemuck::Pod
+    + Default
+    + Display
+    + PartialOrd
+{
+    /// The type's name: Rust's, or that of the crate `half`.
+    const NAME: &'static str;
+
+    /// Widens to `f64`; exact.
+    fn to_f64(self) -> f64;
+    /// The nearest value of this type, of two the even one; infinite where `value` is out of range.
+    fn from_f64(value: f64) -> Self;
+}
+
+/// What a stored type is computed with: `f32`, or `f64` for `f64`.
+pub type Compute<S> = <S as evenpath_simt::Stored>::Compute;
+
+/// A type to compute with: `f32` or `f64`. Sealed.
+pub trait Value:
+    Storage
+    + evenpath_simt::Stored<Compute = Self>
     + Decimal
     + evenpath_simt::Float
     + evenpath_kernels::spmv::AtomicFloat
     + crate::op::scan::Element
     + crate::op::SortValue
-    + bytemuck::Pod
-    + Default
-    + Display
     + Neg<Output = Self>
     + Sum
 {
-    /// Rust's name of the type.
-    const NAME: &'static str;
     /// 1.
     const ONE: Self;
 
-    /// Widens to `f64`; exact.
-    fn to_f64(self) -> f64;
-    /// The nearest value of this type, infinite where `value` is out of range.
-    fn from_f64(value: f64) -> Self;
     /// The nearest value of this type.
     fn from_u64(value: u64) -> Self;
     /// `self * a + b`, rounded once. Slow on a CPU without such an instruction.
@@ -60,9 +80,8 @@ pub trait Value:
 
 macro_rules! value {
     ($type:ident) => {
-        impl Value for $type {
+        impl Storage for $type {
             const NAME: &'static str = stringify!($type);
-            const ONE: Self = 1.0;
 
             fn to_f64(self) -> f64 {
                 f64::from(self)
@@ -71,6 +90,10 @@ macro_rules! value {
             fn from_f64(value: f64) -> Self {
                 value as Self
             }
+        }
+
+        impl Value for $type {
+            const ONE: Self = 1.0;
 
             fn from_u64(value: u64) -> Self {
                 value as Self
@@ -89,6 +112,38 @@ macro_rules! value {
             }
         }
     };
+}
+
+macro_rules! half {
+    ($type:ident) => {
+        impl Storage for $type {
+            const NAME: &'static str = stringify!($type);
+
+            fn to_f64(self) -> f64 {
+                $type::to_f64(self)
+            }
+
+            fn from_f64(value: f64) -> Self {
+                $type::from_f32(round_to_odd(value))
+            }
+        }
+    };
+}
+
+half!(f16);
+half!(bf16);
+
+/// `value` as an `f32` that is odd in its last place unless it is exact. Rounding it once more, to at most 22 bits, gives
+/// what rounding `value` at once would: no tie comes of it, and none is lost (Boldo, Melquiond, "When double rounding is
+/// odd", 2005).
+#[allow(clippy::float_cmp)] // Whether it is exact is what is asked.
+fn round_to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    if !nearest.is_finite() || f64::from(nearest) == value {
+        return nearest;
+    }
+    let is_beyond = f64::from(nearest).abs() > value.abs();
+    f32::from_bits((nearest.to_bits() - u32::from(is_beyond)) | 1)
 }
 
 macro_rules! decimal {
@@ -148,3 +203,34 @@ macro_rules! offset {
 
 offset!(u32);
 offset!(u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Around every tie between neighbouring halves, with more digits than `f32` has.
+    #[test]
+    fn halves_are_the_nearest() {
+        fn check<S: Storage>(below: S, above: S) {
+            let (low, high) = (below.to_f64(), above.to_f64());
+            let tie = f64::midpoint(low, high);
+            let little = (high - low) * 2.0_f64.powi(-40);
+            assert_eq!(S::from_f64(low), below);
+            assert_eq!(S::from_f64(tie - little), below, "{tie} less a little");
+            assert_eq!(S::from_f64(tie + little), above, "{tie} and a little");
+            let even = if below.to_bits().is_multiple_of(2) { below } else { above };
+            assert_eq!(S::from_f64(tie), even, "{tie}");
+            assert_eq!(S::from_f64(-tie).to_f64().to_bits(), (-even.to_f64()).to_bits());
+        }
+        for bits in (0..0x7bff).step_by(7) {
+            check(f16::from_bits(bits), f16::from_bits(bits + 1));
+        }
+        for bits in (0..0x7f7f).step_by(11) {
+            check(bf16::from_bits(bits), bf16::from_bits(bits + 1));
+        }
+        assert_eq!(f16::from_f64(65_519.999), f16::MAX);
+        assert_eq!(<f16 as Storage>::from_f64(65_520.0), f16::INFINITY);
+        assert_eq!(<bf16 as Storage>::from_f64(1e300), bf16::INFINITY);
+        assert!(<f16 as Storage>::from_f64(f64::NAN).is_nan());
+    }
+}

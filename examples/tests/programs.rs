@@ -136,6 +136,54 @@ fn json_has_everything() {
 }
 
 #[test]
+fn methods_are_chosen_by_name() {
+    for method in evenpath::SpmvMethod::all().map(|method| method.to_string()) {
+        let json = spmv_json(&["--device", "simulated", "--generate", "empty-rows:200", "--method", &method]);
+        let expected = if method == "auto" { "merge-path" } else { &method };
+        assert_eq!((&json["plan"]["method"], &json["pass"]), (&expected.into(), &true.into()));
+    }
+}
+
+/// The examples of one method that only kernels have.
+const KERNELS_ONLY: [(&str, &str, &str); 2] =
+    [("csr_adaptive", "csr-adaptive", "by stream"), ("light_spmv", "light", "lanes a row")];
+
+fn example(name: &str, arguments: &[&str]) -> Output {
+    Command::new(program(name)).args(arguments).output().expect("the program starts")
+}
+
+#[test]
+fn examples_of_methods_need_no_gpu() {
+    for (name, method, figure) in KERNELS_ONLY {
+        for types in [["--value", "f32", "--offset", "u64"], ["--value", "f64", "--offset", "u32"]] {
+            let output = example(name, &types);
+            let text = String::from_utf8(output.stdout).expect("text");
+            assert_eq!(output.status.code(), Some(0), "{text}");
+            assert!(
+                text.contains(&format!("\nplan    {method} (asked for)")) && text.contains(figure),
+                "{text}"
+            );
+            assert!(text.ends_with("\nPASS\n"), "{text}");
+            let is_simulated = text.contains("device  simulated GPU");
+            assert_eq!(text.contains("there is no GPU: this is the simulated one"), is_simulated, "{text}");
+        }
+        let output = example(name, &["--device", "simulated", "--generate", "rmat:7", "--json"]);
+        let json: Value = serde_json::from_slice(&output.stdout).expect("an object");
+        assert!(json["plan"]["figures"][figure].as_u64() > Some(0), "{json}");
+    }
+}
+
+#[test]
+fn examples_of_methods_refuse_the_cpu() {
+    for (name, method, _) in KERNELS_ONLY {
+        let output = example(name, &["--device", "cpu", "--generate", "diagonal:5"]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{stderr}");
+        assert!(stderr.contains(&format!("CPU has no SpMV by `{method}`")), "{stderr}");
+    }
+}
+
+#[test]
 fn files_are_read() {
     let file = File::new(SYMMETRIC);
     for device in ["cpu", "simulated"] {
@@ -168,13 +216,15 @@ fn bad_files_are_named() {
 
 #[test]
 fn bad_arguments_are_named() {
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 11] = [
         (&["--generate", "stencil7"], "`stencil7`"),
         (&["--generate", "uniform:many"], "`many`"),
         (&["--generate", "dense:1000000"], "1000000000000"),
         (&["--device", "gpu"], "`gpu`"),
         (&["--device", "cuda:999"], "cuda:999"),
         (&["--value", "f16"], "'f16'"),
+        (&["--method", "fastest"], "`fastest`; there are auto, scalar"),
+        (&["--device", "cpu", "--method", "light"], "no SpMV by `light`; it has auto, merge-path"),
         (&["--iterations", "0"], "'0'"),
         (&["--matrix", "a.mtx", "--generate", "uniform"], "cannot be used with"),
         (&["--no-such-thing"], "'--no-such-thing'"),
@@ -203,4 +253,29 @@ fn output_that_cannot_be_written_is_reported() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.starts_with("error: cannot write: ") && stderr.lines().count() == 1, "{stderr}");
+}
+
+#[test]
+fn spmm_is_right_in_every_type_and_layout() {
+    let file = File::new(SYMMETRIC);
+    for value in ["f16", "bf16", "f32", "f64"] {
+        for layout in ["row-major", "column-major"] {
+            for device in ["cpu", "simulated"] {
+                let arguments = ["--matrix", file.path(), "--columns", "5", "--value", value];
+                let output = Command::new(program("spmm"))
+                    .args(arguments)
+                    .args(["--layout", layout, "--device", device, "--iterations", "1", "--json"])
+                    .output()
+                    .expect("the program starts");
+                assert_eq!(output.status.code(), Some(0), "{output:?}");
+                let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+                assert_eq!((&report["pass"], &report["columns"]), (&true.into(), &5.into()), "{report}");
+                assert_eq!(
+                    (&report["value"], &report["layout"]),
+                    (&value.into(), &layout.into()),
+                    "{report}"
+                );
+            }
+        }
+    }
 }

@@ -1,22 +1,18 @@
-//! Vectors, element by element.
+//! Dense vectors: scaled, added to, and put into another order.
 
-use evenpath_simt::{kernel, thread, Arena, Element, Float, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
 
-/// The number of this thread in the grid.
-#[inline(always)]
-fn own<const BLOCK: usize>() -> usize {
-    thread::block() as usize * BLOCK + thread::index() as usize
-}
+use crate::update::update;
 
 kernel! {
-    /// Multiplies each element: a thread an element.
+    /// y = βy: one thread an element.
     pub struct Scale<V: Float> {
-        /// The vector, `len` elements.
-        pub vector: GlobalMut<V>,
-        /// Elements.
-        pub len: u64,
-        /// The factor.
-        pub factor: V,
+        /// The vector.
+        pub y: GlobalMut<V>,
+        /// Its elements.
+        pub len: u32,
+        /// Its factor.
+        pub beta: V,
     }
     shared: 0;
     body: scale::<V, BLOCK>;
@@ -27,24 +23,65 @@ kernel! {
 }
 
 #[inline(always)]
-fn scale<V: Float, const BLOCK: usize>(_: Arena, vector: GlobalMut<V>, len: u64, factor: V) {
-    let index = own::<BLOCK>();
-    if (index as u64) < len {
-        vector.store(index, factor * vector.load(index));
+fn scale<V: Float, const BLOCK: usize>(_: Arena, y: GlobalMut<V>, len: u32, beta: V) {
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
+    if index < len as usize {
+        y.store(index, beta * y.load(index));
     }
 }
 
 kernel! {
-    /// Adds to elements at distinct places: a thread an addend.
+    /// `y[i] = alpha * source[positions[i]] + beta * y[i]`: one thread an element.
+    pub struct Gather<V: Float> {
+        /// The vector that is read.
+        pub source: Global<V>,
+        /// Which of its elements each element of y takes.
+        pub positions: Global<u32>,
+        /// The vector that is written; read only where `beta` is not zero.
+        pub y: GlobalMut<V>,
+        /// Elements of y.
+        pub len: u32,
+        /// Factor of the source.
+        pub alpha: V,
+        /// Factor of what y held.
+        pub beta: V,
+    }
+    shared: 0;
+    body: gather::<V, BLOCK>;
+    entries: {
+        vector_gather_f32 in vector: <V = f32>, 256 x 1;
+        vector_gather_f64 in vector: <V = f64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn gather<V: Float, const BLOCK: usize>(
+    _: Arena,
+    source: Global<V>,
+    positions: Global<u32>,
+    y: GlobalMut<V>,
+    len: u32,
+    alpha: V,
+    beta: V,
+) {
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
+    if index < len as usize {
+        let position = positions.load_streaming(index) as usize;
+        update(y, index, alpha, source.load(position), beta);
+    }
+}
+
+kernel! {
+    /// `y[positions[i]] += addends[i]`, no two positions the same: one thread an addend.
     pub struct AddAt<V: Float> {
-        /// The vector.
-        pub vector: GlobalMut<V>,
-        /// Places in the vector, no two the same.
-        pub places: Global<u32>,
-        /// What is added to each.
+        /// Which element of y each addend belongs to.
+        pub positions: Global<u32>,
+        /// What is added.
         pub addends: Global<V>,
-        /// One element: how many places there are.
+        /// One element: how many addends there are.
         pub count: Global<u64>,
+        /// The vector that is added to.
+        pub y: GlobalMut<V>,
     }
     shared: 0;
     body: add_at::<V, BLOCK>;
@@ -57,60 +94,58 @@ kernel! {
 #[inline(always)]
 fn add_at<V: Float, const BLOCK: usize>(
     _: Arena,
-    vector: GlobalMut<V>,
-    places: Global<u32>,
+    positions: Global<u32>,
     addends: Global<V>,
     count: Global<u64>,
+    y: GlobalMut<V>,
 ) {
-    let index = own::<BLOCK>();
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
     if (index as u64) < count.load(0) {
-        let place = places.load_streaming(index) as usize;
-        vector.store(place, vector.load(place) + addends.load_streaming(index));
+        let position = positions.load_streaming(index) as usize;
+        y.store(position, y.load(position) + addends.load_streaming(index));
     }
 }
 
 kernel! {
-    /// Brings elements into another order: a thread an element.
-    pub struct Gather<T: Element> {
-        /// What is gathered from.
-        pub source: Global<T>,
-        /// For each element of the result, its place in the source; `len`.
-        pub places: Global<u32>,
-        /// Output: the elements at those places; `len`.
-        pub result: GlobalMut<T>,
+    /// `result[i] = source[positions[i]]`: one thread an element.
+    pub struct GatherIndices {
+        /// The indices that are read.
+        pub source: Global<u32>,
+        /// Which of them each element of the result takes.
+        pub positions: Global<u32>,
+        /// Output: those indices.
+        pub result: GlobalMut<u32>,
         /// Elements of the result.
-        pub len: u64,
+        pub len: u32,
     }
     shared: 0;
-    body: gather::<T, BLOCK>;
+    body: gather_indices::<BLOCK>;
     entries: {
-        vector_gather_u32 in vector: <T = u32>, 256 x 1;
-        vector_gather_f32 in vector: <T = f32>, 256 x 1;
-        vector_gather_f64 in vector: <T = f64>, 256 x 1;
+        vector_gather_indices in vector: 256 x 1;
     }
 }
 
 #[inline(always)]
-fn gather<T: Element, const BLOCK: usize>(
+fn gather_indices<const BLOCK: usize>(
     _: Arena,
-    source: Global<T>,
-    places: Global<u32>,
-    result: GlobalMut<T>,
-    len: u64,
+    source: Global<u32>,
+    positions: Global<u32>,
+    result: GlobalMut<u32>,
+    len: u32,
 ) {
-    let index = own::<BLOCK>();
-    if (index as u64) < len {
-        result.store(index, source.load(places.load_streaming(index) as usize));
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
+    if index < len as usize {
+        result.store(index, source.load(positions.load_streaming(index) as usize));
     }
 }
 
 kernel! {
-    /// Writes 0, 1, 2, …: a thread an element.
+    /// Writes 0, 1, 2, …: one thread an element.
     pub struct Iota {
-        /// Output, `len` elements.
+        /// Output.
         pub vector: GlobalMut<u32>,
-        /// Elements, at most 2³².
-        pub len: u64,
+        /// Its elements.
+        pub len: u32,
     }
     shared: 0;
     body: iota::<BLOCK>;
@@ -120,9 +155,9 @@ kernel! {
 }
 
 #[inline(always)]
-fn iota<const BLOCK: usize>(_: Arena, vector: GlobalMut<u32>, len: u64) {
-    let index = own::<BLOCK>();
-    if (index as u64) < len {
+fn iota<const BLOCK: usize>(_: Arena, vector: GlobalMut<u32>, len: u32) {
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
+    if index < len as usize {
         vector.store(index, index as u32);
     }
 }

@@ -1,6 +1,7 @@
 //! The scalars that device memory holds.
 
 use crate::machine;
+use half::{bf16, f16};
 
 /// The name of a scalar type at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,6 +13,8 @@ pub enum ScalarType {
     U64,
     I32,
     I64,
+    F16,
+    BF16,
     F32,
     F64,
 }
@@ -21,7 +24,7 @@ impl ScalarType {
     pub const fn size(self) -> usize {
         match self {
             Self::U8 => 1,
-            Self::U16 => 2,
+            Self::U16 | Self::F16 | Self::BF16 => 2,
             Self::U32 | Self::I32 | Self::F32 => 4,
             Self::U64 | Self::I64 | Self::F64 => 8,
         }
@@ -36,6 +39,8 @@ impl ScalarType {
             Self::U64 => "u64",
             Self::I32 => "i32",
             Self::I64 => "i64",
+            Self::F16 => "f16",
+            Self::BF16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
         }
@@ -85,7 +90,7 @@ integer_elements!(u8 as u8: U8, u16 as u16: U16, u32 as u32: U32, u64 as u64: U6
 
 /// Floating-point elements and the arithmetic that kernels need beyond `+` and `*`.
 pub trait Float:
-    Element
+    crate::atomic::AtomicElement
     + PartialOrd
     + core::ops::Add<Output = Self>
     + core::ops::Sub<Output = Self>
@@ -120,3 +125,77 @@ macro_rules! float_elements {
     )*};
 }
 float_elements!(f32: F32, u32, fma_f32; f64: F64, u64, fma_f64);
+
+/// An element as memory holds it, and the type that it is computed with: `f32` and `f64` are both, the
+/// 16-bit `f16` and `bf16` are computed with as `f32`.
+pub trait Stored: Element {
+    /// What it is computed with.
+    type Compute: Float + Stored<Compute = Self::Compute>;
+
+    /// The same number; exact.
+    fn widen(self) -> Self::Compute;
+    /// The nearest number of this type, of two the even one; infinite beyond its range.
+    #[must_use]
+    fn narrow(value: Self::Compute) -> Self;
+}
+
+macro_rules! stored_as_computed {
+    ($($type:ident),*) => {$(
+        impl Stored for $type {
+            type Compute = Self;
+            #[inline(always)]
+            fn widen(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn narrow(value: Self) -> Self {
+                value
+            }
+        }
+    )*};
+}
+stored_as_computed!(f32, f64);
+
+macro_rules! half_elements {
+    ($($type:ident: $name:ident, $widen:expr, $narrow:expr;)*) => {$(
+        impl Element for $type {
+            const TYPE: ScalarType = ScalarType::$name;
+            const ZERO: Self = $type::ZERO;
+            #[inline(always)]
+            fn to_bits(self) -> u64 {
+                u64::from($type::to_bits(self))
+            }
+            #[inline(always)]
+            fn from_bits(bits: u64) -> Self {
+                $type::from_bits(bits as u16)
+            }
+        }
+        impl Stored for $type {
+            type Compute = f32;
+            #[inline(always)]
+            fn widen(self) -> f32 {
+                $widen(self)
+            }
+            #[inline(always)]
+            fn narrow(value: f32) -> Self {
+                $narrow(value)
+            }
+        }
+    )*};
+}
+half_elements! {
+    f16: F16, |half: f16| machine::widen_f16(half.to_bits()), |value| f16::from_bits(machine::narrow_f16(value));
+    bf16: BF16, |half: bf16| f32::from_bits(u32::from(half.to_bits()) << 16), narrow_bf16;
+}
+
+/// By integers, because GPUs before `sm_80` have no such instruction.
+#[inline(always)]
+fn narrow_bf16(value: f32) -> bf16 {
+    let bits = value.to_bits();
+    // Half of the last place that stays, or a little less where that place is even; the carry may run into the
+    // exponent, and up to infinity.
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+    // Rounding could make infinity, or zero, of what is no number.
+    let is_nan = bits & 0x7fff_ffff > 0x7f80_0000;
+    bf16::from_bits(if is_nan { bits >> 16 | 0x40 } else { rounded } as u16)
+}

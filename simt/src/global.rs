@@ -102,6 +102,28 @@ impl<T: Element> Global<T> {
         machine::load_read_only(self.at(index, 1))
     }
 
+    /// [`load`](Self::load) where `condition` holds, and zero without an access elsewhere.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_if(self, index: usize, condition: bool) -> T {
+        machine::load_read_only_if(self.at_if(index, 1, condition), condition)
+    }
+
+    /// [`load`](Self::load) of 16 bytes of neighbours in one access; the address of the first must be a
+    /// multiple of 16.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_16(self, index: usize) -> Packet {
+        machine::load_read_only_16::<T>(self.packet_at(index))
+    }
+
+    /// [`load_16`](Self::load_16) where `condition` holds, and zeros without an access elsewhere.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_16_if(self, index: usize, condition: bool) -> Packet {
+        machine::load_read_only_16_if::<T>(self.at_if(index, 16 / T::SIZE, condition), condition)
+    }
+
     /// Loads without keeping the line in L1: for data that is read once.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -133,6 +155,18 @@ impl<T: Element> Global<T> {
         machine::load_streaming_16::<T>(self.packet_at(index))
     }
 
+    /// [`at`](Self::at), checked only where `condition` holds.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn at_if(self, index: usize, count: usize, condition: bool) -> u64 {
+        #[cfg(not(target_arch = "nvptx64"))]
+        if !condition {
+            return self.address;
+        }
+        let _ = condition;
+        self.at(index, count)
+    }
+
     /// The address of the 16 bytes from element `index` on.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -147,6 +181,14 @@ impl<T: Element> GlobalMut<T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn load(self, index: usize) -> T {
         machine::load(self.at(index, 1))
+    }
+
+    /// [`load`](Self::load) of 16 bytes of neighbours in one access; the address of the first must be a
+    /// multiple of 16.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_16(self, index: usize) -> Packet {
+        machine::load_16::<T>(self.at(index, 16 / T::SIZE))
     }
 
     /// Stores one element.

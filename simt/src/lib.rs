@@ -51,6 +51,7 @@ use host::machine;
 #[cfg(feature = "nvvm")]
 pub use cuda_std;
 
-pub use element::{Element, Float, Packet, ScalarType};
+pub use element::{Element, Float, Packet, ScalarType, Stored};
 pub use global::{Global, GlobalMut};
+pub use half;
 pub use shared::{Arena, Shared};

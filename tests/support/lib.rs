@@ -1,10 +1,14 @@
-//! What the integration tests share: the devices to run on, and independent oracles.
+//! What the integration tests share: the devices to run on, matrices of any row lengths, and independent oracles.
 
 mod devices;
+mod matrices;
 mod oracle;
+mod spmv_check;
 
 pub use devices::{DeviceUnderTest, devices, kernel_devices, tile_len};
-pub use oracle::{Expected, spmv};
+pub use matrices::{UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, with_row_lengths};
+pub use oracle::{Expected, spmm, spmv};
+pub use spmv_check::{check_spmv, vector};
 
 /// The README's programs compile and run.
 #[cfg(doctest)]

@@ -1,4 +1,4 @@
-use evenpath::{Csr, Offset, Value};
+use evenpath::{Compute, Csr, Offset, Storage, Value};
 
 /// A vector computed in f64, with a bound on the error of each element when computed in another order.
 #[derive(Debug, Clone)]
@@ -30,13 +30,49 @@ pub fn spmv<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &
     Expected { values, bounds }
 }
 
+/// A column of `C = αAB + βC` in f64, from a column of B and one of C. The bound is that of [`spmv`] with the rounding unit
+/// ε of what is computed with, and that of `T`, in which the result is held, besides.
+pub fn spmm<S: Storage, T: Storage, O: Offset>(
+    a: &Csr<S, O>,
+    alpha: f64,
+    b: &[T],
+    beta: f64,
+    c: &[T],
+) -> Expected {
+    let mut values = vec![0.0; a.rows()];
+    let mut magnitudes = vec![0.0; a.rows()];
+    let mut counts = vec![0_u64; a.rows()];
+    for (row, col, value) in a.iter() {
+        let product = value.to_f64() * b[col].to_f64();
+        values[row] += product;
+        magnitudes[row] += product.abs();
+        counts[row] += 1;
+    }
+    let epsilon = if size_of::<Compute<S>>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    // The spacing of T at a number, relative to it, and that of the smallest numbers.
+    let (rounding, smallest) = match T::NAME {
+        "f16" => (2.0_f64.powi(-11), 2.0_f64.powi(-25)),
+        "bf16" => (2.0_f64.powi(-8), 0.0),
+        _ => (0.0, 0.0),
+    };
+    let mut bounds = vec![0.0; a.rows()];
+    for row in 0..a.rows() {
+        let old = if beta == 0.0 { 0.0 } else { beta * c[row].to_f64() };
+        values[row] = alpha * values[row] + old;
+        let computing =
+            2.0 * (counts[row] + 3) as f64 * epsilon * (alpha.abs() * magnitudes[row] + old.abs());
+        bounds[row] = computing + rounding * (values[row].abs() + computing) + smallest;
+    }
+    Expected { values, bounds }
+}
+
 impl Expected {
     /// The first element of `actual` that is not within its bound, as text.
     ///
     /// # Errors
     ///
     /// If there is one, or the lengths differ.
-    pub fn check<V: Value>(&self, actual: &[V]) -> Result<(), String> {
+    pub fn check<V: Storage>(&self, actual: &[V]) -> Result<(), String> {
         if actual.len() != self.values.len() {
             return Err(format!("{} elements, not {}", actual.len(), self.values.len()));
         }

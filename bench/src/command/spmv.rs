@@ -1,82 +1,246 @@
 use std::error::Error;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Device, Value};
-use evenpath_bench::input::random_vector;
+use evenpath::{DeviceKind, SpmvMethod};
+use evenpath_bench::arguments::{DeviceChoice, ValueType};
 use evenpath_bench::measure::copy_rate;
-use evenpath_bench::spmv::{check, measure};
-
-/// The generated matrices that are measured by default: of every shape that decides over a schedule.
-const SUITE: [&str; 6] =
-    ["stencil5:2000", "fem:1000000", "power-law:2000000", "uniform:2000000", "lp:4284", "empty-rows:8000000"];
+use evenpath_bench::peers::Operation;
+use evenpath_bench::spmv::{Case, PeerName, Peers, Record, Summary, measure};
+use evenpath_bench::suite::{FOLDER_VARIABLE, Source, Suite};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Kinds of matrix to generate, such as `stencil5:2000`.
-    #[arg(long, value_delimiter = ',', default_values = SUITE)]
+    /// Suites of matrices to measure with. [default: generated]
+    #[arg(long, value_delimiter = ',')]
+    suite: Vec<Suite>,
+    /// Kinds of matrix to generate, such as `stencil5:2000` or `like:protein`, beside the suites.
+    #[arg(long, value_delimiter = ',')]
     generate: Vec<String>,
-    /// Runs that are timed for each measurement.
-    #[arg(long, default_value_t = 100)]
-    repetitions: usize,
+    /// The folder of the suite `folder`.
+    #[arg(long, value_name = "FOLDER", env = FOLDER_VARIABLE)]
+    folder: Option<PathBuf>,
+    /// Methods, by name, or `all` that the device has. [default: auto]
+    #[arg(long, value_delimiter = ',')]
+    method: Vec<String>,
+    /// Libraries to compare with, where they are installed. [default: cusparse on a GPU]
+    #[arg(long, value_delimiter = ',')]
+    peers: Option<Vec<PeerName>>,
+    /// Types of the values.
+    #[arg(long, value_delimiter = ',', default_values = ["f64", "f32"])]
+    value: Vec<ValueType>,
+    /// Multiply with the transposed matrices: the peers without making them, evenpath with a transposed copy.
+    #[arg(long)]
+    transposed: bool,
+    /// Runs that are timed for each measurement. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
+    #[arg(long, value_name = "N")]
+    repetitions: Option<usize>,
+    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
+    #[arg(long, default_value_t = DeviceChoice::Best)]
+    device: DeviceChoice,
     /// One JSON object a line, instead of a table.
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let device = Device::best()?;
-    let rate = copy_rate(&device)?;
-    if arguments.json {
-        println!("{}", serde_json::json!({ "device": device.to_string(), "copy_gbps": rate }));
-    } else {
-        println!("{device}, copies at {rate:.0} GB/s");
-        println!(
-            "{:<24} {:>5} {:>12} {:>10} {:>10} {:>10} {:>7} {:>9}",
-            "matrix", "value", "nonzeros", "ms", "GFLOP/s", "GB/s", "of copy", "plan ms"
-        );
+impl Arguments {
+    /// The matrices, each with the name of its suite.
+    fn sources(&self) -> Result<Vec<(&'static str, Source)>, Box<dyn Error>> {
+        let mut sources = Vec::new();
+        for name in &self.generate {
+            sources.push(("-", Source::Generated(name.parse()?)));
+        }
+        let default = if sources.is_empty() { &[Suite::Generated][..] } else { &[] };
+        let suites = if self.suite.is_empty() { default } else { &self.suite };
+        for suite in suites {
+            let of_suite = suite.sources(self.folder.as_deref())?;
+            sources.extend(of_suite.into_iter().map(|source| (suite.name(), source)));
+        }
+        Ok(sources)
     }
-    let mut all_right = true;
-    for name in &arguments.generate {
-        let kind: Kind = name.parse()?;
-        let matrix: Csr<f64> = generate(kind, 1)?;
-        all_right &= report(&device, name, &matrix, rate, arguments)?;
-        all_right &= report(&device, name, &matrix.into_values::<f32>(), rate, arguments)?;
+
+    fn methods(&self, kind: DeviceKind) -> Result<Vec<SpmvMethod>, Box<dyn Error>> {
+        if self.method.iter().any(|name| name == "all") {
+            return Ok(SpmvMethod::all().filter(|method| method.runs_on(kind)).collect());
+        }
+        if self.method.is_empty() {
+            return Ok(vec![SpmvMethod::Auto]);
+        }
+        Ok(self.method.iter().map(|name| name.parse()).collect::<Result<_, _>>()?)
     }
-    Ok(if all_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+
+    fn repetitions(&self, kind: DeviceKind) -> usize {
+        let default = match kind {
+            DeviceKind::Cuda(_) => 100,
+            DeviceKind::Cpu => 20,
+            DeviceKind::Simulated => 3,
+        };
+        self.repetitions.unwrap_or(default).max(1)
+    }
 }
 
-/// Measures one matrix and prints a line; whether the result was right.
-fn report<V: Value>(
-    device: &Device,
-    name: &str,
-    matrix: &Csr<V>,
-    rate: f64,
-    arguments: &Arguments,
-) -> Result<bool, Box<dyn Error>> {
-    let x: Vec<V> = random_vector(matrix.cols(), 1);
-    let (measured, plan, y) = measure(device, matrix, &x, arguments.repetitions)?;
-    let checked = check(matrix, &x, &y);
-    let verdict = checked.as_ref().map_or_else(|error| format!("  FAIL: {error}"), |()| String::new());
-    if arguments.json {
-        let mut line = serde_json::json!({ "op": "spmv", "matrix": name, "value": V::NAME, "rows": matrix.rows(), "cols": matrix.cols(), "nnz": matrix.nnz(), "copy_share": measured.gbps / rate, "plan_ms": plan.analysis_ms, "verified": checked.is_ok() });
-        if let (Some(line), serde_json::Value::Object(fields)) =
-            (line.as_object_mut(), serde_json::to_value(&measured)?)
-        {
-            line.extend(fields);
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let sources = arguments.sources()?;
+    let device = arguments.device.open()?;
+    let methods = arguments.methods(device.kind())?;
+    let default_peers: &[PeerName] =
+        if matches!(device.kind(), DeviceKind::Cuda(_)) { &[PeerName::Cusparse] } else { &[] };
+    let (peers, absent) = Peers::open(arguments.peers.as_deref().unwrap_or(default_peers), device.kind());
+    for reason in absent {
+        eprintln!("note: {reason}");
+    }
+    let copy_gbps = copy_rate(&device)?;
+    let operation = if arguments.transposed { Operation::Transposed } else { Operation::Direct };
+    let mut printer = Printer { json: arguments.json, records: Vec::new() };
+    printer.begin(&device.to_string(), copy_gbps, peers.versions());
+    for (suite, source) in sources {
+        let name = source.to_string();
+        let case = Case {
+            device: &device,
+            copy_gbps,
+            methods: &methods,
+            peers: &peers,
+            operation,
+            repetitions: arguments.repetitions(device.kind()),
+            suite,
+            matrix: &name,
+            generated: source.is_generated(),
+        };
+        let matrix = source.load()?;
+        if arguments.value.contains(&ValueType::F64) {
+            printer.record(measure(&case, &matrix)?);
         }
-        println!("{line}");
-    } else {
+        if arguments.value.contains(&ValueType::F32) {
+            printer.record(measure(&case, &matrix.into_values::<f32>())?);
+        }
+    }
+    Ok(printer.finish())
+}
+
+/// Prints records as they come, and what they come to.
+struct Printer {
+    json: bool,
+    records: Vec<Record>,
+}
+
+impl Printer {
+    fn begin(&self, device: &str, copy_gbps: f64, peers: &[String]) {
+        if self.json {
+            let line = serde_json::json!({ "device": device, "copy_gbps": copy_gbps, "peers": peers });
+            return println!("{line}");
+        }
+        let beside = if peers.is_empty() { String::new() } else { format!(", beside {}", peers.join(", ")) };
+        println!("{device}, copies at {copy_gbps:.0} GB/s{beside}; * fits in L2, and so do the peers'");
         println!(
-            "{name:<24} {:>5} {:>12} {:>10.4} {:>10.1} {:>10.1} {:>7.2} {:>9.4}{verdict}",
-            V::NAME,
-            matrix.nnz(),
-            measured.ms,
-            measured.gflops,
-            measured.gbps,
-            measured.gbps / rate,
-            plan.analysis_ms
+            "{:<22} {:>4} {:>10} {:<12} {:>9} {:>8} {:>8} {:>7} {:>8} {:>6}  {:<30} {:>9} {:>6}",
+            "matrix",
+            "",
+            "nonzeros",
+            "method",
+            "ms",
+            "GFLOP/s",
+            "eff.GB/s",
+            "of copy",
+            "plan ms",
+            "even",
+            "best of each peer",
+            "ms",
+            "ratio"
         );
     }
-    Ok(checked.is_ok())
+
+    fn record(&mut self, record: Record) {
+        if self.json {
+            println!("{}", to_json(&record));
+        } else {
+            print!("{}", lines(&record));
+        }
+        self.records.push(record);
+    }
+
+    /// Prints the summaries; the exit code.
+    fn finish(self) -> ExitCode {
+        for summary in Summary::all(&self.records) {
+            if self.json {
+                println!("{}", serde_json::json!({ "summary": summary }));
+            } else {
+                println!("{}", summary_text(&summary));
+            }
+        }
+        if self.records.iter().all(Record::is_right) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+/// A line a method, the best of each peer behind the first.
+fn lines(record: &Record) -> String {
+    let mut libraries: Vec<_> = record.peers.iter().map(|peer| peer.library).collect();
+    libraries.dedup();
+    let peers: Vec<_> = libraries
+        .into_iter()
+        .map(|library| match record.best_peer(|peer, _| peer.library == library) {
+            Some((peer, figures)) => format!(
+                "{:<30} {:>9.4} {:>6.3}",
+                format!("{library} {}", peer.algorithm),
+                figures.ms,
+                record.ratio(library, None).unwrap_or(f64::NAN)
+            ),
+            None => format!("{library}: no right result"),
+        })
+        .collect();
+    let star = if record.fits_l2 == Some(true) { "*" } else { "" };
+    let mut text = String::new();
+    for (index, method) in record.methods.iter().enumerate() {
+        let name = format!("{}{star}", record.matrix);
+        let start = format!("{name:<22} {:>4} {:>10} {:<12}", record.value, record.nnz, method.method);
+        let peer = if index == 0 { peers.join("  ") } else { String::new() };
+        let line = match method.outcome.figures() {
+            None => format!("{start} cannot run"),
+            Some(figures) => {
+                let measured = &figures.measured;
+                let even = figures.break_even.map_or("-".into(), |runs| runs.to_string());
+                let verdict = match (&figures.difference, figures.repeatable) {
+                    (Some(difference), _) => format!("  FAIL: {difference}"),
+                    (None, false) => "  FAIL: differs from run to run".into(),
+                    (None, true) => String::new(),
+                };
+                format!(
+                    "{start} {:>9.4} {:>8.1} {:>8.1} {:>7.3} {:>8.4} {even:>6}  {peer}{verdict}",
+                    measured.ms,
+                    measured.gflops,
+                    measured.effective_gbps,
+                    figures.copy_share,
+                    figures.plan_ms
+                )
+            }
+        };
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn summary_text(summary: &Summary) -> String {
+    let mut parts = vec![format!("{} {}: {} matrices", summary.op, summary.value, summary.matrices)];
+    if let (Some(library), Some(mean)) = (summary.library, summary.geometric_mean_ratio) {
+        let format = summary.format.map_or(String::new(), |format| format!(" by {format}"));
+        parts.push(format!("against {library}{format} on {}: geometric mean {mean:.3}", summary.compared));
+        if let Some(worst) = &summary.worst_large {
+            parts.push(format!("lowest of a million nonzeros or more {:.3} ({})", worst.value, worst.matrix));
+        }
+        parts.push(format!("slower on {} of {} smaller", summary.small_slower, summary.small));
+    }
+    if let Some(correlation) = summary.correlation_table2 {
+        parts.push(format!("correlation of time with nonzeros over table2 {correlation:.4}"));
+    }
+    if let Some((good, all)) = summary.good_choices {
+        parts.push(format!("choice within 5% of the best method on {good} of {all}"));
+    }
+    if let Some(longest) = &summary.longest_plan_runs {
+        parts.push(format!("longest plan {:.1} runs ({})", longest.value, longest.matrix));
+    }
+    parts.join("; ")
+}
+
+fn to_json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| unreachable!("records are plain data: {error}"))
 }

@@ -3,19 +3,25 @@
 //! Each is decomposed as on the GPU, into tiles of equal work that do not depend on the number of
 //! threads: results are the same to the last bit with any number.
 
+mod coo;
+mod ell;
 mod merge;
 mod merge_path;
 mod reduce;
 mod scan;
 mod sets;
 mod sort;
+mod spmm;
 mod spmv;
 mod spmv_transposed;
 
+pub(crate) use coo::{add_coo, scale};
+pub(crate) use ell::{PaddedRows, gather, spmv_padded};
 pub(crate) use merge::{merge_keys, merge_pairs};
 pub(crate) use reduce::{reduce, reduce_rows, row_heads};
 pub(crate) use scan::{scan, segmented_scan};
 pub(crate) use sets::SetPlan;
 pub(crate) use sort::{sort, sort_pairs};
-pub(crate) use spmv::{spmv, spmv_tiles};
+pub(crate) use spmm::{Dense, DenseMut, spmm};
+pub(crate) use spmv::{SpmvCut, SpmvTiles};
 pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};

@@ -1,5 +1,7 @@
 //! From entries in any order to CSR arrays: a parallel, stable counting sort by row.
 
+use std::marker::PhantomData;
+
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 
@@ -165,7 +167,7 @@ impl Buckets {
         starts[self.count] = sum;
 
         let mut bucketed: Vec<Entry<V>> = bytemuck::zeroed_vec(sum);
-        let slots = Slots(bucketed.as_mut_ptr());
+        let slots = Slots::new(&mut bucketed);
         entries.chunks().zip(cursors).for_each(|(chunk, mut cursors)| {
             for entry in chunk.iter() {
                 let cursor = &mut cursors[(entry.row >> self.shift) as usize];
@@ -181,16 +183,23 @@ impl Buckets {
 }
 
 /// A buffer that tasks fill at places of their own.
-struct Slots<T>(*mut T);
+pub(super) struct Slots<'a, T> {
+    first: *mut T,
+    buffer: PhantomData<&'a mut [T]>,
+}
 
 // SAFETY: the pointer is only written through, by `write`, whose caller keeps the places apart.
-unsafe impl<T: Send> Sync for Slots<T> {}
+unsafe impl<T: Send> Sync for Slots<'_, T> {}
 
-impl<T: Copy> Slots<T> {
+impl<'a, T: Copy> Slots<'a, T> {
+    pub(super) fn new(buffer: &'a mut [T]) -> Self {
+        Self { first: buffer.as_mut_ptr(), buffer: PhantomData }
+    }
+
     /// # Safety
-    /// `index` is inside the buffer, the buffer is borrowed by nothing else, and no other task writes `index`.
-    unsafe fn write(&self, index: usize, item: T) {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.add(index).write(item) };
+    /// `index` is inside the buffer, and no other task writes it.
+    pub(super) unsafe fn write(&self, index: usize, item: T) {
+        // SAFETY: the caller's promise; the buffer is borrowed by nothing else.
+        unsafe { self.first.add(index).write(item) };
     }
 }

@@ -123,6 +123,20 @@ impl<V: Value> Coo<V> {
         &mut self.values
     }
 
+    /// Whether every entry is in the row of the one before it, or in a later one.
+    pub fn is_sorted_by_row(&self) -> bool {
+        self.row_indices.is_sorted()
+    }
+
+    /// Sorts the entries by row; those of a row stay in their order.
+    pub fn sort_by_row(&mut self) {
+        let entries =
+            Entries { rows: &self.row_indices, columns: &self.column_indices, values: &self.values };
+        // No computer has entries that u64 cannot count.
+        let (row_offsets, columns, values) = compress::compress::<V, u64>(self.rows, entries);
+        *self = Csr::from_valid(self.rows, self.cols, row_offsets, columns, values).to_coo();
+    }
+
     /// The matrix in CSR form: canonical, unless duplicates are kept; then the entries of a row stay in
     /// the order they have here.
     ///

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::canonical::{Arrays, Duplicates};
 use super::{Coo, CsrView, InvalidCsr, MatrixError, Row, Rows, Statistics, validate};
-use crate::{Offset, Value};
+use crate::{Offset, Storage, Value};
 
 /// A sparse matrix in compressed sparse row form.
 ///
@@ -39,7 +39,7 @@ pub struct Csr<V, O = u32> {
     values: Vec<V>,
 }
 
-impl<V: Value, O: Offset> Csr<V, O> {
+impl<V: Storage, O: Offset> Csr<V, O> {
     /// Makes a `rows` x `cols` matrix of its arrays.
     ///
     /// # Errors
@@ -70,25 +70,6 @@ impl<V: Value, O: Offset> Csr<V, O> {
     ) -> Self {
         debug_assert_eq!(validate::csr(rows, cols, &row_offsets, &column_indices, values.len()), Ok(()));
         Self { rows, cols, row_offsets, column_indices, values }
-    }
-
-    /// Makes a canonical matrix of (row, column, value) triplets in any order; those with the same row
-    /// and column are added up in the order given.
-    ///
-    /// ```
-    /// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0)])?;
-    /// assert_eq!(a.get(1, 0), Some(4.0));
-    /// # Ok::<(), evenpath::MatrixError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Where a row or column is outside the matrix, or there are more triplets than `O` can count.
-    pub fn from_triplets(
-        rows: usize,
-        cols: usize,
-        triplets: impl IntoIterator<Item = (usize, usize, V)>,
-    ) -> Result<Self, MatrixError> {
-        Coo::from_triplets(rows, cols, triplets)?.to_csr(Duplicates::Sum)
     }
 
     /// A matrix without nonzeros.
@@ -162,12 +143,6 @@ impl<V: Value, O: Offset> Csr<V, O> {
         self.view().iter()
     }
 
-    /// The value stored at (`row`, `col`), the sum where it is stored more than once; `None` where
-    /// nothing is stored. Takes time proportional to the row.
-    pub fn get(&self, row: usize, col: usize) -> Option<V> {
-        self.view().get(row, col)
-    }
-
     /// Checks that the columns of every row increase: sorted, and none twice.
     ///
     /// # Errors
@@ -179,6 +154,63 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// Whether every row is sorted by column without duplicates.
     pub fn is_canonical(&self) -> bool {
         self.view().is_canonical()
+    }
+
+    /// How the nonzeros are spread over the rows.
+    pub fn statistics(&self) -> Statistics {
+        self.view().statistics()
+    }
+
+    /// The same matrix with another type of row offset.
+    ///
+    /// # Errors
+    /// Where `P` cannot count the nonzeros; the error holds the buffers.
+    pub fn try_into_offsets<P: Offset>(self) -> Result<Csr<V, P>, InvalidCsr<V, O>> {
+        let Self { rows, cols, row_offsets, column_indices, values } = self;
+        let converted: Option<Vec<P>> =
+            row_offsets.par_iter().map(|offset| P::try_from_usize(offset.to_usize())).collect();
+        let Some(row_offsets_converted) = converted else {
+            let error = MatrixError::OffsetOverflow { nnz: values.len(), offset: P::NAME };
+            return Err(InvalidCsr { error, row_offsets, column_indices, values });
+        };
+        Ok(Csr { rows, cols, row_offsets: row_offsets_converted, column_indices, values })
+    }
+
+    /// The same matrix with another type of value: each the nearest, of two the even one, and infinite where out of
+    /// range.
+    #[must_use]
+    pub fn into_values<W: Storage>(self) -> Csr<W, O> {
+        let Self { rows, cols, row_offsets, column_indices, values } = self;
+        let values = values.par_iter().map(|value| W::from_f64(value.to_f64())).collect();
+        Csr { rows, cols, row_offsets, column_indices, values }
+    }
+}
+
+/// What takes arithmetic, which the 16-bit types have none of.
+impl<V: Value, O: Offset> Csr<V, O> {
+    /// Makes a canonical matrix of (row, column, value) triplets in any order; those with the same row
+    /// and column are added up in the order given.
+    ///
+    /// ```
+    /// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0)])?;
+    /// assert_eq!(a.get(1, 0), Some(4.0));
+    /// # Ok::<(), evenpath::MatrixError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where a row or column is outside the matrix, or there are more triplets than `O` can count.
+    pub fn from_triplets(
+        rows: usize,
+        cols: usize,
+        triplets: impl IntoIterator<Item = (usize, usize, V)>,
+    ) -> Result<Self, MatrixError> {
+        Coo::from_triplets(rows, cols, triplets)?.to_csr(Duplicates::Sum)
+    }
+
+    /// The value stored at (`row`, `col`), the sum where it is stored more than once; `None` where
+    /// nothing is stored. Takes time proportional to the row.
+    pub fn get(&self, row: usize, col: usize) -> Option<V> {
+        self.view().get(row, col)
     }
 
     /// Sorts every row by column and adds up duplicates in the order in which they are stored.
@@ -210,44 +242,16 @@ impl<V: Value, O: Offset> Csr<V, O> {
     pub fn to_dense(&self) -> Result<Vec<V>, MatrixError> {
         self.view().to_dense()
     }
-
-    /// How the nonzeros are spread over the rows.
-    pub fn statistics(&self) -> Statistics {
-        self.view().statistics()
-    }
-
-    /// The same matrix with another type of row offset.
-    ///
-    /// # Errors
-    /// Where `P` cannot count the nonzeros; the error holds the buffers.
-    pub fn try_into_offsets<P: Offset>(self) -> Result<Csr<V, P>, InvalidCsr<V, O>> {
-        let Self { rows, cols, row_offsets, column_indices, values } = self;
-        let converted: Option<Vec<P>> =
-            row_offsets.par_iter().map(|offset| P::try_from_usize(offset.to_usize())).collect();
-        let Some(row_offsets_converted) = converted else {
-            let error = MatrixError::OffsetOverflow { nnz: values.len(), offset: P::NAME };
-            return Err(InvalidCsr { error, row_offsets, column_indices, values });
-        };
-        Ok(Csr { rows, cols, row_offsets: row_offsets_converted, column_indices, values })
-    }
-
-    /// The same matrix with another type of value: each the nearest, infinite where out of range.
-    #[must_use]
-    pub fn into_values<W: Value>(self) -> Csr<W, O> {
-        let Self { rows, cols, row_offsets, column_indices, values } = self;
-        let values = values.par_iter().map(|value| W::from_f64(value.to_f64())).collect();
-        Csr { rows, cols, row_offsets, column_indices, values }
-    }
 }
 
-impl<V: Value, O: Offset> PartialEq for Csr<V, O> {
+impl<V: Storage, O: Offset> PartialEq for Csr<V, O> {
     /// Equal shapes and equal arrays; the same matrix with its nonzeros in another order is not equal.
     fn eq(&self, other: &Self) -> bool {
         self.view() == other.view()
     }
 }
 
-impl<V: Value, O: Offset> fmt::Debug for Csr<V, O> {
+impl<V: Storage, O: Offset> fmt::Debug for Csr<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz) = (self.rows, self.cols, self.nnz());
         write!(f, "Csr<{}, {}> {rows} x {cols}, {nnz} nonzeros", V::NAME, O::NAME)

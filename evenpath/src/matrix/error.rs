@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::MAX_DIMENSION;
+use super::{Coo, Ell, MAX_DIMENSION, RowOrder};
 
 /// Why a matrix was refused. Rows, columns and positions count from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -41,6 +41,30 @@ pub enum MatrixError {
     DenseTooLarge { rows: usize, cols: usize },
     #[error("{rows} rows with {nnz} nonzeros do not fit in memory")]
     OutOfMemory { rows: usize, nnz: usize },
+    #[error("{rows} rows padded to up to {width} nonzeros take {bytes} bytes: the limit is {limit}")]
+    PaddingTooLarge { rows: usize, width: usize, bytes: u64, limit: u64 },
+    #[error("row {row} has {nonzeros} nonzeros: padded rows have at most {}", u32::MAX)]
+    RowTooLong { row: usize, nonzeros: usize },
+    #[error("column_indices has length {found}: {rows} rows of {width} slots need {rows} * {width}")]
+    SlotCount { rows: usize, width: usize, found: usize },
+    #[error("row {row} has a column in slot {slot}, behind its padding")]
+    ColumnBehindPadding { row: usize, slot: usize },
+    #[error("row {row} has a column, and the matrix has {rows} rows")]
+    RowTooMany { row: usize, rows: usize },
+    #[error("slices of 0 rows")]
+    NoSliceHeight,
+    #[error("slice_offsets has length {found}: {slices} slices need {slices} + 1")]
+    SliceOffsetsLength { slices: usize, found: usize },
+    #[error("slice_offsets go from {first} to {last} instead of from 0 to {slots}")]
+    SliceOffsetEnds { first: u64, last: u64, slots: usize },
+    #[error("slice {slice} goes from {start} to {end}: that is not a number of slots for {height} rows each")]
+    SliceOffset { slice: usize, start: u64, end: u64, height: u32 },
+    #[error("row {row} at position {position} of a row order comes twice, or is none of {rows} rows")]
+    NotAnOrder { position: usize, row: usize, rows: usize },
+    #[error("a row order of {found} rows for a matrix of {rows}")]
+    RowOrderLength { rows: usize, found: usize },
+    #[error("the ELL part is {} x {}, the COO part {} x {}", ell.0, ell.1, coo.0, coo.1)]
+    PartShapes { ell: (usize, usize), coo: (usize, usize) },
 }
 
 /// A refused CSR matrix: the reason, and the buffers, so that nothing is lost.
@@ -83,6 +107,64 @@ impl<V> InvalidCoo<V> {
     }
 }
 
+/// A refused ELL matrix: the reason, and the buffers, so that nothing is lost.
+pub struct InvalidEll<V> {
+    pub(super) error: MatrixError,
+    pub(super) column_indices: Vec<u32>,
+    pub(super) values: Vec<V>,
+}
+
+impl<V> InvalidEll<V> {
+    /// What is wrong.
+    pub fn kind(&self) -> &MatrixError {
+        &self.error
+    }
+
+    /// The buffers as they were given: column indices, values.
+    pub fn into_parts(self) -> (Vec<u32>, Vec<V>) {
+        (self.column_indices, self.values)
+    }
+}
+
+/// A refused sliced ELL matrix: the reason, and the buffers, so that nothing is lost.
+pub struct InvalidSlicedEll<V> {
+    pub(super) error: MatrixError,
+    pub(super) parts: Box<SlicedEllParts<V>>,
+}
+
+/// Slice offsets, column indices, values, and the order of the rows.
+pub(super) type SlicedEllParts<V> = (Vec<u64>, Vec<u32>, Vec<V>, Option<RowOrder>);
+
+impl<V> InvalidSlicedEll<V> {
+    /// What is wrong.
+    pub fn kind(&self) -> &MatrixError {
+        &self.error
+    }
+
+    /// The buffers as they were given: slice offsets, column indices, values, and the order of the rows.
+    pub fn into_parts(self) -> (Vec<u64>, Vec<u32>, Vec<V>, Option<RowOrder>) {
+        *self.parts
+    }
+}
+
+/// A refused hybrid matrix: the reason, and the parts, so that nothing is lost.
+pub struct InvalidHyb<V> {
+    pub(super) error: MatrixError,
+    pub(super) parts: Box<(Ell<V>, Coo<V>)>,
+}
+
+impl<V> InvalidHyb<V> {
+    /// What is wrong.
+    pub fn kind(&self) -> &MatrixError {
+        &self.error
+    }
+
+    /// The parts as they were given.
+    pub fn into_parts(self) -> (Ell<V>, Coo<V>) {
+        *self.parts
+    }
+}
+
 macro_rules! refused {
     ($type:ident<$($parameter:ident),+>) => {
         impl<$($parameter),+> fmt::Debug for $type<$($parameter),+> {
@@ -109,3 +191,6 @@ macro_rules! refused {
 
 refused!(InvalidCsr<V, O>);
 refused!(InvalidCoo<V>);
+refused!(InvalidEll<V>);
+refused!(InvalidSlicedEll<V>);
+refused!(InvalidHyb<V>);

@@ -13,9 +13,13 @@
 //! ```
 
 mod kind;
+mod lattice;
+mod lengths;
+mod published;
 mod rows;
 
 pub use kind::{Kind, ParseKindError};
+pub use published::Published;
 
 use rayon::prelude::*;
 
@@ -79,7 +83,7 @@ fn offsets<O: Offset>(lengths: &[u32]) -> Result<Vec<O>, MatrixError> {
 mod tests {
     use super::*;
 
-    const SMALL: [&str; 12] = [
+    const SMALL: [&str; 16] = [
         "stencil5:30",
         "stencil27:9",
         "fem:5000",
@@ -92,6 +96,10 @@ mod tests {
         "rmat:10",
         "dense:30x50",
         "diagonal:70",
+        "like:harbor",
+        "like:economics",
+        "like:circuit",
+        "like:poisson3da",
     ];
 
     #[test]
@@ -135,6 +143,31 @@ mod tests {
         let b: Csr<f64> = generate(Kind::Stencil27 { side: 3 }, 1).unwrap();
         assert_eq!(b.row(13).unwrap().columns(), (0..27).collect::<Vec<_>>());
         assert_eq!(b.row(0).unwrap().columns(), [0, 1, 3, 4, 9, 10, 12, 13]);
+    }
+
+    #[test]
+    fn stand_ins_have_the_size_and_moments_that_were_published() {
+        for matrix in Published::all().filter(|matrix| matrix.nonzeros() < 2_500_000) {
+            let a: Csr<f32> = generate(Kind::Like { matrix }, 1).unwrap();
+            let statistics = a.statistics();
+            assert_eq!((a.rows(), a.cols()), matrix.shape(), "{matrix}");
+            let off = a.nnz() as f64 / matrix.nonzeros() as f64 - 1.0;
+            assert!(off.abs() < 0.01, "{matrix}: {} nonzeros", a.nnz());
+            let off = statistics.row_length_std_dev - matrix.deviation();
+            assert!(off.abs() < 0.04 * matrix.deviation() + 0.005, "{matrix}: {statistics}");
+            let off = statistics.row_length_max as f64 / matrix.longest() as f64 - 1.0;
+            assert!(off.abs() < 0.04, "{matrix}: {statistics}");
+        }
+    }
+
+    #[test]
+    fn known_structures_are_exact() {
+        for name in ["dense2", "qcd", "epidemiology", "parabolic-fem"] {
+            let matrix: Published = name.parse().unwrap();
+            let a: Csr<f32> = generate(Kind::Like { matrix }, 1).unwrap();
+            a.check_canonical().unwrap();
+            assert_eq!(a.nnz(), matrix.nonzeros(), "{name}");
+        }
     }
 
     #[test]

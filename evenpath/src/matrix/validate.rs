@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::padding::PADDING;
 use super::{MAX_DIMENSION, MatrixError};
 use crate::Offset;
 
@@ -91,6 +92,14 @@ pub(super) fn coo(
         return Err(MatrixError::ColumnOutOfRange { row, position, column, cols });
     }
     Ok(())
+}
+
+/// Position of the first column of a padded format that is neither below `cols` nor padding.
+pub(super) fn first_beyond_or_padding(columns: &[u32], cols: usize) -> Option<usize> {
+    columns
+        .par_iter()
+        .with_min_len(GRAIN)
+        .position_first(|&column| column as usize >= cols && column != PADDING)
 }
 
 /// Position of the first index that is not below `bound`.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::compress::{self, Entries};
 use super::{Coo, Csr, MatrixError, Row, Rows, Statistics, validate};
-use crate::{Offset, Value};
+use crate::{Offset, Storage, Value};
 
 /// A sparse matrix in CSR form whose arrays belong to someone else; as cheap to copy as a slice.
 ///
@@ -37,7 +37,7 @@ impl<V, O> Clone for CsrView<'_, V, O> {
 
 impl<V, O> Copy for CsrView<'_, V, O> {}
 
-impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
+impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
     /// Views the arrays as a `rows` x `cols` matrix.
     ///
     /// # Errors
@@ -123,13 +123,6 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
         })
     }
 
-    /// The value stored at (`row`, `col`), the sum where it is stored more than once; `None` where
-    /// nothing is stored. Takes time proportional to the row.
-    pub fn get(&self, row: usize, col: usize) -> Option<V> {
-        let stored = |(column, value)| (column as usize == col).then_some(value);
-        self.row(row)?.iter().filter_map(stored).reduce(|sum, value| sum + value)
-    }
-
     /// Checks that the columns of every row increase: sorted, and none twice.
     ///
     /// # Errors
@@ -156,22 +149,6 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
         self.check_canonical().is_ok()
     }
 
-    /// The transpose. Its rows are sorted, and without duplicates where this matrix has none.
-    #[must_use]
-    pub fn transpose(&self) -> Csr<V, O> {
-        let row_indices = self.row_indices();
-        let entries = Entries { rows: self.column_indices, columns: &row_indices, values: self.values };
-        // As many nonzeros as here: the offsets fit.
-        let (row_offsets, column_indices, values) = compress::compress(self.cols, entries);
-        Csr::from_valid(self.cols, self.rows, row_offsets, column_indices, values)
-    }
-
-    /// The same entries in the same order, with the row of each.
-    pub fn to_coo(&self) -> Coo<V> {
-        let (columns, values) = (self.column_indices.to_vec(), self.values.to_vec());
-        Coo::from_valid(self.rows, self.cols, self.row_indices(), columns, values)
-    }
-
     /// Row of every nonzero.
     fn row_indices(&self) -> Vec<u32> {
         let mut rows = vec![0; self.nnz()];
@@ -194,6 +171,37 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
         Csr::from_valid(self.rows, self.cols, self.row_offsets.to_vec(), columns, values)
     }
 
+    /// How the nonzeros are spread over the rows.
+    pub fn statistics(&self) -> Statistics {
+        Statistics::new(self.rows, self.cols, self.row_offsets)
+    }
+}
+
+/// What takes arithmetic, which the 16-bit types have none of.
+impl<V: Value, O: Offset> CsrView<'_, V, O> {
+    /// The value stored at (`row`, `col`), the sum where it is stored more than once; `None` where
+    /// nothing is stored. Takes time proportional to the row.
+    pub fn get(&self, row: usize, col: usize) -> Option<V> {
+        let stored = |(column, value)| (column as usize == col).then_some(value);
+        self.row(row)?.iter().filter_map(stored).reduce(|sum, value| sum + value)
+    }
+
+    /// The transpose. Its rows are sorted, and without duplicates where this matrix has none.
+    #[must_use]
+    pub fn transpose(&self) -> Csr<V, O> {
+        let row_indices = self.row_indices();
+        let entries = Entries { rows: self.column_indices, columns: &row_indices, values: self.values };
+        // As many nonzeros as here: the offsets fit.
+        let (row_offsets, column_indices, values) = compress::compress(self.cols, entries);
+        Csr::from_valid(self.cols, self.rows, row_offsets, column_indices, values)
+    }
+
+    /// The same entries in the same order, with the row of each.
+    pub fn to_coo(&self) -> Coo<V> {
+        let (columns, values) = (self.column_indices.to_vec(), self.values.to_vec());
+        Coo::from_valid(self.rows, self.cols, self.row_indices(), columns, values)
+    }
+
     /// All `rows * cols` values, row by row; entries that are stored more than once are summed.
     ///
     /// # Errors
@@ -213,14 +221,9 @@ impl<'a, V: Value, O: Offset> CsrView<'a, V, O> {
         }
         Ok(dense)
     }
-
-    /// How the nonzeros are spread over the rows.
-    pub fn statistics(&self) -> Statistics {
-        Statistics::new(self.rows, self.cols, self.row_offsets)
-    }
 }
 
-impl<V: Value, O: Offset> PartialEq for CsrView<'_, V, O> {
+impl<V: Storage, O: Offset> PartialEq for CsrView<'_, V, O> {
     /// Equal shapes and equal arrays; the same matrix with its nonzeros in another order is not equal.
     fn eq(&self, other: &Self) -> bool {
         (self.rows, self.cols) == (other.rows, other.cols)
@@ -230,7 +233,7 @@ impl<V: Value, O: Offset> PartialEq for CsrView<'_, V, O> {
     }
 }
 
-impl<V: Value, O: Offset> fmt::Debug for CsrView<'_, V, O> {
+impl<V: Storage, O: Offset> fmt::Debug for CsrView<'_, V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz) = (self.rows, self.cols, self.column_indices.len());
         write!(f, "CsrView<{}, {}> {rows} x {cols}, {nnz} nonzeros", V::NAME, O::NAME)

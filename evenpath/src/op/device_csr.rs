@@ -4,14 +4,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::OpError;
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::matrix::{Csr, CsrView};
-use crate::{Offset, Value};
+use crate::{Offset, Storage};
 
 /// A CSR matrix in a device's memory, uploaded by [`Device::upload`].
 ///
 /// The pattern never changes; [`set_values`](Self::set_values) replaces the values, also under plans that were made
 /// before. Clones share the memory.
 #[derive(Clone)]
-pub struct DeviceCsr<V: Value, O: Offset = u32> {
+pub struct DeviceCsr<V: Storage, O: Offset = u32> {
     pattern: Arc<Pattern<O>>,
     /// Replaced, never written: whoever runs keeps the values he began with.
     values: Arc<RwLock<Arc<DeviceVec<V>>>>,
@@ -31,7 +31,7 @@ impl Device {
     /// # Errors
     ///
     /// If there is no memory for it, within the device or its limit, or the device was lost.
-    pub fn upload<V: Value, O: Offset>(&self, matrix: &Csr<V, O>) -> Result<DeviceCsr<V, O>, DeviceError> {
+    pub fn upload<V: Storage, O: Offset>(&self, matrix: &Csr<V, O>) -> Result<DeviceCsr<V, O>, DeviceError> {
         let pattern = Pattern {
             rows: matrix.rows(),
             cols: matrix.cols(),
@@ -43,7 +43,7 @@ impl Device {
     }
 }
 
-impl<V: Value, O: Offset> DeviceCsr<V, O> {
+impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// Rows.
     pub fn rows(&self) -> usize {
         self.pattern.rows
@@ -132,14 +132,14 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 
 impl<O: Offset> Pattern<O> {
     /// The matrix with the given values, if both are on the CPU.
-    pub(super) fn host_view<'a, V: Value>(&'a self, values: &'a DeviceVec<V>) -> Option<CsrView<'a, V, O>> {
+    pub(super) fn host_view<'a, V: Storage>(&'a self, values: &'a DeviceVec<V>) -> Option<CsrView<'a, V, O>> {
         let row_offsets = self.row_offsets.host_slice()?;
         let column_indices = self.column_indices.host_slice()?;
         Some(CsrView::from_valid(self.rows, self.cols, row_offsets, column_indices, values.host_slice()?))
     }
 }
 
-impl<V: Value, O: Offset> fmt::Debug for DeviceCsr<V, O> {
+impl<V: Storage, O: Offset> fmt::Debug for DeviceCsr<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz) = (self.rows(), self.cols(), self.nnz());
         write!(

@@ -1,3 +1,4 @@
+use super::SpmvMethod;
 use crate::device::DeviceError;
 
 /// Why an operation was refused or failed. An operation that is refused has written nothing.
@@ -17,6 +18,20 @@ pub enum OpError {
         rows: usize,
         /// Columns of the matrix.
         cols: usize,
+    },
+    /// A dense matrix has not the shape that the sparse matrix asks for.
+    #[error("{operand} is {rows} x {cols}, and must be {needed_rows} x {needed_cols}")]
+    DenseShape {
+        /// Which operand, such as `B`.
+        operand: &'static str,
+        /// Its rows.
+        rows: usize,
+        /// Its columns.
+        cols: usize,
+        /// The rows it should have.
+        needed_rows: usize,
+        /// The columns it should have.
+        needed_cols: usize,
     },
     /// Not as many values as the matrix has nonzeros.
     #[error("{len} values for a matrix of {nonzeros} nonzeros")]
@@ -65,6 +80,16 @@ pub enum OpError {
         tiles: u64,
         /// Blocks of a grid.
         limit: u64,
+    },
+    /// The device has not the method that was asked for.
+    #[error("{device} has no SpMV by `{method}`; it has {usable}")]
+    UnsupportedMethod {
+        /// The method.
+        method: SpmvMethod,
+        /// The device.
+        device: String,
+        /// The methods that it has.
+        usable: String,
     },
     /// An output is too short for the result, or, where lengths must agree, too long.
     #[error("{output} has {len} elements, and the result has {needed}")]

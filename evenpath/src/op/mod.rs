@@ -1,23 +1,38 @@
 //! Operations on matrices, vectors and sequences in a device's memory: plan, launch, result.
 
+mod coo;
 mod device_csr;
+mod device_dense;
+mod ell;
 mod error;
+mod hyb;
 pub mod merge;
+mod operands;
 mod path_tiles;
 mod radix_sort;
 pub mod reduce;
 mod row_marks;
+mod row_order;
 pub mod scan;
 pub mod sets;
+mod sliced_ell;
 pub mod sort;
+mod spmm;
 mod spmv;
 mod spmv_transposed;
 mod transpose;
 mod vector;
 
+pub use coo::DeviceCoo;
 pub use device_csr::DeviceCsr;
+pub use device_dense::{DeviceDense, InvalidDense, Layout};
+pub use ell::{DeviceEll, DeviceEllR};
 pub use error::OpError;
+pub use hyb::DeviceHyb;
+pub use row_order::DeviceRowOrder;
+pub use sliced_ell::DeviceSlicedEll;
 pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
+pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use spmv::{ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use spmv_transposed::{
     ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,

@@ -63,8 +63,9 @@ pub(super) fn transpose<V: Value, O: Offset>(
     let row_indices = row_indices(matrix)?;
     // SAFETY: the permutation's elements are the numbers of the nonzeros, of which there are as many row indices and
     // values; all are of this device.
-    let (column_indices, values) =
-        unsafe { (vector::gather(&row_indices, &permutation)?, vector::gather(values, &permutation)?) };
+    let (column_indices, values) = unsafe {
+        (vector::gather_indices(&row_indices, &permutation)?, vector::gather(values, &permutation)?)
+    };
     let pattern = Pattern { rows: pattern.cols, cols: pattern.rows, row_offsets, column_indices };
     Ok(Transpose { matrix: DeviceCsr::from_valid(pattern, values), permutation })
 }

@@ -1,88 +1,112 @@
-//! Vectors, element by element, on devices with kernels.
+//! Dense vectors, element by element.
 
-use evenpath_kernels::vector::{AddAt, Gather, Iota, Scale};
-use evenpath_simt::Element;
-use evenpath_simt::kernel::KernelInfo;
+use evenpath_kernels::vector::{AddAt, Gather, GatherIndices, Iota, Scale};
 
-use super::{OpError, instance, tile_count};
-use crate::Value;
+use super::ell::blocks;
+use super::instance;
 use crate::device::{Device, DeviceError, DeviceVec};
+use crate::{Value, cpu};
 
-/// Blocks for a thread an element.
-fn blocks(info: &KernelInfo, len: usize) -> Result<u32, OpError> {
-    tile_count("a vector", info, len)
-}
-
-/// `vector` = `factor`·`vector`; with a factor of zero it becomes zero, whatever it held.
-pub(super) fn scale<V: Value>(vector: &mut DeviceVec<V>, factor: V) -> Result<(), OpError> {
-    if factor == V::ZERO {
-        return Ok(vector.set_zero()?);
+/// y = `beta`·y, zero where `beta` is, whatever y held. There are fewer than 2³² elements, as of every matrix's vectors.
+pub(super) fn scale<V: Value>(beta: V, y: &mut DeviceVec<V>) -> Result<(), DeviceError> {
+    if beta == V::ZERO {
+        return y.set_zero();
     }
-    if factor == V::ONE {
+    if beta == V::ONE {
         return Ok(());
     }
-    let device = vector.device().clone();
-    let (info, len) = (instance::<Scale<V>>(), vector.len());
-    let kernel = Scale { vector: vector.as_global_mut(), len: len as u64, factor };
-    // SAFETY: the vector has `len` elements, and buffers are freed in the stream's order.
-    Ok(unsafe { device.launch(kernel, info, blocks(info, len)?, 0) }?)
+    if let Some(y) = y.host_slice_mut() {
+        cpu::scale(beta, y);
+        return Ok(());
+    }
+    let device = y.device().clone();
+    let info = instance::<Scale<V>>();
+    let kernel = Scale { y: y.as_global_mut(), len: y.len() as u32, beta };
+    // SAFETY: the view is of y, of this device, and buffers are freed in the stream's order.
+    unsafe { device.launch(kernel, info, blocks(y.len(), info.block_size), 0) }
 }
 
-/// Adds to each of the first elements of `places`, of which the one element of `count` says how many, its addend.
+/// Adds to the elements of y at the first of `positions`, of which the one element of `count` says how many, the
+/// `addends`. Not on the CPU.
 ///
 /// # Safety
 ///
-/// So many places are below the vector's length and distinct; `count` is not above the lengths of `places` and
-/// `addends`, and all are on one device.
+/// So many positions are below y's length and distinct; `count` is not above the lengths of `positions` and `addends`,
+/// and all are on one device.
 pub(super) unsafe fn add_at<V: Value>(
-    vector: &mut DeviceVec<V>,
-    places: &DeviceVec<u32>,
+    positions: &DeviceVec<u32>,
     addends: &DeviceVec<V>,
     count: &DeviceVec<u64>,
-) -> Result<(), OpError> {
-    let device = vector.device().clone();
+    y: &mut DeviceVec<V>,
+) -> Result<(), DeviceError> {
+    let device = y.device().clone();
     let info = instance::<AddAt<V>>();
-    // There are no more distinct places than elements.
-    let most = places.len().min(vector.len());
+    // There are no more distinct positions than elements.
+    let most = positions.len().min(y.len());
     let kernel = AddAt {
-        vector: vector.as_global_mut(),
-        places: places.as_global(),
+        positions: positions.as_global(),
         addends: addends.as_global(),
         count: count.as_global(),
+        y: y.as_global_mut(),
     };
     // SAFETY: the caller's; buffers are freed in the stream's order.
-    Ok(unsafe { device.launch(kernel, info, blocks(info, most)?, 0) }?)
+    unsafe { device.launch(kernel, info, blocks(most, info.block_size), 0) }
 }
 
-/// The elements of `source` at the given places.
+/// The elements of `source` at the given positions, of which there are fewer than 2³². Not on the CPU.
 ///
 /// # Safety
 ///
-/// The places are below the source's length, and both are on one device.
-pub(super) unsafe fn gather<T: Element + bytemuck::Pod>(
-    source: &DeviceVec<T>,
-    places: &DeviceVec<u32>,
-) -> Result<DeviceVec<T>, OpError> {
+/// The positions are below the source's length, and both are on one device.
+pub(super) unsafe fn gather<V: Value>(
+    source: &DeviceVec<V>,
+    positions: &DeviceVec<u32>,
+) -> Result<DeviceVec<V>, DeviceError> {
     let device = source.device();
-    let (info, len) = (instance::<Gather<T>>(), places.len());
+    let (info, len) = (instance::<Gather<V>>(), positions.len());
     let mut result = device.uninitialised(len)?;
     let kernel = Gather {
         source: source.as_global(),
-        places: places.as_global(),
-        result: result.as_global_mut(),
-        len: len as u64,
+        positions: positions.as_global(),
+        y: result.as_global_mut(),
+        len: len as u32,
+        alpha: V::ONE,
+        beta: V::ZERO,
     };
     // SAFETY: the caller's; the result has `len` elements, and buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, blocks(info, len)?, 0) }?;
+    unsafe { device.launch(kernel, info, blocks(len, info.block_size), 0) }?;
     Ok(result)
 }
 
-/// 0, 1, 2, … `len` − 1, which are below 2³².
+/// [`gather`] of indices.
+///
+/// # Safety
+///
+/// As for [`gather`].
+pub(super) unsafe fn gather_indices(
+    source: &DeviceVec<u32>,
+    positions: &DeviceVec<u32>,
+) -> Result<DeviceVec<u32>, DeviceError> {
+    let device = source.device();
+    let (info, len) = (instance::<GatherIndices>(), positions.len());
+    let mut result = device.uninitialised(len)?;
+    let kernel = GatherIndices {
+        source: source.as_global(),
+        positions: positions.as_global(),
+        result: result.as_global_mut(),
+        len: len as u32,
+    };
+    // SAFETY: the caller's; the result has `len` elements, and buffers are freed in the stream's order.
+    unsafe { device.launch(kernel, info, blocks(len, info.block_size), 0) }?;
+    Ok(result)
+}
+
+/// 0, 1, 2, … `len` − 1. Not on the CPU.
 pub(super) fn iota(device: &Device, len: u32) -> Result<DeviceVec<u32>, DeviceError> {
     let info = instance::<Iota>();
     let mut vector = device.uninitialised(len as usize)?;
-    let kernel = Iota { vector: vector.as_global_mut(), len: u64::from(len) };
-    // SAFETY: the vector has `len` elements.
+    let kernel = Iota { vector: vector.as_global_mut(), len };
+    // SAFETY: the vector has `len` elements, and buffers are freed in the stream's order.
     unsafe { device.launch(kernel, info, len.div_ceil(info.block_size), 0) }?;
     Ok(vector)
 }

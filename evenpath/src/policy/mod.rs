@@ -3,6 +3,7 @@
 //! Every entry was chosen by measurement; the benchmark prints the table beside its results.
 
 use evenpath_simt::ScalarType;
+use evenpath_simt::kernel::KernelInfo;
 
 /// How much of an operation's work one block does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +15,11 @@ pub struct Tile {
 }
 
 impl Tile {
+    /// What a block of a kernel handles.
+    pub(crate) fn of(kernel: &KernelInfo) -> Self {
+        Self { block_size: kernel.block_size, items_per_thread: kernel.items_per_thread }
+    }
+
     /// Items that a block handles.
     pub fn items(self) -> u32 {
         self.block_size * self.items_per_thread
@@ -40,6 +46,34 @@ pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> 
     select(SPMV_MERGE, value, compute_capability)
 }
 
+/// Tiles of SpMV by a flat split: a block's threads, and the nonzeros of each.
+const SPMV_FLAT: &[Entry] = &[entry(ScalarType::F32, 0, 128, 15), entry(ScalarType::F64, 0, 128, 9)];
+
+/// The tile of SpMV by a flat split of the nonzeros, as [`spmv_merge`].
+pub fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
+    select(SPMV_FLAT, value, compute_capability)
+}
+
+/// Row blocks of CSR-Adaptive: a block's threads, and the nonzeros of each.
+const SPMV_ADAPTIVE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 8), entry(ScalarType::F64, 0, 128, 12)];
+
+/// The row blocks of SpMV by CSR-Adaptive, as [`spmv_merge`].
+pub fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
+    select(SPMV_ADAPTIVE, value, compute_capability)
+}
+
+/// Lanes for rows of up to so many nonzeros in the mean.
+const SPMV_LANES: &[(u64, u32)] = &[(6, 2), (12, 4), (96, 8), (192, 16)];
+
+/// Lanes for each of `rows` rows of `nonzeros` nonzeros together: a power of two from 2 to 32.
+pub fn spmv_lanes(rows: u64, nonzeros: u64) -> u32 {
+    let mean = nonzeros.div_ceil(rows.max(1));
+    SPMV_LANES.iter().find(|&&(longest, _)| mean <= longest).map_or(32, |&(_, lanes)| lanes)
+}
+
+/// Entries that a warp goes through in SpMV of coordinates: one carry each, and enough warps for a GPU.
+pub const COO_INTERVAL: u32 = 512;
+
 fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
     let capability = compute_capability.map_or(u32::MAX, |(major, minor)| major * 10 + minor);
     let usable = table.iter().filter(|entry| entry.value == value && entry.since <= capability);
@@ -52,18 +86,42 @@ fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenpath_kernels::spmv::MergeTile;
+    use evenpath_kernels::coo::CooInterval;
+    use evenpath_kernels::spmv::{AdaptiveRows, FlatTile, MergeTile};
     use evenpath_simt::kernel::Kernel;
+    use evenpath_simt::thread;
 
     #[test]
     fn every_tile_has_a_kernel() {
-        for entry in SPMV_MERGE {
-            let Tile { block_size, items_per_thread } = entry.tile;
-            let found = match entry.value {
-                ScalarType::F32 => MergeTile::<f32, u32>::instance(block_size, items_per_thread),
-                _ => MergeTile::<f64, u32>::instance(block_size, items_per_thread),
-            };
-            assert!(found.is_some(), "{block_size} x {items_per_thread} for {}", entry.value);
+        fn check<F32: Kernel, F64: Kernel>(table: &[Entry]) {
+            for entry in table {
+                let Tile { block_size, items_per_thread } = entry.tile;
+                let found = match entry.value {
+                    ScalarType::F32 => F32::instance(block_size, items_per_thread),
+                    _ => F64::instance(block_size, items_per_thread),
+                };
+                assert!(found.is_some(), "{block_size} x {items_per_thread} for {}", entry.value);
+            }
+        }
+        check::<MergeTile<f32, u32>, MergeTile<f64, u32>>(SPMV_MERGE);
+        check::<FlatTile<f32, u32>, FlatTile<f64, u32>>(SPMV_FLAT);
+        check::<AdaptiveRows<f32, u32>, AdaptiveRows<f64, u32>>(SPMV_ADAPTIVE);
+    }
+
+    #[test]
+    fn lanes_suit_the_mean() {
+        for (rows, nonzeros, lanes) in
+            [(0, 0, 2), (9, 0, 2), (9, 54, 2), (9, 55, 4), (4, 49, 8), (1, 96, 8), (1, 97, 16), (1, 193, 32)]
+        {
+            assert_eq!(spmv_lanes(rows, nonzeros), lanes, "{nonzeros} in {rows} rows");
+        }
+        assert_eq!(spmv_lanes(1, u64::MAX), 32);
+    }
+
+    #[test]
+    fn intervals_are_whole_steps_of_a_warp() {
+        for info in CooInterval::<f32>::INSTANCES {
+            assert_eq!(COO_INTERVAL % (thread::WARP_SIZE * info.items_per_thread), 0, "{}", info.name);
         }
     }
 
@@ -72,6 +130,8 @@ mod tests {
         for value in [ScalarType::F32, ScalarType::F64] {
             for capability in [None, Some((7, 5)), Some((9, 0)), Some((12, 1))] {
                 assert!(spmv_merge(value, capability).items() > 0);
+                assert!(spmv_flat(value, capability).items() > 0);
+                assert!(spmv_adaptive(value, capability).items() > 0);
             }
         }
     }

@@ -5,6 +5,7 @@ use core::ops::{Add, Shr, Sub};
 
 pub mod balanced_path;
 pub mod count_scan;
+pub mod filled_rows;
 pub mod lookback;
 pub mod merge_path;
 pub mod operator;

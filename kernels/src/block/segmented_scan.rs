@@ -77,7 +77,7 @@ impl<V: Element + core::ops::Add<Output = V>, const BLOCK: usize> SegmentedScan<
 /// The inclusive segmented scan of a warp; `heads` has a bit for each lane that starts a segment.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn warp_inclusive<V: Element + core::ops::Add<Output = V>>(value: V, heads: u32, lane: u32) -> V {
+pub fn warp_inclusive<V: Element + core::ops::Add<Output = V>>(value: V, heads: u32, lane: u32) -> V {
     // How many lanes below belong to this lane's segment.
     let below_or_own = heads & (u32::MAX >> (thread::WARP_SIZE - 1 - lane));
     let start = below_or_own.checked_ilog2().unwrap_or(0);

@@ -3,11 +3,10 @@
 //! however many there are.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
 use super::reduce_tile::{reduce_tile, Output, ReduceArguments};
-use crate::block::count_scan::CountScan;
-use crate::block::lookback::Lookback;
+use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
 use crate::block::operator::{Min, Number, Operator, Sum};
 use crate::scan::{shared_bytes, BitMarks};
 use crate::Offset;
@@ -27,7 +26,7 @@ kernel! {
         /// Rows.
         pub rows: u32,
     }
-    shared: CountScan::<BLOCK>::BYTES + 8;
+    shared: numbering_bytes::<BLOCK>();
     body: mark_rows::<O, BLOCK>;
     entries: {
         reduce_mark_rows_u32 in reduce_rows: <O = u32>, 256 x 1;
@@ -37,44 +36,20 @@ kernel! {
 
 #[inline(always)]
 fn mark_rows<O: Offset, const BLOCK: usize>(
-    mut arena: Arena,
+    arena: Arena,
     row_offsets: Global<O>,
     bits: GlobalMut<u32>,
     filled_rows: GlobalMut<u32>,
     states: GlobalMut<u64>,
     rows: u32,
 ) {
-    let scan = CountScan::<BLOCK>::take(&mut arena);
-    let shared: Shared<u32> = arena.take(2);
-    if thread::index() == 0 {
-        shared.store(0, states.fetch_add(0, 1, Ordering::Relaxed, Scope::Device) as u32);
-    }
-    thread::barrier();
-    let tile = shared.load(0);
-    let row = tile as usize * BLOCK + thread::index() as usize;
-    let mut is_filled = false;
-    if row < rows as usize {
-        let begin = row_offsets.load(row).to_usize();
-        is_filled = begin < row_offsets.load(row + 1).to_usize();
-        if is_filled {
-            // No other row with elements begins there: adding sets the bit.
-            bits.fetch_add(begin / 32, 1 << (begin % 32), Ordering::Relaxed, Scope::Device);
-        }
-    }
-    let counted = scan.exclusive(u32::from(is_filled));
-    if thread::warp() == 0 {
-        let lookback = Lookback::new(states.skip(1));
-        if thread::lane() == 0 {
-            lookback.publish(tile, counted.total);
-        }
-        let before = lookback.prefix(tile, counted.total);
-        if thread::lane() == 0 {
-            shared.store(1, before as u32);
-        }
-    }
-    thread::barrier();
-    if is_filled {
-        filled_rows.store((shared.load(1) + counted.before) as usize, row as u32);
+    let mark = |begin: usize| {
+        // No other row with elements begins there: adding sets the bit.
+        bits.fetch_add(begin / 32, 1 << (begin % 32), Ordering::Relaxed, Scope::Device);
+    };
+    let numbered = number_filled_rows::<O, BLOCK>(arena, row_offsets, states, rows, mark);
+    if numbered.is_filled {
+        filled_rows.store(numbered.before, numbered.row as u32);
     }
 }
 

@@ -8,8 +8,10 @@
 //! Three kernels: [`MergePartition`] finds where tiles begin (once a plan), [`MergeTile`] computes,
 //! [`MergeFixup`] adds the carries of tiles to the rows that later tiles finish.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
+use super::carries::{add_carries, carry_bytes};
+use super::store_result;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::Offset;
@@ -205,9 +207,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         let y = y.skip(self.first_row);
         let mut row = thread::index();
         while row < self.rows {
-            let product = alpha * self.sums.load(row as usize);
-            let value = if beta == V::ZERO { product } else { beta.fma(y.load(row as usize), product) };
-            y.store(row as usize, value);
+            store_result(y, row as usize, self.sums.load(row as usize), alpha, beta);
             row += BLOCK as u32;
         }
     }
@@ -284,7 +284,7 @@ kernel! {
         /// Factor of the product.
         pub alpha: V,
     }
-    shared: fixup_bytes::<V>(BLOCK);
+    shared: carry_bytes::<V>(BLOCK);
     body: fixup::<V, O, BLOCK>;
     entries: {
         spmv_merge_fixup_f32_u32 in spmv_f32: <V = f32, O = u32>, 256 x 1;
@@ -294,17 +294,9 @@ kernel! {
     }
 }
 
-/// Shared memory of the fix-up: the count and the two lists of long runs, and a partial sum a warp.
-const fn fixup_bytes<V: Float>(block: usize) -> usize {
-    8 + block * 8 + block / thread::WARP_SIZE as usize * V::SIZE
-}
-
-/// Runs of carries up to this length are summed by one thread, longer ones by the block.
-const SHORT_RUN: usize = 16;
-
 #[inline(always)]
 fn fixup<V: Float, O: Offset, const BLOCK: usize>(
-    mut arena: Arena,
+    arena: Arena,
     row_offsets: Global<O>,
     y: GlobalMut<V>,
     tile_rows: Global<u32>,
@@ -313,120 +305,10 @@ fn fixup<V: Float, O: Offset, const BLOCK: usize>(
     tile_items: u32,
     alpha: V,
 ) {
-    let count: Shared<u32> = arena.take(1);
-    let long_tiles: Shared<u32> = arena.take(BLOCK);
-    let long_firsts: Shared<u32> = arena.take(BLOCK);
-    let partials: Shared<V> = arena.take(BLOCK / 32);
-    if thread::index() == 0 {
-        count.store(0, 0);
-    }
-    thread::barrier();
-
-    let tile = thread::block() as usize * BLOCK + thread::index() as usize;
-    if tile > 0 && tile < tiles as usize {
-        let row = tile_rows.load(tile);
-        let begins_here = row_offsets_begin(row_offsets, row, tile, tile_items);
-        if tile_rows.load(tile + 1) > row && !begins_here {
-            let first = first_carry(tile_rows, tile, row);
-            if tile - first <= SHORT_RUN {
-                let mut sum = carries.load(first);
-                let mut index = first + 1;
-                while index < tile {
-                    sum += carries.load(index);
-                    index += 1;
-                }
-                add_carry(y, row, sum, alpha);
-            } else {
-                let slot = count.fetch_add(0, 1) as usize;
-                long_tiles.store(slot, tile as u32);
-                long_firsts.store(slot, first as u32);
-            }
-        }
-    }
-    thread::barrier();
-
-    let long_runs = count.load(0) as usize;
-    let mut run = 0;
-    while run < long_runs {
-        let (first, end) = (long_firsts.load(run) as usize, long_tiles.load(run) as usize);
-        let sum = sum_run::<V, BLOCK>(carries, first, end, partials);
-        if thread::index() == 0 {
-            add_carry(y, tile_rows.load(end), sum, alpha);
-        }
-        run += 1;
-    }
-}
-
-/// Whether `row`, in which the tile begins, has no nonzeros before the tile.
-#[inline(always)]
-fn row_offsets_begin<O: Offset>(row_offsets: Global<O>, row: u32, tile: usize, tile_items: u32) -> bool {
-    row_offsets.load(row as usize).to_usize() == tile * tile_items as usize - row as usize
-}
-
-/// The first tile whose carry belongs to `row`, in which `tile` begins: the tile before the first
-/// that begins in `row`.
-#[inline(always)]
-fn first_carry(tile_rows: Global<u32>, tile: usize, row: u32) -> usize {
-    // Nearly always the tile before, so that is looked at first; else by bisection.
-    if tile == 1 || tile_rows.load(tile - 1) < row {
-        return tile - 1;
-    }
-    let (mut low, mut high) = (0, tile - 1);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if tile_rows.load(middle) < row {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    // Row 0 has no tile before the first that begins in it.
-    if low == 0 {
-        0
-    } else {
-        low - 1
-    }
-}
-
-#[inline(always)]
-fn add_carry<V: Float>(y: GlobalMut<V>, row: u32, sum: V, alpha: V) {
-    y.store(row as usize, alpha.fma(sum, y.load(row as usize)));
-}
-
-/// The sum of `carries[first..end]` by the whole block, in an order that only the length determines.
-/// The result is thread 0's.
-#[inline(always)]
-fn sum_run<V: Float, const BLOCK: usize>(
-    carries: Global<V>,
-    first: usize,
-    end: usize,
-    partials: Shared<V>,
-) -> V {
-    const UNROLLED: usize = 4;
-    let mut sums = [V::ZERO; UNROLLED];
-    let mut base = first + thread::index() as usize;
-    while base + (UNROLLED - 1) * BLOCK < end {
-        for (item, sum) in sums.iter_mut().enumerate() {
-            *sum += carries.load(base + item * BLOCK);
-        }
-        base += UNROLLED * BLOCK;
-    }
-    while base < end {
-        sums[0] += carries.load(base);
-        base += BLOCK;
-    }
-    let sum = warp::reduce_add((sums[0] + sums[1]) + (sums[2] + sums[3]));
-    if thread::lane() == 0 {
-        partials.store(thread::warp() as usize, sum);
-    }
-    thread::barrier();
-    let mut total = partials.load(0);
-    let mut index = 1;
-    while index < BLOCK / 32 {
-        total += partials.load(index);
-        index += 1;
-    }
-    // The next run writes the partials again.
-    thread::barrier();
-    total
+    let begins_at = |row: u32, tile: usize| {
+        row_offsets.load(row as usize).to_usize() == tile * tile_items as usize - row as usize
+    };
+    add_carries::<V, BLOCK>(arena, tile_rows, carries, tiles, begins_at, |row, sum| {
+        y.store(row as usize, alpha.fma(sum, y.load(row as usize)));
+    });
 }

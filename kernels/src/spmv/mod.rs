@@ -1,17 +1,42 @@
 //! Sparse matrix times dense vector: y = αAx + βy, and y = αAᵀx + βy.
 
+mod adaptive;
+mod binned;
+mod carries;
+mod flat;
+mod light;
+mod long_rows;
 mod merge;
 mod path_tile;
+mod row;
 mod row_group;
 mod row_lengths;
 mod row_tiles;
+mod rows;
 mod transpose;
 mod transposed;
 mod windows;
 
+pub use adaptive::{AdaptiveRows, RowBlockKind};
+pub use binned::BinnedRows;
+pub use flat::{FlatCompactRows, FlatFillEmptyRows, FlatPartition, FlatTile, FlatUpdate};
+pub use light::LightRows;
+pub use long_rows::{ListLongRows, NumberPieces};
 pub use merge::{MergeFixup, MergePartition, MergeTile};
 pub use row_lengths::{RowLengths, LENGTH_TOTALS};
 pub use row_tiles::{FourRows, OneRow, RowShare, RowTiles, TwoRows};
+pub use rows::{BlockRows, VectorRows};
 pub use transpose::{ColumnOffsets, RowIndices};
 pub use transposed::{slot_bytes, AddTransposed, AtomicFloat, TransposedProducts};
 pub use windows::{FindWindows, RowWindows, NEAR, WINDOW_STEP, WINDOW_TOTALS};
+
+use evenpath_simt::{Float, GlobalMut};
+
+/// Writes an element of the result, αsum + βy; where β is zero, whatever y held does not count.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn store_result<V: Float>(y: GlobalMut<V>, row: usize, sum: V, alpha: V, beta: V) {
+    let product = alpha * sum;
+    let value = if beta == V::ZERO { product } else { beta.fma(y.load(row), product) };
+    y.store(row, value);
+}

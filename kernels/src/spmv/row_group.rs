@@ -36,6 +36,40 @@ pub(super) struct RowGroup<const ROWS: usize> {
     pub(super) end: u32,
     /// Binary logarithm of the lanes that sum a row; 0 where `ROWS` is not 1.
     pub(super) lanes_log2: u32,
+    /// Nonzeros of a row, at most: longer ones are left out if the sums are limited.
+    pub(super) limit: u32,
+}
+
+/// How a group's products are loaded.
+pub(super) trait Loading {
+    /// Four nonzeros an access, or one.
+    const PACKETS: bool;
+    /// Whether x is gathered for columns of the group's rows only.
+    const EXACT: bool;
+}
+
+/// A nonzero an access, from a multiple of 32 bytes on.
+pub(super) struct Strided;
+
+impl Loading for Strided {
+    const PACKETS: bool = false;
+    const EXACT: bool = false;
+}
+
+/// A nonzero an access, from the first on.
+pub(super) struct Exact;
+
+impl Loading for Exact {
+    const PACKETS: bool = false;
+    const EXACT: bool = true;
+}
+
+/// Four nonzeros an access, from a multiple of four on.
+pub(super) struct Packets;
+
+impl Loading for Packets {
+    const PACKETS: bool = true;
+    const EXACT: bool = false;
 }
 
 impl<const ROWS: usize> RowGroup<ROWS> {
@@ -52,12 +86,12 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     }
 
     /// The sums of this lane's rows; every lane of a row has it. `products` holds 32 × `ITEMS`; `gather` gives the
-    /// element of x of a column, and is asked only for columns of the group's rows if `EXACT`.
+    /// element of x of a column, and is asked only for columns of the group's rows if the loading is exact.
     ///
     /// The group has fewer than 2³² − 32 × `ITEMS` nonzeros. Every lane of the warp calls it. The order of additions
     /// depends on nothing but the rows' lengths and places.
     #[inline(always)]
-    pub(super) fn sums<V: Float, O: Offset, const VECTOR: bool, const EXACT: bool, const ITEMS: usize>(
+    pub(super) fn sums<V: Float, O: Offset, L: Loading, const LIMITED: bool, const ITEMS: usize>(
         self,
         matrix: Matrix<V, O>,
         products: Shared<V>,
@@ -69,13 +103,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         let end = offset(self.end);
         let mut starts = [0_u32; ROWS];
         let mut ends = [0_u32; ROWS];
-        let base = if EXACT {
-            begin
-        } else if VECTOR {
-            begin & !3
-        } else {
-            begin & !7
-        };
+        let base = if L::EXACT { begin } else { begin & !7 };
         unroll::<ROWS>(&mut LoadRows {
             group: self,
             base,
@@ -90,22 +118,35 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         let whole = (end + 3) & !3 <= matrix.nonzeros as usize;
         let mut chunk = 0;
         while begin < end && chunk < span.end {
-            if VECTOR {
+            let (mut span, mut next) = (span, chunk + chunk_len);
+            if LIMITED {
+                // Up to the next long row only, and on behind it.
+                let long = self.next_long_row(chunk, starts, ends);
+                if long.start <= chunk {
+                    chunk = long.end & !7;
+                    continue;
+                }
+                if long.start <= next {
+                    (span.end, next) = (long.start, long.end & !7);
+                }
+            }
+            if L::PACKETS {
                 span.load_packets::<V, ITEMS>(chunk, columns, values, whole, products, &gather);
             } else {
                 span.load_strided::<V, ITEMS>(chunk, columns, values, products, &gather);
             }
             warp::sync(warp::FULL);
-            unroll::<ROWS>(&mut SumParts {
+            let chunk_end = span.end.min(chunk + chunk_len);
+            unroll::<ROWS>(&mut SumParts::<V, LIMITED, ROWS> {
                 group: self,
                 chunk,
-                chunk_len,
+                chunk_end,
                 starts,
                 ends,
                 products,
                 sums: &mut sums,
             });
-            chunk += chunk_len;
+            chunk = next;
         }
         if ROWS == 1 {
             let mut distance = (1 << self.lanes_log2) >> 1;
@@ -115,6 +156,49 @@ impl<const ROWS: usize> RowGroup<ROWS> {
             }
         }
         sums
+    }
+
+    /// The first row over the limit that does not end before `place`, rounded up; behind all nonzeros if there is none.
+    #[inline(always)]
+    fn next_long_row(self, place: u32, starts: [u32; ROWS], ends: [u32; ROWS]) -> LongRow {
+        let mut next = NextLongRow {
+            group: self,
+            place,
+            starts,
+            ends,
+            found: LongRow { start: u32::MAX, end: u32::MAX },
+        };
+        unroll::<ROWS>(&mut next);
+        next.found
+    }
+}
+
+/// Where a row begins and ends.
+#[derive(Clone, Copy)]
+struct LongRow {
+    start: u32,
+    end: u32,
+}
+
+/// The search for the next row over the limit, 32 rows a step.
+struct NextLongRow<const ROWS: usize> {
+    group: RowGroup<ROWS>,
+    place: u32,
+    starts: [u32; ROWS],
+    ends: [u32; ROWS],
+    found: LongRow,
+}
+
+impl<const ROWS: usize> Steps for NextLongRow<ROWS> {
+    #[inline(always)]
+    fn step(&mut self, index: usize) {
+        let (start, end) = (self.starts[index], self.ends[index]);
+        let long = warp::ballot(warp::FULL, end - start > self.group.limit && end & !7 > self.place);
+        if long != 0 && self.found.start == u32::MAX {
+            let lane = long.trailing_zeros();
+            self.found.start = warp::shuffle(warp::FULL, start, lane);
+            self.found.end = warp::shuffle(warp::FULL, end, lane);
+        }
     }
 }
 
@@ -137,22 +221,25 @@ impl<F: Fn(u32) -> usize, const ROWS: usize> Steps for LoadRows<'_, F, ROWS> {
 }
 
 /// The sums of a chunk's parts of this lane's rows, a row a step.
-struct SumParts<'a, V, const ROWS: usize> {
+struct SumParts<'a, V, const LIMITED: bool, const ROWS: usize> {
     group: RowGroup<ROWS>,
     chunk: u32,
-    chunk_len: u32,
+    chunk_end: u32,
     starts: [u32; ROWS],
     ends: [u32; ROWS],
     products: Shared<V>,
     sums: &'a mut [V; ROWS],
 }
 
-impl<V: Float, const ROWS: usize> Steps for SumParts<'_, V, ROWS> {
+impl<V: Float, const LIMITED: bool, const ROWS: usize> Steps for SumParts<'_, V, LIMITED, ROWS> {
     #[inline(always)]
     fn step(&mut self, index: usize) {
         let lanes = 1 << self.group.lanes_log2;
         let low = self.starts[index].max(self.chunk) - self.chunk;
-        let high = self.ends[index].min(self.chunk + self.chunk_len).saturating_sub(self.chunk);
+        let mut high = self.ends[index].min(self.chunk_end).saturating_sub(self.chunk);
+        if LIMITED && self.ends[index] - self.starts[index] > self.group.limit {
+            high = 0;
+        }
         let mut place = low + (thread::lane() & (lanes - 1));
         let mut sum = self.sums[index];
         while place < high {

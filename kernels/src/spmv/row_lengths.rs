@@ -3,11 +3,12 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
 
+use super::long_rows::piece_count;
 use crate::Offset;
 
-/// Words of [`RowLengths`]' totals, in this order: the longest row, the empty rows, and the sum over every 32 rows of
-/// their longest.
-pub const LENGTH_TOTALS: usize = 3;
+/// Words of [`RowLengths`]' totals, in this order: the longest row, the empty rows, the rows over the limit, their
+/// nonzeros, and the pieces that they make.
+pub const LENGTH_TOTALS: usize = 5;
 
 kernel! {
     /// Counts what a plan asks of the row lengths: one thread for `ITEMS` rows.
@@ -18,8 +19,10 @@ kernel! {
         pub totals: GlobalMut<u64>,
         /// Rows of the matrix.
         pub rows: u32,
+        /// The limit: nonzeros of a row that is not long, at most.
+        pub limit: u32,
     }
-    shared: BLOCK / 32 * 24;
+    shared: BLOCK / 32 * LENGTH_TOTALS * 8;
     body: row_lengths::<O, BLOCK, ITEMS>;
     entries: {
         spmv_row_lengths_u32 in spmv_plan: <O = u32>, 256 x 8;
@@ -28,53 +31,57 @@ kernel! {
 }
 
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
 fn row_lengths<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     mut arena: Arena,
     row_offsets: Global<O>,
     totals: GlobalMut<u64>,
     rows: u32,
+    limit: u32,
 ) {
     let warps = BLOCK / 32;
     let parts: Shared<u64> = arena.take(LENGTH_TOTALS * warps);
     let start = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
-    let mut lengths = [0_u64; ITEMS];
-    let mut empty = 0;
-    for (item, length) in lengths.iter_mut().enumerate() {
+    let mut own = [0_u64; LENGTH_TOTALS];
+    for item in 0..ITEMS {
         let row = start + item * BLOCK;
         if row < rows as usize {
-            *length = (row_offsets.load(row + 1).to_usize() - row_offsets.load(row).to_usize()) as u64;
-            empty += u64::from(*length == 0);
+            let length = (row_offsets.load(row + 1).to_usize() - row_offsets.load(row).to_usize()) as u64;
+            own[0] = own[0].max(length);
+            own[1] += u64::from(length == 0);
+            if length > u64::from(limit) {
+                own[2] += 1;
+                own[3] += length;
+                own[4] += piece_count(length);
+            }
         }
     }
-    let (mut longest, mut sum_of_longest) = (0, 0);
-    for length in lengths {
-        let mut of_warp = length;
-        let mut distance = thread::WARP_SIZE / 2;
-        while distance > 0 {
-            of_warp = of_warp.max(warp::shuffle_xor(warp::FULL, of_warp, distance));
-            distance /= 2;
-        }
-        longest = longest.max(of_warp);
-        sum_of_longest += of_warp;
+    let mut distance = thread::WARP_SIZE / 2;
+    while distance > 0 {
+        own[0] = own[0].max(warp::shuffle_xor(warp::FULL, own[0], distance));
+        distance /= 2;
     }
-    let empty = warp::reduce_add(empty);
-    let own = LENGTH_TOTALS * thread::warp() as usize;
+    for word in 1..LENGTH_TOTALS {
+        own[word] = warp::reduce_add(own[word]);
+    }
     if thread::lane() == 0 {
-        parts.store(own, longest);
-        parts.store(own + 1, empty);
-        parts.store(own + 2, sum_of_longest);
+        for word in 0..LENGTH_TOTALS {
+            parts.store(LENGTH_TOTALS * thread::warp() as usize + word, own[word]);
+        }
     }
     thread::barrier();
-    if thread::index() > 0 {
+    let word = thread::index() as usize;
+    if word >= LENGTH_TOTALS {
         return;
     }
-    let (mut empty, mut sum_of_longest) = (empty, sum_of_longest);
+    let mut total = parts.load(word);
     for warp in 1..warps {
-        longest = longest.max(parts.load(LENGTH_TOTALS * warp));
-        empty += parts.load(LENGTH_TOTALS * warp + 1);
-        sum_of_longest += parts.load(LENGTH_TOTALS * warp + 2);
+        let part = parts.load(LENGTH_TOTALS * warp + word);
+        total = if word == 0 { total.max(part) } else { total + part };
     }
-    totals.fetch_max(0, longest, Ordering::Relaxed, Scope::Device);
-    totals.fetch_add(1, empty, Ordering::Relaxed, Scope::Device);
-    totals.fetch_add(2, sum_of_longest, Ordering::Relaxed, Scope::Device);
+    if word == 0 {
+        totals.fetch_max(word, total, Ordering::Relaxed, Scope::Device);
+    } else if total > 0 {
+        totals.fetch_add(word, total, Ordering::Relaxed, Scope::Device);
+    }
 }

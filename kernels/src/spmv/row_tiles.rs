@@ -5,7 +5,8 @@
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
-use super::row_group::{product_bytes, Matrix, RowGroup};
+use super::row_group::{product_bytes, Matrix, Packets, RowGroup, Strided};
+use super::store_result;
 use crate::unroll::{unroll, Steps};
 use crate::Offset;
 
@@ -60,8 +61,8 @@ kernel! {
 
 /// How many rows a lane sums.
 pub trait RowShare {
-    /// Computes the rows of this thread's warp.
-    fn run<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    /// Computes the rows of this thread's warp; those over the tile's limit are left out if `LIMITED`.
+    fn run<V: Float, O: Offset, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
         tile: Tile<V, O>,
         products: Shared<V>,
     );
@@ -75,8 +76,11 @@ macro_rules! row_shares {
 
         impl RowShare for $name {
             #[inline(always)]
-            fn run<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(tile: Tile<V, O>, products: Shared<V>) {
-                tile.run::<$rows, BLOCK, ITEMS>(products);
+            fn run<V: Float, O: Offset, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
+                tile: Tile<V, O>,
+                products: Shared<V>,
+            ) {
+                tile.run::<$rows, LIMITED, BLOCK, ITEMS>(products);
             }
         }
     )*};
@@ -95,60 +99,68 @@ row_shares! {
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, missing_docs)]
 pub struct Tile<V, O> {
-    matrix: Matrix<V, O>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    rows: u32,
-    lanes_log2: u32,
-    alpha: V,
-    beta: V,
+    pub(super) matrix: Matrix<V, O>,
+    pub(super) x: Global<V>,
+    pub(super) y: GlobalMut<V>,
+    /// Number of the block among those that take rows.
+    pub(super) block: u32,
+    pub(super) rows: u32,
+    pub(super) lanes_log2: u32,
+    /// Nonzeros of a row that is not left out, at most.
+    pub(super) limit: u32,
+    pub(super) alpha: V,
+    pub(super) beta: V,
 }
 
 impl<V: Float, O: Offset> Tile<V, O> {
     #[inline(always)]
-    fn run<const ROWS: usize, const BLOCK: usize, const ITEMS: usize>(self, products: Shared<V>) {
+    fn run<const ROWS: usize, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
+        self,
+        products: Shared<V>,
+    ) {
         const { assert!(BLOCK.is_multiple_of(32)) };
         let count = (32 * ROWS as u32) >> self.lanes_log2;
-        let warp = u64::from(thread::block()) * (BLOCK / 32) as u64 + u64::from(thread::warp());
+        let warp = u64::from(self.block) * (BLOCK / 32) as u64 + u64::from(thread::warp());
         if warp * u64::from(count) >= u64::from(self.rows) {
             return;
         }
         let first = warp as u32 * count;
         let end = self.rows.min(first + count);
-        let group = RowGroup::<ROWS> { first, end, lanes_log2: self.lanes_log2 };
+        let group = RowGroup::<ROWS> { first, end, lanes_log2: self.lanes_log2, limit: self.limit };
         let gather = |column: u32| self.x.load(column as usize);
         // Wide loads in f32; in f64 they gain nothing, and lanes that gather for neighbours do.
         let sums = if V::SIZE == 4 {
-            group.sums::<V, O, true, false, ITEMS>(self.matrix, products, gather)
+            group.sums::<V, O, Packets, LIMITED, ITEMS>(self.matrix, products, gather)
         } else {
-            group.sums::<V, O, false, false, ITEMS>(self.matrix, products, gather)
+            group.sums::<V, O, Strided, LIMITED, ITEMS>(self.matrix, products, gather)
         };
-        unroll::<ROWS>(&mut StoreRows { tile: self, group, sums });
+        unroll::<ROWS>(&mut StoreRows::<V, O, LIMITED, ROWS> { tile: self, group, sums });
     }
 }
 
 /// Writes this lane's rows of y, a row a step.
-struct StoreRows<V, O, const ROWS: usize> {
+struct StoreRows<V, O, const LIMITED: bool, const ROWS: usize> {
     tile: Tile<V, O>,
     group: RowGroup<ROWS>,
     sums: [V; ROWS],
 }
 
-impl<V: Float, O: Offset, const ROWS: usize> Steps for StoreRows<V, O, ROWS> {
+impl<V: Float, O: Offset, const LIMITED: bool, const ROWS: usize> Steps for StoreRows<V, O, LIMITED, ROWS> {
     #[inline(always)]
     fn step(&mut self, index: usize) {
         let row = self.group.row(index);
-        if self.group.stores() && row < self.group.end {
-            store_row(self.tile.y, row as usize, self.tile.alpha * self.sums[index], self.tile.beta);
+        if self.group.stores() && row < self.group.end && !(LIMITED && self.is_long(row)) {
+            store_result(self.tile.y, row as usize, self.sums[index], self.tile.alpha, self.tile.beta);
         }
     }
 }
 
-/// y = `product` + βy of one row; y is read only where β is not zero.
-#[inline(always)]
-pub(super) fn store_row<V: Float>(y: GlobalMut<V>, row: usize, product: V, beta: V) {
-    let value = if beta == V::ZERO { product } else { beta.fma(y.load(row), product) };
-    y.store(row, value);
+impl<V: Float, O: Offset, const LIMITED: bool, const ROWS: usize> StoreRows<V, O, LIMITED, ROWS> {
+    #[inline(always)]
+    fn is_long(&self, row: u32) -> bool {
+        let offsets = self.tile.matrix.row_offsets.skip(row as usize);
+        offsets.load(1).to_usize() - offsets.load(0).to_usize() > self.tile.limit as usize
+    }
 }
 
 #[inline(always)]
@@ -168,5 +180,7 @@ fn row_tiles<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS: 
     let products: Shared<V> = arena.take(BLOCK * ITEMS);
     let products = products.skip(thread::warp() as usize * 32 * ITEMS);
     let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
-    P::run::<V, O, BLOCK, ITEMS>(Tile { matrix, x, y, rows, lanes_log2, alpha, beta }, products);
+    let block = thread::block();
+    let tile = Tile { matrix, x, y, block, rows, lanes_log2, limit: u32::MAX, alpha, beta };
+    P::run::<V, O, false, BLOCK, ITEMS>(tile, products);
 }

@@ -11,8 +11,8 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::row_group::{product_bytes, Matrix, RowGroup};
-use super::row_tiles::store_row;
+use super::row_group::{product_bytes, Exact, Matrix, RowGroup};
+use super::store_result;
 use crate::Offset;
 
 /// Windows begin and end at multiples of this, where the vector does not end before.
@@ -236,7 +236,7 @@ fn row_windows<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     let mut first = block_first + thread::warp() * count;
     while first < block_end {
         let end = block_end.min(first + count);
-        let group = RowGroup::<1> { first, end, lanes_log2 };
+        let group = RowGroup::<1> { first, end, lanes_log2, limit: u32::MAX };
         let gather = |column: u32| {
             if window_len > 0 {
                 window.load((column - window_first) as usize)
@@ -244,10 +244,10 @@ fn row_windows<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
                 x.load(column as usize)
             }
         };
-        let sums = group.sums::<V, O, false, true, ITEMS>(matrix, products, gather);
+        let sums = group.sums::<V, O, Exact, false, ITEMS>(matrix, products, gather);
         let row = group.row(0);
         if group.stores() && row < end {
-            store_row(y, row as usize, alpha * sums[0], beta);
+            store_result(y, row as usize, sums[0], alpha, beta);
         }
         first += (BLOCK / 32) as u32 * count;
     }

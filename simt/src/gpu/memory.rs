@@ -2,7 +2,7 @@
 
 use core::arch::asm;
 
-use crate::element::Packet;
+use crate::element::{Element, Packet};
 
 /// The loads and stores of one element type.
 ///
@@ -14,6 +14,8 @@ pub trait Access: Sized {
     unsafe fn load(address: u64) -> Self;
     /// `ld.global.nc`
     unsafe fn load_read_only(address: u64) -> Self;
+    /// `ld.global.nc` where `condition` is not 0, else zero
+    unsafe fn load_read_only_if(address: u64, condition: u32) -> Self;
     /// `ld.global.nc.L1::no_allocate`
     unsafe fn load_streaming(address: u64) -> Self;
     /// `ld.global.nc.L1::no_allocate.v2`
@@ -49,6 +51,15 @@ macro_rules! access {
             unsafe fn load_read_only(address: u64) -> Self {
                 let value: $type;
                 unsafe { asm!(concat!("ld.global.nc.", $suffix, " {}, [{}];"), out($class) value, in(reg64) address, options(pure, readonly, nostack)); }
+                value
+            }
+            #[inline(always)]
+            unsafe fn load_read_only_if(address: u64, condition: u32) -> Self {
+                let mut value = <$type as Element>::ZERO;
+                unsafe {
+                    asm!(concat!("{{ .reg .pred holds; setp.ne.u32 holds, {}, 0; @holds ld.global.nc.", $suffix, " {}, [{}]; }}"),
+                        in(reg32) condition, inout($class) value, in(reg64) address, options(pure, readonly, nostack));
+                }
                 value
             }
             #[inline(always)]
@@ -132,6 +143,53 @@ access!(u64, "u64", reg64, four: two_loads);
 access!(i64, "s64", reg64, four: two_loads);
 access!(f64, "f64", reg64, four: two_loads);
 
+/// 16-bit numbers are 16 bits to memory.
+macro_rules! access_as_u16 {
+    ($($type:ty),*) => {$(
+        impl Access for $type {
+            access_as_u16! { $type =>
+                load(address: u64); load_read_only(address: u64); load_read_only_if(address: u64, condition: u32);
+                load_streaming(address: u64); shared_load(address: u32);
+            }
+            #[inline(always)]
+            unsafe fn load_streaming_2(address: u64) -> [Self; 2] {
+                unsafe { u16::load_streaming_2(address) }.map(<$type>::from_bits)
+            }
+            #[inline(always)]
+            unsafe fn load_streaming_4(address: u64) -> [Self; 4] {
+                unsafe { u16::load_streaming_4(address) }.map(<$type>::from_bits)
+            }
+            #[inline(always)]
+            unsafe fn store(address: u64, value: Self) {
+                unsafe { u16::store(address, value.to_bits()) }
+            }
+            #[inline(always)]
+            unsafe fn store_streaming(address: u64, value: Self) {
+                unsafe { u16::store_streaming(address, value.to_bits()) }
+            }
+            #[inline(always)]
+            unsafe fn store_streaming_2(address: u64, values: [Self; 2]) {
+                unsafe { u16::store_streaming_2(address, values.map(<$type>::to_bits)) }
+            }
+            #[inline(always)]
+            unsafe fn store_streaming_4(address: u64, values: [Self; 4]) {
+                unsafe { u16::store_streaming_4(address, values.map(<$type>::to_bits)) }
+            }
+            #[inline(always)]
+            unsafe fn shared_store(address: u32, value: Self) {
+                unsafe { u16::shared_store(address, value.to_bits()) }
+            }
+        }
+    )*};
+    ($type:ty => $($name:ident($($argument:ident: $word:ty),*);)*) => {$(
+        #[inline(always)]
+        unsafe fn $name($($argument: $word),*) -> Self {
+            <$type>::from_bits(unsafe { u16::$name($($argument),*) })
+        }
+    )*};
+}
+access_as_u16!(half::f16, half::bf16);
+
 macro_rules! forward {
     ($($name:ident($address:ident: $word:ty $(, $value:ident: $stored:ty)?) $(-> $result:ty)?;)*) => {$(
         #[inline(always)]
@@ -160,6 +218,43 @@ forward! {
 pub(crate) fn prefetch(address: u64) {
     // Safety: changes no memory that a program sees.
     unsafe { asm!("prefetch.global.L2 [{}];", in(reg64) address, options(nostack)) };
+}
+
+#[inline(always)]
+pub(crate) fn load_read_only_if<T: Access>(address: u64, condition: bool) -> T {
+    // Safety: as for the loads above, where the condition holds.
+    unsafe { T::load_read_only_if(address, u32::from(condition)) }
+}
+
+// Safety, for the following: as for single elements, for 16 bytes at an aligned address.
+
+#[inline(always)]
+pub(crate) fn load_16<T: Access>(address: u64) -> Packet {
+    let (low, high): (u64, u64);
+    unsafe {
+        asm!("ld.global.v2.u64 {{{}, {}}}, [{}];", out(reg64) low, out(reg64) high, in(reg64) address, options(readonly, nostack));
+    }
+    [low, high]
+}
+
+#[inline(always)]
+pub(crate) fn load_read_only_16<T: Access>(address: u64) -> Packet {
+    let (low, high): (u64, u64);
+    unsafe {
+        asm!("ld.global.nc.v2.u64 {{{}, {}}}, [{}];", out(reg64) low, out(reg64) high, in(reg64) address, options(pure, readonly, nostack));
+    }
+    [low, high]
+}
+
+#[inline(always)]
+pub(crate) fn load_read_only_16_if<T: Access>(address: u64, condition: bool) -> Packet {
+    let (mut low, mut high) = (0_u64, 0_u64);
+    unsafe {
+        asm!("{{ .reg .pred holds; setp.ne.u32 holds, {}, 0; @holds ld.global.nc.v2.u64 {{{}, {}}}, [{}]; }}",
+            in(reg32) u32::from(condition), inout(reg64) low, inout(reg64) high, in(reg64) address,
+            options(pure, readonly, nostack));
+    }
+    [low, high]
 }
 
 #[inline(always)]

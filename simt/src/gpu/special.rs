@@ -117,6 +117,24 @@ pub(crate) fn warp_sync(mask: u32) {
 }
 
 #[inline(always)]
+pub(crate) fn widen_f16(bits: u16) -> f32 {
+    let value: f32;
+    unsafe {
+        core::arch::asm!("cvt.f32.f16 {}, {};", out(reg32) value, in(reg16) bits, options(pure, nomem, nostack));
+    }
+    value
+}
+
+#[inline(always)]
+pub(crate) fn narrow_f16(value: f32) -> u16 {
+    let bits: u16;
+    unsafe {
+        core::arch::asm!("cvt.rn.f16.f32 {}, {};", out(reg16) bits, in(reg32) value, options(pure, nomem, nostack));
+    }
+    bits
+}
+
+#[inline(always)]
 pub(crate) fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
     unsafe { llvm_fma_f32(a, b, c) }
 }

@@ -177,6 +177,16 @@ pub(crate) fn load_read_only<T: Element>(address: u64) -> T {
 
 #[inline]
 #[track_caller]
+pub(crate) fn load_read_only_if<T: Element>(address: u64, condition: bool) -> T {
+    if condition {
+        load_read_only(address)
+    } else {
+        T::ZERO
+    }
+}
+
+#[inline]
+#[track_caller]
 fn note_use(how: Use, address: u64, bytes: usize) {
     let line = Location::caller();
     with_lane(|lane| checked(lane, lane.block.launch.read_only.note(how, address, bytes), line));
@@ -267,6 +277,27 @@ fn scatter_packet<T: Element>(packet: Packet, mut store: impl FnMut(usize, T)) {
     for index in 0..16 / T::SIZE {
         let (word, shift) = in_packet::<T>(index);
         store(index, T::from_bits(packet[word] >> shift));
+    }
+}
+
+#[track_caller]
+pub(crate) fn load_16<T: Element>(address: u64) -> Packet {
+    check_packet(address);
+    gather_packet(|index| load::<T>(address + (index * T::SIZE) as u64))
+}
+
+#[track_caller]
+pub(crate) fn load_read_only_16<T: Element>(address: u64) -> Packet {
+    check_packet(address);
+    gather_packet(|index| load_read_only::<T>(address + (index * T::SIZE) as u64))
+}
+
+#[track_caller]
+pub(crate) fn load_read_only_16_if<T: Element>(address: u64, condition: bool) -> Packet {
+    if condition {
+        load_read_only_16::<T>(address)
+    } else {
+        Packet::default()
     }
 }
 
@@ -473,6 +504,19 @@ pub(crate) fn atomic_store<T: AtomicElement>(address: u64, value: T, ordering: O
 pub(crate) fn fence(scope: Scope) {
     note_ordering(Ordering::AcquireRelease, scope);
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+}
+
+pub(crate) fn widen_f16(bits: u16) -> f32 {
+    half::f16::from_bits(bits).to_f32()
+}
+
+/// What is no number becomes the one that the GPU's instruction makes of it.
+pub(crate) fn narrow_f16(value: f32) -> u16 {
+    if value.is_nan() {
+        0x7fff
+    } else {
+        half::f16::from_f32(value).to_bits()
+    }
 }
 
 pub(crate) fn fma_f32(a: f32, b: f32, c: f32) -> f32 {

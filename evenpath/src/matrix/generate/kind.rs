@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use super::Published;
+
 /// What to generate. Its name is a word, a colon and a size: `uniform:2000000`. A word alone takes the
 /// size given here as default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,10 +78,16 @@ pub enum Kind {
         /// Rows, and columns.
         rows: usize,
     },
+    /// `like:NAME`: a stand-in for a published matrix: rows, columns, nonzeros, mean, deviation and longest row are
+    /// its own, the rest is generated. Default `like:protein`.
+    Like {
+        /// The published matrix.
+        matrix: Published,
+    },
 }
 
 /// The names with their default sizes, in the order in which help texts list them.
-const DEFAULTS: [Kind; 11] = [
+const DEFAULTS: [Kind; 12] = [
     Kind::Stencil5 { side: 2000 },
     Kind::Stencil27 { side: 100 },
     Kind::Fem { rows: 1_000_000 },
@@ -91,6 +99,7 @@ const DEFAULTS: [Kind; 11] = [
     Kind::Rmat { scale: 20 },
     Kind::Dense { rows: 2000, cols: 2000 },
     Kind::Diagonal { rows: 1_000_000 },
+    Kind::Like { matrix: Published::PROTEIN },
 ];
 
 /// A text that names no kind of matrix.
@@ -115,6 +124,14 @@ pub enum ParseKindError {
         /// What a size looks like.
         expected: &'static str,
     },
+    /// The published matrix after the colon.
+    #[error("there is no stand-in for `{name}`; there are {known}")]
+    Matrix {
+        /// The name.
+        name: String,
+        /// All names.
+        known: String,
+    },
 }
 
 impl Kind {
@@ -137,6 +154,7 @@ impl Kind {
             Self::Rmat { .. } => "rmat",
             Self::Dense { .. } => "dense",
             Self::Diagonal { .. } => "diagonal",
+            Self::Like { .. } => "like",
         }
     }
 
@@ -150,6 +168,7 @@ impl Kind {
             Self::LinearProgram { rows } => (rows, rows.saturating_mul(255)),
             Self::Rmat { scale } => square(1usize.checked_shl(scale).unwrap_or(usize::MAX)),
             Self::Dense { rows, cols } => (rows, cols),
+            Self::Like { matrix } => matrix.shape(),
             Self::Fem { rows }
             | Self::Uniform { rows }
             | Self::PowerLaw { rows }
@@ -183,6 +202,7 @@ impl Kind {
                 Self::Dense { rows, cols }
             }
             Self::Diagonal { .. } => Self::Diagonal { rows: one()? },
+            Self::Like { .. } => Self::Like { matrix: size.parse().ok()? },
         })
     }
 
@@ -208,6 +228,7 @@ impl fmt::Display for Kind {
             | Self::EmptyRows { rows: size }
             | Self::Diagonal { rows: size } => write!(f, "{size}"),
             Self::Rmat { scale } => write!(f, "{scale}"),
+            Self::Like { matrix } => write!(f, "{matrix}"),
             Self::BlockFem { nodes: a, block: b } | Self::Dense { rows: a, cols: b } => {
                 write!(f, "{a}x{b}")
             }
@@ -230,6 +251,9 @@ impl FromStr for Kind {
         let Some(size) = size else {
             return Ok(kind);
         };
+        if let Self::Like { .. } = kind {
+            return Ok(Self::Like { matrix: size.parse()? });
+        }
         kind.with_size(size).ok_or_else(|| ParseKindError::Size {
             name: name.into(),
             size: size.into(),
@@ -260,5 +284,7 @@ mod tests {
         for text in ["uniform:", "uniform:-1", "uniform:3x3", "rmat:x", "dense:3x", "block-fem:x3"] {
             assert!(matches!(text.parse::<Kind>(), Err(ParseKindError::Size { .. })), "{text}");
         }
+        let error = "like:nothing".parse::<Kind>().unwrap_err().to_string();
+        assert!(error.contains("`nothing`") && error.contains("wind-tunnel"), "{error}");
     }
 }

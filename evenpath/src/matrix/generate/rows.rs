@@ -3,7 +3,9 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::Kind;
+use super::lengths::Lengths;
+use super::published::{Published, Structure};
+use super::{Kind, lattice};
 
 /// A stream of random numbers that belongs to one row.
 pub(super) struct Stream(Xoshiro256PlusPlus);
@@ -43,18 +45,31 @@ pub(super) struct Pattern {
     seed: u64,
     rows: usize,
     cols: usize,
+    /// Of a stand-in whose row lengths are drawn.
+    lengths: Option<Lengths>,
 }
 
 impl Pattern {
     pub(super) fn new(kind: Kind, seed: u64) -> Self {
         let (rows, cols) = kind.shape();
-        Self { kind, seed, rows, cols }
+        let lengths = match kind {
+            Kind::Like { matrix } => lengths_of(matrix),
+            _ => None,
+        };
+        Self { kind, seed, rows, cols, lengths }
     }
 
     /// Nonzeros of `row`; `columns` is scratch space.
     pub(super) fn len(&self, row: usize, columns: &mut Vec<u32>) -> usize {
-        if let Kind::Dense { cols, .. } = self.kind {
-            return cols;
+        match self.kind {
+            Kind::Dense { cols, .. } => return cols,
+            Kind::Like { matrix } if matrix.structure().block() > 1 => {}
+            Kind::Like { .. } => {
+                if let Some(lengths) = &self.lengths {
+                    return lengths.of(row, Stream::pattern(self.seed, row).unit()).min(self.cols);
+                }
+            }
+            _ => {}
         }
         self.columns(row, columns);
         columns.len()
@@ -104,8 +119,65 @@ impl Pattern {
             Kind::Rmat { scale } => rmat(&mut stream(), scale, row, columns),
             Kind::Dense { .. } => columns.extend(0..self.cols as u32),
             Kind::Diagonal { .. } => columns.push(row as u32),
+            Kind::Like { matrix } => self.columns_like(matrix.structure(), row, columns),
         }
         debug_assert!(row < self.rows && columns.is_sorted_by(|a, b| a < b));
+    }
+
+    fn columns_like(&self, structure: Structure, row: usize, columns: &mut Vec<u32>) {
+        // The rows of a node share a stream; elsewhere every row is one.
+        let node = row / structure.block();
+        let mut stream = Stream::pattern(self.seed, node);
+        let mut length = || {
+            let unit = stream.unit();
+            self.lengths.as_ref().map_or(0, |lengths| lengths.of(node, unit))
+        };
+        match structure {
+            Structure::Full => columns.extend(0..self.cols as u32),
+            Structure::Epidemic => lattice::epidemic(row, columns),
+            Structure::Triangulation => lattice::triangulation(row, columns),
+            Structure::Chromodynamics => lattice::chromodynamics(row, columns),
+            Structure::Blocks { block, reach } => {
+                let (count, nodes) = (length(), self.cols.div_ceil(block));
+                distinct_near(&mut stream, count, node, reach, nodes, columns);
+                expand_blocks(block, columns);
+                columns.truncate(columns.partition_point(|&column| (column as usize) < self.cols));
+            }
+            Structure::Band { reach } => {
+                let count = length();
+                distinct_near(&mut stream, count, self.centre(row), reach, self.cols, columns);
+            }
+            Structure::Scattered => {
+                let count = length();
+                distinct(&mut stream, count, self.cols, columns);
+            }
+            Structure::Local { reach } => {
+                let count = length();
+                if 2 * count >= self.cols {
+                    return distinct(&mut stream, count, self.cols, columns);
+                }
+                let near = reach.min(count - count / 4);
+                distinct_near(&mut stream, near, self.centre(row), reach, self.cols, columns);
+                add_distinct(&mut stream, count, self.cols, columns);
+            }
+        }
+    }
+
+    /// The column on the diagonal from the first corner to the last.
+    fn centre(&self, row: usize) -> usize {
+        (row as u128 * self.cols as u128 / self.rows as u128) as usize
+    }
+}
+
+/// The row lengths of a stand-in, or with blocks the lengths of its nodes' rows in blocks; none where the structure is
+/// known.
+pub(super) fn lengths_of(matrix: Published) -> Option<Lengths> {
+    match matrix.structure() {
+        Structure::Full | Structure::Epidemic | Structure::Triangulation | Structure::Chromodynamics => None,
+        structure => {
+            let is_geometric = matches!(structure, Structure::Scattered | Structure::Local { .. });
+            Some(Lengths::new(matrix, structure.block(), is_geometric))
+        }
     }
 }
 
@@ -164,7 +236,29 @@ fn distinct(stream: &mut Stream, count: usize, cols: usize, columns: &mut Vec<u3
         }
         return;
     }
-    // Sparse: draw again until enough are distinct.
+    add_distinct(stream, count, cols, columns);
+}
+
+/// `count` distinct columns within `reach` of a column, or further where there are not as many.
+fn distinct_near(
+    stream: &mut Stream,
+    count: usize,
+    column: usize,
+    reach: usize,
+    cols: usize,
+    columns: &mut Vec<u32>,
+) {
+    let reach = reach.max(count);
+    let (low, high) = (column.saturating_sub(reach), cols.min(column + reach + 1));
+    distinct(stream, count, high - low, columns);
+    for column in columns {
+        *column += low as u32;
+    }
+}
+
+/// Adds columns from anywhere to distinct ones until there are `count`, or all.
+fn add_distinct(stream: &mut Stream, count: usize, cols: usize, columns: &mut Vec<u32>) {
+    let count = count.min(cols);
     while columns.len() < count {
         let missing = count - columns.len();
         columns.extend((0..missing).map(|_| stream.below(cols) as u32));

@@ -1,16 +1,23 @@
 //! Which method a plan takes.
 
+use super::adaptive::Adaptive;
+use super::binned::Binned;
+use super::flat::Flat;
 use super::lengths::Lengths;
+use super::light::Light;
 use super::merge::Merge;
 use super::row_tiles::RowTiles;
 use super::windows::Windows;
-use super::{Schedule, SpmvMethod, cpu};
+use super::{Schedule, SpmvMethod, cpu, rows};
 use crate::device::DeviceKind;
 use crate::op::{DeviceCsr, OpError};
-use crate::{Offset, Value};
+use crate::{Offset, Value, policy};
 
 /// Windows are looked for from this many nonzeros a row on: with fewer, x is no large part of what is read.
 const WINDOW_MEAN: f64 = 16.0;
+
+/// Long rows are cut into pieces where they have at most the nonzeros divided by this.
+const LONG_SHARE: u64 = 8;
 
 /// What a plan runs, and why.
 pub(super) struct Choice<V: Value, O: Offset> {
@@ -24,56 +31,85 @@ pub(super) fn choose<V: Value, O: Offset>(
     method: SpmvMethod,
 ) -> Result<Choice<V, O>, OpError> {
     let asked = |schedule| Choice { method, reason: "asked for".into(), schedule };
-    if matrix.device().kind() == DeviceKind::Cpu {
-        let reason = "balanced, whatever the shape".into();
-        return Ok(Choice {
-            method: SpmvMethod::MergePath,
-            reason,
-            schedule: Box::new(cpu::Cpu::new(matrix)),
-        });
+    let device = matrix.device();
+    let kind = device.kind();
+    if !method.runs_on(kind) {
+        let usable = SpmvMethod::names(|method| method.runs_on(kind));
+        return Err(OpError::UnsupportedMethod { method, device: device.to_string(), usable });
+    }
+    if kind == DeviceKind::Cpu {
+        return Ok(cpu::choose(matrix, method));
     }
     match method {
         SpmvMethod::Auto => automatic(matrix),
+        SpmvMethod::Scalar => Ok(asked(Box::new(rows::Vector::new(matrix, 1)))),
+        SpmvMethod::Vector => Ok(asked(Box::new(rows::Vector::new(matrix, mean_lanes(matrix))))),
+        SpmvMethod::Warp => Ok(asked(Box::new(rows::Vector::new(matrix, 32)))),
+        SpmvMethod::Block => Ok(asked(Box::new(rows::Block::new(matrix)))),
+        SpmvMethod::Flat => Ok(asked(Box::new(Flat::analyse(matrix)?))),
         SpmvMethod::MergePath => Ok(asked(Box::new(Merge::analyse(matrix)?))),
-        SpmvMethod::RowTiles => {
-            let lengths = Lengths::count(matrix)?;
-            Ok(asked(Box::new(RowTiles::new(matrix, lengths)?.ok_or_else(|| too_long(method, lengths))?)))
-        }
-        SpmvMethod::Windows => {
-            let lengths = Lengths::count(matrix)?;
-            Ok(asked(Box::new(Windows::find(matrix, lengths)?.ok_or_else(|| too_long(method, lengths))?)))
-        }
+        SpmvMethod::CsrAdaptive => Ok(asked(Box::new(Adaptive::analyse(matrix)?))),
+        SpmvMethod::Light => Ok(asked(Box::new(Light::new(matrix, mean_lanes(matrix))?))),
+        SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new),
+        SpmvMethod::Binned => of_rows(matrix, method, Binned::new),
+        SpmvMethod::Windows => of_rows(matrix, method, Windows::find),
+        SpmvMethod::RowParallel => unreachable!("only the CPU has it"),
     }
 }
 
-fn too_long(method: SpmvMethod, lengths: Lengths) -> OpError {
-    OpError::RowTooLong { method: method.to_string(), len: lengths.longest }
+/// Lanes that rows of the matrix's mean length want.
+fn mean_lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> u32 {
+    policy::spmv_lanes(matrix.rows() as u64, matrix.nnz() as u64)
+}
+
+/// A schedule of rows that was asked for.
+fn of_rows<V: Value, O: Offset, S: Schedule<V, O> + 'static>(
+    matrix: &DeviceCsr<V, O>,
+    method: SpmvMethod,
+    new: impl FnOnce(&DeviceCsr<V, O>, Lengths) -> Result<Option<S>, OpError>,
+) -> Result<Choice<V, O>, OpError> {
+    let lengths = Lengths::count(matrix)?;
+    let schedule = new(matrix, lengths)?
+        .ok_or_else(|| OpError::RowTooLong { method: method.to_string(), len: lengths.longest })?;
+    Ok(Choice { method, reason: "asked for".into(), schedule: Box::new(schedule) })
 }
 
 /// From the row lengths, and, if those are even and there are many nonzeros a row, from the columns.
 fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, O>, OpError> {
     let lengths = Lengths::count(matrix)?;
-    let Lengths { longest, mean, empty } = lengths;
-    let Some(tiles) = RowTiles::new(matrix, lengths)?.filter(|tiles| tiles.suit(lengths)) else {
-        let reason =
-            format!("the longest row has {longest} nonzeros, the mean is {mean:.1}: work is cut evenly");
-        return Ok(Choice {
-            method: SpmvMethod::MergePath,
-            reason,
-            schedule: Box::new(Merge::analyse(matrix)?),
-        });
-    };
+    let Lengths { longest, mean, empty, limit, long } = lengths;
     let rows = format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty");
+    let chosen = |method, reason, schedule| Ok(Choice { method, reason, schedule });
+    // Where they have a large share, a cut that knows no rows is better.
+    if longest > u64::from(limit)
+        && long.nonzeros <= matrix.nnz() as u64 / LONG_SHARE
+        && let Some(binned) = Binned::new(matrix, lengths)?
+    {
+        let reason =
+            format!("{rows}; {} with more than {limit} are cut into {} pieces", long.rows, long.pieces);
+        return chosen(SpmvMethod::Binned, reason, Box::new(binned));
+    }
     let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
     // A few blocks of 512 rows for each multiprocessor, or some have nothing to do.
-    if mean >= WINDOW_MEAN
+    if longest <= u64::from(limit)
+        && mean >= WINDOW_MEAN
         && matrix.rows() as u64 >= 2048 * multiprocessors
         && let Some(windows) = Windows::find(matrix, lengths)?
         && windows.found().are_worth_it(matrix.nnz() as u64)
     {
         let uses = windows.found().uses();
         let reason = format!("{rows}; the rows of a block use the same elements of x {uses} times");
-        return Ok(Choice { method: SpmvMethod::Windows, reason, schedule: Box::new(windows) });
+        return chosen(SpmvMethod::Windows, reason, Box::new(windows));
     }
-    Ok(Choice { method: SpmvMethod::RowTiles, reason: rows, schedule: Box::new(tiles) })
+    if longest <= u64::from(limit)
+        && let Some(tiles) = RowTiles::new(matrix, lengths)?
+    {
+        return chosen(SpmvMethod::RowTiles, rows, Box::new(tiles));
+    }
+    let reason =
+        format!("{rows}; {} with more than {limit} have {} of the nonzeros", long.rows, long.nonzeros);
+    if empty == 0 {
+        return chosen(SpmvMethod::Flat, reason, Box::new(Flat::analyse(matrix)?));
+    }
+    chosen(SpmvMethod::MergePath, reason, Box::new(Merge::analyse(matrix)?))
 }

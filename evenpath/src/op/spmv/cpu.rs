@@ -1,17 +1,37 @@
-use super::{Product, Schedule, Shape};
+use super::choose::Choice;
+use super::{Product, Schedule, Shape, SpmvMethod};
+use crate::cpu::{SpmvCut, SpmvTiles};
 use crate::device::DeviceError;
 use crate::op::DeviceCsr;
-use crate::{Offset, Value, cpu};
+use crate::{Offset, Value};
 
-/// On the CPU, which decomposes as it goes.
-pub(super) struct Cpu {
-    tiles: usize,
+/// On the CPU.
+struct Cpu {
+    tiles: SpmvTiles,
 }
 
-impl Cpu {
-    pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Self {
-        Self { tiles: cpu::spmv_tiles(matrix.rows(), matrix.nnz()) }
-    }
+/// Cuts the matrix by the method, or by the one that its row lengths suggest.
+pub(super) fn choose<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, method: SpmvMethod) -> Choice<V, O> {
+    let Some(row_offsets) = matrix.pattern().row_offsets.host_slice() else {
+        unreachable!("what is on the CPU is in the host's memory")
+    };
+    let (cut, reason) = match method {
+        SpmvMethod::RowParallel => (SpmvCut::Rows, "asked for".into()),
+        SpmvMethod::MergePath => (SpmvCut::MergePath, "asked for".into()),
+        _ => {
+            let (cut, longest) = SpmvCut::choose(row_offsets);
+            let part = match cut {
+                SpmvCut::Rows => "little",
+                SpmvCut::MergePath => "too much",
+            };
+            (cut, format!("the longest row has {longest} nonzeros: {part} for one thread"))
+        }
+    };
+    let method = match cut {
+        SpmvCut::Rows => SpmvMethod::RowParallel,
+        SpmvCut::MergePath => SpmvMethod::MergePath,
+    };
+    Choice { method, reason, schedule: Box::new(Cpu { tiles: SpmvTiles::new(row_offsets, cut) }) }
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
@@ -19,12 +39,13 @@ impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
         let values = matrix.values();
         let view = matrix.pattern().host_view(&values);
         if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
-            cpu::spmv(view, alpha, x, beta, y);
+            self.tiles.multiply(view, alpha, x, beta, y);
         }
         Ok(())
     }
 
     fn shape(&self) -> Shape {
-        Shape { tiles: self.tiles as u64, ..Shape::default() }
+        let (tiles, workspace_bytes) = (self.tiles.len() as u64, self.tiles.bytes() as u64);
+        Shape { tiles, workspace_bytes, ..Shape::default() }
     }
 }

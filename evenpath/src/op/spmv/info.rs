@@ -15,6 +15,8 @@ pub struct SpmvPlanInfo {
     pub tile: Option<Tile>,
     /// Tiles that the matrix is cut into.
     pub tiles: u64,
+    /// Figures of the method, each with its name: such as lanes a row, or row blocks of each kind.
+    pub figures: Vec<(&'static str, u64)>,
     /// Bytes of device memory that the plan holds beside the matrix.
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
@@ -26,6 +28,9 @@ impl fmt::Display for SpmvPlanInfo {
         write!(f, "{} ({}), {} tiles", self.method, self.reason, self.tiles)?;
         if let Some(tile) = self.tile {
             write!(f, " of {} threads x {} items", tile.block_size, tile.items_per_thread)?;
+        }
+        for (name, figure) in &self.figures {
+            write!(f, ", {figure} {name}")?;
         }
         write!(f, ", {} bytes of workspace, analysed in {:.4} ms", self.workspace_bytes, self.analysis_ms)
     }

@@ -1,6 +1,5 @@
 use evenpath_kernels::spmv::{LENGTH_TOTALS, RowLengths};
 
-use crate::device::DeviceKind;
 use crate::op::{DeviceCsr, OpError, instance, tile_count};
 use crate::{Offset, Value};
 
@@ -13,32 +12,44 @@ pub(super) struct Lengths {
     pub(super) empty: u64,
     /// Nonzeros a row.
     pub(super) mean: f64,
+    /// Rows with more nonzeros than this are long.
+    pub(super) limit: u32,
+    /// What there is of long rows.
+    pub(super) long: Long,
+}
+
+/// What there is of rows over a limit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Long {
+    /// How many.
+    pub(super) rows: u64,
+    /// Their nonzeros.
+    pub(super) nonzeros: u64,
+    /// The pieces that they are cut into.
+    pub(super) pieces: u64,
 }
 
 impl Lengths {
-    /// Counts on the device, and waits for it.
+    /// Counts on a device with kernels, and waits for it.
     pub(super) fn count<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let device = matrix.device();
         let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
         let mean = nonzeros as f64 / rows.max(1) as f64;
-        if let Some(offsets) = matrix.pattern().row_offsets.host_slice() {
-            debug_assert_eq!(device.kind(), DeviceKind::Cpu);
-            let lengths = || offsets.windows(2).map(|ends| ends[1].to_u64() - ends[0].to_u64());
-            let empty = lengths().filter(|&length| length == 0).count() as u64;
-            return Ok(Self { longest: lengths().max().unwrap_or(0), empty, mean });
-        }
+        let limit = (8.0 * mean).clamp(32.0, 2048.0) as u32;
         let info = instance::<RowLengths<O>>();
         let mut totals = device.zeros::<u64>(LENGTH_TOTALS)?;
         let kernel = RowLengths {
             row_offsets: matrix.pattern().row_offsets.as_global(),
             totals: totals.as_global_mut(),
             rows: rows as u32,
+            limit,
         };
         let tiles = tile_count("the count of row lengths", info, rows)?;
         // SAFETY: there are `rows` + 1 row offsets and as many totals as the kernel has; buffers are freed in the
         // stream's order.
         unsafe { device.launch(kernel, info, tiles, 0) }?;
         let totals = totals.to_vec()?;
-        Ok(Self { longest: totals[0], empty: totals[1], mean })
+        let long = Long { rows: totals[2], nonzeros: totals[3], pieces: totals[4] };
+        Ok(Self { longest: totals[0], empty: totals[1], mean, limit, long })
     }
 }

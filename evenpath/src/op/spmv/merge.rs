@@ -40,7 +40,7 @@ impl MergeKernels {
     }
 
     fn tile(self) -> Tile {
-        Tile { block_size: self.tile.block_size, items_per_thread: self.tile.items_per_thread }
+        Tile::of(self.tile)
     }
 }
 
@@ -102,6 +102,6 @@ impl<V: Value, O: Offset> Schedule<V, O> for Merge<V> {
     fn shape(&self) -> Shape {
         let tiles = u64::from(self.tiles.count);
         let workspace_bytes = tiles * size_of::<V>() as u64 + self.tiles.bytes();
-        Shape { tile: Some(self.kernels.tile()), tiles, workspace_bytes }
+        Shape { tile: Some(self.kernels.tile()), tiles, workspace_bytes, ..Shape::default() }
     }
 }

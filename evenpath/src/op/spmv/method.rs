@@ -3,6 +3,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::device::DeviceKind;
+
 /// Methods of SpMV. Each has a name, which [`Display`](fmt::Display) writes and [`FromStr`] reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -10,18 +12,49 @@ pub enum SpmvMethod {
     /// `auto`: whatever the plan takes to be fastest.
     #[default]
     Auto,
+    /// `scalar`: a thread a row (Bell, Garland, SC 2009).
+    Scalar,
+    /// `vector`: 2, 4, 8, 16 or 32 lanes of a warp a row, by the mean row length (Bell, Garland, SC 2009; Dalton et al.,
+    /// IPDPS 2015, section III-A).
+    Vector,
+    /// `warp`: a warp a row (Bell, Garland, SC 2009).
+    Warp,
+    /// `block`: a block a row, for few and long rows.
+    Block,
+    /// `flat`: equal shares of the nonzeros; partition, reduction, update (Dalton et al., IPDPS 2015, section III-A).
+    /// The plan looks for empty rows and waits for the answer: where there are some, it keeps a copy of the row offsets
+    /// without them.
+    Flat,
     /// `merge-path`: 2D merge path, equal shares of row ends and nonzeros, whatever the shape (Merrill, Garland, SC 2016).
     MergePath,
+    /// `csr-adaptive`: row blocks that fit into shared memory together, and long rows alone (Greathouse, Daga, SC 2014).
+    /// The plan makes the row blocks on the host, to which it copies the row offsets, once.
+    CsrAdaptive,
+    /// `light`: rows handed out from a counter to vectors of 2, 4, 8, 16 or 32 lanes (Liu, Schmidt, ASAP 2015).
+    Light,
+    /// `row-parallel`, on the CPU: every thread takes whole rows, of equal shares of row ends and nonzeros.
+    RowParallel,
     /// `row-tiles`: every warp takes equally many consecutive rows, with their products in shared memory.
     RowTiles,
+    /// `binned`: row tiles, with the rows that are much longer than most cut into pieces, each a warp's work.
+    Binned,
     /// `windows`: row tiles, with the elements of x that a block of rows uses in shared memory too.
     Windows,
 }
 
 const NAMES: &[(SpmvMethod, &str)] = &[
     (SpmvMethod::Auto, "auto"),
+    (SpmvMethod::Scalar, "scalar"),
+    (SpmvMethod::Vector, "vector"),
+    (SpmvMethod::Warp, "warp"),
+    (SpmvMethod::Block, "block"),
+    (SpmvMethod::Flat, "flat"),
     (SpmvMethod::MergePath, "merge-path"),
+    (SpmvMethod::CsrAdaptive, "csr-adaptive"),
+    (SpmvMethod::Light, "light"),
+    (SpmvMethod::RowParallel, "row-parallel"),
     (SpmvMethod::RowTiles, "row-tiles"),
+    (SpmvMethod::Binned, "binned"),
     (SpmvMethod::Windows, "windows"),
 ];
 
@@ -37,6 +70,22 @@ impl SpmvMethod {
     /// Every method, `auto` first.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|&(method, _)| method)
+    }
+
+    /// Whether devices of a kind have the method.
+    pub fn runs_on(self, kind: DeviceKind) -> bool {
+        match self {
+            Self::Auto | Self::MergePath => true,
+            Self::RowParallel => kind == DeviceKind::Cpu,
+            _ => kind != DeviceKind::Cpu,
+        }
+    }
+
+    /// The names of the methods for which `is_wanted` holds, with commas between.
+    pub(super) fn names(is_wanted: impl Fn(Self) -> bool) -> String {
+        let wanted: Vec<&str> =
+            NAMES.iter().filter(|&&(method, _)| is_wanted(method)).map(|&(_, name)| name).collect();
+        wanted.join(", ")
     }
 }
 
@@ -56,7 +105,6 @@ impl FromStr for SpmvMethod {
         if let Some(&(method, _)) = NAMES.iter().find(|&&(_, name)| name == text) {
             return Ok(method);
         }
-        let known: Vec<&str> = NAMES.iter().map(|&(_, name)| name).collect();
-        Err(ParseSpmvMethodError { name: text.into(), known: known.join(", ") })
+        Err(ParseSpmvMethodError { name: text.into(), known: Self::names(|_| true) })
     }
 }

@@ -1,12 +1,17 @@
 //! Sparse matrix times dense vector: the plan, and one schedule a method.
 
+mod adaptive;
+mod binned;
 mod choose;
 mod cpu;
+mod flat;
 mod info;
 mod lengths;
+mod light;
 mod merge;
 mod method;
 mod row_tiles;
+mod rows;
 mod windows;
 
 pub use info::SpmvPlanInfo;
@@ -85,6 +90,8 @@ struct Shape {
     tile: Option<Tile>,
     /// Pieces that the matrix is cut into.
     tiles: u64,
+    /// What else is to be said, as in [`SpmvPlanInfo`].
+    figures: Vec<(&'static str, u64)>,
     /// Bytes of device memory that the schedule holds.
     workspace_bytes: u64,
 }
@@ -94,8 +101,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If there is no memory for the workspace (some 4 bytes plus a value for each tile of about a thousand nonzeros),
-    /// the matrix is too large for one launch, or the device was lost.
+    /// If the device has not the method that is asked for ([`SpmvMethod::runs_on`]), there is no memory for the
+    /// workspace (some 4 bytes plus a value for each tile of about a thousand nonzeros; for `flat`, and rows that are
+    /// empty, an offset and 4 bytes a row besides), the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
         let choice = choose::choose(self, options.method)?;
@@ -126,7 +134,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// If the device was lost.
     pub fn info(&self) -> Result<SpmvPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let Shape { tile, tiles, workspace_bytes } = self.choice.schedule.shape();
+        let Shape { tile, tiles, figures, workspace_bytes } = self.choice.schedule.shape();
         let Choice { method, reason, .. } = &self.choice;
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvPlanInfo {
@@ -134,6 +142,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
             reason: reason.clone(),
             tile,
             tiles,
+            figures,
             workspace_bytes,
             analysis_ms,
         })

@@ -1,5 +1,5 @@
 use evenpath_kernels::spmv::RowTiles as Kernel;
-use evenpath_simt::kernel::{Kernel as _, KernelInfo};
+use evenpath_simt::kernel::{self, KernelInfo};
 
 use super::lengths::Lengths;
 use super::{Product, Schedule, Shape};
@@ -10,12 +10,6 @@ use crate::{Offset, Value};
 
 /// Nonzeros that a warp's rows may have: places in them are 32 bits.
 const GROUP_LIMIT: u64 = u32::MAX as u64 - (1 << 12);
-
-/// Products that a lane sums one after another, at most, where row tiles are worth it.
-const SUMMED: u64 = 192;
-
-/// Rows up to this length are done by one warp: a longer one keeps it busy when all others are through.
-const LONGEST_ROW: u64 = 2048;
 
 /// Every warp takes equally many consecutive rows.
 pub(super) struct RowTiles {
@@ -53,42 +47,51 @@ impl Group {
     }
 }
 
+/// The instance of a kernel of row tiles, and the groups, that suit rows of `mean` nonzeros best.
+pub(super) fn fit<K: kernel::Kernel>(mean: f64) -> (&'static KernelInfo, Group) {
+    let instances = K::INSTANCES.iter().filter(|info| info.types == K::TYPES);
+    let candidates = instances.flat_map(|&info| {
+        let rows_per_lane = match info.variant {
+            "FourRows" => 4,
+            "TwoRows" => 2,
+            _ => 1,
+        };
+        Group::all(rows_per_lane).map(move |group| (info, group))
+    });
+    let fitness = |&(info, group): &(&KernelInfo, Group)| {
+        group.fitness(mean, 32 * info.items_per_thread).unwrap_or(f64::NEG_INFINITY)
+    };
+    match candidates.max_by(|left, right| fitness(left).total_cmp(&fitness(right))) {
+        Some(best) => best,
+        None => unreachable!("the kernels' tables have row tiles for every type"),
+    }
+}
+
+impl Group {
+    /// Whether places in the nonzeros of any group of rows are numbers of 32 bits.
+    pub(super) fn counts(self, nonzeros: usize, longest: u64) -> bool {
+        longest.saturating_mul(u64::from(self.rows)).min(nonzeros as u64) <= GROUP_LIMIT
+    }
+
+    /// Blocks of the kernel that groups of so many rows fill.
+    pub(super) fn blocks(self, rows: usize, info: &KernelInfo) -> u64 {
+        rows.div_ceil(self.rows as usize).div_ceil(info.block_size as usize / 32) as u64
+    }
+}
+
 impl RowTiles {
     /// The tiles that suit rows of these lengths; `None` where a group of rows is longer than a kernel counts.
     pub(super) fn new<V: Value, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
     ) -> Result<Option<Self>, OpError> {
-        let instances = Kernel::<V, O>::INSTANCES.iter().filter(|info| info.types == Kernel::<V, O>::TYPES);
-        let candidates = instances.flat_map(|&info| {
-            let rows_per_lane = match info.variant {
-                "FourRows" => 4,
-                "TwoRows" => 2,
-                _ => 1,
-            };
-            Group::all(rows_per_lane).map(move |group| (info, group))
-        });
-        let fitness = |&(info, group): &(&KernelInfo, Group)| {
-            group.fitness(lengths.mean, 32 * info.items_per_thread).unwrap_or(f64::NEG_INFINITY)
-        };
-        let best = candidates.max_by(|left, right| fitness(left).total_cmp(&fitness(right)));
-        let Some((info, group)) = best else {
-            unreachable!("the kernels' table has row tiles for every type")
-        };
-        if lengths.longest.saturating_mul(u64::from(group.rows)) > GROUP_LIMIT {
+        let (info, group) = fit::<Kernel<V, O>>(lengths.mean);
+        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
+        if !group.counts(nonzeros, lengths.longest) {
             return Ok(None);
         }
-        let warps = matrix.rows().div_ceil(group.rows as usize);
-        let blocks = warps.div_ceil(info.block_size as usize / 32);
-        let grid = grid(matrix.rows(), matrix.nnz(), blocks as u64)?;
+        let grid = grid(rows, nonzeros, group.blocks(rows, info))?;
         Ok(Some(Self { info, group, grid }))
-    }
-}
-
-impl RowTiles {
-    /// Whether no row is so long that its lanes or its warp would be busy when all others are through.
-    pub(super) fn suit(&self, lengths: Lengths) -> bool {
-        lengths.longest <= LONGEST_ROW && lengths.longest <= SUMMED << self.group.lanes_log2
     }
 }
 
@@ -114,7 +117,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for RowTiles {
     }
 
     fn shape(&self) -> Shape {
-        let tile = Tile { block_size: self.info.block_size, items_per_thread: self.info.items_per_thread };
-        Shape { tile: Some(tile), tiles: u64::from(self.grid), workspace_bytes: 0 }
+        let figures = vec![("rows a warp", u64::from(self.group.rows))];
+        Shape { tile: Some(Tile::of(self.info)), tiles: u64::from(self.grid), figures, workspace_bytes: 0 }
     }
 }

@@ -2,7 +2,7 @@ use evenpath_kernels::spmv::{FindWindows, RowWindows, WINDOW_TOTALS};
 use evenpath_simt::kernel::KernelInfo;
 
 use super::lengths::Lengths;
-use super::row_tiles::Group;
+use super::row_tiles::{Group, fit};
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec};
 use crate::op::{DeviceCsr, OpError, grid, instance};
@@ -61,13 +61,8 @@ impl Windows {
         lengths: Lengths,
     ) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
-        let info = instance::<RowWindows<V, O>>();
-        let fitness = |group: &Group| {
-            group.fitness(lengths.mean, 32 * info.items_per_thread).unwrap_or(f64::NEG_INFINITY)
-        };
-        let best = Group::all(1).max_by(|left, right| fitness(left).total_cmp(&fitness(right)));
-        let Some(group) = best else { unreachable!("there is a group for each number of lanes") };
-        if lengths.longest.saturating_mul(u64::from(BLOCK_ROWS)) > u64::from(u32::MAX / 2) {
+        let (info, group) = fit::<RowWindows<V, O>>(lengths.mean);
+        if !group.counts(matrix.nnz(), lengths.longest) {
             return Ok(None);
         }
         let blocks = matrix.rows().div_ceil(BLOCK_ROWS as usize);
@@ -127,8 +122,11 @@ impl<V: Value, O: Offset> Schedule<V, O> for Windows {
     }
 
     fn shape(&self) -> Shape {
-        let tile = Tile { block_size: self.info.block_size, items_per_thread: self.info.items_per_thread };
         let workspace_bytes = 8 * u64::from(self.grid);
-        Shape { tile: Some(tile), tiles: u64::from(self.grid), workspace_bytes }
+        let figures = vec![
+            ("rows a warp", u64::from(self.group.rows)),
+            ("elements of the longest window", self.found.longest),
+        ];
+        Shape { tile: Some(Tile::of(self.info)), tiles: u64::from(self.grid), figures, workspace_bytes }
     }
 }

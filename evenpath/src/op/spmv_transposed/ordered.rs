@@ -68,9 +68,10 @@ impl<V: Value, O: Offset> Schedule<V, O> for Ordered {
         let mut count = device.zeros(1)?;
         reduce::by_key_into(&columns, &sorted, Operator::Sum, &mut sum_columns, &mut sums, &mut count)?;
         // y is written when nothing can be refused any more.
-        vector::scale(y, beta)?;
+        vector::scale(beta, y)?;
         // SAFETY: `count` sums have different columns of the matrix, which are below y's length; all are of this device.
-        unsafe { vector::add_at(y, &sum_columns, &sums, &count) }
+        unsafe { vector::add_at(&sum_columns, &sums, &count, y) }?;
+        Ok(())
     }
 
     fn bytes(&self) -> Bytes {

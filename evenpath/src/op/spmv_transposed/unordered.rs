@@ -37,7 +37,7 @@ fn cache_bytes<V: Value>() -> u32 {
 impl<V: Value, O: Offset> Schedule<V, O> for Unordered {
     fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), OpError> {
         let (device, pattern) = (matrix.device(), matrix.pattern());
-        vector::scale(y, beta)?;
+        vector::scale(beta, y)?;
         let values = matrix.values();
         let kernel = AddTransposed {
             row_offsets: pattern.row_offsets.as_global(),

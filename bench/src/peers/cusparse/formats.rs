@@ -1,0 +1,253 @@
+//! Matrices in the formats that cuSPARSE takes, on the GPU.
+
+use std::ffi::c_void;
+
+use evenpath::Csr;
+use rayon::prelude::*;
+
+use super::{Cusparse, Descriptor};
+use crate::peers::cuda::Buffer;
+use crate::peers::{PeerError, PeerValue};
+
+/// `CUSPARSE_INDEX_32I`.
+const INDEX_32: i32 = 2;
+/// `CUSPARSE_INDEX_BASE_ZERO`.
+const BASE_ZERO: i32 = 0;
+/// Rows of a slice: those of a warp.
+const SLICE_ROWS: usize = 32;
+/// Elements that sliced ELL may store for each nonzero.
+const MAX_PADDING: usize = 4;
+
+/// A matrix, and what describes it. Columns and values of CSR and COO are the same buffers.
+pub(super) struct Formats<V> {
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    nonzeros: usize,
+    row_offsets: Buffer<u32>,
+    column_indices: Buffer<u32>,
+    values: Buffer<V>,
+    row_indices: Option<Buffer<u32>>,
+    sliced: Option<Sliced<V>>,
+}
+
+struct Sliced<V> {
+    stored: usize,
+    slice_offsets: Buffer<u32>,
+    column_indices: Buffer<i32>,
+    values: Buffer<V>,
+}
+
+/// The formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Csr,
+    Coo,
+    SlicedEll,
+}
+
+impl Format {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Csr => "csr",
+            Self::Coo => "coo",
+            Self::SlicedEll => "sliced ell",
+        }
+    }
+}
+
+impl<V: PeerValue> Formats<V> {
+    /// Copies a matrix, as CSR.
+    pub(super) fn upload(library: &Cusparse, matrix: &Csr<V>) -> Result<Self, PeerError> {
+        if i32::try_from(matrix.nnz()).is_err() {
+            return Err(PeerError::Unsuitable(format!(
+                "{} nonzeros are more than cuSPARSE counts with 32 bits",
+                matrix.nnz()
+            )));
+        }
+        Ok(Self {
+            rows: matrix.rows(),
+            cols: matrix.cols(),
+            nonzeros: matrix.nnz(),
+            row_offsets: library.runtime.upload(matrix.row_offsets())?,
+            column_indices: library.runtime.upload(matrix.column_indices())?,
+            values: library.runtime.upload(matrix.values())?,
+            row_indices: None,
+            sliced: None,
+        })
+    }
+
+    /// Adds what COO has beside CSR.
+    pub(super) fn add_coo(&mut self, library: &Cusparse, matrix: &Csr<V>) -> Result<(), PeerError> {
+        let mut row_indices = vec![0_u32; matrix.nnz()];
+        for (row, pair) in matrix.row_offsets().windows(2).enumerate() {
+            row_indices[pair[0] as usize..pair[1] as usize].fill(row as u32);
+        }
+        self.row_indices = Some(library.runtime.upload(&row_indices)?);
+        Ok(())
+    }
+
+    /// Adds sliced ELL, unless it would store too much.
+    pub(super) fn add_sliced_ell(&mut self, library: &Cusparse, matrix: &Csr<V>) -> Result<(), PeerError> {
+        let sliced = SlicedRows::new(matrix)?;
+        self.sliced = Some(Sliced {
+            stored: sliced.values.len(),
+            slice_offsets: library.runtime.upload(&sliced.slice_offsets)?,
+            column_indices: library.runtime.upload(&sliced.column_indices)?,
+            values: library.runtime.upload(&sliced.values)?,
+        });
+        Ok(())
+    }
+
+    /// Describes the matrix in a format.
+    pub(super) fn describe(&self, library: &Cusparse, format: Format) -> Result<Descriptor, PeerError> {
+        let functions = &library.functions;
+        let (rows, cols, nonzeros) = (self.rows as i64, self.cols as i64, self.nonzeros as i64);
+        let (columns, values) = (self.column_indices.address(), self.values.address());
+        let new = |function, create: &dyn Fn(*mut *mut c_void) -> i32| {
+            Descriptor::new(library, function, functions.cusparseDestroySpMat, create)
+        };
+        let unmade = || PeerError::Unsuitable(format!("the matrix is not there as {format:?}"));
+        match format {
+            Format::Csr => new("cusparseCreateCsr", &|descriptor| {
+                let offsets = self.row_offsets.address();
+                // SAFETY: the arrays are those of a valid matrix of this size and outlive the description.
+                unsafe {
+                    (functions.cusparseCreateCsr)(
+                        descriptor,
+                        rows,
+                        cols,
+                        nonzeros,
+                        offsets,
+                        columns,
+                        values,
+                        INDEX_32,
+                        INDEX_32,
+                        BASE_ZERO,
+                        V::CUDA_TYPE,
+                    )
+                }
+            }),
+            Format::Coo => {
+                let row_indices = self.row_indices.as_ref().ok_or_else(unmade)?.address();
+                new("cusparseCreateCoo", &|descriptor| {
+                    // SAFETY: as above.
+                    unsafe {
+                        (functions.cusparseCreateCoo)(
+                            descriptor,
+                            rows,
+                            cols,
+                            nonzeros,
+                            row_indices,
+                            columns,
+                            values,
+                            INDEX_32,
+                            BASE_ZERO,
+                            V::CUDA_TYPE,
+                        )
+                    }
+                })
+            }
+            Format::SlicedEll => {
+                let sliced = self.sliced.as_ref().ok_or_else(unmade)?;
+                let create = library.optional.create_sliced_ell.ok_or_else(|| PeerError::Absent {
+                    library: "cuSPARSE",
+                    reason: "this version has no sliced ELL".into(),
+                })?;
+                new("cusparseCreateSlicedEll", &|descriptor| {
+                    // SAFETY: as above; slices are filled with columns of -1.
+                    unsafe {
+                        create(
+                            descriptor,
+                            rows,
+                            cols,
+                            nonzeros,
+                            sliced.stored as i64,
+                            SLICE_ROWS as i64,
+                            sliced.slice_offsets.address(),
+                            sliced.column_indices.address(),
+                            sliced.values.address(),
+                            INDEX_32,
+                            INDEX_32,
+                            BASE_ZERO,
+                            V::CUDA_TYPE,
+                        )
+                    }
+                })
+            }
+        }
+    }
+}
+
+/// Sliced ELL on the host: slices of rows, each as wide as its longest row, column by column. Places that hold no
+/// nonzero have column -1.
+struct SlicedRows<V> {
+    slice_offsets: Vec<u32>,
+    column_indices: Vec<i32>,
+    values: Vec<V>,
+}
+
+impl<V: PeerValue> SlicedRows<V> {
+    fn new(matrix: &Csr<V>) -> Result<Self, PeerError> {
+        let offsets = matrix.row_offsets();
+        let width = |slice: usize| {
+            let rows = slice * SLICE_ROWS..matrix.rows().min((slice + 1) * SLICE_ROWS);
+            rows.map(|row| offsets[row + 1] - offsets[row]).max().unwrap_or(0) as usize
+        };
+        let slices = matrix.rows().div_ceil(SLICE_ROWS);
+        let widths: Vec<usize> = (0..slices).into_par_iter().map(width).collect();
+        let stored = widths.iter().sum::<usize>() * SLICE_ROWS;
+        let limit = (MAX_PADDING * matrix.nnz().max(1)).min(i32::MAX as usize);
+        if stored > limit {
+            return Err(PeerError::Unsuitable(format!(
+                "sliced ELL would store {stored} elements for {} nonzeros, more than {limit}",
+                matrix.nnz()
+            )));
+        }
+        let ends = widths.iter().scan(0, |end, width| {
+            *end += (width * SLICE_ROWS) as u32;
+            Some(*end)
+        });
+        let mut sliced = Self {
+            slice_offsets: std::iter::once(0).chain(ends).collect(),
+            column_indices: vec![-1; stored],
+            values: vec![V::ZERO; stored],
+        };
+        for row in 0..matrix.rows() {
+            let first = sliced.slice_offsets[row / SLICE_ROWS] as usize + row % SLICE_ROWS;
+            let nonzeros = offsets[row] as usize..offsets[row + 1] as usize;
+            for (step, nonzero) in nonzeros.enumerate() {
+                sliced.column_indices[first + step * SLICE_ROWS] = matrix.column_indices()[nonzero] as i32;
+                sliced.values[first + step * SLICE_ROWS] = matrix.values()[nonzero];
+            }
+        }
+        Ok(sliced)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_as_wide_as_their_longest_row() {
+        let entries =
+            (0..40).map(|row| (row, row, row as f64)).chain([(3, 0, -1.0), (39, 1, -2.0), (39, 2, -3.0)]);
+        let matrix: Csr<f64> = Csr::from_triplets(40, 40, entries).unwrap();
+        let sliced = SlicedRows::new(&matrix).unwrap();
+        assert_eq!(sliced.slice_offsets, [0, 64, 64 + 96]);
+        assert_eq!((sliced.column_indices[3], sliced.values[3]), (0, -1.0));
+        assert_eq!((sliced.column_indices[32 + 3], sliced.values[32 + 3]), (3, 3.0));
+        assert_eq!(sliced.column_indices[32 + 4], -1);
+        assert_eq!((sliced.column_indices[64 + 64 + 7], sliced.values[64 + 64 + 7]), (39, 39.0));
+        assert_eq!(sliced.column_indices.iter().filter(|&&column| column >= 0).count(), matrix.nnz());
+    }
+
+    #[test]
+    fn too_much_padding_is_refused() {
+        let matrix: Csr<f64> = Csr::from_triplets(32, 1000, (0..1000).map(|col| (5, col, 1.0))).unwrap();
+        let refused = SlicedRows::new(&matrix);
+        assert!(
+            matches!(refused, Err(PeerError::Unsuitable(text)) if text.contains("32000 elements for 1000"))
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! The functions of cuSPARSE that are called, with the types of its header.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use libloading::Library;
+
+use crate::peers::library::functions;
+
+type Handle = *mut c_void;
+type Address = *mut c_void;
+type Number = *const c_void;
+
+functions! {
+    struct Functions of "cuSPARSE";
+    fn cusparseCreate(*mut Handle) -> c_int;
+    fn cusparseDestroy(Handle) -> c_int;
+    fn cusparseGetVersion(Handle, *mut c_int) -> c_int;
+    fn cusparseGetErrorString(c_int) -> *const c_char;
+    // Rows, columns, nonzeros, row offsets, columns, values, types of offsets and columns, base, type of values.
+    fn cusparseCreateCsr(
+        *mut Address, i64, i64, i64, Address, Address, Address, c_int, c_int, c_int, c_int,
+    ) -> c_int;
+    // Rows, columns, nonzeros, row and column indices, values, type of indices, base, type of values.
+    fn cusparseCreateCoo(*mut Address, i64, i64, i64, Address, Address, Address, c_int, c_int, c_int) -> c_int;
+    fn cusparseDestroySpMat(Address) -> c_int;
+    // Length, elements, type.
+    fn cusparseCreateDnVec(*mut Address, i64, Address, c_int) -> c_int;
+    fn cusparseDestroyDnVec(Address) -> c_int;
+    // Rows, columns, leading dimension, elements, type, order.
+    fn cusparseCreateDnMat(*mut Address, i64, i64, i64, Address, c_int, c_int) -> c_int;
+    fn cusparseDestroyDnMat(Address) -> c_int;
+    // Operation, alpha, A, x, beta, y, type to compute in, algorithm.
+    fn cusparseSpMV_bufferSize(
+        Handle, c_int, Number, Address, Address, Number, Address, c_int, c_int, *mut usize,
+    ) -> c_int;
+    fn cusparseSpMV(Handle, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address) -> c_int;
+    // Operations on A and B, alpha, A, B, beta, C, type to compute in, algorithm.
+    fn cusparseSpMM_bufferSize(
+        Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, *mut usize,
+    ) -> c_int;
+    fn cusparseSpMM_preprocess(
+        Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
+    ) -> c_int;
+    fn cusparseSpMM(
+        Handle, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
+    ) -> c_int;
+}
+
+/// `cusparseSpMV` and `cusparseSpMV_preprocess`.
+pub(super) type SpmvFunction = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    Number,
+    Address,
+    Address,
+    Number,
+    Address,
+    c_int,
+    c_int,
+    Address,
+) -> c_int;
+
+/// `cusparseSpMM` and `cusparseSpMM_preprocess`.
+pub(super) type SpmmFunction = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    Number,
+    Address,
+    Address,
+    Number,
+    Address,
+    c_int,
+    c_int,
+    Address,
+) -> c_int;
+
+/// Rows, columns, nonzeros, elements stored, rows a slice, slice offsets, columns, values, types of offsets and columns,
+/// base, type of values.
+pub(super) type CreateSlicedEll = unsafe extern "C" fn(
+    *mut Address,
+    i64,
+    i64,
+    i64,
+    i64,
+    i64,
+    Address,
+    Address,
+    Address,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+) -> c_int;
+
+/// Functions that older versions lack.
+#[derive(Clone, Copy)]
+pub(super) struct Optional {
+    pub(super) spmv_preprocess: Option<SpmvFunction>,
+    pub(super) create_sliced_ell: Option<CreateSlicedEll>,
+}
+
+impl Optional {
+    pub(super) fn find(library: &'static Library) -> Self {
+        Self {
+            // SAFETY: the type is that of the header.
+            spmv_preprocess: unsafe { library.get(b"cusparseSpMV_preprocess\0") }.ok().map(|symbol| *symbol),
+            // SAFETY: the type is that of the header.
+            create_sliced_ell: unsafe { library.get(b"cusparseCreateSlicedEll\0") }
+                .ok()
+                .map(|symbol| *symbol),
+        }
+    }
+}

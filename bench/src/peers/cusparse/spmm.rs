@@ -1,0 +1,221 @@
+//! Sparse matrix times dense matrix.
+
+use std::ffi::{c_int, c_void};
+
+use evenpath::Csr;
+
+use super::formats::{Format, Formats};
+use super::functions::SpmmFunction;
+use super::{Cusparse, Descriptor};
+use crate::measure::{Clock, times_ms};
+use crate::peers::cuda::Buffer;
+use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
+
+/// How the dense matrices lie in memory, without gaps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Row after row.
+    RowMajor,
+    /// Column after column.
+    ColumnMajor,
+}
+
+/// C = AB on the GPU and ready to be measured.
+pub struct SpmmProblem<'l, V: PeerValue> {
+    library: &'l Cusparse,
+    formats: Formats<V>,
+    b: Buffer<V>,
+    c: Buffer<V>,
+    /// Columns of B and of C.
+    width: usize,
+    layout: Layout,
+}
+
+/// Algorithms for CSR, by name and number in the header.
+const ALGORITHMS: [(&str, c_int); 4] =
+    [("ALG_DEFAULT", 0), ("CSR_ALG1", 4), ("CSR_ALG2", 6), ("CSR_ALG3", 12)];
+/// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
+const DIRECT: c_int = 0;
+
+impl Layout {
+    /// `cusparseOrder_t`.
+    fn order(self) -> c_int {
+        match self {
+            Self::ColumnMajor => 1,
+            Self::RowMajor => 2,
+        }
+    }
+
+    fn leading_dimension(self, rows: usize, cols: usize) -> usize {
+        match self {
+            Self::RowMajor => cols,
+            Self::ColumnMajor => rows,
+        }
+    }
+}
+
+impl Cusparse {
+    /// Copies a problem to the GPU. `b` has `width` elements for each column of the matrix, in the layout; so has the
+    /// result for each row.
+    ///
+    /// # Errors
+    ///
+    /// If B has another size, there is no memory, or the matrix has more nonzeros than 32 bits count.
+    pub fn spmm_problem<V: PeerValue>(
+        &self,
+        matrix: &Csr<V>,
+        b: &[V],
+        width: usize,
+        layout: Layout,
+    ) -> Result<SpmmProblem<'_, V>, PeerError> {
+        if b.len() != matrix.cols() * width {
+            return Err(PeerError::Unsuitable(format!(
+                "B has {} elements and not {} rows of {width}",
+                b.len(),
+                matrix.cols()
+            )));
+        }
+        let formats = Formats::upload(self, matrix)?;
+        let (b, c) = (self.runtime.upload(b)?, self.runtime.allocate(matrix.rows() * width)?);
+        Ok(SpmmProblem { library: self, formats, b, c, width, layout })
+    }
+}
+
+impl<V: PeerValue> SpmmProblem<'_, V> {
+    /// Times every algorithm with preprocessing and without, `repetitions` runs each.
+    pub fn measure(&self, repetitions: usize, mut each: impl FnMut(PeerRun<V>)) {
+        for (name, code) in ALGORITHMS {
+            for preprocess in [false, true] {
+                let suffix = if preprocess { " + preprocess" } else { "" };
+                let outcome = self.measure_algorithm(code, preprocess, repetitions);
+                each(PeerRun { algorithm: format!("{name}{suffix}"), format: Format::Csr.name(), outcome });
+            }
+        }
+    }
+
+    fn measure_algorithm(
+        &self,
+        algorithm: c_int,
+        preprocess: bool,
+        repetitions: usize,
+    ) -> Result<PeerTimes<V>, PeerError> {
+        let Self { library, formats, b, c, width, layout } = self;
+        let b = library.dense::<V>(formats.cols, *width, *layout, b.address())?;
+        let described_c = library.dense::<V>(formats.rows, *width, *layout, c.address())?;
+        let mut preprocessing_ms = 0.0;
+        let mut prepared = None;
+        // As for SpMV: anew with every description, and the first time loads code.
+        for _ in 0..if preprocess { 2 } else { 1 } {
+            let matrix = formats.describe(library, Format::Csr)?;
+            let call =
+                Call { library, alpha: V::ONE, matrix, b: &b, beta: V::ZERO, c: &described_c, algorithm };
+            let buffer = library.runtime.allocate::<u8>(call.buffer_bytes()?)?;
+            if preprocess {
+                library.runtime.synchronize()?;
+                let start = library.runtime.record()?;
+                call.preprocess(&buffer)?;
+                preprocessing_ms = library.runtime.elapsed_ms(&start, &library.runtime.record()?)?;
+            }
+            prepared = Some((call, buffer));
+        }
+        c.fill_with_ones()?;
+        let Some((call, buffer)) = prepared else { unreachable!("at least once") };
+        let times_ms = times_ms(&library.runtime, repetitions, || call.run(&buffer))?;
+        let workspace_bytes = call.buffer_bytes()?;
+        Ok(PeerTimes { times_ms, preprocessing_ms, workspace_bytes, result: c.download()? })
+    }
+}
+
+impl Cusparse {
+    /// A description of a dense matrix at an address, which must have all of its elements and outlive it.
+    fn dense<V: PeerValue>(
+        &self,
+        rows: usize,
+        cols: usize,
+        layout: Layout,
+        address: *mut c_void,
+    ) -> Result<Descriptor, PeerError> {
+        let leading = layout.leading_dimension(rows, cols).max(1) as i64;
+        let functions = &self.functions;
+        Descriptor::new(self, "cusparseCreateDnMat", functions.cusparseDestroyDnMat, |descriptor| {
+            // SAFETY: the description is written to a place that is there; it does not look at the elements.
+            unsafe {
+                (functions.cusparseCreateDnMat)(
+                    descriptor,
+                    rows as i64,
+                    cols as i64,
+                    leading,
+                    address,
+                    V::CUDA_TYPE,
+                    layout.order(),
+                )
+            }
+        })
+    }
+}
+
+/// The arguments that the three functions share.
+struct Call<'p, V> {
+    library: &'p Cusparse,
+    alpha: V,
+    matrix: Descriptor,
+    b: &'p Descriptor,
+    beta: V,
+    c: &'p Descriptor,
+    algorithm: c_int,
+}
+
+impl<V: PeerValue> Call<'_, V> {
+    fn buffer_bytes(&self) -> Result<usize, PeerError> {
+        let Self { library, alpha, matrix, b, beta, c, algorithm } = self;
+        let mut bytes = 0;
+        // SAFETY: handle and descriptions are the library's, of operands on this GPU whose sizes fit together; the
+        // factors are on the host, where the library expects them by default.
+        let code = unsafe {
+            (library.functions.cusparseSpMM_bufferSize)(
+                library.handle,
+                DIRECT,
+                DIRECT,
+                std::ptr::from_ref(alpha).cast(),
+                matrix.address,
+                b.address,
+                std::ptr::from_ref(beta).cast(),
+                c.address,
+                V::CUDA_TYPE,
+                *algorithm,
+                &raw mut bytes,
+            )
+        };
+        library.check("cusparseSpMM_bufferSize", code)?;
+        Ok(bytes)
+    }
+
+    fn preprocess(&self, buffer: &Buffer<u8>) -> Result<(), PeerError> {
+        self.call("cusparseSpMM_preprocess", self.library.functions.cusparseSpMM_preprocess, buffer)
+    }
+
+    fn run(&self, buffer: &Buffer<u8>) -> Result<(), PeerError> {
+        self.call("cusparseSpMM", self.library.functions.cusparseSpMM, buffer)
+    }
+
+    fn call(&self, name: &'static str, function: SpmmFunction, buffer: &Buffer<u8>) -> Result<(), PeerError> {
+        let Self { library, alpha, matrix, b, beta, c, algorithm } = self;
+        // SAFETY: as for the size of the buffer, which is what the library asked for.
+        let code = unsafe {
+            function(
+                library.handle,
+                DIRECT,
+                DIRECT,
+                std::ptr::from_ref(alpha).cast(),
+                matrix.address,
+                b.address,
+                std::ptr::from_ref(beta).cast(),
+                c.address,
+                V::CUDA_TYPE,
+                *algorithm,
+                buffer.address(),
+            )
+        };
+        library.check(name, code)
+    }
+}

@@ -1,0 +1,38 @@
+//! What peers on the CPU share.
+
+use std::convert::Infallible;
+use std::time::Instant;
+
+use super::PeerError;
+use crate::measure::Clock;
+
+/// The host's clock: what was asked for has been done when a call returns.
+pub(super) struct HostClock;
+
+impl Clock for HostClock {
+    type Event = Instant;
+    type Error = Infallible;
+
+    fn record(&self) -> Result<Instant, Infallible> {
+        Ok(Instant::now())
+    }
+
+    fn synchronize(&self) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn elapsed_ms(&self, start: &Instant, end: &Instant) -> Result<f64, Infallible> {
+        Ok(end.duration_since(*start).as_secs_f64() * 1e3)
+    }
+}
+
+impl From<Infallible> for PeerError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
+
+/// Milliseconds since a moment.
+pub(super) fn elapsed_ms(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e3
+}

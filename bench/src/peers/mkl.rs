@@ -1,0 +1,223 @@
+//! Intel's MKL: its inspector-executor SpMV on the CPU, with all of the machine's threads.
+
+use std::ffi::c_int;
+use std::path::PathBuf;
+use std::ptr;
+
+use evenpath::Csr;
+use libloading::Library;
+
+use super::host::{HostClock, elapsed_ms};
+use super::library::{folders_of, functions, open};
+use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue};
+use crate::measure::times_ms;
+
+/// Folders of MKL's libraries and of its OpenMP runtime, searched after the loader's.
+const FOLDERS_VARIABLE: &str = "EVENPATH_MKL";
+/// `SPARSE_INDEX_BASE_ZERO`.
+const BASE_ZERO: c_int = 0;
+/// Runs that the inspector is told to expect.
+const EXPECTED_RUNS: c_int = 1000;
+
+type Matrix = *mut std::ffi::c_void;
+
+/// `matrix_descr`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Description {
+    kind: c_int,
+    triangle: c_int,
+    diagonal: c_int,
+}
+
+/// `SPARSE_MATRIX_TYPE_GENERAL`; the rest is not looked at.
+const GENERAL: Description = Description { kind: 20, triangle: 40, diagonal: 50 };
+
+functions! {
+    struct Functions of "MKL";
+    fn MKL_Set_Num_Threads(c_int);
+    fn mkl_sparse_set_mv_hint(Matrix, c_int, Description, c_int) -> c_int;
+    fn mkl_sparse_optimize(Matrix) -> c_int;
+    fn mkl_sparse_destroy(Matrix) -> c_int;
+}
+
+/// Matrix, base, rows, columns, starts and ends of rows, columns, values.
+type Create<V> = unsafe extern "C" fn(
+    *mut Matrix,
+    c_int,
+    c_int,
+    c_int,
+    *const u32,
+    *const u32,
+    *const u32,
+    *const V,
+) -> c_int;
+
+/// Operation, alpha, matrix, its description, x, beta, y.
+type Multiply<V> = unsafe extern "C" fn(c_int, V, Matrix, Description, *const V, V, *mut V) -> c_int;
+
+/// The library, open.
+pub struct Mkl {
+    library: &'static Library,
+    functions: Functions,
+}
+
+/// The inspected matrix.
+struct Inspected<'m, V> {
+    mkl: &'m Mkl,
+    address: Matrix,
+    multiply: Multiply<V>,
+    operation: c_int,
+}
+
+/// `sparse_operation_t`.
+fn code(operation: Operation) -> c_int {
+    match operation {
+        Operation::Direct => 10,
+        Operation::Transposed => 11,
+    }
+}
+
+fn check(function: &'static str, code: c_int) -> Result<(), PeerError> {
+    let reason = match code {
+        0 => return Ok(()),
+        1 => "not initialised",
+        2 => "no memory",
+        3 => "invalid value",
+        6 => "not supported",
+        _ => "failed",
+    };
+    Err(PeerError::Call { function, code, reason: reason.into() })
+}
+
+impl Mkl {
+    /// Opens the library, which takes as many threads as the machine has.
+    ///
+    /// # Errors
+    ///
+    /// If it is not installed where the loader looks, in the usual folders, or in those that the variable `EVENPATH_MKL`
+    /// lists.
+    pub fn open() -> Result<Self, PeerError> {
+        let mut folders = folders_of(FOLDERS_VARIABLE);
+        for variable in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+            folders.extend(folders_of(variable).into_iter().map(|prefix| prefix.join("lib")));
+        }
+        folders.extend(
+            ["/usr/local/lib", "/opt/intel/oneapi/mkl/latest/lib", "/opt/intel/oneapi/compiler/latest/lib"]
+                .map(PathBuf::from),
+        );
+        // Its threads. The library looks for them by name, and not in a folder that the loader does not know.
+        open("Intel's OpenMP runtime", &["libiomp5.so"], &folders)?;
+        let library = open("MKL", &["libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"], &folders)?;
+        let mkl = Self { library, functions: Functions::find(library)? };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        // SAFETY: takes any number.
+        unsafe { (mkl.functions.MKL_Set_Num_Threads)(threads as c_int) };
+        Ok(mkl)
+    }
+
+    /// Inspects a matrix and times `repetitions` runs.
+    pub fn spmv<V: PeerValue>(
+        &self,
+        matrix: &Csr<V>,
+        operation: Operation,
+        x: &[V],
+        repetitions: usize,
+    ) -> PeerRun<V> {
+        PeerRun {
+            algorithm: "inspector-executor".into(),
+            format: "csr",
+            outcome: self.measure(matrix, operation, x, repetitions),
+        }
+    }
+
+    fn measure<V: PeerValue>(
+        &self,
+        matrix: &Csr<V>,
+        operation: Operation,
+        x: &[V],
+        repetitions: usize,
+    ) -> Result<PeerTimes<V>, PeerError> {
+        operation.check_x(matrix, x)?;
+        let mut y = vec![V::from_f64(f64::NAN); operation.shape(matrix.rows(), matrix.cols()).0];
+        // The first inspection also loads code.
+        drop(self.inspect(matrix, operation)?);
+        let start = std::time::Instant::now();
+        let inspected = self.inspect(matrix, operation)?;
+        let preprocessing_ms = elapsed_ms(start);
+        let times_ms = times_ms(&HostClock, repetitions, || inspected.run(x, &mut y))?;
+        Ok(PeerTimes { times_ms, preprocessing_ms, workspace_bytes: 0, result: y })
+    }
+
+    fn inspect<'m, V: PeerValue>(
+        &'m self,
+        matrix: &'m Csr<V>,
+        operation: Operation,
+    ) -> Result<Inspected<'m, V>, PeerError> {
+        if i32::try_from(matrix.nnz()).is_err() {
+            let text = format!("{} nonzeros are more than 32 bits count", matrix.nnz());
+            return Err(PeerError::Unsuitable(text));
+        }
+        let (create, multiply) = match V::NAME {
+            "f32" => ("mkl_sparse_s_create_csr", "mkl_sparse_s_mv"),
+            _ => ("mkl_sparse_d_create_csr", "mkl_sparse_d_mv"),
+        };
+        // SAFETY: the types are those of the library's header, for values of this type.
+        let create: Create<V> = unsafe { self.function(create) }?;
+        // SAFETY: as above.
+        let multiply: Multiply<V> = unsafe { self.function(multiply) }?;
+        let mut address = ptr::null_mut();
+        let offsets = matrix.row_offsets();
+        // SAFETY: the arrays are those of a valid matrix of this size, which outlives what is made; the library does not
+        // write to them.
+        let created = unsafe {
+            create(
+                &raw mut address,
+                BASE_ZERO,
+                matrix.rows() as c_int,
+                matrix.cols() as c_int,
+                offsets.as_ptr(),
+                offsets[1.min(offsets.len() - 1)..].as_ptr(),
+                matrix.column_indices().as_ptr(),
+                matrix.values().as_ptr(),
+            )
+        };
+        check("mkl_sparse_create_csr", created)?;
+        let inspected = Inspected { mkl: self, address, multiply, operation: code(operation) };
+        // SAFETY: the matrix exists.
+        let hinted = unsafe {
+            (self.functions.mkl_sparse_set_mv_hint)(address, inspected.operation, GENERAL, EXPECTED_RUNS)
+        };
+        check("mkl_sparse_set_mv_hint", hinted)?;
+        // SAFETY: the matrix exists.
+        check("mkl_sparse_optimize", unsafe { (self.functions.mkl_sparse_optimize)(address) })?;
+        Ok(inspected)
+    }
+
+    /// # Safety
+    /// `F` is the type of a function pointer, with the signature that the function of this name has.
+    unsafe fn function<F: Copy>(&self, name: &str) -> Result<F, PeerError> {
+        // SAFETY: the caller's promise; the library stays open.
+        let found = unsafe { self.library.get::<F>(name.as_bytes()) };
+        found
+            .map(|function| *function)
+            .map_err(|error| PeerError::Absent { library: "MKL", reason: error.to_string() })
+    }
+}
+
+impl<V: PeerValue> Inspected<'_, V> {
+    fn run(&self, x: &[V], y: &mut [V]) -> Result<(), PeerError> {
+        let Self { address, multiply, operation, .. } = self;
+        // SAFETY: the matrix exists, and the vectors have the lengths that it takes.
+        let code =
+            unsafe { multiply(*operation, V::ONE, *address, GENERAL, x.as_ptr(), V::ZERO, y.as_mut_ptr()) };
+        check("mkl_sparse_mv", code)
+    }
+}
+
+impl<V> Drop for Inspected<'_, V> {
+    fn drop(&mut self) {
+        // SAFETY: the matrix is this object's own. A failure leaves nothing to be done.
+        unsafe { (self.mkl.functions.mkl_sparse_destroy)(self.address) };
+    }
+}

@@ -1,0 +1,160 @@
+//! C = AB: what it has to do, measuring it, and whether a result is right.
+
+use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, OpError, SpmmOperand, SpmmOptions};
+use evenpath::{SpmmPlanInfo, Storage};
+
+use crate::measure::{Measurement, Work, times_ms};
+
+/// Products that a check computes at most, about: of larger results it takes rows here and there.
+const CHECKED: usize = 1 << 22;
+
+/// Two operations a nonzero and column; the bytes of matrix, B and C. The effective bytes count for each nonzero its
+/// value, its column and a row of B; for each row its offset and a row of C.
+pub fn work<S: Storage, T: Storage, O: Offset>(matrix: &Csr<S, O>, columns: usize) -> Work {
+    let (rows, cols, nnz) = (matrix.rows() as u64, matrix.cols() as u64, matrix.nnz() as u64);
+    let entry = (size_of::<S>() + size_of::<u32>()) as u64;
+    let (offset, dense_row) = (size_of::<O>() as u64, (size_of::<T>() * columns) as u64);
+    Work {
+        operations: 2 * nnz * columns as u64,
+        bytes: nnz * entry + (rows + 1) * offset + (rows + cols) * dense_row,
+        effective_bytes: nnz * (entry + dense_row) + rows * (offset + dense_row),
+        counted_by: "merge-spmv, a row of B for an element of x",
+    }
+}
+
+/// Measures C = AB, B and C in one layout and without gaps: times, the plan, and the result in that layout.
+///
+/// # Errors
+///
+/// If the device has not the memory, or was lost.
+///
+/// # Panics
+///
+/// If B has not `columns` elements a column of the matrix.
+pub fn measure<S: Storage, T: SpmmOperand<S>, O: Offset>(
+    device: &Device,
+    matrix: &Csr<S, O>,
+    b: &[T],
+    columns: usize,
+    layout: Layout,
+    repetitions: usize,
+) -> Result<(Measurement, SpmmPlanInfo, Vec<T>), OpError>
+where
+    Compute<S>: Storage,
+{
+    let a = device.upload(matrix)?;
+    let dense = |values: &[T], rows| {
+        let values = device.upload_slice(values)?;
+        Ok::<_, OpError>(DeviceDense::try_new(values, rows, columns, layout).expect("B and C are as large"))
+    };
+    let b = dense(b, matrix.cols())?;
+    // Filled with what must not come out again.
+    let mut c = dense(&vec![T::from_f64(f64::NAN); matrix.rows() * columns], matrix.rows())?;
+    let plan = a.plan_spmm(SpmmOptions::new(columns).layout(layout))?;
+    let (one, zero) = (<Compute<S> as Storage>::from_f64(1.0), Compute::<S>::default());
+    let times = times_ms(device, repetitions, || plan.run(one, &b, zero, &mut c))?;
+    Ok((Measurement::new(work::<S, T, O>(matrix, columns), &times), plan.info()?, c.into_vec().to_vec()?))
+}
+
+/// Whether `c` is AB, computed in f64. An element of a row of n nonzeros may be off by (n + 1)·ε·Σ|a||b|, what rounding in
+/// any order can come to here and there, and by what rounding to `T` adds. Of large results rows are checked here and
+/// there, all columns of each.
+///
+/// # Errors
+///
+/// The first element found that is further off, as text; or that the sizes are wrong.
+pub fn check<S: Storage, T: Storage, O: Offset>(
+    matrix: &Csr<S, O>,
+    b: &[T],
+    c: &[T],
+    columns: usize,
+    layout: Layout,
+) -> Result<(), String> {
+    let (rows, cols) = (matrix.rows(), matrix.cols());
+    if (b.len(), c.len()) != (cols * columns, rows * columns) {
+        return Err(format!("{} elements of B and {} of C", b.len(), c.len()));
+    }
+    let place = |row: usize, rows: usize, column: usize| match layout {
+        Layout::RowMajor => row * columns + column,
+        Layout::ColumnMajor => column * rows + row,
+    };
+    let step = (matrix.nnz() * columns).div_ceil(CHECKED).max(1);
+    let computing = if size_of::<Compute<S>>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let (holding, smallest) = rounding(T::NAME);
+    for row in (0..rows).step_by(step) {
+        let Some(nonzeros) = matrix.row(row) else { continue };
+        for column in 0..columns {
+            let (mut sum, mut magnitude) = (0.0, 0.0);
+            for (col, value) in nonzeros.iter() {
+                let product = value.to_f64() * b[place(col as usize, cols, column)].to_f64();
+                sum += product;
+                magnitude += product.abs();
+            }
+            let bound = (nonzeros.len() + 1) as f64 * computing * magnitude + holding * sum.abs();
+            let found = c[place(row, rows, column)];
+            // Not `>`, which NaN would pass.
+            let close = (found.to_f64() - sum).abs() <= bound + smallest;
+            if !close {
+                return Err(format!("C[{row}][{column}] is {found}, not {sum} within {bound:.1e}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What rounding to a type of 16 bits adds: relative to the number, and near zero.
+fn rounding(name: &str) -> (f64, f64) {
+    match name {
+        "f16" => (2.0_f64.powi(-11), 2.0_f64.powi(-25)),
+        "bf16" => (2.0_f64.powi(-8), f64::from(f32::MIN_POSITIVE)),
+        _ => (0.0, f64::from(f32::MIN_POSITIVE)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenpath::f16;
+
+    use super::*;
+
+    fn matrix() -> Csr<f64> {
+        Csr::from_triplets(3, 2, [(0, 0, 2.0), (0, 1, 1.0), (2, 1, -4.0)]).unwrap()
+    }
+
+    #[test]
+    fn work_counts_every_array() {
+        let work = work::<f64, f64, u32>(&matrix(), 10);
+        assert_eq!(work.operations, 60);
+        assert_eq!(work.bytes, 3 * 12 + 4 * 4 + (3 + 2) * 80);
+        assert_eq!(work.effective_bytes, 3 * 92 + 3 * 84);
+    }
+
+    #[test]
+    fn check_follows_the_layout_and_finds_errors() {
+        let a = matrix();
+        let (b, c) = ([1.0, 10.0, 0.25, 0.5], [2.25, 20.5, 0.0, 0.0, -1.0, -2.0]);
+        assert_eq!(check(&a, &b, &c, 2, Layout::RowMajor), Ok(()));
+        assert!(check(&a, &b, &c, 2, Layout::ColumnMajor).is_err());
+        let (b, c) = ([1.0, 0.25, 10.0, 0.5], [2.25, 0.0, -1.0, 20.5, 0.0, -2.0]);
+        assert_eq!(check(&a, &b, &c, 2, Layout::ColumnMajor), Ok(()));
+        for at in 0..6 {
+            let mut wrong = c;
+            wrong[at] += 1e-13;
+            assert!(check(&a, &b, &wrong, 2, Layout::ColumnMajor).is_err(), "{at}");
+            wrong[at] = f64::NAN;
+            assert!(check(&a, &b, &wrong, 2, Layout::ColumnMajor).is_err(), "{at}");
+        }
+        assert!(check(&a, &b, &c[1..], 2, Layout::ColumnMajor).is_err());
+    }
+
+    #[test]
+    fn check_allows_for_the_rounding_of_halves() {
+        let a: Csr<f16> = Csr::<f64>::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 1.0)]).unwrap().into_values();
+        let b = [f16::from_f32(2048.0), f16::from_f32(1.0)];
+        // 2049 lies between two halves.
+        for (c, right) in [(2048.0, true), (2050.0, true), (2052.0, false)] {
+            let found = check(&a, &b, &[f16::from_f32(c)], 1, Layout::RowMajor);
+            assert_eq!(found.is_ok(), right, "{found:?}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Measuring one matrix.
+
+use evenpath::{Csr, Device, DeviceCsr, DeviceVec, OpError, SpmvMethod, SpmvOptions, Value};
+
+use super::figures::{Figures, MethodRecord, Outcome, Record, break_even};
+use super::peers::Peers;
+use super::reference::Reference;
+use super::work;
+use crate::input::random_vector;
+use crate::measure::{Measurement, median, times_ms};
+use crate::peers::{Operation, PeerValue};
+
+/// Plans that are made to take the time of one.
+const PLANS: usize = 5;
+/// Runs whose bits are compared.
+const REPEATED_RUNS: usize = 3;
+
+/// What to measure, and where.
+pub struct Case<'c> {
+    /// Where.
+    pub device: &'c Device,
+    /// The rate at which it copies, in GB/s.
+    pub copy_gbps: f64,
+    /// With what.
+    pub methods: &'c [SpmvMethod],
+    /// Beside what.
+    pub peers: &'c Peers,
+    /// On what: the matrix or its transpose. Evenpath then takes a transposed copy.
+    pub operation: Operation,
+    /// Runs that are timed.
+    pub repetitions: usize,
+    /// The suite.
+    pub suite: &'c str,
+    /// The matrix.
+    pub matrix: &'c str,
+    /// Whether it is generated.
+    pub generated: bool,
+}
+
+/// Measures all methods, and all peers.
+///
+/// # Errors
+///
+/// If the device has not the memory for matrix and vectors, or was lost.
+pub fn measure<V: PeerValue>(case: &Case<'_>, matrix: &Csr<V>) -> Result<Record, OpError> {
+    let (rows, cols) = case.operation.shape(matrix.rows(), matrix.cols());
+    let x: Vec<V> = random_vector(cols, 1);
+    let transposed = (case.operation == Operation::Transposed).then(|| matrix.transpose());
+    let multiplied = transposed.as_ref().unwrap_or(matrix);
+    let Ok(reference) = Reference::new(multiplied, &x) else { unreachable!("x has one element a column") };
+    let statistics = matrix.statistics();
+    let mut record = Record {
+        op: match case.operation {
+            Operation::Direct => "spmv",
+            Operation::Transposed => "spmv_transposed",
+        },
+        suite: case.suite.into(),
+        matrix: case.matrix.into(),
+        generated: case.generated,
+        value: V::NAME,
+        rows: matrix.rows(),
+        cols: matrix.cols(),
+        nnz: matrix.nnz(),
+        row_length_std_dev: statistics.row_length_std_dev,
+        row_length_max: statistics.row_length_max,
+        fits_l2: case.device.properties().l2_bytes.map(|l2| work(matrix).bytes <= l2),
+        methods: Vec::new(),
+        peers: case.peers.measure(matrix, case.operation, &x, &reference, case.repetitions),
+    };
+    let unprepared = record.best_peer(|_, figures| figures.preprocessing_ms == 0.0).map(|(_, peer)| peer.ms);
+    let problem = Problem {
+        case,
+        host: multiplied,
+        a: case.device.upload(multiplied)?,
+        x: case.device.upload_slice(&x)?,
+        rows,
+        reference: &reference,
+        unprepared,
+    };
+    for &method in case.methods {
+        let outcome = match problem.measure(method) {
+            Ok(figures) => Outcome::Measured(figures),
+            Err(OpError::Device(lost)) => return Err(lost.into()),
+            Err(error) => Outcome::Failed { error: error.to_string() },
+        };
+        record.methods.push(MethodRecord { method: method.to_string(), outcome });
+    }
+    Ok(record)
+}
+
+fn bits<V: Value>(values: &[V]) -> &[u8] {
+    bytemuck::cast_slice(values)
+}
+
+/// Operands on the device.
+struct Problem<'c, V: Value> {
+    case: &'c Case<'c>,
+    host: &'c Csr<V>,
+    a: DeviceCsr<V>,
+    x: DeviceVec<V>,
+    rows: usize,
+    reference: &'c Reference,
+    /// Milliseconds of the fastest peer that prepares nothing.
+    unprepared: Option<f64>,
+}
+
+impl<V: Value> Problem<'_, V> {
+    fn measure(&self, method: SpmvMethod) -> Result<Figures, OpError> {
+        let device = self.case.device;
+        let options = SpmvOptions::with_method(method);
+        let mut plan = self.a.plan_spmv(options)?;
+        // The first plan, and the first run, also load code.
+        let mut y = self.nowhere()?;
+        plan.run(V::ONE, &self.x, V::ZERO, &mut y)?;
+        device.synchronize()?;
+        let mut plans_ms = Vec::new();
+        for _ in 0..PLANS {
+            plan = self.a.plan_spmv(options)?;
+            plans_ms.push(plan.info()?.analysis_ms);
+        }
+        let times = times_ms(device, self.case.repetitions, || plan.run(V::ONE, &self.x, V::ZERO, &mut y))?;
+        let result = y.to_vec()?;
+        let mut repeatable = true;
+        for run in 0..REPEATED_RUNS {
+            let mut again = self.nowhere()?;
+            if run + 1 == REPEATED_RUNS {
+                plan = self.a.plan_spmv(options)?;
+            }
+            plan.run(V::ONE, &self.x, V::ZERO, &mut again)?;
+            repeatable &= bits(&again.to_vec()?) == bits(&result);
+        }
+        let info = plan.info()?;
+        let measured = Measurement::new(work(self.host), &times);
+        let plan_ms = median(&plans_ms);
+        Ok(Figures {
+            chosen: info.method.to_string(),
+            reason: info.reason,
+            copy_share: measured.gbps / self.case.copy_gbps,
+            plan_ms,
+            workspace_bytes: info.workspace_bytes,
+            break_even: self.unprepared.and_then(|peer_ms| break_even(plan_ms, measured.ms, peer_ms)),
+            repeatable,
+            difference: self.reference.check(&result).err(),
+            measured,
+        })
+    }
+
+    /// A result's place, filled with what must not come out again.
+    fn nowhere(&self) -> Result<DeviceVec<V>, OpError> {
+        Ok(self.case.device.upload_slice(&vec![V::from_f64(f64::NAN); self.rows])?)
+    }
+}

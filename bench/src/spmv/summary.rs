@@ -1,0 +1,220 @@
+//! What the records of many matrices come to.
+
+use serde::Serialize;
+
+use super::figures::Record;
+use crate::statistics::{correlation, geometric_mean};
+
+/// Nonzeros from which a matrix is large: its time is that of its work, and not of a launch.
+const LARGE: usize = 1_000_000;
+/// The choice is good where it is no slower than the best method by more than this factor.
+const GOOD_CHOICE: f64 = 1.05;
+
+/// Many matrices, in one type, beside one library.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// `spmv` or `spmv_transposed`.
+    pub op: &'static str,
+    /// The type of the values.
+    pub value: &'static str,
+    /// Matrices that were measured.
+    pub matrices: usize,
+    /// The library; none where nothing is compared with.
+    pub library: Option<&'static str>,
+    /// The format whose algorithms are compared with; none for all.
+    pub format: Option<&'static str>,
+    /// Matrices that the library measured too.
+    pub compared: usize,
+    /// Geometric mean of the library's best time divided by evenpath's.
+    pub geometric_mean_ratio: Option<f64>,
+    /// The lowest ratio among matrices of a million nonzeros and more.
+    pub worst_large: Option<Named>,
+    /// Smaller matrices on which the library is faster.
+    pub small_slower: usize,
+    /// Smaller matrices that were compared.
+    pub small: usize,
+    /// Correlation of evenpath's time with the number of nonzeros over the matrices of Table II.
+    pub correlation_table2: Option<f64>,
+    /// Matrices on which the automatic choice takes no more than 1.05 of the best method's time, of those on which both
+    /// were measured.
+    pub good_choices: Option<(usize, usize)>,
+    /// The longest plan, in runs of the same matrix.
+    pub longest_plan_runs: Option<Named>,
+}
+
+/// A number, and the matrix that it belongs to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Named {
+    /// The matrix.
+    pub matrix: String,
+    /// The number.
+    pub value: f64,
+}
+
+impl Summary {
+    /// One for each operation, type and library of the records, and another for the algorithms that take CSR where the
+    /// library has more; one without a library where nothing is compared with.
+    pub fn all(records: &[Record]) -> Vec<Self> {
+        let mut summaries: Vec<Self> = Vec::new();
+        for record in records {
+            let mut peers: Vec<_> = record.peers.iter().map(|peer| (Some(peer.library), None)).collect();
+            let others = record.peers.iter().filter(|peer| peer.format != "csr");
+            peers.extend(others.map(|peer| (Some(peer.library), Some("csr"))));
+            if peers.is_empty() {
+                peers.push((None, None));
+            }
+            for (library, format) in peers {
+                let is_it = |made: &Self| {
+                    (made.op, made.value, made.library, made.format)
+                        == (record.op, record.value, library, format)
+                };
+                if !summaries.iter().any(is_it) {
+                    let is_alike = |other: &&Record| (other.op, other.value) == (record.op, record.value);
+                    let alike: Vec<_> = records.iter().filter(is_alike).collect();
+                    summaries.push(Self::new(&alike, record, library, format));
+                }
+            }
+        }
+        summaries
+    }
+
+    /// Of records that are alike in operation and type.
+    fn new(
+        records: &[&Record],
+        like: &Record,
+        library: Option<&'static str>,
+        format: Option<&'static str>,
+    ) -> Self {
+        let ratios: Vec<(&Record, f64)> =
+            records.iter().filter_map(|&record| Some((record, record.ratio(library?, format)?))).collect();
+        let lowest = |ratios: &mut dyn Iterator<Item = (&Record, f64)>| {
+            let (record, value) = ratios.min_by(|a, b| a.1.total_cmp(&b.1))?;
+            Some(Named { matrix: record.matrix.clone(), value })
+        };
+        let is_small = |record: &Record| record.nnz < LARGE;
+        let small = || ratios.iter().filter(|(record, _)| is_small(record));
+        let of_work: Vec<_> = records
+            .iter()
+            .filter(|record| record.suite == "table2")
+            .filter_map(|record| Some((record.nnz as f64, record.chosen()?.measured.ms)))
+            .collect();
+        let choices: Vec<bool> = records
+            .iter()
+            .filter_map(|record| {
+                let (_, best) = record.best_method()?;
+                Some(record.method("auto")?.measured.ms <= GOOD_CHOICE * best)
+            })
+            .collect();
+        let plans = records.iter().filter_map(|&record| {
+            let figures = record.chosen()?;
+            Some((record, figures.plan_ms / figures.measured.ms))
+        });
+        let longest_plan = plans.max_by(|a, b| a.1.total_cmp(&b.1));
+        Self {
+            op: like.op,
+            value: like.value,
+            matrices: records.len(),
+            library,
+            format,
+            compared: ratios.len(),
+            geometric_mean_ratio: geometric_mean(ratios.iter().map(|(_, ratio)| *ratio)),
+            worst_large: lowest(&mut ratios.iter().copied().filter(|(record, _)| !is_small(record))),
+            small_slower: small().filter(|(_, ratio)| *ratio < 1.0).count(),
+            small: small().count(),
+            correlation_table2: correlation(&of_work),
+            good_choices: (!choices.is_empty())
+                .then(|| (choices.iter().filter(|&&good| good).count(), choices.len())),
+            longest_plan_runs: longest_plan
+                .map(|(record, value)| Named { matrix: record.matrix.clone(), value }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figures::{Figures, MethodRecord, Outcome, PeerFigures, PeerRecord};
+    use super::*;
+    use crate::measure::{Measurement, Work};
+
+    fn method(name: &str, ms: f64) -> MethodRecord {
+        let work = Work { operations: 1, bytes: 1, effective_bytes: 1, counted_by: "nobody" };
+        let figures = Figures {
+            chosen: name.into(),
+            reason: String::new(),
+            measured: Measurement::new(work, &[ms]),
+            copy_share: 0.5,
+            plan_ms: 2.0 * ms,
+            workspace_bytes: 0,
+            break_even: None,
+            repeatable: true,
+            difference: None,
+        };
+        MethodRecord { method: name.into(), outcome: Outcome::Measured(figures) }
+    }
+
+    fn peer(library: &'static str, ms: f64, difference: Option<&str>) -> PeerRecord {
+        let difference = difference.map(str::to_owned);
+        let figures =
+            PeerFigures { ms, shortest_ms: ms, preprocessing_ms: 0.0, workspace_bytes: 0, difference };
+        PeerRecord { library, algorithm: "one".into(), format: "csr", outcome: Outcome::Measured(figures) }
+    }
+
+    fn record(matrix: &str, nnz: usize, methods: Vec<MethodRecord>, peers: Vec<PeerRecord>) -> Record {
+        Record {
+            op: "spmv",
+            suite: "table2".into(),
+            matrix: matrix.into(),
+            generated: true,
+            value: "f64",
+            rows: 1,
+            cols: 1,
+            nnz,
+            row_length_std_dev: 0.0,
+            row_length_max: 0,
+            fits_l2: None,
+            methods,
+            peers,
+        }
+    }
+
+    #[test]
+    fn ratios_are_to_the_fastest_right_algorithm() {
+        let wrong = peer("cusparse", 0.1, Some("wrong"));
+        let records = [
+            record("a", 2_000_000, vec![method("auto", 1.0)], vec![peer("cusparse", 4.0, None), wrong]),
+            record("b", 4_000_000, vec![method("auto", 2.0)], vec![peer("cusparse", 2.0, None)]),
+            record("c", 10, vec![method("auto", 2.0)], vec![peer("cusparse", 1.0, None)]),
+        ];
+        let [summary] = &Summary::all(&records)[..] else { panic!("one library, one type") };
+        // 4, 1 and 1/2.
+        assert!((summary.geometric_mean_ratio.unwrap() - 2.0_f64.cbrt()).abs() < 1e-12, "{summary:?}");
+        assert_eq!(summary.worst_large, Some(Named { matrix: "b".into(), value: 1.0 }));
+        assert_eq!((summary.small_slower, summary.small, summary.compared), (1, 1, 3));
+        assert_eq!(summary.longest_plan_runs.as_ref().map(|longest| longest.value), Some(2.0));
+        let correlation = summary.correlation_table2.unwrap();
+        // Of (2, 4, 0) with (1, 2, 2), by hand: covariance 0.
+        assert!(correlation.abs() < 1e-5, "{correlation}");
+    }
+
+    #[test]
+    fn algorithms_that_take_csr_have_a_summary_of_their_own() {
+        let mut other = peer("cusparse", 1.0, None);
+        other.format = "coo";
+        let peers = vec![peer("cusparse", 3.0, None), other];
+        let summaries = Summary::all(&[record("a", 1, vec![method("auto", 1.0)], peers)]);
+        let means: Vec<_> = summaries
+            .iter()
+            .map(|summary| (summary.format, summary.geometric_mean_ratio.map(f64::round)))
+            .collect();
+        assert_eq!(means, [(None, Some(1.0)), (Some("csr"), Some(3.0))]);
+    }
+
+    #[test]
+    fn a_choice_is_good_within_five_percent() {
+        let methods = |auto| vec![method("auto", auto), method("merge-path", 1.0), method("other", 1.5)];
+        let records = [record("a", 1, methods(1.04), vec![]), record("b", 1, methods(1.06), vec![])];
+        let summary = &Summary::all(&records)[0];
+        assert_eq!((summary.good_choices, summary.library), (Some((1, 2)), None));
+        assert_eq!(records[0].best_method(), Some(("merge-path", 1.0)));
+    }
+}

@@ -1,0 +1,196 @@
+//! Sets of matrices to measure with.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use evenpath::generate::{Kind, Published, generate};
+use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
+use evenpath::{Csr, MatrixError};
+use thiserror::Error;
+
+/// The variable that names a folder of Matrix Market files.
+pub const FOLDER_VARIABLE: &str = "EVENPATH_MATRICES";
+
+/// The seed of everything that is generated.
+const SEED: u64 = 1;
+
+/// Kinds of matrix that decide over a schedule, each of its own shape.
+const GENERATED: [&str; 10] = [
+    "stencil5:2000",
+    "fem:1000000",
+    "power-law:2000000",
+    "uniform:2000000",
+    "lp:4284",
+    "empty-rows:8000000",
+    "block-fem:200000x3",
+    "stencil27:100",
+    "rmat:20",
+    "dense:2000",
+];
+
+/// A set of matrices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Suite {
+    /// Stand-ins for Table II of the IPDPS 2015 paper on merge path.
+    Table2,
+    /// Stand-ins for Figure 7.1 of the thesis on HiSparse.
+    Figure7,
+    /// Matrices of every shape that decides over a schedule.
+    Generated,
+    /// The Matrix Market files of a folder.
+    Folder,
+}
+
+/// A matrix of a suite, not made yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// To be generated.
+    Generated(Kind),
+    /// To be read.
+    File(PathBuf),
+}
+
+/// Why a suite, or a matrix of it, is not there.
+#[derive(Debug, Error)]
+pub enum SuiteError {
+    /// The suite is a folder, and none was named.
+    #[error("the suite `folder` wants --folder or the variable {FOLDER_VARIABLE}")]
+    NoFolder,
+    /// The folder cannot be read.
+    #[error("{}: {source}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] evenpath::io::MatrixMarketError),
+    /// The matrix cannot be generated.
+    #[error("{kind}: {source}")]
+    Generate {
+        /// What was to be generated.
+        kind: Kind,
+        /// Why it cannot be.
+        source: MatrixError,
+    },
+}
+
+impl Suite {
+    /// The name that the command line has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Table2 => "table2",
+            Self::Figure7 => "figure7",
+            Self::Generated => "generated",
+            Self::Folder => "folder",
+        }
+    }
+
+    /// Its matrices; `folder` is that of the suite of files.
+    ///
+    /// # Errors
+    ///
+    /// If the folder is needed and not named, or cannot be read.
+    pub fn sources(self, folder: Option<&Path>) -> Result<Vec<Source>, SuiteError> {
+        let like = |matrix| Source::Generated(Kind::Like { matrix });
+        Ok(match self {
+            Self::Table2 => Published::table2().map(like).collect(),
+            Self::Figure7 => {
+                let dense = Source::Generated(Kind::Dense { rows: 5000, cols: 5000 });
+                let shared = Published::table2().filter(|matrix| ["webbase", "lp"].contains(&matrix.name()));
+                std::iter::once(dense).chain(Published::figure7().chain(shared).map(like)).collect()
+            }
+            Self::Generated => GENERATED
+                .iter()
+                .map(|name| match name.parse() {
+                    Ok(kind) => Source::Generated(kind),
+                    Err(error) => unreachable!("{error}"),
+                })
+                .collect(),
+            Self::Folder => files(folder.ok_or(SuiteError::NoFolder)?)?,
+        })
+    }
+}
+
+/// The Matrix Market files of a folder, by name.
+fn files(folder: &Path) -> Result<Vec<Source>, SuiteError> {
+    let failed = |source| SuiteError::Folder { folder: folder.into(), source };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with(".mtx") || name.ends_with(".mtx.gz") {
+            paths.push(path);
+        }
+    }
+    paths.sort_unstable();
+    Ok(paths.into_iter().map(Source::File).collect())
+}
+
+impl Source {
+    /// Whether the matrix is generated, and no published one.
+    pub fn is_generated(&self) -> bool {
+        matches!(self, Self::Generated(_))
+    }
+
+    /// Makes or reads the matrix. Of complex ones the real part is taken.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read or generated.
+    pub fn load(&self) -> Result<Csr<f64>, SuiteError> {
+        match self {
+            Self::Generated(kind) => {
+                generate(*kind, SEED).map_err(|source| SuiteError::Generate { kind: *kind, source })
+            }
+            Self::File(path) => {
+                let options = ReadOptions::new().complex(Complex::RealPart);
+                Ok(MatrixMarketReader::open(path, options)?.read_csr()?)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Generated(kind) => kind.fmt(f),
+            Self::File(path) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                f.write_str(name.trim_end_matches(".gz").trim_end_matches(".mtx"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suites_have_the_matrices_of_their_sources() {
+        let count = |suite: Suite| suite.sources(None).unwrap().len();
+        assert_eq!((count(Suite::Table2), count(Suite::Generated)), (14, 10));
+        let figure7 = Suite::Figure7.sources(None).unwrap();
+        assert_eq!(figure7.len(), 20);
+        assert!(figure7.iter().any(|source| source.to_string() == "like:webbase"));
+        assert!(matches!(Suite::Folder.sources(None), Err(SuiteError::NoFolder)));
+    }
+
+    #[test]
+    fn a_folder_is_a_suite_of_its_matrix_market_files() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = "%%MatrixMarket matrix coordinate real general\n1 2 1\n1 2 3.5\n";
+        for name in ["b.mtx", "a.mtx", "notes.txt"] {
+            std::fs::write(folder.path().join(name), text).expect("a file");
+        }
+        let sources = Suite::Folder.sources(Some(folder.path())).unwrap();
+        let names: Vec<_> = sources.iter().map(Source::to_string).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(sources[0].load().unwrap().values(), [3.5]);
+        let missing = Suite::Folder.sources(Some(&folder.path().join("none"))).unwrap_err();
+        assert!(missing.to_string().contains("none: "), "{missing}");
+    }
+}

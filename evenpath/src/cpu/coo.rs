@@ -1,0 +1,54 @@
+//! `y = alpha A x + y` for coordinates that are sorted by row.
+
+use rayon::prelude::*;
+
+use crate::Value;
+
+/// Entries that one task handles: the same for every machine, because where rows are cut decides how their sums are
+/// rounded.
+const INTERVAL: usize = 1 << 14;
+
+/// Computes `y = beta y`.
+pub(crate) fn scale<V: Value>(beta: V, y: &mut [V]) {
+    y.par_iter_mut().with_min_len(INTERVAL).for_each(|y| *y = beta * *y);
+}
+
+/// Computes `y = alpha A x + y` for A of rows, columns and values, sorted by row.
+pub(crate) fn add_coo<V: Value>(
+    (rows, columns, values): (&[u32], &[u32], &[V]),
+    alpha: V,
+    x: &[V],
+    y: &mut [V],
+) {
+    // A row that is followed by another in its interval ends in it; so an interval owns y from its first row to before
+    // its last, which later intervals may have entries of.
+    let mut tasks = Vec::with_capacity(rows.len().div_ceil(INTERVAL));
+    let (mut rest, mut first_of_rest) = (&mut *y, 0);
+    for (interval, own_rows) in rows.chunks(INTERVAL).enumerate() {
+        let (Some(&first), Some(&last)) = (own_rows.first(), own_rows.last()) else { continue };
+        let (_, from_first) = rest.split_at_mut(first as usize - first_of_rest);
+        let (own_y, from_last) = from_first.split_at_mut((last - first) as usize);
+        (rest, first_of_rest) = (from_last, last as usize);
+        tasks.push((interval * INTERVAL, own_rows, own_y));
+    }
+    let carries: Vec<(u32, V)> = tasks
+        .into_par_iter()
+        .map(|(start, own_rows, own_y)| {
+            let first = own_rows[0];
+            let (mut open, mut sum) = (first, V::ZERO);
+            let entries = own_rows.iter().zip(&columns[start..]).zip(&values[start..]);
+            for ((&row, &column), &value) in entries {
+                if row != open {
+                    own_y[(open - first) as usize] += alpha * sum;
+                    (open, sum) = (row, V::ZERO);
+                }
+                sum += value * x[column as usize];
+            }
+            (open, sum)
+        })
+        .collect();
+    // In the order of the intervals, so that the sums are rounded alike in every run.
+    for (row, sum) in carries {
+        y[row as usize] += alpha * sum;
+    }
+}

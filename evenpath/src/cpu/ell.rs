@@ -1,0 +1,88 @@
+//! Rows that are padded, in ELL and sliced ELL, and vectors in another order.
+
+use rayon::prelude::*;
+
+use crate::Value;
+use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::matrix::PADDING;
+
+/// Rows that one task handles, at least.
+const GRAIN: usize = 1 << 10;
+
+/// Padded rows in slices; ELL is one slice.
+#[derive(Clone, Copy)]
+pub(crate) struct PaddedRows<'a, V> {
+    column_indices: &'a [u32],
+    values: &'a [V],
+    slice_height: usize,
+    /// In units of `slice_height` slots.
+    slice_offsets: &'a [u64],
+    /// Whether the j-th nonzero of a row takes `x[j]`, or the element of its column where that is before.
+    in_sequence: bool,
+}
+
+impl<'a, V: Value> PaddedRows<'a, V> {
+    /// Of a valid matrix's arrays, if the device is the CPU. The height is 0 only where there are no rows.
+    pub(crate) fn new(
+        device: &Device,
+        column_indices: &'a DeviceVec<u32>,
+        values: &'a DeviceVec<V>,
+        slice_height: usize,
+        slice_offsets: &'a [u64],
+    ) -> Option<Self> {
+        if device.kind() != DeviceKind::Cpu {
+            return None;
+        }
+        let (column_indices, values) = (column_indices.host_slice()?, values.host_slice()?);
+        Some(Self { column_indices, values, slice_height, slice_offsets, in_sequence: false })
+    }
+
+    /// The same rows, times another choice of x's elements.
+    pub(crate) fn with_x_in_sequence(self, in_sequence: bool) -> Self {
+        Self { in_sequence, ..self }
+    }
+
+    /// The row at `position` times x, nonzeros in order.
+    fn dot(&self, position: usize, x: &[V]) -> V {
+        let slice = position / self.slice_height;
+        let (begin, end) = (self.slice_offsets[slice] as usize, self.slice_offsets[slice + 1] as usize);
+        let mut sum = V::ZERO;
+        for (slot, column_of_slots) in (begin..end).enumerate() {
+            let place = column_of_slots * self.slice_height + position % self.slice_height;
+            let column = self.column_indices[place];
+            if column == PADDING {
+                break;
+            }
+            let index = if self.in_sequence { slot.min(column as usize) } else { column as usize };
+            sum += self.values[place] * x[index];
+        }
+        sum
+    }
+}
+
+/// Computes `y = alpha A x + beta y`; row i is at `positions[i]`, or at i where there are no positions. Where `beta` is 0,
+/// `y` is overwritten whatever it holds.
+pub(crate) fn spmv_padded<V: Value>(
+    rows: PaddedRows<'_, V>,
+    positions: Option<&[u32]>,
+    alpha: V,
+    x: &[V],
+    beta: V,
+    y: &mut [V],
+) {
+    y.par_iter_mut().enumerate().with_min_len(GRAIN).for_each(|(row, y)| {
+        let position = positions.map_or(row, |positions| positions[row] as usize);
+        update(y, alpha, rows.dot(position, x), beta);
+    });
+}
+
+/// Computes `y[i] = alpha source[positions[i]] + beta y[i]`. Where `beta` is 0, `y` is overwritten whatever it holds.
+pub(crate) fn gather<V: Value>(source: &[V], positions: &[u32], alpha: V, beta: V, y: &mut [V]) {
+    let elements = y.par_iter_mut().zip(positions).with_min_len(GRAIN);
+    elements.for_each(|(y, &position)| update(y, alpha, source[position as usize], beta));
+}
+
+fn update<V: Value>(y: &mut V, alpha: V, sum: V, beta: V) {
+    let product = alpha * sum;
+    *y = if beta == V::ZERO { product } else { product + beta * *y };
+}

@@ -1,0 +1,216 @@
+//! `C = alpha A B + beta C` of a sparse A and dense B and C, a row of C after the other.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use evenpath_simt::Element;
+
+use crate::{Compute, CsrView, Offset, Storage};
+
+/// Row ends and nonzeros of a task, about, times columns of C.
+const TASK: usize = 1 << 16;
+
+/// Columns of C that are summed side by side.
+const COLUMNS: usize = 16;
+
+/// A dense matrix that is read.
+#[derive(Clone, Copy)]
+pub(crate) struct Dense<'a, T> {
+    pub(crate) values: &'a [T],
+    /// Elements from a row to the next, and from a column to the next.
+    pub(crate) strides: (usize, usize),
+}
+
+/// A dense matrix that is written, whose rows are those of the sparse one.
+pub(crate) struct DenseMut<'a, T> {
+    pub(crate) values: &'a mut [T],
+    pub(crate) columns: usize,
+    pub(crate) by_columns: bool,
+    /// Elements from the beginning of a row, or of a column, to the next.
+    pub(crate) leading_dimension: usize,
+}
+
+/// Some rows of C.
+enum Part<'a, T> {
+    /// From the first row's beginning on.
+    Rows(&'a mut [T], usize),
+    /// Of each column the part in these rows.
+    Columns(Vec<&'a mut [T]>),
+}
+
+/// Computes `C = alpha A B + beta C`. Where `beta` is 0, C is overwritten whatever it holds.
+///
+/// B has a row for each column of A, and C the rows of A. Each element is one sum in the order of the row's nonzeros, so
+/// results depend neither on the number of threads nor on layouts.
+pub(crate) fn spmm<S: Storage, T: Storage + evenpath_simt::Stored<Compute = Compute<S>>, O: Offset>(
+    matrix: CsrView<'_, S, O>,
+    alpha: Compute<S>,
+    b: Dense<'_, T>,
+    beta: Compute<S>,
+    c: DenseMut<'_, T>,
+) {
+    let columns = c.columns;
+    let blocks = row_blocks(matrix, columns);
+    let parts = c.split(&blocks, matrix.rows());
+    blocks.into_par_iter().zip(parts).for_each(|(rows, mut part)| {
+        for (index, row) in rows.enumerate() {
+            for first in (0..columns).step_by(COLUMNS) {
+                let sums = sum_row(matrix, row, b, first..columns.min(first + COLUMNS));
+                for (column, sum) in (first..columns).zip(sums) {
+                    let c = part.element(index, column);
+                    let product = alpha * sum;
+                    let new = if beta == Compute::<S>::ZERO { product } else { product + beta * c.widen() };
+                    *c = T::narrow(new);
+                }
+            }
+        }
+    });
+}
+
+/// The products of one row with some columns of B, as many as [`COLUMNS`] at most.
+fn sum_row<S: Storage, T: Storage + evenpath_simt::Stored<Compute = Compute<S>>, O: Offset>(
+    matrix: CsrView<'_, S, O>,
+    row: usize,
+    b: Dense<'_, T>,
+    columns: Range<usize>,
+) -> [Compute<S>; COLUMNS] {
+    let mut sums = [Compute::<S>::ZERO; COLUMNS];
+    let range = matrix.range(row);
+    let (row_stride, column_stride) = b.strides;
+    for (&column, value) in matrix.column_indices()[range.clone()].iter().zip(&matrix.values()[range]) {
+        let value = value.widen();
+        let start = column as usize * row_stride + columns.start * column_stride;
+        if column_stride == 1 {
+            let b = &b.values[start..start + columns.len()];
+            for (sum, b) in sums.iter_mut().zip(b) {
+                *sum += value * b.widen();
+            }
+        } else {
+            for (at, sum) in sums[..columns.len()].iter_mut().enumerate() {
+                *sum += value * b.values[start + at * column_stride].widen();
+            }
+        }
+    }
+    sums
+}
+
+/// Cuts the rows into blocks of about equal work, a row at least.
+fn row_blocks<S: Storage, O: Offset>(matrix: CsrView<'_, S, O>, columns: usize) -> Vec<Range<usize>> {
+    let limit = TASK / columns.clamp(1, TASK);
+    let offsets = matrix.row_offsets();
+    let mut blocks = Vec::new();
+    let mut start = 0;
+    while start < matrix.rows() {
+        let base = offsets[start].to_usize() + start;
+        let rest = &offsets[start + 2..];
+        // The work up to a row's end grows with the row.
+        let (mut low, mut high) = (0, rest.len().min(limit));
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if rest[middle].to_usize() + start + middle + 2 - base <= limit {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        blocks.push(start..start + 1 + low);
+        start += 1 + low;
+    }
+    blocks
+}
+
+impl<'a, T> DenseMut<'a, T> {
+    /// Cuts the matrix along with blocks that cover its rows.
+    fn split(self, blocks: &[Range<usize>], rows: usize) -> Vec<Part<'a, T>> {
+        let Self { values, columns, by_columns, leading_dimension } = self;
+        if columns == 0 {
+            return blocks.iter().map(|_| Part::Columns(Vec::new())).collect();
+        }
+        if by_columns {
+            let mut parts: Vec<Vec<&mut [T]>> = blocks.iter().map(|_| Vec::with_capacity(columns)).collect();
+            for column in values.chunks_mut(leading_dimension.max(1)).take(columns) {
+                let mut rest = &mut column[..rows];
+                for (block, part) in blocks.iter().zip(&mut parts) {
+                    let own;
+                    (own, rest) = rest.split_at_mut(block.len());
+                    part.push(own);
+                }
+            }
+            return parts.into_iter().map(Part::Columns).collect();
+        }
+        let mut rest = values;
+        let mut parts = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let own;
+            // The last row may end before the next would begin.
+            (own, rest) = rest.split_at_mut((block.len() * leading_dimension).min(rest.len()));
+            parts.push(Part::Rows(own, leading_dimension));
+        }
+        parts
+    }
+}
+
+impl<T> Part<'_, T> {
+    /// The element of a row, counted from the part's first, and a column.
+    fn element(&mut self, row: usize, column: usize) -> &mut T {
+        match self {
+            Self::Rows(values, leading_dimension) => &mut values[row * *leading_dimension + column],
+            Self::Columns(columns) => &mut columns[column][row],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Csr;
+    use crate::generate::{Kind, generate};
+
+    fn with_lengths(lengths: &[usize]) -> Csr<f64, u64> {
+        let mut offsets = vec![0];
+        for &length in lengths {
+            offsets.push(offsets[offsets.len() - 1] + length as u64);
+        }
+        let nnz = offsets[lengths.len()] as usize;
+        Csr::try_new(lengths.len(), 1, offsets, vec![0; nnz], vec![1.0; nnz]).unwrap()
+    }
+
+    #[test]
+    fn blocks_cover_all_rows_with_bounded_work() {
+        let mut lengths: Vec<usize> = (0..20_000).map(|row| row % 9).collect();
+        lengths[77] = TASK + 5;
+        for lengths in [&lengths[..], &[], &[0], &[0; 500], &[TASK, 1, 1]] {
+            let matrix = with_lengths(lengths);
+            for columns in [0, 1, 7, 512, 1 << 20] {
+                let mut next = 0;
+                for block in row_blocks(matrix.view(), columns) {
+                    assert_eq!(block.start, next);
+                    let work = block.len() + lengths[block.clone()].iter().sum::<usize>();
+                    assert!(work <= TASK / columns.max(1) || block.len() == 1, "{block:?}");
+                    next = block.end;
+                }
+                assert_eq!(next, lengths.len());
+            }
+        }
+    }
+
+    #[test]
+    fn results_do_not_depend_on_threads() {
+        let a: Csr<f32> = generate(Kind::PowerLaw { rows: 20_000 }, 2).unwrap();
+        let b: Vec<f32> = (0..a.cols() * 5).map(|at| (at as f32 * 0.618).fract() - 0.5).collect();
+        let run = |threads| {
+            let mut c = vec![0.25_f32; a.rows() * 5];
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let b = Dense { values: &b[..], strides: (5, 1) };
+            pool.install(|| {
+                let c =
+                    DenseMut { values: &mut c, columns: 5, by_columns: true, leading_dimension: a.rows() };
+                spmm(a.view(), 1.5, b, 0.5, c);
+            });
+            c.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        };
+        let alone = run(1);
+        assert!([2, 3, 8].iter().all(|&threads| run(threads) == alone));
+    }
+}

@@ -1,0 +1,158 @@
+//! Sums of products with AVX2 and with AVX-512.
+//!
+//! A row ends with a group of which only a part counts: masked, and not a loop over single elements, whose length the
+//! processor would have to guess. On matrices of short rows of uneven length that doubles the speed.
+
+use std::arch::x86_64::{
+    __m128i, __m256, __m256d, __m256i, __m512d, _mm_add_pd, _mm_add_ps, _mm_add_sd, _mm_add_ss,
+    _mm_cvtsd_f64, _mm_cvtss_f32, _mm_loadu_si128, _mm_maskload_epi32, _mm_movehl_ps, _mm_shuffle_ps,
+    _mm_unpackhi_pd, _mm256_add_pd, _mm256_add_ps, _mm256_castpd256_pd128, _mm256_castps256_ps128,
+    _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_extractf128_pd, _mm256_extractf128_ps, _mm256_fmadd_pd,
+    _mm256_fmadd_ps, _mm256_i32gather_pd, _mm256_i32gather_ps, _mm256_loadu_pd, _mm256_loadu_ps,
+    _mm256_loadu_si256, _mm256_mask_i32gather_pd, _mm256_mask_i32gather_ps, _mm256_maskload_epi32,
+    _mm256_maskload_pd, _mm256_maskload_ps, _mm256_maskz_loadu_epi32, _mm256_setzero_pd, _mm256_setzero_ps,
+    _mm512_add_pd, _mm512_fmadd_pd, _mm512_i32gather_pd, _mm512_loadu_pd, _mm512_mask_i32gather_pd,
+    _mm512_maskz_loadu_pd, _mm512_reduce_add_pd, _mm512_setzero_pd,
+};
+
+use evenpath_simt::ScalarType;
+
+use crate::Value;
+
+/// `dot` for every type of value, from one for each.
+macro_rules! dot {
+    ($dot:ident, $features:literal, $f32s:ident, $f64s:ident) => {
+        /// The sum of `values[i] * x[columns[i]]`, in interleaved partial sums, each product and sum rounded once.
+        ///
+        /// # Safety
+        /// The machine has the instructions. There are as many values as columns. Every column is below the length of `x`,
+        /// and that is no more than `i32::MAX`.
+        #[inline]
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $dot<V: Value>(columns: &[u32], values: &[V], x: &[V]) -> V {
+            // SAFETY: the caller's promises. The casts are from a type to itself.
+            unsafe {
+                match V::TYPE {
+                    ScalarType::F32 => {
+                        bytemuck::cast($f32s(columns, bytemuck::cast_slice(values), bytemuck::cast_slice(x)))
+                    }
+                    _ => {
+                        bytemuck::cast($f64s(columns, bytemuck::cast_slice(values), bytemuck::cast_slice(x)))
+                    }
+                }
+            }
+        }
+    };
+}
+
+/// One type's sum of products. `group` adds the products of as many nonzeros as there are lanes to their sums, `part` those
+/// of fewer, not none; both from the first nonzero's column and value on.
+macro_rules! sum_of_products {
+    ($name:ident, $features:literal, $type:ty, $lanes:literal, $zero:ident, $add:ident, $total:ident,
+     group: $group:expr, part: $part:expr) => {
+        /// # Safety
+        /// As for `dot`.
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn $name(columns: &[u32], values: &[$type], x: &[$type]) -> $type {
+            if columns.is_empty() {
+                return 0.0;
+            }
+            let (columns, values, x, count) = (columns.as_ptr(), values.as_ptr(), x.as_ptr(), columns.len());
+            // SAFETY: `at` is followed by a group.
+            let group = |at: usize, sum| unsafe { $group(columns.add(at).cast(), values.add(at), x, sum) };
+            let (mut at, mut sum) = (0, $zero());
+            if count >= 4 * $lanes {
+                let mut sums = [$zero(); 4];
+                while at + 4 * $lanes <= count {
+                    for (step, sum) in sums.iter_mut().enumerate() {
+                        *sum = group(at + step * $lanes, *sum);
+                    }
+                    at += 4 * $lanes;
+                }
+                sum = $add($add(sums[0], sums[1]), $add(sums[2], sums[3]));
+            }
+            while at + $lanes <= count {
+                sum = group(at, sum);
+                at += $lanes;
+            }
+            if at < count {
+                // SAFETY: `at` is followed by so many nonzeros, fewer than there are lanes.
+                sum = unsafe { $part(columns.add(at).cast(), values.add(at), x, sum, count - at) };
+            }
+            $total(sum)
+        }
+    };
+}
+
+dot!(avx2, "avx2,fma", avx2_f32s, avx2_f64s);
+// Of 16 lanes most would gather nothing on short rows; eight are best for either type.
+dot!(avx512, "avx512f,avx512vl", avx2_f32s, avx512_f64s);
+
+/// From the element 8 - n on, the first n lanes are set.
+static MASK_32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+/// From the element 4 - n on, the first n lanes are set.
+static MASK_64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
+
+sum_of_products!(
+    avx2_f32s, "avx2,fma", f32, 8, _mm256_setzero_ps, _mm256_add_ps, total_f32s,
+    group: |columns: *const __m256i, values, x, sum| {
+        let x = _mm256_i32gather_ps::<4>(x, _mm256_loadu_si256(columns));
+        _mm256_fmadd_ps(_mm256_loadu_ps(values), x, sum)
+    },
+    part: |columns: *const i32, values, x, sum, count: usize| {
+        let mask = _mm256_loadu_si256(MASK_32.as_ptr().add(8 - count).cast());
+        let columns = _mm256_maskload_epi32(columns, mask);
+        let x = _mm256_mask_i32gather_ps::<4>(_mm256_setzero_ps(), x, columns, _mm256_castsi256_ps(mask));
+        _mm256_fmadd_ps(_mm256_maskload_ps(values, mask), x, sum)
+    }
+);
+
+sum_of_products!(
+    avx2_f64s, "avx2,fma", f64, 4, _mm256_setzero_pd, _mm256_add_pd, total_f64s,
+    group: |columns: *const __m128i, values, x, sum| {
+        let x = _mm256_i32gather_pd::<8>(x, _mm_loadu_si128(columns));
+        _mm256_fmadd_pd(_mm256_loadu_pd(values), x, sum)
+    },
+    part: |columns: *const i32, values, x, sum, count: usize| {
+        let mask = _mm256_loadu_si256(MASK_64.as_ptr().add(4 - count).cast());
+        let columns = _mm_maskload_epi32(columns, _mm_loadu_si128(MASK_32.as_ptr().add(8 - count).cast()));
+        let x = _mm256_mask_i32gather_pd::<8>(_mm256_setzero_pd(), x, columns, _mm256_castsi256_pd(mask));
+        _mm256_fmadd_pd(_mm256_maskload_pd(values, mask), x, sum)
+    }
+);
+
+sum_of_products!(
+    avx512_f64s, "avx512f,avx512vl", f64, 8, _mm512_setzero_pd, _mm512_add_pd, total_8_f64s,
+    group: |columns: *const __m256i, values, x, sum| {
+        let x = _mm512_i32gather_pd::<8>(_mm256_loadu_si256(columns), x);
+        _mm512_fmadd_pd(_mm512_loadu_pd(values), x, sum)
+    },
+    part: |columns: *const i32, values, x, sum, count: usize| {
+        let mask = ((1_u32 << count) - 1) as u8;
+        let columns = _mm256_maskz_loadu_epi32(mask, columns);
+        let x = _mm512_mask_i32gather_pd::<8>(_mm512_setzero_pd(), mask, columns, x);
+        _mm512_fmadd_pd(_mm512_maskz_loadu_pd(mask, values), x, sum)
+    }
+);
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn total_f32s(lanes: __m256) -> f32 {
+    let four = _mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps::<1>(lanes));
+    let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn total_f64s(lanes: __m256d) -> f64 {
+    let two = _mm_add_pd(_mm256_castpd256_pd128(lanes), _mm256_extractf128_pd::<1>(lanes));
+    _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn total_8_f64s(lanes: __m512d) -> f64 {
+    _mm512_reduce_add_pd(lanes)
+}

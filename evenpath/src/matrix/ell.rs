@@ -1,0 +1,207 @@
+//! ELLPACK: all rows padded to the longest.
+
+use std::fmt;
+
+use rayon::prelude::*;
+
+use super::compress::Slots;
+use super::padding::{self, PADDING, PaddingLimit, RowSlots, padded_arrays, slot_bytes};
+use super::{Csr, CsrView, InvalidEll, MatrixError, validate};
+use crate::{Offset, Value};
+
+/// Rows that one task handles.
+const GRAIN: usize = 1 << 10;
+
+/// A sparse matrix in ELLPACK form: every row has as many slots as the longest has nonzeros, and slot `j` of row `i` is at
+/// position `j * rows + i` of the column indices and the values (Bell and Garland, *Implementing sparse matrix-vector
+/// multiplication on throughput-oriented processors*, SC 2009).
+///
+/// Slots behind a row's last nonzero are padding: their column is [`PADDING`](Self::PADDING), which no nonzero has, and
+/// their value 0. So zeros that are stored stay stored. The lengths of the rows are kept beside: with them the format is
+/// ELL-R (Vázquez, Fernández and Garzón, *A new approach for sparse matrix vector product on NVIDIA GPUs*, 2011).
+///
+/// ```
+/// use evenpath::{Csr, Ell, PaddingLimit};
+///
+/// // [1 0 2]
+/// // [0 0 3]
+/// let a = Csr::try_new(2, 3, vec![0u32, 2, 3], vec![0, 2, 2], vec![1.0, 2.0, 3.0])?;
+/// let ell = a.to_ell(PaddingLimit::default())?;
+/// assert_eq!(ell.column_indices(), [0, 2, 2, Ell::<f64>::PADDING]);
+/// assert_eq!(ell.values(), [1.0, 3.0, 2.0, 0.0]);
+/// assert_eq!(ell.row_lengths(), [2, 1]);
+/// assert_eq!(ell.to_csr()?, a);
+///
+/// // A limit is checked before anything is allocated.
+/// let refused = a.to_ell(PaddingLimit::Bytes(40)).unwrap_err();
+/// assert_eq!(refused.to_string(), "2 rows padded to up to 2 nonzeros take 48 bytes: the limit is 40");
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Ell<V> {
+    rows: usize,
+    cols: usize,
+    width: usize,
+    row_lengths: Vec<u32>,
+    column_indices: Vec<u32>,
+    values: Vec<V>,
+}
+
+impl<V: Value> Ell<V> {
+    /// The column of a slot that is padding.
+    pub const PADDING: u32 = PADDING;
+
+    /// Makes a `rows` x `cols` matrix with `width` slots a row of its arrays. Values of padding become 0.
+    ///
+    /// # Errors
+    /// Unless both arrays have length `rows * width`, columns are below `cols` or padding, and in each row only padding
+    /// follows padding. The error holds the buffers.
+    pub fn try_new(
+        rows: usize,
+        cols: usize,
+        width: usize,
+        column_indices: Vec<u32>,
+        mut values: Vec<V>,
+    ) -> Result<Self, InvalidEll<V>> {
+        match check(rows, cols, width, &column_indices, values.len()) {
+            Ok(row_lengths) => {
+                let slots = column_indices.par_iter().zip(&mut values);
+                slots.filter(|&(&column, _)| column == PADDING).for_each(|(_, value)| *value = V::ZERO);
+                Ok(Self { rows, cols, width, row_lengths, column_indices, values })
+            }
+            Err(error) => Err(InvalidEll { error, column_indices, values }),
+        }
+    }
+
+    /// The arrays: column indices and values, by columns of slots.
+    pub fn into_parts(self) -> (Vec<u32>, Vec<V>) {
+        (self.column_indices, self.values)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Number of nonzeros, that is, of stored entries: a stored zero counts, padding does not.
+    pub fn nnz(&self) -> usize {
+        self.row_lengths.par_iter().map(|&length| length as usize).sum()
+    }
+
+    /// Slots of every row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Nonzeros of each row: what ELL-R adds.
+    pub fn row_lengths(&self) -> &[u32] {
+        &self.row_lengths
+    }
+
+    /// Column of every slot, [`PADDING`](Self::PADDING) where there is no nonzero.
+    pub fn column_indices(&self) -> &[u32] {
+        &self.column_indices
+    }
+
+    /// Value of every slot.
+    pub fn values(&self) -> &[V] {
+        &self.values
+    }
+
+    /// Bytes of column indices and values. ELL-R has 4 more a row.
+    pub fn bytes(&self) -> u64 {
+        self.values.len() as u64 * slot_bytes::<V>()
+    }
+
+    /// The same matrix in CSR form, the nonzeros of each row in their order.
+    ///
+    /// # Errors
+    /// Where `O` cannot count the nonzeros.
+    pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
+        let slots = |row| RowSlots { first: row, stride: self.rows, width: self.width };
+        padding::to_csr(self.cols, &self.row_lengths, slots, &self.column_indices, &self.values)
+    }
+
+    /// The first `width` nonzeros of every row. The arrays were allowed.
+    pub(super) fn of_first<O: Offset>(
+        matrix: CsrView<'_, V, O>,
+        width: usize,
+        slots: usize,
+    ) -> Result<Self, MatrixError> {
+        let (rows, cols, nnz) = (matrix.rows(), matrix.cols(), matrix.nnz());
+        let (mut column_indices, mut values) = padded_arrays(rows, nnz, slots)?;
+        let mut row_lengths = vec![0; rows];
+        let (column_slots, value_slots) = (Slots::new(&mut column_indices), Slots::new(&mut values));
+        row_lengths.par_chunks_mut(GRAIN).enumerate().for_each(|(chunk, lengths)| {
+            for (row, length) in (chunk * GRAIN..).zip(lengths) {
+                let nonzeros = matrix.range(row).take(width);
+                *length = nonzeros.len() as u32;
+                let places = RowSlots { first: row, stride: rows, width }.places();
+                for (nonzero, place) in nonzeros.zip(places) {
+                    // SAFETY: the place is below `rows * width`, both arrays' length, and this row's alone: no other
+                    // task has the row.
+                    unsafe {
+                        column_slots.write(place, matrix.column_indices()[nonzero]);
+                        value_slots.write(place, matrix.values()[nonzero]);
+                    }
+                }
+            }
+        });
+        Ok(Self { rows, cols, width, row_lengths, column_indices, values })
+    }
+}
+
+/// Checks the arrays of an ELL matrix whose `values` has length `values`; returns the rows' lengths.
+fn check(
+    rows: usize,
+    cols: usize,
+    width: usize,
+    column_indices: &[u32],
+    values: usize,
+) -> Result<Vec<u32>, MatrixError> {
+    validate::dimensions(rows, cols)?;
+    let slots = column_indices.len();
+    if rows.checked_mul(width) != Some(slots) {
+        return Err(MatrixError::SlotCount { rows, width, found: slots });
+    }
+    if slots != values {
+        return Err(MatrixError::ValuesLength { columns: slots, values });
+    }
+    if u32::try_from(width).is_err() {
+        return Err(MatrixError::RowTooLong { row: 0, nonzeros: width });
+    }
+    if let Some(position) = validate::first_beyond_or_padding(column_indices, cols) {
+        let (row, column) = (position % rows, column_indices[position] as usize);
+        return Err(MatrixError::ColumnOutOfRange { row, position, column, cols });
+    }
+    let length = |row| {
+        let slots = RowSlots { first: row, stride: rows, width };
+        slots.length(column_indices).map_err(|slot| MatrixError::ColumnBehindPadding { row, slot })
+    };
+    padding::row_lengths(rows, length)
+}
+
+impl<V: Value, O: Offset> Csr<V, O> {
+    /// The same matrix in ELL form, the nonzeros of each row in their order.
+    ///
+    /// # Errors
+    /// Where padding takes more memory than `limit` allows, or than there is; where a row has 2³² nonzeros or more.
+    pub fn to_ell(&self, limit: PaddingLimit) -> Result<Ell<V>, MatrixError> {
+        let matrix = self.view();
+        let width = padding::longest_row(matrix)?;
+        let slots = limit.check::<V>(self.rows(), width, self.nnz(), self.rows() as u128 * width as u128)?;
+        Ell::of_first(matrix, width, slots)
+    }
+}
+
+impl<V: Value> fmt::Debug for Ell<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, cols, nnz, width) = (self.rows, self.cols, self.nnz(), self.width);
+        write!(f, "Ell<{}> {rows} x {cols}, {nnz} nonzeros, {width} slots a row", V::NAME)
+    }
+}

@@ -1,0 +1,182 @@
+//! HYB: what most rows have in ELL, the rest in COO.
+
+use std::fmt;
+
+use rayon::prelude::*;
+
+use super::padding::{PaddingLimit, slot_bytes};
+use super::{Coo, Csr, CsrView, Duplicates, Ell, InvalidHyb, MatrixError};
+use crate::{Offset, Value};
+
+/// A sparse matrix in hybrid form: the first few nonzeros of every row in [`Ell`], all others in [`Coo`] (Bell and
+/// Garland, *Implementing sparse matrix-vector multiplication on throughput-oriented processors*, SC 2009).
+///
+/// ```
+/// use evenpath::{Csr, HybOptions, HybWidth};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 1, 2.0), (0, 2, 3.0), (1, 1, 4.0)])?;
+/// let hyb = a.to_hyb(HybOptions { width: HybWidth::Slots(1), ..Default::default() })?;
+/// assert_eq!((hyb.ell().nnz(), hyb.coo().nnz()), (2, 2));
+/// assert_eq!(hyb.to_csr()?, a);
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Hyb<V> {
+    ell: Ell<V>,
+    coo: Coo<V>,
+}
+
+/// Nonzeros of each row that go to the ELL part of a [`Hyb`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HybWidth {
+    /// Bell and Garland's: a K-th slot is worth its padding where at least max(4096, rows / 3) rows have K nonzeros or
+    /// more, and the width is the largest such K, 0 where there is none. Behind it stand their findings that a full slot
+    /// of ELL is three times as fast as an entry of COO, and that ELL wants some 4096 rows.
+    #[default]
+    Typical,
+    /// So many, or as many as the longest row has where that is less.
+    Slots(usize),
+}
+
+/// How [`Csr::to_hyb`] divides a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HybOptions {
+    /// Slots of the ELL part's rows.
+    pub width: HybWidth,
+    /// How much memory the ELL part may take. With the typical width a third of the rows is full, so there are at most
+    /// three slots a nonzero, and the default limit never refuses.
+    pub limit: PaddingLimit,
+}
+
+impl<V: Value> Hyb<V> {
+    /// Makes a matrix of its parts: it is their sum.
+    ///
+    /// # Errors
+    /// Where their shapes differ. The error holds them.
+    pub fn try_new(ell: Ell<V>, coo: Coo<V>) -> Result<Self, InvalidHyb<V>> {
+        let (ell_shape, coo_shape) = ((ell.rows(), ell.cols()), (coo.rows(), coo.cols()));
+        if ell_shape == coo_shape {
+            return Ok(Self { ell, coo });
+        }
+        let error = MatrixError::PartShapes { ell: ell_shape, coo: coo_shape };
+        Err(InvalidHyb { error, parts: Box::new((ell, coo)) })
+    }
+
+    /// The parts.
+    pub fn into_parts(self) -> (Ell<V>, Coo<V>) {
+        (self.ell, self.coo)
+    }
+
+    /// The first nonzeros of every row.
+    pub fn ell(&self) -> &Ell<V> {
+        &self.ell
+    }
+
+    /// The others.
+    pub fn coo(&self) -> &Coo<V> {
+        &self.coo
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.ell.rows()
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.ell.cols()
+    }
+
+    /// Number of nonzeros, that is, of stored entries: a stored zero counts, padding does not.
+    pub fn nnz(&self) -> usize {
+        self.ell.nnz() + self.coo.nnz()
+    }
+
+    /// Bytes of both parts' arrays.
+    pub fn bytes(&self) -> u64 {
+        self.ell.bytes() + self.coo.nnz() as u64 * (slot_bytes::<V>() + 4)
+    }
+
+    /// The same matrix in CSR form: in each row the nonzeros of the ELL part, then those of the COO part, both in their
+    /// order.
+    ///
+    /// # Errors
+    /// Where `O` cannot count the nonzeros.
+    pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
+        let nnz = self.nnz();
+        let overflow = || MatrixError::OffsetOverflow { nnz, offset: O::NAME };
+        let ell: Csr<V, O> = self.ell.to_csr()?;
+        let coo: Csr<V, O> = self.coo.to_csr(Duplicates::Keep)?;
+        let mut offsets: Vec<O> = Vec::with_capacity(self.rows() + 1);
+        for (a, b) in ell.row_offsets().iter().zip(coo.row_offsets()) {
+            offsets.push(O::try_from_usize(a.to_usize() + b.to_usize()).ok_or_else(overflow)?);
+        }
+        let (mut columns, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+        for (a, b) in ell.iter_rows().zip(coo.iter_rows()) {
+            for row in [a, b] {
+                columns.extend_from_slice(row.columns());
+                values.extend_from_slice(row.values());
+            }
+        }
+        Ok(Csr::from_valid(self.rows(), self.cols(), offsets, columns, values))
+    }
+}
+
+/// Rows that a further slot must serve, at least (Bell and Garland).
+const MIN_ROWS: usize = 4096;
+
+/// The largest K so that at least max(4096, rows / 3) rows have K nonzeros or more.
+fn typical_width<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> usize {
+    let rows = matrix.rows();
+    let needed = MIN_ROWS.max(rows.div_ceil(3));
+    if rows < needed {
+        return 0;
+    }
+    let mut lengths: Vec<usize> = (0..rows).into_par_iter().map(|row| matrix.range(row).len()).collect();
+    // The `needed`-th longest row has it.
+    *lengths.select_nth_unstable(rows - needed).1
+}
+
+impl<V: Value, O: Offset> Csr<V, O> {
+    /// The same matrix in hybrid form: of each row, the first nonzeros in ELL and the rest in COO, both in their order.
+    ///
+    /// # Errors
+    /// Where the ELL part's padding takes more memory than the limit allows, or than there is; where its rows have 2³²
+    /// slots or more.
+    pub fn to_hyb(&self, options: HybOptions) -> Result<Hyb<V>, MatrixError> {
+        let matrix = self.view();
+        let (rows, nnz) = (self.rows(), self.nnz());
+        let width = match options.width {
+            HybWidth::Typical => typical_width(matrix),
+            HybWidth::Slots(width) => {
+                let longest = (0..rows).into_par_iter().map(|row| matrix.range(row).len()).max();
+                width.min(longest.unwrap_or(0))
+            }
+        };
+        if u32::try_from(width).is_err() {
+            return Err(MatrixError::RowTooLong { row: 0, nonzeros: width });
+        }
+        let slots = options.limit.check::<V>(rows, width, nnz, rows as u128 * width as u128)?;
+        let ell = Ell::of_first(matrix, width, slots)?;
+        let rest = nnz - ell.nnz();
+        let (mut row_indices, mut columns, mut values) =
+            (Vec::with_capacity(rest), Vec::with_capacity(rest), Vec::with_capacity(rest));
+        for row in 0..rows {
+            let range = matrix.range(row);
+            let behind = range.start + width.min(range.len())..range.end;
+            row_indices.resize(row_indices.len() + behind.len(), row as u32);
+            columns.extend_from_slice(&self.column_indices()[behind.clone()]);
+            values.extend_from_slice(&self.values()[behind]);
+        }
+        let coo = Coo::from_valid(rows, self.cols(), row_indices, columns, values);
+        Ok(Hyb { ell, coo })
+    }
+}
+
+impl<V: Value> fmt::Debug for Hyb<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, cols, width) = (self.rows(), self.cols(), self.ell.width());
+        let (ell, coo) = (self.ell.nnz(), self.coo.nnz());
+        write!(f, "Hyb<{}> {rows} x {cols}, {ell} nonzeros in {width} slots a row, {coo} entries", V::NAME)
+    }
+}

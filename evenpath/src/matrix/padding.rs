@@ -1,0 +1,169 @@
+//! What the padded formats share: the limit on padding, and the way back to CSR.
+
+use rayon::prelude::*;
+
+use super::blocks::{row_blocks, split};
+use super::{Csr, CsrView, MatrixError};
+use crate::{Offset, Value};
+
+/// The column that padding has. A matrix has no more than [`MAX_DIMENSION`](crate::MAX_DIMENSION) columns, so no nonzero
+/// has it: padding is told from stored zeros.
+pub(crate) const PADDING: u32 = evenpath_kernels::ell::PADDING;
+
+/// How much memory padded rows may take. It is computed before anything is allocated; where it is more, the conversion
+/// is refused with [`MatrixError::PaddingTooLarge`].
+///
+/// The default is that of the CUSP library: three times what the nonzeros take without padding, and never less than
+/// 2²⁰ slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PaddingLimit {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many times what the nonzeros take without padding, or 2²⁰ slots where that is more.
+    Times(u32),
+}
+
+impl Default for PaddingLimit {
+    fn default() -> Self {
+        Self::Times(3)
+    }
+}
+
+impl PaddingLimit {
+    /// Slots that are always allowed with a limit relative to the nonzeros.
+    const MIN_SLOTS: u64 = 1 << 20;
+
+    /// Bytes that columns and values may take in a matrix with `nnz` nonzeros.
+    fn bytes<V: Value>(self, nnz: usize) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Times(factor) => {
+                let slots = (nnz as u64).saturating_mul(u64::from(factor)).max(Self::MIN_SLOTS);
+                slots.saturating_mul(slot_bytes::<V>())
+            }
+        }
+    }
+
+    /// Whether a matrix may have so many slots; `width` is the length of its longest row.
+    pub(super) fn check<V: Value>(
+        self,
+        rows: usize,
+        width: usize,
+        nnz: usize,
+        slots: u128,
+    ) -> Result<usize, MatrixError> {
+        let bytes = u64::try_from(slots * u128::from(slot_bytes::<V>())).unwrap_or(u64::MAX);
+        let limit = self.bytes::<V>(nnz);
+        let addressable = isize::try_from(bytes).is_ok();
+        match usize::try_from(slots) {
+            Ok(slots) if bytes <= limit && addressable => Ok(slots),
+            _ => Err(MatrixError::PaddingTooLarge { rows, width, bytes, limit }),
+        }
+    }
+}
+
+/// Bytes of a column and a value.
+pub(super) fn slot_bytes<V: Value>() -> u64 {
+    (size_of::<u32>() + size_of::<V>()) as u64
+}
+
+/// Columns and values of nothing but padding.
+pub(super) fn padded_arrays<V: Value>(
+    rows: usize,
+    nnz: usize,
+    slots: usize,
+) -> Result<(Vec<u32>, Vec<V>), MatrixError> {
+    let out_of_memory = MatrixError::OutOfMemory { rows, nnz };
+    let mut columns = Vec::new();
+    if columns.try_reserve_exact(slots).is_err() {
+        return Err(out_of_memory);
+    }
+    columns.resize(slots, PADDING);
+    let values = bytemuck::allocation::try_zeroed_vec(slots).map_err(|()| out_of_memory)?;
+    Ok((columns, values))
+}
+
+/// Length of the longest row.
+pub(super) fn longest_row<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Result<usize, MatrixError> {
+    let length = |row| matrix.range(row).len();
+    let width = (0..matrix.rows()).into_par_iter().map(length).max().unwrap_or(0);
+    if u32::try_from(width).is_ok() {
+        return Ok(width);
+    }
+    let row = (0..matrix.rows()).find(|&row| length(row) == width).unwrap_or(0);
+    Err(MatrixError::RowTooLong { row, nonzeros: width })
+}
+
+/// Where the slots of one row are: the first, and how far it is to the next.
+#[derive(Clone, Copy)]
+pub(super) struct RowSlots {
+    pub(super) first: usize,
+    pub(super) stride: usize,
+    pub(super) width: usize,
+}
+
+impl RowSlots {
+    /// The slots' places, in order.
+    pub(super) fn places(self) -> impl Iterator<Item = usize> {
+        (0..self.width).map(move |slot| self.first + slot * self.stride)
+    }
+
+    /// Nonzeros of the row, where padding follows them; else the slot of the first column behind padding.
+    pub(super) fn length(self, columns: &[u32]) -> Result<u32, usize> {
+        let mut places = self.places();
+        let length = places.by_ref().take_while(|&place| columns[place] != PADDING).count();
+        match places.position(|place| columns[place] != PADDING) {
+            None => Ok(length as u32),
+            Some(behind) => Err(length + 1 + behind),
+        }
+    }
+}
+
+/// What `length` says of each row; where it refuses any, of the first.
+pub(super) fn row_lengths(
+    rows: usize,
+    length: impl Fn(usize) -> Result<u32, MatrixError> + Sync,
+) -> Result<Vec<u32>, MatrixError> {
+    let lengths: Result<_, _> = (0..rows).into_par_iter().map(&length).collect();
+    // Threads come upon errors in any order.
+    lengths.map_err(|any| (0..rows).find_map(|row| length(row).err()).unwrap_or(any))
+}
+
+/// The CSR matrix of padded rows: `slots` says where a row is, `lengths` its nonzeros.
+pub(super) fn to_csr<V: Value, O: Offset>(
+    cols: usize,
+    lengths: &[u32],
+    slots: impl Fn(usize) -> RowSlots + Sync,
+    columns: &[u32],
+    values: &[V],
+) -> Result<Csr<V, O>, MatrixError> {
+    let row_offsets: Vec<O> = row_offsets(lengths)?;
+    let nnz = row_offsets[lengths.len()].to_usize();
+    let (mut own_columns, mut own_values) = (vec![0; nnz], vec![V::ZERO; nnz]);
+    let blocks = row_blocks(&row_offsets);
+    let parts = split(&blocks, &row_offsets, &mut own_columns).into_par_iter().zip(split(
+        &blocks,
+        &row_offsets,
+        &mut own_values,
+    ));
+    parts.for_each(|((block, own_columns), (_, own_values))| {
+        let places = block.flat_map(|row| slots(row).places().take(lengths[row] as usize));
+        for ((column, value), place) in own_columns.iter_mut().zip(own_values).zip(places) {
+            (*column, *value) = (columns[place], values[place]);
+        }
+    });
+    Ok(Csr::from_valid(lengths.len(), cols, row_offsets, own_columns, own_values))
+}
+
+/// Row offsets of rows with these lengths.
+pub(super) fn row_offsets<O: Offset>(lengths: &[u32]) -> Result<Vec<O>, MatrixError> {
+    let nnz = lengths.par_iter().map(|&length| length as usize).sum();
+    let mut end = 0;
+    let ends = lengths.iter().map(|&length| {
+        end += length as usize;
+        O::try_from_usize(end)
+    });
+    let offsets: Option<Vec<O>> = std::iter::once(Some(O::ZERO)).chain(ends).collect();
+    offsets.ok_or(MatrixError::OffsetOverflow { nnz, offset: O::NAME })
+}

@@ -1,0 +1,180 @@
+//! Rows in another order, and what that does to the warps that have them.
+
+use rayon::prelude::*;
+
+use super::blocks::{row_blocks, split};
+use super::{Csr, CsrView, MatrixError, validate};
+use crate::{Offset, Value};
+
+/// Threads of a warp, and rows where each thread has one.
+const WARP_SIZE: usize = evenpath_simt::thread::WARP_SIZE as usize;
+
+/// An order of the rows of a matrix: a permutation and its inverse.
+///
+/// Sorting rows by length gives the threads of a warp, one a row, equal work, and takes from neighbouring rows what they
+/// share of x (Prata, Muranho and Gomes, *Impact of row sorting on the sparse matrix-vector product on GPU*).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowOrder {
+    order: Vec<u32>,
+    inverse: Vec<u32>,
+}
+
+impl RowOrder {
+    /// Makes an order: `order[i]` is the row that comes at position `i`.
+    ///
+    /// # Errors
+    /// Unless it has every row from 0 to its length once.
+    pub fn try_new(order: Vec<u32>) -> Result<Self, MatrixError> {
+        validate::dimensions(order.len(), 0)?;
+        let mut inverse = vec![u32::MAX; order.len()];
+        for (position, &row) in order.iter().enumerate() {
+            match inverse.get_mut(row as usize) {
+                // No position is so large: there is one less than rows.
+                Some(slot) if *slot == u32::MAX => *slot = position as u32,
+                _ => return Err(MatrixError::NotAnOrder { position, row: row as usize, rows: order.len() }),
+            }
+        }
+        Ok(Self { order, inverse })
+    }
+
+    /// Longest rows first; rows of equal length stay in their order. Only within each `scope` rows: the σ of SELL-C-σ.
+    pub(super) fn by_length<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, scope: usize) -> Self {
+        let mut order: Vec<u32> = (0..matrix.rows() as u32).collect();
+        let length = |&row: &u32| std::cmp::Reverse(matrix.range(row as usize).len());
+        if scope >= order.len() {
+            order.par_sort_by_key(length);
+        } else {
+            order.par_chunks_mut(scope.max(1)).for_each(|scope| scope.sort_by_key(length));
+        }
+        let mut inverse = vec![0; order.len()];
+        for (position, &row) in order.iter().enumerate() {
+            inverse[row as usize] = position as u32;
+        }
+        Self { order, inverse }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The row at each position.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// The position of each row.
+    pub fn inverse(&self) -> &[u32] {
+        &self.inverse
+    }
+
+    /// Longest row of each warp (LRW) before and after the rows of `matrix` are put into this order.
+    ///
+    /// # Errors
+    /// Where the matrix has another number of rows.
+    pub fn longest_rows<V: Value, O: Offset>(&self, matrix: &Csr<V, O>) -> Result<LongestRows, MatrixError> {
+        self.check(matrix.rows())?;
+        let length = |row: u32| matrix.view().range(row as usize).len();
+        let identity: Vec<u32> = (0..matrix.rows() as u32).collect();
+        let longest = |order: &[u32]| {
+            let warps = order.par_chunks(WARP_SIZE);
+            warps.map(|rows| rows.iter().map(|&row| length(row)).max().unwrap_or(0)).collect()
+        };
+        Ok(LongestRows { before: longest(&identity), after: longest(&self.order) })
+    }
+
+    fn check(&self, rows: usize) -> Result<(), MatrixError> {
+        if rows == self.rows() {
+            Ok(())
+        } else {
+            Err(MatrixError::RowOrderLength { rows, found: self.rows() })
+        }
+    }
+}
+
+/// Longest row of each warp (LRW) where each thread of a GPU has one row: for so long all 32 threads of the warp wait.
+/// (Row-sorting study, section V.C and Table 5.)
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LongestRows {
+    /// In the order of the matrix, one a warp.
+    pub before: Vec<usize>,
+    /// In the other order.
+    pub after: Vec<usize>,
+}
+
+impl LongestRows {
+    /// Average before; 0 where there are no rows.
+    pub fn mean_before(&self) -> f64 {
+        mean(&self.before)
+    }
+
+    /// Average after; 0 where there are no rows.
+    pub fn mean_after(&self) -> f64 {
+        mean(&self.after)
+    }
+
+    /// The average after over the average before; 1 where both are 0. The study found sorting to pay, on a GPU of 2009,
+    /// where this is 0.66 or less.
+    pub fn ratio(&self) -> f64 {
+        let (before, after) = (self.mean_before(), self.mean_after());
+        if before == 0.0 { 1.0 } else { after / before }
+    }
+}
+
+fn mean(lengths: &[usize]) -> f64 {
+    // Exact up to 2⁵³ nonzeros.
+    lengths.iter().sum::<usize>() as f64 / lengths.len().max(1) as f64
+}
+
+impl<V: Value, O: Offset> Csr<V, O> {
+    /// The matrix with its longest rows first, and the order in which they now are; rows of equal length stay in their
+    /// order.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    ///
+    /// let a: Csr<f64> = Csr::from_triplets(3, 2, [(0, 0, 1.0), (2, 0, 2.0), (2, 1, 3.0)])?;
+    /// let (sorted, order) = a.sort_rows_by_length();
+    /// assert_eq!(order.order(), [2, 0, 1]);
+    /// assert_eq!(order.inverse(), [1, 2, 0]);
+    /// assert_eq!(sorted.row(0), a.row(2));
+    /// # Ok::<(), evenpath::MatrixError>(())
+    /// ```
+    #[must_use]
+    pub fn sort_rows_by_length(&self) -> (Self, RowOrder) {
+        let order = RowOrder::by_length(self.view(), usize::MAX);
+        (self.in_order(&order), order)
+    }
+
+    /// The matrix with its rows in the given order: row `i` is row `order[i]` of this one.
+    ///
+    /// # Errors
+    /// Where the order has another number of rows.
+    pub fn permute_rows(&self, order: &RowOrder) -> Result<Self, MatrixError> {
+        order.check(self.rows())?;
+        Ok(self.in_order(order))
+    }
+
+    fn in_order(&self, order: &RowOrder) -> Self {
+        let matrix = self.view();
+        let mut offsets: Vec<O> = Vec::with_capacity(self.rows() + 1);
+        let mut end = 0;
+        offsets.push(O::ZERO);
+        for &row in order.order() {
+            end += matrix.range(row as usize).len();
+            offsets.push(O::try_from_usize(end).expect("offsets count no more than before"));
+        }
+        let (mut columns, mut values) = (vec![0; self.nnz()], vec![V::ZERO; self.nnz()]);
+        let blocks = row_blocks(&offsets);
+        let parts =
+            split(&blocks, &offsets, &mut columns).into_par_iter().zip(split(&blocks, &offsets, &mut values));
+        parts.for_each(|((block, columns), (_, values))| {
+            let nonzeros = block.flat_map(|position| matrix.range(order.order()[position] as usize));
+            for ((column, value), nonzero) in columns.iter_mut().zip(values).zip(nonzeros) {
+                (*column, *value) = (self.column_indices()[nonzero], self.values()[nonzero]);
+            }
+        });
+        Self::from_valid(self.rows(), self.cols(), offsets, columns, values)
+    }
+}

@@ -1,0 +1,358 @@
+//! Sliced ELLPACK: rows padded to the longest of their slice.
+
+use std::fmt;
+
+use rayon::prelude::*;
+
+use super::padding::{self, PADDING, PaddingLimit, RowSlots, padded_arrays, slot_bytes};
+use super::{Csr, CsrView, InvalidSlicedEll, MatrixError, RowOrder, validate};
+use crate::{Offset, Value};
+
+/// A sparse matrix in sliced ELLPACK form: slices of `slice_height` consecutive rows, each an [`Ell`](crate::Ell) of its
+/// own, as wide as its longest row (Monakov, Lokhmotov and Avetisyan, *Automatically tuning sparse matrix-vector
+/// multiplication for GPU architectures*, High Performance Embedded Architectures and Compilers 2010).
+///
+/// Rows may be sorted by length before they are cut into slices, within windows of a few slices so that neighbours stay
+/// near: that is SELL-C-σ (Kreutzer, Hager, Wellein, Fehske and Bishop, *A unified sparse matrix data format for efficient
+/// general sparse matrix-vector multiplication on modern processors with wide SIMD units*, SIAM J. Sci. Comput. 36, 2014),
+/// C the slice height and σ the window.
+///
+/// Slot `j` of a slice's row `i` is at `slice_offsets[slice] + j * slice_height + i`; the last slice has as many slots as if
+/// it were full. Padding is marked as in [`Ell`](crate::Ell).
+///
+/// ```
+/// use evenpath::{Csr, SlicedEllOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(3, 2, [(0, 0, 1.0), (2, 0, 2.0), (2, 1, 3.0)])?;
+/// let slices_of_two = SlicedEllOptions { slice_height: 2, ..Default::default() };
+/// assert_eq!(a.to_sliced_ell(slices_of_two)?.slice_offsets(), [0, 2, 6]);
+/// let sorted = SlicedEllOptions { sorting_scope: 4, ..slices_of_two };
+/// assert_eq!(a.to_sliced_ell(sorted)?.to_csr()?, a);
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct SlicedEll<V> {
+    rows: usize,
+    cols: usize,
+    slice_height: u32,
+    slice_offsets: Vec<u64>,
+    column_indices: Vec<u32>,
+    values: Vec<V>,
+    row_order: Option<RowOrder>,
+    /// By position.
+    row_lengths: Vec<u32>,
+}
+
+/// How [`Csr::to_sliced_ell`] cuts and sorts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlicedEllOptions {
+    /// Rows of a slice, C; by default 32, a GPU's warp.
+    pub slice_height: u32,
+    /// Rows among which the longest come first, σ; by default 1: rows stay where they are.
+    pub sorting_scope: usize,
+    /// How much memory padding may take.
+    pub limit: PaddingLimit,
+}
+
+impl Default for SlicedEllOptions {
+    fn default() -> Self {
+        Self { slice_height: 32, sorting_scope: 1, limit: PaddingLimit::default() }
+    }
+}
+
+impl<V: Value> SlicedEll<V> {
+    /// Makes a `rows` x `cols` matrix of its arrays; `row_order` says which row each stored row is, where that is not its
+    /// position. Values of padding become 0.
+    ///
+    /// # Errors
+    /// Unless `slice_offsets` has one element a slice and one more, goes from 0 to the length of both other arrays
+    /// without decreasing, by multiples of `slice_height`, which is not 0; columns are below `cols` or padding; in each
+    /// row only padding follows padding, as in rows behind the last; and `row_order` has `rows` rows. The error holds
+    /// the buffers.
+    pub fn try_new(
+        rows: usize,
+        cols: usize,
+        slice_height: u32,
+        slice_offsets: Vec<u64>,
+        column_indices: Vec<u32>,
+        mut values: Vec<V>,
+        row_order: Option<RowOrder>,
+    ) -> Result<Self, InvalidSlicedEll<V>> {
+        let arrays = Arrays { slice_height, slice_offsets: &slice_offsets, column_indices: &column_indices };
+        match arrays.check(rows, cols, values.len(), row_order.as_ref()) {
+            Ok(row_lengths) => {
+                let slots = column_indices.par_iter().zip(&mut values);
+                slots.filter(|&(&column, _)| column == PADDING).for_each(|(_, value)| *value = V::ZERO);
+                Ok(Self {
+                    rows,
+                    cols,
+                    slice_height,
+                    slice_offsets,
+                    column_indices,
+                    values,
+                    row_order,
+                    row_lengths,
+                })
+            }
+            Err(error) => {
+                let parts = Box::new((slice_offsets, column_indices, values, row_order));
+                Err(InvalidSlicedEll { error, parts })
+            }
+        }
+    }
+
+    /// The arrays: slice offsets, column indices, values, and the order of the rows.
+    pub fn into_parts(self) -> (Vec<u64>, Vec<u32>, Vec<V>, Option<RowOrder>) {
+        (self.slice_offsets, self.column_indices, self.values, self.row_order)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Number of nonzeros, that is, of stored entries: a stored zero counts, padding does not.
+    pub fn nnz(&self) -> usize {
+        self.row_lengths.par_iter().map(|&length| length as usize).sum()
+    }
+
+    /// Rows of a slice.
+    pub fn slice_height(&self) -> u32 {
+        self.slice_height
+    }
+
+    /// Where each slice starts, and the number of slots at the end.
+    pub fn slice_offsets(&self) -> &[u64] {
+        &self.slice_offsets
+    }
+
+    /// Column of every slot, [`PADDING`](crate::Ell::PADDING) where there is no nonzero.
+    pub fn column_indices(&self) -> &[u32] {
+        &self.column_indices
+    }
+
+    /// Value of every slot.
+    pub fn values(&self) -> &[V] {
+        &self.values
+    }
+
+    /// Which row each stored row is; `None` where rows are in their order.
+    pub fn row_order(&self) -> Option<&RowOrder> {
+        self.row_order.as_ref()
+    }
+
+    /// Bytes of column indices, values, slice offsets, and of the order of the rows where there is one.
+    pub fn bytes(&self) -> u64 {
+        let order = self.row_order.as_ref().map_or(0, |order| 4 * order.rows());
+        self.values.len() as u64 * slot_bytes::<V>() + (8 * self.slice_offsets.len() + order) as u64
+    }
+
+    /// The same matrix in CSR form: rows in their order, the nonzeros of each in theirs.
+    ///
+    /// # Errors
+    /// Where `O` cannot count the nonzeros.
+    pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
+        let Self { slice_height, slice_offsets, column_indices, .. } = self;
+        let arrays = Arrays { slice_height: *slice_height, slice_offsets, column_indices };
+        let Some(order) = &self.row_order else {
+            let slots = |row| arrays.slots(row);
+            return padding::to_csr(self.cols, &self.row_lengths, slots, column_indices, &self.values);
+        };
+        let lengths: Vec<u32> =
+            order.inverse().iter().map(|&position| self.row_lengths[position as usize]).collect();
+        let slots = |row: usize| arrays.slots(order.inverse()[row] as usize);
+        padding::to_csr(self.cols, &lengths, slots, column_indices, &self.values)
+    }
+}
+
+/// The arrays that say where nonzeros are.
+#[derive(Clone, Copy)]
+struct Arrays<'a> {
+    slice_height: u32,
+    slice_offsets: &'a [u64],
+    column_indices: &'a [u32],
+}
+
+impl Arrays<'_> {
+    /// Where the row at `position` is; the arrays' offsets are right.
+    fn slots(&self, position: usize) -> RowSlots {
+        let height = self.slice_height as usize;
+        let slice = position / height;
+        let (begin, end) = (self.slice_offsets[slice] as usize, self.slice_offsets[slice + 1] as usize);
+        RowSlots { first: begin + position % height, stride: height, width: (end - begin) / height }
+    }
+
+    /// Returns the lengths of the rows, by position.
+    fn check(
+        &self,
+        rows: usize,
+        cols: usize,
+        values: usize,
+        row_order: Option<&RowOrder>,
+    ) -> Result<Vec<u32>, MatrixError> {
+        validate::dimensions(rows, cols)?;
+        if let Some(order) = row_order.filter(|order| order.rows() != rows) {
+            return Err(MatrixError::RowOrderLength { rows, found: order.rows() });
+        }
+        let slots = self.column_indices.len();
+        if slots != values {
+            return Err(MatrixError::ValuesLength { columns: slots, values });
+        }
+        self.check_offsets(rows)?;
+        let row_of = |position: usize| row_order.map_or(position, |order| order.order()[position] as usize);
+        let length = |position: usize| {
+            let (row, slots) = (row_of(position), self.slots(position));
+            let beyond = slots.places().find(|&place| {
+                self.column_indices[place] != PADDING && self.column_indices[place] as usize >= cols
+            });
+            if let Some(position) = beyond {
+                let column = self.column_indices[position] as usize;
+                return Err(MatrixError::ColumnOutOfRange { row, position, column, cols });
+            }
+            slots.length(self.column_indices).map_err(|slot| MatrixError::ColumnBehindPadding { row, slot })
+        };
+        let lengths = padding::row_lengths(rows, length)?;
+        self.check_rest(rows)?;
+        Ok(lengths)
+    }
+
+    /// Checks that the last slice has no nonzeros in rows that the matrix has not.
+    fn check_rest(&self, rows: usize) -> Result<(), MatrixError> {
+        let height = self.slice_height as usize;
+        let begin = self.slice_offsets[rows / height] as usize;
+        if rows.is_multiple_of(height) {
+            return Ok(());
+        }
+        let last_slice = &self.column_indices[begin..];
+        let is_rest = |place: usize| place % height >= rows % height;
+        match last_slice.iter().enumerate().find(|&(place, &column)| is_rest(place) && column != PADDING) {
+            None => Ok(()),
+            Some((place, _)) => {
+                Err(MatrixError::RowTooMany { row: rows / height * height + place % height, rows })
+            }
+        }
+    }
+
+    fn check_offsets(&self, rows: usize) -> Result<(), MatrixError> {
+        let (height, offsets) = (self.slice_height, self.slice_offsets);
+        if height == 0 {
+            return Err(MatrixError::NoSliceHeight);
+        }
+        let slices = rows.div_ceil(height as usize);
+        let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
+            return Err(MatrixError::SliceOffsetsLength { slices, found: 0 });
+        };
+        if offsets.len() - 1 != slices {
+            return Err(MatrixError::SliceOffsetsLength { slices, found: offsets.len() });
+        }
+        let slots = self.column_indices.len();
+        if first != 0 || last != slots as u64 {
+            return Err(MatrixError::SliceOffsetEnds { first, last, slots });
+        }
+        let whole = |pair: &[u64]| {
+            let slots = pair[1].checked_sub(pair[0]);
+            slots
+                .is_some_and(|slots| slots % u64::from(height) == 0 && slots / u64::from(height) <= MAX_WIDTH)
+        };
+        match offsets.windows(2).position(|pair| !whole(pair)) {
+            None => Ok(()),
+            Some(slice) => {
+                let (start, end) = (offsets[slice], offsets[slice + 1]);
+                Err(MatrixError::SliceOffset { slice, start, end, height })
+            }
+        }
+    }
+}
+
+/// Slots of a row, at most.
+const MAX_WIDTH: u64 = u32::MAX as u64;
+
+impl<V: Value, O: Offset> Csr<V, O> {
+    /// The same matrix in sliced ELL form, the nonzeros of each row in their order.
+    ///
+    /// # Errors
+    /// Where the slice height is 0, padding takes more memory than the limit allows, or than there is, or a row has 2³²
+    /// nonzeros or more.
+    pub fn to_sliced_ell(&self, options: SlicedEllOptions) -> Result<SlicedEll<V>, MatrixError> {
+        let SlicedEllOptions { slice_height, sorting_scope, limit } = options;
+        if slice_height == 0 {
+            return Err(MatrixError::NoSliceHeight);
+        }
+        let matrix = self.view();
+        let longest = padding::longest_row(matrix)?;
+        let row_order = (sorting_scope > 1).then(|| RowOrder::by_length(matrix, sorting_scope));
+        let row_of = |position: usize| match &row_order {
+            None => position,
+            Some(order) => order.order()[position] as usize,
+        };
+        let row_lengths: Vec<u32> =
+            (0..self.rows()).into_par_iter().map(|at| matrix.range(row_of(at)).len() as u32).collect();
+        let widths = row_lengths.chunks(slice_height as usize).map(|slice| slice.iter().copied().max());
+        let slot_counts = widths.map(|width| u128::from(width.unwrap_or(0)) * u128::from(slice_height));
+        let slots = limit.check::<V>(self.rows(), longest, self.nnz(), slot_counts.clone().sum())?;
+        let mut end = 0;
+        let ends = slot_counts.map(|count| {
+            end += count as u64;
+            end
+        });
+        let slice_offsets: Vec<u64> = std::iter::once(0).chain(ends).collect();
+        let (mut column_indices, mut values) = padded_arrays(self.rows(), self.nnz(), slots)?;
+        fill(matrix, slice_height as usize, &slice_offsets, row_of, &mut column_indices, &mut values);
+        let (rows, cols) = (self.rows(), self.cols());
+        Ok(SlicedEll {
+            rows,
+            cols,
+            slice_height,
+            slice_offsets,
+            column_indices,
+            values,
+            row_order,
+            row_lengths,
+        })
+    }
+}
+
+/// Brings the nonzeros to their slots, slices in parallel.
+fn fill<V: Value, O: Offset>(
+    matrix: CsrView<'_, V, O>,
+    height: usize,
+    slice_offsets: &[u64],
+    row_of: impl Fn(usize) -> usize + Sync,
+    mut column_indices: &mut [u32],
+    mut values: &mut [V],
+) {
+    let mut slices = Vec::with_capacity(slice_offsets.len() - 1);
+    for (slice, pair) in slice_offsets.windows(2).enumerate() {
+        let (columns, own_values);
+        (columns, column_indices) = column_indices.split_at_mut((pair[1] - pair[0]) as usize);
+        (own_values, values) = values.split_at_mut((pair[1] - pair[0]) as usize);
+        slices.push((slice, columns, own_values));
+    }
+    slices.into_par_iter().for_each(|(slice, columns, values)| {
+        let first = slice * height;
+        for position in first..matrix.rows().min(first + height) {
+            for (slot, nonzero) in matrix.range(row_of(position)).enumerate() {
+                let place = slot * height + position - first;
+                columns[place] = matrix.column_indices()[nonzero];
+                values[place] = matrix.values()[nonzero];
+            }
+        }
+    });
+}
+
+impl<V: Value> fmt::Debug for SlicedEll<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, cols, nnz, height) = (self.rows, self.cols, self.nnz(), self.slice_height);
+        let slots = self.values.len();
+        write!(
+            f,
+            "SlicedEll<{}> {rows} x {cols}, {nnz} nonzeros in {slots} slots, slices of {height} rows",
+            V::NAME
+        )
+    }
+}

@@ -1,0 +1,192 @@
+//! Coordinates on a device.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use evenpath_kernels::coo::{CarryFixup, CooInterval};
+use evenpath_simt::thread;
+
+use super::operands::check_product;
+use super::{MAX_GRID, OpError, instance, vector};
+use crate::device::{Device, DeviceError, DeviceVec};
+use crate::policy::COO_INTERVAL;
+use crate::{Coo, Value, cpu};
+
+/// A matrix of coordinates in a device's memory, uploaded by [`Device::upload_coo`]. Clones share the memory.
+///
+/// ```
+/// use evenpath::{Coo, Device};
+///
+/// let a: Coo<f64> = Coo::from_triplets(2, 3, [(1, 1, 3.0), (0, 0, 1.0), (0, 2, 2.0)])?;
+/// let device = Device::cpu();
+/// let a = device.upload_coo(&a)?;
+/// let x = device.upload_slice(&[1.0, 10.0, 100.0])?;
+/// let mut y = device.zeros(2)?;
+/// a.spmv(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.to_vec()?, [201.0, 30.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct DeviceCoo<V: Value> {
+    arrays: Arc<Arrays<V>>,
+}
+
+/// The arrays of a valid matrix, sorted by row, and what a product keeps between its launches.
+struct Arrays<V: Value> {
+    rows: usize,
+    cols: usize,
+    row_indices: DeviceVec<u32>,
+    column_indices: DeviceVec<u32>,
+    values: DeviceVec<V>,
+    /// Locked from the intervals' launch to the fix-up's, which belong together.
+    carries: Mutex<Carries<V>>,
+}
+
+/// One of each an interval, on devices that run kernels.
+struct Carries<V: Value> {
+    rows: DeviceVec<u32>,
+    sums: DeviceVec<V>,
+}
+
+/// Intervals of so many entries.
+fn intervals(entries: usize) -> usize {
+    entries.div_ceil(COO_INTERVAL as usize)
+}
+
+impl Device {
+    /// Copies a matrix of coordinates to the device, sorted by row; the entries of a row stay in their order.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it and 4 bytes plus a value for each 512 entries, within the device or its limit,
+    /// or the device was lost.
+    pub fn upload_coo<V: Value>(&self, matrix: &Coo<V>) -> Result<DeviceCoo<V>, DeviceError> {
+        if !matrix.is_sorted_by_row() {
+            let mut sorted = matrix.clone();
+            sorted.sort_by_row();
+            return self.upload_coo(&sorted);
+        }
+        let carries = if self.kind() == crate::DeviceKind::Cpu { 0 } else { intervals(matrix.nnz()) };
+        let arrays = Arrays {
+            rows: matrix.rows(),
+            cols: matrix.cols(),
+            row_indices: self.upload_slice(matrix.row_indices())?,
+            column_indices: self.upload_slice(matrix.column_indices())?,
+            values: self.upload_slice(matrix.values())?,
+            carries: Mutex::new(Carries {
+                rows: self.uninitialised(carries)?,
+                sums: self.uninitialised(carries)?,
+            }),
+        };
+        Ok(DeviceCoo { arrays: Arc::new(arrays) })
+    }
+}
+
+impl<V: Value> DeviceCoo<V> {
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.arrays.rows
+    }
+
+    /// Columns.
+    pub fn cols(&self) -> usize {
+        self.arrays.cols
+    }
+
+    /// Stored entries.
+    pub fn nnz(&self) -> usize {
+        self.arrays.values.len()
+    }
+
+    /// The device whose memory it is in.
+    pub fn device(&self) -> &Device {
+        self.arrays.values.device()
+    }
+
+    /// y = `alpha`·A·`x` + `beta`·y, the same number of entries a thread (Bell and Garland, SC 2009). Ordered on the
+    /// device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero, y is
+    /// overwritten, whatever it held. `alpha` multiplies the parts of a row that is cut, not their sum, and rows without
+    /// entries not at all.
+    ///
+    /// # Errors
+    ///
+    /// If `x` has not one element a column, or `y` one a row, or either is on another device, or there are more entries
+    /// than one launch can handle; then nothing is written. If the device was lost.
+    pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+        self.check(x, y)?;
+        vector::scale(beta, y)?;
+        // Where y was set to zero, what is added need not be: rows that end in an interval are written.
+        self.add(alpha, x, if beta == V::ZERO { V::ZERO } else { V::ONE }, y)
+    }
+
+    /// Checks what [`spmv`](Self::spmv) checks.
+    pub(super) fn check(&self, x: &DeviceVec<V>, y: &DeviceVec<V>) -> Result<(), OpError> {
+        check_product(self.device(), (self.rows(), self.cols()), x, y)?;
+        let limit = MAX_GRID.min(u64::from(u32::MAX)) as usize;
+        if intervals(self.nnz()) > limit {
+            let limit = limit.saturating_mul(COO_INTERVAL as usize);
+            return Err(OpError::TooLong { what: "coordinates", len: self.nnz(), limit });
+        }
+        Ok(())
+    }
+
+    /// y = `alpha`·A·`x` + y, for operands that were checked. With `beta` zero instead of one, y is known to be zero.
+    pub(super) fn add(
+        &self,
+        alpha: V,
+        x: &DeviceVec<V>,
+        beta: V,
+        y: &mut DeviceVec<V>,
+    ) -> Result<(), OpError> {
+        let Arrays { row_indices, column_indices, values, carries, .. } = &*self.arrays;
+        if let (Some(rows), Some(columns), Some(values), Some(x), Some(y)) = (
+            row_indices.host_slice(),
+            column_indices.host_slice(),
+            values.host_slice(),
+            x.host_slice(),
+            y.host_slice_mut(),
+        ) {
+            cpu::add_coo((rows, columns, values), alpha, x, y);
+            return Ok(());
+        }
+        let count = intervals(self.nnz()) as u32;
+        let mut carries = carries.lock().unwrap_or_else(PoisonError::into_inner);
+        let (interval_info, fixup_info) = (instance::<CooInterval<V>>(), instance::<CarryFixup<V>>());
+        let interval = CooInterval {
+            row_indices: row_indices.as_global(),
+            column_indices: column_indices.as_global(),
+            values: values.as_global(),
+            x: x.as_global(),
+            y: y.as_global_mut(),
+            carry_rows: carries.rows.as_global_mut(),
+            carries: carries.sums.as_global_mut(),
+            entries: self.nnz() as u64,
+            interval_len: COO_INTERVAL,
+            alpha,
+            beta,
+        };
+        let fixup = CarryFixup {
+            carry_rows: carries.rows.as_global(),
+            carries: carries.sums.as_global(),
+            y: y.as_global_mut(),
+            count,
+            alpha,
+        };
+        let warps = interval_info.block_size / thread::WARP_SIZE;
+        // SAFETY: the views are of a valid matrix's arrays, sorted by row, of vectors whose lengths were checked, and of
+        // buffers with an element an interval; all are on this device, and buffers are freed in the stream's order. The
+        // lock keeps other products from coming between the launches.
+        unsafe {
+            self.device().launch(interval, interval_info, count.div_ceil(warps), 0)?;
+            self.device().launch(fixup, fixup_info, count.div_ceil(fixup_info.block_size), 0)?;
+        }
+        Ok(())
+    }
+}
+
+impl<V: Value> fmt::Debug for DeviceCoo<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, cols, nnz, device) = (self.rows(), self.cols(), self.nnz(), self.device());
+        write!(f, "DeviceCoo<{}>({rows} x {cols}, {nnz} entries, on {device})", V::NAME)
+    }
+}

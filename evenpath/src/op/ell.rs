@@ -1,0 +1,289 @@
+//! ELL and ELL-R on a device.
+
+use std::fmt;
+use std::sync::Arc;
+
+use evenpath_kernels::ell;
+
+use super::operands::check_product;
+use super::{DeviceRowOrder, OpError, instance, variant};
+use crate::cpu::{self, PaddedRows};
+use crate::device::{Device, DeviceError, DeviceVec};
+use crate::{Ell, Value};
+
+/// A matrix in ELL form in a device's memory, uploaded by [`Device::upload_ell`]. Clones share the memory.
+///
+/// ```
+/// use evenpath::{Csr, Device, PaddingLimit};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let device = Device::cpu();
+/// let a = device.upload_ell(&a.to_ell(PaddingLimit::default())?)?;
+/// let x = device.upload_slice(&[1.0, 10.0, 100.0])?;
+/// let mut y = device.zeros(2)?;
+/// a.spmv(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.to_vec()?, [201.0, 30.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct DeviceEll<V: Value> {
+    arrays: Arc<Arrays<V>>,
+}
+
+/// The arrays of a valid matrix.
+struct Arrays<V: Value> {
+    rows: usize,
+    cols: usize,
+    nnz: usize,
+    width: usize,
+    /// The one slice that ELL is, from slot 0 to `width` of each row.
+    host_slice: [u64; 2],
+    column_indices: DeviceVec<u32>,
+    values: DeviceVec<V>,
+}
+
+impl Device {
+    /// Copies a matrix in ELL form to the device, without the lengths of its rows.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    pub fn upload_ell<V: Value>(&self, matrix: &Ell<V>) -> Result<DeviceEll<V>, DeviceError> {
+        let arrays = Arrays {
+            rows: matrix.rows(),
+            cols: matrix.cols(),
+            nnz: matrix.nnz(),
+            width: matrix.width(),
+            host_slice: [0, matrix.width() as u64],
+            column_indices: self.upload_slice(matrix.column_indices())?,
+            values: self.upload_slice(matrix.values())?,
+        };
+        Ok(DeviceEll { arrays: Arc::new(arrays) })
+    }
+
+    /// Copies a matrix in ELL form to the device, with the lengths of its rows: as ELL-R.
+    ///
+    /// # Errors
+    ///
+    /// As for [`upload_ell`](Self::upload_ell).
+    pub fn upload_ell_r<V: Value>(&self, matrix: &Ell<V>) -> Result<DeviceEllR<V>, DeviceError> {
+        let row_lengths = Arc::new(self.upload_slice(matrix.row_lengths())?);
+        Ok(DeviceEllR { ell: self.upload_ell(matrix)?, row_lengths, row_order: None })
+    }
+}
+
+impl<V: Value> DeviceEll<V> {
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.arrays.rows
+    }
+
+    /// Columns.
+    pub fn cols(&self) -> usize {
+        self.arrays.cols
+    }
+
+    /// Stored entries, without padding.
+    pub fn nnz(&self) -> usize {
+        self.arrays.nnz
+    }
+
+    /// The device whose memory it is in.
+    pub fn device(&self) -> &Device {
+        self.arrays.values.device()
+    }
+
+    /// y = `alpha`·A·`x` + `beta`·y, one thread a row, which goes through its padding too (Bell and Garland, SC 2009).
+    /// Ordered on the device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero,
+    /// y is overwritten, whatever it held.
+    ///
+    /// # Errors
+    ///
+    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// written. If the device was lost.
+    pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+        let Arrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
+        check_product(self.device(), (*rows, *cols), x, y)?;
+        if let Some(rows) = self.host_rows() {
+            if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
+                cpu::spmv_padded(rows, None, alpha, x, beta, y);
+            }
+            return Ok(());
+        }
+        let info = instance::<ell::Ell<V>>();
+        let kernel = ell::Ell {
+            column_indices: column_indices.as_global(),
+            values: values.as_global(),
+            x: x.as_global(),
+            y: y.as_global_mut(),
+            rows: *rows as u32,
+            width: *width as u32,
+            alpha,
+            beta,
+        };
+        // SAFETY: the views are of a valid matrix's arrays, and of vectors whose lengths were checked, on this device;
+        // columns are below x's length, or padding, for which x is not read. Buffers are freed in the stream's order.
+        unsafe { self.device().launch(kernel, info, blocks(*rows, info.block_size), 0) }?;
+        Ok(())
+    }
+
+    /// The rows, if the device is the CPU.
+    fn host_rows(&self) -> Option<PaddedRows<'_, V>> {
+        let Arrays { rows, host_slice, column_indices, values, .. } = &*self.arrays;
+        PaddedRows::new(self.device(), column_indices, values, *rows, host_slice)
+    }
+}
+
+/// Blocks of so many threads that give each row one.
+pub(super) fn blocks(rows: usize, block_size: u32) -> u32 {
+    // There are fewer than 2³² rows.
+    rows.div_ceil(block_size as usize) as u32
+}
+
+/// A matrix in ELL-R form in a device's memory, uploaded by [`Device::upload_ell_r`]: [`DeviceEll`] and the lengths of its
+/// rows. Its rows may be in another order than those of the product. Clones share the memory.
+#[derive(Clone)]
+pub struct DeviceEllR<V: Value> {
+    ell: DeviceEll<V>,
+    row_lengths: Arc<DeviceVec<u32>>,
+    row_order: Option<DeviceRowOrder>,
+}
+
+/// Which element of x a nonzero is multiplied by.
+#[derive(Clone, Copy)]
+enum XAccess {
+    ByColumn,
+    InSequence,
+}
+
+impl<V: Value> DeviceEllR<V> {
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.ell.rows()
+    }
+
+    /// Columns.
+    pub fn cols(&self) -> usize {
+        self.ell.cols()
+    }
+
+    /// Stored entries, without padding.
+    pub fn nnz(&self) -> usize {
+        self.ell.nnz()
+    }
+
+    /// The device whose memory it is in.
+    pub fn device(&self) -> &Device {
+        self.ell.device()
+    }
+
+    /// The matrix whose rows, in the given order, these are: products have the elements of y at the places of that
+    /// matrix's rows.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device, PaddingLimit};
+    ///
+    /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
+    /// let (sorted, order) = a.sort_rows_by_length();
+    /// let device = Device::cpu();
+    /// let order = device.upload_row_order(&order)?;
+    /// let a = device.upload_ell_r(&sorted.to_ell(PaddingLimit::default())?)?.with_row_order(&order)?;
+    /// let x = device.upload_slice(&[1.0, 10.0, 100.0])?;
+    /// let mut y = device.zeros(2)?;
+    /// a.spmv(1.0, &x, 0.0, &mut y)?;
+    /// assert_eq!(y.to_vec()?, [30.0, 201.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the order has another number of rows, or is on another device.
+    pub fn with_row_order(self, order: &DeviceRowOrder) -> Result<Self, OpError> {
+        order.check(self.device(), self.rows())?;
+        Ok(Self { row_order: Some(order.clone()), ..self })
+    }
+
+    /// y = `alpha`·A·`x` + `beta`·y, one thread a row, which stops at the row's end (Vázquez et al., 2011). Ordered on the
+    /// device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero, y is
+    /// overwritten, whatever it held.
+    ///
+    /// # Errors
+    ///
+    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// written. If the device was lost.
+    pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+        self.run(XAccess::ByColumn, alpha, x, beta, y)
+    }
+
+    /// Not the product, but what it would cost if reading `x` cost nothing: as [`spmv`](Self::spmv), with the j-th nonzero
+    /// of each row multiplied by `x[min(j, column)]`, which is `x[j]` in canonical rows. The row-sorting study's Table 8
+    /// measures so what sorting gains where it does not lose locality in x.
+    ///
+    /// # Errors
+    ///
+    /// As for [`spmv`](Self::spmv).
+    pub fn spmv_with_x_in_sequence(
+        &self,
+        alpha: V,
+        x: &DeviceVec<V>,
+        beta: V,
+        y: &mut DeviceVec<V>,
+    ) -> Result<(), OpError> {
+        self.run(XAccess::InSequence, alpha, x, beta, y)
+    }
+
+    fn run(
+        &self,
+        x_access: XAccess,
+        alpha: V,
+        x: &DeviceVec<V>,
+        beta: V,
+        y: &mut DeviceVec<V>,
+    ) -> Result<(), OpError> {
+        let Arrays { rows, cols, column_indices, values, .. } = &*self.ell.arrays;
+        check_product(self.device(), (*rows, *cols), x, y)?;
+        if let Some(rows) = self.ell.host_rows() {
+            let rows = rows.with_x_in_sequence(matches!(x_access, XAccess::InSequence));
+            if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
+                let positions = self.row_order.as_ref().and_then(DeviceRowOrder::host_positions);
+                cpu::spmv_padded(rows, positions, alpha, x, beta, y);
+            }
+            return Ok(());
+        }
+        let info = variant::<ell::EllR<V>>(match x_access {
+            XAccess::ByColumn => "ByColumn",
+            XAccess::InSequence => "InSequence",
+        });
+        let kernel = ell::EllR {
+            row_lengths: self.row_lengths.as_global(),
+            column_indices: column_indices.as_global(),
+            values: values.as_global(),
+            row_order: DeviceRowOrder::view(self.row_order.as_ref()),
+            x: x.as_global(),
+            y: y.as_global_mut(),
+            rows: *rows as u32,
+            is_ordered: u32::from(self.row_order.is_some()),
+            alpha,
+            beta,
+        };
+        // SAFETY: the views are of a valid matrix's arrays, of an order of as many rows, and of vectors whose lengths were
+        // checked, on this device; columns are below x's length. Buffers are freed in the stream's order.
+        unsafe { self.device().launch(kernel, info, blocks(*rows, info.block_size), 0) }?;
+        Ok(())
+    }
+}
+
+impl<V: Value> fmt::Debug for DeviceEll<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Arrays { rows, cols, nnz, width, .. } = &*self.arrays;
+        let device = self.device();
+        write!(f, "DeviceEll<{}>({rows} x {cols}, {nnz} nonzeros, {width} slots a row, on {device})", V::NAME)
+    }
+}
+
+impl<V: Value> fmt::Debug for DeviceEllR<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = if self.row_order.is_some() { ", rows in another order" } else { "" };
+        write!(f, "DeviceEllR({:?}{order})", self.ell)
+    }
+}

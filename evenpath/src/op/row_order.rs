@@ -1,0 +1,120 @@
+//! Rows in another order, on a device.
+
+use std::sync::Arc;
+
+use evenpath_kernels::vector::Gather;
+use evenpath_simt::Global;
+
+use super::ell::blocks;
+use super::{OpError, instance};
+use crate::device::{Device, DeviceError, DeviceVec};
+use crate::{RowOrder, Value, cpu};
+
+/// An order of rows in a device's memory, uploaded by [`Device::upload_row_order`]. Clones share the memory.
+#[derive(Debug, Clone)]
+pub struct DeviceRowOrder {
+    order: Arc<DeviceVec<u32>>,
+    inverse: Arc<DeviceVec<u32>>,
+}
+
+impl Device {
+    /// Copies an order of rows, and its inverse, to the device.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    pub fn upload_row_order(&self, order: &RowOrder) -> Result<DeviceRowOrder, DeviceError> {
+        Ok(DeviceRowOrder {
+            order: Arc::new(self.upload_slice(order.order())?),
+            inverse: Arc::new(self.upload_slice(order.inverse())?),
+        })
+    }
+}
+
+impl DeviceRowOrder {
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The device whose memory it is in.
+    pub fn device(&self) -> &Device {
+        self.order.device()
+    }
+
+    /// y = `alpha`·P⁻¹`permuted` + `beta`·y: what is computed for rows in this order, at the places of the rows. A product
+    /// with any method for a matrix whose rows are in this order becomes one for the matrix as it was. With `beta` zero,
+    /// y is overwritten, whatever it held.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device, SpmvOptions};
+    ///
+    /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
+    /// let (sorted, order) = a.sort_rows_by_length();
+    /// let device = Device::cpu();
+    /// let (sorted, order) = (device.upload(&sorted)?, device.upload_row_order(&order)?);
+    /// let x = device.upload_slice(&[1.0, 10.0, 100.0])?;
+    /// let mut permuted = device.zeros(2)?;
+    /// sorted.plan_spmv(SpmvOptions::default())?.run(1.0, &x, 0.0, &mut permuted)?;
+    /// assert_eq!(permuted.to_vec()?, [201.0, 30.0]);
+    /// let mut y = device.zeros(2)?;
+    /// order.restore(1.0, &permuted, 0.0, &mut y)?;
+    /// assert_eq!(y.to_vec()?, [30.0, 201.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If a vector has not one element a row, or is on another device; then nothing is written. If the device was lost.
+    pub fn restore<V: Value>(
+        &self,
+        alpha: V,
+        permuted: &DeviceVec<V>,
+        beta: V,
+        y: &mut DeviceVec<V>,
+    ) -> Result<(), OpError> {
+        for (what, vector) in [("the row order and permuted", permuted), ("the row order and y", &*y)] {
+            self.device().check_same(vector.device())?;
+            check_lengths(what, self.rows(), vector.len())?;
+        }
+        if let (Some(positions), Some(permuted), Some(y)) =
+            (self.inverse.host_slice(), permuted.host_slice(), y.host_slice_mut())
+        {
+            cpu::gather(permuted, positions, alpha, beta, y);
+            return Ok(());
+        }
+        let info = instance::<Gather<V>>();
+        let kernel = Gather {
+            source: permuted.as_global(),
+            positions: self.inverse.as_global(),
+            y: y.as_global_mut(),
+            len: self.rows() as u32,
+            alpha,
+            beta,
+        };
+        // SAFETY: all views have one element a row, and positions are of a permutation of the rows, on this device.
+        // Buffers are freed in the stream's order.
+        unsafe { self.device().launch(kernel, info, blocks(self.rows(), info.block_size), 0) }?;
+        Ok(())
+    }
+
+    /// Checks that a matrix of so many rows on that device may have its rows in this order.
+    pub(super) fn check(&self, device: &Device, rows: usize) -> Result<(), OpError> {
+        device.check_same(self.device())?;
+        check_lengths("the matrix's rows and the row order", rows, self.rows())
+    }
+
+    /// The order as kernels take it, where there is none too.
+    pub(super) fn view(order: Option<&Self>) -> Global<u32> {
+        order.map_or(Global::from_device(0, 0), |order| order.order.as_global())
+    }
+
+    /// The position of each row, if the device is the CPU.
+    pub(super) fn host_positions(&self) -> Option<&[u32]> {
+        self.inverse.host_slice()
+    }
+}
+
+fn check_lengths(what: &'static str, left: usize, right: usize) -> Result<(), OpError> {
+    if left == right { Ok(()) } else { Err(OpError::Lengths { what, left, right }) }
+}

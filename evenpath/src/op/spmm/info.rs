@@ -1,0 +1,34 @@
+use std::fmt;
+
+/// What a plan of SpMM chose, and what it costs.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct SpmmPlanInfo {
+    /// Rows that are summed in pieces, because one group of lanes would take too long for them.
+    pub long_rows: u64,
+    /// Pieces that these rows are cut into.
+    pub pieces: u64,
+    /// Nonzeros of the longest row that is not cut, and of a piece; 0 on the CPU, which cuts none.
+    pub longest: u32,
+    /// Bytes of device memory that the plan holds beside the matrix.
+    pub workspace_bytes: u64,
+    /// Milliseconds that the analysis took on the device.
+    pub analysis_ms: f64,
+}
+
+impl fmt::Display for SpmmPlanInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.longest == 0 {
+            f.write_str("rows side by side")?;
+        } else if self.pieces == 0 {
+            write!(f, "a group of lanes a row (no row is longer than {} nonzeros)", self.longest)?;
+        } else {
+            let Self { long_rows, pieces, longest, .. } = self;
+            write!(
+                f,
+                "a group of lanes a row, and {long_rows} rows of more than {longest} nonzeros in {pieces} pieces"
+            )?;
+        }
+        write!(f, ", {} bytes of workspace, analysed in {:.4} ms", self.workspace_bytes, self.analysis_ms)
+    }
+}

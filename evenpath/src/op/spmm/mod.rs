@@ -1,0 +1,198 @@
+//! Sparse matrix times dense matrix.
+
+mod info;
+mod kernels;
+mod long_rows;
+mod shape;
+
+pub use info::SpmmPlanInfo;
+
+use std::fmt;
+
+use self::kernels::Kernels;
+use super::{DeviceCsr, DeviceDense, Layout, OpError};
+use crate::cpu;
+use crate::device::{DeviceError, DeviceKind, Event};
+use crate::{Compute, Offset, Storage, bf16, f16};
+
+/// What a sparse matrix of values `S` can be multiplied with: `S` itself, and `f32` for the 16-bit types. Sealed.
+pub trait SpmmOperand<S: Storage>: Storage + evenpath_simt::Stored<Compute = Compute<S>> {}
+
+impl SpmmOperand<f32> for f32 {}
+impl SpmmOperand<f64> for f64 {}
+impl SpmmOperand<f16> for f16 {}
+impl SpmmOperand<f16> for f32 {}
+impl SpmmOperand<bf16> for bf16 {}
+impl SpmmOperand<bf16> for f32 {}
+
+/// How [`DeviceCsr::plan_spmm`] plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SpmmOptions {
+    /// Columns of B that the plan has a workspace for. Products of more columns are done in so many passes.
+    pub columns: usize,
+    /// The layout of B that the plan has a workspace for. One by columns is copied to one by rows first; if the plan does
+    /// not know beforehand, the memory is allocated in the first run.
+    pub layout: Layout,
+}
+
+impl SpmmOptions {
+    /// For products of so many columns, B being stored by rows.
+    pub fn new(columns: usize) -> Self {
+        Self { columns, layout: Layout::RowMajor }
+    }
+
+    /// The same with another layout of B.
+    #[must_use]
+    pub fn layout(self, layout: Layout) -> Self {
+        Self { layout, ..self }
+    }
+}
+
+impl Default for SpmmOptions {
+    fn default() -> Self {
+        Self::new(32)
+    }
+}
+
+/// `C = αAB + βC` for one sparse matrix A, analysed once and run as often as needed, with dense B and C of any number of
+/// columns.
+///
+/// The result is bitwise the same from run to run. The matrix's values may change ([`DeviceCsr::set_values`]); its
+/// pattern cannot. Values of 16 bits are multiplied and summed in `f32`; each element of C is rounded once at the end.
+///
+/// ```
+/// use evenpath::{Csr, Device, DeviceDense, Layout, SpmmOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let device = Device::cpu();
+/// let a = device.upload(&a)?;
+/// let b = device.upload_slice(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
+/// let b = DeviceDense::try_new(b, 3, 2, Layout::RowMajor)?;
+/// let mut c = device.zeros_dense(2, 2, Layout::RowMajor)?;
+/// let plan = a.plan_spmm(SpmmOptions::new(2))?;
+/// plan.run(1.0, &b, 0.0, &mut c)?;
+/// assert_eq!(c.as_vec().to_vec()?, [201.0, 402.0, 30.0, 60.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SpmmPlan<S: Storage, T: SpmmOperand<S>, O: Offset = u32> {
+    matrix: DeviceCsr<S, O>,
+    schedule: Schedule<T>,
+    analysis: (Event, Event),
+}
+
+/// How a device does it.
+enum Schedule<T: Storage> {
+    Cpu,
+    Kernels(Box<Kernels<T>>),
+}
+
+/// The work of a run: `C = αAB + βC`, of operands that fit together and are on one device.
+struct Product<'a, S: Storage, T: Storage, O: Offset> {
+    matrix: &'a DeviceCsr<S, O>,
+    alpha: Compute<S>,
+    b: &'a DeviceDense<T>,
+    beta: Compute<S>,
+    c: &'a mut DeviceDense<T>,
+}
+
+impl<S: Storage, O: Offset> DeviceCsr<S, O> {
+    /// Analyses the matrix for [`SpmmPlan::run`]. It need not be canonical: duplicates are summed, in order. Waits for
+    /// the analysis, which says how much workspace the matrix needs.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the workspace (8 bytes and `columns` sums a piece of 128 nonzeros or more of a long
+    /// row, and B once more if it is stored by columns), or the device was lost.
+    pub fn plan_spmm<T: SpmmOperand<S>>(&self, options: SpmmOptions) -> Result<SpmmPlan<S, T, O>, OpError> {
+        let start = self.device().record()?;
+        let schedule = match self.device().kind() {
+            DeviceKind::Cpu => Schedule::Cpu,
+            DeviceKind::Cuda(_) | DeviceKind::Simulated => {
+                Schedule::Kernels(Box::new(Kernels::analyse(self, options)?))
+            }
+        };
+        let analysis = (start, self.device().record()?);
+        Ok(SpmmPlan { matrix: self.clone(), schedule, analysis })
+    }
+}
+
+impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
+    /// C = `alpha`·A·B + `beta`·C, ordered on the device's stream; the call does not wait for it. B and C are in any
+    /// layout, each in its own. With `beta` zero, C is overwritten, whatever it held. With `alpha` zero the product is
+    /// computed all the same: what is infinite or no number in A or B makes C no number.
+    ///
+    /// # Errors
+    ///
+    /// If B has not a row for each column of A, or C not the rows of A and the columns of B, or either is on another
+    /// device; if there is no memory for the workspace that a layout needs which the plan was not made for. Then nothing
+    /// is written. If the device was lost.
+    pub fn run(
+        &self,
+        alpha: Compute<S>,
+        b: &DeviceDense<T>,
+        beta: Compute<S>,
+        c: &mut DeviceDense<T>,
+    ) -> Result<(), OpError> {
+        let matrix = &self.matrix;
+        check_shape(matrix, "B", b, (matrix.cols(), b.cols()))?;
+        check_shape(matrix, "C", c, (matrix.rows(), b.cols()))?;
+        if c.rows() == 0 || c.cols() == 0 {
+            return Ok(());
+        }
+        let product = Product { matrix, alpha, b, beta, c };
+        match &self.schedule {
+            Schedule::Cpu => run_on_cpu(product),
+            Schedule::Kernels(kernels) => kernels.run(product)?,
+        }
+        Ok(())
+    }
+
+    /// What the plan chose, and what it costs. Waits for the analysis.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn info(&self) -> Result<SpmmPlanInfo, DeviceError> {
+        let (start, end) = &self.analysis;
+        let analysis_ms = end.elapsed_since(start)?;
+        Ok(match &self.schedule {
+            Schedule::Cpu => SpmmPlanInfo { analysis_ms, ..SpmmPlanInfo::default() },
+            Schedule::Kernels(kernels) => SpmmPlanInfo { analysis_ms, ..kernels.info() },
+        })
+    }
+}
+
+fn check_shape<S: Storage, T: Storage, O: Offset>(
+    matrix: &DeviceCsr<S, O>,
+    operand: &'static str,
+    dense: &DeviceDense<T>,
+    (needed_rows, needed_cols): (usize, usize),
+) -> Result<(), OpError> {
+    matrix.device().check_same(dense.device())?;
+    let (rows, cols) = (dense.rows(), dense.cols());
+    if (rows, cols) == (needed_rows, needed_cols) {
+        return Ok(());
+    }
+    Err(OpError::DenseShape { operand, rows, cols, needed_rows, needed_cols })
+}
+
+fn run_on_cpu<S: Storage, T: SpmmOperand<S>, O: Offset>(
+    Product { matrix, alpha, b, beta, c }: Product<'_, S, T, O>,
+) {
+    let values = matrix.values();
+    let view = matrix.pattern().host_view(&values);
+    let (b_strides, c_layout, leading_dimension) = (b.strides(), c.layout(), c.leading_dimension());
+    let columns = c.cols();
+    if let (Some(view), Some(b), Some(c)) = (view, b.as_vec().host_slice(), c.vec_mut().host_slice_mut()) {
+        let b = cpu::Dense { values: b, strides: b_strides };
+        let by_columns = c_layout == Layout::ColumnMajor;
+        cpu::spmm(view, alpha, b, beta, cpu::DenseMut { values: c, columns, by_columns, leading_dimension });
+    }
+}
+
+impl<S: Storage, T: SpmmOperand<S>, O: Offset> fmt::Debug for SpmmPlan<S, T, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpmmPlan({:?}, B and C of {})", self.matrix, T::NAME)
+    }
+}

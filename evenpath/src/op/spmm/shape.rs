@@ -1,0 +1,78 @@
+//! How lanes lie over rows, nonzeros and columns.
+
+use evenpath_kernels::spmm::Group;
+
+/// Lanes of a warp, as a power of two.
+const WARP_LOG2: u32 = 5;
+
+/// Bytes that a lane moves at once.
+const PACKET: usize = 16;
+
+/// Steps of a lane through a row of mean length, as a power of two, about. With fewer, lanes wait more for a row's beginning
+/// and end than for its nonzeros.
+const STEPS_LOG2: u32 = 2;
+
+/// Lanes up to which nonzeros lie side by side, as a power of two. With as many lanes over the columns alone, a row each
+/// measured better: nothing is added up by shuffles, and no lane idles at a row's end.
+const SIDE_LANES_LOG2: u32 = 3;
+
+/// Bytes of a column of C that a block stores together, at least: what memory moves at once.
+const SECTOR: u32 = 32;
+
+/// The group of lanes for products of `columns` columns, `width` of them a lane, with rows of `mean` nonzeros, of at most
+/// `1 << most_lanes_log2` lanes.
+pub(super) fn group(columns: u32, width: u32, mean: f64, most_lanes_log2: u32) -> Group {
+    let lanes = columns.div_ceil(width).min(1 << WARP_LOG2.min(most_lanes_log2));
+    let columns_log2 = lanes.next_power_of_two().ilog2();
+    let most_side_log2 = SIDE_LANES_LOG2.min(most_lanes_log2).saturating_sub(columns_log2);
+    let side_log2 = (mean as u64).max(1).ilog2().saturating_sub(STEPS_LOG2).min(most_side_log2);
+    Group { columns_log2, side_log2 }
+}
+
+/// Most lanes of a group, as a power of two, with which a block of `block_size` threads stores whole sectors of C's
+/// columns.
+pub(super) fn lanes_by_columns_log2(block_size: u32, element_bytes: usize) -> u32 {
+    (block_size * element_bytes as u32 / SECTOR).max(1).ilog2()
+}
+
+/// Elements of `element_bytes` bytes in an access, if everything that is moved is whole accesses: the columns, and the
+/// elements before them and from one row to the next.
+pub(super) fn packet_width(element_bytes: usize, multiples: &[usize]) -> Option<u32> {
+    let width = PACKET / element_bytes;
+    multiples.iter().all(|elements| elements.is_multiple_of(width)).then_some(width as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_fit_into_warps_and_cover_the_columns() {
+        for columns in [1, 2, 3, 4, 31, 32, 33, 64, 100, 512, u32::MAX] {
+            for width in [1, 2, 4, 8] {
+                for mean in [0.0, 0.5, 1.0, 5.0, 27.0, 1e9] {
+                    for most in 0..8 {
+                        let group = group(columns, width, mean, most);
+                        assert!(group.lanes_log2() <= most.min(WARP_LOG2), "{group:?}");
+                        let covered = u64::from(width) << group.columns_log2;
+                        let most_covered = u64::from(width) << most.min(WARP_LOG2);
+                        assert!(
+                            covered >= u64::from(columns).min(most_covered),
+                            "{columns} columns, {group:?}"
+                        );
+                    }
+                }
+            }
+        }
+        assert_eq!(group(32, 2, 27.0, 5), Group { columns_log2: 4, side_log2: 0 });
+        assert_eq!(group(4, 2, 27.0, 5), Group { columns_log2: 1, side_log2: 2 });
+        assert_eq!([8, 4, 2].map(|bytes| lanes_by_columns_log2(128, bytes)), [5, 4, 3]);
+    }
+
+    #[test]
+    fn packets_are_whole() {
+        assert_eq!(packet_width(8, &[0, 2, 6]), Some(2));
+        assert_eq!(packet_width(2, &[8, 64]), Some(8));
+        assert_eq!(packet_width(4, &[4, 6]), None);
+    }
+}

@@ -1,0 +1,147 @@
+use evenpath_kernels::spmv::{AdaptiveRows, RowBlockKind};
+use evenpath_simt::kernel::{Kernel, KernelInfo};
+
+use super::{Product, Schedule, Shape};
+use crate::device::{DeviceError, DeviceVec};
+use crate::op::{DeviceCsr, MAX_GRID, OpError};
+use crate::policy::{self, Tile};
+use crate::{Offset, Value};
+
+/// Row blocks, made on the host.
+pub(super) struct Adaptive {
+    kernel: &'static KernelInfo,
+    /// First row of each row block, and the number of rows.
+    block_rows: DeviceVec<u32>,
+    blocks: u32,
+    kinds: Kinds,
+}
+
+/// How many row blocks there are of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Kinds {
+    stream: u64,
+    vector: u64,
+    long_vector: u64,
+}
+
+impl Adaptive {
+    /// Copies the row offsets to the host, and cuts the rows there.
+    pub(super) fn analyse<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+        let device = matrix.device();
+        let tile = policy::spmv_adaptive(V::TYPE, device.properties().compute_capability);
+        let Some(kernel) = AdaptiveRows::<V, O>::instance(tile.block_size, tile.items_per_thread) else {
+            unreachable!("the kernels' tables have an instance for every tile of the policy")
+        };
+        let block_rows = cut_rows(&matrix.pattern().row_offsets.to_vec()?, tile.items() as usize);
+        let blocks = block_rows.len() as u64 - 1;
+        if blocks > MAX_GRID {
+            let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
+            return Err(OpError::TooManyTiles { rows, nonzeros, tiles: blocks, limit: MAX_GRID });
+        }
+        let kinds = Kinds::count(&block_rows, tile.block_size);
+        Ok(Self { kernel, block_rows: device.upload_slice(&block_rows)?, blocks: blocks as u32, kinds })
+    }
+}
+
+/// The first row of each row block, and the number of rows at the end. A row block is as many rows as have `limit`
+/// nonzeros together, and no more than `limit`; or one row that has more.
+fn cut_rows<O: Offset>(row_offsets: &[O], limit: usize) -> Vec<u32> {
+    let rows = row_offsets.len() - 1;
+    let mut block_rows = vec![0];
+    let (mut first, mut begin) = (0, 0);
+    for row in 0..rows {
+        let end = row_offsets[row + 1].to_usize();
+        if row > first && (end - begin > limit || row - first == limit) {
+            block_rows.push(row as u32);
+            (first, begin) = (row, row_offsets[row].to_usize());
+        }
+    }
+    if rows > 0 {
+        block_rows.push(rows as u32);
+    }
+    block_rows
+}
+
+impl Kinds {
+    fn count(block_rows: &[u32], threads: u32) -> Self {
+        let mut kinds = Self::default();
+        for pair in block_rows.windows(2) {
+            match RowBlockKind::of(pair[1] - pair[0], threads) {
+                RowBlockKind::Stream => kinds.stream += 1,
+                RowBlockKind::Vector => kinds.vector += 1,
+                RowBlockKind::LongVector => kinds.long_vector += 1,
+            }
+        }
+        kinds
+    }
+}
+
+impl<V: Value, O: Offset> Schedule<V, O> for Adaptive {
+    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
+        let (pattern, values) = (matrix.pattern(), matrix.values());
+        let kernel = AdaptiveRows {
+            row_offsets: pattern.row_offsets.as_global(),
+            column_indices: pattern.column_indices.as_global(),
+            values: values.as_global(),
+            x: x.as_global(),
+            y: y.as_global_mut(),
+            block_rows: self.block_rows.as_global(),
+            alpha,
+            beta,
+        };
+        // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the row blocks, one more
+        // than the grid has blocks; all are on this device, and buffers are freed in the stream's order. The matrix is
+        // valid, so every column index is below x's length.
+        unsafe { matrix.device().launch(kernel, self.kernel, self.blocks, 0) }
+    }
+
+    fn shape(&self) -> Shape {
+        let Kinds { stream, vector, long_vector } = self.kinds;
+        Shape {
+            tile: Some(Tile::of(self.kernel)),
+            tiles: u64::from(self.blocks),
+            figures: vec![("by stream", stream), ("by vector", vector), ("by long vector", long_vector)],
+            workspace_bytes: self.block_rows.len() as u64 * 4,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(lengths: &[u32], limit: usize) -> Vec<u32> {
+        let mut row_offsets = vec![0];
+        for length in lengths {
+            row_offsets.push(row_offsets[row_offsets.len() - 1] + length);
+        }
+        cut_rows(&row_offsets, limit)
+    }
+
+    #[test]
+    fn rows_go_together_while_they_fit() {
+        assert_eq!(cut(&[], 4), [0]);
+        assert_eq!(cut(&[0], 4), [0, 1]);
+        assert_eq!(cut(&[2, 2, 1], 4), [0, 2, 3]);
+        assert_eq!(cut(&[2, 3, 1, 1], 4), [0, 1, 3, 4]);
+        assert_eq!(cut(&[4, 0, 4], 4), [0, 2, 3]);
+    }
+
+    #[test]
+    fn long_rows_are_alone() {
+        assert_eq!(cut(&[5], 4), [0, 1]);
+        assert_eq!(cut(&[1, 5, 1, 1], 4), [0, 1, 2, 4]);
+        assert_eq!(cut(&[5, 9, 0, 5], 4), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn empty_rows_are_limited_too() {
+        assert_eq!(cut(&[0; 9], 4), [0, 4, 8, 9]);
+    }
+
+    #[test]
+    fn kinds_follow_from_rows() {
+        let kinds = Kinds::count(&[0, 1, 3, 7, 12], 128);
+        assert_eq!(kinds, Kinds { stream: 1, vector: 2, long_vector: 1 });
+    }
+}

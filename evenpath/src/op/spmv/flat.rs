@@ -1,0 +1,199 @@
+use std::sync::{Mutex, PoisonError};
+
+use evenpath_kernels::spmv::{FlatCompactRows, FlatFillEmptyRows, FlatPartition, FlatTile, FlatUpdate};
+use evenpath_simt::Global;
+use evenpath_simt::kernel::{Kernel, KernelInfo};
+
+use super::{Product, Schedule, Shape};
+use crate::device::{DeviceError, DeviceVec};
+use crate::op::{DeviceCsr, MAX_GRID, OpError, instance, tile_count};
+use crate::policy::{self, Tile};
+use crate::{Offset, Value};
+
+/// What the flat split needs beside the matrix.
+pub(super) struct Flat<V: Value, O: Offset> {
+    tile_kernel: &'static KernelInfo,
+    update_kernel: &'static KernelInfo,
+    fill_kernel: &'static KernelInfo,
+    tiles: u32,
+    /// The row of each tile's first nonzero, and the number of rows; `tiles` + 1.
+    tile_rows: DeviceVec<u32>,
+    filled: FilledRows<O>,
+    /// One element a tile. Locked from the reduction's launch to the update's, which belong together.
+    remainders: Mutex<DeviceVec<V>>,
+}
+
+/// The rows that have nonzeros, where some have none.
+struct FilledRows<O: Offset> {
+    count: u32,
+    /// The rows, and their offsets, one more; nothing where every row has nonzeros.
+    compacted: Option<(DeviceVec<u32>, DeviceVec<O>)>,
+}
+
+impl<O: Offset> FilledRows<O> {
+    /// Finds them; waits for the device.
+    fn find<V: Value>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+        let device = matrix.device();
+        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
+        if rows == 0 || nonzeros == 0 {
+            return Ok(Self { count: 0, compacted: None });
+        }
+        let kernel = instance::<FlatCompactRows<O>>();
+        let blocks = tile_count("SpMV's rows", kernel, rows)?;
+        let mut filled_rows = device.uninitialised(rows.min(nonzeros))?;
+        let mut filled_offsets = device.uninitialised(rows.min(nonzeros) + 1)?;
+        let mut count = device.uninitialised(1)?;
+        let mut states = device.zeros(blocks as usize + 1)?;
+        let compact = FlatCompactRows {
+            row_offsets: matrix.pattern().row_offsets.as_global(),
+            filled_rows: filled_rows.as_global_mut(),
+            filled_offsets: filled_offsets.as_global_mut(),
+            count: count.as_global_mut(),
+            states: states.as_global_mut(),
+            rows: rows as u32,
+        };
+        // SAFETY: there are `rows` + 1 offsets, a word for each row that has nonzeros, one more offset, and the states
+        // that the blocks need, all zero; buffers are freed in the stream's order.
+        unsafe { device.launch(compact, kernel, blocks, 0) }?;
+        let count: u32 = count.get(0)?;
+        if count as usize == rows {
+            return Ok(Self { count, compacted: None });
+        }
+        filled_rows.truncate(count as usize);
+        filled_offsets.truncate(count as usize + 1);
+        filled_rows.shrink_to_fit()?;
+        filled_offsets.shrink_to_fit()?;
+        Ok(Self { count, compacted: Some((filled_rows, filled_offsets)) })
+    }
+
+    /// The rows, and their offsets: the matrix's own where every row has nonzeros.
+    fn views(&self, row_offsets: &DeviceVec<O>) -> (Global<u32>, Global<O>) {
+        match &self.compacted {
+            Some((rows, offsets)) => (rows.as_global(), offsets.as_global()),
+            None => (Global::from_device(0, 0), row_offsets.as_global()),
+        }
+    }
+}
+
+impl<V: Value, O: Offset> Flat<V, O> {
+    /// Finds the rows that have nonzeros, and the row in which each tile begins.
+    pub(super) fn analyse(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+        let device = matrix.device();
+        let tile = policy::spmv_flat(V::TYPE, device.properties().compute_capability);
+        let Some(tile_kernel) = FlatTile::<V, O>::instance(tile.block_size, tile.items_per_thread) else {
+            unreachable!("the kernels' tables have an instance for every tile of the policy")
+        };
+        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
+        let tiles = (nonzeros as u64).div_ceil(u64::from(tile.items()));
+        if tiles > MAX_GRID {
+            return Err(OpError::TooManyTiles { rows, nonzeros, tiles, limit: MAX_GRID });
+        }
+        let filled = FilledRows::find(matrix)?;
+        let tiles = tiles as u32;
+        let mut tile_rows = device.uninitialised(tiles as usize + 1)?;
+        let partition_kernel = instance::<FlatPartition<O>>();
+        let partition = FlatPartition {
+            row_offsets: filled.views(&matrix.pattern().row_offsets).1,
+            tile_rows: tile_rows.as_global_mut(),
+            rows: filled.count,
+            nonzeros: nonzeros as u64,
+            tiles,
+            tile_items: tile.items(),
+        };
+        let grid = (tiles + 1).div_ceil(partition_kernel.block_size);
+        // SAFETY: the views are of the offsets of the rows that have nonzeros, one more than these, and of `tile_rows`,
+        // `tiles` + 1 long, and buffers are freed in the stream's order.
+        unsafe { device.launch(partition, partition_kernel, grid, 0) }?;
+        Ok(Self {
+            tile_kernel,
+            update_kernel: instance::<FlatUpdate<V, O>>(),
+            fill_kernel: instance::<FlatFillEmptyRows<V, O>>(),
+            tiles,
+            tile_rows,
+            filled,
+            remainders: Mutex::new(device.uninitialised(tiles as usize)?),
+        })
+    }
+
+    /// Writes the rows that the reduction leaves out.
+    fn fill_empty_rows(
+        &self,
+        Product { matrix, alpha, beta, y, .. }: Product<'_, V, O>,
+    ) -> Result<(), DeviceError> {
+        let rows = matrix.rows() as u32;
+        if self.filled.count == rows {
+            return Ok(());
+        }
+        let fill = FlatFillEmptyRows {
+            row_offsets: matrix.pattern().row_offsets.as_global(),
+            y: y.as_global_mut(),
+            rows,
+            alpha,
+            beta,
+        };
+        let grid = rows.div_ceil(self.fill_kernel.block_size);
+        // SAFETY: the views are of the matrix's row offsets, one more than rows, and of a vector of one element a row.
+        unsafe { matrix.device().launch(fill, self.fill_kernel, grid, 0) }
+    }
+}
+
+impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
+    fn run(&self, product: Product<'_, V, O>) -> Result<(), DeviceError> {
+        let Product { matrix, alpha, beta, .. } = product;
+        let device = matrix.device();
+        let (pattern, values) = (matrix.pattern(), matrix.values());
+        let (filled_rows, filled_offsets) = self.filled.views(&pattern.row_offsets);
+        let is_compacted = u32::from(self.filled.compacted.is_some());
+        let mut remainders = self.remainders.lock().unwrap_or_else(PoisonError::into_inner);
+        let tile = FlatTile {
+            row_offsets: filled_offsets,
+            column_indices: pattern.column_indices.as_global(),
+            values: values.as_global(),
+            x: product.x.as_global(),
+            y: product.y.as_global_mut(),
+            tile_rows: self.tile_rows.as_global(),
+            filled_rows,
+            remainders: remainders.as_global_mut(),
+            is_compacted,
+            nonzeros: matrix.nnz() as u64,
+            alpha,
+            beta,
+        };
+        let update = FlatUpdate {
+            row_offsets: filled_offsets,
+            y: product.y.as_global_mut(),
+            tile_rows: self.tile_rows.as_global(),
+            filled_rows,
+            remainders: remainders.as_global(),
+            is_compacted,
+            tiles: self.tiles,
+            tile_items: Tile::of(self.tile_kernel).items(),
+            alpha,
+        };
+        // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the plan's own buffers; all
+        // are on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index
+        // is below x's length. The lock on the remainders keeps other runs of the plan from coming between the launches.
+        unsafe {
+            device.launch(tile, self.tile_kernel, self.tiles, 0)?;
+            if self.tiles > 1 {
+                let grid = self.tiles.div_ceil(self.update_kernel.block_size);
+                device.launch(update, self.update_kernel, grid, 0)?;
+            }
+        }
+        self.fill_empty_rows(product)
+    }
+
+    fn shape(&self) -> Shape {
+        let tiles = u64::from(self.tiles);
+        let count = u64::from(self.filled.count);
+        let offset_bytes = size_of::<O>() as u64;
+        let compacted = self.filled.compacted.as_ref();
+        let compacted_bytes = compacted.map_or(0, |_| count * 4 + (count + 1) * offset_bytes);
+        Shape {
+            tile: Some(Tile::of(self.tile_kernel)),
+            tiles,
+            figures: vec![("rows with nonzeros", count)],
+            workspace_bytes: tiles * size_of::<V>() as u64 + (tiles + 1) * 4 + compacted_bytes,
+        }
+    }
+}

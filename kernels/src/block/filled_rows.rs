@@ -1,0 +1,67 @@
+//! Which rows of a CSR matrix have elements, and the how-manieth of these each is.
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{thread, Arena, Global, GlobalMut, Shared};
+
+use super::count_scan::CountScan;
+use super::lookback::Lookback;
+use crate::Offset;
+
+/// A thread's row.
+#[derive(Debug, Clone, Copy)]
+pub struct NumberedRow {
+    /// Its index; threads behind the last row have one too.
+    pub row: usize,
+    /// Whether it has elements.
+    pub is_filled: bool,
+    /// Rows before it that have elements.
+    pub before: usize,
+}
+
+/// Shared memory of [`number_filled_rows`].
+pub const fn numbering_bytes<const BLOCK: usize>() -> usize {
+    CountScan::<BLOCK>::BYTES + 8
+}
+
+/// Numbers the rows that have elements, by the look-back of counts: one thread a row, blocks in the order in which they
+/// begin. `seen` learns where each such row begins, before anybody waits. `states` is a ticket and one word a block,
+/// all zero before the launch.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn number_filled_rows<O: Offset, const BLOCK: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    states: GlobalMut<u64>,
+    rows: u32,
+    seen: impl Fn(usize),
+) -> NumberedRow {
+    let scan = CountScan::<BLOCK>::take(&mut arena);
+    let shared: Shared<u32> = arena.take(2);
+    if thread::index() == 0 {
+        shared.store(0, states.fetch_add(0, 1, Ordering::Relaxed, Scope::Device) as u32);
+    }
+    thread::barrier();
+    let tile = shared.load(0);
+    let row = tile as usize * BLOCK + thread::index() as usize;
+    let mut is_filled = false;
+    if row < rows as usize {
+        let begin = row_offsets.load(row).to_usize();
+        is_filled = begin < row_offsets.load(row + 1).to_usize();
+        if is_filled {
+            seen(begin);
+        }
+    }
+    let counted = scan.exclusive(u32::from(is_filled));
+    if thread::warp() == 0 {
+        let lookback = Lookback::new(states.skip(1));
+        if thread::lane() == 0 {
+            lookback.publish(tile, counted.total);
+        }
+        let before = lookback.prefix(tile, counted.total);
+        if thread::lane() == 0 {
+            shared.store(1, before as u32);
+        }
+    }
+    thread::barrier();
+    NumberedRow { row, is_filled, before: (shared.load(1) + counted.before) as usize }
+}

@@ -1,0 +1,122 @@
+//! The carries of rows that reach the end of an interval.
+
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+
+kernel! {
+    /// Adds to every row with carries their sum: one thread a carry, of which the first of each row counts.
+    pub struct CarryFixup<V: Float> {
+        /// The row of each carry, in order, from [`CooInterval`](super::CooInterval).
+        pub carry_rows: Global<u32>,
+        /// The carries.
+        pub carries: Global<V>,
+        /// The result, one element a row.
+        pub y: GlobalMut<V>,
+        /// Carries.
+        pub count: u32,
+        /// Factor of the product.
+        pub alpha: V,
+    }
+    shared: fixup_bytes::<V>(BLOCK);
+    body: fixup::<V, BLOCK>;
+    entries: {
+        spmv_coo_fixup_f32 in coo_f32: <V = f32>, 256 x 1;
+        spmv_coo_fixup_f64 in coo_f64: <V = f64>, 256 x 1;
+    }
+}
+
+/// Shared memory of the fix-up: a partial sum a warp, the list of long runs and their number.
+const fn fixup_bytes<V: Float>(block: usize) -> usize {
+    block / thread::WARP_SIZE as usize * V::SIZE + block * 4 + 4
+}
+
+/// Runs of carries up to this length are summed by one thread, longer ones by the block.
+const SHORT_RUN: u32 = 16;
+
+#[inline(always)]
+fn fixup<V: Float, const BLOCK: usize>(
+    mut arena: Arena,
+    carry_rows: Global<u32>,
+    carries: Global<V>,
+    y: GlobalMut<V>,
+    count: u32,
+    alpha: V,
+) {
+    let partials: Shared<V> = arena.take(BLOCK / thread::WARP_SIZE as usize);
+    let long_runs: Shared<u32> = arena.take(BLOCK);
+    let long_count: Shared<u32> = arena.take(1);
+    if thread::index() == 0 {
+        long_count.store(0, 0);
+    }
+    thread::barrier();
+
+    let first = thread::block() * BLOCK as u32 + thread::index();
+    if first < count {
+        let row = carry_rows.load(first as usize);
+        if first == 0 || carry_rows.load(first as usize - 1) != row {
+            let end_of_short = if count - first > SHORT_RUN { first + SHORT_RUN } else { count };
+            let is_long = end_of_short < count && carry_rows.load(end_of_short as usize) == row;
+            if is_long {
+                long_runs.store(long_count.fetch_add(0, 1) as usize, first);
+            } else {
+                let mut sum = carries.load(first as usize);
+                let mut index = first + 1;
+                while index < end_of_short && carry_rows.load(index as usize) == row {
+                    sum += carries.load(index as usize);
+                    index += 1;
+                }
+                add(y, row, alpha, sum);
+            }
+        }
+    }
+    thread::barrier();
+
+    let runs = long_count.load(0) as usize;
+    let mut run = 0;
+    while run < runs {
+        let first = long_runs.load(run) as usize;
+        let row = carry_rows.load(first);
+        let sum = sum_run::<V, BLOCK>(carry_rows, carries, first, row, count as usize, partials);
+        if thread::index() == 0 {
+            add(y, row, alpha, sum);
+        }
+        run += 1;
+    }
+}
+
+#[inline(always)]
+fn add<V: Float>(y: GlobalMut<V>, row: u32, alpha: V, sum: V) {
+    y.store(row as usize, alpha.fma(sum, y.load(row as usize)));
+}
+
+/// The sum of the carries of `row`, which begin at `first`, by the whole block, in an order that only their number
+/// determines. The result is thread 0's.
+#[inline(always)]
+fn sum_run<V: Float, const BLOCK: usize>(
+    carry_rows: Global<u32>,
+    carries: Global<V>,
+    first: usize,
+    row: u32,
+    count: usize,
+    partials: Shared<V>,
+) -> V {
+    let mut sum = V::ZERO;
+    let mut index = first + thread::index() as usize;
+    while index < count && carry_rows.load(index) == row {
+        sum += carries.load(index);
+        index += BLOCK;
+    }
+    let sum = warp::reduce_add(sum);
+    if thread::lane() == 0 {
+        partials.store(thread::warp() as usize, sum);
+    }
+    thread::barrier();
+    let mut total = partials.load(0);
+    let mut index = 1;
+    while index < BLOCK / thread::WARP_SIZE as usize {
+        total += partials.load(index);
+        index += 1;
+    }
+    // The next run writes the partials again.
+    thread::barrier();
+    total
+}

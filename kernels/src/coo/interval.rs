@@ -1,0 +1,229 @@
+//! The intervals, one a warp.
+
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
+
+use crate::block::segmented_scan::warp_inclusive;
+use crate::update::update;
+
+/// Neighbours that a lane loads in one access.
+const VECTOR: usize = 4;
+
+kernel! {
+    /// Adds to y, or writes, the sums of the rows that end in an interval; keeps each interval's carry.
+    pub struct CooInterval<V: Float> {
+        /// Row of every entry, in order.
+        pub row_indices: Global<u32>,
+        /// Column of every entry.
+        pub column_indices: Global<u32>,
+        /// Value of every entry.
+        pub values: Global<V>,
+        /// The dense vector, one element a column.
+        pub x: Global<V>,
+        /// The result, one element a row; read only where `beta` is not zero.
+        pub y: GlobalMut<V>,
+        /// Output: the row of each interval's last entry.
+        pub carry_rows: GlobalMut<u32>,
+        /// Output: what the interval has of that row.
+        pub carries: GlobalMut<V>,
+        /// Entries.
+        pub entries: u64,
+        /// Entries of an interval: a multiple of what a warp takes in one step, `32 * ITEMS`.
+        pub interval_len: u32,
+        /// Factor of the product.
+        pub alpha: V,
+        /// Factor of what y held, in rows that end in an interval.
+        pub beta: V,
+    }
+    shared: 0;
+    body: interval::<V, BLOCK, ITEMS>;
+    entries: {
+        spmv_coo_interval_f32 in coo_f32: <V = f32>, 256 x 8;
+        spmv_coo_interval_f64 in coo_f64: <V = f64>, 256 x 8;
+    }
+}
+
+/// The row at which a warp has arrived, and what it has of it. Every lane knows it.
+#[derive(Clone, Copy)]
+struct Open<V> {
+    row: u32,
+    sum: V,
+}
+
+/// An interval's entries.
+#[derive(Clone, Copy)]
+struct Entries<V> {
+    rows: Global<u32>,
+    columns: Global<u32>,
+    values: Global<V>,
+    len: u32,
+}
+
+/// Where sums go.
+#[derive(Clone, Copy)]
+struct Output<V> {
+    y: GlobalMut<V>,
+    alpha: V,
+    beta: V,
+}
+
+impl<V: Float> Output<V> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn finish(self, row: u32, sum: V) {
+        update(self.y, row as usize, self.alpha, sum, self.beta);
+    }
+}
+
+#[inline(always)]
+fn interval<V: Float, const BLOCK: usize, const ITEMS: usize>(
+    _: Arena,
+    row_indices: Global<u32>,
+    column_indices: Global<u32>,
+    values: Global<V>,
+    x: Global<V>,
+    y: GlobalMut<V>,
+    carry_rows: GlobalMut<u32>,
+    carries: GlobalMut<V>,
+    entries: u64,
+    interval_len: u32,
+    alpha: V,
+    beta: V,
+) {
+    const { assert!(ITEMS.is_multiple_of(VECTOR)) };
+    let warps = BLOCK / thread::WARP_SIZE as usize;
+    let index = thread::block() as usize * warps + thread::warp() as usize;
+    let first = index as u64 * u64::from(interval_len);
+    if first >= entries {
+        return;
+    }
+    let left = entries - first;
+    let entries = Entries {
+        rows: row_indices.skip(first as usize),
+        columns: column_indices.skip(first as usize),
+        values: values.skip(first as usize),
+        len: if left < u64::from(interval_len) { left as u32 } else { interval_len },
+    };
+    let output = Output { y, alpha, beta };
+    let mut open = Open { row: entries.rows.load(0), sum: V::ZERO };
+    let mut step = 0;
+    while step < entries.len {
+        open = entries.reduce_step::<ITEMS>(step, x, open, output);
+        step += thread::WARP_SIZE * ITEMS as u32;
+    }
+    if thread::lane() == 0 {
+        carry_rows.store(index, open.row);
+        carries.store(index, open.sum);
+    }
+}
+
+impl<V: Float> Entries<V> {
+    /// Goes on from `open` through the `32 * ITEMS` entries from `step` on; all of them are on their way before the first
+    /// is used. Every lane has `VECTOR` neighbours at a time.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    fn reduce_step<const ITEMS: usize>(
+        self,
+        step: u32,
+        x: Global<V>,
+        mut open: Open<V>,
+        output: Output<V>,
+    ) -> Open<V> {
+        let mut rows = [0; ITEMS];
+        let mut columns = [0; ITEMS];
+        let mut products = [V::ZERO; ITEMS];
+        if step + thread::WARP_SIZE * ITEMS as u32 <= self.len {
+            for vector in 0..ITEMS / VECTOR {
+                let at = (step + place(vector)) as usize;
+                let loaded = self.columns.load_streaming_4(at);
+                for lane_item in 0..VECTOR {
+                    columns[vector * VECTOR + lane_item] = loaded[lane_item];
+                }
+            }
+            for vector in 0..ITEMS / VECTOR {
+                let at = (step + place(vector)) as usize;
+                let (loaded, values) = (self.rows.load_streaming_4(at), self.values.load_streaming_4(at));
+                for lane_item in 0..VECTOR {
+                    rows[vector * VECTOR + lane_item] = loaded[lane_item];
+                    products[vector * VECTOR + lane_item] = values[lane_item];
+                }
+            }
+            for item in 0..ITEMS {
+                products[item] = products[item] * x.load(columns[item] as usize);
+            }
+        } else {
+            // Behind the end, zeros in the row of the last entry.
+            for item in 0..ITEMS {
+                let at = step + place(item / VECTOR) + (item % VECTOR) as u32;
+                let inside = at.min(self.len - 1) as usize;
+                rows[item] = self.rows.load(inside);
+                if at < self.len {
+                    let element = x.load(self.columns.load(inside) as usize);
+                    products[item] = self.values.load(inside) * element;
+                }
+            }
+        }
+        for vector in 0..ITEMS / VECTOR {
+            let at = vector * VECTOR;
+            let rows = [rows[at], rows[at + 1], rows[at + 2], rows[at + 3]];
+            let products = [products[at], products[at + 1], products[at + 2], products[at + 3]];
+            open = open.reduce(rows, products, output);
+        }
+        open
+    }
+}
+
+/// Where this lane's part of a vector of the warp begins.
+#[inline(always)]
+fn place(vector: usize) -> u32 {
+    (thread::lane() + vector as u32 * thread::WARP_SIZE) * VECTOR as u32
+}
+
+impl<V: Float> Open<V> {
+    /// Goes on through the warp's next entries, `VECTOR` neighbours a lane.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    fn reduce(self, rows: [u32; VECTOR], products: [V; VECTOR], output: Output<V>) -> Self {
+        let lane = thread::lane();
+        // A row that begins and ends in the lane is the lane's alone.
+        let first_row = rows[0];
+        let last_row = rows[VECTOR - 1];
+        let mut first = V::ZERO;
+        let mut sum = products[0];
+        for item in 1..VECTOR {
+            if rows[item] == rows[item - 1] {
+                sum += products[item];
+            } else {
+                if rows[item - 1] == first_row {
+                    first = sum;
+                } else {
+                    output.finish(rows[item - 1], sum);
+                }
+                sum = products[item];
+            }
+        }
+
+        // The others: what the lanes before have of the row in which each lane begins.
+        let row_above = warp::shuffle_up(warp::FULL, last_row, 1);
+        let row_before = if lane == 0 { self.row } else { row_above };
+        let goes_on = first_row == row_before;
+        let ends = first_row != last_row;
+        let heads = warp::ballot(warp::FULL, ends || !goes_on);
+        let with_open = if lane == 0 && goes_on && !ends { self.sum + sum } else { sum };
+        let inclusive = warp_inclusive(with_open, heads, lane);
+        let sum_above = warp::shuffle_up(warp::FULL, inclusive, 1);
+        let before = if lane == 0 { self.sum } else { sum_above };
+        if !goes_on {
+            output.finish(row_before, before);
+        }
+        if ends {
+            output.finish(first_row, if goes_on { before + first } else { first });
+        }
+        let last_lane = thread::WARP_SIZE - 1;
+        Self {
+            row: warp::shuffle(warp::FULL, last_row, last_lane),
+            sum: warp::shuffle(warp::FULL, inclusive, last_lane),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! SpMV of coordinates that are sorted by row: every thread has the same number of entries, whatever the rows' lengths
+//! (Bell, Garland, SC 2009).
+//!
+//! A warp has an *interval* of consecutive entries and goes through it from front to back, by a segmented reduction in
+//! registers. A row that is followed by another in the interval ends in it, and its sum goes to y; the last row of an
+//! interval may go on, so its sum becomes the interval's *carry*. A row ends in one interval at most, so that nobody
+//! else writes its element of y; what other intervals have of it are carries, which [`CarryFixup`] adds in fixed order.
+
+mod fixup;
+mod interval;
+
+pub use fixup::CarryFixup;
+pub use interval::CooInterval;

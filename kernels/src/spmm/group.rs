@@ -1,0 +1,227 @@
+//! The lanes that sum one stretch of nonzeros together.
+
+use evenpath_simt::{thread, warp, Element, Float, Global, Shared, Stored};
+
+use super::width::{Width, MAX_WIDTH};
+
+/// Nonzeros that a lane has on their way at once.
+const IN_FLIGHT: usize = 4;
+
+/// What a lane has summed, a number a column; as many count as the lane has columns.
+pub(super) type Sums<V> = [V; MAX_WIDTH];
+
+/// A stretch of the matrix's nonzeros, fewer than 2³¹, each by its place in the stretch.
+pub(super) trait Nonzeros<S>: Copy {
+    /// How many there are.
+    fn len(self) -> u32;
+    /// The column of one.
+    fn column(self, place: u32) -> u32;
+    /// The value of one.
+    fn value(self, place: u32) -> S;
+    /// [`column`](Self::column) where `condition` holds, else any number; of a stretch that is not empty.
+    fn column_if(self, place: u32, condition: bool) -> u32;
+    /// [`value`](Self::value) where `condition` holds, else zero; of a stretch that is not empty.
+    fn value_if(self, place: u32, condition: bool) -> S;
+}
+
+/// Nonzeros where the matrix has them.
+#[derive(Clone, Copy)]
+pub(super) struct InGlobal<S> {
+    pub(super) columns: Global<u32>,
+    pub(super) values: Global<S>,
+    pub(super) len: u32,
+}
+
+impl<S: Element> Nonzeros<S> for InGlobal<S> {
+    #[inline(always)]
+    fn len(self) -> u32 {
+        self.len
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn column(self, place: u32) -> u32 {
+        self.columns.load(place as usize)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn value(self, place: u32) -> S {
+        self.values.load(place as usize)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn column_if(self, place: u32, condition: bool) -> u32 {
+        self.columns.load_if(place as usize, condition)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn value_if(self, place: u32, condition: bool) -> S {
+        self.values.load_if(place as usize, condition)
+    }
+}
+
+/// Nonzeros that the block has brought to shared memory, from `first` on.
+#[derive(Clone, Copy)]
+pub(super) struct InShared<S> {
+    pub(super) columns: Shared<u32>,
+    pub(super) values: Shared<S>,
+    pub(super) first: u32,
+    pub(super) len: u32,
+}
+
+impl<S: Element> Nonzeros<S> for InShared<S> {
+    #[inline(always)]
+    fn len(self) -> u32 {
+        self.len
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn column(self, place: u32) -> u32 {
+        self.columns.load((self.first + place) as usize)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn value(self, place: u32) -> S {
+        self.values.load((self.first + place) as usize)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn column_if(self, place: u32, condition: bool) -> u32 {
+        self.column(if condition { place } else { 0 })
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn value_if(self, place: u32, condition: bool) -> S {
+        let value = self.value(if condition { place } else { 0 });
+        if condition {
+            value
+        } else {
+            S::ZERO
+        }
+    }
+}
+
+/// How the lanes of a warp lie over nonzeros and columns: `1 << columns_log2` lanes over the columns of one nonzero,
+/// `1 << side_log2` nonzeros side by side. Both together make a group, of which a warp has one or more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group {
+    /// Lanes over the columns of a row of B, as a power of two.
+    pub columns_log2: u32,
+    /// Nonzeros side by side, as a power of two; together with the columns at most 5.
+    pub side_log2: u32,
+}
+
+impl Group {
+    /// Lanes in the group, as a power of two.
+    #[inline(always)]
+    pub fn lanes_log2(self) -> u32 {
+        self.columns_log2 + self.side_log2
+    }
+
+    /// Which group of the block the thread is in.
+    #[inline(always)]
+    pub fn index(self) -> u32 {
+        thread::index() >> self.lanes_log2()
+    }
+
+    /// Which of the lanes over columns the thread is.
+    #[inline(always)]
+    pub fn column_lane(self) -> u32 {
+        thread::index() & ((1 << self.columns_log2) - 1)
+    }
+
+    /// Which of the nonzeros side by side are the thread's.
+    #[inline(always)]
+    pub fn side(self) -> u32 {
+        thread::index() >> self.columns_log2 & ((1 << self.side_log2) - 1)
+    }
+
+    /// Sums the lane's nonzeros of a stretch times its columns of B, whose rows are `b_stride` elements apart and which
+    /// begins at the first of the lane's columns. All loads of a round are on their way before the first is used.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn sum<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
+        self,
+        nonzeros: impl Nonzeros<S>,
+        b: Global<T>,
+        b_stride: u32,
+    ) -> Sums<S::Compute> {
+        let mut sums = [S::Compute::ZERO; MAX_WIDTH];
+        let mut first = self.side();
+        let len = nonzeros.len();
+        let mut left = len;
+        while left >= (IN_FLIGHT as u32) << self.side_log2 {
+            let place = |round: usize| first + ((round as u32) << self.side_log2);
+            let mut column = [0; IN_FLIGHT];
+            let mut value = [S::ZERO; IN_FLIGHT];
+            let mut moved = [W::zeros::<T>(); IN_FLIGHT];
+            for round in 0..IN_FLIGHT {
+                column[round] = nonzeros.column(place(round));
+            }
+            for round in 0..IN_FLIGHT {
+                value[round] = nonzeros.value(place(round));
+            }
+            for round in 0..IN_FLIGHT {
+                moved[round] = W::load(b, column[round] as usize * b_stride as usize);
+            }
+            for round in 0..IN_FLIGHT {
+                add::<W, S, T>(&mut sums, value[round], moved[round]);
+            }
+            first += (IN_FLIGHT as u32) << self.side_log2;
+            left -= (IN_FLIGHT as u32) << self.side_log2;
+        }
+        if left > 0 {
+            let place = |round: usize| first + ((round as u32) << self.side_log2);
+            let mut column = [0; IN_FLIGHT];
+            let mut value = [S::ZERO; IN_FLIGHT];
+            let mut moved = [W::zeros::<T>(); IN_FLIGHT];
+            for round in 0..IN_FLIGHT {
+                column[round] = nonzeros.column_if(place(round), place(round) < len);
+            }
+            for round in 0..IN_FLIGHT {
+                value[round] = nonzeros.value_if(place(round), place(round) < len);
+            }
+            for round in 0..IN_FLIGHT {
+                let index = column[round] as usize * b_stride as usize;
+                moved[round] = W::load_if(b, index, place(round) < len);
+            }
+            // What was not loaded is zero times zero.
+            for round in 0..IN_FLIGHT {
+                add::<W, S, T>(&mut sums, value[round], moved[round]);
+            }
+        }
+        sums
+    }
+
+    /// Adds up what the lanes of one column have summed; each of them has the result. Every lane of the warp calls it.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn reduce<W: Width, T: Stored>(self, sums: &mut Sums<T::Compute>) {
+        let mut distance = 1 << self.columns_log2;
+        while distance < 1 << self.lanes_log2() {
+            for at in 0..W::len::<T>() {
+                sums[at] += warp::shuffle_xor(warp::FULL, sums[at], distance);
+            }
+            distance *= 2;
+        }
+    }
+}
+
+#[inline(always)]
+fn add<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
+    sums: &mut Sums<S::Compute>,
+    value: S,
+    moved: W::Moved<T>,
+) {
+    let value = value.widen();
+    for at in 0..W::len::<T>() {
+        sums[at] = value.fma(W::get::<T>(moved, at).widen(), sums[at]);
+    }
+}

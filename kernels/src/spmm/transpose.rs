@@ -1,0 +1,82 @@
+//! Dense matrices, from columns to rows.
+
+use evenpath_simt::half::{bf16, f16};
+use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared, Stored};
+
+/// Elements of a tile of [`SpmmTranspose`].
+pub const TRANSPOSE_TILE: u32 = 1024;
+
+/// Most columns of a tile, as a power of two.
+const MAX_COLUMNS_LOG2: u32 = 5;
+
+kernel! {
+    /// Copies a dense matrix that is stored by columns to one that is stored by rows: a block a tile of
+    /// [`TRANSPOSE_TILE`] elements, tiles of the same columns after each other.
+    pub struct SpmmTranspose<T: Stored> {
+        /// The matrix by columns.
+        pub source: Global<T>,
+        /// Output: the matrix by rows, the rows without gaps.
+        pub target: GlobalMut<T>,
+        /// Rows.
+        pub rows: u32,
+        /// Columns.
+        pub columns: u32,
+        /// Elements from a column of the source to the next.
+        pub source_stride: u64,
+        /// Columns of a tile, as a power of two; at most 5.
+        pub columns_log2: u32,
+    }
+    shared: (TRANSPOSE_TILE as usize + (1 << MAX_COLUMNS_LOG2)) * T::SIZE;
+    body: transpose::<T, BLOCK, ITEMS>;
+    entries: {
+        spmm_transpose_f32 in spmm_f32: <T = f32>, 256 x 4;
+        spmm_transpose_f64 in spmm_f64: <T = f64>, 256 x 4;
+        spmm_transpose_f16 in spmm_f16: <T = f16>, 256 x 4;
+        spmm_transpose_bf16 in spmm_bf16: <T = bf16>, 256 x 4;
+    }
+}
+
+#[inline(always)]
+fn transpose<T: Stored, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    source: Global<T>,
+    target: GlobalMut<T>,
+    rows: u32,
+    columns: u32,
+    source_stride: u64,
+    columns_log2: u32,
+) {
+    const { assert!(BLOCK * ITEMS == TRANSPOSE_TILE as usize, "a tile is what the threads hold") };
+    let shared: Shared<T> = arena.take(TRANSPOSE_TILE as usize + (1 << MAX_COLUMNS_LOG2));
+    let rows_log2 = TRANSPOSE_TILE.ilog2() - columns_log2;
+    let row_tiles = (rows >> rows_log2) + u32::from(rows & ((1 << rows_log2) - 1) > 0);
+    let column_tile = thread::block() / row_tiles;
+    let first_row = ((thread::block() - column_tile * row_tiles) as usize) << rows_log2;
+    let first_column = column_tile << columns_log2;
+    let rows_left = rows as usize - first_row;
+    let columns_left = columns - first_column;
+    // A row more a column, against conflicts.
+    let place = |row: u32, column: u32| (column * ((1 << rows_log2) + 1) + row) as usize;
+
+    let source = source.skip(first_column as usize * source_stride as usize + first_row);
+    let mut loaded = [T::ZERO; ITEMS];
+    for item in 0..ITEMS {
+        let at = thread::index() + (item * BLOCK) as u32;
+        let (row, column) = (at & ((1 << rows_log2) - 1), at >> rows_log2);
+        let inside = (row as usize) < rows_left && column < columns_left;
+        loaded[item] = source.load_if(column as usize * source_stride as usize + row as usize, inside);
+    }
+    for item in 0..ITEMS {
+        let at = thread::index() + (item * BLOCK) as u32;
+        shared.store(place(at & ((1 << rows_log2) - 1), at >> rows_log2), loaded[item]);
+    }
+    thread::barrier();
+    let target = target.skip(first_row * columns as usize + first_column as usize);
+    for item in 0..ITEMS {
+        let at = thread::index() + (item * BLOCK) as u32;
+        let (column, row) = (at & ((1 << columns_log2) - 1), at >> columns_log2);
+        if (row as usize) < rows_left && column < columns_left {
+            target.store(row as usize * columns as usize + column as usize, shared.load(place(row, column)));
+        }
+    }
+}

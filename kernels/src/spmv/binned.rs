@@ -1,0 +1,104 @@
+//! SpMV by row tiles, with long rows apart: one launch, in which the first blocks take pieces of long rows and the others
+//! rows.
+
+use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+
+use super::long_rows::LongRows;
+use super::row_group::{product_bytes, Matrix};
+use super::row_tiles::{FourRows, OneRow, RowShare, Tile, TwoRows};
+use super::store_result;
+use crate::Offset;
+
+kernel! {
+    /// Computes y = αAx + βy. A warp takes a piece of a long row, or 32·`ROWS` / 2^`lanes_log2` rows, of which it leaves
+    /// the long ones out; variants are the rows that a lane sums. Groups of rows with 2³² − 2¹² nonzeros and more are
+    /// beyond it.
+    pub struct BinnedRows<V: Float, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Column indices, one a nonzero.
+        pub column_indices: Global<u32>,
+        /// Values, one a nonzero.
+        pub values: Global<V>,
+        /// The dense vector, one element a column.
+        pub x: Global<V>,
+        /// The result, one element a row; read only where `beta` is not zero.
+        pub y: GlobalMut<V>,
+        /// The rows with more than `limit` nonzeros, from [`ListLongRows`](super::ListLongRows).
+        pub long_rows: Global<u32>,
+        /// The number of each one's first piece.
+        pub first_pieces: Global<u32>,
+        /// The place in the list of each piece's row, from [`NumberPieces`](super::NumberPieces).
+        pub piece_rows: Global<u32>,
+        /// Workspace: a sum a piece.
+        pub partials: GlobalMut<V>,
+        /// Workspace: a word a long row, all zero before and after.
+        pub arrived: GlobalMut<u32>,
+        /// Pieces.
+        pub pieces: u32,
+        /// Nonzeros of a row that is not long, at most.
+        pub limit: u32,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Nonzeros of the matrix.
+        pub nonzeros: u64,
+        /// Binary logarithm of the lanes that sum a row; 0 for all variants but `OneRow`.
+        pub lanes_log2: u32,
+        /// Factor of the product.
+        pub alpha: V,
+        /// Factor of what y held.
+        pub beta: V,
+    }
+    shared: product_bytes::<V>(BLOCK * ITEMS);
+    body: binned_rows::<V, O, P, BLOCK, ITEMS>;
+    entries: {
+        spmv_binned_rows_1x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 64 x 8 resident 16;
+        spmv_binned_rows_2x12_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = TwoRows, 128 x 12;
+        spmv_binned_rows_1x8_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = OneRow, 64 x 8 resident 16;
+        spmv_binned_rows_2x12_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, with P = TwoRows, 128 x 12;
+        spmv_binned_rows_1x6_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = OneRow, 128 x 6 resident 8;
+        spmv_binned_rows_4x4_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, with P = FourRows, 64 x 4 resident 16;
+        spmv_binned_rows_1x6_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = OneRow, 128 x 6 resident 8;
+        spmv_binned_rows_4x4_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, with P = FourRows, 64 x 4 resident 16;
+    }
+}
+
+#[inline(always)]
+fn binned_rows<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    column_indices: Global<u32>,
+    values: Global<V>,
+    x: Global<V>,
+    y: GlobalMut<V>,
+    long_rows: Global<u32>,
+    first_pieces: Global<u32>,
+    piece_rows: Global<u32>,
+    partials: GlobalMut<V>,
+    arrived: GlobalMut<u32>,
+    pieces: u32,
+    limit: u32,
+    rows: u32,
+    nonzeros: u64,
+    lanes_log2: u32,
+    alpha: V,
+    beta: V,
+) {
+    let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
+    let warps = (BLOCK / 32) as u32;
+    let piece_blocks = pieces.div_ceil(warps);
+    if thread::block() < piece_blocks {
+        let piece = thread::block() * warps + thread::warp();
+        if piece < pieces {
+            let long = LongRows { rows: long_rows, first_pieces, piece_rows, partials, arrived };
+            let store = |row: u32, sum: V| store_result(y, row as usize, sum, alpha, beta);
+            long.sum_piece::<O, ITEMS>(matrix, x, piece, store);
+        }
+        return;
+    }
+    let products: Shared<V> = arena.take(BLOCK * ITEMS);
+    let products = products.skip(thread::warp() as usize * 32 * ITEMS);
+    let block = thread::block() - piece_blocks;
+    let tile = Tile { matrix, x, y, block, rows, lanes_log2, limit, alpha, beta };
+    P::run::<V, O, true, BLOCK, ITEMS>(tile, products);
+}

@@ -1,0 +1,424 @@
+//! SpMV by a flat split of the nonzeros (Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations
+//! on GPUs using Merge Path", IPDPS 2015, section III-A): equal numbers of nonzeros a block, whatever their rows.
+//!
+//! Three phases, a kernel each. The *partition* ([`FlatPartition`], once a plan) finds the row of each tile's first
+//! nonzero; the *reduction* ([`FlatTile`]) sums the products of each tile by rows; the *update* ([`FlatUpdate`]) adds
+//! to the first sum of a tile what the tiles before have of its row.
+//!
+//! All three take it that every row has nonzeros: then rows end at different nonzeros, and a tile has no more rows than
+//! nonzeros. A matrix with empty rows is given to them without these ([`FlatCompactRows`], once a plan), and
+//! [`FlatFillEmptyRows`] does the rows that they leave out.
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+
+use super::carries::{add_carries, carry_bytes};
+use super::store_result;
+use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
+use crate::block::segmented_scan::SegmentedScan;
+use crate::Offset;
+
+kernel! {
+    /// Lists the rows that have nonzeros: one thread a row, blocks in the order in which they begin.
+    pub struct FlatCompactRows<O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Output: the rows that have nonzeros, in order; `rows` at most.
+        pub filled_rows: GlobalMut<u32>,
+        /// Output: their row offsets; one more.
+        pub filled_offsets: GlobalMut<O>,
+        /// Output: one word, how many there are.
+        pub count: GlobalMut<u32>,
+        /// A ticket and one word a block, all zero before.
+        pub states: GlobalMut<u64>,
+        /// Rows, at least one.
+        pub rows: u32,
+    }
+    shared: numbering_bytes::<BLOCK>();
+    body: compact_rows::<O, BLOCK>;
+    entries: {
+        spmv_flat_compact_rows_u32 in spmv_flat_plan: <O = u32>, 256 x 1;
+        spmv_flat_compact_rows_u64 in spmv_flat_plan: <O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn compact_rows<O: Offset, const BLOCK: usize>(
+    arena: Arena,
+    row_offsets: Global<O>,
+    filled_rows: GlobalMut<u32>,
+    filled_offsets: GlobalMut<O>,
+    count: GlobalMut<u32>,
+    states: GlobalMut<u64>,
+    rows: u32,
+) {
+    let numbered = number_filled_rows::<O, BLOCK>(arena, row_offsets, states, rows, |_| ());
+    if numbered.is_filled {
+        filled_rows.store(numbered.before, numbered.row as u32);
+        filled_offsets.store(numbered.before, row_offsets.load(numbered.row));
+    }
+    if numbered.row == rows as usize - 1 {
+        let all = numbered.before + usize::from(numbered.is_filled);
+        filled_offsets.store(all, row_offsets.load(rows as usize));
+        count.store(0, all as u32);
+    }
+}
+
+kernel! {
+    /// Partition: finds the row of each tile's first nonzero, one thread a tile, and one for the end.
+    pub struct FlatPartition<O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Output: the row of each tile's first nonzero, and `rows` at the end; `tiles` + 1.
+        pub tile_rows: GlobalMut<u32>,
+        /// Rows, none of them empty.
+        pub rows: u32,
+        /// Nonzeros of the matrix.
+        pub nonzeros: u64,
+        /// Tiles.
+        pub tiles: u32,
+        /// Nonzeros of a tile.
+        pub tile_items: u32,
+    }
+    shared: 0;
+    body: partition::<O>;
+    entries: {
+        spmv_flat_partition_u32 in spmv_flat_plan: <O = u32>, 256 x 1;
+        spmv_flat_partition_u64 in spmv_flat_plan: <O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn partition<O: Offset>(
+    _: Arena,
+    row_offsets: Global<O>,
+    tile_rows: GlobalMut<u32>,
+    rows: u32,
+    nonzeros: u64,
+    tiles: u32,
+    tile_items: u32,
+) {
+    let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
+    if tile > tiles as usize {
+        return;
+    }
+    let nonzero = (tile as u64 * u64::from(tile_items)).min(nonzeros) as usize;
+    let (mut low, mut high) = (0, rows);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if row_offsets.load(middle as usize + 1).to_usize() <= nonzero {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    tile_rows.store(tile, low);
+}
+
+kernel! {
+    /// Reduction: sums the products of each tile by rows, one block a tile. A row that ends in the tile is stored; what
+    /// is behind the last row's end is the tile's remainder.
+    pub struct FlatTile<V: Float, O: Offset> {
+        /// Row offsets, `rows` + 1, of rows that have nonzeros.
+        pub row_offsets: Global<O>,
+        /// Column indices, one a nonzero.
+        pub column_indices: Global<u32>,
+        /// Values, one a nonzero.
+        pub values: Global<V>,
+        /// The dense vector, one element a column.
+        pub x: Global<V>,
+        /// The result, one element a row; read only where `beta` is not zero.
+        pub y: GlobalMut<V>,
+        /// The row of each tile's first nonzero, from [`FlatPartition`].
+        pub tile_rows: Global<u32>,
+        /// Where `is_compacted`, the place of each row in y.
+        pub filled_rows: Global<u32>,
+        /// Output: the remainder of each tile.
+        pub remainders: GlobalMut<V>,
+        /// Whether rows are those of [`FlatCompactRows`], 1 or 0.
+        pub is_compacted: u32,
+        /// Nonzeros of the matrix.
+        pub nonzeros: u64,
+        /// Factor of the product.
+        pub alpha: V,
+        /// Factor of what y held.
+        pub beta: V,
+    }
+    shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
+    body: tile::<V, O, BLOCK, ITEMS>;
+    entries: {
+        spmv_flat_tile_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 128 x 15;
+        spmv_flat_tile_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 128 x 15;
+        spmv_flat_tile_f64_u32 in spmv_flat_f64: <V = f64, O = u32>, 128 x 9;
+        spmv_flat_tile_f64_u64 in spmv_flat_f64: <V = f64, O = u64>, 128 x 9;
+    }
+}
+
+/// Shared memory of a tile: an element and a row's end for each of its `items`, and the scan's.
+const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
+    items * (V::SIZE + 4) + SegmentedScan::<V, BLOCK>::BYTES
+}
+
+/// A tile's place in the matrix, and what its threads share.
+struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
+    first_row: usize,
+    first_nonzero: usize,
+    /// Rows that end in the tile: no more than `nonzeros`.
+    rows: u32,
+    nonzeros: u32,
+    /// The products; then the sums of the rows that end in the tile.
+    elements: Shared<V>,
+    /// The row of each nonzero that is the last of its row, counted from one within the tile; zero for all others.
+    row_ends: Shared<u32>,
+    scan: SegmentedScan<V, BLOCK>,
+}
+
+impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
+    const LEN: usize = BLOCK * ITEMS;
+
+    #[inline(always)]
+    fn new(mut arena: Arena, tile_rows: Global<u32>, nonzeros: u64) -> Self {
+        let index = thread::block() as usize;
+        let first_row = tile_rows.load(index);
+        let first_nonzero = index * Self::LEN;
+        let left = nonzeros as usize - first_nonzero;
+        Self {
+            first_row: first_row as usize,
+            first_nonzero,
+            rows: tile_rows.load(index + 1) - first_row,
+            nonzeros: left.min(Self::LEN) as u32,
+            elements: arena.take(Self::LEN),
+            row_ends: arena.take(Self::LEN),
+            scan: SegmentedScan::take(&mut arena),
+        }
+    }
+
+    /// The place in the tile of a thread's item as it is loaded: neighbours together.
+    #[inline(always)]
+    fn strided(item: usize) -> u32 {
+        thread::index() + (item * BLOCK) as u32
+    }
+
+    /// The place in the tile of a thread's item as it is summed: a thread's own together.
+    #[inline(always)]
+    fn blocked(item: usize) -> usize {
+        thread::index() as usize * ITEMS + item
+    }
+
+    /// Brings the products and the ends of rows to shared memory. All loads of an array are on their way before the
+    /// first is used; those behind the last nonzero repeat it, and their products are zero.
+    #[inline(always)]
+    fn load<O: Offset>(
+        &self,
+        row_offsets: Global<O>,
+        column_indices: Global<u32>,
+        values: Global<V>,
+        x: Global<V>,
+    ) {
+        let inside = |item: usize| Self::strided(item).min(self.nonzeros - 1) as usize;
+        let (column_indices, values) =
+            (column_indices.skip(self.first_nonzero), values.skip(self.first_nonzero));
+        let mut columns = [0; ITEMS];
+        let mut products = [V::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            columns[item] = column_indices.load_streaming(inside(item)) as usize;
+        }
+        for item in 0..ITEMS {
+            products[item] = values.load_streaming(inside(item));
+        }
+        self.expand_row_ends(row_offsets);
+        for item in 0..ITEMS {
+            products[item] = products[item] * x.load(columns[item]);
+        }
+        for item in 0..ITEMS {
+            let product = if Self::strided(item) < self.nonzeros { products[item] } else { V::ZERO };
+            self.elements.store(Self::strided(item) as usize, product);
+        }
+    }
+
+    /// Expands the offsets of the rows that end in the tile to one word a nonzero. Has one barrier.
+    #[inline(always)]
+    fn expand_row_ends<O: Offset>(&self, row_offsets: Global<O>) {
+        for item in 0..ITEMS {
+            self.row_ends.store(Self::strided(item) as usize, 0);
+        }
+        thread::barrier();
+        let ends = row_offsets.skip(self.first_row + 1);
+        let mut row = thread::index();
+        while row < self.rows {
+            let end = ends.load_streaming(row as usize).to_usize() - self.first_nonzero;
+            self.row_ends.store(end - 1, row + 1);
+            row += BLOCK as u32;
+        }
+    }
+
+    /// Replaces the products by the sums of the rows that end in the tile, from what is there of them on; the tile's
+    /// remainder. Has one barrier.
+    #[inline(always)]
+    fn sum_rows(&self) -> V {
+        let mut sums = [V::ZERO; ITEMS];
+        let mut row_ends = [0; ITEMS];
+        for item in 0..ITEMS {
+            sums[item] = self.elements.load(Self::blocked(item));
+        }
+        for item in 0..ITEMS {
+            row_ends[item] = self.row_ends.load(Self::blocked(item));
+        }
+        let mut running = V::ZERO;
+        let mut ends = 0;
+        for item in 0..ITEMS {
+            running += sums[item];
+            sums[item] = running;
+            if row_ends[item] != 0 {
+                running = V::ZERO;
+                ends = row_ends[item];
+            }
+        }
+        let scanned = self.scan.exclusive(running, ends != 0);
+        // Behind the scan's barrier, all have read their products.
+        let mut before = scanned.before;
+        for item in 0..ITEMS {
+            if row_ends[item] != 0 {
+                self.elements.store(row_ends[item] as usize - 1, before + sums[item]);
+                before = V::ZERO;
+            }
+        }
+        scanned.total
+    }
+}
+
+/// The place in y of a row, which where `is_compacted` is one of those that have nonzeros.
+#[inline(always)]
+fn place_in_y(filled_rows: Global<u32>, is_compacted: u32, row: usize) -> usize {
+    if is_compacted != 0 {
+        filled_rows.load(row) as usize
+    } else {
+        row
+    }
+}
+
+#[inline(always)]
+fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    arena: Arena,
+    row_offsets: Global<O>,
+    column_indices: Global<u32>,
+    values: Global<V>,
+    x: Global<V>,
+    y: GlobalMut<V>,
+    tile_rows: Global<u32>,
+    filled_rows: Global<u32>,
+    remainders: GlobalMut<V>,
+    is_compacted: u32,
+    nonzeros: u64,
+    alpha: V,
+    beta: V,
+) {
+    let tile = Tile::<V, BLOCK, ITEMS>::new(arena, tile_rows, nonzeros);
+    tile.load(row_offsets, column_indices, values, x);
+    thread::barrier();
+    let remainder = tile.sum_rows();
+    if thread::index() == 0 {
+        remainders.store(thread::block() as usize, remainder);
+    }
+    thread::barrier();
+    let mut row = thread::index();
+    while row < tile.rows {
+        let place = place_in_y(filled_rows, is_compacted, tile.first_row + row as usize);
+        store_result(y, place, tile.elements.load(row as usize), alpha, beta);
+        row += BLOCK as u32;
+    }
+}
+
+kernel! {
+    /// Update: adds to the first sum of each tile the remainders of the tiles before that belong to its row, one thread
+    /// a tile.
+    pub struct FlatUpdate<V: Float, O: Offset> {
+        /// Row offsets, of rows that have nonzeros.
+        pub row_offsets: Global<O>,
+        /// The result, one element a row.
+        pub y: GlobalMut<V>,
+        /// The row of each tile's first nonzero, from [`FlatPartition`].
+        pub tile_rows: Global<u32>,
+        /// Where `is_compacted`, the place of each row in y.
+        pub filled_rows: Global<u32>,
+        /// The remainders, from [`FlatTile`].
+        pub remainders: Global<V>,
+        /// Whether rows are those of [`FlatCompactRows`], 1 or 0.
+        pub is_compacted: u32,
+        /// Tiles.
+        pub tiles: u32,
+        /// Nonzeros of a tile.
+        pub tile_items: u32,
+        /// Factor of the product.
+        pub alpha: V,
+    }
+    shared: carry_bytes::<V>(BLOCK);
+    body: update::<V, O, BLOCK>;
+    entries: {
+        spmv_flat_update_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 256 x 1;
+        spmv_flat_update_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 256 x 1;
+        spmv_flat_update_f64_u32 in spmv_flat_f64: <V = f64, O = u32>, 256 x 1;
+        spmv_flat_update_f64_u64 in spmv_flat_f64: <V = f64, O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn update<V: Float, O: Offset, const BLOCK: usize>(
+    arena: Arena,
+    row_offsets: Global<O>,
+    y: GlobalMut<V>,
+    tile_rows: Global<u32>,
+    filled_rows: Global<u32>,
+    remainders: Global<V>,
+    is_compacted: u32,
+    tiles: u32,
+    tile_items: u32,
+    alpha: V,
+) {
+    let begins_at =
+        |row: u32, tile: usize| row_offsets.load(row as usize).to_usize() == tile * tile_items as usize;
+    add_carries::<V, BLOCK>(arena, tile_rows, remainders, tiles, begins_at, |row, sum| {
+        let place = place_in_y(filled_rows, is_compacted, row as usize);
+        y.store(place, alpha.fma(sum, y.load(place)));
+    });
+}
+
+kernel! {
+    /// Writes the rows that have no nonzeros: one thread a row.
+    pub struct FlatFillEmptyRows<V: Float, O: Offset> {
+        /// Row offsets of all rows, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// The result, one element a row; only those of empty rows are written.
+        pub y: GlobalMut<V>,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Factor of the product.
+        pub alpha: V,
+        /// Factor of what y held.
+        pub beta: V,
+    }
+    shared: 0;
+    body: fill_empty_rows::<V, O, BLOCK>;
+    entries: {
+        spmv_flat_fill_empty_rows_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 256 x 1;
+        spmv_flat_fill_empty_rows_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 256 x 1;
+        spmv_flat_fill_empty_rows_f64_u32 in spmv_flat_f64: <V = f64, O = u32>, 256 x 1;
+        spmv_flat_fill_empty_rows_f64_u64 in spmv_flat_f64: <V = f64, O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn fill_empty_rows<V: Float, O: Offset, const BLOCK: usize>(
+    _: Arena,
+    row_offsets: Global<O>,
+    y: GlobalMut<V>,
+    rows: u32,
+    alpha: V,
+    beta: V,
+) {
+    let row = thread::block() as usize * BLOCK + thread::index() as usize;
+    if row < rows as usize && row_offsets.load(row).to_usize() == row_offsets.load(row + 1).to_usize() {
+        store_result(y, row, V::ZERO, alpha, beta);
+    }
+}

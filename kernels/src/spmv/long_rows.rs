@@ -1,0 +1,245 @@
+//! Long rows, cut into pieces of which each is a warp's work.
+//!
+//! Where rows are of very different length, the long ones are listed once, and each piece of one gets a number. The sums
+//! of a row's pieces are added up, in order, by the warp that happens to be the last of the row's: nobody waits.
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
+
+use super::row_group::Matrix;
+use crate::Offset;
+
+/// Nonzeros of a piece of a row of `len`: enough to be worth a warp, and so many that no row has more than 2048 pieces.
+pub(super) const fn piece_len(len: u64) -> u64 {
+    let len = (len / 2048 + 8) / 8 * 8;
+    if len < 1024 {
+        1024
+    } else {
+        len
+    }
+}
+
+/// Pieces of a row of `len` nonzeros.
+pub(super) const fn piece_count(len: u64) -> u64 {
+    len.div_ceil(piece_len(len))
+}
+
+kernel! {
+    /// Lists the rows with more than `limit` nonzeros, in any order, and numbers their pieces: one thread a row.
+    pub struct ListLongRows<O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Output: the rows.
+        pub long_rows: GlobalMut<u32>,
+        /// Output: the number of each one's first piece.
+        pub first_pieces: GlobalMut<u32>,
+        /// One word, zero before: how many rows are listed, shifted left by 32, and how many pieces.
+        pub listed: GlobalMut<u64>,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Nonzeros of a row that is not long, at most.
+        pub limit: u32,
+    }
+    shared: 0;
+    body: list_long_rows::<O, BLOCK>;
+    entries: {
+        spmv_list_long_rows_u32 in spmv_plan: <O = u32>, 256 x 1;
+        spmv_list_long_rows_u64 in spmv_plan: <O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn list_long_rows<O: Offset, const BLOCK: usize>(
+    _: Arena,
+    row_offsets: Global<O>,
+    long_rows: GlobalMut<u32>,
+    first_pieces: GlobalMut<u32>,
+    listed: GlobalMut<u64>,
+    rows: u32,
+    limit: u32,
+) {
+    let row = thread::block() as usize * BLOCK + thread::index() as usize;
+    let mut pieces = 0;
+    if row < rows as usize {
+        let len = (row_offsets.load(row + 1).to_usize() - row_offsets.load(row).to_usize()) as u64;
+        if len > u64::from(limit) {
+            pieces = piece_count(len);
+        }
+    }
+    if !warp::any(warp::FULL, pieces > 0) {
+        return;
+    }
+    let own = if pieces > 0 { (1 << 32) | pieces } else { 0 };
+    let mut inclusive: u64 = own;
+    let mut distance = 1;
+    while distance < thread::WARP_SIZE {
+        let below = warp::shuffle_up(warp::FULL, inclusive, distance);
+        if thread::lane() >= distance {
+            inclusive += below;
+        }
+        distance *= 2;
+    }
+    let mut before = 0;
+    if thread::lane() == 31 {
+        before = listed.fetch_add(0, inclusive, Ordering::Relaxed, Scope::Device);
+    }
+    before = warp::shuffle(warp::FULL, before, 31) + inclusive - own;
+    if pieces > 0 {
+        long_rows.store((before >> 32) as usize, row as u32);
+        first_pieces.store((before >> 32) as usize, before as u32);
+    }
+}
+
+kernel! {
+    /// Writes to each piece the place of its row in the list: a warp a row.
+    pub struct NumberPieces<O: Offset> {
+        /// Row offsets.
+        pub row_offsets: Global<O>,
+        /// The long rows, from [`ListLongRows`].
+        pub long_rows: Global<u32>,
+        /// The number of each one's first piece.
+        pub first_pieces: Global<u32>,
+        /// Output: the place in the list of each piece's row.
+        pub piece_rows: GlobalMut<u32>,
+        /// Long rows.
+        pub count: u32,
+    }
+    shared: 0;
+    body: number_pieces::<O, BLOCK>;
+    entries: {
+        spmv_number_pieces_u32 in spmv_plan: <O = u32>, 256 x 1;
+        spmv_number_pieces_u64 in spmv_plan: <O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn number_pieces<O: Offset, const BLOCK: usize>(
+    _: Arena,
+    row_offsets: Global<O>,
+    long_rows: Global<u32>,
+    first_pieces: Global<u32>,
+    piece_rows: GlobalMut<u32>,
+    count: u32,
+) {
+    let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
+    if place >= count as usize {
+        return;
+    }
+    let row = long_rows.load(place) as usize;
+    let len = (row_offsets.load(row + 1).to_usize() - row_offsets.load(row).to_usize()) as u64;
+    let first = first_pieces.load(place) as usize;
+    let mut piece = thread::lane();
+    while u64::from(piece) < piece_count(len) {
+        piece_rows.store(first + piece as usize, place as u32);
+        piece += thread::WARP_SIZE;
+    }
+}
+
+/// The long rows of a matrix, with what their pieces' sums need.
+#[derive(Clone, Copy)]
+pub(super) struct LongRows<V> {
+    /// The rows.
+    pub(super) rows: Global<u32>,
+    /// The number of each one's first piece.
+    pub(super) first_pieces: Global<u32>,
+    /// The place in the list of each piece's row.
+    pub(super) piece_rows: Global<u32>,
+    /// A sum a piece.
+    pub(super) partials: GlobalMut<V>,
+    /// How many pieces of each long row are summed; all zero before and after.
+    pub(super) arrived: GlobalMut<u32>,
+}
+
+impl<V: Float> LongRows<V> {
+    /// Sums a piece; if it is the last of its row's, the row, whose sum goes to `store` in one lane. Every lane of the
+    /// warp calls it.
+    #[inline(always)]
+    pub(super) fn sum_piece<O: Offset, const ITEMS: usize>(
+        self,
+        matrix: Matrix<V, O>,
+        x: Global<V>,
+        piece: u32,
+        store: impl Fn(u32, V),
+    ) {
+        let place = self.piece_rows.load(piece as usize) as usize;
+        let row = self.rows.load(place);
+        let first_piece = self.first_pieces.load(place);
+        let begin = matrix.row_offsets.load(row as usize).to_usize();
+        let len = (matrix.row_offsets.load(row as usize + 1).to_usize() - begin) as u64;
+        let start = u64::from(piece - first_piece) * piece_len(len);
+        let left = len - start;
+        let count = if left < piece_len(len) { left } else { piece_len(len) };
+        let sum = sum_products::<V, O, ITEMS>(matrix, x, begin + start as usize, count as u32);
+        let pieces = piece_count(len) as u32;
+        if pieces == 1 {
+            if thread::lane() == 0 {
+                store(row, sum);
+            }
+            return;
+        }
+        let mut is_last = false;
+        if thread::lane() == 0 {
+            self.partials.atomic_store(piece as usize, sum, Ordering::Relaxed, Scope::Device);
+            // Releases this sum, and acquires those of the pieces that arrived before.
+            let arrived = self.arrived.fetch_add(place, 1, Ordering::AcquireRelease, Scope::Device);
+            is_last = arrived + 1 == pieces;
+        }
+        if !warp::any(warp::FULL, is_last) {
+            return;
+        }
+        // What lane 0 acquired, the other lanes see behind this.
+        warp::sync(warp::FULL);
+        let mut total = V::ZERO;
+        let mut other = thread::lane();
+        while other < pieces {
+            let place = (first_piece + other) as usize;
+            total += self.partials.atomic_load(place, Ordering::Relaxed, Scope::Device);
+            other += thread::WARP_SIZE;
+        }
+        let total = warp::reduce_add(total);
+        if thread::lane() == 0 {
+            self.arrived.store(place, 0);
+            store(row, total);
+        }
+    }
+}
+
+/// The sum of `count` products from `start` on, in every lane.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+fn sum_products<V: Float, O: Offset, const ITEMS: usize>(
+    matrix: Matrix<V, O>,
+    x: Global<V>,
+    start: usize,
+    count: u32,
+) -> V {
+    let columns_from = matrix.column_indices.skip(start);
+    let values_from = matrix.values.skip(start);
+    let mut sum = V::ZERO;
+    let mut chunk = thread::lane();
+    while chunk < count {
+        let inside = |item: usize| chunk + 32 * (item as u32) < count;
+        let mut columns = [0_u32; ITEMS];
+        let mut terms = [V::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            if inside(item) {
+                columns[item] = columns_from.load_streaming(chunk as usize + 32 * item);
+            }
+        }
+        for item in 0..ITEMS {
+            if inside(item) {
+                terms[item] = values_from.load_streaming(chunk as usize + 32 * item);
+            }
+        }
+        for item in 0..ITEMS {
+            if inside(item) {
+                terms[item] = terms[item] * x.load(columns[item] as usize);
+            }
+        }
+        for item in 0..ITEMS {
+            sum += terms[item];
+        }
+        chunk += (32 * ITEMS) as u32;
+    }
+    warp::reduce_add(sum)
+}

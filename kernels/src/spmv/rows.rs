@@ -1,0 +1,125 @@
+//! SpMV by rows: so many threads for each, whatever its length.
+//!
+//! One thread is the scalar CSR kernel, 2 to 32 lanes of a warp the vector kernel (Bell, Garland, "Implementing Sparse
+//! Matrix-Vector Multiplication on Throughput-Oriented Processors", SC 2009, sections 4.2 and 4.3, there 32; others in
+//! Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015,
+//! section III-A). Both are [`VectorRows`]; [`BlockRows`] gives a row to a whole block.
+
+use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
+
+use super::row::{group_sum, partial_bytes, take_partials, Operands};
+use super::store_result;
+use crate::Offset;
+
+kernel! {
+    /// Multiplies rows by x: `lanes` threads a row, neighbours in their warp.
+    pub struct VectorRows<V: Float, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Column indices, one a nonzero.
+        pub column_indices: Global<u32>,
+        /// Values, one a nonzero.
+        pub values: Global<V>,
+        /// The dense vector, one element a column.
+        pub x: Global<V>,
+        /// The result, one element a row; read only where `beta` is not zero.
+        pub y: GlobalMut<V>,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Threads a row: a power of two up to 32.
+        pub lanes: u32,
+        /// Factor of the product.
+        pub alpha: V,
+        /// Factor of what y held.
+        pub beta: V,
+    }
+    shared: 0;
+    body: vector_rows::<V, O, BLOCK>;
+    entries: {
+        spmv_vector_rows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 256 x 1;
+        spmv_vector_rows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 256 x 1;
+        spmv_vector_rows_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, 256 x 1;
+        spmv_vector_rows_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn vector_rows<V: Float, O: Offset, const BLOCK: usize>(
+    _: Arena,
+    row_offsets: Global<O>,
+    column_indices: Global<u32>,
+    values: Global<V>,
+    x: Global<V>,
+    y: GlobalMut<V>,
+    rows: u32,
+    lanes: u32,
+    alpha: V,
+    beta: V,
+) {
+    let operands = Operands { row_offsets, column_indices, values, x };
+    let log = lanes.trailing_zeros();
+    let row = thread::block() as usize * (BLOCK >> log) + (thread::index() >> log) as usize;
+    let lane = thread::index() & (lanes - 1);
+    let (begin, end) = operands.bounds(row, rows as usize);
+    let sum = group_sum(operands.strided_sum(begin, end, lane, lanes), lanes);
+    if lane == 0 && row < rows as usize {
+        store_result(y, row, sum, alpha, beta);
+    }
+}
+
+kernel! {
+    /// Multiplies rows by x: a block a row, and after it the row as many further as the grid has blocks.
+    pub struct BlockRows<V: Float, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Column indices, one a nonzero.
+        pub column_indices: Global<u32>,
+        /// Values, one a nonzero.
+        pub values: Global<V>,
+        /// The dense vector, one element a column.
+        pub x: Global<V>,
+        /// The result, one element a row; read only where `beta` is not zero.
+        pub y: GlobalMut<V>,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Factor of the product.
+        pub alpha: V,
+        /// Factor of what y held.
+        pub beta: V,
+    }
+    shared: partial_bytes::<V>(BLOCK);
+    body: block_rows::<V, O, BLOCK>;
+    entries: {
+        spmv_block_rows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 256 x 1;
+        spmv_block_rows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 256 x 1;
+        spmv_block_rows_f64_u32 in spmv_rows_f64: <V = f64, O = u32>, 256 x 1;
+        spmv_block_rows_f64_u64 in spmv_rows_f64: <V = f64, O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn block_rows<V: Float, O: Offset, const BLOCK: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    column_indices: Global<u32>,
+    values: Global<V>,
+    x: Global<V>,
+    y: GlobalMut<V>,
+    rows: u32,
+    alpha: V,
+    beta: V,
+) {
+    let operands = Operands { row_offsets, column_indices, values, x };
+    let partials = take_partials::<V, BLOCK>(&mut arena);
+    let mut row = thread::block() as usize;
+    while row < rows as usize {
+        let (begin, end) = operands.bounds(row, rows as usize);
+        let sum = operands.block_sum::<BLOCK>(begin, end, partials);
+        if thread::index() == 0 {
+            store_result(y, row, sum, alpha, beta);
+        }
+        row += thread::grid_size() as usize;
+        // The next row writes the partials again.
+        thread::barrier();
+    }
+}

@@ -1,0 +1,302 @@
+//! Products of padded formats, coordinates and sorted rows with a vector, on every device.
+
+use evenpath::generate::{Kind, generate};
+use evenpath::{
+    Coo, Csr, Device, DeviceError, DeviceVec, Ell, Hyb, HybOptions, Offset, OpError, RowOrder,
+    SlicedEllOptions, SpmvOptions, Value,
+};
+use evenpath_kernels::{coo, ell};
+use evenpath_simt::kernel::Kernel;
+use evenpath_tests::{
+    DeviceUnderTest, UNLIMITED, devices, hyb_widths, spmv as oracle, tile_len, with_row_lengths,
+};
+use proptest::prelude::*;
+
+const PADDING: u32 = Ell::<f64>::PADDING;
+
+/// A vector of numbers that are not round, the same for the same length.
+fn vector<V: Value>(len: usize) -> Vec<V> {
+    (0..len).map(|i| V::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
+}
+
+fn sliced(slice_height: u32, sorting_scope: usize) -> SlicedEllOptions {
+    SlicedEllOptions { slice_height, sorting_scope, limit: UNLIMITED }
+}
+
+/// y = αAx + βy in one format.
+type Product<'a, V> =
+    (&'static str, Box<dyn Fn(V, &DeviceVec<V>, V, &mut DeviceVec<V>) -> Result<(), OpError> + 'a>);
+
+/// Every format in which a device multiplies the matrix; HYB and COO first, whose sums are cut.
+fn products<'a, V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) -> Vec<Product<'a, V>> {
+    let coo = device.upload_coo(&a.to_coo()).expect("upload");
+    let mut products: Vec<Product<'a, V>> =
+        vec![("COO", Box::new(move |alpha, x, beta, y| coo.spmv(alpha, x, beta, y)))];
+    for width in hyb_widths() {
+        let hyb = a.to_hyb(HybOptions { width, limit: UNLIMITED }).expect("HYB");
+        let hyb = device.upload_hyb(&hyb).expect("upload");
+        products.push(("HYB", Box::new(move |alpha, x, beta, y| hyb.spmv(alpha, x, beta, y))));
+    }
+    let ell = a.to_ell(UNLIMITED).expect("ELL");
+    let (ell, ell_r) = (device.upload_ell(&ell).expect("upload"), device.upload_ell_r(&ell).expect("upload"));
+    products.push(("ELL", Box::new(move |alpha, x, beta, y| ell.spmv(alpha, x, beta, y))));
+    products.push(("ELL-R", Box::new(move |alpha, x, beta, y| ell_r.spmv(alpha, x, beta, y))));
+    for options in [sliced(32, 1), sliced(32, 256), sliced(7, 3)] {
+        let sliced = a.to_sliced_ell(options).expect("sliced ELL");
+        let sliced = device.upload_sliced_ell(&sliced).expect("upload");
+        products.push(("sliced ELL", Box::new(move |alpha, x, beta, y| sliced.spmv(alpha, x, beta, y))));
+    }
+    let (sorted, order) = a.sort_rows_by_length();
+    let order = device.upload_row_order(&order).expect("upload");
+    let ell_r = device.upload_ell_r(&sorted.to_ell(UNLIMITED).expect("ELL")).expect("upload");
+    let ell_r = ell_r.with_row_order(&order).expect("as many rows");
+    products.push(("sorted ELL-R", Box::new(move |alpha, x, beta, y| ell_r.spmv(alpha, x, beta, y))));
+    let plan = device.upload(&sorted).expect("upload").plan_spmv(SpmvOptions::default()).expect("plan");
+    products.push((
+        "sorted CSR",
+        Box::new(move |alpha, x, beta, y| {
+            let mut permuted = y.device().zeros(y.len())?;
+            plan.run(alpha, x, V::ZERO, &mut permuted)?;
+            order.restore(V::ONE, &permuted, beta, y)
+        }),
+    ));
+    products
+}
+
+/// Runs y = αAx + βy in every format, y filled with NaN where β is zero, and checks it against the oracle.
+fn check_products<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) {
+    let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
+    let x: Vec<V> = vector(a.cols());
+    let mut y: Vec<V> = vector(a.rows());
+    if beta == V::ZERO {
+        y.fill(V::from_f64(f64::NAN));
+    }
+    let expected = oracle(a, alpha, &x, beta, &y);
+    let x = device.upload_slice(&x).expect("upload");
+    for (format, product) in products(device, a) {
+        let mut result = device.upload_slice(&y).expect("upload");
+        product(alpha, &x, beta, &mut result).expect("product");
+        if let Err(difference) = expected.check(&result.to_vec().expect("download")) {
+            panic!("{device}, {a:?} in {format}, alpha {alpha}, beta {beta}: {difference}");
+        }
+    }
+}
+
+fn check_types(device: &Device, cols: usize, lengths: &[usize]) {
+    for (alpha, beta) in [(1.0, 0.0), (-0.5, 1.0), (2.0, -0.25)] {
+        check_products(device, &with_row_lengths::<f32, u32>(cols, lengths), alpha, beta);
+        check_products(device, &with_row_lengths::<f64, u32>(cols, lengths), alpha, beta);
+    }
+    check_products(device, &with_row_lengths::<f64, u64>(cols, lengths), 0.0, 3.0);
+}
+#[test]
+fn odd_shapes() {
+    for DeviceUnderTest { device, .. } in devices() {
+        for (cols, lengths) in evenpath_tests::odd_row_lengths() {
+            check_types(&device, cols, &lengths);
+        }
+    }
+}
+
+/// Rows around a block's, a warp's and a slice's; slots around what a thread loads at once.
+#[test]
+fn rows_and_slots_around_edges() {
+    let (padded, sliced) =
+        (ell::Ell::<f64>::first().expect("f64"), ell::SlicedEll::<f64>::first().expect("f64"));
+    let block = padded.block_size as usize;
+    let items = [padded, sliced].map(|info| info.items_per_thread as usize);
+    for DeviceUnderTest { device, .. } in devices() {
+        for rows in [31, 32, 33, block - 1, block, block + 1, 2 * block + 1] {
+            let lengths: Vec<usize> = (0..rows).map(|row| row % 5).collect();
+            check_products(&device, &with_row_lengths::<f64, u32>(50, &lengths), 1.0, 0.0);
+        }
+        for width in
+            items.iter().flat_map(|items| [1, items - 1, *items, items + 1, 2 * items, 2 * items + 1])
+        {
+            let lengths = [width, 0, width - 1, 1, width, width / 2, width.min(2)];
+            check_products(&device, &with_row_lengths::<f64, u32>(50, &lengths), 1.0, 0.5);
+            check_products(&device, &with_row_lengths::<f32, u32>(50, &lengths), 1.0, 0.5);
+        }
+    }
+}
+
+/// Entries around what a lane, a warp and an interval have; rows that end with them, or go on over many.
+#[test]
+fn coordinates_around_edges() {
+    let step = tile_len::<coo::CooInterval<f64>>() / 8; // of a warp
+    let interval = evenpath::policy::COO_INTERVAL as usize;
+    for DeviceUnderTest { device, fast } in devices() {
+        let check = |a: &Csr<f64>| {
+            let (alpha, x, y) = (1.5, vector(a.cols()), vector(a.rows()));
+            let expected = oracle(a, alpha, &x, 0.5, &y);
+            let coo = device.upload_coo(&a.to_coo()).expect("upload");
+            let (x, mut y) =
+                (device.upload_slice(&x).expect("upload"), device.upload_slice(&y).expect("upload"));
+            coo.spmv(alpha, &x, 0.5, &mut y).expect("product");
+            if let Err(difference) = expected.check(&y.to_vec().expect("download")) {
+                panic!("{device}, {a:?}: {difference}");
+            }
+        };
+        for edge in [4, 128, step, interval, 8 * interval, 256 * interval] {
+            if edge > 8 * interval && !fast {
+                continue;
+            }
+            for len in [edge - 1, edge, edge + 1] {
+                check(&with_row_lengths(100, &[len]));
+                check(&with_row_lengths(100, &[len, len, 0, 1]));
+                check(&with_row_lengths(100, &[1, len, 2]));
+                check(&with_row_lengths(100, &vec![1; len]));
+                check(&with_row_lengths(100, &vec![2; len / 2]));
+            }
+        }
+        // Runs of carries that one thread sums, and those that its block does.
+        for intervals in [15, 16, 17, 18, 40] {
+            let long = intervals * interval;
+            check(&with_row_lengths(100, &[3, long, 2, long, 0]));
+            check(&with_row_lengths(100, &[interval, long, interval, long]));
+        }
+        if fast {
+            check(&with_row_lengths(1000, &[5, 3_000_000, 1]));
+        }
+    }
+}
+
+#[test]
+fn generated_matrices() {
+    for DeviceUnderTest { device, fast } in devices() {
+        let kinds = if fast {
+            ["stencil5:300", "power-law:20000", "uniform:20000", "empty-rows:100000", "rmat:13", "fem:3000"]
+        } else {
+            ["stencil5:30", "power-law:600", "uniform:700", "empty-rows:2000", "rmat:7", "fem:200"]
+        };
+        for kind in kinds {
+            let kind: Kind = kind.parse().expect("a kind");
+            let a: Csr<f64> = generate(kind, 1).expect("a matrix");
+            check_products(&device, &a, 1.0, 0.0);
+            check_products(&device, &a.clone().into_values::<f32>(), -1.5, 2.0);
+        }
+    }
+}
+
+#[test]
+fn results_are_bitwise_repeatable() {
+    let a: Csr<f32> = generate("power-law:700".parse().expect("a kind"), 3).expect("a matrix");
+    let mut of_devices: Vec<Vec<Vec<u32>>> = Vec::new();
+    for DeviceUnderTest { device, .. } in devices() {
+        let x = device.upload_slice(&vector::<f32>(a.cols())).expect("upload");
+        let mut results = Vec::new();
+        for (format, product) in products(&device, &a) {
+            let runs: Vec<Vec<u32>> = (0..3)
+                .map(|_| {
+                    let mut y = device.zeros(a.rows()).expect("zeros");
+                    product(1.25, &x, 0.0, &mut y).expect("product");
+                    y.to_vec().expect("download").into_iter().map(f32::to_bits).collect()
+                })
+                .collect();
+            assert!(runs.iter().all(|run| run == &runs[0]), "{format} on {device}");
+            results.extend(runs.into_iter().next());
+        }
+        if device.kind() != evenpath::DeviceKind::Cpu {
+            of_devices.push(results);
+        }
+    }
+    assert!(of_devices.iter().all(|results| results == &of_devices[0]), "kernels are the same everywhere");
+}
+
+/// Padding is no nonzero: it meets no infinity. A zero that is stored does.
+#[test]
+fn padding_counts_nothing_and_stored_zeros_count() {
+    for DeviceUnderTest { device, .. } in devices() {
+        let a: Csr<f64> =
+            Csr::try_new(3, 2, vec![0_u32, 3, 4, 5], vec![0, 0, 0, 0, 1], vec![1.0, 1.0, 1.0, 2.0, 0.0])
+                .expect("a matrix");
+        let x = device.upload_slice(&[2.0, f64::INFINITY]).expect("upload");
+        for (format, product) in products(&device, &a) {
+            let mut y = device.upload_slice(&[f64::NAN; 3]).expect("upload");
+            product(1.0, &x, 0.0, &mut y).expect("product");
+            let y = y.to_vec().expect("download");
+            assert_eq!(y[..2], [6.0, 4.0], "{format} on {device}");
+            assert!(y[2].is_nan(), "{format} on {device}: 0 times infinity");
+        }
+    }
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
+    for DeviceUnderTest { device, .. } in devices() {
+        let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
+        let x = device.upload_slice(&[1.0; 5]).expect("upload");
+        let short = device.upload_slice(&[1.0; 4]).expect("upload");
+        let other = Device::simulated(evenpath::SimulatedOptions::default());
+        let elsewhere = other.upload_slice(&[1.0; 5]).expect("upload");
+        for (format, product) in products(&device, &a) {
+            let mut y = device.upload_slice(&[7.0; 3]).expect("upload");
+            let error = product(1.0, &short, 0.0, &mut y).expect_err("x is short");
+            assert!(
+                matches!(error, OpError::VectorLength { operand: "x", len: 4, needed: 5, rows: 3, cols: 5 }),
+                "{format}: {error}"
+            );
+            let error = product(1.0, &elsewhere, 0.0, &mut y).expect_err("x is elsewhere");
+            assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
+            assert_eq!(y.to_vec().expect("download"), [7.0; 3], "{format}");
+            let mut long = device.upload_slice(&[7.0; 4]).expect("upload");
+            product(1.0, &x, 0.0, &mut long).expect_err("y is long");
+            assert_eq!(long.to_vec().expect("download"), [7.0; 4], "{format}");
+        }
+        let order =
+            device.upload_row_order(&RowOrder::try_new(vec![1, 0]).expect("an order")).expect("upload");
+        let ell_r = device.upload_ell_r(&a.to_ell(UNLIMITED).expect("ELL")).expect("upload");
+        let error = ell_r.with_row_order(&order).expect_err("two rows for three");
+        assert!(matches!(error, OpError::Lengths { left: 3, right: 2, .. }), "{error}");
+    }
+}
+
+/// Values of padding that a caller leaves behind do not count, and entries of both parts of a HYB may share a place.
+#[test]
+fn arrays_of_callers() {
+    for DeviceUnderTest { device, .. } in devices() {
+        let ell =
+            Ell::try_new(2, 2, 2, vec![0, 1, 1, PADDING], vec![1.0, 2.0, 4.0, f64::NAN]).expect("valid");
+        assert_eq!(ell.values(), [1.0, 2.0, 4.0, 0.0]);
+        let entries = Coo::from_triplets(2, 2, [(1, 1, 16.0), (0, 1, 8.0)]).expect("valid");
+        assert!(!entries.is_sorted_by_row());
+        let hyb = Hyb::try_new(ell, entries).expect("one shape");
+        let csr: Csr<f64> = hyb.to_csr().expect("few nonzeros");
+        assert_eq!(
+            (csr.column_indices(), csr.values()),
+            (&[0, 1, 1, 1, 1][..], &[1.0, 4.0, 8.0, 2.0, 16.0][..])
+        );
+        let hyb = device.upload_hyb(&hyb).expect("upload");
+        let x = device.upload_slice(&[1.0, 100.0]).expect("upload");
+        let mut y = device.upload_slice(&[f64::NAN; 2]).expect("upload");
+        hyb.spmv(1.0, &x, 0.0, &mut y).expect("product");
+        assert_eq!(y.to_vec().expect("download"), [1201.0, 1800.0], "{device}");
+    }
+}
+
+/// The variant that measures: x in sequence, whatever the columns.
+#[test]
+fn x_in_sequence() {
+    for DeviceUnderTest { device, .. } in devices() {
+        let a: Csr<f64> =
+            Csr::from_triplets(3, 9, [(0, 8, 1.0), (2, 3, 10.0), (2, 5, 100.0), (2, 8, 1000.0)])
+                .expect("a matrix");
+        let ell_r = device.upload_ell_r(&a.to_ell(UNLIMITED).expect("ELL")).expect("upload");
+        let x: Vec<f64> = (1..10).map(f64::from).collect();
+        let x = device.upload_slice(&x).expect("upload");
+        let mut y = device.zeros(3).expect("zeros");
+        ell_r.spmv_with_x_in_sequence(1.0, &x, 0.0, &mut y).expect("run");
+        assert_eq!(y.to_vec().expect("download"), [1.0, 0.0, 3210.0], "{device}");
+    }
+}
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn any_rows(lengths in evenpath_tests::row_lengths(1500, 90), alpha in -2.0..2.0_f64, beta in prop_oneof![Just(0.0), -2.0..2.0_f64]) {
+        for DeviceUnderTest { device, .. } in devices() {
+            check_products(&device, &with_row_lengths::<f64, u32>(2000, &lengths), alpha, beta);
+            check_products(&device, &with_row_lengths::<f32, u64>(2000, &lengths), alpha, beta);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Padded formats, coordinates and row orders: there and back, limits and refusals.
+
+use evenpath::generate::generate;
+use evenpath::{
+    Coo, Csr, Duplicates, Ell, Hyb, HybOptions, HybWidth, MatrixError, Offset, PaddingLimit, RowOrder,
+    SlicedEll, SlicedEllOptions, Value,
+};
+use evenpath_tests::{UNLIMITED, hyb_widths, with_row_lengths};
+use proptest::prelude::*;
+
+const PADDING: u32 = Ell::<f64>::PADDING;
+
+fn sliced(slice_height: u32, sorting_scope: usize) -> SlicedEllOptions {
+    SlicedEllOptions { slice_height, sorting_scope, limit: UNLIMITED }
+}
+
+/// Every format gives the matrix back as it was: pattern, order, zeros and duplicates.
+fn check_round_trips<V: Value, O: Offset>(a: &Csr<V, O>) {
+    let ell = a.to_ell(UNLIMITED).expect("ELL");
+    assert_eq!(&ell.to_csr::<O>().expect("CSR"), a, "{ell:?}");
+    assert_eq!(ell.nnz(), a.nnz());
+    let (columns, values) = ell.clone().into_parts();
+    assert_eq!(Ell::try_new(a.rows(), a.cols(), ell.width(), columns, values).expect("its own arrays"), ell);
+    for options in [sliced(32, 1), sliced(32, 128), sliced(1, 1), sliced(5, 7), sliced(64, usize::MAX)] {
+        let sliced = a.to_sliced_ell(options).expect("sliced ELL");
+        assert_eq!(&sliced.to_csr::<O>().expect("CSR"), a, "{sliced:?}");
+        assert_eq!(sliced.nnz(), a.nnz());
+        let (height, (offsets, columns, values, order)) =
+            (sliced.slice_height(), sliced.clone().into_parts());
+        let again = SlicedEll::try_new(a.rows(), a.cols(), height, offsets, columns, values, order);
+        assert_eq!(again.expect("its own arrays"), sliced);
+    }
+    for width in hyb_widths() {
+        let hyb = a.to_hyb(HybOptions { width, limit: UNLIMITED }).expect("HYB");
+        assert_eq!(&hyb.to_csr::<O>().expect("CSR"), a, "{hyb:?}");
+        assert_eq!(hyb.nnz(), a.nnz());
+    }
+    assert_eq!(&a.to_coo().to_csr::<O>(Duplicates::Keep).expect("CSR"), a);
+    let (sorted, order) = a.sort_rows_by_length();
+    let inverse = RowOrder::try_new(order.inverse().to_vec()).expect("a permutation");
+    assert_eq!(&sorted.permute_rows(&inverse).expect("as many rows"), a);
+}
+
+#[test]
+fn matrices_come_back_as_they_were() {
+    for (cols, lengths) in evenpath_tests::odd_row_lengths() {
+        check_round_trips(&with_row_lengths::<f32, u64>(cols, &lengths));
+    }
+    for kind in ["stencil5:30", "power-law:600", "uniform:700", "empty-rows:2000", "rmat:7", "fem:200"] {
+        check_round_trips(&generate::<f64, u32>(kind.parse().expect("a kind"), 1).expect("a matrix"));
+    }
+}
+
+/// The limit is looked at before anything is allocated: these would take terabytes.
+#[test]
+fn padding_above_the_limit_is_refused() {
+    const ROWS: usize = 10_000_000;
+    let mut offsets = vec![1_000_000_u32; ROWS + 1];
+    offsets[0] = 0;
+    let a: Csr<f64> =
+        Csr::try_new(ROWS, 1, offsets, vec![0; 1_000_000], vec![1.0; 1_000_000]).expect("a matrix");
+    let bytes = 12 * 10_000_000 * 1_000_000;
+    let refused = MatrixError::PaddingTooLarge { rows: ROWS, width: 1_000_000, bytes, limit: 36_000_000 };
+    assert_eq!(a.to_ell(PaddingLimit::default()).expect_err("terabytes"), refused);
+    let all = HybOptions { width: HybWidth::Slots(usize::MAX), ..HybOptions::default() };
+    assert_eq!(a.to_hyb(all).expect_err("terabytes"), refused);
+    let text = refused.to_string();
+    for part in ["10000000 rows", "1000000 nonzeros", "120000000000000 bytes", "36000000"] {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+    // As one slice it is refused, cut into slices it is small.
+    let one_slice = SlicedEllOptions { slice_height: ROWS as u32, ..SlicedEllOptions::default() };
+    assert_eq!(a.to_sliced_ell(one_slice).expect_err("terabytes"), refused);
+    let slices = a.to_sliced_ell(SlicedEllOptions { limit: UNLIMITED, ..SlicedEllOptions::default() });
+    assert_eq!(slices.expect("384 MB").values().len(), 32_000_000);
+
+    // At the limit, and one byte below. Relative limits begin to count at 2²⁰ slots.
+    let small: Csr<f32> = with_row_lengths(9, &[9, 0, 1]);
+    assert_eq!(small.to_ell(PaddingLimit::Bytes(27 * 8)).expect("just enough").bytes(), 216);
+    let refused = small.to_ell(PaddingLimit::Bytes(27 * 8 - 1)).expect_err("one byte less");
+    assert_eq!(refused, MatrixError::PaddingTooLarge { rows: 3, width: 9, bytes: 216, limit: 215 });
+    small.to_ell(PaddingLimit::Times(1)).expect("small matrices may be padded");
+}
+
+/// Bell and Garland: a K-th slot where at least max(4096, rows / 3) rows have it.
+#[test]
+fn typical_width_is_that_of_the_paper() {
+    let width = |lengths: &[usize]| {
+        let a: Csr<f32> = with_row_lengths(9, lengths);
+        a.to_hyb(HybOptions::default()).expect("never refused").ell().width()
+    };
+    assert_eq!(width(&[]), 0);
+    assert_eq!(width(&vec![3; 4095]), 0, "too few rows for ELL");
+    assert_eq!(width(&vec![3; 4096]), 3);
+    let long_and_short = |long, short| [vec![7; long], vec![2; short]].concat();
+    assert_eq!(width(&long_and_short(4095, 2000)), 2, "4095 rows are too few");
+    assert_eq!(width(&long_and_short(4096, 2000)), 7);
+    assert_eq!(width(&long_and_short(5000, 10_000)), 7, "a third");
+    assert_eq!(width(&long_and_short(5000, 10_001)), 2, "less than a third");
+}
+
+#[test]
+fn refused_ell_arrays_come_back() {
+    type Case = (usize, usize, usize, Vec<u32>, usize, &'static str);
+    let cases: [Case; 6] = [
+        (2, 3, 2, vec![0, 1, 2], 3, "2 rows of 2 slots"),
+        (2, 3, 1, vec![0, 1], 3, "values has length 3"),
+        (2, 3, 1, vec![0, 3], 2, "column 3 at position 1, in row 1"),
+        (2, 3, 2, vec![0, PADDING, 1, 2], 4, "row 1 has a column in slot 1, behind its padding"),
+        (1 << 33, 3, 0, vec![], 0, "8589934592 rows"),
+        (1, 1 << 33, 0, vec![], 0, "8589934592 columns"),
+    ];
+    for (rows, cols, width, columns, values, part) in cases {
+        let refused = Ell::try_new(rows, cols, width, columns.clone(), vec![1.0; values]).expect_err(part);
+        assert!(refused.to_string().contains(part), "{refused}");
+        assert_eq!(refused.into_parts(), (columns, vec![1.0; values]));
+    }
+}
+
+#[test]
+fn refused_sliced_ell_arrays_come_back() {
+    type Case = (usize, u32, Vec<u64>, Vec<u32>, Option<Vec<u32>>, &'static str);
+    let cases: [Case; 10] = [
+        (3, 0, vec![0], vec![], None, "slices of 0 rows"),
+        (3, 2, vec![], vec![], None, "slice_offsets has length 0"),
+        (3, 2, vec![0, 2], vec![0, 0], None, "2 slices need 2 + 1"),
+        (3, 2, vec![0, 2, 4], vec![0, 0], None, "from 0 to 4 instead of from 0 to 2"),
+        (3, 2, vec![0, 1, 2], vec![0, 0], None, "slice 0 goes from 0 to 1"),
+        (3, 2, vec![0, 4, 2], vec![0, 0], None, "slice 1 goes from 4 to 2"),
+        (3, 2, vec![0, 2, 4], vec![0, 0, 0, 0], None, "row 3 has a column, and the matrix has 3 rows"),
+        (3, 2, vec![0, 2, 4], vec![0, 9, 0, PADDING], None, "column 9 at position 1, in row 1"),
+        (
+            3,
+            2,
+            vec![0, 2, 4],
+            vec![0, 9, 0, PADDING],
+            Some(vec![1, 2, 0]),
+            "column 9 at position 1, in row 2",
+        ),
+        (3, 2, vec![0, 0, 0], vec![], Some(vec![1, 0]), "a row order of 2 rows for a matrix of 3"),
+    ];
+    for (rows, height, offsets, columns, order, part) in cases {
+        let values = vec![1.0; columns.len()];
+        let order = order.map(|order| RowOrder::try_new(order).expect("a permutation"));
+        let parts = (offsets, columns, values, order);
+        let (offsets, columns, values, order) = parts.clone();
+        let refused = SlicedEll::try_new(rows, 5, height, offsets, columns, values, order).expect_err(part);
+        assert!(refused.to_string().contains(part), "{refused}");
+        assert_eq!(refused.into_parts(), parts);
+    }
+    // A height without end costs no time.
+    SlicedEll::<f64>::try_new(1, 1, u32::MAX, vec![0, 0], vec![], vec![], None).expect("an empty row");
+}
+
+#[test]
+fn parts_and_orders_that_do_not_fit_are_refused() {
+    let ell = with_row_lengths::<f64, u32>(3, &[1, 2]).to_ell(UNLIMITED).expect("ELL");
+    let entries = Coo::from_triplets(2, 4, [(1, 3, 1.0)]).expect("COO");
+    let refused = Hyb::try_new(ell.clone(), entries.clone()).expect_err("another shape");
+    assert_eq!(refused.to_string(), "the ELL part is 2 x 3, the COO part 2 x 4");
+    assert!(refused.into_parts() == (ell, entries));
+    for (order, part) in [(vec![0, 2], "row 2 at position 1"), (vec![0, 1, 1], "row 1 at position 2")] {
+        assert!(RowOrder::try_new(order).expect_err(part).to_string().contains(part));
+    }
+}
+
+#[test]
+fn rows_are_sorted_by_length_and_stable() {
+    let a: Csr<f64> = with_row_lengths(40, &[2, 5, 0, 5, 2, 40]);
+    let (sorted, order) = a.sort_rows_by_length();
+    assert_eq!(order.order(), [5, 1, 3, 0, 4, 2]);
+    assert_eq!(order.inverse(), [3, 1, 5, 2, 4, 0]);
+    for (position, &row) in order.order().iter().enumerate() {
+        assert_eq!(sorted.row(position), a.row(row as usize));
+    }
+    // Two warps of 32 rows and one of 6: longest rows 40, 3, 40 before; after sorting 40, 3, 2.
+    let mut lengths = [vec![3; 32], vec![2; 38]].concat();
+    (lengths[10], lengths[69]) = (40, 40);
+    let a: Csr<f64> = with_row_lengths(40, &lengths);
+    let longest = a.sort_rows_by_length().1.longest_rows(&a).expect("its own order");
+    assert_eq!((longest.before.as_slice(), longest.after.as_slice()), (&[40, 2, 40][..], &[40, 3, 2][..]));
+    assert!((longest.ratio() - 45.0 / 82.0).abs() < 1e-15, "{}", longest.ratio());
+    let error = RowOrder::try_new(vec![0]).expect("an order").longest_rows(&a).expect_err("one row for 70");
+    assert_eq!(error, MatrixError::RowOrderLength { rows: 70, found: 1 });
+}
+
+#[test]
+fn entries_are_sorted_by_row_and_stable() {
+    let entries = [(2, 0, 1.0), (0, 1, 2.0), (2, 1, 3.0), (0, 0, 4.0), (0, 1, 5.0)];
+    let mut coo = Coo::from_triplets(3, 2, entries).expect("valid");
+    coo.sort_by_row();
+    assert!(coo.is_sorted_by_row());
+    assert_eq!((coo.row_indices(), coo.values()), (&[0, 0, 0, 2, 2][..], &[2.0, 4.0, 5.0, 1.0, 3.0][..]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_rows_come_back(lengths in evenpath_tests::row_lengths(1500, 90)) {
+        check_round_trips(&with_row_lengths::<f64, u64>(2000, &lengths));
+    }
+}

@@ -1,0 +1,452 @@
+//! Sparse matrix times dense matrix, on every device.
+
+use evenpath::generate::generate;
+use evenpath::{
+    Compute, Csr, Device, DeviceDense, DeviceError, Layout, Offset, OpError, SpmmOperand, SpmmOptions,
+    SpmmPlan, Storage, bf16, f16,
+};
+use evenpath_tests::{devices, kernel_devices, spmm as oracle};
+use proptest::prelude::*;
+
+const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
+
+/// Nonzeros of the longest row that is not cut, and of a piece of a longer one, where rows are short on average.
+const PIECE: usize = 128;
+
+/// Rows of the given lengths, and so many empty ones that the mean is small.
+fn among_empty_rows(lengths: &[usize]) -> Vec<usize> {
+    let empty = lengths.iter().sum::<usize>() * 4 / PIECE + 1;
+    [lengths, &vec![0; empty]].concat()
+}
+
+/// A dense matrix of numbers that are not round, with gaps between its lines, which hold NaN.
+struct HostDense<T> {
+    values: Vec<T>,
+    rows: usize,
+    cols: usize,
+    layout: Layout,
+    leading_dimension: usize,
+}
+
+impl<T: Storage> HostDense<T> {
+    fn new(rows: usize, cols: usize, layout: Layout, gap: usize) -> Self {
+        let (line, lines) = match layout {
+            Layout::RowMajor => (cols, rows),
+            Layout::ColumnMajor => (rows, cols),
+        };
+        let leading_dimension = line + gap;
+        let number = |i: usize| T::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0);
+        let values = (0..lines * leading_dimension)
+            .map(|i| if i % leading_dimension < line { number(i) } else { T::from_f64(f64::NAN) })
+            .collect();
+        Self { values, rows, cols, layout, leading_dimension }
+    }
+
+    fn place(&self, row: usize, col: usize) -> usize {
+        match self.layout {
+            Layout::RowMajor => row * self.leading_dimension + col,
+            Layout::ColumnMajor => col * self.leading_dimension + row,
+        }
+    }
+
+    fn column(&self, col: usize) -> Vec<T> {
+        (0..self.rows).map(|row| self.values[self.place(row, col)]).collect()
+    }
+
+    fn upload(&self, device: &Device) -> DeviceDense<T> {
+        let values = device.upload_slice(&self.values).expect("upload");
+        let Self { rows, cols, layout, leading_dimension, .. } = *self;
+        DeviceDense::try_with_leading_dimension(values, rows, cols, layout, leading_dimension)
+            .expect("a matrix")
+    }
+}
+
+/// A product to run and to check.
+struct Case<'a, S: Storage, O: Offset> {
+    a: &'a Csr<S, O>,
+    columns: usize,
+    b_layout: Layout,
+    c_layout: Layout,
+    gap: usize,
+    alpha: f64,
+    beta: f64,
+}
+
+impl<S: Storage, O: Offset> Case<'_, S, O>
+where
+    Compute<S>: Storage,
+{
+    /// Runs the product on a device with a plan of its own, C filled with NaN where β is zero, and checks it.
+    fn check<T: SpmmOperand<S>>(&self, device: &Device) -> Vec<T> {
+        let options = SpmmOptions::new(self.columns).layout(self.b_layout);
+        let plan = device.upload(self.a).expect("upload").plan_spmm(options).expect("plan");
+        self.check_plan(device, &plan)
+    }
+
+    fn check_plan<T: SpmmOperand<S>>(&self, device: &Device, plan: &SpmmPlan<S, T, O>) -> Vec<T> {
+        let &Self { a, columns, b_layout, c_layout, gap, alpha, beta } = self;
+        let b = HostDense::<T>::new(a.cols(), columns, b_layout, gap);
+        let mut c = HostDense::<T>::new(a.rows(), columns, c_layout, gap);
+        if beta == 0.0 {
+            c.values.fill(T::from_f64(f64::NAN));
+        }
+        let mut device_c = c.upload(device);
+        let factor = <Compute<S> as Storage>::from_f64;
+        plan.run(factor(alpha), &b.upload(device), factor(beta), &mut device_c).expect("run");
+        let result = device_c.as_vec().to_vec().expect("download");
+        for column in 0..columns {
+            let expected = oracle(a, alpha, &b.column(column), beta, &c.column(column));
+            let found: Vec<T> = (0..a.rows()).map(|row| result[c.place(row, column)]).collect();
+            if let Err(difference) = expected.check(&found) {
+                panic!(
+                    "{device}, {a:?} times {b_layout} to {c_layout} of {}, {columns} columns, gap {gap}, alpha {alpha}, beta {beta}: column {column}: {difference}",
+                    T::NAME
+                );
+            }
+        }
+        if gap > 0 {
+            let line = c.leading_dimension - gap;
+            let gaps = result.iter().enumerate().filter(|(at, _)| at % c.leading_dimension >= line);
+            assert!(
+                gaps.into_iter().all(|(_, value)| value.to_f64().is_nan()),
+                "{device}: a gap was written"
+            );
+        }
+        result
+    }
+}
+
+/// A matrix with rows of the given lengths, columns spread over `cols`.
+fn with_row_lengths<S: Storage, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<S, O> {
+    let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
+        (0..len).map(move |i| (row, i * cols / len, ((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0))
+    });
+    let matrix: Csr<f64, O> = Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix");
+    matrix.into_values()
+}
+
+fn case<S: Storage, O: Offset>(a: &Csr<S, O>, columns: usize, layout: Layout) -> Case<'_, S, O> {
+    Case { a, columns, b_layout: layout, c_layout: layout, gap: 0, alpha: 1.0, beta: 0.0 }
+}
+
+#[test]
+fn odd_shapes() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let lengths: [(usize, &[usize]); 8] = [
+            (0, &[]),
+            (5, &[]),
+            (0, &[0; 7]),
+            (5, &[0; 300]),
+            (1, &[1]),
+            (4, &[0, 3, 0, 0, 4, 1, 0]),
+            (700, &[700]),
+            (600, &[1, 600, 0, 2, 300]),
+        ];
+        for (cols, lengths) in lengths {
+            let a: Csr<f64> = with_row_lengths(cols, lengths);
+            let wide: Csr<f32, u64> = with_row_lengths(cols, lengths);
+            for layout in LAYOUTS {
+                for columns in [0, 1, 2, 5] {
+                    for (alpha, beta) in [(1.0, 0.0), (-0.5, 1.0), (0.0, 3.0)] {
+                        Case { alpha, beta, ..case(&a, columns, layout) }.check::<f64>(device);
+                    }
+                    Case { beta: -0.25, ..case(&wide, columns, layout) }.check::<f32>(device);
+                }
+            }
+        }
+    }
+}
+
+/// From one column to more than a tile of lanes covers, in every layout and width of access.
+#[test]
+fn any_number_of_columns() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> = with_row_lengths(50, &[3, 0, 5, 1, 17, 2, 50, 4, 0, 9]);
+        let single: Csr<f32> = a.clone().into_values();
+        let columns: &[usize] = if under_test.fast {
+            &[
+                1, 2, 3, 4, 6, 7, 8, 12, 15, 16, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 132, 256, 511,
+                512, 600,
+            ]
+        } else {
+            &[1, 2, 3, 4, 8, 12, 31, 32, 33, 64, 65, 66, 132]
+        };
+        for &columns in columns {
+            for b_layout in LAYOUTS {
+                for c_layout in LAYOUTS {
+                    let gap = columns % 4 * 2;
+                    Case { c_layout, gap, beta: 0.5, ..case(&a, columns, b_layout) }.check::<f64>(device);
+                    Case { c_layout, ..case(&single, columns, b_layout) }.check::<f32>(device);
+                }
+            }
+        }
+    }
+}
+
+/// Values of 16 bits, with operands of the same type and of `f32`.
+#[test]
+fn half_precision() {
+    fn check<S: Storage, T: SpmmOperand<S>>(device: &Device, long: usize)
+    where
+        Compute<S>: Storage,
+    {
+        let a: Csr<S> = with_row_lengths(long, &among_empty_rows(&[3, 0, 5, long, 17, 2, 30]));
+        let wide: Csr<S, u64> = a.clone().try_into_offsets().expect("offsets fit");
+        for columns in [1, 4, 7, 8, 16, 40, 72] {
+            for layout in LAYOUTS {
+                case(&a, columns, layout).check::<T>(device);
+                Case { alpha: -1.5, beta: 0.75, gap: 8, ..case(&wide, columns, layout) }.check::<T>(device);
+            }
+        }
+    }
+    for under_test in devices() {
+        check::<f16, f16>(&under_test.device, PIECE + 40);
+        check::<f16, f32>(&under_test.device, PIECE + 40);
+        check::<bf16, bf16>(&under_test.device, PIECE + 40);
+        check::<bf16, f32>(&under_test.device, PIECE + 40);
+    }
+}
+
+/// Row lengths around those at which a lane takes one more step, a row is cut, and a piece is full.
+#[test]
+fn lengths_around_steps_and_pieces() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        for length in
+            [3, 4, 5, 8, 31, 33, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 1, 9 * PIECE + 3]
+        {
+            let a: Csr<f64> = with_row_lengths(length, &among_empty_rows(&[length, 1, length, 0]));
+            for (columns, layout) in [(2, LAYOUTS[0]), (3, LAYOUTS[1]), (40, LAYOUTS[0]), (66, LAYOUTS[1])] {
+                Case { beta: 2.0, ..case(&a, columns, layout) }.check::<f64>(device);
+            }
+        }
+        // Rows alike, so that many nonzeros lie side by side; as many rows as blocks have groups of lanes, and more.
+        for rows in [1, 3, 4, 5, 15, 16, 17, 33] {
+            for length in [1, 20, 70] {
+                let a: Csr<f32> = with_row_lengths(80, &vec![length; rows]);
+                for columns in [1, 4, 24] {
+                    for layout in LAYOUTS {
+                        case(&a, columns, layout).check::<f32>(device);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// So many pieces that each warp of the block that adds them up has several rounds of them.
+#[test]
+fn a_row_of_many_pieces() {
+    for under_test in devices() {
+        let long = if under_test.fast { 2000 * PIECE + 1 } else { 70 * PIECE + 1 };
+        let a: Csr<f64> = with_row_lengths(long, &among_empty_rows(&[2, long, 0, PIECE + 1, 5]));
+        for layout in LAYOUTS {
+            Case { beta: 0.5, ..case(&a, 3, layout) }.check::<f64>(&under_test.device);
+        }
+        case(&a, 34, Layout::RowMajor).check::<f64>(&under_test.device);
+    }
+}
+
+/// A plan made for few columns does more in passes, and one made for one layout takes the other.
+#[test]
+fn plans_take_other_operands_than_they_were_made_for() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 0, 40]));
+        let matrix = device.upload(&a).expect("upload");
+        for planned in [0, 1, 3, 8, 12, 1000] {
+            let plan = matrix.plan_spmm::<f32>(SpmmOptions::new(planned)).expect("plan");
+            for columns in [1, 5, 8, 29] {
+                for layout in LAYOUTS {
+                    Case { beta: 1.5, ..case(&a, columns, layout) }.check_plan(device, &plan);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn generated_matrices() {
+    for under_test in devices() {
+        let kinds = if under_test.fast {
+            ["stencil5:100", "power-law:20000", "uniform:5000", "empty-rows:20000", "rmat:13"]
+        } else {
+            ["stencil5:20", "power-law:600", "uniform:300", "empty-rows:1000", "rmat:8"]
+        };
+        for kind in kinds {
+            let a: Csr<f64> = generate(kind.parse().expect("a kind"), 1).expect("a matrix");
+            for layout in LAYOUTS {
+                case(&a, 16, layout).check::<f64>(&under_test.device);
+                let a: Csr<f32, u64> = generate(kind.parse().expect("a kind"), 2).expect("a matrix");
+                Case { alpha: -1.5, beta: 0.75, ..case(&a, 9, layout) }.check::<f32>(&under_test.device);
+            }
+        }
+    }
+}
+
+/// Zero factors do not hide what is no number; what C held does not count where β is zero.
+#[test]
+fn what_is_no_number_stays_none() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> =
+            Csr::from_triplets(4, 2, [(0, 0, 1.0), (1, 1, 1.0), (2, 0, f64::NAN)]).expect("a matrix");
+        let plan = device.upload(&a).expect("upload").plan_spmm(SpmmOptions::new(2)).expect("plan");
+        let values = device.upload_slice(&[2.0, 2.0, f64::INFINITY, 1.0]).expect("upload");
+        let b = DeviceDense::try_new(values, 2, 2, Layout::RowMajor).expect("a matrix");
+        let run = |alpha, beta, c: f64| {
+            let values = device.upload_slice(&[c; 8]).expect("upload");
+            let mut c = DeviceDense::try_new(values, 4, 2, Layout::RowMajor).expect("a matrix");
+            plan.run(alpha, &b, beta, &mut c).expect("run");
+            // Bits, for the sign of zero; one NaN is like another.
+            let bits = |c: f64| if c.is_nan() { u64::MAX } else { c.to_bits() };
+            c.into_vec().to_vec().expect("download").into_iter().map(bits).collect::<Vec<_>>()
+        };
+        let nan = u64::MAX;
+        let [zero, one, two, four, six, inf] = [0.0, 1.0, 2.0, 4.0, 6.0, f64::INFINITY].map(f64::to_bits);
+        assert_eq!(run(1.0, 0.0, f64::NAN), [two, two, inf, one, nan, nan, zero, zero], "{device}");
+        assert_eq!(run(0.0, 3.0, 2.0), [six, six, nan, six, nan, nan, six, six], "{device}");
+        assert_eq!(run(1.0, -0.0, f64::NAN)[6], zero, "{device}");
+        assert_eq!(run(1.0, 1.0, 2.0), [four, four, inf, 3.0_f64.to_bits(), nan, nan, two, two], "{device}");
+    }
+}
+
+#[test]
+fn results_are_bitwise_repeatable() {
+    for under_test in devices() {
+        let size = if under_test.fast { 50_000 } else { 2_000 };
+        let kind = format!("power-law:{size}").parse().expect("a kind");
+        let a: Csr<f32> = generate(kind, 3).expect("a matrix");
+        let device = &under_test.device;
+        let runs: Vec<Vec<u32>> = (0..4)
+            .map(|_| {
+                let c = case(&a, 12, Layout::RowMajor).check::<f32>(device);
+                c.into_iter().map(f32::to_bits).collect()
+            })
+            .collect();
+        assert!(runs.iter().all(|run| run == &runs[0]), "{device}");
+    }
+}
+
+/// The devices that run kernels give the same bits: they run the same kernels.
+#[test]
+fn simulated_and_real_gpus_agree_bitwise() {
+    fn check<S: Storage, T: SpmmOperand<S>>(layout: Layout)
+    where
+        Compute<S>: Storage,
+    {
+        let a: Csr<f64> = generate("rmat:9".parse().expect("a kind"), 4).expect("a matrix");
+        let a = a.into_values::<S>();
+        let product = Case { alpha: 1.25, beta: 0.5, ..case(&a, 16, layout) };
+        let results: Vec<Vec<T>> = kernel_devices().iter().map(|one| product.check(&one.device)).collect();
+        assert!(results.iter().all(|result| result == &results[0]));
+    }
+    for layout in LAYOUTS {
+        check::<f64, f64>(layout);
+        check::<f32, f32>(layout);
+        check::<f16, f16>(layout);
+        check::<bf16, bf16>(layout);
+    }
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
+        let plan = device.upload(&a).expect("upload").plan_spmm(SpmmOptions::new(2)).expect("plan");
+        let dense = |rows: usize, cols: usize| {
+            let values = device.upload_slice(&vec![7.0; rows * cols]).expect("upload");
+            DeviceDense::try_new(values, rows, cols, Layout::RowMajor).expect("a matrix")
+        };
+        let mut c = dense(3, 2);
+        let error = plan.run(1.0, &dense(4, 2), 0.0, &mut c).expect_err("B has a row too few");
+        assert!(
+            matches!(error, OpError::DenseShape { operand: "B", rows: 4, needed_rows: 5, .. }),
+            "{error}"
+        );
+        let error = plan.run(1.0, &dense(5, 3), 0.0, &mut c).expect_err("C has a column too few");
+        assert!(
+            matches!(error, OpError::DenseShape { operand: "C", cols: 2, needed_cols: 3, .. }),
+            "{error}"
+        );
+        let other = Device::simulated(evenpath::SimulatedOptions::default());
+        let elsewhere = other.zeros_dense(5, 2, Layout::RowMajor).expect("zeros");
+        let error = plan.run(1.0, &elsewhere, 0.0, &mut c).expect_err("B is elsewhere");
+        assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
+        assert_eq!(c.into_vec().to_vec().expect("download"), [7.0; 6]);
+    }
+}
+
+#[test]
+fn vectors_that_are_no_matrix_are_given_back() {
+    let device = Device::cpu();
+    let vec = device.upload_slice(&[1.0_f32; 10]).expect("upload");
+    let refused = DeviceDense::try_new(vec, 3, 3, Layout::RowMajor).expect_err("one too many");
+    assert_eq!(refused.to_string(), "10 elements for a 3 x 3 matrix");
+    let refused = DeviceDense::try_with_leading_dimension(refused.into_vec(), 4, 2, Layout::ColumnMajor, 3)
+        .expect_err("columns overlap");
+    assert_eq!(refused.to_string(), "leading dimension 3 of a column-major 4 x 2 matrix, which needs 4");
+    let vec = refused.into_vec();
+    assert_eq!(vec.to_vec().expect("download"), [1.0; 10]);
+    let refused = DeviceDense::try_with_leading_dimension(vec, 2, 3, Layout::RowMajor, usize::MAX)
+        .expect_err("more than there is");
+    let matrix = DeviceDense::try_with_leading_dimension(refused.into_vec(), 3, 2, Layout::RowMajor, 4)
+        .expect("the last row needs no gap behind it");
+    assert_eq!((matrix.rows(), matrix.cols(), matrix.leading_dimension()), (3, 2, 4));
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error() {
+    let device = Device::simulated(evenpath::SimulatedOptions::default());
+    let a: Csr<f64> = with_row_lengths(600, &[3, 600]);
+    let matrix = device.upload(&a).expect("upload");
+    let b = device.zeros_dense::<f64>(600, 4, Layout::ColumnMajor).expect("zeros");
+    let mut c = device.zeros_dense(2, 4, Layout::RowMajor).expect("zeros");
+    let plan = matrix.plan_spmm(SpmmOptions::new(4)).expect("plan");
+    device.set_memory_limit(Some(device.memory().expect("memory").in_use + 1000));
+    let error = plan.run(1.0, &b, 0.0, &mut c).expect_err("no room for B by rows");
+    assert!(matches!(error, OpError::Device(DeviceError::MemoryLimit { .. })), "{error}");
+    let options = SpmmOptions::new(4).layout(Layout::ColumnMajor);
+    assert!(matrix.plan_spmm::<f64>(options).is_err());
+    device.set_memory_limit(None);
+    plan.run(1.0, &b, 0.0, &mut c).expect("there is room now");
+}
+
+#[test]
+fn a_plan_says_what_it_chose() {
+    for under_test in kernel_devices() {
+        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 0, PIECE]));
+        let matrix = under_test.device.upload(&a).expect("upload");
+        let options = SpmmOptions::new(8).layout(Layout::ColumnMajor);
+        let info = matrix.plan_spmm::<f32>(options).expect("plan").info().expect("info");
+        assert_eq!((info.long_rows, info.pieces, info.longest), (1, 5, PIECE as u32));
+        assert_eq!(info.workspace_bytes, 8 * (1 + 5) + 5 * 8 * 4 + 600 * 8 * 4);
+        assert!(info.to_string().contains("1 rows of more than 128 nonzeros in 5 pieces"), "{info}");
+        // Where all rows are long, none is cut.
+        let a: Csr<f32> = with_row_lengths(600, &[400, 500, 300]);
+        let matrix = under_test.device.upload(&a).expect("upload");
+        let info = matrix.plan_spmm::<f32>(SpmmOptions::new(8)).expect("plan").info().expect("info");
+        assert_eq!((info.pieces, info.longest), (0, 512));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_structure(
+        lengths in prop::collection::vec(prop_oneof![4 => 0..6usize, 2 => 0..60usize, 1 => 200..600usize], 0..30),
+        columns in 0..70usize,
+        layouts in (0..2usize, 0..2usize),
+        gap in 0..9usize,
+        beta in prop::sample::select(vec![0.0, 1.0, -0.5]),
+    ) {
+        let a: Csr<f64> = with_row_lengths(600, &lengths);
+        let (b_layout, c_layout) = (LAYOUTS[layouts.0], LAYOUTS[layouts.1]);
+        for under_test in devices() {
+            Case { a: &a, columns, b_layout, c_layout, gap, alpha: 0.75, beta }.check::<f64>(&under_test.device);
+        }
+    }
+}

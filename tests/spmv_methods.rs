@@ -1,0 +1,392 @@
+//! Every method of SpMV, by its name, on every device that has it.
+
+use evenpath::generate::generate;
+use evenpath::{Csr, Device, DeviceKind, Offset, OpError, SpmvMethod, SpmvOptions, Value};
+use evenpath_kernels::spmv::{AdaptiveRows, BlockRows, FlatTile, LightRows, VectorRows};
+use evenpath_tests::{
+    DeviceUnderTest, check_spmv, devices, kernel_devices, tile_len, vector, with_row_lengths,
+};
+use proptest::prelude::*;
+
+/// Every device with every method that it has.
+fn devices_and_methods() -> Vec<(DeviceUnderTest, SpmvMethod)> {
+    let with_methods = |under_test: DeviceUnderTest| {
+        let kind = under_test.device.kind();
+        SpmvMethod::all()
+            .filter(move |method| method.runs_on(kind))
+            .map(move |method| (under_test.clone(), method))
+    };
+    devices().into_iter().flat_map(with_methods).collect()
+}
+
+/// Checks rows of the given lengths with every pair of types, with every kind of factor.
+fn check_types(device: &Device, method: SpmvMethod, cols: usize, lengths: &[usize]) {
+    check_spmv(device, &with_row_lengths::<f32, u32>(cols, lengths), method, 1.0, 0.0);
+    check_spmv(device, &with_row_lengths::<f32, u64>(cols, lengths), method, -0.5, 1.0);
+    check_spmv(device, &with_row_lengths::<f64, u32>(cols, lengths), method, 2.0, -0.25);
+    check_spmv(device, &with_row_lengths::<f64, u64>(cols, lengths), method, 0.0, 3.0);
+}
+
+#[test]
+fn odd_shapes() {
+    for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
+        for (cols, lengths) in [
+            (0, &[][..]),
+            (5, &[]),
+            (0, &[0; 7]),
+            (5, &[0; 300]),
+            (1, &[1]),
+            (4, &[0, 3, 0, 0, 4, 1, 0]),
+            (3000, &[3000]),
+            (1, &[1; 700]),
+            (9000, &[1, 9000, 0, 2, 9000]),
+            (9000, &[0, 0, 9000, 0]),
+        ] {
+            check_types(&device, method, cols, lengths);
+        }
+    }
+}
+
+/// Row lengths at which a row takes one lane, one turn, or one batch of loads more.
+#[test]
+fn rows_around_the_turns_of_their_threads() {
+    let block = tile_len::<BlockRows<f64, u32>>();
+    for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
+        for mean in [1, 2, 3, 4, 5, 8, 9, 16, 17, 31, 32, 33] {
+            // Some rows around the mean, and so many that the last warp is not full.
+            let lengths: Vec<usize> = (0..45).map(|row| [mean, mean - 1, mean + 1][row % 3]).collect();
+            check_spmv(&device, &with_row_lengths::<f64, u32>(64, &lengths), method, 1.0, 0.5);
+        }
+        let turns = [32, 64, 96, 128, 256, block, 2 * block, 4 * block, 8 * block];
+        let lengths: Vec<usize> = turns.iter().flat_map(|&turn| [turn - 1, turn, turn + 1]).collect();
+        check_spmv(&device, &with_row_lengths::<f32, u32>(9 * block, &lengths), method, 1.0, 0.0);
+    }
+}
+
+/// Numbers of rows around those that fill a block of any number of lanes a row.
+#[test]
+fn numbers_of_rows_around_blocks() {
+    let block = tile_len::<VectorRows<f64, u32>>();
+    for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
+        for lanes in [1, 2, 8, 32] {
+            for rows in [block / lanes - 1, block / lanes, block / lanes + 1] {
+                check_spmv(&device, &with_row_lengths::<f64, u32>(40, &vec![lanes; rows]), method, 1.0, 0.0);
+            }
+        }
+    }
+}
+
+/// So many rows that a draw is of several for each vector, and the last draw of fewer.
+#[test]
+fn light_draws_of_several_rows() {
+    for DeviceUnderTest { device, fast } in kernel_devices() {
+        // Vectors of two lanes, at most so many blocks at once, four draws of a warp: twice that, and one.
+        let blocks = device.properties().multiprocessors as usize * if fast { 8 } else { 1 };
+        let rows = tile_len::<LightRows<f32, u32>>() / 2 * blocks * 4 * 2 + 1;
+        for (cols, length) in [(9, 0), (9, 1)] {
+            let a = with_row_lengths::<f32, u32>(cols, &vec![length; rows]);
+            check_spmv(&device, &a, SpmvMethod::Light, 1.0, 0.5);
+            let matrix = device.upload(&a).expect("upload");
+            let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::Light)).expect("plan");
+            let (_, turns) = plan.info().expect("info").figures[1];
+            assert!(turns > 1, "{device}: {turns}");
+        }
+    }
+}
+
+/// Nonzeros around tiles, and rows that end just before, at and behind a tile's end; with and without empty rows.
+#[test]
+fn flat_tiles_around_their_edges() {
+    fn check_types<V: Value, O: Offset>(device: &Device, tile: usize) {
+        let check = |lengths: &[usize]| {
+            check_spmv(device, &with_row_lengths::<V, O>(9000, lengths), SpmvMethod::Flat, 1.0, 0.5);
+            let mut with_empty = vec![0];
+            with_empty.extend(lengths.iter().flat_map(|&length| [length, 0]));
+            check_spmv(device, &with_row_lengths::<V, O>(9000, &with_empty), SpmvMethod::Flat, -2.0, 0.0);
+        };
+        for nonzeros in [tile - 1, tile, tile + 1, 2 * tile - 1, 2 * tile, 2 * tile + 1] {
+            check(&[nonzeros]);
+            check(&vec![1; nonzeros]);
+            check(&[nonzeros - 1, 1]);
+            check(&[1, nonzeros - 1]);
+        }
+        check(&[tile, tile, tile]);
+        check(&[tile - 1, 2, tile - 1, 2 * tile, 5]);
+        check(&[3 * tile + 7, tile - 7, 1]);
+        // Remainders of many tiles in one row: summed by a thread, and by a block.
+        for tiles in [15, 16, 17, 18, 40] {
+            check(&[3, tiles * tile, 2]);
+            check(&[tile, tiles * tile, tile]);
+        }
+    }
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        check_types::<f64, u32>(&device, tile_len::<FlatTile<f64, u32>>());
+        check_types::<f32, u64>(&device, tile_len::<FlatTile<f32, u64>>());
+    }
+}
+
+/// Row blocks at the edges of what fits, and of each kind: long rows, as few as warps, one more, and as many as fit.
+#[test]
+fn adaptive_row_blocks_around_their_edges() {
+    fn check_types<V: Value, O: Offset>(device: &Device, items: usize) {
+        let check = |lengths: &[usize]| {
+            check_spmv(device, &with_row_lengths::<V, O>(9000, lengths), SpmvMethod::CsrAdaptive, 1.0, 0.5);
+        };
+        for edge in [items - 1, items, items + 1] {
+            check(&[edge]);
+            check(&[3, edge, 3]);
+            check(&vec![1; edge]);
+            check(&vec![0; edge]);
+            check(&[edge - 6, 1, 1, 1, 1, 1, 1]);
+        }
+        for rows in [2, 3, 4, 5, 8, 9, 63, 64, 65, 127, 128, 129] {
+            check(&vec![items / rows; rows]);
+            // What is left of a row block is one row.
+            check(&[vec![items / rows; rows], vec![items]].concat());
+        }
+    }
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        check_types::<f64, u32>(&device, tile_len::<AdaptiveRows<f64, u32>>());
+        check_types::<f32, u64>(&device, tile_len::<AdaptiveRows<f32, u64>>());
+    }
+}
+
+#[test]
+fn adaptive_plans_count_their_row_blocks() {
+    let items = tile_len::<AdaptiveRows<f64, u32>>();
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        let lengths = [vec![items + 1], vec![items / 2; 2], vec![4; items / 4]].concat();
+        let matrix = device.upload(&with_row_lengths::<f64, u32>(items + 1, &lengths)).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::CsrAdaptive)).expect("plan");
+        let info = plan.info().expect("info");
+        assert_eq!(info.figures, [("by stream", 1), ("by vector", 1), ("by long vector", 1)]);
+        assert_eq!((info.tiles, info.workspace_bytes), (3, 16));
+        assert!(info.to_string().starts_with("csr-adaptive (asked for), 3 tiles"), "{info}");
+    }
+}
+
+#[test]
+fn plans_say_how_many_lanes_a_row_gets() {
+    for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
+        let expected = match method {
+            SpmvMethod::Scalar => 1,
+            SpmvMethod::Vector | SpmvMethod::Light => 4,
+            SpmvMethod::Warp => 32,
+            _ => continue,
+        };
+        let matrix = device.upload(&with_row_lengths::<f32, u32>(9, &[5, 9, 6])).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        assert_eq!(plan.info().expect("info").figures[0], ("lanes a row", expected), "{method}");
+    }
+}
+
+/// The flat split copies the offsets of rows that have nonzeros where some have none, and only there.
+#[test]
+fn flat_plans_compact_what_has_empty_rows() {
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        for (lengths, copied) in [(&[2, 1, 3][..], 0), (&[2, 0, 1, 0], 2 * 4 + 3 * 4), (&[0, 0], 4)] {
+            let matrix = device.upload(&with_row_lengths::<f64, u32>(3, lengths)).expect("upload");
+            let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::Flat)).expect("plan");
+            let info = plan.info().expect("info");
+            let filled = lengths.iter().filter(|&&length| length > 0).count() as u64;
+            assert_eq!(info.figures, [("rows with nonzeros", filled)]);
+            let copied = if filled == 0 { 0 } else { copied };
+            assert_eq!(info.workspace_bytes, info.tiles * 8 + (info.tiles + 1) * 4 + copied, "{lengths:?}");
+        }
+    }
+}
+
+#[test]
+fn generated_matrices() {
+    for (under_test, method) in devices_and_methods() {
+        let kinds = if under_test.fast {
+            ["stencil5:300", "power-law:50000", "uniform:20000", "empty-rows:100000", "rmat:15", "lp:400"]
+        } else {
+            ["stencil5:20", "power-law:500", "uniform:300", "empty-rows:1500", "rmat:8", "lp:9"]
+        };
+        for kind in kinds {
+            let kind = kind.parse().expect("a kind");
+            let a: Csr<f64> = generate(kind, 1).expect("a matrix");
+            check_spmv(&under_test.device, &a, method, 1.0, 0.0);
+            let a: Csr<f32, u64> = generate(kind, 2).expect("a matrix");
+            check_spmv(&under_test.device, &a, method, -1.5, 0.75);
+        }
+    }
+}
+
+/// Columns that are there twice, and not in order: as they come.
+#[test]
+fn rows_that_are_not_canonical() {
+    let columns = [3, 1, 1, 0, 3, 2, 2, 2, 0];
+    for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
+        let a = Csr::<f64>::try_new(3, 4, vec![0, 5, 5, 9], columns.to_vec(), vector(9)).expect("valid");
+        check_spmv(&device, &a, method, 1.0, 0.5);
+    }
+}
+
+/// Whatever a run leaves behind, the next one does not see: not in y, not in counters, not in carries.
+#[test]
+fn results_are_bitwise_repeatable() {
+    for (under_test, method) in devices_and_methods() {
+        let size = if under_test.fast { 200_000 } else { 600 };
+        let a: Csr<f32> =
+            generate(format!("power-law:{size}").parse().expect("a kind"), 3).expect("a matrix");
+        let first = check_spmv(&under_test.device, &a, method, 1.0, 0.0);
+        let device = &under_test.device;
+        let matrix = device.upload(&a).expect("upload");
+        let x = device.upload_slice(&vector::<f32>(a.cols())).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        for _ in 0..4 {
+            let mut y = device.upload_slice(&vec![f32::NAN; a.rows()]).expect("upload");
+            plan.run(1.0, &x, 0.0, &mut y).expect("run");
+            assert_eq!(bits(&y.to_vec().expect("download")), bits(&first), "{device}, {method}");
+        }
+    }
+}
+
+fn bits<V: Value>(values: &[V]) -> Vec<u64> {
+    values.iter().map(|value| value.to_f64().to_bits()).collect()
+}
+
+/// Runs of one plan from several threads, each with vectors of its own.
+#[test]
+fn runs_of_a_plan_do_not_interfere() {
+    for (under_test, method) in devices_and_methods() {
+        let device = &under_test.device;
+        let size = if under_test.fast { 20_000 } else { 200 };
+        let a: Csr<f64> =
+            generate(format!("power-law:{size}").parse().expect("a kind"), 5).expect("a matrix");
+        let matrix = device.upload(&a).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        let run = |alpha: f64| {
+            let x = device.upload_slice(&vector::<f64>(a.cols())).expect("upload");
+            let mut y = device.upload_slice(&vec![f64::NAN; a.rows()]).expect("upload");
+            plan.run(alpha, &x, 0.0, &mut y).expect("run");
+            bits(&y.to_vec().expect("download"))
+        };
+        let alphas = [1.0, -2.0, 0.5, 3.0];
+        let alone = alphas.map(run);
+        std::thread::scope(|scope| {
+            let together = alphas.map(|alpha| scope.spawn(move || [run(alpha), run(alpha), run(alpha)]));
+            for (thread, alone) in together.into_iter().zip(&alone) {
+                for result in thread.join().expect("no panic") {
+                    assert!(result == *alone, "{device}, {method}");
+                }
+            }
+        });
+    }
+}
+
+/// Sums that f32 just holds, of numbers far apart: right within the rounding of f32 whatever the order, and by every
+/// number of lanes. An implementation that loses a lane, or a row, is far outside.
+#[test]
+fn numbers_far_apart_in_f32() {
+    for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
+        for mean in [2, 7, 14, 18, 40] {
+            let mut a = with_row_lengths::<f32, u32>(50, &[mean; 70]);
+            for (index, value) in a.values_mut().iter_mut().enumerate() {
+                *value *= 10_f32.powi((index * 5 % 11) as i32 * 6 - 30);
+            }
+            check_spmv(&device, &a, method, 1.0, 0.0);
+        }
+    }
+}
+
+#[test]
+fn values_change_under_a_plan() {
+    for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
+        let a: Csr<f64> = with_row_lengths(50, &[3, 0, 50, 7]);
+        let matrix = device.upload(&a).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        let x = device.upload_slice(&[1.0; 50]).expect("upload");
+        let mut y = device.zeros(4).expect("zeros");
+        for value in [2.0, 1.0] {
+            matrix.set_values(&[value; 60]).expect("as many values as nonzeros");
+            plan.run(1.0, &x, 0.0, &mut y).expect("run");
+            let expected = [3.0, 0.0, 50.0, 7.0].map(|count| count * value);
+            assert_eq!(y.to_vec().expect("download"), expected, "{device}, {method}");
+        }
+    }
+}
+
+/// Zero factors do not hide what is no number, and rows without nonzeros have a zero for a sum, by every method.
+#[test]
+fn what_is_no_number_stays_none() {
+    for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
+        let a: Csr<f64> =
+            Csr::from_triplets(4, 2, [(0, 0, 1.0), (1, 1, 1.0), (2, 0, f64::NAN)]).expect("a matrix");
+        let matrix = device.upload(&a).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        let x = device.upload_slice(&[2.0, f64::INFINITY]).expect("upload");
+        let run = |alpha, beta, y: [f64; 4]| {
+            let mut y = device.upload_slice(&y).expect("upload");
+            plan.run(alpha, &x, beta, &mut y).expect("run");
+            // Bits, for the sign of zero; one NaN is like another.
+            let bits = |y: f64| if y.is_nan() { u64::MAX } else { y.to_bits() };
+            y.to_vec().expect("download").into_iter().map(bits).collect::<Vec<_>>()
+        };
+        let nan = u64::MAX;
+        let [zero, two, six, inf] = [0.0, 2.0, 6.0, f64::INFINITY].map(f64::to_bits);
+        assert_eq!(run(1.0, 0.0, [f64::NAN; 4]), [two, inf, nan, zero], "{device}, {method}");
+        assert_eq!(run(0.0, 3.0, [2.0; 4]), [six, nan, nan, six], "{device}, {method}");
+        assert_eq!(run(1.0, 1.0, [4.0, 1.0, 1.0, f64::NAN]), [six, inf, nan, nan], "{device}, {method}");
+        assert_eq!(run(-1.0, 0.0, [f64::NAN; 4])[3], (-0.0_f64).to_bits(), "{device}, {method}");
+    }
+}
+
+/// A part of a row that is nothing must not meet an infinite factor: infinity times zero is no number. Merge path has
+/// such parts where a row's end falls into the tile after its nonzeros.
+#[test]
+fn infinite_factors() {
+    let tile = tile_len::<FlatTile<f64, u32>>();
+    for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
+        if matches!(method, SpmvMethod::Auto | SpmvMethod::MergePath) {
+            continue;
+        }
+        let mut a = with_row_lengths::<f64, u32>(tile, &[tile, 2, tile - 2, 3]);
+        a.values_mut().fill(1.0);
+        let matrix = device.upload(&a).expect("upload");
+        let x = device.upload_slice(&vec![1.0; tile]).expect("upload");
+        let mut y = device.zeros(4).expect("zeros");
+        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        plan.run(f64::INFINITY, &x, 0.0, &mut y).expect("run");
+        assert_eq!(y.to_vec().expect("download"), [f64::INFINITY; 4], "{device}, {method}");
+    }
+}
+
+#[test]
+fn methods_that_a_device_has_not_are_refused() {
+    let device = Device::cpu();
+    let matrix = device.upload(&with_row_lengths::<f64, u32>(3, &[1, 2])).expect("upload");
+    for method in SpmvMethod::all().filter(|method| !method.runs_on(DeviceKind::Cpu)) {
+        let error = matrix.plan_spmv(SpmvOptions::with_method(method)).expect_err("the CPU runs no kernels");
+        assert!(matches!(error, OpError::UnsupportedMethod { .. }), "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains(&format!("`{method}`")) && text.contains("CPU") && text.contains("merge-path"),
+            "{text}"
+        );
+    }
+}
+
+/// Rows of many lengths: mostly short, some empty, some longer than a tile.
+fn row_lengths() -> impl Strategy<Value = Vec<usize>> {
+    let length = prop_oneof![3 => Just(0_usize), 6 => 1..6_usize, 2 => 6..60_usize, 1 => 800..2500_usize];
+    prop::collection::vec(length, 0..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn any_rows(lengths in row_lengths(), alpha in -2.0..2.0_f64, beta in prop_oneof![Just(0.0), -2.0..2.0_f64]) {
+        fn check<V: Value, O: Offset>(lengths: &[usize], alpha: f64, beta: f64) {
+            let a = with_row_lengths::<V, O>(2500, lengths);
+            for (under_test, method) in devices_and_methods() {
+                check_spmv(&under_test.device, &a, method, alpha, beta);
+            }
+        }
+        check::<f64, u32>(&lengths, alpha, beta);
+        check::<f32, u64>(&lengths, alpha, beta);
+    }
+}

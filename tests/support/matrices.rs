@@ -1,0 +1,47 @@
+use evenpath::{Csr, HybWidth, Offset, PaddingLimit, Value};
+use proptest::prelude::*;
+
+/// Padding may take what it wants.
+pub const UNLIMITED: PaddingLimit = PaddingLimit::Bytes(u64::MAX);
+
+/// Ways to divide a matrix into a HYB.
+pub fn hyb_widths() -> [HybWidth; 4] {
+    [HybWidth::Typical, HybWidth::Slots(0), HybWidth::Slots(3), HybWidth::Slots(usize::MAX)]
+}
+
+/// A matrix with rows of the given lengths: columns in no order, some twice, some values zero.
+///
+/// # Panics
+///
+/// If there are nonzeros but no columns, or more nonzeros than `O` counts.
+pub fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
+    let mut offsets = vec![O::ZERO];
+    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    for (row, &len) in lengths.iter().enumerate() {
+        columns.extend((0..len).map(|i| ((row * 17 + i * 7919) % cols) as u32));
+        values.extend((0..len).map(|i| V::from_f64(((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0)));
+        offsets.push(O::try_from_usize(columns.len()).expect("few nonzeros"));
+    }
+    Csr::try_new(lengths.len(), cols, offsets, columns, values).expect("a valid matrix")
+}
+
+/// Numbers of columns, and row lengths, at which formats and kernels could trip.
+pub fn odd_row_lengths() -> Vec<(usize, Vec<usize>)> {
+    vec![
+        (0, vec![]),
+        (5, vec![]),
+        (0, vec![0; 7]),
+        (5, vec![0; 300]),
+        (1, vec![1]),
+        (4, vec![0, 3, 0, 0, 9, 1, 0]),
+        (3000, vec![3000]),
+        (1, vec![1; 600]),
+        (700, vec![1, 700, 0, 2, 650]),
+    ]
+}
+
+/// Up to `rows` rows of many lengths: mostly short, some empty, some of 200 nonzeros and up to `longest`.
+pub fn row_lengths(longest: usize, rows: usize) -> impl Strategy<Value = Vec<usize>> {
+    let length = prop_oneof![3 => Just(0_usize), 6 => 1..6_usize, 2 => 6..60_usize, 1 => 200..longest];
+    prop::collection::vec(length, 0..rows)
+}

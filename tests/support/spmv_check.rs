@@ -1,0 +1,40 @@
+use evenpath::{Csr, Device, Offset, SpmvMethod, SpmvOptions, Value};
+
+use crate::oracle;
+
+/// A vector of numbers that are not round, the same for the same length.
+pub fn vector<V: Value>(len: usize) -> Vec<V> {
+    (0..len).map(|i| V::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
+}
+
+/// Runs y = αAx + βy by a method on a device, y filled with NaN where β is zero, and checks it against the oracle. Gives
+/// the result back.
+///
+/// # Panics
+///
+/// If the result is wrong, or there is none.
+pub fn check_spmv<V: Value, O: Offset>(
+    device: &Device,
+    a: &Csr<V, O>,
+    method: SpmvMethod,
+    alpha: f64,
+    beta: f64,
+) -> Vec<V> {
+    let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
+    let x: Vec<V> = vector(a.cols());
+    let mut y: Vec<V> = vector(a.rows());
+    if beta == V::ZERO {
+        y.fill(V::from_f64(f64::NAN));
+    }
+    let expected = oracle::spmv(a, alpha, &x, beta, &y);
+    let matrix = device.upload(a).expect("upload");
+    let x = device.upload_slice(&x).expect("upload");
+    let mut device_y = device.upload_slice(&y).expect("upload");
+    let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+    plan.run(alpha, &x, beta, &mut device_y).expect("run");
+    let result = device_y.to_vec().expect("download");
+    if let Err(difference) = expected.check(&result) {
+        panic!("{device}, {matrix:?}, {method}, alpha {alpha}, beta {beta}: {difference}");
+    }
+    result
+}
