@@ -6,7 +6,8 @@
 //!   by length. On a device they, and [`Coo`], are multiplied by `spmv` of [`DeviceEll`], [`DeviceEllR`],
 //!   [`DeviceSlicedEll`], [`DeviceHyb`] and [`DeviceCoo`].
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
-//! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix.
+//! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector; [`DeviceCsr::plan_spmv_transposed`]: with the transpose,
+//!   which [`DeviceCsr::transpose`] builds; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix.
 //! * [`scan`]: plain and segmented scans; [`reduce`]: sums of segments.
 //! * [`merge`] and [`sets`]: merge, union, intersection and difference of sorted sequences.
 //! * [`sort`]: radix sort of keys, and of keys with values.
@@ -34,5 +35,8 @@ pub use op::sort;
 pub use op::{DeviceCoo, DeviceEll, DeviceEllR, DeviceHyb, DeviceRowOrder, DeviceSlicedEll};
 pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use op::{DeviceDense, InvalidDense, Layout, SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
+pub use op::{
+    ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
+};
 pub use op::{merge, sets};
 pub use scalar::{Compute, Offset, Storage, Value, bf16, f16};

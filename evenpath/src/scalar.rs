@@ -53,7 +53,15 @@ pub type Compute<S> = <S as evenpath_simt::Stored>::Compute;
 
 /// A type to compute with: `f32` or `f64`. Sealed.
 pub trait Value:
-    Storage + evenpath_simt::Stored<Compute = Self> + Decimal + evenpath_simt::Float + Neg<Output = Self> + Sum
+    Storage
+    + evenpath_simt::Stored<Compute = Self>
+    + Decimal
+    + evenpath_simt::Float
+    + evenpath_kernels::spmv::AtomicFloat
+    + crate::op::scan::Element
+    + crate::op::SortValue
+    + Neg<Output = Self>
+    + Sum
 {
     /// 1.
     const ONE: Self;

@@ -70,6 +70,13 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::CutRowBlocks<u32>>(&mut all);
     add::<spmv::AdaptiveRows<f32, u32>>(&mut all);
     add::<spmv::LightRows<f32, u32>>(&mut all);
+    add::<spmv::AddTransposed<f32, u32>>(&mut all);
+    add::<spmv::TransposedProducts<f32, u32>>(&mut all);
+    add::<spmv::RowIndices<u32>>(&mut all);
+    add::<spmv::ColumnOffsets<u32>>(&mut all);
+    add::<vector::AddAt<f32>>(&mut all);
+    add::<vector::GatherIndices>(&mut all);
+    add::<vector::Iota>(&mut all);
     add::<merge::MergeKeysPartition<u32>>(&mut all);
     add::<merge::MergeKeys<u32>>(&mut all);
     add::<merge::MergePairs<u32, u32>>(&mut all);

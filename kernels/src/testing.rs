@@ -377,7 +377,7 @@ fn atomic_elements<T: AtomicElement>(
     results.store(4, word.atomic_load(0, Ordering::Relaxed, Scope::Block));
     shared.store(0, a);
     results.store(5, shared.fetch_add(0, b));
-    results.store(6, shared.load(0));
+    results.store(6, shared.atomic_load(0));
 }
 
 kernel! {
@@ -387,11 +387,12 @@ kernel! {
         pub word: GlobalMut<T>,
         /// Three operands, a, b and c.
         pub operands: Global<T>,
-        /// Output, 5 elements: what was there before the minimum with a, the maximum with b, the exchange of
-        /// b for c, and that of b for a; and in the end.
+        /// Output, 8 elements: what was there before the minimum with a, the maximum with b, the exchange of
+        /// b for c, and that of b for a; and in the end. Then in shared memory, from b: what was there before the
+        /// exchange of b for c, and that of b for a; and in the end.
         pub results: GlobalMut<T>,
     }
-    shared: 0;
+    shared: T::SIZE;
     body: atomic_integers::<T>;
     entries: {
         testing_integer_u32 in testing_types: <T = u32>, 32 x 1;
@@ -402,11 +403,12 @@ kernel! {
 }
 
 fn atomic_integers<T: AtomicInteger>(
-    _: Arena,
+    mut arena: Arena,
     word: GlobalMut<T>,
     operands: Global<T>,
     results: GlobalMut<T>,
 ) {
+    let shared: Shared<T> = arena.take(1);
     if thread::index() != 0 {
         return;
     }
@@ -418,6 +420,10 @@ fn atomic_integers<T: AtomicInteger>(
     fence(Scope::Block);
     fence(Scope::Device);
     results.store(4, word.load(0));
+    shared.store(0, b);
+    results.store(5, shared.compare_exchange(0, b, c));
+    results.store(6, shared.compare_exchange(0, b, a));
+    results.store(7, shared.load(0));
 }
 
 kernel! {

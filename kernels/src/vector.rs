@@ -1,4 +1,4 @@
-//! Dense vectors: scaled, and put into another order.
+//! Dense vectors: scaled, added to, and put into another order.
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
 
@@ -68,5 +68,96 @@ fn gather<V: Float, const BLOCK: usize>(
     if index < len as usize {
         let position = positions.load_streaming(index) as usize;
         update(y, index, alpha, source.load(position), beta);
+    }
+}
+
+kernel! {
+    /// `y[positions[i]] += addends[i]`, no two positions the same: one thread an addend.
+    pub struct AddAt<V: Float> {
+        /// Which element of y each addend belongs to.
+        pub positions: Global<u32>,
+        /// What is added.
+        pub addends: Global<V>,
+        /// One element: how many addends there are.
+        pub count: Global<u64>,
+        /// The vector that is added to.
+        pub y: GlobalMut<V>,
+    }
+    shared: 0;
+    body: add_at::<V, BLOCK>;
+    entries: {
+        vector_add_at_f32 in vector: <V = f32>, 256 x 1;
+        vector_add_at_f64 in vector: <V = f64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn add_at<V: Float, const BLOCK: usize>(
+    _: Arena,
+    positions: Global<u32>,
+    addends: Global<V>,
+    count: Global<u64>,
+    y: GlobalMut<V>,
+) {
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
+    if (index as u64) < count.load(0) {
+        let position = positions.load_streaming(index) as usize;
+        y.store(position, y.load(position) + addends.load_streaming(index));
+    }
+}
+
+kernel! {
+    /// `result[i] = source[positions[i]]`: one thread an element.
+    pub struct GatherIndices {
+        /// The indices that are read.
+        pub source: Global<u32>,
+        /// Which of them each element of the result takes.
+        pub positions: Global<u32>,
+        /// Output: those indices.
+        pub result: GlobalMut<u32>,
+        /// Elements of the result.
+        pub len: u32,
+    }
+    shared: 0;
+    body: gather_indices::<BLOCK>;
+    entries: {
+        vector_gather_indices in vector: 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn gather_indices<const BLOCK: usize>(
+    _: Arena,
+    source: Global<u32>,
+    positions: Global<u32>,
+    result: GlobalMut<u32>,
+    len: u32,
+) {
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
+    if index < len as usize {
+        result.store(index, source.load(positions.load_streaming(index) as usize));
+    }
+}
+
+kernel! {
+    /// Writes 0, 1, 2, …: one thread an element.
+    pub struct Iota {
+        /// Output.
+        pub vector: GlobalMut<u32>,
+        /// Its elements.
+        pub len: u32,
+    }
+    shared: 0;
+    body: iota::<BLOCK>;
+    entries: {
+        vector_iota in vector: 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn iota<const BLOCK: usize>(_: Arena, vector: GlobalMut<u32>, len: u32) {
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
+    if index < len as usize {
+        vector.store(index, index as u32);
     }
 }

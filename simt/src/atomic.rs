@@ -111,6 +111,22 @@ impl<T: AtomicElement> Shared<T> {
     pub fn fetch_add(self, index: usize, value: T) -> T {
         machine::shared_fetch_add(self.at(index), value)
     }
+
+    /// Loads atomically, relaxed, for the block: next to atomic operations of other threads.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn atomic_load(self, index: usize) -> T {
+        machine::shared_atomic_load(self.at(index))
+    }
+}
+
+impl<T: AtomicInteger> Shared<T> {
+    /// Stores `new` where `expected` is, relaxed, for the block; returns what was there before.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn compare_exchange(self, index: usize, expected: T, new: T) -> T {
+        machine::shared_compare_exchange(self.at(index), expected, new)
+    }
 }
 
 /// Orders this thread's accesses before it against those after it, as seen by `scope`.

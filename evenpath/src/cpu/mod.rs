@@ -13,6 +13,7 @@ mod sets;
 mod sort;
 mod spmm;
 mod spmv;
+mod spmv_transposed;
 
 pub(crate) use coo::{add_coo, scale};
 pub(crate) use ell::{PaddedRows, gather, spmv_padded};
@@ -23,3 +24,4 @@ pub(crate) use sets::SetPlan;
 pub(crate) use sort::{sort, sort_pairs};
 pub(crate) use spmm::{Dense, DenseMut, spmm};
 pub(crate) use spmv::{SpmvCut, SpmvTiles};
+pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};

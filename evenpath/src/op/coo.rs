@@ -4,12 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use evenpath_kernels::coo::{CarryFixup, CooInterval};
-use evenpath_kernels::vector::Scale;
 use evenpath_simt::thread;
 
-use super::ell::blocks;
 use super::operands::check_product;
-use super::{MAX_GRID, OpError, instance};
+use super::{MAX_GRID, OpError, instance, vector};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::policy::COO_INTERVAL;
 use crate::{Coo, Value, cpu};
@@ -116,7 +114,7 @@ impl<V: Value> DeviceCoo<V> {
     /// than one launch can handle; then nothing is written. If the device was lost.
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         self.check(x, y)?;
-        self.scale(beta, y)?;
+        vector::scale(beta, y)?;
         // Where y was set to zero, what is added need not be: rows that end in an interval are written.
         self.add(alpha, x, if beta == V::ZERO { V::ZERO } else { V::ONE }, y)
     }
@@ -130,25 +128,6 @@ impl<V: Value> DeviceCoo<V> {
             return Err(OpError::TooLong { what: "coordinates", len: self.nnz(), limit });
         }
         Ok(())
-    }
-
-    /// y = `beta`·y, zero where `beta` is, whatever y held.
-    fn scale(&self, beta: V, y: &mut DeviceVec<V>) -> Result<(), DeviceError> {
-        if beta == V::ZERO {
-            return y.set_zero();
-        }
-        if beta == V::ONE {
-            return Ok(());
-        }
-        if let Some(y) = y.host_slice_mut() {
-            cpu::scale(beta, y);
-            return Ok(());
-        }
-        let info = instance::<Scale<V>>();
-        let kernel = Scale { y: y.as_global_mut(), len: y.len() as u32, beta };
-        // SAFETY: the view is of y, of this device, which has as many elements as a matrix rows. Buffers are freed in the
-        // stream's order.
-        unsafe { self.device().launch(kernel, info, blocks(y.len(), info.block_size), 0) }
     }
 
     /// y = `alpha`·A·`x` + y, for operands that were checked. With `beta` zero instead of one, y is known to be zero.

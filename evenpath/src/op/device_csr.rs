@@ -39,7 +39,7 @@ impl Device {
             column_indices: self.upload_slice(matrix.column_indices())?,
         };
         let values = self.upload_slice(matrix.values())?;
-        Ok(DeviceCsr { pattern: Arc::new(pattern), values: Arc::new(RwLock::new(Arc::new(values))) })
+        Ok(DeviceCsr::from_valid(pattern, values))
     }
 }
 
@@ -105,6 +105,11 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         Ok(())
     }
 
+    /// A matrix of a valid pattern, with as many values as nonzeros.
+    pub(super) fn from_valid(pattern: Pattern<O>, values: DeviceVec<V>) -> Self {
+        Self { pattern: Arc::new(pattern), values: Arc::new(RwLock::new(Arc::new(values))) }
+    }
+
     fn check_count(&self, len: usize) -> Result<(), OpError> {
         let nonzeros = self.nnz();
         if len == nonzeros { Ok(()) } else { Err(OpError::ValueCount { len, nonzeros }) }
@@ -119,7 +124,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         Arc::clone(&self.values.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn replace(&self, values: DeviceVec<V>) {
+    /// Replaces the values by as many others.
+    pub(super) fn replace(&self, values: DeviceVec<V>) {
         *self.values.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(values);
     }
 }

@@ -8,6 +8,7 @@ mod error;
 mod hyb;
 pub mod merge;
 mod operands;
+mod path_tiles;
 mod radix_sort;
 pub mod reduce;
 mod row_marks;
@@ -18,6 +19,9 @@ mod sliced_ell;
 pub mod sort;
 mod spmm;
 mod spmv;
+mod spmv_transposed;
+mod transpose;
+mod vector;
 
 pub use coo::DeviceCoo;
 pub use device_csr::DeviceCsr;
@@ -30,6 +34,9 @@ pub use sliced_ell::DeviceSlicedEll;
 pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
 pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use spmv::{ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+pub use spmv_transposed::{
+    ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
+};
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 

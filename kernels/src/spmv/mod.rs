@@ -1,4 +1,4 @@
-//! Sparse matrix times dense vector: y = αAx + βy.
+//! Sparse matrix times dense vector: y = αAx + βy, and y = αAᵀx + βy.
 
 mod adaptive;
 mod binned;
@@ -7,11 +7,14 @@ mod flat;
 mod light;
 mod long_rows;
 mod merge;
+mod path_tile;
 mod row;
 mod row_group;
 mod row_lengths;
 mod row_tiles;
 mod rows;
+mod transpose;
+mod transposed;
 mod windows;
 
 pub use adaptive::{AdaptiveRows, CutRowBlocks, RowBlockKind};
@@ -23,6 +26,8 @@ pub use merge::{MergeFixup, MergePartition, MergeTile};
 pub use row_lengths::{RowLengths, LENGTH_TOTALS};
 pub use row_tiles::{FourRows, OneRow, RowShare, RowTiles, TwoRows};
 pub use rows::{BlockRows, VectorRows};
+pub use transpose::{ColumnOffsets, RowIndices};
+pub use transposed::{slot_bytes, AddTransposed, AtomicFloat, TransposedProducts};
 pub use windows::{FindWindows, RowWindows, NEAR, WINDOW_STEP, WINDOW_TOTALS};
 
 use evenpath_simt::{Float, GlobalMut};

@@ -33,6 +33,10 @@ pub trait Atomic: Sized {
     unsafe fn atomic_store(address: u64, value: Self, ordering: Ordering, scope: Scope);
     /// `atom.shared.add`
     unsafe fn shared_fetch_add(address: u32, value: Self) -> Self;
+    /// `atom.shared.cas`
+    unsafe fn shared_compare_exchange(address: u32, expected: Self, new: Self) -> Self;
+    /// `ld.relaxed.shared`
+    unsafe fn shared_atomic_load(address: u32) -> Self;
 }
 
 /// Expands `$emit!` once for each ordering and scope; which one is known when the kernel is compiled.
@@ -129,6 +133,26 @@ macro_rules! atomic {
                 }
                 old
             }
+
+            #[inline(always)]
+            unsafe fn shared_compare_exchange(address: u32, expected: Self, new: Self) -> Self {
+                let old: $type;
+                unsafe {
+                    asm!(concat!("atom.relaxed.cta.shared.cas.", $bits, " {}, [{}], {}, {};"),
+                        out($class) old, in(reg32) address, in($class) expected, in($class) new, options(nostack));
+                }
+                old
+            }
+
+            #[inline(always)]
+            unsafe fn shared_atomic_load(address: u32) -> Self {
+                let value: $type;
+                unsafe {
+                    asm!(concat!("ld.relaxed.cta.shared.", $suffix, " {}, [{}];"),
+                        out($class) value, in(reg32) address, options(nostack));
+                }
+                value
+            }
         }
     };
 }
@@ -179,6 +203,16 @@ pub(crate) fn atomic_store<T: Atomic>(address: u64, value: T, ordering: Ordering
 #[inline(always)]
 pub(crate) fn shared_fetch_add<T: Atomic>(address: u32, value: T) -> T {
     unsafe { T::shared_fetch_add(address, value) }
+}
+
+#[inline(always)]
+pub(crate) fn shared_compare_exchange<T: Atomic>(address: u32, expected: T, new: T) -> T {
+    unsafe { T::shared_compare_exchange(address, expected, new) }
+}
+
+#[inline(always)]
+pub(crate) fn shared_atomic_load<T: Atomic>(address: u32) -> T {
+    unsafe { T::shared_atomic_load(address) }
 }
 
 #[inline(always)]

@@ -430,6 +430,17 @@ pub(crate) fn shared_fetch_add<T: AtomicElement>(address: u32, value: T) -> T {
 }
 
 #[track_caller]
+pub(crate) fn shared_compare_exchange<T: AtomicElement>(address: u32, expected: T, new: T) -> T {
+    let exchange = |old| if old == expected.to_bits() { new.to_bits() } else { old };
+    T::from_bits(shared_access(AccessKind::Atomic, address, T::SIZE, exchange))
+}
+
+#[track_caller]
+pub(crate) fn shared_atomic_load<T: AtomicElement>(address: u32) -> T {
+    T::from_bits(shared_access(AccessKind::Atomic, address, T::SIZE, |old| old))
+}
+
+#[track_caller]
 fn update<T: Element>(address: u64, update: impl Fn(u64) -> u64) -> T {
     let line = Location::caller();
     note_use(Use::Write, address, T::SIZE);

@@ -1,27 +1,25 @@
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::spmv::{MergeFixup, MergePartition, MergeTile};
+use evenpath_kernels::spmv::{MergeFixup, MergeTile};
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::{Product, Schedule, Shape};
 use crate::device::{Device, DeviceError, DeviceVec};
-use crate::op::{DeviceCsr, OpError, grid};
+use crate::op::path_tiles::PathTiles;
+use crate::op::{DeviceCsr, OpError};
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
 /// What the merge-path kernels need beside the matrix.
 pub(super) struct Merge<V: Value> {
     kernels: MergeKernels,
-    tiles: u32,
-    /// First row of each tile, and the number of rows; `tiles` + 1.
-    tile_rows: DeviceVec<u32>,
+    tiles: PathTiles,
     /// One element a tile. Locked from a tile's launch to its fix-up's, which belong together.
     carries: Mutex<DeviceVec<V>>,
 }
 
 #[derive(Clone, Copy)]
 struct MergeKernels {
-    partition: &'static KernelInfo,
     tile: &'static KernelInfo,
     fixup: &'static KernelInfo,
 }
@@ -30,16 +28,15 @@ impl MergeKernels {
     fn select<V: Value, O: Offset>(device: &Device) -> Self {
         let tile = policy::spmv_merge(V::TYPE, device.properties().compute_capability);
         let kernels = (
-            MergePartition::<O>::first(),
             MergeTile::<V, O>::instance(tile.block_size, tile.items_per_thread),
             MergeFixup::<V, O>::first(),
         );
-        let (Some(partition), Some(tile), Some(fixup)) = kernels else {
+        let (Some(tile), Some(fixup)) = kernels else {
             unreachable!(
                 "the kernels' tables have an instance for every type, and for every tile of the policy"
             )
         };
-        Self { partition, tile, fixup }
+        Self { tile, fixup }
     }
 
     fn tile(self) -> Tile {
@@ -50,26 +47,10 @@ impl MergeKernels {
 impl<V: Value> Merge<V> {
     /// Cuts the merge of row ends and nonzeros into tiles.
     pub(super) fn analyse<O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
-        let device = matrix.device();
-        let kernels = MergeKernels::select::<V, O>(device);
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
-        let tiles = (rows as u64 + nonzeros as u64).div_ceil(u64::from(kernels.tile().items()));
-        let tiles = grid(rows, nonzeros, tiles)?;
-        let mut tile_rows = device.uninitialised(tiles as usize + 1)?;
-        let carries = Mutex::new(device.uninitialised(tiles as usize)?);
-        let partition = MergePartition {
-            row_offsets: matrix.pattern().row_offsets.as_global(),
-            tile_rows: tile_rows.as_global_mut(),
-            rows: rows as u32,
-            nonzeros: nonzeros as u64,
-            tiles,
-            tile_items: kernels.tile().items(),
-        };
-        let grid = (tiles + 1).div_ceil(kernels.partition.block_size);
-        // SAFETY: the views are of the matrix's row offsets, `rows` + 1 long, and of `tile_rows`, `tiles` + 1 long, and
-        // buffers are freed in the stream's order.
-        unsafe { device.launch(partition, kernels.partition, grid, 0) }?;
-        Ok(Self { kernels, tiles, tile_rows, carries })
+        let kernels = MergeKernels::select::<V, O>(matrix.device());
+        let tiles = PathTiles::find(matrix, kernels.tile().items())?;
+        let carries = Mutex::new(matrix.device().uninitialised(tiles.count as usize)?);
+        Ok(Self { kernels, tiles, carries })
     }
 }
 
@@ -85,7 +66,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Merge<V> {
             values: values.as_global(),
             x: x.as_global(),
             y: y.as_global_mut(),
-            tile_rows: self.tile_rows.as_global(),
+            tile_rows: self.tiles.rows.as_global(),
             carries: carries.as_global_mut(),
             rows: pattern.rows as u32,
             nonzeros: pattern.column_indices.len() as u64,
@@ -95,9 +76,9 @@ impl<V: Value, O: Offset> Schedule<V, O> for Merge<V> {
         let fixup = MergeFixup {
             row_offsets: pattern.row_offsets.as_global(),
             y: y.as_global_mut(),
-            tile_rows: self.tile_rows.as_global(),
+            tile_rows: self.tiles.rows.as_global(),
             carries: carries.as_global(),
-            tiles: self.tiles,
+            tiles: self.tiles.count,
             tile_items: self.kernels.tile().items(),
             alpha,
         };
@@ -105,12 +86,12 @@ impl<V: Value, O: Offset> Schedule<V, O> for Merge<V> {
         // are on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index
         // is below x's length. The lock on the carries keeps other runs of the plan from coming between the launches.
         unsafe {
-            device.launch(tile, self.kernels.tile, self.tiles, 0)?;
-            if self.tiles > 1 {
+            device.launch(tile, self.kernels.tile, self.tiles.count, 0)?;
+            if self.tiles.count > 1 {
                 device.launch(
                     fixup,
                     self.kernels.fixup,
-                    self.tiles.div_ceil(self.kernels.fixup.block_size),
+                    self.tiles.count.div_ceil(self.kernels.fixup.block_size),
                     0,
                 )?;
             }
@@ -119,8 +100,8 @@ impl<V: Value, O: Offset> Schedule<V, O> for Merge<V> {
     }
 
     fn shape(&self) -> Shape {
-        let tiles = u64::from(self.tiles);
-        let workspace_bytes = tiles * size_of::<V>() as u64 + (tiles + 1) * 4;
+        let tiles = u64::from(self.tiles.count);
+        let workspace_bytes = tiles * size_of::<V>() as u64 + self.tiles.bytes();
         Shape { tile: Some(self.kernels.tile()), tiles, workspace_bytes, ..Shape::default() }
     }
 }

@@ -148,6 +148,11 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
         })
     }
 
+    /// Bytes of device memory that the plan holds beside the matrix.
+    pub(super) fn workspace_bytes(&self) -> u64 {
+        self.choice.schedule.shape().workspace_bytes
+    }
+
     fn check_vector(
         &self,
         operand: &'static str,

@@ -1,0 +1,142 @@
+//! `y = alpha A^T x + beta y`, the transpose not formed.
+//!
+//! Rows are cut into pieces of about equally many nonzeros. Each piece has sums of its own for all columns, which are
+//! then added in the order of the pieces. How many there are is decided by the matrix alone, and with it how sums are
+//! rounded.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::{CsrView, Offset, Value};
+
+/// Pieces, at most: more than this many sums a column would cost more than they gain.
+const MAX_PIECES: usize = 16;
+
+/// Nonzeros that a piece has for each column, at least: clearing and adding its sums is small beside.
+const NONZEROS_PER_COLUMN: usize = 4;
+
+/// Nonzeros of a piece, at least: some ten microseconds of work.
+const MIN_NONZEROS: usize = 1 << 14;
+
+/// Columns whose sums of all pieces are added in one go.
+const COLUMN_BLOCK: usize = 1 << 12;
+
+/// Pieces that a matrix is cut into; one has no sums of its own.
+pub(crate) fn spmv_transposed_pieces(cols: usize, nnz: usize) -> usize {
+    let piece = MIN_NONZEROS.max(cols.saturating_mul(NONZEROS_PER_COLUMN));
+    (nnz / piece).clamp(1, MAX_PIECES)
+}
+
+/// Computes `y = alpha A^T x + beta y`. Where `beta` is 0, `y` is overwritten whatever it holds.
+///
+/// `x` has one element a row and `y` one a column.
+pub(crate) fn spmv_transposed<V: Value, O: Offset>(
+    matrix: CsrView<'_, V, O>,
+    alpha: V,
+    x: &[V],
+    beta: V,
+    y: &mut [V],
+) {
+    assert_eq!((x.len(), y.len()), (matrix.rows(), matrix.cols()), "shapes are checked by the caller");
+    let scale = |y: &mut V| *y = if beta == V::ZERO { V::ZERO } else { beta * *y };
+    let pieces = spmv_transposed_pieces(matrix.cols(), matrix.nnz());
+    if pieces == 1 {
+        y.iter_mut().for_each(scale);
+        return add_rows(matrix, 0..matrix.rows(), alpha, x, y);
+    }
+    let sums: Vec<Vec<V>> = (0..pieces)
+        .into_par_iter()
+        .map(|piece| {
+            let mut sums = vec![V::ZERO; matrix.cols()];
+            let rows = piece_start(matrix, piece, pieces)..piece_start(matrix, piece + 1, pieces);
+            add_rows(matrix, rows, alpha, x, &mut sums);
+            sums
+        })
+        .collect();
+    y.par_chunks_mut(COLUMN_BLOCK).enumerate().for_each(|(block, y)| {
+        y.iter_mut().for_each(scale);
+        for sums in &sums {
+            let sums = &sums[block * COLUMN_BLOCK..][..y.len()];
+            y.iter_mut().zip(sums).for_each(|(y, &sum)| *y += sum);
+        }
+    });
+}
+
+/// The row in which a piece begins: the first that begins with the piece's first nonzero or a later one. All rows are
+/// before the end of the last piece.
+fn piece_start<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, piece: usize, pieces: usize) -> usize {
+    if piece == pieces {
+        return matrix.rows();
+    }
+    let nonzero = matrix.nnz() / pieces * piece;
+    let begins = &matrix.row_offsets()[..matrix.rows()];
+    begins.partition_point(|offset| offset.to_usize() < nonzero)
+}
+
+/// Adds the rows to the sums of their columns.
+fn add_rows<V: Value, O: Offset>(
+    matrix: CsrView<'_, V, O>,
+    rows: Range<usize>,
+    alpha: V,
+    x: &[V],
+    sums: &mut [V],
+) {
+    let offsets = &matrix.row_offsets()[rows.start..=rows.end];
+    for (offsets, &x) in offsets.windows(2).zip(&x[rows]) {
+        let nonzeros = offsets[0].to_usize()..offsets[1].to_usize();
+        let factor = alpha * x;
+        let columns = &matrix.column_indices()[nonzeros.clone()];
+        for (&column, &value) in columns.iter().zip(&matrix.values()[nonzeros]) {
+            sums[column as usize] += value * factor;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Csr;
+    use crate::generate::{Kind, generate};
+
+    fn run(a: &Csr<f64>, threads: usize) -> Vec<u64> {
+        let x: Vec<f64> = (0..a.rows()).map(|i| (i as f64 * 0.754_877_666).fract() - 0.5).collect();
+        let mut y = vec![0.25; a.cols()];
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| spmv_transposed(a.view(), 1.5, &x, 0.5, &mut y));
+        y.into_iter().map(f64::to_bits).collect()
+    }
+
+    #[test]
+    fn results_do_not_depend_on_threads() {
+        let a: Csr<f64> = generate(Kind::Rmat { scale: 14 }, 2).unwrap();
+        assert!(spmv_transposed_pieces(a.cols(), a.nnz()) > 1);
+        let alone = run(&a, 1);
+        for threads in [2, 3, 8] {
+            assert_eq!(run(&a, threads), alone, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn pieces_have_every_row_once() {
+        let lengths = [0, 40_000, 0, 0, 30_000, 5, 1, 100_000, 0];
+        let mut row_offsets = vec![0_u32];
+        for len in lengths {
+            row_offsets.push(row_offsets[row_offsets.len() - 1] + len);
+        }
+        let nnz = row_offsets[lengths.len()] as usize;
+        let columns = (0..nnz).map(|at| (at * 7919 % 100) as u32).collect();
+        let a = Csr::try_new(lengths.len(), 100, row_offsets, columns, vec![1.0_f64; nnz]).unwrap();
+        let pieces = spmv_transposed_pieces(a.cols(), a.nnz());
+        assert!(pieces > 1);
+        let starts: Vec<usize> = (0..=pieces).map(|piece| piece_start(a.view(), piece, pieces)).collect();
+        assert_eq!((starts[0], starts[pieces]), (0, lengths.len()));
+        assert!(starts.is_sorted(), "{starts:?}");
+        let mut y = vec![f64::NAN; 100];
+        spmv_transposed(a.view(), 2.0, &[1.0; 9], 0.0, &mut y);
+        // Small integers, whose sums are exact.
+        let mut expected = vec![0.0; 100];
+        a.column_indices().iter().for_each(|&column| expected[column as usize] += 2.0);
+        assert_eq!(y, expected);
+    }
+}

@@ -1,0 +1,31 @@
+use super::{Bytes, Product, Schedule};
+use crate::op::{DeviceCsr, OpError};
+use crate::{Offset, Value, cpu};
+
+/// On the CPU, where all modes are one.
+pub(super) struct Cpu {
+    run_bytes: u64,
+}
+
+impl Cpu {
+    pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Self {
+        let pieces = cpu::spmv_transposed_pieces(matrix.cols(), matrix.nnz());
+        let accumulators = if pieces > 1 { pieces } else { 0 };
+        Self { run_bytes: (accumulators * matrix.cols() * V::SIZE) as u64 }
+    }
+}
+
+impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
+    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), OpError> {
+        let values = matrix.values();
+        let view = matrix.pattern().host_view(&values);
+        if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {
+            cpu::spmv_transposed(view, alpha, x, beta, y);
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes { held: 0, run: self.run_bytes }
+    }
+}

@@ -1,0 +1,156 @@
+//! The transpose of a sparse matrix times a dense vector: the plan, and one file a mode.
+
+mod copied;
+mod cpu;
+mod info;
+mod mode;
+mod ordered;
+mod unordered;
+
+pub use info::SpmvTransposedPlanInfo;
+pub use mode::{ParseTransposedModeError, TransposedMode};
+
+use std::fmt;
+
+use super::{DeviceCsr, OpError};
+use crate::device::{DeviceError, DeviceKind, DeviceVec, Event};
+use crate::{Offset, Value};
+
+/// How [`DeviceCsr::plan_spmv_transposed`] plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct TransposedOptions {
+    /// The mode.
+    pub mode: TransposedMode,
+}
+
+impl TransposedOptions {
+    /// The given mode, and defaults for the rest.
+    pub fn with_mode(mode: TransposedMode) -> Self {
+        Self { mode }
+    }
+}
+
+/// y = αAᵀx + βy for one matrix, analysed once and run as often as needed.
+///
+/// The result is bitwise the same from run to run, but in the mode [`Unordered`](TransposedMode::Unordered). The
+/// matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot.
+///
+/// ```
+/// use evenpath::{Csr, Device, TransposedOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 2, 3.0)])?;
+/// let device = Device::cpu();
+/// let a = device.upload(&a)?;
+/// let x = device.upload_slice(&[1.0, 10.0])?;
+/// let mut y = device.zeros(3)?;
+/// let plan = a.plan_spmv_transposed(TransposedOptions::default())?;
+/// plan.run(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.to_vec()?, [1.0, 0.0, 32.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SpmvTransposedPlan<V: Value, O: Offset = u32> {
+    matrix: DeviceCsr<V, O>,
+    mode: TransposedMode,
+    schedule: Box<dyn Schedule<V, O>>,
+    analysis: (Event, Event),
+}
+
+/// The work of a run: y = αAᵀx + βy, of operands that fit together and are on one device.
+struct Product<'a, V: Value, O: Offset> {
+    matrix: &'a DeviceCsr<V, O>,
+    alpha: V,
+    x: &'a DeviceVec<V>,
+    beta: V,
+    y: &'a mut DeviceVec<V>,
+}
+
+/// A mode, prepared for one matrix.
+trait Schedule<V: Value, O: Offset>: Send + Sync {
+    /// Asks the device for the product. The matrix is the one that the schedule was made for.
+    fn run(&self, product: Product<'_, V, O>) -> Result<(), OpError>;
+
+    /// Bytes of device memory that it holds, and that a run takes beside.
+    fn bytes(&self) -> Bytes;
+}
+
+/// Device memory of a schedule.
+#[derive(Default)]
+struct Bytes {
+    held: u64,
+    run: u64,
+}
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// Prepares for [`SpmvTransposedPlan::run`]. The matrix need not be canonical: duplicates are summed.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for what the plan holds, the matrix is too large for one launch or, in another mode than
+    /// [`Unordered`](TransposedMode::Unordered), has 2³² nonzeros or more, or the device was lost.
+    pub fn plan_spmv_transposed(
+        &self,
+        TransposedOptions { mode }: TransposedOptions,
+    ) -> Result<SpmvTransposedPlan<V, O>, OpError> {
+        let start = self.device().record()?;
+        let schedule: Box<dyn Schedule<V, O>> = if self.device().kind() == DeviceKind::Cpu {
+            Box::new(cpu::Cpu::new(self))
+        } else {
+            match mode {
+                TransposedMode::Ordered => Box::new(ordered::Ordered::new(self)?),
+                TransposedMode::Unordered => Box::new(unordered::Unordered::new(self)?),
+                TransposedMode::Copied => Box::new(copied::Copied::new(self)?),
+            }
+        };
+        let analysis = (start, self.device().record()?);
+        Ok(SpmvTransposedPlan { matrix: self.clone(), mode, schedule, analysis })
+    }
+}
+
+impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
+    /// y = `alpha`·Aᵀ·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
+    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: what is infinite or no
+    /// number in A or `x` makes y no number. `alpha` may multiply the elements of x, not their sums.
+    ///
+    /// # Errors
+    ///
+    /// If `x` has not one element a row, or `y` one a column, either is on another device, or there is no memory for
+    /// what a run takes; then nothing is written. If the device was lost.
+    pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+        self.check_vector("x", x, self.matrix.rows())?;
+        self.check_vector("y", y, self.matrix.cols())?;
+        self.schedule.run(Product { matrix: &self.matrix, alpha, x, beta, y })
+    }
+
+    /// What the plan costs. Waits for the analysis.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn info(&self) -> Result<SpmvTransposedPlanInfo, DeviceError> {
+        let (start, end) = &self.analysis;
+        let Bytes { held, run } = self.schedule.bytes();
+        let analysis_ms = end.elapsed_since(start)?;
+        Ok(SpmvTransposedPlanInfo { mode: self.mode, workspace_bytes: held, run_bytes: run, analysis_ms })
+    }
+
+    fn check_vector(
+        &self,
+        operand: &'static str,
+        vector: &DeviceVec<V>,
+        needed: usize,
+    ) -> Result<(), OpError> {
+        self.matrix.device().check_same(vector.device())?;
+        if vector.len() == needed {
+            return Ok(());
+        }
+        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
+        Err(OpError::VectorLength { operand, len: vector.len(), needed, rows, cols })
+    }
+}
+
+impl<V: Value, O: Offset> fmt::Debug for SpmvTransposedPlan<V, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpmvTransposedPlan({:?}, {})", self.matrix, self.mode)
+    }
+}

@@ -1,0 +1,159 @@
+//! A tile of the merge of row ends and nonzeros, by its nonzeros: what each of them needs of its row.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{thread, warp, Element, Global, Shared};
+
+use crate::Offset;
+
+/// A tile's place in a matrix.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PathTile {
+    first_row: usize,
+    /// Rows that end in the tile; the one behind them may have its first nonzeros here.
+    rows: u32,
+    matrix_rows: u32,
+    /// Number of the tile's first nonzero.
+    pub(super) first_nonzero: usize,
+    /// Nonzeros of the tile.
+    pub(super) nonzeros: u32,
+}
+
+impl PathTile {
+    /// Tile `index` of tiles that are `len` long; `tile_rows` is what `MergePartition` found for them.
+    #[inline(always)]
+    pub(super) fn new(index: usize, len: usize, tile_rows: Global<u32>, rows: u32, nonzeros: u64) -> Self {
+        let first_row = tile_rows.load(index);
+        let ends = tile_rows.load(index + 1) - first_row;
+        let start = index * len;
+        let left = rows as usize + nonzeros as usize - start;
+        let items = if left < len { left as u32 } else { len as u32 };
+        Self {
+            first_row: first_row as usize,
+            rows: ends,
+            matrix_rows: rows,
+            first_nonzero: start - first_row as usize,
+            nonzeros: items - ends,
+        }
+    }
+
+    /// The `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are on their way before the first is
+    /// used. Threads past the end repeat the last, which is cheaper than a branch around each load. Of a tile without
+    /// nonzeros they are zero.
+    #[inline(always)]
+    pub(super) fn load<T: Element, const BLOCK: usize, const ITEMS: usize>(
+        self,
+        elements: Global<T>,
+    ) -> [T; ITEMS] {
+        let mut own = [T::ZERO; ITEMS];
+        if self.nonzeros > 0 {
+            let elements = elements.skip(self.first_nonzero);
+            for item in 0..ITEMS {
+                let place = Self::place::<BLOCK>(item).min(self.nonzeros - 1);
+                own[item] = elements.load_streaming(place as usize);
+            }
+        }
+        own
+    }
+
+    /// The place in the tile of this thread's nonzero number `item`; beyond `nonzeros` there is none.
+    #[inline(always)]
+    pub(super) fn place<const BLOCK: usize>(item: usize) -> u32 {
+        thread::index() + (item * BLOCK) as u32
+    }
+
+    /// Writes to `entries` what `of_row` says of each nonzero's row; for the block after a barrier.
+    ///
+    /// As many threads write a row's as there are for each row of the tile; what is left of a row that is much longer
+    /// than others its warp writes together.
+    #[inline(always)]
+    pub(super) fn spread<T: Element, O: Offset, const BLOCK: usize>(
+        self,
+        row_offsets: Global<O>,
+        entries: Shared<T>,
+        of_row: impl Fn(usize) -> T,
+    ) {
+        const { assert!(BLOCK.is_power_of_two() && BLOCK >= 32) };
+        let lanes_log2 = (BLOCK as u32 / (self.rows + 1)).max(1).ilog2();
+        let rows_at_once = BLOCK as u32 >> lanes_log2;
+        let mut first = 0;
+        while first <= self.rows {
+            // The offsets and entries of all rows are on their way before the first is used.
+            let mut runs = [Run { begin: 0, end: 0, entry: T::ZERO }; ROWS];
+            for item in 0..ROWS {
+                let row = first + (thread::index() >> lanes_log2) + item as u32 * rows_at_once;
+                runs[item] = self.run(row, row_offsets, &of_row);
+            }
+            for item in 0..ROWS {
+                runs[item].write(entries, lanes_log2);
+            }
+            first += ROWS as u32 * rows_at_once;
+        }
+    }
+
+    /// The nonzeros of a row, counted from the tile's first; none of a row that is not the tile's.
+    #[inline(always)]
+    fn run<T: Element, O: Offset>(
+        self,
+        row: u32,
+        row_offsets: Global<O>,
+        of_row: &impl Fn(usize) -> T,
+    ) -> Run<T> {
+        let index = self.first_row + row as usize;
+        // Behind the matrix's last row there may be no other.
+        if row > self.rows || index >= self.matrix_rows as usize {
+            return Run { begin: 0, end: 0, entry: T::ZERO };
+        }
+        let entry = of_row(index);
+        // A row that began before has its first nonzeros in other tiles; the last row may have its last there.
+        let begin = row_offsets.load(index).to_usize().max(self.first_nonzero) - self.first_nonzero;
+        let end = if row < self.rows {
+            (row_offsets.load(index + 1).to_usize() - self.first_nonzero) as u32
+        } else {
+            self.nonzeros
+        };
+        Run { begin: begin as u32, end, entry }
+    }
+}
+
+/// Rows that a thread has in hand at a time.
+const ROWS: usize = 2;
+
+/// Entries that a thread writes of a row, at most, before its warp helps.
+const SHORT: u32 = 16;
+
+/// Neighbours that get the same entry.
+#[derive(Clone, Copy)]
+struct Run<T> {
+    begin: u32,
+    end: u32,
+    entry: T,
+}
+
+impl<T: Element> Run<T> {
+    /// Writes the run, which 2^`lanes_log2` threads have, or warps if that is more. All threads of the warp call it.
+    #[inline(always)]
+    fn write(self, entries: Shared<T>, lanes_log2: u32) {
+        let lanes = 1 << lanes_log2;
+        let lane = thread::index() & (lanes - 1);
+        let own_end = self.end.min(self.begin + SHORT * lanes);
+        let mut place = self.begin + lane;
+        while place < own_end {
+            entries.store(place as usize, self.entry);
+            place += lanes;
+        }
+        let mut long = warp::ballot(warp::FULL, lane == 0 && own_end < self.end);
+        while long != 0 {
+            let source = long.trailing_zeros();
+            long &= long - 1;
+            let entry = warp::shuffle(warp::FULL, self.entry, source);
+            let end = warp::shuffle(warp::FULL, self.end, source);
+            let mut place = warp::shuffle(warp::FULL, own_end, source) + thread::lane();
+            while place < end {
+                entries.store(place as usize, entry);
+                place += thread::WARP_SIZE;
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! SpMV with the transpose, which is not formed: y = αAᵀx + βy.
+//!
+//! A row of A gives its element of x to the columns of its nonzeros, so results meet by column. [`AddTransposed`] adds
+//! them as they come; [`TransposedProducts`] leaves them in the order of the nonzeros, to be sorted by column.
+//!
+//! Work is cut into tiles of the merge of row ends and nonzeros, found by
+//! [`MergePartition`](super::MergePartition).
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::atomic::{AtomicElement, Ordering, Scope};
+use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+
+use super::path_tile::PathTile;
+use crate::Offset;
+
+/// A value with atomic addition.
+pub trait AtomicFloat: Float + AtomicElement {}
+impl<V: Float + AtomicElement> AtomicFloat for V {}
+
+kernel! {
+    /// Adds αAᵀx to y by atomic operations, in no order. A block does `block_tiles` tiles, and adds up what they have
+    /// for the same column in shared memory first.
+    ///
+    /// The launch-sized shared memory is a cache of sums of 2^`slots_log2` columns, [`slot_bytes`] each: a column has
+    /// one place there, and whichever column comes to a place first has it until the block is through. Columns that
+    /// find their place taken are added to y at once. So there are never more additions to y than nonzeros, and where
+    /// the rows of a block have columns in common there are fewer by as much.
+    pub struct AddTransposed<V: AtomicFloat, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Column indices, one a nonzero.
+        pub column_indices: Global<u32>,
+        /// Values, one a nonzero.
+        pub values: Global<V>,
+        /// The dense vector, one element a row.
+        pub x: Global<V>,
+        /// What is added to, one element a column.
+        pub y: GlobalMut<V>,
+        /// First row of each tile, and `rows` at the end.
+        pub tile_rows: Global<u32>,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Nonzeros of the matrix.
+        pub nonzeros: u64,
+        /// Tiles.
+        pub tiles: u32,
+        /// Tiles of a block.
+        pub block_tiles: u32,
+        /// Binary logarithm of the cached columns.
+        pub slots_log2: u32,
+        /// Factor of the product.
+        pub alpha: V,
+    }
+    shared: factor_bytes::<V>(BLOCK * ITEMS);
+    body: add_transposed::<V, O, BLOCK, ITEMS>;
+    entries: {
+        spmv_add_transposed_f32_u32 in spmv_transposed_f32: <V = f32, O = u32>, 256 x 8 resident 4;
+        spmv_add_transposed_f32_u64 in spmv_transposed_f32: <V = f32, O = u64>, 256 x 8 resident 4;
+        spmv_add_transposed_f64_u32 in spmv_transposed_f64: <V = f64, O = u32>, 256 x 7 resident 4;
+        spmv_add_transposed_f64_u64 in spmv_transposed_f64: <V = f64, O = u64>, 256 x 7 resident 4;
+    }
+}
+
+/// Shared memory for a factor a nonzero of a tile.
+const fn factor_bytes<V: Float>(items: usize) -> usize {
+    items * V::SIZE
+}
+
+/// Bytes of launch-sized shared memory of a cached column of [`AddTransposed`].
+pub const fn slot_bytes<V: Float>() -> u32 {
+    V::SIZE as u32 + 4
+}
+
+/// The owner of a place in the cache that no column has. A matrix has fewer columns.
+const NOBODY: u32 = u32::MAX;
+
+/// Sums of columns in shared memory, each in the place that the lowest bits of its index give.
+#[derive(Clone, Copy)]
+struct ColumnCache<V> {
+    sums: Shared<V>,
+    owners: Shared<u32>,
+    slots: u32,
+}
+
+impl<V: AtomicFloat> ColumnCache<V> {
+    /// An empty one, for the block after a barrier.
+    #[inline(always)]
+    fn new<const BLOCK: usize>(slots_log2: u32) -> Self {
+        let slots = 1 << slots_log2;
+        let mut arena = Arena::dynamic(slots * slot_bytes::<V>());
+        let cache = Self { sums: arena.take(slots as usize), owners: arena.take(slots as usize), slots };
+        let mut slot = thread::index();
+        while slot < slots {
+            cache.sums.store(slot as usize, V::ZERO);
+            cache.owners.store(slot as usize, NOBODY);
+            slot += BLOCK as u32;
+        }
+        cache
+    }
+
+    /// The place of a column.
+    #[inline(always)]
+    fn slot(self, column: u32) -> usize {
+        (column & (self.slots - 1)) as usize
+    }
+
+    /// Adds to a column's sum here, or in y if another column has its place. `owner` was the place's, now or before.
+    #[inline(always)]
+    fn add(self, y: GlobalMut<V>, column: u32, owner: u32, addend: V) {
+        let mut owner = owner;
+        if owner == NOBODY {
+            owner = self.owners.compare_exchange(self.slot(column), NOBODY, column);
+        }
+        if owner == NOBODY || owner == column {
+            self.sums.fetch_add(self.slot(column), addend);
+        } else {
+            y.fetch_add(column as usize, addend, Ordering::Relaxed, Scope::Device);
+        }
+    }
+
+    /// Adds all sums to y; called after a barrier.
+    #[inline(always)]
+    fn flush<const BLOCK: usize>(self, y: GlobalMut<V>) {
+        let mut slot = thread::index();
+        while slot < self.slots {
+            let owner = self.owners.load(slot as usize);
+            if owner != NOBODY {
+                let sum = self.sums.load(slot as usize);
+                y.fetch_add(owner as usize, sum, Ordering::Relaxed, Scope::Device);
+            }
+            slot += BLOCK as u32;
+        }
+    }
+}
+
+#[inline(always)]
+fn add_transposed<V: AtomicFloat, O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    column_indices: Global<u32>,
+    values: Global<V>,
+    x: Global<V>,
+    y: GlobalMut<V>,
+    tile_rows: Global<u32>,
+    rows: u32,
+    nonzeros: u64,
+    tiles: u32,
+    block_tiles: u32,
+    slots_log2: u32,
+    alpha: V,
+) {
+    let factors: Shared<V> = arena.take(BLOCK * ITEMS);
+    let cache = ColumnCache::<V>::new::<BLOCK>(slots_log2);
+    let first = thread::block() * block_tiles;
+    let end = tiles.min(first + block_tiles);
+    for index in first..end {
+        let tile = PathTile::new(index as usize, BLOCK * ITEMS, tile_rows, rows, nonzeros);
+        let columns = tile.load::<u32, BLOCK, ITEMS>(column_indices);
+        let mut products = tile.load::<V, BLOCK, ITEMS>(values);
+        tile.spread::<V, O, BLOCK>(row_offsets, factors, |row| alpha * x.load(row));
+        thread::barrier();
+        let mut owners = [NOBODY; ITEMS];
+        for item in 0..ITEMS {
+            if PathTile::place::<BLOCK>(item) < tile.nonzeros {
+                owners[item] = cache.owners.atomic_load(cache.slot(columns[item]));
+                products[item] = products[item] * factors.load(PathTile::place::<BLOCK>(item) as usize);
+            }
+        }
+        for item in 0..ITEMS {
+            if PathTile::place::<BLOCK>(item) < tile.nonzeros {
+                cache.add(y, columns[item], owners[item], products[item]);
+            }
+        }
+        thread::barrier();
+    }
+    cache.flush::<BLOCK>(y);
+}
+
+kernel! {
+    /// Writes the products αax, each nonzero's value times its row's element of x, in the order of the nonzeros: a tile
+    /// a block.
+    pub struct TransposedProducts<V: Float, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Values, one a nonzero.
+        pub values: Global<V>,
+        /// The dense vector, one element a row.
+        pub x: Global<V>,
+        /// Output: the products, one a nonzero.
+        pub products: GlobalMut<V>,
+        /// First row of each tile, and `rows` at the end.
+        pub tile_rows: Global<u32>,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Nonzeros of the matrix.
+        pub nonzeros: u64,
+        /// Factor of the product.
+        pub alpha: V,
+    }
+    shared: factor_bytes::<V>(BLOCK * ITEMS);
+    body: transposed_products::<V, O, BLOCK, ITEMS>;
+    entries: {
+        spmv_transposed_products_f32_u32 in spmv_transposed_f32: <V = f32, O = u32>, 256 x 8 resident 4;
+        spmv_transposed_products_f32_u64 in spmv_transposed_f32: <V = f32, O = u64>, 256 x 8 resident 4;
+        spmv_transposed_products_f64_u32 in spmv_transposed_f64: <V = f64, O = u32>, 256 x 8 resident 4;
+        spmv_transposed_products_f64_u64 in spmv_transposed_f64: <V = f64, O = u64>, 256 x 8 resident 4;
+    }
+}
+
+#[inline(always)]
+fn transposed_products<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    values: Global<V>,
+    x: Global<V>,
+    products: GlobalMut<V>,
+    tile_rows: Global<u32>,
+    rows: u32,
+    nonzeros: u64,
+    alpha: V,
+) {
+    let factors: Shared<V> = arena.take(BLOCK * ITEMS);
+    let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, tile_rows, rows, nonzeros);
+    let values = tile.load::<V, BLOCK, ITEMS>(values);
+    tile.spread::<V, O, BLOCK>(row_offsets, factors, |row| alpha * x.load(row));
+    thread::barrier();
+    let products = products.skip(tile.first_nonzero);
+    for item in 0..ITEMS {
+        let place = PathTile::place::<BLOCK>(item);
+        if place < tile.nonzeros {
+            products.store(place as usize, values[item] * factors.load(place as usize));
+        }
+    }
+}

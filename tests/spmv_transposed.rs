@@ -1,0 +1,374 @@
+//! The transpose of a sparse matrix times a dense vector, and the transpose itself, on every device.
+
+use evenpath::generate::{Kind, generate};
+use evenpath::{
+    Csr, Device, DeviceError, DeviceKind, Offset, OpError, SpmvTransposedPlan, TransposedMode,
+    TransposedOptions, Value,
+};
+use evenpath_kernels::spmv::AddTransposed;
+use evenpath_tests::{Expected, devices, spmv as oracle, tile_len};
+use proptest::prelude::*;
+
+/// A vector of numbers that are not round, the same for the same length.
+fn vector<V: Value>(len: usize) -> Vec<V> {
+    (0..len).map(|i| V::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
+}
+
+/// A matrix with rows of the given lengths, columns spread over `cols`.
+fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
+    let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
+        (0..len)
+            .map(move |i| (row, i * cols / len, V::from_f64(((row * 31 + i * 17) % 101) as f64 / 50.0 - 1.0)))
+    });
+    Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix")
+}
+
+/// The product by the definition: that of the matrix whose triplets are turned, which nobody but this test transposes.
+fn expected<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &[V]) -> Expected {
+    let turned = a.iter().map(|(row, col, value)| (col, row, value));
+    let turned: Csr<V, O> = Csr::from_triplets(a.cols(), a.rows(), turned).expect("a valid matrix");
+    oracle(&turned, alpha, x, beta, y)
+}
+
+fn plan<V: Value, O: Offset>(
+    device: &Device,
+    a: &Csr<V, O>,
+    mode: TransposedMode,
+) -> SpmvTransposedPlan<V, O> {
+    let matrix = device.upload(a).expect("upload");
+    matrix.plan_spmv_transposed(TransposedOptions::with_mode(mode)).expect("plan")
+}
+
+/// Runs y = αAᵀx + βy on a device in every mode, y filled with NaN where β is zero, and checks it against the oracle.
+fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) {
+    let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
+    let x: Vec<V> = vector(a.rows());
+    let mut y: Vec<V> = vector(a.cols());
+    if beta == V::ZERO {
+        y.fill(V::from_f64(f64::NAN));
+    }
+    let expected = expected(a, alpha, &x, beta, &y);
+    let x = device.upload_slice(&x).expect("upload");
+    for mode in TransposedMode::all() {
+        let mut device_y = device.upload_slice(&y).expect("upload");
+        let plan = plan(device, a, mode);
+        plan.run(alpha, &x, beta, &mut device_y).expect("run");
+        if let Err(difference) = expected.check(&device_y.to_vec().expect("download")) {
+            panic!("{device}, {plan:?}, alpha {alpha}, beta {beta}: {difference}");
+        }
+    }
+}
+
+fn check_types(device: &Device, cols: usize, lengths: &[usize]) {
+    check_on(device, &with_row_lengths::<f32, u32>(cols, lengths), 1.0, 0.0);
+    check_on(device, &with_row_lengths::<f64, u32>(cols, lengths), -0.5, 1.0);
+    check_on(device, &with_row_lengths::<f32, u64>(cols, lengths), 2.0, -0.25);
+    check_on(device, &with_row_lengths::<f64, u64>(cols, lengths), 0.0, 3.0);
+    check_transpose::<f64, u64>(device, &with_row_lengths(cols, lengths));
+}
+
+/// The transpose, entry by entry: sorted by row and column, duplicates in the order of the matrix.
+fn check_transpose<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) {
+    let transpose = device.upload(a).expect("upload").transpose().expect("transpose");
+    let transpose = transpose.download().expect("download");
+    assert_eq!((transpose.rows(), transpose.cols()), (a.cols(), a.rows()), "{device}");
+    let mut turned: Vec<_> = a.iter().map(|(row, col, value)| (col, row, value)).collect();
+    turned.sort_by_key(|&(row, col, _)| (row, col));
+    assert!(transpose.iter().eq(turned), "{device}, {a:?}");
+    let valid = Csr::<V, O>::try_new(
+        transpose.rows(),
+        transpose.cols(),
+        transpose.row_offsets().to_vec(),
+        transpose.column_indices().to_vec(),
+        transpose.values().to_vec(),
+    );
+    assert!(valid.is_ok(), "{device}, {a:?}");
+}
+
+#[test]
+fn odd_shapes() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        check_types(device, 0, &[]);
+        check_types(device, 5, &[]);
+        check_types(device, 0, &[0; 7]);
+        check_types(device, 5, &[0; 2000]);
+        check_types(device, 1, &[1]);
+        check_types(device, 4, &[0, 3, 0, 0, 4, 1, 0]);
+        check_types(device, 3000, &[3000]);
+        check_types(device, 1, &vec![1; 3000]);
+        check_types(device, 9000, &[1, 9000, 0, 2, 7000]);
+    }
+}
+
+/// Row ends and nonzeros together around the sizes at which one more tile begins.
+#[test]
+fn sizes_around_tile_edges() {
+    let tile = tile_len::<AddTransposed<f64, u32>>();
+    for under_test in devices() {
+        let device = &under_test.device;
+        for items in [tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 1] {
+            check_on(device, &with_row_lengths::<f64, u32>(items, &[items - 1]), 1.0, 0.0);
+            check_on(device, &with_row_lengths::<f64, u32>(9, &vec![0; items]), 1.0, 0.5);
+            let half = items / 2;
+            check_on(device, &with_row_lengths::<f64, u32>(70, &[half, items - half - 2]), 1.0, 2.0);
+            check_on(device, &with_row_lengths::<f32, u32>(items, &vec![1; half]), 1.0, 2.0);
+        }
+    }
+}
+
+/// Columns that are a multiple of the cache's size apart want the same place in it; all threads want the same one.
+#[test]
+fn columns_in_each_others_way() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let apart = 1 << 13;
+        let strided = (0..40).flat_map(|row| (0..60).map(move |i| (row, i * apart, 0.5 + row as f64)));
+        check_on(device, &Csr::<f64>::from_triplets(40, 60 * apart, strided).expect("a matrix"), 1.0, 0.0);
+        let duplicates = (0..5000).map(|i| (i / 2000, 3, f64::from(i as u32 % 7) - 2.5));
+        let duplicates = Csr::<f64>::from_triplets(3, 4, duplicates).expect("a matrix");
+        check_on(device, &duplicates, 1.0, 1.0);
+        check_transpose(device, &duplicates);
+    }
+}
+
+#[test]
+fn generated_matrices() {
+    for under_test in devices() {
+        let kinds = if under_test.fast {
+            ["stencil5:300", "fem:60000", "power-law:50000", "uniform:20000", "empty-rows:100000", "rmat:15"]
+        } else {
+            ["stencil5:30", "fem:200", "power-law:1000", "uniform:700", "empty-rows:3000", "rmat:8"]
+        };
+        for kind in kinds {
+            let kind: Kind = kind.parse().expect("a kind");
+            let a: Csr<f64> = generate(kind, 1).expect("a matrix");
+            check_on(&under_test.device, &a, 1.0, 0.0);
+            check_transpose(&under_test.device, &a);
+            let a: Csr<f32, u64> = generate(kind, 2).expect("a matrix");
+            check_on(&under_test.device, &a, -1.5, 0.75);
+        }
+    }
+}
+
+/// Zero factors do not hide what is no number. Where beta is zero, what y held does not count.
+#[test]
+fn what_is_no_number_stays_none() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> =
+            Csr::from_triplets(2, 4, [(0, 0, 1.0), (1, 1, 1.0), (0, 2, f64::NAN)]).expect("a matrix");
+        let x = device.upload_slice(&[2.0, f64::INFINITY]).expect("upload");
+        for mode in TransposedMode::all() {
+            let plan = plan(device, &a, mode);
+            let run = |alpha, beta, y: [f64; 4]| {
+                let mut y = device.upload_slice(&y).expect("upload");
+                plan.run(alpha, &x, beta, &mut y).expect("run");
+                // One NaN is like another.
+                y.to_vec()
+                    .expect("download")
+                    .into_iter()
+                    .map(|y| (!y.is_nan()).then_some(y))
+                    .collect::<Vec<_>>()
+            };
+            let inf = Some(f64::INFINITY);
+            assert_eq!(run(1.0, 0.0, [f64::NAN; 4]), [Some(2.0), inf, None, Some(0.0)], "{device}, {mode}");
+            assert_eq!(run(0.0, 0.0, [f64::NAN; 4]), [Some(0.0), None, None, Some(0.0)], "{device}, {mode}");
+            assert_eq!(run(0.0, 3.0, [2.0; 4]), [Some(6.0), None, None, Some(6.0)], "{device}, {mode}");
+            assert_eq!(
+                run(1.0, 1.0, [4.0, 1.0, 1.0, f64::NAN]),
+                [Some(6.0), inf, None, None],
+                "{device}, {mode}"
+            );
+            assert_eq!(run(1.0, -0.0, [f64::NAN; 4])[3], Some(0.0), "{device}, {mode}");
+        }
+    }
+}
+
+/// Every mode that says so; on the CPU all of them.
+#[test]
+fn results_are_bitwise_repeatable() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let size = if under_test.fast { 200_000 } else { 2_000 };
+        let a: Csr<f32> =
+            generate(format!("power-law:{size}").parse().expect("a kind"), 3).expect("a matrix");
+        let x = device.upload_slice(&vector::<f32>(a.rows())).expect("upload");
+        for mode in TransposedMode::all() {
+            if mode == TransposedMode::Unordered && device.kind() != DeviceKind::Cpu {
+                continue;
+            }
+            let plan = plan(device, &a, mode);
+            let runs: Vec<Vec<u32>> = (0..3)
+                .map(|_| {
+                    let mut y = device.zeros(a.cols()).expect("zeros");
+                    plan.run(1.25, &x, 0.0, &mut y).expect("run");
+                    y.to_vec().expect("download").into_iter().map(f32::to_bits).collect()
+                })
+                .collect();
+            assert!(runs.iter().all(|run| run == &runs[0]), "{device}, {mode}");
+        }
+    }
+}
+
+/// The devices that run kernels give the same bits, but in no order.
+#[test]
+fn simulated_and_real_gpus_agree_bitwise() {
+    let devices = evenpath_tests::kernel_devices();
+    let a: Csr<f64> = generate("power-law:2000".parse().expect("a kind"), 4).expect("a matrix");
+    for mode in [TransposedMode::Ordered, TransposedMode::Copied] {
+        let results = devices.iter().map(|under_test| {
+            let device = &under_test.device;
+            let x = device.upload_slice(&vector::<f64>(a.rows())).expect("upload");
+            let mut y = device.upload_slice(&vector::<f64>(a.cols())).expect("upload");
+            plan(device, &a, mode).run(1.25, &x, 0.5, &mut y).expect("run");
+            y.to_vec().expect("download")
+        });
+        let results: Vec<Vec<f64>> = results.collect();
+        assert!(results.iter().all(|result| result == &results[0]), "{mode}");
+    }
+}
+
+#[test]
+fn values_change_under_a_plan() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> =
+            Csr::from_triplets(3, 2, [(0, 0, 5.0), (0, 1, 6.0), (2, 0, 7.0), (2, 1, 8.0)]).expect("a matrix");
+        let x = device.upload_slice(&[1.0, 10.0, 100.0]).expect("upload");
+        for mode in TransposedMode::all() {
+            let matrix = device.upload(&a).expect("upload");
+            let plan = matrix.plan_spmv_transposed(TransposedOptions::with_mode(mode)).expect("plan");
+            let run = || {
+                let mut y = device.zeros(2).expect("zeros");
+                plan.run(1.0, &x, 0.0, &mut y).expect("run");
+                y.to_vec().expect("download")
+            };
+            assert_eq!(run(), [705.0, 806.0], "{device}, {mode}");
+            matrix.set_values(&[1.0, 2.0, 3.0, 4.0]).expect("as many values as nonzeros");
+            assert_eq!(run(), [301.0, 402.0], "{device}, {mode}");
+            assert_eq!(run(), [301.0, 402.0], "{device}, {mode}");
+            let ones = device.upload_slice(&[1.0; 4]).expect("upload");
+            matrix.set_values_from(&ones).expect("same device and length");
+            assert_eq!(run(), [101.0, 101.0], "{device}, {mode}");
+        }
+    }
+}
+
+/// A transpose has values of its own.
+#[test]
+fn a_transpose_keeps_its_values() {
+    for under_test in devices() {
+        let a: Csr<f64> = Csr::from_triplets(1, 2, [(0, 0, 5.0), (0, 1, 6.0)]).expect("a matrix");
+        let matrix = under_test.device.upload(&a).expect("upload");
+        let transpose = matrix.transpose().expect("transpose");
+        matrix.set_values(&[0.0; 2]).expect("as many values as nonzeros");
+        assert_eq!(transpose.download().expect("download").values(), [5.0, 6.0]);
+    }
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
+        for mode in TransposedMode::all() {
+            let plan = plan(device, &a, mode);
+            let x = device.upload_slice(&[1.0; 3]).expect("upload");
+            let mut y = device.upload_slice(&[7.0; 5]).expect("upload");
+            let long = device.upload_slice(&[1.0; 5]).expect("upload");
+            let error = plan.run(1.0, &long, 0.0, &mut y).expect_err("x is long");
+            assert!(
+                matches!(error, OpError::VectorLength { operand: "x", len: 5, needed: 3, rows: 3, cols: 5 }),
+                "{error}"
+            );
+            let mut short = device.upload_slice(&[7.0; 3]).expect("upload");
+            let error = plan.run(1.0, &x, 0.0, &mut short).expect_err("y is short");
+            assert!(matches!(error, OpError::VectorLength { operand: "y", .. }), "{error}");
+            assert_eq!(short.to_vec().expect("download"), [7.0; 3]);
+            let other = Device::simulated(evenpath::SimulatedOptions::default());
+            let elsewhere = other.upload_slice(&[1.0; 3]).expect("upload");
+            let error = plan.run(1.0, &elsewhere, 0.0, &mut y).expect_err("x is elsewhere");
+            assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
+            assert_eq!(y.to_vec().expect("download"), [7.0; 5]);
+        }
+    }
+}
+
+/// A run that there is no memory for leaves y as it was, and the plan usable.
+#[test]
+fn without_memory_nothing_is_written() {
+    for under_test in evenpath_tests::kernel_devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> = with_row_lengths(500, &[400; 10]);
+        let plan = plan(device, &a, TransposedMode::Ordered);
+        let info = plan.info().expect("info");
+        let x = device.upload_slice(&[1.0; 10]).expect("upload");
+        let mut y = device.upload_slice(&[7.0; 500]).expect("upload");
+        let in_use = device.memory().expect("memory").in_use;
+        // Down to what does not even hold the products.
+        for bytes in [info.run_bytes - 1, info.run_bytes / 2, 0] {
+            device.set_memory_limit(Some(in_use + bytes));
+            let error = plan.run(1.0, &x, 1.0, &mut y).expect_err("no memory");
+            assert!(matches!(error, OpError::Device(DeviceError::MemoryLimit { .. })), "{error}");
+        }
+        device.set_memory_limit(Some(in_use + info.run_bytes));
+        assert_eq!(y.to_vec().expect("download"), [7.0; 500]);
+        plan.run(1.0, &x, 0.0, &mut y).expect("as much memory as the plan says");
+        device.set_memory_limit(None);
+        assert_eq!(device.memory().expect("memory").in_use, in_use);
+    }
+}
+
+#[test]
+fn a_plan_says_what_it_costs() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f32> = generate("stencil5:40".parse().expect("a kind"), 0).expect("a matrix");
+        for mode in TransposedMode::all() {
+            let matrix = device.upload(&a).expect("upload");
+            let before = device.memory().expect("memory").in_use;
+            let plan = matrix.plan_spmv_transposed(TransposedOptions::with_mode(mode)).expect("plan");
+            let info = plan.info().expect("info");
+            assert_eq!(info.mode, mode);
+            assert!(info.analysis_ms >= 0.0 && info.to_string().starts_with(&mode.to_string()), "{info}");
+            let held = device.memory().expect("memory").in_use - before;
+            assert_eq!(info.workspace_bytes, held, "{device}, {info}");
+        }
+    }
+}
+
+#[test]
+fn modes_have_names() {
+    for mode in TransposedMode::all() {
+        assert_eq!(mode.to_string().parse(), Ok(mode));
+    }
+    let error = "sideways".parse::<TransposedMode>().expect_err("no mode");
+    assert_eq!(
+        error.to_string(),
+        "no mode of SpMV with the transpose is called `sideways`; there are ordered, unordered, copied"
+    );
+}
+
+/// Rows of many lengths: mostly short, some empty, some longer than a tile.
+fn row_lengths() -> impl Strategy<Value = Vec<usize>> {
+    let length = prop_oneof![3 => Just(0_usize), 6 => 1..6_usize, 2 => 6..60_usize, 1 => 800..2500_usize];
+    prop::collection::vec(length, 0..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn any_rows(
+        lengths in row_lengths(),
+        cols in prop_oneof![1..5_usize, 100..5000_usize],
+        alpha in -2.0..2.0_f64,
+        beta in prop_oneof![Just(0.0), -2.0..2.0_f64],
+    ) {
+        for under_test in devices() {
+            check_on(&under_test.device, &with_row_lengths::<f64, u32>(cols, &lengths), alpha, beta);
+            check_on(&under_test.device, &with_row_lengths::<f32, u64>(cols, &lengths), alpha, beta);
+        }
+    }
+}
