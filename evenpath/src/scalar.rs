@@ -27,7 +27,7 @@ mod sealed {
 
 pub(crate) use sealed::Decimal;
 
-/// What a matrix, or a dense operand of one, can hold: [`f16`], [`bf16`], `f32` or `f64`. Sealed.
+/// What a matrix, or a dense operand of one, can hold: [`struct@f16`], [`struct@bf16`], `f32` or `f64`. Sealed.
 ///
 /// The 16-bit types are storage: what is computed from them is computed in `f32`. A matrix of them is multiplied by
 /// [`DeviceCsr::plan_spmm`](crate::DeviceCsr::plan_spmm), with vectors too, which are dense matrices of one column.

@@ -22,6 +22,9 @@ const ROW_BLOCK_MEAN: f64 = 12.0;
 /// From this many nonzeros a row on, a row is a block's work, if all are alike.
 const BLOCK_MEAN: f64 = 768.0;
 
+/// Rows are binned up to this many nonzeros a row.
+const BINNED_MEAN: f64 = 16.0;
+
 /// Long rows are cut into pieces where they have at most the nonzeros divided by this.
 const LONG_SHARE: u64 = 8;
 
@@ -92,6 +95,7 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
     let chosen = |method, reason, schedule| Ok(Choice { method, reason, schedule });
     // Where they have a large share, a cut that knows no rows is better.
     if longest > u64::from(limit)
+        && mean < BINNED_MEAN
         && long.nonzeros <= matrix.nnz() as u64 / LONG_SHARE
         && let Some(binned) = Binned::new(matrix, lengths)?
     {
