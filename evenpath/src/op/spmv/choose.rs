@@ -23,7 +23,7 @@ const ROW_BLOCK_MEAN: f64 = 12.0;
 const BLOCK_MEAN: f64 = 768.0;
 
 /// Rows are binned up to this many nonzeros a row.
-const BINNED_MEAN: f64 = 16.0;
+const BINNED_MEAN: f64 = 8.0;
 
 /// Long rows are cut into pieces where they have at most the nonzeros divided by this.
 const LONG_SHARE: u64 = 8;
