@@ -72,7 +72,7 @@ fn without_arguments_it_runs_on_the_best_device() {
         "\t num_nonzeros: ",
         "\tDegree 1e0: ",
         "\ndevice  ",
-        "\nplan    merge-path",
+        "\nplan    ",
         "\ntime    ",
         " GFLOP/s, ",
         " effective GB/s as merge-spmv counts",
@@ -139,7 +139,7 @@ fn json_has_everything() {
 fn methods_are_chosen_by_name() {
     for method in evenpath::SpmvMethod::all().map(|method| method.to_string()) {
         let json = spmv_json(&["--device", "simulated", "--generate", "empty-rows:200", "--method", &method]);
-        let expected = if method == "auto" { "merge-path" } else { &method };
+        let expected = if method == "auto" { "row-tiles" } else { &method };
         assert_eq!((&json["plan"]["method"], &json["pass"]), (&expected.into(), &true.into()));
     }
 }

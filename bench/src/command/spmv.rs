@@ -2,11 +2,11 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use evenpath::{DeviceKind, SpmvMethod};
+use evenpath::{DeviceKind, SpmvMethod, TransposedMode};
 use evenpath_bench::arguments::{DeviceChoice, ValueType};
 use evenpath_bench::measure::copy_rate;
 use evenpath_bench::peers::Operation;
-use evenpath_bench::spmv::{Case, PeerName, Peers, Record, Summary, measure};
+use evenpath_bench::spmv::{Case, PeerName, Peers, Record, Summary, Way, measure};
 use evenpath_bench::suite::{FOLDER_VARIABLE, Source, Suite};
 
 #[derive(clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     /// The folder of the suite `folder`.
     #[arg(long, value_name = "FOLDER", env = FOLDER_VARIABLE)]
     folder: Option<PathBuf>,
-    /// Methods, by name, or `all` that the device has. [default: auto]
+    /// Methods, by name, or `all` that the device has; with the transpose, modes. [default: auto; all modes]
     #[arg(long, value_delimiter = ',')]
     method: Vec<String>,
     /// Libraries to compare with, where they are installed. [default: cusparse on a GPU]
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// Types of the values.
     #[arg(long, value_delimiter = ',', default_values = ["f64", "f32"])]
     value: Vec<ValueType>,
-    /// Multiply with the transposed matrices: the peers without making them, evenpath with a transposed copy.
+    /// Multiply with the transposed matrices: the peers without making them, evenpath in its modes.
     #[arg(long)]
     transposed: bool,
     /// Runs that are timed for each measurement. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
@@ -59,14 +59,22 @@ impl Arguments {
         Ok(sources)
     }
 
-    fn methods(&self, kind: DeviceKind) -> Result<Vec<SpmvMethod>, Box<dyn Error>> {
-        if self.method.iter().any(|name| name == "all") {
-            return Ok(SpmvMethod::all().filter(|method| method.runs_on(kind)).collect());
+    /// How to multiply: the methods, or with the transpose the modes.
+    fn ways(&self, kind: DeviceKind) -> Result<Vec<Way>, Box<dyn Error>> {
+        let all = self.method.iter().any(|name| name == "all");
+        if self.transposed {
+            if all || self.method.is_empty() {
+                return Ok(TransposedMode::all().map(Way::Transposed).collect());
+            }
+            return self.method.iter().map(|name| Ok(Way::Transposed(name.parse()?))).collect();
+        }
+        if all {
+            return Ok(SpmvMethod::all().filter(|method| method.runs_on(kind)).map(Way::Direct).collect());
         }
         if self.method.is_empty() {
-            return Ok(vec![SpmvMethod::Auto]);
+            return Ok(vec![Way::Direct(SpmvMethod::Auto)]);
         }
-        Ok(self.method.iter().map(|name| name.parse()).collect::<Result<_, _>>()?)
+        self.method.iter().map(|name| Ok(Way::Direct(name.parse()?))).collect()
     }
 
     fn repetitions(&self, kind: DeviceKind) -> usize {
@@ -82,7 +90,7 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let sources = arguments.sources()?;
     let device = arguments.device.open()?;
-    let methods = arguments.methods(device.kind())?;
+    let ways = arguments.ways(device.kind())?;
     let default_peers: &[PeerName] =
         if matches!(device.kind(), DeviceKind::Cuda(_)) { &[PeerName::Cusparse] } else { &[] };
     let (peers, absent) = Peers::open(arguments.peers.as_deref().unwrap_or(default_peers), device.kind());
@@ -98,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         let case = Case {
             device: &device,
             copy_gbps,
-            methods: &methods,
+            ways: &ways,
             peers: &peers,
             operation,
             repetitions: arguments.repetitions(device.kind()),
@@ -198,7 +206,7 @@ fn lines(record: &Record) -> String {
             Some(figures) => {
                 let measured = &figures.measured;
                 let even = figures.break_even.map_or("-".into(), |runs| runs.to_string());
-                let verdict = match (&figures.difference, figures.repeatable) {
+                let verdict = match (&figures.difference, figures.repeatable || !figures.ordered) {
                     (Some(difference), _) => format!("  FAIL: {difference}"),
                     (None, false) => "  FAIL: differs from run to run".into(),
                     (None, true) => String::new(),

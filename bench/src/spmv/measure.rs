@@ -1,6 +1,11 @@
 //! Measuring one matrix.
 
-use evenpath::{Csr, Device, DeviceCsr, DeviceVec, OpError, SpmvMethod, SpmvOptions, Value};
+use std::fmt;
+
+use evenpath::{
+    Csr, Device, DeviceCsr, DeviceVec, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvTransposedPlan,
+    TransposedMode, TransposedOptions, Value,
+};
 
 use super::figures::{Figures, MethodRecord, Outcome, Record, break_even};
 use super::peers::Peers;
@@ -15,17 +20,91 @@ const PLANS: usize = 5;
 /// Runs whose bits are compared.
 const REPEATED_RUNS: usize = 3;
 
+/// How evenpath multiplies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// With the matrix, by a method.
+    Direct(SpmvMethod),
+    /// With its transpose, in a mode.
+    Transposed(TransposedMode),
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Direct(method) => method.fmt(f),
+            Self::Transposed(mode) => mode.fmt(f),
+        }
+    }
+}
+
+/// A way's plan.
+enum Plan<V: Value> {
+    Direct(SpmvPlan<V>),
+    Transposed(SpmvTransposedPlan<V>),
+}
+
+/// What a plan says of itself.
+struct PlanFigures {
+    chosen: String,
+    reason: String,
+    workspace_bytes: u64,
+    analysis_ms: f64,
+}
+
+impl<V: Value> Plan<V> {
+    fn new(a: &DeviceCsr<V>, way: Way) -> Result<Self, OpError> {
+        Ok(match way {
+            Way::Direct(method) => Self::Direct(a.plan_spmv(SpmvOptions::with_method(method))?),
+            Way::Transposed(mode) => {
+                Self::Transposed(a.plan_spmv_transposed(TransposedOptions::with_mode(mode))?)
+            }
+        })
+    }
+
+    /// y = Ax or Aᵀx.
+    fn run(&self, x: &DeviceVec<V>, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+        match self {
+            Self::Direct(plan) => plan.run(V::ONE, x, V::ZERO, y),
+            Self::Transposed(plan) => plan.run(V::ONE, x, V::ZERO, y),
+        }
+    }
+
+    fn figures(&self) -> Result<PlanFigures, OpError> {
+        Ok(match self {
+            Self::Direct(plan) => {
+                let info = plan.info()?;
+                PlanFigures {
+                    chosen: info.method.to_string(),
+                    reason: info.reason,
+                    workspace_bytes: info.workspace_bytes,
+                    analysis_ms: info.analysis_ms,
+                }
+            }
+            Self::Transposed(plan) => {
+                let info = plan.info()?;
+                PlanFigures {
+                    chosen: info.mode.to_string(),
+                    reason: "asked for".into(),
+                    workspace_bytes: info.workspace_bytes + info.run_bytes,
+                    analysis_ms: info.analysis_ms,
+                }
+            }
+        })
+    }
+}
+
 /// What to measure, and where.
 pub struct Case<'c> {
     /// Where.
     pub device: &'c Device,
     /// The rate at which it copies, in GB/s.
     pub copy_gbps: f64,
-    /// With what.
-    pub methods: &'c [SpmvMethod],
+    /// How; all with the matrix, or all with its transpose.
+    pub ways: &'c [Way],
     /// Beside what.
     pub peers: &'c Peers,
-    /// On what: the matrix or its transpose. Evenpath then takes a transposed copy.
+    /// The same for the peers: with the matrix or with its transpose.
     pub operation: Operation,
     /// Runs that are timed.
     pub repetitions: usize,
@@ -71,19 +150,19 @@ pub fn measure<V: PeerValue>(case: &Case<'_>, matrix: &Csr<V>) -> Result<Record,
     let problem = Problem {
         case,
         host: multiplied,
-        a: case.device.upload(multiplied)?,
+        a: case.device.upload(matrix)?,
         x: case.device.upload_slice(&x)?,
         rows,
         reference: &reference,
         unprepared,
     };
-    for &method in case.methods {
-        let outcome = match problem.measure(method) {
+    for &way in case.ways {
+        let outcome = match problem.measure(way) {
             Ok(figures) => Outcome::Measured(figures),
             Err(OpError::Device(lost)) => return Err(lost.into()),
             Err(error) => Outcome::Failed { error: error.to_string() },
         };
-        record.methods.push(MethodRecord { method: method.to_string(), outcome });
+        record.methods.push(MethodRecord { method: way.to_string(), outcome });
     }
     Ok(record)
 }
@@ -105,41 +184,41 @@ struct Problem<'c, V: Value> {
 }
 
 impl<V: Value> Problem<'_, V> {
-    fn measure(&self, method: SpmvMethod) -> Result<Figures, OpError> {
+    fn measure(&self, way: Way) -> Result<Figures, OpError> {
         let device = self.case.device;
-        let options = SpmvOptions::with_method(method);
-        let mut plan = self.a.plan_spmv(options)?;
+        let mut plan = Plan::new(&self.a, way)?;
         // The first plan, and the first run, also load code.
         let mut y = self.nowhere()?;
-        plan.run(V::ONE, &self.x, V::ZERO, &mut y)?;
+        plan.run(&self.x, &mut y)?;
         device.synchronize()?;
         let mut plans_ms = Vec::new();
         for _ in 0..PLANS {
-            plan = self.a.plan_spmv(options)?;
-            plans_ms.push(plan.info()?.analysis_ms);
+            plan = Plan::new(&self.a, way)?;
+            plans_ms.push(plan.figures()?.analysis_ms);
         }
-        let times = times_ms(device, self.case.repetitions, || plan.run(V::ONE, &self.x, V::ZERO, &mut y))?;
+        let times = times_ms(device, self.case.repetitions, || plan.run(&self.x, &mut y))?;
         let result = y.to_vec()?;
         let mut repeatable = true;
         for run in 0..REPEATED_RUNS {
             let mut again = self.nowhere()?;
             if run + 1 == REPEATED_RUNS {
-                plan = self.a.plan_spmv(options)?;
+                plan = Plan::new(&self.a, way)?;
             }
-            plan.run(V::ONE, &self.x, V::ZERO, &mut again)?;
+            plan.run(&self.x, &mut again)?;
             repeatable &= bits(&again.to_vec()?) == bits(&result);
         }
-        let info = plan.info()?;
+        let info = plan.figures()?;
         let measured = Measurement::new(work(self.host), &times);
         let plan_ms = median(&plans_ms);
         Ok(Figures {
-            chosen: info.method.to_string(),
+            chosen: info.chosen,
             reason: info.reason,
             copy_share: measured.gbps / self.case.copy_gbps,
             plan_ms,
             workspace_bytes: info.workspace_bytes,
             break_even: self.unprepared.and_then(|peer_ms| break_even(plan_ms, measured.ms, peer_ms)),
             repeatable,
+            ordered: way != Way::Transposed(TransposedMode::Unordered),
             difference: self.reference.check(&result).err(),
             measured,
         })

@@ -7,7 +7,7 @@ mod reference;
 mod summary;
 
 pub use figures::{Figures, MethodRecord, Outcome, PeerFigures, PeerRecord, Record};
-pub use measure::{Case, measure};
+pub use measure::{Case, Way, measure};
 pub use peers::{PeerName, Peers};
 pub use reference::Reference;
 pub use summary::{Named, Summary};

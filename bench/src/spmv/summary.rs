@@ -147,6 +147,7 @@ mod tests {
             workspace_bytes: 0,
             break_even: None,
             repeatable: true,
+            ordered: true,
             difference: None,
         };
         MethodRecord { method: name.into(), outcome: Outcome::Measured(figures) }
