@@ -7,8 +7,10 @@ use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{check_spmv, devices, vector, with_row_lengths};
 use proptest::prelude::*;
 
-/// Checks y = αAx + βy by the method that the plan chooses.
+/// Checks y = αAx + βy by merge path, whose tiles the sizes here are about, and by the method that the plan chooses, of
+/// which it gives the result.
 fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) -> Vec<V> {
+    check_spmv(device, a, SpmvMethod::MergePath, alpha, beta);
     check_spmv(device, a, SpmvMethod::Auto, alpha, beta)
 }
 
@@ -172,7 +174,7 @@ fn infinite_factors() {
         let matrix = device.upload(&a).expect("upload");
         let x = device.upload_slice(&vec![1.0; TILE]).expect("upload");
         let mut y = device.zeros(3).expect("zeros");
-        let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
+        let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::MergePath)).expect("plan");
         plan.run(f64::INFINITY, &x, 0.0, &mut y).expect("run");
         assert_eq!(y.to_vec().expect("download"), [f64::INFINITY; 3], "{device}");
     }
