@@ -6,15 +6,10 @@ use evenpath::{
     TransposedOptions, Value,
 };
 use evenpath_kernels::spmv::AddTransposed;
-use evenpath_tests::{Expected, devices, spmv as oracle, tile_len};
+use evenpath_tests::{Expected, devices, spmv as oracle, tile_len, vector};
 use proptest::prelude::*;
 
-/// A vector of numbers that are not round, the same for the same length.
-fn vector<V: Value>(len: usize) -> Vec<V> {
-    (0..len).map(|i| V::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
-}
-
-/// A matrix with rows of the given lengths, columns spread over `cols`.
+/// A matrix with rows of the given lengths, columns spread over `cols`; none twice, which the turned matrix would add up.
 fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
     let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
         (0..len)

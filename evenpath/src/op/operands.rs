@@ -11,11 +11,20 @@ pub(super) fn check_product<V: Value>(
     x: &DeviceVec<V>,
     y: &DeviceVec<V>,
 ) -> Result<(), OpError> {
-    for (operand, vector, needed) in [("x", x, cols), ("y", y, rows)] {
-        device.check_same(vector.device())?;
-        if vector.len() != needed {
-            return Err(OpError::VectorLength { operand, len: vector.len(), needed, rows, cols });
-        }
+    check_vector(device, (rows, cols), ("x", cols), x)?;
+    check_vector(device, (rows, cols), ("y", rows), y)
+}
+
+/// Checks a vector, by its name, that a product with a matrix of `rows` x `cols` on `device` needs `needed` elements of.
+pub(super) fn check_vector<V: Value>(
+    device: &Device,
+    (rows, cols): (usize, usize),
+    (operand, needed): (&'static str, usize),
+    vector: &DeviceVec<V>,
+) -> Result<(), OpError> {
+    device.check_same(vector.device())?;
+    if vector.len() == needed {
+        return Ok(());
     }
-    Ok(())
+    Err(OpError::VectorLength { operand, len: vector.len(), needed, rows, cols })
 }

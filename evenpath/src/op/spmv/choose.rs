@@ -93,8 +93,9 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
     let Lengths { longest, mean, empty, limit, long } = lengths;
     let text = format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty");
     let chosen = |method, reason, schedule| Ok(Choice { method, reason, schedule });
+    let even = longest <= u64::from(limit);
     // Where they have a large share, a cut that knows no rows is better.
-    if longest > u64::from(limit)
+    if !even
         && mean < BINNED_MEAN
         && long.nonzeros <= matrix.nnz() as u64 / LONG_SHARE
         && let Some(binned) = Binned::new(matrix, lengths)?
@@ -105,7 +106,7 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
     }
     let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
     // A few blocks of 512 rows for each multiprocessor, or some have nothing to do.
-    if longest <= u64::from(limit)
+    if even
         && mean >= WINDOW_MEAN
         && matrix.rows() as u64 >= 2048 * multiprocessors
         && let Some(windows) = Windows::find(matrix, lengths)?
@@ -118,21 +119,19 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
     if mean >= BLOCK_MEAN && longest as f64 <= 2.0 * mean {
         return chosen(SpmvMethod::Block, text, Box::new(rows::Block::new(matrix)));
     }
-    if longest <= u64::from(limit)
+    if even
         && mean >= ROW_BLOCK_MEAN
         && let Some(blocks) = Adaptive::on_device(matrix, lengths)?
     {
         return chosen(SpmvMethod::RowBlocks, text, Box::new(blocks));
     }
-    if longest <= u64::from(limit)
-        && let Some(tiles) = RowTiles::new(matrix, lengths)?
-    {
+    if even && let Some(tiles) = RowTiles::new(matrix, lengths)? {
         return chosen(SpmvMethod::RowTiles, text, Box::new(tiles));
     }
     let reason =
         format!("{text}; {} with more than {limit} have {} of the nonzeros", long.rows, long.nonzeros);
     if empty == 0 {
-        return chosen(SpmvMethod::Flat, reason, Box::new(Flat::analyse(matrix)?));
+        return chosen(SpmvMethod::Flat, reason, Box::new(Flat::of_filled_rows(matrix)?));
     }
     chosen(SpmvMethod::MergePath, reason, Box::new(Merge::analyse(matrix)?))
 }

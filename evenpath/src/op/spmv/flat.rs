@@ -6,7 +6,7 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec};
-use crate::op::{DeviceCsr, MAX_GRID, OpError, instance, tile_count};
+use crate::op::{DeviceCsr, OpError, grid, instance, tile_count};
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
@@ -78,18 +78,22 @@ impl<O: Offset> FilledRows<O> {
 impl<V: Value, O: Offset> Flat<V, O> {
     /// Finds the rows that have nonzeros, and the row in which each tile begins.
     pub(super) fn analyse(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+        Self::cut(matrix, FilledRows::find(matrix)?)
+    }
+
+    /// Finds the row in which each tile begins, of a matrix whose rows all have nonzeros.
+    pub(super) fn of_filled_rows(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+        Self::cut(matrix, FilledRows { count: matrix.rows() as u32, compacted: None })
+    }
+
+    fn cut(matrix: &DeviceCsr<V, O>, filled: FilledRows<O>) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_flat(V::TYPE, device.properties().compute_capability);
         let Some(tile_kernel) = FlatTile::<V, O>::instance(tile.block_size, tile.items_per_thread) else {
             unreachable!("the kernels' tables have an instance for every tile of the policy")
         };
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
-        let tiles = (nonzeros as u64).div_ceil(u64::from(tile.items()));
-        if tiles > MAX_GRID {
-            return Err(OpError::TooManyTiles { rows, nonzeros, tiles, limit: MAX_GRID });
-        }
-        let filled = FilledRows::find(matrix)?;
-        let tiles = tiles as u32;
+        let nonzeros = matrix.nnz();
+        let tiles = grid(matrix.rows(), nonzeros, (nonzeros as u64).div_ceil(u64::from(tile.items())))?;
         let mut tile_rows = device.uninitialised(tiles as usize + 1)?;
         let partition_kernel = instance::<FlatPartition<O>>();
         let partition = FlatPartition {

@@ -21,6 +21,7 @@ use std::fmt;
 
 use choose::Choice;
 
+use super::operands::check_product;
 use super::{DeviceCsr, OpError};
 use crate::device::{DeviceError, DeviceVec, Event};
 use crate::policy::Tile;
@@ -122,8 +123,8 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
-        self.check_vector("x", x, self.matrix.cols())?;
-        self.check_vector("y", y, self.matrix.rows())?;
+        let shape = (self.matrix.rows(), self.matrix.cols());
+        check_product(self.matrix.device(), shape, x, y)?;
         Ok(self.choice.schedule.run(Product { matrix: &self.matrix, alpha, x, beta, y })?)
     }
 
@@ -151,20 +152,6 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// Bytes of device memory that the plan holds beside the matrix.
     pub(super) fn workspace_bytes(&self) -> u64 {
         self.choice.schedule.shape().workspace_bytes
-    }
-
-    fn check_vector(
-        &self,
-        operand: &'static str,
-        vector: &DeviceVec<V>,
-        needed: usize,
-    ) -> Result<(), OpError> {
-        self.matrix.device().check_same(vector.device())?;
-        if vector.len() == needed {
-            return Ok(());
-        }
-        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
-        Err(OpError::VectorLength { operand, len: vector.len(), needed, rows, cols })
     }
 }
 

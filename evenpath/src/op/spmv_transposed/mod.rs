@@ -12,6 +12,7 @@ pub use mode::{ParseTransposedModeError, TransposedMode};
 
 use std::fmt;
 
+use super::operands::check_vector;
 use super::{DeviceCsr, OpError};
 use crate::device::{DeviceError, DeviceKind, DeviceVec, Event};
 use crate::{Offset, Value};
@@ -117,8 +118,9 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
     /// If `x` has not one element a row, or `y` one a column, either is on another device, or there is no memory for
     /// what a run takes; then nothing is written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
-        self.check_vector("x", x, self.matrix.rows())?;
-        self.check_vector("y", y, self.matrix.cols())?;
+        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
+        check_vector(self.matrix.device(), (rows, cols), ("x", rows), x)?;
+        check_vector(self.matrix.device(), (rows, cols), ("y", cols), y)?;
         self.schedule.run(Product { matrix: &self.matrix, alpha, x, beta, y })
     }
 
@@ -132,20 +134,6 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
         let Bytes { held, run } = self.schedule.bytes();
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvTransposedPlanInfo { mode: self.mode, workspace_bytes: held, run_bytes: run, analysis_ms })
-    }
-
-    fn check_vector(
-        &self,
-        operand: &'static str,
-        vector: &DeviceVec<V>,
-        needed: usize,
-    ) -> Result<(), OpError> {
-        self.matrix.device().check_same(vector.device())?;
-        if vector.len() == needed {
-            return Ok(());
-        }
-        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
-        Err(OpError::VectorLength { operand, len: vector.len(), needed, rows, cols })
     }
 }
 
