@@ -17,6 +17,7 @@ pub mod reduce;
 pub mod scan;
 pub mod sets;
 pub mod sort;
+pub mod spadd;
 pub mod spmm;
 pub mod spmv;
 pub mod testing;
@@ -85,6 +86,10 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<sets::SetPairs<u32, u32>>(&mut all);
     add::<sets::SetCount<u32>>(&mut all);
     add::<sets::FirstDescent<u32>>(&mut all);
+    add::<spadd::CutPath<u32>>(&mut all);
+    add::<spadd::CountDescents<u32>>(&mut all);
+    add::<spadd::WalkPath<u32>>(&mut all);
+    add::<spadd::FillTiles<f32, u32>>(&mut all);
     add::<scan::Scan<f32>>(&mut all);
     add::<scan::SegmentedScan<f32, u32>>(&mut all);
     add::<scan::SegmentedScanByBits<f32>>(&mut all);

@@ -140,6 +140,44 @@ pub enum OpError {
         /// Bits of a key.
         width: u32,
     },
+    /// Two matrices that must have one shape do not.
+    #[error("A is {rows} x {cols} and B is {b_rows} x {b_cols}: they must have one shape")]
+    Shapes {
+        /// Rows of A.
+        rows: usize,
+        /// Columns of A.
+        cols: usize,
+        /// Rows of B.
+        b_rows: usize,
+        /// Columns of B.
+        b_cols: usize,
+    },
+    /// The columns of a row do not increase.
+    #[error(
+        "{operand} is not canonical: in row {row}, column {column} comes after column {previous}; \
+         Csr::canonicalize sorts rows and adds up duplicates"
+    )]
+    NotCanonical {
+        /// Which matrix, `A` or `B`.
+        operand: &'static str,
+        /// The first such row.
+        row: usize,
+        /// The column before.
+        previous: u32,
+        /// The first column that is not greater than the one before it.
+        column: u32,
+    },
+    /// The result has more nonzeros than row offsets of its type count.
+    #[error(
+        "the result has {nonzeros} nonzeros, more than row offsets of {offset} count; with matrices of u64 row offsets \
+         (Csr::try_into_offsets) it has such itself"
+    )]
+    OffsetOverflow {
+        /// Nonzeros of the result.
+        nonzeros: u64,
+        /// The type of row offsets.
+        offset: &'static str,
+    },
     /// The device failed, or an operand is on another one.
     #[error(transparent)]
     Device(#[from] DeviceError),

@@ -17,6 +17,7 @@ pub mod staged;
 pub mod tile_prefix;
 pub mod tile_scan;
 pub mod two_sequences;
+pub mod warp_search;
 
 /// The integers that searches count with: `u32` inside a tile, `u64` or `usize` in all of memory.
 pub trait Index:
