@@ -49,10 +49,10 @@ kernel! {
     shared: BLOCK * ITEMS * 4 + CountScan::<u64, BLOCK>::BYTES + 4;
     body: fill::<V, O, BLOCK, ITEMS>;
     entries: {
-        spadd_fill_f32_u32 in spadd_f32: <V = f32, O = u32>, 128 x 31;
-        spadd_fill_f32_u64 in spadd_f32: <V = f32, O = u64>, 128 x 31;
-        spadd_fill_f64_u32 in spadd_f64: <V = f64, O = u32>, 128 x 31;
-        spadd_fill_f64_u64 in spadd_f64: <V = f64, O = u64>, 128 x 31;
+        spadd_fill_f32_u32 in spadd_f32: <V = f32, O = u32>, 192 x 31;
+        spadd_fill_f32_u64 in spadd_f32: <V = f32, O = u64>, 192 x 31;
+        spadd_fill_f64_u32 in spadd_f64: <V = f64, O = u32>, 192 x 31 resident 5;
+        spadd_fill_f64_u64 in spadd_f64: <V = f64, O = u64>, 192 x 31 resident 5;
     }
 }
 
@@ -86,7 +86,7 @@ fn fill<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     let before = results_before(counts, states, number);
     // The nonzero of A of a tile's first pair can be the last of the tile before.
     let ahead = tile.a_first.min(1);
-    let total = share.scatter(scan, keep, ahead as u32, origins);
+    let total = share.scatter(scan, ahead as u32, origins);
     thread::barrier();
 
     let a_first = tile.a_first - ahead;
@@ -103,13 +103,19 @@ fn fill<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     }
     let columns = columns.skip(if with_pattern { before as usize } else { 0 });
     let values = values.skip(if with_values { before as usize } else { 0 });
+    // Of a sum, the walk knows what each result is of; of all else, it is the same for all results.
+    let (kept_bits, fixed_bits) = match keep {
+        keep if keep & keep::B != 0 => (u32::MAX, 0),
+        keep if keep & keep::MULTIPLY != 0 => (!Origin::FROM, Origin::FROM),
+        _ => (!Origin::FROM, Origin::FROM_A),
+    };
     let mut first = thread::index();
     while first < total {
         let mut own = [Origin::NONE; BATCH];
         for item in 0..BATCH {
             let place = first + (item * BLOCK) as u32;
             if place < total {
-                own[item] = Origin::from_word(origins.load(place as usize));
+                own[item] = Origin::from_word(origins.load(place as usize) & kept_bits | fixed_bits);
             }
         }
         let mut own_columns = [0; BATCH];
@@ -146,17 +152,23 @@ fn fill<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn results_before(counts: Global<u32>, states: Global<u64>, tile: u32) -> u64 {
-    let counts = counts.skip((tile - tile % GROUP) as usize);
+    let (group, rest) = (tile / GROUP, tile % GROUP);
+    let counts = counts.skip((tile - rest) as usize);
     let mut own = [0; (GROUP / thread::WARP_SIZE) as usize];
     for round in 0..own.len() {
         let index = thread::lane() + round as u32 * thread::WARP_SIZE;
-        own[round] = counts.load_if(index as usize, index < tile % GROUP);
+        own[round] = counts.load_if(index as usize, index < rest);
     }
     let mut sum = 0;
     for round in 0..own.len() {
-        sum += own[round];
+        sum += u64::from(own[round]);
     }
-    states.load(GROUPS + (tile / GROUP) as usize) + u64::from(warp::reduce_add(sum))
+    let mut index = thread::lane();
+    while index < group {
+        sum += states.load(GROUPS + index as usize);
+        index += thread::WARP_SIZE;
+    }
+    warp::reduce_add(sum)
 }
 
 /// Writes where the rows end that end in the tile, and where the first begins.
@@ -217,7 +229,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
     /// many results are before its end. The number of results. Ends before the barrier, and has one.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn scatter(&self, scan: CountScan<u64, BLOCK>, keep: u32, ahead: u32, to: Shared<u32>) -> u32 {
+    fn scatter(&self, scan: CountScan<u64, BLOCK>, ahead: u32, to: Shared<u32>) -> u32 {
         // A tile's counts are below 2¹⁵, so three fit in a word side by side.
         let pack =
             |results: u32, a: u32, rows: u32| u64::from(results) | u64::from(a) << 20 | u64::from(rows) << 40;
@@ -231,21 +243,23 @@ impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
         let (total, _, _) = unpack(counted.total);
         let (first, a, row) = unpack(counted.before);
         let b = self.diagonal - a - row;
-        // The second item of a pair is B's, and its result is of both.
+        // The nonzeros of a pair are both passed at the second item, which is B's: until then the place is theirs.
         let pairs = (takes_a & joins) << 1 | u32::from(self.is_paired);
-        let from_a = takes_a | pairs;
-        let from_b = if keep & keep::MULTIPLY != 0 { u32::MAX } else { takes_b };
-        let mut place = (a + ahead) * Origin::STEP_A + b * Origin::STEP_B;
-        let mut result = first;
+        let passes_a = takes_a & !joins | pairs;
+        let mut place = (a + ahead - u32::from(self.is_paired)) * Origin::STEP_A + b * Origin::STEP_B;
+        let mut result = to.skip(first as usize);
         for item in 0..ITEMS {
+            let (of_a, of_b) = (passes_a >> item & 1 == 1, takes_b >> item & 1 == 1);
+            let from_a = if of_a { Origin::FROM_A } else { 0 };
+            let from_b = if of_b { Origin::FROM_B } else { 0 };
             if self.results >> item & 1 == 1 {
-                to.store(result as usize, Origin::new(place, from_a >> item, from_b >> item).word());
-                result += 1;
+                result.store(0, place | from_a | from_b);
+                result = result.skip(1);
             }
-            if takes_a >> item & 1 == 1 {
+            if of_a {
                 place += Origin::STEP_A;
             }
-            if takes_b >> item & 1 == 1 {
+            if of_b {
                 place += Origin::STEP_B;
             }
         }
@@ -273,15 +287,8 @@ impl<V: Float> Inputs<V> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn column(&self, origin: Origin) -> u32 {
-        let (view, index) =
-            if origin.is_of_a() { (self.a.0, self.a_index(origin)) } else { (self.b.0, origin.b()) };
-        view.load_if(index, origin != Origin::NONE)
-    }
-
-    /// Where A's nonzero is: of a pair whose result is at its second item, one before that item's place.
-    #[inline(always)]
-    fn a_index(&self, origin: Origin) -> usize {
-        origin.a() - usize::from(origin.is_of_a() && origin.is_of_b() && self.keep & keep::B != 0)
+        let of_a = self.a.0.load_if(origin.a(), origin.is_of_a());
+        of_a | self.b.0.load_if(origin.b(), origin.is_of_b() && !origin.is_of_a())
     }
 
     /// The values of A and of B; zero where they do not count.
@@ -289,7 +296,7 @@ impl<V: Float> Inputs<V> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn values(&self, origin: Origin) -> (V, V) {
         (
-            self.a.1.load_if(self.a_index(origin), origin.is_of_a() && self.alpha != V::ZERO),
+            self.a.1.load_if(origin.a(), origin.is_of_a() && self.alpha != V::ZERO),
             self.b.1.load_if(origin.b(), origin.is_of_b() && self.beta != V::ZERO),
         )
     }
@@ -297,14 +304,13 @@ impl<V: Float> Inputs<V> {
     #[inline(always)]
     fn combine(&self, origin: Origin, (a, b): (V, V)) -> V {
         let (a, b) = (self.alpha * a, self.beta * b);
-        if !origin.is_of_b() {
-            a
-        } else if !origin.is_of_a() {
-            b
-        } else if self.keep & keep::MULTIPLY != 0 {
-            a * b
-        } else {
-            a + b
+        if self.keep & keep::MULTIPLY != 0 {
+            return a * b;
         }
+        // Negative zero, which changes no number that it is added to.
+        let nothing = V::from_bits(1 << (V::SIZE * 8 - 1));
+        let a = if origin.is_of_a() { a } else { nothing };
+        let b = if origin.is_of_b() { b } else { nothing };
+        a + b
     }
 }

@@ -51,13 +51,11 @@ pub const fn state_words(tiles: u32) -> usize {
     GROUPS + tiles.div_ceil(GROUP) as usize
 }
 
-/// Tiles that have walked their part of the path.
-const DONE: usize = 0;
 /// The state's word that holds the number of results, once [`WalkPath`] is through.
-pub const RESULTS: usize = 1;
+pub const RESULTS: usize = 0;
 /// The state's words to which [`CountDescents`] adds for A and for B.
-pub const DESCENTS: [usize; 2] = [2, 3];
-/// From here on, the results before each group of tiles.
-const GROUPS: usize = 4;
-/// Tiles whose counts are added up by whoever needs them.
+pub const DESCENTS: [usize; 2] = [1, 2];
+/// From here on, the results of each group of tiles.
+const GROUPS: usize = 3;
+/// Tiles in a group: as the groups' results are there, nobody adds up those of more tiles.
 const GROUP: u32 = 256;

@@ -1,11 +1,10 @@
 //! Where a result comes from.
 
-/// A nonzero of A, one of B, or both, counted from the tile's first.
+/// A nonzero of A, one of B, or both, counted from the tile's first: as many [`STEP_A`](Self::STEP_A) and
+/// [`STEP_B`](Self::STEP_B) as there are nonzeros before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Origin(u32);
 
-const FROM_A: u32 = 1 << 31;
-const FROM_B: u32 = 1 << 30;
 /// Bits of an index: tiles have fewer items.
 const INDEX_BITS: u32 = 15;
 const INDEX: u32 = (1 << INDEX_BITS) - 1;
@@ -18,12 +17,11 @@ impl Origin {
     /// One nonzero of B further.
     pub(super) const STEP_B: u32 = 1 << INDEX_BITS;
 
-    /// From a place, which is as many [`STEP_A`](Self::STEP_A) and [`STEP_B`](Self::STEP_B) as there are nonzeros before
-    /// it: of A if the lowest bit of `from_a` says so, of B if that of `from_b` does.
-    #[inline(always)]
-    pub(super) fn new(place: u32, from_a: u32, from_b: u32) -> Self {
-        Self((from_a << 31) | (from_b << 30 & FROM_B) | place)
-    }
+    /// A bit for each of A and B: what a result is of.
+    pub(super) const FROM_A: u32 = 1 << 31;
+    pub(super) const FROM_B: u32 = 1 << 30;
+    /// Both bits.
+    pub(super) const FROM: u32 = Self::FROM_A | Self::FROM_B;
 
     /// From an element of shared memory.
     #[inline(always)]
@@ -31,20 +29,14 @@ impl Origin {
         Self(word)
     }
 
-    /// As an element of shared memory.
-    #[inline(always)]
-    pub(super) fn word(self) -> u32 {
-        self.0
-    }
-
     #[inline(always)]
     pub(super) fn is_of_a(self) -> bool {
-        self.0 & FROM_A != 0
+        self.0 & Self::FROM_A != 0
     }
 
     #[inline(always)]
     pub(super) fn is_of_b(self) -> bool {
-        self.0 & FROM_B != 0
+        self.0 & Self::FROM_B != 0
     }
 
     #[inline(always)]

@@ -2,19 +2,18 @@
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use super::codes::Codes;
 use super::tile::Tile;
-use super::{DONE, GROUP, GROUPS, RESULTS};
-use crate::block::count_scan::{warp_inclusive, CountScan};
+use super::{GROUP, GROUPS, RESULTS};
+use crate::block::count_scan::CountScan;
 use crate::block::merge_path;
 use crate::unroll::{unroll, Steps};
 use crate::Offset;
 
 kernel! {
-    /// Walks the path, a tile a block: writes the codes of its items and counts the results. The last block to be through
-    /// sums the counts up.
+    /// Walks the path, a tile a block: writes the codes of its items and counts the results.
     pub struct WalkPath<O: Offset> {
         /// Row offsets of A, `rows` + 1.
         pub a_offsets: Global<O>,
@@ -44,8 +43,8 @@ kernel! {
     shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u32, BLOCK>::BYTES + 4;
     body: walk::<O, BLOCK, ITEMS>;
     entries: {
-        spadd_walk_u32 in spadd: <O = u32>, 128 x 31;
-        spadd_walk_u64 in spadd: <O = u64>, 128 x 31;
+        spadd_walk_u32 in spadd: <O = u32>, 192 x 31;
+        spadd_walk_u64 in spadd: <O = u64>, 192 x 31;
     }
 }
 
@@ -75,7 +74,7 @@ fn walk<O: Offset, const BLOCK: usize, const ITEMS: usize>(
 ) {
     let memory = arena.take(staged_len(BLOCK, ITEMS));
     let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let is_last = arena.take(1);
+    let none = arena.take(1);
     let number = thread::block();
     let items = a_nonzeros + b_nonzeros + u64::from(rows);
     let tile = Tile::load(starts, number, items, (BLOCK * ITEMS) as u32);
@@ -84,7 +83,10 @@ fn walk<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     let (b_memory, ends) = (memory.skip(a.room()), memory.skip(a.room() + b.room()));
     a.stage::<BLOCK>(memory);
     b.stage::<BLOCK>(b_memory);
-    let staged = Staged { a: memory.skip(a.skew as usize), b: b_memory.skip(b.skew as usize) };
+    if thread::index() == 0 {
+        none.store(0, NONE);
+    }
+    let staged = Staged { a: memory.skip(a.skew as usize), b: b_memory.skip(b.skew as usize), none };
     stage_row_ends::<O, BLOCK, ITEMS>(&tile, (a_offsets, b_offsets), rows, staged, ends);
     thread::await_copies();
     thread::barrier();
@@ -97,38 +99,10 @@ fn walk<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     let total = scan.exclusive(codes_of_share.results(keep, own).count_ones()).total;
     if thread::index() == 0 {
         counts.store(number as usize, total);
+        // Integers: the sums do not depend on who comes first, and no other block of this launch reads them.
         let group = GROUPS + (number / GROUP) as usize;
         states.fetch_add(group, u64::from(total), Ordering::Relaxed, Scope::Device);
-        // Whoever comes last has acquired what all others have released.
-        let before = states.fetch_add(DONE, 1, Ordering::AcquireRelease, Scope::Device);
-        is_last.store(0, u32::from(before + 1 == u64::from(thread::grid_size())));
-    }
-    thread::barrier();
-    if is_last.load(0) == 1 && thread::warp() == 0 {
-        sum_groups(states, thread::grid_size().div_ceil(GROUP));
-    }
-}
-
-/// Replaces the groups' counts by those of the groups before, and writes the number of all results: for one warp.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn sum_groups(states: GlobalMut<u64>, groups: u32) {
-    let mut before = 0;
-    let mut first = 0;
-    while first < groups {
-        let group = first + thread::lane();
-        let place = GROUPS + group as usize;
-        let count =
-            if group < groups { states.atomic_load(place, Ordering::Relaxed, Scope::Device) } else { 0 };
-        let inclusive = before + warp_inclusive(count);
-        if group < groups {
-            states.store(place, inclusive - count);
-        }
-        before = warp::shuffle(warp::FULL, inclusive, thread::WARP_SIZE - 1);
-        first += thread::WARP_SIZE;
-    }
-    if thread::lane() == 0 {
-        states.store(RESULTS, before);
+        states.fetch_add(RESULTS, u64::from(total), Ordering::Relaxed, Scope::Device);
     }
 }
 
@@ -168,17 +142,17 @@ impl Columns {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn stage<const BLOCK: usize>(&self, to: Shared<u32>) {
+        let whole = self.packets.min(self.left / Self::PACKET);
         let mut packet = thread::index();
-        while packet < self.packets {
-            let first = packet * Self::PACKET;
-            if first + Self::PACKET <= self.left {
-                to.copy_16(first as usize, self.view, first as usize);
-            } else {
-                for place in first..self.left {
-                    to.store(place as usize, self.view.load(place as usize));
-                }
-            }
+        while packet < whole {
+            let first = (packet * Self::PACKET) as usize;
+            to.copy_16(first, self.view, first);
             packet += BLOCK as u32;
+        }
+        // The matrix's last columns can be fewer than a packet.
+        let place = whole * Self::PACKET + thread::index();
+        if whole < self.packets && place < self.left {
+            to.store(place as usize, self.view.load(place as usize));
         }
     }
 }
@@ -202,7 +176,13 @@ fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     let last = rows - tile.first_row as u32;
     let count = tile.rows + 1 + ITEMS as u32;
     let address = |columns: Shared<u32>, end: O, first: usize, len: u32| {
-        columns.address() + 4 * (end.to_usize() - first).min(len as usize + 1) as u32
+        // Where 32 bits count all nonzeros, they count those of a row.
+        let left = if O::SIZE == 4 {
+            (end.to_usize() as u32).wrapping_sub(first as u32).min(len + 1)
+        } else {
+            (end.to_usize() - first).min(len as usize + 1) as u32
+        };
+        columns.address() + 4 * left
     };
     let mut first = thread::index();
     while first < count {
@@ -229,6 +209,8 @@ fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
 struct Staged {
     a: Shared<u32>,
     b: Shared<u32>,
+    /// [`NONE`].
+    none: Shared<u32>,
 }
 
 /// A thread on its way along its share of the path.
@@ -236,6 +218,8 @@ struct Walk<const ITEMS: usize> {
     /// The columns to come.
     a: Shared<u32>,
     b: Shared<u32>,
+    /// What comes behind the last column of a row.
+    none: Shared<u32>,
     /// The end of the row it is in, and those of the rows to come.
     ends: Shared<u32>,
     /// The addresses where the row's columns end.
@@ -257,7 +241,7 @@ impl<const ITEMS: usize> Walk<ITEMS> {
     /// Finds where a tile's `diagonal` cuts the path: its row among the tile's, and the place in the row.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn new(tile: &Tile, Staged { a, b }: Staged, ends: Shared<u32>, diagonal: u32) -> Self {
+    fn new(tile: &Tile, Staged { a, b, none }: Staged, ends: Shared<u32>, diagonal: u32) -> Self {
         let begin = (a.address(), b.address());
         // The first row whose end is not before the diagonal; the last that the tile touches is such a one.
         let (mut row, mut left) = (0, tile.rows);
@@ -283,6 +267,7 @@ impl<const ITEMS: usize> Walk<ITEMS> {
         let mut walk = Self {
             a: a.skip(a_taken as usize),
             b: b.skip((taken - a_taken) as usize),
+            none,
             ends: ends.skip(row as usize),
             a_end,
             b_end,
@@ -306,14 +291,13 @@ impl<const ITEMS: usize> Walk<ITEMS> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load(&mut self, of_a: bool, of_b: bool) {
-        let (in_a, in_b) = (self.a.address() < self.a_end, self.b.address() < self.b_end);
-        self.a_column = if in_a { self.a_column } else { NONE };
-        self.b_column = if in_b { self.b_column } else { NONE };
-        if in_a && of_a {
-            self.a_column = self.a.load(0);
+        let a = if self.a.address() < self.a_end { self.a } else { self.none };
+        let b = if self.b.address() < self.b_end { self.b } else { self.none };
+        if of_a {
+            self.a_column = a.load(0);
         }
-        if in_b && of_b {
-            self.b_column = self.b.load(0);
+        if of_b {
+            self.b_column = b.load(0);
         }
     }
 }
