@@ -23,7 +23,7 @@ pub(crate) use reduce::{reduce, reduce_rows, row_heads};
 pub(crate) use scan::{scan, segmented_scan};
 pub(crate) use sets::SetPlan;
 pub(crate) use sort::{sort, sort_pairs};
-pub(crate) use spadd::RowMerge;
+pub(crate) use spadd::{RowMerge, write_row_offsets};
 pub(crate) use spmm::{Dense, DenseMut, spmm};
 pub(crate) use spmv::{SpmvCut, SpmvTiles};
 pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};

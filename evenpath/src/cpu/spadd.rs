@@ -39,17 +39,6 @@ impl<O: Offset> RowMerge<'_, O> {
         (0..self.rows()).into_par_iter().with_min_len(LEAST_ROWS).map(count).collect()
     }
 
-    /// Writes the result's row offsets, one more than rows, which count its entries.
-    pub(crate) fn write_offsets(&self, counts: &[u64], offsets: &mut [O]) {
-        let mut end = 0;
-        offsets[0] = O::ZERO;
-        for (offset, &count) in offsets[1..].iter_mut().zip(counts) {
-            end += count as usize;
-            let Some(end) = O::try_from_usize(end) else { unreachable!("the sum of all counts fits") };
-            *offset = end;
-        }
-    }
-
     /// Writes the result's column indices, as its row offsets say.
     pub(crate) fn write_columns(&self, offsets: &[O], columns: &mut [u32]) {
         self.write(offsets, columns, |entry| match entry {
@@ -114,5 +103,16 @@ impl<O: Offset> RowMerge<'_, O> {
         if operation.keeps_b() {
             (b..b_end).for_each(|b| keep(Entry::B(b)));
         }
+    }
+}
+
+/// Writes row offsets, one more than there are rows, of rows with so many entries.
+pub(crate) fn write_row_offsets<O: Offset>(counts: &[u64], offsets: &mut [O]) {
+    let mut end = 0;
+    offsets[0] = O::ZERO;
+    for (offset, &count) in offsets[1..].iter_mut().zip(counts) {
+        end += count as usize;
+        let Some(end) = O::try_from_usize(end) else { unreachable!("the sum of all counts fits") };
+        *offset = end;
     }
 }

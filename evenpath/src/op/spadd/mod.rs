@@ -11,7 +11,7 @@ use evenpath_kernels::spadd::keep;
 
 use super::device_csr::Pattern;
 use super::{DeviceCsr, OpError};
-use crate::cpu::RowMerge;
+use crate::cpu::{RowMerge, write_row_offsets};
 use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::{Offset, Value};
 use path::{Path, Write};
@@ -343,17 +343,11 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         let mut row_offsets = if rows == 0 { device.zeros(1)? } else { device.uninitialised(rows + 1)? };
         let mut columns = device.uninitialised(nonzeros)?;
         let pattern = Some((&mut row_offsets, &mut columns));
-        let values = match factors {
-            Some(factors) => {
-                let mut values = device.uninitialised(nonzeros)?;
-                path.fill(self, Write { pattern, values: Some((&mut values, factors)) })?;
-                Some(values)
-            }
-            None => {
-                path.fill(self, Write { pattern, values: None })?;
-                None
-            }
-        };
+        let mut values = None;
+        if factors.is_some() {
+            values = Some(device.uninitialised(nonzeros)?);
+        }
+        path.fill(self, Write { pattern, values: values.as_mut().zip(factors) })?;
         Ok((Pattern::canonical(rows, self.a.cols(), row_offsets, columns), values))
     }
 
@@ -375,7 +369,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         let mut columns = device.uninitialised(nonzeros)?;
         let mut values = None;
         if let (Some(offsets), Some(columns)) = (row_offsets.host_slice_mut(), columns.host_slice_mut()) {
-            merge.write_offsets(&counts, offsets);
+            write_row_offsets(&counts, offsets);
             merge.write_columns(offsets, columns);
         }
         if let Some(factors) = factors {
