@@ -1,4 +1,4 @@
-//! What the items of a thread's share of the path are, two bits an item.
+//! What the items of the path are, two bits an item.
 //!
 //! | `takes_a` | `joins` | the item |
 //! |---|---|---|
@@ -8,6 +8,9 @@
 //! | 0 | 1 | the end of a row |
 
 use super::keep;
+
+/// Items whose codes are in a word.
+pub(super) const WORD_ITEMS: u32 = 31;
 
 /// The codes of up to 31 items, the first in the lowest bits.
 #[derive(Debug, Clone, Copy)]

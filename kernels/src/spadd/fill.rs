@@ -78,6 +78,7 @@ fn fill<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     alpha: V,
     beta: V,
 ) {
+    const { assert!(ITEMS == codes::WORD_ITEMS as usize, "a thread has a word of codes") };
     let scan = CountScan::<u64, BLOCK>::take(&mut arena);
     let origins = arena.take(BLOCK * ITEMS);
     let number = thread::block();

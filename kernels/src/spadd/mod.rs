@@ -46,6 +46,11 @@ pub mod write {
     pub const VALUES: u32 = 2;
 }
 
+/// Words of codes of a tile of so many items, a multiple of 31.
+pub const fn code_words(tile_items: u32) -> usize {
+    (tile_items / codes::WORD_ITEMS) as usize
+}
+
 /// Words of the state: [`CutPath`] sets them to zero.
 pub const fn state_words(tiles: u32) -> usize {
     GROUPS + tiles.div_ceil(GROUP) as usize

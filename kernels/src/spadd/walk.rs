@@ -4,7 +4,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 
-use super::codes::Codes;
+use super::codes::{Codes, WORD_ITEMS};
 use super::tile::Tile;
 use super::{GROUP, GROUPS, RESULTS};
 use crate::block::count_scan::CountScan;
@@ -25,7 +25,7 @@ kernel! {
         pub b_columns: Global<u32>,
         /// Where the tiles begin, from [`CutPath`](super::CutPath).
         pub starts: Global<u64>,
-        /// Output: the codes of each thread's items, a word a thread.
+        /// Output: the codes of the path's items, a word for every 31 of a tile.
         pub codes: GlobalMut<u64>,
         /// Output: the results of each tile.
         pub counts: GlobalMut<u32>,
@@ -43,8 +43,8 @@ kernel! {
     shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u32, BLOCK>::BYTES + 4;
     body: walk::<O, BLOCK, ITEMS>;
     entries: {
-        spadd_walk_u32 in spadd: <O = u32>, 192 x 31;
-        spadd_walk_u64 in spadd: <O = u64>, 192 x 31;
+        spadd_walk_u32 in spadd: <O = u32>, 96 x 62;
+        spadd_walk_u64 in spadd: <O = u64>, 96 x 62;
     }
 }
 
@@ -92,11 +92,19 @@ fn walk<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     thread::barrier();
 
     let diagonal = (thread::index() * ITEMS as u32).min(tile.items);
-    let codes_of_share = Walk::<ITEMS>::new(&tile, staged, ends, diagonal).codes();
-    codes.store(number as usize * BLOCK + thread::index() as usize, codes_of_share.word());
-
-    let own = (tile.items - diagonal).min(ITEMS as u32);
-    let total = scan.exclusive(codes_of_share.results(keep, own).count_ones()).total;
+    let mut walk = Walk::new(&tile, staged, ends, diagonal);
+    let words = ITEMS / WORD_ITEMS as usize;
+    let codes = codes.skip((number as usize * BLOCK + thread::index() as usize) * words);
+    let mut left = tile.items - diagonal;
+    let mut results = 0;
+    for word in 0..words {
+        let of_word = walk.next_word();
+        codes.store(word, of_word.word());
+        let items = left.min(WORD_ITEMS);
+        results += of_word.results(keep, items).count_ones();
+        left -= items;
+    }
+    let total = scan.exclusive(results).total;
     if thread::index() == 0 {
         counts.store(number as usize, total);
         // Integers: the sums do not depend on who comes first, and no other block of this launch reads them.
@@ -214,7 +222,7 @@ struct Staged {
 }
 
 /// A thread on its way along its share of the path.
-struct Walk<const ITEMS: usize> {
+struct Walk {
     /// The columns to come.
     a: Shared<u32>,
     b: Shared<u32>,
@@ -237,7 +245,7 @@ fn unpack(word: u32) -> (u32, u32) {
     (word & 0xffff, word >> 16)
 }
 
-impl<const ITEMS: usize> Walk<ITEMS> {
+impl Walk {
     /// Finds where a tile's `diagonal` cuts the path: its row among the tile's, and the place in the row.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -279,11 +287,12 @@ impl<const ITEMS: usize> Walk<ITEMS> {
         walk
     }
 
-    /// Walks the share; its codes.
+    /// Walks on; the codes of the next items.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn codes(mut self) -> Codes {
-        unroll::<ITEMS>(&mut self);
+    fn next_word(&mut self) -> Codes {
+        self.codes = Codes { takes_a: 0, joins: 0 };
+        unroll::<{ WORD_ITEMS as usize }>(self);
         self.codes
     }
 
@@ -302,7 +311,7 @@ impl<const ITEMS: usize> Walk<ITEMS> {
     }
 }
 
-impl<const ITEMS: usize> Steps for Walk<ITEMS> {
+impl Steps for Walk {
     #[inline(always)]
     fn step(&mut self, item: usize) {
         let takes_b = self.b_column < self.a_column;

@@ -1,7 +1,7 @@
 //! The path through two matrices on devices that run kernels: walked once, followed as often as one likes.
 
 use evenpath_kernels::spadd::{
-    CountDescents, CutPath, DESCENTS, FillTiles, RESULTS, WalkPath, state_words, write,
+    CountDescents, CutPath, DESCENTS, FillTiles, RESULTS, WalkPath, code_words, state_words, write,
 };
 use evenpath_simt::{GlobalMut, thread};
 
@@ -44,7 +44,7 @@ impl Path {
             items,
             tiles,
             starts: device.uninitialised(2 * (tiles as usize + 1))?,
-            codes: device.uninitialised(tiles as usize * info.block_size as usize)?,
+            codes: device.uninitialised(tiles as usize * code_words(tile_items(info)))?,
             counts: device.uninitialised(tiles as usize)?,
             states: device.uninitialised(state_words(tiles))?,
             results: 0,
