@@ -52,7 +52,7 @@ struct Session<'a> {
     all_right: bool,
     /// cuSPARSE's time over ours.
     ratios: Vec<f64>,
-    /// Nonzeros of A and B, and milliseconds, of each type of value.
+    /// Bytes of all three matrices, and milliseconds, of each type of value.
     times: [Vec<(f64, f64)>; 2],
     /// Shares of the copy rate, of sums of 10 million nonzeros and more.
     shares: Vec<f64>,
@@ -160,7 +160,7 @@ impl Session<'_> {
         let share = measured.whole.gbps / self.copy_gbps;
         let peer_ms = peer.as_ref().map(|peer| (median(&peer.whole_ms), median(&peer.values_ms)));
         self.ratios.extend(peer_ms.map(|(whole, _)| whole / ms));
-        self.times[usize::from(size_of::<V>() == 4)].push((nonzeros as f64, ms));
+        self.times[usize::from(size_of::<V>() == 4)].push((measured.whole.bytes as f64, ms));
         if nonzeros >= LARGE {
             self.shares.push(share);
         }
@@ -209,7 +209,7 @@ impl Session<'_> {
         }
         for (value, correlation) in ["f64", "f32"].iter().zip(correlations) {
             if let Some(correlation) = correlation {
-                println!("{value}: correlation of time and nonzeros of A and B {correlation:.4}");
+                println!("{value}: correlation of time and bytes of A, B and C {correlation:.4}");
             }
         }
         if let (Some(worst), Some(mean)) = (worst, geometric_mean(self.shares.clone())) {
