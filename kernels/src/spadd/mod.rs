@@ -7,7 +7,7 @@
 //! matrices' row offsets and r say, and a tile keeps the ends of its rows in shared memory.
 //!
 //! Two phases, as in the paper. [`CutPath`] finds where tiles begin and [`WalkPath`] walks them: it writes two bits an
-//! item, the [codes](codes), and counts the results. Then memory is allocated, and [`FillTiles`] writes the pattern, the
+//! item, the codes, and counts the results. Then memory is allocated, and [`FillTiles`] writes the pattern, the
 //! values, or both; it follows the codes and compares no columns again. As an item has its code wherever the path is cut,
 //! a pair of equal columns may lie on both sides of a cut, and no diagonal needs the paper's star.
 
