@@ -1,9 +1,8 @@
-use std::sync::{Mutex, PoisonError};
-
-use evenpath_kernels::spmv::{FlatCompactRows, FlatFillEmptyRows, FlatPartition, FlatTile, FlatUpdate};
+use evenpath_kernels::spmv::{FlatCompactRows, FlatFillEmptyRows, FlatPartition, FlatTile};
 use evenpath_simt::Global;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use super::cut_rows::{Cut, CutRows};
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec};
 use crate::op::{DeviceCsr, OpError, grid, instance, tile_count};
@@ -13,14 +12,12 @@ use crate::{Offset, Value};
 /// What the flat split needs beside the matrix.
 pub(super) struct Flat<V: Value, O: Offset> {
     tile_kernel: &'static KernelInfo,
-    update_kernel: &'static KernelInfo,
     fill_kernel: &'static KernelInfo,
     tiles: u32,
     /// The row of each tile's first nonzero, and the number of rows; `tiles` + 1.
     tile_rows: DeviceVec<u32>,
     filled: FilledRows<O>,
-    /// One element a tile. Locked from the reduction's launch to the update's, which belong together.
-    remainders: Mutex<DeviceVec<V>>,
+    cut_rows: CutRows<V>,
 }
 
 /// The rows that have nonzeros, where some have none.
@@ -108,14 +105,22 @@ impl<V: Value, O: Offset> Flat<V, O> {
         // SAFETY: the views are of the offsets of the rows that have nonzeros, one more than these, and of `tile_rows`,
         // `tiles` + 1 long, and buffers are freed in the stream's order.
         unsafe { device.launch(partition, partition_kernel, grid, 0) }?;
+        let cut = Cut {
+            row_offsets: filled.views(&matrix.pattern().row_offsets).1,
+            rows: filled.count,
+            tile_rows: &tile_rows,
+            tiles,
+            tile_items: tile.items(),
+            counts_row_ends: false,
+        };
+        let cut_rows = CutRows::find(device, &cut)?;
         Ok(Self {
             tile_kernel,
-            update_kernel: instance::<FlatUpdate<V, O>>(),
             fill_kernel: instance::<FlatFillEmptyRows<V, O>>(),
             tiles,
             tile_rows,
             filled,
-            remainders: Mutex::new(device.uninitialised(tiles as usize)?),
+            cut_rows,
         })
     }
 
@@ -148,7 +153,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
         let (pattern, values) = (matrix.pattern(), matrix.values());
         let (filled_rows, filled_offsets) = self.filled.views(&pattern.row_offsets);
         let is_compacted = u32::from(self.filled.compacted.is_some());
-        let mut remainders = self.remainders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = self.cut_rows.lock();
         let tile = FlatTile {
             row_offsets: filled_offsets,
             column_indices: pattern.column_indices.as_global(),
@@ -157,33 +162,18 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
             y: product.y.as_global_mut(),
             tile_rows: self.tile_rows.as_global(),
             filled_rows,
-            remainders: remainders.as_global_mut(),
+            spans: self.cut_rows.spans.as_global(),
+            sums: work.sums.as_global_mut(),
+            arrived: work.arrived.as_global_mut(),
             is_compacted,
             nonzeros: matrix.nnz() as u64,
             alpha,
             beta,
         };
-        let update = FlatUpdate {
-            row_offsets: filled_offsets,
-            y: product.y.as_global_mut(),
-            tile_rows: self.tile_rows.as_global(),
-            filled_rows,
-            remainders: remainders.as_global(),
-            is_compacted,
-            tiles: self.tiles,
-            tile_items: Tile::of(self.tile_kernel).items(),
-            alpha,
-        };
         // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the plan's own buffers; all
         // are on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index
-        // is below x's length. The lock on the remainders keeps other runs of the plan from coming between the launches.
-        unsafe {
-            device.launch(tile, self.tile_kernel, self.tiles, 0)?;
-            if self.tiles > 1 {
-                let grid = self.tiles.div_ceil(self.update_kernel.block_size);
-                device.launch(update, self.update_kernel, grid, 0)?;
-            }
-        }
+        // is below x's length.
+        unsafe { device.launch(tile, self.tile_kernel, self.tiles, 0) }?;
         self.fill_empty_rows(product)
     }
 
@@ -197,7 +187,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
             tile: Some(Tile::of(self.tile_kernel)),
             tiles,
             figures: vec![("rows with nonzeros", count)],
-            workspace_bytes: tiles * size_of::<V>() as u64 + (tiles + 1) * 4 + compacted_bytes,
+            workspace_bytes: (tiles + 1) * 4 + CutRows::<V>::bytes(tiles) + compacted_bytes,
         }
     }
 }

@@ -4,6 +4,7 @@ mod adaptive;
 mod binned;
 mod choose;
 mod cpu;
+mod cut_rows;
 mod flat;
 mod info;
 mod lengths;
@@ -116,7 +117,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
     /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: what is infinite or no
-    /// number in A or `x` makes y no number. `alpha` multiplies the parts of a row that is cut, not their sum.
+    /// number in A or `x` makes y no number.
     ///
     /// # Errors
     ///

@@ -1,0 +1,70 @@
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use evenpath_kernels::spmv::FindCutRows;
+use evenpath_simt::Global;
+
+use crate::device::{Device, DeviceVec};
+use crate::op::{OpError, instance};
+use crate::{Offset, Value};
+
+/// Rows that lie over several tiles, and what adding up their sums needs.
+pub(super) struct CutRows<V: Value> {
+    /// The tiles of each cut row, by the tiles that begin in it; one more than tiles.
+    pub(super) spans: DeviceVec<u64>,
+    /// Locked during a launch, of which it is the workspace.
+    work: Mutex<CutRowWork<V>>,
+}
+
+/// What the tiles of a launch tell each other.
+pub(super) struct CutRowWork<V: Value> {
+    /// Two sums a tile.
+    pub(super) sums: DeviceVec<V>,
+    /// One word a tile, zero between launches.
+    pub(super) arrived: DeviceVec<u32>,
+}
+
+/// How rows are cut into tiles.
+pub(super) struct Cut<'a, O: Offset> {
+    /// Row offsets, `rows` + 1.
+    pub(super) row_offsets: Global<O>,
+    pub(super) rows: u32,
+    /// The row in which each tile begins, and the number of rows; `tiles` + 1.
+    pub(super) tile_rows: &'a DeviceVec<u32>,
+    pub(super) tiles: u32,
+    pub(super) tile_items: u32,
+    /// Whether a row's end counts as an item.
+    pub(super) counts_row_ends: bool,
+}
+
+impl<V: Value> CutRows<V> {
+    /// Finds the rows that are cut.
+    pub(super) fn find<O: Offset>(device: &Device, cut: &Cut<'_, O>) -> Result<Self, OpError> {
+        let tiles = cut.tiles as usize;
+        let mut spans = device.uninitialised(tiles + 1)?;
+        let kernel = instance::<FindCutRows<O>>();
+        let find = FindCutRows {
+            row_offsets: cut.row_offsets,
+            tile_rows: cut.tile_rows.as_global(),
+            spans: spans.as_global_mut(),
+            rows: cut.rows,
+            tiles: cut.tiles,
+            tile_items: cut.tile_items,
+            row_ends: u32::from(cut.counts_row_ends),
+        };
+        // SAFETY: the views are of the offsets of `rows` rows and one more, and of a word a tile and one more each;
+        // buffers are freed in the stream's order.
+        unsafe { device.launch(find, kernel, (cut.tiles + 1).div_ceil(kernel.block_size), 0) }?;
+        let work = CutRowWork { sums: device.uninitialised(2 * tiles)?, arrived: device.zeros(tiles)? };
+        Ok(Self { spans, work: Mutex::new(work) })
+    }
+
+    /// The workspace, for one launch: the next in the stream finds it as this one left it.
+    pub(super) fn lock(&self) -> MutexGuard<'_, CutRowWork<V>> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of device memory for this many tiles.
+    pub(super) fn bytes(tiles: u64) -> u64 {
+        (tiles + 1) * 8 + tiles * (2 * size_of::<V>() as u64 + 4)
+    }
+}
