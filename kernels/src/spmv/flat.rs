@@ -137,10 +137,12 @@ kernel! {
         pub filled_rows: Global<u32>,
         /// The tiles of each row that is cut, from [`super::FindCutRows`].
         pub spans: Global<u64>,
-        /// Room for two sums a tile.
-        pub sums: GlobalMut<V>,
+        /// Room for two sums a tile, 64 bits for each 32 of a value.
+        pub sums: GlobalMut<u64>,
         /// One word a tile, zero before and after.
         pub arrived: GlobalMut<u32>,
+        /// The number of the run, another than that of the run before with these words, and than zero.
+        pub run: u32,
         /// Whether rows are those of [`FlatCompactRows`], 1 or 0.
         pub is_compacted: u32,
         /// Nonzeros of the matrix.
@@ -316,8 +318,9 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     tile_rows: Global<u32>,
     filled_rows: Global<u32>,
     spans: Global<u64>,
-    sums: GlobalMut<V>,
+    sums: GlobalMut<u64>,
     arrived: GlobalMut<u32>,
+    run: u32,
     is_compacted: u32,
     nonzeros: u64,
     alpha: V,
@@ -328,7 +331,7 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     thread::barrier();
     let remainder = tile.sum_rows();
     thread::barrier();
-    let cut_rows = CutRows { spans, sums, arrived };
+    let cut_rows = CutRows::new(spans, sums, arrived, run);
     let store = |row: u32, sum: V| {
         let place = place_in_y(filled_rows, is_compacted, tile.first_row + row as usize);
         store_result(y, place, sum, alpha, beta);

@@ -78,10 +78,12 @@ kernel! {
         pub tile_rows: Global<u32>,
         /// The tiles of each row that is cut, from [`super::FindCutRows`].
         pub spans: Global<u64>,
-        /// Room for two sums a tile.
-        pub sums: GlobalMut<V>,
+        /// Room for two sums a tile, 64 bits for each 32 of a value.
+        pub sums: GlobalMut<u64>,
         /// One word a tile, zero before and after.
         pub arrived: GlobalMut<u32>,
+        /// The number of the run, another than that of the run before with these words, and than zero.
+        pub run: u32,
         /// Rows of the matrix.
         pub rows: u32,
         /// Nonzeros of the matrix.
@@ -229,8 +231,9 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     y: GlobalMut<V>,
     tile_rows: Global<u32>,
     spans: Global<u64>,
-    sums: GlobalMut<V>,
+    sums: GlobalMut<u64>,
     arrived: GlobalMut<u32>,
+    run: u32,
     rows: u32,
     nonzeros: u64,
     alpha: V,
@@ -267,7 +270,7 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
         tile.sums.store(first_row as usize, scanned.before + first);
     }
     thread::barrier();
-    let cut_rows = CutRows { spans, sums, arrived };
+    let cut_rows = CutRows::new(spans, sums, arrived, run);
     let from = u32::from(cut_rows.is_finished_by(thread::block()));
     let y = y.skip(tile.first_row);
     tile.store_rows(from, y, alpha, beta);

@@ -8,19 +8,21 @@ use crate::op::{OpError, instance};
 use crate::{Offset, Value};
 
 /// Rows that lie over several tiles, and what adding up their sums needs.
-pub(super) struct CutRows<V: Value> {
+pub(super) struct CutRows {
     /// The tiles of each cut row, by the tiles that begin in it; one more than tiles.
     pub(super) spans: DeviceVec<u64>,
     /// Locked during a launch, of which it is the workspace.
-    work: Mutex<CutRowWork<V>>,
+    work: Mutex<CutRowWork>,
 }
 
 /// What the tiles of a launch tell each other.
-pub(super) struct CutRowWork<V: Value> {
-    /// Two sums a tile.
-    pub(super) sums: DeviceVec<V>,
+pub(super) struct CutRowWork {
+    /// Two sums a tile, 64 bits for each 32 of a value: zero, or as the run before left them.
+    pub(super) sums: DeviceVec<u64>,
     /// One word a tile, zero between launches.
     pub(super) arrived: DeviceVec<u32>,
+    /// The number of this run.
+    pub(super) run: u32,
 }
 
 /// How rows are cut into tiles.
@@ -36,9 +38,9 @@ pub(super) struct Cut<'a, O: Offset> {
     pub(super) counts_row_ends: bool,
 }
 
-impl<V: Value> CutRows<V> {
+impl CutRows {
     /// Finds the rows that are cut.
-    pub(super) fn find<O: Offset>(device: &Device, cut: &Cut<'_, O>) -> Result<Self, OpError> {
+    pub(super) fn find<V: Value, O: Offset>(device: &Device, cut: &Cut<'_, O>) -> Result<Self, OpError> {
         let tiles = cut.tiles as usize;
         let mut spans = device.uninitialised(tiles + 1)?;
         let kernel = instance::<FindCutRows<O>>();
@@ -54,17 +56,24 @@ impl<V: Value> CutRows<V> {
         // SAFETY: the views are of the offsets of `rows` rows and one more, and of a word a tile and one more each;
         // buffers are freed in the stream's order.
         unsafe { device.launch(find, kernel, (cut.tiles + 1).div_ceil(kernel.block_size), 0) }?;
-        let work = CutRowWork { sums: device.uninitialised(2 * tiles)?, arrived: device.zeros(tiles)? };
+        let work = CutRowWork {
+            sums: device.zeros(2 * tiles * size_of::<V>() / 4)?,
+            arrived: device.zeros(tiles)?,
+            run: 0,
+        };
         Ok(Self { spans, work: Mutex::new(work) })
     }
 
     /// The workspace, for one launch: the next in the stream finds it as this one left it.
-    pub(super) fn lock(&self) -> MutexGuard<'_, CutRowWork<V>> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> MutexGuard<'_, CutRowWork> {
+        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        // Every word is written in every run, so that none is as old as the number's return.
+        work.run = work.run.wrapping_add(1).max(1);
+        work
     }
 
     /// Bytes of device memory for this many tiles.
-    pub(super) fn bytes(tiles: u64) -> u64 {
-        (tiles + 1) * 8 + tiles * (2 * size_of::<V>() as u64 + 4)
+    pub(super) fn bytes<V: Value>(tiles: u64) -> u64 {
+        (tiles + 1) * 8 + tiles * (4 * size_of::<V>() as u64 + 4)
     }
 }

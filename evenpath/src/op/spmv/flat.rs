@@ -10,14 +10,14 @@ use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
 /// What the flat split needs beside the matrix.
-pub(super) struct Flat<V: Value, O: Offset> {
+pub(super) struct Flat<O: Offset> {
     tile_kernel: &'static KernelInfo,
     fill_kernel: &'static KernelInfo,
     tiles: u32,
     /// The row of each tile's first nonzero, and the number of rows; `tiles` + 1.
     tile_rows: DeviceVec<u32>,
     filled: FilledRows<O>,
-    cut_rows: CutRows<V>,
+    cut_rows: CutRows,
 }
 
 /// The rows that have nonzeros, where some have none.
@@ -72,18 +72,18 @@ impl<O: Offset> FilledRows<O> {
     }
 }
 
-impl<V: Value, O: Offset> Flat<V, O> {
+impl<O: Offset> Flat<O> {
     /// Finds the rows that have nonzeros, and the row in which each tile begins.
-    pub(super) fn analyse(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn analyse<V: Value>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         Self::cut(matrix, FilledRows::find(matrix)?)
     }
 
     /// Finds the row in which each tile begins, of a matrix whose rows all have nonzeros.
-    pub(super) fn of_filled_rows(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn of_filled_rows<V: Value>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         Self::cut(matrix, FilledRows { count: matrix.rows() as u32, compacted: None })
     }
 
-    fn cut(matrix: &DeviceCsr<V, O>, filled: FilledRows<O>) -> Result<Self, OpError> {
+    fn cut<V: Value>(matrix: &DeviceCsr<V, O>, filled: FilledRows<O>) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_flat(V::TYPE, device.properties().compute_capability);
         let Some(tile_kernel) = FlatTile::<V, O>::instance(tile.block_size, tile.items_per_thread) else {
@@ -113,7 +113,7 @@ impl<V: Value, O: Offset> Flat<V, O> {
             tile_items: tile.items(),
             counts_row_ends: false,
         };
-        let cut_rows = CutRows::find(device, &cut)?;
+        let cut_rows = CutRows::find::<V, O>(device, &cut)?;
         Ok(Self {
             tile_kernel,
             fill_kernel: instance::<FlatFillEmptyRows<V, O>>(),
@@ -125,7 +125,7 @@ impl<V: Value, O: Offset> Flat<V, O> {
     }
 
     /// Writes the rows that the reduction leaves out.
-    fn fill_empty_rows(
+    fn fill_empty_rows<V: Value>(
         &self,
         Product { matrix, alpha, beta, y, .. }: Product<'_, V, O>,
     ) -> Result<(), DeviceError> {
@@ -146,7 +146,7 @@ impl<V: Value, O: Offset> Flat<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
+impl<V: Value, O: Offset> Schedule<V, O> for Flat<O> {
     fn run(&self, product: Product<'_, V, O>) -> Result<(), DeviceError> {
         let Product { matrix, alpha, beta, .. } = product;
         let device = matrix.device();
@@ -165,6 +165,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
             spans: self.cut_rows.spans.as_global(),
             sums: work.sums.as_global_mut(),
             arrived: work.arrived.as_global_mut(),
+            run: work.run,
             is_compacted,
             nonzeros: matrix.nnz() as u64,
             alpha,
@@ -187,7 +188,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
             tile: Some(Tile::of(self.tile_kernel)),
             tiles,
             figures: vec![("rows with nonzeros", count)],
-            workspace_bytes: (tiles + 1) * 4 + CutRows::<V>::bytes(tiles) + compacted_bytes,
+            workspace_bytes: (tiles + 1) * 4 + CutRows::bytes::<V>(tiles) + compacted_bytes,
         }
     }
 }

@@ -10,15 +10,15 @@ use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
 /// What the merge-path kernel needs beside the matrix.
-pub(super) struct Merge<V: Value> {
+pub(super) struct Merge {
     kernel: &'static KernelInfo,
     tiles: PathTiles,
-    cut_rows: CutRows<V>,
+    cut_rows: CutRows,
 }
 
-impl<V: Value> Merge<V> {
+impl Merge {
     /// Cuts the merge of row ends and nonzeros into tiles.
-    pub(super) fn analyse<O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn analyse<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_merge(V::TYPE, device.properties().compute_capability);
         let Some(kernel) = MergeTile::<V, O>::instance(tile.block_size, tile.items_per_thread) else {
@@ -33,12 +33,12 @@ impl<V: Value> Merge<V> {
             tile_items: tile.items(),
             counts_row_ends: true,
         };
-        let cut_rows = CutRows::find(device, &cut)?;
+        let cut_rows = CutRows::find::<V, O>(device, &cut)?;
         Ok(Self { kernel, tiles, cut_rows })
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Merge<V> {
+impl<V: Value, O: Offset> Schedule<V, O> for Merge {
     fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let pattern = matrix.pattern();
         let values = matrix.values();
@@ -53,6 +53,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Merge<V> {
             spans: self.cut_rows.spans.as_global(),
             sums: work.sums.as_global_mut(),
             arrived: work.arrived.as_global_mut(),
+            run: work.run,
             rows: pattern.rows as u32,
             nonzeros: pattern.column_indices.len() as u64,
             alpha,
@@ -66,7 +67,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Merge<V> {
 
     fn shape(&self) -> Shape {
         let tiles = u64::from(self.tiles.count);
-        let workspace_bytes = self.tiles.bytes() + CutRows::<V>::bytes(tiles);
+        let workspace_bytes = self.tiles.bytes() + CutRows::bytes::<V>(tiles);
         Shape { tile: Some(Tile::of(self.kernel)), tiles, workspace_bytes, ..Shape::default() }
     }
 }
