@@ -3,16 +3,10 @@
 //! A tile leaves what it has of a cut row, and the tile that happens to be the last of the row's adds all of it up, in
 //! order of tiles. There is no second launch, and sums depend on nothing but the number of tiles, so results are the same
 //! from run to run.
-//!
-//! Nothing here orders memory: a fence would empty the multiprocessor's first-level cache, from which x is gathered.
-//! Instead each word that a tile leaves carries the number of the run. Who is last knows that the others' words are on
-//! their way, and looks until they are there: it waits for a store, never for a block.
 
-use core::marker::PhantomData;
-
-use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
+use crate::block::tagged_sums::TaggedSums;
 use crate::Offset;
 
 kernel! {
@@ -76,15 +70,10 @@ fn find<O: Offset, const BLOCK: usize>(
 #[derive(Clone, Copy)]
 pub(super) struct CutRows<V> {
     /// From [`FindCutRows`].
-    spans: Global<u64>,
-    /// What each tile has of the row in which it begins, if it is the row's last, and of the row behind its end: 32 bits
-    /// a word, below the number of the run.
-    sums: GlobalMut<u64>,
-    /// How many tiles of a row have left their sums, at the row's last tile; all zero before and after.
-    arrived: GlobalMut<u32>,
-    /// The number of the run, another than that of the run before.
-    run: u32,
-    of: PhantomData<V>,
+    pub(super) spans: Global<u64>,
+    /// Two parts a tile: what it has of the row in which it begins, if it is the row's last, and of the row behind its
+    /// end. A sum is counted at the row's last tile.
+    pub(super) sums: TaggedSums<V>,
 }
 
 /// Rows over up to this many tiles are summed by a warp, longer ones by the block.
@@ -139,11 +128,6 @@ impl Span {
 
 #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
 impl<V: Float> CutRows<V> {
-    #[inline(always)]
-    pub(super) fn new(spans: Global<u64>, sums: GlobalMut<u64>, arrived: GlobalMut<u32>, run: u32) -> Self {
-        Self { spans, sums, arrived, run, of: PhantomData }
-    }
-
     /// Whether `tile` is the last of a cut row, whose result it must not store itself.
     #[inline(always)]
     pub(super) fn is_finished_by(self, tile: u32) -> bool {
@@ -204,7 +188,7 @@ impl<V: Float> CutRows<V> {
                 let mut total = V::ZERO;
                 let mut other = thread::lane();
                 while other < span.tiles() {
-                    total += self.sum(span.place(other), self.look(span.place(other)));
+                    total += self.sums.part(span.place(other), self.sums.look(span.place(other)));
                     other += thread::WARP_SIZE;
                 }
                 let total = warp::reduce_add(total);
@@ -215,45 +199,10 @@ impl<V: Float> CutRows<V> {
         }
     }
 
-    /// Words of a sum.
-    const WORDS: usize = V::SIZE / 4;
-
-    /// Leaves a sum; whether all the row's tiles have left theirs.
+    /// Leaves a tile's part; whether it is the row's last.
     #[inline(always)]
-    fn arrive(self, span: Span, tile: u32, sum: V) -> bool {
-        let place = Self::WORDS * span.place(tile - span.first);
-        for word in 0..Self::WORDS {
-            let bits = sum.to_bits() >> (32 * word) & u64::from(u32::MAX);
-            let tagged = bits | u64::from(self.run) << 32;
-            self.sums.atomic_store(place + word, tagged, Ordering::Relaxed, Scope::Device);
-        }
-        let arrived = self.arrived.fetch_add(span.last as usize, 1, Ordering::Relaxed, Scope::Device);
-        let is_last = arrived + 1 == span.tiles();
-        if is_last {
-            self.arrived.atomic_store(span.last as usize, 0, Ordering::Relaxed, Scope::Device);
-        }
-        is_last
-    }
-
-    /// The words of a sum as they are now.
-    #[inline(always)]
-    fn look(self, place: usize) -> [u64; 2] {
-        let load = |word| self.sums.atomic_load(Self::WORDS * place + word, Ordering::Relaxed, Scope::Device);
-        [load(0), if Self::WORDS > 1 { load(1) } else { 0 }]
-    }
-
-    /// The sum of which `seen` was seen, as soon as it is there.
-    #[inline(always)]
-    fn sum(self, place: usize, mut seen: [u64; 2]) -> V {
-        let is_there = |seen: [u64; 2]| {
-            let newest = if Self::WORDS > 1 { seen[1] } else { seen[0] };
-            seen[0] >> 32 == u64::from(self.run) && newest >> 32 == u64::from(self.run)
-        };
-        while !is_there(seen) {
-            thread::spin_hint();
-            seen = self.look(place);
-        }
-        V::from_bits(if Self::WORDS > 1 { seen[0] & u64::from(u32::MAX) | seen[1] << 32 } else { seen[0] })
+    fn arrive(self, span: Span, tile: u32, part: V) -> bool {
+        self.sums.leave(span.place(tile - span.first), part, span.last as usize, span.tiles())
     }
 
     /// The sum of a row over many tiles, in thread 0.
@@ -266,15 +215,15 @@ impl<V: Float> CutRows<V> {
             let place = |item: usize| span.place(base + (item * BLOCK) as u32);
             let mut seen = [[0; 2]; UNROLLED];
             for item in 0..UNROLLED {
-                seen[item] = self.look(place(item));
+                seen[item] = self.sums.look(place(item));
             }
             for item in 0..UNROLLED {
-                sums[item] += self.sum(place(item), seen[item]);
+                sums[item] += self.sums.part(place(item), seen[item]);
             }
             base += (UNROLLED * BLOCK) as u32;
         }
         while base < span.tiles() {
-            sums[0] += self.sum(span.place(base), self.look(span.place(base)));
+            sums[0] += self.sums.part(span.place(base), self.sums.look(span.place(base)));
             base += BLOCK as u32;
         }
         let sum = warp::reduce_add((sums[0] + sums[1]) + (sums[2] + sums[3]));

@@ -18,6 +18,7 @@ use super::cut_rows::{CutRows, LongSpan};
 use super::store_result;
 use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
 use crate::block::segmented_scan::SegmentedScan;
+use crate::block::tagged_sums::TaggedSums;
 use crate::Offset;
 
 kernel! {
@@ -331,7 +332,7 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     thread::barrier();
     let remainder = tile.sum_rows();
     thread::barrier();
-    let cut_rows = CutRows::new(spans, sums, arrived, run);
+    let cut_rows = CutRows { spans, sums: TaggedSums::new(sums, arrived, run) };
     let store = |row: u32, sum: V| {
         let place = place_in_y(filled_rows, is_compacted, tile.first_row + row as usize);
         store_result(y, place, sum, alpha, beta);

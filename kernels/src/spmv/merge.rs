@@ -14,6 +14,7 @@ use super::cut_rows::{CutRows, LongSpan};
 use super::store_result;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
+use crate::block::tagged_sums::TaggedSums;
 use crate::Offset;
 
 kernel! {
@@ -96,8 +97,8 @@ kernel! {
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: tile::<V, O, BLOCK, ITEMS>;
     entries: {
-        spmv_merge_tile_f32_u32 in spmv_f32: <V = f32, O = u32>, 128 x 9;
-        spmv_merge_tile_f32_u64 in spmv_f32: <V = f32, O = u64>, 128 x 9;
+        spmv_merge_tile_f32_u32 in spmv_f32: <V = f32, O = u32>, 128 x 9 resident 10;
+        spmv_merge_tile_f32_u64 in spmv_f32: <V = f32, O = u64>, 128 x 9 resident 10;
         spmv_merge_tile_f64_u32 in spmv_f64: <V = f64, O = u32>, 128 x 9;
         spmv_merge_tile_f64_u64 in spmv_f64: <V = f64, O = u64>, 128 x 9;
     }
@@ -270,7 +271,7 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
         tile.sums.store(first_row as usize, scanned.before + first);
     }
     thread::barrier();
-    let cut_rows = CutRows::new(spans, sums, arrived, run);
+    let cut_rows = CutRows { spans, sums: TaggedSums::new(sums, arrived, run) };
     let from = u32::from(cut_rows.is_finished_by(thread::block()));
     let y = y.skip(tile.first_row);
     tile.store_rows(from, y, alpha, beta);

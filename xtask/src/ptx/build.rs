@@ -22,7 +22,10 @@ pub fn build(root: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<F
     // Each build is one compiler thread for most of its time.
     let built = std::thread::scope(|scope| {
         let builds: Vec<_> = targets.iter().map(|&target| scope.spawn(move || build_one(target))).collect();
-        builds.into_iter().map(|build| build.join().map_err(|_| anyhow!("a build panicked"))?).collect::<Vec<_>>()
+        builds
+            .into_iter()
+            .map(|build| build.join().map_err(|_| anyhow!("a build panicked"))?)
+            .collect::<Vec<_>>()
     });
     let mut texts = BTreeMap::new();
     for (&target, split) in targets.iter().zip(built) {

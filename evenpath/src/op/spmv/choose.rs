@@ -1,5 +1,7 @@
 //! Which method a plan takes.
 
+use evenpath_simt::ScalarType;
+
 use super::adaptive::Adaptive;
 use super::binned::Binned;
 use super::flat::Flat;
@@ -11,7 +13,8 @@ use super::windows::Windows;
 use super::{Schedule, SpmvMethod, cpu, rows};
 use crate::device::DeviceKind;
 use crate::op::{DeviceCsr, OpError};
-use crate::{Offset, Value, policy};
+use crate::policy;
+use crate::{Offset, Value};
 
 /// Windows are looked for from this many nonzeros a row on: with fewer, x is no large part of what is read.
 const WINDOW_MEAN: f64 = 16.0;
@@ -70,6 +73,15 @@ pub(super) fn choose<V: Value, O: Offset>(
     }
 }
 
+/// Whether the second-level cache holds the matrix and its vectors from run to run, with room for what else is in it. Then
+/// few steps, one behind the other, count for more than wide accesses.
+fn stays_in_cache<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> bool {
+    let (rows, cols, nonzeros) = (matrix.rows() as u64, matrix.cols() as u64, matrix.nnz() as u64);
+    let (value, offset) = (size_of::<V>() as u64, size_of::<O>() as u64);
+    let bytes = nonzeros * (value + 4) + rows * (value + offset) + cols * value;
+    matrix.device().properties().l2_bytes.is_some_and(|l2| bytes <= l2 / 10 * 6)
+}
+
 /// Lanes that rows of the matrix's mean length want.
 fn mean_lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> u32 {
     policy::spmv_lanes(matrix.rows() as u64, matrix.nnz() as u64)
@@ -110,14 +122,24 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
         && mean >= WINDOW_MEAN
         && matrix.rows() as u64 >= 2048 * multiprocessors
         && let Some(windows) = Windows::find(matrix, lengths)?
-        && windows.found().are_worth_it(matrix.nnz() as u64)
     {
-        let uses = windows.found().uses();
-        let reason = format!("{text}; the rows of a block use the same elements of x {uses} times");
-        return chosen(SpmvMethod::Windows, reason, Box::new(windows));
+        let (found, nonzeros) = (windows.found(), matrix.nnz() as u64);
+        if found.are_worth_it(nonzeros) {
+            let uses = found.uses();
+            let reason = format!("{text}; the rows of a block use the same elements of x {uses} times");
+            return chosen(SpmvMethod::Windows, reason, Box::new(windows));
+        }
+        if empty == 0 && found.are_too_narrow(nonzeros) {
+            let reason = format!("{text}; their columns are scattered");
+            return chosen(SpmvMethod::Flat, reason, Box::new(Flat::of_filled_rows(matrix)?));
+        }
     }
     if mean >= BLOCK_MEAN && longest as f64 <= 2.0 * mean {
         return chosen(SpmvMethod::Block, text, Box::new(rows::Block::new(matrix)));
+    }
+    if even && V::TYPE == ScalarType::F64 && stays_in_cache(matrix) {
+        let reason = format!("{text}; the matrix stays in cache");
+        return chosen(SpmvMethod::Vector, reason, Box::new(rows::Vector::new(matrix, mean_lanes(matrix))));
     }
     if even
         && mean >= ROW_BLOCK_MEAN

@@ -1,8 +1,7 @@
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use evenpath_kernels::spmv::FindCutRows;
 use evenpath_simt::Global;
 
+use super::tagged_sums::TaggedSums;
 use crate::device::{Device, DeviceVec};
 use crate::op::{OpError, instance};
 use crate::{Offset, Value};
@@ -11,18 +10,8 @@ use crate::{Offset, Value};
 pub(super) struct CutRows {
     /// The tiles of each cut row, by the tiles that begin in it; one more than tiles.
     pub(super) spans: DeviceVec<u64>,
-    /// Locked during a launch, of which it is the workspace.
-    work: Mutex<CutRowWork>,
-}
-
-/// What the tiles of a launch tell each other.
-pub(super) struct CutRowWork {
-    /// Two sums a tile, 64 bits for each 32 of a value: zero, or as the run before left them.
-    pub(super) sums: DeviceVec<u64>,
-    /// One word a tile, zero between launches.
-    pub(super) arrived: DeviceVec<u32>,
-    /// The number of this run.
-    pub(super) run: u32,
+    /// Two parts a tile, and at most as many rows as tiles.
+    pub(super) sums: TaggedSums,
 }
 
 /// How rows are cut into tiles.
@@ -56,24 +45,11 @@ impl CutRows {
         // SAFETY: the views are of the offsets of `rows` rows and one more, and of a word a tile and one more each;
         // buffers are freed in the stream's order.
         unsafe { device.launch(find, kernel, (cut.tiles + 1).div_ceil(kernel.block_size), 0) }?;
-        let work = CutRowWork {
-            sums: device.zeros(2 * tiles * size_of::<V>() / 4)?,
-            arrived: device.zeros(tiles)?,
-            run: 0,
-        };
-        Ok(Self { spans, work: Mutex::new(work) })
-    }
-
-    /// The workspace, for one launch: the next in the stream finds it as this one left it.
-    pub(super) fn lock(&self) -> MutexGuard<'_, CutRowWork> {
-        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        // Every word is written in every run, so that none is as old as the number's return.
-        work.run = work.run.wrapping_add(1).max(1);
-        work
+        Ok(Self { spans, sums: TaggedSums::new::<V>(device, 2 * tiles, tiles)? })
     }
 
     /// Bytes of device memory for this many tiles.
     pub(super) fn bytes<V: Value>(tiles: u64) -> u64 {
-        (tiles + 1) * 8 + tiles * (4 * size_of::<V>() as u64 + 4)
+        (tiles + 1) * 8 + TaggedSums::bytes::<V>(2 * tiles, tiles)
     }
 }

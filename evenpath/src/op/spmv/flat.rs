@@ -153,7 +153,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<O> {
         let (pattern, values) = (matrix.pattern(), matrix.values());
         let (filled_rows, filled_offsets) = self.filled.views(&pattern.row_offsets);
         let is_compacted = u32::from(self.filled.compacted.is_some());
-        let mut work = self.cut_rows.lock();
+        let mut work = self.cut_rows.sums.lock();
         let tile = FlatTile {
             row_offsets: filled_offsets,
             column_indices: pattern.column_indices.as_global(),

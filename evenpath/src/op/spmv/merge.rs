@@ -42,7 +42,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Merge {
     fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let pattern = matrix.pattern();
         let values = matrix.values();
-        let mut work = self.cut_rows.lock();
+        let mut work = self.cut_rows.sums.lock();
         let tile = MergeTile {
             row_offsets: pattern.row_offsets.as_global(),
             column_indices: pattern.column_indices.as_global(),

@@ -13,6 +13,7 @@ mod merge;
 mod method;
 mod row_tiles;
 mod rows;
+mod tagged_sums;
 mod windows;
 
 pub use info::SpmvPlanInfo;
