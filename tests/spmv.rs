@@ -284,28 +284,38 @@ fn a_plan_says_what_it_chose() {
 }
 
 /// Even rows are done in tiles or blocks of rows, or in a block each; a long one is cut into pieces; where long rows have
-/// much of the nonzeros, these are cut evenly; rows whose columns lie close together, scattered, share windows of x. On the CPU there is nothing to choose.
+/// much of the nonzeros, these are cut evenly; rows whose columns lie close together, scattered, share windows of x; what
+/// stays in a cache, whose size is known, is done row by row. On the CPU there is nothing to choose.
 #[test]
 fn a_plan_follows_the_rows() {
     for under_test in evenpath_tests::kernel_devices() {
         let device = &under_test.device;
-        let choice = |a: &Csr<f64>| {
+        let choice = |a: &Csr<f32>| {
             let plan = device.upload(a).expect("upload").plan_spmv(SpmvOptions::default()).expect("plan");
             plan.info().expect("info").method
         };
         assert_eq!(choice(&with_row_lengths(3000, &[5; 400])), SpmvMethod::RowTiles);
-        assert_eq!(choice(&with_row_lengths(3000, &[30; 400])), SpmvMethod::RowBlocks);
+        assert_eq!(choice(&with_row_lengths(3000, &[60; 400])), SpmvMethod::RowBlocks);
         assert_eq!(choice(&with_row_lengths(3000, &[1000; 40])), SpmvMethod::Block);
         let one_long = [vec![5; 400], vec![2500]].concat();
         assert_eq!(choice(&with_row_lengths(3000, &one_long)), SpmvMethod::Flat);
         assert_eq!(choice(&with_row_lengths(3000, &[0, 5, 2500])), SpmvMethod::MergePath);
         assert_eq!(
-            choice(&with_row_lengths(3000, &[vec![5; 4000], vec![2500]].concat())),
+            choice(&with_row_lengths(3000, &[vec![5; 4000], vec![0, 2500]].concat())),
             SpmvMethod::Binned
         );
+        assert_eq!(
+            choice(&with_row_lengths(3000, &[vec![5; 4000], vec![0, 1000]].concat())),
+            SpmvMethod::RowBlocks
+        );
+        if device.properties().l2_bytes.is_some() {
+            let small = device.upload(&with_row_lengths::<f64, u32>(3000, &[5; 400])).expect("upload");
+            let plan = small.plan_spmv(SpmvOptions::default()).expect("plan");
+            assert_eq!(plan.info().expect("info").method, SpmvMethod::Vector);
+        }
         let rows = device.properties().multiprocessors as usize * 2048;
         if under_test.fast {
-            let fem: Csr<f64> =
+            let fem: Csr<f32> =
                 generate(format!("fem:{rows}").parse().expect("a kind"), 1).expect("a matrix");
             assert_eq!(choice(&fem), SpmvMethod::Windows);
         }
