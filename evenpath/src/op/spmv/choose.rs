@@ -28,9 +28,6 @@ const ROW_BLOCK_MEAN: f64 = 12.0;
 /// From this many nonzeros a row on, a row is a block's work, if all are alike.
 const BLOCK_MEAN: f64 = 768.0;
 
-/// Row blocks do rows up to this many nonzeros without one of them keeping a block to itself.
-const ROW_BLOCK_LONGEST: u64 = 1536;
-
 /// Rows are binned up to this many nonzeros a row.
 const BINNED_MEAN: f64 = 8.0;
 
@@ -186,14 +183,12 @@ fn of_few_long_rows<V: Value, O: Offset>(
     lengths: Lengths,
     text: &str,
 ) -> Result<Option<Choice<V, O>>, OpError> {
-    let Lengths { longest, mean, empty, limit, long } = lengths;
+    let Lengths { mean, empty, limit, long, .. } = lengths;
     let is_small = empty == 0 && stays_in_cache(matrix);
     if mean >= BINNED_MEAN || is_small || long.nonzeros > matrix.nnz() as u64 / LONG_SHARE {
         return Ok(None);
     }
-    if longest <= ROW_BLOCK_LONGEST
-        && let Some(blocks) = Adaptive::on_device(matrix, lengths)?
-    {
+    if let Some(blocks) = Adaptive::on_device(matrix, lengths)? {
         return Ok(Some(Choice::new(SpmvMethod::RowBlocks, text.into(), blocks)));
     }
     let binned = Binned::new(matrix, lengths)?;

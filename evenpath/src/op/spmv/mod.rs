@@ -101,6 +101,7 @@ struct Shape {
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// Analyses the matrix for [`SpmvPlan::run`]. The matrix need not be canonical: duplicates are summed, in order.
+    /// Matrices of 16-bit values are multiplied with vectors by [`DeviceCsr::plan_spmm`], as matrices of one column.
     ///
     /// # Errors
     ///
