@@ -2,9 +2,8 @@
 
 use evenpath::generate::{Kind, generate};
 use evenpath::{Csr, Device, DeviceError, Offset, OpError, SpmvMethod, SpmvOptions, Value};
-use evenpath_kernels::spmv::MergeFixup;
 use evenpath_simt::kernel::Kernel;
-use evenpath_tests::{check_spmv, devices, vector, with_row_lengths};
+use evenpath_tests::{check_spmv, devices, kernel_devices, vector, with_row_lengths};
 use proptest::prelude::*;
 
 /// Checks y = αAx + βy by merge path, whose tiles the sizes here are about, and by the method that the plan chooses, of
@@ -93,42 +92,18 @@ fn rows_over_many_tiles() {
     }
 }
 
-/// The fix-up alone, where a row's carries are so many that a test of all kernels would take long: in each way of
-/// summing them, and at its edges.
+/// Rows over so many tiles that a block sums them up, at the edges of its ways to do it; each between rows that are cut
+/// too, by both methods that cut rows.
 #[test]
-fn carries_of_any_number_of_tiles() {
-    const TILE: u32 = 128 * 9;
-    for under_test in evenpath_tests::kernel_devices() {
-        let device = &under_test.device;
-        for run in [1, 2, 15, 16, 17, 255, 256, 257, 767, 768, 769, 1023, 1024, 1025, 1281, 2049, 5000] {
-            // Two rows of so many tiles and one nonzero less, so that each ends with a tile.
-            let tiles = 2 * (run + 1);
-            let row = (run + 1) * TILE - 1;
-            let row_offsets = device.upload_slice(&[0, row, 2 * row]).expect("upload");
-            let mut tile_rows = vec![0_u32; tiles as usize + 1];
-            tile_rows[run as usize + 1..tiles as usize].fill(1);
-            tile_rows[tiles as usize] = 2;
-            let tile_rows = device.upload_slice(&tile_rows).expect("upload");
-            // Small integers, so that their sums are exact. What ends with its row carries nothing.
-            let mut carries: Vec<f64> = (0..tiles).map(|tile| f64::from(tile % 7 + 1)).collect();
-            carries[run as usize] = 0.0;
-            let sum = |first: u32| carries[first as usize..][..run as usize].iter().sum::<f64>();
-            let mut y = device.upload_slice(&[0.5, 0.25]).expect("upload");
-            let carries_on_device = device.upload_slice(&carries).expect("upload");
-            let kernel = MergeFixup {
-                row_offsets: row_offsets.as_global(),
-                y: y.as_global_mut(),
-                tile_rows: tile_rows.as_global(),
-                carries: carries_on_device.as_global(),
-                tiles,
-                tile_items: TILE,
-                alpha: 2.0,
-            };
-            let info = MergeFixup::<f64, u32>::first().expect("an instance");
-            // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
-            unsafe { device.launch(kernel, info, tiles.div_ceil(info.block_size), 0) }.expect("launch");
-            let expected = [0.5 + 2.0 * sum(0), 0.25 + 2.0 * sum(run + 1)];
-            assert_eq!(y.to_vec().expect("download"), expected, "{device}, {run} carries");
+fn rows_over_any_number_of_tiles() {
+    for under_test in kernel_devices() {
+        let many: &[usize] = if under_test.fast { &[63, 65, 129, 384, 513, 5000] } else { &[63, 65, 385] };
+        for &tiles in many {
+            for method in [SpmvMethod::MergePath, SpmvMethod::Flat] {
+                let long = tiles * 128 * 9 - 5;
+                let matrix = with_row_lengths::<f64, u32>(long, &[9, 1300, 0, long, 1300, 0]);
+                check_spmv(&under_test.device, &matrix, method, 1.5, -0.5);
+            }
         }
     }
 }
@@ -163,20 +138,21 @@ fn what_is_no_number_stays_none() {
     }
 }
 
-/// A carry of zero must not meet an infinite factor: infinity times zero is no number.
+/// A carry of zero must not meet an infinite factor: infinity times zero is no number. Once a row's end falls into the
+/// tile after its nonzeros.
 #[test]
 fn infinite_factors() {
     const TILE: usize = 128 * 9;
     for under_test in devices() {
-        let a: Csr<f64> = with_row_lengths(TILE, &[TILE - 1, 2, 3]);
+        let a: Csr<f64> = with_row_lengths(TILE, &[TILE, 2, TILE - 5, 3]);
         let a = a.into_positive();
         let device = &under_test.device;
         let matrix = device.upload(&a).expect("upload");
         let x = device.upload_slice(&vec![1.0; TILE]).expect("upload");
-        let mut y = device.zeros(3).expect("zeros");
+        let mut y = device.zeros(4).expect("zeros");
         let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::MergePath)).expect("plan");
         plan.run(f64::INFINITY, &x, 0.0, &mut y).expect("run");
-        assert_eq!(y.to_vec().expect("download"), [f64::INFINITY; 3], "{device}");
+        assert_eq!(y.to_vec().expect("download"), [f64::INFINITY; 4], "{device}");
     }
 }
 
@@ -300,35 +276,46 @@ fn a_plan_says_what_it_chose() {
             assert!(asked && info.to_string().starts_with(&info.method.to_string()), "{info}");
             if let (SpmvMethod::MergePath, Some(tile)) = (info.method, info.tile) {
                 assert_eq!(info.tiles, (a.rows() + a.nnz()).div_ceil(tile.items() as usize) as u64);
-                assert_eq!(info.workspace_bytes, info.tiles * 8 + 4);
+                // A row and a span a tile and one more; two sums and a counter a tile.
+                assert_eq!(info.workspace_bytes, (info.tiles + 1) * 12 + info.tiles * 20);
             }
         }
     }
 }
 
 /// Even rows are done in tiles or blocks of rows, or in a block each; a long one is cut into pieces; where long rows have
-/// much of the nonzeros, these are cut evenly; rows whose columns lie close together, scattered, share windows of x. On the CPU there is nothing to choose.
+/// much of the nonzeros, these are cut evenly; rows whose columns lie close together, scattered, share windows of x; what
+/// stays in a cache, whose size is known, is done row by row. On the CPU there is nothing to choose.
 #[test]
 fn a_plan_follows_the_rows() {
     for under_test in evenpath_tests::kernel_devices() {
         let device = &under_test.device;
-        let choice = |a: &Csr<f64>| {
+        let choice = |a: &Csr<f32>| {
             let plan = device.upload(a).expect("upload").plan_spmv(SpmvOptions::default()).expect("plan");
             plan.info().expect("info").method
         };
         assert_eq!(choice(&with_row_lengths(3000, &[5; 400])), SpmvMethod::RowTiles);
-        assert_eq!(choice(&with_row_lengths(3000, &[30; 400])), SpmvMethod::RowBlocks);
+        assert_eq!(choice(&with_row_lengths(3000, &[60; 400])), SpmvMethod::RowBlocks);
         assert_eq!(choice(&with_row_lengths(3000, &[1000; 40])), SpmvMethod::Block);
         let one_long = [vec![5; 400], vec![2500]].concat();
         assert_eq!(choice(&with_row_lengths(3000, &one_long)), SpmvMethod::Flat);
         assert_eq!(choice(&with_row_lengths(3000, &[0, 5, 2500])), SpmvMethod::MergePath);
         assert_eq!(
-            choice(&with_row_lengths(3000, &[vec![5; 4000], vec![2500]].concat())),
+            choice(&with_row_lengths(3000, &[vec![5; 4000], vec![0, 2500]].concat())),
             SpmvMethod::Binned
         );
+        assert_eq!(
+            choice(&with_row_lengths(3000, &[vec![5; 4000], vec![0, 300]].concat())),
+            SpmvMethod::RowBlocks
+        );
+        if device.properties().l2_bytes.is_some() {
+            let small = device.upload(&with_row_lengths::<f64, u32>(3000, &[5; 400])).expect("upload");
+            let plan = small.plan_spmv(SpmvOptions::default()).expect("plan");
+            assert_eq!(plan.info().expect("info").method, SpmvMethod::Vector);
+        }
         let rows = device.properties().multiprocessors as usize * 2048;
         if under_test.fast {
-            let fem: Csr<f64> =
+            let fem: Csr<f32> =
                 generate(format!("fem:{rows}").parse().expect("a kind"), 1).expect("a matrix");
             assert_eq!(choice(&fem), SpmvMethod::Windows);
         }

@@ -46,9 +46,9 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<sort::SortTileKeys<u32>>(&mut all);
     add::<sort::SortTilePairs<u32, u32>>(&mut all);
     add::<sort::SortTilePermutation<u32>>(&mut all);
+    add::<spmv::FindCutRows<u32>>(&mut all);
     add::<spmv::MergePartition<u32>>(&mut all);
     add::<spmv::MergeTile<f32, u32>>(&mut all);
-    add::<spmv::MergeFixup<f32, u32>>(&mut all);
     add::<spmm::SpmmLongRows<u32>>(&mut all);
     add::<spmm::SpmmRows<f32, f32, u32>>(&mut all);
     add::<spmm::SpmmPieces<f32, f32, u32>>(&mut all);
@@ -66,7 +66,6 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::FlatCompactRows<u32>>(&mut all);
     add::<spmv::FlatPartition<u32>>(&mut all);
     add::<spmv::FlatTile<f32, u32>>(&mut all);
-    add::<spmv::FlatUpdate<f32, u32>>(&mut all);
     add::<spmv::FlatFillEmptyRows<f32, u32>>(&mut all);
     add::<spmv::CutRowBlocks<u32>>(&mut all);
     add::<spmv::AdaptiveRows<f32, u32>>(&mut all);

@@ -14,6 +14,7 @@ pub mod radix_rank;
 pub mod radix_sort;
 pub mod segmented_scan;
 pub mod staged;
+pub mod tagged_sums;
 pub mod tile_prefix;
 pub mod tile_scan;
 pub mod two_sequences;

@@ -114,8 +114,8 @@ kernel! {
     entries: {
         spmv_adaptive_rows_f32_u32 in spmv_adaptive: <V = f32, O = u32>, 128 x 8;
         spmv_adaptive_rows_f32_u64 in spmv_adaptive: <V = f32, O = u64>, 128 x 8;
-        spmv_adaptive_rows_f64_u32 in spmv_adaptive: <V = f64, O = u32>, 128 x 12;
-        spmv_adaptive_rows_f64_u64 in spmv_adaptive: <V = f64, O = u64>, 128 x 12;
+        spmv_adaptive_rows_f64_u32 in spmv_adaptive: <V = f64, O = u32>, 128 x 12 resident 8;
+        spmv_adaptive_rows_f64_u64 in spmv_adaptive: <V = f64, O = u64>, 128 x 12 resident 8;
     }
 }
 

@@ -7,6 +7,7 @@ use super::long_rows::LongRows;
 use super::row_group::{product_bytes, Matrix};
 use super::row_tiles::{FourRows, OneRow, RowShare, Tile, TwoRows};
 use super::store_result;
+use crate::block::tagged_sums::TaggedSums;
 use crate::Offset;
 
 kernel! {
@@ -30,10 +31,12 @@ kernel! {
         pub first_pieces: Global<u32>,
         /// The place in the list of each piece's row, from [`NumberPieces`](super::NumberPieces).
         pub piece_rows: Global<u32>,
-        /// Workspace: a sum a piece.
-        pub partials: GlobalMut<V>,
+        /// Workspace: 64 bits a piece for each 32 of a value.
+        pub sums: GlobalMut<u64>,
         /// Workspace: a word a long row, all zero before and after.
         pub arrived: GlobalMut<u32>,
+        /// The number of the run, another than that of the run before with these words, and than zero.
+        pub run: u32,
         /// Pieces.
         pub pieces: u32,
         /// Nonzeros of a row that is not long, at most.
@@ -74,8 +77,9 @@ fn binned_rows<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS
     long_rows: Global<u32>,
     first_pieces: Global<u32>,
     piece_rows: Global<u32>,
-    partials: GlobalMut<V>,
+    sums: GlobalMut<u64>,
     arrived: GlobalMut<u32>,
+    run: u32,
     pieces: u32,
     limit: u32,
     rows: u32,
@@ -90,7 +94,8 @@ fn binned_rows<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS
     if thread::block() < piece_blocks {
         let piece = thread::block() * warps + thread::warp();
         if piece < pieces {
-            let long = LongRows { rows: long_rows, first_pieces, piece_rows, partials, arrived };
+            let sums = TaggedSums::new(sums, arrived, run);
+            let long = LongRows { rows: long_rows, first_pieces, piece_rows, sums };
             let store = |row: u32, sum: V| store_result(y, row as usize, sum, alpha, beta);
             long.sum_piece::<O, ITEMS>(matrix, x, piece, store);
         }

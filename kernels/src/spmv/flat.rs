@@ -1,9 +1,10 @@
 //! SpMV by a flat split of the nonzeros (Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations
 //! on GPUs using Merge Path", IPDPS 2015, section III-A): equal numbers of nonzeros a block, whatever their rows.
 //!
-//! Three phases, a kernel each. The *partition* ([`FlatPartition`], once a plan) finds the row of each tile's first
-//! nonzero; the *reduction* ([`FlatTile`]) sums the products of each tile by rows; the *update* ([`FlatUpdate`]) adds
-//! to the first sum of a tile what the tiles before have of its row.
+//! Three phases. The *partition* ([`FlatPartition`], once a plan) finds the row of each tile's first nonzero; the
+//! *reduction* ([`FlatTile`]) sums the products of each tile by rows; the *update* adds to the first sum of a tile what
+//! the tiles before have of its row. The paper's update is a kernel; here the last tile of a row to arrive does it
+//! ([`super::FindCutRows`]).
 //!
 //! All three take it that every row has nonzeros: then rows end at different nonzeros, and a tile has no more rows than
 //! nonzeros. A matrix with empty rows is given to them without these ([`FlatCompactRows`], once a plan), and
@@ -13,10 +14,11 @@
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
-use super::carries::{add_carries, carry_bytes};
+use super::cut_rows::{CutRows, LongSpan};
 use super::store_result;
 use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
 use crate::block::segmented_scan::SegmentedScan;
+use crate::block::tagged_sums::TaggedSums;
 use crate::Offset;
 
 kernel! {
@@ -117,8 +119,8 @@ fn partition<O: Offset>(
 }
 
 kernel! {
-    /// Reduction: sums the products of each tile by rows, one block a tile. A row that ends in the tile is stored; what
-    /// is behind the last row's end is the tile's remainder.
+    /// Reduction: sums the products of each tile by rows, one block a tile. What is behind the last row's end is the
+    /// tile's remainder. Update: adds up the rows that are cut.
     pub struct FlatTile<V: Float, O: Offset> {
         /// Row offsets, `rows` + 1, of rows that have nonzeros.
         pub row_offsets: Global<O>,
@@ -134,8 +136,14 @@ kernel! {
         pub tile_rows: Global<u32>,
         /// Where `is_compacted`, the place of each row in y.
         pub filled_rows: Global<u32>,
-        /// Output: the remainder of each tile.
-        pub remainders: GlobalMut<V>,
+        /// The tiles of each row that is cut, from [`super::FindCutRows`].
+        pub spans: Global<u64>,
+        /// Room for two sums a tile, 64 bits for each 32 of a value.
+        pub sums: GlobalMut<u64>,
+        /// One word a tile, zero before and after.
+        pub arrived: GlobalMut<u32>,
+        /// The number of the run, another than that of the run before with these words, and than zero.
+        pub run: u32,
         /// Whether rows are those of [`FlatCompactRows`], 1 or 0.
         pub is_compacted: u32,
         /// Nonzeros of the matrix.
@@ -157,7 +165,7 @@ kernel! {
 
 /// Shared memory of a tile: an element and a row's end for each of its `items`, and the scan's.
 const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
-    items * (V::SIZE + 4) + SegmentedScan::<V, BLOCK>::BYTES
+    items * (V::SIZE + 4) + SegmentedScan::<V, BLOCK>::BYTES + LongSpan::<V, BLOCK>::BYTES
 }
 
 /// A tile's place in the matrix, and what its threads share.
@@ -172,6 +180,7 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     /// The row of each nonzero that is the last of its row, counted from one within the tile; zero for all others.
     row_ends: Shared<u32>,
     scan: SegmentedScan<V, BLOCK>,
+    long_span: LongSpan<V, BLOCK>,
 }
 
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
@@ -191,6 +200,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
             elements: arena.take(Self::LEN),
             row_ends: arena.take(Self::LEN),
             scan: SegmentedScan::take(&mut arena),
+            long_span: LongSpan::take(&mut arena),
         }
     }
 
@@ -308,7 +318,10 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     y: GlobalMut<V>,
     tile_rows: Global<u32>,
     filled_rows: Global<u32>,
-    remainders: GlobalMut<V>,
+    spans: Global<u64>,
+    sums: GlobalMut<u64>,
+    arrived: GlobalMut<u32>,
+    run: u32,
     is_compacted: u32,
     nonzeros: u64,
     alpha: V,
@@ -318,70 +331,25 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     tile.load(row_offsets, column_indices, values, x);
     thread::barrier();
     let remainder = tile.sum_rows();
-    if thread::index() == 0 {
-        remainders.store(thread::block() as usize, remainder);
-    }
     thread::barrier();
-    let mut row = thread::index();
-    while row < tile.rows {
+    let cut_rows = CutRows { spans, sums: TaggedSums::new(sums, arrived, run) };
+    let store = |row: u32, sum: V| {
         let place = place_in_y(filled_rows, is_compacted, tile.first_row + row as usize);
-        store_result(y, place, tile.elements.load(row as usize), alpha, beta);
+        store_result(y, place, sum, alpha, beta);
+    };
+    let mut row = thread::index() + u32::from(cut_rows.is_finished_by(thread::block()));
+    while row < tile.rows {
+        store(row, tile.elements.load(row as usize));
         row += BLOCK as u32;
     }
-}
-
-kernel! {
-    /// Update: adds to the first sum of each tile the remainders of the tiles before that belong to its row, one thread
-    /// a tile.
-    pub struct FlatUpdate<V: Float, O: Offset> {
-        /// Row offsets, of rows that have nonzeros.
-        pub row_offsets: Global<O>,
-        /// The result, one element a row.
-        pub y: GlobalMut<V>,
-        /// The row of each tile's first nonzero, from [`FlatPartition`].
-        pub tile_rows: Global<u32>,
-        /// Where `is_compacted`, the place of each row in y.
-        pub filled_rows: Global<u32>,
-        /// The remainders, from [`FlatTile`].
-        pub remainders: Global<V>,
-        /// Whether rows are those of [`FlatCompactRows`], 1 or 0.
-        pub is_compacted: u32,
-        /// Tiles.
-        pub tiles: u32,
-        /// Nonzeros of a tile.
-        pub tile_items: u32,
-        /// Factor of the product.
-        pub alpha: V,
-    }
-    shared: carry_bytes::<V>(BLOCK);
-    body: update::<V, O, BLOCK>;
-    entries: {
-        spmv_flat_update_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 256 x 1;
-        spmv_flat_update_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 256 x 1;
-        spmv_flat_update_f64_u32 in spmv_flat_f64: <V = f64, O = u32>, 256 x 1;
-        spmv_flat_update_f64_u64 in spmv_flat_f64: <V = f64, O = u64>, 256 x 1;
-    }
-}
-
-#[inline(always)]
-fn update<V: Float, O: Offset, const BLOCK: usize>(
-    arena: Arena,
-    row_offsets: Global<O>,
-    y: GlobalMut<V>,
-    tile_rows: Global<u32>,
-    filled_rows: Global<u32>,
-    remainders: Global<V>,
-    is_compacted: u32,
-    tiles: u32,
-    tile_items: u32,
-    alpha: V,
-) {
-    let begins_at =
-        |row: u32, tile: usize| row_offsets.load(row as usize).to_usize() == tile * tile_items as usize;
-    add_carries::<V, BLOCK>(arena, tile_rows, remainders, tiles, begins_at, |row, sum| {
-        let place = place_in_y(filled_rows, is_compacted, row as usize);
-        y.store(place, alpha.fma(sum, y.load(place)));
-    });
+    cut_rows.leave(
+        tile.long_span,
+        thread::block(),
+        || tile.elements.load(0),
+        remainder,
+        |sum| store(0, sum),
+        |sum| store(tile.rows, sum),
+    );
 }
 
 kernel! {

@@ -1,12 +1,13 @@
 //! Long rows, cut into pieces of which each is a warp's work.
 //!
 //! Where rows are of very different length, the long ones are listed once, and each piece of one gets a number. The sums
-//! of a row's pieces are added up, in order, by the warp that happens to be the last of the row's: nobody waits.
+//! of a row's pieces are added up, in order, by the warp that happens to be the last of the row's.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
 
 use super::row_group::Matrix;
+use crate::block::tagged_sums::TaggedSums;
 use crate::Offset;
 
 /// Nonzeros of a piece of a row of `len`: enough to be worth a warp, and so many that no row has more than 2048 pieces.
@@ -144,10 +145,8 @@ pub(super) struct LongRows<V> {
     pub(super) first_pieces: Global<u32>,
     /// The place in the list of each piece's row.
     pub(super) piece_rows: Global<u32>,
-    /// A sum a piece.
-    pub(super) partials: GlobalMut<V>,
-    /// How many pieces of each long row are summed; all zero before and after.
-    pub(super) arrived: GlobalMut<u32>,
+    /// A part a piece, a sum a row.
+    pub(super) sums: TaggedSums<V>,
 }
 
 impl<V: Float> LongRows<V> {
@@ -179,26 +178,20 @@ impl<V: Float> LongRows<V> {
         }
         let mut is_last = false;
         if thread::lane() == 0 {
-            self.partials.atomic_store(piece as usize, sum, Ordering::Relaxed, Scope::Device);
-            // Releases this sum, and acquires those of the pieces that arrived before.
-            let arrived = self.arrived.fetch_add(place, 1, Ordering::AcquireRelease, Scope::Device);
-            is_last = arrived + 1 == pieces;
+            is_last = self.sums.leave(piece as usize, sum, place, pieces);
         }
         if !warp::any(warp::FULL, is_last) {
             return;
         }
-        // What lane 0 acquired, the other lanes see behind this.
-        warp::sync(warp::FULL);
         let mut total = V::ZERO;
         let mut other = thread::lane();
         while other < pieces {
             let place = (first_piece + other) as usize;
-            total += self.partials.atomic_load(place, Ordering::Relaxed, Scope::Device);
+            total += self.sums.part(place, self.sums.look(place));
             other += thread::WARP_SIZE;
         }
         let total = warp::reduce_add(total);
         if thread::lane() == 0 {
-            self.arrived.store(place, 0);
             store(row, total);
         }
     }

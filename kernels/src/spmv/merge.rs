@@ -5,15 +5,16 @@
 //! path finishes a row; nonzeros after the last row end are the share's *carry*, part of a row that a
 //! later share finishes. Carries meet in fixed order, so results are the same from run to run.
 //!
-//! Three kernels: [`MergePartition`] finds where tiles begin (once a plan), [`MergeTile`] computes,
-//! [`MergeFixup`] adds the carries of tiles to the rows that later tiles finish.
+//! [`MergePartition`] finds where tiles begin, once a plan; [`MergeTile`] computes. Where the paper adds the carries of
+//! tiles in a second launch, the last tile of a row to arrive does it here ([`super::FindCutRows`]).
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
-use super::carries::{add_carries, carry_bytes};
+use super::cut_rows::{CutRows, LongSpan};
 use super::store_result;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
+use crate::block::tagged_sums::TaggedSums;
 use crate::Offset;
 
 kernel! {
@@ -62,7 +63,7 @@ fn partition<O: Offset>(
 }
 
 kernel! {
-    /// Computes the tiles, one block each: finished rows of y, and each tile's carry.
+    /// Computes the tiles, one block each: the rows of y that end in it.
     pub struct MergeTile<V: Float, O: Offset> {
         /// Row offsets, `rows` + 1.
         pub row_offsets: Global<O>,
@@ -76,8 +77,14 @@ kernel! {
         pub y: GlobalMut<V>,
         /// First row of each tile, from [`MergePartition`].
         pub tile_rows: Global<u32>,
-        /// Output: the sum of each tile's nonzeros behind its last row end.
-        pub carries: GlobalMut<V>,
+        /// The tiles of each row that is cut, from [`super::FindCutRows`].
+        pub spans: Global<u64>,
+        /// Room for two sums a tile, 64 bits for each 32 of a value.
+        pub sums: GlobalMut<u64>,
+        /// One word a tile, zero before and after.
+        pub arrived: GlobalMut<u32>,
+        /// The number of the run, another than that of the run before with these words, and than zero.
+        pub run: u32,
         /// Rows of the matrix.
         pub rows: u32,
         /// Nonzeros of the matrix.
@@ -90,8 +97,8 @@ kernel! {
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: tile::<V, O, BLOCK, ITEMS>;
     entries: {
-        spmv_merge_tile_f32_u32 in spmv_f32: <V = f32, O = u32>, 128 x 9;
-        spmv_merge_tile_f32_u64 in spmv_f32: <V = f32, O = u64>, 128 x 9;
+        spmv_merge_tile_f32_u32 in spmv_f32: <V = f32, O = u32>, 128 x 9 resident 10;
+        spmv_merge_tile_f32_u64 in spmv_f32: <V = f32, O = u64>, 128 x 9 resident 10;
         spmv_merge_tile_f64_u32 in spmv_f64: <V = f64, O = u32>, 128 x 9;
         spmv_merge_tile_f64_u64 in spmv_f64: <V = f64, O = u64>, 128 x 9;
     }
@@ -99,7 +106,7 @@ kernel! {
 
 /// Shared memory of a tile: its row ends and one more; its products and its sums, together `items`.
 const fn tile_bytes<V: Float, const BLOCK: usize>(items: usize) -> usize {
-    (items + 1) * (V::SIZE + 4) + SegmentedScan::<V, BLOCK>::BYTES
+    (items + 1) * (V::SIZE + 4) + SegmentedScan::<V, BLOCK>::BYTES + LongSpan::<V, BLOCK>::BYTES
 }
 
 /// A tile's place in the matrix, and what its threads share.
@@ -115,6 +122,7 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     /// The sums of the rows that end in the tile.
     sums: Shared<V>,
     scan: SegmentedScan<V, BLOCK>,
+    long_span: LongSpan<V, BLOCK>,
 }
 
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
@@ -130,6 +138,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         let items = if left < Self::LEN { left as u32 } else { Self::LEN as u32 };
         let tile_rows = last_row - first_row;
         let scan = SegmentedScan::take(&mut arena);
+        let long_span = LongSpan::take(&mut arena);
         let row_ends = arena.take(tile_rows as usize + 1);
         let products = arena.take(Self::LEN - tile_rows as usize);
         let sums = arena.take(tile_rows as usize);
@@ -142,6 +151,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
             products,
             sums,
             scan,
+            long_span,
         }
     }
 
@@ -201,11 +211,10 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// Writes the rows that end in the tile, αsum + βy, neighbours together.
+    /// Writes the rows that end in the tile from the row `from` on, αsum + βy, neighbours together.
     #[inline(always)]
-    fn store_rows(&self, y: GlobalMut<V>, alpha: V, beta: V) {
-        let y = y.skip(self.first_row);
-        let mut row = thread::index();
+    fn store_rows(&self, from: u32, y: GlobalMut<V>, alpha: V, beta: V) {
+        let mut row = thread::index() + from;
         while row < self.rows {
             store_result(y, row as usize, self.sums.load(row as usize), alpha, beta);
             row += BLOCK as u32;
@@ -222,7 +231,10 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     x: Global<V>,
     y: GlobalMut<V>,
     tile_rows: Global<u32>,
-    carries: GlobalMut<V>,
+    spans: Global<u64>,
+    sums: GlobalMut<u64>,
+    arrived: GlobalMut<u32>,
+    run: u32,
     rows: u32,
     nonzeros: u64,
     alpha: V,
@@ -258,57 +270,17 @@ fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
         let first = tile.sums.load(first_row as usize);
         tile.sums.store(first_row as usize, scanned.before + first);
     }
-    if thread::index() == 0 {
-        carries.store(thread::block() as usize, scanned.total);
-    }
     thread::barrier();
-    tile.store_rows(y, alpha, beta);
-}
-
-kernel! {
-    /// Adds to every row that a tile finishes, but did not begin, the carries of the tiles before:
-    /// one thread a tile.
-    pub struct MergeFixup<V: Float, O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// The result, one element a row.
-        pub y: GlobalMut<V>,
-        /// First row of each tile, from [`MergePartition`].
-        pub tile_rows: Global<u32>,
-        /// The carries, from [`MergeTile`].
-        pub carries: Global<V>,
-        /// Tiles.
-        pub tiles: u32,
-        /// Length of a tile: row ends and nonzeros.
-        pub tile_items: u32,
-        /// Factor of the product.
-        pub alpha: V,
-    }
-    shared: carry_bytes::<V>(BLOCK);
-    body: fixup::<V, O, BLOCK>;
-    entries: {
-        spmv_merge_fixup_f32_u32 in spmv_f32: <V = f32, O = u32>, 256 x 1;
-        spmv_merge_fixup_f32_u64 in spmv_f32: <V = f32, O = u64>, 256 x 1;
-        spmv_merge_fixup_f64_u32 in spmv_f64: <V = f64, O = u32>, 256 x 1;
-        spmv_merge_fixup_f64_u64 in spmv_f64: <V = f64, O = u64>, 256 x 1;
-    }
-}
-
-#[inline(always)]
-fn fixup<V: Float, O: Offset, const BLOCK: usize>(
-    arena: Arena,
-    row_offsets: Global<O>,
-    y: GlobalMut<V>,
-    tile_rows: Global<u32>,
-    carries: Global<V>,
-    tiles: u32,
-    tile_items: u32,
-    alpha: V,
-) {
-    let begins_at = |row: u32, tile: usize| {
-        row_offsets.load(row as usize).to_usize() == tile * tile_items as usize - row as usize
-    };
-    add_carries::<V, BLOCK>(arena, tile_rows, carries, tiles, begins_at, |row, sum| {
-        y.store(row as usize, alpha.fma(sum, y.load(row as usize)));
-    });
+    let cut_rows = CutRows { spans, sums: TaggedSums::new(sums, arrived, run) };
+    let from = u32::from(cut_rows.is_finished_by(thread::block()));
+    let y = y.skip(tile.first_row);
+    tile.store_rows(from, y, alpha, beta);
+    cut_rows.leave(
+        tile.long_span,
+        thread::block(),
+        || tile.sums.load(0),
+        scanned.total,
+        |sum| store_result(y, 0, sum, alpha, beta),
+        |sum| store_result(y, tile.rows as usize, sum, alpha, beta),
+    );
 }

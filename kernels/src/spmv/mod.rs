@@ -2,7 +2,7 @@
 
 mod adaptive;
 mod binned;
-mod carries;
+mod cut_rows;
 mod flat;
 mod light;
 mod long_rows;
@@ -19,10 +19,11 @@ mod windows;
 
 pub use adaptive::{AdaptiveRows, CutRowBlocks, RowBlockKind};
 pub use binned::BinnedRows;
-pub use flat::{FlatCompactRows, FlatFillEmptyRows, FlatPartition, FlatTile, FlatUpdate};
+pub use cut_rows::FindCutRows;
+pub use flat::{FlatCompactRows, FlatFillEmptyRows, FlatPartition, FlatTile};
 pub use light::LightRows;
 pub use long_rows::{ListLongRows, NumberPieces};
-pub use merge::{MergeFixup, MergePartition, MergeTile};
+pub use merge::{MergePartition, MergeTile};
 pub use row_lengths::{RowLengths, LENGTH_TOTALS};
 pub use row_tiles::{FourRows, OneRow, RowShare, RowTiles, TwoRows};
 pub use rows::{BlockRows, VectorRows};

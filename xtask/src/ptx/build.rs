@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use super::folder::{self, Files};
 use super::{Target, source, split, table};
@@ -15,11 +15,21 @@ use crate::toolchain::Toolchain;
 /// When a build fails, or the PTX does not agree with the kernel table.
 pub fn build(root: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<Files> {
     let modules = table::modules();
-    let mut texts = BTreeMap::new();
-    for &target in targets {
+    let build_one = |target| {
         let text = toolchain.build_kernels(root, target)?;
-        let split = split::split(&text, &modules).with_context(|| format!("splitting {target}"))?;
-        texts.insert(target, split);
+        split::split(&text, &modules).with_context(|| format!("splitting {target}"))
+    };
+    // Each build is one compiler thread for most of its time.
+    let built = std::thread::scope(|scope| {
+        let builds: Vec<_> = targets.iter().map(|&target| scope.spawn(move || build_one(target))).collect();
+        builds
+            .into_iter()
+            .map(|build| build.join().map_err(|_| anyhow!("a build panicked"))?)
+            .collect::<Vec<_>>()
+    });
+    let mut texts = BTreeMap::new();
+    for (&target, split) in targets.iter().zip(built) {
+        texts.insert(target, split?);
     }
     folder::files(source::hash(root)?, toolchain.compiler.clone(), modules, &texts)
 }

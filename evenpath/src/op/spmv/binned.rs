@@ -1,10 +1,9 @@
-use std::sync::{Mutex, PoisonError};
-
 use evenpath_kernels::spmv::{BinnedRows, ListLongRows, NumberPieces};
 use evenpath_simt::kernel::KernelInfo;
 
 use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
+use super::tagged_sums::TaggedSums;
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec};
 use crate::op::{DeviceCsr, OpError, grid, instance};
@@ -12,7 +11,7 @@ use crate::policy::Tile;
 use crate::{Offset, Value};
 
 /// Row tiles, with long rows cut into pieces.
-pub(super) struct Binned<V: Value> {
+pub(super) struct Binned {
     info: &'static KernelInfo,
     group: Group,
     grid: u32,
@@ -20,20 +19,13 @@ pub(super) struct Binned<V: Value> {
     long_rows: DeviceVec<u32>,
     first_pieces: DeviceVec<u32>,
     piece_rows: DeviceVec<u32>,
-    workspace: Mutex<Workspace<V>>,
+    /// A part a piece, a sum a long row.
+    sums: TaggedSums,
 }
 
-/// What a run writes beside y. Locked for a launch, so that runs do not share it.
-struct Workspace<V: Value> {
-    /// A sum a piece.
-    partials: DeviceVec<V>,
-    /// How many pieces of each long row are summed; all zero between runs.
-    arrived: DeviceVec<u32>,
-}
-
-impl<V: Value> Binned<V> {
+impl Binned {
     /// Lists the long rows. `None` where a group of rows is longer than a kernel counts, or there are too many pieces.
-    pub(super) fn new<O: Offset>(
+    pub(super) fn new<V: Value, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
     ) -> Result<Option<Self>, OpError> {
@@ -55,16 +47,13 @@ impl<V: Value> Binned<V> {
             long_rows: device.uninitialised(long.rows as usize)?,
             first_pieces: device.uninitialised(long.rows as usize)?,
             piece_rows: device.uninitialised(long.pieces as usize)?,
-            workspace: Mutex::new(Workspace {
-                partials: device.uninitialised(long.pieces as usize)?,
-                arrived: device.zeros(long.rows as usize)?,
-            }),
+            sums: TaggedSums::new::<V>(device, long.pieces as usize, long.rows as usize)?,
         };
         binned.list(matrix)?;
         Ok(Some(binned))
     }
 
-    fn list<O: Offset>(&mut self, matrix: &DeviceCsr<V, O>) -> Result<(), OpError> {
+    fn list<V: Value, O: Offset>(&mut self, matrix: &DeviceCsr<V, O>) -> Result<(), OpError> {
         let device = matrix.device();
         let row_offsets = matrix.pattern().row_offsets.as_global();
         let (rows, count) = (matrix.rows() as u32, self.lengths.long.rows as u32);
@@ -97,12 +86,11 @@ impl<V: Value> Binned<V> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Binned<V> {
+impl<V: Value, O: Offset> Schedule<V, O> for Binned {
     fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let pattern = matrix.pattern();
         let values = matrix.values();
-        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
-        let Workspace { partials, arrived } = &mut *workspace;
+        let mut work = self.sums.lock();
         let kernel = BinnedRows {
             row_offsets: pattern.row_offsets.as_global(),
             column_indices: pattern.column_indices.as_global(),
@@ -112,8 +100,9 @@ impl<V: Value, O: Offset> Schedule<V, O> for Binned<V> {
             long_rows: self.long_rows.as_global(),
             first_pieces: self.first_pieces.as_global(),
             piece_rows: self.piece_rows.as_global(),
-            partials: partials.as_global_mut(),
-            arrived: arrived.as_global_mut(),
+            sums: work.sums.as_global_mut(),
+            arrived: work.arrived.as_global_mut(),
+            run: work.run,
             pieces: self.lengths.long.pieces as u32,
             limit: self.lengths.limit,
             rows: pattern.rows as u32,
@@ -130,7 +119,8 @@ impl<V: Value, O: Offset> Schedule<V, O> for Binned<V> {
 
     fn shape(&self) -> Shape {
         let long = self.lengths.long;
-        let workspace_bytes = 12 * long.rows + (4 + size_of::<V>() as u64) * long.pieces;
+        let workspace_bytes =
+            8 * long.rows + 4 * long.pieces + TaggedSums::bytes::<V>(long.pieces, long.rows);
         let figures = vec![
             ("rows a warp", u64::from(self.group.rows)),
             ("long rows", long.rows),

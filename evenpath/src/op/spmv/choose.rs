@@ -1,5 +1,7 @@
 //! Which method a plan takes.
 
+use evenpath_simt::ScalarType;
+
 use super::adaptive::Adaptive;
 use super::binned::Binned;
 use super::flat::Flat;
@@ -11,10 +13,14 @@ use super::windows::Windows;
 use super::{Schedule, SpmvMethod, cpu, rows};
 use crate::device::DeviceKind;
 use crate::op::{DeviceCsr, OpError};
-use crate::{Offset, Value, policy};
+use crate::policy;
+use crate::{Offset, Value};
 
 /// Windows are looked for from this many nonzeros a row on: with fewer, x is no large part of what is read.
-const WINDOW_MEAN: f64 = 16.0;
+const WINDOW_MEAN: f64 = 15.0;
+
+/// In f32, windows pay for rows of so many nonzeros even where neighbouring nonzeros have neighbouring columns.
+const WINDOW_MEAN_OF_NEIGHBOURS: f64 = 56.0;
 
 /// Row blocks measure better than row tiles from this many nonzeros a row on.
 const ROW_BLOCK_MEAN: f64 = 12.0;
@@ -33,6 +39,12 @@ pub(super) struct Choice<V: Value, O: Offset> {
     pub(super) method: SpmvMethod,
     pub(super) reason: String,
     pub(super) schedule: Box<dyn Schedule<V, O>>,
+}
+
+impl<V: Value, O: Offset> Choice<V, O> {
+    fn new(method: SpmvMethod, reason: String, schedule: impl Schedule<V, O> + 'static) -> Self {
+        Self { method, reason, schedule: Box::new(schedule) }
+    }
 }
 
 pub(super) fn choose<V: Value, O: Offset>(
@@ -70,6 +82,15 @@ pub(super) fn choose<V: Value, O: Offset>(
     }
 }
 
+/// Whether the second-level cache holds the matrix and its vectors from run to run, with room for what else is in it. Then
+/// few steps, one behind the other, count for more than wide accesses.
+fn stays_in_cache<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> bool {
+    let (rows, cols, nonzeros) = (matrix.rows() as u64, matrix.cols() as u64, matrix.nnz() as u64);
+    let (value, offset) = (size_of::<V>() as u64, size_of::<O>() as u64);
+    let bytes = nonzeros * (value + 4) + rows * (value + offset) + cols * value;
+    matrix.device().properties().l2_bytes.is_some_and(|l2| bytes <= l2 / 10 * 6)
+}
+
 /// Lanes that rows of the matrix's mean length want.
 fn mean_lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> u32 {
     policy::spmv_lanes(matrix.rows() as u64, matrix.nnz() as u64)
@@ -90,48 +111,90 @@ fn of_rows<V: Value, O: Offset, S: Schedule<V, O> + 'static>(
 /// From the row lengths, and, if those are even and there are many nonzeros a row, from the columns.
 fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, O>, OpError> {
     let lengths = Lengths::count(matrix)?;
-    let Lengths { longest, mean, empty, limit, long } = lengths;
+    let Lengths { longest, mean, empty, limit, .. } = lengths;
     let text = format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty");
-    let chosen = |method, reason, schedule| Ok(Choice { method, reason, schedule });
-    let even = longest <= u64::from(limit);
-    // Where they have a large share, a cut that knows no rows is better.
-    if !even
-        && mean < BINNED_MEAN
-        && long.nonzeros <= matrix.nnz() as u64 / LONG_SHARE
-        && let Some(binned) = Binned::new(matrix, lengths)?
-    {
-        let reason =
-            format!("{text}; {} with more than {limit} are cut into {} pieces", long.rows, long.pieces);
-        return chosen(SpmvMethod::Binned, reason, Box::new(binned));
+    let choice = if mean >= BLOCK_MEAN && longest as f64 <= 2.0 * mean {
+        Some(Choice::new(SpmvMethod::Block, text.clone(), rows::Block::new(matrix)))
+    } else if longest <= u64::from(limit) {
+        of_even_rows(matrix, lengths, &text)?
+    } else {
+        of_few_long_rows(matrix, lengths, &text)?
+    };
+    if let Some(choice) = choice {
+        return Ok(choice);
     }
-    let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
-    // A few blocks of 512 rows for each multiprocessor, or some have nothing to do.
-    if even
-        && mean >= WINDOW_MEAN
-        && matrix.rows() as u64 >= 2048 * multiprocessors
-        && let Some(windows) = Windows::find(matrix, lengths)?
-        && windows.found().are_worth_it(matrix.nnz() as u64)
-    {
-        let uses = windows.found().uses();
-        let reason = format!("{text}; the rows of a block use the same elements of x {uses} times");
-        return chosen(SpmvMethod::Windows, reason, Box::new(windows));
-    }
-    if mean >= BLOCK_MEAN && longest as f64 <= 2.0 * mean {
-        return chosen(SpmvMethod::Block, text, Box::new(rows::Block::new(matrix)));
-    }
-    if even
-        && mean >= ROW_BLOCK_MEAN
-        && let Some(blocks) = Adaptive::on_device(matrix, lengths)?
-    {
-        return chosen(SpmvMethod::RowBlocks, text, Box::new(blocks));
-    }
-    if even && let Some(tiles) = RowTiles::new(matrix, lengths)? {
-        return chosen(SpmvMethod::RowTiles, text, Box::new(tiles));
-    }
+    let long = lengths.long;
     let reason =
         format!("{text}; {} with more than {limit} have {} of the nonzeros", long.rows, long.nonzeros);
     if empty == 0 {
-        return chosen(SpmvMethod::Flat, reason, Box::new(Flat::of_filled_rows(matrix)?));
+        return Ok(Choice::new(SpmvMethod::Flat, reason, Flat::of_filled_rows(matrix)?));
     }
-    chosen(SpmvMethod::MergePath, reason, Box::new(Merge::analyse(matrix)?))
+    Ok(Choice::new(SpmvMethod::MergePath, reason, Merge::analyse(matrix)?))
+}
+
+/// Where no row is much longer than the mean.
+fn of_even_rows<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    lengths: Lengths,
+    text: &str,
+) -> Result<Option<Choice<V, O>>, OpError> {
+    let Lengths { mean, empty, .. } = lengths;
+    let (rows, nonzeros) = (matrix.rows() as u64, matrix.nnz() as u64);
+    let is_f32 = V::TYPE == ScalarType::F32;
+    let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
+    // Blocks of 512 rows enough for each multiprocessor, or some have nothing to do.
+    let window_rows = if is_f32 { 768 } else { 2048 } * multiprocessors;
+    if mean >= WINDOW_MEAN
+        && rows >= window_rows
+        && let Some(windows) = Windows::find(matrix, lengths)?
+    {
+        let found = windows.found();
+        if found.are_worth_it(nonzeros, is_f32 && mean >= WINDOW_MEAN_OF_NEIGHBOURS) {
+            let uses = found.uses();
+            let reason = format!("{text}; the rows of a block use the same elements of x {uses} times");
+            return Ok(Some(Choice::new(SpmvMethod::Windows, reason, windows)));
+        }
+        if empty == 0 && found.are_too_narrow(nonzeros) {
+            let reason = format!("{text}; their columns are scattered");
+            return Ok(Some(Choice::new(SpmvMethod::Flat, reason, Flat::of_filled_rows(matrix)?)));
+        }
+    }
+    let in_cache = stays_in_cache(matrix);
+    if !is_f32 && in_cache {
+        let reason = format!("{text}; the matrix stays in cache");
+        let vector = rows::Vector::new(matrix, mean_lanes(matrix));
+        return Ok(Some(Choice::new(SpmvMethod::Vector, reason, vector)));
+    }
+    let tiles_are_as_good = is_f32 && !in_cache && mean < WINDOW_MEAN_OF_NEIGHBOURS;
+    if mean >= ROW_BLOCK_MEAN
+        && !tiles_are_as_good
+        && let Some(blocks) = Adaptive::on_device(matrix, lengths)?
+    {
+        return Ok(Some(Choice::new(SpmvMethod::RowBlocks, text.into(), blocks)));
+    }
+    let tiles = RowTiles::new(matrix, lengths)?;
+    Ok(tiles.map(|tiles| Choice::new(SpmvMethod::RowTiles, text.into(), tiles)))
+}
+
+/// Where rows are short but for some long ones, which have a small share of the nonzeros: with a large share, a cut that
+/// knows no rows is better.
+fn of_few_long_rows<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    lengths: Lengths,
+    text: &str,
+) -> Result<Option<Choice<V, O>>, OpError> {
+    let Lengths { mean, empty, limit, long, .. } = lengths;
+    let is_small = empty == 0 && stays_in_cache(matrix);
+    if mean >= BINNED_MEAN || is_small || long.nonzeros > matrix.nnz() as u64 / LONG_SHARE {
+        return Ok(None);
+    }
+    if let Some(blocks) = Adaptive::on_device(matrix, lengths)? {
+        return Ok(Some(Choice::new(SpmvMethod::RowBlocks, text.into(), blocks)));
+    }
+    let binned = Binned::new(matrix, lengths)?;
+    Ok(binned.map(|binned| {
+        let reason =
+            format!("{text}; {} with more than {limit} are cut into {} pieces", long.rows, long.pieces);
+        Choice::new(SpmvMethod::Binned, reason, binned)
+    }))
 }

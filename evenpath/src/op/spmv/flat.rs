@@ -1,9 +1,8 @@
-use std::sync::{Mutex, PoisonError};
-
-use evenpath_kernels::spmv::{FlatCompactRows, FlatFillEmptyRows, FlatPartition, FlatTile, FlatUpdate};
+use evenpath_kernels::spmv::{FlatCompactRows, FlatFillEmptyRows, FlatPartition, FlatTile};
 use evenpath_simt::Global;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use super::cut_rows::{Cut, CutRows};
 use super::{Product, Schedule, Shape};
 use crate::device::{DeviceError, DeviceVec};
 use crate::op::{DeviceCsr, OpError, grid, instance, tile_count};
@@ -11,16 +10,14 @@ use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
 /// What the flat split needs beside the matrix.
-pub(super) struct Flat<V: Value, O: Offset> {
+pub(super) struct Flat<O: Offset> {
     tile_kernel: &'static KernelInfo,
-    update_kernel: &'static KernelInfo,
     fill_kernel: &'static KernelInfo,
     tiles: u32,
     /// The row of each tile's first nonzero, and the number of rows; `tiles` + 1.
     tile_rows: DeviceVec<u32>,
     filled: FilledRows<O>,
-    /// One element a tile. Locked from the reduction's launch to the update's, which belong together.
-    remainders: Mutex<DeviceVec<V>>,
+    cut_rows: CutRows,
 }
 
 /// The rows that have nonzeros, where some have none.
@@ -75,18 +72,18 @@ impl<O: Offset> FilledRows<O> {
     }
 }
 
-impl<V: Value, O: Offset> Flat<V, O> {
+impl<O: Offset> Flat<O> {
     /// Finds the rows that have nonzeros, and the row in which each tile begins.
-    pub(super) fn analyse(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn analyse<V: Value>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         Self::cut(matrix, FilledRows::find(matrix)?)
     }
 
     /// Finds the row in which each tile begins, of a matrix whose rows all have nonzeros.
-    pub(super) fn of_filled_rows(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn of_filled_rows<V: Value>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         Self::cut(matrix, FilledRows { count: matrix.rows() as u32, compacted: None })
     }
 
-    fn cut(matrix: &DeviceCsr<V, O>, filled: FilledRows<O>) -> Result<Self, OpError> {
+    fn cut<V: Value>(matrix: &DeviceCsr<V, O>, filled: FilledRows<O>) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_flat(V::TYPE, device.properties().compute_capability);
         let Some(tile_kernel) = FlatTile::<V, O>::instance(tile.block_size, tile.items_per_thread) else {
@@ -108,19 +105,27 @@ impl<V: Value, O: Offset> Flat<V, O> {
         // SAFETY: the views are of the offsets of the rows that have nonzeros, one more than these, and of `tile_rows`,
         // `tiles` + 1 long, and buffers are freed in the stream's order.
         unsafe { device.launch(partition, partition_kernel, grid, 0) }?;
+        let cut = Cut {
+            row_offsets: filled.views(&matrix.pattern().row_offsets).1,
+            rows: filled.count,
+            tile_rows: &tile_rows,
+            tiles,
+            tile_items: tile.items(),
+            counts_row_ends: false,
+        };
+        let cut_rows = CutRows::find::<V, O>(device, &cut)?;
         Ok(Self {
             tile_kernel,
-            update_kernel: instance::<FlatUpdate<V, O>>(),
             fill_kernel: instance::<FlatFillEmptyRows<V, O>>(),
             tiles,
             tile_rows,
             filled,
-            remainders: Mutex::new(device.uninitialised(tiles as usize)?),
+            cut_rows,
         })
     }
 
     /// Writes the rows that the reduction leaves out.
-    fn fill_empty_rows(
+    fn fill_empty_rows<V: Value>(
         &self,
         Product { matrix, alpha, beta, y, .. }: Product<'_, V, O>,
     ) -> Result<(), DeviceError> {
@@ -141,14 +146,14 @@ impl<V: Value, O: Offset> Flat<V, O> {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
+impl<V: Value, O: Offset> Schedule<V, O> for Flat<O> {
     fn run(&self, product: Product<'_, V, O>) -> Result<(), DeviceError> {
         let Product { matrix, alpha, beta, .. } = product;
         let device = matrix.device();
         let (pattern, values) = (matrix.pattern(), matrix.values());
         let (filled_rows, filled_offsets) = self.filled.views(&pattern.row_offsets);
         let is_compacted = u32::from(self.filled.compacted.is_some());
-        let mut remainders = self.remainders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = self.cut_rows.sums.lock();
         let tile = FlatTile {
             row_offsets: filled_offsets,
             column_indices: pattern.column_indices.as_global(),
@@ -157,33 +162,19 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
             y: product.y.as_global_mut(),
             tile_rows: self.tile_rows.as_global(),
             filled_rows,
-            remainders: remainders.as_global_mut(),
+            spans: self.cut_rows.spans.as_global(),
+            sums: work.sums.as_global_mut(),
+            arrived: work.arrived.as_global_mut(),
+            run: work.run,
             is_compacted,
             nonzeros: matrix.nnz() as u64,
             alpha,
             beta,
         };
-        let update = FlatUpdate {
-            row_offsets: filled_offsets,
-            y: product.y.as_global_mut(),
-            tile_rows: self.tile_rows.as_global(),
-            filled_rows,
-            remainders: remainders.as_global(),
-            is_compacted,
-            tiles: self.tiles,
-            tile_items: Tile::of(self.tile_kernel).items(),
-            alpha,
-        };
         // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the plan's own buffers; all
         // are on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index
-        // is below x's length. The lock on the remainders keeps other runs of the plan from coming between the launches.
-        unsafe {
-            device.launch(tile, self.tile_kernel, self.tiles, 0)?;
-            if self.tiles > 1 {
-                let grid = self.tiles.div_ceil(self.update_kernel.block_size);
-                device.launch(update, self.update_kernel, grid, 0)?;
-            }
-        }
+        // is below x's length.
+        unsafe { device.launch(tile, self.tile_kernel, self.tiles, 0) }?;
         self.fill_empty_rows(product)
     }
 
@@ -197,7 +188,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
             tile: Some(Tile::of(self.tile_kernel)),
             tiles,
             figures: vec![("rows with nonzeros", count)],
-            workspace_bytes: tiles * size_of::<V>() as u64 + (tiles + 1) * 4 + compacted_bytes,
+            workspace_bytes: (tiles + 1) * 4 + CutRows::bytes::<V>(tiles) + compacted_bytes,
         }
     }
 }

@@ -1,65 +1,48 @@
-use std::sync::{Mutex, PoisonError};
-
-use evenpath_kernels::spmv::{MergeFixup, MergeTile};
+use evenpath_kernels::spmv::MergeTile;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use super::cut_rows::{Cut, CutRows};
 use super::{Product, Schedule, Shape};
-use crate::device::{Device, DeviceError, DeviceVec};
+use crate::device::DeviceError;
 use crate::op::path_tiles::PathTiles;
 use crate::op::{DeviceCsr, OpError};
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
-/// What the merge-path kernels need beside the matrix.
-pub(super) struct Merge<V: Value> {
-    kernels: MergeKernels,
+/// What the merge-path kernel needs beside the matrix.
+pub(super) struct Merge {
+    kernel: &'static KernelInfo,
     tiles: PathTiles,
-    /// One element a tile. Locked from a tile's launch to its fix-up's, which belong together.
-    carries: Mutex<DeviceVec<V>>,
+    cut_rows: CutRows,
 }
 
-#[derive(Clone, Copy)]
-struct MergeKernels {
-    tile: &'static KernelInfo,
-    fixup: &'static KernelInfo,
-}
-
-impl MergeKernels {
-    fn select<V: Value, O: Offset>(device: &Device) -> Self {
-        let tile = policy::spmv_merge(V::TYPE, device.properties().compute_capability);
-        let kernels = (
-            MergeTile::<V, O>::instance(tile.block_size, tile.items_per_thread),
-            MergeFixup::<V, O>::first(),
-        );
-        let (Some(tile), Some(fixup)) = kernels else {
-            unreachable!(
-                "the kernels' tables have an instance for every type, and for every tile of the policy"
-            )
-        };
-        Self { tile, fixup }
-    }
-
-    fn tile(self) -> Tile {
-        Tile::of(self.tile)
-    }
-}
-
-impl<V: Value> Merge<V> {
+impl Merge {
     /// Cuts the merge of row ends and nonzeros into tiles.
-    pub(super) fn analyse<O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
-        let kernels = MergeKernels::select::<V, O>(matrix.device());
-        let tiles = PathTiles::find(matrix, kernels.tile().items())?;
-        let carries = Mutex::new(matrix.device().uninitialised(tiles.count as usize)?);
-        Ok(Self { kernels, tiles, carries })
+    pub(super) fn analyse<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+        let device = matrix.device();
+        let tile = policy::spmv_merge(V::TYPE, device.properties().compute_capability);
+        let Some(kernel) = MergeTile::<V, O>::instance(tile.block_size, tile.items_per_thread) else {
+            unreachable!("the kernels' tables have an instance for every tile of the policy")
+        };
+        let tiles = PathTiles::find(matrix, tile.items())?;
+        let cut = Cut {
+            row_offsets: matrix.pattern().row_offsets.as_global(),
+            rows: matrix.rows() as u32,
+            tile_rows: &tiles.rows,
+            tiles: tiles.count,
+            tile_items: tile.items(),
+            counts_row_ends: true,
+        };
+        let cut_rows = CutRows::find::<V, O>(device, &cut)?;
+        Ok(Self { kernel, tiles, cut_rows })
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Merge<V> {
+impl<V: Value, O: Offset> Schedule<V, O> for Merge {
     fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let device = matrix.device();
         let pattern = matrix.pattern();
         let values = matrix.values();
-        let mut carries = self.carries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = self.cut_rows.sums.lock();
         let tile = MergeTile {
             row_offsets: pattern.row_offsets.as_global(),
             column_indices: pattern.column_indices.as_global(),
@@ -67,41 +50,24 @@ impl<V: Value, O: Offset> Schedule<V, O> for Merge<V> {
             x: x.as_global(),
             y: y.as_global_mut(),
             tile_rows: self.tiles.rows.as_global(),
-            carries: carries.as_global_mut(),
+            spans: self.cut_rows.spans.as_global(),
+            sums: work.sums.as_global_mut(),
+            arrived: work.arrived.as_global_mut(),
+            run: work.run,
             rows: pattern.rows as u32,
             nonzeros: pattern.column_indices.len() as u64,
             alpha,
             beta,
         };
-        let fixup = MergeFixup {
-            row_offsets: pattern.row_offsets.as_global(),
-            y: y.as_global_mut(),
-            tile_rows: self.tiles.rows.as_global(),
-            carries: carries.as_global(),
-            tiles: self.tiles.count,
-            tile_items: self.kernels.tile().items(),
-            alpha,
-        };
         // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the plan's own buffers; all
         // are on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index
-        // is below x's length. The lock on the carries keeps other runs of the plan from coming between the launches.
-        unsafe {
-            device.launch(tile, self.kernels.tile, self.tiles.count, 0)?;
-            if self.tiles.count > 1 {
-                device.launch(
-                    fixup,
-                    self.kernels.fixup,
-                    self.tiles.count.div_ceil(self.kernels.fixup.block_size),
-                    0,
-                )?;
-            }
-        }
-        Ok(())
+        // is below x's length.
+        unsafe { matrix.device().launch(tile, self.kernel, self.tiles.count, 0) }
     }
 
     fn shape(&self) -> Shape {
         let tiles = u64::from(self.tiles.count);
-        let workspace_bytes = tiles * size_of::<V>() as u64 + self.tiles.bytes();
-        Shape { tile: Some(self.kernels.tile()), tiles, workspace_bytes, ..Shape::default() }
+        let workspace_bytes = self.tiles.bytes() + CutRows::bytes::<V>(tiles);
+        Shape { tile: Some(Tile::of(self.kernel)), tiles, workspace_bytes, ..Shape::default() }
     }
 }

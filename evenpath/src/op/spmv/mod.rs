@@ -4,6 +4,7 @@ mod adaptive;
 mod binned;
 mod choose;
 mod cpu;
+mod cut_rows;
 mod flat;
 mod info;
 mod lengths;
@@ -12,6 +13,7 @@ mod merge;
 mod method;
 mod row_tiles;
 mod rows;
+mod tagged_sums;
 mod windows;
 
 pub use info::SpmvPlanInfo;
@@ -99,6 +101,7 @@ struct Shape {
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// Analyses the matrix for [`SpmvPlan::run`]. The matrix need not be canonical: duplicates are summed, in order.
+    /// Matrices of 16-bit values are multiplied with vectors by [`DeviceCsr::plan_spmm`], as matrices of one column.
     ///
     /// # Errors
     ///
@@ -116,7 +119,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
     /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: what is infinite or no
-    /// number in A or `x` makes y no number. `alpha` multiplies the parts of a row that is cut, not their sum.
+    /// number in A or `x` makes y no number.
     ///
     /// # Errors
     ///

@@ -1,0 +1,242 @@
+//! Rows that lie over several tiles: rows that are *cut*.
+//!
+//! A tile leaves what it has of a cut row, and the tile that happens to be the last of the row's adds all of it up, in
+//! order of tiles. There is no second launch, and sums depend on nothing but the number of tiles, so results are the same
+//! from run to run.
+
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+
+use crate::block::tagged_sums::TaggedSums;
+use crate::Offset;
+
+kernel! {
+    /// Finds the rows that are cut: one thread a tile, and one for the end.
+    pub struct FindCutRows<O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// The row in which each tile begins, and `rows` at the end; `tiles` + 1.
+        pub tile_rows: Global<u32>,
+        /// Output: the first and the last tile (shifted left by 32) of the row in which a tile begins, where the row has
+        /// nonzeros in the tile before; else zero. `tiles` + 1.
+        pub spans: GlobalMut<u64>,
+        /// Rows.
+        pub rows: u32,
+        /// Tiles.
+        pub tiles: u32,
+        /// Items of a tile.
+        pub tile_items: u32,
+        /// 1 where a row's end is an item, behind its nonzeros, 0 where nonzeros alone are.
+        pub row_ends: u32,
+    }
+    shared: 0;
+    body: find::<O, BLOCK>;
+    entries: {
+        spmv_find_cut_rows_u32 in spmv_plan: <O = u32>, 256 x 1;
+        spmv_find_cut_rows_u64 in spmv_plan: <O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn find<O: Offset, const BLOCK: usize>(
+    _: Arena,
+    row_offsets: Global<O>,
+    tile_rows: Global<u32>,
+    spans: GlobalMut<u64>,
+    rows: u32,
+    tiles: u32,
+    tile_items: u32,
+    row_ends: u32,
+) {
+    let tile = thread::block() * BLOCK as u32 + thread::index();
+    if tile > tiles {
+        return;
+    }
+    let row = tile_rows.load(tile as usize);
+    let mut span = 0;
+    if row < rows {
+        let ends_before = u64::from(row * row_ends);
+        let begin = row_offsets.load(row as usize).to_usize() as u64 + ends_before;
+        let end = row_offsets.load(row as usize + 1).to_usize() as u64 + ends_before + u64::from(row_ends);
+        let first = begin / u64::from(tile_items);
+        let last = (end - 1) / u64::from(tile_items);
+        if first < u64::from(tile) {
+            span = first | last << 32;
+        }
+    }
+    spans.store(tile as usize, span);
+}
+
+/// The cut rows of a matrix, with what the sums of their tiles need.
+#[derive(Clone, Copy)]
+pub(super) struct CutRows<V> {
+    /// From [`FindCutRows`].
+    pub(super) spans: Global<u64>,
+    /// Two parts a tile: what it has of the row in which it begins, if it is the row's last, and of the row behind its
+    /// end. A sum is counted at the row's last tile.
+    pub(super) sums: TaggedSums<V>,
+}
+
+/// Rows over up to this many tiles are summed by a warp, longer ones by the block.
+const SHORT_SPAN: u32 = 64;
+
+/// What the threads of a block share to sum a row over many tiles.
+#[derive(Clone, Copy)]
+pub(super) struct LongSpan<V, const BLOCK: usize> {
+    is_last: Shared<u32>,
+    partials: Shared<V>,
+}
+
+impl<V: Float, const BLOCK: usize> LongSpan<V, BLOCK> {
+    /// Bytes of shared memory.
+    pub(super) const BYTES: usize = 8 + BLOCK / thread::WARP_SIZE as usize * V::SIZE;
+
+    #[inline(always)]
+    pub(super) fn take(arena: &mut Arena) -> Self {
+        Self { partials: arena.take(BLOCK / thread::WARP_SIZE as usize), is_last: arena.take(1) }
+    }
+}
+
+/// The tiles of a cut row.
+#[derive(Clone, Copy)]
+struct Span {
+    first: u32,
+    last: u32,
+}
+
+impl Span {
+    #[inline(always)]
+    fn new(packed: u64) -> Self {
+        Self { first: packed as u32, last: (packed >> 32) as u32 }
+    }
+
+    #[inline(always)]
+    fn is_cut(self) -> bool {
+        self.first < self.last
+    }
+
+    #[inline(always)]
+    fn tiles(self) -> u32 {
+        self.last - self.first + 1
+    }
+
+    /// The place of a tile's sum, tiles counted from the row's first.
+    #[inline(always)]
+    fn place(self, tile: u32) -> usize {
+        2 * (self.first + tile) as usize + usize::from(self.first + tile < self.last)
+    }
+}
+
+#[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+impl<V: Float> CutRows<V> {
+    /// Whether `tile` is the last of a cut row, whose result it must not store itself.
+    #[inline(always)]
+    pub(super) fn is_finished_by(self, tile: u32) -> bool {
+        let span = Span::new(self.spans.load(tile as usize));
+        span.is_cut() && span.last == tile
+    }
+
+    /// Leaves the tile's sum of the row that it finishes but did not begin, `head`, and of the row behind its end,
+    /// `tail`, where these are cut; where the tile is the last of a row's to do so, the row's sum goes to `store_head` or
+    /// `store_tail`, in one thread. Every thread of the block calls it.
+    #[inline(always)]
+    pub(super) fn leave<const BLOCK: usize>(
+        self,
+        shared: LongSpan<V, BLOCK>,
+        tile: u32,
+        head: impl Fn() -> V,
+        tail: V,
+        store_head: impl Fn(V),
+        store_tail: impl Fn(V),
+    ) {
+        let after = Span::new(self.spans.load(tile as usize + 1));
+        if after.is_cut() {
+            self.leave_sum(shared, 0, after, tile, tail, store_tail);
+        }
+        let before = Span::new(self.spans.load(tile as usize));
+        if self.is_finished_by(tile) {
+            self.leave_sum(shared, BLOCK as u32 / thread::WARP_SIZE - 1, before, tile, head(), store_head);
+        }
+    }
+
+    /// A short row is the business of the warp `by`, a long one of the block.
+    #[inline(always)]
+    fn leave_sum<const BLOCK: usize>(
+        self,
+        shared: LongSpan<V, BLOCK>,
+        by: u32,
+        span: Span,
+        tile: u32,
+        sum: V,
+        store: impl Fn(V),
+    ) {
+        if span.tiles() > SHORT_SPAN {
+            if thread::index() == 0 {
+                shared.is_last.store(0, u32::from(self.arrive(span, tile, sum)));
+            }
+            thread::barrier();
+            if shared.is_last.load(0) != 0 {
+                let total = self.sum_by_block::<BLOCK>(shared, span);
+                if thread::index() == 0 {
+                    store(total);
+                }
+            }
+            // The tile's other row may write the shared words again.
+            thread::barrier();
+        } else if thread::warp() == by {
+            let is_last = thread::lane() == 0 && self.arrive(span, tile, sum);
+            if warp::any(warp::FULL, is_last) {
+                let mut total = V::ZERO;
+                let mut other = thread::lane();
+                while other < span.tiles() {
+                    total += self.sums.part(span.place(other), self.sums.look(span.place(other)));
+                    other += thread::WARP_SIZE;
+                }
+                let total = warp::reduce_add(total);
+                if thread::lane() == 0 {
+                    store(total);
+                }
+            }
+        }
+    }
+
+    /// Leaves a tile's part; whether it is the row's last.
+    #[inline(always)]
+    fn arrive(self, span: Span, tile: u32, part: V) -> bool {
+        self.sums.leave(span.place(tile - span.first), part, span.last as usize, span.tiles())
+    }
+
+    /// The sum of a row over many tiles, in thread 0.
+    #[inline(always)]
+    fn sum_by_block<const BLOCK: usize>(self, shared: LongSpan<V, BLOCK>, span: Span) -> V {
+        const UNROLLED: usize = 4;
+        let mut sums = [V::ZERO; UNROLLED];
+        let mut base = thread::index();
+        while base + const { ((UNROLLED - 1) * BLOCK) as u32 } < span.tiles() {
+            let place = |item: usize| span.place(base + (item * BLOCK) as u32);
+            let mut seen = [[0; 2]; UNROLLED];
+            for item in 0..UNROLLED {
+                seen[item] = self.sums.look(place(item));
+            }
+            for item in 0..UNROLLED {
+                sums[item] += self.sums.part(place(item), seen[item]);
+            }
+            base += (UNROLLED * BLOCK) as u32;
+        }
+        while base < span.tiles() {
+            sums[0] += self.sums.part(span.place(base), self.sums.look(span.place(base)));
+            base += BLOCK as u32;
+        }
+        let sum = warp::reduce_add((sums[0] + sums[1]) + (sums[2] + sums[3]));
+        if thread::lane() == 0 {
+            shared.partials.store(thread::warp() as usize, sum);
+        }
+        thread::barrier();
+        let mut total = shared.partials.load(0);
+        let mut index = 1;
+        while index < BLOCK / thread::WARP_SIZE as usize {
+            total += shared.partials.load(index);
+            index += 1;
+        }
+        total
+    }
+}
