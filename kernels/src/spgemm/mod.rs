@@ -1,0 +1,3 @@
+//! Sparse matrix times sparse matrix.
+
+pub mod two_level_sort;

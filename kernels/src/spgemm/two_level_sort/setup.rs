@@ -1,0 +1,130 @@
+//! Setup: how many products the entries of A make, and which of them make any.
+
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+
+use crate::Offset;
+
+/// In a weight, one entry that makes products; below it, the products.
+const ENTRY: u64 = 1 << 32;
+
+kernel! {
+    /// Weighs each entry of some rows of A: the length of the row of B that its column names, and 2³² where that is not
+    /// zero. Exclusive sums of weights then have the products before an entry in their low half, and the entries with
+    /// products before it in the high one.
+    pub struct WeighEntries<O: Offset> {
+        /// The entries' columns, `len`.
+        pub columns: Global<u32>,
+        /// Row offsets of B.
+        pub b_offsets: Global<O>,
+        /// Output: the weights, `len` + 1; the last is zero.
+        pub weights: GlobalMut<u64>,
+        /// Entries. All together they make fewer than 2³¹ products.
+        pub len: u32,
+    }
+    shared: 0;
+    body: weigh_entries::<O, BLOCK, ITEMS>;
+    entries: {
+        spgemm_weigh_entries_u32 in spgemm_two_level_sort: <O = u32>, 256 x 4;
+        spgemm_weigh_entries_u64 in spgemm_two_level_sort: <O = u64>, 256 x 4;
+    }
+}
+
+#[inline(always)]
+fn weigh_entries<O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    _: Arena,
+    columns: Global<u32>,
+    b_offsets: Global<O>,
+    weights: GlobalMut<u64>,
+    len: u32,
+) {
+    for item in 0..ITEMS {
+        let entry = (thread::block() as usize * ITEMS + item) * BLOCK + thread::index() as usize;
+        if entry < len as usize {
+            let row = columns.load_streaming(entry) as usize;
+            let products = b_offsets.load(row + 1).to_bits() - b_offsets.load(row).to_bits();
+            weights.store(entry, products + if products > 0 { ENTRY } else { 0 });
+        } else if entry == len as usize {
+            weights.store(entry, 0);
+        }
+    }
+}
+
+kernel! {
+    /// Lists the entries of A that make products, by the exclusive sums of [`WeighEntries`]' weights, and finds the one
+    /// that makes the first product of each tile.
+    pub struct ListEntries<O: Offset> {
+        /// The exclusive sums, `len` + 1.
+        pub sums: Global<u64>,
+        /// The entries' columns, `len`.
+        pub columns: Global<u32>,
+        /// The entries' rows, `len`.
+        pub rows: Global<u32>,
+        /// Row offsets of B.
+        pub b_offsets: Global<O>,
+        /// Output: the first product of each listed entry, and the number of products at the end.
+        pub first_products: GlobalMut<u32>,
+        /// Output: what, added to the number of one of its products, gives the nonzero of B that makes it; may wrap.
+        pub sources: GlobalMut<O>,
+        /// Output: the row of each, counted from `first_row`.
+        pub entry_rows: GlobalMut<u32>,
+        /// Output: which of the `len` entries each is.
+        pub entries: GlobalMut<u32>,
+        /// Output: the entry listed that makes the first product of each tile, and their number at the end.
+        pub tile_entries: GlobalMut<u32>,
+        /// Entries.
+        pub len: u32,
+        /// The row of A that is the first.
+        pub first_row: u32,
+        /// Products of a tile.
+        pub tile_len: u32,
+    }
+    shared: 0;
+    body: list_entries::<O, BLOCK>;
+    entries: {
+        spgemm_list_entries_u32 in spgemm_two_level_sort: <O = u32>, 256 x 1;
+        spgemm_list_entries_u64 in spgemm_two_level_sort: <O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn list_entries<O: Offset, const BLOCK: usize>(
+    _: Arena,
+    sums: Global<u64>,
+    columns: Global<u32>,
+    rows: Global<u32>,
+    b_offsets: Global<O>,
+    first_products: GlobalMut<u32>,
+    sources: GlobalMut<O>,
+    entry_rows: GlobalMut<u32>,
+    entries: GlobalMut<u32>,
+    tile_entries: GlobalMut<u32>,
+    len: u32,
+    first_row: u32,
+    tile_len: u32,
+) {
+    let entry = thread::block() as usize * BLOCK + thread::index() as usize;
+    if entry > len as usize {
+        return;
+    }
+    let sum = sums.load(entry);
+    let (first, listed) = (sum as u32, (sum / ENTRY) as usize);
+    if entry == len as usize {
+        first_products.store(listed, first);
+        tile_entries.store(first.div_ceil(tile_len) as usize, listed as u32);
+        return;
+    }
+    let end = sums.load(entry + 1) as u32;
+    if first == end {
+        return;
+    }
+    let begin = b_offsets.load(columns.load_streaming(entry) as usize).to_bits();
+    first_products.store(listed, first);
+    sources.store(listed, O::from_bits(begin.wrapping_sub(u64::from(first))));
+    entry_rows.store(listed, rows.load_streaming(entry) - first_row);
+    entries.store(listed, entry as u32);
+    let mut tile = first.div_ceil(tile_len);
+    while tile * tile_len < end {
+        tile_entries.store(tile as usize, listed as u32);
+        tile += 1;
+    }
+}
