@@ -17,6 +17,7 @@ pub mod reduce;
 pub mod scan;
 pub mod sets;
 pub mod sort;
+pub mod spgemm;
 pub mod spmm;
 pub mod spmv;
 pub mod testing;

@@ -1,0 +1,1 @@
+//! SpGEMM, `C = AB`, of CSR matrices.
