@@ -17,6 +17,7 @@ pub mod scan;
 pub mod sets;
 mod sliced_ell;
 pub mod sort;
+mod spgemm;
 mod spmm;
 mod spmv;
 mod spmv_transposed;
@@ -32,6 +33,7 @@ pub use hyb::DeviceHyb;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;
 pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
+pub use spgemm::{ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions};
 pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use spmv::{ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use spmv_transposed::{

@@ -1,3 +1,3 @@
-//! Sparse matrix times sparse matrix.
+//! SpGEMM, `C = AB`, of CSR matrices.
 
 pub mod two_level_sort;

@@ -57,15 +57,15 @@ kernel! {
         pub sums: Global<u64>,
         /// The entries' columns, `len`.
         pub columns: Global<u32>,
-        /// The entries' rows, `len`.
-        pub rows: Global<u32>,
+        /// Row offsets of A, from the first row on whose entries these are, `rows` + 1.
+        pub a_offsets: Global<O>,
         /// Row offsets of B.
         pub b_offsets: Global<O>,
         /// Output: the first product of each listed entry, and the number of products at the end.
         pub first_products: GlobalMut<u32>,
         /// Output: what, added to the number of one of its products, gives the nonzero of B that makes it; may wrap.
         pub sources: GlobalMut<O>,
-        /// Output: the row of each, counted from `first_row`.
+        /// Output: the row of each, counted from the first.
         pub entry_rows: GlobalMut<u32>,
         /// Output: which of the `len` entries each is.
         pub entries: GlobalMut<u32>,
@@ -73,8 +73,8 @@ kernel! {
         pub tile_entries: GlobalMut<u32>,
         /// Entries.
         pub len: u32,
-        /// The row of A that is the first.
-        pub first_row: u32,
+        /// Rows that have these entries.
+        pub rows: u32,
         /// Products of a tile.
         pub tile_len: u32,
     }
@@ -91,7 +91,7 @@ fn list_entries<O: Offset, const BLOCK: usize>(
     _: Arena,
     sums: Global<u64>,
     columns: Global<u32>,
-    rows: Global<u32>,
+    a_offsets: Global<O>,
     b_offsets: Global<O>,
     first_products: GlobalMut<u32>,
     sources: GlobalMut<O>,
@@ -99,7 +99,7 @@ fn list_entries<O: Offset, const BLOCK: usize>(
     entries: GlobalMut<u32>,
     tile_entries: GlobalMut<u32>,
     len: u32,
-    first_row: u32,
+    rows: u32,
     tile_len: u32,
 ) {
     let entry = thread::block() as usize * BLOCK + thread::index() as usize;
@@ -120,11 +120,27 @@ fn list_entries<O: Offset, const BLOCK: usize>(
     let begin = b_offsets.load(columns.load_streaming(entry) as usize).to_bits();
     first_products.store(listed, first);
     sources.store(listed, O::from_bits(begin.wrapping_sub(u64::from(first))));
-    entry_rows.store(listed, rows.load_streaming(entry) - first_row);
+    entry_rows.store(listed, row_of(a_offsets, rows, entry));
     entries.store(listed, entry as u32);
     let mut tile = first.div_ceil(tile_len);
     while tile * tile_len < end {
         tile_entries.store(tile as usize, listed as u32);
         tile += 1;
     }
+}
+
+/// The row of an entry: the last that begins at it or before.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn row_of<O: Offset>(a_offsets: Global<O>, rows: u32, entry: usize) -> u32 {
+    let nonzero = a_offsets.load(0).to_usize() + entry;
+    // Of `left` rows from `low` on, it is one.
+    let (mut low, mut left) = (0, rows);
+    while left > 1 {
+        let half = left / 2;
+        let behind = a_offsets.load((low + half) as usize).to_usize() > nonzero;
+        low = if behind { low } else { low + half };
+        left = if behind { half } else { left - half };
+    }
+    low
 }
