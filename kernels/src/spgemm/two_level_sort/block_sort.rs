@@ -2,12 +2,12 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
-use super::expansion::{marks_bytes, Entries, Tile};
+use super::expansion::{Entries, Tile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
-use crate::block::radix_rank::RadixKey;
+use crate::block::radix_rank::{RadixKey, RadixRank};
 use crate::block::radix_sort::{warp_striped, RadixSort};
 use crate::Offset;
 
@@ -18,11 +18,12 @@ pub(super) const BEGINS_ENTRY: u16 = 1 << 15;
 /// those of a row that goes on in the next one, which come last; and the first row that is neither, if there is one.
 pub const TILE_WORDS: usize = 4;
 
-/// Bytes of shared memory of a block.
-pub const fn shared_bytes<const BLOCK: usize, const ITEMS: usize>() -> u32 {
-    let warps = BLOCK / thread::WARP_SIZE as usize;
-    let marks = marks_bytes::<BLOCK, ITEMS>() + 2 * NumberedBits::<BLOCK, ITEMS>::BYTES;
-    (RadixSort::<u64, BLOCK, ITEMS>::BYTES + 2 * warps * 8 + marks) as u32
+/// Bytes of shared memory of a block of [`SortProducts`], of so many threads and items a thread.
+pub const fn shared_bytes(block: usize, items: usize) -> u32 {
+    let (warps, words) = (block / thread::WARP_SIZE as usize, block * items / thread::WARP_SIZE as usize);
+    let sort = RadixRank::<128>::bytes_for(block) + (block * items + 1) * u64::SIZE;
+    // Edges, ranges and the scan a warp; three kinds of marks.
+    (sort + warps * (8 + 8 + 4) + 3 * 2 * words * 4) as u32
 }
 
 kernel! {
@@ -79,7 +80,7 @@ fn sort_products<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     products: u32,
 ) {
     const { assert!(BLOCK * ITEMS <= BEGINS_ENTRY as usize) };
-    let mut arena = Arena::dynamic(shared_bytes::<BLOCK, ITEMS>());
+    let mut arena = Arena::dynamic(shared_bytes(BLOCK, ITEMS));
     let sort_memory = arena;
     let wide = RadixSort::<u64, BLOCK, ITEMS>::take(&mut arena);
     let block = SortBlock::<BLOCK, ITEMS> {

@@ -2,7 +2,6 @@
 
 use evenpath_simt::{thread, Global};
 
-use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 
 /// The listed entries of A that the blocks of a launch share.
@@ -72,9 +71,4 @@ impl Tile {
             entry += BLOCK as u32;
         }
     }
-}
-
-/// Memory of the marks of a tile's entries, with what numbers them.
-pub(super) const fn marks_bytes<const BLOCK: usize, const ITEMS: usize>() -> usize {
-    NumberedBits::<BLOCK, ITEMS>::BYTES + CountScan::<BLOCK>::BYTES
 }

@@ -6,7 +6,7 @@
 use evenpath_simt::{kernel, thread, Arena, Element, Float, Global, GlobalMut, Shared};
 
 use super::block_sort::{BEGINS_ENTRY, TILE_WORDS};
-use super::expansion::{marks_bytes, Entries, Tile};
+use super::expansion::{Entries, Tile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::radix_sort::warp_striped;
@@ -67,10 +67,10 @@ fn place_tiles<const BLOCK: usize>(
 }
 
 /// Bytes of shared memory of a block of [`AddProducts`].
-const fn product_bytes<const BLOCK: usize, const ITEMS: usize>(value_bytes: usize) -> u32 {
+const fn product_bytes<const BLOCK: usize, const ITEMS: usize>(value_bytes: usize) -> usize {
     let warps = BLOCK / thread::WARP_SIZE as usize;
-    let marks = marks_bytes::<BLOCK, ITEMS>() + CountScan::<BLOCK>::BYTES;
-    (BLOCK * ITEMS * value_bytes + warps * (value_bytes + 4) + marks) as u32
+    let marks = NumberedBits::<BLOCK, ITEMS>::BYTES + 2 * CountScan::<BLOCK>::BYTES;
+    BLOCK * ITEMS * value_bytes + warps * (value_bytes + 4) + marks
 }
 
 kernel! {
@@ -105,7 +105,7 @@ kernel! {
         /// Products, fewer than 2³¹; the grid is one block a tile.
         pub products: u32,
     }
-    shared: product_bytes::<BLOCK, ITEMS>(V::SIZE) as usize;
+    shared: product_bytes::<BLOCK, ITEMS>(V::SIZE);
     body: add_products::<V, O, BLOCK, ITEMS>;
     entries: {
         spgemm_add_products_f32_u32 in spgemm_two_level_sort: <V = f32, O = u32>, 256 x 16;
