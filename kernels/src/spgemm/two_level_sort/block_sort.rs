@@ -22,8 +22,8 @@ pub const TILE_WORDS: usize = 4;
 pub const fn shared_bytes(block: usize, items: usize) -> u32 {
     let (warps, words) = (block / thread::WARP_SIZE as usize, block * items / thread::WARP_SIZE as usize);
     let sort = RadixRank::<128>::bytes_for(block) + (block * items + 1) * u64::SIZE;
-    // Edges, ranges and the scan a warp; three kinds of marks.
-    (sort + warps * (8 + 8 + 4) + 3 * 2 * words * 4) as u32
+    // Ranges and the scan a warp; three kinds of marks.
+    (sort + warps * (8 + 4) + 3 * 2 * words * 4) as u32
 }
 
 kernel! {
@@ -80,11 +80,12 @@ fn sort_products<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     products: u32,
 ) {
     const { assert!(BLOCK * ITEMS <= BEGINS_ENTRY as usize) };
+    // Row starts are where the sort has its counts, below the keys.
+    const { assert!((BLOCK * ITEMS + 1) * 4 <= RadixRank::<BLOCK>::BYTES) };
     let mut arena = Arena::dynamic(shared_bytes(BLOCK, ITEMS));
     let sort_memory = arena;
     let wide = RadixSort::<u64, BLOCK, ITEMS>::take(&mut arena);
     let block = SortBlock::<BLOCK, ITEMS> {
-        edges: arena.take(BLOCK / thread::WARP_SIZE as usize),
         ranges: arena.take(2 * BLOCK / thread::WARP_SIZE as usize),
         entries: NumberedBits::take(&mut arena),
         rows: NumberedBits::take(&mut arena),
@@ -100,7 +101,8 @@ fn sort_products<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     let row_count = block.number_entries(tile, first_products, entry_rows);
     let own_columns = block.expand(tile, sources, b_columns);
     let (least, column_bits) = block.column_range(tile, &own_columns);
-    let bits = column_bits + bits_of(row_count - 1);
+    // At least one, so that there is a pass.
+    let bits = (column_bits + bits_of(row_count - 1)).max(1);
     let output = Output { permutation, columns, tiles, cut_counts, row_counts, entry_rows };
     let sorted = Sorted { least, column_bits, bits, row_count, cut: Cut::of(tile, all, entry_rows) };
     if bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
@@ -169,8 +171,6 @@ struct Output {
 /// Shared memory of a block.
 #[derive(Clone, Copy)]
 struct SortBlock<const BLOCK: usize, const ITEMS: usize> {
-    /// The last key of each warp.
-    edges: Shared<u64>,
     /// The least column of each warp's products, then the greatest.
     ranges: Shared<u32>,
     /// Places where an entry of A begins.
@@ -181,7 +181,7 @@ struct SortBlock<const BLOCK: usize, const ITEMS: usize> {
     heads: NumberedBits<BLOCK, ITEMS>,
     scan: CountScan<BLOCK>,
     /// For each row of the tile its first entry, and the entry of A that makes a product of it, 16 bits each; the number
-    /// of entries at the end. In the sort's memory.
+    /// of entries at the end. In the memory of the sort's counts.
     row_starts: Shared<u32>,
 }
 
@@ -272,31 +272,14 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
                 let column = K::from_bits(u64::from(columns[item] - sorted.least));
                 keys[item] = column.with_bits(self.rows.count_to(place) - 1, sorted.column_bits);
             }
+            keys[item] = keys[item].with_bits(place, sorted.bits);
         }
-        let places = sort.sort_permutation(&mut keys, sorted.bits);
-        let (heads, row_heads) = self.find_heads(tile, &keys, sorted.column_bits);
-
-        let permutation = output.permutation.skip(tile.first as usize);
-        for item in 0..ITEMS {
-            let place = warp_striped::<ITEMS>(item);
-            // The first of the padding begins an entry of its own, which nobody stores.
-            let begins = heads >> item & 1 != 0 || place as u32 == tile.len;
-            permutation.store(place, places[item] | if begins { BEGINS_ENTRY } else { 0 });
-        }
+        sort.sort_keys(&mut keys, 0, sorted.bits);
+        // From here on keys are in shared memory alone: each is needed for a moment, and all would take many registers.
+        let keys = sort.sorted();
+        let (heads, row_heads) = self.find_heads(tile, keys, sorted, output.permutation);
         let count = self.heads.number(self.scan);
-        let columns = output.columns.skip(tile.first as usize);
-        for item in 0..ITEMS {
-            if heads >> item & 1 != 0 {
-                let entry = self.heads.count_to(warp_striped::<ITEMS>(item) as u32) - 1;
-                let column = sorted.least + keys[item].low_bits(sorted.column_bits).to_bits() as u32;
-                columns.store(entry as usize, column);
-                if row_heads >> item & 1 != 0 {
-                    let maker = self.entries.count_to(u32::from(places[item])) - 1;
-                    self.row_starts
-                        .store(keys[item].bits_from(sorted.column_bits) as usize, entry | maker << 16);
-                }
-            }
-        }
+        self.store_entries(tile, keys, sorted, (heads, row_heads), output.columns);
         if thread::index() == 0 {
             self.row_starts.store(sorted.row_count as usize, count);
         }
@@ -305,36 +288,64 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     }
 
     /// A bit for each of this thread's sorted products that begins an entry, and for each that begins a row. Leaves the
-    /// former as marks that are not numbered.
+    /// former as marks that are not numbered, and stores the permutation.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn find_heads<K: RadixKey>(self, tile: Tile, keys: &[K; ITEMS], column_bits: u32) -> (u32, u32) {
-        let last_lane = thread::WARP_SIZE - 1;
-        if thread::lane() == last_lane {
-            self.edges.store(thread::warp() as usize, keys[ITEMS - 1].to_bits());
-        }
-        thread::barrier();
-        // The key before the one of lane 0.
-        let mut previous = K::ZERO;
-        if thread::warp() > 0 {
-            previous = K::from_bits(self.edges.load(thread::warp() as usize - 1));
-        }
+    fn find_heads<K: RadixKey>(
+        self,
+        tile: Tile,
+        keys: Shared<K>,
+        sorted: Sorted,
+        permutation: GlobalMut<u16>,
+    ) -> (u32, u32) {
+        let own_permutation = permutation.skip(tile.first as usize + warp_striped::<ITEMS>(0));
         let (mut heads, mut row_heads) = (0, 0);
         for item in 0..ITEMS {
-            let place = warp_striped::<ITEMS>(item) as u32;
-            let below =
-                warp::shuffle(warp::FULL, keys[item], (thread::lane() + last_lane) % thread::WARP_SIZE);
-            let before = if thread::lane() == 0 { previous } else { below };
-            previous = below;
-            let is_product = place < tile.len;
-            let head = is_product && (place == 0 || keys[item] != before);
-            let new_row = keys[item].bits_from(column_bits) != before.bits_from(column_bits);
+            let place = warp_striped::<ITEMS>(item);
+            let own = keys.load(place);
+            let before = keys.load(if place == 0 { 0 } else { place - 1 }).low_bits(sorted.bits);
+            let key = own.low_bits(sorted.bits);
+            let is_product = (place as u32) < tile.len;
+            let head = is_product && (place == 0 || key != before);
+            let new_row = key.bits_from(sorted.column_bits) != before.bits_from(sorted.column_bits);
             let row_head = is_product && (place == 0 || new_row);
             heads |= u32::from(head) << item;
             row_heads |= u32::from(row_head) << item;
             self.heads.set_word(item, warp::ballot(warp::FULL, head));
+            // The first of the padding begins an entry of its own, which nobody stores.
+            let mark = if head || place as u32 == tile.len { BEGINS_ENTRY } else { 0 };
+            let product = own.bits_from(sorted.bits) as u16;
+            own_permutation.store(item * thread::WARP_SIZE as usize, product | mark);
         }
         (heads, row_heads)
+    }
+
+    /// Stores the columns of entries, and remembers where rows begin.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_entries<K: RadixKey>(
+        self,
+        tile: Tile,
+        keys: Shared<K>,
+        sorted: Sorted,
+        (heads, row_heads): (u32, u32),
+        columns: GlobalMut<u32>,
+    ) {
+        let columns = columns.skip(tile.first as usize);
+        for item in 0..ITEMS {
+            if heads >> item & 1 != 0 {
+                let place = warp_striped::<ITEMS>(item);
+                let own = keys.load(place);
+                let entry = self.heads.count_to(place as u32) - 1;
+                columns
+                    .store(entry as usize, sorted.least + own.low_bits(sorted.column_bits).to_bits() as u32);
+                if row_heads >> item & 1 != 0 {
+                    let row = own.low_bits(sorted.bits).bits_from(sorted.column_bits);
+                    let maker = self.entries.count_to(own.bits_from(sorted.bits)) - 1;
+                    self.row_starts.store(row as usize, entry | maker << 16);
+                }
+            }
+        }
     }
 
     /// Stores how many entries the tile and its rows have.
