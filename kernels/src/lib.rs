@@ -49,6 +49,16 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::MergePartition<u32>>(&mut all);
     add::<spmv::MergeTile<f32, u32>>(&mut all);
     add::<spmv::MergeFixup<f32, u32>>(&mut all);
+    add::<spgemm::SpgemmRowWork<u32>>(&mut all);
+    add::<spgemm::SpgemmMaskWork<u32>>(&mut all);
+    add::<spgemm::SpgemmClassify>(&mut all);
+    add::<spgemm::SpgemmListRows>(&mut all);
+    add::<spgemm::SpgemmUnsortedRow<u32>>(&mut all);
+    add::<spgemm::SpgemmConvertOffsets<u32, u64>>(&mut all);
+    add::<spgemm::SpgemmHashCount<u32>>(&mut all);
+    add::<spgemm::SpgemmHashFill<f32, u32>>(&mut all);
+    add::<spgemm::SpgemmWindowCount<u32>>(&mut all);
+    add::<spgemm::SpgemmWindowFill<f32, u32>>(&mut all);
     add::<spmm::SpmmLongRows<u32>>(&mut all);
     add::<spmm::SpmmRows<f32, f32, u32>>(&mut all);
     add::<spmm::SpmmPieces<f32, f32, u32>>(&mut all);

@@ -1,5 +1,8 @@
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
+
+use evenpath_simt::GlobalMut;
 
 use super::OpError;
 use crate::device::{Device, DeviceError, DeviceVec};
@@ -23,6 +26,8 @@ pub(super) struct Pattern<O: Offset> {
     pub(super) cols: usize,
     pub(super) row_offsets: DeviceVec<O>,
     pub(super) column_indices: DeviceVec<u32>,
+    /// Whether the rows are known to be sorted without duplicates.
+    pub(super) is_canonical: AtomicBool,
 }
 
 impl Device {
@@ -32,12 +37,9 @@ impl Device {
     ///
     /// If there is no memory for it, within the device or its limit, or the device was lost.
     pub fn upload<V: Storage, O: Offset>(&self, matrix: &Csr<V, O>) -> Result<DeviceCsr<V, O>, DeviceError> {
-        let pattern = Pattern {
-            rows: matrix.rows(),
-            cols: matrix.cols(),
-            row_offsets: self.upload_slice(matrix.row_offsets())?,
-            column_indices: self.upload_slice(matrix.column_indices())?,
-        };
+        let row_offsets = self.upload_slice(matrix.row_offsets())?;
+        let column_indices = self.upload_slice(matrix.column_indices())?;
+        let pattern = Pattern::new(matrix.rows(), matrix.cols(), row_offsets, column_indices);
         let values = self.upload_slice(matrix.values())?;
         Ok(DeviceCsr::from_valid(pattern, values))
     }
@@ -107,7 +109,12 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
 
     /// A matrix of a valid pattern, with as many values as nonzeros.
     pub(super) fn from_valid(pattern: Pattern<O>, values: DeviceVec<V>) -> Self {
-        Self { pattern: Arc::new(pattern), values: Arc::new(RwLock::new(Arc::new(values))) }
+        Self::with_pattern(Arc::new(pattern), values)
+    }
+
+    /// A matrix that shares another's pattern, with as many values as nonzeros.
+    pub(super) fn with_pattern(pattern: Arc<Pattern<O>>, values: DeviceVec<V>) -> Self {
+        Self { pattern, values: Arc::new(RwLock::new(Arc::new(values))) }
     }
 
     fn check_count(&self, len: usize) -> Result<(), OpError> {
@@ -131,6 +138,22 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
 }
 
 impl<O: Offset> Pattern<O> {
+    /// Of the arrays of a valid matrix.
+    pub(super) fn new(
+        rows: usize,
+        cols: usize,
+        row_offsets: DeviceVec<O>,
+        column_indices: DeviceVec<u32>,
+    ) -> Self {
+        Self { rows, cols, row_offsets, column_indices, is_canonical: AtomicBool::new(false) }
+    }
+
+    /// The columns, for kernels that find them there and write them only where they do not.
+    pub(super) fn columns_of_known(&self) -> GlobalMut<u32> {
+        let columns = self.column_indices.as_global();
+        GlobalMut::from_device(columns.address(), columns.len())
+    }
+
     /// The matrix with the given values, if both are on the CPU.
     pub(super) fn host_view<'a, V: Storage>(&'a self, values: &'a DeviceVec<V>) -> Option<CsrView<'a, V, O>> {
         let row_offsets = self.row_offsets.host_slice()?;

@@ -1,5 +1,6 @@
 //! Operations on matrices, vectors and sequences in a device's memory: plan, launch, result.
 
+mod canonical;
 mod coo;
 mod device_csr;
 mod device_dense;
@@ -33,7 +34,9 @@ pub use hyb::DeviceHyb;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;
 pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
-pub use spgemm::{ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions};
+pub use spgemm::{
+    ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo,
+};
 pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use spmv::{ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use spmv_transposed::{

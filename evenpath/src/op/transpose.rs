@@ -66,7 +66,7 @@ pub(super) fn transpose<V: Value, O: Offset>(
     let (column_indices, values) = unsafe {
         (vector::gather_indices(&row_indices, &permutation)?, vector::gather(values, &permutation)?)
     };
-    let pattern = Pattern { rows: pattern.cols, cols: pattern.rows, row_offsets, column_indices };
+    let pattern = Pattern::new(pattern.cols, pattern.rows, row_offsets, column_indices);
     Ok(Transpose { matrix: DeviceCsr::from_valid(pattern, values), permutation })
 }
 

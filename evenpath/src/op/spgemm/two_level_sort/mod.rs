@@ -13,10 +13,11 @@ use evenpath_simt::kernel::KernelInfo;
 
 use self::cut_rows::CutEntries;
 use self::setup::Entries;
-use super::{Product, RowsOfC};
-use crate::device::{Device, DeviceVec};
+use super::options::Allowance;
+use super::{Operands, Product, RowsOfC, SpgemmOptions, sorted};
+use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::op::scan::{self, Operator};
-use crate::op::{OpError, instance, tile_items};
+use crate::op::{DeviceCsr, OpError, instance, tile_items};
 use crate::{Offset, Value};
 
 pub(super) use self::phases::Recorder;
@@ -45,6 +46,24 @@ pub(super) fn bytes<V: Value>(rows: u64, entries: u64, products: u64) -> u64 {
     let cut = products * (3 * 12 + 1) + (1 << 16);
     let result = products * (4 + value_bytes);
     listed + counted + (weighed.max(sorted + cut.max(products * (8 + 8 + 4 + 4 + 2 * value_bytes) + result)))
+}
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// How long a product A·B by [`SpgemmMethod::TwoLevelSort`](super::SpgemmMethod::TwoLevelSort) takes on a GPU, real or
+    /// simulated, phase by phase: computes it, and drops it. On the CPU there are no such phases, and all times are zero.
+    ///
+    /// # Errors
+    ///
+    /// As for [`multiply_wide`](Self::multiply_wide).
+    pub fn two_level_sort_phases(&self, b: &Self, options: SpgemmOptions) -> Result<SpgemmPhases, OpError> {
+        let operands = Operands::check(self, b)?;
+        let mut recorder = Recorder::recording();
+        if self.device().kind() != DeviceKind::Cpu {
+            let mut allowance = Allowance::new(self.device(), options)?;
+            sorted::multiply::<V, O, u64>(&operands.product(), &mut allowance, &mut recorder)?;
+        }
+        Ok(recorder.phases()?)
+    }
 }
 
 /// Some rows of C, on a device with kernels, fewer than 2³¹ products. Both matrices are canonical, and their shapes fit.
@@ -84,9 +103,9 @@ impl<O: Offset> Symbolic<O> {
         rows: Range<usize>,
         recorder: &mut Recorder,
     ) -> Result<Self, OpError> {
-        let device = product.a.device();
+        let device = product.operands.a.device();
         recorder.begin(device)?;
-        let a = setup::nonzeros(product.a.pattern(), &rows)?;
+        let a = setup::nonzeros(product.operands.a.pattern(), &rows)?;
         let first_entry = a.start;
         let mut lengths = device.zeros::<u32>(rows.len() + 1)?;
         let Some(entries) = Entries::list(product, &rows, a)? else {
@@ -96,9 +115,10 @@ impl<O: Offset> Symbolic<O> {
         };
         recorder.setup(device)?;
         let (tiles, columns) =
-            SortedTiles::sort(device, &entries, &product.b.pattern().column_indices, &mut lengths)?;
+            SortedTiles::sort(device, &entries, &product.operands.b.pattern().column_indices, &mut lengths)?;
         recorder.block_sort(device)?;
-        let mut cut = CutEntries::sort(device, &entries, &tiles, &columns, product.b.cols(), &mut lengths)?;
+        let mut cut =
+            CutEntries::sort(device, &entries, &tiles, &columns, product.operands.b.cols(), &mut lengths)?;
         recorder.global_sort(device)?;
         let c_offsets = scan::exclusive(&lengths, Operator::Sum)?;
         let mut column_indices = device.uninitialised(c_offsets.get(rows.len())? as usize)?;
@@ -116,7 +136,7 @@ impl<O: Offset> Symbolic<O> {
         product: &Product<'_, V, O>,
         recorder: &mut Recorder,
     ) -> Result<DeviceVec<V>, OpError> {
-        let device = product.a.device();
+        let device = product.operands.a.device();
         let mut c_values = device.uninitialised(self.column_indices.len())?;
         if let Some(sorted) = &self.sorted {
             let cut_values = sorted.add_products(product, self.first_entry, &mut c_values)?;
@@ -213,7 +233,7 @@ impl<O: Offset> SortedProducts<O> {
         first_entry: usize,
         c_values: &mut DeviceVec<V>,
     ) -> Result<DeviceVec<V>, OpError> {
-        let device = product.a.device();
+        let device = product.operands.a.device();
         let mut cut_values = device.uninitialised(self.cut.len())?;
         let kernel = AddProducts {
             first_products: self.entries.first_products.as_global(),

@@ -47,8 +47,8 @@ impl<O: Offset> Entries<O> {
         rows: &Range<usize>,
         nonzeros: Range<usize>,
     ) -> Result<Option<Self>, OpError> {
-        let (a, b) = (product.a.pattern(), product.b.pattern());
-        let (device, len) = (product.a.device(), nonzeros.len());
+        let (a, b) = (product.operands.a.pattern(), product.operands.b.pattern());
+        let (device, len) = (product.operands.a.device(), nonzeros.len());
         if len == 0 {
             return Ok(None);
         }

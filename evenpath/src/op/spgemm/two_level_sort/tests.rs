@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::super::Product;
+use super::super::Operands;
 use super::{Recorder, block_sort, rows};
 use crate::device::SimulatedOptions;
 use crate::op::tile_items;
@@ -40,7 +40,7 @@ fn check<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>, rows_at_once: usize,
     let device = Device::simulated(SimulatedOptions::default());
     let expected = oracle(a, b);
     let (a, b) = (device.upload(a).unwrap(), device.upload(b).unwrap());
-    let product = Product { a: &a, b: &b, a_values: a.values(), b_values: b.values() };
+    let product = Operands { a: &a, b: &b }.product();
     let mut first = 0;
     while first < a.rows() {
         let range = first..(first + rows_at_once).min(a.rows());
@@ -156,7 +156,7 @@ fn sums_are_repeatable() {
     });
     let device = Device::simulated(SimulatedOptions::default());
     let a = device.upload(&a).unwrap();
-    let product = Product { a: &a, b: &a, a_values: a.values(), b_values: a.values() };
+    let product = Operands { a: &a, b: &a }.product();
     let run = || rows(&product, 0..120, &mut Recorder::default()).unwrap().values.to_vec().unwrap();
     let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
     assert_eq!(bits(run()), bits(run()));

@@ -1,0 +1,141 @@
+//! What the rows of C take: their products, and the span of their columns.
+
+use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+
+use super::entries::{Entries, Matrix};
+use crate::Offset;
+
+kernel! {
+    /// Counts the products of each row of C, and finds the first and the last column that it can have: `1 << lanes_log2`
+    /// lanes a row. A row without products has a first column above its last.
+    pub struct SpgemmRowWork<O: Offset> {
+        /// Row offsets of A, `rows` + 1.
+        pub a_row_offsets: Global<O>,
+        /// Column indices of A.
+        pub a_columns: Global<u32>,
+        /// Row offsets of B.
+        pub b_row_offsets: Global<O>,
+        /// Column indices of B.
+        pub b_columns: Global<u32>,
+        /// Output: products of each row.
+        pub products: GlobalMut<u64>,
+        /// Output: first column of each row.
+        pub firsts: GlobalMut<u32>,
+        /// Output: last column of each row.
+        pub lasts: GlobalMut<u32>,
+        /// Rows.
+        pub rows: u32,
+        /// Lanes a row, as a power of two, at most 5.
+        pub lanes_log2: u32,
+    }
+    shared: 0;
+    body: row_work::<O, BLOCK>;
+    entries: {
+        spgemm_row_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
+        spgemm_row_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
+    }
+}
+
+/// Entries of A that a lane has on their way at once.
+const IN_FLIGHT: usize = 4;
+
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
+fn row_work<O: Offset, const BLOCK: usize>(
+    _: Arena,
+    a_row_offsets: Global<O>,
+    a_columns: Global<u32>,
+    b_row_offsets: Global<O>,
+    b_columns: Global<u32>,
+    products: GlobalMut<u64>,
+    firsts: GlobalMut<u32>,
+    lasts: GlobalMut<u32>,
+    rows: u32,
+    lanes_log2: u32,
+) {
+    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
+    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_columns };
+    let row = thread::block() * (BLOCK as u32 >> lanes_log2) + (thread::index() >> lanes_log2);
+    let lane = thread::index() & ((1 << lanes_log2) - 1);
+    let own = a.entries_if(row, row < rows);
+    let (mut count, mut first, mut last) = (0_u64, u32::MAX, 0);
+    let mut place = lane;
+    while place < own.len {
+        let mut entries = [Entries::NONE; IN_FLIGHT];
+        for at in 0..IN_FLIGHT {
+            let place = place + ((at as u32) << lanes_log2);
+            let column = a.column_if(own, place, place < own.len);
+            entries[at] = b.entries_if(column, place < own.len);
+        }
+        for at in 0..IN_FLIGHT {
+            if entries[at].len > 0 {
+                count += u64::from(entries[at].len);
+                first = first.min(b.column_if(entries[at], 0, true));
+                last = last.max(b.column_if(entries[at], entries[at].len - 1, true));
+            }
+        }
+        place += (IN_FLIGHT as u32) << lanes_log2;
+    }
+    let mut distance = (1 << lanes_log2) / 2;
+    while distance > 0 {
+        count += warp::shuffle_xor(warp::FULL, count, distance);
+        first = first.min(warp::shuffle_xor(warp::FULL, first, distance));
+        last = last.max(warp::shuffle_xor(warp::FULL, last, distance));
+        distance /= 2;
+    }
+    if row < rows && lane == 0 {
+        products.store(row as usize, count);
+        firsts.store(row as usize, first);
+        lasts.store(row as usize, last);
+    }
+}
+
+kernel! {
+    /// What [`SpgemmRowWork`] says, for the entries of C that a pattern has: its length and columns. One thread a row.
+    pub struct SpgemmMaskWork<O: Offset> {
+        /// Row offsets of the pattern, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Its columns.
+        pub columns: Global<u32>,
+        /// Output: entries of each row.
+        pub lengths: GlobalMut<u64>,
+        /// Output: first column of each row.
+        pub firsts: GlobalMut<u32>,
+        /// Output: last column of each row.
+        pub lasts: GlobalMut<u32>,
+        /// Rows.
+        pub rows: u32,
+    }
+    shared: 0;
+    body: mask_work::<O, BLOCK>;
+    entries: {
+        spgemm_mask_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
+        spgemm_mask_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn mask_work<O: Offset, const BLOCK: usize>(
+    _: Arena,
+    row_offsets: Global<O>,
+    columns: Global<u32>,
+    lengths: GlobalMut<u64>,
+    firsts: GlobalMut<u32>,
+    lasts: GlobalMut<u32>,
+    rows: u32,
+) {
+    let row = thread::block() * BLOCK as u32 + thread::index();
+    if row >= rows {
+        return;
+    }
+    let mask = Matrix { row_offsets, columns, values: columns };
+    let own = mask.entries_if(row, true);
+    lengths.store(row as usize, u64::from(own.len));
+    let (mut first, mut last) = (u32::MAX, 0);
+    if own.len > 0 {
+        first = mask.column_if(own, 0, true);
+        last = mask.column_if(own, own.len - 1, true);
+    }
+    firsts.store(row as usize, first);
+    lasts.store(row as usize, last);
+}
