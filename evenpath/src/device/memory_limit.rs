@@ -8,16 +8,27 @@ use super::{Device, DeviceError};
 #[derive(Debug)]
 pub(super) struct Budget {
     in_use: AtomicU64,
+    /// The most that was in use at once.
+    peak: AtomicU64,
     limit: AtomicU64,
 }
 
 impl Budget {
     pub(super) fn unlimited() -> Self {
-        Self { in_use: AtomicU64::new(0), limit: AtomicU64::new(u64::MAX) }
+        Self { in_use: AtomicU64::new(0), peak: AtomicU64::new(0), limit: AtomicU64::new(u64::MAX) }
     }
 
     pub(super) fn in_use(&self) -> u64 {
         self.in_use.load(Relaxed)
+    }
+
+    pub(super) fn peak(&self) -> u64 {
+        self.peak.load(Relaxed)
+    }
+
+    /// Begins to look for the peak anew.
+    pub(super) fn reset_peak(&self) {
+        self.peak.store(self.in_use(), Relaxed);
     }
 
     pub(super) fn limit(&self) -> Option<u64> {
@@ -32,7 +43,9 @@ impl Budget {
     fn take(&self, bytes: u64) -> Result<(), u64> {
         let limit = self.limit.load(Relaxed);
         let add = |in_use: u64| in_use.checked_add(bytes).filter(|&sum| sum <= limit);
-        self.in_use.fetch_update(Relaxed, Relaxed, add).map(|_| ())
+        let before = self.in_use.fetch_update(Relaxed, Relaxed, add)?;
+        self.peak.fetch_max(before + bytes, Relaxed);
+        Ok(())
     }
 }
 

@@ -59,8 +59,8 @@ kernel! {
     shared: 0;
     body: sort_products::<O, BLOCK, ITEMS>;
     entries: {
-        spgemm_sort_products_u32 in spgemm_two_level_sort: <O = u32>, 256 x 16;
-        spgemm_sort_products_u64 in spgemm_two_level_sort: <O = u64>, 256 x 16;
+        spgemm_sort_products_u32 in spgemm_two_level_sort: <O = u32>, 256 x 8 resident 4;
+        spgemm_sort_products_u64 in spgemm_two_level_sort: <O = u64>, 256 x 8;
     }
 }
 

@@ -108,10 +108,10 @@ kernel! {
     shared: product_bytes::<BLOCK, ITEMS>(V::SIZE);
     body: add_products::<V, O, BLOCK, ITEMS>;
     entries: {
-        spgemm_add_products_f32_u32 in spgemm_two_level_sort: <V = f32, O = u32>, 256 x 16;
-        spgemm_add_products_f32_u64 in spgemm_two_level_sort: <V = f32, O = u64>, 256 x 16;
-        spgemm_add_products_f64_u32 in spgemm_two_level_sort: <V = f64, O = u32>, 256 x 16;
-        spgemm_add_products_f64_u64 in spgemm_two_level_sort: <V = f64, O = u64>, 256 x 16;
+        spgemm_add_products_f32_u32 in spgemm_two_level_sort: <V = f32, O = u32>, 256 x 8;
+        spgemm_add_products_f32_u64 in spgemm_two_level_sort: <V = f32, O = u64>, 256 x 8;
+        spgemm_add_products_f64_u32 in spgemm_two_level_sort: <V = f64, O = u32>, 256 x 8;
+        spgemm_add_products_f64_u64 in spgemm_two_level_sort: <V = f64, O = u64>, 256 x 8;
     }
 }
 
