@@ -53,8 +53,14 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
             .tasks
             .par_iter()
             .map_init(
-                || vec![u32::MAX; self.b.cols()],
-                |last_row, task| task.clone().map(|row| self.count_row(row, last_row)).collect(),
+                || Accumulator::<V>::new(self.b.cols()),
+                |sums, task| {
+                    let count = |row| {
+                        let rows_of_b = columns(self.a, row).iter();
+                        sums.count(rows_of_b.flat_map(|&k| columns(self.b, k as usize)).copied())
+                    };
+                    task.clone().map(count).collect()
+                },
             )
             .collect();
         let mut end = 0;
@@ -65,19 +71,6 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         std::iter::once(0).chain(ends).collect()
     }
 
-    /// Distinct columns of a row of C; `last_row` has for each column the last row that had it.
-    fn count_row(&self, row: usize, last_row: &mut [u32]) -> u64 {
-        let mut count = 0;
-        for &k in columns(self.a, row) {
-            for &column in columns(self.b, k as usize) {
-                let last = &mut last_row[column as usize];
-                count += u64::from(*last != row as u32);
-                *last = row as u32;
-            }
-        }
-        count
-    }
-
     /// Fills C, whose rows begin at `row_offsets`, with columns and values.
     pub(crate) fn fill(&self, row_offsets: &[u64], column_indices: &mut [u32], values: &mut [V]) {
         let parts = self.split(row_offsets, column_indices).into_par_iter();
@@ -85,17 +78,14 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         parts.for_each_init(
             || Accumulator::new(self.b.cols()),
             |sums, ((column_indices, values), task)| {
-                let base = row_offsets[task.start];
+                let mut entries = column_indices.iter_mut().zip(values);
                 for row in task.clone() {
-                    let range = (row_offsets[row] - base) as usize..(row_offsets[row + 1] - base) as usize;
-                    let columns = &mut column_indices[range.clone()];
-                    let mut count = 0;
-                    self.add_row(row, sums, |column| {
-                        columns[count] = column;
-                        count += 1;
+                    // Rows have as many entries as were counted, and follow each other.
+                    sums.sum(self.products_of(row), |column, sum| {
+                        if let Some((to_column, to_value)) = entries.next() {
+                            (*to_column, *to_value) = (column, sum);
+                        }
                     });
-                    columns.sort_unstable();
-                    sums.take(columns, &mut values[range]);
                 }
             },
         );
@@ -111,33 +101,34 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         let row_offsets: Vec<u64> = row_offsets.iter().map(|offset| offset.to_u64()).collect();
         let parts = self.split(&row_offsets, values).into_par_iter().zip(&self.tasks);
         parts.for_each_init(
-            || (Accumulator::new(self.b.cols()), Vec::new()),
-            |(sums, touched), (values, task)| {
+            || Accumulator::new(self.b.cols()),
+            |sums, (values, task)| {
                 let base = row_offsets[task.start];
+                values.fill(V::default());
                 for row in task.clone() {
-                    let range = row_offsets[row] as usize..row_offsets[row + 1] as usize;
-                    self.add_row(row, sums, |column| touched.push(column));
-                    let own = range.start - base as usize..range.end - base as usize;
-                    sums.take(&column_indices[range], &mut values[own]);
-                    for column in touched.drain(..) {
-                        sums.forget(column);
-                    }
+                    let wanted = &column_indices[row_offsets[row] as usize..row_offsets[row + 1] as usize];
+                    let values = &mut values[(row_offsets[row] - base) as usize..][..wanted.len()];
+                    // Both go up.
+                    let mut place = 0;
+                    sums.sum(self.products_of(row), |column, sum| {
+                        place += wanted[place..].partition_point(|&wanted| wanted < column);
+                        if wanted.get(place) == Some(&column) {
+                            values[place] = sum;
+                        }
+                    });
                 }
             },
         );
     }
 
-    /// Adds up a row of C, and tells of each column that is new.
-    fn add_row(&self, row: usize, sums: &mut Accumulator<V>, mut new: impl FnMut(u32)) {
-        for entry in self.a.range(row) {
-            let (k, factor) = (self.a.column_indices()[entry] as usize, self.a.values()[entry]);
-            for entry in self.b.range(k) {
-                let column = self.b.column_indices()[entry];
-                if sums.add(column, factor * self.b.values()[entry]) {
-                    new(column);
-                }
-            }
-        }
+    /// The products of a row of C, each with its column, in the order in which they are added.
+    fn products_of(&self, row: usize) -> impl Iterator<Item = (u32, V)> {
+        self.a.range(row).flat_map(move |entry| {
+            let (k, left) = (self.a.column_indices()[entry] as usize, self.a.values()[entry]);
+            let right = self.b.range(k);
+            let columns = self.b.column_indices()[right.clone()].iter();
+            columns.zip(&self.b.values()[right]).map(move |(&column, &right)| (column, left * right))
+        })
     }
 
     /// Cuts an array of C's entries along with the tasks.
@@ -157,38 +148,122 @@ fn columns<'a, V: Value, O: Offset>(matrix: CsrView<'a, V, O>, row: usize) -> &'
     &matrix.column_indices()[matrix.range(row)]
 }
 
-/// Sums of one row, a place a column.
-struct Accumulator<V> {
-    sums: Vec<V>,
-    present: Vec<bool>,
+/// Columns of B up to which a thread has a place for each.
+const MOST_PLACES: usize = 1 << 22;
+
+/// The sums of one row after the other.
+enum Accumulator<V> {
+    /// A place a column, whether it is in use, and those that are.
+    Places { sums: Vec<V>, is_used: Vec<bool>, used: Vec<u32> },
+    /// The row's products, which are sorted.
+    Products(Vec<(u32, V)>),
 }
 
 impl<V: Value> Accumulator<V> {
     fn new(columns: usize) -> Self {
-        Self { sums: vec![V::default(); columns], present: vec![false; columns] }
-    }
-
-    /// Adds to a column; whether it had nothing yet.
-    fn add(&mut self, column: u32, product: V) -> bool {
-        let column = column as usize;
-        if self.present[column] {
-            self.sums[column] += product;
-            return false;
+        if columns > MOST_PLACES {
+            return Self::Products(Vec::new());
         }
-        self.present[column] = true;
-        self.sums[column] = product;
-        true
+        Self::Places { sums: vec![V::default(); columns], is_used: vec![false; columns], used: Vec::new() }
     }
 
-    /// Moves out the sums of some columns, zero where there is none.
-    fn take(&mut self, columns: &[u32], values: &mut [V]) {
-        for (&column, value) in columns.iter().zip(values) {
-            let present = std::mem::take(&mut self.present[column as usize]);
-            *value = if present { self.sums[column as usize] } else { V::default() };
+    /// How many columns differ.
+    fn count(&mut self, columns: impl Iterator<Item = u32>) -> u64 {
+        match self {
+            Self::Places { is_used, used, .. } => {
+                used.extend(
+                    columns.filter(|&column| !std::mem::replace(&mut is_used[column as usize], true)),
+                );
+                for &column in &*used {
+                    is_used[column as usize] = false;
+                }
+                let count = used.len();
+                used.clear();
+                count as u64
+            }
+            Self::Products(products) => {
+                products.clear();
+                products.extend(columns.map(|column| (column, V::default())));
+                products.sort_unstable_by_key(|&(column, _)| column);
+                products.chunk_by(|a, b| a.0 == b.0).count() as u64
+            }
         }
     }
 
-    fn forget(&mut self, column: u32) {
-        self.present[column as usize] = false;
+    /// Adds up products by column, in their order, and tells the sums, ascending by column.
+    fn sum(&mut self, products: impl Iterator<Item = (u32, V)>, mut tell: impl FnMut(u32, V)) {
+        match self {
+            Self::Places { sums, is_used, used } => {
+                for (column, product) in products {
+                    let place = column as usize;
+                    if is_used[place] {
+                        sums[place] += product;
+                    } else {
+                        is_used[place] = true;
+                        sums[place] = product;
+                        used.push(column);
+                    }
+                }
+                used.sort_unstable();
+                for column in used.drain(..) {
+                    is_used[column as usize] = false;
+                    tell(column, sums[column as usize]);
+                }
+            }
+            Self::Products(own) => {
+                own.clear();
+                own.extend(products);
+                // Stable: the products of a column stay in order.
+                own.sort_by_key(|&(column, _)| column);
+                for products in own.chunk_by(|a, b| a.0 == b.0) {
+                    let (first, rest) = products.split_first().expect("chunks are not empty");
+                    tell(first.0, rest.iter().fold(first.1, |sum, &(_, product)| sum + product));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Csr;
+    use crate::generate::{Kind, generate};
+
+    #[test]
+    fn results_do_not_depend_on_threads() {
+        let a: Csr<f32> = generate(Kind::PowerLaw { rows: 3000 }, 2).unwrap();
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let product = Spgemm::new(a.view(), a.view());
+                let row_offsets = product.row_offsets();
+                let len = *row_offsets.last().unwrap() as usize;
+                let (mut columns, mut values) = (vec![0; len], vec![0.0_f32; len]);
+                product.fill(&row_offsets, &mut columns, &mut values);
+                (columns, values.into_iter().map(f32::to_bits).collect::<Vec<_>>())
+            })
+        };
+        let alone = run(1);
+        assert!([2, 3, 8].iter().all(|&threads| run(threads) == alone));
+    }
+
+    #[test]
+    fn both_accumulators_give_the_same() {
+        let products: Vec<(u32, f64)> =
+            (0..500).map(|i| ((i * 37 % 90) as u32, f64::from(i as u16).sin())).collect();
+        let columns = || products.iter().map(|&(column, _)| column);
+        let mut results = [90, MOST_PLACES + 1].map(|cols| {
+            let mut accumulator = Accumulator::<f64>::new(cols);
+            let mut sums = Vec::new();
+            for _ in 0..2 {
+                assert_eq!(accumulator.count(columns()), 90);
+                accumulator.sum(products.iter().copied(), |column, sum| sums.push((column, sum.to_bits())));
+            }
+            sums
+        });
+        assert_eq!(results[0].len(), 180);
+        let other = std::mem::take(&mut results[1]);
+        assert_eq!(results[0], other);
     }
 }

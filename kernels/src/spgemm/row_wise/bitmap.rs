@@ -91,13 +91,17 @@ impl Bitmap {
                 let mut rank = before + counted.before;
                 self.ranks.store(packet as usize, rank);
                 let column = self.start + packet * PACKET;
-                for (bits, column) in [(low, column), (high, column + PACKET / 2)] {
-                    let mut bits = bits;
+                let (mut bits, mut rest, mut column) = (low, high, column);
+                loop {
                     while bits != 0 {
                         visit(rank, column + bits.trailing_zeros());
                         rank += 1;
                         bits &= bits - 1;
                     }
+                    if rest == 0 {
+                        break;
+                    }
+                    (bits, rest, column) = (rest, 0, column + PACKET / 2);
                 }
             }
             before += counted.total;

@@ -1,5 +1,8 @@
 //! Rows by what they take.
 
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
 
@@ -64,18 +67,18 @@ impl ClassLimits {
         let narrow = u64::from(span) <= size * u64::from(self.columns_an_entry);
         if size <= u64::from(HASH_CLASSES[3]) && (size <= u64::from(self.always_hash) || !narrow) {
             let mut class = 1;
-            for limit in HASH_CLASSES {
-                class += u32::from(size > u64::from(limit));
+            for at in 0..HASH_CLASSES.len() {
+                class += u32::from(size > u64::from(HASH_CLASSES[at]));
             }
             return class;
         }
         let mut size_class = 0;
-        for limit in WINDOW_SIZES {
-            size_class += u32::from(size > u64::from(limit));
+        for at in 0..WINDOW_SIZES.len() {
+            size_class += u32::from(size > u64::from(WINDOW_SIZES[at]));
         }
         let mut span_class = 0;
-        for limit in WINDOW_SPANS {
-            span_class += u32::from(span > limit);
+        for at in 0..WINDOW_SPANS.len() {
+            span_class += u32::from(span > WINDOW_SPANS[at]);
         }
         1 + HASH_CLASSES.len() as u32 + size_class * (WINDOW_SPANS.len() as u32 + 1) + span_class
     }
