@@ -154,7 +154,7 @@ fn cancelled_entries_stay() {
 
 /// Rows of very different lengths, some of them cut by tiles.
 fn skewed() -> Csr<f64> {
-    matrix(150, 150, |row| (0..150).filter(|column| (row * *column as usize) % (2 + row % 9) == 0).collect())
+    matrix(100, 100, |row| (0..100).filter(|column| (row * *column as usize) % (2 + row % 9) == 0).collect())
 }
 
 #[test]
