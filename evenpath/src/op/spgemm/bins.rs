@@ -4,7 +4,7 @@ use crate::device::DeviceVec;
 use crate::op::{OpError, grid, instance, tile_count};
 
 /// Rows up to this size are never done by windows.
-const ALWAYS_HASH: u32 = 64;
+pub(super) const ALWAYS_HASH: u32 = 64;
 
 /// Larger ones are if their span has no more columns than this an entry.
 const COLUMNS_AN_ENTRY: u32 = 256;
@@ -33,15 +33,14 @@ pub(super) struct Bin {
 }
 
 impl Bins {
-    /// Sorts rows into bins by their sizes and spans; waits for the device.
+    /// Sorts rows into bins by their sizes and spans; waits for the device. `classes` tell which rows are merged.
     pub(super) fn find(
         sizes: &DeviceVec<u64>,
         firsts: &DeviceVec<u32>,
         lasts: &DeviceVec<u32>,
-        rows: usize,
+        classes: &mut DeviceVec<u8>,
     ) -> Result<Self, OpError> {
-        let device = sizes.device();
-        let mut classes = device.uninitialised(rows)?;
+        let (device, rows) = (sizes.device(), classes.len());
         let mut counters = device.zeros(COUNTERS)?;
         let kernel = SpgemmClassify {
             sizes: sizes.as_global(),

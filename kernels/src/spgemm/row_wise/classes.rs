@@ -15,8 +15,13 @@ const WINDOW_SPANS: [u32; 4] = [1 << 13, 1 << 15, 1 << 17, 1 << 19];
 
 /// The class of rows of size zero: nothing is done for them.
 pub const EMPTY_CLASS: u32 = 0;
+/// The class of rows that are merged.
+pub(super) const MERGE_CLASS: u32 = 1;
+/// Classes before those with hash tables.
+const FIRST_HASH_CLASS: usize = 2;
 /// Classes.
-pub const CLASSES: usize = 1 + HASH_CLASSES.len() + (WINDOW_SIZES.len() + 1) * (WINDOW_SPANS.len() + 1);
+pub const CLASSES: usize =
+    FIRST_HASH_CLASS + HASH_CLASSES.len() + (WINDOW_SIZES.len() + 1) * (WINDOW_SPANS.len() + 1);
 /// Words of counters: for each class its rows, the largest size and the widest span; then the sum of all sizes.
 pub const COUNTERS: usize = 3 * CLASSES + 1;
 
@@ -25,6 +30,8 @@ pub const COUNTERS: usize = 3 * CLASSES + 1;
 pub enum Class {
     /// Nothing to do.
     Empty,
+    /// A thread that merges rows of B.
+    Merge,
     /// A group of lanes with a hash table of columns.
     Hash {
         /// The largest size, of [`HASH_CLASSES`].
@@ -40,7 +47,8 @@ pub enum Class {
 impl Class {
     /// The class of a number below [`CLASSES`].
     pub fn from_index(index: usize) -> Self {
-        match index.checked_sub(1) {
+        match index.checked_sub(FIRST_HASH_CLASS) {
+            None if index == MERGE_CLASS as usize => Self::Merge,
             None => Self::Empty,
             Some(hash) if hash < HASH_CLASSES.len() => Self::Hash { size: HASH_CLASSES[hash] },
             Some(rest) => Self::Window { size_class: (rest - HASH_CLASSES.len()) / (WINDOW_SPANS.len() + 1) },
@@ -60,13 +68,16 @@ pub struct ClassLimits {
 impl ClassLimits {
     /// The class of a row.
     #[inline(always)]
-    fn class_of(self, size: u64, span: u32) -> u32 {
+    fn class_of(self, size: u64, span: u32, is_merged: bool) -> u32 {
         if size == 0 {
             return EMPTY_CLASS;
         }
+        if is_merged {
+            return MERGE_CLASS;
+        }
         let narrow = u64::from(span) <= size * u64::from(self.columns_an_entry);
         if size <= u64::from(HASH_CLASSES[3]) && (size <= u64::from(self.always_hash) || !narrow) {
-            let mut class = 1;
+            let mut class = FIRST_HASH_CLASS as u32;
             for at in 0..HASH_CLASSES.len() {
                 class += u32::from(size > u64::from(HASH_CLASSES[at]));
             }
@@ -80,7 +91,9 @@ impl ClassLimits {
         for at in 0..WINDOW_SPANS.len() {
             span_class += u32::from(span > WINDOW_SPANS[at]);
         }
-        1 + HASH_CLASSES.len() as u32 + size_class * (WINDOW_SPANS.len() as u32 + 1) + span_class
+        (FIRST_HASH_CLASS + HASH_CLASSES.len()) as u32
+            + size_class * (WINDOW_SPANS.len() as u32 + 1)
+            + span_class
     }
 }
 
@@ -93,7 +106,7 @@ kernel! {
         pub firsts: Global<u32>,
         /// Last column of each row.
         pub lasts: Global<u32>,
-        /// Output: class of each row.
+        /// Class of each row: before, [`MERGE_CLASS`] for those that are merged.
         pub classes: GlobalMut<u8>,
         /// Output: [`COUNTERS`] words, all zero before.
         pub counters: GlobalMut<u64>,
@@ -129,46 +142,64 @@ fn classify<const BLOCK: usize, const ITEMS: usize>(
         counts.store(thread::index() as usize, 0);
     }
     thread::barrier();
-    let mut total = 0;
+    let mut sizes_of = [0_u64; ITEMS];
+    let mut spans = [0_u32; ITEMS];
+    let mut classes_of = [u32::MAX; ITEMS];
+    let row_of = |item: usize| (thread::block() as usize * ITEMS + item) * BLOCK + thread::index() as usize;
     for item in 0..ITEMS {
-        let row = (thread::block() as usize * ITEMS + item) * BLOCK + thread::index() as usize;
-        let is_row = row < rows as usize;
-        let size = sizes.load_if(row, is_row);
+        let (row, is_row) = (row_of(item), row_of(item) < rows as usize);
+        sizes_of[item] = sizes.load_if(row, is_row);
         let (first, last) = (firsts.load_if(row, is_row), lasts.load_if(row, is_row));
-        let span = if first <= last { last - first + 1 } else { 0 };
-        let class = if is_row { limits.class_of(size, span) } else { u32::MAX };
-        total += size;
+        spans[item] = if is_row && first <= last { last - first + 1 } else { 0 };
+        classes_of[item] = if is_row { u32::from(classes.load(row)) } else { 0 };
+    }
+    let (mut total, mut largest, mut widest) = (0, 0, 0);
+    let mut is_alike = true;
+    let mut alike = u32::MAX;
+    for item in 0..ITEMS {
+        let is_row = row_of(item) < rows as usize;
+        let class = limits.class_of(sizes_of[item], spans[item], classes_of[item] == MERGE_CLASS);
         if is_row {
-            classes.store(row, class as u8);
+            classes.store(row_of(item), class as u8);
         }
-        // One access a class of the warp.
-        let alike = warp::match_any(warp::FULL, class);
-        let (mut largest, mut widest) = (size, span);
+        classes_of[item] = if is_row { class } else { u32::MAX };
+        if item == 0 {
+            alike = warp::shuffle(warp::FULL, classes_of[0], 0);
+        }
+        is_alike &= warp::all(warp::FULL, classes_of[item] == alike);
+        total += sizes_of[item];
+        largest = largest.max(sizes_of[item]);
+        widest = widest.max(spans[item]);
+    }
+    let lane = thread::lane();
+    if is_alike && alike < CLASSES as u32 {
+        // One access a warp.
         let mut distance = thread::WARP_SIZE / 2;
-        let all_alike = alike == warp::FULL;
         while distance > 0 {
-            let other_size = warp::shuffle_xor(warp::FULL, largest, distance);
-            let other_span = warp::shuffle_xor(warp::FULL, widest, distance);
-            if all_alike {
-                largest = largest.max(other_size);
-                widest = widest.max(other_span);
-            }
+            largest = largest.max(warp::shuffle_xor(warp::FULL, largest, distance));
+            widest = widest.max(warp::shuffle_xor(warp::FULL, widest, distance));
             distance /= 2;
         }
-        if !is_row {
-            continue;
+        if lane == 0 {
+            counts.fetch_add(alike as usize, thread::WARP_SIZE * ITEMS as u32);
+            note_largest(counters, 3 * alike as usize + 1, largest);
+            note_largest(counters, 3 * alike as usize + 2, u64::from(widest));
         }
-        let speaks_for_all = thread::lane() == alike.trailing_zeros();
-        if speaks_for_all {
-            counts.fetch_add(class as usize, alike.count_ones());
-        }
-        if speaks_for_all || !all_alike {
-            note_largest(counters, 3 * class as usize + 1, largest);
-            note_largest(counters, 3 * class as usize + 2, u64::from(widest));
+    } else {
+        for item in 0..ITEMS {
+            let mates = warp::match_any(warp::FULL, classes_of[item]);
+            if classes_of[item] < CLASSES as u32 {
+                let class = classes_of[item] as usize;
+                if lane == mates.trailing_zeros() {
+                    counts.fetch_add(class, mates.count_ones());
+                }
+                note_largest(counters, 3 * class + 1, sizes_of[item]);
+                note_largest(counters, 3 * class + 2, u64::from(spans[item]));
+            }
         }
     }
     let total = warp::reduce_add(total);
-    if thread::lane() == 0 && total > 0 {
+    if lane == 0 && total > 0 {
         counters.fetch_add(3 * CLASSES, total, Ordering::Relaxed, Scope::Device);
     }
     thread::barrier();
