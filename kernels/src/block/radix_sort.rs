@@ -50,7 +50,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
         let mut pass = 0;
         while pass < passes.count() {
             self.rank(keys, passes.digit(pass), |item, place| {
-                self.exchange.store(place as usize, keys[item])
+                self.exchange.store(place as usize, keys[item]);
             });
             thread::barrier();
             get(self.exchange, keys);

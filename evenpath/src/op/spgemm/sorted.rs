@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::options::Allowance;
 use super::plan::{Arrays, convert_offsets, result_arrays};
 use super::row_wise::{self, Symbolic};
-use super::two_level_sort::{self, Recorder};
+use super::two_level_sort::{self, Recorder, Weighed};
 use super::{Product, RowsOfC};
 use crate::device::DeviceVec;
 use crate::op::OpError;
@@ -19,20 +19,35 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     recorder: &mut Recorder,
 ) -> Result<(Arrays<V>, u64), OpError> {
     let a = product.operands.a;
+    let bytes = |products| two_level_sort::bytes::<V>(a.rows() as u64, a.nnz() as u64, products);
+    if bytes(0) <= allowance.left() {
+        recorder.begin(a.device())?;
+        let weighed = Weighed::new(product, &(0..a.rows()))?;
+        let products = weighed.products;
+        if bytes(products) <= allowance.left() {
+            return Ok((in_one::<V, O, C>(product, weighed, recorder)?, products));
+        }
+    }
     let before = row_wise::products_before(product.operands, allowance)?;
     let products = before.get(a.rows())?;
-    let whole = two_level_sort::bytes::<V>(a.rows() as u64, a.nnz() as u64, products);
-    if whole > allowance.left() {
-        return Ok((in_parts::<V, O, C>(product, &before, allowance, recorder)?, products));
-    }
-    drop(before);
-    let RowsOfC { lengths, column_indices, values } = two_level_sort::rows(product, 0..a.rows(), recorder)?;
+    Ok((in_parts::<V, O, C>(product, &before, allowance, recorder)?, products))
+}
+
+/// All rows at once.
+fn in_one<V: Value, O: Offset, C: Offset>(
+    product: &Product<'_, V, O>,
+    weighed: Weighed,
+    recorder: &mut Recorder,
+) -> Result<Arrays<V>, OpError> {
+    let rows = 0..product.operands.a.rows();
+    let RowsOfC { lengths, column_indices, values } =
+        two_level_sort::rows_of_weighed(product, rows, weighed, recorder)?;
     let row_offsets = ends_to_offsets(&lengths)?;
     if C::try_from_usize(column_indices.len()).is_none() {
         let nonzeros = column_indices.len() as u64;
         return Err(OpError::OffsetOverflow { nonzeros, call: "multiply_wide" });
     }
-    Ok((Arrays { row_offsets, column_indices, values }, products))
+    Ok(Arrays { row_offsets, column_indices, values })
 }
 
 /// Row offsets from the lengths of rows.

@@ -96,7 +96,7 @@ fn sort_products<O: Offset, const BLOCK: usize, const ITEMS: usize>(
             again.take(BLOCK * ITEMS + 1)
         },
     };
-    let all = Entries { first_products, tile_entries, products };
+    let all = Entries { first_products, tile_begins: tile_entries, products };
     let tile = all.tile((BLOCK * ITEMS) as u32);
     let row_count = block.number_entries(tile, first_products, entry_rows);
     let own_columns = block.expand(tile, sources, b_columns);

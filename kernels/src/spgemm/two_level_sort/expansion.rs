@@ -10,7 +10,7 @@ pub(super) struct Entries {
     /// The first product of each, and the number of products at the end.
     pub(super) first_products: Global<u32>,
     /// The entry that makes the first product of each tile, and the number of entries at the end.
-    pub(super) tile_entries: Global<u32>,
+    pub(super) tile_begins: Global<u32>,
     /// Products.
     pub(super) products: u32,
 }
@@ -39,8 +39,8 @@ impl Entries {
         let first = tile * tile_len;
         let left = self.products - first;
         let len = if left < tile_len { left } else { tile_len };
-        let first_entry = self.tile_entries.load(tile as usize);
-        let next_entry = self.tile_entries.load(tile as usize + 1);
+        let first_entry = self.tile_begins.load(tile as usize);
+        let next_entry = self.tile_begins.load(tile as usize + 1);
         // Where the next tile's entry begins in this one, it is one of both.
         let shared = self.first_products.load(next_entry as usize) < first + len;
         let entries = next_entry - first_entry + u32::from(shared);

@@ -140,11 +140,11 @@ fn add_products<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
         marks: NumberedBits::take(&mut arena),
         scan: CountScan::take(&mut arena),
     };
-    let all = Entries { first_products, tile_entries, products };
+    let all = Entries { first_products, tile_begins: tile_entries, products };
     let tile = all.tile((BLOCK * ITEMS) as u32);
     tile.mark(first_products, block.marks, |_, _| ());
     block.marks.number(block.scan);
-    let order = block.load_order(permutation.skip(tile.first as usize));
+    let order = load_order(permutation.skip(tile.first as usize));
     block.compute(tile, (sources, b_values), (entries, a_values));
     thread::barrier();
     block.add_up(&order);
@@ -169,6 +169,23 @@ fn add_products<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
     }
 }
 
+/// The permutation's elements of this thread, which has neighbours of the sorted products.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn load_order<const ITEMS: usize>(permutation: Global<u16>) -> [u16; ITEMS] {
+    const { assert!(ITEMS.is_multiple_of(8)) };
+    let own = permutation.skip(thread::index() as usize * ITEMS);
+    let mut order = [0; ITEMS];
+    for part in 0..ITEMS / 8 {
+        let [low, high] = own.load_streaming_16(part * 8);
+        for item in 0..4 {
+            order[part * 8 + item] = (low >> (16 * item)) as u16;
+            order[part * 8 + 4 + item] = (high >> (16 * item)) as u16;
+        }
+    }
+    order
+}
+
 /// Shared memory of a block.
 #[derive(Clone, Copy)]
 struct ProductBlock<V, const BLOCK: usize, const ITEMS: usize> {
@@ -181,23 +198,6 @@ struct ProductBlock<V, const BLOCK: usize, const ITEMS: usize> {
 }
 
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, ITEMS> {
-    /// The permutation's elements of this thread, which has neighbours of the sorted products.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load_order(self, permutation: Global<u16>) -> [u16; ITEMS] {
-        const { assert!(ITEMS % 8 == 0) };
-        let own = permutation.skip(thread::index() as usize * ITEMS);
-        let mut order = [0; ITEMS];
-        for part in 0..ITEMS / 8 {
-            let [low, high] = own.load_streaming_16(part * 8);
-            for item in 0..4 {
-                order[part * 8 + item] = (low >> (16 * item)) as u16;
-                order[part * 8 + 4 + item] = (high >> (16 * item)) as u16;
-            }
-        }
-        order
-    }
-
     /// Writes the products in the order of A's entries; behind the last of all, zeros.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -1,6 +1,7 @@
 //! Setup: how many products the entries of A make, and which of them make any.
 
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
 use crate::Offset;
 
@@ -18,34 +19,65 @@ kernel! {
         pub b_offsets: Global<O>,
         /// Output: the weights, `len` + 1; the last is zero.
         pub weights: GlobalMut<u64>,
-        /// Entries. All together they make fewer than 2³¹ products.
+        /// Output: all products, and the entries that make any; zero before.
+        pub totals: GlobalMut<u64>,
+        /// Entries. Sums of weights are of use where there are fewer than 2³² products.
         pub len: u32,
     }
-    shared: 0;
+    shared: 2 * BLOCK / thread::WARP_SIZE as usize * u64::SIZE;
     body: weigh_entries::<O, BLOCK, ITEMS>;
     entries: {
-        spgemm_weigh_entries_u32 in spgemm_two_level_sort: <O = u32>, 256 x 4;
-        spgemm_weigh_entries_u64 in spgemm_two_level_sort: <O = u64>, 256 x 4;
+        spgemm_weigh_entries_u32 in spgemm_two_level_sort: <O = u32>, 256 x 8;
+        spgemm_weigh_entries_u64 in spgemm_two_level_sort: <O = u64>, 256 x 8;
     }
 }
 
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
 fn weigh_entries<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
+    mut arena: Arena,
     columns: Global<u32>,
     b_offsets: Global<O>,
     weights: GlobalMut<u64>,
+    totals: GlobalMut<u64>,
     len: u32,
 ) {
+    const WARP: usize = thread::WARP_SIZE as usize;
+    let sums: Shared<u64> = arena.take(2 * BLOCK / WARP);
+    let entry = |item: usize| (thread::block() as usize * ITEMS + item) * BLOCK + thread::index() as usize;
+    let mut rows = [0; ITEMS];
     for item in 0..ITEMS {
-        let entry = (thread::block() as usize * ITEMS + item) * BLOCK + thread::index() as usize;
-        if entry < len as usize {
-            let row = columns.load_streaming(entry) as usize;
-            let products = b_offsets.load(row + 1).to_bits() - b_offsets.load(row).to_bits();
-            weights.store(entry, products + if products > 0 { ENTRY } else { 0 });
-        } else if entry == len as usize {
-            weights.store(entry, 0);
+        if entry(item) < len as usize {
+            rows[item] = columns.load_streaming(entry(item)) as usize;
         }
+    }
+    let mut products = [0; ITEMS];
+    for item in 0..ITEMS {
+        if entry(item) < len as usize {
+            products[item] = b_offsets.load(rows[item] + 1).to_bits() - b_offsets.load(rows[item]).to_bits();
+        }
+    }
+    let (mut own_products, mut own_entries) = (0, 0);
+    for item in 0..ITEMS {
+        let makes_any = products[item] > 0;
+        if entry(item) <= len as usize {
+            weights.store(entry(item), products[item] + if makes_any { ENTRY } else { 0 });
+        }
+        own_products += products[item];
+        own_entries += u64::from(makes_any);
+    }
+    let own = [warp::reduce_add(own_products), warp::reduce_add(own_entries)];
+    if thread::lane() == 0 {
+        sums.store(thread::warp() as usize, own[0]);
+        sums.store(BLOCK / WARP + thread::warp() as usize, own[1]);
+    }
+    thread::barrier();
+    if thread::index() < 2 {
+        let mut total = 0;
+        for warp in 0..BLOCK / WARP {
+            total += sums.load(thread::index() as usize * (BLOCK / WARP) + warp);
+        }
+        totals.fetch_add(thread::index() as usize, total, Ordering::Relaxed, Scope::Device);
     }
 }
 

@@ -22,6 +22,7 @@ use crate::{Offset, Value};
 
 pub(super) use self::phases::Recorder;
 pub use self::phases::SpgemmPhases;
+pub(super) use self::setup::Weighed;
 
 #[cfg(test)]
 mod tests;
@@ -66,13 +67,26 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-/// Some rows of C, on a device with kernels, fewer than 2³¹ products. Both matrices are canonical, and their shapes fit.
+/// Some rows of C, on a device with kernels, which fewer than 2³¹ products make. Both matrices are canonical, and their
+/// shapes fit.
 pub(super) fn rows<V: Value, O: Offset>(
     product: &Product<'_, V, O>,
     rows: Range<usize>,
     recorder: &mut Recorder,
 ) -> Result<RowsOfC<V>, OpError> {
-    let symbolic = Symbolic::new(product, rows, recorder)?;
+    recorder.begin(product.operands.a.device())?;
+    let weighed = Weighed::new(product, &rows)?;
+    rows_of_weighed(product, rows, weighed, recorder)
+}
+
+/// [`rows`], whose entries are weighed already; the recorder has begun.
+pub(super) fn rows_of_weighed<V: Value, O: Offset>(
+    product: &Product<'_, V, O>,
+    rows: Range<usize>,
+    weighed: Weighed,
+    recorder: &mut Recorder,
+) -> Result<RowsOfC<V>, OpError> {
+    let symbolic = Symbolic::new(product, rows, weighed, recorder)?;
     let values = symbolic.values(product, recorder)?;
     let Symbolic { lengths, column_indices, .. } = symbolic;
     Ok(RowsOfC { lengths, column_indices, values })
@@ -101,14 +115,13 @@ impl<O: Offset> Symbolic<O> {
     fn new<V: Value>(
         product: &Product<'_, V, O>,
         rows: Range<usize>,
+        weighed: Weighed,
         recorder: &mut Recorder,
     ) -> Result<Self, OpError> {
         let device = product.operands.a.device();
-        recorder.begin(device)?;
-        let a = setup::nonzeros(product.operands.a.pattern(), &rows)?;
-        let first_entry = a.start;
+        let first_entry = weighed.first_entry();
         let mut lengths = device.zeros::<u32>(rows.len() + 1)?;
-        let Some(entries) = Entries::list(product, &rows, a)? else {
+        let Some(entries) = Entries::list(product, &rows, weighed)? else {
             lengths.truncate(rows.len());
             let column_indices = device.uninitialised(0)?;
             return Ok(Self { lengths, column_indices, first_entry, sorted: None });

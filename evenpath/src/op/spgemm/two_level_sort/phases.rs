@@ -52,7 +52,7 @@ enum Mark {
 
 macro_rules! marks {
     ($($name:ident: $mark:ident;)*) => {$(
-        pub(super) fn $name(&mut self, device: &Device) -> Result<(), DeviceError> {
+        pub(in crate::op::spgemm) fn $name(&mut self, device: &Device) -> Result<(), DeviceError> {
             self.mark(Mark::$mark, device)
         }
     )*};

@@ -27,10 +27,7 @@ pub(super) struct Entries<O: Offset> {
 }
 
 /// The nonzeros that some rows of a matrix have; waits for the device unless these are all rows.
-pub(super) fn nonzeros<O: Offset>(
-    pattern: &Pattern<O>,
-    rows: &Range<usize>,
-) -> Result<Range<usize>, DeviceError> {
+fn nonzeros<O: Offset>(pattern: &Pattern<O>, rows: &Range<usize>) -> Result<Range<usize>, DeviceError> {
     let offset = |row: usize| match row {
         0 => Ok(0),
         _ if row == pattern.rows => Ok(pattern.column_indices.len()),
@@ -39,25 +36,67 @@ pub(super) fn nonzeros<O: Offset>(
     Ok(offset(rows.start)?..offset(rows.end)?)
 }
 
+/// The entries of some rows of A, weighed.
+pub(in crate::op::spgemm) struct Weighed {
+    /// The nonzeros of A that they are.
+    nonzeros: Range<usize>,
+    weights: DeviceVec<u64>,
+    /// All products.
+    pub(in crate::op::spgemm) products: u64,
+    /// Entries that make any.
+    listed: usize,
+}
+
+impl Weighed {
+    /// Weighs the entries of A's `rows`, fewer than 2³¹. Waits for the device.
+    pub(in crate::op::spgemm) fn new<V: Value, O: Offset>(
+        product: &Product<'_, V, O>,
+        rows: &Range<usize>,
+    ) -> Result<Self, OpError> {
+        let (a, b) = (product.operands.a.pattern(), product.operands.b.pattern());
+        let device = product.operands.a.device();
+        let nonzeros = nonzeros(a, rows)?;
+        let len = nonzeros.len();
+        let info = instance::<WeighEntries<O>>();
+        let mut weights = device.uninitialised(len + 1)?;
+        let mut totals = device.zeros(2)?;
+        let kernel = WeighEntries {
+            columns: a.column_indices.as_global().skip(nonzeros.start),
+            b_offsets: b.row_offsets.as_global(),
+            weights: weights.as_global_mut(),
+            totals: totals.as_global_mut(),
+            len: len as u32,
+        };
+        // SAFETY: there are `len` columns, all of them rows of B, and one weight more.
+        unsafe { device.launch(kernel, info, tile_count("a matrix product", info, len + 1)?, 0) }?;
+        let mut found = [0; 2];
+        totals.copy_to_slice(&mut found)?;
+        Ok(Self { nonzeros, weights, products: found[0], listed: found[1] as usize })
+    }
+
+    /// Where A's entries begin.
+    pub(super) fn first_entry(&self) -> usize {
+        self.nonzeros.start
+    }
+}
+
 impl<O: Offset> Entries<O> {
-    /// Lists those of the nonzeros of A in `rows` that make products; nothing where there are none. Waits for the
-    /// device.
+    /// Lists those of A's entries in `rows` that make products, of which there are fewer than 2³¹; nothing where there
+    /// are none.
     pub(super) fn list<V: Value>(
         product: &Product<'_, V, O>,
         rows: &Range<usize>,
-        nonzeros: Range<usize>,
+        weighed: Weighed,
     ) -> Result<Option<Self>, OpError> {
         let (a, b) = (product.operands.a.pattern(), product.operands.b.pattern());
-        let (device, len) = (product.operands.a.device(), nonzeros.len());
-        if len == 0 {
-            return Ok(None);
-        }
-        let sums = weigh(a.column_indices.as_global().skip(nonzeros.start), len, &b.row_offsets)?;
-        let sum = sums.get(len)?;
-        let (products, listed) = (sum as u32, (sum >> 32) as usize);
+        let device = product.operands.a.device();
+        let Weighed { nonzeros, weights, products, listed } = weighed;
         if products == 0 {
             return Ok(None);
         }
+        let (products, len) = (products as u32, nonzeros.len());
+        let sums = scan::exclusive(&weights, Operator::Sum)?;
+        drop(weights);
         let tile_len = tile_items(block_sort::<O>());
         let tiles = tile_count("a matrix product", block_sort::<O>(), products as usize)?;
         let mut entries = Self {
@@ -88,24 +127,4 @@ impl<O: Offset> Entries<O> {
         unsafe { device.launch(kernel, info, tile_count("a matrix product", info, len + 1)?, 0) }?;
         Ok(Some(entries))
     }
-}
-
-/// The exclusive sums of the weights of `len` entries with these columns.
-fn weigh<O: Offset>(
-    columns: evenpath_simt::Global<u32>,
-    len: usize,
-    b_offsets: &DeviceVec<O>,
-) -> Result<DeviceVec<u64>, OpError> {
-    let device = b_offsets.device();
-    let info = instance::<WeighEntries<O>>();
-    let mut weights = device.uninitialised(len + 1)?;
-    let kernel = WeighEntries {
-        columns,
-        b_offsets: b_offsets.as_global(),
-        weights: weights.as_global_mut(),
-        len: len as u32,
-    };
-    // SAFETY: there are `len` columns, all of them rows of B, and one weight more.
-    unsafe { device.launch(kernel, info, tile_count("a matrix product", info, len + 1)?, 0) }?;
-    scan::exclusive(&weights, Operator::Sum)
 }
