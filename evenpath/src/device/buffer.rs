@@ -71,6 +71,7 @@ impl Device {
             }
             _ => Storage::Host(host_zeros(len)?),
         };
+        self.budget().record_peak();
         Ok(DeviceVec { storage, reservation })
     }
 }

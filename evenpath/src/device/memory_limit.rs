@@ -26,6 +26,11 @@ impl Budget {
         self.peak.load(Relaxed)
     }
 
+    /// Looks whether what is in use is the peak: for buffers that are there, and not only counted.
+    pub(super) fn record_peak(&self) {
+        self.peak.fetch_max(self.in_use(), Relaxed);
+    }
+
     /// Begins to look for the peak anew.
     pub(super) fn reset_peak(&self) {
         self.peak.store(self.in_use(), Relaxed);
@@ -43,9 +48,7 @@ impl Budget {
     fn take(&self, bytes: u64) -> Result<(), u64> {
         let limit = self.limit.load(Relaxed);
         let add = |in_use: u64| in_use.checked_add(bytes).filter(|&sum| sum <= limit);
-        let before = self.in_use.fetch_update(Relaxed, Relaxed, add)?;
-        self.peak.fetch_max(before + bytes, Relaxed);
-        Ok(())
+        self.in_use.fetch_update(Relaxed, Relaxed, add).map(|_| ())
     }
 }
 

@@ -13,7 +13,7 @@
 //!    go to C, those of cut rows to where the global sort wants them.
 //! 6. A reduction by flags adds up what several tiles have of the same entry, and [`PlaceCutValues`] puts it into C.
 //!
-//! Steps 5 and 6 alone depend on values. All sums are in the order of A's entries within a tile, and of tiles.
+//! Steps 5 and 6 alone depend on values. In which order products are added depends on nothing but the patterns.
 
 mod block_sort;
 mod cut_rows;

@@ -74,7 +74,7 @@ const fn product_bytes<const BLOCK: usize, const ITEMS: usize>(value_bytes: usiz
 }
 
 kernel! {
-    /// Computes the products of each tile and adds up those of each entry, in the order of A's entries.
+    /// Computes the products of each tile and adds up those of each entry, in an order that only the patterns determine.
     pub struct AddProducts<V: Float, O: Offset> {
         /// The first product of each listed entry of A, and the number of products at the end.
         pub first_products: Global<u32>,
