@@ -154,7 +154,8 @@ fn cancelled_entries_stay() {
 
 /// Rows of very different lengths, some of them cut by tiles.
 fn skewed() -> Csr<f64> {
-    matrix(100, 100, |row| (0..100).filter(|column| (row * *column as usize) % (2 + row % 9) == 0).collect())
+    let is_entry = |row: usize, column: u32| (row * column as usize).is_multiple_of(2 + row % 9);
+    matrix(100, 100, |row| (0..100).filter(|&column| is_entry(row, column)).collect())
 }
 
 #[test]

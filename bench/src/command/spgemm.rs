@@ -140,19 +140,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 
 /// A line a method and algorithm, and the phases.
 fn lines(record: &Record) -> String {
-    let mut text = String::new();
+    let mut text = Vec::new();
     let mut line = |name: &str, outcome: &Outcome, ratio: Option<f64>| {
         let start = format!("{:<20} {:>5} {:>12}", record.matrix, record.value, record.products);
         match outcome {
-            Outcome::Failed { error } => text += &format!("{start} {:>11}  {name:<16} {error}\n", ""),
+            Outcome::Failed { error } => text.push(format!("{start} {:>11}  {name:<16} {error}\n", "")),
             Outcome::Measured(Figures { ms, numeric_ms, gflops, nonzeros, peak_bytes, difference }) => {
                 let numeric = numeric_ms.map_or("-".into(), |ms| format!("{ms:.4}"));
                 let ratio = ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"));
                 let verdict = difference.as_ref().map_or(String::new(), |found| format!("  FAIL: {found}"));
-                text += &format!(
-                    "{start} {nonzeros:>11}  {name:<16} {ms:>9.4} {numeric:>9} {gflops:>8.1} {:>9.1} {ratio:>6}{verdict}\n",
-                    *peak_bytes as f64 / 1e6
-                );
+                let megabytes = *peak_bytes as f64 / 1e6;
+                text.push(format!(
+                    "{start} {nonzeros:>11}  {name:<16} {ms:>9.4} {numeric:>9} {gflops:>8.1} {megabytes:>9.1} \
+                     {ratio:>6}{verdict}\n"
+                ));
             }
         }
     };
@@ -164,7 +165,7 @@ fn lines(record: &Record) -> String {
         line(&format!("cusparse {}", peer.algorithm), &peer.outcome, None);
     }
     if let Some(phases) = record.phases {
-        text += &format!(
+        text.push(format!(
             "{:<20} {:>5} two-level-sort, ms: setup {:.3}, block sort {:.3}, global sort {:.3}, placement {:.3}, product \
              compute {:.3}, reduce by key {:.3}\n",
             record.matrix,
@@ -175,9 +176,9 @@ fn lines(record: &Record) -> String {
             phases.placement,
             phases.product_compute,
             phases.reduce_by_key
-        );
+        ));
     }
-    text
+    text.concat()
 }
 
 fn summary_text(summary: &Summary) -> String {

@@ -210,7 +210,7 @@ impl<O: Offset> Collected<'_, O> {
         let kernel = CollectCutEntries {
             tiles: self.tiles.words.as_global(),
             columns: self.columns.as_global(),
-            tile_entries: self.entries.tile_entries.as_global(),
+            tile_entries: self.entries.tile_begins.as_global(),
             entry_rows: self.entries.rows.as_global(),
             cut_begins: self.tiles.cut_begins.as_global(),
             keys: keys.as_global_mut(),

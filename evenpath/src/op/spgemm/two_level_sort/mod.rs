@@ -195,7 +195,7 @@ impl SortedTiles {
         let mut cut_counts = device.zeros::<u32>(count as usize + 1)?;
         let kernel = SortProducts {
             first_products: entries.first_products.as_global(),
-            tile_entries: entries.tile_entries.as_global(),
+            tile_entries: entries.tile_begins.as_global(),
             sources: entries.sources.as_global(),
             entry_rows: entries.rows.as_global(),
             b_columns: b_columns.as_global(),
@@ -250,7 +250,7 @@ impl<O: Offset> SortedProducts<O> {
         let mut cut_values = device.uninitialised(self.cut.len())?;
         let kernel = AddProducts {
             first_products: self.entries.first_products.as_global(),
-            tile_entries: self.entries.tile_entries.as_global(),
+            tile_entries: self.entries.tile_begins.as_global(),
             sources: self.entries.sources.as_global(),
             entries: self.entries.numbers.as_global(),
             a_values: product.a_values.as_global().skip(first_entry),

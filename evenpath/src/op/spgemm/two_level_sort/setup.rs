@@ -21,7 +21,7 @@ pub(super) struct Entries<O: Offset> {
     /// Which of the rows' entries each is.
     pub(super) numbers: DeviceVec<u32>,
     /// The one that makes the first product of each tile, and their number at the end.
-    pub(super) tile_entries: DeviceVec<u32>,
+    pub(super) tile_begins: DeviceVec<u32>,
     pub(super) products: u32,
     pub(super) tiles: u32,
 }
@@ -104,7 +104,7 @@ impl<O: Offset> Entries<O> {
             sources: device.uninitialised(listed)?,
             rows: device.uninitialised(listed)?,
             numbers: device.uninitialised(listed)?,
-            tile_entries: device.uninitialised(tiles as usize + 1)?,
+            tile_begins: device.uninitialised(tiles as usize + 1)?,
             products,
             tiles,
         };
@@ -117,7 +117,7 @@ impl<O: Offset> Entries<O> {
             sources: entries.sources.as_global_mut(),
             entry_rows: entries.rows.as_global_mut(),
             entries: entries.numbers.as_global_mut(),
-            tile_entries: entries.tile_entries.as_global_mut(),
+            tile_entries: entries.tile_begins.as_global_mut(),
             len: len as u32,
             rows: rows.len() as u32,
             tile_len,
