@@ -7,7 +7,8 @@
 //!   [`DeviceSlicedEll`], [`DeviceHyb`] and [`DeviceCoo`].
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
 //! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector; [`DeviceCsr::plan_spmv_transposed`]: with the transpose,
-//!   which [`DeviceCsr::transpose`] builds; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix.
+//!   which [`DeviceCsr::transpose`] builds; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix;
+//!   [`DeviceCsr::multiply`]: times a sparse matrix.
 //! * [`scan`]: plain and segmented scans; [`reduce`]: sums of segments.
 //! * [`merge`] and [`sets`]: merge, union, intersection and difference of sorted sequences.
 //! * [`sort`]: radix sort of keys, and of keys with values.

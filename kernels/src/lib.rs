@@ -55,8 +55,6 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spgemm::SpgemmListRows>(&mut all);
     add::<spgemm::SpgemmUnsortedRow<u32>>(&mut all);
     add::<spgemm::SpgemmConvertOffsets<u32, u64>>(&mut all);
-    add::<spgemm::SpgemmMergeCount<u32>>(&mut all);
-    add::<spgemm::SpgemmMergeFill<f32, u32>>(&mut all);
     add::<spgemm::SpgemmHashCount<u32>>(&mut all);
     add::<spgemm::SpgemmHashFill<f32, u32>>(&mut all);
     add::<spgemm::SpgemmWindowCount<u32>>(&mut all);

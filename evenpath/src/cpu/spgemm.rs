@@ -144,7 +144,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
 }
 
 /// The columns of a row.
-fn columns<'a, V: Value, O: Offset>(matrix: CsrView<'a, V, O>, row: usize) -> &'a [u32] {
+fn columns<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, row: usize) -> &[u32] {
     &matrix.column_indices()[matrix.range(row)]
 }
 

@@ -6,7 +6,6 @@ use evenpath_kernels::spgemm::SpgemmUnsortedRow;
 
 use super::device_csr::Pattern;
 use super::{DeviceCsr, OpError, grid, instance};
-use crate::device::DeviceError;
 use crate::{Offset, Storage};
 
 /// Checks that the columns of every row increase; `operand` is the matrix's name. Waits for the device the first time,
@@ -25,13 +24,11 @@ pub(super) fn check_canonical<V: Storage, O: Offset>(
             .position(|ends| !columns[ends[0].to_usize()..ends[1].to_usize()].is_sorted_by(|a, b| a < b)),
         _ => find_unsorted_row(matrix, pattern)?,
     };
-    match unsorted {
-        Some(row) => Err(OpError::NotCanonical { operand, row }),
-        None => {
-            pattern.is_canonical.store(true, Relaxed);
-            Ok(())
-        }
+    if let Some(row) = unsorted {
+        return Err(OpError::NotCanonical { operand, row });
     }
+    pattern.is_canonical.store(true, Relaxed);
+    Ok(())
 }
 
 /// The first row whose columns do not increase, on a device with kernels.
@@ -44,7 +41,7 @@ fn find_unsorted_row<V: Storage, O: Offset>(
     if nonzeros < 2 {
         return Ok(None);
     }
-    let mut unsorted = device.zeros(1)?;
+    let mut unsorted = device.zeros::<u32>(1)?;
     let kernel = SpgemmUnsortedRow {
         row_offsets: pattern.row_offsets.as_global(),
         columns: pattern.column_indices.as_global(),
@@ -56,6 +53,6 @@ fn find_unsorted_row<V: Storage, O: Offset>(
     let blocks = grid(rows, nonzeros, (nonzeros as u64).div_ceil(u64::from(info.block_size)))?;
     // SAFETY: the views are of the matrix and of one word; buffers are freed in the stream's order.
     unsafe { device.launch(kernel, info, blocks, 0) }?;
-    let from_end = unsorted.get(0).map_err(DeviceError::from)? as usize;
+    let from_end = unsorted.get(0)? as usize;
     Ok((from_end > 0).then(|| rows - from_end))
 }

@@ -4,8 +4,7 @@ mod row_wise;
 pub mod two_level_sort;
 
 pub use row_wise::{
-    hash_shared_bytes, merge_shared_bytes, window_shared_bytes, Class, ClassLimits, SpgemmClassify,
-    SpgemmConvertOffsets, SpgemmHashCount, SpgemmHashFill, SpgemmListRows, SpgemmMaskWork, SpgemmMergeCount,
-    SpgemmMergeFill, SpgemmRowWork, SpgemmUnsortedRow, SpgemmWindowCount, SpgemmWindowFill, CLASSES,
-    COUNTERS, EMPTY_CLASS, HASH_CLASSES, MERGE_PRODUCTS, MERGE_WAYS, WINDOW_COLUMNS,
+    hash_shared_bytes, window_shared_bytes, Class, ClassLimits, SpgemmClassify, SpgemmConvertOffsets,
+    SpgemmHashCount, SpgemmHashFill, SpgemmListRows, SpgemmMaskWork, SpgemmRowWork, SpgemmUnsortedRow,
+    SpgemmWindowCount, SpgemmWindowFill, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES, WINDOW_COLUMNS,
 };

@@ -12,7 +12,7 @@ const COLUMNS_AN_ENTRY: u32 = 256;
 /// Rows by what they take.
 pub(super) struct Bins {
     /// Those that are not empty.
-    pub(super) bins: Vec<Bin>,
+    pub(super) filled: Vec<Bin>,
     /// Rows of one bin after the other; nothing where all are of one.
     pub(super) list: DeviceVec<u32>,
     /// Sum of all sizes.
@@ -33,14 +33,15 @@ pub(super) struct Bin {
 }
 
 impl Bins {
-    /// Sorts rows into bins by their sizes and spans; waits for the device. `classes` tell which rows are merged.
+    /// Sorts rows into bins by their sizes and spans; waits for the device.
     pub(super) fn find(
         sizes: &DeviceVec<u64>,
         firsts: &DeviceVec<u32>,
         lasts: &DeviceVec<u32>,
-        classes: &mut DeviceVec<u8>,
+        rows: usize,
     ) -> Result<Self, OpError> {
-        let (device, rows) = (sizes.device(), classes.len());
+        let device = sizes.device();
+        let mut classes = device.uninitialised(rows)?;
         let mut counters = device.zeros(COUNTERS)?;
         let kernel = SpgemmClassify {
             sizes: sizes.as_global(),
@@ -58,7 +59,7 @@ impl Bins {
         unsafe { device.launch(kernel, info, tile_count("a matrix product", info, rows)?, 0) }?;
         let counts = counters.to_vec()?;
         let mut start = 0;
-        let bins: Vec<Bin> = (0..CLASSES)
+        let filled: Vec<Bin> = (0..CLASSES)
             .map(|class| {
                 let count = counts[3 * class] as u32;
                 start += count;
@@ -73,8 +74,8 @@ impl Bins {
             .filter(|bin| bin.rows > 0)
             .collect();
         let total = counts[3 * CLASSES];
-        if bins.len() <= 1 {
-            return Ok(Self { bins, list: device.uninitialised(0)?, total });
+        if filled.len() <= 1 {
+            return Ok(Self { filled, list: device.uninitialised(0)?, total });
         }
         let mut list = device.uninitialised(rows)?;
         let mut listed = device.zeros(CLASSES)?;
@@ -89,6 +90,6 @@ impl Bins {
         let blocks = grid(rows, 0, (rows as u64).div_ceil(u64::from(info.block_size)))?;
         // SAFETY: as above; the list has room for all rows.
         unsafe { device.launch(kernel, info, blocks, 0) }?;
-        Ok(Self { bins, list, total })
+        Ok(Self { filled, list, total })
     }
 }

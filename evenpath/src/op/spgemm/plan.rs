@@ -256,7 +256,7 @@ pub(super) fn convert_offsets<S: Offset, C: Offset>(offsets: &DeviceVec<S>) -> R
     Ok(converted)
 }
 
-impl<'a, V: Value, O: Offset> Product<'a, V, O> {
+impl<V: Value, O: Offset> Product<'_, V, O> {
     /// The product on the CPU, where its matrices are.
     pub(super) fn on_cpu(&self) -> Spgemm<'_, V, O> {
         let Operands { a, b } = self.operands;

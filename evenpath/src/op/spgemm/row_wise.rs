@@ -1,9 +1,8 @@
 //! Products row by row: rows are put into classes, and each class has a launch.
 
 use evenpath_kernels::spgemm::{
-    COUNTERS, Class, MERGE_PRODUCTS, SpgemmHashCount, SpgemmHashFill, SpgemmMaskWork, SpgemmMergeCount,
-    SpgemmMergeFill, SpgemmRowWork, SpgemmWindowCount, SpgemmWindowFill, WINDOW_COLUMNS, hash_shared_bytes,
-    merge_shared_bytes, window_shared_bytes,
+    COUNTERS, Class, SpgemmHashCount, SpgemmHashFill, SpgemmMaskWork, SpgemmRowWork, SpgemmWindowCount,
+    SpgemmWindowFill, WINDOW_COLUMNS, hash_shared_bytes, window_shared_bytes,
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Global, GlobalMut};
@@ -19,8 +18,8 @@ use crate::{Offset, Value};
 /// Bytes of shared memory, about, that a block's hash tables take at most: several blocks have room.
 const TABLES_BYTES: u32 = 49152;
 
-/// Sums of the largest rows that shared memory has room for.
-const SHARED_SUMS: u64 = 8192;
+/// Bytes of shared memory up to which a block's sums are there: two blocks have room on a multiprocessor.
+const SUMS_BYTES: u32 = 110 << 10;
 
 /// What of a product only the patterns determine.
 pub(super) struct Symbolic {
@@ -40,8 +39,6 @@ pub(super) struct Rows {
     lasts: DeviceVec<u32>,
     /// Mean length of the rows of B that are added.
     mean: f64,
-    /// Most products of a row that is merged.
-    merged: u32,
 }
 
 /// C, as far as the numeric phase needs and writes it.
@@ -75,26 +72,19 @@ impl Symbolic {
         let (a, b) = (operands.a.pattern(), operands.b.pattern());
         let device = a.row_offsets.device();
         allowance.take("the workspace", bytes(a.rows))?;
-        let Work { mut sizes, firsts, lasts, mut classes } = Work::of_product(a, b)?;
-        let bins = Bins::find(&sizes, &firsts, &lasts, &mut classes)?;
+        let Work { mut sizes, firsts, lasts } = Work::of_product(a, b)?;
+        let bins = Bins::find(&sizes, &firsts, &lasts, a.rows)?;
         let products = bins.total;
         let mean = products as f64 / a.column_indices.len().max(1) as f64;
-        let merged =
-            bins.bins.iter().find(|bin| bin.class == Class::Merge).map_or(0, |bin| bin.largest as u32);
-        let counting = Rows { bins, firsts, lasts, mean, merged };
+        let counting = Rows { bins, firsts, lasts, mean };
         // Rows without products keep their size, which is zero.
         counting.count(device, a, b, &mut sizes)?;
         let Rows { bins, firsts, lasts, .. } = counting;
         drop(bins);
         let row_offsets = scan::exclusive(&sizes, Operator::Sum)?;
-        let bins = Bins::find(&sizes, &firsts, &lasts, &mut classes)?;
+        let bins = Bins::find(&sizes, &firsts, &lasts, a.rows)?;
         allowance.give_back(bytes(a.rows) - kept_bytes(a.rows));
-        Ok(Self {
-            row_offsets,
-            nonzeros: bins.total,
-            products,
-            rows: Rows { bins, firsts, lasts, mean, merged },
-        })
+        Ok(Self { row_offsets, nonzeros: bins.total, products, rows: Rows { bins, firsts, lasts, mean } })
     }
 
     /// Bytes of device memory that it takes.
@@ -126,8 +116,6 @@ struct Work {
     sizes: DeviceVec<u64>,
     firsts: DeviceVec<u32>,
     lasts: DeviceVec<u32>,
-    /// Which rows are merged.
-    classes: DeviceVec<u8>,
 }
 
 impl Work {
@@ -135,8 +123,7 @@ impl Work {
         // One size more, which is zero, so that their scan ends with the sum.
         let mut sizes = device.uninitialised(rows + 1)?;
         sizes.set_zero()?;
-        let (firsts, lasts) = (device.uninitialised(rows)?, device.uninitialised(rows)?);
-        Ok(Self { sizes, firsts, lasts, classes: device.uninitialised(rows)? })
+        Ok(Self { sizes, firsts: device.uninitialised(rows)?, lasts: device.uninitialised(rows)? })
     }
 
     /// Products of each row.
@@ -154,10 +141,8 @@ impl Work {
             products: work.sizes.as_global_mut(),
             firsts: work.firsts.as_global_mut(),
             lasts: work.lasts.as_global_mut(),
-            classes: work.classes.as_global_mut(),
             rows: a.rows as u32,
             short: ALWAYS_HASH,
-            merged: most_merged(device),
             lanes_log2,
         };
         let blocks = blocks(a, a.rows, info.block_size >> lanes_log2)?;
@@ -178,7 +163,6 @@ impl Work {
             lengths: work.sizes.as_global_mut(),
             firsts: work.firsts.as_global_mut(),
             lasts: work.lasts.as_global_mut(),
-            classes: work.classes.as_global_mut(),
             rows: pattern.rows as u32,
         };
         let blocks = blocks(pattern, pattern.rows, info.block_size)?;
@@ -191,10 +175,10 @@ impl Work {
 impl Rows {
     /// The rows of a pattern that is given, for a product with B.
     pub(super) fn of_pattern<O: Offset>(pattern: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
-        let Work { sizes, firsts, lasts, mut classes } = Work::of_pattern(pattern)?;
-        let bins = Bins::find(&sizes, &firsts, &lasts, &mut classes)?;
+        let Work { sizes, firsts, lasts } = Work::of_pattern(pattern)?;
+        let bins = Bins::find(&sizes, &firsts, &lasts, pattern.rows)?;
         let mean = b.column_indices.len() as f64 / b.rows.max(1) as f64;
-        Ok(Self { bins, firsts, lasts, mean, merged: 0 })
+        Ok(Self { bins, firsts, lasts, mean })
     }
 
     /// Writes the entries of each row that has products.
@@ -206,30 +190,10 @@ impl Rows {
         lengths: &mut DeviceVec<u64>,
     ) -> Result<(), OpError> {
         let lengths = lengths.as_global_mut();
-        for bin in &self.bins.bins {
+        for bin in &self.bins.filled {
             let (list, listed) = self.bins.list(bin);
             match bin.class {
                 Class::Empty => {}
-                Class::Merge => {
-                    let info = instance::<SpgemmMergeCount<O>>();
-                    let kernel = SpgemmMergeCount {
-                        a_row_offsets: a.row_offsets.as_global(),
-                        a_columns: a.column_indices.as_global(),
-                        b_row_offsets: b.row_offsets.as_global(),
-                        b_columns: b.column_indices.as_global(),
-                        list,
-                        lengths,
-                        rows: bin.rows,
-                        listed,
-                        products: self.merged,
-                    };
-                    let shared = merge_shared_bytes(info.block_size, self.merged, 0, 0);
-                    // SAFETY: as below; there is room for the products of the class's rows, which have no more entries of A
-                    // than the kernel merges.
-                    unsafe {
-                        device.launch(kernel, info, blocks(a, bin.rows as usize, info.block_size)?, shared)
-                    }?;
-                }
                 Class::Hash { .. } => {
                     let info = instance::<SpgemmHashCount<O>>();
                     let shape = HashShape::new(bin, self.mean, info, 0);
@@ -287,37 +251,10 @@ impl Rows {
         let device = a.row_offsets.device();
         let Target { row_offsets, column_indices, values, known } = target;
         let (c_values, known) = (values.as_global_mut(), u32::from(known));
-        for bin in &self.bins.bins {
+        for bin in &self.bins.filled {
             let (list, listed) = self.bins.list(bin);
             match bin.class {
                 Class::Empty => {}
-                Class::Merge => {
-                    let info = instance::<SpgemmMergeFill<V, O>>();
-                    let results = bin.largest as u32;
-                    let kernel = SpgemmMergeFill {
-                        a_row_offsets: a.row_offsets.as_global(),
-                        a_columns: a.column_indices.as_global(),
-                        a_values: product.a_values.as_global(),
-                        b_row_offsets: b.row_offsets.as_global(),
-                        b_columns: b.column_indices.as_global(),
-                        b_values: product.b_values.as_global(),
-                        c_row_offsets: row_offsets.as_global(),
-                        c_columns: column_indices,
-                        c_values,
-                        list,
-                        rows: bin.rows,
-                        listed,
-                        known,
-                        products: self.merged,
-                        results,
-                    };
-                    let shared =
-                        merge_shared_bytes(info.block_size, self.merged, results, size_of::<V>() as u32);
-                    // SAFETY: as for counting; C has room for the entries that were counted.
-                    unsafe {
-                        device.launch(kernel, info, blocks(a, bin.rows as usize, info.block_size)?, shared)
-                    }?;
-                }
                 Class::Hash { .. } => {
                     let info = instance::<SpgemmHashFill<V, O>>();
                     let shape = HashShape::new(bin, self.mean, info, size_of::<V>() as u32);
@@ -424,21 +361,12 @@ impl WindowShape {
         let packet_bytes = shared(1, 0) - shared(0, 0);
         let most_packets = (limit - shared(0, 0)) / packet_bytes;
         let packets = bin.widest.div_ceil(WINDOW_COLUMNS).clamp(1, most_packets);
-        let mut sums = if value_bytes == 0 || bin.largest > SHARED_SUMS { 0 } else { bin.largest as u32 };
-        if shared(packets, sums) > limit {
-            sums = 0;
-        }
+        let room = SUMS_BYTES.min(limit).saturating_sub(shared(packets, 0));
+        let sums =
+            room.checked_div(value_bytes).unwrap_or(0).min(u32::try_from(bin.largest).unwrap_or(u32::MAX));
         let lanes_log2 = lanes_log2(mean, block.ilog2() - 5, block.ilog2());
         Self { packets, sums, lanes_log2, shared_bytes: shared(packets, sums) }
     }
-}
-
-/// Products of a row that is merged, at most: what a block has room for, results as many as products.
-fn most_merged(device: &Device) -> u32 {
-    let block = instance::<SpgemmMergeFill<f64, u32>>().block_size;
-    let limit = device.properties().max_shared_bytes.unwrap_or(48 << 10);
-    let fits = |products| merge_shared_bytes(block, products, products, 8) <= limit;
-    (1..=MERGE_PRODUCTS).take_while(|&products| fits(products)).last().unwrap_or(0)
 }
 
 /// As many lanes as the mean, as a power of two within limits.

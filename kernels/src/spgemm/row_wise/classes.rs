@@ -15,10 +15,8 @@ const WINDOW_SPANS: [u32; 4] = [1 << 13, 1 << 15, 1 << 17, 1 << 19];
 
 /// The class of rows of size zero: nothing is done for them.
 pub const EMPTY_CLASS: u32 = 0;
-/// The class of rows that are merged.
-pub(super) const MERGE_CLASS: u32 = 1;
-/// Classes before those with hash tables.
-const FIRST_HASH_CLASS: usize = 2;
+/// The first class with hash tables.
+const FIRST_HASH_CLASS: usize = 1;
 /// Classes.
 pub const CLASSES: usize =
     FIRST_HASH_CLASS + HASH_CLASSES.len() + (WINDOW_SIZES.len() + 1) * (WINDOW_SPANS.len() + 1);
@@ -30,8 +28,6 @@ pub const COUNTERS: usize = 3 * CLASSES + 1;
 pub enum Class {
     /// Nothing to do.
     Empty,
-    /// A thread that merges rows of B.
-    Merge,
     /// A group of lanes with a hash table of columns.
     Hash {
         /// The largest size, of [`HASH_CLASSES`].
@@ -48,7 +44,6 @@ impl Class {
     /// The class of a number below [`CLASSES`].
     pub fn from_index(index: usize) -> Self {
         match index.checked_sub(FIRST_HASH_CLASS) {
-            None if index == MERGE_CLASS as usize => Self::Merge,
             None => Self::Empty,
             Some(hash) if hash < HASH_CLASSES.len() => Self::Hash { size: HASH_CLASSES[hash] },
             Some(rest) => Self::Window { size_class: (rest - HASH_CLASSES.len()) / (WINDOW_SPANS.len() + 1) },
@@ -68,12 +63,9 @@ pub struct ClassLimits {
 impl ClassLimits {
     /// The class of a row.
     #[inline(always)]
-    fn class_of(self, size: u64, span: u32, is_merged: bool) -> u32 {
+    fn class_of(self, size: u64, span: u32) -> u32 {
         if size == 0 {
             return EMPTY_CLASS;
-        }
-        if is_merged {
-            return MERGE_CLASS;
         }
         let narrow = u64::from(span) <= size * u64::from(self.columns_an_entry);
         if size <= u64::from(HASH_CLASSES[3]) && (size <= u64::from(self.always_hash) || !narrow) {
@@ -106,7 +98,7 @@ kernel! {
         pub firsts: Global<u32>,
         /// Last column of each row.
         pub lasts: Global<u32>,
-        /// Class of each row: before, [`MERGE_CLASS`] for those that are merged.
+        /// Output: class of each row.
         pub classes: GlobalMut<u8>,
         /// Output: [`COUNTERS`] words, all zero before.
         pub counters: GlobalMut<u64>,
@@ -151,14 +143,13 @@ fn classify<const BLOCK: usize, const ITEMS: usize>(
         sizes_of[item] = sizes.load_if(row, is_row);
         let (first, last) = (firsts.load_if(row, is_row), lasts.load_if(row, is_row));
         spans[item] = if is_row && first <= last { last - first + 1 } else { 0 };
-        classes_of[item] = if is_row { u32::from(classes.load(row)) } else { 0 };
     }
     let (mut total, mut largest, mut widest) = (0, 0, 0);
     let mut is_alike = true;
     let mut alike = u32::MAX;
     for item in 0..ITEMS {
         let is_row = row_of(item) < rows as usize;
-        let class = limits.class_of(sizes_of[item], spans[item], classes_of[item] == MERGE_CLASS);
+        let class = limits.class_of(sizes_of[item], spans[item]);
         if is_row {
             classes.store(row_of(item), class as u8);
         }

@@ -4,12 +4,11 @@
 //! [`SpgemmRowWork`] counts the products of each row of C and finds the span of its columns. [`SpgemmClassify`] puts
 //! rows into classes by both, and [`SpgemmListRows`] lists each class. Rows of a class are done by one launch:
 //!
-//! * [`SpgemmMergeCount`] and [`SpgemmMergeFill`]: a thread a row, which merges the rows of B;
 //! * [`SpgemmHashCount`] and [`SpgemmHashFill`]: a group of lanes a row, which looks columns up in a hash table;
 //! * [`SpgemmWindowCount`] and [`SpgemmWindowFill`]: a block a row, with a bit for each column of a window of C. How many
 //!   bits are set before a column's is its place in the row, so rows come out sorted.
 //!
-//! Each has room for the largest row of its class. Windows do any row: as many windows as it takes, and sums in global
+//! Tables have room for the largest row of their class. Windows do any row: as many windows as it takes, and sums in global
 //! memory that shared memory has no room for.
 //!
 //! Sums are bitwise the same from run to run. Columns of one row of B differ, so lanes that take entries of one row of B
@@ -20,8 +19,8 @@ mod classes;
 mod entries;
 mod hash;
 mod hash_table;
-mod merge;
 mod offsets;
+mod stage;
 mod window;
 mod work;
 
@@ -29,7 +28,6 @@ pub use classes::{
     Class, ClassLimits, SpgemmClassify, SpgemmListRows, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES,
 };
 pub use hash::{hash_shared_bytes, SpgemmHashCount, SpgemmHashFill};
-pub use merge::{merge_shared_bytes, SpgemmMergeCount, SpgemmMergeFill, MERGE_PRODUCTS, MERGE_WAYS};
 pub use offsets::{SpgemmConvertOffsets, SpgemmUnsortedRow};
 pub use window::{window_shared_bytes, SpgemmWindowCount, SpgemmWindowFill, WINDOW_COLUMNS};
 pub use work::{SpgemmMaskWork, SpgemmRowWork};

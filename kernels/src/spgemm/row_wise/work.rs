@@ -2,15 +2,12 @@
 
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
 
-use super::classes::{EMPTY_CLASS, MERGE_CLASS};
 use super::entries::{Entries, Matrix};
-use super::merge::MERGE_WAYS;
 use crate::Offset;
 
 kernel! {
     /// Counts the products of each row of C; finds the first and the last column that it can have, for rows with more than
-    /// `short` products; and marks those that are merged. `1 << lanes_log2` lanes a row. A row without a span has a first
-    /// column above its last.
+    /// `short` products. `1 << lanes_log2` lanes a row. A row without a span has a first column above its last.
     pub struct SpgemmRowWork<O: Offset> {
         /// Row offsets of A, `rows` + 1.
         pub a_row_offsets: Global<O>,
@@ -26,14 +23,10 @@ kernel! {
         pub firsts: GlobalMut<u32>,
         /// Output: last column of each row.
         pub lasts: GlobalMut<u32>,
-        /// Output: [`MERGE_CLASS`] for rows that are merged, [`EMPTY_CLASS`] for the others.
-        pub classes: GlobalMut<u8>,
         /// Rows.
         pub rows: u32,
         /// Products of rows whose span does not matter, at most.
         pub short: u32,
-        /// Products of rows that are merged, at most.
-        pub merged: u32,
         /// Lanes a row, as a power of two, at most 5.
         pub lanes_log2: u32,
     }
@@ -48,6 +41,9 @@ kernel! {
 /// Entries of A that a lane has on their way at once.
 const IN_FLIGHT: usize = 4;
 
+/// Entries of a row of A, a lane, from which on its warp does it.
+const LONG: u32 = 32;
+
 #[inline(always)]
 fn row_work<O: Offset, const BLOCK: usize>(
     _: Arena,
@@ -58,10 +54,8 @@ fn row_work<O: Offset, const BLOCK: usize>(
     products: GlobalMut<u64>,
     firsts: GlobalMut<u32>,
     lasts: GlobalMut<u32>,
-    classes: GlobalMut<u8>,
     rows: u32,
     short: u32,
-    merged: u32,
     lanes_log2: u32,
 ) {
     let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
@@ -69,21 +63,18 @@ fn row_work<O: Offset, const BLOCK: usize>(
     let row = thread::block() * (BLOCK as u32 >> lanes_log2) + (thread::index() >> lanes_log2);
     let lane = thread::index() & ((1 << lanes_log2) - 1);
     let own = a.entries_if(row, row < rows);
-    let mut count = 0_u64;
-    each_row_of_b(a, b, own, lane, lanes_log2, |entries| count += u64::from(entries.len));
+    let is_long = own.len > LONG << lanes_log2;
+    let (mut count, mut first, mut last) = (0_u64, u32::MAX, 0);
+    if !is_long {
+        each_row_of_b(a, b, own, lane, lanes_log2, |entries| count += u64::from(entries.len));
+    }
     let mut distance = (1 << lanes_log2) / 2;
     while distance > 0 {
         count += warp::shuffle_xor(warp::FULL, count, distance);
         distance /= 2;
     }
-    let (mut first, mut last) = (u32::MAX, 0);
     if count > u64::from(short) {
-        each_row_of_b(a, b, own, lane, lanes_log2, |entries| {
-            if entries.len > 0 {
-                first = first.min(b.column_if(entries, 0, true));
-                last = last.max(b.column_if(entries, entries.len - 1, true));
-            }
-        });
+        each_row_of_b(a, b, own, lane, lanes_log2, |entries| widen(b, entries, &mut first, &mut last));
     }
     let mut distance = (1 << lanes_log2) / 2;
     while distance > 0 {
@@ -91,12 +82,45 @@ fn row_work<O: Offset, const BLOCK: usize>(
         last = last.max(warp::shuffle_xor(warp::FULL, last, distance));
         distance /= 2;
     }
+    // Long rows one after the other, by the whole warp.
+    let mut left = warp::ballot(warp::FULL, is_long && lane == 0);
+    while left != 0 {
+        let source = left.trailing_zeros();
+        let entries = Entries {
+            begin: warp::shuffle(warp::FULL, own.begin as u64, source) as usize,
+            len: warp::shuffle(warp::FULL, own.len, source),
+        };
+        let (mut all, mut least, mut greatest) = (0_u64, u32::MAX, 0);
+        each_row_of_b(a, b, entries, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
+            all += u64::from(entries.len);
+            widen(b, entries, &mut least, &mut greatest);
+        });
+        let mut distance = thread::WARP_SIZE / 2;
+        while distance > 0 {
+            least = least.min(warp::shuffle_xor(warp::FULL, least, distance));
+            greatest = greatest.max(warp::shuffle_xor(warp::FULL, greatest, distance));
+            distance /= 2;
+        }
+        all = warp::reduce_add(all);
+        if thread::lane() == source {
+            (count, first, last) = (all, least, greatest);
+        }
+        left &= left - 1;
+    }
     if row < rows && lane == 0 {
-        let is_merged = own.len <= MERGE_WAYS && count <= u64::from(merged);
         products.store(row as usize, count);
         firsts.store(row as usize, first);
         lasts.store(row as usize, last);
-        classes.store(row as usize, if is_merged { MERGE_CLASS } else { EMPTY_CLASS } as u8);
+    }
+}
+
+/// Widens a span of columns by a row of B.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn widen<O: Offset>(b: Matrix<u32, O>, entries: Entries, first: &mut u32, last: &mut u32) {
+    if entries.len > 0 {
+        *first = (*first).min(b.column_if(entries, 0, true));
+        *last = (*last).max(b.column_if(entries, entries.len - 1, true));
     }
 }
 
@@ -140,8 +164,6 @@ kernel! {
         pub firsts: GlobalMut<u32>,
         /// Output: last column of each row.
         pub lasts: GlobalMut<u32>,
-        /// Output: [`EMPTY_CLASS`] for all rows: none is merged.
-        pub classes: GlobalMut<u8>,
         /// Rows.
         pub rows: u32,
     }
@@ -161,7 +183,6 @@ fn mask_work<O: Offset, const BLOCK: usize>(
     lengths: GlobalMut<u64>,
     firsts: GlobalMut<u32>,
     lasts: GlobalMut<u32>,
-    classes: GlobalMut<u8>,
     rows: u32,
 ) {
     let row = thread::block() * BLOCK as u32 + thread::index();
@@ -178,5 +199,4 @@ fn mask_work<O: Offset, const BLOCK: usize>(
     }
     firsts.store(row as usize, first);
     lasts.store(row as usize, last);
-    classes.store(row as usize, EMPTY_CLASS as u8);
 }
