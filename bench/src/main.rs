@@ -22,6 +22,8 @@ enum Command {
     Primitives(command::primitives::Arguments),
     /// Sums of sparse matrices, beside cuSPARSE, over suites of matrices: A + A, A + Aᵀ, A + a shifted A.
     Spadd(command::spadd::Arguments),
+    /// Sparse matrix times sparse matrix, beside cuSPARSE, over generated matrices, suites or a folder.
+    Spgemm(command::spgemm::Arguments),
     /// Sparse matrix times dense matrix, beside cuSPARSE, over generated matrices, columns, layouts and types.
     Spmm(command::spmm::Arguments),
     /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         Command::MatrixMarket(arguments) => command::matrix_market::run(&arguments),
         Command::Primitives(arguments) => command::primitives::run(&arguments),
         Command::Spadd(arguments) => command::spadd::run(&arguments),
+        Command::Spgemm(arguments) => command::spgemm::run(&arguments),
         Command::Spmm(arguments) => command::spmm::run(&arguments),
         Command::Spmv(arguments) => command::spmv::run(&arguments),
     };

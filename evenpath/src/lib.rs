@@ -7,7 +7,8 @@
 //!   [`DeviceSlicedEll`], [`DeviceHyb`] and [`DeviceCoo`].
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
 //! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector; [`DeviceCsr::plan_spmv_transposed`]: with the transpose,
-//!   which [`DeviceCsr::transpose`] builds; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix.
+//!   which [`DeviceCsr::transpose`] builds; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix;
+//!   [`DeviceCsr::multiply`]: times a sparse matrix.
 //! * [`DeviceCsr::add`]: sums of sparse matrices, [`DeviceCsr::plan_add`] for values that change; products by element and
 //!   masks beside it ([`Elementwise`]).
 //! * [`scan`]: plain and segmented scans; [`reduce`]: sums of segments.
@@ -38,6 +39,7 @@ pub use op::{DeviceCoo, DeviceEll, DeviceEllR, DeviceHyb, DeviceRowOrder, Device
 pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use op::{DeviceDense, InvalidDense, Layout, SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use op::{Elementwise, ElementwisePlan};
+pub use op::{ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
 pub use op::{
     ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
 };

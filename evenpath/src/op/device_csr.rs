@@ -1,6 +1,8 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use evenpath_simt::GlobalMut;
+
 use super::OpError;
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::matrix::{Csr, CsrView};
@@ -148,6 +150,12 @@ impl<O: Offset> Pattern<O> {
         column_indices: DeviceVec<u32>,
     ) -> Self {
         Self { rows, cols, row_offsets, column_indices, canonical: OnceLock::from(()) }
+    }
+
+    /// The columns, for kernels that find them there and write them only where they do not.
+    pub(super) fn columns_of_known(&self) -> GlobalMut<u32> {
+        let columns = self.column_indices.as_global();
+        GlobalMut::from_device(columns.address(), columns.len())
     }
 
     /// The matrix with the given values, if both are on the CPU.

@@ -8,6 +8,7 @@ pub mod count_scan;
 pub mod filled_rows;
 pub mod lookback;
 pub mod merge_path;
+pub mod numbered_bits;
 pub mod operator;
 pub mod output;
 pub mod radix_rank;

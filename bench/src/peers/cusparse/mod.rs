@@ -3,10 +3,12 @@
 mod formats;
 mod functions;
 mod spadd;
+mod spgemm;
 mod spmm;
 mod spmv;
 
 pub use spadd::SpaddTimes;
+pub use spgemm::{PeerRows, SpgemmProblem, SpgemmRun, SpgemmTimes};
 pub use spmm::{Layout, SpmmProblem};
 pub use spmv::SpmvProblem;
 

@@ -1,7 +1,6 @@
 //! Sums of two sparse matrices, and what else a merge of their rows gives.
 
 mod coordinates;
-mod order;
 mod path;
 
 use std::fmt;
@@ -9,6 +8,7 @@ use std::sync::Arc;
 
 use evenpath_kernels::spadd::keep;
 
+use super::canonical::check_canonical;
 use super::device_csr::Pattern;
 use super::{DeviceCsr, OpError};
 use crate::cpu::{RowMerge, write_row_offsets};
@@ -322,8 +322,8 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
 
     /// The merge of the rows on the CPU, both matrices' order checked.
     fn merge(&self) -> Result<RowMerge<'m, O>, OpError> {
-        order::check("A", self.a.pattern())?;
-        order::check("B", self.b.pattern())?;
+        check_canonical("A", self.a.pattern())?;
+        check_canonical("B", self.b.pattern())?;
         let host = |pattern: &'m Pattern<O>| {
             let offsets = pattern.row_offsets.host_slice().unwrap_or_default();
             (offsets, pattern.column_indices.host_slice().unwrap_or_default())
@@ -398,7 +398,8 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
 
 /// The number of nonzeros, if row offsets of this type count them.
 fn countable<O: Offset>(nonzeros: u64) -> Result<usize, OpError> {
-    let overflow = OpError::OffsetOverflow { nonzeros, offset: O::NAME };
+    let remedy = "with matrices of u64 row offsets (Csr::try_into_offsets) it has such itself";
+    let overflow = OpError::OffsetOverflow { nonzeros, remedy };
     usize::try_from(nonzeros).ok().filter(|&len| O::try_from_usize(len).is_some()).ok_or(overflow)
 }
 

@@ -1,12 +1,13 @@
 //! The path through two matrices on devices that run kernels: walked once, followed as often as one likes.
 
 use evenpath_kernels::spadd::{
-    CountDescents, CutPath, DESCENTS, FillTiles, RESULTS, WalkPath, code_words, state_words, write,
+    CutPath, DESCENTS, FillTiles, RESULTS, WalkPath, code_words, state_words, write,
 };
 use evenpath_simt::{GlobalMut, thread};
 
-use super::{Factors, Operands, order};
+use super::{Factors, Operands};
 use crate::device::{Device, DeviceVec};
+use crate::op::canonical::{conclude, count_descents};
 use crate::op::device_csr::Pattern;
 use crate::op::{OpError, grid, instance, tile_items};
 use crate::{Offset, Value};
@@ -86,7 +87,7 @@ impl Path {
             [("A", a), ("B", b)].into_iter().zip(unchecked).zip(DESCENTS)
         {
             if unchecked {
-                order::conclude(operand, pattern, states[word] == 0)?;
+                conclude(operand, pattern, states[word] == 0)?;
             }
         }
         path.results = states[RESULTS];
@@ -181,25 +182,4 @@ impl Path {
         unsafe { device.launch(kernel, info, self.tiles, 0) }?;
         Ok(())
     }
-}
-
-/// Adds to a word how far the columns of a pattern's rows are from increasing.
-fn count_descents<O: Offset>(
-    device: &Device,
-    pattern: &Pattern<O>,
-    descents: GlobalMut<u64>,
-) -> Result<(), OpError> {
-    let info = instance::<CountDescents<O>>();
-    let nonzeros = pattern.column_indices.len();
-    let kernel = CountDescents {
-        row_offsets: pattern.row_offsets.as_global(),
-        columns: pattern.column_indices.as_global(),
-        descents,
-        nonzeros: nonzeros as u64,
-        rows: pattern.rows as u32,
-    };
-    let tiles = nonzeros.max(pattern.rows).div_ceil(tile_items(info) as usize) as u64;
-    // SAFETY: the views are of a valid pattern, and of a word, on this device.
-    unsafe { device.launch(kernel, info, grid(pattern.rows, nonzeros, tiles)?, 0) }?;
-    Ok(())
 }
