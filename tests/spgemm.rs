@@ -188,7 +188,7 @@ fn what_cancels_stays() {
     }
 }
 
-/// A chain of rectangular products: Pᵀ·A·P, as algebraic multigrid has it, and AAᵀ, AᵀA.
+/// A chain of rectangular products: Pᵀ·A·P, as algebraic multigrid has it, and A·Aᵀ, Aᵀ·A.
 #[test]
 fn products_of_products() {
     for under_test in devices() {

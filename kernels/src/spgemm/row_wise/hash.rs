@@ -286,9 +286,6 @@ impl<const BLOCK: usize> Group<BLOCK> {
                 }
             }
             for at in 0..IN_FLIGHT {
-                if at > 0 && !warp::any(warp::FULL, first + (at as u32) < own.len) {
-                    break;
-                }
                 let (mut column, mut right, mut place) = (column[at], right[at], self.lane);
                 loop {
                     visit(column, left[at], right, place < entries[at].len);

@@ -1,10 +1,16 @@
 //! What the threads of a block add up together: a window of a row of C.
 
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
 use evenpath_simt::{thread, warp, Arena, Element, Float, GlobalMut, Shared};
 
 use super::bitmap::{Bitmap, PACKET};
 use super::entries::{Entries, Matrix};
 use crate::Offset;
+
+/// Columns of a long row of B that a lane has on their way at once.
+const IN_FLIGHT: usize = 4;
 
 /// The sums of a window.
 #[derive(Clone, Copy)]
@@ -173,6 +179,20 @@ impl<V: Element, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
             while entry < staged {
                 let entries = self.staged(entry);
                 let mut place = thread::index() & ((1 << lanes_log2) - 1);
+                // Where rows of B are long, several columns are on their way.
+                while self.lanes_log2 > lanes_log2 && place < entries.len {
+                    let mut columns = [0; IN_FLIGHT];
+                    for at in 0..IN_FLIGHT {
+                        let place = place + ((at as u32) << lanes_log2);
+                        columns[at] = b.column_if(entries, place, place < entries.len);
+                    }
+                    for at in 0..IN_FLIGHT {
+                        if place + ((at as u32) << lanes_log2) < entries.len {
+                            bitmap.set(columns[at]);
+                        }
+                    }
+                    place += (IN_FLIGHT as u32) << lanes_log2;
+                }
                 while place < entries.len {
                     bitmap.set(b.column_if(entries, place, true));
                     place += 1 << lanes_log2;
