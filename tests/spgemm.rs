@@ -50,10 +50,11 @@ fn check_product<V: Value, O: Offset, C: Offset>(
     }
 }
 
-/// Multiplies on a device, and checks the result. Gives it back.
+/// Multiplies on a device row by row, and checks the result. Gives it back.
 fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) -> DeviceCsr<V, O> {
     let (left, right) = (device.upload(a).expect("upload"), device.upload(b).expect("upload"));
-    let c = left.multiply(&right).expect("a product");
+    let options = SpgemmOptions::new().method(SpgemmMethod::RowWise);
+    let c = left.multiply_with(&right, options).expect("a product");
     check_product(device, a, b, &c.download().expect("download"));
     c
 }
@@ -174,6 +175,26 @@ fn one_huge_row_and_column() {
         let short = if under_test.fast { 300 } else { 40 };
         let column: Csr<f64> = banded(1, &vec![1; short], 1);
         check(&under_test.device, &column, &banded(700, &[700], 1));
+    }
+}
+
+/// By rows, a row of A that names many rows of B has these added one after the other: then all products are sorted, but
+/// not if they are computed again and again and few are saved by it.
+#[test]
+fn what_is_chosen() {
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        let method = |a: &Csr<f64>, b: &Csr<f64>| {
+            let (a, b) = (device.upload(a).unwrap(), device.upload(b).unwrap());
+            let plan = a.plan_multiply(&b, SpgemmOptions::new()).unwrap();
+            let c = a.multiply(&b).unwrap().download().unwrap();
+            check_product(device, &a.download().unwrap(), &b.download().unwrap(), &c);
+            plan.info().unwrap().method
+        };
+        let short: Csr<f64> = banded(50, &[5; 50], 3);
+        assert_eq!(method(&short, &short), SpgemmMethod::RowWise);
+        let row = banded(2000, &[2000], 1);
+        assert_eq!(method(&row, &banded(500, &vec![2; 2000], 1)), SpgemmMethod::TwoLevelSort);
     }
 }
 

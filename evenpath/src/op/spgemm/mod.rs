@@ -1,6 +1,7 @@
 //! Sparse matrix times sparse matrix.
 
 mod bins;
+mod choose;
 mod info;
 mod masked;
 mod method;
@@ -17,6 +18,8 @@ pub use plan::SpgemmPlan;
 pub use two_level_sort::SpgemmPhases;
 
 use std::sync::Arc;
+
+use choose::Use;
 
 use super::canonical::check_canonical;
 use super::{DeviceCsr, OpError};
@@ -139,7 +142,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// As for [`multiply`](Self::multiply).
     pub fn plan_multiply(&self, b: &Self, options: SpgemmOptions) -> Result<SpgemmPlan<V, O>, OpError> {
-        SpgemmPlan::new(Operands::check(self, b)?, options)
+        SpgemmPlan::new(Operands::check(self, b)?, options, Use::Again)
     }
 
     /// [`plan_multiply`](Self::plan_multiply) with row offsets of `u64` in the results.
@@ -152,7 +155,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         b: &Self,
         options: SpgemmOptions,
     ) -> Result<SpgemmPlan<V, O, u64>, OpError> {
-        SpgemmPlan::new(Operands::check(self, b)?, options)
+        SpgemmPlan::new(Operands::check(self, b)?, options, Use::Again)
     }
 }
 

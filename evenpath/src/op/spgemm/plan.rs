@@ -1,8 +1,9 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use super::choose::Use;
 use super::options::Allowance;
-use super::row_wise::{Symbolic, Target};
+use super::row_wise::{Analysis, Symbolic, Target};
 use super::two_level_sort::Recorder;
 use super::{Operands, Product, SpgemmMethod, SpgemmOptions, SpgemmPlanInfo, sorted};
 use crate::cpu::Spgemm;
@@ -60,11 +61,15 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     operands: Operands<'_, V, O>,
     options: SpgemmOptions,
 ) -> Result<DeviceCsr<V, C>, OpError> {
-    SpgemmPlan::new(operands, options)?.run()
+    SpgemmPlan::new(operands, options, Use::Once)?.run()
 }
 
 impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
-    pub(super) fn new(operands: Operands<'_, V, O>, options: SpgemmOptions) -> Result<Self, OpError> {
+    pub(super) fn new(
+        operands: Operands<'_, V, O>,
+        options: SpgemmOptions,
+        of: Use,
+    ) -> Result<Self, OpError> {
         let Operands { a, b } = operands;
         let device = a.device();
         let start = device.record()?;
@@ -76,7 +81,13 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
                 Schedule::Cpu(cpu.row_offsets(), cpu.products())
             }
             (_, SpgemmMethod::Auto | SpgemmMethod::RowWise) => {
-                Schedule::RowWise(Box::new(Symbolic::find(operands, &mut allowance)?))
+                let analysis = Analysis::find(operands, &mut allowance)?;
+                if options.method == SpgemmMethod::Auto && analysis.sorting_is_faster(of) {
+                    analysis.give_up(&mut allowance);
+                    Schedule::TwoLevelSort(OnceLock::new())
+                } else {
+                    Schedule::RowWise(Box::new(analysis.count(operands, &mut allowance)?))
+                }
             }
             (_, SpgemmMethod::TwoLevelSort) => Schedule::TwoLevelSort(OnceLock::new()),
         };

@@ -8,6 +8,7 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Global, GlobalMut};
 
 use super::bins::{ALWAYS_HASH, Bin, Bins};
+use super::choose::{Use, sorting_is_faster};
 use super::options::Allowance;
 use super::{Operands, Product};
 use crate::device::{Device, DeviceVec};
@@ -62,31 +63,58 @@ fn kept_bytes(rows: usize) -> u64 {
     (rows as u64 + 1) * (8 + 4 + 4 + 4)
 }
 
-impl Symbolic {
-    /// Counts the entries of C; waits for the device twice. What it takes is counted in `allowance`, and what it keeps
-    /// stays there.
+/// What the rows of C take, before their entries are counted.
+pub(super) struct Analysis {
+    sizes: DeviceVec<u64>,
+    rows: Rows,
+}
+
+impl Analysis {
+    /// Counts products; waits for the device. What it takes is counted in `allowance`.
     pub(super) fn find<V: Value, O: Offset>(
         operands: Operands<'_, V, O>,
         allowance: &mut Allowance,
     ) -> Result<Self, OpError> {
         let (a, b) = (operands.a.pattern(), operands.b.pattern());
-        let device = a.row_offsets.device();
         allowance.take("the workspace", bytes(a.rows))?;
-        let Work { mut sizes, firsts, lasts } = Work::of_product(a, b)?;
+        let Work { sizes, firsts, lasts } = Work::of_product(a, b)?;
         let bins = Bins::find(&sizes, &firsts, &lasts, a.rows)?;
-        let products = bins.total;
-        let mean = products as f64 / a.column_indices.len().max(1) as f64;
-        let counting = Rows { bins, firsts, lasts, mean };
+        let mean = bins.total as f64 / a.column_indices.len().max(1) as f64;
+        Ok(Self { sizes, rows: Rows { bins, firsts, lasts, mean } })
+    }
+
+    /// Whether it is better to sort all products, computed so often.
+    pub(super) fn sorting_is_faster(&self, of: Use) -> bool {
+        sorting_is_faster(&self.rows.bins, self.rows.mean, of)
+    }
+
+    /// Gives back what it took.
+    pub(super) fn give_up(self, allowance: &mut Allowance) {
+        allowance.give_back(bytes(self.sizes.len() - 1));
+    }
+
+    /// Counts the entries of C; waits for the device. What it keeps stays in `allowance`.
+    pub(super) fn count<V: Value, O: Offset>(
+        self,
+        operands: Operands<'_, V, O>,
+        allowance: &mut Allowance,
+    ) -> Result<Symbolic, OpError> {
+        let (a, b) = (operands.a.pattern(), operands.b.pattern());
+        let Self { mut sizes, rows } = self;
+        let products = rows.bins.total;
         // Rows without products keep their size, which is zero.
-        counting.count(device, a, b, &mut sizes)?;
-        let Rows { bins, firsts, lasts, .. } = counting;
+        rows.count(a.row_offsets.device(), a, b, &mut sizes)?;
+        let Rows { bins, firsts, lasts, mean } = rows;
         drop(bins);
         let row_offsets = scan::exclusive(&sizes, Operator::Sum)?;
         let bins = Bins::find(&sizes, &firsts, &lasts, a.rows)?;
         allowance.give_back(bytes(a.rows) - kept_bytes(a.rows));
-        Ok(Self { row_offsets, nonzeros: bins.total, products, rows: Rows { bins, firsts, lasts, mean } })
+        let nonzeros = bins.total;
+        Ok(Symbolic { row_offsets, nonzeros, products, rows: Rows { bins, firsts, lasts, mean } })
     }
+}
 
+impl Symbolic {
     /// Bytes of device memory that it takes.
     pub(super) fn bytes(&self) -> u64 {
         kept_bytes(self.row_offsets.len() - 1)

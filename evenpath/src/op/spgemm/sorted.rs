@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::options::Allowance;
 use super::plan::{Arrays, convert_offsets, result_arrays};
-use super::row_wise::{self, Symbolic};
+use super::row_wise::{self, Analysis, Symbolic};
 use super::two_level_sort::{self, Recorder, Weighed};
 use super::{Product, RowsOfC};
 use crate::device::DeviceVec;
@@ -70,7 +70,8 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
     recorder: &mut Recorder,
 ) -> Result<Arrays<V>, OpError> {
     let a = product.operands.a;
-    let Symbolic { row_offsets, nonzeros, .. } = Symbolic::find(product.operands, allowance)?;
+    let Symbolic { row_offsets, nonzeros, .. } =
+        Analysis::find(product.operands, allowance)?.count(product.operands, allowance)?;
     let (mut column_indices, mut values) = result_arrays::<V, C>(a.device(), a.rows(), nonzeros, allowance)?;
     let (before, offsets) = (before.to_vec()?, row_offsets.to_vec()?);
     let a_offsets = a.pattern().row_offsets.to_vec()?;
