@@ -178,8 +178,7 @@ fn one_huge_row_and_column() {
     }
 }
 
-/// By rows, a row of A that names many rows of B has these added one after the other: then all products are sorted, but
-/// not if they are computed again and again and few are saved by it.
+/// By rows, a row of A that names many rows of B has these added one after the other: then all products are sorted.
 #[test]
 fn what_is_chosen() {
     for under_test in kernel_devices() {

@@ -15,15 +15,14 @@ pub(super) fn check_canonical<O: Offset>(operand: &'static str, pattern: &Patter
     if pattern.canonical.get().is_some() {
         return Ok(());
     }
-    match (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice()) {
-        (Some(offsets), Some(columns)) => report(operand, pattern, first_descent(offsets, columns)),
-        _ => {
-            let device = pattern.row_offsets.device();
-            let mut descents = device.zeros(1)?;
-            count_descents(device, pattern, descents.as_global_mut())?;
-            conclude(operand, pattern, descents.get(0)? == 0)
-        }
+    let host = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
+    if let (Some(offsets), Some(columns)) = host {
+        return report(operand, pattern, first_descent(offsets, columns));
     }
+    let device = pattern.row_offsets.device();
+    let mut descents = device.zeros(1)?;
+    count_descents(device, pattern, descents.as_global_mut())?;
+    conclude(operand, pattern, descents.get(0)? == 0)
 }
 
 /// Adds to a word how far the columns of a pattern's rows are from increasing.

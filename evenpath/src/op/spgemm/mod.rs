@@ -19,8 +19,6 @@ pub use two_level_sort::SpgemmPhases;
 
 use std::sync::Arc;
 
-use choose::Use;
-
 use super::canonical::check_canonical;
 use super::{DeviceCsr, OpError};
 use crate::device::DeviceVec;
@@ -142,7 +140,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// As for [`multiply`](Self::multiply).
     pub fn plan_multiply(&self, b: &Self, options: SpgemmOptions) -> Result<SpgemmPlan<V, O>, OpError> {
-        SpgemmPlan::new(Operands::check(self, b)?, options, Use::Again)
+        SpgemmPlan::new(Operands::check(self, b)?, options)
     }
 
     /// [`plan_multiply`](Self::plan_multiply) with row offsets of `u64` in the results.
@@ -155,7 +153,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         b: &Self,
         options: SpgemmOptions,
     ) -> Result<SpgemmPlan<V, O, u64>, OpError> {
-        SpgemmPlan::new(Operands::check(self, b)?, options, Use::Again)
+        SpgemmPlan::new(Operands::check(self, b)?, options)
     }
 }
 

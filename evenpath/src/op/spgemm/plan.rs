@@ -1,7 +1,6 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::choose::Use;
 use super::options::Allowance;
 use super::row_wise::{Analysis, Symbolic, Target};
 use super::two_level_sort::Recorder;
@@ -61,15 +60,11 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     operands: Operands<'_, V, O>,
     options: SpgemmOptions,
 ) -> Result<DeviceCsr<V, C>, OpError> {
-    SpgemmPlan::new(operands, options, Use::Once)?.run()
+    SpgemmPlan::new(operands, options)?.run()
 }
 
 impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
-    pub(super) fn new(
-        operands: Operands<'_, V, O>,
-        options: SpgemmOptions,
-        of: Use,
-    ) -> Result<Self, OpError> {
+    pub(super) fn new(operands: Operands<'_, V, O>, options: SpgemmOptions) -> Result<Self, OpError> {
         let Operands { a, b } = operands;
         let device = a.device();
         let start = device.record()?;
@@ -82,7 +77,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
             }
             (_, SpgemmMethod::Auto | SpgemmMethod::RowWise) => {
                 let analysis = Analysis::find(operands, &mut allowance)?;
-                if options.method == SpgemmMethod::Auto && analysis.sorting_is_faster(of) {
+                if options.method == SpgemmMethod::Auto && analysis.sorting_is_faster() {
                     analysis.give_up(&mut allowance);
                     Schedule::TwoLevelSort(OnceLock::new())
                 } else {

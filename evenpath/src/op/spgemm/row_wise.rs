@@ -8,7 +8,7 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Global, GlobalMut};
 
 use super::bins::{ALWAYS_HASH, Bin, Bins};
-use super::choose::{Use, sorting_is_faster};
+use super::choose::sorting_is_faster;
 use super::options::Allowance;
 use super::{Operands, Product};
 use crate::device::{Device, DeviceVec};
@@ -83,9 +83,9 @@ impl Analysis {
         Ok(Self { sizes, rows: Rows { bins, firsts, lasts, mean } })
     }
 
-    /// Whether it is better to sort all products, computed so often.
-    pub(super) fn sorting_is_faster(&self, of: Use) -> bool {
-        sorting_is_faster(&self.rows.bins, self.rows.mean, of)
+    /// Whether it is better to sort all products.
+    pub(super) fn sorting_is_faster(&self) -> bool {
+        sorting_is_faster(&self.rows.bins, self.rows.mean)
     }
 
     /// Gives back what it took.
