@@ -105,7 +105,9 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
         let sum = a.add(&a.transpose())?;
         let expected = sum_with_transpose(csr)?;
         report.check(right("A + Aᵀ", sum.to_csr::<u32>()? == expected));
-        let times = times_ms(&Device::cpu(), iterations, || a.add(&a.transpose()).map(drop))?;
+        let times = times_ms(&Device::cpu(), iterations, || {
+            a.add(&a.transpose()).map(drop).map_err(Box::<dyn Error>::from)
+        })?;
         say_time(&mut report, "spadd_transposed", &times);
     } else {
         report.remark("no A + Aᵀ: the matrix is not square");

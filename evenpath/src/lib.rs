@@ -29,8 +29,8 @@ pub use matrix::generate;
 pub use matrix::{
     Coo, Csr, CsrView, Duplicates, Ell, HiSparse, HiSparseEntries, HiSparseNode, HiSparseOptions,
     HiSparseStatistics, Hyb, HybOptions, HybWidth, InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb,
-    InvalidSlicedEll, LevelStatistics, LongestRows, MAX_DIMENSION, MatrixError, NodeFault, NodeKind,
-    NodeStatistics, PaddingLimit, Row, RowOrder, Rows, SlicedEll, SlicedEllOptions, Statistics,
+    InvalidNode, InvalidSlicedEll, LevelStatistics, LongestRows, MAX_DIMENSION, MatrixError, NodeFault,
+    NodeKind, NodeStatistics, PaddingLimit, Row, RowOrder, Rows, SlicedEll, SlicedEllOptions, Statistics,
 };
 pub use op::reduce;
 pub use op::scan;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{Coo, Ell, MAX_DIMENSION, NodeFault, RowOrder};
+use super::{Coo, Ell, InvalidNode, MAX_DIMENSION, RowOrder};
 
 /// Why a matrix was refused. Rows, columns and positions count from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -71,10 +71,8 @@ pub enum MatrixError {
     TooManyLeaves { leaves: u64, limit: u64 },
     #[error("the nodes do not fit into {limit} bytes, the most that references reach")]
     PoolTooLarge { limit: u64 },
-    #[error(
-        "node at byte {offset} of the pool, in level {level}, of rows from {row} and columns from {col}: {fault}"
-    )]
-    HiSparseNode { offset: u64, level: usize, row: u64, col: u64, fault: NodeFault },
+    #[error(transparent)]
+    HiSparseNode(Box<InvalidNode>),
     #[error("{} x {} and {} x {} matrices have no sum", left.0, left.1, right.0, right.1)]
     SumShapes { left: (usize, usize), right: (usize, usize) },
 }

@@ -26,8 +26,8 @@ pub use csr::Csr;
 pub use ell::Ell;
 pub use error::{InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlicedEll, MatrixError};
 pub use hisparse::{
-    HiSparse, HiSparseEntries, HiSparseNode, HiSparseOptions, HiSparseStatistics, LevelStatistics, NodeFault,
-    NodeKind, NodeStatistics,
+    HiSparse, HiSparseEntries, HiSparseNode, HiSparseOptions, HiSparseStatistics, InvalidNode,
+    LevelStatistics, NodeFault, NodeKind, NodeStatistics,
 };
 pub use hyb::{Hyb, HybOptions, HybWidth};
 pub(crate) use padding::PADDING;

@@ -129,7 +129,9 @@ impl<T: Slot> Merge<T> {
             }
             entries.extend(Node::at(side.pool, reference, D).entries(D));
             if side.is_transposed {
-                entries.iter_mut().for_each(|(coordinates, _)| *coordinates = coordinates.swap_bytes());
+                for (coordinates, _) in entries.iter_mut() {
+                    *coordinates = coordinates.swap_bytes();
+                }
                 entries.sort_unstable_by_key(|&(coordinates, _)| coordinates);
             }
         }

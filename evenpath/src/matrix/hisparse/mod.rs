@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub use entries::{HiSparseEntries, HiSparseNode};
 pub use node::NodeKind;
 pub use statistics::{HiSparseStatistics, LevelStatistics, NodeStatistics};
-pub use validate::NodeFault;
+pub use validate::{InvalidNode, NodeFault};
 
 use crate::Value;
 use node::{Reference, Unit};

@@ -38,6 +38,25 @@ pub enum NodeFault {
     Overlap { other: u64 },
 }
 
+/// A refused node of a [`HiSparse`] pool: where it is, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "node at byte {offset} of the pool, in level {level}, of rows from {row} and columns from {col}: {fault}"
+)]
+#[non_exhaustive]
+pub struct InvalidNode {
+    /// Its offset in the pool, in bytes.
+    pub offset: u64,
+    /// The level, 0 for the root.
+    pub level: usize,
+    /// The first row that it is for, at one of its places.
+    pub row: u64,
+    /// The first column.
+    pub col: u64,
+    /// What is wrong.
+    pub fault: NodeFault,
+}
+
 /// A node that something refers to, and one place where it is.
 #[derive(Clone, Copy)]
 struct Visit {
@@ -83,7 +102,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ) -> Result<Self, MatrixError> {
         validate::dimensions(rows, cols)?;
         let len = pool.len() / UNIT_BYTES;
-        if len == 0 || pool.len() % UNIT_BYTES != 0 {
+        if len == 0 || !pool.len().is_multiple_of(UNIT_BYTES) {
             return Err(MatrixError::PoolLength { bytes: pool.len() });
         }
         if len > MAX_UNITS {
@@ -132,13 +151,13 @@ impl Pool<'_> {
 
     fn fault(&self, level: Level, visit: &Visit, fault: NodeFault) -> MatrixError {
         let span = level.entry_span * self.d as u64;
-        MatrixError::HiSparseNode {
+        MatrixError::HiSparseNode(Box::new(InvalidNode {
             offset: byte_offset(visit.reference),
             level: level.number,
             row: visit.row * span,
             col: visit.col * span,
             fault,
-        }
+        }))
     }
 
     /// Checks that the nodes are inside the pool and clear of each other and of `extents`, which they join: last units by
