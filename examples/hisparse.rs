@@ -94,12 +94,13 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
 
     let iterations = arguments.iterations.get();
     let transposed = csr.transpose();
-    for (name, csr, a) in [("spmv", csr, a.clone()), ("spmv_transposed", &transposed, a.transpose())] {
+    let products = [("spmv", "Ax", csr, a.clone()), ("spmv_transposed", "Aᵀx", &transposed, a.transpose())];
+    for (name, label, csr, a) in products {
         let x: Vec<V> = random_vector(csr.cols(), arguments.seed);
         let mut y = vec![V::from_f64(f64::NAN); csr.rows()]; // shows what is not written
         let times = times_ms(&Device::cpu(), iterations, || a.spmv(V::ONE, &x, V::ZERO, &mut y))?;
         report.check(check(csr, &x, &y).map_err(|difference| format!("{name}: {difference}")));
-        say_time(&mut report, name, &times);
+        say_time(&mut report, (name, label), &times);
     }
     if a.rows() == a.cols() {
         let sum = a.add(&a.transpose())?;
@@ -108,7 +109,7 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
         let times = times_ms(&Device::cpu(), iterations, || {
             a.add(&a.transpose()).map(drop).map_err(Box::<dyn Error>::from)
         })?;
-        say_time(&mut report, "spadd_transposed", &times);
+        say_time(&mut report, ("spadd_transposed", "A + Aᵀ"), &times);
     } else {
         report.remark("no A + Aᵀ: the matrix is not square");
     }
@@ -130,9 +131,9 @@ fn sum_with_transpose<V: Value>(a: &Csr<V>) -> Result<Csr<V>, evenpath::MatrixEr
     Csr::from_triplets(a.rows(), a.cols(), both)
 }
 
-fn say_time(report: &mut Report, name: &str, times: &[f64]) {
+fn say_time(report: &mut Report, (name, label): (&str, &str), times: &[f64]) {
     let (ms, count) = (median(times), times.len());
-    report.line(name, format_args!("{ms:.3} ms, median of {count}"), json!({ name: { "ms": ms } }));
+    report.line(label, format_args!("{ms:.3} ms, median of {count}"), json!({ name: { "ms": ms } }));
 }
 
 /// As in Figures 7.1 and 3.2 of the thesis.
@@ -164,9 +165,9 @@ fn say_statistics(report: &mut Report, statistics: &HiSparseStatistics) {
         statistics.coo_bytes_per_nonzero(),
     ];
     report.line(
-        "bytes a nonzero",
+        "pool",
         format_args!(
-            "{:.2}, CSR {:.2}, COO {:.2}; shared nodes save {} bytes",
+            "{:.2} bytes a nonzero, CSR {:.2}, COO {:.2}; shared nodes save {} bytes",
             bytes[0], bytes[1], bytes[2], statistics.saved_bytes
         ),
         json!({
