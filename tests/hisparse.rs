@@ -278,6 +278,22 @@ fn full_matrices_are_dense_but_for_edges() {
     full::<256>();
 }
 
+/// One entry in nearly every leaf: it is the root that is dense. Added to it are a sparse one, and another dense one.
+#[test]
+fn inner_nodes_are_dense_where_that_is_smaller() {
+    let (side, places) = (1024, 1024);
+    let every = |step: usize, value: f64| -> Entries {
+        let place = |at: usize| (at / 32 * 32 + at % 7, at % 32 * 32 + at % 5, value + (at % 3) as f64);
+        (0..places).step_by(step).map(place).collect()
+    };
+    let csr: Csr<f64> = Csr::from_triplets(side, side, every(1, 1.0)).unwrap();
+    assert_eq!(convert::<_, 32>(&csr).nodes().next().unwrap().kind, NodeKind::Dense);
+    check_all_ways::<32>(side, side, &every(1, 1.0));
+    check_sums::<32>(side, side, &every(1, 1.0), &every(5, -1.0));
+    check_sums::<32>(side, side, &every(3, 1.0), &every(1, 2.0));
+    check_sums::<32>(side, side, &every(1, -2.0), &every(1, 2.0));
+}
+
 /// A node is dense from the first count on for which that is smaller.
 #[test]
 fn dense_nodes_begin_where_they_are_smaller() {

@@ -126,6 +126,17 @@ fn shared_children_do_not_multiply_work() {
     let side = 1 << 25;
     let refused = Matrix::try_from_pool(side, side, &pool, unit_of(2) << 2);
     assert_eq!(refused.unwrap_err(), MatrixError::TooManyLeaves { leaves: places * 1024, limit: places });
+    // Nine subtrees of six levels, whose bytes no 64 bits count.
+    let root = pool.len() as u32 / 16;
+    pool.extend([9, 0, 0, 0]);
+    pool.extend((0..9).flat_map(|at| [at % 3, at / 3]));
+    pool.resize(16 * root as usize + 32, 0);
+    pool.extend((0..9).flat_map(|_| (unit_of(1) << 2).to_le_bytes()));
+    pool.resize(16 * root as usize + 80, 0);
+    let side = evenpath::MAX_DIMENSION;
+    let refused = Matrix::try_from_pool(side, side, &pool, root << 2 | NodeKind::Coo4 as u32);
+    let leaves = 9 * places * 1024 * 1024;
+    assert_eq!(refused.unwrap_err(), MatrixError::TooManyLeaves { leaves, limit: places });
 }
 
 fn shape() -> impl Strategy<Value = Csr<f32>> {

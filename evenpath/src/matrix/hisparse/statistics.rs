@@ -15,7 +15,7 @@ pub struct NodeStatistics {
     pub nodes: u64,
     /// Their children, or nonzeros if they are leaves, in all.
     pub entries: u64,
-    /// Their bytes, in all.
+    /// Their bytes, in all; 2⁶⁴ − 1 where shared ones would take more.
     pub bytes: u64,
 }
 
@@ -79,7 +79,7 @@ impl NodeStatistics {
         Self {
             nodes: self.nodes + other.nodes,
             entries: self.entries + other.entries,
-            bytes: self.bytes + other.bytes,
+            bytes: self.bytes.saturating_add(other.bytes),
         }
     }
 
@@ -161,7 +161,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
                 nodes = next_level(self.units(), &nodes, D);
             }
         }
-        let tree_bytes: u64 = levels.iter().map(|level| level.all().bytes).sum();
+        let tree_bytes = levels.iter().fold(0_u64, |sum, level| sum.saturating_add(level.all().bytes));
         HiSparseStatistics {
             rows: self.rows(),
             nnz: levels.last().map_or(0, |leaves| leaves.all().entries),
@@ -183,8 +183,11 @@ fn level_statistics<T: Slot + Send + Sync>(
         let entries = Node::<T>::at(pool, reference, d).len();
         let bytes = (reference.kind().units::<T>(entries, d) * UNIT_BYTES) as u64;
         let mut level = LevelStatistics::default();
-        level.kinds[reference.kind() as usize] =
-            NodeStatistics { nodes: places, entries: places * entries as u64, bytes: places * bytes };
+        level.kinds[reference.kind() as usize] = NodeStatistics {
+            nodes: places,
+            entries: places * entries as u64,
+            bytes: places.saturating_mul(bytes),
+        };
         (level, bytes)
     };
     let add = |(a, a_bytes): (LevelStatistics, u64), (b, b_bytes): (LevelStatistics, u64)| {
