@@ -409,11 +409,11 @@ fn wrong_shapes_are_refused() {
     ));
     assert!(matches!(
         matrix.spmm(2, 1.0, &[1.0; 4], 0.0, &mut y),
-        Err(OpError::OutputLength { output: "C", len: 3, needed: 6 })
+        Err(OpError::VectorLength { operand: "C", len: 3, needed: 6, .. })
     ));
     assert!(matches!(
         matrix.spmm(usize::MAX, 1.0, &[1.0; 4], 0.0, &mut y),
-        Err(OpError::OutputLength { output: "B", .. })
+        Err(OpError::VectorLength { operand: "B", .. })
     ));
     assert_eq!(y.map(f64::to_bits), [7.0_f64.to_bits(); 3]);
     let refused = matrix.add(&matrix.transpose()).unwrap_err();

@@ -33,10 +33,11 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// If B or C has another number of elements; then nothing is written.
     pub fn spmm(&self, columns: usize, alpha: V, b: &[V], beta: V, c: &mut [V]) -> Result<(), OpError> {
-        for (output, len, rows) in [("B", b.len(), self.cols()), ("C", c.len(), self.rows())] {
-            let needed = rows.saturating_mul(columns);
+        let (rows, cols) = (self.rows(), self.cols());
+        for (operand, len, lines) in [("B", b.len(), cols), ("C", c.len(), rows)] {
+            let needed = lines.saturating_mul(columns);
             if len != needed {
-                return Err(OpError::OutputLength { output, len, needed });
+                return Err(OpError::VectorLength { operand, len, needed, rows, cols });
             }
         }
         cpu::hisparse::multiply(self, columns, alpha, b, beta, c);
