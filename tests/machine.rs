@@ -273,12 +273,12 @@ fn atomics_of_integers() {
                 let swapped = if after_max == b { c } else { after_max };
                 for under_test in kernel_devices() {
                     let results =
-                        on_a_word(&under_test.device, 8, word, [a, b, c], |word, operands, results| {
+                        on_a_word(&under_test.device, 10, word, [a, b, c], |word, operands, results| {
                             AtomicIntegers { word, operands, results }
                         });
                     assert_eq!(
                         results,
-                        [word, after_min, after_max, swapped, swapped, b, c, c],
+                        [word, after_min, after_max, swapped, swapped, b, c, c, c, c | a],
                         "{}",
                         under_test.device
                     );

@@ -2,7 +2,6 @@
 
 use evenpath::generate::{Kind, generate};
 use evenpath::{Csr, Device, DeviceError, Offset, OpError, SpmvMethod, SpmvOptions, Value};
-use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{check_spmv, devices, kernel_devices, vector, with_row_lengths};
 use proptest::prelude::*;
 

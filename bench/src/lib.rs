@@ -21,6 +21,8 @@ pub mod primitives;
 pub mod program;
 pub mod report;
 pub mod sequences;
+pub mod spadd;
+pub mod spgemm;
 pub mod spmm;
 pub mod spmv;
 pub mod statistics;

@@ -20,6 +20,10 @@ enum Command {
     MatrixMarket(command::matrix_market::Arguments),
     /// Scans, radix sorts, merges and set operations by size and type, beside other libraries' measurements.
     Primitives(command::primitives::Arguments),
+    /// Sums of sparse matrices, beside cuSPARSE, over suites of matrices: A + A, A + Aᵀ, A + a shifted A.
+    Spadd(command::spadd::Arguments),
+    /// Sparse matrix times sparse matrix, beside cuSPARSE, over generated matrices, suites or a folder.
+    Spgemm(command::spgemm::Arguments),
     /// Sparse matrix times dense matrix, beside cuSPARSE, over generated matrices, columns, layouts and types.
     Spmm(command::spmm::Arguments),
     /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
@@ -30,6 +34,8 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::MatrixMarket(arguments) => command::matrix_market::run(&arguments),
         Command::Primitives(arguments) => command::primitives::run(&arguments),
+        Command::Spadd(arguments) => command::spadd::run(&arguments),
+        Command::Spgemm(arguments) => command::spgemm::run(&arguments),
         Command::Spmm(arguments) => command::spmm::run(&arguments),
         Command::Spmv(arguments) => command::spmv::run(&arguments),
     };

@@ -9,7 +9,10 @@
 //!   on the CPU.
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
 //! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector; [`DeviceCsr::plan_spmv_transposed`]: with the transpose,
-//!   which [`DeviceCsr::transpose`] builds; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix.
+//!   which [`DeviceCsr::transpose`] builds; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix;
+//!   [`DeviceCsr::multiply`]: times a sparse matrix.
+//! * [`DeviceCsr::add`]: sums of sparse matrices, [`DeviceCsr::plan_add`] for values that change; products by element and
+//!   masks beside it ([`Elementwise`]).
 //! * [`scan`]: plain and segmented scans; [`reduce`]: sums of segments.
 //! * [`merge`] and [`sets`]: merge, union, intersection and difference of sorted sequences.
 //! * [`sort`]: radix sort of keys, and of keys with values.
@@ -38,6 +41,8 @@ pub use op::sort;
 pub use op::{DeviceCoo, DeviceEll, DeviceEllR, DeviceHyb, DeviceRowOrder, DeviceSlicedEll};
 pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use op::{DeviceDense, InvalidDense, Layout, SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
+pub use op::{Elementwise, ElementwisePlan};
+pub use op::{ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
 pub use op::{
     ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
 };

@@ -281,3 +281,23 @@ fn spmm_is_right_in_every_type_and_layout() {
         }
     }
 }
+
+#[test]
+fn spadd_is_right_with_every_addend() {
+    let file = File::new(SYMMETRIC);
+    for value in ["f32", "f64"] {
+        for plus in ["itself", "transpose", "shifted"] {
+            for device in ["cpu", "simulated"] {
+                let output = Command::new(program("spadd"))
+                    .args(["--matrix", file.path(), "--value", value, "--plus", plus])
+                    .args(["--device", device, "--iterations", "1", "--json"])
+                    .output()
+                    .expect("the program starts");
+                assert_eq!(output.status.code(), Some(0), "{output:?}");
+                let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+                assert_eq!((&report["pass"], &report["plus"]), (&true.into(), &plus.into()), "{report}");
+                assert_eq!(&report["value"], &Value::from(value), "{report}");
+            }
+        }
+    }
+}

@@ -387,9 +387,9 @@ kernel! {
         pub word: GlobalMut<T>,
         /// Three operands, a, b and c.
         pub operands: Global<T>,
-        /// Output, 8 elements: what was there before the minimum with a, the maximum with b, the exchange of
+        /// Output, 10 elements: what was there before the minimum with a, the maximum with b, the exchange of
         /// b for c, and that of b for a; and in the end. Then in shared memory, from b: what was there before the
-        /// exchange of b for c, and that of b for a; and in the end.
+        /// exchange of b for c, and that of b for a; after that; and before and after the disjunction with a.
         pub results: GlobalMut<T>,
     }
     shared: T::SIZE;
@@ -424,6 +424,8 @@ fn atomic_integers<T: AtomicInteger>(
     results.store(5, shared.compare_exchange(0, b, c));
     results.store(6, shared.compare_exchange(0, b, a));
     results.store(7, shared.load(0));
+    results.store(8, shared.fetch_or(0, a));
+    results.store(9, shared.load(0));
 }
 
 kernel! {

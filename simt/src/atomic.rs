@@ -42,7 +42,7 @@ pub enum Operation {
 
 /// Elements with atomic operations: 32- and 64-bit integers; floats add and exchange.
 pub trait AtomicElement: Element + machine::Atomic {}
-/// Elements with an atomic minimum, maximum and compare-exchange: 32- and 64-bit integers.
+/// Elements with an atomic minimum, maximum, compare-exchange and disjunction: 32- and 64-bit integers.
 pub trait AtomicInteger: AtomicElement + Ord {}
 
 macro_rules! implement {
@@ -126,6 +126,13 @@ impl<T: AtomicInteger> Shared<T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn compare_exchange(self, index: usize, expected: T, new: T) -> T {
         machine::shared_compare_exchange(self.at(index), expected, new)
+    }
+
+    /// Sets the bits that `bits` has set, relaxed, for the block; returns what was there before.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn fetch_or(self, index: usize, bits: T) -> T {
+        machine::shared_fetch_or(self.at(index), bits)
     }
 }
 

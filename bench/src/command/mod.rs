@@ -1,4 +1,6 @@
 pub(crate) mod matrix_market;
 pub(crate) mod primitives;
+pub(crate) mod spadd;
+pub(crate) mod spgemm;
 pub(crate) mod spmm;
 pub(crate) mod spmv;

@@ -71,6 +71,7 @@ impl Device {
             }
             _ => Storage::Host(host_zeros(len)?),
         };
+        self.budget().record_peak();
         Ok(DeviceVec { storage, reservation })
     }
 }
@@ -217,6 +218,35 @@ impl<T: Pod> DeviceVec<T> {
                 // is borrowed mutably.
                 unsafe { to.machine.copy(from.block.address, to.block.address, bytes) }?;
             }
+            _ => return Err(self.device().different_from(source.device())),
+        }
+        Ok(())
+    }
+
+    /// Replaces the elements from `start` on by all those of another buffer on the same device.
+    ///
+    /// # Errors
+    ///
+    /// If there are not as many from `start` on or the devices differ (then nothing is written), or the device was lost.
+    pub(crate) fn copy_from_at(&mut self, start: usize, source: &Self) -> Result<(), DeviceError> {
+        self.device().check_same(source.device())?;
+        let end = start.checked_add(source.len()).filter(|&end| end <= self.len());
+        let Some(end) = end else {
+            return Err(DeviceError::LengthMismatch {
+                source_len: source.len(),
+                destination_len: self.len().saturating_sub(start),
+            });
+        };
+        match (&source.storage, &mut self.storage) {
+            (Storage::Host(from), Storage::Host(to)) => to[start..end].copy_from_slice(from),
+            (Storage::Machine(from, len), Storage::Machine(to, _)) => {
+                let (offset, bytes) = (byte_count::<T>(start)?, byte_count::<T>(*len)?);
+                // SAFETY: the ranges are the whole source and a part of this buffer, of the same device, and different
+                // ones since one buffer is borrowed mutably.
+                unsafe { to.machine.copy(from.block.address, to.block.address + offset, bytes) }?;
+            }
+            // Empty buffers are the host's on every device.
+            (Storage::Host(from), Storage::Machine(..)) if from.is_empty() => {}
             _ => return Err(self.device().different_from(source.device())),
         }
         Ok(())

@@ -8,16 +8,32 @@ use super::{Device, DeviceError};
 #[derive(Debug)]
 pub(super) struct Budget {
     in_use: AtomicU64,
+    /// The most that was in use at once.
+    peak: AtomicU64,
     limit: AtomicU64,
 }
 
 impl Budget {
     pub(super) fn unlimited() -> Self {
-        Self { in_use: AtomicU64::new(0), limit: AtomicU64::new(u64::MAX) }
+        Self { in_use: AtomicU64::new(0), peak: AtomicU64::new(0), limit: AtomicU64::new(u64::MAX) }
     }
 
     pub(super) fn in_use(&self) -> u64 {
         self.in_use.load(Relaxed)
+    }
+
+    pub(super) fn peak(&self) -> u64 {
+        self.peak.load(Relaxed)
+    }
+
+    /// Looks whether what is in use is the peak: for buffers that are there, and not only counted.
+    pub(super) fn record_peak(&self) {
+        self.peak.fetch_max(self.in_use(), Relaxed);
+    }
+
+    /// Begins to look for the peak anew.
+    pub(super) fn reset_peak(&self) {
+        self.peak.store(self.in_use(), Relaxed);
     }
 
     pub(super) fn limit(&self) -> Option<u64> {

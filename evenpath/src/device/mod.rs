@@ -107,6 +107,8 @@ pub struct DeviceProperties {
 pub struct DeviceMemory {
     /// Bytes that live buffers of this device object hold.
     pub in_use: u64,
+    /// The most that they held at once, since the device was made or [`Device::reset_peak_memory`].
+    pub peak: u64,
     /// The limit on [`in_use`](Self::in_use).
     pub limit: Option<u64>,
     /// Bytes that are free; other programs and device objects take from them too. `None` on the CPU.
@@ -211,7 +213,13 @@ impl Device {
                 (Some(free), Some(total))
             }
         };
-        Ok(DeviceMemory { in_use: self.budget().in_use(), limit: self.memory_limit(), free, total })
+        let (in_use, peak) = (self.budget().in_use(), self.budget().peak());
+        Ok(DeviceMemory { in_use, peak, limit: self.memory_limit(), free, total })
+    }
+
+    /// Forgets what was in use before, so that [`DeviceMemory::peak`] is that of what follows.
+    pub fn reset_peak_memory(&self) {
+        self.budget().reset_peak();
     }
 
     /// The limit on the bytes that buffers may hold together.

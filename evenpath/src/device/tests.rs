@@ -147,6 +147,21 @@ fn the_memory_limit_refuses_with_numbers() {
 }
 
 #[test]
+fn the_peak_of_memory_outlasts_buffers() {
+    for device in devices() {
+        let x = device.zeros::<u64>(100).unwrap();
+        drop((device.zeros::<u8>(50).unwrap(), device.zeros::<u8>(20).unwrap()));
+        let peak = || device.memory().unwrap().peak;
+        assert_eq!(peak(), 870);
+        device.reset_peak_memory();
+        assert_eq!(peak(), 800);
+        drop(x);
+        assert!(device.zeros::<u8>(1 << 50).is_err());
+        assert_eq!(peak(), 800);
+    }
+}
+
+#[test]
 fn allocations_that_cannot_be_had_leave_the_device_usable() {
     for device in devices() {
         let too_large = device.zeros::<u64>(usize::MAX).unwrap_err();

@@ -8,7 +8,7 @@ use crate::Offset;
 const BLOCK_WORK: usize = 1 << 15;
 
 /// Cuts the rows into consecutive blocks.
-pub(super) fn row_blocks<O: Offset>(row_offsets: &[O]) -> Vec<Range<usize>> {
+pub(crate) fn row_blocks<O: Offset>(row_offsets: &[O]) -> Vec<Range<usize>> {
     let rows = row_offsets.len() - 1;
     let mut blocks = Vec::new();
     let mut start = 0;
@@ -32,7 +32,7 @@ pub(super) fn row_blocks<O: Offset>(row_offsets: &[O]) -> Vec<Range<usize>> {
 }
 
 /// Cuts an array of nonzeros into the parts that belong to `blocks`, which cover all rows.
-pub(super) fn split<'a, O: Offset, T>(
+pub(crate) fn split<'a, O: Offset, T>(
     blocks: &[Range<usize>],
     row_offsets: &[O],
     mut items: &'a mut [T],

@@ -18,6 +18,18 @@ pub enum Duplicates {
     Refuse,
 }
 
+/// The first row whose columns do not increase, with the first column in it that is not greater than the one before it: row,
+/// the column before, the column.
+pub(crate) fn first_descent<O: Offset>(row_offsets: &[O], columns: &[u32]) -> Option<(usize, u32, u32)> {
+    let descent = |row: usize| {
+        let columns = &columns[row_offsets[row].to_usize()..row_offsets[row + 1].to_usize()];
+        let at = columns.windows(2).position(|pair| pair[0] >= pair[1])?;
+        Some((row, columns[at], columns[at + 1]))
+    };
+    let rows = row_offsets.len().saturating_sub(1);
+    (0..rows).into_par_iter().with_min_len(1 << 12).find_map_first(descent)
+}
+
 /// The arrays of a valid CSR matrix, for changes that keep it valid.
 pub(super) struct Arrays<'a, V, O> {
     pub(super) row_offsets: &'a mut Vec<O>,

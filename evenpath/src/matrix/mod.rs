@@ -20,7 +20,9 @@ mod tests;
 mod validate;
 mod view;
 
+pub(crate) use blocks::{row_blocks, split};
 pub use canonical::Duplicates;
+pub(crate) use canonical::first_descent;
 pub use coo::Coo;
 pub use csr::Csr;
 pub use ell::Ell;

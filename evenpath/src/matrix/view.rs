@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::canonical::first_descent;
 use super::compress::{self, Entries};
 use super::{Coo, Csr, MatrixError, Row, Rows, Statistics, validate};
 use crate::{Offset, Storage, Value};
@@ -128,19 +129,12 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
     /// # Errors
     /// Names the first row that is not so.
     pub fn check_canonical(&self) -> Result<(), MatrixError> {
-        let fault = |row: usize| {
-            let columns = &self.column_indices[self.range(row)];
-            let at = columns.windows(2).position(|pair| pair[0] >= pair[1])?;
-            let (previous, column) = (columns[at], columns[at + 1]);
-            Some(if previous == column {
-                MatrixError::Duplicate { row, column }
-            } else {
-                MatrixError::Unsorted { row, previous, column }
-            })
-        };
-        match (0..self.rows).into_par_iter().with_min_len(1 << 12).find_map_first(fault) {
+        match first_descent(self.row_offsets, self.column_indices) {
             None => Ok(()),
-            Some(error) => Err(error),
+            Some((row, previous, column)) if previous == column => {
+                Err(MatrixError::Duplicate { row, column })
+            }
+            Some((row, previous, column)) => Err(MatrixError::Unsorted { row, previous, column }),
         }
     }
 

@@ -66,23 +66,35 @@ impl Device {
             sorted.sort_by_row();
             return self.upload_coo(&sorted);
         }
-        let carries = if self.kind() == crate::DeviceKind::Cpu { 0 } else { intervals(matrix.nnz()) };
-        let arrays = Arrays {
-            rows: matrix.rows(),
-            cols: matrix.cols(),
-            row_indices: self.upload_slice(matrix.row_indices())?,
-            column_indices: self.upload_slice(matrix.column_indices())?,
-            values: self.upload_slice(matrix.values())?,
-            carries: Mutex::new(Carries {
-                rows: self.uninitialised(carries)?,
-                sums: self.uninitialised(carries)?,
-            }),
-        };
-        Ok(DeviceCoo { arrays: Arc::new(arrays) })
+        DeviceCoo::from_valid(
+            (matrix.rows(), matrix.cols()),
+            self.upload_slice(matrix.row_indices())?,
+            self.upload_slice(matrix.column_indices())?,
+            self.upload_slice(matrix.values())?,
+        )
     }
 }
 
 impl<V: Value> DeviceCoo<V> {
+    /// A matrix of the arrays of a valid one, sorted by row.
+    pub(super) fn from_valid(
+        (rows, cols): (usize, usize),
+        row_indices: DeviceVec<u32>,
+        column_indices: DeviceVec<u32>,
+        values: DeviceVec<V>,
+    ) -> Result<Self, DeviceError> {
+        let device = values.device();
+        let carries = if device.kind() == crate::DeviceKind::Cpu { 0 } else { intervals(values.len()) };
+        let carries = Carries { rows: device.uninitialised(carries)?, sums: device.uninitialised(carries)? };
+        let carries = Mutex::new(carries);
+        Ok(Self { arrays: Arc::new(Arrays { rows, cols, row_indices, column_indices, values, carries }) })
+    }
+
+    /// Row indices, column indices and values.
+    pub(super) fn arrays(&self) -> (&DeviceVec<u32>, &DeviceVec<u32>, &DeviceVec<V>) {
+        (&self.arrays.row_indices, &self.arrays.column_indices, &self.arrays.values)
+    }
+
     /// Rows.
     pub fn rows(&self) -> usize {
         self.arrays.rows
@@ -116,7 +128,7 @@ impl<V: Value> DeviceCoo<V> {
         self.check(x, y)?;
         vector::scale(beta, y)?;
         // Where y was set to zero, what is added need not be: rows that end in an interval are written.
-        self.add(alpha, x, if beta == V::ZERO { V::ZERO } else { V::ONE }, y)
+        self.add_product(alpha, x, if beta == V::ZERO { V::ZERO } else { V::ONE }, y)
     }
 
     /// Checks what [`spmv`](Self::spmv) checks.
@@ -131,7 +143,7 @@ impl<V: Value> DeviceCoo<V> {
     }
 
     /// y = `alpha`·A·`x` + y, for operands that were checked. With `beta` zero instead of one, y is known to be zero.
-    pub(super) fn add(
+    pub(super) fn add_product(
         &self,
         alpha: V,
         x: &DeviceVec<V>,

@@ -1,5 +1,7 @@
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use evenpath_simt::GlobalMut;
 
 use super::OpError;
 use crate::device::{Device, DeviceError, DeviceVec};
@@ -23,6 +25,8 @@ pub(super) struct Pattern<O: Offset> {
     pub(super) cols: usize,
     pub(super) row_offsets: DeviceVec<O>,
     pub(super) column_indices: DeviceVec<u32>,
+    /// Set once it is known that the columns of every row increase.
+    pub(super) canonical: OnceLock<()>,
 }
 
 impl Device {
@@ -32,13 +36,10 @@ impl Device {
     ///
     /// If there is no memory for it, within the device or its limit, or the device was lost.
     pub fn upload<V: Storage, O: Offset>(&self, matrix: &Csr<V, O>) -> Result<DeviceCsr<V, O>, DeviceError> {
-        let pattern = Pattern {
-            rows: matrix.rows(),
-            cols: matrix.cols(),
-            row_offsets: self.upload_slice(matrix.row_offsets())?,
-            column_indices: self.upload_slice(matrix.column_indices())?,
-        };
+        let row_offsets = self.upload_slice(matrix.row_offsets())?;
+        let column_indices = self.upload_slice(matrix.column_indices())?;
         let values = self.upload_slice(matrix.values())?;
+        let pattern = Pattern::new(matrix.rows(), matrix.cols(), row_offsets, column_indices);
         Ok(DeviceCsr::from_valid(pattern, values))
     }
 }
@@ -106,8 +107,8 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     }
 
     /// A matrix of a valid pattern, with as many values as nonzeros.
-    pub(super) fn from_valid(pattern: Pattern<O>, values: DeviceVec<V>) -> Self {
-        Self { pattern: Arc::new(pattern), values: Arc::new(RwLock::new(Arc::new(values))) }
+    pub(super) fn from_valid(pattern: impl Into<Arc<Pattern<O>>>, values: DeviceVec<V>) -> Self {
+        Self { pattern: pattern.into(), values: Arc::new(RwLock::new(Arc::new(values))) }
     }
 
     fn check_count(&self, len: usize) -> Result<(), OpError> {
@@ -131,6 +132,32 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
 }
 
 impl<O: Offset> Pattern<O> {
+    /// A pattern of the arrays of a valid matrix.
+    pub(super) fn new(
+        rows: usize,
+        cols: usize,
+        row_offsets: DeviceVec<O>,
+        column_indices: DeviceVec<u32>,
+    ) -> Self {
+        Self { rows, cols, row_offsets, column_indices, canonical: OnceLock::new() }
+    }
+
+    /// The same, of a matrix the columns of whose rows increase.
+    pub(super) fn canonical(
+        rows: usize,
+        cols: usize,
+        row_offsets: DeviceVec<O>,
+        column_indices: DeviceVec<u32>,
+    ) -> Self {
+        Self { rows, cols, row_offsets, column_indices, canonical: OnceLock::from(()) }
+    }
+
+    /// The columns, for kernels that find them there and write them only where they do not.
+    pub(super) fn columns_of_known(&self) -> GlobalMut<u32> {
+        let columns = self.column_indices.as_global();
+        GlobalMut::from_device(columns.address(), columns.len())
+    }
+
     /// The matrix with the given values, if both are on the CPU.
     pub(super) fn host_view<'a, V: Storage>(&'a self, values: &'a DeviceVec<V>) -> Option<CsrView<'a, V, O>> {
         let row_offsets = self.row_offsets.host_slice()?;

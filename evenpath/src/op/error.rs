@@ -140,6 +140,77 @@ pub enum OpError {
         /// Bits of a key.
         width: u32,
     },
+    /// Two matrices that must have one shape do not.
+    #[error("A is {rows} x {cols} and B is {b_rows} x {b_cols}: they must have one shape")]
+    Shapes {
+        /// Rows of A.
+        rows: usize,
+        /// Columns of A.
+        cols: usize,
+        /// Rows of B.
+        b_rows: usize,
+        /// Columns of B.
+        b_cols: usize,
+    },
+    /// The columns of a row do not increase.
+    #[error(
+        "{operand} is not canonical: in row {row}, column {column} comes after column {previous}; \
+         Csr::canonicalize sorts rows and adds up duplicates"
+    )]
+    NotCanonical {
+        /// Which matrix, `A` or `B`.
+        operand: &'static str,
+        /// The first such row.
+        row: usize,
+        /// The column before.
+        previous: u32,
+        /// The first column that is not greater than the one before it.
+        column: u32,
+    },
+    /// Matrices that cannot be multiplied, because one has not a row for each column of the other.
+    #[error("a matrix of {a_rows} x {a_cols} cannot be multiplied with one of {b_rows} x {b_cols}")]
+    ProductShape {
+        /// Rows of the left one.
+        a_rows: usize,
+        /// Its columns.
+        a_cols: usize,
+        /// Rows of the right one.
+        b_rows: usize,
+        /// Its columns.
+        b_cols: usize,
+    },
+    /// A mask has not the product's shape.
+    #[error("the mask is {rows} x {cols}, and the product {needed_rows} x {needed_cols}")]
+    MaskShape {
+        /// The mask's rows.
+        rows: usize,
+        /// Its columns.
+        cols: usize,
+        /// The product's rows.
+        needed_rows: usize,
+        /// The product's columns.
+        needed_cols: usize,
+    },
+    /// The result has more nonzeros than its row offsets count.
+    #[error("the result has {nonzeros} nonzeros, more than its row offsets count; {remedy}")]
+    OffsetOverflow {
+        /// Nonzeros of the result.
+        nonzeros: u64,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// A product takes more memory than it may.
+    #[error(
+        "{what} of a matrix product would take the memory that it needs to {needed} bytes, and the limit is {limit}"
+    )]
+    ProductMemory {
+        /// What would go over the limit: the workspace, or the result.
+        what: &'static str,
+        /// Bytes needed, with what is taken already.
+        needed: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// The device failed, or an operand is on another one.
     #[error(transparent)]
     Device(#[from] DeviceError),

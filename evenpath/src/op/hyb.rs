@@ -66,6 +66,6 @@ impl<V: Value> DeviceHyb<V> {
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         self.coo.check(x, y)?;
         self.ell.spmv(alpha, x, beta, y)?;
-        self.coo.add(alpha, x, V::ONE, y)
+        self.coo.add_product(alpha, x, V::ONE, y)
     }
 }

@@ -1,5 +1,6 @@
 //! Operations on matrices, vectors and sequences in a device's memory: plan, launch, result.
 
+mod canonical;
 mod coo;
 mod device_csr;
 mod device_dense;
@@ -18,6 +19,8 @@ pub mod scan;
 pub mod sets;
 mod sliced_ell;
 pub mod sort;
+mod spadd;
+mod spgemm;
 mod spmm;
 mod spmv;
 mod spmv_transposed;
@@ -33,6 +36,11 @@ pub use hyb::DeviceHyb;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;
 pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
+pub(crate) use spadd::scaled;
+pub use spadd::{Elementwise, ElementwisePlan};
+pub use spgemm::{
+    ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo,
+};
 pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use spmv::{ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use spmv_transposed::{

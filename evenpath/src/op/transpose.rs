@@ -66,7 +66,7 @@ pub(super) fn transpose<V: Value, O: Offset>(
     let (column_indices, values) = unsafe {
         (vector::gather_indices(&row_indices, &permutation)?, vector::gather(values, &permutation)?)
     };
-    let pattern = Pattern { rows: pattern.cols, cols: pattern.rows, row_offsets, column_indices };
+    let pattern = Pattern::new(pattern.cols, pattern.rows, row_offsets, column_indices);
     Ok(Transpose { matrix: DeviceCsr::from_valid(pattern, values), permutation })
 }
 
@@ -82,8 +82,11 @@ pub(super) fn by_column(cols: usize) -> SortOptions {
     SortOptions::new().bits(0..usize::BITS - cols.saturating_sub(1).leading_zeros())
 }
 
-/// Where each column begins in the sorted columns.
-fn column_offsets<O: Offset>(columns: &DeviceVec<u32>, cols: usize) -> Result<DeviceVec<O>, OpError> {
+/// Where each column begins in the sorted columns, or row in sorted rows.
+pub(super) fn column_offsets<O: Offset>(
+    columns: &DeviceVec<u32>,
+    cols: usize,
+) -> Result<DeviceVec<O>, OpError> {
     let device = columns.device();
     let info = instance::<ColumnOffsets<O>>();
     let mut column_offsets = device.uninitialised(cols + 1)?;
@@ -100,7 +103,7 @@ fn column_offsets<O: Offset>(columns: &DeviceVec<u32>, cols: usize) -> Result<De
 }
 
 /// The row of each nonzero.
-fn row_indices<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<DeviceVec<u32>, OpError> {
+pub(super) fn row_indices<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<DeviceVec<u32>, OpError> {
     let device = matrix.device();
     let info = instance::<RowIndices<O>>();
     let tiles = PathTiles::find(matrix, tile_items(info))?;

@@ -242,6 +242,10 @@ driver! {
             None => misused("an address freed that was not allocated"),
         })
     }
+    fn cuMemAllocHost_v2(address: *mut *mut c_void, len: usize) {
+        in_context(|_, _, _| { *address = Box::leak(vec![0_u8; len].into_boxed_slice()).as_mut_ptr().cast(); SUCCESS })
+    }
+    fn cuMemFreeHost(_address: *mut c_void) { in_context(|_, _, _| SUCCESS) }
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
         in_context(|_, _, used| { *free = TOTAL - *used; *total = TOTAL; SUCCESS })
     }

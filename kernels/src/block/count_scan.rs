@@ -1,27 +1,35 @@
 //! Exclusive sum of one count a thread: where in the block's output each thread's items go.
 
-use evenpath_simt::{thread, warp, Arena, Shared};
+use core::ops::{Add, AddAssign, Sub};
+
+use evenpath_simt::{thread, warp, Arena, Element, Shared};
+
+/// What is counted with: `u32`, or `u64` also for several small counts in one.
+pub trait Count: Element + Add<Output = Self> + AddAssign + Sub<Output = Self> {}
+
+impl Count for u32 {}
+impl Count for u64 {}
 
 /// Shared memory of a scan of counts over `BLOCK` threads.
 #[derive(Debug, Clone, Copy)]
-pub struct CountScan<const BLOCK: usize> {
-    totals: Shared<u32>,
+pub struct CountScan<C, const BLOCK: usize> {
+    totals: Shared<C>,
 }
 
 /// What a thread learns from a scan of counts.
 #[derive(Debug, Clone, Copy)]
-pub struct Counted {
+pub struct Counted<C> {
     /// The counts of the threads before this one.
-    pub before: u32,
+    pub before: C,
     /// The counts of the whole block.
-    pub total: u32,
+    pub total: C,
 }
 
-impl<const BLOCK: usize> CountScan<BLOCK> {
+impl<C: Count, const BLOCK: usize> CountScan<C, BLOCK> {
     const WARPS: usize = BLOCK / thread::WARP_SIZE as usize;
 
     /// Bytes of shared memory that [`take`](Self::take) takes.
-    pub const BYTES: usize = Self::WARPS * 4;
+    pub const BYTES: usize = Self::WARPS * C::SIZE;
 
     /// Takes the scan's memory from an arena.
     #[inline(always)]
@@ -34,24 +42,15 @@ impl<const BLOCK: usize> CountScan<BLOCK> {
     /// barrier between.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn exclusive(self, count: u32) -> Counted {
-        let lane = thread::lane();
-        let mut inclusive = count;
-        let mut distance = 1;
-        while distance < thread::WARP_SIZE {
-            let below = warp::shuffle_up(warp::FULL, inclusive, distance);
-            if lane >= distance {
-                inclusive += below;
-            }
-            distance *= 2;
-        }
+    pub fn exclusive(self, count: C) -> Counted<C> {
+        let inclusive = warp_inclusive(count);
         let own_warp = thread::warp() as usize;
-        if lane == thread::WARP_SIZE - 1 {
+        if thread::lane() == thread::WARP_SIZE - 1 {
             self.totals.store(own_warp, inclusive);
         }
         thread::barrier();
         let mut before = inclusive - count;
-        let mut total = 0;
+        let mut total = C::ZERO;
         for warp in 0..Self::WARPS {
             let sum = self.totals.load(warp);
             if warp < own_warp {
@@ -61,4 +60,20 @@ impl<const BLOCK: usize> CountScan<BLOCK> {
         }
         Counted { before, total }
     }
+}
+
+/// The sum of the counts of the lanes up to and with this one: for one whole warp.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn warp_inclusive<C: Count>(count: C) -> C {
+    let mut inclusive = count;
+    let mut distance = 1;
+    while distance < thread::WARP_SIZE {
+        let below = warp::shuffle_up(warp::FULL, inclusive, distance);
+        if thread::lane() >= distance {
+            inclusive += below;
+        }
+        distance *= 2;
+    }
+    inclusive
 }

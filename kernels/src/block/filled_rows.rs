@@ -20,7 +20,7 @@ pub struct NumberedRow {
 
 /// Shared memory of [`number_filled_rows`].
 pub const fn numbering_bytes<const BLOCK: usize>() -> usize {
-    CountScan::<BLOCK>::BYTES + 8
+    CountScan::<u32, BLOCK>::BYTES + 8
 }
 
 /// Numbers the rows that have elements, by the look-back of counts: one thread a row, blocks in the order in which they
@@ -35,7 +35,7 @@ pub fn number_filled_rows<O: Offset, const BLOCK: usize>(
     rows: u32,
     seen: impl Fn(usize),
 ) -> NumberedRow {
-    let scan = CountScan::<BLOCK>::take(&mut arena);
+    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
     let shared: Shared<u32> = arena.take(2);
     if thread::index() == 0 {
         shared.store(0, states.fetch_add(0, 1, Ordering::Relaxed, Scope::Device) as u32);

@@ -8,6 +8,7 @@ pub mod count_scan;
 pub mod filled_rows;
 pub mod lookback;
 pub mod merge_path;
+pub mod numbered_bits;
 pub mod operator;
 pub mod output;
 pub mod radix_rank;
@@ -18,6 +19,7 @@ pub mod tagged_sums;
 pub mod tile_prefix;
 pub mod tile_scan;
 pub mod two_sequences;
+pub mod warp_search;
 
 /// The integers that searches count with: `u32` inside a tile, `u64` or `usize` in all of memory.
 pub trait Index:

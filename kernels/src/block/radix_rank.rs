@@ -325,22 +325,36 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         digit: Digit,
         alike: bool,
     ) -> [u32; ITEMS] {
-        const { assert!(ITEMS <= 4 * GROUP) };
         let mut places = [0; ITEMS];
+        self.rank_each(keys, digit, alike, |item, place| places[item] = place);
+        places
+    }
+
+    /// [`rank`](Self::rank), where `each` gets every item and its place as soon as it is known: an array of places would
+    /// take a register an item.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn rank_each<K: RadixKey, const ITEMS: usize>(
+        self,
+        keys: &[K; ITEMS],
+        digit: Digit,
+        alike: bool,
+        mut each: impl FnMut(usize, u32),
+    ) {
+        const { assert!(ITEMS <= 4 * GROUP) };
         if alike {
             // Nothing to find; and here, where all lanes would meet in one word, that takes longest.
             let first = self.counters.load(Self::counter(keys[0], digit)) + thread::lane();
             for item in 0..ITEMS {
-                places[item] = first + item as u32 * thread::WARP_SIZE;
+                each(item, first + item as u32 * thread::WARP_SIZE);
             }
         } else {
             // Not a loop: the compiler would keep it, and the arrays would leave registers for local memory.
-            self.rank_group(keys, digit, &mut places, 0);
-            self.rank_group(keys, digit, &mut places, GROUP);
-            self.rank_group(keys, digit, &mut places, 2 * GROUP);
-            self.rank_group(keys, digit, &mut places, 3 * GROUP);
+            self.rank_group(keys, digit, &mut each, 0);
+            self.rank_group(keys, digit, &mut each, GROUP);
+            self.rank_group(keys, digit, &mut each, 2 * GROUP);
+            self.rank_group(keys, digit, &mut each, 3 * GROUP);
         }
-        places
     }
 
     /// Up to `GROUP` places from item `first` on.
@@ -350,7 +364,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
         self,
         keys: &[K; ITEMS],
         digit: Digit,
-        places: &mut [u32; ITEMS],
+        each: &mut impl FnMut(usize, u32),
         first: usize,
     ) {
         let own = 1_u32 << thread::lane();
@@ -365,7 +379,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
                 self.counters.fetch_add(counter, 1);
                 warp::sync(warp::FULL);
                 self.lanes.fetch_add(counter, own.wrapping_neg());
-                places[item] = start + (equal & (own - 1)).count_ones();
+                each(item, start + (equal & (own - 1)).count_ones());
             }
         }
     }

@@ -49,12 +49,19 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
         let passes = Passes::new(begin, end);
         let mut pass = 0;
         while pass < passes.count() {
-            let places = self.places(keys, passes.digit(pass));
-            put(self.exchange, &places, keys);
+            self.rank(keys, passes.digit(pass), |item, place| {
+                self.exchange.store(place as usize, keys[item]);
+            });
             thread::barrier();
             get(self.exchange, keys);
             pass += 1;
         }
+    }
+
+    /// Where a sort by at least one bit leaves the keys, in their order.
+    #[inline(always)]
+    pub fn sorted(self) -> Shared<K> {
+        self.exchange
     }
 
     /// Sorts keys with values, which go through `value_exchange`, [`LEN`](Self::LEN) elements; otherwise as
@@ -72,9 +79,10 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
         let passes = Passes::new(begin, end);
         let mut pass = 0;
         while pass < passes.count() {
-            let places = self.places(keys, passes.digit(pass));
-            put(self.exchange, &places, keys);
-            put(value_exchange, &places, values);
+            self.rank(keys, passes.digit(pass), |item, place| {
+                self.exchange.store(place as usize, keys[item]);
+                value_exchange.store(place as usize, values[item]);
+            });
             thread::barrier();
             get(self.exchange, keys);
             get(value_exchange, values);
@@ -103,25 +111,19 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
         permutation
     }
 
-    /// The place of each key after a stable sort by one digit.
+    /// Tells `each` the place of each key after a stable sort by one digit. Places of the pass before may be read until
+    /// its first barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn places(self, keys: &[K; ITEMS], digit: Digit) -> [u32; ITEMS] {
+    fn rank(self, keys: &[K; ITEMS], digit: Digit, each: impl FnMut(usize, u32)) {
         self.rank.clear();
         let alike = self.rank.count(keys, digit);
         thread::barrier();
         self.rank.scan(digit, |_, _| ());
         thread::barrier();
-        self.rank.rank(keys, digit, alike)
-    }
-}
-
-/// Stores each item at its place.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn put<T: Element, const ITEMS: usize>(exchange: Shared<T>, places: &[u32; ITEMS], items: &[T; ITEMS]) {
-    for item in 0..ITEMS {
-        exchange.store(places[item] as usize, items[item]);
+        // The counters' addresses are found again: kept since the count, they would cost a register an item.
+        let digit = Digit { begin: thread::opaque(digit.begin), bits: digit.bits };
+        self.rank.rank_each(keys, digit, alike, each);
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Schedule<const BLOCK: usize, const ITEMS: usize> {
     pair: Shared<u64>,
     /// The next tile; the place of the waiting results.
     words: Shared<u64>,
-    scan: CountScan<BLOCK>,
+    scan: CountScan<u32, BLOCK>,
 }
 
 const TILE: usize = 0;
@@ -78,7 +78,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Schedule<BLOCK, ITEMS> {
         let pair = arena.take(TilePair::WORDS);
         let words = arena.take(WORDS);
         let scan = CountScan::take(arena);
-        let used = (TilePair::WORDS + WORDS) * 8 + CountScan::<BLOCK>::BYTES;
+        let used = (TilePair::WORDS + WORDS) * 8 + CountScan::<u32, BLOCK>::BYTES;
         let _: Shared<u32> = arena.take((schedule_bytes(BLOCK) - used) / 4);
         Self { starts, states, a_len, b_len, tiles, pair, words, scan }
     }
@@ -146,7 +146,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Schedule<BLOCK, ITEMS> {
     /// Counts a tile's results, and tells the other blocks. Has a barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn count(&self, tile: Tile, count: u32) -> Counted {
+    pub(super) fn count(&self, tile: Tile, count: u32) -> Counted<u32> {
         let counted = self.scan.exclusive(count);
         if thread::index() == DRAWER {
             self.lookback().publish(tile.number, counted.total);

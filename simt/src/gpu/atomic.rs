@@ -9,7 +9,7 @@ use crate::atomic::{Operation, Ordering, Scope};
 /// # Safety
 ///
 /// The address must be that of a live, aligned element of the named memory; floats have no minimum,
-/// maximum or compare-exchange.
+/// maximum, compare-exchange or disjunction.
 pub trait Atomic: Sized {
     /// `atom.global.<operation>`
     unsafe fn fetch(
@@ -35,6 +35,8 @@ pub trait Atomic: Sized {
     unsafe fn shared_fetch_add(address: u32, value: Self) -> Self;
     /// `atom.shared.cas`
     unsafe fn shared_compare_exchange(address: u32, expected: Self, new: Self) -> Self;
+    /// `atom.shared.or`
+    unsafe fn shared_fetch_or(address: u32, bits: Self) -> Self;
     /// `ld.relaxed.shared`
     unsafe fn shared_atomic_load(address: u32) -> Self;
 }
@@ -145,6 +147,16 @@ macro_rules! atomic {
             }
 
             #[inline(always)]
+            unsafe fn shared_fetch_or(address: u32, bits: Self) -> Self {
+                let old: $type;
+                unsafe {
+                    asm!(concat!("atom.relaxed.cta.shared.or.", $bits, " {}, [{}], {};"),
+                        out($class) old, in(reg32) address, in($class) bits, options(nostack));
+                }
+                old
+            }
+
+            #[inline(always)]
             unsafe fn shared_atomic_load(address: u32) -> Self {
                 let value: $type;
                 unsafe {
@@ -166,7 +178,7 @@ atomic!(f32, "f32", "b32", reg32, [Add: "add.f32", Exchange: "exch.b32"]);
 atomic!(f64, "f64", "b64", reg64, [Add: "add.f64", Exchange: "exch.b64"]);
 
 // Safety, for the functions below: views make addresses only from their own base, the kernel keeps
-// its indices inside, and the public methods offer minimum, maximum and compare-exchange to integers only.
+// its indices inside, and the public methods offer minimum, maximum, compare-exchange and disjunction to integers only.
 
 #[inline(always)]
 pub(crate) fn atomic<T: Atomic>(
@@ -208,6 +220,11 @@ pub(crate) fn shared_fetch_add<T: Atomic>(address: u32, value: T) -> T {
 #[inline(always)]
 pub(crate) fn shared_compare_exchange<T: Atomic>(address: u32, expected: T, new: T) -> T {
     unsafe { T::shared_compare_exchange(address, expected, new) }
+}
+
+#[inline(always)]
+pub(crate) fn shared_fetch_or<T: Atomic>(address: u32, bits: T) -> T {
+    unsafe { T::shared_fetch_or(address, bits) }
 }
 
 #[inline(always)]

@@ -436,6 +436,11 @@ pub(crate) fn shared_compare_exchange<T: AtomicElement>(address: u32, expected: 
 }
 
 #[track_caller]
+pub(crate) fn shared_fetch_or<T: AtomicElement>(address: u32, bits: T) -> T {
+    T::from_bits(shared_access(AccessKind::Atomic, address, T::SIZE, |old| old | bits.to_bits()))
+}
+
+#[track_caller]
 pub(crate) fn shared_atomic_load<T: AtomicElement>(address: u32) -> T {
     T::from_bits(shared_access(AccessKind::Atomic, address, T::SIZE, |old| old))
 }

@@ -10,9 +10,9 @@ use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerValue};
 
 /// `CUSPARSE_INDEX_32I`.
-const INDEX_32: i32 = 2;
+pub(super) const INDEX_32: i32 = 2;
 /// `CUSPARSE_INDEX_BASE_ZERO`.
-const BASE_ZERO: i32 = 0;
+pub(super) const BASE_ZERO: i32 = 0;
 /// Rows of a slice: those of a warp.
 const SLICE_ROWS: usize = 32;
 /// Elements that sliced ELL may store for each nonzero.

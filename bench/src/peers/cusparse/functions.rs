@@ -7,7 +7,7 @@ use libloading::Library;
 use crate::peers::library::functions;
 
 type Handle = *mut c_void;
-type Address = *mut c_void;
+pub(super) type Address = *mut c_void;
 type Number = *const c_void;
 
 functions! {
@@ -111,4 +111,34 @@ impl Optional {
                 .map(|symbol| *symbol),
         }
     }
+}
+
+functions! {
+    struct Spadd of "cuSPARSE";
+    fn cusparseCreateMatDescr(*mut Address) -> c_int;
+    fn cusparseDestroyMatDescr(Address) -> c_int;
+    // Rows, columns; description, nonzeros, row offsets and columns of A and of B; of C the description, row offsets and
+    // nonzeros; workspace.
+    fn cusparseXcsrgeam2Nnz(
+        Handle, c_int, c_int, Address, c_int, Address, Address, Address, c_int, Address, Address, Address, Address,
+        *mut c_int, Address,
+    ) -> c_int;
+    // Rows, columns; alpha, description, nonzeros, values, row offsets and columns of A; beta and the same of B; of C the
+    // description, values, row offsets and columns; where the size goes, or the workspace.
+    fn cusparseScsrgeam2_bufferSizeExt(
+        Handle, c_int, c_int, Number, Address, c_int, Address, Address, Address, Number, Address, c_int, Address,
+        Address, Address, Address, Address, Address, Address, *mut usize,
+    ) -> c_int;
+    fn cusparseDcsrgeam2_bufferSizeExt(
+        Handle, c_int, c_int, Number, Address, c_int, Address, Address, Address, Number, Address, c_int, Address,
+        Address, Address, Address, Address, Address, Address, *mut usize,
+    ) -> c_int;
+    fn cusparseScsrgeam2(
+        Handle, c_int, c_int, Number, Address, c_int, Address, Address, Address, Number, Address, c_int, Address,
+        Address, Address, Address, Address, Address, Address, Address,
+    ) -> c_int;
+    fn cusparseDcsrgeam2(
+        Handle, c_int, c_int, Number, Address, c_int, Address, Address, Address, Number, Address, c_int, Address,
+        Address, Address, Address, Address, Address, Address, Address,
+    ) -> c_int;
 }

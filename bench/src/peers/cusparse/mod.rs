@@ -2,14 +2,20 @@
 
 mod formats;
 mod functions;
+mod spadd;
+mod spgemm;
 mod spmm;
 mod spmv;
 
+pub use spadd::SpaddTimes;
+pub use spgemm::{PeerRows, SpgemmProblem, SpgemmRun, SpgemmTimes};
 pub use spmm::{Layout, SpmmProblem};
 pub use spmv::SpmvProblem;
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
+
+use libloading::Library;
 
 use super::cuda::{Runtime, library_folders, text_of};
 use super::library::open;
@@ -19,6 +25,7 @@ use functions::{Functions, Optional};
 /// A library that is open, on one GPU, in the primary context. Its memory and events are its own.
 pub struct Cusparse {
     runtime: Runtime,
+    library: &'static Library,
     functions: Functions,
     optional: Optional,
     handle: *mut c_void,
@@ -44,7 +51,7 @@ impl Cusparse {
         let library = open("cuSPARSE", &["libcusparse.so.12"], &library_folders())?;
         let functions = Functions::find(library)?;
         let mut opened =
-            Self { runtime, functions, optional: Optional::find(library), handle: ptr::null_mut() };
+            Self { runtime, library, functions, optional: Optional::find(library), handle: ptr::null_mut() };
         // SAFETY: the handle is written to a place that is there.
         let code = unsafe { (functions.cusparseCreate)(&raw mut opened.handle) };
         opened.check("cusparseCreate", code)?;

@@ -21,6 +21,7 @@ use parking_lot::{Mutex, RwLock};
 use super::cache::Cache;
 use super::driver::{CallError, check, check_raw, describe};
 use super::fault::{Fault, GpuRecord};
+use super::landing::Landing;
 use super::launch_log::LaunchLog;
 use super::module::Modules;
 use crate::device::DeviceError;
@@ -41,6 +42,7 @@ pub(super) struct Live {
     pub(super) modules: Mutex<Modules>,
     pub(super) cache: Mutex<Cache>,
     pub(super) stream: Stream,
+    pub(super) landing: Mutex<Landing>,
     /// Last, so that it is destroyed after what it holds.
     context: Context,
 }
@@ -109,8 +111,9 @@ impl Live {
         // Creating pushed it: it is popped at the end of this function, also on an error.
         let current = Current { _not_send: std::marker::PhantomData };
         let stream = check("cuStreamCreate", Stream::new(StreamFlags::DEFAULT, None))?;
+        let landing = Mutex::new(Landing::new()?);
         drop(current);
-        Ok(Self { modules: Mutex::new(modules), cache: Mutex::new(cache), stream, context })
+        Ok(Self { modules: Mutex::new(modules), cache: Mutex::new(cache), stream, landing, context })
     }
 
     /// Makes the context current in this thread.

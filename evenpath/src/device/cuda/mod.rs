@@ -4,6 +4,7 @@ mod cache;
 mod context;
 mod driver;
 mod fault;
+mod landing;
 mod launch_log;
 mod module;
 mod ptx;
@@ -24,6 +25,7 @@ pub(crate) use context::Mark;
 use context::{Core, Failure, Live, allocate, free};
 use driver::{CallError, check, check_raw};
 use fault::GpuRecord;
+use landing::LANDING_BYTES;
 use module::Modules;
 use ptx::Ptx;
 
@@ -180,11 +182,20 @@ impl Machine for Cuda {
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.core.with(|live| {
             let stream = live.stream.as_inner();
-            // SAFETY: as for `write`.
-            let result =
-                unsafe { sys::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), stream) };
-            check_raw("cuMemcpyDtoH", result)?;
-            self.core.wait(live)
+            let (own, len) = (bytes.as_mut_ptr(), bytes.len());
+            let copy = |to| {
+                // SAFETY: as for `write`; there are as many bytes at `to`, which are not looked at before the wait.
+                check_raw("cuMemcpyDtoH", unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, len, stream) })
+            };
+            if len > LANDING_BYTES {
+                copy(own.cast())?;
+                return self.core.wait(live);
+            }
+            let mut landing = live.landing.lock();
+            copy(landing.address())?;
+            self.core.wait(live)?;
+            landing.take(bytes);
+            Ok(())
         })
     }
 

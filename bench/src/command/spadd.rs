@@ -1,0 +1,221 @@
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use evenpath::{Csr, Device, DeviceKind};
+use evenpath_bench::arguments::{DeviceChoice, ValueType};
+use evenpath_bench::measure::{copy_rate, median};
+use evenpath_bench::peers::PeerValue;
+use evenpath_bench::peers::cusparse::Cusparse;
+use evenpath_bench::spadd::{Addend, check, measure};
+use evenpath_bench::statistics::{correlation, geometric_mean};
+use evenpath_bench::suite::{FOLDER_VARIABLE, Source, Suite};
+use serde_json::json;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Suites of matrices to measure with. [default: generated]
+    #[arg(long, value_delimiter = ',')]
+    suite: Vec<Suite>,
+    /// Kinds of matrix to generate, such as `stencil5:2000`, beside the suites.
+    #[arg(long, value_delimiter = ',')]
+    generate: Vec<String>,
+    /// The folder of the suite `folder`.
+    #[arg(long, value_name = "FOLDER", env = FOLDER_VARIABLE)]
+    folder: Option<PathBuf>,
+    /// What is added to each matrix.
+    #[arg(long, value_delimiter = ',', default_values = Addend::ALL.map(Addend::name))]
+    addend: Vec<Addend>,
+    /// Types of the values.
+    #[arg(long, value_delimiter = ',', default_values = ["f64", "f32"])]
+    value: Vec<ValueType>,
+    /// Do not measure cuSPARSE beside.
+    #[arg(long)]
+    no_peers: bool,
+    /// Runs that are timed for each measurement.
+    #[arg(long, default_value_t = 20)]
+    repetitions: usize,
+    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
+    #[arg(long, default_value_t = DeviceChoice::Best)]
+    device: DeviceChoice,
+    /// One JSON object a line, instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is measured with, and what was found.
+struct Session<'a> {
+    device: Device,
+    copy_gbps: f64,
+    cusparse: Option<Cusparse>,
+    arguments: &'a Arguments,
+    all_right: bool,
+    /// cuSPARSE's time over ours.
+    ratios: Vec<f64>,
+    /// Bytes of all three matrices, and milliseconds, of each type of value.
+    times: [Vec<(f64, f64)>; 2],
+    /// Shares of the copy rate, of sums of 10 million nonzeros and more.
+    shares: Vec<f64>,
+}
+
+/// Nonzeros of A and B together from which a sum counts as large.
+const LARGE: usize = 10_000_000;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let device = arguments.device.open()?;
+    let copy_gbps = copy_rate(&device)?;
+    let cusparse = match device.kind() {
+        DeviceKind::Cuda(ordinal) if !arguments.no_peers => {
+            Cusparse::open(ordinal).map_err(|error| eprintln!("{error}")).ok()
+        }
+        _ => None,
+    };
+    if arguments.json {
+        println!("{}", json!({ "device": device.to_string(), "copy_gbps": copy_gbps }));
+    } else {
+        println!("{device}, copies at {copy_gbps:.0} GB/s");
+        println!(
+            "{:<22} {:<9} {:>4} {:>10} {:>10} {:>9} {:>8} {:>9} {:>9} {:>6} {:>9} {:>6}",
+            "matrix",
+            "plus",
+            "",
+            "A and B",
+            "C",
+            "ms",
+            "of copy",
+            "values ms",
+            "peer ms",
+            "x",
+            "values ms",
+            "x"
+        );
+    }
+    let mut session = Session {
+        device,
+        copy_gbps,
+        cusparse,
+        arguments,
+        all_right: true,
+        ratios: Vec::new(),
+        times: [Vec::new(), Vec::new()],
+        shares: Vec::new(),
+    };
+    for source in sources(arguments)? {
+        let mut matrix = source.load()?;
+        matrix.canonicalize();
+        for &addend in &arguments.addend {
+            for value in &arguments.value {
+                match value {
+                    ValueType::F64 => session.case(&source.to_string(), &matrix, addend)?,
+                    ValueType::F32 => {
+                        session.case(&source.to_string(), &matrix.clone().into_values::<f32>(), addend)?;
+                    }
+                }
+            }
+        }
+    }
+    session.conclude();
+    Ok(if session.all_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn sources(arguments: &Arguments) -> Result<Vec<Source>, Box<dyn Error>> {
+    let mut sources = Vec::new();
+    for name in &arguments.generate {
+        sources.push(Source::Generated(name.parse()?));
+    }
+    let default = if sources.is_empty() { &[Suite::Generated][..] } else { &[] };
+    for suite in if arguments.suite.is_empty() { default } else { &arguments.suite } {
+        sources.extend(suite.sources(arguments.folder.as_deref())?);
+    }
+    Ok(sources)
+}
+
+impl Session<'_> {
+    /// Measures one sum, and prints a line.
+    fn case<V: PeerValue>(&mut self, name: &str, a: &Csr<V>, addend: Addend) -> Result<(), Box<dyn Error>> {
+        let Some(b) = addend.of(a) else { return Ok(()) };
+        let (alpha, beta) = (V::from_f64(1.5), V::from_f64(-0.5));
+        let repetitions = self.arguments.repetitions.max(1);
+        let measured = measure(&self.device, (alpha, a), (beta, &b), repetitions)?;
+        let verdict = check((alpha, a), (beta, &b), &measured.result);
+        let peer = self.cusparse.as_ref().map(|library| {
+            let times = library.measure_spadd((alpha, a), (beta, &b), repetitions)?;
+            Ok::<_, Box<dyn Error>>((check((alpha, a), (beta, &b), &times.result), times))
+        });
+        let peer = match peer {
+            Some(Ok((Ok(()), times))) => Some(times),
+            Some(Ok((Err(error), _))) => {
+                eprintln!("cuSPARSE, {name}: {error}");
+                None
+            }
+            Some(Err(error)) => {
+                eprintln!("cuSPARSE, {name}: {error}");
+                None
+            }
+            None => None,
+        };
+        self.all_right &= verdict.is_ok();
+        let nonzeros = a.nnz() + b.nnz();
+        let (ms, values_ms) = (measured.whole.ms, measured.values.ms);
+        let share = measured.whole.gbps / self.copy_gbps;
+        let peer_ms = peer.as_ref().map(|peer| (median(&peer.whole_ms), median(&peer.values_ms)));
+        self.ratios.extend(peer_ms.map(|(whole, _)| whole / ms));
+        self.times[usize::from(size_of::<V>() == 4)].push((measured.whole.bytes as f64, ms));
+        if nonzeros >= LARGE {
+            self.shares.push(share);
+        }
+        if self.arguments.json {
+            println!(
+                "{}",
+                json!({ "op": "spadd", "matrix": name, "plus": addend.name(), "value": V::NAME, "rows": a.rows(),
+                    "cols": a.cols(), "nnz_a": a.nnz(), "nnz_b": b.nnz(), "nnz_c": measured.result.nnz(), "ms": ms,
+                    "range_ms": measured.whole.range_ms, "bytes": measured.whole.bytes, "copy_share": share,
+                    "values_ms": values_ms, "workspace_bytes": measured.workspace_bytes, "verified": verdict.is_ok(),
+                    "cusparse_ms": peer_ms.map(|ms| ms.0), "cusparse_values_ms": peer_ms.map(|ms| ms.1),
+                    "cusparse_workspace_bytes": peer.as_ref().map(|peer| peer.workspace_bytes),
+                    "cusparse_over_ours": peer_ms.map(|peer| peer.0 / ms) })
+            );
+            return Ok(());
+        }
+        print!(
+            "{name:<22} {:<9} {:>4} {nonzeros:>10} {:>10} {ms:>9.4} {share:>8.2} {values_ms:>9.4}",
+            addend.name(),
+            V::NAME,
+            measured.result.nnz()
+        );
+        if let Some((whole, values)) = peer_ms {
+            print!(" {whole:>9.4} {:>6.2} {values:>9.4} {:>6.2}", whole / ms, values / values_ms);
+        }
+        println!("{}", verdict.map_or_else(|error| format!("  FAIL: {error}"), |()| String::new()));
+        Ok(())
+    }
+
+    /// Prints what all of them come to.
+    fn conclude(&self) {
+        let mean = geometric_mean(self.ratios.iter().copied());
+        let worst = self.shares.iter().copied().reduce(f64::min);
+        let correlations = [correlation(&self.times[0]), correlation(&self.times[1])];
+        if self.arguments.json {
+            println!(
+                "{}",
+                json!({ "op": "spadd", "cases": self.ratios.len(), "geometric_mean_of_cusparse_over_ours": mean,
+                    "correlation_f64": correlations[0], "correlation_f32": correlations[1],
+                    "worst_copy_share_of_large": worst, "copy_share_of_large": geometric_mean(self.shares.clone()) })
+            );
+            return;
+        }
+        if let Some(mean) = mean {
+            println!("{mean:.2} times as fast as csrgeam2 (geometric mean of {})", self.ratios.len());
+        }
+        for (value, correlation) in ["f64", "f32"].iter().zip(correlations) {
+            if let Some(correlation) = correlation {
+                println!("{value}: correlation of time and bytes of A, B and C {correlation:.4}");
+            }
+        }
+        if let (Some(worst), Some(mean)) = (worst, geometric_mean(self.shares.clone())) {
+            println!(
+                "{LARGE} nonzeros and more: {mean:.2} of the copy rate (geometric mean), at worst {worst:.2}"
+            );
+        }
+    }
+}

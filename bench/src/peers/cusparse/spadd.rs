@@ -1,0 +1,215 @@
+//! Sums of sparse matrices.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use evenpath::Csr;
+
+use super::functions::Spadd;
+use super::{Cusparse, Descriptor};
+use crate::measure::times_ms;
+use crate::peers::cuda::Buffer;
+use crate::peers::{PeerError, PeerValue};
+
+/// What `csrgeam2` did with a sum.
+pub struct SpaddTimes<V> {
+    /// Milliseconds of each run that finds the pattern and the values, in memory that is there.
+    pub whole_ms: Vec<f64>,
+    /// Milliseconds of each run that finds columns and values alone, the row offsets being known.
+    pub values_ms: Vec<f64>,
+    /// Bytes that the library asked for beside the operands.
+    pub workspace_bytes: usize,
+    /// The result.
+    pub result: Csr<V>,
+}
+
+/// The arrays of a matrix on the GPU.
+struct Arrays<V> {
+    nonzeros: c_int,
+    row_offsets: Buffer<u32>,
+    column_indices: Buffer<u32>,
+    values: Buffer<V>,
+}
+
+impl<V: PeerValue> Arrays<V> {
+    fn upload(library: &Cusparse, matrix: &Csr<V>) -> Result<Self, PeerError> {
+        let too_many =
+            || PeerError::Unsuitable(format!("{} nonzeros are more than 32 bits count", matrix.nnz()));
+        Ok(Self {
+            nonzeros: c_int::try_from(matrix.nnz()).map_err(|_| too_many())?,
+            row_offsets: library.runtime.upload(matrix.row_offsets())?,
+            column_indices: library.runtime.upload(matrix.column_indices())?,
+            values: library.runtime.upload(matrix.values())?,
+        })
+    }
+}
+
+/// αA + βB by `csrgeam2`, its operands on the GPU.
+struct Sum<'l, V: PeerValue> {
+    library: &'l Cusparse,
+    functions: Spadd,
+    rows: c_int,
+    cols: c_int,
+    factors: (V, V),
+    a: Arrays<V>,
+    b: Arrays<V>,
+    description: Descriptor,
+    row_offsets: Buffer<u32>,
+}
+
+impl Cusparse {
+    /// Times αA + βB by `csrgeam2`, `repetitions` runs.
+    ///
+    /// # Errors
+    ///
+    /// If the library has no such function or refuses, there is no memory, or the matrices are too large for it.
+    pub fn measure_spadd<V: PeerValue>(
+        &self,
+        (alpha, a): (V, &Csr<V>),
+        (beta, b): (V, &Csr<V>),
+        repetitions: usize,
+    ) -> Result<SpaddTimes<V>, PeerError> {
+        let functions = Spadd::find(self.library)?;
+        let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits count".into());
+        let sum = Sum {
+            library: self,
+            functions,
+            rows: c_int::try_from(a.rows()).map_err(too_large)?,
+            cols: c_int::try_from(a.cols()).map_err(too_large)?,
+            factors: (alpha, beta),
+            a: Arrays::upload(self, a)?,
+            b: Arrays::upload(self, b)?,
+            description: Descriptor::new(
+                self,
+                "cusparseCreateMatDescr",
+                functions.cusparseDestroyMatDescr,
+                // SAFETY: the description is written to a place that is there.
+                |address| unsafe { (functions.cusparseCreateMatDescr)(address) },
+            )?,
+            row_offsets: self.runtime.allocate(a.rows() + 1)?,
+        };
+        let workspace_bytes = sum.workspace_bytes()?;
+        let workspace = self.runtime.allocate(workspace_bytes)?;
+        let nonzeros = sum.count(&workspace)? as usize;
+        let (columns, values) = (self.runtime.allocate(nonzeros)?, self.runtime.allocate(nonzeros)?);
+        let whole_ms = times_ms(&self.runtime, repetitions, || {
+            sum.count(&workspace)?;
+            sum.fill(&columns, &values, &workspace)
+        })?;
+        values.fill_with_ones()?;
+        let values_ms = times_ms(&self.runtime, repetitions, || sum.fill(&columns, &values, &workspace))?;
+        let (offsets, columns) = (sum.row_offsets.download()?, columns.download()?);
+        let result = Csr::try_new(a.rows(), a.cols(), offsets, columns, values.download()?)
+            .map_err(|invalid| PeerError::Unsuitable(format!("the result is no matrix: {invalid}")))?;
+        Ok(SpaddTimes { whole_ms, values_ms, workspace_bytes, result })
+    }
+}
+
+impl<V: PeerValue> Sum<'_, V> {
+    fn workspace_bytes(&self) -> Result<usize, PeerError> {
+        let Self { library, functions, rows, cols, factors, a, b, description, row_offsets } = self;
+        let mut bytes = 0;
+        let function = if V::CUDA_TYPE == f32::CUDA_TYPE {
+            functions.cusparseScsrgeam2_bufferSizeExt
+        } else {
+            functions.cusparseDcsrgeam2_bufferSizeExt
+        };
+        // SAFETY: handle and description are the library's, the arrays those of valid matrices on this GPU; the factors
+        // are on the host, where the library expects them by default; what C will have is not looked at.
+        let code = unsafe {
+            function(
+                library.handle,
+                *rows,
+                *cols,
+                ptr::from_ref(&factors.0).cast(),
+                description.address,
+                a.nonzeros,
+                a.values.address(),
+                a.row_offsets.address(),
+                a.column_indices.address(),
+                ptr::from_ref(&factors.1).cast(),
+                description.address,
+                b.nonzeros,
+                b.values.address(),
+                b.row_offsets.address(),
+                b.column_indices.address(),
+                description.address,
+                ptr::null_mut(),
+                row_offsets.address(),
+                ptr::null_mut(),
+                &raw mut bytes,
+            )
+        };
+        library.check("cusparseXcsrgeam2_bufferSizeExt", code)?;
+        Ok(bytes)
+    }
+
+    /// Finds the row offsets of C; how many nonzeros it has.
+    fn count(&self, workspace: &Buffer<u8>) -> Result<c_int, PeerError> {
+        let Self { library, functions, rows, cols, a, b, description, row_offsets, .. } = self;
+        let mut nonzeros = 0;
+        // SAFETY: as for the size of the workspace, which is what the library asked for; there is a row offset more than
+        // rows.
+        let code = unsafe {
+            (functions.cusparseXcsrgeam2Nnz)(
+                library.handle,
+                *rows,
+                *cols,
+                description.address,
+                a.nonzeros,
+                a.row_offsets.address(),
+                a.column_indices.address(),
+                description.address,
+                b.nonzeros,
+                b.row_offsets.address(),
+                b.column_indices.address(),
+                description.address,
+                row_offsets.address(),
+                &raw mut nonzeros,
+                workspace.address(),
+            )
+        };
+        library.check("cusparseXcsrgeam2Nnz", code)?;
+        Ok(nonzeros)
+    }
+
+    fn fill(
+        &self,
+        columns: &Buffer<u32>,
+        values: &Buffer<V>,
+        workspace: &Buffer<u8>,
+    ) -> Result<(), PeerError> {
+        let Self { library, functions, rows, cols, factors, a, b, description, row_offsets } = self;
+        let function = if V::CUDA_TYPE == f32::CUDA_TYPE {
+            functions.cusparseScsrgeam2
+        } else {
+            functions.cusparseDcsrgeam2
+        };
+        // SAFETY: as for counting; columns and values are as many as were counted.
+        let code = unsafe {
+            function(
+                library.handle,
+                *rows,
+                *cols,
+                ptr::from_ref(&factors.0).cast(),
+                description.address,
+                a.nonzeros,
+                a.values.address(),
+                a.row_offsets.address(),
+                a.column_indices.address(),
+                ptr::from_ref(&factors.1).cast(),
+                description.address,
+                b.nonzeros,
+                b.values.address(),
+                b.row_offsets.address(),
+                b.column_indices.address(),
+                description.address,
+                values.address(),
+                row_offsets.address(),
+                columns.address(),
+                workspace.address(),
+            )
+        };
+        library.check("cusparseXcsrgeam2", code)
+    }
+}

@@ -1,0 +1,587 @@
+//! Sparse matrix times sparse matrix.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use evenpath::Csr;
+use libloading::Library;
+
+use super::formats::{BASE_ZERO, Format, Formats, INDEX_32};
+use super::{Cusparse, Descriptor};
+use crate::measure::{Clock, times_ms};
+use crate::peers::cuda::Buffer;
+use crate::peers::library::functions;
+use crate::peers::{PeerError, PeerValue};
+
+type Address = *mut c_void;
+type Number = *const c_void;
+
+functions! {
+    struct Functions of "cuSPARSE's SpGEMM";
+    fn cusparseSpGEMM_createDescr(*mut Address) -> c_int;
+    fn cusparseSpGEMM_destroyDescr(Address) -> c_int;
+    // Handle, operations on A and B, alpha, A, B, beta, C, type to compute in, algorithm, description.
+    fn cusparseSpGEMM_workEstimation(
+        Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, *mut usize, Address,
+    ) -> c_int;
+    fn cusparseSpGEMM_compute(
+        Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, *mut usize, Address,
+    ) -> c_int;
+    fn cusparseSpGEMM_copy(
+        Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
+    ) -> c_int;
+    // As before; share of the products at once, bytes and address of the buffer of this call, bytes of that of the next.
+    fn cusparseSpGEMM_estimateMemory(
+        Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, f32, *mut usize,
+        Address, *mut usize,
+    ) -> c_int;
+    fn cusparseSpMatGetSize(Address, *mut i64, *mut i64, *mut i64) -> c_int;
+    fn cusparseCsrSetPointers(Address, Address, Address, Address) -> c_int;
+    // Handle, operations, A, B, C, algorithm, description.
+    fn cusparseSpGEMMreuse_workEstimation(
+        Address, c_int, c_int, Address, Address, Address, c_int, Address, *mut usize, Address,
+    ) -> c_int;
+    fn cusparseSpGEMMreuse_nnz(
+        Address, c_int, c_int, Address, Address, Address, c_int, Address, *mut usize, Address, *mut usize, Address,
+        *mut usize, Address,
+    ) -> c_int;
+    fn cusparseSpGEMMreuse_copy(
+        Address, c_int, c_int, Address, Address, Address, c_int, Address, *mut usize, Address,
+    ) -> c_int;
+    fn cusparseSpGEMMreuse_compute(
+        Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
+    ) -> c_int;
+}
+
+/// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
+const DIRECT: c_int = 0;
+/// `CUSPARSE_SPGEMM_DEFAULT`.
+const REUSE_ALGORITHM: c_int = 0;
+
+/// The algorithms, with their numbers in the header, and the share of the products that is computed at once where that
+/// is to be said.
+const ALGORITHMS: [(&str, c_int, Option<f32>); 4] =
+    [("ALG1", 3, None), ("ALG2", 4, Some(1.0)), ("ALG3, 0.2", 5, Some(0.2)), ("ALG3, 0.05", 5, Some(0.05))];
+
+/// A and B on the GPU, to be multiplied.
+pub struct SpgemmProblem<'l, V: PeerValue> {
+    library: &'l Cusparse,
+    functions: Functions,
+    a: Formats<V>,
+    b: Formats<V>,
+}
+
+/// What an algorithm did.
+#[derive(Debug)]
+pub struct SpgemmRun<V> {
+    /// The algorithm; `reuse` is that of a pattern that is known.
+    pub algorithm: String,
+    /// What came of it.
+    pub outcome: Result<SpgemmTimes<V>, PeerError>,
+}
+
+/// Times and result of an algorithm.
+#[derive(Debug)]
+pub struct SpgemmTimes<V> {
+    /// Milliseconds of each product: all calls, in buffers that are there already.
+    pub times_ms: Vec<f64>,
+    /// Milliseconds of each product of which the pattern is known.
+    pub numeric_ms: Vec<f64>,
+    /// Bytes of buffers and result.
+    pub bytes: u64,
+    /// The result.
+    pub result: PeerRows<V>,
+}
+
+/// A matrix as it came out.
+#[derive(Debug)]
+pub struct PeerRows<V> {
+    /// Where rows begin.
+    pub row_offsets: Vec<u32>,
+    /// Columns.
+    pub column_indices: Vec<u32>,
+    /// Values.
+    pub values: Vec<V>,
+}
+
+impl Cusparse {
+    /// Copies a problem to the GPU.
+    ///
+    /// # Errors
+    ///
+    /// If the library has no SpGEMM, there is no memory, or a matrix has more nonzeros than 32 bits count.
+    pub fn spgemm_problem<V: PeerValue>(
+        &self,
+        a: &Csr<V>,
+        b: &Csr<V>,
+    ) -> Result<SpgemmProblem<'_, V>, PeerError> {
+        let library: &'static Library = self.library;
+        let functions = Functions::find(library)?;
+        Ok(SpgemmProblem {
+            library: self,
+            functions,
+            a: Formats::upload(self, a)?,
+            b: Formats::upload(self, b)?,
+        })
+    }
+}
+
+/// Buffers that grow when a call wants more, and are kept between products.
+struct Buffers {
+    held: Vec<Buffer<u8>>,
+    bytes: Vec<usize>,
+}
+
+impl Buffers {
+    fn new(count: usize, library: &Cusparse) -> Result<Self, PeerError> {
+        let held = (0..count).map(|_| library.runtime.allocate::<u8>(0)).collect::<Result<_, _>>()?;
+        Ok(Self { held, bytes: vec![0; count] })
+    }
+
+    /// The address of a buffer of so many bytes at least.
+    fn at_least(&mut self, index: usize, bytes: usize, library: &Cusparse) -> Result<Address, PeerError> {
+        if bytes > self.bytes[index] {
+            // The old one goes first: both may not fit.
+            self.held[index] = library.runtime.allocate(0)?;
+            self.bytes[index] = 0;
+            self.held[index] = library.runtime.allocate(bytes)?;
+            self.bytes[index] = bytes;
+        }
+        Ok(self.held[index].address())
+    }
+
+    fn total(&self) -> u64 {
+        self.bytes.iter().map(|&bytes| bytes as u64).sum()
+    }
+}
+
+/// C, and memory for it that is kept.
+struct ProductMatrix<V> {
+    row_offsets: Buffer<u32>,
+    column_indices: Buffer<u32>,
+    values: Buffer<V>,
+    capacity: usize,
+    nonzeros: usize,
+}
+
+impl<V: PeerValue> SpgemmProblem<'_, V> {
+    /// Times every algorithm, `repetitions` products each, and what a known pattern saves. Each is a result as soon as it
+    /// is there: `each` checks and drops it.
+    pub fn measure(&self, repetitions: usize, mut each: impl FnMut(SpgemmRun<V>)) {
+        for (name, code, share) in ALGORITHMS {
+            let outcome = self.measure_algorithm(code, share, repetitions);
+            each(SpgemmRun { algorithm: name.into(), outcome });
+        }
+        each(SpgemmRun { algorithm: "reuse".into(), outcome: self.measure_reuse(repetitions) });
+    }
+
+    fn measure_algorithm(
+        &self,
+        algorithm: c_int,
+        share: Option<f32>,
+        repetitions: usize,
+    ) -> Result<SpgemmTimes<V>, PeerError> {
+        let mut buffers = Buffers::new(3, self.library)?;
+        let mut c = self.nothing()?;
+        let runtime = &self.library.runtime;
+        let mut times = Vec::new();
+        // The first finds out how large buffers must be, and is not counted.
+        for run in 0..=repetitions {
+            runtime.synchronize()?;
+            let start = runtime.record()?;
+            self.multiply(algorithm, share, &mut buffers, &mut c)?;
+            let end = runtime.record()?;
+            let ms = runtime.elapsed_ms(&start, &end)?;
+            if run > 0 {
+                times.push(ms);
+            }
+        }
+        self.result(times, Vec::new(), buffers.total(), &c)
+    }
+
+    /// One product, with all of its calls.
+    fn multiply(
+        &self,
+        algorithm: c_int,
+        share: Option<f32>,
+        buffers: &mut Buffers,
+        c: &mut ProductMatrix<V>,
+    ) -> Result<(), PeerError> {
+        let Self { library, functions, .. } = self;
+        let call = self.call(algorithm, c)?;
+        let estimate = |bytes: &mut usize, address| {
+            call.with_buffer(
+                "cusparseSpGEMM_workEstimation",
+                functions.cusparseSpGEMM_workEstimation,
+                bytes,
+                address,
+            )
+        };
+        let compute = |bytes: &mut usize, address| {
+            call.with_buffer("cusparseSpGEMM_compute", functions.cusparseSpGEMM_compute, bytes, address)
+        };
+        let mut bytes = 0;
+        estimate(&mut bytes, ptr::null_mut())?;
+        let address = buffers.at_least(0, bytes, library)?;
+        estimate(&mut bytes, address)?;
+        let mut compute_bytes = 0;
+        if let Some(share) = share {
+            let mut bytes = 0;
+            call.estimate_memory(share, &mut bytes, ptr::null_mut(), &mut compute_bytes)?;
+            let address = buffers.at_least(2, bytes, library)?;
+            call.estimate_memory(share, &mut bytes, address, &mut compute_bytes)?;
+        } else {
+            compute(&mut compute_bytes, ptr::null_mut())?;
+        }
+        let address = buffers.at_least(1, compute_bytes, library)?;
+        compute(&mut compute_bytes, address)?;
+        self.make_room(&call.c, c)?;
+        // SAFETY: as for the other calls; C has room for its nonzeros.
+        let code = unsafe {
+            (functions.cusparseSpGEMM_copy)(
+                library.handle,
+                DIRECT,
+                DIRECT,
+                ptr::from_ref(&call.alpha).cast(),
+                call.a.address,
+                call.b.address,
+                ptr::from_ref(&call.beta).cast(),
+                call.c.address,
+                V::CUDA_TYPE,
+                algorithm,
+                call.description.address,
+            )
+        };
+        library.check("cusparseSpGEMM_copy", code)
+    }
+
+    fn measure_reuse(&self, repetitions: usize) -> Result<SpgemmTimes<V>, PeerError> {
+        let Self { library, functions, .. } = self;
+        let runtime = &library.runtime;
+        let mut buffers = Buffers::new(5, library)?;
+        let mut c = self.nothing()?;
+        let mut times = Vec::new();
+        let mut kept = None;
+        for run in 0..=repetitions {
+            // The description has what is known of the pattern, and its buffers.
+            drop(kept.take());
+            runtime.synchronize()?;
+            let start = runtime.record()?;
+            let call = self.call(REUSE_ALGORITHM, &c)?;
+            self.find_pattern(&call, &mut buffers, &mut c)?;
+            call.reuse_compute(functions)?;
+            let end = runtime.record()?;
+            let ms = runtime.elapsed_ms(&start, &end)?;
+            if run > 0 {
+                times.push(ms);
+            }
+            kept = Some(call);
+        }
+        let Some(call) = kept else { unreachable!("at least once") };
+        let numeric = times_ms(runtime, repetitions, || call.reuse_compute(functions))?;
+        self.result(times, numeric, buffers.total(), &c)
+    }
+
+    /// The calls that find the pattern of C, for products that reuse it.
+    fn find_pattern(
+        &self,
+        call: &Call<'_, V>,
+        buffers: &mut Buffers,
+        c: &mut ProductMatrix<V>,
+    ) -> Result<(), PeerError> {
+        let Self { library, functions, .. } = self;
+        let (a, b, described) = (call.a.address, call.b.address, call.c.address);
+        let description = call.description.address;
+        let estimate = |bytes: &mut usize, address| {
+            // SAFETY: handle and descriptions are the library's, of matrices on this GPU of fitting sizes; a buffer has as
+            // many bytes as the call asked for.
+            let code = unsafe {
+                (functions.cusparseSpGEMMreuse_workEstimation)(
+                    library.handle,
+                    DIRECT,
+                    DIRECT,
+                    a,
+                    b,
+                    described,
+                    REUSE_ALGORITHM,
+                    description,
+                    bytes,
+                    address,
+                )
+            };
+            library.check("cusparseSpGEMMreuse_workEstimation", code)
+        };
+        let mut bytes = 0;
+        estimate(&mut bytes, ptr::null_mut())?;
+        let address = buffers.at_least(0, bytes, library)?;
+        estimate(&mut bytes, address)?;
+        let mut sizes = [0; 3];
+        let mut addresses = [ptr::null_mut(); 3];
+        for with_buffers in [false, true] {
+            if with_buffers {
+                for index in 0..3 {
+                    addresses[index] = buffers.at_least(1 + index, sizes[index], library)?;
+                }
+            }
+            let [second, third, fourth] = &mut sizes;
+            // SAFETY: as above.
+            let code = unsafe {
+                (functions.cusparseSpGEMMreuse_nnz)(
+                    library.handle,
+                    DIRECT,
+                    DIRECT,
+                    a,
+                    b,
+                    described,
+                    REUSE_ALGORITHM,
+                    description,
+                    second,
+                    addresses[0],
+                    third,
+                    addresses[1],
+                    fourth,
+                    addresses[2],
+                )
+            };
+            library.check("cusparseSpGEMMreuse_nnz", code)?;
+        }
+        self.make_room(&call.c, c)?;
+        let copy = |bytes: &mut usize, address| {
+            // SAFETY: as above; C has room for its nonzeros.
+            let code = unsafe {
+                (functions.cusparseSpGEMMreuse_copy)(
+                    library.handle,
+                    DIRECT,
+                    DIRECT,
+                    a,
+                    b,
+                    described,
+                    REUSE_ALGORITHM,
+                    description,
+                    bytes,
+                    address,
+                )
+            };
+            library.check("cusparseSpGEMMreuse_copy", code)
+        };
+        let mut bytes = 0;
+        copy(&mut bytes, ptr::null_mut())?;
+        let address = buffers.at_least(4, bytes, library)?;
+        copy(&mut bytes, address)
+    }
+
+    /// C without nonzeros.
+    fn nothing(&self) -> Result<ProductMatrix<V>, PeerError> {
+        let runtime = &self.library.runtime;
+        Ok(ProductMatrix {
+            row_offsets: runtime.allocate(self.a.rows + 1)?,
+            column_indices: runtime.allocate(0)?,
+            values: runtime.allocate(0)?,
+            capacity: 0,
+            nonzeros: 0,
+        })
+    }
+
+    /// Gives C the memory for the nonzeros that its description has.
+    fn make_room(&self, description: &Descriptor, c: &mut ProductMatrix<V>) -> Result<(), PeerError> {
+        let Self { library, functions, .. } = self;
+        let (mut rows, mut cols, mut nonzeros) = (0, 0, 0);
+        // SAFETY: the description is the library's; numbers are written to places that are there.
+        let code = unsafe {
+            (functions.cusparseSpMatGetSize)(
+                description.address,
+                &raw mut rows,
+                &raw mut cols,
+                &raw mut nonzeros,
+            )
+        };
+        library.check("cusparseSpMatGetSize", code)?;
+        c.nonzeros = nonzeros as usize;
+        if c.nonzeros > c.capacity {
+            c.capacity = 0;
+            c.column_indices = library.runtime.allocate(c.nonzeros)?;
+            c.values = library.runtime.allocate(c.nonzeros)?;
+            c.capacity = c.nonzeros;
+        }
+        let (offsets, columns, values) =
+            (c.row_offsets.address(), c.column_indices.address(), c.values.address());
+        // SAFETY: the arrays are as long as the description says, and outlive it.
+        let code =
+            unsafe { (functions.cusparseCsrSetPointers)(description.address, offsets, columns, values) };
+        library.check("cusparseCsrSetPointers", code)
+    }
+
+    fn call(&self, algorithm: c_int, c: &ProductMatrix<V>) -> Result<Call<'_, V>, PeerError> {
+        let Self { library, functions, a, b } = self;
+        let (rows, cols) = (a.rows as i64, b.cols as i64);
+        let create_csr = library.functions.cusparseCreateCsr;
+        let destroy = library.functions.cusparseDestroySpMat;
+        let offsets = c.row_offsets.address();
+        let described = Descriptor::new(library, "cusparseCreateCsr", destroy, |descriptor| {
+            let nowhere = ptr::null_mut();
+            // SAFETY: there are `rows` + 1 offsets, and no nonzeros.
+            unsafe {
+                create_csr(
+                    descriptor,
+                    rows,
+                    cols,
+                    0,
+                    offsets,
+                    nowhere,
+                    nowhere,
+                    INDEX_32,
+                    INDEX_32,
+                    BASE_ZERO,
+                    V::CUDA_TYPE,
+                )
+            }
+        })?;
+        let destroy = functions.cusparseSpGEMM_destroyDescr;
+        let description = Descriptor::new(library, "cusparseSpGEMM_createDescr", destroy, |descriptor| {
+            // SAFETY: the description is written to a place that is there.
+            unsafe { (functions.cusparseSpGEMM_createDescr)(descriptor) }
+        })?;
+        Ok(Call {
+            library,
+            functions,
+            alpha: V::ONE,
+            beta: V::ZERO,
+            a: a.describe(library, Format::Csr)?,
+            b: b.describe(library, Format::Csr)?,
+            c: described,
+            description,
+            algorithm,
+        })
+    }
+
+    fn result(
+        &self,
+        times_ms: Vec<f64>,
+        numeric_ms: Vec<f64>,
+        buffer_bytes: u64,
+        c: &ProductMatrix<V>,
+    ) -> Result<SpgemmTimes<V>, PeerError> {
+        let entry = (size_of::<u32>() + size_of::<V>()) as u64;
+        let mut column_indices = c.column_indices.download()?;
+        let mut values = c.values.download()?;
+        column_indices.truncate(c.nonzeros);
+        values.truncate(c.nonzeros);
+        Ok(SpgemmTimes {
+            times_ms,
+            numeric_ms,
+            bytes: buffer_bytes + c.nonzeros as u64 * entry + 4 * (self.a.rows as u64 + 1),
+            result: PeerRows { row_offsets: c.row_offsets.download()?, column_indices, values },
+        })
+    }
+}
+
+/// The arguments that the functions share.
+struct Call<'p, V> {
+    library: &'p Cusparse,
+    functions: &'p Functions,
+    alpha: V,
+    beta: V,
+    a: Descriptor,
+    b: Descriptor,
+    c: Descriptor,
+    description: Descriptor,
+    algorithm: c_int,
+}
+
+/// `cusparseSpGEMM_workEstimation` and `cusparseSpGEMM_compute`.
+type BufferFunction = unsafe extern "C" fn(
+    Address,
+    c_int,
+    c_int,
+    Number,
+    Address,
+    Address,
+    Number,
+    Address,
+    c_int,
+    c_int,
+    Address,
+    *mut usize,
+    Address,
+) -> c_int;
+
+impl<V: PeerValue> Call<'_, V> {
+    fn with_buffer(
+        &self,
+        name: &'static str,
+        function: BufferFunction,
+        bytes: &mut usize,
+        address: Address,
+    ) -> Result<(), PeerError> {
+        // SAFETY: handle and descriptions are the library's, of matrices on this GPU of fitting sizes; the factors are on
+        // the host, where the library expects them by default; the buffer has as many bytes as the call asked for.
+        let code = unsafe {
+            function(
+                self.library.handle,
+                DIRECT,
+                DIRECT,
+                ptr::from_ref(&self.alpha).cast(),
+                self.a.address,
+                self.b.address,
+                ptr::from_ref(&self.beta).cast(),
+                self.c.address,
+                V::CUDA_TYPE,
+                self.algorithm,
+                self.description.address,
+                bytes,
+                address,
+            )
+        };
+        self.library.check(name, code)
+    }
+
+    fn estimate_memory(
+        &self,
+        share: f32,
+        bytes: &mut usize,
+        address: Address,
+        compute_bytes: &mut usize,
+    ) -> Result<(), PeerError> {
+        // SAFETY: as for the other calls.
+        let code = unsafe {
+            (self.functions.cusparseSpGEMM_estimateMemory)(
+                self.library.handle,
+                DIRECT,
+                DIRECT,
+                ptr::from_ref(&self.alpha).cast(),
+                self.a.address,
+                self.b.address,
+                ptr::from_ref(&self.beta).cast(),
+                self.c.address,
+                V::CUDA_TYPE,
+                self.algorithm,
+                self.description.address,
+                share,
+                bytes,
+                address,
+                compute_bytes,
+            )
+        };
+        self.library.check("cusparseSpGEMM_estimateMemory", code)
+    }
+
+    fn reuse_compute(&self, functions: &Functions) -> Result<(), PeerError> {
+        // SAFETY: as for the other calls, behind which the pattern is known and C has room.
+        let code = unsafe {
+            (functions.cusparseSpGEMMreuse_compute)(
+                self.library.handle,
+                DIRECT,
+                DIRECT,
+                ptr::from_ref(&self.alpha).cast(),
+                self.a.address,
+                self.b.address,
+                ptr::from_ref(&self.beta).cast(),
+                self.c.address,
+                V::CUDA_TYPE,
+                self.algorithm,
+                self.description.address,
+            )
+        };
+        self.library.check("cusparseSpGEMMreuse_compute", code)
+    }
+}

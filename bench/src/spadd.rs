@@ -1,0 +1,184 @@
+//! C = αA + βB: the sums that are measured, what one has to do, measuring it, and whether a result is right.
+
+use evenpath::{Csr, Device, Offset, OpError, Value};
+use rayon::prelude::*;
+
+use crate::measure::{Measurement, Work, times_ms};
+
+/// What is added to a matrix A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Addend {
+    /// A itself: every nonzero is one of a pair.
+    Itself,
+    /// Aᵀ, of square matrices.
+    Transpose,
+    /// A with every column moved one to the right, the last to the front.
+    Shifted,
+}
+
+impl Addend {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Itself, Self::Transpose, Self::Shifted];
+
+    /// The name that the command line has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Itself => "itself",
+            Self::Transpose => "transpose",
+            Self::Shifted => "shifted",
+        }
+    }
+
+    /// What is added to `a`, which must be canonical; nothing where there is no such.
+    pub fn of<V: Value, O: Offset>(self, a: &Csr<V, O>) -> Option<Csr<V, O>> {
+        match self {
+            Self::Itself => Some(a.clone()),
+            Self::Transpose => (a.rows() == a.cols()).then(|| a.transpose()),
+            Self::Shifted => Some(shifted(a)),
+        }
+    }
+}
+
+fn shifted<V: Value, O: Offset>(a: &Csr<V, O>) -> Csr<V, O> {
+    let cols = a.cols();
+    let (mut columns, mut values) = (Vec::with_capacity(a.nnz()), Vec::with_capacity(a.nnz()));
+    for row in a.iter_rows() {
+        let (before, last): (Vec<_>, Vec<_>) =
+            row.iter().partition(|&(column, _)| column as usize + 1 < cols);
+        columns.extend(last.iter().map(|_| 0).chain(before.iter().map(|&(column, _)| column + 1)));
+        values.extend(last.iter().chain(&before).map(|&(_, value)| value));
+    }
+    match Csr::try_new(a.rows(), cols, a.row_offsets().to_vec(), columns, values) {
+        Ok(shifted) => shifted,
+        Err(error) => unreachable!("the columns are below {cols}: {error}"),
+    }
+}
+
+/// Three operations for each nonzero of the result at most; the bytes of all three matrices.
+pub fn work<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>, result_nonzeros: usize) -> Work {
+    let entry = (size_of::<V>() + size_of::<u32>()) as u64;
+    let nonzeros = (a.nnz() + b.nnz() + result_nonzeros) as u64;
+    let bytes = nonzeros * entry + 3 * (a.rows() as u64 + 1) * size_of::<O>() as u64;
+    Work {
+        operations: (2 * a.nnz() + b.nnz()) as u64,
+        bytes,
+        effective_bytes: bytes,
+        counted_by: "every array once",
+    }
+}
+
+/// What was measured of a sum.
+pub struct Measured<V: Value, O: Offset> {
+    /// The whole: pattern, memory, values.
+    pub whole: Measurement,
+    /// The values alone, the pattern being known.
+    pub values: Measurement,
+    /// Bytes that a plan holds beside the result.
+    pub workspace_bytes: u64,
+    /// The result.
+    pub result: Csr<V, O>,
+}
+
+/// Measures αA + βB, with all memory that it takes.
+///
+/// # Errors
+///
+/// If the device has not the memory, or was lost, or the matrices cannot be added.
+pub fn measure<V: Value, O: Offset>(
+    device: &Device,
+    (alpha, a): (V, &Csr<V, O>),
+    (beta, b): (V, &Csr<V, O>),
+    repetitions: usize,
+) -> Result<Measured<V, O>, OpError> {
+    let (device_a, device_b) = (device.upload(a)?, device.upload(b)?);
+    let whole = times_ms(device, repetitions, || device_a.add(alpha, &device_b, beta).map(drop))?;
+    let plan = device_a.plan_add(&device_b)?;
+    let values = times_ms(device, repetitions, || plan.run(alpha, beta).map(drop))?;
+    let work = work(a, b, plan.nnz());
+    Ok(Measured {
+        whole: Measurement::new(work, &whole),
+        values: Measurement::new(work, &values),
+        workspace_bytes: plan.workspace_bytes(),
+        result: device_a.add(alpha, &device_b, beta)?.download()?,
+    })
+}
+
+/// Whether `c` is αA + βB, computed in f64: its pattern exactly, a value within three roundings.
+///
+/// # Errors
+///
+/// The first row that is not, as text.
+pub fn check<V: Value, O: Offset>(
+    (alpha, a): (V, &Csr<V, O>),
+    (beta, b): (V, &Csr<V, O>),
+    c: &Csr<V, O>,
+) -> Result<(), String> {
+    if (c.rows(), c.cols()) != (a.rows(), a.cols()) {
+        return Err(format!("C is {} x {}", c.rows(), c.cols()));
+    }
+    let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let wrong = |row: usize| {
+        let (Some(a), Some(b), Some(c)) = (a.row(row), b.row(row), c.row(row)) else { return None };
+        let terms = |factor: V, column, value: V| (column, factor.to_f64() * value.to_f64());
+        let mut expected: Vec<(u32, f64)> =
+            a.iter().map(|(column, value)| terms(alpha, column, value)).collect();
+        expected.extend(b.iter().map(|(column, value)| terms(beta, column, value)));
+        expected.sort_by_key(|&(column, _)| column);
+        let mut entries = expected.chunk_by(|left, right| left.0 == right.0);
+        let is_right = c.iter().all(|(column, value)| {
+            entries.next().is_some_and(|terms| {
+                let (sum, magnitude) =
+                    terms.iter().fold((0.0, 0.0), |(sum, all), &(_, term)| (sum + term, all + term.abs()));
+                terms[0].0 == column && (value.to_f64() - sum).abs() <= 3.0 * epsilon * magnitude
+            })
+        });
+        (!is_right || entries.next().is_some()).then_some(row)
+    };
+    match (0..a.rows()).into_par_iter().with_min_len(1 << 10).find_map_first(wrong) {
+        None => Ok(()),
+        Some(row) => Err(format!("row {row} of C is not the sum of A's and B's")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix() -> Csr<f64> {
+        Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)]).unwrap()
+    }
+
+    #[test]
+    fn addends_are_what_they_are_called() {
+        let a = matrix();
+        let shifted = Addend::Shifted.of(&a).unwrap();
+        assert_eq!(shifted.to_dense().unwrap(), [2.0, 1.0, 0.0, 0.0, 0.0, 3.0]);
+        assert!(shifted.is_canonical());
+        assert_eq!(Addend::Itself.of(&a).unwrap(), a);
+        assert!(Addend::Transpose.of(&a).is_none());
+    }
+
+    #[test]
+    fn work_counts_every_array() {
+        let work = work(&matrix(), &matrix(), 5);
+        assert_eq!((work.operations, work.bytes), (9, (3 + 3 + 5) * 12 + 3 * 3 * 4));
+    }
+
+    #[test]
+    fn check_finds_errors() {
+        let (a, b) = (matrix(), Addend::Shifted.of(&matrix()).unwrap());
+        let right =
+            Csr::from_triplets(2, 3, [(0, 0, 5.0), (0, 1, 2.0), (0, 2, 2.0), (1, 1, 3.0), (1, 2, 6.0)]);
+        let right: Csr<f64> = right.unwrap();
+        assert_eq!(check((1.0, &a), (2.0, &b), &right), Ok(()));
+        for at in 0..right.nnz() {
+            let mut wrong = right.clone();
+            wrong.values_mut()[at] += 1e-13;
+            assert!(check((1.0, &a), (2.0, &b), &wrong).is_err(), "{at}");
+            wrong.values_mut()[at] = f64::NAN;
+            assert!(check((1.0, &a), (2.0, &b), &wrong).is_err(), "{at}");
+        }
+        assert!(check((1.0, &a), (2.0, &b), &a).is_err(), "entries are missing");
+        assert!(check((1.0, &a), (0.0, &a), &right).is_err(), "there are too many");
+    }
+}

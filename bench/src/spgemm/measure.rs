@@ -1,0 +1,286 @@
+use evenpath::{Csr, Device, DeviceCsr, DeviceKind, OpError, SpgemmMethod, SpgemmOptions};
+use serde::Serialize;
+
+use super::{Check, products};
+use crate::measure::{median, single_times_ms};
+use crate::peers::PeerValue;
+use crate::peers::cusparse::{Cusparse, SpgemmRun};
+
+/// Every method and every algorithm of a peer on one product.
+#[derive(Debug, Clone, Serialize)]
+pub struct Record {
+    /// `spgemm`.
+    pub op: &'static str,
+    /// The suite.
+    pub suite: String,
+    /// The matrix A; B is the same, or its transpose if it is not square.
+    pub matrix: String,
+    /// The type of the values.
+    pub value: &'static str,
+    /// Rows of A.
+    pub rows: usize,
+    /// Columns of A.
+    pub cols: usize,
+    /// Nonzeros of A.
+    pub nnz: usize,
+    /// Products.
+    pub products: u64,
+    /// The methods.
+    pub methods: Vec<MethodRecord>,
+    /// The phases of two-level sorting, where it was measured.
+    pub phases: Option<Phases>,
+    /// cuSPARSE's algorithms.
+    pub cusparse: Vec<PeerRecord>,
+}
+
+/// A method of evenpath.
+#[derive(Debug, Clone, Serialize)]
+pub struct MethodRecord {
+    /// Its name.
+    pub method: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// An algorithm of cuSPARSE.
+#[derive(Debug, Clone, Serialize)]
+pub struct PeerRecord {
+    /// Its name.
+    pub algorithm: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// Figures, or why there are none.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It ran.
+    Measured(Figures),
+    /// It did not.
+    Failed {
+        /// Why.
+        error: String,
+    },
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Figures {
+    /// Median time of a product, from patterns and values to a whole result.
+    pub ms: f64,
+    /// Median time of a product of known pattern, where there is such a thing.
+    pub numeric_ms: Option<f64>,
+    /// 10⁹ operations a second, two a product.
+    pub gflops: f64,
+    /// Entries of the result.
+    pub nonzeros: usize,
+    /// Bytes of device memory, at the most, beside the operands; the result is among them.
+    pub peak_bytes: u64,
+    /// What is wrong with the result.
+    pub difference: Option<String>,
+}
+
+/// Milliseconds of the phases of two-level sorting.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[allow(missing_docs)]
+pub struct Phases {
+    pub setup: f64,
+    pub block_sort: f64,
+    pub global_sort: f64,
+    pub placement: f64,
+    pub product_compute: f64,
+    pub reduce_by_key: f64,
+}
+
+/// What to measure, and where.
+pub struct Case<'c> {
+    /// Where.
+    pub device: &'c Device,
+    /// How.
+    pub methods: &'c [SpgemmMethod],
+    /// Beside what.
+    pub cusparse: Option<&'c Cusparse>,
+    /// Bytes that a product may take; what the device has if nothing is said.
+    pub memory_limit: Option<u64>,
+    /// Products that are timed.
+    pub repetitions: usize,
+    /// The suite.
+    pub suite: &'c str,
+    /// The matrix.
+    pub matrix: &'c str,
+}
+
+impl Outcome {
+    /// The figures of a result that is right.
+    pub fn right(&self) -> Option<&Figures> {
+        match self {
+            Self::Measured(figures) if figures.difference.is_none() => Some(figures),
+            _ => None,
+        }
+    }
+}
+
+impl Record {
+    /// The fastest of cuSPARSE's algorithms that gave a right result.
+    pub fn best_peer(&self) -> Option<(&str, &Figures)> {
+        let right =
+            self.cusparse.iter().filter_map(|peer| Some((peer.algorithm.as_str(), peer.outcome.right()?)));
+        right.min_by(|a, b| a.1.ms.total_cmp(&b.1.ms))
+    }
+
+    /// cuSPARSE's best time over that of a method.
+    pub fn ratio(&self, method: &MethodRecord) -> Option<f64> {
+        Some(self.best_peer()?.1.ms / method.outcome.right()?.ms)
+    }
+
+    /// Whether no result of evenpath's is wrong.
+    pub fn is_right(&self) -> bool {
+        self.methods.iter().all(|method| match &method.outcome {
+            Outcome::Measured(figures) => figures.difference.is_none(),
+            Outcome::Failed { .. } => true,
+        })
+    }
+}
+
+/// Measures all methods, and cuSPARSE's algorithms.
+///
+/// # Errors
+///
+/// If the device has not the memory for the operands, or was lost.
+pub fn measure<V: PeerValue>(case: &Case<'_>, a: &Csr<V>, b: &Csr<V>) -> Result<Record, OpError> {
+    let products = products(a, b);
+    let check = Check::new(a, b);
+    let mut record = Record {
+        op: "spgemm",
+        suite: case.suite.into(),
+        matrix: case.matrix.into(),
+        value: V::NAME,
+        rows: a.rows(),
+        cols: a.cols(),
+        nnz: a.nnz(),
+        products,
+        methods: Vec::new(),
+        phases: None,
+        cusparse: measure_peer(case, a, b, &check, products),
+    };
+    let (a, b) = (case.device.upload(a)?, case.device.upload(b)?);
+    let problem = Problem { case, a, b, check: &check, products };
+    for &method in case.methods {
+        let outcome = match problem.measure(method) {
+            Ok(figures) => Outcome::Measured(figures),
+            Err(error @ OpError::Device(evenpath::DeviceError::KernelFault { .. })) => return Err(error),
+            Err(error) => Outcome::Failed { error: error.to_string() },
+        };
+        if method == SpgemmMethod::TwoLevelSort && outcome.right().is_some() {
+            record.phases = problem.phases()?;
+        }
+        record.methods.push(MethodRecord { method: method.to_string(), outcome });
+    }
+    Ok(record)
+}
+
+/// Operands on the device.
+struct Problem<'c, V: PeerValue> {
+    case: &'c Case<'c>,
+    a: DeviceCsr<V>,
+    b: DeviceCsr<V>,
+    check: &'c Check,
+    products: u64,
+}
+
+impl<V: PeerValue> Problem<'_, V> {
+    fn options(&self, method: SpgemmMethod) -> SpgemmOptions {
+        let options = SpgemmOptions::new().method(method);
+        match self.case.memory_limit {
+            Some(bytes) => options.memory_limit(bytes),
+            None => options,
+        }
+    }
+
+    fn measure(&self, method: SpgemmMethod) -> Result<Figures, OpError> {
+        let device = self.case.device;
+        let options = self.options(method);
+        let before = device.memory()?.in_use;
+        device.reset_peak_memory();
+        let c = self.a.multiply_with(&self.b, options)?.download()?;
+        let peak_bytes = device.memory()?.peak - before;
+        let difference = self.check.check(c.row_offsets(), c.column_indices(), c.values()).err();
+        let nonzeros = c.nnz();
+        drop(c);
+        let times = single_times_ms(device, self.case.repetitions, || {
+            self.a.multiply_with(&self.b, options).map(drop)
+        })?;
+        // With two-level sorting every run does everything.
+        let mut numeric_ms = None;
+        if method != SpgemmMethod::TwoLevelSort {
+            let plan = self.a.plan_multiply(&self.b, options)?;
+            plan.run()?;
+            let times = single_times_ms(device, self.case.repetitions, || plan.run().map(drop))?;
+            numeric_ms = Some(median(&times));
+        }
+        let ms = median(&times);
+        Ok(Figures { ms, numeric_ms, gflops: gflops(self.products, ms), nonzeros, peak_bytes, difference })
+    }
+
+    /// The phases of the fastest of some products; none on the CPU.
+    fn phases(&self) -> Result<Option<Phases>, OpError> {
+        if self.case.device.kind() == DeviceKind::Cpu {
+            return Ok(None);
+        }
+        let mut best = None;
+        for _ in 0..self.case.repetitions {
+            let phases = self.a.two_level_sort_phases(&self.b, self.options(SpgemmMethod::TwoLevelSort))?;
+            if best.is_none_or(|best: evenpath::SpgemmPhases| phases.total() < best.total()) {
+                best = Some(phases);
+            }
+        }
+        Ok(best.map(|best| Phases {
+            setup: best.setup,
+            block_sort: best.block_sort,
+            global_sort: best.global_sort,
+            placement: best.placement,
+            product_compute: best.product_compute,
+            reduce_by_key: best.reduce_by_key,
+        }))
+    }
+}
+
+fn gflops(products: u64, ms: f64) -> f64 {
+    2.0 * products as f64 / ms / 1e6
+}
+
+fn measure_peer<V: PeerValue>(
+    case: &Case<'_>,
+    a: &Csr<V>,
+    b: &Csr<V>,
+    check: &Check,
+    products: u64,
+) -> Vec<PeerRecord> {
+    let Some(library) = case.cusparse else { return Vec::new() };
+    let mut records = Vec::new();
+    let mut take = |run: SpgemmRun<V>| {
+        let outcome = match run.outcome {
+            Ok(times) => {
+                let (ms, c) = (median(&times.times_ms), times.result);
+                Outcome::Measured(Figures {
+                    ms,
+                    numeric_ms: (!times.numeric_ms.is_empty()).then(|| median(&times.numeric_ms)),
+                    gflops: gflops(products, ms),
+                    nonzeros: c.values.len(),
+                    peak_bytes: times.bytes,
+                    difference: check.check(&c.row_offsets, &c.column_indices, &c.values).err(),
+                })
+            }
+            Err(error) => Outcome::Failed { error: error.to_string() },
+        };
+        records.push(PeerRecord { algorithm: run.algorithm, outcome });
+    };
+    match library.spgemm_problem(a, b) {
+        Ok(problem) => problem.measure(case.repetitions, take),
+        Err(error) => take(SpgemmRun { algorithm: "all".into(), outcome: Err(error) }),
+    }
+    records
+}

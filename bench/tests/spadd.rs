@@ -1,0 +1,23 @@
+//! `evenpath-bench spadd` on whatever device is there, on small matrices.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+#[test]
+fn every_case_is_measured_and_verified() {
+    let output = Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
+        .args(["spadd", "--generate", "stencil5:12,lp:8", "--repetitions", "2", "--no-peers", "--json"])
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let lines: Vec<Value> = text.lines().map(|line| line.parse().expect("JSON")).collect();
+    let cases = &lines[1..lines.len() - 1];
+    // Three addends and two types; of the matrix that is not square, two addends.
+    assert_eq!(cases.len(), 10, "{text}");
+    for case in cases {
+        assert_eq!((&case["op"], &case["verified"]), (&"spadd".into(), &true.into()), "{case}");
+        assert!(case["ms"].as_f64().expect("a number") > 0.0 && case["cusparse_ms"].is_null(), "{case}");
+    }
+}

@@ -1,0 +1,269 @@
+//! `C = A B` of sparse matrices, a row of C after the other (Gustavson, "Two fast algorithms for sparse matrices", 1978).
+//!
+//! A row of C is the sum of the rows of B that the row of A names, in its order, so results do not depend on the number of
+//! threads.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::{CsrView, Offset, Value};
+
+/// Products and rows of a task, about.
+const TASK: u64 = 1 << 16;
+
+/// The product of two matrices whose shapes fit, as far as rows and their lengths.
+pub(crate) struct Spgemm<'a, V, O> {
+    a: CsrView<'a, V, O>,
+    b: CsrView<'a, V, O>,
+    /// Consecutive rows of about equal work, each a task.
+    tasks: Vec<Range<usize>>,
+    products: u64,
+}
+
+impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
+    /// Cuts the work into tasks.
+    pub(crate) fn new(a: CsrView<'a, V, O>, b: CsrView<'a, V, O>) -> Self {
+        let work: Vec<u64> = (0..a.rows())
+            .into_par_iter()
+            .with_min_len(256)
+            .map(|row| columns(a, row).iter().map(|&k| b.range(k as usize).len() as u64).sum::<u64>())
+            .collect();
+        let mut tasks = Vec::new();
+        let (mut start, mut sum) = (0, 0);
+        for (row, work) in work.iter().enumerate() {
+            sum += work + 1;
+            if sum >= TASK {
+                tasks.push(start..row + 1);
+                (start, sum) = (row + 1, 0);
+            }
+        }
+        tasks.push(start..a.rows());
+        Self { a, b, tasks, products: work.iter().sum() }
+    }
+
+    /// Multiplications.
+    pub(crate) fn products(&self) -> u64 {
+        self.products
+    }
+
+    /// Where the rows of C begin, and its entries at the end.
+    pub(crate) fn row_offsets(&self) -> Vec<u64> {
+        let lengths: Vec<Vec<u64>> = self
+            .tasks
+            .par_iter()
+            .map_init(
+                || Accumulator::<V>::new(self.b.cols()),
+                |sums, task| {
+                    let count = |row| {
+                        let rows_of_b = columns(self.a, row).iter();
+                        sums.count(rows_of_b.flat_map(|&k| columns(self.b, k as usize)).copied())
+                    };
+                    task.clone().map(count).collect()
+                },
+            )
+            .collect();
+        let mut end = 0;
+        let ends = lengths.into_iter().flatten().map(|length| {
+            end += length;
+            end
+        });
+        std::iter::once(0).chain(ends).collect()
+    }
+
+    /// Fills C, whose rows begin at `row_offsets`, with columns and values.
+    pub(crate) fn fill(&self, row_offsets: &[u64], column_indices: &mut [u32], values: &mut [V]) {
+        let parts = self.split(row_offsets, column_indices).into_par_iter();
+        let parts = parts.zip(self.split(row_offsets, values)).zip(&self.tasks);
+        parts.for_each_init(
+            || Accumulator::new(self.b.cols()),
+            |sums, ((column_indices, values), task)| {
+                let mut entries = column_indices.iter_mut().zip(values);
+                for row in task.clone() {
+                    // Rows have as many entries as were counted, and follow each other.
+                    sums.sum(self.products_of(row), |column, sum| {
+                        if let Some((to_column, to_value)) = entries.next() {
+                            (*to_column, *to_value) = (column, sum);
+                        }
+                    });
+                }
+            },
+        );
+    }
+
+    /// Fills the values of a matrix with the given pattern: the product's entries there, and zero where it has none.
+    pub(crate) fn fill_pattern<P: Offset>(
+        &self,
+        row_offsets: &[P],
+        column_indices: &[u32],
+        values: &mut [V],
+    ) {
+        let row_offsets: Vec<u64> = row_offsets.iter().map(|offset| offset.to_u64()).collect();
+        let parts = self.split(&row_offsets, values).into_par_iter().zip(&self.tasks);
+        parts.for_each_init(
+            || Accumulator::new(self.b.cols()),
+            |sums, (values, task)| {
+                let base = row_offsets[task.start];
+                values.fill(V::default());
+                for row in task.clone() {
+                    let wanted = &column_indices[row_offsets[row] as usize..row_offsets[row + 1] as usize];
+                    let values = &mut values[(row_offsets[row] - base) as usize..][..wanted.len()];
+                    // Both go up.
+                    let mut place = 0;
+                    sums.sum(self.products_of(row), |column, sum| {
+                        place += wanted[place..].partition_point(|&wanted| wanted < column);
+                        if wanted.get(place) == Some(&column) {
+                            values[place] = sum;
+                        }
+                    });
+                }
+            },
+        );
+    }
+
+    /// The products of a row of C, each with its column, in the order in which they are added.
+    fn products_of(&self, row: usize) -> impl Iterator<Item = (u32, V)> {
+        self.a.range(row).flat_map(move |entry| {
+            let (k, left) = (self.a.column_indices()[entry] as usize, self.a.values()[entry]);
+            let right = self.b.range(k);
+            let columns = self.b.column_indices()[right.clone()].iter();
+            columns.zip(&self.b.values()[right]).map(move |(&column, &right)| (column, left * right))
+        })
+    }
+
+    /// Cuts an array of C's entries along with the tasks.
+    fn split<'c, T>(&self, row_offsets: &[u64], mut items: &'c mut [T]) -> Vec<&'c mut [T]> {
+        let part = |task: &Range<usize>| {
+            let len = row_offsets[task.end] - row_offsets[task.start];
+            let (part, rest) = std::mem::take(&mut items).split_at_mut(len as usize);
+            items = rest;
+            part
+        };
+        self.tasks.iter().map(part).collect()
+    }
+}
+
+/// The columns of a row.
+fn columns<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, row: usize) -> &[u32] {
+    &matrix.column_indices()[matrix.range(row)]
+}
+
+/// Columns of B up to which a thread has a place for each.
+const MOST_PLACES: usize = 1 << 22;
+
+/// The sums of one row after the other.
+enum Accumulator<V> {
+    /// A place a column, whether it is in use, and those that are.
+    Places { sums: Vec<V>, is_used: Vec<bool>, used: Vec<u32> },
+    /// The row's products, which are sorted.
+    Products(Vec<(u32, V)>),
+}
+
+impl<V: Value> Accumulator<V> {
+    fn new(columns: usize) -> Self {
+        if columns > MOST_PLACES {
+            return Self::Products(Vec::new());
+        }
+        Self::Places { sums: vec![V::default(); columns], is_used: vec![false; columns], used: Vec::new() }
+    }
+
+    /// How many columns differ.
+    fn count(&mut self, columns: impl Iterator<Item = u32>) -> u64 {
+        match self {
+            Self::Places { is_used, used, .. } => {
+                used.extend(
+                    columns.filter(|&column| !std::mem::replace(&mut is_used[column as usize], true)),
+                );
+                for &column in &*used {
+                    is_used[column as usize] = false;
+                }
+                let count = used.len();
+                used.clear();
+                count as u64
+            }
+            Self::Products(products) => {
+                products.clear();
+                products.extend(columns.map(|column| (column, V::default())));
+                products.sort_unstable_by_key(|&(column, _)| column);
+                products.chunk_by(|a, b| a.0 == b.0).count() as u64
+            }
+        }
+    }
+
+    /// Adds up products by column, in their order, and tells the sums, ascending by column.
+    fn sum(&mut self, products: impl Iterator<Item = (u32, V)>, mut tell: impl FnMut(u32, V)) {
+        match self {
+            Self::Places { sums, is_used, used } => {
+                for (column, product) in products {
+                    let place = column as usize;
+                    if is_used[place] {
+                        sums[place] += product;
+                    } else {
+                        is_used[place] = true;
+                        sums[place] = product;
+                        used.push(column);
+                    }
+                }
+                used.sort_unstable();
+                for column in used.drain(..) {
+                    is_used[column as usize] = false;
+                    tell(column, sums[column as usize]);
+                }
+            }
+            Self::Products(own) => {
+                own.clear();
+                own.extend(products);
+                // Stable: the products of a column stay in order.
+                own.sort_by_key(|&(column, _)| column);
+                for products in own.chunk_by(|a, b| a.0 == b.0) {
+                    let (first, rest) = products.split_first().expect("chunks are not empty");
+                    tell(first.0, rest.iter().fold(first.1, |sum, &(_, product)| sum + product));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Csr;
+    use crate::generate::{Kind, generate};
+
+    #[test]
+    fn results_do_not_depend_on_threads() {
+        let a: Csr<f32> = generate(Kind::PowerLaw { rows: 3000 }, 2).unwrap();
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let product = Spgemm::new(a.view(), a.view());
+                let row_offsets = product.row_offsets();
+                let len = *row_offsets.last().unwrap() as usize;
+                let (mut columns, mut values) = (vec![0; len], vec![0.0_f32; len]);
+                product.fill(&row_offsets, &mut columns, &mut values);
+                (columns, values.into_iter().map(f32::to_bits).collect::<Vec<_>>())
+            })
+        };
+        let alone = run(1);
+        assert!([2, 3, 8].iter().all(|&threads| run(threads) == alone));
+    }
+
+    #[test]
+    fn both_accumulators_give_the_same() {
+        let products: Vec<(u32, f64)> =
+            (0..500).map(|i| ((i * 37 % 90) as u32, f64::from(i as u16).sin())).collect();
+        let columns = || products.iter().map(|&(column, _)| column);
+        let mut results = [90, MOST_PLACES + 1].map(|cols| {
+            let mut accumulator = Accumulator::<f64>::new(cols);
+            let mut sums = Vec::new();
+            for _ in 0..2 {
+                assert_eq!(accumulator.count(columns()), 90);
+                accumulator.sum(products.iter().copied(), |column, sum| sums.push((column, sum.to_bits())));
+            }
+            sums
+        });
+        assert_eq!(results[0].len(), 180);
+        let other = std::mem::take(&mut results[1]);
+        assert_eq!(results[0], other);
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether a matrix on a device is canonical: the columns of every row increase. That is looked at once for each pattern,
+//! which never changes.
+
+use evenpath_kernels::spadd::CountDescents;
+use evenpath_simt::GlobalMut;
+
+use super::device_csr::Pattern;
+use super::{OpError, grid, instance, tile_items};
+use crate::Offset;
+use crate::device::Device;
+use crate::matrix::first_descent;
+
+/// Checks a pattern; `operand` is the matrix's name. Waits for the device the first time.
+pub(super) fn check_canonical<O: Offset>(operand: &'static str, pattern: &Pattern<O>) -> Result<(), OpError> {
+    if pattern.canonical.get().is_some() {
+        return Ok(());
+    }
+    match (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice()) {
+        (Some(offsets), Some(columns)) => report(operand, pattern, first_descent(offsets, columns)),
+        _ => {
+            let device = pattern.row_offsets.device();
+            let mut descents = device.zeros(1)?;
+            count_descents(device, pattern, descents.as_global_mut())?;
+            conclude(operand, pattern, descents.get(0)? == 0)
+        }
+    }
+}
+
+/// Adds to a word how far the columns of a pattern's rows are from increasing.
+pub(super) fn count_descents<O: Offset>(
+    device: &Device,
+    pattern: &Pattern<O>,
+    descents: GlobalMut<u64>,
+) -> Result<(), OpError> {
+    let info = instance::<CountDescents<O>>();
+    let nonzeros = pattern.column_indices.len();
+    let kernel = CountDescents {
+        row_offsets: pattern.row_offsets.as_global(),
+        columns: pattern.column_indices.as_global(),
+        descents,
+        nonzeros: nonzeros as u64,
+        rows: pattern.rows as u32,
+    };
+    let tiles = nonzeros.max(pattern.rows).div_ceil(tile_items(info) as usize) as u64;
+    // SAFETY: the views are of a valid pattern, and of a word, on this device.
+    unsafe { device.launch(kernel, info, grid(pattern.rows, nonzeros, tiles)?, 0) }?;
+    Ok(())
+}
+
+/// Keeps what the device found; where that is a row out of order, finds out which.
+pub(super) fn conclude<O: Offset>(
+    operand: &'static str,
+    pattern: &Pattern<O>,
+    is_canonical: bool,
+) -> Result<(), OpError> {
+    if is_canonical {
+        return report(operand, pattern, None);
+    }
+    let (offsets, columns) = (pattern.row_offsets.to_vec()?, pattern.column_indices.to_vec()?);
+    report(operand, pattern, first_descent(&offsets, &columns))
+}
+
+fn report<O: Offset>(
+    operand: &'static str,
+    pattern: &Pattern<O>,
+    descent: Option<(usize, u32, u32)>,
+) -> Result<(), OpError> {
+    let Some((row, previous, column)) = descent else {
+        // Another thread may have found out the same meanwhile.
+        let _ = pattern.canonical.set(());
+        return Ok(());
+    };
+    Err(OpError::NotCanonical { operand, row, previous, column })
+}

@@ -1,0 +1,104 @@
+//! Sums of matrices of coordinates: through CSR, whose row offsets are found by search and whose columns and values are the
+//! coordinates' own.
+
+use super::countable;
+use crate::device::{DeviceKind, DeviceVec};
+use crate::op::device_csr::Pattern;
+use crate::op::{DeviceCoo, DeviceCsr, OpError, transpose};
+use crate::{Offset, Value};
+
+impl<V: Value> DeviceCoo<V> {
+    /// C = `alpha`·A + `beta`·B, a new matrix of coordinates sorted by row and column, with an entry wherever A or B has
+    /// one; otherwise as [`DeviceCsr::add`].
+    ///
+    /// Both matrices, and the result, pass through CSR: that takes a copy of their columns and values and a row offset for
+    /// each row while it runs.
+    ///
+    /// ```
+    /// use evenpath::{Coo, Device};
+    ///
+    /// let device = Device::cpu();
+    /// let a: Coo<f64> = Coo::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
+    /// let b: Coo<f64> = Coo::from_triplets(2, 2, [(0, 0, 5.0), (0, 1, 1.0)])?;
+    /// let c = device.upload_coo(&a)?.add(1.0, &device.upload_coo(&b)?, 1.0)?;
+    /// assert_eq!(c.to_csr::<u32>()?.download()?.to_dense()?, [5.0, 3.0, 0.0, 3.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If an entry is there twice, or the columns of a row do not increase ([`OpError::NotCanonical`]); otherwise as for
+    /// [`DeviceCsr::add`].
+    pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
+        let ((rows, cols), (b_rows, b_cols)) = ((self.rows(), self.cols()), (b.rows(), b.cols()));
+        if (rows, cols) != (b_rows, b_cols) {
+            return Err(OpError::Shapes { rows, cols, b_rows, b_cols });
+        }
+        self.device().check_same(b.device())?;
+        if u32::try_from(self.nnz() + b.nnz()).is_ok() {
+            self.to_csr::<u32>()?.add(alpha, &b.to_csr()?, beta)?.to_coo()
+        } else {
+            self.to_csr::<u64>()?.add(alpha, &b.to_csr()?, beta)?.to_coo()
+        }
+    }
+
+    /// The same matrix in compressed sparse rows, in memory of its own; entries of a row stay in their order.
+    ///
+    /// # Errors
+    ///
+    /// If `O` cannot count the entries, there is no memory, or the device was lost.
+    pub fn to_csr<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
+        countable::<O>(self.nnz() as u64)?;
+        let (row_indices, column_indices, values) = self.arrays();
+        let row_offsets = match row_indices.host_slice() {
+            Some(rows) if self.device().kind() == DeviceKind::Cpu => {
+                self.device().upload_slice(&offsets_of::<O>(rows, self.rows()))?
+            }
+            _ => transpose::column_offsets(row_indices, self.rows())?,
+        };
+        let pattern = Pattern::new(self.rows(), self.cols(), row_offsets, copy(column_indices)?);
+        Ok(DeviceCsr::from_valid(pattern, copy(values)?))
+    }
+}
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// The same matrix as coordinates, in memory of its own; entries stay in their order.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory, there are more nonzeros than one launch can handle, or the device was lost.
+    pub fn to_coo(&self) -> Result<DeviceCoo<V>, OpError> {
+        let (device, pattern) = (self.device(), self.pattern());
+        let row_indices = match pattern.row_offsets.host_slice() {
+            Some(offsets) if device.kind() == DeviceKind::Cpu => device.upload_slice(&rows_of(offsets))?,
+            _ => transpose::row_indices(self)?,
+        };
+        let (columns, values) = (copy(&pattern.column_indices)?, copy(&self.values())?);
+        Ok(DeviceCoo::from_valid((pattern.rows, pattern.cols), row_indices, columns, values)?)
+    }
+}
+
+/// A copy on the same device.
+fn copy<T: bytemuck::Pod>(vector: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
+    let mut copy = vector.device().uninitialised(vector.len())?;
+    copy.copy_from(vector)?;
+    Ok(copy)
+}
+
+/// Row offsets of entries whose rows are sorted, as many as `O` counts.
+fn offsets_of<O: Offset>(row_indices: &[u32], rows: usize) -> Vec<O> {
+    let mut ends = 0;
+    let end_of_rows_before = |row: usize| {
+        while row_indices.get(ends).is_some_and(|&other| (other as usize) < row) {
+            ends += 1;
+        }
+        O::try_from_usize(ends).unwrap_or_else(|| unreachable!("the entries were counted"))
+    };
+    (0..=rows).map(end_of_rows_before).collect()
+}
+
+/// The row of each nonzero.
+fn rows_of<O: Offset>(row_offsets: &[O]) -> Vec<u32> {
+    let lengths = row_offsets.windows(2).map(|pair| pair[1].to_usize() - pair[0].to_usize());
+    (0_u32..).zip(lengths).flat_map(|(row, len)| std::iter::repeat_n(row, len)).collect()
+}

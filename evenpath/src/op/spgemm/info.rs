@@ -1,0 +1,29 @@
+use std::fmt;
+
+use super::SpgemmMethod;
+
+/// What a [`SpgemmPlan`](super::SpgemmPlan) knows and costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct SpgemmPlanInfo {
+    /// The method.
+    pub method: SpgemmMethod,
+    /// Multiplications.
+    pub products: u64,
+    /// Entries of the result.
+    pub nonzeros: u64,
+    /// Bytes of device memory that were taken at once at most, without operands and result.
+    pub workspace_bytes: u64,
+    /// Milliseconds that the analysis took.
+    pub analysis_ms: f64,
+}
+
+impl fmt::Display for SpgemmPlanInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} products, {} nonzeros, workspace {} bytes, analysis {:.4} ms",
+            self.method, self.products, self.nonzeros, self.workspace_bytes, self.analysis_ms
+        )
+    }
+}

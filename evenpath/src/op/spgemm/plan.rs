@@ -1,0 +1,284 @@
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use super::choose::Use;
+use super::options::Allowance;
+use super::row_wise::{Analysis, Symbolic, Target};
+use super::two_level_sort::Recorder;
+use super::{Operands, Product, SpgemmMethod, SpgemmOptions, SpgemmPlanInfo, sorted};
+use crate::cpu::Spgemm;
+use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Event};
+use crate::op::device_csr::Pattern;
+use crate::op::{DeviceCsr, OpError, instance, tile_count};
+use crate::{Offset, Value};
+use evenpath_kernels::spgemm::SpgemmConvertOffsets;
+
+/// `C = AB` for two sparse matrices, whose pattern is analysed once, and which is computed as often as values change.
+///
+/// Results are bitwise those of [`DeviceCsr::multiply_with`], and share one pattern in memory.
+///
+/// ```
+/// use evenpath::{Csr, Device, SpgemmOptions};
+///
+/// let device = Device::cpu();
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// let a = device.upload(&a)?;
+/// let plan = a.plan_multiply(&a, SpgemmOptions::new())?;
+/// assert_eq!(plan.run()?.download()?.values(), [1.0, 8.0, 9.0]);
+/// a.set_values(&[1.0, 1.0, 1.0])?;
+/// assert_eq!(plan.run()?.download()?.values(), [1.0, 2.0, 1.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SpgemmPlan<V: Value, O: Offset = u32, C: Offset = O> {
+    a: DeviceCsr<V, O>,
+    b: DeviceCsr<V, O>,
+    options: SpgemmOptions,
+    schedule: Schedule,
+    /// The pattern of the results, once there is one.
+    pattern: OnceLock<Arc<Pattern<C>>>,
+    analysis: (Event, Event),
+    peak_bytes: u64,
+}
+
+/// How a device does it.
+enum Schedule {
+    /// Row offsets of C, and the number of products.
+    Cpu(Vec<u64>, u64),
+    RowWise(Box<Symbolic>),
+    /// Everything is done in each run: products, and nonzeros once there was one.
+    TwoLevelSort(OnceLock<(u64, u64)>),
+}
+
+/// The arrays of C.
+pub(super) struct Arrays<V: Value> {
+    pub(super) row_offsets: DeviceVec<u64>,
+    pub(super) column_indices: DeviceVec<u32>,
+    pub(super) values: DeviceVec<V>,
+}
+
+/// C, with nothing kept.
+pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
+    operands: Operands<'_, V, O>,
+    options: SpgemmOptions,
+) -> Result<DeviceCsr<V, C>, OpError> {
+    SpgemmPlan::new(operands, options, Use::Once)?.run()
+}
+
+impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
+    pub(super) fn new(
+        operands: Operands<'_, V, O>,
+        options: SpgemmOptions,
+        of: Use,
+    ) -> Result<Self, OpError> {
+        let Operands { a, b } = operands;
+        let device = a.device();
+        let start = device.record()?;
+        let mut allowance = Allowance::new(device, options)?;
+        let schedule = match (device.kind(), options.method) {
+            (DeviceKind::Cpu, _) => {
+                let product = operands.product();
+                let cpu = product.on_cpu();
+                Schedule::Cpu(cpu.row_offsets(), cpu.products())
+            }
+            (_, SpgemmMethod::Auto | SpgemmMethod::RowWise) => {
+                let analysis = Analysis::find(operands, &mut allowance)?;
+                if options.method == SpgemmMethod::Auto && analysis.sorting_is_faster(of) {
+                    analysis.give_up(&mut allowance);
+                    Schedule::TwoLevelSort(OnceLock::new())
+                } else {
+                    Schedule::RowWise(Box::new(analysis.count(operands, &mut allowance)?))
+                }
+            }
+            (_, SpgemmMethod::TwoLevelSort) => Schedule::TwoLevelSort(OnceLock::new()),
+        };
+        let analysis = (start, device.record()?);
+        let peak_bytes = allowance.peak();
+        let pattern = OnceLock::new();
+        Ok(Self { a: a.clone(), b: b.clone(), options, schedule, pattern, analysis, peak_bytes })
+    }
+
+    /// The product of the values that the matrices have now. The first run finds the columns, the next ones only
+    /// values; with [`SpgemmMethod::TwoLevelSort`] every run does everything.
+    ///
+    /// # Errors
+    ///
+    /// If the product has more nonzeros than row offsets of its type count, or workspace and result would take more memory
+    /// than they may. If the device was lost.
+    pub fn run(&self) -> Result<DeviceCsr<V, C>, OpError> {
+        let operands = Operands { a: &self.a, b: &self.b };
+        let product = operands.product();
+        let device = self.a.device();
+        if let Some(pattern) = self.pattern.get() {
+            return self.run_again(&product, pattern);
+        }
+        let mut allowance = Allowance::new(device, self.options)?;
+        match &self.schedule {
+            Schedule::Cpu(row_offsets, _) => {
+                let nonzeros = row_offsets[row_offsets.len() - 1];
+                let (mut column_indices, mut values) =
+                    result_arrays::<V, C>(device, self.a.rows(), nonzeros, &mut allowance)?;
+                if let (Some(columns), Some(values)) =
+                    (column_indices.host_slice_mut(), values.host_slice_mut())
+                {
+                    product.on_cpu().fill(row_offsets, columns, values);
+                }
+                let row_offsets = device.upload_slice(row_offsets)?;
+                self.finish(Arrays { row_offsets, column_indices, values })
+            }
+            Schedule::RowWise(symbolic) => {
+                allowance.take("the workspace", symbolic.bytes())?;
+                let (mut column_indices, mut values) =
+                    result_arrays::<V, C>(device, self.a.rows(), symbolic.nonzeros, &mut allowance)?;
+                let target = Target {
+                    row_offsets: &symbolic.row_offsets,
+                    column_indices: column_indices.as_global_mut(),
+                    values: &mut values,
+                    known: false,
+                };
+                symbolic.rows().fill(&product, target)?;
+                let row_offsets = convert_offsets(&symbolic.row_offsets)?;
+                Ok(self.share(row_offsets, column_indices, values))
+            }
+            Schedule::TwoLevelSort(figures) => {
+                let (arrays, products) =
+                    sorted::multiply::<V, O, C>(&product, &mut allowance, &mut Recorder::default())?;
+                figures.get_or_init(|| (products, arrays.column_indices.len() as u64));
+                self.finish(arrays)
+            }
+        }
+    }
+
+    /// Values for a pattern that is known.
+    fn run_again(
+        &self,
+        product: &Product<'_, V, O>,
+        pattern: &Arc<Pattern<C>>,
+    ) -> Result<DeviceCsr<V, C>, OpError> {
+        let device = self.a.device();
+        let nonzeros = pattern.column_indices.len();
+        let mut allowance = Allowance::new(device, self.options)?;
+        allowance.take("the values of the result", (nonzeros * size_of::<V>()) as u64)?;
+        let mut values = device.uninitialised(nonzeros)?;
+        match &self.schedule {
+            Schedule::Cpu(row_offsets, _) => {
+                if let (Some(columns), Some(values)) =
+                    (pattern.column_indices.host_slice(), values.host_slice_mut())
+                {
+                    product.on_cpu().fill_pattern(row_offsets, columns, values);
+                }
+            }
+            Schedule::RowWise(symbolic) => {
+                let target = Target {
+                    row_offsets: &symbolic.row_offsets,
+                    column_indices: pattern.columns_of_known(),
+                    values: &mut values,
+                    known: true,
+                };
+                symbolic.rows().fill(product, target)?;
+            }
+            Schedule::TwoLevelSort(_) => unreachable!("no pattern is kept"),
+        }
+        Ok(DeviceCsr::from_valid(Arc::clone(pattern), values))
+    }
+
+    /// The result of arrays that are whole.
+    fn finish(&self, arrays: Arrays<V>) -> Result<DeviceCsr<V, C>, OpError> {
+        let Arrays { row_offsets, column_indices, values } = arrays;
+        let row_offsets = convert_offsets(&row_offsets)?;
+        Ok(self.share(row_offsets, column_indices, values))
+    }
+
+    /// The result, whose pattern later runs use if they can.
+    fn share(
+        &self,
+        row_offsets: DeviceVec<C>,
+        column_indices: DeviceVec<u32>,
+        values: DeviceVec<V>,
+    ) -> DeviceCsr<V, C> {
+        let pattern = Pattern::canonical(self.a.rows(), self.b.cols(), row_offsets, column_indices);
+        let pattern = Arc::new(pattern);
+        if !matches!(self.schedule, Schedule::TwoLevelSort(_)) {
+            // If another run was first, its pattern is the same.
+            let _ = self.pattern.set(Arc::clone(&pattern));
+        }
+        DeviceCsr::from_valid(pattern, values)
+    }
+
+    /// What the plan knows, and what it costs. Waits for the analysis.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn info(&self) -> Result<SpgemmPlanInfo, DeviceError> {
+        let (start, end) = &self.analysis;
+        let (method, products, nonzeros) = match &self.schedule {
+            Schedule::Cpu(row_offsets, products) => {
+                (SpgemmMethod::RowWise, *products, row_offsets[row_offsets.len() - 1])
+            }
+            Schedule::RowWise(symbolic) => (SpgemmMethod::RowWise, symbolic.products, symbolic.nonzeros),
+            Schedule::TwoLevelSort(figures) => {
+                let (products, nonzeros) = figures.get().copied().unwrap_or_default();
+                (SpgemmMethod::TwoLevelSort, products, nonzeros)
+            }
+        };
+        let analysis_ms = end.elapsed_since(start)?;
+        Ok(SpgemmPlanInfo { method, products, nonzeros, workspace_bytes: self.peak_bytes, analysis_ms })
+    }
+}
+
+/// Room for the columns and values of C.
+pub(super) fn result_arrays<V: Value, C: Offset>(
+    device: &Device,
+    rows: usize,
+    nonzeros: u64,
+    allowance: &mut Allowance,
+) -> Result<(DeviceVec<u32>, DeviceVec<V>), OpError> {
+    if C::try_from_usize(nonzeros as usize).is_none() {
+        return Err(OpError::OffsetOverflow {
+            nonzeros,
+            remedy: "multiply_wide gives it row offsets of u64",
+        });
+    }
+    let offset_bytes = (rows as u64 + 1) * size_of::<C>() as u64;
+    allowance.take("the result", nonzeros * (4 + size_of::<V>() as u64) + offset_bytes)?;
+    Ok((device.uninitialised(nonzeros as usize)?, device.uninitialised(nonzeros as usize)?))
+}
+
+/// Row offsets of the type that the result has; they are no greater than it counts.
+pub(super) fn convert_offsets<S: Offset, C: Offset>(offsets: &DeviceVec<S>) -> Result<DeviceVec<C>, OpError> {
+    let device = offsets.device();
+    let mut converted = device.uninitialised(offsets.len())?;
+    if let (Some(from), Some(to)) = (offsets.host_slice(), converted.host_slice_mut()) {
+        for (from, to) in from.iter().zip(to) {
+            *to = C::from_bits(from.to_u64());
+        }
+        return Ok(converted);
+    }
+    let info = instance::<SpgemmConvertOffsets<S, C>>();
+    let kernel = SpgemmConvertOffsets {
+        source: offsets.as_global(),
+        target: converted.as_global_mut(),
+        len: offsets.len() as u64,
+    };
+    let blocks = tile_count("row offsets", info, offsets.len())?;
+    // SAFETY: both have as many elements; buffers are freed in the stream's order.
+    unsafe { device.launch(kernel, info, blocks, 0) }?;
+    Ok(converted)
+}
+
+impl<V: Value, O: Offset> Product<'_, V, O> {
+    /// The product on the CPU, where its matrices are.
+    pub(super) fn on_cpu(&self) -> Spgemm<'_, V, O> {
+        let Operands { a, b } = self.operands;
+        match (a.pattern().host_view(&self.a_values), b.pattern().host_view(&self.b_values)) {
+            (Some(a), Some(b)) => Spgemm::new(a, b),
+            _ => unreachable!("the CPU's buffers are the host's"),
+        }
+    }
+}
+
+impl<V: Value, O: Offset, C: Offset> fmt::Debug for SpgemmPlan<V, O, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpgemmPlan({:?} times {:?})", self.a, self.b)
+    }
+}

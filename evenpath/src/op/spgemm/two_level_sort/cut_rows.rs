@@ -1,0 +1,225 @@
+use evenpath_kernels::block::radix_rank::RadixKey;
+use evenpath_kernels::spgemm::two_level_sort::{
+    CollectCutEntries, NumberCutEntries, PlaceCutEntries, PlaceCutValues,
+};
+
+use super::SortedTiles;
+use super::setup::Entries;
+use crate::device::{Device, DeviceVec};
+use crate::op::ell::blocks;
+use crate::op::reduce;
+use crate::op::scan::Operator;
+use crate::op::sort::{SortKey, SortOptions, sort_pairs};
+use crate::op::{OpError, instance, tile_count};
+use crate::{Offset, Value};
+
+/// The entries of rows that tiles cut, sorted.
+pub(super) struct CutEntries {
+    /// Where the sort put each of them.
+    pub(super) places: DeviceVec<u32>,
+    /// Not zero where one differs from the one before.
+    flags: DeviceVec<u8>,
+    unique: Option<UniqueKeys>,
+    /// How many are distinct.
+    unique_count: DeviceVec<u64>,
+    /// The place in C of each that is distinct; behind them, nothing.
+    c_places: DeviceVec<u32>,
+    column_bits: u32,
+}
+
+/// The distinct entries, and the number of each cut row's first.
+struct UniqueKeys {
+    keys: Keys,
+    row_numbers: DeviceVec<u32>,
+}
+
+/// Rows and, below them, columns.
+enum Keys {
+    Narrow(DeviceVec<u32>),
+    Wide(DeviceVec<u64>),
+}
+
+/// Bits of indices below `len`.
+fn index_bits(len: usize) -> u32 {
+    usize::BITS - len.saturating_sub(1).leading_zeros()
+}
+
+impl CutEntries {
+    /// Sorts the entries of the rows that tiles cut, whose lengths it counts. Waits for the device.
+    pub(super) fn sort<O: Offset>(
+        device: &Device,
+        entries: &Entries<O>,
+        tiles: &SortedTiles,
+        columns: &DeviceVec<u32>,
+        cols: usize,
+        lengths: &mut DeviceVec<u32>,
+    ) -> Result<Self, OpError> {
+        let len = tiles.cut_begins.get(tiles.count as usize)? as usize;
+        let column_bits = index_bits(cols);
+        let mut cut = Self {
+            places: device.uninitialised(len)?,
+            flags: device.uninitialised(len)?,
+            unique: None,
+            unique_count: device.zeros(1)?,
+            c_places: device.uninitialised(0)?,
+            column_bits,
+        };
+        if len == 0 {
+            return Ok(cut);
+        }
+        let row_bits = index_bits(lengths.len() - 1);
+        let collected = Collected { entries, tiles, columns, len, row_bits };
+        let mut row_numbers = device.uninitialised(lengths.len())?;
+        // A shift by all bits of a type is none.
+        let keys = if column_bits + row_bits.max(1) <= u32::BITS {
+            Keys::Narrow(cut.sort_keys::<u32, O>(&collected, &mut row_numbers, lengths)?)
+        } else {
+            Keys::Wide(cut.sort_keys::<u64, O>(&collected, &mut row_numbers, lengths)?)
+        };
+        cut.unique = Some(UniqueKeys { keys, row_numbers });
+        Ok(cut)
+    }
+
+    /// Sorts by keys of a type; the distinct ones.
+    fn sort_keys<K: SortKey + RadixKey, O: Offset>(
+        &mut self,
+        collected: &Collected<'_, O>,
+        row_numbers: &mut DeviceVec<u32>,
+        lengths: &mut DeviceVec<u32>,
+    ) -> Result<DeviceVec<K>, OpError> {
+        let device = lengths.device().clone();
+        let column_bits = self.column_bits;
+        let (keys, numbers) = collected.collect::<K>(&device, column_bits)?;
+        let bits = SortOptions::new().bits(0..column_bits + collected.row_bits);
+        let (keys, origins) = {
+            let sorted = sort_pairs(&keys, &numbers, &bits)?;
+            drop((keys, numbers));
+            sorted
+        };
+        let info = instance::<NumberCutEntries<K>>();
+        let tiles = tile_count("a matrix product", info, keys.len())?;
+        let mut state = device.zeros(tiles as usize + 1)?;
+        let mut unique_keys = device.uninitialised(keys.len())?;
+        let kernel = NumberCutEntries {
+            keys: keys.as_global(),
+            origins: origins.as_global(),
+            places: self.places.as_global_mut(),
+            flags: self.flags.as_global_mut(),
+            unique_keys: unique_keys.as_global_mut(),
+            unique_count: self.unique_count.as_global_mut(),
+            row_numbers: row_numbers.as_global_mut(),
+            row_counts: lengths.as_global_mut(),
+            state: state.as_global_mut(),
+            len: keys.len() as u32,
+            column_bits,
+        };
+        // SAFETY: origins are a permutation of the keys' numbers, and outputs have an element a key; rows are those of
+        // lengths and row numbers; the state has a word a tile and one more, all zero.
+        unsafe { device.launch(kernel, info, tiles, 0) }?;
+        Ok(unique_keys)
+    }
+
+    /// Cut entries.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Writes the columns of cut rows to C.
+    pub(super) fn place(
+        &mut self,
+        c_offsets: &DeviceVec<u32>,
+        c_columns: &mut DeviceVec<u32>,
+    ) -> Result<(), OpError> {
+        let Some(UniqueKeys { keys, row_numbers }) = self.unique.take() else {
+            return Ok(());
+        };
+        self.c_places = c_offsets.device().uninitialised(self.len())?;
+        match keys {
+            Keys::Narrow(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
+            Keys::Wide(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
+        }
+    }
+
+    fn place_keys<K: SortKey + RadixKey>(
+        &mut self,
+        keys: &DeviceVec<K>,
+        row_numbers: &DeviceVec<u32>,
+        c_offsets: &DeviceVec<u32>,
+        c_columns: &mut DeviceVec<u32>,
+    ) -> Result<(), OpError> {
+        let device = c_offsets.device();
+        let info = instance::<PlaceCutEntries<K>>();
+        let kernel = PlaceCutEntries {
+            unique_keys: keys.as_global(),
+            unique_count: self.unique_count.as_global(),
+            row_numbers: row_numbers.as_global(),
+            c_offsets: c_offsets.as_global(),
+            c_columns: c_columns.as_global_mut(),
+            c_places: self.c_places.as_global_mut(),
+            column_bits: self.column_bits,
+        };
+        // SAFETY: there are no more distinct keys than keys, and C has as many entries of each row as were counted.
+        unsafe { device.launch(kernel, info, blocks(keys.len(), info.block_size), 0) }?;
+        Ok(())
+    }
+
+    /// Adds up the values of equal entries, given in sorted order, and puts the sums into C.
+    pub(super) fn reduce<V: Value>(
+        &self,
+        values: &DeviceVec<V>,
+        c_values: &mut DeviceVec<V>,
+    ) -> Result<(), OpError> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        let device = values.device();
+        let mut sums = device.uninitialised(values.len())?;
+        let mut segments = device.zeros(1)?;
+        reduce::by_flag_into(&self.flags, values, Operator::Sum, &mut sums, &mut segments)?;
+        let info = instance::<PlaceCutValues<V>>();
+        let kernel = PlaceCutValues {
+            values: sums.as_global(),
+            unique_count: segments.as_global(),
+            c_places: self.c_places.as_global(),
+            c_values: c_values.as_global_mut(),
+        };
+        // SAFETY: there are as many sums as distinct entries, each of which has a place in C.
+        unsafe { device.launch(kernel, info, blocks(values.len(), info.block_size), 0) }?;
+        Ok(())
+    }
+}
+
+/// Cut entries before they are collected.
+struct Collected<'a, O: Offset> {
+    entries: &'a Entries<O>,
+    tiles: &'a SortedTiles,
+    columns: &'a DeviceVec<u32>,
+    len: usize,
+    row_bits: u32,
+}
+
+impl<O: Offset> Collected<'_, O> {
+    /// The keys of cut entries, and numbers to tell where a sort puts them.
+    fn collect<K: SortKey + RadixKey>(
+        &self,
+        device: &Device,
+        column_bits: u32,
+    ) -> Result<(DeviceVec<K>, DeviceVec<u32>), OpError> {
+        let mut keys = device.uninitialised(self.len)?;
+        let mut numbers = device.uninitialised(self.len)?;
+        let kernel = CollectCutEntries {
+            tiles: self.tiles.words.as_global(),
+            columns: self.columns.as_global(),
+            tile_entries: self.entries.tile_begins.as_global(),
+            entry_rows: self.entries.rows.as_global(),
+            cut_begins: self.tiles.cut_begins.as_global(),
+            keys: keys.as_global_mut(),
+            numbers: numbers.as_global_mut(),
+            tile_len: self.tiles.tile_len,
+            column_bits,
+        };
+        // SAFETY: the tiles' words and columns are of the block sort, which counted `len` cut entries.
+        unsafe { device.launch(kernel, instance::<CollectCutEntries<K>>(), self.tiles.count, 0) }?;
+        Ok((keys, numbers))
+    }
+}

@@ -1,0 +1,82 @@
+//! Which places of a tile are marked, and the how-manieth mark each place has before it: a bit a place.
+
+use evenpath_simt::{thread, Arena, Shared};
+
+use super::count_scan::CountScan;
+
+/// The marks of `BLOCK` × `ITEMS` places. In a warp-striped tile (see [`radix_rank`](super::radix_rank)) word `i` of a
+/// warp has the marks of its lanes' items `i`, so that a load of it is a broadcast.
+#[derive(Debug, Clone, Copy)]
+pub struct NumberedBits<const BLOCK: usize, const ITEMS: usize> {
+    words: Shared<u32>,
+    /// Marks before each word.
+    before: Shared<u32>,
+}
+
+impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
+    const WORDS: usize = BLOCK * ITEMS / thread::WARP_SIZE as usize;
+
+    /// Bytes of shared memory that [`take`](Self::take) takes.
+    pub const BYTES: usize = 2 * Self::WORDS * 4;
+
+    /// Takes the marks' memory from an arena.
+    #[inline(always)]
+    pub fn take(arena: &mut Arena) -> Self {
+        const { assert!(Self::WORDS <= BLOCK, "a thread has a word at most") };
+        Self { words: arena.take(Self::WORDS), before: arena.take(Self::WORDS) }
+    }
+
+    /// Takes all marks away: for every thread, before a barrier and the first [`set`](Self::set).
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn clear(self) {
+        let word = thread::index() as usize;
+        if word < Self::WORDS {
+            self.words.store(word, 0);
+        }
+    }
+
+    /// Marks a place that has no mark yet.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn set(self, place: u32) {
+        self.words.fetch_add((place / thread::WARP_SIZE) as usize, 1 << (place % thread::WARP_SIZE));
+    }
+
+    /// Sets the marks of one item of a warp's lanes, which are a ballot's, instead of [`clear`](Self::clear) and
+    /// [`set`](Self::set).
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn set_word(self, item: usize, marks: u32) {
+        if thread::lane() == 0 {
+            self.words.store(thread::warp() as usize * ITEMS + item, marks);
+        }
+    }
+
+    /// Numbers the marks; how many there are. Every thread calls it. It has three barriers, the first of them before
+    /// anything is read.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn number(self, scan: CountScan<u32, BLOCK>) -> u32 {
+        thread::barrier();
+        let word = thread::index() as usize;
+        let has_word = word < Self::WORDS;
+        let count = if has_word { self.words.load(word).count_ones() } else { 0 };
+        let counted = scan.exclusive(count);
+        if has_word {
+            self.before.store(word, counted.before);
+        }
+        thread::barrier();
+        counted.total
+    }
+
+    /// Marks up to a place and on it, once they are numbered.
+    #[inline(always)]
+    #[must_use]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn count_to(self, place: u32) -> u32 {
+        let word = (place / thread::WARP_SIZE) as usize;
+        let up_to = u32::MAX >> (thread::WARP_SIZE - 1 - place % thread::WARP_SIZE);
+        self.before.load(word) + (self.words.load(word) & up_to).count_ones()
+    }
+}

@@ -1,0 +1,61 @@
+//! What the items of the path are, two bits an item.
+//!
+//! | `takes_a` | `joins` | the item |
+//! |---|---|---|
+//! | 1 | 0 | a nonzero of A whose column B has not in this row |
+//! | 1 | 1 | a nonzero of A, and the next item is the one of B with the same column |
+//! | 0 | 0 | a nonzero of B |
+//! | 0 | 1 | the end of a row |
+
+use super::keep;
+
+/// Items whose codes are in a word.
+pub(super) const WORD_ITEMS: u32 = 31;
+
+/// The codes of up to 31 items, the first in the lowest bits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Codes {
+    pub(super) takes_a: u32,
+    pub(super) joins: u32,
+}
+
+impl Codes {
+    #[inline(always)]
+    pub(super) fn from_word(word: u64) -> Self {
+        Self { takes_a: word as u32, joins: (word >> 32) as u32 }
+    }
+
+    #[inline(always)]
+    pub(super) fn word(self) -> u64 {
+        u64::from(self.joins) << 32 | u64::from(self.takes_a)
+    }
+
+    /// A bit for each of the first `items` items that is the end of a row.
+    #[inline(always)]
+    pub(super) fn row_ends(self, items: u32) -> u32 {
+        self.joins & !self.takes_a & first(items)
+    }
+
+    /// A bit for each of the first `items` items at which there is a result.
+    #[inline(always)]
+    pub(super) fn results(self, keep: u32, items: u32) -> u32 {
+        let all_if = |bit: u32| if keep & bit != 0 { u32::MAX } else { 0 };
+        let Self { takes_a, joins } = self;
+        let kept = (takes_a & !joins & all_if(keep::A_ONLY))
+            | (takes_a & joins & all_if(keep::PAIRS))
+            | (!takes_a & !joins & all_if(keep::B));
+        kept & first(items)
+    }
+
+    /// Whether item `item` is a nonzero of A, and the next one is that of B with the same column.
+    #[inline(always)]
+    pub(super) fn is_pair(self, item: u32) -> bool {
+        self.takes_a & self.joins & 1 << item != 0
+    }
+}
+
+/// A bit for each of the first `items` items, of which there are at most 31.
+#[inline(always)]
+pub(super) fn first(items: u32) -> u32 {
+    (1 << items) - 1
+}

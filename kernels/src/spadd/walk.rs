@@ -1,0 +1,337 @@
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+
+use super::codes::{Codes, WORD_ITEMS};
+use super::tile::Tile;
+use super::{GROUP, GROUPS, RESULTS};
+use crate::block::count_scan::CountScan;
+use crate::block::merge_path;
+use crate::unroll::{unroll, Steps};
+use crate::Offset;
+
+kernel! {
+    /// Walks the path, a tile a block: writes the codes of its items and counts the results.
+    pub struct WalkPath<O: Offset> {
+        /// Row offsets of A, `rows` + 1.
+        pub a_offsets: Global<O>,
+        /// Column indices of A, `a_nonzeros`.
+        pub a_columns: Global<u32>,
+        /// Row offsets of B, `rows` + 1.
+        pub b_offsets: Global<O>,
+        /// Column indices of B, `b_nonzeros`.
+        pub b_columns: Global<u32>,
+        /// Where the tiles begin, from [`CutPath`](super::CutPath).
+        pub starts: Global<u64>,
+        /// Output: the codes of the path's items, a word for every 31 of a tile.
+        pub codes: GlobalMut<u64>,
+        /// Output: the results of each tile.
+        pub counts: GlobalMut<u32>,
+        /// The state that [`CutPath`](super::CutPath) prepared; in it the number of results.
+        pub states: GlobalMut<u64>,
+        /// Nonzeros of A.
+        pub a_nonzeros: u64,
+        /// Nonzeros of B.
+        pub b_nonzeros: u64,
+        /// Rows of both matrices.
+        pub rows: u32,
+        /// What makes a result: bits of [`keep`](super::keep).
+        pub keep: u32,
+    }
+    shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u32, BLOCK>::BYTES + 4;
+    body: walk::<O, BLOCK, ITEMS>;
+    entries: {
+        spadd_walk_u32 in spadd: <O = u32>, 96 x 62;
+        spadd_walk_u64 in spadd: <O = u64>, 96 x 62;
+    }
+}
+
+/// The column behind the last of a row.
+const NONE: u32 = u32::MAX;
+
+/// Words of shared memory for a tile's columns, each matrix's from a packet's beginning to a packet's end with one column
+/// more, and the ends of its rows.
+const fn staged_len(block: usize, items: usize) -> usize {
+    (block * items + 2 * (3 + 1 + 3) + 1 + items).next_multiple_of(4)
+}
+
+fn walk<O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    a_offsets: Global<O>,
+    a_columns: Global<u32>,
+    b_offsets: Global<O>,
+    b_columns: Global<u32>,
+    starts: Global<u64>,
+    codes: GlobalMut<u64>,
+    counts: GlobalMut<u32>,
+    states: GlobalMut<u64>,
+    a_nonzeros: u64,
+    b_nonzeros: u64,
+    rows: u32,
+    keep: u32,
+) {
+    let memory = arena.take(staged_len(BLOCK, ITEMS));
+    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+    let none = arena.take(1);
+    let number = thread::block();
+    let items = a_nonzeros + b_nonzeros + u64::from(rows);
+    let tile = Tile::load(starts, number, items, (BLOCK * ITEMS) as u32);
+    let a = Columns::new(a_columns, tile.a_first, tile.a_len, a_nonzeros);
+    let b = Columns::new(b_columns, tile.b_first, tile.b_len, b_nonzeros);
+    let (b_memory, ends) = (memory.skip(a.room()), memory.skip(a.room() + b.room()));
+    a.stage::<BLOCK>(memory);
+    b.stage::<BLOCK>(b_memory);
+    if thread::index() == 0 {
+        none.store(0, NONE);
+    }
+    let staged = Staged { a: memory.skip(a.skew as usize), b: b_memory.skip(b.skew as usize), none };
+    stage_row_ends::<O, BLOCK, ITEMS>(&tile, (a_offsets, b_offsets), rows, staged, ends);
+    thread::await_copies();
+    thread::barrier();
+
+    let diagonal = (thread::index() * ITEMS as u32).min(tile.items);
+    let mut walk = Walk::new(&tile, staged, ends, diagonal);
+    let words = ITEMS / WORD_ITEMS as usize;
+    let codes = codes.skip((number as usize * BLOCK + thread::index() as usize) * words);
+    let mut left = tile.items - diagonal;
+    let mut results = 0;
+    for word in 0..words {
+        let of_word = walk.next_word();
+        codes.store(word, of_word.word());
+        let items = left.min(WORD_ITEMS);
+        results += of_word.results(keep, items).count_ones();
+        left -= items;
+    }
+    let total = scan.exclusive(results).total;
+    if thread::index() == 0 {
+        counts.store(number as usize, total);
+        // Integers: the sums do not depend on who comes first, and no other block of this launch reads them.
+        let group = GROUPS + (number / GROUP) as usize;
+        states.fetch_add(group, u64::from(total), Ordering::Relaxed, Scope::Device);
+        states.fetch_add(RESULTS, u64::from(total), Ordering::Relaxed, Scope::Device);
+    }
+}
+
+/// What a tile takes of one matrix's columns: its own, and the one behind them if there is one.
+struct Columns {
+    /// From the packet on that holds the tile's first column.
+    view: Global<u32>,
+    /// Columns of the view before the tile's first.
+    skew: u32,
+    packets: u32,
+    /// Columns of the view; more than any tile has if they are more.
+    left: u32,
+}
+
+impl Columns {
+    const PACKET: u32 = 4;
+
+    #[inline(always)]
+    fn new(view: Global<u32>, first: usize, len: u32, nonzeros: u64) -> Self {
+        let skew = first as u32 % Self::PACKET;
+        let left = (nonzeros - first as u64 + u64::from(skew)).min(1 << 30) as u32;
+        Self {
+            view: view.skip(first - skew as usize),
+            skew,
+            packets: (skew + len + 1).min(left).div_ceil(Self::PACKET),
+            left,
+        }
+    }
+
+    /// Words of shared memory that they take.
+    #[inline(always)]
+    fn room(&self) -> usize {
+        (self.packets * Self::PACKET) as usize
+    }
+
+    /// Starts to bring the columns to shared memory.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn stage<const BLOCK: usize>(&self, to: Shared<u32>) {
+        let whole = self.packets.min(self.left / Self::PACKET);
+        let mut packet = thread::index();
+        while packet < whole {
+            let first = (packet * Self::PACKET) as usize;
+            to.copy_16(first, self.view, first);
+            packet += BLOCK as u32;
+        }
+        // The matrix's last columns can be fewer than a packet.
+        let place = whole * Self::PACKET + thread::index();
+        if whole < self.packets && place < self.left {
+            to.store(place as usize, self.view.load(place as usize));
+        }
+    }
+}
+
+/// Rows whose offsets a thread loads before it uses the first.
+const ROW_BATCH: usize = 4;
+
+/// Writes where the rows from the tile's first on end: the address behind the last column of A in the lower half of a
+/// word, of B in the upper. Rows that end behind the tile end behind the one column more that is staged. There are `ITEMS`
+/// rows more than the tile touches, so that walking past its end finds rows; behind the last row they are empty.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    tile: &Tile,
+    (a_offsets, b_offsets): (Global<O>, Global<O>),
+    rows: u32,
+    columns: Staged,
+    ends: Shared<u32>,
+) {
+    let (a_offsets, b_offsets) = (a_offsets.skip(tile.first_row), b_offsets.skip(tile.first_row));
+    let last = rows - tile.first_row as u32;
+    let count = tile.rows + 1 + ITEMS as u32;
+    let address = |columns: Shared<u32>, end: O, first: usize, len: u32| {
+        // Where 32 bits count all nonzeros, they count those of a row.
+        let left = if O::SIZE == 4 {
+            (end.to_usize() as u32).wrapping_sub(first as u32).min(len + 1)
+        } else {
+            (end.to_usize() - first).min(len as usize + 1) as u32
+        };
+        columns.address() + 4 * left
+    };
+    let mut first = thread::index();
+    while first < count {
+        let mut own = [(O::ZERO, O::ZERO); ROW_BATCH];
+        for item in 0..ROW_BATCH {
+            let row = first + (item * BLOCK) as u32;
+            let index = (row + 1).min(last) as usize;
+            own[item] = (a_offsets.load_if(index, row < count), b_offsets.load_if(index, row < count));
+        }
+        for item in 0..ROW_BATCH {
+            let row = first + (item * BLOCK) as u32;
+            if row < count {
+                let a_end = address(columns.a, own[item].0, tile.a_first, tile.a_len);
+                let b_end = address(columns.b, own[item].1, tile.b_first, tile.b_len);
+                ends.store(row as usize, b_end << 16 | a_end);
+            }
+        }
+        first += (ROW_BATCH * BLOCK) as u32;
+    }
+}
+
+/// A tile's columns in shared memory, each matrix's from its first on.
+#[derive(Clone, Copy)]
+struct Staged {
+    a: Shared<u32>,
+    b: Shared<u32>,
+    /// [`NONE`].
+    none: Shared<u32>,
+}
+
+/// A thread on its way along its share of the path.
+struct Walk {
+    /// The columns to come.
+    a: Shared<u32>,
+    b: Shared<u32>,
+    /// What comes behind the last column of a row.
+    none: Shared<u32>,
+    /// The end of the row it is in, and those of the rows to come.
+    ends: Shared<u32>,
+    /// The addresses where the row's columns end.
+    a_end: u32,
+    b_end: u32,
+    /// The first columns to come; [`NONE`] at the row's end.
+    a_column: u32,
+    b_column: u32,
+    codes: Codes,
+}
+
+/// The addresses where a row's columns end.
+#[inline(always)]
+fn unpack(word: u32) -> (u32, u32) {
+    (word & 0xffff, word >> 16)
+}
+
+impl Walk {
+    /// Finds where a tile's `diagonal` cuts the path: its row among the tile's, and the place in the row.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn new(tile: &Tile, Staged { a, b, none }: Staged, ends: Shared<u32>, diagonal: u32) -> Self {
+        let begin = (a.address(), b.address());
+        // The first row whose end is not before the diagonal; the last that the tile touches is such a one.
+        let (mut row, mut left) = (0, tile.rows);
+        while left > 0 {
+            let half = left >> 1;
+            let (a_end, b_end) = unpack(ends.load((row + half) as usize));
+            let is_before = a_end + b_end + 4 * (row + half) < begin.0 + begin.1 + 4 * diagonal;
+            row = if is_before { row + half + 1 } else { row };
+            left = if is_before { left - half - 1 } else { half };
+        }
+        let (a_start, b_start) = if row > 0 { unpack(ends.load(row as usize - 1)) } else { begin };
+        let (a_end, b_end) = unpack(ends.load(row as usize));
+        let before = ((a_start - begin.0) / 4, (b_start - begin.1) / 4);
+        let (a, b) = (a.skip(before.0 as usize), b.skip(before.1 as usize));
+        let taken = diagonal - before.0 - before.1 - row;
+        let a_taken = merge_path::search(
+            taken,
+            (a_end - a_start) / 4,
+            (b_end - b_start) / 4,
+            |index| a.load(index as usize),
+            |index| b.load(index as usize),
+        );
+        let mut walk = Self {
+            a: a.skip(a_taken as usize),
+            b: b.skip((taken - a_taken) as usize),
+            none,
+            ends: ends.skip(row as usize),
+            a_end,
+            b_end,
+            a_column: NONE,
+            b_column: NONE,
+            codes: Codes { takes_a: 0, joins: 0 },
+        };
+        walk.load(true, true);
+        walk
+    }
+
+    /// Walks on; the codes of the next items.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn next_word(&mut self) -> Codes {
+        self.codes = Codes { takes_a: 0, joins: 0 };
+        unroll::<{ WORD_ITEMS as usize }>(self);
+        self.codes
+    }
+
+    /// Loads the first column to come of A, of B, or of both.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load(&mut self, of_a: bool, of_b: bool) {
+        let a = if self.a.address() < self.a_end { self.a } else { self.none };
+        let b = if self.b.address() < self.b_end { self.b } else { self.none };
+        if of_a {
+            self.a_column = a.load(0);
+        }
+        if of_b {
+            self.b_column = b.load(0);
+        }
+    }
+}
+
+impl Steps for Walk {
+    #[inline(always)]
+    fn step(&mut self, item: usize) {
+        let takes_b = self.b_column < self.a_column;
+        let joins = self.a_column == self.b_column;
+        let ends_row = joins && self.a_column == NONE;
+        let takes_a = !takes_b && !ends_row;
+        if joins {
+            self.codes.joins |= 1 << item;
+        }
+        if takes_a {
+            self.codes.takes_a |= 1 << item;
+            self.a = self.a.skip(1);
+        }
+        if takes_b {
+            self.b = self.b.skip(1);
+        }
+        if ends_row {
+            self.ends = self.ends.skip(1);
+            (self.a_end, self.b_end) = unpack(self.ends.load(0));
+        }
+        self.load(!takes_b, !takes_a);
+    }
+}

@@ -1,0 +1,10 @@
+//! SpGEMM, `C = AB`, of CSR matrices.
+
+mod row_wise;
+pub mod two_level_sort;
+
+pub use row_wise::{
+    hash_shared_bytes, window_shared_bytes, Class, ClassLimits, SpgemmClassify, SpgemmConvertOffsets,
+    SpgemmHashCount, SpgemmHashFill, SpgemmListRows, SpgemmMaskWork, SpgemmRowWork, SpgemmWindowCount,
+    SpgemmWindowFill, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES, WINDOW_COLUMNS,
+};

@@ -1,0 +1,128 @@
+//! A window of columns in shared memory, a bit each, and how many bits are set before a column's.
+
+use evenpath_simt::{thread, Arena, Shared};
+
+use crate::block::count_scan::CountScan;
+
+/// Columns of a packet: what one access to shared memory moves.
+pub(super) const PACKET: u32 = 128;
+
+/// The bits of `packets` packets, from column `start` on.
+#[derive(Clone, Copy)]
+pub(super) struct Bitmap {
+    words: Shared<u32>,
+    /// Bits set before each packet.
+    ranks: Shared<u32>,
+    pub(super) start: u32,
+    pub(super) packets: u32,
+}
+
+impl Bitmap {
+    /// Bytes of shared memory for so many packets.
+    pub(super) const fn bytes(packets: u32) -> u32 {
+        packets * (PACKET / 8 + 4)
+    }
+
+    /// Takes memory for so many packets, which begins at a multiple of 16 bytes.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn take(arena: &mut Arena, packets: u32) -> Self {
+        let words = arena.take(packets as usize * 4);
+        Self { words, ranks: arena.take(packets as usize), start: 0, packets: 0 }
+    }
+
+    /// The window of `len` columns from `start` on.
+    #[inline(always)]
+    pub(super) fn window(self, start: u32, len: u32) -> Self {
+        Self { start, packets: (len - 1) / PACKET + 1, ..self }
+    }
+
+    /// Clears all bits: every thread of the block.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn clear<const BLOCK: usize>(self) {
+        let mut packet = thread::index();
+        while packet < self.packets {
+            self.words.store_16(packet as usize * 4, [0, 0]);
+            packet += BLOCK as u32;
+        }
+    }
+
+    /// Sets the bit of a column of the window.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn set(self, column: u32) {
+        let bit = column - self.start;
+        self.words.fetch_or((bit / 32) as usize, 1 << (bit % 32));
+    }
+
+    /// The number of bits that the thread's packets have: not next to [`set`](Self::set).
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn count_own<const BLOCK: usize>(self) -> u32 {
+        let mut count = 0;
+        let mut packet = thread::index();
+        while packet < self.packets {
+            let [low, high] = self.words.load_16(packet as usize * 4);
+            count += low.count_ones() + high.count_ones();
+            packet += BLOCK as u32;
+        }
+        count
+    }
+
+    /// Finds the ranks, and calls `visit` with rank and column of each bit that is set, as many as there are of which are
+    /// returned. Every thread of the block; its first barrier orders what was set, behind the last there must be one.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn rank<const BLOCK: usize>(
+        self,
+        scan: CountScan<u32, BLOCK>,
+        mut visit: impl FnMut(u32, u32),
+    ) -> u32 {
+        let mut before = 0;
+        let mut round = 0;
+        while round < self.packets {
+            thread::barrier();
+            let packet = round + thread::index();
+            let [low, high] =
+                if packet < self.packets { self.words.load_16(packet as usize * 4) } else { [0, 0] };
+            let counted = scan.exclusive(low.count_ones() + high.count_ones());
+            if packet < self.packets {
+                let mut rank = before + counted.before;
+                self.ranks.store(packet as usize, rank);
+                let column = self.start + packet * PACKET;
+                let (mut bits, mut rest, mut column) = (low, high, column);
+                loop {
+                    while bits != 0 {
+                        visit(rank, column + bits.trailing_zeros());
+                        rank += 1;
+                        bits &= bits - 1;
+                    }
+                    if rest == 0 {
+                        break;
+                    }
+                    (bits, rest, column) = (rest, 0, column + PACKET / 2);
+                }
+            }
+            before += counted.total;
+            round += BLOCK as u32;
+        }
+        before
+    }
+
+    /// How many bits are set before a column's, and whether its own is.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn place(self, column: u32) -> (u32, bool) {
+        let bit = column - self.start;
+        let [low, high] = self.words.load_16((bit / PACKET) as usize * 4);
+        let in_half = bit % (PACKET / 2);
+        let is_high = bit % PACKET >= PACKET / 2;
+        let own = if is_high { high } else { low };
+        let mut rank = self.ranks.load((bit / PACKET) as usize) + (own & ((1 << in_half) - 1)).count_ones();
+        if is_high {
+            rank += low.count_ones();
+        }
+        (rank, own >> in_half & 1 != 0)
+    }
+}

@@ -1,0 +1,93 @@
+//! A hash table of columns in shared memory, by open addressing.
+
+use evenpath_simt::Shared;
+
+/// What is in a slot without a column: no matrix has so many columns.
+const FREE: u32 = u32::MAX;
+
+/// A table of `1 << len_log2` slots, which are never all taken.
+#[derive(Clone, Copy)]
+pub(super) struct HashTable {
+    columns: Shared<u32>,
+    len_log2: u32,
+}
+
+/// Where a column is.
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    pub(super) index: u32,
+    pub(super) is_new: bool,
+}
+
+impl HashTable {
+    #[inline(always)]
+    pub(super) fn new(columns: Shared<u32>, len_log2: u32) -> Self {
+        Self { columns, len_log2 }
+    }
+
+    #[inline(always)]
+    pub(super) fn len(self) -> u32 {
+        1 << self.len_log2
+    }
+
+    /// The slots.
+    #[inline(always)]
+    pub(super) fn columns(self) -> Shared<u32> {
+        self.columns
+    }
+
+    /// Frees a slot.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn clear(self, slot: u32) {
+        self.columns.store(slot as usize, FREE);
+    }
+
+    /// The column in a slot, and whether there is one. Not next to insertions.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn get(self, slot: u32) -> (u32, bool) {
+        let column = self.columns.load(slot as usize);
+        (column, column != FREE)
+    }
+
+    /// Where the first attempt for a column is: the upper bits of its product with 2³² over the golden ratio.
+    #[inline(always)]
+    fn home(self, column: u32) -> u32 {
+        column.wrapping_mul(0x9e37_79b9) >> (32 - self.len_log2)
+    }
+
+    /// Finds a column, or takes a slot for it.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn insert(self, column: u32) -> Slot {
+        let mut index = self.home(column);
+        loop {
+            let mut found = self.columns.atomic_load(index as usize);
+            if found == FREE {
+                found = self.columns.compare_exchange(index as usize, FREE, column);
+                if found == FREE {
+                    return Slot { index, is_new: true };
+                }
+            }
+            if found == column {
+                return Slot { index, is_new: false };
+            }
+            index = (index + 1) & (self.len() - 1);
+        }
+    }
+
+    /// Finds a column; whether it is there. Not next to insertions.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn find(self, column: u32) -> (u32, bool) {
+        let mut index = self.home(column);
+        loop {
+            let found = self.columns.load(index as usize);
+            if found == column || found == FREE {
+                return (index, found == column);
+            }
+            index = (index + 1) & (self.len() - 1);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Products row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978): row i of C is the sum of the rows of
+//! B that row i of A names.
+//!
+//! [`SpgemmRowWork`] counts the products of each row of C and finds the span of its columns. [`SpgemmClassify`] puts
+//! rows into classes by both, and [`SpgemmListRows`] lists each class. Rows of a class are done by one launch:
+//!
+//! * [`SpgemmHashCount`] and [`SpgemmHashFill`]: a group of lanes a row, which looks columns up in a hash table;
+//! * [`SpgemmWindowCount`] and [`SpgemmWindowFill`]: a block a row, with a bit for each column of a window of C. How many
+//!   bits are set before a column's is its place in the row, so rows come out sorted.
+//!
+//! Tables have room for the largest row of their class. Windows do any row: as many windows as it takes, and sums in global
+//! memory that shared memory has no room for.
+//!
+//! Sums are bitwise the same from run to run. Columns of one row of B differ, so lanes that take entries of one row of B
+//! never add to the same sum; rows of B that are added side by side take turns.
+
+mod bitmap;
+mod classes;
+mod entries;
+mod hash;
+mod hash_table;
+mod offsets;
+mod stage;
+mod window;
+mod work;
+
+pub use classes::{
+    Class, ClassLimits, SpgemmClassify, SpgemmListRows, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES,
+};
+pub use hash::{hash_shared_bytes, SpgemmHashCount, SpgemmHashFill};
+pub use offsets::SpgemmConvertOffsets;
+pub use window::{window_shared_bytes, SpgemmWindowCount, SpgemmWindowFill, WINDOW_COLUMNS};
+pub use work::{SpgemmMaskWork, SpgemmRowWork};

@@ -1,0 +1,37 @@
+//! Row offsets of another width.
+
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+
+use crate::Offset;
+
+kernel! {
+    /// Row offsets of another width, which holds them all: one thread an offset.
+    pub struct SpgemmConvertOffsets<S: Offset, T: Offset> {
+        /// What is read.
+        pub source: Global<S>,
+        /// Output.
+        pub target: GlobalMut<T>,
+        /// Offsets.
+        pub len: u64,
+    }
+    shared: 0;
+    body: convert::<S, T, BLOCK>;
+    entries: {
+        spgemm_offsets_to_u32 in spgemm_plan: <S = u64, T = u32>, 256 x 1;
+        spgemm_offsets_to_u64 in spgemm_plan: <S = u32, T = u64>, 256 x 1;
+        spgemm_offsets_of_u64 in spgemm_plan: <S = u64, T = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn convert<S: Offset, T: Offset, const BLOCK: usize>(
+    _: Arena,
+    source: Global<S>,
+    target: GlobalMut<T>,
+    len: u64,
+) {
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
+    if (index as u64) < len {
+        target.store(index, T::from_bits(source.load_streaming(index).to_bits()));
+    }
+}

@@ -1,0 +1,331 @@
+//! What the threads of a block add up together: a window of a row of C.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{thread, warp, Arena, Element, Float, GlobalMut, Shared};
+
+use super::bitmap::{Bitmap, PACKET};
+use super::entries::{Entries, Matrix};
+use crate::Offset;
+
+/// Columns of a long row of B that a lane has on their way at once.
+const IN_FLIGHT: usize = 4;
+
+/// The sums of a window.
+#[derive(Clone, Copy)]
+pub(super) struct Sums<V> {
+    pub(super) shared: Shared<V>,
+    pub(super) global: GlobalMut<V>,
+    pub(super) in_shared: bool,
+}
+
+impl<V: Float> Sums<V> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn clear(self, place: u32) {
+        if self.in_shared {
+            self.shared.store(place as usize, V::ZERO);
+        } else {
+            self.global.store(place as usize, V::ZERO);
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn add(self, place: u32, left: V, right: V) {
+        let place = place as usize;
+        if self.in_shared {
+            self.shared.store(place, left.fma(right, self.shared.load(place)));
+        } else {
+            self.global.store(place, left.fma(right, self.global.load(place)));
+        }
+    }
+}
+
+/// Some columns of C.
+#[derive(Clone, Copy)]
+pub(super) struct Window {
+    pub(super) start: u32,
+    pub(super) len: u32,
+    /// Whether rows of B may have columns outside.
+    pub(super) is_part: bool,
+}
+
+impl Window {
+    #[inline(always)]
+    pub(super) fn has(self, column: u32) -> bool {
+        column.wrapping_sub(self.start) < self.len
+    }
+}
+
+/// The windows of a row of C, ascending.
+pub(super) struct Windows {
+    start: u32,
+    left: u32,
+    columns: u32,
+    is_part: bool,
+}
+
+impl Windows {
+    /// Of the columns `first` to `last`; none if `first` is above.
+    #[inline(always)]
+    pub(super) fn new(first: u32, last: u32, packets: u32) -> Self {
+        let left = if first <= last { last - first + 1 } else { 0 };
+        let columns = packets * PACKET;
+        Self { start: first, left, columns, is_part: left > columns }
+    }
+
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<Window> {
+        if self.left == 0 {
+            return None;
+        }
+        let len = self.left.min(self.columns);
+        let window = Window { start: self.start, len, is_part: self.is_part };
+        self.start += len;
+        self.left -= len;
+        Some(window)
+    }
+}
+
+/// Entries of A, one a thread, with what a window has of the rows of B that they name; in shared memory.
+#[derive(Clone, Copy)]
+pub(super) struct Stage<V, O, const BLOCK: usize> {
+    begins: Shared<O>,
+    lefts: Shared<V>,
+    lens: Shared<u32>,
+    /// The longest of the rows of B that are taken side by side.
+    longest: Shared<u32>,
+    lanes_log2: u32,
+}
+
+impl<V: Element, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn take<const VALUES: bool>(arena: &mut Arena, lanes_log2: u32) -> Self {
+        Self {
+            begins: arena.take(BLOCK),
+            lefts: arena.take(if VALUES { BLOCK } else { 0 }),
+            lens: arena.take(BLOCK),
+            longest: arena.take(BLOCK),
+            lanes_log2,
+        }
+    }
+
+    /// Rows of B side by side.
+    #[inline(always)]
+    fn groups(self) -> u32 {
+        BLOCK as u32 >> self.lanes_log2
+    }
+
+    /// Stages the thread's entry of A, the `place`th of its row. Every thread; wants a barrier before and behind.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn bring<const VALUES: bool>(
+        self,
+        a: Matrix<V, O>,
+        b: Matrix<V, O>,
+        own: Entries,
+        place: u32,
+        window: Window,
+    ) {
+        let is_entry = place < own.len;
+        let mut entries = b.entries_if(a.column_if(own, place, is_entry), is_entry);
+        if VALUES {
+            self.lefts.store(thread::index() as usize, a.value_if(own, place, is_entry));
+        }
+        if window.is_part {
+            let first = lower_bound(b, entries, window.start);
+            let end = window.start.checked_add(window.len);
+            let behind = if let Some(end) = end { lower_bound(b, entries, end) } else { entries.len };
+            entries = Entries { begin: entries.begin + first as usize, len: behind - first };
+        }
+        self.begins.store(thread::index() as usize, O::from_bits(entries.begin as u64));
+        self.lens.store(thread::index() as usize, entries.len);
+        let mut longest = entries.len;
+        let mut distance = self.groups() / 2;
+        while distance > 0 {
+            longest = longest.max(warp::shuffle_xor(warp::FULL, longest, distance));
+            distance /= 2;
+        }
+        self.longest.store(thread::index() as usize, longest);
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn staged(self, entry: u32) -> Entries {
+        Entries { begin: self.begins.load(entry as usize).to_usize(), len: self.lens.load(entry as usize) }
+    }
+
+    /// The thread's number among the lanes of a row of B.
+    #[inline(always)]
+    fn lane(self) -> u32 {
+        thread::index() & ((1 << self.lanes_log2) - 1)
+    }
+
+    /// Sets the bits of all columns of the row of C in a window. Every thread; wants a barrier before and behind.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn mark(self, a: Matrix<V, O>, b: Matrix<V, O>, own: Entries, window: Window, bitmap: Bitmap) {
+        let mut first = 0;
+        while first < own.len {
+            self.bring::<false>(a, b, own, first + thread::index(), window);
+            thread::barrier();
+            let staged = (own.len - first).min(BLOCK as u32);
+            // Bits are set in any order: no more lanes a row of B than a warp has.
+            let lanes_log2 = self.lanes_log2.min(thread::WARP_SIZE.ilog2());
+            let mut entry = thread::index() >> lanes_log2;
+            while entry < staged {
+                let entries = self.staged(entry);
+                let mut place = thread::index() & ((1 << lanes_log2) - 1);
+                // Where rows of B are long, several columns are on their way.
+                while self.lanes_log2 > lanes_log2 && place < entries.len {
+                    let mut columns = [0; IN_FLIGHT];
+                    for at in 0..IN_FLIGHT {
+                        let place = place + ((at as u32) << lanes_log2);
+                        columns[at] = b.column_if(entries, place, place < entries.len);
+                    }
+                    for at in 0..IN_FLIGHT {
+                        if place + ((at as u32) << lanes_log2) < entries.len {
+                            bitmap.set(columns[at]);
+                        }
+                    }
+                    place += (IN_FLIGHT as u32) << lanes_log2;
+                }
+                while place < entries.len {
+                    bitmap.set(b.column_if(entries, place, true));
+                    place += 1 << lanes_log2;
+                }
+                entry += BLOCK as u32 >> lanes_log2;
+            }
+            thread::barrier();
+            first += BLOCK as u32;
+        }
+    }
+}
+
+impl<V: Float, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
+    /// Adds the products in a window to its sums. Rows of B are taken side by side and added one by one, in an order that
+    /// nothing but the row and the launch determines. Every thread; wants a barrier before, and has one at the end.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn add(
+        self,
+        a: Matrix<V, O>,
+        b: Matrix<V, O>,
+        own: Entries,
+        window: Window,
+        bitmap: Bitmap,
+        sums: Sums<V>,
+    ) {
+        let mut first = 0;
+        while first < own.len {
+            self.bring::<true>(a, b, own, first + thread::index(), window);
+            thread::barrier();
+            let staged = (own.len - first).min(BLOCK as u32);
+            let mut at = Step { base: 0, round: 0 };
+            let mut product = self.load(b, at, staged);
+            while at.base < staged {
+                // The next products are on their way while these are added.
+                let next = self.step(at, staged);
+                let following = self.load(b, next, staged);
+                let (slot, is_there) =
+                    if product.is_some { bitmap.place(product.column) } else { (0, false) };
+                let left = self.lefts.load((at.base + (thread::index() >> self.lanes_log2)) as usize);
+                self.add_in_turn(sums, slot, (left, product.right), is_there);
+                (at, product) = (next, following);
+            }
+            first += BLOCK as u32;
+        }
+    }
+
+    /// What comes after some entries of the rows of B that are taken side by side: more of them, or the next rows.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn step(self, at: Step, staged: u32) -> Step {
+        let round = at.round + (1 << self.lanes_log2);
+        if round < self.longest.load(at.base as usize) {
+            Step { round, ..at }
+        } else {
+            let mut base = at.base + self.groups();
+            while base < staged && self.longest.load(base as usize) == 0 {
+                base += self.groups();
+            }
+            Step { base, round: 0 }
+        }
+    }
+
+    /// The thread's entry of B of a step; none behind the last.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load(self, b: Matrix<V, O>, at: Step, staged: u32) -> InB<V> {
+        if at.base >= staged {
+            return InB { column: 0, right: V::ZERO, is_some: false };
+        }
+        let entry = at.base + (thread::index() >> self.lanes_log2);
+        let entries = self.staged(entry);
+        let place = at.round + self.lane();
+        let is_some = place < entries.len;
+        InB {
+            column: b.column_if(entries, place, is_some),
+            right: b.value_if(entries, place, is_some),
+            is_some,
+        }
+    }
+
+    /// Adds a step's products to their sums, one row of B after the other. Every thread; has a barrier at the end.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn add_in_turn(self, sums: Sums<V>, slot: u32, (left, right): (V, V), is_there: bool) {
+        let group = thread::index() >> self.lanes_log2;
+        // Turns that follow each other in a warp.
+        let in_warp = (thread::WARP_SIZE >> self.lanes_log2).max(1);
+        let mut turn = 0;
+        while turn < self.groups() {
+            if turn == group / in_warp * in_warp {
+                let mut own = turn;
+                while own < turn + in_warp {
+                    if own == group && is_there {
+                        sums.add(slot, left, right);
+                    }
+                    warp::sync(warp::FULL);
+                    own += 1;
+                }
+            }
+            thread::barrier();
+            turn += in_warp;
+        }
+    }
+}
+
+/// Entries `round` and following of the rows of B that the staged entries `base` and following name.
+#[derive(Clone, Copy)]
+struct Step {
+    base: u32,
+    round: u32,
+}
+
+/// An entry of B, if there is one.
+#[derive(Clone, Copy)]
+struct InB<V> {
+    column: u32,
+    right: V,
+    is_some: bool,
+}
+
+/// How many of some entries have a column below `bound`.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn lower_bound<V: Element, O: Offset>(matrix: Matrix<V, O>, entries: Entries, bound: u32) -> u32 {
+    let (mut low, mut high) = (0, entries.len);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if matrix.column_if(entries, middle, true) < bound {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}

@@ -1,0 +1,202 @@
+//! What the rows of C take: their products, and the span of their columns.
+
+use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+
+use super::entries::{Entries, Matrix};
+use crate::Offset;
+
+kernel! {
+    /// Counts the products of each row of C; finds the first and the last column that it can have, for rows with more than
+    /// `short` products. `1 << lanes_log2` lanes a row. A row without a span has a first column above its last.
+    pub struct SpgemmRowWork<O: Offset> {
+        /// Row offsets of A, `rows` + 1.
+        pub a_row_offsets: Global<O>,
+        /// Column indices of A.
+        pub a_columns: Global<u32>,
+        /// Row offsets of B.
+        pub b_row_offsets: Global<O>,
+        /// Column indices of B.
+        pub b_columns: Global<u32>,
+        /// Output: products of each row.
+        pub products: GlobalMut<u64>,
+        /// Output: first column of each row.
+        pub firsts: GlobalMut<u32>,
+        /// Output: last column of each row.
+        pub lasts: GlobalMut<u32>,
+        /// Rows.
+        pub rows: u32,
+        /// Products of rows whose span does not matter, at most.
+        pub short: u32,
+        /// Lanes a row, as a power of two, at most 5.
+        pub lanes_log2: u32,
+    }
+    shared: 0;
+    body: row_work::<O, BLOCK>;
+    entries: {
+        spgemm_row_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
+        spgemm_row_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
+    }
+}
+
+/// Entries of A that a lane has on their way at once.
+const IN_FLIGHT: usize = 4;
+
+/// Entries of a row of A, a lane, from which on its warp does it.
+const LONG: u32 = 32;
+
+#[inline(always)]
+fn row_work<O: Offset, const BLOCK: usize>(
+    _: Arena,
+    a_row_offsets: Global<O>,
+    a_columns: Global<u32>,
+    b_row_offsets: Global<O>,
+    b_columns: Global<u32>,
+    products: GlobalMut<u64>,
+    firsts: GlobalMut<u32>,
+    lasts: GlobalMut<u32>,
+    rows: u32,
+    short: u32,
+    lanes_log2: u32,
+) {
+    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
+    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_columns };
+    let row = thread::block() * (BLOCK as u32 >> lanes_log2) + (thread::index() >> lanes_log2);
+    let lane = thread::index() & ((1 << lanes_log2) - 1);
+    let own = a.entries_if(row, row < rows);
+    let is_long = own.len > LONG << lanes_log2;
+    let (mut count, mut first, mut last) = (0_u64, u32::MAX, 0);
+    if !is_long {
+        each_row_of_b(a, b, own, lane, lanes_log2, |entries| count += u64::from(entries.len));
+    }
+    let mut distance = (1 << lanes_log2) / 2;
+    while distance > 0 {
+        count += warp::shuffle_xor(warp::FULL, count, distance);
+        distance /= 2;
+    }
+    if count > u64::from(short) {
+        each_row_of_b(a, b, own, lane, lanes_log2, |entries| widen(b, entries, &mut first, &mut last));
+    }
+    let mut distance = (1 << lanes_log2) / 2;
+    while distance > 0 {
+        first = first.min(warp::shuffle_xor(warp::FULL, first, distance));
+        last = last.max(warp::shuffle_xor(warp::FULL, last, distance));
+        distance /= 2;
+    }
+    // Long rows one after the other, by the whole warp.
+    let mut left = warp::ballot(warp::FULL, is_long && lane == 0);
+    while left != 0 {
+        let source = left.trailing_zeros();
+        let entries = Entries {
+            begin: warp::shuffle(warp::FULL, own.begin as u64, source) as usize,
+            len: warp::shuffle(warp::FULL, own.len, source),
+        };
+        let (mut all, mut least, mut greatest) = (0_u64, u32::MAX, 0);
+        each_row_of_b(a, b, entries, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
+            all += u64::from(entries.len);
+            widen(b, entries, &mut least, &mut greatest);
+        });
+        let mut distance = thread::WARP_SIZE / 2;
+        while distance > 0 {
+            least = least.min(warp::shuffle_xor(warp::FULL, least, distance));
+            greatest = greatest.max(warp::shuffle_xor(warp::FULL, greatest, distance));
+            distance /= 2;
+        }
+        all = warp::reduce_add(all);
+        if thread::lane() == source {
+            (count, first, last) = (all, least, greatest);
+        }
+        left &= left - 1;
+    }
+    if row < rows && lane == 0 {
+        products.store(row as usize, count);
+        firsts.store(row as usize, first);
+        lasts.store(row as usize, last);
+    }
+}
+
+/// Widens a span of columns by a row of B.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn widen<O: Offset>(b: Matrix<u32, O>, entries: Entries, first: &mut u32, last: &mut u32) {
+    if entries.len > 0 {
+        *first = (*first).min(b.column_if(entries, 0, true));
+        *last = (*last).max(b.column_if(entries, entries.len - 1, true));
+    }
+}
+
+/// Calls `visit` with the rows of B that a lane's entries of a row of A name.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn each_row_of_b<O: Offset>(
+    a: Matrix<u32, O>,
+    b: Matrix<u32, O>,
+    own: Entries,
+    lane: u32,
+    lanes_log2: u32,
+    mut visit: impl FnMut(Entries),
+) {
+    let mut place = lane;
+    while place < own.len {
+        let mut entries = [Entries::NONE; IN_FLIGHT];
+        for at in 0..IN_FLIGHT {
+            let place = place + ((at as u32) << lanes_log2);
+            let column = a.column_if(own, place, place < own.len);
+            entries[at] = b.entries_if(column, place < own.len);
+        }
+        for at in 0..IN_FLIGHT {
+            visit(entries[at]);
+        }
+        place += (IN_FLIGHT as u32) << lanes_log2;
+    }
+}
+
+kernel! {
+    /// What [`SpgemmRowWork`] says, for the entries of C that a pattern has: its length and columns. One thread a row.
+    pub struct SpgemmMaskWork<O: Offset> {
+        /// Row offsets of the pattern, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Its columns.
+        pub columns: Global<u32>,
+        /// Output: entries of each row.
+        pub lengths: GlobalMut<u64>,
+        /// Output: first column of each row.
+        pub firsts: GlobalMut<u32>,
+        /// Output: last column of each row.
+        pub lasts: GlobalMut<u32>,
+        /// Rows.
+        pub rows: u32,
+    }
+    shared: 0;
+    body: mask_work::<O, BLOCK>;
+    entries: {
+        spgemm_mask_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
+        spgemm_mask_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn mask_work<O: Offset, const BLOCK: usize>(
+    _: Arena,
+    row_offsets: Global<O>,
+    columns: Global<u32>,
+    lengths: GlobalMut<u64>,
+    firsts: GlobalMut<u32>,
+    lasts: GlobalMut<u32>,
+    rows: u32,
+) {
+    let row = thread::block() * BLOCK as u32 + thread::index();
+    if row >= rows {
+        return;
+    }
+    let mask = Matrix { row_offsets, columns, values: columns };
+    let own = mask.entries_if(row, true);
+    lengths.store(row as usize, u64::from(own.len));
+    let (mut first, mut last) = (u32::MAX, 0);
+    if own.len > 0 {
+        first = mask.column_if(own, 0, true);
+        last = mask.column_if(own, own.len - 1, true);
+    }
+    firsts.store(row as usize, first);
+    lasts.store(row as usize, last);
+}

@@ -1,0 +1,453 @@
+//! Sparse matrix times sparse matrix, on every device.
+
+use std::collections::BTreeMap;
+
+use evenpath::device::BlockOrder;
+use evenpath::generate::generate;
+use evenpath::{
+    Csr, Device, DeviceCsr, DeviceKind, Offset, OpError, SimulatedOptions, SpgemmMethod, SpgemmOptions, Value,
+};
+use evenpath_kernels::spgemm::{HASH_CLASSES, WINDOW_COLUMNS};
+use evenpath_tests::{devices, kernel_devices};
+use proptest::prelude::*;
+
+/// For each entry of A·B, straight from the definition: its sum in f64, the sum of its products' magnitudes, and how
+/// many they are.
+fn oracle<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> BTreeMap<(usize, usize), (f64, f64, u64)> {
+    let mut c = BTreeMap::new();
+    for (row, k, left) in a.iter() {
+        for (column, right) in b.row(k).expect("a row of B").iter() {
+            let product = left.to_f64() * right.to_f64();
+            let entry = c.entry((row, column as usize)).or_insert((0.0, 0.0, 0));
+            *entry = (entry.0 + product, entry.1 + product.abs(), entry.2 + 1);
+        }
+    }
+    c
+}
+
+/// Whether a value is that of an entry of the oracle, but for rounding.
+fn is_close<V: Value>(value: V, (sum, magnitude, count): (f64, f64, u64)) -> bool {
+    let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    (value.to_f64() - sum).abs() <= 2.0 * (count + 1) as f64 * epsilon * magnitude
+}
+
+fn check_product<V: Value, O: Offset, C: Offset>(
+    what: &dyn std::fmt::Display,
+    a: &Csr<V, O>,
+    b: &Csr<V, O>,
+    c: &Csr<V, C>,
+) {
+    assert_eq!((c.rows(), c.cols()), (a.rows(), b.cols()), "{what}");
+    c.check_canonical().expect("rows are sorted");
+    let expected = oracle(a, b);
+    assert_eq!(c.nnz(), expected.len(), "{what}: nonzeros of {a:?} times {b:?}");
+    for ((row, column, value), (place, entry)) in c.iter().zip(expected) {
+        assert_eq!((row, column), place, "{what}: {a:?} times {b:?}");
+        assert!(
+            is_close(value, entry),
+            "{what}: {a:?} times {b:?}: ({row}, {column}) is {value}, not {entry:?}"
+        );
+    }
+}
+
+/// Multiplies on a device row by row, and checks the result. Gives it back.
+fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) -> DeviceCsr<V, O> {
+    let (left, right) = (device.upload(a).expect("upload"), device.upload(b).expect("upload"));
+    let options = SpgemmOptions::new().method(SpgemmMethod::RowWise);
+    let c = left.multiply_with(&right, options).expect("a product");
+    check_product(device, a, b, &c.download().expect("download"));
+    c
+}
+
+/// A canonical matrix: entry j of a row is in column `(start(row) + j * step) % cols`, sorted.
+fn banded<V: Value, O: Offset>(cols: usize, lengths: &[usize], step: usize) -> Csr<V, O> {
+    let entries = lengths.iter().enumerate().flat_map(|(row, &len)| {
+        (0..len).map(move |j| {
+            let value = ((row * 31 + j * 17) % 101) as f64 / 50.0 - 1.0;
+            (row, (row * 7 + j * step) % cols, V::from_f64(value))
+        })
+    });
+    Csr::from_triplets(lengths.len(), cols, entries).expect("a valid matrix")
+}
+
+#[test]
+fn shapes_without_products() {
+    fn all<V: Value, O: Offset>() {
+        for under_test in devices() {
+            let device = &under_test.device;
+            for (rows, inner, cols) in [(0, 0, 0), (0, 3, 2), (4, 0, 5), (3, 7, 0), (300, 5, 2), (1, 1, 1)] {
+                let a = Csr::<V, O>::from_triplets(rows, inner, []).unwrap();
+                let b = Csr::from_triplets(inner, cols, []).unwrap();
+                assert_eq!(check(device, &a, &b).nnz(), 0);
+            }
+            // Entries of A that name empty rows of B, and rows of B that nobody names.
+            let a = Csr::<V, O>::from_triplets(3, 4, [(0, 1, V::ONE), (2, 3, V::ONE)]).unwrap();
+            let b = Csr::from_triplets(4, 9, [(0, 8, V::ONE), (2, 0, V::ONE)]).unwrap();
+            assert_eq!(check(device, &a, &b).nnz(), 0);
+        }
+    }
+    all::<f32, u32>();
+    all::<f64, u64>();
+}
+
+/// Rows with as many products, and as many entries, as a class takes at most, and around that.
+#[test]
+fn rows_around_the_edges_of_classes() {
+    for under_test in devices() {
+        for limit in HASH_CLASSES {
+            for size in [limit - 1, limit, limit + 1] {
+                let size = size as usize;
+                // One long row of B, and as many of one entry each.
+                let a: Csr<f64> = banded(size + 1, &[1, size, 0, 2], 1);
+                let mut lengths = vec![1; size + 1];
+                lengths[0] = size;
+                check(&under_test.device, &a, &banded(5000, &lengths, 3));
+                // The same entries many times.
+                check(&under_test.device, &a, &banded(3, &vec![1; size + 1], 1));
+            }
+        }
+    }
+}
+
+/// Windows whose columns end around a packet's edge, and rows of B around the lanes that take them.
+#[test]
+fn rows_around_the_edges_of_windows() {
+    for under_test in devices() {
+        for cols in [WINDOW_COLUMNS - 1, WINDOW_COLUMNS, WINDOW_COLUMNS + 1, 32 * WINDOW_COLUMNS + 1] {
+            let cols = cols as usize;
+            for len in [31, 32, 33, cols.min(300)] {
+                let a: Csr<f32> = banded(40, &[40, 1, 33, 12], 1);
+                check(&under_test.device, &a, &banded(cols, &vec![len; 40], 11));
+            }
+        }
+    }
+}
+
+/// Rows of every class in one product, so that rows are listed.
+#[test]
+fn rows_of_all_sizes() {
+    fn all<V: Value, O: Offset>() {
+        for under_test in devices() {
+            let longest = if under_test.fast { 3000 } else { 400 };
+            let lengths: Vec<usize> = (0..200).map(|row| [0, 1, 3, 8, 40, 7, 1, 0][row % 8]).collect();
+            let mut b_lengths = vec![5; 300];
+            b_lengths[14] = longest;
+            b_lengths[15] = 70;
+            let b: Csr<V, O> = banded(9001, &b_lengths, 13);
+            let mut lengths = lengths;
+            lengths[77] = 300;
+            check(&under_test.device, &banded(300, &lengths, 7), &b);
+        }
+    }
+    all::<f32, u32>();
+    all::<f32, u64>();
+    all::<f64, u32>();
+    all::<f64, u64>();
+}
+
+/// Spans of columns that take several windows, for want of shared memory and for their width.
+#[test]
+fn rows_of_several_windows() {
+    let options = SimulatedOptions { max_shared_bytes: 56 << 10, ..SimulatedOptions::default() };
+    let mut devices: Vec<Device> = devices().into_iter().map(|under_test| under_test.device).collect();
+    devices.push(Device::simulated(options));
+    for device in devices {
+        let a: Csr<f64> = banded(90, &[90, 4, 60], 1);
+        for cols in [40_000, 5_000_000, u32::MAX as usize - 1] {
+            let step = cols / 97;
+            let entries =
+                (0..90).flat_map(|row| (0..9).map(move |j| (row, (row * 5 + j * step) % cols, 0.5)));
+            let b = Csr::from_triplets(90, cols, entries).unwrap();
+            check(&device, &a, &b);
+        }
+        // Many entries in each window.
+        check(&device, &a, &banded(30_000, &vec![400; 90], 71));
+    }
+}
+
+#[test]
+fn one_huge_row_and_column() {
+    for under_test in devices() {
+        let len = if under_test.fast { 100_000 } else { 3000 };
+        let row: Csr<f64> = banded(len, &[len], 1);
+        let column = banded(1, &vec![1; len], 1);
+        assert_eq!(check(&under_test.device, &row, &column).nnz(), 1);
+        let short = if under_test.fast { 300 } else { 40 };
+        let column: Csr<f64> = banded(1, &vec![1; short], 1);
+        check(&under_test.device, &column, &banded(700, &[700], 1));
+    }
+}
+
+/// By rows, a row of A that names many rows of B has these added one after the other: then all products are sorted, but
+/// not if they are computed again and again and few are saved by it.
+#[test]
+fn what_is_chosen() {
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        let method = |a: &Csr<f64>, b: &Csr<f64>| {
+            let (a, b) = (device.upload(a).unwrap(), device.upload(b).unwrap());
+            let plan = a.plan_multiply(&b, SpgemmOptions::new()).unwrap();
+            let c = a.multiply(&b).unwrap().download().unwrap();
+            check_product(device, &a.download().unwrap(), &b.download().unwrap(), &c);
+            plan.info().unwrap().method
+        };
+        let short: Csr<f64> = banded(50, &[5; 50], 3);
+        assert_eq!(method(&short, &short), SpgemmMethod::RowWise);
+        let row = banded(2000, &[2000], 1);
+        assert_eq!(method(&row, &banded(500, &vec![2; 2000], 1)), SpgemmMethod::TwoLevelSort);
+    }
+}
+
+#[test]
+fn what_cancels_stays() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> = Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 1.0)]).unwrap();
+        let b = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 0, -1.0), (1, 1, 3.0)]).unwrap();
+        let c = check(device, &a, &b).download().unwrap();
+        assert_eq!((c.column_indices(), c.values()), (&[0, 1][..], &[0.0, 5.0][..]));
+    }
+}
+
+/// A chain of rectangular products: Pᵀ·A·P, as algebraic multigrid has it, and A·Aᵀ, Aᵀ·A.
+#[test]
+fn products_of_products() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let side = if under_test.fast { 60 } else { 12 };
+        let a: Csr<f64> = generate(format!("stencil5:{side}").parse().unwrap(), 3).unwrap();
+        let n = a.rows();
+        let aggregates = n.div_ceil(4);
+        let p: Csr<f64> =
+            Csr::from_triplets(n, aggregates, (0..n).map(|row| (row, row / 4, 1.0 + (row % 3) as f64)))
+                .unwrap();
+        let (device_a, device_p) = (device.upload(&a).unwrap(), device.upload(&p).unwrap());
+        let ap = device_a.multiply(&device_p).unwrap();
+        let ap_host = ap.download().unwrap();
+        check_product(device, &a, &p, &ap_host);
+        let coarse = device_p.transpose().unwrap().multiply(&ap).unwrap();
+        check_product(device, &p.transpose(), &ap_host, &coarse.download().unwrap());
+
+        let wide: Csr<f64> = generate("lp:12".parse().unwrap(), 5).unwrap();
+        let wide = if under_test.fast { wide } else { banded(500, &[40, 0, 3, 200], 9) };
+        let device_wide = device.upload(&wide).unwrap();
+        let transposed = wide.transpose();
+        let options = SpgemmOptions::new();
+        let outer = device_wide.multiply_by_transpose(options).unwrap();
+        check_product(device, &wide, &transposed, &outer.download().unwrap());
+        if wide.cols() < 5000 {
+            let inner = device_wide.transpose_multiply(options).unwrap();
+            check_product(device, &transposed, &wide, &inner.download().unwrap());
+        }
+    }
+}
+
+fn bits<V: Value>(values: &[V]) -> Vec<u64> {
+    values.iter().map(|value| value.to_f64().to_bits()).collect()
+}
+
+/// Runs of a plan follow the values, are those of a product without a plan, and share a pattern.
+#[test]
+fn plans() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let scale = if under_test.fast { 10 } else { 6 };
+        let host: Csr<f32> = generate(format!("rmat:{scale}").parse().unwrap(), 3).unwrap();
+        let a = device.upload(&host).unwrap();
+        let plan = a.plan_multiply(&a, SpgemmOptions::new()).unwrap();
+        let first = plan.run().unwrap().download().unwrap();
+        check_product(device, &host, &host, &first);
+        assert_eq!(bits(plan.run().unwrap().download().unwrap().values()), bits(first.values()), "{device}");
+        let values: Vec<f32> = host.values().iter().map(|value| 0.5 - value * value).collect();
+        a.set_values(&values).unwrap();
+        let mut changed = host.clone();
+        changed.values_mut().copy_from_slice(&values);
+        let again = plan.run().unwrap().download().unwrap();
+        check_product(device, &changed, &changed, &again);
+        let alone = a.multiply(&a).unwrap().download().unwrap();
+        assert_eq!(bits(again.values()), bits(alone.values()), "{device}");
+        let wide = a.multiply_wide(&a, SpgemmOptions::new()).unwrap().download().unwrap();
+        assert_eq!(bits(wide.values()), bits(alone.values()), "{device}");
+        let info = plan.info().unwrap();
+        assert_eq!(info.nonzeros, first.nnz() as u64);
+        let lengths = |k: usize| host.row(k).unwrap().len() as u64;
+        assert_eq!(info.products, host.iter().map(|(_, k, _)| lengths(k)).sum::<u64>());
+    }
+}
+
+#[test]
+fn masks() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a: Csr<f64> = banded(200, &(0..90).map(|row| [2, 0, 30, 7][row % 4]).collect::<Vec<_>>(), 3);
+        let b: Csr<f64> = banded(4000, &(0..200).map(|row| [9, 1, 0, 60][row % 4]).collect::<Vec<_>>(), 17);
+        let masks: [Csr<f32>; 3] = [
+            banded(4000, &(0..90).map(|row| [0, 4, 700, 33][row % 4]).collect::<Vec<_>>(), 5),
+            banded(4000, &[0; 90], 1),
+            banded(4000, &[1; 90], 1),
+        ];
+        let expected = oracle(&a, &b);
+        let (device_a, device_b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
+        for mask in masks {
+            let c = device_a
+                .multiply_masked(&device_b, &device.upload(&mask).unwrap(), SpgemmOptions::new())
+                .unwrap()
+                .download()
+                .unwrap();
+            assert_eq!(c.row_offsets(), mask.row_offsets());
+            assert_eq!(c.column_indices(), mask.column_indices());
+            for (row, column, value) in c.iter() {
+                let entry = expected.get(&(row, column)).copied().unwrap_or((0.0, 0.0, 0));
+                assert!(is_close(value, entry), "{device}: ({row}, {column}) is {value}, not {entry:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_refused() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let a = device.upload(&banded::<f64, u32>(5, &[2, 3], 1)).unwrap();
+        let refused = a.multiply(&a).unwrap_err();
+        assert!(matches!(refused, OpError::ProductShape { a_rows: 2, a_cols: 5, b_rows: 2, b_cols: 5 }));
+        assert_eq!(refused.to_string(), "a matrix of 2 x 5 cannot be multiplied with one of 2 x 5");
+
+        let unsorted =
+            Csr::try_new(4, 5, vec![0_u32, 2, 2, 4, 5], vec![0, 1, 3, 3, 2], vec![1.0; 5]).unwrap();
+        let unsorted = device.upload(&unsorted).unwrap();
+        let square = device.upload(&banded::<f64, u32>(4, &[1; 5], 1)).unwrap();
+        let refused = unsorted.multiply(&square).unwrap_err();
+        assert!(matches!(refused, OpError::NotCanonical { operand: "A", row: 2, .. }), "{refused}");
+        let refused = square.multiply(&unsorted).unwrap_err();
+        assert!(matches!(refused, OpError::NotCanonical { operand: "B", row: 2, .. }), "{refused}");
+
+        let elsewhere = Device::simulated(SimulatedOptions::default());
+        let other = elsewhere.upload(&banded::<f64, u32>(5, &[1; 5], 1)).unwrap();
+        assert!(matches!(a.multiply(&other), Err(OpError::Device(_))));
+
+        let mask = device.upload(&banded::<f64, u32>(5, &[1; 3], 1)).unwrap();
+        let b = device.upload(&banded::<f64, u32>(5, &[1; 5], 1)).unwrap();
+        let refused = a.multiply_masked(&b, &mask, SpgemmOptions::new()).unwrap_err();
+        assert!(matches!(refused, OpError::MaskShape { rows: 3, needed_rows: 2, .. }), "{refused}");
+    }
+}
+
+/// Rows that follow each other without a descent between them are told from rows that are not sorted.
+#[test]
+fn unsorted_rows_are_found_among_empty_ones() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        for bad in [0_usize, 255, 256, 600] {
+            let rows = 601;
+            let (mut offsets, mut columns) = (vec![0_u64], Vec::new());
+            for row in 0..rows {
+                let own: &[u32] = if row == bad { &[3, 1] } else { [&[][..], &[0, 2], &[4]][row % 3] };
+                columns.extend(own);
+                offsets.push(columns.len() as u64);
+            }
+            let values = vec![1.0_f32; columns.len()];
+            let a = device.upload(&Csr::try_new(rows, 5, offsets, columns, values).unwrap()).unwrap();
+            let b = device.upload(&banded(2, &[1; 5], 1)).unwrap();
+            let refused = a.multiply(&b).unwrap_err();
+            assert!(
+                matches!(refused, OpError::NotCanonical { operand: "A", row, .. } if row == bad),
+                "{refused}"
+            );
+        }
+    }
+}
+
+/// Workspace and result never take more than they may, nor than the error says.
+#[test]
+fn memory_limits() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let host: Csr<f64> = banded(300, &[30; 300], 7);
+        let a = device.upload(&host).unwrap();
+        let before = device.memory().unwrap().in_use;
+        let nonzeros = oracle(&host, &host).len() as u64;
+        let result_bytes = nonzeros * 12 + 301 * 4;
+        for method in [SpgemmMethod::Auto, SpgemmMethod::RowWise] {
+            let options = SpgemmOptions::new().method(method);
+            let refused = a.multiply_with(&a, options.memory_limit(result_bytes - 1)).unwrap_err();
+            let OpError::ProductMemory { needed, limit, .. } = refused else { panic!("{refused}") };
+            assert!(needed > limit && limit == result_bytes - 1, "{refused}");
+            // What the error says is enough, if workspace and result are asked for one by one.
+            let mut limit = needed;
+            let c = loop {
+                match a.multiply_with(&a, options.memory_limit(limit)) {
+                    Ok(c) => break c,
+                    Err(OpError::ProductMemory { needed, .. }) if needed > limit => limit = needed,
+                    Err(error) => panic!("{error}"),
+                }
+            };
+            assert!(limit < result_bytes + 200 * 300 + (1 << 16), "{device}: {limit}");
+            assert_eq!(c.nnz() as u64, nonzeros);
+            drop(c);
+            if device.kind() != DeviceKind::Cpu {
+                device.set_memory_limit(Some(before + limit));
+                let c = a.multiply_with(&a, options.memory_limit(limit)).expect("the limit is kept");
+                device.set_memory_limit(None);
+                drop(c);
+            }
+            assert_eq!(device.memory().unwrap().in_use, before, "{device}");
+        }
+    }
+}
+
+/// Blocks and threads in any order give the same bits.
+#[test]
+fn results_do_not_depend_on_the_order_of_blocks() {
+    let a: Csr<f32> = generate("rmat:7".parse().unwrap(), 11).unwrap();
+    let mut results = kernel_devices().into_iter().filter(|device| !device.fast).map(|under_test| {
+        let a = under_test.device.upload(&a).unwrap();
+        bits(a.multiply(&a).unwrap().download().unwrap().values())
+    });
+    let first = results.next().expect("a simulated GPU");
+    assert!(results.all(|other| other == first));
+    let seeded = SimulatedOptions { block_order: BlockOrder::Seeded(99), ..SimulatedOptions::default() };
+    let device = Device::simulated(seeded);
+    let a = device.upload(&a).unwrap();
+    assert_eq!(bits(a.multiply(&a).unwrap().download().unwrap().values()), first);
+}
+
+/// Matrices of the bench's kinds, large enough on a GPU to fill it.
+#[test]
+fn generated_matrices() {
+    for under_test in devices() {
+        let (large, small) = (
+            ["stencil5:150", "stencil27:20", "block-fem:700x3", "uniform:9000", "power-law:3000", "rmat:11"],
+            ["stencil5:12", "stencil27:4", "block-fem:25x3", "uniform:90", "power-law:60", "rmat:6"],
+        );
+        for kind in if under_test.fast { large } else { small } {
+            let a: Csr<f64> = generate(kind.parse().unwrap(), 5).unwrap();
+            check(&under_test.device, &a, &a);
+        }
+    }
+}
+
+/// Triplets of a matrix of the given shape, some of them many times.
+fn triplets(rows: usize, cols: usize, most: usize) -> impl Strategy<Value = Vec<(usize, usize, f64)>> {
+    prop::collection::vec((0..rows, 0..cols, -2.0..2.0), 0..most)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn random_products(
+        (a, b) in (1..40_usize, 1..60_usize, prop_oneof![1..8_usize, 60..400_usize, Just(300_000)])
+            .prop_flat_map(|(rows, inner, cols)| {
+                let a = triplets(rows, inner, 400)
+                    .prop_map(move |entries| Csr::<f64>::from_triplets(rows, inner, entries).unwrap());
+                let b = triplets(inner, cols, 900)
+                    .prop_map(move |entries| Csr::<f64>::from_triplets(inner, cols, entries).unwrap());
+                (a, b)
+            })
+    ) {
+        for under_test in devices() {
+            check(&under_test.device, &a, &b);
+        }
+    }
+}
