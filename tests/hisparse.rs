@@ -121,7 +121,7 @@ fn check_all_ways<const D: usize>(rows: usize, cols: usize, entries: &Entries) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
     fn trees_are_the_matrices_they_were_made_of((rows, cols, entries) in matrix()) {
