@@ -5,6 +5,8 @@
 //! * [`Ell`], [`SlicedEll`], [`Hyb`]: matrices whose rows are padded, made of a [`Csr`] and back; [`RowOrder`]: rows sorted
 //!   by length. On a device they, and [`Coo`], are multiplied by `spmv` of [`DeviceEll`], [`DeviceEllR`],
 //!   [`DeviceSlicedEll`], [`DeviceHyb`] and [`DeviceCoo`].
+//! * [`HiSparse`]: a tree of small nodes, each dense or sparse, made of a [`Csr`] or [`Coo`] and back; its products and sums run
+//!   on the CPU.
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
 //! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector; [`DeviceCsr::plan_spmv_transposed`]: with the transpose,
 //!   which [`DeviceCsr::transpose`] builds; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix;
@@ -28,9 +30,10 @@ pub use device::{Device, DeviceError, DeviceKind, DeviceVec, Event, SimulatedOpt
 pub use key::{Key, PairValue, Pairs, coordinate, row_and_column};
 pub use matrix::generate;
 pub use matrix::{
-    Coo, Csr, CsrView, Duplicates, Ell, Hyb, HybOptions, HybWidth, InvalidCoo, InvalidCsr, InvalidEll,
-    InvalidHyb, InvalidSlicedEll, LongestRows, MAX_DIMENSION, MatrixError, PaddingLimit, Row, RowOrder, Rows,
-    SlicedEll, SlicedEllOptions, Statistics,
+    Coo, Csr, CsrView, Duplicates, Ell, HiSparse, HiSparseEntries, HiSparseNode, HiSparseOptions,
+    HiSparseStatistics, Hyb, HybOptions, HybWidth, InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb,
+    InvalidNode, InvalidSlicedEll, LevelStatistics, LongestRows, MAX_DIMENSION, MatrixError, NodeFault,
+    NodeKind, NodeStatistics, PaddingLimit, Row, RowOrder, Rows, SlicedEll, SlicedEllOptions, Statistics,
 };
 pub use op::reduce;
 pub use op::scan;

@@ -5,6 +5,7 @@
 
 mod coo;
 mod ell;
+pub(crate) mod hisparse;
 mod merge;
 mod merge_path;
 mod reduce;

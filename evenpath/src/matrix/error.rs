@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{Coo, Ell, MAX_DIMENSION, RowOrder};
+use super::{Coo, Ell, InvalidNode, MAX_DIMENSION, RowOrder};
 
 /// Why a matrix was refused. Rows, columns and positions count from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -65,6 +65,16 @@ pub enum MatrixError {
     RowOrderLength { rows: usize, found: usize },
     #[error("the ELL part is {} x {}, the COO part {} x {}", ell.0, ell.1, coo.0, coo.1)]
     PartShapes { ell: (usize, usize), coo: (usize, usize) },
+    #[error("a pool of {bytes} bytes: it has 16 at least, and a multiple of that")]
+    PoolLength { bytes: usize },
+    #[error("leaves are at {leaves} places, and may be at {limit}")]
+    TooManyLeaves { leaves: u64, limit: u64 },
+    #[error("the nodes do not fit into {limit} bytes, the most that references reach")]
+    PoolTooLarge { limit: u64 },
+    #[error(transparent)]
+    HiSparseNode(Box<InvalidNode>),
+    #[error("{} x {} and {} x {} matrices have no sum", left.0, left.1, right.0, right.1)]
+    SumShapes { left: (usize, usize), right: (usize, usize) },
 }
 
 /// A refused CSR matrix: the reason, and the buffers, so that nothing is lost.

@@ -8,6 +8,7 @@ mod csr;
 mod ell;
 mod error;
 pub mod generate;
+pub(crate) mod hisparse;
 mod hyb;
 mod padding;
 mod row;
@@ -26,6 +27,10 @@ pub use coo::Coo;
 pub use csr::Csr;
 pub use ell::Ell;
 pub use error::{InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb, InvalidSlicedEll, MatrixError};
+pub use hisparse::{
+    HiSparse, HiSparseEntries, HiSparseNode, HiSparseOptions, HiSparseStatistics, InvalidNode,
+    LevelStatistics, NodeFault, NodeKind, NodeStatistics,
+};
 pub use hyb::{Hyb, HybOptions, HybWidth};
 pub(crate) use padding::PADDING;
 pub use padding::PaddingLimit;

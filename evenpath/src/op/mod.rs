@@ -6,6 +6,7 @@ mod device_csr;
 mod device_dense;
 mod ell;
 mod error;
+mod hisparse;
 mod hyb;
 pub mod merge;
 mod operands;

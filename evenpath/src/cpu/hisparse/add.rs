@@ -1,0 +1,160 @@
+//! `C = A + B` of two trees, in any state (thesis, chapter 6).
+//!
+//! Both trees are walked together from the roots, level by level; where only one has a node, that one is walked alone, which
+//! copies it. This gives the sum's tree to the last entry count, so that, other than in the thesis, its pool is allocated at
+//! its size. Then the leaves are merged.
+
+use rayon::prelude::*;
+
+use crate::matrix::hisparse::node::{self, MAX_UNITS, Node, Reference, Slot, Unit};
+use crate::matrix::hisparse::tree::{Level, Shape, too_large};
+use crate::{HiSparse, MatrixError, Value};
+
+/// Nodes that one task merges.
+const GRAIN: usize = 64;
+
+/// The nodes of A and of B at one place; null where there is none, but not both.
+type Pair = [Reference; 2];
+
+/// An entry of two nodes at one place: its coordinates, and what each node has there.
+type Merged<T> = (u16, [Option<T>; 2]);
+
+/// One of the trees that are added.
+struct Side<'a, V> {
+    pool: &'a [Unit],
+    /// Whether it is turned against the sum.
+    is_transposed: bool,
+    scale: V,
+}
+
+/// Computes `A + B`, which has scale 1. Where both are transposed, so is it; and A's rows and columns must be B's.
+pub(crate) fn add<V: Value, const D: usize>(
+    a: &HiSparse<V, D>,
+    b: &HiSparse<V, D>,
+) -> Result<HiSparse<V, D>, MatrixError> {
+    let is_transposed = a.is_transposed() && b.is_transposed();
+    let side = |matrix: &'_ HiSparse<V, D>| (matrix.is_transposed() != is_transposed, matrix.scale());
+    let ((a_transposed, a_scale), (b_transposed, b_scale)) = (side(a), side(b));
+    let sides = [
+        Side { pool: a.units(), is_transposed: a_transposed, scale: a_scale },
+        Side { pool: b.units(), is_transposed: b_transposed, scale: b_scale },
+    ];
+    let roots = [a.root(), b.root()];
+    let mut pairs: Vec<Pair> = if roots == [Reference::NULL; 2] { Vec::new() } else { vec![roots] };
+    let mut levels = Vec::new();
+    if !pairs.is_empty() {
+        for _ in 1..a.depth() {
+            let level;
+            (level, pairs) = merge_level::<V, D>(&sides, &pairs);
+            levels.push(level);
+            if pairs.len() > MAX_UNITS {
+                return Err(too_large());
+            }
+        }
+    }
+    let leaves = pairs.par_iter().with_min_len(GRAIN).map_init(Merge::<V>::default, |merge, &pair| {
+        merge.read::<_, D>(&sides, pair);
+        merge.entries().count() as u32
+    });
+    let shape = Shape { levels, leaves: leaves.collect() };
+    let (rows, cols) = if is_transposed { (a.cols(), a.rows()) } else { (a.rows(), a.cols()) };
+    let tree = shape.build::<V, D>(rows, |leaf, kind, units| {
+        let mut merge = Merge::default();
+        merge.read::<_, D>(&sides, pairs[leaf]);
+        let values = merge.entries().map(|(coordinates, values)| (coordinates, sum(&sides, values)));
+        node::write(units, kind, shape.leaves[leaf] as usize, D, values);
+    })?;
+    let sum = HiSparse::from_tree(rows, cols, shape.entries(), tree);
+    Ok(if is_transposed { sum.transpose() } else { sum })
+}
+
+/// The sum of what A and B have at one place, one of them at least.
+fn sum<V: Value>([a, b]: &[Side<'_, V>; 2], values: [Option<V>; 2]) -> V {
+    match values {
+        [Some(a_value), Some(b_value)] => a.scale * a_value + b.scale * b_value,
+        [Some(value), None] => a.scale * value,
+        [None, Some(value)] => b.scale * value,
+        [None, None] => V::ZERO,
+    }
+}
+
+/// The sum's inner nodes at these places, and the pairs of their children.
+fn merge_level<V: Value, const D: usize>(sides: &[Side<'_, V>; 2], pairs: &[Pair]) -> (Level, Vec<Pair>) {
+    let parts: Vec<_> = pairs
+        .par_chunks(GRAIN)
+        .map(|pairs| {
+            let mut merge = Merge::default();
+            let (mut counts, mut coordinates, mut children) = (Vec::new(), Vec::new(), Vec::new());
+            for &pair in pairs {
+                merge.read::<_, D>(sides, pair);
+                let before = children.len();
+                for (place, slots) in merge.entries() {
+                    coordinates.push(place);
+                    children.push(slots.map(|child| child.unwrap_or(Reference::NULL)));
+                }
+                counts.push(children.len() - before);
+            }
+            (counts, coordinates, children)
+        })
+        .collect();
+    let (mut starts, mut coordinates, mut children) = (vec![0], Vec::new(), Vec::new());
+    for (counts, own_coordinates, own_children) in parts {
+        for count in counts {
+            starts.push(starts[starts.len() - 1] + count);
+        }
+        coordinates.extend(own_coordinates);
+        children.extend(own_children);
+    }
+    let numbers = (0..children.len() as u32).collect();
+    (Level { starts, coordinates, children: numbers }, children)
+}
+
+/// The entries of two nodes at one place, each node's in the order of the sum.
+struct Merge<T> {
+    sides: [Vec<(u16, T)>; 2],
+}
+
+impl<T> Default for Merge<T> {
+    fn default() -> Self {
+        Self { sides: [Vec::new(), Vec::new()] }
+    }
+}
+
+impl<T: Slot> Merge<T> {
+    fn read<V: Value, const D: usize>(&mut self, sides: &[Side<'_, V>; 2], pair: Pair) {
+        for ((entries, side), reference) in self.sides.iter_mut().zip(sides).zip(pair) {
+            entries.clear();
+            if reference.is_null() {
+                continue;
+            }
+            entries.extend(Node::at(side.pool, reference, D).entries(D));
+            if side.is_transposed {
+                for (coordinates, _) in entries.iter_mut() {
+                    *coordinates = coordinates.swap_bytes();
+                }
+                entries.sort_unstable_by_key(|&(coordinates, _)| coordinates);
+            }
+        }
+    }
+
+    /// The entries of either, those at the same coordinates together.
+    fn entries(&self) -> impl Iterator<Item = Merged<T>> {
+        let [mut a, mut b] = [self.sides[0].as_slice(), self.sides[1].as_slice()];
+        let front = |entries: &[(u16, T)]| entries.first().map(|&(coordinates, _)| coordinates);
+        std::iter::from_fn(move || {
+            let next = match (front(a), front(b)) {
+                (None, None) => return None,
+                (Some(a), Some(b)) => a.min(b),
+                (Some(next), None) | (None, Some(next)) => next,
+            };
+            let take = |entries: &mut &[(u16, T)]| match entries.split_first() {
+                Some((&(coordinates, slot), rest)) if coordinates == next => {
+                    *entries = rest;
+                    Some(slot)
+                }
+                _ => None,
+            };
+            Some((next, [take(&mut a), take(&mut b)]))
+        })
+    }
+}

@@ -1,0 +1,7 @@
+//! Operations on a [`HiSparse`](crate::HiSparse): the tree is walked level by level, then leaves are shared out.
+
+mod add;
+mod multiply;
+
+pub(crate) use add::add;
+pub(crate) use multiply::multiply;

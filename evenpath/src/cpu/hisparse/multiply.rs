@@ -1,0 +1,190 @@
+//! `C = alpha A B + beta C` of a tree A and dense B and C by rows; with one column, a vector.
+//!
+//! A task takes some leaves of one row of leaves, and sums their products by itself; then the tasks' sums of a row are
+//! added in the order of the leaves. Which leaves are a task's is decided by the matrix alone, and with it how sums are
+//! rounded. Of a transposed matrix, what is a row of leaves here is a column of the content.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::matrix::hisparse::leaves::PlacedNode;
+use crate::matrix::hisparse::node::{Node, Slot, unpack};
+use crate::{HiSparse, Value};
+
+/// Entries of a task, at least, unless its row of leaves ends.
+const TASK: usize = 1 << 14;
+
+/// Columns of C that are summed side by side, where there are so many.
+const COLUMNS: usize = 8;
+
+/// Computes `C = alpha A B + beta C`, `columns` wide. Where `beta` is 0, C is overwritten whatever it holds.
+///
+/// B has a row for each column of A, and C one for each row.
+pub(crate) fn multiply<V: Value, const D: usize>(
+    matrix: &HiSparse<V, D>,
+    columns: usize,
+    alpha: V,
+    b: &[V],
+    beta: V,
+    c: &mut [V],
+) {
+    if c.is_empty() {
+        return;
+    }
+    let leaves = matrix.leaves_by_row();
+    let tasks = tasks(matrix, &leaves);
+    let operands = Operands { matrix, leaves: &leaves, tasks: &tasks, columns, alpha, b, beta };
+    let wide = columns - columns % COLUMNS;
+    for first in (0..wide).step_by(COLUMNS) {
+        operands.multiply::<COLUMNS>(first, c);
+    }
+    for first in wide..columns {
+        operands.multiply::<1>(first, c);
+    }
+}
+
+/// Consecutive leaves of one row of leaves.
+struct Task {
+    row: usize,
+    leaves: Range<usize>,
+}
+
+fn tasks<V: Value, const D: usize>(matrix: &HiSparse<V, D>, leaves: &[PlacedNode]) -> Vec<Task> {
+    let counts: Vec<usize> = leaves.par_iter().map(|&leaf| matrix.leaf(leaf).work()).collect();
+    let mut tasks: Vec<Task> = Vec::new();
+    let mut entries = 0;
+    for (at, (leaf, count)) in leaves.iter().zip(counts).enumerate() {
+        let row = leaf.row as usize;
+        match tasks.last_mut() {
+            Some(task) if task.row == row && entries < TASK => task.leaves.end = at + 1,
+            _ => {
+                tasks.push(Task { row, leaves: at..at + 1 });
+                entries = 0;
+            }
+        }
+        entries += count;
+    }
+    tasks
+}
+
+struct Operands<'a, V, const D: usize> {
+    matrix: &'a HiSparse<V, D>,
+    leaves: &'a [PlacedNode],
+    tasks: &'a [Task],
+    columns: usize,
+    alpha: V,
+    b: &'a [V],
+    beta: V,
+}
+
+impl<V: Value, const D: usize> Operands<'_, V, D> {
+    /// Computes W columns of C from `first` on.
+    fn multiply<const W: usize>(&self, first: usize, c: &mut [V]) {
+        let sums: Vec<Vec<[V; W]>> = self
+            .tasks
+            .par_iter()
+            .map(|task| {
+                let mut sums = vec![[V::ZERO; W]; D];
+                for leaf in &self.leaves[task.leaves.clone()] {
+                    let begin = leaf.col as usize * D * self.columns + first;
+                    let leaf = self.matrix.leaf(*leaf);
+                    if self.matrix.is_transposed() {
+                        self.add_products(
+                            leaf,
+                            |coordinates| unpack(coordinates.swap_bytes()),
+                            begin,
+                            &mut sums,
+                        );
+                    } else {
+                        self.add_products(leaf, unpack, begin, &mut sums);
+                    }
+                }
+                sums
+            })
+            .collect();
+        c.par_chunks_mut(D.saturating_mul(self.columns)).enumerate().for_each(|(row, c)| {
+            let begin = self.tasks.partition_point(|task| task.row < row);
+            let len = self.tasks[begin..].partition_point(|task| task.row == row);
+            let own_sums = &sums[begin..begin + len];
+            for (row, c) in c.chunks_mut(self.columns).enumerate() {
+                for (column, c) in c[first..first + W].iter_mut().enumerate() {
+                    let sum: V = own_sums.iter().map(|sums| sums[row][column]).sum();
+                    let product = self.alpha * (self.matrix.scale() * sum);
+                    *c = if self.beta == V::ZERO { product } else { product + self.beta * *c };
+                }
+            }
+        });
+    }
+
+    /// Adds a leaf's products with rows of B, the first of which begins at `begin`.
+    #[inline]
+    fn add_products<const W: usize>(
+        &self,
+        leaf: Node<'_, V>,
+        oriented: impl Fn(u16) -> (usize, usize),
+        begin: usize,
+        sums: &mut [[V; W]],
+    ) {
+        let mut add = |coordinates, value: V| {
+            let (row, col) = oriented(coordinates);
+            let b = &self.b[begin + col * self.columns..][..W];
+            for (sum, &b) in sums[row].iter_mut().zip(b) {
+                *sum += value * b;
+            }
+        };
+        match leaf {
+            Node::Sparse(coordinates, values) => {
+                coordinates.iter().zip(values).for_each(|(&coordinates, &value)| add(coordinates, value));
+            }
+            Node::Dense(values) => {
+                for (row, values) in values.chunks_exact(D).enumerate() {
+                    for (col, &value) in values.iter().enumerate().filter(|(_, value)| !value.is_absent()) {
+                        add((row << 8 | col) as u16, value);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{Kind, generate};
+    use crate::{Csr, HiSparseOptions};
+
+    #[test]
+    fn results_do_not_depend_on_threads() {
+        let a: Csr<f64> = generate(Kind::Rmat { scale: 13 }, 2).unwrap();
+        let a: HiSparse<f64, 256> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+        let b: Vec<f64> = (0..a.cols() * 9).map(|at| (at as f64 * 0.754_877_666).fract() - 0.5).collect();
+        for a in [a.clone(), a.transpose()] {
+            let leaves = a.leaves_by_row();
+            let tasks = tasks(&a, &leaves);
+            assert!(tasks.windows(2).any(|pair| pair[0].row == pair[1].row), "no row of leaves is cut");
+            let run = |threads| {
+                let mut c = vec![0.25; a.rows() * 9];
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| multiply(&a, 9, 1.5, &b, 0.5, &mut c));
+                c.into_iter().map(f64::to_bits).collect::<Vec<_>>()
+            };
+            let alone = run(1);
+            assert!([2, 3, 8].iter().all(|&threads| run(threads) == alone));
+        }
+    }
+
+    #[test]
+    fn tasks_have_every_leaf_once() {
+        let a: Csr<f32> = generate(Kind::PowerLaw { rows: 3000 }, 2).unwrap();
+        let a: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+        let leaves = a.leaves_by_row();
+        let mut next = 0;
+        for task in tasks(&a, &leaves) {
+            assert_eq!(task.leaves.start, next);
+            assert!(leaves[task.leaves.clone()].iter().all(|leaf| leaf.row as usize == task.row));
+            next = task.leaves.end;
+        }
+        assert_eq!(next, leaves.len());
+    }
+}

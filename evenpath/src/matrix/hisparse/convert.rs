@@ -1,0 +1,240 @@
+//! From CSR and COO to the tree, and back.
+//!
+//! As the thesis has it (chapter 3), with the order of work changed to suit rows that are sorted already: nonzeros are
+//! binned into leaves by rows of leaves, leaves into the tree by their path from the root. That sizes the tree; then
+//! there is one allocation, and all nodes are written.
+
+use rayon::prelude::*;
+
+use super::leaves::PlacedNode;
+use super::node::{self, MAX_UNITS, pack};
+use super::share::share;
+use super::tree::{self, Level, Shape};
+use super::{HiSparse, HiSparseOptions, depth};
+use crate::matrix::blocks::split;
+use crate::matrix::padding::row_offsets;
+use crate::matrix::{Coo, Csr, CsrView, Duplicates, MatrixError};
+use crate::{Offset, Value};
+
+/// The nonzeros of D consecutive rows, leaf by leaf.
+pub(super) struct LeafRow<V> {
+    pub(super) coordinates: Vec<u16>,
+    pub(super) values: Vec<V>,
+    /// Column of the leaf, counted in leaves, and its entries.
+    leaves: Vec<(u32, u32)>,
+}
+
+/// A leaf: digits of its row and column, counted in leaves, from the root down, and where its entries are.
+#[derive(Clone, Copy)]
+pub(super) struct Leaf {
+    path: u64,
+    pub(super) row: u32,
+    pub(super) start: usize,
+    pub(super) count: u32,
+}
+
+impl<V: Value, O: Offset> CsrView<'_, V, O> {
+    /// The same matrix as a [`HiSparse`] of D × D nodes; entries that are stored more than once are summed. Runs on the
+    /// CPU.
+    ///
+    /// # Errors
+    /// Where the nodes take more than 16 GiB, or there is no memory for them.
+    pub fn to_hisparse<const D: usize>(
+        &self,
+        options: HiSparseOptions,
+    ) -> Result<HiSparse<V, D>, MatrixError> {
+        if !self.is_canonical() {
+            let mut canonical = self.to_owned();
+            canonical.canonicalize();
+            return canonical.view().to_hisparse(options);
+        }
+        let rows: Vec<LeafRow<V>> =
+            (0..self.rows().div_ceil(D)).into_par_iter().map(|row| bin_row::<_, _, D>(*self, row)).collect();
+        let depth = depth(self.rows(), self.cols(), D);
+        let mut leaves = sorted_leaves(&rows, depth, D);
+        if leaves.len() > MAX_UNITS {
+            return Err(tree::too_large());
+        }
+        let mut levels = levels(&leaves, depth, D);
+        if options.share {
+            share(&mut levels, &mut leaves, &rows);
+        }
+        let shape = Shape { levels, leaves: leaves.iter().map(|leaf| leaf.count).collect() };
+        let tree = shape.build::<V, D>(self.rows(), |leaf, kind, units| {
+            let (coordinates, values) = leaves[leaf].entries(&rows);
+            let entries = coordinates.iter().copied().zip(values.iter().copied());
+            node::write(units, kind, coordinates.len(), D, entries);
+        })?;
+        Ok(HiSparse::from_tree(self.rows(), self.cols(), self.nnz(), tree))
+    }
+}
+
+impl<V: Value, O: Offset> Csr<V, O> {
+    /// The same matrix as a [`HiSparse`] of D × D nodes; entries that are stored more than once are summed. Runs on the
+    /// CPU.
+    ///
+    /// # Errors
+    /// Where the nodes take more than 16 GiB, or there is no memory for them.
+    pub fn to_hisparse<const D: usize>(
+        &self,
+        options: HiSparseOptions,
+    ) -> Result<HiSparse<V, D>, MatrixError> {
+        self.view().to_hisparse(options)
+    }
+}
+
+impl<V: Value> Coo<V> {
+    /// The same matrix as a [`HiSparse`] of D × D nodes; entries that are stored more than once are summed. Runs on the
+    /// CPU.
+    ///
+    /// # Errors
+    /// Where the nodes take more than 16 GiB, or there is no memory for them.
+    pub fn to_hisparse<const D: usize>(
+        &self,
+        options: HiSparseOptions,
+    ) -> Result<HiSparse<V, D>, MatrixError> {
+        self.to_csr::<u64>(Duplicates::Sum)?.to_hisparse(options)
+    }
+}
+
+impl Leaf {
+    /// Coordinates and values of its entries.
+    pub(super) fn entries<'a, V>(&self, rows: &'a [LeafRow<V>]) -> (&'a [u16], &'a [V]) {
+        let row = &rows[self.row as usize];
+        let range = self.start..self.start + self.count as usize;
+        (&row.coordinates[range.clone()], &row.values[range])
+    }
+}
+
+/// Bins the nonzeros of the `leaf_row`-th D rows into leaves.
+fn bin_row<V: Value, O: Offset, const D: usize>(matrix: CsrView<'_, V, O>, leaf_row: usize) -> LeafRow<V> {
+    let rows = leaf_row * D..matrix.rows().min((leaf_row + 1) * D);
+    let nonzeros = matrix.range(rows.start).start..matrix.range(rows.end - 1).end;
+    let columns = &matrix.column_indices()[nonzeros.clone()];
+    // The leaf above, the position below: D rows have at most D * 2³² nonzeros, and 2³² / D leaves. So sorting is stable.
+    let shift = 32 + D.ilog2();
+    let place = |(at, &column): (usize, &u32)| (u64::from(column) / D as u64) << shift | at as u64;
+    let mut order: Vec<u64> = columns.iter().enumerate().map(place).collect();
+    order.sort_unstable();
+
+    let local_rows: Vec<u8> =
+        rows.flat_map(|row| std::iter::repeat_n((row % D) as u8, matrix.range(row).len())).collect();
+    let positions = || order.iter().map(|place| (place & ((1 << shift) - 1)) as usize);
+    LeafRow {
+        coordinates: positions()
+            .map(|at| pack(usize::from(local_rows[at]), columns[at] as usize % D))
+            .collect(),
+        values: positions().map(|at| matrix.values()[nonzeros.start + at]).collect(),
+        leaves: order
+            .chunk_by(|a, b| a >> shift == b >> shift)
+            .map(|leaf| ((leaf[0] >> shift) as u32, leaf.len() as u32))
+            .collect(),
+    }
+}
+
+/// All leaves in the order of their paths.
+fn sorted_leaves<V: Value>(rows: &[LeafRow<V>], depth: usize, d: usize) -> Vec<Leaf> {
+    let mut leaves: Vec<Leaf> = rows
+        .par_iter()
+        .enumerate()
+        .flat_map_iter(|(row, leaf_row)| {
+            let mut end = 0;
+            leaf_row.leaves.iter().map(move |&(col, count)| {
+                let start = end;
+                end += count as usize;
+                Leaf { path: path(row as u64, u64::from(col), depth, d), row: row as u32, start, count }
+            })
+        })
+        .collect();
+    leaves.par_sort_unstable_by_key(|leaf| leaf.path);
+    leaves
+}
+
+/// Row and column in leaves as a path: at every level but the leaves' a digit of the row and one of the column, those of
+/// the root above.
+fn path(row: u64, col: u64, depth: usize, d: usize) -> u64 {
+    let bits = d.ilog2();
+    let digit = |index: u64, level: u32| index >> (bits * level) & (d as u64 - 1);
+    (0..depth as u32 - 1)
+        .rev()
+        .fold(0, |path, level| (path << bits | digit(row, level)) << bits | digit(col, level))
+}
+
+/// The inner levels above leaves with these paths, from the root down.
+fn levels(leaves: &[Leaf], depth: usize, d: usize) -> Vec<Level> {
+    if leaves.is_empty() {
+        return Vec::new();
+    }
+    let bits = d.ilog2();
+    let mut paths: Vec<u64> = leaves.iter().map(|leaf| leaf.path).collect();
+    let mut levels = Vec::with_capacity(depth - 1);
+    for _ in 1..depth {
+        let digit = |path: u64| (path & (d as u64 - 1)) as usize;
+        let coordinates = paths.iter().map(|&path| pack(digit(path >> bits), digit(path))).collect();
+        let children = (0..paths.len() as u32).collect();
+        let (mut starts, mut parents) = (vec![0], Vec::new());
+        for node in paths.chunk_by(|a, b| a >> (2 * bits) == b >> (2 * bits)) {
+            starts.push(starts[starts.len() - 1] + node.len());
+            parents.push(node[0] >> (2 * bits));
+        }
+        paths = parents;
+        levels.push(Level { starts, coordinates, children });
+    }
+    levels.reverse();
+    levels
+}
+
+impl<V: Value, const D: usize> HiSparse<V, D> {
+    /// The matrix in CSR form, transposed and scaled as it is; canonical. Runs on the CPU.
+    ///
+    /// # Errors
+    /// Where `O` cannot count the nonzeros, or there is no memory for them.
+    pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
+        let (rows, nnz) = (self.rows(), self.nnz());
+        if O::try_from_usize(nnz).is_none() {
+            return Err(MatrixError::OffsetOverflow { nnz, offset: O::NAME });
+        }
+        let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
+        let zeroed = |len| bytemuck::allocation::try_zeroed_vec::<u32>(len).map_err(out_of_memory);
+        let mut lengths = zeroed(rows)?;
+        let leaves = self.leaves_by_row();
+        lengths.par_chunks_mut(D).enumerate().for_each(|(row, lengths)| {
+            for leaf in PlacedNode::of_row(&leaves, row) {
+                for (coordinates, _) in self.leaf(*leaf).entries(D) {
+                    lengths[self.oriented(coordinates).0] += 1;
+                }
+            }
+        });
+        let row_offsets: Vec<O> = row_offsets(&lengths)?;
+        let mut column_indices = zeroed(nnz)?;
+        let mut values: Vec<V> = bytemuck::allocation::try_zeroed_vec(nnz).map_err(out_of_memory)?;
+
+        let blocks: Vec<_> = (0..rows).step_by(D).map(|first| first..rows.min(first + D)).collect();
+        let columns = split(&blocks, &row_offsets, &mut column_indices);
+        let parts = columns.into_par_iter().zip(split(&blocks, &row_offsets, &mut values));
+        parts.for_each(|((block, columns), (_, values))| {
+            let base = row_offsets[block.start].to_usize();
+            let mut cursors: Vec<usize> =
+                row_offsets[block.clone()].iter().map(|offset| offset.to_usize() - base).collect();
+            // Leaves come by column, and so do the entries that a leaf has in a row, whichever way it is turned.
+            for leaf in PlacedNode::of_row(&leaves, block.start / D) {
+                for (coordinates, value) in self.leaf(*leaf).entries(D) {
+                    let (row, col) = self.oriented(coordinates);
+                    let at = &mut cursors[row];
+                    columns[*at] = (leaf.col as usize * D + col) as u32;
+                    values[*at] = self.scale() * value;
+                    *at += 1;
+                }
+            }
+        });
+        Ok(Csr::from_valid(rows, self.cols(), row_offsets, column_indices, values))
+    }
+
+    /// The matrix in COO form, transposed and scaled as it is, row by row. Runs on the CPU.
+    ///
+    /// # Errors
+    /// Where there is no memory for the entries.
+    pub fn to_coo(&self) -> Result<Coo<V>, MatrixError> {
+        Ok(self.to_csr::<u64>()?.to_coo())
+    }
+}

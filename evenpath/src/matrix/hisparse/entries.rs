@@ -1,0 +1,158 @@
+//! One entry, all entries, all nodes.
+
+use std::ops::Range;
+
+use super::leaves::PlacedNode;
+use super::node::{Node, NodeEntries, Reference, pack, unpack};
+use super::{HiSparse, NodeKind, level_span};
+use crate::Value;
+
+/// A node of a [`HiSparse`], where it is in the matrix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HiSparseNode {
+    /// The level, 0 for the root.
+    pub level: usize,
+    /// Rows that the node is for.
+    pub rows: Range<usize>,
+    /// Columns that the node is for.
+    pub cols: Range<usize>,
+    /// How it is stored.
+    pub kind: NodeKind,
+    /// Its children, or its nonzeros if it is a leaf.
+    pub entries: usize,
+}
+
+impl<V: Value, const D: usize> HiSparse<V, D> {
+    /// The value at (`row`, `col`); `None` where nothing is stored. Takes a binary search a level at most.
+    pub fn get(&self, row: usize, col: usize) -> Option<V> {
+        if row >= self.rows() || col >= self.cols() {
+            return None;
+        }
+        let (row, col) = if self.is_transposed() { (col, row) } else { (row, col) };
+        let mut node = Some(self.root()).filter(|root| !root.is_null())?;
+        for levels in (1..self.depth()).rev() {
+            let span = level_span(levels, D) as usize;
+            let coordinates = pack(row / span % D, col / span % D);
+            node = Node::<Reference>::at(self.units(), node, D).get(coordinates, D)?;
+        }
+        let value = Node::<V>::at(self.units(), node, D).get(pack(row % D, col % D), D)?;
+        Some(self.scale() * value)
+    }
+
+    /// Row, column and value of every entry, leaf by leaf.
+    pub fn iter(&self) -> HiSparseEntries<'_, V, D> {
+        HiSparseEntries { matrix: self, nodes: Nodes::new(self), leaf: None }
+    }
+
+    /// Every node, a parent before its children; one that is shared comes wherever it is in the matrix.
+    pub fn nodes(&self) -> impl Iterator<Item = HiSparseNode> + '_ {
+        Nodes::new(self).map(|(level, node)| self.describe(level, node))
+    }
+
+    fn describe(&self, level: usize, node: PlacedNode) -> HiSparseNode {
+        let span = level_span(self.depth() - level, D);
+        let (row, col) = if self.is_transposed() { (node.col, node.row) } else { (node.row, node.col) };
+        let range = |at: u32, len: usize| {
+            let begin = u64::from(at) * span;
+            begin as usize..((begin + span).min(len as u64)) as usize
+        };
+        let entries = if level + 1 == self.depth() {
+            self.leaf(node).len()
+        } else {
+            Node::<Reference>::at(self.units(), node.reference, D).len()
+        };
+        let (rows, cols) = (range(row, self.rows()), range(col, self.cols()));
+        HiSparseNode { level, rows, cols, kind: node.reference.kind(), entries }
+    }
+}
+
+/// Iterator over levels and nodes, placed as in the content.
+#[derive(Clone)]
+struct Nodes<'a, V, const D: usize> {
+    matrix: &'a HiSparse<V, D>,
+    /// Of each level but the leaves' that is under way, where its node is and the children that are left.
+    parents: Vec<(PlacedNode, NodeEntries<'a, Reference>)>,
+    root: Option<PlacedNode>,
+}
+
+impl<'a, V: Value, const D: usize> Nodes<'a, V, D> {
+    fn new(matrix: &'a HiSparse<V, D>) -> Self {
+        let reference = matrix.root();
+        let root = (!reference.is_null()).then_some(PlacedNode { reference, row: 0, col: 0 });
+        Self { matrix, parents: Vec::new(), root }
+    }
+
+    fn next_placed(&mut self) -> Option<PlacedNode> {
+        if let Some(root) = self.root.take() {
+            return Some(root);
+        }
+        while let Some((parent, children)) = self.parents.last_mut() {
+            if let Some((coordinates, reference)) = children.next() {
+                let (row, col) = unpack(coordinates);
+                return Some(parent.child(reference, row, col, D));
+            }
+            self.parents.pop();
+        }
+        None
+    }
+}
+
+impl<V: Value, const D: usize> Iterator for Nodes<'_, V, D> {
+    type Item = (usize, PlacedNode);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let node = self.next_placed()?;
+        let level = self.parents.len();
+        if level + 1 < self.matrix.depth() {
+            let children = Node::at(self.matrix.units(), node.reference, D).entries(D);
+            self.parents.push((node, children));
+        }
+        Some((level, node))
+    }
+}
+
+/// Iterator over the entries of a [`HiSparse`]: row, column and value of each.
+#[derive(Clone)]
+pub struct HiSparseEntries<'a, V, const D: usize> {
+    matrix: &'a HiSparse<V, D>,
+    nodes: Nodes<'a, V, D>,
+    leaf: Option<(PlacedNode, NodeEntries<'a, V>)>,
+}
+
+impl<V: Value, const D: usize> Iterator for HiSparseEntries<'_, V, D> {
+    type Item = (usize, usize, V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some((leaf, entries)) = &mut self.leaf
+                && let Some((coordinates, value)) = entries.next()
+            {
+                let (row, col) = unpack(coordinates);
+                let place = (leaf.row as usize * D + row, leaf.col as usize * D + col);
+                let (row, col) = if self.matrix.is_transposed() { (place.1, place.0) } else { place };
+                return Some((row, col, self.matrix.scale() * value));
+            }
+            let depth = self.matrix.depth();
+            let (_, leaf) = self.nodes.find(|&(level, _)| level + 1 == depth)?;
+            self.leaf = Some((leaf, self.matrix.leaf(leaf).entries(D)));
+        }
+    }
+}
+
+impl<V: Value, const D: usize> std::iter::FusedIterator for HiSparseEntries<'_, V, D> {}
+
+impl<V: Value, const D: usize> std::fmt::Debug for HiSparseEntries<'_, V, D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "HiSparseEntries of {:?}", self.matrix)
+    }
+}
+
+impl<'a, V: Value, const D: usize> IntoIterator for &'a HiSparse<V, D> {
+    type Item = (usize, usize, V);
+    type IntoIter = HiSparseEntries<'a, V, D>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

@@ -1,0 +1,158 @@
+//! HiSparse: a tree of small nodes, each dense or sparse.
+
+mod convert;
+mod entries;
+pub(crate) mod leaves;
+pub(crate) mod node;
+mod share;
+mod statistics;
+pub(crate) mod tree;
+mod validate;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use entries::{HiSparseEntries, HiSparseNode};
+pub use node::NodeKind;
+pub use statistics::{HiSparseStatistics, LevelStatistics, NodeStatistics};
+pub use validate::{InvalidNode, NodeFault};
+
+use crate::Value;
+use node::{Reference, Unit};
+use tree::Tree;
+
+/// A sparse matrix as a tree of D × D nodes, D being 32, 64, 128 or 256 (Derler, *HiSparse: A Hierarchical Sparse Matrix
+/// Format for the GPU*, master's thesis, Graz University of Technology 2016, chapter 3).
+///
+/// Leaves hold values; nodes above them hold references to children, and none where a child would be empty. Local
+/// coordinates take one byte each, so that a nonzero in a well-filled leaf takes little more than its value and two bytes.
+/// A node is stored dense where that is smaller, else as a list of its entries ([`NodeKind`]). All nodes are in one pool,
+/// whose layout `docs/hisparse.md` gives to the byte.
+///
+/// The content never changes, and copies of a matrix share it. Whether it is transposed, and a factor, are state beside
+/// it: [`transpose`](Self::transpose) and [`scaled`](Self::scaled) take no time.
+///
+/// ```
+/// use evenpath::{Csr, HiSparse, HiSparseOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+/// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// let b = a.transpose().scaled(10.0);
+/// assert_eq!((b.rows(), b.cols(), b.depth()), (300, 2, 2));
+/// assert_eq!((b.get(299, 1), b.get(0, 1)), (Some(30.0), None));
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
+#[derive(Clone)]
+pub struct HiSparse<V, const D: usize = 128> {
+    /// Of the content, as are `cols`.
+    rows: usize,
+    cols: usize,
+    nnz: usize,
+    pool: Arc<Vec<Unit>>,
+    root: Reference,
+    is_transposed: bool,
+    scale: V,
+}
+
+/// How [`Csr::to_hisparse`](crate::Csr::to_hisparse) builds the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HiSparseOptions {
+    /// Whether equal subtrees are stored once; by default not. [`HiSparseStatistics::saved_bytes`] is what that saves.
+    pub share: bool,
+}
+
+/// Levels of the tree of a `rows` x `cols` matrix: the fewest whose span is no less than either.
+fn depth(rows: usize, cols: usize, d: usize) -> usize {
+    let mut depth = 1;
+    while level_span(depth, d) < rows.max(cols) as u64 {
+        depth += 1;
+    }
+    depth
+}
+
+/// Rows, and columns, of a node that has so many levels, its own included.
+fn level_span(levels: usize, d: usize) -> u64 {
+    (d as u64).pow(levels as u32)
+}
+
+impl<V: Value, const D: usize> HiSparse<V, D> {
+    const IS_NODE_SIZE: () = assert!(matches!(D, 32 | 64 | 128 | 256), "D is 32, 64, 128 or 256");
+
+    /// The matrix of a valid tree.
+    pub(crate) fn from_tree(rows: usize, cols: usize, nnz: usize, tree: Tree) -> Self {
+        let () = Self::IS_NODE_SIZE;
+        let Tree { pool, root } = tree;
+        Self { rows, cols, nnz, pool: Arc::new(pool), root, is_transposed: false, scale: V::ONE }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        if self.is_transposed { self.cols } else { self.rows }
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        if self.is_transposed { self.rows } else { self.cols }
+    }
+
+    /// Number of nonzeros, that is, of stored entries: a stored zero counts.
+    pub fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    /// Levels of the tree, that of the leaves included: at least 1, and the fewest for which Dᵈᵉᵖᵗʰ is no less than rows
+    /// and columns.
+    pub fn depth(&self) -> usize {
+        depth(self.rows, self.cols, D)
+    }
+
+    /// Whether the matrix is the transpose of its content.
+    pub fn is_transposed(&self) -> bool {
+        self.is_transposed
+    }
+
+    /// What every value of the content is multiplied with.
+    pub fn scale(&self) -> V {
+        self.scale
+    }
+
+    /// The transpose, which shares this matrix's content; takes no time.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        Self { is_transposed: !self.is_transposed, ..self.clone() }
+    }
+
+    /// The matrix times `factor`, which shares this matrix's content; takes no time. Factors are multiplied together in
+    /// `V`, then with values.
+    #[must_use]
+    pub fn scaled(&self, factor: V) -> Self {
+        Self { scale: self.scale * factor, ..self.clone() }
+    }
+
+    /// The pool, to be stored or sent; [`try_from_pool`](Self::try_from_pool) makes a matrix of it again.
+    pub fn pool(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.pool)
+    }
+
+    /// The reference to the root, 0 where the matrix has no nonzeros.
+    pub fn root_reference(&self) -> u32 {
+        self.root.0
+    }
+
+    pub(crate) fn units(&self) -> &[Unit] {
+        &self.pool
+    }
+
+    pub(crate) fn root(&self) -> Reference {
+        self.root
+    }
+}
+
+impl<V: Value, const D: usize> fmt::Debug for HiSparse<V, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, cols, nnz) = (self.rows(), self.cols(), self.nnz);
+        let transposed = if self.is_transposed { ", transposed" } else { "" };
+        write!(f, "HiSparse<{}, {D}> {rows} x {cols}, {nnz} nonzeros", V::NAME)?;
+        write!(f, " in {} bytes{transposed}, times {}", self.pool().len(), self.scale)
+    }
+}

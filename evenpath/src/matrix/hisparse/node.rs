@@ -1,0 +1,271 @@
+//! How a node lies in the pool. Everything that reads or writes one does it here.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::Value;
+
+/// 16 bytes of a pool, which nodes are aligned to and references count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C, align(16))]
+pub(crate) struct Unit([u32; 4]);
+
+/// Bytes of a unit.
+pub(crate) const UNIT_BYTES: usize = size_of::<Unit>();
+
+/// Units that references can count.
+pub(crate) const MAX_UNITS: usize = 1 << 30;
+
+/// Bytes of the entry count in front of a sparse node's coordinates.
+const COUNT_BYTES: usize = size_of::<u32>();
+
+/// How a node of [`HiSparse`](super::HiSparse) is stored; the number is that in the low bits of references.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum NodeKind {
+    /// All d² slots, row by row.
+    Dense = 0,
+    /// COO₁: one entry.
+    Coo1 = 1,
+    /// COO₂: two entries, which one thread loads together.
+    Coo2 = 2,
+    /// COO₄: three entries and more, of which a thread loads four together.
+    Coo4 = 3,
+}
+
+impl NodeKind {
+    /// Every kind, by its number.
+    pub const ALL: [Self; 4] = [Self::Dense, Self::Coo1, Self::Coo2, Self::Coo4];
+
+    /// The kind of a `d` x `d` node of `count` slots of type `T`: the sparse one for the count, or dense where that is
+    /// smaller.
+    pub(crate) fn of<T>(count: usize, d: usize) -> Self {
+        let sparse = match count {
+            0 | 1 => Self::Coo1,
+            2 => Self::Coo2,
+            _ => Self::Coo4,
+        };
+        if Self::Dense.units::<T>(count, d) < sparse.units::<T>(count, d) { Self::Dense } else { sparse }
+    }
+
+    /// Units of a node of this kind.
+    pub(crate) fn units<T>(self, count: usize, d: usize) -> usize {
+        let bytes = match self {
+            Self::Dense => d * d * size_of::<T>(),
+            _ => self.values_offset::<T>(count) + count * size_of::<T>(),
+        };
+        bytes.div_ceil(UNIT_BYTES)
+    }
+
+    /// Bytes from the beginning of a sparse node to its values: they are aligned to what one load takes.
+    pub(crate) fn values_offset<T>(self, count: usize) -> usize {
+        let width = match self {
+            Self::Dense | Self::Coo1 => 1,
+            Self::Coo2 => 2,
+            Self::Coo4 => 4,
+        };
+        let load = (width * size_of::<T>()).min(UNIT_BYTES);
+        coordinates_end(count).next_multiple_of(load)
+    }
+}
+
+/// Bytes from the beginning of a sparse node to the end of its coordinates.
+pub(crate) fn coordinates_end(count: usize) -> usize {
+    COUNT_BYTES + size_of::<u16>() * count
+}
+
+/// Where a node is, and of what kind: its offset in units, and the [`NodeKind`] in the two lowest bits. No node is in the
+/// first unit, so 0 is null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(transparent)]
+pub(crate) struct Reference(pub(crate) u32);
+
+impl Reference {
+    pub(crate) const NULL: Self = Self(0);
+
+    /// `unit` is below [`MAX_UNITS`].
+    pub(crate) fn new(unit: usize, kind: NodeKind) -> Self {
+        debug_assert!((1..MAX_UNITS).contains(&unit));
+        Self((unit as u32) << 2 | kind as u32)
+    }
+
+    pub(crate) fn unit(self) -> usize {
+        (self.0 >> 2) as usize
+    }
+
+    pub(crate) fn kind(self) -> NodeKind {
+        NodeKind::ALL[(self.0 & 3) as usize]
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        self == Self::NULL
+    }
+}
+
+/// Local coordinates as they are stored: the row in the high byte, so that they ascend row by row. Swapping the bytes
+/// transposes.
+pub(crate) fn pack(row: usize, col: usize) -> u16 {
+    (row << 8 | col) as u16
+}
+
+/// Row and column of local coordinates.
+pub(crate) fn unpack(coordinates: u16) -> (usize, usize) {
+    (usize::from(coordinates >> 8), usize::from(coordinates & 0xff))
+}
+
+/// What slots of nodes hold: references to children, or values. A dense node's slot without an entry has all bits 0.
+pub(crate) trait Slot: Pod {
+    fn is_absent(self) -> bool;
+
+    /// The same, and not absent.
+    fn in_dense(self) -> Self;
+
+    /// Whether this is no entry even in a sparse node.
+    fn is_null_reference(self) -> bool;
+}
+
+impl Slot for Reference {
+    fn is_absent(self) -> bool {
+        self.is_null()
+    }
+
+    fn in_dense(self) -> Self {
+        self
+    }
+
+    fn is_null_reference(self) -> bool {
+        self.is_null()
+    }
+}
+
+impl<V: Value> Slot for V {
+    fn is_absent(self) -> bool {
+        if size_of::<V>() == 4 {
+            bytemuck::cast::<V, u32>(self) == 0
+        } else {
+            bytemuck::cast::<V, u64>(self) == 0
+        }
+    }
+
+    /// A stored zero is −0 in a dense leaf.
+    fn in_dense(self) -> Self {
+        if self.is_absent() { -self } else { self }
+    }
+
+    fn is_null_reference(self) -> bool {
+        false
+    }
+}
+
+/// A node of a valid pool.
+#[derive(Clone, Copy)]
+pub(crate) enum Node<'a, T> {
+    /// The d² slots.
+    Dense(&'a [T]),
+    /// As many packed coordinates as slots.
+    Sparse(&'a [u16], &'a [T]),
+}
+
+impl<'a, T: Slot> Node<'a, T> {
+    /// The node that a valid reference refers to.
+    pub(crate) fn at(pool: &'a [Unit], reference: Reference, d: usize) -> Self {
+        let units = &pool[reference.unit()..];
+        let kind = reference.kind();
+        if kind == NodeKind::Dense {
+            return Self::Dense(&bytemuck::cast_slice(units)[..d * d]);
+        }
+        let count = sparse_count(units);
+        let first = kind.values_offset::<T>(count) / size_of::<T>();
+        Self::Sparse(&coordinates(units)[..count], &bytemuck::cast_slice(units)[first..first + count])
+    }
+
+    /// Entries of the node.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::Dense(slots) => slots.iter().filter(|slot| !slot.is_absent()).count(),
+            Self::Sparse(coordinates, _) => coordinates.len(),
+        }
+    }
+
+    /// Slots that are looked at to find all entries.
+    pub(crate) fn work(self) -> usize {
+        match self {
+            Self::Dense(slots) | Self::Sparse(_, slots) => slots.len(),
+        }
+    }
+
+    /// The entry at local coordinates.
+    pub(crate) fn get(self, coordinates: u16, d: usize) -> Option<T> {
+        match self {
+            Self::Dense(slots) => {
+                let (row, col) = unpack(coordinates);
+                Some(slots[row * d + col]).filter(|slot| !slot.is_absent())
+            }
+            Self::Sparse(all, slots) => all.binary_search(&coordinates).ok().map(|at| slots[at]),
+        }
+    }
+
+    /// Packed coordinates and slot of every entry, row by row.
+    pub(crate) fn entries(self, d: usize) -> NodeEntries<'a, T> {
+        NodeEntries { node: self, at: 0, d }
+    }
+}
+
+/// The entry count in front of a sparse node.
+pub(crate) fn sparse_count(units: &[Unit]) -> usize {
+    units[0].0[0] as usize
+}
+
+/// The coordinates of a sparse node, and what follows them.
+pub(crate) fn coordinates(units: &[Unit]) -> &[u16] {
+    &bytemuck::cast_slice(units)[COUNT_BYTES / size_of::<u16>()..]
+}
+
+/// Writes a node into its units, which are zero. As many entries as `count`, row by row.
+pub(crate) fn write<T: Slot>(
+    units: &mut [Unit],
+    kind: NodeKind,
+    count: usize,
+    d: usize,
+    entries: impl IntoIterator<Item = (u16, T)>,
+) {
+    if kind == NodeKind::Dense {
+        let slots: &mut [T] = bytemuck::cast_slice_mut(units);
+        for (coordinates, slot) in entries {
+            let (row, col) = unpack(coordinates);
+            slots[row * d + col] = slot.in_dense();
+        }
+        return;
+    }
+    units[0].0[0] = count as u32;
+    let first = kind.values_offset::<T>(count) / size_of::<T>();
+    for (at, (coordinates, slot)) in entries.into_iter().enumerate() {
+        bytemuck::cast_slice_mut::<_, u16>(units)[COUNT_BYTES / size_of::<u16>() + at] = coordinates;
+        bytemuck::cast_slice_mut::<_, T>(units)[first + at] = slot;
+    }
+}
+
+/// Iterator over a node's entries.
+#[derive(Clone)]
+pub(crate) struct NodeEntries<'a, T> {
+    node: Node<'a, T>,
+    at: usize,
+    d: usize,
+}
+
+impl<T: Slot> Iterator for NodeEntries<'_, T> {
+    type Item = (u16, T);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.node {
+            Node::Sparse(coordinates, slots) => {
+                let entry = (*coordinates.get(self.at)?, slots[self.at]);
+                self.at += 1;
+                Some(entry)
+            }
+            Node::Dense(slots) => {
+                let at = self.at + slots[self.at..].iter().position(|slot| !slot.is_absent())?;
+                self.at = at + 1;
+                Some((pack(at / self.d, at % self.d), slots[at]))
+            }
+        }
+    }
+}

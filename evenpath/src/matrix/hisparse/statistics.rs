@@ -1,0 +1,215 @@
+//! What a tree is made of, and what it takes.
+
+use std::fmt;
+
+use rayon::prelude::*;
+
+use super::HiSparse;
+use super::node::{Node, NodeKind, Reference, Slot, UNIT_BYTES, Unit};
+use crate::Value;
+
+/// Nodes of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NodeStatistics {
+    /// How many there are.
+    pub nodes: u64,
+    /// Their children, or nonzeros if they are leaves, in all.
+    pub entries: u64,
+    /// Their bytes, in all; 2⁶⁴ − 1 where shared ones would take more.
+    pub bytes: u64,
+}
+
+/// The nodes of one level.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LevelStatistics {
+    kinds: [NodeStatistics; 4],
+}
+
+/// What the tree of a [`HiSparse`] is made of (thesis, Figure 7.1), and bytes a nonzero beside those of other formats
+/// (Figure 3.2). A node that is shared counts wherever it is in the matrix.
+///
+/// ```
+/// use evenpath::{Csr, HiSparse, HiSparseOptions, NodeKind};
+///
+/// let a: Csr<f32> = Csr::from_triplets(200, 200, (0..200).map(|i| (i, i, 1.0)))?;
+/// let a: HiSparse<f32> = a.to_hisparse(HiSparseOptions::default())?;
+/// let statistics = a.statistics();
+/// assert_eq!(statistics.levels[0].kind(NodeKind::Coo2).nodes, 1);
+/// assert_eq!(statistics.levels[1].kind(NodeKind::Coo4).entries, 200);
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HiSparseStatistics {
+    /// From the root's level to that of the leaves; none where there are no nonzeros.
+    pub levels: Vec<LevelStatistics>,
+    /// Rows of the matrix.
+    pub rows: usize,
+    /// Nonzeros of the matrix.
+    pub nnz: u64,
+    /// Bytes of a value.
+    pub value_bytes: usize,
+    /// Bytes of the pool.
+    pub pool_bytes: u64,
+    /// Bytes of nodes that are not stored, because they are shared.
+    pub saved_bytes: u64,
+}
+
+impl LevelStatistics {
+    /// The nodes of a kind.
+    pub fn kind(&self, kind: NodeKind) -> NodeStatistics {
+        self.kinds[kind as usize]
+    }
+
+    /// The nodes of all sparse kinds.
+    pub fn sparse(&self) -> NodeStatistics {
+        [NodeKind::Coo1, NodeKind::Coo2, NodeKind::Coo4]
+            .into_iter()
+            .fold(NodeStatistics::default(), |sum, kind| sum.and(self.kind(kind)))
+    }
+
+    /// All nodes.
+    pub fn all(&self) -> NodeStatistics {
+        self.sparse().and(self.kind(NodeKind::Dense))
+    }
+}
+
+impl NodeStatistics {
+    fn and(self, other: Self) -> Self {
+        Self {
+            nodes: self.nodes + other.nodes,
+            entries: self.entries + other.entries,
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
+    /// Entries a node, on average; 0 where there is no node.
+    pub fn mean_entries(&self) -> f64 {
+        self.entries as f64 / self.nodes.max(1) as f64
+    }
+}
+
+impl HiSparseStatistics {
+    /// Bytes of the pool a nonzero; NaN where there is none, as are the next two.
+    pub fn bytes_per_nonzero(&self) -> f64 {
+        self.per_nonzero(self.pool_bytes as f64)
+    }
+
+    /// Bytes a nonzero in CSR form with u32 row offsets.
+    pub fn csr_bytes_per_nonzero(&self) -> f64 {
+        self.per_nonzero(self.nnz as f64 * (4 + self.value_bytes) as f64 + 4.0 * (self.rows as f64 + 1.0))
+    }
+
+    /// Bytes a nonzero in COO form.
+    pub fn coo_bytes_per_nonzero(&self) -> f64 {
+        self.per_nonzero(self.nnz as f64 * (8 + self.value_bytes) as f64)
+    }
+
+    fn per_nonzero(&self, bytes: f64) -> f64 {
+        if self.nnz == 0 { f64::NAN } else { bytes / self.nnz as f64 }
+    }
+}
+
+impl fmt::Display for HiSparseStatistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "level        dense       COO1       COO2       COO4   entries a node          bytes")?;
+        for (number, level) in self.levels.iter().enumerate() {
+            let nodes = |kind| level.kind(kind).nodes;
+            let all = level.all();
+            writeln!(
+                f,
+                "{number:>5} {:>12} {:>10} {:>10} {:>10} {:>16.1} {:>14}",
+                nodes(NodeKind::Dense),
+                nodes(NodeKind::Coo1),
+                nodes(NodeKind::Coo2),
+                nodes(NodeKind::Coo4),
+                all.mean_entries(),
+                all.bytes
+            )?;
+        }
+        writeln!(f, "pool: {} bytes; shared nodes save {}", self.pool_bytes, self.saved_bytes)?;
+        write!(
+            f,
+            "bytes a nonzero: {:.2}, CSR {:.2}, COO {:.2}",
+            self.bytes_per_nonzero(),
+            self.csr_bytes_per_nonzero(),
+            self.coo_bytes_per_nonzero()
+        )
+    }
+}
+
+/// Distinct nodes of a level, each with the number of places it is at.
+type Distinct = Vec<(Reference, u64)>;
+
+impl<V: Value, const D: usize> HiSparse<V, D> {
+    /// What the tree is made of. Takes a walk over it.
+    pub fn statistics(&self) -> HiSparseStatistics {
+        let mut nodes: Distinct = if self.root().is_null() { Vec::new() } else { vec![(self.root(), 1)] };
+        let (mut levels, mut stored_bytes) = (Vec::new(), 0);
+        for level in 0..self.depth() {
+            if nodes.is_empty() {
+                break;
+            }
+            let (statistics, bytes) = if level + 1 == self.depth() {
+                level_statistics::<V>(self.units(), &nodes, D)
+            } else {
+                level_statistics::<Reference>(self.units(), &nodes, D)
+            };
+            levels.push(statistics);
+            stored_bytes += bytes;
+            if level + 1 < self.depth() {
+                nodes = next_level(self.units(), &nodes, D);
+            }
+        }
+        let tree_bytes = levels.iter().fold(0_u64, |sum, level| sum.saturating_add(level.all().bytes));
+        HiSparseStatistics {
+            rows: self.rows(),
+            nnz: levels.last().map_or(0, |leaves| leaves.all().entries),
+            levels,
+            value_bytes: size_of::<V>(),
+            pool_bytes: self.pool().len() as u64,
+            saved_bytes: tree_bytes - stored_bytes,
+        }
+    }
+}
+
+/// Of distinct nodes the statistics, and their bytes counted once.
+fn level_statistics<T: Slot + Send + Sync>(
+    pool: &[Unit],
+    nodes: &Distinct,
+    d: usize,
+) -> (LevelStatistics, u64) {
+    let one = |&(reference, places): &(Reference, u64)| {
+        let entries = Node::<T>::at(pool, reference, d).len();
+        let bytes = (reference.kind().units::<T>(entries, d) * UNIT_BYTES) as u64;
+        let mut level = LevelStatistics::default();
+        level.kinds[reference.kind() as usize] = NodeStatistics {
+            nodes: places,
+            entries: places * entries as u64,
+            bytes: places.saturating_mul(bytes),
+        };
+        (level, bytes)
+    };
+    let add = |(a, a_bytes): (LevelStatistics, u64), (b, b_bytes): (LevelStatistics, u64)| {
+        let kinds = std::array::from_fn(|kind| a.kinds[kind].and(b.kinds[kind]));
+        (LevelStatistics { kinds }, a_bytes + b_bytes)
+    };
+    nodes.par_iter().map(one).reduce(Default::default, add)
+}
+
+/// The distinct children of inner nodes.
+fn next_level(pool: &[Unit], nodes: &Distinct, d: usize) -> Distinct {
+    let children = |&(reference, places): &(Reference, u64)| {
+        Node::<Reference>::at(pool, reference, d).entries(d).map(move |(_, child)| (child, places))
+    };
+    let mut next: Distinct = nodes.par_iter().flat_map_iter(children).collect();
+    next.par_sort_unstable_by_key(|&(child, _)| child);
+    next.dedup_by(|(child, places), (kept, sum)| {
+        let is_same = child == kept;
+        if is_same {
+            *sum += *places;
+        }
+        is_same
+    });
+    next
+}

@@ -1,0 +1,138 @@
+//! From a tree's shape to its pool: sizes, one allocation, then the nodes.
+
+use rayon::prelude::*;
+
+use super::node::{self, MAX_UNITS, NodeKind, Reference, UNIT_BYTES, Unit};
+use crate::Value;
+use crate::matrix::MatrixError;
+
+/// Nodes that one task fills.
+const GRAIN: usize = 256;
+
+/// Inner nodes of one level.
+pub(crate) struct Level {
+    /// Where each node's entries begin, and where the last one's end.
+    pub(crate) starts: Vec<usize>,
+    /// Packed local coordinates of every entry; ascending within a node.
+    pub(crate) coordinates: Vec<u16>,
+    /// Of every entry the child, by its number in the next level.
+    pub(crate) children: Vec<u32>,
+}
+
+/// The shape of a tree: inner levels from the root down, then entries of each leaf. Without leaves there are no levels.
+pub(crate) struct Shape {
+    pub(crate) levels: Vec<Level>,
+    pub(crate) leaves: Vec<u32>,
+}
+
+/// A pool, and the root in it.
+pub(crate) struct Tree {
+    pub(crate) pool: Vec<Unit>,
+    pub(crate) root: Reference,
+}
+
+impl Level {
+    fn count(&self, node: usize) -> usize {
+        self.starts[node + 1] - self.starts[node]
+    }
+
+    fn nodes(&self) -> usize {
+        self.starts.len() - 1
+    }
+}
+
+impl Shape {
+    /// Entries of all leaves.
+    pub(crate) fn entries(&self) -> usize {
+        self.leaves.iter().map(|&count| count as usize).sum()
+    }
+
+    /// Lays the nodes out, level by level from the root, and writes them. `write_leaf` writes a leaf, which it gets the
+    /// number, the kind and the zeroed units of; `rows` is what an error says.
+    pub(crate) fn build<V: Value, const D: usize>(
+        &self,
+        rows: usize,
+        write_leaf: impl Fn(usize, NodeKind, &mut [Unit]) + Sync,
+    ) -> Result<Tree, MatrixError> {
+        // The first unit is nobody's.
+        let mut end = 1;
+        let mut levels = Vec::with_capacity(self.levels.len() + 1);
+        for level in &self.levels {
+            levels.push(place::<Reference, D>(&mut end, (0..level.nodes()).map(|node| level.count(node)))?);
+        }
+        levels.push(place::<V, D>(&mut end, self.leaves.iter().map(|&count| count as usize))?);
+
+        let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz: self.entries() };
+        let mut pool: Vec<Unit> = bytemuck::allocation::try_zeroed_vec(end).map_err(out_of_memory)?;
+        let mut rest = &mut pool[1..];
+        for (level, references) in levels.iter().enumerate() {
+            let next_level = levels.get(level + 1).and_then(|references| references.first());
+            let end = next_level.map_or(end, |first| first.unit());
+            match self.levels.get(level) {
+                None => rest = fill(rest, references, end, &write_leaf),
+                Some(nodes) => {
+                    let children = &levels[level + 1];
+                    rest = fill(rest, references, end, |node, kind, units| {
+                        let range = nodes.starts[node]..nodes.starts[node + 1];
+                        let slots =
+                            nodes.children[range.clone()].iter().map(|&child| children[child as usize]);
+                        let coordinates = nodes.coordinates[range.clone()].iter().copied();
+                        node::write(units, kind, range.len(), D, coordinates.zip(slots));
+                    });
+                }
+            }
+        }
+        let root = levels[0].first().copied().unwrap_or(Reference::NULL);
+        Ok(Tree { pool, root })
+    }
+}
+
+/// More nodes than references can tell apart.
+pub(crate) fn too_large() -> MatrixError {
+    MatrixError::PoolTooLarge { limit: (MAX_UNITS * UNIT_BYTES) as u64 }
+}
+
+/// References of nodes with these numbers of entries, from the unit `end` on, which becomes the one behind them.
+fn place<T, const D: usize>(
+    end: &mut usize,
+    counts: impl Iterator<Item = usize>,
+) -> Result<Vec<Reference>, MatrixError> {
+    let mut references = Vec::with_capacity(counts.size_hint().0);
+    for count in counts {
+        let kind = NodeKind::of::<T>(count, D);
+        let unit = *end;
+        *end += kind.units::<T>(count, D);
+        if *end > MAX_UNITS {
+            return Err(too_large());
+        }
+        references.push(Reference::new(unit, kind));
+    }
+    Ok(references)
+}
+
+/// Has every node of a level written; `units` begin with the first node's, and the last node ends at the pool's unit
+/// `end`. Gives the units behind the level back.
+fn fill<'a>(
+    mut units: &'a mut [Unit],
+    references: &[Reference],
+    end: usize,
+    write: impl Fn(usize, NodeKind, &mut [Unit]) + Sync,
+) -> &'a mut [Unit] {
+    let mut tasks = Vec::with_capacity(references.len().div_ceil(GRAIN));
+    for (chunk, nodes) in references.chunks(GRAIN).enumerate() {
+        let first = chunk * GRAIN;
+        let chunk_end = references.get(first + GRAIN).map_or(end, |reference| reference.unit());
+        let own;
+        (own, units) = units.split_at_mut(chunk_end - nodes[0].unit());
+        tasks.push((first, nodes, chunk_end, own));
+    }
+    tasks.into_par_iter().for_each(|(first, nodes, chunk_end, mut units)| {
+        for (at, reference) in nodes.iter().enumerate() {
+            let node_end = nodes.get(at + 1).map_or(chunk_end, |next| next.unit());
+            let own;
+            (own, units) = std::mem::take(&mut units).split_at_mut(node_end - reference.unit());
+            write(first + at, reference.kind(), own);
+        }
+    });
+    units
+}

@@ -1,0 +1,314 @@
+//! Pools that come from elsewhere: nothing is taken on trust.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use thiserror::Error;
+
+use super::node::{self, MAX_UNITS, Node, NodeKind, Reference, Slot, UNIT_BYTES, Unit, unpack};
+use super::tree::{self, Tree};
+use super::{HiSparse, depth, level_span};
+use crate::Value;
+use crate::matrix::{MatrixError, validate};
+
+/// What is wrong with a node of a [`HiSparse`] pool. Rows and columns are those in the node, from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum NodeFault {
+    #[error("the first 16 bytes of a pool hold no node")]
+    Reserved,
+    #[error("it needs {bytes} bytes from there on, and the pool has {pool} in all")]
+    OutsidePool { bytes: u64, pool: u64 },
+    #[error("it has no entries: a reference to it must be null")]
+    Empty,
+    #[error("it has {count} entries and is {found:?} instead of {expected:?}")]
+    Kind { count: usize, found: NodeKind, expected: NodeKind },
+    #[error("entry {entry} is at row {row}, column {col}, of a node of {size} x {size}")]
+    OutsideNode { entry: usize, row: usize, col: usize, size: usize },
+    #[error("the entry at row {row}, column {col} is outside the matrix")]
+    OutsideMatrix { row: usize, col: usize },
+    #[error("entry {entry} does not come after the one before it")]
+    NotAscending { entry: usize },
+    #[error("entry {entry} is a null reference")]
+    NullChild { entry: usize },
+    #[error("padding at byte {byte} of it is not 0")]
+    Padding { byte: usize },
+    #[error("it overlaps another node, at byte {other} of the pool")]
+    Overlap { other: u64 },
+}
+
+/// A refused node of a [`HiSparse`] pool: where it is, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "node at byte {offset} of the pool, in level {level}, of rows from {row} and columns from {col}: {fault}"
+)]
+#[non_exhaustive]
+pub struct InvalidNode {
+    /// Its offset in the pool, in bytes.
+    pub offset: u64,
+    /// The level, 0 for the root.
+    pub level: usize,
+    /// The first row that it is for, at one of its places.
+    pub row: u64,
+    /// The first column.
+    pub col: u64,
+    /// What is wrong.
+    pub fault: NodeFault,
+}
+
+/// A node that something refers to, and one place where it is.
+#[derive(Clone, Copy)]
+struct Visit {
+    reference: Reference,
+    row: u64,
+    col: u64,
+    /// Whether part of its rows, and of its columns, are beyond the matrix.
+    is_cut: (bool, bool),
+}
+
+/// A pool under examination.
+struct Pool<'a> {
+    units: &'a [Unit],
+    rows: u64,
+    cols: u64,
+    d: usize,
+}
+
+/// One level of it.
+#[derive(Clone, Copy)]
+struct Level {
+    number: usize,
+    /// Rows and columns that an entry stands for.
+    entry_span: u64,
+}
+
+impl<V: Value, const D: usize> HiSparse<V, D> {
+    /// Makes a `rows` x `cols` matrix of a pool as [`pool`](Self::pool) gives it and the reference to its root. It is
+    /// neither transposed nor scaled.
+    ///
+    /// Whatever the bytes are, what is accepted is a matrix: every reference leads to a node inside the pool, nodes do not
+    /// overlap, so that none is below itself, and each is of the kind that its number of entries asks for, with entries
+    /// inside it and inside the matrix, ascending, and padding of zeros.
+    ///
+    /// # Errors
+    /// Where anything of this is not so: the error names the node and what is wrong with it. Where shared leaves are at
+    /// more than 2³⁰ places in all. Where there is no memory for a copy of the pool.
+    pub fn try_from_pool(
+        rows: usize,
+        cols: usize,
+        pool: &[u8],
+        root_reference: u32,
+    ) -> Result<Self, MatrixError> {
+        validate::dimensions(rows, cols)?;
+        let len = pool.len() / UNIT_BYTES;
+        if len == 0 || !pool.len().is_multiple_of(UNIT_BYTES) {
+            return Err(MatrixError::PoolLength { bytes: pool.len() });
+        }
+        if len > MAX_UNITS {
+            return Err(tree::too_large());
+        }
+        let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz: 0 };
+        let mut units: Vec<Unit> = bytemuck::allocation::try_zeroed_vec(len).map_err(out_of_memory)?;
+        bytemuck::cast_slice_mut(&mut units).copy_from_slice(pool);
+        let root = Reference(root_reference);
+        Pool { units: &units, rows: rows as u64, cols: cols as u64, d: D }.check::<V>(root)?;
+        let mut matrix = Self::from_tree(rows, cols, 0, Tree { pool: units, root });
+        // Nodes and entries are at places of their own: there are less than 2⁶⁴.
+        let statistics = matrix.statistics();
+        let leaves = statistics.levels.last().map_or(0, |leaves| leaves.all().nodes);
+        if leaves > MAX_UNITS as u64 {
+            return Err(MatrixError::TooManyLeaves { leaves, limit: MAX_UNITS as u64 });
+        }
+        matrix.nnz = statistics.nnz as usize;
+        Ok(matrix)
+    }
+}
+
+impl Pool<'_> {
+    /// Checks all nodes below `root`, level by level. A node is looked at once a level, and before its contents are, it is
+    /// known to overlap no other: so the work is bounded by the pool, whatever it refers to.
+    fn check<V: Value>(&self, root: Reference) -> Result<(), MatrixError> {
+        if root.is_null() {
+            return Ok(());
+        }
+        let depth = depth(self.rows as usize, self.cols as usize, self.d);
+        let mut extents = BTreeMap::new();
+        let mut visits = vec![Visit { reference: root, row: 0, col: 0, is_cut: (true, true) }];
+        for number in 0..depth {
+            let level = Level { number, entry_span: level_span(depth - 1 - number, self.d) };
+            if number + 1 == depth {
+                self.check_extents::<V>(level, &visits, &mut extents)?;
+                self.check_level::<V>(level, &visits)?;
+            } else {
+                self.check_extents::<Reference>(level, &visits, &mut extents)?;
+                self.check_level::<Reference>(level, &visits)?;
+                visits = self.next_level(level, &visits);
+            }
+        }
+        Ok(())
+    }
+
+    fn fault(&self, level: Level, visit: &Visit, fault: NodeFault) -> MatrixError {
+        let span = level.entry_span * self.d as u64;
+        MatrixError::HiSparseNode(Box::new(InvalidNode {
+            offset: byte_offset(visit.reference),
+            level: level.number,
+            row: visit.row * span,
+            col: visit.col * span,
+            fault,
+        }))
+    }
+
+    /// Checks that the nodes are inside the pool and clear of each other and of `extents`, which they join: last units by
+    /// the first.
+    fn check_extents<T: Slot>(
+        &self,
+        level: Level,
+        visits: &[Visit],
+        extents: &mut BTreeMap<usize, (usize, usize)>,
+    ) -> Result<(), MatrixError> {
+        for visit in visits {
+            let begin = visit.reference.unit();
+            let end = self.end::<T>(visit.reference).map_err(|fault| self.fault(level, visit, fault))?;
+            let overlapped = match extents.range(..end).next_back() {
+                // The same node at another place, cut otherwise.
+                Some((&other, &(other_end, other_level)))
+                    if other == begin && other_end == end && other_level == level.number =>
+                {
+                    None
+                }
+                Some((&other, &(other_end, _))) if other_end > begin => Some(other),
+                _ => None,
+            };
+            if let Some(other) = overlapped {
+                let other = (other * UNIT_BYTES) as u64;
+                return Err(self.fault(level, visit, NodeFault::Overlap { other }));
+            }
+            extents.insert(begin, (end, level.number));
+        }
+        Ok(())
+    }
+
+    /// The unit behind a node.
+    fn end<T: Slot>(&self, reference: Reference) -> Result<usize, NodeFault> {
+        let (begin, kind) = (reference.unit(), reference.kind());
+        let pool = (self.units.len() * UNIT_BYTES) as u64;
+        if begin == 0 {
+            return Err(NodeFault::Reserved);
+        }
+        if begin >= self.units.len() {
+            return Err(NodeFault::OutsidePool { bytes: 1, pool });
+        }
+        let count = match kind {
+            NodeKind::Dense => 0,
+            _ => node::sparse_count(&self.units[begin..]),
+        };
+        if kind != NodeKind::Dense {
+            check_kind::<T>(kind, count, self.d)?;
+        }
+        let units = kind.units::<T>(count, self.d);
+        if units > self.units.len() - begin {
+            return Err(NodeFault::OutsidePool { bytes: (units * UNIT_BYTES) as u64, pool });
+        }
+        Ok(begin + units)
+    }
+
+    /// Checks what is in the nodes, which are inside the pool.
+    fn check_level<T: Slot + Send + Sync>(&self, level: Level, visits: &[Visit]) -> Result<(), MatrixError> {
+        let fault = |visit: &Visit| {
+            let content = Node::<T>::at(self.units, visit.reference, self.d);
+            let checked = match content {
+                Node::Dense(_) => check_kind::<T>(NodeKind::Dense, content.len(), self.d),
+                Node::Sparse(coordinates, slots) => self.check_sparse(visit.reference, coordinates, slots),
+            };
+            let checked = checked.and_then(|()| self.check_inside(level, visit, content));
+            checked.err().map(|fault| self.fault(level, visit, fault))
+        };
+        match visits.par_iter().find_map_first(fault) {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
+    }
+
+    fn check_sparse<T: Slot>(
+        &self,
+        reference: Reference,
+        coordinates: &[u16],
+        slots: &[T],
+    ) -> Result<(), NodeFault> {
+        for (entry, &place) in coordinates.iter().enumerate() {
+            let (row, col) = unpack(place);
+            if row >= self.d || col >= self.d {
+                return Err(NodeFault::OutsideNode { entry, row, col, size: self.d });
+            }
+            if entry > 0 && coordinates[entry - 1] >= place {
+                return Err(NodeFault::NotAscending { entry });
+            }
+            if slots[entry].is_null_reference() {
+                return Err(NodeFault::NullChild { entry });
+            }
+        }
+        let (count, kind) = (coordinates.len(), reference.kind());
+        let begin = reference.unit();
+        let bytes: &[u8] = bytemuck::cast_slice(&self.units[begin..begin + kind.units::<T>(count, self.d)]);
+        let values = kind.values_offset::<T>(count);
+        let gaps = [node::coordinates_end(count)..values, values + size_of_val(slots)..bytes.len()];
+        match gaps.into_iter().flatten().find(|&byte| bytes[byte] != 0) {
+            Some(byte) => Err(NodeFault::Padding { byte }),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that entries begin inside the matrix.
+    fn check_inside<T: Slot>(
+        &self,
+        level: Level,
+        visit: &Visit,
+        content: Node<'_, T>,
+    ) -> Result<(), NodeFault> {
+        if visit.is_cut == (false, false) {
+            return Ok(());
+        }
+        let limit = |at: u64, len: u64| len.div_ceil(level.entry_span).saturating_sub(at * self.d as u64);
+        let (rows, cols) = (limit(visit.row, self.rows), limit(visit.col, self.cols));
+        let is_outside = |&(row, col): &(usize, usize)| row as u64 >= rows || col as u64 >= cols;
+        match content.entries(self.d).map(|(coordinates, _)| unpack(coordinates)).find(is_outside) {
+            Some((row, col)) => Err(NodeFault::OutsideMatrix { row, col }),
+            None => Ok(()),
+        }
+    }
+
+    /// The children, each once, or once for each way in which it is cut.
+    fn next_level(&self, level: Level, visits: &[Visit]) -> Vec<Visit> {
+        let children = |visit: &Visit| {
+            let visit = *visit;
+            Node::<Reference>::at(self.units, visit.reference, self.d).entries(self.d).map(
+                move |(coordinates, reference)| {
+                    let (row, col) = unpack(coordinates);
+                    let (row, col) =
+                        (visit.row * self.d as u64 + row as u64, visit.col * self.d as u64 + col as u64);
+                    let is_cut = |at, len| (at + 1) * level.entry_span > len;
+                    Visit { reference, row, col, is_cut: (is_cut(row, self.rows), is_cut(col, self.cols)) }
+                },
+            )
+        };
+        let mut next: Vec<Visit> = visits.par_iter().flat_map_iter(children).collect();
+        next.par_sort_by_key(|visit| (visit.reference, visit.is_cut));
+        next.dedup_by_key(|visit| (visit.reference, visit.is_cut));
+        next
+    }
+}
+
+/// Checks that a node of a kind may have so many entries.
+fn check_kind<T: Slot>(found: NodeKind, count: usize, d: usize) -> Result<(), NodeFault> {
+    if count == 0 {
+        return Err(NodeFault::Empty);
+    }
+    let expected = NodeKind::of::<T>(count, d);
+    if found == expected { Ok(()) } else { Err(NodeFault::Kind { count, found, expected }) }
+}
+
+fn byte_offset(reference: Reference) -> u64 {
+    (reference.unit() * UNIT_BYTES) as u64
+}

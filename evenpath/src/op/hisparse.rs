@@ -1,0 +1,60 @@
+//! Operations on a [`HiSparse`] in host memory. They run on the CPU.
+
+use super::OpError;
+use crate::{HiSparse, MatrixError, Value, cpu};
+
+/// Products and sums. They run on the CPU, on all its threads, and are the same to the last bit in every run.
+impl<V: Value, const D: usize> HiSparse<V, D> {
+    /// Computes `y = alpha A x + beta y`, A transposed and scaled as it is. Where `beta` is 0, `y` is overwritten whatever
+    /// it holds.
+    ///
+    /// `x` has an element for each column, and `y` one for each row.
+    ///
+    /// # Errors
+    ///
+    /// If a vector has another length; then nothing is written.
+    pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
+        let (rows, cols) = (self.rows(), self.cols());
+        for (operand, len, needed) in [("x", x.len(), cols), ("y", y.len(), rows)] {
+            if len != needed {
+                return Err(OpError::VectorLength { operand, len, needed, rows, cols });
+            }
+        }
+        cpu::hisparse::multiply(self, 1, alpha, x, beta, y);
+        Ok(())
+    }
+
+    /// Computes `C = alpha A B + beta C`, A transposed and scaled as it is, B and C dense, row after row, and `columns` wide.
+    /// Where `beta` is 0, C is overwritten whatever it holds.
+    ///
+    /// B has a row for each column of A, and C one for each row.
+    ///
+    /// # Errors
+    ///
+    /// If B or C has another number of elements; then nothing is written.
+    pub fn spmm(&self, columns: usize, alpha: V, b: &[V], beta: V, c: &mut [V]) -> Result<(), OpError> {
+        let (rows, cols) = (self.rows(), self.cols());
+        for (operand, len, lines) in [("B", b.len(), cols), ("C", c.len(), rows)] {
+            let needed = lines.saturating_mul(columns);
+            if len != needed {
+                return Err(OpError::VectorLength { operand, len, needed, rows, cols });
+            }
+        }
+        cpu::hisparse::multiply(self, columns, alpha, b, beta, c);
+        Ok(())
+    }
+
+    /// The sum of two matrices, each transposed and scaled as it is: with A and `A.transpose()`, A + Aᵀ. What one of them
+    /// has, the sum has, be it 0. Its scale is 1.
+    ///
+    /// # Errors
+    ///
+    /// If shapes differ, or there is no memory for the sum.
+    pub fn add(&self, other: &Self) -> Result<Self, MatrixError> {
+        let (left, right) = ((self.rows(), self.cols()), (other.rows(), other.cols()));
+        if left != right {
+            return Err(MatrixError::SumShapes { left, right });
+        }
+        cpu::hisparse::add(self, other)
+    }
+}

@@ -1,0 +1,198 @@
+//! Pools that are no matrices: every fault by name, and any bytes without a panic.
+
+use evenpath::generate::{Kind, generate};
+use evenpath::{Csr, HiSparse, HiSparseOptions, MatrixError, NodeFault, NodeKind};
+use proptest::prelude::*;
+
+type Matrix = HiSparse<f32, 32>;
+
+fn convert(a: &Csr<f32>) -> Matrix {
+    a.to_hisparse(HiSparseOptions::default()).expect("a small matrix")
+}
+
+/// Three entries in one leaf of a 40 x 40 matrix: root at unit 1, leaf at units 2 and 3.
+fn small() -> Matrix {
+    convert(&Csr::from_triplets(40, 40, [(0, 0, 1.0), (0, 5, 2.0), (3, 1, 3.0)]).unwrap())
+}
+
+fn fault(pool: &[u8], root: u32) -> NodeFault {
+    fault_of(Matrix::try_from_pool(40, 40, pool, root))
+}
+
+fn fault_of(result: Result<Matrix, MatrixError>) -> NodeFault {
+    match result {
+        Err(MatrixError::HiSparseNode(node)) => node.fault,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn changed(at: usize, byte: u8) -> NodeFault {
+    let matrix = small();
+    let mut pool = matrix.pool().to_vec();
+    pool[at] = byte;
+    fault(&pool, matrix.root_reference())
+}
+
+#[test]
+fn every_fault_is_named() {
+    let matrix = small();
+    let (pool, root) = (matrix.pool(), matrix.root_reference());
+    assert_eq!((pool.len(), root), (64, 4 | NodeKind::Coo1 as u32));
+    // The root: its count, its entry's column and row, padding, the reference.
+    assert_eq!(&pool[16..28], [1, 0, 0, 0, 0, 0, 0, 0, 8 | NodeKind::Coo4 as u8, 0, 0, 0]);
+    assert_eq!(changed(16, 0), NodeFault::Empty);
+    assert_eq!(changed(16, 2), NodeFault::Kind { count: 2, found: NodeKind::Coo1, expected: NodeKind::Coo2 });
+    assert_eq!(changed(20, 32), NodeFault::OutsideNode { entry: 0, row: 0, col: 32, size: 32 });
+    assert_eq!(changed(21, 2), NodeFault::OutsideMatrix { row: 2, col: 0 });
+    assert_eq!(changed(22, 1), NodeFault::Padding { byte: 6 });
+    assert_eq!(changed(24, 0), NodeFault::NullChild { entry: 0 });
+    assert_eq!(changed(24, 1), NodeFault::Reserved);
+    assert_eq!(changed(24, 4 | 1), NodeFault::Overlap { other: 16 });
+    assert_eq!(changed(24, 8), NodeFault::OutsidePool { bytes: 4096, pool: 64 });
+    assert_eq!(changed(24, 16), NodeFault::OutsidePool { bytes: 1, pool: 64 });
+    // The leaf: its count, three entries, padding, three values, padding.
+    assert_eq!(&pool[32..42], [3, 0, 0, 0, 0, 0, 5, 0, 1, 3]);
+    assert_eq!(changed(38, 0), NodeFault::NotAscending { entry: 1 });
+    assert_eq!(changed(47, 1), NodeFault::Padding { byte: 15 });
+    assert_eq!(changed(63, 1), NodeFault::Padding { byte: 31 });
+    assert_eq!(
+        changed(34, 1),
+        NodeFault::Kind { count: 65539, found: NodeKind::Coo4, expected: NodeKind::Dense }
+    );
+    assert_eq!(fault(&pool[..48], root), NodeFault::OutsidePool { bytes: 32, pool: 48 });
+
+    let refused = |pool: &[u8]| Matrix::try_from_pool(40, 40, pool, root).unwrap_err();
+    assert_eq!(refused(&pool[..50]), MatrixError::PoolLength { bytes: 50 });
+    assert_eq!(refused(&[]), MatrixError::PoolLength { bytes: 0 });
+    assert!(matches!(Matrix::try_from_pool(1 << 32, 1, pool, root), Err(MatrixError::TooManyRows { .. })));
+    let mut pool = pool.to_vec();
+    pool[38] = 0;
+    assert_eq!(
+        refused(&pool).to_string(),
+        "node at byte 32 of the pool, in level 1, of rows from 0 and columns from 0: entry 1 does not come after the one before it"
+    );
+}
+
+/// A dense leaf with an entry beyond the last row, or with too few.
+#[test]
+fn dense_leaves_are_checked() {
+    let full: Csr<f32> = generate(Kind::Dense { rows: 30, cols: 30 }, 1).unwrap();
+    let matrix = convert(&full);
+    assert_eq!((matrix.pool().len(), matrix.root_reference()), (16 + 4096, 4));
+    let mut pool = matrix.pool().to_vec();
+    let beyond = 16 + (30 * 32 + 4) * 4;
+    pool[beyond] = 1;
+    assert!(matches!(
+        fault_of(Matrix::try_from_pool(30, 30, &pool, 4)),
+        NodeFault::OutsideMatrix { row: 30, col: 4 }
+    ));
+    let zeros = vec![0; pool.len()];
+    assert!(matches!(fault_of(Matrix::try_from_pool(30, 30, &zeros, 4)), NodeFault::Empty));
+}
+
+/// A child that is shared across the matrix's edge is looked at there too.
+#[test]
+fn shared_nodes_are_checked_at_the_edge() {
+    let a: Csr<f32> = Csr::from_triplets(64, 64, [(20, 0, 1.0), (52, 32, 1.0)]).unwrap();
+    let shared: Matrix = a.to_hisparse(HiSparseOptions { share: true }).unwrap();
+    assert_eq!(shared.pool().len(), 16 + 16 + 16);
+    let (pool, root) = (shared.pool(), shared.root_reference());
+    assert_eq!(Matrix::try_from_pool(64, 64, pool, root).unwrap().nnz(), 2);
+    assert_eq!(Matrix::try_from_pool(53, 33, pool, root).unwrap().nnz(), 2);
+    assert!(matches!(
+        fault_of(Matrix::try_from_pool(52, 64, pool, root)),
+        NodeFault::OutsideMatrix { row: 20, .. }
+    ));
+}
+
+/// A tiny pool of nodes that share all their children is an immense matrix. It is not walked leaf by leaf.
+#[test]
+fn shared_children_do_not_multiply_work() {
+    // Levels of full nodes, each child the one below: 1024 to the 6th leaves' places, in 25 KB.
+    let unit_of = |level: u32| 1 + 256 * level;
+    let mut pool = vec![0_u8; 16];
+    for level in 0..7_u32 {
+        let slot = if level == 6 { 1.0_f32.to_bits() } else { unit_of(level + 1) << 2 };
+        pool.extend((0..1024).flat_map(|_| slot.to_le_bytes()));
+    }
+    let side = evenpath::MAX_DIMENSION;
+    // The edge of a matrix of 2³² - 1 rows cuts a node: the last row's children would be outside.
+    assert!(matches!(Matrix::try_from_pool(side, side, &pool, 4), Err(MatrixError::HiSparseNode(_))));
+    // Of four levels, the last four.
+    let side = 1 << 20;
+    let refused = Matrix::try_from_pool(side, side, &pool, unit_of(3) << 2);
+    let places = 1_u64 << 30;
+    assert_eq!(refused.unwrap().nnz() as u64, places * 1024);
+    let side = 1 << 25;
+    let refused = Matrix::try_from_pool(side, side, &pool, unit_of(2) << 2);
+    assert_eq!(refused.unwrap_err(), MatrixError::TooManyLeaves { leaves: places * 1024, limit: places });
+    // Nine subtrees of six levels, whose bytes no 64 bits count.
+    let root = pool.len() as u32 / 16;
+    pool.extend([9, 0, 0, 0]);
+    pool.extend((0..9).flat_map(|at| [at % 3, at / 3]));
+    pool.resize(16 * root as usize + 32, 0);
+    pool.extend((0..9).flat_map(|_| (unit_of(1) << 2).to_le_bytes()));
+    pool.resize(16 * root as usize + 80, 0);
+    let side = evenpath::MAX_DIMENSION;
+    let refused = Matrix::try_from_pool(side, side, &pool, root << 2 | NodeKind::Coo4 as u32);
+    let leaves = 9 * places * 1024 * 1024;
+    assert_eq!(refused.unwrap_err(), MatrixError::TooManyLeaves { leaves, limit: places });
+}
+
+fn shape() -> impl Strategy<Value = Csr<f32>> {
+    prop_oneof![
+        Just(Kind::Uniform { rows: 100 }),
+        Just(Kind::PowerLaw { rows: 1500 }),
+        Just(Kind::Dense { rows: 40, cols: 1030 }),
+        Just(Kind::Stencil5 { side: 12 }),
+    ]
+    .prop_map(|kind| generate(kind, 5).unwrap())
+}
+
+/// What is accepted has a walk that ends, and every entry inside.
+fn walk(rows: usize, cols: usize, pool: &[u8], root: u32) -> Result<(), TestCaseError> {
+    let Ok(matrix) = Matrix::try_from_pool(rows, cols, pool, root) else { return Ok(()) };
+    let mut entries = 0;
+    for (row, col, _) in matrix.iter().take(100_000) {
+        prop_assert!(row < rows && col < cols);
+        entries += 1;
+    }
+    prop_assert_eq!(entries, matrix.nnz().min(100_000));
+    if matrix.nnz() < 100_000 {
+        prop_assert_eq!(matrix.to_csr::<u32>().unwrap().nnz(), matrix.nnz());
+        let mut y = vec![0.0; cols];
+        matrix.transpose().spmv(1.0, &vec![1.0; rows], 0.0, &mut y).unwrap();
+        prop_assert_eq!(matrix.add(&matrix).unwrap().nnz(), matrix.nnz());
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn changed_pools_are_refused_or_matrices(
+        a in shape(),
+        changes in prop::collection::vec((0.0..1.0_f64, any::<u8>()), 1..4),
+        near_root in any::<bool>(),
+    ) {
+        let matrix = convert(&a);
+        let mut pool = matrix.pool().to_vec();
+        let len = if near_root { pool.len().min(200) } else { pool.len() };
+        for (at, byte) in changes {
+            pool[(at * len as f64) as usize] = byte;
+        }
+        walk(a.rows(), a.cols(), &pool, matrix.root_reference())?;
+    }
+
+    #[test]
+    fn any_bytes_are_refused_or_a_matrix(
+        units in prop::collection::vec(prop::array::uniform4(prop_oneof![0..40_u32, any::<u32>()]), 1..60),
+        root in 0..240_u32,
+        rows in 0..5000_usize,
+        cols in 0..5000_usize,
+    ) {
+        let pool: Vec<u8> = units.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+        walk(rows, cols, &pool, root)?;
+    }
+}
