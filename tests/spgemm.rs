@@ -193,7 +193,12 @@ fn what_is_chosen() {
         let short: Csr<f64> = banded(50, &[5; 50], 3);
         assert_eq!(method(&short, &short), SpgemmMethod::RowWise);
         let row = banded(2000, &[2000], 1);
-        assert_eq!(method(&row, &banded(500, &vec![2; 2000], 1)), SpgemmMethod::TwoLevelSort);
+        let two = banded(500, &vec![2; 2000], 1);
+        assert_eq!(method(&row, &two), SpgemmMethod::TwoLevelSort);
+        // Not where memory is short.
+        let (a, b) = (device.upload(&row).unwrap(), device.upload(&two).unwrap());
+        let plan = a.plan_multiply(&b, SpgemmOptions::new().memory_limit(50_000)).unwrap();
+        assert_eq!(plan.info().unwrap().method, SpgemmMethod::RowWise);
     }
 }
 

@@ -77,7 +77,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
             }
             (_, SpgemmMethod::Auto | SpgemmMethod::RowWise) => {
                 let analysis = Analysis::find(operands, &mut allowance)?;
-                if options.method == SpgemmMethod::Auto && analysis.sorting_is_faster() {
+                if options.method == SpgemmMethod::Auto && analysis.should_sort(&allowance) {
                     analysis.give_up(&mut allowance);
                     Schedule::TwoLevelSort(OnceLock::new())
                 } else {

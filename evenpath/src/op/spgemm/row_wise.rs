@@ -8,7 +8,7 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Global, GlobalMut};
 
 use super::bins::{ALWAYS_HASH, Bin, Bins};
-use super::choose::sorting_is_faster;
+use super::choose::{sorting_fits, sorting_is_faster};
 use super::options::Allowance;
 use super::{Operands, Product};
 use crate::device::{Device, DeviceVec};
@@ -83,9 +83,10 @@ impl Analysis {
         Ok(Self { sizes, rows: Rows { bins, firsts, lasts, mean } })
     }
 
-    /// Whether it is better to sort all products.
-    pub(super) fn sorting_is_faster(&self) -> bool {
-        sorting_is_faster(&self.rows.bins, self.rows.mean)
+    /// Whether it is better to sort all products, with what `allowance` leaves.
+    pub(super) fn should_sort(&self, allowance: &Allowance) -> bool {
+        let Rows { bins, mean, .. } = &self.rows;
+        sorting_is_faster(bins, *mean) && sorting_fits(bins, allowance.left())
     }
 
     /// Gives back what it took.
