@@ -55,7 +55,7 @@ kernel! {
     body: sort_pairs::<K, V, BLOCK, ITEMS>;
     entries: {
         sort_tile_pairs_u32_u32 in sort_tile: <K = u32, V = u32>, 128 x 11;
-        sort_tile_pairs_u64_u32 in sort_tile: <K = u64, V = u32>, 128 x 11;
+        sort_tile_pairs_u64_u32 in sort_tile: <K = u64, V = u32>, 128 x 11 resident 6;
     }
 }
 
