@@ -49,6 +49,8 @@ pub use spmv_transposed::{
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use crate::Offset;
+
 /// Blocks of a grid, at most.
 const MAX_GRID: u64 = i32::MAX as u64;
 
@@ -81,6 +83,12 @@ fn tile_count(what: &'static str, info: &KernelInfo, len: usize) -> Result<u32, 
     } else {
         Err(OpError::TooLong { what, len, limit: MAX_GRID as usize * tile_items(info) as usize })
     }
+}
+
+/// The number of nonzeros of a result, if row offsets of this type count them; `remedy` says what to call if not.
+fn countable<O: Offset>(nonzeros: u64, remedy: &'static str) -> Result<usize, OpError> {
+    let len = usize::try_from(nonzeros).ok().filter(|&len| O::try_from_usize(len).is_some());
+    len.ok_or(OpError::OffsetOverflow { nonzeros, remedy })
 }
 
 /// A grid of `blocks` blocks, which a matrix of so many rows and nonzeros makes.

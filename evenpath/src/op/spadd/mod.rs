@@ -399,20 +399,5 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
 /// The number of nonzeros, if row offsets of this type count them.
 fn countable<O: Offset>(nonzeros: u64) -> Result<usize, OpError> {
     let remedy = "with matrices of u64 row offsets (Csr::try_into_offsets) it has such itself";
-    let overflow = OpError::OffsetOverflow { nonzeros, remedy };
-    usize::try_from(nonzeros).ok().filter(|&len| O::try_from_usize(len).is_some()).ok_or(overflow)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn more_nonzeros_than_row_offsets_count_are_refused() {
-        let most = u64::from(u32::MAX);
-        assert_eq!(countable::<u32>(most).expect("they are counted"), most as usize);
-        assert_eq!(countable::<u64>(most + 1).expect("they are counted"), most as usize + 1);
-        let error = countable::<u32>(most + 1).expect_err("one too many").to_string();
-        assert!(error.contains("4294967296 nonzeros") && error.contains("try_into_offsets"), "{error}");
-    }
+    super::countable::<O>(nonzeros, remedy)
 }

@@ -16,15 +16,6 @@ const SORTED_PRODUCT: f64 = 0.050;
 /// Nanoseconds that each method takes beside: by rows, and by sorting.
 const LAUNCHES: [f64; 2] = [100_000.0, 200_000.0];
 
-/// Bytes of memory that sorting takes a product, at most.
-const SORTED_BYTES: u64 = 32;
-
-/// Whether the products of all rows fit into so much memory at once: sorting them in parts takes twice as long, and what
-/// is short of memory is better off row by row.
-pub(super) fn sorting_fits(bins: &Bins, bytes: u64) -> bool {
-    bins.total.saturating_mul(SORTED_BYTES) <= bytes
-}
-
 /// Whether sorting all products is faster than going row by row: where a row names very many rows of B, each of which has
 /// its turn, and where rows are many products in no order with few columns in common. From times measured on an H200.
 pub(super) fn sorting_is_faster(bins: &Bins, mean: f64) -> bool {

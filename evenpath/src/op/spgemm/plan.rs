@@ -8,7 +8,7 @@ use super::{Operands, Product, SpgemmMethod, SpgemmOptions, SpgemmPlanInfo, sort
 use crate::cpu::Spgemm;
 use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Event};
 use crate::op::device_csr::Pattern;
-use crate::op::{DeviceCsr, OpError, instance, tile_count};
+use crate::op::{self, DeviceCsr, OpError, instance, tile_count};
 use crate::{Offset, Value};
 use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 
@@ -77,7 +77,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
             }
             (_, SpgemmMethod::Auto | SpgemmMethod::RowWise) => {
                 let analysis = Analysis::find(operands, &mut allowance)?;
-                if options.method == SpgemmMethod::Auto && analysis.should_sort(&allowance) {
+                if options.method == SpgemmMethod::Auto && analysis.should_sort(operands, &allowance) {
                     analysis.give_up(&mut allowance);
                     Schedule::TwoLevelSort(OnceLock::new())
                 } else {
@@ -221,6 +221,11 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     }
 }
 
+/// The number of nonzeros of C, if its row offsets count them.
+pub(super) fn countable<C: Offset>(nonzeros: u64) -> Result<usize, OpError> {
+    op::countable::<C>(nonzeros, "multiply_wide gives it row offsets of u64")
+}
+
 /// Room for the columns and values of C.
 pub(super) fn result_arrays<V: Value, C: Offset>(
     device: &Device,
@@ -228,15 +233,10 @@ pub(super) fn result_arrays<V: Value, C: Offset>(
     nonzeros: u64,
     allowance: &mut Allowance,
 ) -> Result<(DeviceVec<u32>, DeviceVec<V>), OpError> {
-    if C::try_from_usize(nonzeros as usize).is_none() {
-        return Err(OpError::OffsetOverflow {
-            nonzeros,
-            remedy: "multiply_wide gives it row offsets of u64",
-        });
-    }
+    let len = countable::<C>(nonzeros)?;
     let offset_bytes = (rows as u64 + 1) * size_of::<C>() as u64;
     allowance.take("the result", nonzeros * (4 + size_of::<V>() as u64) + offset_bytes)?;
-    Ok((device.uninitialised(nonzeros as usize)?, device.uninitialised(nonzeros as usize)?))
+    Ok((device.uninitialised(len)?, device.uninitialised(len)?))
 }
 
 /// Row offsets of the type that the result has; they are no greater than it counts.

@@ -8,9 +8,9 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Global, GlobalMut};
 
 use super::bins::{ALWAYS_HASH, Bin, Bins};
-use super::choose::{sorting_fits, sorting_is_faster};
+use super::choose::sorting_is_faster;
 use super::options::Allowance;
-use super::{Operands, Product};
+use super::{Operands, Product, two_level_sort};
 use crate::device::{Device, DeviceVec};
 use crate::op::scan::{self, Operator};
 use crate::op::{OpError, device_csr::Pattern, grid, instance};
@@ -83,10 +83,22 @@ impl Analysis {
         Ok(Self { sizes, rows: Rows { bins, firsts, lasts, mean } })
     }
 
-    /// Whether it is better to sort all products, with what `allowance` leaves.
-    pub(super) fn should_sort(&self, allowance: &Allowance) -> bool {
+    /// Whether it is better to sort all products: if that is faster, and memory for all of them at once is left.
+    pub(super) fn should_sort<V: Value, O: Offset>(
+        &self,
+        operands: Operands<'_, V, O>,
+        allowance: &Allowance,
+    ) -> bool {
         let Rows { bins, mean, .. } = &self.rows;
-        sorting_is_faster(bins, *mean) && sorting_fits(bins, allowance.left())
+        let (rows, entries) = (operands.a.rows() as u64, operands.a.nnz() as u64);
+        sorting_is_faster(bins, *mean)
+            && two_level_sort::bytes::<V>(rows, entries, bins.total) <= allowance.left()
+    }
+
+    /// Products of the rows before each, and of all at the end. They stay in `allowance`.
+    pub(super) fn products_before(&self, allowance: &mut Allowance) -> Result<DeviceVec<u64>, OpError> {
+        allowance.take("the workspace", 8 * self.sizes.len() as u64)?;
+        scan::exclusive(&self.sizes, Operator::Sum)
     }
 
     /// Gives back what it took.
@@ -125,19 +137,6 @@ impl Symbolic {
     pub(super) fn rows(&self) -> &Rows {
         &self.rows
     }
-}
-
-/// Products of the rows before each, and of all at the end. They stay in `allowance`.
-pub(super) fn products_before<V: Value, O: Offset>(
-    operands: Operands<'_, V, O>,
-    allowance: &mut Allowance,
-) -> Result<DeviceVec<u64>, OpError> {
-    let rows = operands.a.rows();
-    allowance.take("the workspace", bytes(rows))?;
-    let work = Work::of_product(operands.a.pattern(), operands.b.pattern())?;
-    let before = scan::exclusive(&work.sizes, Operator::Sum)?;
-    allowance.give_back(bytes(rows) - 8 * (rows as u64 + 1));
-    Ok(before)
 }
 
 /// What the rows of C take.

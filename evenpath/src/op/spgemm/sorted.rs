@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::options::Allowance;
-use super::plan::{Arrays, convert_offsets, result_arrays};
-use super::row_wise::{self, Analysis, Symbolic};
+use super::plan::{Arrays, convert_offsets, countable, result_arrays};
+use super::row_wise::{Analysis, Symbolic};
 use super::two_level_sort::{self, Recorder, Weighed};
 use super::{Product, RowsOfC};
 use crate::device::DeviceVec;
@@ -28,9 +28,7 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
             return Ok((in_one::<V, O, C>(product, weighed, recorder)?, products));
         }
     }
-    let before = row_wise::products_before(product.operands, allowance)?;
-    let products = before.get(a.rows())?;
-    Ok((in_parts::<V, O, C>(product, &before, allowance, recorder)?, products))
+    in_parts::<V, O, C>(product, allowance, recorder)
 }
 
 /// All rows at once.
@@ -43,13 +41,7 @@ fn in_one<V: Value, O: Offset, C: Offset>(
     let RowsOfC { lengths, column_indices, values } =
         two_level_sort::rows_of_weighed(product, rows, weighed, recorder)?;
     let row_offsets = ends_to_offsets(&lengths)?;
-    if C::try_from_usize(column_indices.len()).is_none() {
-        let nonzeros = column_indices.len() as u64;
-        return Err(OpError::OffsetOverflow {
-            nonzeros,
-            remedy: "multiply_wide gives it row offsets of u64",
-        });
-    }
+    countable::<C>(column_indices.len() as u64)?;
     Ok(Arrays { row_offsets, column_indices, values })
 }
 
@@ -65,13 +57,13 @@ fn ends_to_offsets(lengths: &DeviceVec<u32>) -> Result<DeviceVec<u64>, OpError> 
 /// The result is counted first, row by row, so that parts are copied to where they belong.
 fn in_parts<V: Value, O: Offset, C: Offset>(
     product: &Product<'_, V, O>,
-    before: &DeviceVec<u64>,
     allowance: &mut Allowance,
     recorder: &mut Recorder,
-) -> Result<Arrays<V>, OpError> {
+) -> Result<(Arrays<V>, u64), OpError> {
     let a = product.operands.a;
-    let Symbolic { row_offsets, nonzeros, .. } =
-        Analysis::find(product.operands, allowance)?.count(product.operands, allowance)?;
+    let analysis = Analysis::find(product.operands, allowance)?;
+    let before = analysis.products_before(allowance)?;
+    let Symbolic { row_offsets, nonzeros, products, .. } = analysis.count(product.operands, allowance)?;
     let (mut column_indices, mut values) = result_arrays::<V, C>(a.device(), a.rows(), nonzeros, allowance)?;
     let (before, offsets) = (before.to_vec()?, row_offsets.to_vec()?);
     let a_offsets = a.pattern().row_offsets.to_vec()?;
@@ -91,7 +83,7 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
         allowance.give_back(bytes(&rows));
         start = rows.end;
     }
-    Ok(Arrays { row_offsets, column_indices, values })
+    Ok((Arrays { row_offsets, column_indices, values }, products))
 }
 
 /// The longest range of rows from `start` on that fits, one row at least. What fits still does with fewer rows.
