@@ -10,6 +10,7 @@
 pub mod block;
 pub mod coo;
 pub mod ell;
+pub mod hisparse;
 pub mod key;
 pub mod merge;
 pub mod offset;

@@ -269,7 +269,7 @@ impl<T: Pod> DeviceVec<T> {
     }
 
     /// The device address; 0 for an empty buffer and on the CPU, where no kernel runs.
-    fn address(&self) -> u64 {
+    pub(crate) fn address(&self) -> u64 {
         match &self.storage {
             Storage::Host(_) => 0,
             Storage::Machine(allocation, _) => allocation.block.address,

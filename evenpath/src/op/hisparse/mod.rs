@@ -1,0 +1,6 @@
+//! Operations on a [`HiSparse`](crate::HiSparse), in host memory and on a device.
+
+mod device;
+mod host;
+
+pub use device::DeviceHiSparse;

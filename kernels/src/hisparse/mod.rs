@@ -1,0 +1,6 @@
+//! HiSparse: trees of small nodes (Derler, *HiSparse: A Hierarchical Sparse Matrix Format for the GPU*, 2016).
+
+pub mod layout;
+mod node;
+
+pub use node::{Node, Pool};
