@@ -124,6 +124,11 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<coo::CarryFixup<f32>>(&mut all);
     add::<hisparse::HiSparseCountChildren>(&mut all);
     add::<hisparse::HiSparseListChildren>(&mut all);
+    add::<hisparse::HiSparseCountQuads>(&mut all);
+    add::<hisparse::HiSparseListLeaves>(&mut all);
+    add::<hisparse::HiSparseCountParts>(&mut all);
+    add::<hisparse::HiSparseListParts>(&mut all);
+    add::<hisparse::HiSparseSpmv<f32>>(&mut all);
     add::<vector::Scale<f32>>(&mut all);
     add::<vector::Gather<f32>>(&mut all);
     add::<testing::ConditionalBarrier>(&mut all);

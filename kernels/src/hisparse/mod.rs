@@ -3,6 +3,12 @@
 pub mod layout;
 mod leaves;
 mod node;
+mod schedule;
+mod spmv;
+mod strip;
 
 pub use leaves::{HiSparseCountChildren, HiSparseListChildren};
 pub use node::{Node, Pool};
+pub use schedule::{HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, QUAD};
+pub use spmv::HiSparseSpmv;
+pub use strip::sums_bytes;
