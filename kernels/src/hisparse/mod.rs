@@ -10,5 +10,5 @@ mod strip;
 pub use leaves::{HiSparseCountChildren, HiSparseListChildren};
 pub use node::{Node, Pool};
 pub use schedule::{HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, QUAD};
-pub use spmv::HiSparseSpmv;
+pub use spmv::{HiSparseSpmv, Orientation, Plain, Transposed};
 pub use strip::sums_bytes;

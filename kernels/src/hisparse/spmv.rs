@@ -6,7 +6,9 @@
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
+use core::marker::PhantomData;
+
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES, UNIT_WORDS};
 use super::schedule::{ListedLeaf, ListedPart, QUAD};
@@ -48,18 +50,18 @@ kernel! {
         pub d_log2: u32,
         /// The logarithm of the number of lanes that have sums of their own: 2 to 5.
         pub copies_log2: u32,
-        /// 1 where the matrix is the transpose of its content, else 0.
-        pub is_transposed: u32,
         /// Factor of the product.
         pub alpha: V,
         /// Factor of what y held.
         pub beta: V,
     }
     shared: 0;
-    body: spmv::<V, BLOCK, ITEMS>;
+    body: spmv::<V, T, BLOCK, ITEMS>;
     entries: {
-        hisparse_spmv_f32 in hisparse_spmv: <V = f32>, 128 x 4;
-        hisparse_spmv_f64 in hisparse_spmv: <V = f64>, 128 x 2;
+        hisparse_spmv_f32 in hisparse_spmv_f32: <V = f32>, with T = Plain, 128 x 3 resident 6;
+        hisparse_spmv_f64 in hisparse_spmv_f64: <V = f64>, with T = Plain, 128 x 2 resident 5;
+        hisparse_spmv_transposed_f32 in hisparse_spmv_f32: <V = f32>, with T = Transposed, 128 x 3 resident 6;
+        hisparse_spmv_transposed_f64 in hisparse_spmv_f64: <V = f64>, with T = Transposed, 128 x 2 resident 5;
     }
 }
 
@@ -73,7 +75,7 @@ struct LaneLeaf {
     slots: i32,
     /// The index of the first quad's values as of the quad 0; wraps around.
     values: u32,
-    /// The word of its coordinates, likewise.
+    /// The word of its coordinates, likewise. Of a dense leaf, some word in it.
     words: u32,
     /// The place of the operand in leaves, and in the lowest two bits how the leaf is stored.
     operand: u32,
@@ -87,16 +89,17 @@ const HALF: u32 = 1;
 const SQUARE: u32 = 2;
 
 impl LaneLeaf {
+    const NONE: Self = Self { start: 0, slots: 0, values: 0, words: 0, operand: 0 };
+
     /// The leaf at `index` of the list of `leaves`, for a part of `len` quads from `begin` on; the end of the leaf, or of
     /// the part. `packed` is what the list has there.
     #[inline(always)]
     fn new<V: Float>(packed: [u64; 2], is_listed: bool, begin: u64, len: i32) -> (Self, i32) {
         let leaf = ListedLeaf::unpack(packed);
         if !is_listed || leaf.first >= begin + len as u64 {
-            return (Self { start: len, slots: 0, values: 0, words: 0, operand: 0 }, len);
+            return (Self { start: len, ..Self::NONE }, len);
         }
         let start = leaf.first.wrapping_sub(begin) as i32;
-        let slots = leaf.count as i32;
         let (unit, kind) = (layout::unit(leaf.reference), layout::kind(leaf.reference));
         let (offset, form) = if kind == DENSE {
             (0, SQUARE)
@@ -108,148 +111,213 @@ impl LaneLeaf {
         let first_word = (unit * UNIT_WORDS).wrapping_add(COUNT_BYTES / 4);
         let lane_leaf = Self {
             start,
-            slots: slots + 4 * start,
+            slots: leaf.count as i32 + 4 * start,
             values: first_value.wrapping_sub(4 * start as u32),
             words: first_word.wrapping_sub(2 * start as u32),
             operand: leaf.operand << 2 | form,
         };
-        (lane_leaf, len.min(start + slots.unsigned_abs().div_ceil(QUAD) as i32))
+        (lane_leaf, len.min(start + leaf.count.div_ceil(QUAD) as i32))
+    }
+
+    /// The last leaf of all lanes' that begins no later than a quad, which each lane has its own of.
+    #[inline(always)]
+    fn of_quad(self, quad: i32) -> Self {
+        let mut lane = 0;
+        let mut search = |step| {
+            if warp::shuffle(warp::FULL, self.start, lane + step) <= quad {
+                lane += step;
+            }
+        };
+        search(16);
+        search(8);
+        search(4);
+        search(2);
+        search(1);
+        Self {
+            start: 0,
+            slots: warp::shuffle(warp::FULL, self.slots, lane),
+            values: warp::shuffle(warp::FULL, self.values, lane),
+            words: warp::shuffle(warp::FULL, self.words, lane),
+            operand: warp::shuffle(warp::FULL, self.operand, lane),
+        }
+    }
+}
+
+/// Which local coordinate of an entry is that of the result, and which that of the operand.
+pub trait Orientation {
+    /// Places in the strip and in the operand's segment, of packed coordinates in the low half of a word.
+    fn places(coordinates: u32) -> (u32, u32);
+}
+
+/// The matrix is its content.
+#[derive(Debug)]
+pub struct Plain;
+
+/// The matrix is the transpose of its content.
+#[derive(Debug)]
+pub struct Transposed;
+
+impl Orientation for Plain {
+    #[inline(always)]
+    fn places(coordinates: u32) -> (u32, u32) {
+        layout::unpack(coordinates)
+    }
+}
+
+impl Orientation for Transposed {
+    #[inline(always)]
+    fn places(coordinates: u32) -> (u32, u32) {
+        let (row, col) = layout::unpack(coordinates);
+        (col, row)
     }
 }
 
 /// Quads of a lane, some of them perhaps none.
-struct Quads<'a, V, const ITEMS: usize> {
-    context: &'a Context<V>,
+struct Quads<V, const ITEMS: usize> {
+    words: Global<u32>,
+    pool: Global<V>,
+    x: Global<V>,
+    d_log2: u32,
     leaves: LaneLeaf,
+    /// The leaf of the last quad that was looked for.
+    leaf: LaneLeaf,
     /// This lane's first quad, and the end of all.
     first: i32,
     end: i32,
-    /// Four values each, as bits.
     values: [[V; QUAD as usize]; ITEMS],
-    /// Places of the strip's elements in the low 16 bits, of the operand's in the high ones, as they are stored: two words.
+    operands: [[V; QUAD as usize]; ITEMS],
+    /// Packed coordinates, two a word.
     coordinates: [[u32; 2]; ITEMS],
-    /// Slots that are there, a bit each.
+    /// Slots from the quad's first to the leaf's last; zero or less where there is no quad.
+    left: [i32; ITEMS],
+    /// [`LaneLeaf::operand`] of each quad's leaf.
+    operand_leaves: [u32; ITEMS],
+    /// Slots that are there, a bit each, of quads in `partial`.
     present: [u32; ITEMS],
-    operands: [u32; ITEMS],
+    /// Quads that are not four neighbouring entries in all lanes, a bit each; the same in all lanes.
+    partial: u32,
 }
 
-/// What does not change during a launch.
-struct Context<V> {
-    words: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    d_log2: u32,
-    is_transposed: u32,
-}
+/// Finds a quad's leaf, and asks for its values and coordinates.
+struct Load<'a, V, const ITEMS: usize>(&'a mut Quads<V, ITEMS>);
 
-/// Asks for a quad's values and coordinates.
-struct Load<'a, 'b, V, const ITEMS: usize>(&'a mut Quads<'b, V, ITEMS>);
-
-impl<V: Float, const ITEMS: usize> Steps for Load<'_, '_, V, ITEMS> {
+impl<V: Float, const ITEMS: usize> Steps for Load<'_, V, ITEMS> {
     #[inline(always)]
     fn step(&mut self, item: usize) {
         let quads = &mut *self.0;
         let quad = quads.first + (item as u32 * thread::WARP_SIZE) as i32;
-        // The last leaf that begins no later has the quad.
-        let mut lane = 0;
-        unroll_search(|step| {
-            if warp::shuffle(warp::FULL, quads.leaves.start, lane + step) <= quad {
-                lane += step;
-            }
-        });
-        let slots = warp::shuffle(warp::FULL, quads.leaves.slots, lane);
-        let first_value = warp::shuffle(warp::FULL, quads.leaves.values, lane).wrapping_add(4 * quad as u32);
-        let word = warp::shuffle(warp::FULL, quads.leaves.words, lane).wrapping_add(2 * quad as u32) as usize;
-        let operand = warp::shuffle(warp::FULL, quads.leaves.operand, lane);
-        let form = operand & 3;
-        let left = if quad < quads.end { slots - 4 * quad } else { 0 };
-        let Context { words, values, d_log2, .. } = *quads.context;
-        let is_there = left > 0;
-        let first_value = first_value as usize;
-        let packet = values.load_16_if(first_value, is_there);
-        let rest = if V::SIZE == 8 { values.load_16_if(first_value + 2, left > 2) } else { [0; 2] };
-        if form == SQUARE {
-            let slot = (1 << (2 * d_log2)) - left as u32;
-            let first = layout::pack(slot >> d_log2, slot & ((1 << d_log2) - 1));
-            quads.coordinates[item] = [first | (first + 1) << 16, (first + 2) | (first + 3) << 16];
-        } else {
-            quads.coordinates[item] = [words.load_if(word, is_there), words.load_if(word + 1, left > 2)];
+        let is_quad = quad < quads.end;
+        if warp::any(warp::FULL, is_quad && quads.leaf.slots <= 4 * quad) {
+            quads.leaf = quads.leaves.of_quad(quad);
         }
-        let low = if form == HALF { packet[1] } else { packet[0] };
+        let LaneLeaf { slots, values, words, operand, .. } = quads.leaf;
+        let left = if is_quad { slots - 4 * quad } else { 0 };
+        let value = values.wrapping_add(4 * quad as u32) as usize;
+        let packet = quads.pool.load_16_if(value, left > 0);
+        let rest = if V::SIZE == 8 { quads.pool.load_16_if(value + 2, left > 2) } else { [0; 2] };
+        let word = words.wrapping_add(2 * quad as u32) as usize;
+        quads.coordinates[item] =
+            [quads.words.load_if(word, left > 0), quads.words.load_if(word + 1, left > 2)];
         quads.values[item] = if V::SIZE == 8 {
-            [V::from_bits(low), V::from_bits(packet[1]), V::from_bits(rest[0]), V::from_bits(rest[1])]
+            [packet[0], packet[1], rest[0], rest[1]].map(V::from_bits)
         } else {
-            [
-                V::from_bits(low),
-                V::from_bits(low >> 32),
-                V::from_bits(packet[1]),
-                V::from_bits(packet[1] >> 32),
-            ]
+            [packet[0], packet[0] >> 32, packet[1], packet[1] >> 32].map(V::from_bits)
         };
-        quads.operands[item] = operand;
-        quads.present[item] = left as u32;
+        quads.left[item] = left;
+        quads.operand_leaves[item] = operand;
     }
 }
 
-#[inline(always)]
-fn unroll_search(mut step: impl FnMut(u32)) {
-    step(16);
-    step(8);
-    step(4);
-    step(2);
-    step(1);
-}
+/// Asks for the elements of the operand that a quad's values are multiplied with.
+struct Gather<'a, V, T, const ITEMS: usize>(&'a mut Quads<V, ITEMS>, PhantomData<T>);
 
-/// Multiplies a quad's values with elements of the operand.
-struct Multiply<'a, 'b, V, const ITEMS: usize>(&'a mut Quads<'b, V, ITEMS>);
-
-impl<V: Float, const ITEMS: usize> Steps for Multiply<'_, '_, V, ITEMS> {
+impl<V: Float, T: Orientation, const ITEMS: usize> Steps for Gather<'_, V, T, ITEMS> {
     #[inline(always)]
     fn step(&mut self, item: usize) {
         let quads = &mut *self.0;
-        let Context { x, d_log2, is_transposed, .. } = *quads.context;
-        let x = x.skip((quads.operands[item] as usize >> 2) << d_log2);
-        let left = quads.present[item] as i32;
-        let is_square = quads.operands[item] & 3 == SQUARE;
-        let mut present = 0;
-        let mut operands = [V::ZERO; QUAD as usize];
-        for slot in 0..QUAD as usize {
-            let is_present = left > slot as i32 && (!is_square || quads.values[item][slot].to_bits() != 0);
-            present |= u32::from(is_present) << slot;
-            let (row, col) = layout::unpack(quads.coordinates[item][slot / 2] >> (16 * (slot % 2)));
-            let place = if is_transposed != 0 { row } else { col };
-            operands[slot] = x.load_if(place as usize, is_present);
+        let operand = quads.operand_leaves[item];
+        let is_whole = quads.left[item] >= QUAD as i32 && operand & 3 != SQUARE;
+        if !warp::all(warp::FULL, is_whole) {
+            quads.partial |= 1 << item;
+            quads.complete(item, operand & 3);
         }
+        let first = (operand >> 2) << quads.d_log2;
         for slot in 0..QUAD as usize {
-            quads.values[item][slot] = quads.values[item][slot] * operands[slot];
+            let (_, place) = T::places(quads.coordinates[item][slot / 2] >> (16 * (slot % 2)));
+            quads.operands[item][slot] = quads.x.load((first | place) as usize);
         }
-        quads.present[item] = present;
     }
 }
 
-/// Adds a quad's products to the lane's sums.
-struct AddTo<'a, 'b, V, const ITEMS: usize> {
-    quads: &'a Quads<'b, V, ITEMS>,
-    sums: Sums<V>,
-    memory: evenpath_simt::Shared<V>,
-}
-
-impl<V: Float, const ITEMS: usize> Steps for AddTo<'_, '_, V, ITEMS> {
+impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
+    /// Completes a quad of which some slots may not be there: these get the value 0 and the coordinates 0, at which there is
+    /// an element of the operand.
     #[inline(always)]
-    fn step(&mut self, item: usize) {
+    fn complete(&mut self, item: usize, form: u32) {
+        let left = self.left[item];
+        if form == HALF {
+            let [_, second, third, fourth] = self.values[item];
+            let first = if V::SIZE == 8 { second } else { third };
+            self.values[item] = [first, fourth, V::ZERO, V::ZERO];
+        }
+        let mut present = (1 << left.clamp(0, QUAD as i32)) - 1;
+        if form == SQUARE {
+            let slot = (1_u32 << (2 * self.d_log2)).wrapping_sub(left as u32);
+            let first = layout::pack(slot >> self.d_log2, slot & ((1 << self.d_log2) - 1));
+            self.coordinates[item] = [first | (first + 1) << 16, (first + 2) | (first + 3) << 16];
+            for slot in 0..QUAD as usize {
+                present &= !(u32::from(self.values[item][slot].to_bits() == 0) << slot);
+            }
+        }
+        self.present[item] = present;
         for slot in 0..QUAD as usize {
-            if self.quads.present[item] >> slot & 1 != 0 {
-                let (row, col) = layout::unpack(self.quads.coordinates[item][slot / 2] >> (16 * (slot % 2)));
-                let element = if self.quads.context.is_transposed != 0 { col } else { row };
-                let place = self.sums.place(element) as usize;
-                self.memory.store(place, self.memory.load(place) + self.quads.values[item][slot]);
+            if present >> slot & 1 == 0 {
+                self.values[item][slot] = V::ZERO;
+                self.coordinates[item][slot / 2] &= !(0xffff << (16 * (slot % 2)));
             }
         }
     }
 }
 
+/// Clears the elements of the operand for slots that are not there, which may be infinite or no number.
+struct Clear<'a, V, const ITEMS: usize>(&'a mut Quads<V, ITEMS>);
+
+impl<V: Float, const ITEMS: usize> Steps for Clear<'_, V, ITEMS> {
+    #[inline(always)]
+    fn step(&mut self, item: usize) {
+        let quads = &mut *self.0;
+        if quads.partial >> item & 1 != 0 {
+            for slot in 0..QUAD as usize {
+                if quads.present[item] >> slot & 1 == 0 {
+                    quads.operands[item][slot] = V::ZERO;
+                }
+            }
+        }
+    }
+}
+
+/// Adds a quad's products to a copy of the sums.
+struct AddTo<'a, V, T, const ITEMS: usize> {
+    quads: &'a Quads<V, ITEMS>,
+    sums: Shared<V>,
+    copies_log2: u32,
+    orientation: PhantomData<T>,
+}
+
+impl<V: Float, T: Orientation, const ITEMS: usize> Steps for AddTo<'_, V, T, ITEMS> {
+    #[inline(always)]
+    fn step(&mut self, item: usize) {
+        for slot in 0..QUAD as usize {
+            let (element, _) = T::places(self.quads.coordinates[item][slot / 2] >> (16 * (slot % 2)));
+            let place = (element << self.copies_log2) as usize;
+            let value = self.quads.values[item][slot];
+            self.sums.store(place, value.fma(self.quads.operands[item][slot], self.sums.load(place)));
+        }
+    }
+}
+
 #[inline(always)]
-fn spmv<V: Float, const BLOCK: usize, const ITEMS: usize>(
+fn spmv<V: Float, T: Orientation, const BLOCK: usize, const ITEMS: usize>(
     _: Arena,
     words: Global<u32>,
     values: Global<V>,
@@ -266,7 +334,6 @@ fn spmv<V: Float, const BLOCK: usize, const ITEMS: usize>(
     elements: u64,
     d_log2: u32,
     copies_log2: u32,
-    is_transposed: u32,
     alpha: V,
     beta: V,
 ) {
@@ -278,31 +345,44 @@ fn spmv<V: Float, const BLOCK: usize, const ITEMS: usize>(
     let own_part = ListedPart::unpack(part_list.load_16(2 * part as usize));
     let len = (part_list.load(2 * part as usize + 2) - own_part.begin) as i32;
     let own_sums = Sums::<V>::take::<BLOCK>(d_log2, copies_log2);
-    let context = Context { words, values, x, d_log2, is_transposed };
     let listed = |leaf: u32| leaf_list.load_16_if(2 * leaf as usize, leaf < leaves);
     let mut leaf = own_part.leaf + thread::lane();
     let mut packed = listed(leaf);
     let mut begin = 0;
+    let mut quads = Quads::<V, ITEMS> {
+        words,
+        pool: values,
+        x,
+        d_log2,
+        leaves: LaneLeaf::NONE,
+        leaf: LaneLeaf::NONE,
+        first: 0,
+        end: 0,
+        values: [[V::ZERO; QUAD as usize]; ITEMS],
+        operands: [[V::ZERO; QUAD as usize]; ITEMS],
+        coordinates: [[0; 2]; ITEMS],
+        left: [0; ITEMS],
+        operand_leaves: [0; ITEMS],
+        present: [0; ITEMS],
+        partial: 0,
+    };
     while begin < len {
         let (lane_leaf, own_end) = LaneLeaf::new::<V>(packed, leaf < leaves, own_part.begin, len);
-        let end = warp::shuffle(warp::FULL, own_end, thread::WARP_SIZE - 1);
+        quads.leaves = lane_leaf;
+        quads.end = warp::shuffle(warp::FULL, own_end, thread::WARP_SIZE - 1);
         leaf += thread::WARP_SIZE;
         packed = listed(leaf);
-        while begin < end {
-            let mut quads = Quads::<V, ITEMS> {
-                context: &context,
-                leaves: lane_leaf,
-                first: begin + thread::lane() as i32,
-                end,
-                values: [[V::ZERO; QUAD as usize]; ITEMS],
-                coordinates: [[0; 2]; ITEMS],
-                present: [0; ITEMS],
-                operands: [0; ITEMS],
-            };
+        while begin < quads.end {
+            quads.first = begin + thread::lane() as i32;
+            quads.partial = 0;
             unroll::<ITEMS>(&mut Load(&mut quads));
-            unroll::<ITEMS>(&mut Multiply(&mut quads));
-            own_sums.in_turns(|memory| unroll::<ITEMS>(&mut AddTo { quads: &quads, sums: own_sums, memory }));
-            begin = end.min(begin + (ITEMS as u32 * thread::WARP_SIZE) as i32);
+            unroll::<ITEMS>(&mut Gather(&mut quads, PhantomData::<T>));
+            unroll::<ITEMS>(&mut Clear(&mut quads));
+            own_sums.in_turns(|sums| {
+                let orientation = PhantomData::<T>;
+                unroll::<ITEMS>(&mut AddTo { quads: &quads, sums, copies_log2, orientation });
+            });
+            begin = quads.end.min(begin + (ITEMS as u32 * thread::WARP_SIZE) as i32);
         }
     }
     let strip = own_part.strip as usize;

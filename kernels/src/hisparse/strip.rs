@@ -39,19 +39,16 @@ impl<V: Float> Sums<V> {
         Self { sums, d_log2, copies_log2 }
     }
 
-    /// The place of this lane's sum of an element.
-    #[inline(always)]
-    pub(super) fn place(self, element: u32) -> u32 {
-        element << self.copies_log2 | thread::lane() & ((1 << self.copies_log2) - 1)
-    }
-
-    /// Calls `turn` for lanes of different copies at a time, until all had theirs.
+    /// Calls `turn` for lanes of different copies at a time, until all had theirs, with the copy. Its sum of an element is
+    /// at `element << copies_log2`.
     #[inline(always)]
     pub(super) fn in_turns(self, mut turn: impl FnMut(Shared<V>)) {
+        let copies = 1 << self.copies_log2;
+        let own_sums = self.sums.skip((thread::lane() & (copies - 1)) as usize);
         let mut lanes = 0;
         while lanes < thread::WARP_SIZE >> self.copies_log2 {
             if thread::lane() >> self.copies_log2 == lanes {
-                turn(self.sums);
+                turn(own_sums);
             }
             warp::sync(warp::FULL);
             lanes += 1;
@@ -61,16 +58,24 @@ impl<V: Float> Sums<V> {
     /// The sum of an element over all copies. Lanes with neighbouring elements are in different banks.
     #[inline(always)]
     fn total(self, element: u32) -> V {
-        let copies = 1 << self.copies_log2;
-        let shift = thread::lane() * copies / thread::WARP_SIZE;
+        let in_packet = 16 / V::SIZE as u32;
+        let packets = (1 << self.copies_log2) / in_packet;
+        let shift = thread::lane() * packets / 8;
         let row = self.sums.skip((element << self.copies_log2) as usize);
         let mut totals = [V::ZERO; 4];
-        let mut copy = 0;
-        while copy < copies {
-            for (offset, total) in totals.iter_mut().enumerate() {
-                *total += row.load(((copy + offset as u32 + shift) & (copies - 1)) as usize);
+        let mut index = 0;
+        while index < packets {
+            let packet = row.load_16((((index + shift) & (packets - 1)) * in_packet) as usize);
+            if V::SIZE == 8 {
+                totals[0] += V::from_bits(packet[0]);
+                totals[1] += V::from_bits(packet[1]);
+            } else {
+                totals[0] += V::from_bits(packet[0]);
+                totals[1] += V::from_bits(packet[0] >> 32);
+                totals[2] += V::from_bits(packet[1]);
+                totals[3] += V::from_bits(packet[1] >> 32);
             }
-            copy += 4;
+            index += 1;
         }
         (totals[0] + totals[1]) + (totals[2] + totals[3])
     }
@@ -146,7 +151,7 @@ fn is_last<V: Float>(sums: TaggedSums<V>, counter: u32, count: u32) -> bool {
 /// The sum of `count` parts, in order.
 #[inline(always)]
 fn add<V: Float>(sums: TaggedSums<V>, count: u32, place: impl Fn(u32) -> usize) -> V {
-    const AHEAD: usize = 8;
+    const AHEAD: usize = 4;
     let mut total = V::ZERO;
     let mut part = 0;
     while part < count {

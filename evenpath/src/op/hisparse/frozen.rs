@@ -56,7 +56,7 @@ impl Frozen {
         let quads = firsts.get(leaves as usize)?;
         let leaf_list = list_leaves::<D>(nodes, &references, &operands, &firsts)?;
 
-        let part_quads = (quads / (2 * u64::from(warps))).clamp(FEWEST_QUADS, MOST_QUADS) as u32;
+        let part_quads = (quads / u64::from(warps)).clamp(FEWEST_QUADS, MOST_QUADS) as u32;
         let strip_parts = strip_parts(device, &strip_leaves, &firsts, strips as u32, part_quads)?;
         let parts = grid(nodes.rows, nodes.nnz, u64::from(strip_parts.get(strips)?))?;
         let mut part_list = device.uninitialised(2 * parts as usize + 2)?;

@@ -12,7 +12,7 @@ use super::frozen::Frozen;
 use crate::device::{DeviceError, DeviceVec, Event};
 use crate::op::operands::check_product;
 use crate::op::spmv::TaggedSums;
-use crate::op::{OpError, instance};
+use crate::op::{OpError, variant};
 use crate::{Value, cpu};
 
 /// y = αAx + βy for one matrix, transposed and scaled as it is: its leaves are found once, and each run goes through them.
@@ -79,11 +79,9 @@ struct Schedule {
 impl Schedule {
     fn new<V: Value, const D: usize>(nodes: &Nodes, is_transposed: bool) -> Result<Self, OpError> {
         let device = nodes.pool.device();
-        let kernel = instance::<HiSparseSpmv<V>>();
+        let kernel = variant::<HiSparseSpmv<V>>(if is_transposed { "Transposed" } else { "Plain" });
         let bytes = |copies_log2| sums_bytes(D.ilog2(), copies_log2, V::SIZE as u32);
-        let copies_log2 = std::env::var("HS_COPIES")
-            .map(|c| c.parse().unwrap())
-            .unwrap_or((2..=5).rev().find(|&copies_log2| bytes(copies_log2) <= SUMS_BYTES).unwrap_or(2));
+        let copies_log2 = (2..=5).rev().find(|&copies_log2| bytes(copies_log2) <= SUMS_BYTES).unwrap_or(2);
         let warps = kernel.block_size / WARP_SIZE;
         let shared_bytes = warps * bytes(copies_log2);
         let resident = device.resident_blocks(kernel, shared_bytes)?;
@@ -126,7 +124,6 @@ impl Schedule {
             elements,
             d_log2: D.ilog2(),
             copies_log2: self.copies_log2,
-            is_transposed: u32::from(matrix.is_transposed()),
             alpha: alpha * matrix.scale(),
             beta,
         };
