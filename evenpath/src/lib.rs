@@ -21,6 +21,7 @@
 
 mod cpu;
 pub mod device;
+mod interop;
 pub mod io;
 mod key;
 mod matrix;
