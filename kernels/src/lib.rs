@@ -41,6 +41,7 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add_spmv(&mut all);
     add_formats(&mut all);
     add_sparse(&mut all);
+    add_hisparse(&mut all);
     add_testing(&mut all);
     all
 }
@@ -155,6 +156,18 @@ fn add_sparse(all: &mut Vec<&'static KernelInfo>) {
     add::<spadd::CountDescents<u32>>(all);
     add::<spadd::WalkPath<u32>>(all);
     add::<spadd::FillTiles<f32, u32>>(all);
+}
+
+/// Hierarchical matrices.
+#[cfg(not(target_arch = "nvptx64"))]
+fn add_hisparse(all: &mut Vec<&'static KernelInfo>) {
+    add::<hisparse::HiSparseCountChildren>(all);
+    add::<hisparse::HiSparseListChildren>(all);
+    add::<hisparse::HiSparseCountQuads>(all);
+    add::<hisparse::HiSparseListLeaves>(all);
+    add::<hisparse::HiSparseCountParts>(all);
+    add::<hisparse::HiSparseListParts>(all);
+    add::<hisparse::HiSparseSpmv<f32>>(all);
 }
 
 /// What the machines are tested with.
