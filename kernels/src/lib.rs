@@ -124,6 +124,15 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<coo::CarryFixup<f32>>(&mut all);
     add::<hisparse::HiSparseCountChildren>(&mut all);
     add::<hisparse::HiSparseListChildren>(&mut all);
+    add::<hisparse::HiSparseCountRuns>(&mut all);
+    add::<hisparse::HiSparseWriteRuns<u32>>(&mut all);
+    add::<hisparse::HiSparseCountNodes<u32>>(&mut all);
+    add::<hisparse::HiSparseLevelStarts>(&mut all);
+    add::<hisparse::HiSparseWriteNodes<u32>>(&mut all);
+    add::<hisparse::HiSparseNumberEntries>(&mut all);
+    add::<hisparse::HiSparseFillLeaves<f32>>(&mut all);
+    add::<hisparse::HiSparsePlaceNodes>(&mut all);
+    add::<hisparse::HiSparseLinkNodes>(&mut all);
     add::<vector::Scale<f32>>(&mut all);
     add::<vector::Gather<f32>>(&mut all);
     add::<testing::ConditionalBarrier>(&mut all);

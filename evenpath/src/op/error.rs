@@ -1,5 +1,6 @@
 use super::SpmvMethod;
 use crate::device::DeviceError;
+use crate::matrix::MatrixError;
 
 /// Why an operation was refused or failed. An operation that is refused has written nothing.
 #[derive(Debug, thiserror::Error)]
@@ -211,6 +212,9 @@ pub enum OpError {
         /// The limit.
         limit: u64,
     },
+    /// A matrix that cannot be made.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
     /// The device failed, or an operand is on another one.
     #[error(transparent)]
     Device(#[from] DeviceError),

@@ -1,8 +1,19 @@
 //! HiSparse: trees of small nodes (Derler, *HiSparse: A Hierarchical Sparse Matrix Format for the GPU*, 2016).
 
 pub mod layout;
+mod leaf_entries;
 mod leaves;
+mod link;
 mod node;
+mod nodes;
+mod place;
+mod pool_mut;
+mod runs;
 
+pub use leaf_entries::HiSparseFillLeaves;
 pub use leaves::{HiSparseCountChildren, HiSparseListChildren};
 pub use node::{Node, Pool};
+pub use nodes::{HiSparseCountNodes, HiSparseLevelStarts, HiSparseNumberEntries, HiSparseWriteNodes};
+pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes};
+pub use pool_mut::{NodeMut, PoolMut};
+pub use runs::{HiSparseCountRuns, HiSparseWriteRuns};
