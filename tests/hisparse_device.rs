@@ -1,8 +1,8 @@
 //! Conversion and sums of HiSparse matrices on every device that is present, against the host's to the last byte.
 
-use evenpath::{Coo, Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, Value};
+use evenpath::{Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, Offset, OpError, Value};
 use evenpath_kernels::hisparse::{HiSparseCountNodes, HiSparseCountRuns, HiSparseFillLeaves};
-use evenpath_tests::{devices, tile_len};
+use evenpath_tests::{devices, kernel_devices, tile_len};
 use proptest::prelude::*;
 
 type Entries = Vec<(usize, usize, f64)>;
@@ -89,6 +89,58 @@ fn matrix() -> impl Strategy<Value = (usize, usize, Entries)> {
     })
 }
 
+/// A matrix back from the tree, against the host's.
+fn check_back<V: Value, O: Offset, const D: usize>(device: &Device, matrix: &HiSparse<V, D>) {
+    let uploaded = device.upload_hisparse(matrix).expect("upload");
+    let expected: Csr<V, O> = matrix.to_csr().expect("CSR");
+    let found = uploaded.to_csr::<O>().expect("CSR");
+    assert_eq!(found.download().expect("download"), expected, "{device}, D = {D}, {matrix:?}");
+    let coo = uploaded.to_coo().expect("coordinates");
+    assert_eq!(coo.to_csr::<O>().expect("CSR").download().expect("download"), expected);
+    // It knows that its rows are in order.
+    found.add(V::ONE, &found, V::ONE).expect("a canonical matrix");
+}
+
+/// Both ways round, as they are, turned and scaled.
+fn check_sums<V: Value, const D: usize>(device: &Device, a: &HiSparse<V, D>, b: &HiSparse<V, D>) {
+    let upload = |matrix: &HiSparse<V, D>| device.upload_hisparse(matrix).expect("upload");
+    for (factor, other) in [(1.0, 1.0), (-2.0, 1.0), (1.0, 0.5)] {
+        let (a, b) = (a.scaled(V::from_f64(factor)), b.scaled(V::from_f64(other)));
+        check_same(&upload(&a).add(&upload(&b)).expect("a sum"), &a.add(&b).expect("a sum"));
+        check_same(&upload(&b).add(&upload(&a)).expect("a sum"), &b.add(&a).expect("a sum"));
+    }
+    let same = upload(a);
+    check_same(&same.add(&same).expect("a sum"), &a.add(a).expect("a sum"));
+}
+
+/// Sums of A and B, stored as they are or turned, and of A and its transpose where it is square.
+fn check_all_sums<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr<V>) {
+    let stored = |matrix: &Csr<V>, is_turned: bool, options: HiSparseOptions| -> HiSparse<V, D> {
+        if is_turned {
+            on_host::<V, D>(&matrix.transpose(), options).transpose()
+        } else {
+            on_host(matrix, options)
+        }
+    };
+    for (a_turned, b_turned) in [(false, false), (false, true), (true, false), (true, true)] {
+        check_sums(device, &stored(a, a_turned, PLAIN), &stored(b, b_turned, SHARE));
+    }
+    if a.rows() == a.cols() {
+        let a: HiSparse<V, D> = stored(a, false, PLAIN);
+        check_sums(device, &a, &a.transpose());
+        let uploaded = device.upload_hisparse(&a).expect("upload");
+        let chain = |a: &DeviceHiSparse<V, D>| {
+            let turned = a.transpose().scaled(V::from_f64(2.0));
+            let sum = a.add(&turned).expect("a sum").transpose();
+            sum.add(&turned.add(a).expect("a sum").transpose()).expect("a sum")
+        };
+        let turned = a.transpose().scaled(V::from_f64(2.0));
+        let sum = a.add(&turned).expect("a sum").transpose();
+        let expected = sum.add(&turned.add(&a).expect("a sum").transpose()).expect("a sum");
+        check_same(&chain(&uploaded), &expected);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
@@ -97,6 +149,177 @@ proptest! {
         for device in devices() {
             check_all_conversions(&device.device, rows, cols, &entries);
         }
+    }
+
+    #[test]
+    fn trees_are_turned_back_as_on_the_host((rows, cols, entries) in matrix(), factor in prop_oneof![Just(1.0), Just(-2.5)]) {
+        for device in devices() {
+            let (single, double) = (csr::<f32>(rows, cols, &entries), csr::<f64>(rows, cols, &entries));
+            let single_tree = on_host::<f32, 32>(&single, SHARE).scaled(factor as f32);
+            check_back::<_, u32, 32>(&device.device, &single_tree);
+            check_back::<_, u64, 32>(&device.device, &single_tree.transpose());
+            check_back::<_, u32, 128>(&device.device, &on_host::<f64, 128>(&double, PLAIN).scaled(factor).transpose());
+            check_back::<_, u64, 256>(&device.device, &on_host::<f64, 256>(&double, SHARE).scaled(factor));
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_the_host(
+        (rows, cols, a) in matrix(),
+        pieces in prop::collection::vec((0.0..1.0, 0.0..1.0, 1..50_usize), 0..8),
+        keep in 1..4_usize,
+    ) {
+        // Some of A's entries, and some of their own.
+        let mut b: Entries = a.iter().step_by(keep).map(|&(row, col, _)| (row, col, 2.0)).collect();
+        for (row, col, side) in pieces {
+            let (first_row, first_col) = ((row * rows as f64) as usize, (col * cols as f64) as usize);
+            for row in first_row..rows.min(first_row + side) {
+                b.extend((first_col..cols.min(first_col + side)).map(|col| (row, col, 5.0)));
+            }
+        }
+        for device in devices() {
+            let device = &device.device;
+            check_all_sums::<f32, 32>(device, &csr(rows, cols, &a), &csr(rows, cols, &b));
+            check_all_sums::<f64, 64>(device, &csr(rows, cols, &a), &csr(rows, cols, &b));
+            check_all_sums::<f64, 128>(device, &csr(rows, cols, &b), &csr(rows, cols, &a));
+            check_all_sums::<f32, 256>(device, &csr(rows, cols, &a), &csr(rows, cols, &b));
+        }
+    }
+}
+
+/// Square, so that there is a sum with the transpose; dense, sparse and missing nodes on each side, on every level.
+#[test]
+fn every_pair_of_nodes() {
+    let side = 1100;
+    let every = |step: usize, shift: usize| -> Entries {
+        let place =
+            |at: usize| ((at / 32 * 32 + shift) % side, (at % 32 * 32 + at % 7) % side, at as f64 - 9.0);
+        (0..1024).step_by(step).map(place).collect()
+    };
+    let square = |first: usize, len: usize| -> Entries {
+        (0..len * len).map(|at| (first + at / len, first / 2 + at % len, (at % 3) as f64 - 1.0)).collect()
+    };
+    let matrices = [every(1, 0), every(9, 0), square(64, 33), square(70, 11), square(60, 40)];
+    for device in devices() {
+        for (at, a) in matrices.iter().enumerate() {
+            for b in &matrices[at..] {
+                check_all_sums::<f64, 32>(&device.device, &csr(side, side, a), &csr(side, side, b));
+            }
+            check_back::<_, u32, 32>(&device.device, &on_host::<f32, 32>(&csr(side, side, a), PLAIN));
+        }
+    }
+}
+
+#[test]
+fn single_entries_at_every_corner() {
+    fn corners<const D: usize>(device: &Device) {
+        for span in [1, D - 1, D, D * D, D * D + 1, (D * D * D - 1).min(1 << 20)] {
+            for (row, col) in
+                [(0, 0), (0, span - 1), (span - 1, 0), (span - 1, span - 1), (span / 2, span / 3)]
+            {
+                let matrix: Csr<f32> = csr(span, span, &vec![(row, col, 2.5)]);
+                let expected = on_host::<f32, D>(&matrix, PLAIN);
+                let tree = device.upload(&matrix).expect("upload").to_hisparse::<D>(PLAIN).expect("a tree");
+                check_same(&tree, &expected);
+                let sum = expected.add(&expected.transpose()).expect("a sum");
+                check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
+                let back = tree.transpose().to_csr::<u32>().expect("CSR").download().expect("download");
+                assert_eq!(back.iter().collect::<Vec<_>>(), [(col, row, 2.5)]);
+            }
+        }
+    }
+    for device in devices() {
+        corners::<32>(&device.device);
+        corners::<64>(&device.device);
+        corners::<128>(&device.device);
+        corners::<256>(&device.device);
+    }
+}
+
+/// Trees of seven levels, whose paths take 54 bits: entries few and far between. On the CPU, they pass through row offsets,
+/// for which there is no memory.
+#[test]
+fn the_deepest_trees() {
+    let side = evenpath::MAX_DIMENSION;
+    for device in kernel_devices() {
+        let entries: Entries = (0..300_usize)
+            .map(|at| ((at * at * 47_000) % side, (at * 14_316_557) % side, at as f64))
+            .collect();
+        let coo = evenpath::Coo::from_triplets(side, side, entries.clone()).expect("entries inside");
+        let uploaded = device.device.upload_coo(&coo).expect("upload");
+        let pool = uploaded.to_hisparse::<32>(PLAIN).expect("a tree").download().expect("download");
+        let again = HiSparse::<f64, 32>::try_from_pool(side, side, pool.pool(), pool.root_reference())
+            .expect("valid");
+        let sorted = |matrix: &HiSparse<f64, 32>| {
+            let mut entries: Vec<_> = matrix.iter().collect();
+            entries.sort_unstable_by_key(|&(row, col, _)| (row, col));
+            entries
+        };
+        assert_eq!(sorted(&again).len(), 300);
+        let mut expected = entries;
+        expected.sort_unstable_by_key(|&(row, col, _)| (row, col));
+        assert_eq!(sorted(&again), expected);
+        let tree = device.device.upload_hisparse(&again).expect("upload");
+        let sum = again.add(&again.transpose()).expect("a sum");
+        check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
+    }
+}
+
+#[test]
+fn full_and_empty_matrices() {
+    fn sides<const D: usize>(device: &Device) {
+        for side in [D - 1, D, D + 1] {
+            let entries: Entries =
+                (0..side * side).map(|at| (at / side, at % side, (at % 5) as f64)).collect();
+            let matrix: Csr<f64> = csr(side, side, &entries);
+            let tree = device.upload(&matrix).expect("upload").to_hisparse::<D>(PLAIN).expect("a tree");
+            let expected = on_host::<f64, D>(&matrix, PLAIN);
+            check_same(&tree, &expected);
+            let sum = expected.add(&expected.transpose()).expect("a sum");
+            check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
+        }
+    }
+    for device in devices() {
+        sides::<32>(&device.device);
+        sides::<64>(&device.device);
+        for (rows, cols) in [(0, 0), (0, 9), (300, 0), (5, 700)] {
+            let empty = csr::<f32>(rows, cols, &Entries::new());
+            check_conversion::<f32, 64>(&device.device, &empty);
+            let tree = on_host::<f32, 64>(&empty, PLAIN);
+            check_back::<_, u32, 64>(&device.device, &tree);
+            check_sums(&device.device, &tree, &tree);
+        }
+        let one = on_host::<f32, 64>(&csr(5, 700, &vec![(3, 650, 1.5)]), PLAIN);
+        check_sums(&device.device, &one, &on_host(&csr(5, 700, &Entries::new()), PLAIN));
+    }
+}
+
+#[test]
+fn rows_out_of_order_and_duplicates_are_taken() {
+    let matrix =
+        Csr::try_new(2, 300, vec![0_u32, 4, 5], vec![2, 290, 2, 0, 7], vec![1.0, 2.0, 3.0, 4.0, 5.0])
+            .expect("a matrix");
+    for device in devices() {
+        let expected = on_host::<f64, 128>(&matrix, PLAIN);
+        let uploaded = device.device.upload(&matrix).expect("upload");
+        check_same(&uploaded.to_hisparse::<128>(PLAIN).expect("a tree"), &expected);
+        let coo = device.device.upload_coo(&matrix.to_coo()).expect("upload");
+        check_same(&coo.to_hisparse::<128>(PLAIN).expect("a tree"), &expected);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    for device in devices() {
+        let device = &device.device;
+        let a = device
+            .upload_hisparse(&on_host::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), PLAIN))
+            .expect("upload");
+        let refused = a.add(&a.transpose()).expect_err("shapes differ");
+        assert!(matches!(refused, OpError::Shapes { rows: 3, cols: 2, b_rows: 2, b_cols: 3 }), "{refused}");
+        let other = Device::simulated(evenpath::SimulatedOptions::default());
+        let elsewhere = other.upload_hisparse(&a.download().expect("download")).expect("upload");
+        assert!(matches!(a.add(&elsewhere), Err(OpError::Device(_))));
     }
 }
 

@@ -133,6 +133,11 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<hisparse::HiSparseFillLeaves<f32>>(&mut all);
     add::<hisparse::HiSparsePlaceNodes>(&mut all);
     add::<hisparse::HiSparseLinkNodes>(&mut all);
+    add::<hisparse::sum::HiSparseCountSums<u32>>(&mut all);
+    add::<hisparse::sum::HiSparseAddChildren>(&mut all);
+    add::<hisparse::sum::HiSparseAddLeaves<f32>>(&mut all);
+    add::<hisparse::HiSparseCountEntries<u32>>(&mut all);
+    add::<hisparse::HiSparseListEntries<f32>>(&mut all);
     add::<vector::Scale<f32>>(&mut all);
     add::<vector::Gather<f32>>(&mut all);
     add::<testing::ConditionalBarrier>(&mut all);

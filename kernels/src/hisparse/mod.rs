@@ -4,14 +4,17 @@ pub mod layout;
 mod leaf_entries;
 mod leaves;
 mod link;
+mod list_entries;
 mod node;
 mod nodes;
 mod place;
 mod pool_mut;
 mod runs;
+pub mod sum;
 
 pub use leaf_entries::HiSparseFillLeaves;
 pub use leaves::{HiSparseCountChildren, HiSparseListChildren};
+pub use list_entries::{HiSparseCountEntries, HiSparseListEntries};
 pub use node::{Node, Pool};
 pub use nodes::{HiSparseCountNodes, HiSparseLevelStarts, HiSparseNumberEntries, HiSparseWriteNodes};
 pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes};

@@ -1,7 +1,9 @@
 //! Operations on a [`HiSparse`](crate::HiSparse), in host memory and on a device.
 
+mod add;
 mod convert;
 mod device;
+mod entries;
 mod host;
 mod leaves;
 mod tree;
