@@ -168,6 +168,20 @@ fn add_hisparse(all: &mut Vec<&'static KernelInfo>) {
     add::<hisparse::HiSparseCountParts>(all);
     add::<hisparse::HiSparseListParts>(all);
     add::<hisparse::HiSparseSpmv<f32>>(all);
+    add::<hisparse::HiSparseCountRuns>(all);
+    add::<hisparse::HiSparseWriteRuns<u32>>(all);
+    add::<hisparse::HiSparseCountNodes<u32>>(all);
+    add::<hisparse::HiSparseLevelStarts>(all);
+    add::<hisparse::HiSparseWriteNodes<u32>>(all);
+    add::<hisparse::HiSparseNumberEntries>(all);
+    add::<hisparse::HiSparseFillLeaves<f32>>(all);
+    add::<hisparse::HiSparsePlaceNodes>(all);
+    add::<hisparse::HiSparseLinkNodes>(all);
+    add::<hisparse::sum::HiSparseCountSums<u32>>(all);
+    add::<hisparse::sum::HiSparseAddChildren>(all);
+    add::<hisparse::sum::HiSparseAddLeaves<f32>>(all);
+    add::<hisparse::HiSparseCountEntries<u32>>(all);
+    add::<hisparse::HiSparseListEntries<f32>>(all);
 }
 
 /// What the machines are tested with.

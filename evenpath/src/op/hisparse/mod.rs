@@ -1,10 +1,14 @@
 //! Operations on a [`HiSparse`](crate::HiSparse), in host memory and on a device.
 
+mod add;
+mod convert;
 mod device;
+mod entries;
 mod frozen;
 mod host;
 mod leaves;
 mod spmv;
+mod tree;
 
 pub use device::DeviceHiSparse;
 pub use spmv::{HiSparseSpmvPlan, HiSparseSpmvPlanInfo};
