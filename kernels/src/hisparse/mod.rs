@@ -2,5 +2,6 @@
 
 pub mod layout;
 mod node;
+pub mod queue;
 
 pub use node::{Node, Pool};
