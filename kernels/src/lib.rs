@@ -123,6 +123,8 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<ell::SlicedEll<f32>>(&mut all);
     add::<coo::CooInterval<f32>>(&mut all);
     add::<coo::CarryFixup<f32>>(&mut all);
+    add::<hisparse::HiSparseCountChildren>(&mut all);
+    add::<hisparse::HiSparseListChildren>(&mut all);
     add::<vector::Scale<f32>>(&mut all);
     add::<vector::Gather<f32>>(&mut all);
     add::<testing::ConditionalBarrier>(&mut all);

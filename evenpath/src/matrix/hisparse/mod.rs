@@ -62,7 +62,7 @@ pub struct HiSparseOptions {
 }
 
 /// Levels of the tree of a `rows` x `cols` matrix: the fewest whose span is no less than either.
-fn depth(rows: usize, cols: usize, d: usize) -> usize {
+pub(crate) fn depth(rows: usize, cols: usize, d: usize) -> usize {
     let mut depth = 1;
     while level_span(depth, d) < rows.max(cols) as u64 {
         depth += 1;

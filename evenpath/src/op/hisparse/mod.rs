@@ -2,5 +2,6 @@
 
 mod device;
 mod host;
+mod leaves;
 
 pub use device::DeviceHiSparse;
