@@ -117,7 +117,7 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<reduce::MarkRows<u32>>(&mut all);
     add::<reduce::FillEmptyRows<f32, u32>>(&mut all);
     add::<reduce::ReduceRows<f32>>(&mut all);
-    add::<hisparse::queue::QueuedSpmv<f32>>(&mut all);
+    add::<hisparse::queue::HiSparseQueuedSpmv<f32>>(&mut all);
     add::<ell::Ell<f32>>(&mut all);
     add::<ell::EllR<f32>>(&mut all);
     add::<ell::SlicedEll<f32>>(&mut all);

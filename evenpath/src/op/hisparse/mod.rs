@@ -3,5 +3,7 @@
 mod device;
 mod host;
 mod leaves;
+mod queue;
 
 pub use device::DeviceHiSparse;
+pub use queue::{QueueOptions, QueuedSpmv};

@@ -16,7 +16,7 @@ mod walk;
 mod work;
 
 pub use queues::{Queues, PLACE_WORDS, QUEUES, STATE_WORDS};
-pub use spmv::QueuedSpmv;
+pub use spmv::HiSparseQueuedSpmv;
 pub use tree::{Entries, EntryOperation, Tree};
 pub use work::{Work, PIECE_CHILDREN, PIECE_ENTRIES};
 
@@ -38,9 +38,8 @@ const LAST_LIST: u32 = FIRST_LIST + LISTS - 1;
 const SMALL_LEAF: u32 = 128;
 
 /// Bytes of shared memory.
-pub(super) const SHARED_BYTES: usize = 16 * BLOCK as usize
-    + Walk::BYTES
-    + 4 * (LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 3) as usize;
+pub(super) const SHARED_BYTES: usize =
+    16 * BLOCK as usize + Walk::BYTES + 4 * (LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 3) as usize;
 
 /// What a block knows, in shared memory.
 #[derive(Clone, Copy)]

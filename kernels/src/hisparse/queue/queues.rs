@@ -97,10 +97,8 @@ impl Queues {
                 seen = self.state.compare_exchange(at, word, next, Ordering::Relaxed, Scope::Device);
             }
             if warp::ballot(warp::FULL, seen == word) != 0 {
-                let (first, count) = (
-                    warp::shuffle(warp::FULL, drawn, queue),
-                    warp::shuffle(warp::FULL, count, queue),
-                );
+                let (first, count) =
+                    (warp::shuffle(warp::FULL, drawn, queue), warp::shuffle(warp::FULL, count, queue));
                 return Draw { queue, first, count };
             }
         }

@@ -11,7 +11,7 @@ use crate::spmv::AtomicFloat;
 
 kernel! {
     /// Adds α·scale·Ax to y, A being the content of the tree or its transpose, by atomic operations, in no order.
-    pub struct QueuedSpmv<V: AtomicFloat> {
+    pub struct HiSparseQueuedSpmv<V: AtomicFloat> {
         /// The pool, as words.
         pub words: Global<u32>,
         /// The pool, as values.

@@ -103,8 +103,7 @@ impl<V: Element> Tree<V> {
         } else {
             [V::from_bits(unit[1]), V::ZERO]
         };
-        let entries =
-            Entries { coordinates: [pair & 0xffff, pair >> 16], values, present: [true, has_two] };
+        let entries = Entries { coordinates: [pair & 0xffff, pair >> 16], values, present: [true, has_two] };
         operation.entries(leaf.row << self.d_log2, leaf.col << self.d_log2, entries);
     }
 
@@ -123,7 +122,8 @@ impl<V: Element> Tree<V> {
         let is_dense = LANES == 32 && layout::kind(leaf.reference) == DENSE;
         let size = V::SIZE as u32;
         let first = if is_dense { 0 } else { layout::slots_offset(layout::COO4, leaf.len, size) / size };
-        let values = self.values.skip(layout::unit(leaf.reference) as usize * (16 / V::SIZE) + first as usize);
+        let values =
+            self.values.skip(layout::unit(leaf.reference) as usize * (16 / V::SIZE) + first as usize);
         let (row, col) = (leaf.row << self.d_log2, leaf.col << self.d_log2);
         let mut at = begin + 4 * lane;
         while at < end {
