@@ -3,7 +3,7 @@
 
 use evenpath::device::BlockOrder;
 use evenpath::{
-    Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, OpError, QueueOptions, SimulatedOptions, Value,
+    Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, OpError, HiSparseQueueOptions, SimulatedOptions, Value,
 };
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
@@ -36,14 +36,14 @@ impl Matrix {
     }
 }
 
-fn capacity(places: u32) -> QueueOptions {
-    let mut options = QueueOptions::default();
+fn capacity(places: u32) -> HiSparseQueueOptions {
+    let mut options = HiSparseQueueOptions::default();
     options.capacity = Some(places);
     options
 }
 
-fn blocks(blocks: u32) -> QueueOptions {
-    let mut options = QueueOptions::default();
+fn blocks(blocks: u32) -> HiSparseQueueOptions {
+    let mut options = HiSparseQueueOptions::default();
     options.blocks = Some(blocks);
     options
 }
@@ -53,7 +53,7 @@ fn check<V: Value, const D: usize>(
     matrix: &Matrix,
     tree: &HiSparse<V, D>,
     device: &Device,
-    options: QueueOptions,
+    options: HiSparseQueueOptions,
 ) {
     let number = |value: i64| {
         let one = if value < 0 { -V::ONE } else { V::ONE };
@@ -91,12 +91,12 @@ fn check<V: Value, const D: usize>(
     }
 }
 
-fn check_all_ways<const D: usize>(matrix: &Matrix, device: &Device, options: QueueOptions) {
+fn check_all_ways<const D: usize>(matrix: &Matrix, device: &Device, options: HiSparseQueueOptions) {
     check::<f32, D>(matrix, &matrix.tree(HiSparseOptions::default()), device, options);
     check::<f64, D>(matrix, &matrix.tree(HiSparseOptions { share: true }), device, options);
 }
 
-fn check_all_sizes(matrix: &Matrix, device: &Device, options: QueueOptions) {
+fn check_all_sizes(matrix: &Matrix, device: &Device, options: HiSparseQueueOptions) {
     check_all_ways::<32>(matrix, device, options);
     check_all_ways::<64>(matrix, device, options);
     check_all_ways::<128>(matrix, device, options);
@@ -167,7 +167,7 @@ proptest! {
         let simulated = SimulatedOptions {
             block_order: BlockOrder::Seeded(seed), threads, resident_blocks, ..SimulatedOptions::default()
         };
-        let mut options = QueueOptions::default();
+        let mut options = HiSparseQueueOptions::default();
         options.capacity = capacity;
         options.blocks = blocks;
         check_all_sizes(&matrix, &Device::simulated(simulated), options);
@@ -183,7 +183,7 @@ proptest! {
 fn every_mix_of_nodes() {
     let matrix = mixed();
     for device in devices() {
-        check_all_sizes(&matrix, &device.device, QueueOptions::default());
+        check_all_sizes(&matrix, &device.device, HiSparseQueueOptions::default());
     }
 }
 
@@ -250,7 +250,7 @@ fn deep_trees() {
 fn empty_matrices_scale_y() {
     for device in devices() {
         for (rows, cols) in [(0, 0), (0, 5), (5, 0), (300, 40)] {
-            check_all_sizes(&Matrix::new(rows, cols, []), &device.device, QueueOptions::default());
+            check_all_sizes(&Matrix::new(rows, cols, []), &device.device, HiSparseQueueOptions::default());
         }
     }
 }
@@ -262,12 +262,12 @@ fn vectors_that_do_not_fit_are_refused() {
         let device = device.device;
         let a = device.upload_hisparse(&matrix.tree::<f32, 32>(HiSparseOptions::default())).unwrap();
         let (x, mut y) = (device.zeros(50).unwrap(), device.upload_slice(&[7.0; 40]).unwrap());
-        let refused = a.transpose().queue_spmv(QueueOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y);
+        let refused = a.transpose().queue_spmv(HiSparseQueueOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y);
         assert!(matches!(
             refused,
             Err(OpError::VectorLength { operand: "x", len: 50, needed: 40, rows: 50, cols: 40 })
         ));
-        let queued = a.queue_spmv(QueueOptions::default()).unwrap();
+        let queued = a.queue_spmv(HiSparseQueueOptions::default()).unwrap();
         assert!(queued.run(1.0, &device.zeros(49).unwrap(), 0.0, &mut y).is_err());
         let elsewhere = Device::simulated(SimulatedOptions::default()).zeros(50).unwrap();
         assert!(matches!(queued.run(1.0, &elsewhere, 0.0, &mut y), Err(OpError::Device(_))));
@@ -287,7 +287,7 @@ fn absent_entries_meet_no_infinity() {
         let mut x = vec![0.0; 32];
         x[6] = f64::INFINITY;
         let (x, mut y) = (device.upload_slice(&x).unwrap(), device.zeros(32).unwrap());
-        a.queue_spmv(QueueOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        a.queue_spmv(HiSparseQueueOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
         let y = y.to_vec().unwrap();
         assert_eq!(y[5], 0.0);
         assert!(matrix.entries.iter().all(|&(row, col, value)| col != 6

@@ -46,6 +46,6 @@ pub use op::{ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, 
 pub use op::{
     ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
 };
-pub use op::{QueueOptions, QueuedSpmv};
+pub use op::{HiSparseQueueOptions, HiSparseSpmvQueues};
 pub use op::{merge, sets};
 pub use scalar::{Compute, Offset, Storage, Value, bf16, f16};

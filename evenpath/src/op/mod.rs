@@ -32,7 +32,7 @@ pub use device_csr::DeviceCsr;
 pub use device_dense::{DeviceDense, InvalidDense, Layout};
 pub use ell::{DeviceEll, DeviceEllR};
 pub use error::OpError;
-pub use hisparse::{DeviceHiSparse, QueueOptions, QueuedSpmv};
+pub use hisparse::{DeviceHiSparse, HiSparseQueueOptions, HiSparseSpmvQueues};
 pub use hyb::DeviceHyb;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;

@@ -6,4 +6,4 @@ mod leaves;
 mod queue;
 
 pub use device::DeviceHiSparse;
-pub use queue::{QueueOptions, QueuedSpmv};
+pub use queue::{HiSparseQueueOptions, HiSparseSpmvQueues};

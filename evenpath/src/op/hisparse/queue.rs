@@ -22,7 +22,7 @@ const BLOCK_NONZEROS: usize = 1 << 10;
 /// How [`DeviceHiSparse::queue_spmv`] sets up its queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct QueueOptions {
+pub struct HiSparseQueueOptions {
     /// Places of each queue; by default, by the size of the matrix. What finds no room in a queue is done by who finds it.
     pub capacity: Option<u32>,
     /// Blocks of the grid; by default as many as the device runs at once, or fewer for a small matrix.
@@ -36,7 +36,7 @@ pub struct QueueOptions {
 /// it is as [`HiSparse::spmv`](crate::HiSparse::spmv).
 ///
 /// ```
-/// use evenpath::{Csr, Device, HiSparse, HiSparseOptions, QueueOptions};
+/// use evenpath::{Csr, Device, HiSparse, HiSparseOptions, HiSparseQueueOptions};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
@@ -44,11 +44,11 @@ pub struct QueueOptions {
 /// let a = device.upload_hisparse(&a)?.transpose();
 /// let x = device.upload_slice(&[1.0, 10.0])?;
 /// let mut y = device.zeros(300)?;
-/// a.queue_spmv(QueueOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
+/// a.queue_spmv(HiSparseQueueOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
 /// assert_eq!(y.get(299)?, 32.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct QueuedSpmv<V: Value, const D: usize = 128> {
+pub struct HiSparseSpmvQueues<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
     /// None on the CPU, and where there is nothing to traverse.
     queues: Option<Queues>,
@@ -72,24 +72,24 @@ struct Memory {
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Prepares for [`QueuedSpmv::run`]: allocates queues, and looks at nothing of the tree.
+    /// Prepares for [`HiSparseSpmvQueues::run`]: allocates queues, and looks at nothing of the tree.
     ///
     /// # Errors
     ///
     /// If there is no memory for the queues, or the device was lost.
-    pub fn queue_spmv(&self, options: QueueOptions) -> Result<QueuedSpmv<V, D>, OpError> {
+    pub fn queue_spmv(&self, options: HiSparseQueueOptions) -> Result<HiSparseSpmvQueues<V, D>, OpError> {
         let queues = match self.content() {
             Content::Machine(nodes) if !nodes.root.is_null() => Some(Queues::new::<V>(nodes, options)?),
             _ => None,
         };
-        Ok(QueuedSpmv { matrix: self.clone(), queues })
+        Ok(HiSparseSpmvQueues { matrix: self.clone(), queues })
     }
 }
 
 impl Queues {
     fn new<V: Value>(
         nodes: &Nodes,
-        QueueOptions { capacity, blocks }: QueueOptions,
+        HiSparseQueueOptions { capacity, blocks }: HiSparseQueueOptions,
     ) -> Result<Self, OpError> {
         let device = nodes.pool.device();
         let (least, most) = CAPACITY;
@@ -149,7 +149,7 @@ impl Queues {
     }
 }
 
-impl<V: Value, const D: usize> QueuedSpmv<V, D> {
+impl<V: Value, const D: usize> HiSparseSpmvQueues<V, D> {
     /// y = `alpha`·A·`x` + `beta`·y, A transposed and scaled as it is, ordered on the device's stream; the call does not wait
     /// for it. With `beta` zero, y is overwritten, whatever it held.
     ///
@@ -179,10 +179,10 @@ impl<V: Value, const D: usize> QueuedSpmv<V, D> {
     }
 }
 
-impl<V: Value, const D: usize> fmt::Debug for QueuedSpmv<V, D> {
+impl<V: Value, const D: usize> fmt::Debug for HiSparseSpmvQueues<V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (capacity, blocks) =
             self.queues.as_ref().map_or((0, 0), |queues| (queues.capacity, queues.blocks));
-        write!(f, "QueuedSpmv({:?}, {blocks} blocks, queues of {capacity} places)", self.matrix)
+        write!(f, "HiSparseSpmvQueues({:?}, {blocks} blocks, queues of {capacity} places)", self.matrix)
     }
 }
