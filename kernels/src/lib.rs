@@ -182,6 +182,7 @@ fn add_hisparse(all: &mut Vec<&'static KernelInfo>) {
     add::<hisparse::sum::HiSparseAddLeaves<f32>>(all);
     add::<hisparse::HiSparseCountEntries<u32>>(all);
     add::<hisparse::HiSparseListEntries<f32>>(all);
+    add::<hisparse::queue::HiSparseQueuedSpmv<f32>>(all);
 }
 
 /// What the machines are tested with.

@@ -7,8 +7,10 @@ mod entries;
 mod frozen;
 mod host;
 mod leaves;
+mod queue;
 mod spmv;
 mod tree;
 
 pub use device::DeviceHiSparse;
+pub use queue::{HiSparseQueueOptions, HiSparseSpmvQueues};
 pub use spmv::{HiSparseSpmvPlan, HiSparseSpmvPlanInfo};
