@@ -59,6 +59,9 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spgemm::SpgemmHashFill<f32, u32>>(&mut all);
     add::<spgemm::SpgemmWindowCount<u32>>(&mut all);
     add::<spgemm::SpgemmWindowFill<f32, u32>>(&mut all);
+    add::<spgemm::SpgemmPartWork<u32>>(&mut all);
+    add::<spgemm::SpgemmRankProducts<u32>>(&mut all);
+    add::<spgemm::SpgemmAddRanked<f32, u32>>(&mut all);
     add::<spmm::SpmmLongRows<u32>>(&mut all);
     add::<spmm::SpmmRows<f32, f32, u32>>(&mut all);
     add::<spmm::SpmmPieces<f32, f32, u32>>(&mut all);

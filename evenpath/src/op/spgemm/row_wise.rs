@@ -10,6 +10,7 @@ use evenpath_simt::{Global, GlobalMut};
 use super::bins::{ALWAYS_HASH, Bin, Bins};
 use super::choose::sorting_is_faster;
 use super::options::Allowance;
+use super::ranked::Ranks;
 use super::{Operands, Product, two_level_sort};
 use crate::device::{Device, DeviceVec};
 use crate::op::scan::{self, Operator};
@@ -35,9 +36,10 @@ pub(super) struct Symbolic {
 
 /// The rows of C, by class.
 pub(super) struct Rows {
-    bins: Bins,
-    firsts: DeviceVec<u32>,
-    lasts: DeviceVec<u32>,
+    pub(super) bins: Bins,
+    /// First and last column of each row that may be done by windows.
+    pub(super) firsts: DeviceVec<u32>,
+    pub(super) lasts: DeviceVec<u32>,
     /// Mean length of the rows of B that are added.
     mean: f64,
 }
@@ -269,12 +271,16 @@ impl Rows {
         Ok(())
     }
 
-    /// The numeric phase.
+    /// The numeric phase; rows that are done by windows by the ranks of their products, if these are known.
     pub(super) fn fill<V: Value, O: Offset>(
         &self,
         product: &Product<'_, V, O>,
-        target: Target<'_, V>,
+        mut target: Target<'_, V>,
+        ranks: Option<&Ranks>,
     ) -> Result<(), OpError> {
+        if let Some(ranks) = ranks {
+            ranks.add(product, self, &mut target)?;
+        }
         let (a, b) = (product.operands.a.pattern(), product.operands.b.pattern());
         let device = a.row_offsets.device();
         let Target { row_offsets, column_indices, values, known } = target;
@@ -307,6 +313,7 @@ impl Rows {
                     // SAFETY: as for counting; C has room for the entries that were counted, or its columns are there.
                     unsafe { device.launch(kernel, info, blocks, shape.shared_bytes) }?;
                 }
+                Class::Window { .. } if ranks.is_some() => {}
                 Class::Window { size_class } => {
                     let info = window_instance::<SpgemmWindowFill<V, O>>(size_class);
                     let shape = WindowShape::new(
@@ -419,9 +426,12 @@ fn blocks<O: Offset>(matrix: &Pattern<O>, rows: usize, block_rows: u32) -> Resul
 impl Bins {
     /// The rows of a bin, and whether they are listed.
     fn list(&self, bin: &Bin) -> (Global<u32>, u32) {
-        (
-            self.list.as_global().skip(if self.list.is_empty() { 0 } else { bin.start as usize }),
-            u32::from(!self.list.is_empty()),
-        )
+        self.list_from(bin.start)
+    }
+
+    /// The rows from the `start`th on, and whether they are listed.
+    pub(super) fn list_from(&self, start: u32) -> (Global<u32>, u32) {
+        let is_listed = !self.list.is_empty();
+        (self.list.as_global().skip(if is_listed { start as usize } else { 0 }), u32::from(is_listed))
     }
 }
