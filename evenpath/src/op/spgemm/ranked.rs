@@ -1,7 +1,8 @@
 //! Where the products of rows that are done by windows go, for plans that run again.
 
 use evenpath_kernels::spgemm::{
-    Class, SpgemmAddRanked, SpgemmPartWork, SpgemmRankProducts, WINDOW_COLUMNS, part_len, rank_shared_bytes,
+    Class, SpgemmAddRanked, SpgemmPartWork, SpgemmRankProducts, WINDOW_COLUMNS, add_ranked_shared_bytes,
+    part_len, rank_shared_bytes,
 };
 
 use super::options::Allowance;
@@ -19,6 +20,8 @@ const MOST_PACKETS: u32 = 512;
 pub(super) struct Ranks {
     /// The first of the rows in the bins' list, and how many they are.
     rows: (u32, u32),
+    /// Entries of the longest.
+    longest: u64,
     /// Products, parts and cuts before each of the rows, and at the end.
     first_products: DeviceVec<u64>,
     first_parts: DeviceVec<u64>,
@@ -49,6 +52,7 @@ impl Ranks {
         let rest: Vec<_> = windows.collect();
         let count = first.rows + rest.iter().map(|bin| bin.rows).sum::<u32>();
         let widest = rest.iter().map(|bin| bin.widest).fold(first.widest, u32::max);
+        let longest = rest.iter().map(|bin| bin.largest).fold(first.largest, u64::max);
         if allowance.left() < count_bytes(count) {
             return Ok(None);
         }
@@ -59,7 +63,7 @@ impl Ranks {
             return Ok(None);
         }
         allowance.take("the workspace", bytes)?;
-        work.rank(operands, rows, row_offsets, column_indices, widest).map(Some)
+        work.rank(operands, rows, row_offsets, column_indices, (widest, longest)).map(Some)
     }
 
     /// Bytes of device memory that it keeps.
@@ -78,6 +82,8 @@ impl Ranks {
     ) -> Result<(), OpError> {
         let (a, b) = (product.operands.a.pattern(), product.operands.b.pattern());
         let (list, listed) = rows.bins.list_from(self.rows.0);
+        let parts = self.part_rows.len() as u32;
+        let sums = self.longest.min(u64::from(part_len(V::SIZE))) as u32;
         let kernel = SpgemmAddRanked {
             a_row_offsets: a.row_offsets.as_global(),
             a_columns: a.column_indices.as_global(),
@@ -94,12 +100,14 @@ impl Ranks {
             cuts: self.cuts.as_global(),
             part_rows: self.part_rows.as_global(),
             listed,
+            parts,
+            sums,
         };
         let info = instance::<SpgemmAddRanked<V, O>>();
-        let parts = self.part_rows.len() as u32;
+        let shared = add_ranked_shared_bytes(sums, V::SIZE as u32, O::SIZE as u32);
         // SAFETY: the views are of matrices that fit together, of C as it was when the ranks were found, and of what was
         // found; the grid is one block a part. Buffers are freed in the stream's order.
-        unsafe { self.ranks.device().launch(kernel, info, parts, 0) }?;
+        unsafe { self.ranks.device().launch(kernel, info, parts, shared) }?;
         Ok(())
     }
 }
@@ -166,7 +174,7 @@ impl PartWork {
         all: &Rows,
         row_offsets: &DeviceVec<u64>,
         column_indices: &DeviceVec<u32>,
-        widest: u32,
+        (widest, longest): (u32, u64),
     ) -> Result<Ranks, OpError> {
         let (a, b) = (operands.a.pattern(), operands.b.pattern());
         let device = row_offsets.device();
@@ -201,6 +209,6 @@ impl PartWork {
         // SAFETY: the views are of matrices that fit together, of C's pattern, and of arrays with as many elements as were
         // counted; the shared memory has room for the window.
         unsafe { device.launch(kernel, info, rows.1, rank_shared_bytes(info.block_size, packets)) }?;
-        Ok(Ranks { rows, first_products, first_parts, first_cuts, ranks, cuts, part_rows })
+        Ok(Ranks { rows, longest, first_products, first_parts, first_cuts, ranks, cuts, part_rows })
     }
 }

@@ -3,7 +3,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::entries::{nth_row, Entries, Matrix};
 use super::ranked::part_len;
@@ -19,9 +19,10 @@ const STAGED: usize = thread::WARP_SIZE as usize;
 /// Lanes a row of B at least, as a power of two.
 const LEAST_LANES_LOG2: u32 = 2;
 
-/// Bytes of shared memory.
-const fn shared_bytes(value_bytes: usize, offset_bytes: usize) -> usize {
-    part_len(value_bytes) as usize * value_bytes + STAGED * (8 + value_bytes + offset_bytes + 4 + 4)
+/// Bytes of shared memory, for parts of up to `sums` entries.
+pub const fn add_ranked_shared_bytes(sums: u32, value_bytes: u32, offset_bytes: u32) -> u32 {
+    // Arrays of 8 bytes an element may begin behind one of 4.
+    (sums + 1) * value_bytes + STAGED as u32 * (8 + value_bytes + offset_bytes + 4 + 4)
 }
 
 kernel! {
@@ -53,24 +54,28 @@ kernel! {
         pub ranks: Global<u16>,
         /// Where parts cut the rows of B.
         pub cuts: Global<u32>,
-        /// Which of the rows each part is of; the grid is one block a part.
+        /// Which of the rows each part is of.
         pub part_rows: Global<u32>,
         /// Not zero if `list` has the rows; else they are the first of the matrix.
         pub listed: u32,
+        /// Parts; the grid is one block a part, the last part first: rows of one list ascend in what they take.
+        pub parts: u32,
+        /// Entries of a part at most, [`part_len`] or fewer.
+        pub sums: u32,
     }
-    shared: shared_bytes(V::SIZE, O::SIZE);
+    shared: 0;
     body: add_ranked::<V, O>;
     entries: {
-        spgemm_add_ranked_f32_u32 in spgemm_ranks: <V = f32, O = u32>, 32 x 1;
-        spgemm_add_ranked_f32_u64 in spgemm_ranks: <V = f32, O = u64>, 32 x 1;
-        spgemm_add_ranked_f64_u32 in spgemm_ranks: <V = f64, O = u32>, 32 x 1;
-        spgemm_add_ranked_f64_u64 in spgemm_ranks: <V = f64, O = u64>, 32 x 1;
+        spgemm_add_ranked_f32_u32 in spgemm_ranks: <V = f32, O = u32>, 32 x 1 resident 32;
+        spgemm_add_ranked_f32_u64 in spgemm_ranks: <V = f32, O = u64>, 32 x 1 resident 32;
+        spgemm_add_ranked_f64_u32 in spgemm_ranks: <V = f64, O = u32>, 32 x 1 resident 32;
+        spgemm_add_ranked_f64_u64 in spgemm_ranks: <V = f64, O = u64>, 32 x 1 resident 32;
     }
 }
 
 #[inline(always)]
 fn add_ranked<V: Float, O: Offset>(
-    mut arena: Arena,
+    _: Arena,
     a_row_offsets: Global<O>,
     a_columns: Global<u32>,
     a_values: Global<V>,
@@ -86,16 +91,20 @@ fn add_ranked<V: Float, O: Offset>(
     cuts: Global<u32>,
     part_rows: Global<u32>,
     listed: u32,
+    all_parts: u32,
+    most_sums: u32,
 ) {
     let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_values };
     let b = Matrix { row_offsets: b_row_offsets, columns: a_columns, values: b_values };
-    let sums: Shared<V> = arena.take(part_len(V::SIZE) as usize);
-    let index = part_rows.load(thread::block() as usize);
+    let mut arena = Arena::dynamic(add_ranked_shared_bytes(most_sums, V::SIZE as u32, O::SIZE as u32));
+    let sums: Shared<V> = arena.take(most_sums as usize);
+    let part = all_parts - 1 - thread::block();
+    let index = part_rows.load(part as usize);
     let row = nth_row(list, listed, index, true) as usize;
     let own = a.entries_if(row as u32, true);
     let first_part = first_parts.load(index as usize);
     let parts = (first_parts.load(index as usize + 1) - first_part) as u32;
-    let part = thread::block() - first_part as u32;
+    let part = part - first_part as u32;
     let c_begin = c_row_offsets.load(row) + u64::from(part) * u64::from(part_len(V::SIZE));
     let c_left = c_row_offsets.load(row + 1) - c_begin;
     let c_values = c_values.skip(c_begin as usize);
@@ -234,39 +243,26 @@ impl<V: Float, O: Offset> Stage<V, O> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn add(self, ranks: Global<u16>, b_values: Global<V>, sums: Shared<V>, staged: Staged) {
-        let group = thread::lane() >> staged.lanes_log2;
-        let mut at = Step { entry: 0, round: 0 };
-        while at.entry < staged.entries {
-            let mut steps = [at; IN_FLIGHT];
+        let mut next = Position { entry: 0, round: 0 };
+        while next.entry < staged.entries {
+            let mut steps = [Step { slot: 0, turn: 0, turns: 0, is_some: false }; IN_FLIGHT];
             let mut rank = [0; IN_FLIGHT];
             let mut right = [V::ZERO; IN_FLIGHT];
-            let mut is_some = [false; IN_FLIGHT];
-            for step in 0..IN_FLIGHT {
-                steps[step] = at;
-                if at.entry < staged.entries {
-                    let (entry, place) = self.own(at, staged);
-                    is_some[step] = place < self.lens.load(entry);
-                    let product = self.products.load(entry) as usize + place as usize;
-                    let nonzero = self.begins.load(entry).to_usize() + place as usize;
-                    rank[step] = ranks.load_if(product, is_some[step]);
-                    right[step] = b_values.load_if(nonzero, is_some[step]);
-                    at = self.step(at, staged);
-                }
+            for at in 0..IN_FLIGHT {
+                let (step, place, following) = self.step(next, staged);
+                let product = self.products.load(step.slot as usize) as usize + place as usize;
+                let nonzero = self.begins.load(step.slot as usize).to_usize() + place as usize;
+                rank[at] = ranks.load_if(product, step.is_some);
+                right[at] = b_values.load_if(nonzero, step.is_some);
+                (steps[at], next) = (step, following);
             }
-            for step in 0..IN_FLIGHT {
-                let at = steps[step];
-                if at.entry >= staged.entries {
-                    break;
-                }
-                let left = self.lefts.load(self.own(at, staged).0);
-                let groups = thread::WARP_SIZE >> staged.lanes_log2;
-                let turns = if self.is_alone(at.entry, staged) { 1 } else { groups };
-                let own = if turns == 1 { 0 } else { group };
-                let sum = usize::from(rank[step]);
+            for at in 0..IN_FLIGHT {
+                let Step { slot, turn: own, turns, is_some } = steps[at];
+                let (left, sum) = (self.lefts.load(slot as usize), usize::from(rank[at]));
                 let mut turn = 0;
                 while turn < turns {
-                    if turn == own && is_some[step] {
-                        sums.store(sum, left.fma(right[step], sums.load(sum)));
+                    if turn == own && is_some {
+                        sums.store(sum, left.fma(right[at], sums.load(sum)));
                     }
                     warp::sync(warp::FULL);
                     turn += 1;
@@ -275,49 +271,47 @@ impl<V: Float, O: Offset> Stage<V, O> {
         }
     }
 
-    /// The first of the entries whose rows of B would be taken side by side with an entry's.
-    #[inline(always)]
-    fn base(entry: u32, staged: Staged) -> u32 {
-        entry & !((thread::WARP_SIZE >> staged.lanes_log2) - 1)
-    }
-
-    /// Whether an entry's row of B is taken by the whole warp, as one of its neighbours does not fit its lanes.
+    /// The step from a position on, the lane's place in its row of B, and what comes after. Behind the last entry there
+    /// is nothing.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn is_alone(self, entry: u32, staged: Staged) -> bool {
-        self.longest.load(Self::base(entry, staged) as usize) > 1 << staged.lanes_log2
-    }
-
-    /// The lane's entry of a step, and which of its products.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn own(self, at: Step, staged: Staged) -> (usize, u32) {
-        let lane = thread::lane();
-        if self.is_alone(at.entry, staged) {
-            return (at.entry as usize, at.round + lane);
-        }
-        let group = lane >> staged.lanes_log2;
-        ((at.entry + group) as usize, lane & ((1 << staged.lanes_log2) - 1))
-    }
-
-    /// What comes after a step.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn step(self, at: Step, staged: Staged) -> Step {
-        if !self.is_alone(at.entry, staged) {
-            return Step { entry: at.entry + (thread::WARP_SIZE >> staged.lanes_log2), round: 0 };
-        }
-        if at.round + thread::WARP_SIZE < self.lens.load(at.entry as usize) {
-            return Step { round: at.round + thread::WARP_SIZE, ..at };
-        }
-        Step { entry: at.entry + 1, round: 0 }
+    fn step(self, at: Position, staged: Staged) -> (Step, u32, Position) {
+        let (lane, lanes) = (thread::lane(), 1 << staged.lanes_log2);
+        let groups = thread::WARP_SIZE >> staged.lanes_log2;
+        let is_behind = at.entry >= staged.entries;
+        let entry = at.entry % thread::WARP_SIZE;
+        let is_alone = self.longest.load((entry & !(groups - 1)) as usize) > lanes;
+        let turn = if is_alone { 0 } else { lane >> staged.lanes_log2 };
+        let place = if is_alone { at.round + lane } else { lane & (lanes - 1) };
+        let slot = entry + turn;
+        let len = self.lens.load(slot as usize);
+        let turns = if is_alone { 1 } else { groups };
+        let round = at.round + thread::WARP_SIZE;
+        let has_more = is_alone && round < len;
+        let next = Position {
+            entry: at.entry + if has_more { 0 } else { turns },
+            round: if has_more { round } else { 0 },
+        };
+        (Step { slot, turn, turns, is_some: !is_behind && place < len }, place, next)
     }
 }
 
-/// Rows of B that are taken together: that of one staged entry, from its `round`th nonzero in the part on, or those of
-/// this entry and its neighbours.
+/// A staged entry, and how far its row of B is done.
 #[derive(Clone, Copy)]
-struct Step {
+struct Position {
     entry: u32,
     round: u32,
+}
+
+/// What a warp does at once: 32 nonzeros of the row of B of one entry, or the rows of several.
+#[derive(Clone, Copy)]
+struct Step {
+    /// The lane's entry.
+    slot: u32,
+    /// When it has its turn.
+    turn: u32,
+    /// Entries.
+    turns: u32,
+    /// Whether the lane has a product.
+    is_some: bool,
 }

@@ -30,7 +30,7 @@ mod stage;
 mod window;
 mod work;
 
-pub use add_ranked::SpgemmAddRanked;
+pub use add_ranked::{add_ranked_shared_bytes, SpgemmAddRanked};
 pub use classes::{
     Class, ClassLimits, SpgemmClassify, SpgemmListRows, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES,
 };
