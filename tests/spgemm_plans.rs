@@ -126,6 +126,32 @@ fn rows_of_several_windows() {
     }
 }
 
+/// Rows of C with more entries than a block has room to sum, whose ranks are found in the first run.
+#[test]
+fn rows_that_are_ranked_at_once() {
+    fn all<V: Value, O: Offset>() {
+        let options = SimulatedOptions { max_shared_bytes: 56 << 10, ..SimulatedOptions::default() };
+        let mut devices: Vec<Device> = kernel_devices().into_iter().map(|under_test| under_test.device).collect();
+        devices.push(Device::simulated(options));
+        for device in devices {
+            let a: Csr<V, O> = banded(60, &[5, 0, 60, 3, 33], 1);
+            let mut lengths = vec![40; 60];
+            (lengths[1], lengths[4], lengths[33]) = (6000, 1500, 9000);
+            let b = banded(80_000, &lengths, 3);
+            let options = by(SpgemmMethod::RowWise);
+            check(&device, &a, &b, options);
+            // A product alone with memory for its result and the analysis only.
+            let (left, right) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
+            let c = left.multiply_with(&right, options).unwrap().download().unwrap();
+            let bytes = ((4 + size_of::<V>()) * c.nnz()) as u64;
+            let short = left.multiply_with(&right, options.memory_limit(bytes + 6000)).unwrap();
+            assert_eq!(bits(short.download().unwrap().values()), bits(c.values()));
+        }
+    }
+    all::<f32, u32>();
+    all::<f64, u64>();
+}
+
 /// What plans keep is within the limit, and where there is no room for it, values are the same.
 #[test]
 fn limits_on_what_is_kept() {

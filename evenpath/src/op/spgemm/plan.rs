@@ -149,7 +149,12 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
                     values: &mut values,
                     known: false,
                 };
-                symbolic.rows().fill(&product, target, None)?;
+                let ranks = if Ranks::pay_at_once::<V>(device, symbolic.rows()) {
+                    row_wise.ranks(operands, &target, allowance)?
+                } else {
+                    None
+                };
+                symbolic.rows().fill(&product, target, ranks)?;
                 let row_offsets = convert_offsets(&symbolic.row_offsets)?;
                 Ok(self.share(row_offsets, column_indices, values))
             }
@@ -185,13 +190,17 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
             }
             Schedule::RowWise(row_wise) => {
                 let mut values = device.uninitialised(nonzeros)?;
-                let RowWise { symbolic, .. } = &**row_wise;
-                let ranks = row_wise.ranks(product.operands, pattern, allowance)?;
+                let symbolic = &row_wise.symbolic;
+                let columns = 4 * symbolic.nonzeros;
                 let target = Target {
                     row_offsets: &symbolic.row_offsets,
                     column_indices: pattern.columns_of_known(),
                     values: &mut values,
                     known: true,
+                };
+                let ranks = match allowance.take("the workspace", symbolic.bytes() + columns) {
+                    Ok(()) => row_wise.ranks(product.operands, &target, allowance)?,
+                    Err(_) => None,
                 };
                 symbolic.rows().fill(product, target, ranks)?;
                 values
@@ -264,25 +273,22 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
 }
 
 impl RowWise {
-    /// Where products go. Found when first asked for, if what `allowance` has left is enough for it beside the columns of
-    /// C and what the analysis keeps.
-    fn ranks<V: Value, O: Offset, C: Offset>(
+    /// Where products go, if what `allowance` has left is enough to keep that; found unless an earlier run did. Writes the
+    /// columns of the rows that it is for, unless they are known.
+    fn ranks<V: Value, O: Offset>(
         &self,
         operands: Operands<'_, V, O>,
-        pattern: &Pattern<C>,
+        target: &Target<'_, V>,
         mut allowance: Allowance,
     ) -> Result<Option<&Ranks>, OpError> {
-        if self.ranks.get().is_none() {
-            let kept = self.symbolic.bytes() + 4 * self.symbolic.nonzeros;
-            let ranks = match allowance.take("the workspace", kept) {
-                Ok(()) => {
-                    let (rows, row_offsets) = (self.symbolic.rows(), &self.symbolic.row_offsets);
-                    Ranks::find(operands, rows, row_offsets, &pattern.column_indices, &mut allowance)?
-                }
-                Err(_) => None,
-            };
+        if !target.known || self.ranks.get().is_none() {
+            let ranks = Ranks::find(operands, self.symbolic.rows(), target, &mut allowance)?;
+            let are_found = ranks.is_some();
             // If another run was first, its ranks are the same.
             let _ = self.ranks.set(ranks);
+            if !are_found {
+                return Ok(None);
+            }
         }
         Ok(self.ranks.get().and_then(Option::as_ref))
     }

@@ -5,15 +5,20 @@ use evenpath_kernels::spgemm::{
     part_len, rank_shared_bytes,
 };
 
+use super::bins::Bin;
 use super::options::Allowance;
-use super::row_wise::{Rows, Target};
+use super::row_wise::{Rows, Target, block_instance, sums_bytes};
 use super::{Operands, Product};
-use crate::device::DeviceVec;
+use crate::device::{Device, DeviceVec};
 use crate::op::scan::{self, Operator};
 use crate::op::{OpError, grid, instance};
 use crate::{Offset, Value};
 
-/// Columns of a window, at most, in units of [`WINDOW_COLUMNS`]: 16 blocks have room on a multiprocessor.
+/// The class of sizes whose rows have large blocks.
+const LARGE: usize = 3;
+
+/// Columns of a window, at most, in units of [`WINDOW_COLUMNS`]: all that ranks want beside fits many times
+/// into a multiprocessor's memory.
 const MOST_PACKETS: u32 = 512;
 
 /// The ranks of the products of rows that are done by windows.
@@ -38,32 +43,34 @@ fn count_bytes(rows: u32) -> u64 {
 }
 
 impl Ranks {
-    /// The ranks, if `allowance` has memory for them, where they stay; nothing where no row is done by windows. The
-    /// columns of C are there. Waits for the device.
+    /// The ranks, if `allowance` has memory for them, where they stay; nothing where no row is done by windows. Writes the
+    /// columns of the rows unless they are known. Waits for the device.
     pub(super) fn find<V: Value, O: Offset>(
         operands: Operands<'_, V, O>,
         rows: &Rows,
-        row_offsets: &DeviceVec<u64>,
-        column_indices: &DeviceVec<u32>,
+        target: &Target<'_, V>,
         allowance: &mut Allowance,
     ) -> Result<Option<Self>, OpError> {
-        let mut windows = rows.bins.filled.iter().filter(|bin| matches!(bin.class, Class::Window { .. }));
-        let Some(first) = windows.next() else { return Ok(None) };
-        let rest: Vec<_> = windows.collect();
-        let count = first.rows + rest.iter().map(|bin| bin.rows).sum::<u32>();
-        let widest = rest.iter().map(|bin| bin.widest).fold(first.widest, u32::max);
-        let longest = rest.iter().map(|bin| bin.largest).fold(first.largest, u64::max);
+        let Some(first) = window_bins(rows).next() else { return Ok(None) };
+        let count = window_bins(rows).map(|bin| bin.rows).sum();
         if allowance.left() < count_bytes(count) {
             return Ok(None);
         }
-        let work = PartWork::count(operands, rows, row_offsets, (first.start, count))?;
+        let work = PartWork::count(operands, rows, target.row_offsets, (first.start, count))?;
         let [products, parts, cuts] = work.totals()?;
         let bytes = count_bytes(count) + 2 * products + 4 * (parts + cuts);
         if allowance.left() < bytes || grid(count as usize, 0, parts).is_err() {
             return Ok(None);
         }
         allowance.take("the workspace", bytes)?;
-        work.rank(operands, rows, row_offsets, column_indices, (widest, longest)).map(Some)
+        work.rank(operands, rows, target, [products, parts, cuts]).map(Some)
+    }
+
+    /// Whether it is faster to find the ranks for one product: where rows have more entries than a block has room to sum,
+    /// so that rows of B would have their turns in global memory.
+    pub(super) fn pay_at_once<V: Value>(device: &Device, rows: &Rows) -> bool {
+        let room = u64::from(sums_bytes(device));
+        window_bins(rows).any(|bin| bin.largest.saturating_mul(V::SIZE as u64) > room)
     }
 
     /// Bytes of device memory that it keeps.
@@ -167,48 +174,82 @@ impl PartWork {
         Ok([self.first_products.get(last)?, self.first_parts.get(last)?, self.first_cuts.get(last)?])
     }
 
-    /// Finds the ranks.
+    /// Finds the ranks, and the columns of C unless they are known.
     fn rank<V: Value, O: Offset>(
         self,
         operands: Operands<'_, V, O>,
         all: &Rows,
-        row_offsets: &DeviceVec<u64>,
-        column_indices: &DeviceVec<u32>,
-        (widest, longest): (u32, u64),
+        target: &Target<'_, V>,
+        [products, parts, cuts]: [u64; 3],
     ) -> Result<Ranks, OpError> {
-        let (a, b) = (operands.a.pattern(), operands.b.pattern());
-        let device = row_offsets.device();
-        let [products, parts, cuts] = self.totals()?;
+        let device = target.row_offsets.device();
         let Self { rows, first_products, first_parts, first_cuts } = self;
-        let mut ranks = device.uninitialised(products as usize)?;
-        let mut cuts = device.uninitialised(cuts as usize)?;
-        let mut part_rows = device.uninitialised(parts as usize)?;
-        let (list, listed) = all.bins.list_from(rows.0);
+        let mut ranks = Ranks {
+            ranks: device.uninitialised(products as usize)?,
+            cuts: device.uninitialised(cuts as usize)?,
+            part_rows: device.uninitialised(parts as usize)?,
+            rows,
+            longest: window_bins(all).map(|bin| bin.largest).max().unwrap_or(0),
+            first_products,
+            first_parts,
+            first_cuts,
+        };
+        let (large, small): (Vec<_>, Vec<_>) =
+            window_bins(all).partition(|bin| matches!(bin.class, Class::Window { size_class: LARGE }));
+        ranks.launch(operands, all, target, &small, 128)?;
+        ranks.launch(operands, all, target, &large, 512)?;
+        Ok(ranks)
+    }
+}
+
+impl Ranks {
+    /// Finds the ranks of some bins, which follow each other, by blocks of so many threads.
+    fn launch<V: Value, O: Offset>(
+        &mut self,
+        operands: Operands<'_, V, O>,
+        all: &Rows,
+        target: &Target<'_, V>,
+        bins: &[&Bin],
+        block_size: u32,
+    ) -> Result<(), OpError> {
+        let Some(first) = bins.first() else { return Ok(()) };
+        let (a, b) = (operands.a.pattern(), operands.b.pattern());
+        let (list, listed) = all.bins.list_from(self.rows.0);
+        let widest = bins.iter().map(|bin| bin.widest).max().unwrap_or(0);
         let packets = widest.div_ceil(WINDOW_COLUMNS).clamp(1, MOST_PACKETS);
         let kernel = SpgemmRankProducts {
             a_row_offsets: a.row_offsets.as_global(),
             a_columns: a.column_indices.as_global(),
             b_row_offsets: b.row_offsets.as_global(),
             b_columns: b.column_indices.as_global(),
-            c_row_offsets: row_offsets.as_global(),
-            c_columns: column_indices.as_global(),
+            c_row_offsets: target.row_offsets.as_global(),
+            c_columns: target.column_indices,
             list,
             firsts: all.firsts.as_global(),
             lasts: all.lasts.as_global(),
-            first_products: first_products.as_global(),
-            first_parts: first_parts.as_global(),
-            first_cuts: first_cuts.as_global(),
-            ranks: ranks.as_global_mut(),
-            cuts: cuts.as_global_mut(),
-            part_rows: part_rows.as_global_mut(),
+            first_products: self.first_products.as_global(),
+            first_parts: self.first_parts.as_global(),
+            first_cuts: self.first_cuts.as_global(),
+            ranks: self.ranks.as_global_mut(),
+            cuts: self.cuts.as_global_mut(),
+            part_rows: self.part_rows.as_global_mut(),
+            first_row: first.start - self.rows.0,
             listed,
+            known: u32::from(target.known),
             part_len: part_len(V::SIZE),
             packets,
         };
-        let info = instance::<SpgemmRankProducts<O>>();
-        // SAFETY: the views are of matrices that fit together, of C's pattern, and of arrays with as many elements as were
-        // counted; the shared memory has room for the window.
-        unsafe { device.launch(kernel, info, rows.1, rank_shared_bytes(info.block_size, packets)) }?;
-        Ok(Ranks { rows, longest, first_products, first_parts, first_cuts, ranks, cuts, part_rows })
+        let info = block_instance::<SpgemmRankProducts<O>>(block_size);
+        let rows = bins.iter().map(|bin| bin.rows).sum();
+        let shared = rank_shared_bytes(block_size, packets);
+        // SAFETY: the views are of matrices that fit together, of C, and of arrays with as many elements as were counted;
+        // the shared memory has room for the window. Buffers are freed in the stream's order.
+        unsafe { self.ranks.device().launch(kernel, info, rows, shared) }?;
+        Ok(())
     }
+}
+
+/// The bins of rows that are done by windows: the last of all, the largest rows behind.
+fn window_bins(rows: &Rows) -> impl Iterator<Item = &Bin> {
+    rows.bins.filled.iter().filter(|bin| matches!(bin.class, Class::Window { .. }))
 }

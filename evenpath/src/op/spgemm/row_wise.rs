@@ -392,16 +392,26 @@ impl WindowShape {
     ) -> Self {
         let block = info.block_size;
         let shared = |packets, sums| window_shared_bytes(block, packets, sums, value_bytes, offset_bytes);
-        let limit = device.properties().max_shared_bytes.unwrap_or(48 << 10);
+        let limit = shared_limit(device);
         let packet_bytes = shared(1, 0) - shared(0, 0);
         let most_packets = (limit - shared(0, 0)) / packet_bytes;
         let packets = bin.widest.div_ceil(WINDOW_COLUMNS).clamp(1, most_packets);
-        let room = SUMS_BYTES.min(limit).saturating_sub(shared(packets, 0));
+        let room = sums_bytes(device).saturating_sub(shared(packets, 0));
         let sums =
             room.checked_div(value_bytes).unwrap_or(0).min(u32::try_from(bin.largest).unwrap_or(u32::MAX));
         let lanes_log2 = lanes_log2(mean, block.ilog2() - 5, block.ilog2());
         Self { packets, sums, lanes_log2, shared_bytes: shared(packets, sums) }
     }
+}
+
+/// Bytes of shared memory of a block at most.
+fn shared_limit(device: &Device) -> u32 {
+    device.properties().max_shared_bytes.unwrap_or(48 << 10)
+}
+
+/// Bytes of shared memory up to which a block's sums, and what else it needs, are there.
+pub(super) fn sums_bytes(device: &Device) -> u32 {
+    SUMS_BYTES.min(shared_limit(device))
 }
 
 /// As many lanes as the mean, as a power of two within limits.
@@ -411,7 +421,11 @@ fn lanes_log2(mean: f64, least: u32, most: u32) -> u32 {
 
 /// The instance for rows of a class of sizes.
 fn window_instance<K: Kernel>(size_class: usize) -> &'static KernelInfo {
-    let block = [32, 128, 128, 512][size_class];
+    block_instance::<K>([32, 128, 128, 512][size_class])
+}
+
+/// The instance with blocks of so many threads.
+pub(super) fn block_instance<K: Kernel>(block: u32) -> &'static KernelInfo {
     match K::instance(block, 1) {
         Some(info) => info,
         None => unreachable!("the kernel's table has blocks of {block} threads"),

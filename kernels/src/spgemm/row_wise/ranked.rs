@@ -4,7 +4,10 @@
 //! entries and B's rows, its *rank* is kept: which entry of its part it goes to; and for each entry of A, where the rows
 //! of B are cut by the parts. New values then need neither columns nor a search for them, and no warp waits for another.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
 
 use super::bitmap::Bitmap;
 use super::entries::{nth_row, Entries, Matrix};
@@ -92,8 +95,8 @@ fn part_work<O: Offset, const BLOCK: usize>(
 
 /// Bytes of shared memory of a block of [`SpgemmRankProducts`], for windows of so many packets.
 pub const fn rank_shared_bytes(block: u32, packets: u32) -> u32 {
-    // Scans of 8 bytes a warp may begin behind an array of 4 bytes an element.
-    Bitmap::bytes(packets) + block / thread::WARP_SIZE * (4 + 8) + 8
+    // Arrays of 8 bytes an element may begin behind one of 4.
+    Bitmap::bytes(packets) + block / thread::WARP_SIZE * (4 + 8) + block * (8 + 8 + 4) + 8
 }
 
 kernel! {
@@ -109,8 +112,8 @@ kernel! {
         pub b_columns: Global<u32>,
         /// Row offsets of C.
         pub c_row_offsets: Global<u64>,
-        /// Column indices of C.
-        pub c_columns: Global<u32>,
+        /// Column indices of C: output, unless `known`.
+        pub c_columns: GlobalMut<u32>,
         /// The rows, if `listed`.
         pub list: Global<u32>,
         /// First column of each row of C.
@@ -130,8 +133,12 @@ kernel! {
         pub cuts: GlobalMut<u32>,
         /// Output: which of the rows each part is of.
         pub part_rows: GlobalMut<u32>,
+        /// The row of the first block.
+        pub first_row: u32,
         /// Not zero if `list` has the rows; else they are the first of the matrix.
         pub listed: u32,
+        /// Not zero if C's columns are given.
+        pub known: u32,
         /// Entries of a part, a power of two.
         pub part_len: u32,
         /// Columns of a window, in units of [`WINDOW_COLUMNS`](super::WINDOW_COLUMNS).
@@ -140,8 +147,10 @@ kernel! {
     shared: 0;
     body: rank_products::<O, BLOCK>;
     entries: {
-        spgemm_rank_products_u32 in spgemm_ranks: <O = u32>, 128 x 1;
-        spgemm_rank_products_u64 in spgemm_ranks: <O = u64>, 128 x 1;
+        spgemm_rank_products_u32_128 in spgemm_ranks: <O = u32>, 128 x 1 resident 12;
+        spgemm_rank_products_u64_128 in spgemm_ranks: <O = u64>, 128 x 1 resident 12;
+        spgemm_rank_products_u32_512 in spgemm_ranks: <O = u32>, 512 x 1 resident 2;
+        spgemm_rank_products_u64_512 in spgemm_ranks: <O = u64>, 512 x 1 resident 2;
     }
 }
 
@@ -153,7 +162,7 @@ fn rank_products<O: Offset, const BLOCK: usize>(
     b_row_offsets: Global<O>,
     b_columns: Global<u32>,
     c_row_offsets: Global<u64>,
-    c_columns: Global<u32>,
+    c_columns: GlobalMut<u32>,
     list: Global<u32>,
     firsts: Global<u32>,
     lasts: Global<u32>,
@@ -163,7 +172,9 @@ fn rank_products<O: Offset, const BLOCK: usize>(
     ranks: GlobalMut<u16>,
     cuts: GlobalMut<u32>,
     part_rows: GlobalMut<u32>,
+    first_row: u32,
     listed: u32,
+    known: u32,
     part_len: u32,
     packets: u32,
 ) {
@@ -172,9 +183,9 @@ fn rank_products<O: Offset, const BLOCK: usize>(
     let mut arena = Arena::dynamic(rank_shared_bytes(BLOCK as u32, packets));
     let bitmap = Bitmap::take(&mut arena, packets);
     let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let offsets = CountScan::<u64, BLOCK>::take(&mut arena);
-    let index = thread::block() as usize;
-    let row = nth_row(list, listed, thread::block(), true) as usize;
+    let products = Products::<BLOCK>::take(&mut arena);
+    let index = (first_row + thread::block()) as usize;
+    let row = nth_row(list, listed, index as u32, true) as usize;
     let own = a.entries_if(row as u32, true);
     let c_begin = c_row_offsets.load(row);
     let c_len = (c_row_offsets.load(row + 1) - c_begin) as u32;
@@ -187,19 +198,27 @@ fn rank_products<O: Offset, const BLOCK: usize>(
         let bitmap = bitmap.window(window.start, window.len);
         bitmap.clear::<BLOCK>();
         thread::barrier();
-        each::<BLOCK>(c_len, |place| {
-            let column = c_columns.load(place as usize);
-            if window.has(column) {
-                bitmap.set(column);
-            }
-        });
-        let count = bitmap.rank(scan, |_, _| {});
+        let count = if known != 0 {
+            each::<BLOCK>(c_len, |place| {
+                let column = c_columns.load(place as usize);
+                if window.has(column) {
+                    bitmap.set(column);
+                }
+            });
+            bitmap.rank(scan, |_, _| {})
+        } else {
+            products.each(a, b, own, |_, column| {
+                if window.has(column) {
+                    bitmap.set(column);
+                }
+            });
+            bitmap.rank(scan, |rank, column| c_columns.store((before + rank) as usize, column))
+        };
         thread::barrier();
-        each_product::<O, BLOCK>(a, b, own, offsets, |product, nonzero| {
-            let column = b.columns.load(nonzero);
+        products.each(a, b, own, |product, column| {
             if window.has(column) {
                 let rank = before + bitmap.place(column).0;
-                ranks.store(product, (rank & (part_len - 1)) as u16);
+                ranks.store_streaming(product, (rank & (part_len - 1)) as u16);
             }
         });
         before += count;
@@ -223,41 +242,90 @@ fn rank_products<O: Offset, const BLOCK: usize>(
     }
 }
 
-/// Calls `visit` with the number of each product of a row of C, in the order of A's entries and B's rows, and the nonzero
-/// of B that it is of. Every thread; has barriers.
+/// Columns that a lane has on their way at once.
+const IN_FLIGHT: usize = 4;
+
+/// Entries of A, one a thread, in shared memory.
+#[derive(Clone, Copy)]
+struct Products<const BLOCK: usize> {
+    scan: CountScan<u64, BLOCK>,
+    /// The first product of each, among those of the row of C.
+    firsts: Shared<u64>,
+    /// The first nonzero of the row of B.
+    begins: Shared<u64>,
+    lens: Shared<u32>,
+}
+
+impl<const BLOCK: usize> Products<BLOCK> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn take(arena: &mut Arena) -> Self {
+        Self {
+            scan: CountScan::take(arena),
+            firsts: arena.take(BLOCK),
+            begins: arena.take(BLOCK),
+            lens: arena.take(BLOCK),
+        }
+    }
+
+    /// Calls `visit` with the number of each product of a row of C, in the order of A's entries and B's rows, and its
+    /// column. Every thread; has barriers, one at the end.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn each<O: Offset>(
+        self,
+        a: Matrix<u32, O>,
+        b: Matrix<u32, O>,
+        own: Entries,
+        mut visit: impl FnMut(usize, u32),
+    ) {
+        let mut products = 0;
+        let mut first = 0;
+        while first < own.len {
+            let place = first + thread::index();
+            let entries = b.entries_if(a.column_if(own, place, place < own.len), place < own.len);
+            let counted = self.scan.exclusive(u64::from(entries.len));
+            let thread = thread::index() as usize;
+            self.firsts.store(thread, products + counted.before);
+            self.begins.store(thread, entries.begin as u64);
+            self.lens.store(thread, entries.len);
+            thread::barrier();
+            let staged = (own.len - first).min(BLOCK as u32);
+            let mut entry = thread::warp();
+            while entry < staged {
+                let product = self.firsts.load(entry as usize) as usize;
+                let begin = self.begins.load(entry as usize) as usize;
+                each_column(b.columns.skip(begin), self.lens.load(entry as usize), |place, column| {
+                    visit(product + place as usize, column);
+                });
+                entry += BLOCK as u32 / thread::WARP_SIZE;
+            }
+            products += counted.total;
+            first += BLOCK as u32;
+            // The memory is used again.
+            thread::barrier();
+        }
+    }
+}
+
+/// Calls `visit` with place and column of the first `len` columns, over the lanes of a warp.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn each_product<O: Offset, const BLOCK: usize>(
-    a: Matrix<u32, O>,
-    b: Matrix<u32, O>,
-    own: Entries,
-    scan: CountScan<u64, BLOCK>,
-    mut visit: impl FnMut(usize, usize),
-) {
-    let mut products = 0;
-    let mut first = 0;
-    while first < own.len {
-        let place = first + thread::index();
-        let entries = b.entries_if(a.column_if(own, place, place < own.len), place < own.len);
-        let counted = scan.exclusive(u64::from(entries.len));
-        let first_product = products + counted.before;
-        let mut left = warp::ballot(warp::FULL, entries.len > 0);
-        while left != 0 {
-            let source = left.trailing_zeros();
-            let begin = warp::shuffle(warp::FULL, entries.begin as u64, source) as usize;
-            let product = warp::shuffle(warp::FULL, first_product, source) as usize;
-            let len = warp::shuffle(warp::FULL, entries.len, source);
-            let mut place = thread::lane();
-            while place < len {
-                visit(product + place as usize, begin + place as usize);
-                place += thread::WARP_SIZE;
-            }
-            left &= left - 1;
+fn each_column(columns: Global<u32>, len: u32, mut visit: impl FnMut(u32, u32)) {
+    let mut first = thread::lane();
+    while first < len {
+        let mut column = [0; IN_FLIGHT];
+        for at in 0..IN_FLIGHT {
+            let place = first + at as u32 * thread::WARP_SIZE;
+            column[at] = columns.load_if(place as usize, place < len);
         }
-        products += counted.total;
-        first += BLOCK as u32;
-        // The scan's memory is used again.
-        thread::barrier();
+        for at in 0..IN_FLIGHT {
+            let place = first + at as u32 * thread::WARP_SIZE;
+            if place < len {
+                visit(place, column[at]);
+            }
+        }
+        first += IN_FLIGHT as u32 * thread::WARP_SIZE;
     }
 }
 
