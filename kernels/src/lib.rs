@@ -61,6 +61,7 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spgemm::SpgemmWindowFill<f32, u32>>(&mut all);
     add::<spgemm::SpgemmPartWork<u32>>(&mut all);
     add::<spgemm::SpgemmRankProducts<u32>>(&mut all);
+    add::<spgemm::SpgemmCutByParts<u32>>(&mut all);
     add::<spgemm::SpgemmAddRanked<f32, u32>>(&mut all);
     add::<spmm::SpmmLongRows<u32>>(&mut all);
     add::<spmm::SpmmRows<f32, f32, u32>>(&mut all);

@@ -16,7 +16,9 @@ use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 
 /// `C = AB` for two sparse matrices, whose pattern is analysed once, and which is computed as often as values change.
 ///
-/// Results are bitwise those of [`DeviceCsr::multiply_with`], and share one pattern in memory.
+/// Results are bitwise those of [`DeviceCsr::multiply_with`], and share one pattern in memory. On devices with kernels the
+/// plan keeps, if `memory_limit` has room for it beside the result, where each product goes:
+/// [`SpgemmPlanInfo::kept_bytes`].
 ///
 /// ```
 /// use evenpath::{Csr, Device, SpgemmOptions};

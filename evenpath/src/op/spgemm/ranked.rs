@@ -1,7 +1,8 @@
-//! Where the products of rows that are done by windows go, for plans that run again.
+//! Where the products of rows that are done by windows go: for plans that run again, and for rows whose sums do not fit
+//! shared memory.
 
 use evenpath_kernels::spgemm::{
-    Class, SpgemmAddRanked, SpgemmPartWork, SpgemmRankProducts, WINDOW_COLUMNS, add_ranked_shared_bytes,
+    Class, SpgemmAddRanked, SpgemmCutByParts, SpgemmPartWork, SpgemmRankProducts, WINDOW_COLUMNS, add_ranked_shared_bytes,
     part_len, rank_shared_bytes,
 };
 
@@ -196,15 +197,16 @@ impl PartWork {
         };
         let (large, small): (Vec<_>, Vec<_>) =
             window_bins(all).partition(|bin| matches!(bin.class, Class::Window { size_class: LARGE }));
-        ranks.launch(operands, all, target, &small, 128)?;
-        ranks.launch(operands, all, target, &large, 512)?;
+        ranks.rank(operands, all, target, &small, 128)?;
+        ranks.rank(operands, all, target, &large, 512)?;
+        ranks.cut::<V, O>(operands, all, target)?;
         Ok(ranks)
     }
 }
 
 impl Ranks {
     /// Finds the ranks of some bins, which follow each other, by blocks of so many threads.
-    fn launch<V: Value, O: Offset>(
+    fn rank<V: Value, O: Offset>(
         &mut self,
         operands: Operands<'_, V, O>,
         all: &Rows,
@@ -229,9 +231,7 @@ impl Ranks {
             lasts: all.lasts.as_global(),
             first_products: self.first_products.as_global(),
             first_parts: self.first_parts.as_global(),
-            first_cuts: self.first_cuts.as_global(),
             ranks: self.ranks.as_global_mut(),
-            cuts: self.cuts.as_global_mut(),
             part_rows: self.part_rows.as_global_mut(),
             first_row: first.start - self.rows.0,
             listed,
@@ -245,6 +245,41 @@ impl Ranks {
         // SAFETY: the views are of matrices that fit together, of C, and of arrays with as many elements as were counted;
         // the shared memory has room for the window. Buffers are freed in the stream's order.
         unsafe { self.ranks.device().launch(kernel, info, rows, shared) }?;
+        Ok(())
+    }
+}
+
+impl Ranks {
+    /// Finds the cuts; the columns of C are there.
+    fn cut<V: Value, O: Offset>(
+        &mut self,
+        operands: Operands<'_, V, O>,
+        all: &Rows,
+        target: &Target<'_, V>,
+    ) -> Result<(), OpError> {
+        if self.cuts.is_empty() {
+            return Ok(());
+        }
+        let (a, b) = (operands.a.pattern(), operands.b.pattern());
+        let (list, listed) = all.bins.list_from(self.rows.0);
+        let kernel = SpgemmCutByParts {
+            a_row_offsets: a.row_offsets.as_global(),
+            a_columns: a.column_indices.as_global(),
+            b_row_offsets: b.row_offsets.as_global(),
+            b_columns: b.column_indices.as_global(),
+            c_row_offsets: target.row_offsets.as_global(),
+            c_columns: target.column_indices,
+            list,
+            first_parts: self.first_parts.as_global(),
+            first_cuts: self.first_cuts.as_global(),
+            part_rows: self.part_rows.as_global(),
+            cuts: self.cuts.as_global_mut(),
+            listed,
+            part_len: part_len(V::SIZE),
+        };
+        let info = instance::<SpgemmCutByParts<O>>();
+        // SAFETY: as above; all parts have their row.
+        unsafe { self.ranks.device().launch(kernel, info, self.part_rows.len() as u32, 0) }?;
         Ok(())
     }
 }

@@ -36,6 +36,6 @@ pub use classes::{
 };
 pub use hash::{hash_shared_bytes, SpgemmHashCount, SpgemmHashFill};
 pub use offsets::SpgemmConvertOffsets;
-pub use ranked::{part_len, rank_shared_bytes, SpgemmPartWork, SpgemmRankProducts};
+pub use ranked::{part_len, rank_shared_bytes, SpgemmCutByParts, SpgemmPartWork, SpgemmRankProducts};
 pub use window::{window_shared_bytes, SpgemmWindowCount, SpgemmWindowFill, WINDOW_COLUMNS};
 pub use work::{SpgemmMaskWork, SpgemmRowWork};

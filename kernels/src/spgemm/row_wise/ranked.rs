@@ -100,7 +100,7 @@ pub const fn rank_shared_bytes(block: u32, packets: u32) -> u32 {
 }
 
 kernel! {
-    /// Finds the ranks of products, the cuts, and what row each part is of: a block a row.
+    /// Finds the ranks of products, and what row each part is of: a block a row.
     pub struct SpgemmRankProducts<O: Offset> {
         /// Row offsets of A.
         pub a_row_offsets: Global<O>,
@@ -124,13 +124,8 @@ kernel! {
         pub first_products: Global<u64>,
         /// Parts before each of the rows, and at the end.
         pub first_parts: Global<u64>,
-        /// Cuts before each of the rows.
-        pub first_cuts: Global<u64>,
         /// Output: the rank of each product.
         pub ranks: GlobalMut<u16>,
-        /// Output: for each part but a row's last, and within it for each entry of A, the nonzeros of the row of B that
-        /// are before the part's end.
-        pub cuts: GlobalMut<u32>,
         /// Output: which of the rows each part is of.
         pub part_rows: GlobalMut<u32>,
         /// The row of the first block.
@@ -147,8 +142,8 @@ kernel! {
     shared: 0;
     body: rank_products::<O, BLOCK>;
     entries: {
-        spgemm_rank_products_u32_128 in spgemm_ranks: <O = u32>, 128 x 1 resident 12;
-        spgemm_rank_products_u64_128 in spgemm_ranks: <O = u64>, 128 x 1 resident 12;
+        spgemm_rank_products_u32_128 in spgemm_ranks: <O = u32>, 128 x 1 resident 10;
+        spgemm_rank_products_u64_128 in spgemm_ranks: <O = u64>, 128 x 1 resident 10;
         spgemm_rank_products_u32_512 in spgemm_ranks: <O = u32>, 512 x 1 resident 2;
         spgemm_rank_products_u64_512 in spgemm_ranks: <O = u64>, 512 x 1 resident 2;
     }
@@ -168,9 +163,7 @@ fn rank_products<O: Offset, const BLOCK: usize>(
     lasts: Global<u32>,
     first_products: Global<u64>,
     first_parts: Global<u64>,
-    first_cuts: Global<u64>,
     ranks: GlobalMut<u16>,
-    cuts: GlobalMut<u32>,
     part_rows: GlobalMut<u32>,
     first_row: u32,
     listed: u32,
@@ -229,17 +222,80 @@ fn rank_products<O: Offset, const BLOCK: usize>(
     let first_part = first_parts.load(index) as usize;
     let parts = (first_parts.load(index + 1) - first_parts.load(index)) as u32;
     each::<BLOCK>(parts, |part| part_rows.store(first_part + part as usize, index as u32));
-    let cuts = cuts.skip(if parts > 1 { first_cuts.load(index) as usize } else { 0 });
-    let mut part = 1;
-    while part < parts {
-        let bound = c_columns.load((part * part_len) as usize);
-        each::<BLOCK>(own.len, |place| {
-            let entries = b.entries_if(a.column_if(own, place, true), true);
-            let cut = (part - 1) as usize * own.len as usize + place as usize;
-            cuts.store(cut, lower_bound(b, entries, bound));
-        });
-        part += 1;
+}
+
+kernel! {
+    /// Finds where parts cut the rows of B: a block a part.
+    pub struct SpgemmCutByParts<O: Offset> {
+        /// Row offsets of A.
+        pub a_row_offsets: Global<O>,
+        /// Column indices of A.
+        pub a_columns: Global<u32>,
+        /// Row offsets of B.
+        pub b_row_offsets: Global<O>,
+        /// Column indices of B, ascending within rows.
+        pub b_columns: Global<u32>,
+        /// Row offsets of C.
+        pub c_row_offsets: Global<u64>,
+        /// Column indices of C.
+        pub c_columns: GlobalMut<u32>,
+        /// The rows, if `listed`.
+        pub list: Global<u32>,
+        /// Parts before each of the rows, and at the end.
+        pub first_parts: Global<u64>,
+        /// Cuts before each of the rows.
+        pub first_cuts: Global<u64>,
+        /// Which of the rows each part is of.
+        pub part_rows: Global<u32>,
+        /// Output: for each part but a row's last, and within it for each entry of A, the nonzeros of the row of B that
+        /// are before the part's end.
+        pub cuts: GlobalMut<u32>,
+        /// Not zero if `list` has the rows; else they are the first of the matrix.
+        pub listed: u32,
+        /// Entries of a part.
+        pub part_len: u32,
     }
+    shared: 0;
+    body: cut_by_parts::<O, BLOCK>;
+    entries: {
+        spgemm_cut_by_parts_u32 in spgemm_ranks: <O = u32>, 128 x 1;
+        spgemm_cut_by_parts_u64 in spgemm_ranks: <O = u64>, 128 x 1;
+    }
+}
+
+#[inline(always)]
+fn cut_by_parts<O: Offset, const BLOCK: usize>(
+    _: Arena,
+    a_row_offsets: Global<O>,
+    a_columns: Global<u32>,
+    b_row_offsets: Global<O>,
+    b_columns: Global<u32>,
+    c_row_offsets: Global<u64>,
+    c_columns: GlobalMut<u32>,
+    list: Global<u32>,
+    first_parts: Global<u64>,
+    first_cuts: Global<u64>,
+    part_rows: Global<u32>,
+    cuts: GlobalMut<u32>,
+    listed: u32,
+    part_len: u32,
+) {
+    let index = part_rows.load(thread::block() as usize);
+    let part = thread::block() - first_parts.load(index as usize) as u32;
+    if u64::from(thread::block()) + 1 == first_parts.load(index as usize + 1) {
+        return;
+    }
+    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
+    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_columns };
+    let row = nth_row(list, listed, index, true);
+    let own = a.entries_if(row, true);
+    let end = c_row_offsets.load(row as usize) as usize + (part as usize + 1) * part_len as usize;
+    let bound = c_columns.load(end);
+    let cuts = cuts.skip(first_cuts.load(index as usize) as usize + part as usize * own.len as usize);
+    each::<BLOCK>(own.len, |place| {
+        let entries = b.entries_if(a.column_if(own, place, true), true);
+        cuts.store(place as usize, lower_bound(b, entries, bound));
+    });
 }
 
 /// Columns that a lane has on their way at once.
