@@ -156,6 +156,10 @@ fn add_sparse(all: &mut Vec<&'static KernelInfo>) {
     add::<spadd::CountDescents<u32>>(all);
     add::<spadd::WalkPath<u32>>(all);
     add::<spadd::FillTiles<f32, u32>>(all);
+    add::<spgemm::SpgemmPartWork<u32>>(all);
+    add::<spgemm::SpgemmRankProducts<u32>>(all);
+    add::<spgemm::SpgemmCutByParts<u32>>(all);
+    add::<spgemm::SpgemmAddRanked<f32, u32>>(all);
 }
 
 /// Hierarchical matrices.
