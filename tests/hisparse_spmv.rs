@@ -1,9 +1,15 @@
-//! Products with HiSparse matrices on every device, against the definition.
+//! Products with HiSparse matrices by plans, on every device, against the definition.
 
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, OpError, Value};
-use evenpath_tests::{devices, kernel_devices, spmv, vector};
+use evenpath::{
+    Csr, Device, DeviceDense, DeviceHiSparse, HiSparse, HiSparseOptions, HiSparseSpmvMode,
+    HiSparseSpmvOptions, Layout, OpError, Value,
+};
+use evenpath_tests::{devices, kernel_devices, spmm, spmv, vector};
 use proptest::prelude::*;
+
+/// Entries are taken from the leaves, however small these are.
+const LEAVES: HiSparseSpmvOptions = HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Leaves);
 
 const SHARE: HiSparseOptions = HiSparseOptions { share: true };
 
@@ -27,10 +33,9 @@ fn check_product<V: Value, const D: usize>(
     if beta == V::ZERO {
         y.fill(V::from_f64(f64::NAN));
     }
-    // The matrix's own factor.
     let oracle = spmv(expected, alpha, &x, beta, &y);
     let device_x = device.upload_slice(&x).unwrap();
-    let plan = matrix.plan_spmv().unwrap();
+    let plan = matrix.plan_spmv(LEAVES).unwrap();
     let run = || {
         let mut device_y = device.upload_slice(&y).unwrap();
         plan.run(alpha, &device_x, beta, &mut device_y).unwrap();
@@ -42,6 +47,12 @@ fn check_product<V: Value, const D: usize>(
     }
     let bits = |values: Vec<V>| values.into_iter().map(|value| value.to_f64().to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(run()), bits(result), "the same to the last bit");
+    let copied = matrix.plan_spmv(HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Copied)).unwrap();
+    let mut device_y = device.upload_slice(&y).unwrap();
+    copied.run(alpha, &device_x, beta, &mut device_y).unwrap();
+    if let Err(difference) = oracle.check(&device_y.to_vec().unwrap()) {
+        panic!("{matrix:?}, copied, alpha {alpha}, beta {beta}: {difference}");
+    }
 }
 
 /// The matrix and its transpose, stored as they are and with subtrees shared, scaled and not.
@@ -119,7 +130,7 @@ fn single_entries_in_every_corner() {
                 check_all::<f32>(&device.device, &csr(rows, cols, &vec![(row, col, 1.25)]));
             }
         }
-        // An inner level for each eight bits, and rows that no test could hold a vector of.
+        // A tree of five levels.
         let a = csr::<f64>(3, 1 << 24, &vec![(2, (1 << 24) - 1, 1.5)]);
         if device.fast {
             check_matrix::<f64, 32>(&device.device, &a);
@@ -209,9 +220,9 @@ fn absent_entries_of_dense_leaves_take_no_part() {
         let x: Vec<f32> = (0..32).map(|col| if col == 5 { f32::INFINITY } else { 2.0 }).collect();
         let x = device.device.upload_slice(&x).unwrap();
         let mut y = device.device.upload_slice(&[f32::NAN; 32]).unwrap();
-        a.plan_spmv().unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        a.plan_spmv(LEAVES).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
         assert_eq!(y.to_vec().unwrap(), [62.0; 32]);
-        a.transpose().plan_spmv().unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        a.transpose().plan_spmv(LEAVES).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
         let y = y.to_vec().unwrap();
         assert_eq!(y[5], 0.0);
         assert!(y.iter().enumerate().all(|(col, &y)| col == 5 || y == f32::INFINITY));
@@ -223,7 +234,7 @@ fn refused_products_write_nothing() {
     let a: HiSparse<f64> = csr(3, 5, &vec![(1, 1, 2.0)]).to_hisparse(HiSparseOptions::default()).unwrap();
     for device in devices() {
         let device = device.device;
-        let plan = device.upload_hisparse(&a).unwrap().plan_spmv().unwrap();
+        let plan = device.upload_hisparse(&a).unwrap().plan_spmv(LEAVES).unwrap();
         let (x, mut y) = (device.upload_slice(&[1.0; 5]).unwrap(), device.upload_slice(&[7.0; 3]).unwrap());
         let short = device.upload_slice(&[1.0; 4]).unwrap();
         let refused = plan.run(1.0, &short, 0.0, &mut y).unwrap_err();
@@ -245,9 +256,107 @@ fn plans_say_what_they_hold() {
     for device in kernel_devices() {
         let matrix = device.device.upload_hisparse(&a).unwrap();
         let before = device.device.memory().unwrap().in_use;
-        let plan = matrix.plan_spmv().unwrap();
+        let plan = matrix.plan_spmv(LEAVES).unwrap();
         let info = plan.info().unwrap();
         assert!(info.leaves > 0 && info.parts == 50, "{info}");
         assert_eq!(device.device.memory().unwrap().in_use - before, info.workspace_bytes);
+        drop(plan);
+        // Leaves have more than 16 entries in the mean.
+        for (options, mode) in [
+            (HiSparseSpmvOptions::default(), HiSparseSpmvMode::Leaves),
+            (HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Copied), HiSparseSpmvMode::Copied),
+        ] {
+            let info = matrix.plan_spmv(options).unwrap().info().unwrap();
+            assert_eq!(info.mode, mode);
+        }
+        let plan = matrix.plan_spmv(HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Copied)).unwrap();
+        let held = device.device.memory().unwrap().in_use - before;
+        assert_eq!(held, plan.info().unwrap().workspace_bytes);
+    }
+}
+
+#[test]
+fn small_leaves_are_copied() {
+    let a: Csr<f32> = generate(Kind::Uniform { rows: 6000 }, 1).unwrap();
+    let a: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+    for device in kernel_devices() {
+        let matrix = device.device.upload_hisparse(&a).unwrap();
+        let plan = matrix.plan_spmv(HiSparseSpmvOptions::default()).unwrap();
+        assert_eq!(plan.info().unwrap().mode, HiSparseSpmvMode::Copied);
+    }
+}
+
+/// Runs C = αAB + βC with B and C in given layouts, with a gap between their lines, and checks each column.
+fn check_dense<V: Value, const D: usize>(
+    matrix: &DeviceHiSparse<V, D>,
+    expected: &Csr<V>,
+    columns: usize,
+    (b_layout, c_layout): (Layout, Layout),
+    (alpha, beta): (f64, f64),
+) {
+    let device = matrix.device();
+    let dense = |rows: usize, layout: Layout, fill: Option<f64>| {
+        let (line, lines) = if layout == Layout::RowMajor { (columns, rows) } else { (rows, columns) };
+        let mut values: Vec<V> = vector((line + 3) * lines);
+        if let Some(fill) = fill {
+            values.fill(V::from_f64(fill));
+        }
+        let stride = line + 3;
+        let of_column = move |values: &[V], column: usize| -> Vec<V> {
+            let at =
+                |row| if layout == Layout::RowMajor { row * stride + column } else { column * stride + row };
+            (0..rows).map(|row| values[at(row)]).collect()
+        };
+        let uploaded = device.upload_slice(&values).unwrap();
+        let uploaded = DeviceDense::try_with_leading_dimension(uploaded, rows, columns, layout, stride);
+        (uploaded.unwrap(), values, of_column)
+    };
+    let (b, b_values, b_column) = dense(matrix.cols(), b_layout, None);
+    let (mut c, c_values, c_column) = dense(matrix.rows(), c_layout, (beta == 0.0).then_some(f64::NAN));
+    let plan = matrix.plan_spmm().unwrap();
+    plan.run(V::from_f64(alpha), &b, V::from_f64(beta), &mut c).unwrap();
+    let result = c.as_vec().to_vec().unwrap();
+    for column in 0..columns {
+        let oracle = spmm(expected, alpha, &b_column(&b_values, column), beta, &c_column(&c_values, column));
+        if let Err(difference) = oracle.check(&c_column(&result, column)) {
+            panic!("{matrix:?}, column {column} of {columns}, {b_layout}, {c_layout}: {difference}");
+        }
+    }
+}
+
+#[test]
+fn products_with_dense_matrices() {
+    use Layout::{ColumnMajor, RowMajor};
+    let mesh: Csr<f64> = generate(Kind::Stencil5 { side: 17 }, 5).unwrap();
+    let square: Entries =
+        (0..40 * 40).map(|at| (at / 40 + 30, at % 40 + 90, (at % 13) as f64 - 6.0)).collect();
+    let square: Csr<f64> = csr(100, 300, &square);
+    let empty: Csr<f64> = csr(70, 9, &vec![]);
+    for device in devices() {
+        for a in [&mesh, &square, &empty] {
+            let matrix: HiSparse<f64, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+            let matrix = device.device.upload_hisparse(&matrix).unwrap();
+            let transpose = a.transpose();
+            for columns in [0, 1, 31, 32, 33, 70] {
+                check_dense(&matrix, a, columns, (RowMajor, RowMajor), (1.5, 0.0));
+                check_dense(&matrix.transpose(), &transpose, columns, (RowMajor, ColumnMajor), (-1.0, 0.5));
+            }
+            check_dense(&matrix, a, 5, (ColumnMajor, RowMajor), (1.0, 1.0));
+            let single: Csr<f32> = csr(a.rows(), a.cols(), &a.iter().collect());
+            let matrix: HiSparse<f32, 32> = single.to_hisparse(SHARE).unwrap();
+            let matrix = device.device.upload_hisparse(&matrix).unwrap();
+            check_dense(&matrix, &single, 33, (RowMajor, RowMajor), (1.0, 0.0));
+            let matrix: HiSparse<f64, 256> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+            let matrix = device.device.upload_hisparse(&matrix).unwrap();
+            check_dense(&matrix, a, 3, (ColumnMajor, ColumnMajor), (2.0, 0.0));
+        }
+        let matrix: HiSparse<f64> = mesh.to_hisparse(HiSparseOptions::default()).unwrap();
+        let plan = device.device.upload_hisparse(&matrix).unwrap().plan_spmm().unwrap();
+        let (b, mut c) = (
+            device.device.zeros_dense::<f64>(289, 2, RowMajor).unwrap(),
+            device.device.zeros_dense(289, 3, RowMajor).unwrap(),
+        );
+        let refused = plan.run(1.0, &b, 0.0, &mut c).unwrap_err();
+        assert!(matches!(refused, OpError::DenseShape { operand: "C", needed_cols: 2, .. }), "{refused}");
     }
 }

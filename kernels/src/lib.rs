@@ -172,6 +172,7 @@ fn add_hisparse(all: &mut Vec<&'static KernelInfo>) {
     add::<hisparse::HiSparseCountParts>(all);
     add::<hisparse::HiSparseListParts>(all);
     add::<hisparse::HiSparseSpmv<f32>>(all);
+    add::<hisparse::HiSparseSpmm<f32>>(all);
     add::<hisparse::HiSparseCountRuns>(all);
     add::<hisparse::HiSparseWriteRuns<u32>>(all);
     add::<hisparse::HiSparseCountNodes<u32>>(all);

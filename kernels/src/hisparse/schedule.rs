@@ -135,7 +135,7 @@ kernel! {
         pub operands: Global<u32>,
         /// The first quad of each.
         pub firsts: Global<u64>,
-        /// Output: two words a leaf, of [`ListedLeaf`].
+        /// Output: two words a leaf, of `ListedLeaf`.
         pub list: GlobalMut<u64>,
         /// Leaves.
         pub leaves: u32,
@@ -218,7 +218,7 @@ kernel! {
         pub strip_parts: Global<u32>,
         /// The first quad of each leaf, and the number of quads at the end.
         pub firsts: Global<u64>,
-        /// Output: two words a part, of [`ListedPart`], and two for the end.
+        /// Output: two words a part, of `ListedPart`, and two for the end.
         pub list: GlobalMut<u64>,
         /// Strips.
         pub strips: u32,

@@ -1,8 +1,8 @@
 //! y = αAx + βy by the frozen schedule: one warp a part, each lane a quad at a time, wherever in the part that is.
 //!
-//! Every lane, or few of them in turns, has its own sums of the strip's elements, in shared memory. So no two lanes need
-//! to know of each other, rows and columns are the same, leaves of any size fill a warp, and sums depend on the schedule
-//! alone.
+//! Lanes have sums of the strip's elements of their own, in shared memory, or share them with a few that add in turns. So
+//! no lane needs to know of another, rows and columns are the same, leaves of any size fill a warp, and sums depend on the
+//! schedule alone.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -28,9 +28,9 @@ kernel! {
         pub x: Global<V>,
         /// The result; read only where `beta` is not zero.
         pub y: GlobalMut<V>,
-        /// Two words a leaf, of [`ListedLeaf`].
+        /// Two words a leaf, of `ListedLeaf`.
         pub leaf_list: Global<u64>,
-        /// Two words a part, of [`ListedPart`], and two for the end.
+        /// Two words a part, of `ListedPart`, and two for the end.
         pub part_list: Global<u64>,
         /// The first part of each strip, and the number of parts at the end.
         pub strip_parts: Global<u32>,

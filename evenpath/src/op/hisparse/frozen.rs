@@ -25,8 +25,6 @@ pub(super) struct Frozen {
     pub(super) leaves: u32,
     pub(super) parts: u32,
     pub(super) strips: u32,
-    /// Quads of all leaves.
-    pub(super) quads: u64,
 }
 
 impl Frozen {
@@ -72,7 +70,7 @@ impl Frozen {
         // SAFETY: the strips' leaves and parts are those that were found, and the list has two words for each part and
         // two more; buffers are freed in the stream's order.
         unsafe { device.launch(list, info, blocks(info, parts + 1), 0) }?;
-        Ok(Self { leaf_list, part_list, strip_parts, leaves, parts, strips: strips as u32, quads })
+        Ok(Self { leaf_list, part_list, strip_parts, leaves, parts, strips: strips as u32 })
     }
 
     /// Bytes of device memory.

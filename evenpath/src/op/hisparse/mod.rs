@@ -8,9 +8,11 @@ mod frozen;
 mod host;
 mod leaves;
 mod queue;
+mod spmm;
 mod spmv;
 mod tree;
 
 pub use device::DeviceHiSparse;
 pub use queue::{HiSparseQueueOptions, HiSparseSpmvQueues};
-pub use spmv::{HiSparseSpmvPlan, HiSparseSpmvPlanInfo};
+pub use spmm::HiSparseSpmmPlan;
+pub use spmv::{HiSparseSpmvMode, HiSparseSpmvOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo};

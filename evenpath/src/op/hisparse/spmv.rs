@@ -12,8 +12,42 @@ use super::frozen::Frozen;
 use crate::device::{DeviceError, DeviceVec, Event};
 use crate::op::operands::check_product;
 use crate::op::spmv::TaggedSums;
-use crate::op::{OpError, variant};
+use crate::op::{DeviceCsr, OpError, SpmvOptions, SpmvPlan, variant};
 use crate::{Value, cpu};
+
+/// Where a plan of products with a HiSparse matrix takes the entries from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum HiSparseSpmvMode {
+    /// As a copy where leaves have fewer than 16 entries in the mean, and so take more bytes than rows would; else from
+    /// the leaves.
+    #[default]
+    Auto,
+    /// From the leaves, which the plan lists: 16 bytes a leaf.
+    Leaves,
+    /// The plan holds a copy in compressed sparse rows, multiplied by a [plan](DeviceCsr::plan_spmv) of its own. That takes
+    /// 4 bytes a nonzero and its value more, and is faster: by a quarter to a half where leaves are large, several times
+    /// where they have a few entries.
+    Copied,
+}
+
+/// How [`DeviceHiSparse::plan_spmv`] plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct HiSparseSpmvOptions {
+    /// Where entries are taken from. The CPU takes them from the leaves.
+    pub mode: HiSparseSpmvMode,
+}
+
+impl HiSparseSpmvOptions {
+    /// The given mode, and defaults for the rest.
+    pub const fn with_mode(mode: HiSparseSpmvMode) -> Self {
+        Self { mode }
+    }
+}
+
+/// Entries of a leaf in the mean, from which on they are taken from the leaves.
+const LARGE_LEAF: u64 = 16;
 
 /// y = αAx + βy for one matrix, transposed and scaled as it is: its leaves are found once, and each run goes through them.
 ///
@@ -21,7 +55,7 @@ use crate::{Value, cpu};
 /// same time, and the same content.
 ///
 /// ```
-/// use evenpath::{Csr, Device, HiSparse, HiSparseOptions};
+/// use evenpath::{Csr, Device, HiSparse, HiSparseOptions, HiSparseSpmvOptions};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
@@ -29,14 +63,13 @@ use crate::{Value, cpu};
 /// let a = device.upload_hisparse(&a)?;
 /// let x = device.upload_slice(&[1.0, 10.0])?;
 /// let mut y = device.zeros(300)?;
-/// a.transpose().plan_spmv()?.run(1.0, &x, 0.0, &mut y)?;
+/// a.transpose().plan_spmv(HiSparseSpmvOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
 /// assert_eq!((y.get(0)?, y.get(299)?), (1.0, 32.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
-    /// Nothing on the CPU.
-    schedule: Option<Schedule>,
+    schedule: Schedule<V>,
     analysis: (Event, Event),
 }
 
@@ -44,11 +77,13 @@ pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct HiSparseSpmvPlanInfo {
+    /// Where entries are taken from; never [`Auto`](HiSparseSpmvMode::Auto).
+    pub mode: HiSparseSpmvMode,
     /// Leaves, at every place where they are referred to.
     pub leaves: u64,
     /// Runs of leaves of one row of leaves, each a warp's work.
     pub parts: u64,
-    /// Bytes of device memory that the plan holds beside the matrix: 16 a leaf, some 20 a part, and where rows of leaves
+    /// Bytes of device memory that the plan holds beside the matrix: the copy; or 16 a leaf, some 20 a part, and where rows of leaves
     /// are cut into parts, 4·D values a part.
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
@@ -57,7 +92,13 @@ pub struct HiSparseSpmvPlanInfo {
 
 impl fmt::Display for HiSparseSpmvPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { leaves, parts, workspace_bytes, analysis_ms } = self;
+        let Self { mode, leaves, parts, workspace_bytes, analysis_ms } = self;
+        if *mode == HiSparseSpmvMode::Copied {
+            return write!(
+                f,
+                "a copy by rows, {workspace_bytes} bytes of workspace, analysed in {analysis_ms:.4} ms"
+            );
+        }
         write!(
             f,
             "{leaves} leaves in {parts} parts, {workspace_bytes} bytes of workspace, analysed in {analysis_ms:.4} ms"
@@ -68,7 +109,14 @@ impl fmt::Display for HiSparseSpmvPlanInfo {
 /// Bytes of shared memory of a warp's sums, at most.
 const SUMS_BYTES: u32 = 8 << 10;
 
-struct Schedule {
+/// How a device does it.
+enum Schedule<V: Value> {
+    Cpu,
+    Leaves(Leaves),
+    Copied(SpmvPlan<V>, u64),
+}
+
+struct Leaves {
     kernel: &'static KernelInfo,
     frozen: Frozen,
     copies_log2: u32,
@@ -76,7 +124,7 @@ struct Schedule {
     sums: TaggedSums,
 }
 
-impl Schedule {
+impl Leaves {
     fn new<V: Value, const D: usize>(nodes: &Nodes, is_transposed: bool) -> Result<Self, OpError> {
         let device = nodes.pool.device();
         let kernel = variant::<HiSparseSpmv<V>>(if is_transposed { "Transposed" } else { "Plain" });
@@ -142,15 +190,29 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// # Errors
     ///
     /// If there is no memory for the workspace ([`HiSparseSpmvPlanInfo::workspace_bytes`]; while leaves are sorted, 40
-    /// bytes a leaf), the matrix is too large for one launch, or the device was lost.
-    pub fn plan_spmv(&self) -> Result<HiSparseSpmvPlan<V, D>, OpError> {
+    /// bytes a leaf, and where the plan copies, what [`to_csr`](Self::to_csr) takes), the matrix is too large for one launch,
+    /// a copy is asked for and there are 2³² nonzeros or more, or the device was lost.
+    pub fn plan_spmv(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmvPlan<V, D>, OpError> {
         let start = self.device().record()?;
         let schedule = match self.content() {
-            Content::Host(_) => None,
-            Content::Machine(nodes) => Some(Schedule::new::<V, D>(nodes, self.is_transposed())?),
+            Content::Host(_) => Schedule::Cpu,
+            Content::Machine(nodes) => self.schedule(nodes, options.mode)?,
         };
         let analysis = (start, self.device().record()?);
         Ok(HiSparseSpmvPlan { matrix: self.clone(), schedule, analysis })
+    }
+
+    fn schedule(&self, nodes: &Nodes, mode: HiSparseSpmvMode) -> Result<Schedule<V>, OpError> {
+        if mode != HiSparseSpmvMode::Copied {
+            let leaves = Leaves::new::<V, D>(nodes, self.is_transposed())?;
+            let is_large = self.nnz() as u64 >= LARGE_LEAF * u64::from(leaves.frozen.leaves);
+            if is_large || mode == HiSparseSpmvMode::Leaves || u32::try_from(self.nnz()).is_err() {
+                return Ok(Schedule::Leaves(leaves));
+            }
+        }
+        let copy: DeviceCsr<V> = self.to_csr()?;
+        let arrays = (4 + V::SIZE as u64) * copy.nnz() as u64 + 4 * (copy.rows() as u64 + 1);
+        Ok(Schedule::Copied(copy.plan_spmv(SpmvOptions::default())?, arrays))
     }
 }
 
@@ -166,9 +228,10 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
         check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
-        match (matrix.content(), &self.schedule) {
-            (Content::Machine(nodes), Some(schedule)) => {
-                schedule.run(matrix, nodes, alpha, x, beta, y)?;
+        match (&self.schedule, matrix.content()) {
+            (Schedule::Copied(plan, _), _) => plan.run(alpha, x, beta, y)?,
+            (Schedule::Leaves(leaves), Content::Machine(nodes)) => {
+                leaves.run(matrix, nodes, alpha, x, beta, y)?;
             }
             _ => {
                 if let (Some(host), Some(x), Some(y)) = (matrix.host(), x.host_slice(), y.host_slice_mut()) {
@@ -187,13 +250,20 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
     pub fn info(&self) -> Result<HiSparseSpmvPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
         let analysis_ms = end.elapsed_since(start)?;
+        let info = HiSparseSpmvPlanInfo { analysis_ms, ..HiSparseSpmvPlanInfo::default() };
         Ok(match &self.schedule {
-            None => HiSparseSpmvPlanInfo { analysis_ms, ..HiSparseSpmvPlanInfo::default() },
-            Some(schedule) => HiSparseSpmvPlanInfo {
-                leaves: u64::from(schedule.frozen.leaves),
-                parts: u64::from(schedule.frozen.parts),
-                workspace_bytes: schedule.workspace_bytes::<V, D>(),
-                analysis_ms,
+            Schedule::Cpu => HiSparseSpmvPlanInfo { mode: HiSparseSpmvMode::Leaves, ..info },
+            Schedule::Copied(plan, arrays) => HiSparseSpmvPlanInfo {
+                mode: HiSparseSpmvMode::Copied,
+                workspace_bytes: arrays + plan.workspace_bytes(),
+                ..info
+            },
+            Schedule::Leaves(leaves) => HiSparseSpmvPlanInfo {
+                mode: HiSparseSpmvMode::Leaves,
+                leaves: u64::from(leaves.frozen.leaves),
+                parts: u64::from(leaves.frozen.parts),
+                workspace_bytes: leaves.workspace_bytes::<V, D>(),
+                ..info
             },
         })
     }

@@ -1,0 +1,154 @@
+//! Products with dense matrices by the frozen schedule.
+
+use std::fmt;
+
+use evenpath_kernels::hisparse::{HiSparseSpmm, spmm_sums_bytes};
+use evenpath_simt::thread::WARP_SIZE;
+
+use super::DeviceHiSparse;
+use super::device::{Content, Nodes};
+use super::frozen::Frozen;
+use crate::op::{DeviceDense, OpError, grid, instance};
+use crate::{Value, cpu};
+
+/// C = αAB + βC for one matrix, transposed and scaled as it is, and dense B and C of any number of columns: its leaves are
+/// found once, and each run goes through them once for 32 columns.
+///
+/// The result is bitwise the same from run to run.
+///
+/// ```
+/// use evenpath::{Csr, Device, DeviceDense, HiSparse, HiSparseOptions, Layout};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// let device = Device::cpu();
+/// let b = device.upload_slice(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
+/// let b = DeviceDense::try_new(b, 3, 2, Layout::RowMajor)?;
+/// let mut c = device.zeros_dense(2, 2, Layout::RowMajor)?;
+/// device.upload_hisparse(&a)?.plan_spmm()?.run(1.0, &b, 0.0, &mut c)?;
+/// assert_eq!(c.as_vec().to_vec()?, [201.0, 402.0, 30.0, 60.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct HiSparseSpmmPlan<V: Value, const D: usize = 128> {
+    matrix: DeviceHiSparse<V, D>,
+    /// Nothing on the CPU.
+    frozen: Option<Frozen>,
+}
+
+impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
+    /// Finds the matrix's leaves, for [`HiSparseSpmmPlan::run`]. Waits for the device once a level of the tree, and twice
+    /// more.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the list (16 bytes a leaf; while leaves are sorted, 40), the matrix is too large for one
+    /// launch, or the device was lost.
+    pub fn plan_spmm(&self) -> Result<HiSparseSpmmPlan<V, D>, OpError> {
+        let frozen = match self.content() {
+            Content::Host(_) => None,
+            // A strip is one warp's work, whatever its parts.
+            Content::Machine(nodes) => Some(Frozen::new::<D>(nodes, self.is_transposed(), 1)?),
+        };
+        Ok(HiSparseSpmmPlan { matrix: self.clone(), frozen })
+    }
+}
+
+impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
+    /// C = `alpha`·A·B + `beta`·C, ordered on the device's stream; the call does not wait for it. B and C are in any
+    /// layout, each in its own; B by rows is fastest. With `beta` zero, C is overwritten, whatever it held. With `alpha` zero
+    /// the product is computed all the same: what is infinite or no number in A or B makes C no number.
+    ///
+    /// # Errors
+    ///
+    /// If B has not a row for each column of A, or C not the rows of A and the columns of B, or either is on another device;
+    /// or there are too many columns for one launch. Then nothing is written. If the device was lost.
+    pub fn run(&self, alpha: V, b: &DeviceDense<V>, beta: V, c: &mut DeviceDense<V>) -> Result<(), OpError> {
+        let matrix = &self.matrix;
+        for (operand, dense, needed_rows) in [("B", b, matrix.cols()), ("C", &*c, matrix.rows())] {
+            matrix.device().check_same(dense.device())?;
+            let (rows, cols, needed_cols) = (dense.rows(), dense.cols(), b.cols());
+            if (rows, cols) != (needed_rows, needed_cols) {
+                return Err(OpError::DenseShape { operand, rows, cols, needed_rows, needed_cols });
+            }
+        }
+        if c.rows() == 0 || c.cols() == 0 {
+            return Ok(());
+        }
+        match (&self.frozen, matrix.content()) {
+            (Some(frozen), Content::Machine(nodes)) => self.launch(nodes, frozen, alpha, b, beta, c)?,
+            _ => self.run_on_cpu(alpha, b, beta, c),
+        }
+        Ok(())
+    }
+
+    fn launch(
+        &self,
+        nodes: &Nodes,
+        frozen: &Frozen,
+        alpha: V,
+        b: &DeviceDense<V>,
+        beta: V,
+        c: &mut DeviceDense<V>,
+    ) -> Result<(), OpError> {
+        let matrix = &self.matrix;
+        let blocks = u64::from(frozen.strips) * (b.cols() as u64).div_ceil(u64::from(WARP_SIZE));
+        let grid = grid(matrix.rows(), matrix.nnz(), blocks)?;
+        let pool = nodes.view::<V>();
+        let ((b_row_stride, b_column_stride), (c_row_stride, c_column_stride)) = (b.strides(), c.strides());
+        let kernel = HiSparseSpmm {
+            words: pool.words,
+            coordinates: pool.coordinates,
+            values: pool.slots,
+            b: b.as_vec().as_global(),
+            c: c.vec_mut().as_global_mut(),
+            leaf_list: frozen.leaf_list.as_global(),
+            part_list: frozen.part_list.as_global(),
+            strip_parts: frozen.strip_parts.as_global(),
+            strips: frozen.strips,
+            rows: matrix.rows() as u64,
+            columns: b.cols() as u32,
+            b_row_stride: b_row_stride as u64,
+            b_column_stride: b_column_stride as u64,
+            c_row_stride: c_row_stride as u64,
+            c_column_stride: c_column_stride as u64,
+            d_log2: D.ilog2(),
+            is_transposed: u32::from(matrix.is_transposed()),
+            alpha: alpha * matrix.scale(),
+            beta,
+        };
+        let shared = spmm_sums_bytes(D.ilog2(), V::SIZE as u32);
+        // SAFETY: the tree is valid and the schedule is of it, so that leaves are nodes of the pool and their entries
+        // inside the matrix, whose shape B and C fit; their strides are theirs. A grid that is not too large has fewer
+        // than 2³² columns. All are on this device, and buffers are freed in the stream's order.
+        unsafe { matrix.device().launch(kernel, instance::<HiSparseSpmm<V>>(), grid, shared) }?;
+        Ok(())
+    }
+
+    fn run_on_cpu(&self, alpha: V, b: &DeviceDense<V>, beta: V, c: &mut DeviceDense<V>) {
+        let (b_strides, c_strides, columns) = (b.strides(), c.strides(), b.cols());
+        let (b_rows, c_rows) = (b.rows(), c.rows());
+        let (host, b) = (self.matrix.host(), b.as_vec().host_slice());
+        if let (Some(host), Some(b), Some(c)) = (host, b, c.vec_mut().host_slice_mut()) {
+            let places = |rows: usize, (row_stride, column_stride): (usize, usize)| {
+                (0..rows).flat_map(move |row| {
+                    (0..columns).map(move |column| row * row_stride + column * column_stride)
+                })
+            };
+            let by_rows: Vec<V> = places(b_rows, b_strides).map(|place| b[place]).collect();
+            let mut result: Vec<V> = places(c_rows, c_strides).map(|place| c[place]).collect();
+            cpu::hisparse::multiply(&host, columns, alpha, &by_rows, beta, &mut result);
+            places(c_rows, c_strides).zip(result).for_each(|(place, value)| c[place] = value);
+        }
+    }
+
+    /// Bytes of device memory that the plan holds beside the matrix.
+    pub fn workspace_bytes(&self) -> u64 {
+        self.frozen.as_ref().map_or(0, Frozen::bytes)
+    }
+}
+
+impl<V: Value, const D: usize> fmt::Debug for HiSparseSpmmPlan<V, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HiSparseSpmmPlan({:?})", self.matrix)
+    }
+}
