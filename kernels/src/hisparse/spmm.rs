@@ -1,4 +1,4 @@
-//! C = αAB + βC with dense B and C, by the frozen schedule: one warp a strip and 32 columns of C, a column a lane.
+//! `C = αAB + βC` with dense B and C, by the frozen schedule: one warp a strip and 32 columns of C, a column a lane.
 //!
 //! A lane has its own sums, in shared memory. The entries of a leaf are loaded 32 at a time, and then passed round.
 
@@ -10,7 +10,7 @@ use super::{Node, Pool};
 use crate::update::update;
 
 kernel! {
-    /// C = αAB + βC: one warp a strip and 32 columns of C, strips first. Sums take [`spmm_sums_bytes`] of launch-sized
+    /// `C = αAB + βC`: one warp a strip and 32 columns of C, strips first. Sums take [`spmm_sums_bytes`] of launch-sized
     /// shared memory.
     pub struct HiSparseSpmm<V: Float> {
         /// The pool, as words.
@@ -72,7 +72,7 @@ struct Column<V> {
     /// Of this lane's column, if it has one.
     b: Global<V>,
     b_row_stride: usize,
-    has_column: bool,
+    is_inside: bool,
     d_log2: u32,
     is_transposed: bool,
 }
@@ -102,7 +102,7 @@ impl<V: Float> Column<V> {
                 let (row, col) = layout::unpack(warp::shuffle(warp::FULL, coordinates, lane));
                 let factor = warp::shuffle(warp::FULL, value, lane);
                 let (place, operand) = if self.is_transposed { (col, row) } else { (row, col) };
-                if self.has_column {
+                if self.is_inside {
                     let b = self.b.load((first_row + operand as usize) * self.b_row_stride);
                     let place = (place * thread::WARP_SIZE + thread::lane()) as usize;
                     self.sums.store(place, factor.fma(b, self.sums.load(place)));
@@ -149,7 +149,7 @@ fn spmm<V: Float>(
         sums,
         b: b.skip(if has_column { column as usize * b_column_stride as usize } else { 0 }),
         b_row_stride: b_row_stride as usize,
-        has_column,
+        is_inside: has_column,
         d_log2,
         is_transposed: is_transposed != 0,
     };

@@ -105,7 +105,7 @@ impl LaneLeaf {
             (0, SQUARE)
         } else {
             let offset = layout::slots_offset(kind, leaf.count, V::SIZE as u32);
-            (offset, if offset % UNIT_BYTES == 0 { ALIGNED } else { HALF })
+            (offset, if offset.is_multiple_of(UNIT_BYTES) { ALIGNED } else { HALF })
         };
         let first_value = (unit + offset / UNIT_BYTES).wrapping_mul(UNIT_BYTES / V::SIZE as u32);
         let first_word = (unit * UNIT_WORDS).wrapping_add(COUNT_BYTES / 4);

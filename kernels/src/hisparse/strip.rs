@@ -11,7 +11,7 @@ const GROUP: u32 = 32;
 /// number share one.
 #[derive(Clone, Copy)]
 pub(super) struct Sums<V> {
-    sums: Shared<V>,
+    memory: Shared<V>,
     d_log2: u32,
     copies_log2: u32,
 }
@@ -36,7 +36,7 @@ impl<V: Float> Sums<V> {
             index += thread::WARP_SIZE as usize * (16 / V::SIZE);
         }
         warp::sync(warp::FULL);
-        Self { sums, d_log2, copies_log2 }
+        Self { memory: sums, d_log2, copies_log2 }
     }
 
     /// Calls `turn` for lanes of different copies at a time, until all had theirs, with the copy. Its sum of an element is
@@ -44,7 +44,7 @@ impl<V: Float> Sums<V> {
     #[inline(always)]
     pub(super) fn in_turns(self, mut turn: impl FnMut(Shared<V>)) {
         let copies = 1 << self.copies_log2;
-        let own_sums = self.sums.skip((thread::lane() & (copies - 1)) as usize);
+        let own_sums = self.memory.skip((thread::lane() & (copies - 1)) as usize);
         let mut lanes = 0;
         while lanes < thread::WARP_SIZE >> self.copies_log2 {
             if thread::lane() >> self.copies_log2 == lanes {
@@ -61,7 +61,7 @@ impl<V: Float> Sums<V> {
         let in_packet = 16 / V::SIZE as u32;
         let packets = (1 << self.copies_log2) / in_packet;
         let shift = thread::lane() * packets / 8;
-        let row = self.sums.skip((element << self.copies_log2) as usize);
+        let row = self.memory.skip((element << self.copies_log2) as usize);
         let mut totals = [V::ZERO; 4];
         let mut index = 0;
         while index < packets {

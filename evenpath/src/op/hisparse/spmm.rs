@@ -11,7 +11,7 @@ use super::frozen::Frozen;
 use crate::op::{DeviceDense, OpError, grid, instance};
 use crate::{Value, cpu};
 
-/// C = αAB + βC for one matrix, transposed and scaled as it is, and dense B and C of any number of columns: its leaves are
+/// `C = αAB + βC` for one matrix, transposed and scaled as it is, and dense B and C of any number of columns: its leaves are
 /// found once, and each run goes through them once for 32 columns.
 ///
 /// The result is bitwise the same from run to run.
