@@ -82,7 +82,8 @@ fn rows_of_every_class() {
     fn all<V: Value, O: Offset>() {
         for under_test in devices() {
             let part = part_len(size_of::<V>()) as usize;
-            let mut b_lengths: Vec<usize> = (0..300).map(|row| [5, 1, 0, 31, 32, 33, 12, 2][row % 8]).collect();
+            let mut b_lengths: Vec<usize> =
+                (0..300).map(|row| [5, 1, 0, 31, 32, 33, 12, 2][row % 8]).collect();
             (b_lengths[14], b_lengths[15], b_lengths[16]) = (part + 70, 2 * part, 130);
             let b: Csr<V, O> = banded(2 * part + 999, &b_lengths, 3);
             let mut lengths: Vec<usize> = (0..60).map(|row| [0, 1, 3, 8, 40, 7, 1, 33][row % 8]).collect();
@@ -131,7 +132,8 @@ fn rows_of_several_windows() {
 fn rows_that_are_ranked_at_once() {
     fn all<V: Value, O: Offset>() {
         let options = SimulatedOptions { max_shared_bytes: 56 << 10, ..SimulatedOptions::default() };
-        let mut devices: Vec<Device> = kernel_devices().into_iter().map(|under_test| under_test.device).collect();
+        let mut devices: Vec<Device> =
+            kernel_devices().into_iter().map(|under_test| under_test.device).collect();
         devices.push(Device::simulated(options));
         for device in devices {
             let a: Csr<V, O> = banded(60, &[5, 0, 60, 3, 33], 1);

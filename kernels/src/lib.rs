@@ -35,9 +35,6 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 /// Every kernel instance of the library, grouped by operation.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn kernels() -> Vec<&'static KernelInfo> {
-    fn add<K: Kernel>(all: &mut Vec<&'static KernelInfo>) {
-        all.extend(K::INSTANCES);
-    }
     let mut all = Vec::new();
     // Instances do not depend on the types that the generic parameters are given here.
     add::<sort::Histogram<u32>>(&mut all);
@@ -50,33 +47,12 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<spmv::FindCutRows<u32>>(&mut all);
     add::<spmv::MergePartition<u32>>(&mut all);
     add::<spmv::MergeTile<f32, u32>>(&mut all);
-    add::<spgemm::SpgemmRowWork<u32>>(&mut all);
-    add::<spgemm::SpgemmMaskWork<u32>>(&mut all);
-    add::<spgemm::SpgemmClassify>(&mut all);
-    add::<spgemm::SpgemmListRows>(&mut all);
-    add::<spgemm::SpgemmConvertOffsets<u32, u64>>(&mut all);
-    add::<spgemm::SpgemmHashCount<u32>>(&mut all);
-    add::<spgemm::SpgemmHashFill<f32, u32>>(&mut all);
-    add::<spgemm::SpgemmWindowCount<u32>>(&mut all);
-    add::<spgemm::SpgemmWindowFill<f32, u32>>(&mut all);
-    add::<spgemm::SpgemmPartWork<u32>>(&mut all);
-    add::<spgemm::SpgemmRankProducts<u32>>(&mut all);
-    add::<spgemm::SpgemmCutByParts<u32>>(&mut all);
-    add::<spgemm::SpgemmAddRanked<f32, u32>>(&mut all);
+    add_spgemm(&mut all);
     add::<spmm::SpmmLongRows<u32>>(&mut all);
     add::<spmm::SpmmRows<f32, f32, u32>>(&mut all);
     add::<spmm::SpmmPieces<f32, f32, u32>>(&mut all);
     add::<spmm::SpmmFinish<f32>>(&mut all);
     add::<spmm::SpmmTranspose<f32>>(&mut all);
-    add::<spgemm::two_level_sort::WeighEntries<u32>>(&mut all);
-    add::<spgemm::two_level_sort::ListEntries<u32>>(&mut all);
-    add::<spgemm::two_level_sort::SortProducts<u32>>(&mut all);
-    add::<spgemm::two_level_sort::CollectCutEntries<u32>>(&mut all);
-    add::<spgemm::two_level_sort::NumberCutEntries<u32>>(&mut all);
-    add::<spgemm::two_level_sort::PlaceCutEntries<u32>>(&mut all);
-    add::<spgemm::two_level_sort::PlaceTiles>(&mut all);
-    add::<spgemm::two_level_sort::AddProducts<f32, u32>>(&mut all);
-    add::<spgemm::two_level_sort::PlaceCutValues<f32>>(&mut all);
     add::<spmv::RowLengths<u32>>(&mut all);
     add::<spmv::ListLongRows<u32>>(&mut all);
     add::<spmv::NumberPieces<u32>>(&mut all);
@@ -140,6 +116,38 @@ pub fn kernels() -> Vec<&'static KernelInfo> {
     add::<testing::VectorCopy<f32>>(&mut all);
     add::<testing::Clock>(&mut all);
     all
+}
+
+/// Adds the kernel instances of sparse matrix products.
+#[cfg(not(target_arch = "nvptx64"))]
+fn add_spgemm(all: &mut Vec<&'static KernelInfo>) {
+    add::<spgemm::SpgemmRowWork<u32>>(all);
+    add::<spgemm::SpgemmMaskWork<u32>>(all);
+    add::<spgemm::SpgemmClassify>(all);
+    add::<spgemm::SpgemmListRows>(all);
+    add::<spgemm::SpgemmConvertOffsets<u32, u64>>(all);
+    add::<spgemm::SpgemmHashCount<u32>>(all);
+    add::<spgemm::SpgemmHashFill<f32, u32>>(all);
+    add::<spgemm::SpgemmWindowCount<u32>>(all);
+    add::<spgemm::SpgemmWindowFill<f32, u32>>(all);
+    add::<spgemm::SpgemmPartWork<u32>>(all);
+    add::<spgemm::SpgemmRankProducts<u32>>(all);
+    add::<spgemm::SpgemmCutByParts<u32>>(all);
+    add::<spgemm::SpgemmAddRanked<f32, u32>>(all);
+    add::<spgemm::two_level_sort::WeighEntries<u32>>(all);
+    add::<spgemm::two_level_sort::ListEntries<u32>>(all);
+    add::<spgemm::two_level_sort::SortProducts<u32>>(all);
+    add::<spgemm::two_level_sort::CollectCutEntries<u32>>(all);
+    add::<spgemm::two_level_sort::NumberCutEntries<u32>>(all);
+    add::<spgemm::two_level_sort::PlaceCutEntries<u32>>(all);
+    add::<spgemm::two_level_sort::PlaceTiles>(all);
+    add::<spgemm::two_level_sort::AddProducts<f32, u32>>(all);
+    add::<spgemm::two_level_sort::PlaceCutValues<f32>>(all);
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+fn add<K: Kernel>(all: &mut Vec<&'static KernelInfo>) {
+    all.extend(K::INSTANCES);
 }
 
 #[cfg(all(target_arch = "nvptx64", not(feature = "nvvm")))]

@@ -83,8 +83,7 @@ impl Weighed {
 impl<O: Offset> Entries<O> {
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
-        let words =
-            self.first_products.len() + self.rows.len() + self.numbers.len() + self.tile_begins.len();
+        let words = self.first_products.len() + self.rows.len() + self.numbers.len() + self.tile_begins.len();
         (4 * words + O::SIZE * self.sources.len()) as u64
     }
 
