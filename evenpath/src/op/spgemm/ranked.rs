@@ -61,7 +61,7 @@ impl Ranks {
         let work = PartWork::count(operands, rows, target.row_offsets, (first.start, count))?;
         let [products, parts, cuts] = work.totals()?;
         let bytes = count_bytes(count) + 2 * products + 4 * (parts + cuts);
-        if allowance.left() < bytes || grid(count as usize, 0, parts).is_err() {
+        if allowance.left() < bytes || grid(count as usize, 0, parts.max(count.into())).is_err() {
             return Ok(None);
         }
         allowance.take("the workspace", bytes)?;
@@ -248,9 +248,7 @@ impl Ranks {
         unsafe { self.of_products.device().launch(kernel, info, rows, shared) }?;
         Ok(())
     }
-}
 
-impl Ranks {
     /// Finds the cuts; the columns of C are there.
     fn cut<V: Value, O: Offset>(
         &mut self,
