@@ -18,8 +18,8 @@ pub use statistics::{HiSparseStatistics, LevelStatistics, NodeStatistics};
 pub use validate::{InvalidNode, NodeFault};
 
 use crate::Value;
-use node::{Reference, Unit};
-use tree::Tree;
+pub(crate) use node::{Reference, Unit};
+pub(crate) use tree::Tree;
 
 /// A sparse matrix as a tree of D × D nodes, D being 32, 64, 128 or 256 (Derler, *HiSparse: A Hierarchical Sparse Matrix
 /// Format for the GPU*, master's thesis, Graz University of Technology 2016, chapter 3).
@@ -62,7 +62,7 @@ pub struct HiSparseOptions {
 }
 
 /// Levels of the tree of a `rows` x `cols` matrix: the fewest whose span is no less than either.
-fn depth(rows: usize, cols: usize, d: usize) -> usize {
+pub(crate) fn depth(rows: usize, cols: usize, d: usize) -> usize {
     let mut depth = 1;
     while level_span(depth, d) < rows.max(cols) as u64 {
         depth += 1;
@@ -137,6 +137,21 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// The reference to the root, 0 where the matrix has no nonzeros.
     pub fn root_reference(&self) -> u32 {
         self.root.0
+    }
+
+    /// The same content, so transposed and scaled.
+    pub(crate) fn with_state(&self, is_transposed: bool, scale: V) -> Self {
+        Self { is_transposed, scale, ..self.clone() }
+    }
+
+    /// The content, neither transposed nor scaled.
+    pub(crate) fn content(&self) -> Self {
+        self.with_state(false, V::ONE)
+    }
+
+    /// Rows and columns of the content.
+    pub(crate) fn content_shape(&self) -> (usize, usize) {
+        (self.rows, self.cols)
     }
 
     pub(crate) fn units(&self) -> &[Unit] {

@@ -1,6 +1,7 @@
 //! How a node lies in the pool. Everything that reads or writes one does it here.
 
 use bytemuck::{Pod, Zeroable};
+use evenpath_kernels::hisparse::layout;
 
 use crate::Value;
 
@@ -10,25 +11,25 @@ use crate::Value;
 pub(crate) struct Unit([u32; 4]);
 
 /// Bytes of a unit.
-pub(crate) const UNIT_BYTES: usize = size_of::<Unit>();
+pub(crate) const UNIT_BYTES: usize = layout::UNIT_BYTES as usize;
 
 /// Units that references can count.
 pub(crate) const MAX_UNITS: usize = 1 << 30;
 
 /// Bytes of the entry count in front of a sparse node's coordinates.
-const COUNT_BYTES: usize = size_of::<u32>();
+const COUNT_BYTES: usize = layout::COUNT_BYTES as usize;
 
 /// How a node of [`HiSparse`](super::HiSparse) is stored; the number is that in the low bits of references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NodeKind {
     /// All d² slots, row by row.
-    Dense = 0,
+    Dense = layout::DENSE as isize,
     /// COO₁: one entry.
-    Coo1 = 1,
+    Coo1 = layout::COO1 as isize,
     /// COO₂: two entries, which one thread loads together.
-    Coo2 = 2,
+    Coo2 = layout::COO2 as isize,
     /// COO₄: three entries and more, of which a thread loads four together.
-    Coo4 = 3,
+    Coo4 = layout::COO4 as isize,
 }
 
 impl NodeKind {
@@ -38,32 +39,18 @@ impl NodeKind {
     /// The kind of a `d` x `d` node of `count` slots of type `T`: the sparse one for the count, or dense where that is
     /// smaller.
     pub(crate) fn of<T>(count: usize, d: usize) -> Self {
-        let sparse = match count {
-            0 | 1 => Self::Coo1,
-            2 => Self::Coo2,
-            _ => Self::Coo4,
-        };
-        if Self::Dense.units::<T>(count, d) < sparse.units::<T>(count, d) { Self::Dense } else { sparse }
+        // A count that is no node's, of a pool that is being checked, is dense as a full node is.
+        Self::ALL[layout::kind_of(count.min(d * d) as u32, d.ilog2(), size_of::<T>() as u32) as usize]
     }
 
     /// Units of a node of this kind.
     pub(crate) fn units<T>(self, count: usize, d: usize) -> usize {
-        let bytes = match self {
-            Self::Dense => d * d * size_of::<T>(),
-            _ => self.values_offset::<T>(count) + count * size_of::<T>(),
-        };
-        bytes.div_ceil(UNIT_BYTES)
+        layout::units(self as u32, count as u32, d.ilog2(), size_of::<T>() as u32) as usize
     }
 
     /// Bytes from the beginning of a sparse node to its values: they are aligned to what one load takes.
     pub(crate) fn values_offset<T>(self, count: usize) -> usize {
-        let width = match self {
-            Self::Dense | Self::Coo1 => 1,
-            Self::Coo2 => 2,
-            Self::Coo4 => 4,
-        };
-        let load = (width * size_of::<T>()).min(UNIT_BYTES);
-        coordinates_end(count).next_multiple_of(load)
+        layout::slots_offset(self as u32, count as u32, size_of::<T>() as u32) as usize
     }
 }
 
@@ -84,15 +71,15 @@ impl Reference {
     /// `unit` is below [`MAX_UNITS`].
     pub(crate) fn new(unit: usize, kind: NodeKind) -> Self {
         debug_assert!((1..MAX_UNITS).contains(&unit));
-        Self((unit as u32) << 2 | kind as u32)
+        Self(layout::reference(unit as u32, kind as u32))
     }
 
     pub(crate) fn unit(self) -> usize {
-        (self.0 >> 2) as usize
+        layout::unit(self.0) as usize
     }
 
     pub(crate) fn kind(self) -> NodeKind {
-        NodeKind::ALL[(self.0 & 3) as usize]
+        NodeKind::ALL[layout::kind(self.0) as usize]
     }
 
     pub(crate) fn is_null(self) -> bool {
@@ -103,12 +90,13 @@ impl Reference {
 /// Local coordinates as they are stored: the row in the high byte, so that they ascend row by row. Swapping the bytes
 /// transposes.
 pub(crate) fn pack(row: usize, col: usize) -> u16 {
-    (row << 8 | col) as u16
+    layout::pack(row as u32, col as u32) as u16
 }
 
 /// Row and column of local coordinates.
 pub(crate) fn unpack(coordinates: u16) -> (usize, usize) {
-    (usize::from(coordinates >> 8), usize::from(coordinates & 0xff))
+    let (row, col) = layout::unpack(u32::from(coordinates));
+    (row as usize, col as usize)
 }
 
 /// What slots of nodes hold: references to children, or values. A dense node's slot without an entry has all bits 0.

@@ -1,6 +1,6 @@
 //! Operations on a [`HiSparse`] in host memory. They run on the CPU.
 
-use super::OpError;
+use crate::OpError;
 use crate::{HiSparse, MatrixError, Value, cpu};
 
 /// Products and sums. They run on the CPU, on all its threads, and are the same to the last bit in every run.

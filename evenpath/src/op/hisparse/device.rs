@@ -1,0 +1,188 @@
+use std::fmt;
+use std::sync::Arc;
+
+use evenpath_kernels::hisparse::Pool;
+use evenpath_simt::{Element, Global};
+
+use crate::device::{Device, DeviceError, DeviceKind, DeviceVec};
+use crate::matrix::hisparse::{Reference, Tree, Unit};
+use crate::{HiSparse, Value};
+
+/// A [`HiSparse`] matrix in a device's memory, uploaded by [`Device::upload_hisparse`].
+///
+/// The content never changes, and copies of a matrix share it. Whether it is transposed, and a factor, are state beside it:
+/// [`transpose`](Self::transpose) and [`scaled`](Self::scaled) take no time.
+///
+/// ```
+/// use evenpath::{Csr, Device, HiSparse, HiSparseOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+/// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// let b = Device::cpu().upload_hisparse(&a)?.transpose().scaled(10.0);
+/// assert_eq!((b.rows(), b.cols(), b.nnz()), (300, 2, 3));
+/// assert_eq!(b.download()?.get(299, 1), Some(30.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct DeviceHiSparse<V: Value, const D: usize = 128> {
+    content: Arc<Content<V, D>>,
+    device: Device,
+    is_transposed: bool,
+    scale: V,
+}
+
+/// Nodes, and what they are nodes of.
+pub(super) enum Content<V: Value, const D: usize> {
+    /// On the CPU: a matrix in host memory, neither transposed nor scaled.
+    Host(HiSparse<V, D>),
+    Machine(Nodes),
+}
+
+/// A valid tree on a machine.
+pub(super) struct Nodes {
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) nnz: usize,
+    /// The pool, in units of 16 bytes, the first of which is nobody's.
+    pub(super) pool: DeviceVec<Unit>,
+    pub(super) root: Reference,
+}
+
+impl Device {
+    /// Copies a matrix to the device, transposed and scaled as it is. On the CPU the matrix is shared instead.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    pub fn upload_hisparse<V: Value, const D: usize>(
+        &self,
+        matrix: &HiSparse<V, D>,
+    ) -> Result<DeviceHiSparse<V, D>, DeviceError> {
+        let content = if self.kind() == DeviceKind::Cpu {
+            Content::Host(matrix.content())
+        } else {
+            let (rows, cols) = matrix.content_shape();
+            let pool = self.upload_slice(matrix.units())?;
+            Content::Machine(Nodes { rows, cols, nnz: matrix.nnz(), pool, root: matrix.root() })
+        };
+        let (is_transposed, scale) = (matrix.is_transposed(), matrix.scale());
+        Ok(DeviceHiSparse { content: Arc::new(content), device: self.clone(), is_transposed, scale })
+    }
+}
+
+impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
+    /// A matrix of a valid tree.
+    pub(super) fn from_content(device: &Device, content: Content<V, D>) -> Self {
+        Self { content: Arc::new(content), device: device.clone(), is_transposed: false, scale: V::ONE }
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        if self.is_transposed { self.content.shape().1 } else { self.content.shape().0 }
+    }
+
+    /// Columns.
+    pub fn cols(&self) -> usize {
+        if self.is_transposed { self.content.shape().0 } else { self.content.shape().1 }
+    }
+
+    /// Stored entries: a stored zero counts.
+    pub fn nnz(&self) -> usize {
+        match &*self.content {
+            Content::Host(matrix) => matrix.nnz(),
+            Content::Machine(nodes) => nodes.nnz,
+        }
+    }
+
+    /// Bytes of the pool.
+    pub fn pool_bytes(&self) -> u64 {
+        match &*self.content {
+            Content::Host(matrix) => matrix.pool().len() as u64,
+            Content::Machine(nodes) => size_of::<Unit>() as u64 * nodes.pool.len() as u64,
+        }
+    }
+
+    /// The device whose memory it is in.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Whether the matrix is the transpose of its content.
+    pub fn is_transposed(&self) -> bool {
+        self.is_transposed
+    }
+
+    /// What every value of the content is multiplied with.
+    pub fn scale(&self) -> V {
+        self.scale
+    }
+
+    /// The transpose, which shares this matrix's content; takes no time.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        Self { is_transposed: !self.is_transposed, ..self.clone() }
+    }
+
+    /// The matrix times `factor`, which shares this matrix's content; takes no time. Factors are multiplied together in
+    /// `V`, then with values.
+    #[must_use]
+    pub fn scaled(&self, factor: V) -> Self {
+        Self { scale: self.scale * factor, ..self.clone() }
+    }
+
+    /// Copies the matrix to the host, transposed and scaled as it is. On the CPU the content is shared instead.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost or the host has no memory.
+    pub fn download(&self) -> Result<HiSparse<V, D>, DeviceError> {
+        let content = match &*self.content {
+            Content::Host(matrix) => matrix.clone(),
+            Content::Machine(nodes) => {
+                let tree = Tree { pool: nodes.pool.to_vec()?, root: nodes.root };
+                HiSparse::from_tree(nodes.rows, nodes.cols, nodes.nnz, tree)
+            }
+        };
+        Ok(content.with_state(self.is_transposed, self.scale))
+    }
+
+    pub(super) fn content(&self) -> &Content<V, D> {
+        &self.content
+    }
+
+    /// The matrix in host memory, if the device is the CPU.
+    pub(super) fn host(&self) -> Option<HiSparse<V, D>> {
+        match &*self.content {
+            Content::Host(matrix) => Some(matrix.with_state(self.is_transposed, self.scale)),
+            Content::Machine(_) => None,
+        }
+    }
+}
+
+impl<V: Value, const D: usize> Content<V, D> {
+    fn shape(&self) -> (usize, usize) {
+        match self {
+            Self::Host(matrix) => matrix.content_shape(),
+            Self::Machine(nodes) => (nodes.rows, nodes.cols),
+        }
+    }
+}
+
+impl Nodes {
+    /// The pool as kernels see it, where slots are `T`: references of inner nodes, or values of leaves.
+    pub(super) fn view<T: Element>(&self) -> Pool<T> {
+        fn of<T: Element>(pool: &DeviceVec<Unit>) -> Global<T> {
+            Global::from_device(pool.address(), (pool.len() * (size_of::<Unit>() / T::SIZE)) as u64)
+        }
+        Pool { words: of(&self.pool), coordinates: of(&self.pool), slots: of(&self.pool) }
+    }
+}
+
+impl<V: Value, const D: usize> fmt::Debug for DeviceHiSparse<V, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, cols, nnz, bytes) = (self.rows(), self.cols(), self.nnz(), self.pool_bytes());
+        let transposed = if self.is_transposed { ", transposed" } else { "" };
+        write!(f, "DeviceHiSparse<{}, {D}>({rows} x {cols}, {nnz} nonzeros in {bytes} bytes", V::NAME)?;
+        write!(f, "{transposed}, times {}, on {})", self.scale, self.device)
+    }
+}

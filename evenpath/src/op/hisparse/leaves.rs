@@ -1,0 +1,140 @@
+//! The leaves of a tree on a machine, which operations share work out by.
+
+use evenpath_kernels::hisparse::{HiSparseCountChildren, HiSparseListChildren};
+use evenpath_simt::kernel::KernelInfo;
+
+use super::device::Nodes;
+use crate::device::{Device, DeviceVec};
+use crate::matrix::hisparse;
+use crate::op::{OpError, instance, scan};
+
+/// Nodes of one level with their places, in the order of the tree: by the entries of the root, then by those of the node
+/// below, and so on. A node that is referred to from several places is there for each of them.
+pub(super) struct Leaves {
+    /// References to the nodes.
+    pub(super) references: DeviceVec<u32>,
+    /// The row of each in the content, counted in nodes.
+    pub(super) rows: DeviceVec<u32>,
+    /// The column of each.
+    pub(super) cols: DeviceVec<u32>,
+}
+
+impl Leaves {
+    /// The leaves of a tree of `D` × `D` nodes. Waits for the device once a level of inner nodes: it alone knows how many
+    /// children they have.
+    pub(super) fn find<const D: usize>(nodes: &Nodes) -> Result<Self, OpError> {
+        let device = nodes.pool.device();
+        if nodes.root.is_null() {
+            let empty = || device.uninitialised(0);
+            return Ok(Self { references: empty()?, rows: empty()?, cols: empty()? });
+        }
+        let mut level = Self {
+            references: device.upload_slice(&[nodes.root.0])?,
+            rows: device.zeros(1)?,
+            cols: device.zeros(1)?,
+        };
+        for _ in 1..hisparse::depth(nodes.rows, nodes.cols, D) {
+            level = level.children(device, nodes, D.ilog2())?;
+        }
+        Ok(level)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.references.len()
+    }
+
+    /// The nodes of the level below these.
+    fn children(&self, device: &Device, nodes: &Nodes, d_log2: u32) -> Result<Self, OpError> {
+        let pool = nodes.view::<u32>();
+        let len = self.len();
+        let mut counts = device.uninitialised::<u32>(len + 1)?;
+        let count = HiSparseCountChildren {
+            words: pool.words,
+            coordinates: pool.coordinates,
+            references: self.references.as_global(),
+            counts: counts.as_global_mut(),
+            nodes: len as u32,
+            d_log2,
+        };
+        let info = instance::<HiSparseCountChildren>();
+        // SAFETY: the tree is valid, the references are of its nodes, and there is a count for each and one more; all are
+        // on this device, and buffers are freed in the stream's order.
+        unsafe { device.launch(count, info, warps(info, len + 1), 0) }?;
+        let starts = scan::exclusive(&counts, scan::Operator::Sum)?;
+        let children = starts.get(len)? as usize;
+        let mut level = Self {
+            references: device.uninitialised(children)?,
+            rows: device.uninitialised(children)?,
+            cols: device.uninitialised(children)?,
+        };
+        let list = HiSparseListChildren {
+            words: pool.words,
+            coordinates: pool.coordinates,
+            references: self.references.as_global(),
+            rows: self.rows.as_global(),
+            cols: self.cols.as_global(),
+            starts: starts.as_global(),
+            child_references: level.references.as_global_mut(),
+            child_rows: level.rows.as_global_mut(),
+            child_cols: level.cols.as_global_mut(),
+            nodes: len as u32,
+            d_log2,
+        };
+        let info = instance::<HiSparseListChildren>();
+        // SAFETY: as above; the outputs have an element for each child, where the scan of their counts puts it.
+        unsafe { device.launch(list, info, warps(info, len), 0) }?;
+        Ok(level)
+    }
+}
+
+/// Blocks of a kernel that takes a warp for each of `len` nodes, of which a matrix has 2³⁰ at most.
+fn warps(info: &KernelInfo, len: usize) -> u32 {
+    (len * evenpath_simt::thread::WARP_SIZE as usize).div_ceil(info.block_size as usize) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{Kind, generate};
+    use crate::matrix::hisparse::leaves::PlacedNode;
+    use crate::op::hisparse::device::Content;
+    use crate::{Csr, HiSparse, HiSparseOptions, SimulatedOptions};
+
+    /// The leaves of a matrix on a simulated GPU, against those that the host finds.
+    fn check<const D: usize>(matrix: &Csr<f32>, options: HiSparseOptions) {
+        let matrix: HiSparse<f32, D> = matrix.to_hisparse(options).unwrap();
+        let uploaded = Device::simulated(SimulatedOptions::default()).upload_hisparse(&matrix).unwrap();
+        let Content::Machine(nodes) = uploaded.content() else { panic!("not on a machine") };
+        let leaves = Leaves::find::<D>(nodes).unwrap();
+        let found = leaves.references.to_vec().unwrap().into_iter();
+        let places = leaves.rows.to_vec().unwrap().into_iter().zip(leaves.cols.to_vec().unwrap());
+        let mut found: Vec<_> =
+            found.zip(places).map(|(reference, (row, col))| (row, col, reference)).collect();
+        // The order of the tree is that of rows, where it has one level of inner nodes.
+        assert!(matrix.depth() > 2 || found.is_sorted());
+        found.sort_unstable();
+        let known = |leaf: &PlacedNode| (leaf.row, leaf.col, leaf.reference.0);
+        assert_eq!(found, matrix.leaves_by_row().iter().map(known).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn leaves_are_those_of_the_host() {
+        let shared = HiSparseOptions { share: true };
+        let empty = Csr::from_triplets(9, 700, []).unwrap();
+        // A full square of leaves, whose parent is dense, and single entries far away.
+        let square = (0..2048_usize)
+            .step_by(32)
+            .flat_map(|row| (0..2048_usize).step_by(32).map(move |col| (row, col)));
+        let far = [(0, 69_999), (69_999, 0), (69_999, 69_999)];
+        let entries = square.chain(far).map(|(row, col)| (row, col, 1.5));
+        let square = Csr::from_triplets(70_000, 70_000, entries).unwrap();
+        let scattered = generate(Kind::Rmat { scale: 12 }, 3).unwrap();
+        for matrix in [empty, square, scattered] {
+            check::<32>(&matrix, HiSparseOptions::default());
+            check::<32>(&matrix, shared);
+            check::<64>(&matrix, shared);
+            check::<128>(&matrix, HiSparseOptions::default());
+            check::<256>(&matrix, shared);
+        }
+    }
+}
