@@ -45,7 +45,7 @@ pub use op::{DeviceCoo, DeviceEll, DeviceEllR, DeviceHiSparse, DeviceHyb, Device
 pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use op::{DeviceDense, InvalidDense, Layout, SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use op::{Elementwise, ElementwisePlan};
-pub use op::{HiSparseSpmvPlan, HiSparseSpmvPlanInfo};
+pub use op::{HiSparseQueueOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo, HiSparseSpmvQueues};
 pub use op::{ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
 pub use op::{
     ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
