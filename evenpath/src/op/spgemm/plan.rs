@@ -49,7 +49,7 @@ enum Schedule<O: Offset> {
     Cpu(Vec<u64>, u64),
     RowWise(Box<RowWise>),
     /// Once there was a run, what it found.
-    TwoLevelSort(OnceLock<Found<O>>),
+    TwoLevelSort(Box<OnceLock<Found<O>>>),
 }
 
 /// What products row by row need.
@@ -98,13 +98,13 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
                 let analysis = Analysis::find(operands, &mut allowance)?;
                 if options.method == SpgemmMethod::Auto && analysis.should_sort(operands, &allowance) {
                     analysis.give_up(&mut allowance);
-                    Schedule::TwoLevelSort(OnceLock::new())
+                    Schedule::TwoLevelSort(Box::default())
                 } else {
                     let symbolic = analysis.count(operands, &mut allowance)?;
                     Schedule::RowWise(Box::new(RowWise { symbolic, ranks: OnceLock::new() }))
                 }
             }
-            (_, SpgemmMethod::TwoLevelSort) => Schedule::TwoLevelSort(OnceLock::new()),
+            (_, SpgemmMethod::TwoLevelSort) => Schedule::TwoLevelSort(Box::default()),
         };
         let analysis = (start, device.record()?);
         let peak_bytes = allowance.peak();

@@ -32,7 +32,8 @@ pub(super) struct Ranks {
     first_products: DeviceVec<u64>,
     first_parts: DeviceVec<u64>,
     first_cuts: DeviceVec<u64>,
-    ranks: DeviceVec<u16>,
+    /// The rank of each product, the cuts, and the row of each part.
+    of_products: DeviceVec<u16>,
     cuts: DeviceVec<u32>,
     part_rows: DeviceVec<u32>,
 }
@@ -60,7 +61,7 @@ impl Ranks {
         let work = PartWork::count(operands, rows, target.row_offsets, (first.start, count))?;
         let [products, parts, cuts] = work.totals()?;
         let bytes = count_bytes(count) + 2 * products + 4 * (parts + cuts);
-        if allowance.left() < bytes || grid(count as usize, 0, parts).is_err() {
+        if allowance.left() < bytes || grid(count as usize, 0, parts.max(count.into())).is_err() {
             return Ok(None);
         }
         allowance.take("the workspace", bytes)?;
@@ -76,7 +77,7 @@ impl Ranks {
 
     /// Bytes of device memory that it keeps.
     pub(super) fn bytes(&self) -> u64 {
-        2 * self.ranks.len() as u64
+        2 * self.of_products.len() as u64
             + 4 * (self.cuts.len() + self.part_rows.len()) as u64
             + 3 * 8 * self.first_products.len() as u64
     }
@@ -104,7 +105,7 @@ impl Ranks {
             first_products: self.first_products.as_global(),
             first_parts: self.first_parts.as_global(),
             first_cuts: self.first_cuts.as_global(),
-            ranks: self.ranks.as_global(),
+            ranks: self.of_products.as_global(),
             cuts: self.cuts.as_global(),
             part_rows: self.part_rows.as_global(),
             listed,
@@ -115,7 +116,7 @@ impl Ranks {
         let shared = add_ranked_shared_bytes(sums, V::SIZE as u32, O::SIZE as u32);
         // SAFETY: the views are of matrices that fit together, of C as it was when the ranks were found, and of what was
         // found; the grid is one block a part. Buffers are freed in the stream's order.
-        unsafe { self.ranks.device().launch(kernel, info, parts, shared) }?;
+        unsafe { self.of_products.device().launch(kernel, info, parts, shared) }?;
         Ok(())
     }
 }
@@ -186,7 +187,7 @@ impl PartWork {
         let device = target.row_offsets.device();
         let Self { rows, first_products, first_parts, first_cuts } = self;
         let mut ranks = Ranks {
-            ranks: device.uninitialised(products as usize)?,
+            of_products: device.uninitialised(products as usize)?,
             cuts: device.uninitialised(cuts as usize)?,
             part_rows: device.uninitialised(parts as usize)?,
             rows,
@@ -231,7 +232,7 @@ impl Ranks {
             lasts: all.lasts.as_global(),
             first_products: self.first_products.as_global(),
             first_parts: self.first_parts.as_global(),
-            ranks: self.ranks.as_global_mut(),
+            ranks: self.of_products.as_global_mut(),
             part_rows: self.part_rows.as_global_mut(),
             first_row: first.start - self.rows.0,
             listed,
@@ -244,12 +245,10 @@ impl Ranks {
         let shared = rank_shared_bytes(block_size, packets);
         // SAFETY: the views are of matrices that fit together, of C, and of arrays with as many elements as were counted;
         // the shared memory has room for the window. Buffers are freed in the stream's order.
-        unsafe { self.ranks.device().launch(kernel, info, rows, shared) }?;
+        unsafe { self.of_products.device().launch(kernel, info, rows, shared) }?;
         Ok(())
     }
-}
 
-impl Ranks {
     /// Finds the cuts; the columns of C are there.
     fn cut<V: Value, O: Offset>(
         &mut self,
@@ -279,7 +278,7 @@ impl Ranks {
         };
         let info = instance::<SpgemmCutByParts<O>>();
         // SAFETY: as above; all parts have their row.
-        unsafe { self.ranks.device().launch(kernel, info, self.part_rows.len() as u32, 0) }?;
+        unsafe { self.of_products.device().launch(kernel, info, self.part_rows.len() as u32, 0) }?;
         Ok(())
     }
 }
