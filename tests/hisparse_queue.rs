@@ -3,7 +3,8 @@
 
 use evenpath::device::BlockOrder;
 use evenpath::{
-    Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, OpError, HiSparseQueueOptions, SimulatedOptions, Value,
+    Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, HiSparseQueueOptions, OpError, SimulatedOptions,
+    Value,
 };
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
@@ -262,7 +263,8 @@ fn vectors_that_do_not_fit_are_refused() {
         let device = device.device;
         let a = device.upload_hisparse(&matrix.tree::<f32, 32>(HiSparseOptions::default())).unwrap();
         let (x, mut y) = (device.zeros(50).unwrap(), device.upload_slice(&[7.0; 40]).unwrap());
-        let refused = a.transpose().queue_spmv(HiSparseQueueOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y);
+        let refused =
+            a.transpose().queue_spmv(HiSparseQueueOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y);
         assert!(matches!(
             refused,
             Err(OpError::VectorLength { operand: "x", len: 50, needed: 40, rows: 50, cols: 40 })

@@ -42,10 +42,10 @@ pub use op::{DeviceCoo, DeviceEll, DeviceEllR, DeviceHiSparse, DeviceHyb, Device
 pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use op::{DeviceDense, InvalidDense, Layout, SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use op::{Elementwise, ElementwisePlan};
+pub use op::{HiSparseQueueOptions, HiSparseSpmvQueues};
 pub use op::{ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
 pub use op::{
     ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
 };
-pub use op::{HiSparseQueueOptions, HiSparseSpmvQueues};
 pub use op::{merge, sets};
 pub use scalar::{Compute, Offset, Storage, Value, bf16, f16};

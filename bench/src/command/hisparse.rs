@@ -173,7 +173,8 @@ fn product_lines(start: &str, product: &Product) -> String {
         None => format!("{:>9} {:>6}", "-", "-"),
     };
     for way in &product.ways {
-        let verdict = way.difference.as_ref().map_or(String::new(), |difference| format!("  FAIL: {difference}"));
+        let verdict =
+            way.difference.as_ref().map_or(String::new(), |difference| format!("  FAIL: {difference}"));
         text += &format!(
             "{start} {:<16} {:<8} {:>9.4} {:>8.3} {} {}{verdict}\n",
             product.op,

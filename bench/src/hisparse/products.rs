@@ -1,8 +1,6 @@
 //! Products with a matrix and with its transpose.
 
-use evenpath::{
-    Csr, Device, DeviceVec, HiSparseQueueOptions, OpError, SpmvMethod, TransposedMode,
-};
+use evenpath::{Csr, Device, DeviceVec, HiSparseQueueOptions, OpError, SpmvMethod, TransposedMode};
 
 use super::record::{Product, Way};
 use super::{Measured, Tree};
@@ -50,10 +48,7 @@ impl Case<'_> {
     ) -> Measured<Product> {
         let is_transposed = operation == Operation::Transposed;
         let ways: &[spmv::Way] = if is_transposed {
-            &[
-                spmv::Way::Transposed(TransposedMode::Copied),
-                spmv::Way::Transposed(TransposedMode::Unordered),
-            ]
+            &[spmv::Way::Transposed(TransposedMode::Copied), spmv::Way::Transposed(TransposedMode::Unordered)]
         } else {
             &[spmv::Way::Direct(SpmvMethod::Auto)]
         };

@@ -1,14 +1,16 @@
 //! Queues that blocks share: who finds work puts it there, whole blocks draw it.
 //!
 //! A queue is an array of places, each used once a run, and a word with two counts: places promised to who puts work in
-//! (upper half) and places drawn (lower half). A place is drawn once it has been promised. Its four words carry the number
-//! of the run, so that no memory is ordered: who draws a place looks at it until the words are there. It waits for a store
-//! of a block that runs, never for one that might not.
+//! (upper half) and places given to who draws (lower half). A block is given places by an addition, which always succeeds,
+//! and holds them until there is work in them; it may hold places of several queues. A place's four words carry the number of
+//! the run, so that no memory is ordered: who holds a place looks at it until the words are there.
 //!
-//! More places may be promised than there are. Those are never drawn: who was promised them does the work itself.
+//! A block that holds places is one that runs, and comes back to them after at most one round of other work: so all work
+//! is done, whichever blocks run. More places may be promised than there are. Nobody is given those: who was promised them
+//! does the work itself.
 //!
 //! `pending` counts what was put in and is not done. It is raised before the work can be drawn, and lowered by who did it in
-//! one step with what that put in: when it is 0, nothing is left and nothing will come.
+//! one step with what that put in: when it is 0, nothing is left and nothing will come, and places that are held are void.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{thread, warp, GlobalMut};
@@ -57,7 +59,7 @@ pub struct Queues {
     pub run: u32,
 }
 
-/// Places of a queue that a block has drawn; no queue has the number [`QUEUES`], which says that all is done.
+/// Pieces that a block has drawn; no queue has the number [`QUEUES`], which says that all is done.
 #[derive(Clone, Copy)]
 pub struct Draw {
     /// The queue.
@@ -68,38 +70,92 @@ pub struct Draw {
     pub count: u32,
 }
 
+/// The places that a block holds: of each queue, in the lane of its number of the warp that draws.
+#[derive(Clone, Copy)]
+pub struct Held {
+    /// The first.
+    first: u32,
+    /// How many.
+    count: u32,
+    /// How many are known to be promised.
+    promised: u32,
+    /// The queue that was drawn from last.
+    last: u32,
+}
+
+impl Held {
+    /// None.
+    pub const NONE: Self = Self { first: 0, count: 0, promised: 0, last: ROOT };
+}
+
+/// Looks of a block at queues that give nothing for each at whether all is done.
+const LOOKS: u32 = 4;
+
 impl Queues {
     /// Draws for a block; called by one warp. Waits until there is something, or all is done.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn draw<const BLOCK: u32>(self) -> Draw {
+    pub fn draw<const BLOCK: u32>(self, held: &mut Held) -> Draw {
         let lane = thread::lane();
+        let mut looks = 0;
         loop {
-            let word = if lane <= QUEUES { self.load((lane * STRIDE) as usize) } else { 0 };
-            let (promised, drawn) = ((word >> 32) as u32, word as u32);
-            let there = if lane == ROOT { 1 } else { promised.min(self.capacity) };
-            let ready = warp::ballot(warp::FULL, lane < QUEUES && there > drawn);
-            // Loaded as one less, so that 0 is a run's beginning with its root.
-            let done = warp::ballot(warp::FULL, lane == QUEUES && word == u64::MAX);
-            if ready == 0 {
-                if done != 0 {
+            if lane < QUEUES && held.promised == 0 {
+                self.look::<BLOCK>(held);
+            }
+            let ready = warp::ballot(warp::FULL, held.promised > 0);
+            if ready != 0 {
+                let queue = ready.trailing_zeros();
+                let first = warp::shuffle(warp::FULL, held.first, queue);
+                let count = warp::shuffle(warp::FULL, held.promised, queue);
+                if lane == queue {
+                    held.first += count;
+                    held.count -= count;
+                    held.promised = 0;
+                }
+                held.last = queue;
+                return Draw { queue, first, count };
+            }
+            looks += 1;
+            if looks % LOOKS == 0 {
+                // One less than the count, so that 0 is a run's beginning with its root.
+                let is_done = lane == 0 && self.load(PENDING) == u64::MAX;
+                if warp::ballot(warp::FULL, is_done) != 0 {
                     return Draw { queue: QUEUES, first: 0, count: 0 };
                 }
-                thread::spin_hint();
-                continue;
             }
-            let queue = ready.trailing_zeros();
-            let count = (there.wrapping_sub(drawn)).min(BLOCK >> team_log2(queue));
-            let mut seen = !word;
-            if lane == queue {
-                let at = (queue * STRIDE) as usize;
-                let next = word + u64::from(count);
-                seen = self.state.compare_exchange(at, word, next, Ordering::Relaxed, Scope::Device);
+            thread::spin_hint();
+        }
+    }
+
+    /// Looks whether there is work in the places of this lane's queue that are held. If none are, and there is some in the
+    /// queue, has this block's share of the places given, at most as many as its threads are enough for.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn look<const BLOCK: u32>(self, held: &mut Held) {
+        let queue = thread::lane();
+        let capacity = if queue == ROOT { 1 } else { self.capacity };
+        let there = |word: u64| if queue == ROOT { 1 } else { (word >> 32) as u32 }.min(capacity);
+        let word = (queue * STRIDE) as usize;
+        if held.count == 0 {
+            let most = BLOCK >> team_log2(queue);
+            // Where there was some, there is likely more: a single place is taken without a look.
+            let is_likely = most == 1 && held.last == queue && held.first < capacity;
+            let seen = if is_likely { 1 << 32 } else { self.load(word) };
+            let available = there(seen).saturating_sub(seen as u32);
+            if available > 0 {
+                let pieces = (available / thread::grid_size()).clamp(1, most);
+                let seen = self.add(word, u64::from(pieces));
+                held.first = seen as u32;
+                held.count = pieces.min(capacity.saturating_sub(held.first));
+                held.promised = there(seen).saturating_sub(held.first).min(held.count);
             }
-            if warp::ballot(warp::FULL, seen == word) != 0 {
-                let (first, count) =
-                    (warp::shuffle(warp::FULL, drawn, queue), warp::shuffle(warp::FULL, count, queue));
-                return Draw { queue, first, count };
+            return;
+        }
+        let tagged = self.place(queue, held.first).atomic_load(0, Ordering::Relaxed, Scope::Device);
+        if (tagged >> 32) as u32 == self.run {
+            held.promised = 1;
+            if held.count > 1 {
+                held.promised = there(self.load(word)).saturating_sub(held.first).clamp(1, held.count);
             }
         }
     }
