@@ -19,7 +19,9 @@ use super::work::Work;
 
 /// The root, which is there from the beginning, for a thread.
 pub const ROOT: u32 = 0;
-/// The queue of pieces of leaves, for a warp each.
+/// The queue of pieces of inner nodes for a whole block each.
+const WIDE: u32 = 1;
+/// The queue of pieces of leaves.
 pub const LEAVES: u32 = 5;
 /// Queues: [`ROOT`], four of pieces of inner nodes, [`LEAVES`].
 pub const QUEUES: u32 = 6;
@@ -33,11 +35,11 @@ const THROUGH: usize = ((QUEUES + 1) * STRIDE) as usize;
 /// Words of a place.
 pub const PLACE_WORDS: u32 = 4;
 
-/// Binary logarithms of the threads for a piece of each queue.
+/// Binary logarithms of the threads for a piece of each queue. Leaves are done by warps, several one after another.
 #[inline(always)]
 pub fn team_log2(queue: u32) -> u32 {
-    // Of the root 7, then 7, 5, 3, 1, and 5 of leaves: a hexadecimal digit each.
-    0x51_3577 >> (4 * queue) & 15
+    // Of the root 7, then 7, 5, 3, 1, and 2 of leaves: a hexadecimal digit each.
+    0x21_3577 >> (4 * queue) & 15
 }
 
 /// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or fewer.
@@ -79,17 +81,19 @@ pub struct Held {
     count: u32,
     /// How many are known to be promised.
     promised: u32,
-    /// The queue that was drawn from last.
-    last: u32,
+    /// The queue's word before a place was taken ahead, which nobody has looked at yet.
+    ahead: u64,
+    /// Whether there is such a place.
+    is_ahead: bool,
 }
 
 impl Held {
     /// None.
-    pub const NONE: Self = Self { first: 0, count: 0, promised: 0, last: ROOT };
+    pub const NONE: Self = Self { first: 0, count: 0, promised: 0, ahead: 0, is_ahead: false };
 }
 
-/// Looks of a block at queues that give nothing for each at whether all is done.
-const LOOKS: u32 = 4;
+/// Looks of an idle block at the places that it holds for each at the words that all share.
+const LOOKS: u32 = 8;
 
 impl Queues {
     /// Draws for a block; called by one warp. Waits until there is something, or all is done.
@@ -99,8 +103,10 @@ impl Queues {
         let lane = thread::lane();
         let mut looks = 0;
         loop {
+            // Blocks take turns, so that a few look at any time.
+            let is_turn = looks == 0 || (looks + thread::block()) % LOOKS == 0;
             if lane < QUEUES && held.promised == 0 {
-                self.look::<BLOCK>(held);
+                self.look::<BLOCK>(held, is_turn);
             }
             let ready = warp::ballot(warp::FULL, held.promised > 0);
             if ready != 0 {
@@ -111,44 +117,55 @@ impl Queues {
                     held.first += count;
                     held.count -= count;
                     held.promised = 0;
+                    if queue == WIDE && held.first < self.capacity {
+                        // Comes while the block works.
+                        held.ahead = self.add((WIDE * STRIDE) as usize, 1);
+                        held.is_ahead = true;
+                    }
                 }
-                held.last = queue;
                 return Draw { queue, first, count };
             }
-            looks += 1;
-            if looks % LOOKS == 0 {
+            if is_turn {
                 // One less than the count, so that 0 is a run's beginning with its root.
                 let is_done = lane == 0 && self.load(PENDING) == u64::MAX;
                 if warp::ballot(warp::FULL, is_done) != 0 {
                     return Draw { queue: QUEUES, first: 0, count: 0 };
                 }
             }
+            looks += 1;
             thread::spin_hint();
         }
     }
 
-    /// Looks whether there is work in the places of this lane's queue that are held. If none are, and there is some in the
-    /// queue, has this block's share of the places given, at most as many as its threads are enough for.
+    /// Looks whether there is work in the places of this lane's queue that are held. If none are, has some given: a place for
+    /// a whole block at once, which then waits for it where no other looks; of other queues, if it is the block's turn and
+    /// there is work, its share of that, at most as much as its threads are enough for.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn look<const BLOCK: u32>(self, held: &mut Held) {
+    fn look<const BLOCK: u32>(self, held: &mut Held, is_turn: bool) {
         let queue = thread::lane();
         let capacity = if queue == ROOT { 1 } else { self.capacity };
         let there = |word: u64| if queue == ROOT { 1 } else { (word >> 32) as u32 }.min(capacity);
         let word = (queue * STRIDE) as usize;
         if held.count == 0 {
-            let most = BLOCK >> team_log2(queue);
-            // Where there was some, there is likely more: a single place is taken without a look.
-            let is_likely = most == 1 && held.last == queue && held.first < capacity;
-            let seen = if is_likely { 1 << 32 } else { self.load(word) };
-            let available = there(seen).saturating_sub(seen as u32);
-            if available > 0 {
-                let pieces = (available / thread::grid_size()).clamp(1, most);
-                let seen = self.add(word, u64::from(pieces));
-                held.first = seen as u32;
-                held.count = pieces.min(capacity.saturating_sub(held.first));
-                held.promised = there(seen).saturating_sub(held.first).min(held.count);
+            let (mut pieces, mut seen) = (1, held.ahead);
+            if queue == WIDE && held.first < capacity {
+                if !held.is_ahead {
+                    seen = self.add(word, 1);
+                }
+                held.is_ahead = false;
+            } else {
+                seen = if is_turn { self.load(word) } else { 0 };
+                let available = if is_turn { there(seen).saturating_sub(seen as u32) } else { 0 };
+                if available == 0 {
+                    return;
+                }
+                pieces = (available / thread::grid_size()).clamp(1, BLOCK >> team_log2(queue));
+                seen = self.add(word, u64::from(pieces));
             }
+            held.first = seen as u32;
+            held.count = pieces.min(capacity.saturating_sub(held.first));
+            held.promised = there(seen).saturating_sub(held.first).min(held.count);
             return;
         }
         let tagged = self.place(queue, held.first).atomic_load(0, Ordering::Relaxed, Scope::Device);
