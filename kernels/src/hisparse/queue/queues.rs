@@ -12,17 +12,20 @@
 //! `pending` counts what was put in and is not done. It is raised before the work can be drawn, and lowered by who did it in
 //! one step with what that put in: when it is 0, nothing is left and nothing will come, and places that are held are void.
 
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{thread, warp, GlobalMut};
 
 use super::work::Work;
 
 /// The root, which is there from the beginning, for a thread.
-pub const ROOT: u32 = 0;
+pub(super) const ROOT: u32 = 0;
 /// The queue of pieces of inner nodes for a whole block each.
 const WIDE: u32 = 1;
 /// The queue of pieces of leaves.
-pub const LEAVES: u32 = 5;
+pub(super) const LEAVES: u32 = 5;
 /// Queues: [`ROOT`], four of pieces of inner nodes, [`LEAVES`].
 pub const QUEUES: u32 = 6;
 /// Words of a run's state: a line of 128 bytes for each queue, for `pending`, and for the count of blocks that are through.
@@ -37,14 +40,14 @@ pub const PLACE_WORDS: u32 = 4;
 
 /// Binary logarithms of the threads for a piece of each queue. Leaves are done by warps, several one after another.
 #[inline(always)]
-pub fn team_log2(queue: u32) -> u32 {
+pub(super) fn team_log2(queue: u32) -> u32 {
     // Of the root 7, then 7, 5, 3, 1, and 2 of leaves: a hexadecimal digit each.
     0x21_3577 >> (4 * queue) & 15
 }
 
 /// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or fewer.
 #[inline(always)]
-pub fn inner_queue(len: u32) -> u32 {
+pub(super) fn inner_queue(len: u32) -> u32 {
     4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
 }
 
@@ -63,18 +66,18 @@ pub struct Queues {
 
 /// Pieces that a block has drawn; no queue has the number [`QUEUES`], which says that all is done.
 #[derive(Clone, Copy)]
-pub struct Draw {
+pub(super) struct Draw {
     /// The queue.
-    pub queue: u32,
+    pub(super) queue: u32,
     /// Its first place.
-    pub first: u32,
+    pub(super) first: u32,
     /// How many.
-    pub count: u32,
+    pub(super) count: u32,
 }
 
 /// The places that a block holds: of each queue, in the lane of its number of the warp that draws.
 #[derive(Clone, Copy)]
-pub struct Held {
+pub(super) struct Held {
     /// The first.
     first: u32,
     /// How many.
@@ -89,7 +92,7 @@ pub struct Held {
 
 impl Held {
     /// None.
-    pub const NONE: Self = Self { first: 0, count: 0, promised: 0, ahead: 0, is_ahead: false };
+    pub(super) const NONE: Self = Self { first: 0, count: 0, promised: 0, ahead: 0, is_ahead: false };
 }
 
 /// Looks of an idle block at the places that it holds for each at the words that all share.
@@ -99,12 +102,12 @@ impl Queues {
     /// Draws for a block; called by one warp. Waits until there is something, or all is done.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn draw<const BLOCK: u32>(self, held: &mut Held) -> Draw {
+    pub(super) fn draw<const BLOCK: u32>(self, held: &mut Held) -> Draw {
         let lane = thread::lane();
         let mut looks = 0;
         loop {
             // Blocks take turns, so that a few look at any time.
-            let is_turn = looks == 0 || (looks + thread::block()) % LOOKS == 0;
+            let is_turn = looks == 0 || (looks + thread::block()).is_multiple_of(LOOKS);
             if lane < QUEUES && held.promised == 0 {
                 self.look::<BLOCK>(held, is_turn);
             }
@@ -180,7 +183,7 @@ impl Queues {
     /// Promises `count` places of a queue: the first of them.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn promise(self, queue: u32, count: u32) -> u32 {
+    pub(super) fn promise(self, queue: u32, count: u32) -> u32 {
         let word = self.add((queue * STRIDE) as usize, u64::from(count) << 32);
         (word >> 32) as u32
     }
@@ -188,14 +191,14 @@ impl Queues {
     /// Adds to what is put in and not done, modulo 2⁶⁴; what it was.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn add_pending(self, count: u64) -> u64 {
+    pub(super) fn add_pending(self, count: u64) -> u64 {
         self.add(PENDING, count)
     }
 
     /// Puts work at a place that is below the capacity.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn put(self, queue: u32, place: u32, work: Work) {
+    pub(super) fn put(self, queue: u32, place: u32, work: Work) {
         let (at, words) = (self.place(queue, place), work.words());
         for word in 0..PLACE_WORDS as usize {
             let tagged = u64::from(words[word]) | u64::from(self.run) << 32;
@@ -206,7 +209,7 @@ impl Queues {
     /// The work at a place that was drawn.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn take(self, queue: u32, place: u32) -> Work {
+    pub(super) fn take(self, queue: u32, place: u32) -> Work {
         let at = self.place(queue, place);
         loop {
             let mut words = [0; PLACE_WORDS as usize];
@@ -227,7 +230,7 @@ impl Queues {
     /// the state have returned by then, of every block.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn leave(self, blocks: u32) {
+    pub(super) fn leave(self, blocks: u32) {
         if self.add(THROUGH, 1) + 1 == u64::from(blocks) {
             for line in 0..QUEUES + 2 {
                 self.state.atomic_store((line * STRIDE) as usize, 0, Ordering::Relaxed, Scope::Device);
