@@ -1,5 +1,6 @@
 use super::SpmvMethod;
 use crate::device::DeviceError;
+use crate::matrix::MatrixError;
 
 /// Why an operation was refused or failed. An operation that is refused has written nothing.
 #[derive(Debug, thiserror::Error)]
@@ -211,7 +212,12 @@ pub enum OpError {
         /// The limit.
         limit: u64,
     },
-    /// The device failed, or an operand is on another one.
+    /// A matrix that cannot be made.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+    /// The device failed, or an operand is on another one. A product whose result is written by several launches may then
+    /// have written some of it, if it was a launch that failed: SpMV by `flat`, of coordinates and HYB, and with the
+    /// transpose unless that is copied, and SpMM. Other operations have written nothing.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }

@@ -7,9 +7,11 @@ mod device_dense;
 mod ell;
 mod error;
 mod hisparse;
+mod host_csr;
 mod hyb;
 pub mod merge;
 mod operands;
+mod operators;
 mod path_tiles;
 mod radix_sort;
 pub mod reduce;
@@ -25,14 +27,16 @@ mod spmm;
 mod spmv;
 mod spmv_transposed;
 mod transpose;
-mod vector;
+pub mod vector;
 
 pub use coo::DeviceCoo;
 pub use device_csr::DeviceCsr;
 pub use device_dense::{DeviceDense, InvalidDense, Layout};
 pub use ell::{DeviceEll, DeviceEllR};
 pub use error::OpError;
-pub use hisparse::{DeviceHiSparse, HiSparseQueueOptions, HiSparseSpmvQueues};
+pub use hisparse::{
+    DeviceHiSparse, HiSparseQueueOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo, HiSparseSpmvQueues,
+};
 pub use hyb::DeviceHyb;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;

@@ -1,9 +1,29 @@
 //! HiSparse: trees of small nodes (Derler, *HiSparse: A Hierarchical Sparse Matrix Format for the GPU*, 2016).
 
 pub mod layout;
+mod leaf_entries;
 mod leaves;
+mod link;
+mod list_entries;
 mod node;
+mod nodes;
+mod place;
+mod pool_mut;
 pub mod queue;
+mod runs;
+mod schedule;
+mod spmv;
+mod strip;
+pub mod sum;
 
+pub use leaf_entries::HiSparseFillLeaves;
 pub use leaves::{HiSparseCountChildren, HiSparseListChildren};
+pub use list_entries::{HiSparseCountEntries, HiSparseListEntries};
 pub use node::{Node, Pool};
+pub use nodes::{HiSparseCountNodes, HiSparseLevelStarts, HiSparseNumberEntries, HiSparseWriteNodes};
+pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes};
+pub use pool_mut::{NodeMut, PoolMut};
+pub use runs::{HiSparseCountRuns, HiSparseWriteRuns};
+pub use schedule::{HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, QUAD};
+pub use spmv::HiSparseSpmv;
+pub use strip::sums_bytes;

@@ -31,14 +31,32 @@ impl<T: Element> Pool<T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn node(self, reference: u32, d_log2: u32) -> Node<T> {
+        self.node_of_len(reference, self.slot_count(reference, d_log2))
+    }
+
+    /// Slots of the node that a reference refers to, not null.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn slot_count(self, reference: u32, d_log2: u32) -> u32 {
+        if layout::kind(reference) == DENSE {
+            1 << (2 * d_log2)
+        } else {
+            self.words.load(layout::unit(reference) as usize * layout::UNIT_WORDS as usize)
+        }
+    }
+
+    /// The node that a reference refers to, whose [`slot_count`](Self::slot_count) is known; of a null reference, whose it
+    /// is 0, views that nothing may be loaded from.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn node_of_len(self, reference: u32, len: u32) -> Node<T> {
         let (unit, kind) = (layout::unit(reference) as usize, layout::kind(reference));
         let size = T::SIZE as u32;
         let slots = self.slots.skip(unit * (UNIT_BYTES as usize / T::SIZE));
         let coordinates = self.coordinates.skip(unit * (UNIT_BYTES / COORDINATES_BYTES) as usize);
         if kind == DENSE {
-            return Node { len: 1 << (2 * d_log2), coordinates, slots };
+            return Node { len, coordinates, slots };
         }
-        let len = self.words.load(unit * layout::UNIT_WORDS as usize);
         let first = layout::slots_offset(kind, len, size) / size;
         let coordinates = coordinates.skip((COUNT_BYTES / COORDINATES_BYTES) as usize);
         Node { len, coordinates, slots: slots.skip(first as usize) }

@@ -1,0 +1,312 @@
+//! From CSR and coordinates to the tree, on the device.
+//!
+//! In a row of a canonical matrix, the entries of one leaf are neighbours: a run. Runs are found, and sorted by the paths of
+//! their leaves, stably, so that those of a leaf come by row. Then the number of levels in which two neighbours' paths
+//! differ tells which nodes begin, on all levels at once.
+
+use evenpath_kernels::Key as KernelKey;
+use evenpath_kernels::hisparse::{
+    HiSparseCountNodes, HiSparseCountRuns, HiSparseFillLeaves, HiSparseLevelStarts, HiSparseNumberEntries,
+    HiSparseWriteNodes, HiSparseWriteRuns, PoolMut,
+};
+
+use super::device::{Content, DeviceHiSparse, Nodes};
+use super::tree::{self, Shape};
+use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::matrix::hisparse::node::MAX_UNITS;
+use crate::matrix::hisparse::tree::too_large;
+use crate::matrix::hisparse::{self};
+use crate::op::sort::{SortKey, SortOptions, sort_pairs_in_place};
+use crate::op::{DeviceCoo, DeviceCsr, OpError, instance, scan, tile_count, transpose};
+use crate::{HiSparseOptions, Offset, Value};
+
+/// Entries that the device converts. With more, values alone exceed the bytes that references reach.
+const MAX_ENTRIES: usize = (1 << 32) - (1 << 16);
+
+impl<V: Value, O: Offset> DeviceCsr<V, O> {
+    /// The same matrix as a [`DeviceHiSparse`] of D × D nodes, in memory of its own; entries that are stored more than once
+    /// are summed. To the last byte it is what [`Csr::to_hisparse`](crate::Csr::to_hisparse) makes on the host.
+    ///
+    /// The device converts matrices whose columns ascend in every row (Derler, *HiSparse: A Hierarchical Sparse Matrix
+    /// Format for the GPU*, 2016, chapter 3, from sorted runs of a row's entries in a leaf). Others, and equal subtrees that
+    /// shall be [shared](HiSparseOptions::share), pass through the host. While it runs it takes up to 28 bytes a nonzero
+    /// beside the matrix, and 40 where the leaves' paths have more than 32 bits.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device, HiSparseOptions};
+    ///
+    /// let a: Csr<f64> = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0), (299, 299, 3.0)])?;
+    /// let tree = Device::cpu().upload(&a)?.to_hisparse::<32>(HiSparseOptions::default())?;
+    /// assert_eq!((tree.nnz(), tree.pool_bytes()), (3, 16 + 32 + 3 * 16));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the nodes take more than 16 GiB ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is no
+    /// memory, or the device was lost.
+    pub fn to_hisparse<const D: usize>(
+        &self,
+        options: HiSparseOptions,
+    ) -> Result<DeviceHiSparse<V, D>, OpError> {
+        let (device, pattern, values) = (self.device(), self.pattern(), self.values());
+        if let (DeviceKind::Cpu, Some(view)) = (device.kind(), pattern.host_view(&values)) {
+            return Ok(DeviceHiSparse::from_content(device, Content::Host(view.to_hisparse(options)?)));
+        }
+        if !options.share && self.nnz() <= MAX_ENTRIES {
+            let rows = transpose::row_indices(self)?;
+            let entries = Entries {
+                shape: (self.rows(), self.cols()),
+                rows: &rows,
+                cols: &pattern.column_indices,
+                values: &values,
+            };
+            let is_checked = pattern.canonical.get().is_some();
+            if let Some(nodes) = entries.convert::<D>(is_checked)? {
+                // Another thread may have found out the same meanwhile.
+                let _ = pattern.canonical.set(());
+                return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
+            }
+        }
+        Ok(device.upload_hisparse(&self.download()?.to_hisparse::<D>(options)?)?)
+    }
+}
+
+impl<V: Value> DeviceCoo<V> {
+    /// The same matrix as a [`DeviceHiSparse`] of D × D nodes, in memory of its own; entries that are stored more than once
+    /// are summed. Otherwise as [`DeviceCsr::to_hisparse`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`DeviceCsr::to_hisparse`].
+    pub fn to_hisparse<const D: usize>(
+        &self,
+        options: HiSparseOptions,
+    ) -> Result<DeviceHiSparse<V, D>, OpError> {
+        let device = self.device();
+        if device.kind() != DeviceKind::Cpu && !options.share && self.nnz() <= MAX_ENTRIES {
+            let (rows, cols, values) = self.arrays();
+            let entries = Entries { shape: (self.rows(), self.cols()), rows, cols, values };
+            if let Some(nodes) = entries.convert::<D>(false)? {
+                return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
+            }
+        }
+        Ok(device.upload_hisparse(&self.to_csr::<u64>()?.download()?.to_hisparse::<D>(options)?)?)
+    }
+}
+
+/// Entries of a matrix on a machine, sorted by row; at most [`MAX_ENTRIES`].
+struct Entries<'m, V: Value> {
+    shape: (usize, usize),
+    rows: &'m DeviceVec<u32>,
+    cols: &'m DeviceVec<u32>,
+    values: &'m DeviceVec<V>,
+}
+
+/// Runs sorted by the paths of their leaves.
+struct SortedRuns<K: SortKey> {
+    keys: DeviceVec<K>,
+    runs: DeviceVec<u64>,
+}
+
+/// The nodes that runs make.
+struct RunNodes {
+    shape: Shape,
+    /// Of each node the number of its first child or entry.
+    firsts: DeviceVec<u32>,
+    /// The leaf of each run, and the number of its first entry.
+    leaves: DeviceVec<u32>,
+    places: DeviceVec<u32>,
+}
+
+impl<V: Value> Entries<'_, V> {
+    /// The tree; nothing where columns do not ascend in every row. `is_checked` says that they do.
+    fn convert<const D: usize>(&self, is_checked: bool) -> Result<Option<Nodes>, OpError> {
+        let device = self.cols.device();
+        let (rows, cols) = self.shape;
+        if self.cols.is_empty() {
+            return tree::empty(device, rows, cols).map(Some);
+        }
+        let Some(ends) = self.count_runs::<D>(is_checked)? else { return Ok(None) };
+        let bits = path_bits::<D>(rows, cols);
+        if bits <= u32::BITS {
+            self.convert_runs::<u32, D>(&ends, bits)
+        } else {
+            self.convert_runs::<u64, D>(&ends, bits)
+        }
+        .map(Some)
+    }
+
+    /// The runs of each tile of entries and all before it; nothing where columns do not ascend.
+    fn count_runs<const D: usize>(&self, is_checked: bool) -> Result<Option<DeviceVec<u32>>, OpError> {
+        let device = self.cols.device();
+        let info = instance::<HiSparseCountRuns>();
+        let tiles = tile_count("entries", info, self.cols.len())?;
+        let mut counts = device.uninitialised::<u32>(tiles as usize)?;
+        let mut descents = device.zeros::<u32>(1)?;
+        let kernel = HiSparseCountRuns {
+            rows: self.rows.as_global(),
+            cols: self.cols.as_global(),
+            counts: counts.as_global_mut(),
+            descents: descents.as_global_mut(),
+            len: self.cols.len() as u32,
+            d_log2: D.ilog2(),
+        };
+        // SAFETY: there are as many rows as columns, and a count for each tile; all are on this device.
+        unsafe { device.launch(kernel, info, tiles, 0) }?;
+        if !is_checked && descents.get(0)? > 0 {
+            return Ok(None);
+        }
+        Ok(Some(scan::inclusive(&counts, scan::Operator::Sum)?))
+    }
+
+    fn convert_runs<K: SortKey + KernelKey, const D: usize>(
+        &self,
+        ends: &DeviceVec<u32>,
+        bits: u32,
+    ) -> Result<Nodes, OpError> {
+        let device = self.cols.device();
+        let (rows, cols) = self.shape;
+        let sorted = self.sorted_runs::<K, D>(ends, bits)?;
+        let nodes = sorted.nodes::<D>(hisparse::depth(rows, cols, D))?;
+        let RunNodes { shape, firsts, leaves, places } = nodes;
+        let SortedRuns { runs, keys } = sorted;
+        drop(keys);
+        let mut tree = shape.build::<V>(device, D.ilog2())?;
+        let PoolMut { words, coordinates, slots } = tree::view_mut(&mut tree.pool);
+        let kernel = HiSparseFillLeaves {
+            runs: runs.as_global(),
+            leaves: leaves.as_global(),
+            places: places.as_global(),
+            firsts: firsts.as_global(),
+            counts: tree.shape.counts.as_global(),
+            references: tree.references.as_global(),
+            cols: self.cols.as_global(),
+            values: self.values.as_global(),
+            words,
+            coordinates,
+            slots,
+            len: runs.len() as u32,
+            d_log2: D.ilog2(),
+        };
+        let info = instance::<HiSparseFillLeaves<V>>();
+        // SAFETY: runs are of these entries, their leaves nodes of this tree, which counted them; all are on this device,
+        // and buffers are freed in the stream's order.
+        unsafe { device.launch(kernel, info, tile_count("runs", info, runs.len())?, 0) }?;
+        Ok(tree.into_nodes(rows, cols))
+    }
+
+    /// Waits for the device, which alone knows how many runs there are.
+    fn sorted_runs<K: SortKey + KernelKey, const D: usize>(
+        &self,
+        ends: &DeviceVec<u32>,
+        bits: u32,
+    ) -> Result<SortedRuns<K>, OpError> {
+        let device = self.cols.device();
+        let len = ends.get(ends.len() - 1)? as usize;
+        let mut keys = device.uninitialised::<K>(len)?;
+        let mut runs = device.uninitialised::<u64>(len)?;
+        let (rows, cols) = self.shape;
+        let kernel = HiSparseWriteRuns {
+            rows: self.rows.as_global(),
+            cols: self.cols.as_global(),
+            ends: ends.as_global(),
+            keys: keys.as_global_mut(),
+            runs: runs.as_global_mut(),
+            len: self.cols.len() as u32,
+            d_log2: D.ilog2(),
+            depth: hisparse::depth(rows, cols, D) as u32,
+        };
+        let info = instance::<HiSparseWriteRuns<K>>();
+        // SAFETY: there are as many rows as columns, which ascend; the runs were counted by tiles of the same length, and
+        // there is a key and a run for each. All are on this device.
+        unsafe { device.launch(kernel, info, tile_count("entries", info, self.cols.len())?, 0) }?;
+        sort_pairs_in_place(&mut keys, &mut runs, &SortOptions::new().bits(0..bits))?;
+        Ok(SortedRuns { keys, runs })
+    }
+}
+
+impl<K: SortKey + KernelKey> SortedRuns<K> {
+    /// The nodes. Waits for the device, which alone knows how many there are.
+    fn nodes<const D: usize>(&self, depth: usize) -> Result<RunNodes, OpError> {
+        let (device, len, d_log2) = (self.keys.device(), self.keys.len(), D.ilog2());
+        let info = instance::<HiSparseCountNodes<K>>();
+        let tiles = tile_count("runs", info, len)?;
+        let mut counts = device.uninitialised::<u64>((depth + 1) * tiles as usize)?;
+        let (keys, runs) = (self.keys.as_global(), self.runs.as_global());
+        let kernel = HiSparseCountNodes {
+            keys,
+            runs,
+            counts: counts.as_global_mut(),
+            len: len as u32,
+            d_log2,
+            depth: depth as u32,
+            tiles,
+        };
+        // SAFETY: there is a run for each key, and a count for each tile on each level and for its entries.
+        unsafe { device.launch(kernel, info, tiles, 0) }?;
+        let ends = scan::inclusive(&counts, scan::Operator::Sum)?;
+        let starts = level_starts(&ends, depth, tiles)?;
+        if starts[depth] > MAX_UNITS as u64 {
+            return Err(too_large().into());
+        }
+        let (inner, nodes) = (starts[depth - 1] as usize, starts[depth] as usize);
+        let mut firsts = device.uninitialised(nodes + 1)?;
+        let mut links = device.uninitialised(nodes)?;
+        let (mut leaves, mut places) = (device.uninitialised(len)?, device.uninitialised(len)?);
+        let kernel = HiSparseWriteNodes {
+            keys,
+            runs,
+            ends: ends.as_global(),
+            firsts: firsts.as_global_mut(),
+            links: links.as_global_mut(),
+            leaves: leaves.as_global_mut(),
+            places: places.as_global_mut(),
+            len: len as u32,
+            d_log2,
+            depth: depth as u32,
+            tiles,
+        };
+        // SAFETY: as above; the nodes were counted by tiles of the same length, there is a link for each and a first for one
+        // more, and a leaf and a place for each run.
+        unsafe { device.launch(kernel, instance::<HiSparseWriteNodes<K>>(), tiles, 0) }?;
+        let mut counts = device.uninitialised(nodes)?;
+        let kernel = HiSparseNumberEntries {
+            firsts: firsts.as_global(),
+            counts: counts.as_global_mut(),
+            links: links.as_global_mut(),
+            nodes: nodes as u32,
+        };
+        let info = instance::<HiSparseNumberEntries>();
+        // SAFETY: there is a count and a link for each node, and a first for one more; links are to nodes.
+        unsafe { device.launch(kernel, info, tile_count("a tree's nodes", info, nodes)?, 0) }?;
+        Ok(RunNodes { shape: Shape { inner, counts, links }, firsts, leaves, places })
+    }
+}
+
+/// The number of each level's first node, that of the first entry, and the one behind the last.
+fn level_starts(ends: &DeviceVec<u64>, depth: usize, tiles: u32) -> Result<Vec<u64>, OpError> {
+    let device: &Device = ends.device();
+    let mut starts = device.uninitialised(depth + 2)?;
+    let kernel = HiSparseLevelStarts {
+        ends: ends.as_global(),
+        starts: starts.as_global_mut(),
+        depth: depth as u32,
+        tiles,
+    };
+    // SAFETY: there are `tiles` sums for each level and for entries, and room for a start of each and an end.
+    unsafe { device.launch(kernel, instance::<HiSparseLevelStarts>(), 1, 0) }?;
+    Ok(starts.to_vec()?)
+}
+
+/// Bits of the longest path of a leaf.
+fn path_bits<const D: usize>(rows: usize, cols: usize) -> u32 {
+    let d_log2 = D.ilog2();
+    let depth = hisparse::depth(rows, cols, D) as u32;
+    if depth == 1 {
+        return 0;
+    }
+    let width = |len: usize| usize::BITS - (len.saturating_sub(1) >> (d_log2 * (depth - 1))).leading_zeros();
+    let first = if width(rows) > 0 { width(rows) + d_log2 } else { width(cols) };
+    first + 2 * d_log2 * (depth - 2)
+}

@@ -1,0 +1,145 @@
+//! From the tree to coordinates and CSR, on the device: entries are listed leaf by leaf, and sorted by row.
+
+use evenpath_kernels::hisparse::{HiSparseCountEntries, HiSparseListEntries, Pool};
+use evenpath_simt::kernel::KernelInfo;
+use evenpath_simt::{Element, thread};
+
+use super::device::{Content, DeviceHiSparse, Nodes};
+use super::leaves::Leaves;
+use crate::device::DeviceVec;
+use crate::op::device_csr::Pattern;
+use crate::op::sort::sort_pairs;
+use crate::op::{DeviceCoo, DeviceCsr, OpError, countable, instance, scan, transpose, vector};
+use crate::{Offset, Value};
+
+/// The arrays of coordinates: rows, columns, values.
+type Coordinates<V> = (DeviceVec<u32>, DeviceVec<u32>, DeviceVec<V>);
+
+impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
+    /// The matrix in compressed sparse rows, transposed and scaled as it is; canonical.
+    ///
+    /// In the order of the tree, entries of a row come by column, so a stable radix sort by row is all it takes. Beside the
+    /// result that takes 24 bytes a nonzero and a copy of the values while it runs.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device, DeviceCsr, HiSparseOptions};
+    ///
+    /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+    /// let tree = Device::cpu().upload(&a)?.to_hisparse::<64>(HiSparseOptions::default())?;
+    /// let turned: DeviceCsr<f64> = tree.transpose().scaled(10.0).to_csr()?;
+    /// assert_eq!(turned.download()?.get(299, 1), Some(30.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If `O` cannot count the nonzeros, there are 2³² or more and the device is not the CPU, there is no memory, or the
+    /// device was lost.
+    pub fn to_csr<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
+        let remedy = "u64 row offsets (to_csr::<u64>) count them";
+        countable::<O>(self.nnz() as u64, remedy)?;
+        let Content::Machine(nodes) = self.content() else {
+            return Ok(self.device().upload(&self.download()?.to_csr::<O>()?)?);
+        };
+        let (rows, columns, values) = self.coordinates(nodes)?;
+        let row_offsets = transpose::column_offsets(&rows, self.rows())?;
+        let pattern = Pattern::canonical(self.rows(), self.cols(), row_offsets, columns);
+        Ok(DeviceCsr::from_valid(pattern, values))
+    }
+
+    /// The matrix as coordinates, transposed and scaled as it is, row by row. Otherwise as [`to_csr`](Self::to_csr).
+    ///
+    /// # Errors
+    ///
+    /// As for [`to_csr`](Self::to_csr).
+    pub fn to_coo(&self) -> Result<DeviceCoo<V>, OpError> {
+        let Content::Machine(nodes) = self.content() else {
+            return Ok(self.device().upload_coo(&self.download()?.to_coo()?)?);
+        };
+        let (rows, columns, values) = self.coordinates(nodes)?;
+        Ok(DeviceCoo::from_valid((self.rows(), self.cols()), rows, columns, values)?)
+    }
+
+    /// The entries, by row and then by column.
+    fn coordinates(&self, nodes: &Nodes) -> Result<Coordinates<V>, OpError> {
+        let device = self.device();
+        let Ok(len) = u32::try_from(self.nnz()) else {
+            let what = "sorting the entries of a tree by row";
+            return Err(OpError::TooLong { what, len: self.nnz(), limit: u32::MAX as usize });
+        };
+        let (rows, columns, values) = self.listed(nodes)?;
+        let numbers = vector::iota(device, len)?;
+        // Whichever way the matrix is turned: leaves come by the digits of rows and columns, so those of one row or one
+        // column come by the other; and so do the entries that a leaf has in it.
+        let (rows, order) = sort_pairs(&rows, &numbers, &transpose::by_column(self.rows()))?;
+        // SAFETY: the order has the numbers of the entries, each of which has a column and a value; all are on this device.
+        let (columns, values) =
+            unsafe { (vector::gather_indices(&columns, &order)?, vector::gather(&values, &order)?) };
+        Ok((rows, columns, values))
+    }
+
+    /// The entries in the order of the tree.
+    fn listed(&self, nodes: &Nodes) -> Result<Coordinates<V>, OpError> {
+        let (device, len) = (self.device(), self.nnz());
+        let leaves = Leaves::find::<D>(nodes)?;
+        let counts = if V::SIZE == 4 {
+            count_entries::<u32, D>(nodes, &leaves)
+        } else {
+            count_entries::<u64, D>(nodes, &leaves)
+        }?;
+        let ends = scan::inclusive(&counts, scan::Operator::Sum)?;
+        let (mut rows, mut cols) = (device.uninitialised(len)?, device.uninitialised(len)?);
+        let mut values = device.uninitialised::<V>(len)?;
+        let Pool { words, coordinates, slots } = nodes.view::<V>();
+        let kernel = HiSparseListEntries {
+            words,
+            coordinates,
+            slots,
+            references: leaves.references.as_global(),
+            leaf_rows: leaves.rows.as_global(),
+            leaf_cols: leaves.cols.as_global(),
+            ends: ends.as_global(),
+            rows: rows.as_global_mut(),
+            cols: cols.as_global_mut(),
+            values: values.as_global_mut(),
+            len: leaves.len() as u32,
+            is_transposed: u32::from(self.is_transposed()),
+            is_scaled: u32::from(self.scale() != V::ONE),
+            factor: self.scale(),
+            d_log2: D.ilog2(),
+        };
+        let info = instance::<HiSparseListEntries<V>>();
+        // SAFETY: the tree is valid, the leaves are its own, and all their entries are as many as there are nonzeros, where
+        // the scan of their counts puts them. All are on this device, and buffers are freed in the stream's order.
+        unsafe { device.launch(kernel, info, warps(info, leaves.len()), 0) }?;
+        Ok((rows, cols, values))
+    }
+}
+
+/// Entries of each leaf.
+fn count_entries<T: Element, const D: usize>(
+    nodes: &Nodes,
+    leaves: &Leaves,
+) -> Result<DeviceVec<u32>, OpError> {
+    let device = nodes.pool.device();
+    let mut counts = device.uninitialised(leaves.len())?;
+    let Pool { words, coordinates, slots } = nodes.view::<T>();
+    let kernel = HiSparseCountEntries {
+        words,
+        coordinates,
+        slots,
+        references: leaves.references.as_global(),
+        counts: counts.as_global_mut(),
+        len: leaves.len() as u32,
+        d_log2: D.ilog2(),
+    };
+    let info = instance::<HiSparseCountEntries<T>>();
+    // SAFETY: the tree is valid, the leaves are its own, and there is a count for each; all are on this device.
+    unsafe { device.launch(kernel, info, warps(info, leaves.len()), 0) }?;
+    Ok(counts)
+}
+
+/// Blocks of a kernel that takes a warp for each of `len` leaves, of which a matrix has 2³⁰ at most.
+fn warps(info: &KernelInfo, len: usize) -> u32 {
+    (len * thread::WARP_SIZE as usize).div_ceil(info.block_size as usize) as u32
+}

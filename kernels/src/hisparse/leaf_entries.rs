@@ -1,0 +1,128 @@
+//! Leaves get their entries from sorted runs.
+
+use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+
+use super::layout;
+use super::pool_mut::PoolMut;
+use super::runs::Run;
+use crate::block::count_scan::CountScan;
+
+kernel! {
+    /// Writes the entries of sorted runs to their leaves: a block as many runs as it has threads.
+    pub struct HiSparseFillLeaves<V: Float> {
+        /// The runs.
+        pub runs: Global<u64>,
+        /// The leaf of each run.
+        pub leaves: Global<u32>,
+        /// The number of its first entry.
+        pub places: Global<u32>,
+        /// By the nodes' numbers, that of the first entry of each leaf.
+        pub firsts: Global<u32>,
+        /// Entries of each leaf.
+        pub counts: Global<u32>,
+        /// References.
+        pub references: Global<u32>,
+        /// Columns of the matrix's entries.
+        pub cols: Global<u32>,
+        /// Their values.
+        pub values: Global<V>,
+        /// The pool as words, all zero in leaves.
+        pub words: GlobalMut<u32>,
+        /// The same, as coordinates.
+        pub coordinates: GlobalMut<u16>,
+        /// The same, as values.
+        pub slots: GlobalMut<V>,
+        /// Runs.
+        pub len: u32,
+        /// The logarithm of the rows of a node.
+        pub d_log2: u32,
+    }
+    shared: (6 * BLOCK) * 4 + CountScan::<u32, BLOCK>::BYTES;
+    body: fill_leaves::<V, BLOCK>;
+    entries: {
+        hisparse_fill_leaves_f32 in hisparse_convert: <V = f32>, 128 x 1;
+        hisparse_fill_leaves_f64 in hisparse_convert: <V = f64>, 128 x 1;
+    }
+}
+
+/// A block's runs in shared memory.
+struct Staged {
+    /// Entries of the block's runs before each.
+    before: Shared<u32>,
+    /// The first entry of each in the matrix.
+    first: Shared<u32>,
+    row: Shared<u32>,
+    /// Entries of its leaf before it.
+    at: Shared<u32>,
+    reference: Shared<u32>,
+    count: Shared<u32>,
+}
+
+#[inline(always)]
+fn fill_leaves<V: Float, const BLOCK: usize>(
+    mut arena: Arena,
+    runs: Global<u64>,
+    leaves: Global<u32>,
+    places: Global<u32>,
+    firsts: Global<u32>,
+    counts: Global<u32>,
+    references: Global<u32>,
+    cols: Global<u32>,
+    values: Global<V>,
+    words: GlobalMut<u32>,
+    coordinates: GlobalMut<u16>,
+    slots: GlobalMut<V>,
+    len: u32,
+    d_log2: u32,
+) {
+    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+    let staged = Staged {
+        before: arena.take(BLOCK),
+        first: arena.take(BLOCK),
+        row: arena.take(BLOCK),
+        at: arena.take(BLOCK),
+        reference: arena.take(BLOCK),
+        count: arena.take(BLOCK),
+    };
+    let own = thread::index() as usize;
+    let number = thread::block() as usize * BLOCK + own;
+    let is_run = number < len as usize;
+    let run = Run::from_word(runs.load_if(number, is_run));
+    let leaf = leaves.load_if(number, is_run) as usize;
+    let place = places.load_if(number, is_run);
+    let entries = scan.exclusive(if is_run { run.len } else { 0 });
+    staged.before.store(own, entries.before);
+    staged.first.store(own, run.first);
+    staged.row.store(own, run.row);
+    staged.at.store(own, place.wrapping_sub(firsts.load_if(leaf, is_run)));
+    staged.reference.store(own, references.load_if(leaf, is_run));
+    staged.count.store(own, counts.load_if(leaf, is_run));
+    thread::barrier();
+
+    let pool = PoolMut { words, coordinates, slots };
+    let mask = (1 << d_log2) - 1;
+    let mut entry = thread::index();
+    while entry < entries.total {
+        let run = run_of::<BLOCK>(staged.before, entry);
+        let offset = entry - staged.before.load(run);
+        let source = (staged.first.load(run) + offset) as usize;
+        let (col, value) = (cols.load(source), values.load(source));
+        let node = pool.node(staged.reference.load(run), staged.count.load(run), d_log2);
+        node.put(staged.at.load(run) + offset, layout::pack(staged.row.load(run), col & mask), value);
+        entry += BLOCK as u32;
+    }
+}
+
+/// The last run that begins no later than `entry`; runs behind the last begin where that ends.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn run_of<const BLOCK: usize>(before: Shared<u32>, entry: u32) -> usize {
+    let (mut run, mut step) = (0, BLOCK / 2);
+    while step > 0 {
+        if before.load(run + step) <= entry {
+            run += step;
+        }
+        step /= 2;
+    }
+    run
+}

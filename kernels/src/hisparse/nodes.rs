@@ -1,0 +1,356 @@
+//! The nodes of a tree, from runs sorted by their leaves' paths. A run begins a node of every level from which on its path
+//! differs from that of the run before.
+//!
+//! Nodes are numbered level by level from the root, within a level in the order of paths; that is their order in the pool.
+//! What is below the leaves, their entries, is numbered on from there. So the children of a node, and the entries of a
+//! leaf, are numbers from its first one up to the first one of the next node.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+
+use super::link::Link;
+use super::runs::Run;
+use crate::block::count_scan::CountScan;
+use crate::Key;
+
+/// Levels of a tree, at most.
+const MAX_DEPTH: usize = 7;
+
+/// A small count for each level, the leaves' first, in fields of 16 bits.
+#[derive(Debug, Clone, Copy)]
+struct LevelCounts {
+    lower: u64,
+    upper: u64,
+}
+
+impl LevelCounts {
+    const FIELD: u32 = 16;
+    const FIELDS: u32 = 4;
+
+    #[inline(always)]
+    fn get(self, height: u32) -> u32 {
+        let word = if height < Self::FIELDS { self.lower } else { self.upper };
+        (word >> (height % Self::FIELDS * Self::FIELD)) as u32 & 0xffff
+    }
+
+    /// Adds one for one level.
+    #[inline(always)]
+    fn add(&mut self, height: u32) {
+        let one = 1 << (height % Self::FIELDS * Self::FIELD);
+        if height < Self::FIELDS {
+            self.lower += one;
+        } else {
+            self.upper += one;
+        }
+    }
+}
+
+/// The runs of a thread, neighbours.
+struct Share<K, const ITEMS: usize> {
+    keys: [K; ITEMS],
+    runs: [Run; ITEMS],
+    /// How many levels, from the leaves up, each begins a node of.
+    begun: [u32; ITEMS],
+    start: u32,
+    counts: LevelCounts,
+    entries: u32,
+}
+
+impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<const BLOCK: usize>(
+        keys: Global<K>,
+        runs: Global<u64>,
+        len: u32,
+        d_log2: u32,
+        depth: u32,
+    ) -> Self {
+        let start = (thread::block() * BLOCK as u32 + thread::index()) * ITEMS as u32;
+        let mut share = Self {
+            keys: [K::ZERO; ITEMS],
+            runs: [Run::from_word(0); ITEMS],
+            begun: [0; ITEMS],
+            start,
+            counts: LevelCounts { lower: 0, upper: 0 },
+            entries: 0,
+        };
+        let mut words = [0; ITEMS];
+        for item in 0..ITEMS {
+            let place = start + item as u32;
+            share.keys[item] = keys.load_if(place as usize, place < len);
+            words[item] = runs.load_if(place as usize, place < len);
+        }
+        let earlier = start.saturating_sub(1);
+        let mut before = keys.load_if(earlier as usize, start > 0 && earlier < len).to_bits();
+        for item in 0..ITEMS {
+            let place = start + item as u32;
+            let key = share.keys[item].to_bits();
+            if place < len {
+                share.runs[item] = Run::from_word(words[item]);
+                share.entries += share.runs[item].len;
+                share.begun[item] = if place == 0 { depth } else { begun(before ^ key, d_log2) };
+                let mut height = 0;
+                while height < share.begun[item] {
+                    share.counts.add(height);
+                    height += 1;
+                }
+            }
+            before = key;
+        }
+        share
+    }
+}
+
+/// Levels that a node begins on where paths differ so.
+#[inline(always)]
+fn begun(difference: u64, d_log2: u32) -> u32 {
+    (u64::BITS - difference.leading_zeros()).div_ceil(2 * d_log2)
+}
+
+/// What the block's scans tell.
+struct Counted {
+    before: LevelCounts,
+    total: LevelCounts,
+    entries_before: u32,
+    entries: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Scans<const BLOCK: usize> {
+    lower: CountScan<u64, BLOCK>,
+    upper: CountScan<u64, BLOCK>,
+    entries: CountScan<u32, BLOCK>,
+}
+
+impl<const BLOCK: usize> Scans<BLOCK> {
+    const BYTES: usize = 2 * CountScan::<u64, BLOCK>::BYTES + CountScan::<u32, BLOCK>::BYTES;
+
+    #[inline(always)]
+    fn take(arena: &mut Arena) -> Self {
+        Self { lower: CountScan::take(arena), upper: CountScan::take(arena), entries: CountScan::take(arena) }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn exclusive(self, counts: LevelCounts, entries: u32) -> Counted {
+        let lower = self.lower.exclusive(counts.lower);
+        let upper = self.upper.exclusive(counts.upper);
+        let entries = self.entries.exclusive(entries);
+        Counted {
+            before: LevelCounts { lower: lower.before, upper: upper.before },
+            total: LevelCounts { lower: lower.total, upper: upper.total },
+            entries_before: entries.before,
+            entries: entries.total,
+        }
+    }
+}
+
+kernel! {
+    /// Counts the nodes that begin in a tile of sorted runs, and its entries: a tile a block.
+    pub struct HiSparseCountNodes<K: Key> {
+        /// Paths of the runs' leaves, ascending.
+        pub keys: Global<K>,
+        /// The runs.
+        pub runs: Global<u64>,
+        /// Output: level by level from the root, and behind the leaves for entries, a count for each tile.
+        pub counts: GlobalMut<u64>,
+        /// Runs.
+        pub len: u32,
+        /// The logarithm of the rows of a node.
+        pub d_log2: u32,
+        /// Levels.
+        pub depth: u32,
+        /// Tiles.
+        pub tiles: u32,
+    }
+    shared: Scans::<BLOCK>::BYTES;
+    body: count_nodes::<K, BLOCK, ITEMS>;
+    entries: {
+        hisparse_count_nodes_u32 in hisparse_convert: <K = u32>, 256 x 4;
+        hisparse_count_nodes_u64 in hisparse_convert: <K = u64>, 256 x 4;
+    }
+}
+
+#[inline(always)]
+fn count_nodes<K: Key, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    keys: Global<K>,
+    runs: Global<u64>,
+    counts: GlobalMut<u64>,
+    len: u32,
+    d_log2: u32,
+    depth: u32,
+    tiles: u32,
+) {
+    let scans = Scans::<BLOCK>::take(&mut arena);
+    let share = Share::<K, ITEMS>::load::<BLOCK>(keys, runs, len, d_log2, depth);
+    let counted = scans.exclusive(share.counts, share.entries);
+    let level = thread::index();
+    if level <= depth {
+        let count = if level == depth { counted.entries } else { counted.total.get(depth - 1 - level) };
+        counts.store(level as usize * tiles as usize + thread::block() as usize, u64::from(count));
+    }
+}
+
+kernel! {
+    /// Gathers the numbers with which levels begin, for the host: one block.
+    pub struct HiSparseLevelStarts {
+        /// What [`HiSparseCountNodes`] counted, summed up to and with each tile.
+        pub ends: Global<u64>,
+        /// Output: the number of each level's first node, of the first entry, and behind the last one.
+        pub starts: GlobalMut<u64>,
+        /// Levels.
+        pub depth: u32,
+        /// Tiles.
+        pub tiles: u32,
+    }
+    shared: 0;
+    body: level_starts;
+    entries: {
+        hisparse_level_starts in hisparse_convert: 32 x 1;
+    }
+}
+
+#[inline(always)]
+fn level_starts(_: Arena, ends: Global<u64>, starts: GlobalMut<u64>, depth: u32, tiles: u32) {
+    let level = thread::index() as usize;
+    if level <= depth as usize + 1 {
+        let end = level * tiles as usize;
+        starts.store(level, if end == 0 { 0 } else { ends.load(end - 1) });
+    }
+}
+
+kernel! {
+    /// Writes the nodes that begin in a tile of sorted runs, and where each run's entries go: a tile a block.
+    pub struct HiSparseWriteNodes<K: Key> {
+        /// Paths of the runs' leaves, ascending.
+        pub keys: Global<K>,
+        /// The runs.
+        pub runs: Global<u64>,
+        /// What [`HiSparseCountNodes`] counted, summed up to and with each tile.
+        pub ends: Global<u64>,
+        /// Output: the first child or entry of each node, and of what would be the next one.
+        pub firsts: GlobalMut<u32>,
+        /// Output: each node's link to its parent, without the entry's number.
+        pub links: GlobalMut<u64>,
+        /// Output: the leaf of each run.
+        pub leaves: GlobalMut<u32>,
+        /// Output: the number of its first entry.
+        pub places: GlobalMut<u32>,
+        /// Runs.
+        pub len: u32,
+        /// The logarithm of the rows of a node.
+        pub d_log2: u32,
+        /// Levels.
+        pub depth: u32,
+        /// Tiles.
+        pub tiles: u32,
+    }
+    shared: Scans::<BLOCK>::BYTES + (MAX_DEPTH + 1) * 4;
+    body: write_nodes::<K, BLOCK, ITEMS>;
+    entries: {
+        hisparse_write_nodes_u32 in hisparse_convert: <K = u32>, 256 x 4;
+        hisparse_write_nodes_u64 in hisparse_convert: <K = u64>, 256 x 4;
+    }
+}
+
+#[inline(always)]
+fn write_nodes<K: Key, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    keys: Global<K>,
+    runs: Global<u64>,
+    ends: Global<u64>,
+    firsts: GlobalMut<u32>,
+    links: GlobalMut<u64>,
+    leaves: GlobalMut<u32>,
+    places: GlobalMut<u32>,
+    len: u32,
+    d_log2: u32,
+    depth: u32,
+    tiles: u32,
+) {
+    let scans = Scans::<BLOCK>::take(&mut arena);
+    let bases: Shared<u32> = arena.take(MAX_DEPTH + 1);
+    let level = thread::index();
+    if level <= depth {
+        let tile = level as usize * tiles as usize + thread::block() as usize;
+        // Numbers of entries may be beyond 32 bits; only their differences count.
+        bases.store(level as usize, if tile == 0 { 0 } else { ends.load(tile - 1) as u32 });
+    }
+    let share = Share::<K, ITEMS>::load::<BLOCK>(keys, runs, len, d_log2, depth);
+    // Its barriers order the bases too.
+    let counted = scans.exclusive(share.counts, share.entries);
+    let mut counts = counted.before;
+    let mut entry = bases.load(depth as usize) + counted.entries_before;
+    // The number of the next node of a level.
+    let next =
+        |counts: LevelCounts, height: u32| bases.load((depth - 1 - height) as usize) + counts.get(height);
+    for item in 0..ITEMS {
+        let place = share.start + item as u32;
+        if place < len {
+            let key = share.keys[item].to_bits();
+            let mut height = share.begun[item];
+            while height > 0 {
+                height -= 1;
+                let node = next(counts, height) as usize;
+                firsts.store(node, if height == 0 { entry } else { next(counts, height - 1) });
+                if height + 1 < depth {
+                    let digits = (key >> (2 * d_log2 * height)) as u32;
+                    let parent = next(counts, height + 1) - 1;
+                    links.store(node, Link::of_digits(parent, digits, d_log2).word());
+                } else {
+                    links.store(node, 0);
+                }
+                counts.add(height);
+            }
+            leaves.store(place as usize, next(counts, 0) - 1);
+            places.store(place as usize, entry);
+            entry = entry.wrapping_add(share.runs[item].len);
+            if place + 1 == len {
+                // Behind the last leaf are the entries' numbers.
+                firsts.store(next(counts, 0) as usize, entry);
+            }
+        }
+    }
+}
+
+kernel! {
+    /// Counts each node's children or entries, and numbers it among its parent's: one thread a node.
+    pub struct HiSparseNumberEntries {
+        /// The first child or entry of each node, and of what would be the next one.
+        pub firsts: Global<u32>,
+        /// Output: children or entries of each node.
+        pub counts: GlobalMut<u32>,
+        /// Links without numbers; output: with them.
+        pub links: GlobalMut<u64>,
+        /// Nodes.
+        pub nodes: u32,
+    }
+    shared: 0;
+    body: number_entries::<BLOCK>;
+    entries: {
+        hisparse_number_entries in hisparse_convert: 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn number_entries<const BLOCK: usize>(
+    _: Arena,
+    firsts: Global<u32>,
+    counts: GlobalMut<u32>,
+    links: GlobalMut<u64>,
+    nodes: u32,
+) {
+    let node = thread::block() * BLOCK as u32 + thread::index();
+    if node < nodes {
+        let count = firsts.load(node as usize + 1).wrapping_sub(firsts.load(node as usize));
+        counts.store(node as usize, count);
+        if node > 0 {
+            let link = Link::from_word(links.load(node as usize));
+            let at = node - firsts.load(link.parent as usize);
+            links.store(node as usize, Link { at, ..link }.word());
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Nodes get their places in the pool, and inner nodes their children.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+
+use super::layout;
+use super::link::Link;
+use super::pool_mut::PoolMut;
+use crate::block::count_scan::CountScan;
+use crate::block::lookback::{Lookback, Tickets};
+
+/// Words of the state: a ticket, then one for each tile.
+pub const fn place_state_words(tiles: usize) -> usize {
+    1 + tiles
+}
+
+kernel! {
+    /// Finds the nodes' references: they lie in the pool in the order of their numbers, from the second unit on.
+    pub struct HiSparsePlaceNodes {
+        /// Children of inner nodes and entries of leaves, by the nodes' numbers.
+        pub counts: Global<u32>,
+        /// Output: references.
+        pub references: GlobalMut<u32>,
+        /// Output: units of the pool, the leaves' entries, zero before the launch, and the reference to the root.
+        pub totals: GlobalMut<u64>,
+        /// [`place_state_words`], all zero.
+        pub states: GlobalMut<u64>,
+        /// Inner nodes, which come first.
+        pub inner: u32,
+        /// Nodes.
+        pub nodes: u32,
+        /// Bytes of a value.
+        pub value_bytes: u32,
+        /// The logarithm of the rows of a node.
+        pub d_log2: u32,
+    }
+    shared: CountScan::<u64, BLOCK>::BYTES + 16;
+    body: place_nodes::<BLOCK, ITEMS>;
+    entries: {
+        hisparse_place_nodes in hisparse_tree: 256 x 4;
+    }
+}
+
+#[inline(always)]
+fn place_nodes<const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    counts: Global<u32>,
+    references: GlobalMut<u32>,
+    totals: GlobalMut<u64>,
+    states: GlobalMut<u64>,
+    inner: u32,
+    nodes: u32,
+    value_bytes: u32,
+    d_log2: u32,
+) {
+    let scan = CountScan::<u64, BLOCK>::take(&mut arena);
+    let prefix: Shared<u64> = arena.take(1);
+    let ticket: Shared<u32> = arena.take(1);
+    if thread::index() == 0 {
+        ticket.store(0, Tickets::new(states).draw());
+    }
+    thread::barrier();
+    let tile = ticket.load(0);
+    let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
+    let mut own_counts = [0; ITEMS];
+    for item in 0..ITEMS {
+        let node = start + item as u32;
+        own_counts[item] = counts.load_if(node as usize, node < nodes);
+    }
+    let mut own = [(0, 0); ITEMS];
+    let (mut units, mut entries) = (0, 0);
+    for item in 0..ITEMS {
+        let node = start + item as u32;
+        if node < nodes {
+            let (count, is_inner) = (own_counts[item], node < inner);
+            let size = if is_inner { 4 } else { value_bytes };
+            let kind = layout::kind_of(count, d_log2, size);
+            own[item] = (layout::units(kind, count, d_log2, size), kind);
+            units += own[item].0;
+            entries += if is_inner { 0 } else { u64::from(count) };
+        }
+    }
+    let counted = scan.exclusive(u64::from(units));
+    if thread::warp() == 0 {
+        let lookback = Lookback::new(states.skip(1));
+        // Of 1024 nodes of 2¹⁵ units at most.
+        let total = counted.total as u32;
+        if thread::lane() == 0 {
+            lookback.publish(tile, total);
+        }
+        let before = lookback.prefix(tile, total);
+        if thread::lane() == 0 {
+            prefix.store(0, before);
+            if tile + 1 == nodes.div_ceil((BLOCK * ITEMS) as u32) {
+                totals.store(0, 1 + before + counted.total);
+            }
+        }
+    }
+    let entries = warp::reduce_add(entries);
+    if thread::lane() == 0 && entries > 0 {
+        totals.fetch_add(1, entries, Ordering::Relaxed, Scope::Device);
+    }
+    thread::barrier();
+    let mut unit = 1 + prefix.load(0) + counted.before;
+    for item in 0..ITEMS {
+        let node = start + item as u32;
+        if node < nodes {
+            let (units, kind) = own[item];
+            // Where references do not reach, the host sees it by the total, and nobody looks at them.
+            let reference = layout::reference(unit as u32, kind);
+            references.store(node as usize, reference);
+            if node == 0 {
+                totals.store(2, u64::from(reference));
+            }
+            unit += u64::from(units);
+        }
+    }
+}
+
+kernel! {
+    /// Writes the counts of sparse nodes, and each node's entry in its parent: one thread a node.
+    pub struct HiSparseLinkNodes {
+        /// Children of inner nodes and entries of leaves, by the nodes' numbers.
+        pub counts: Global<u32>,
+        /// Links to parents.
+        pub links: Global<u64>,
+        /// References.
+        pub references: Global<u32>,
+        /// The pool as words, all zero but for leaves' coordinates and values.
+        pub words: GlobalMut<u32>,
+        /// The same, as coordinates.
+        pub coordinates: GlobalMut<u16>,
+        /// Nodes.
+        pub nodes: u32,
+        /// The logarithm of the rows of a node.
+        pub d_log2: u32,
+    }
+    shared: 0;
+    body: link_nodes::<BLOCK>;
+    entries: {
+        hisparse_link_nodes in hisparse_tree: 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn link_nodes<const BLOCK: usize>(
+    _: Arena,
+    counts: Global<u32>,
+    links: Global<u64>,
+    references: Global<u32>,
+    words: GlobalMut<u32>,
+    coordinates: GlobalMut<u16>,
+    nodes: u32,
+    d_log2: u32,
+) {
+    let node = thread::block() * BLOCK as u32 + thread::index();
+    if node >= nodes {
+        return;
+    }
+    let reference = references.load(node as usize);
+    if layout::kind(reference) != layout::DENSE {
+        words.store(
+            layout::unit(reference) as usize * layout::UNIT_WORDS as usize,
+            counts.load(node as usize),
+        );
+    }
+    if node > 0 {
+        let link = Link::from_word(links.load(node as usize));
+        let parent = link.parent as usize;
+        let pool = PoolMut { words, coordinates, slots: words };
+        let parent = pool.node(references.load(parent), counts.load(parent), d_log2);
+        parent.put(link.at, link.coordinates, reference);
+    }
+}

@@ -1,0 +1,81 @@
+//! Nodes that are written.
+
+use evenpath_simt::{Element, GlobalMut};
+
+use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES};
+
+/// A pool of nodes that are written, as three views of the same memory, all zero before.
+#[derive(Clone, Copy)]
+pub struct PoolMut<T> {
+    /// As words: counts.
+    pub words: GlobalMut<u32>,
+    /// As coordinates.
+    pub coordinates: GlobalMut<u16>,
+    /// As slots: references, or values.
+    pub slots: GlobalMut<T>,
+}
+
+/// A node of such a pool.
+#[derive(Clone, Copy)]
+pub struct NodeMut<T> {
+    coordinates: GlobalMut<u16>,
+    slots: GlobalMut<T>,
+    is_dense: bool,
+    d_log2: u32,
+}
+
+impl<T: Element> PoolMut<T> {
+    /// The node of `count` entries that a reference refers to.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn node(self, reference: u32, count: u32, d_log2: u32) -> NodeMut<T> {
+        let (unit, kind) = (layout::unit(reference) as usize, layout::kind(reference));
+        let is_dense = kind == DENSE;
+        let first = if is_dense { 0 } else { layout::slots_offset(kind, count, T::SIZE as u32) as usize };
+        let first_coordinate =
+            unit * (UNIT_BYTES / COORDINATES_BYTES) as usize + (COUNT_BYTES / COORDINATES_BYTES) as usize;
+        NodeMut {
+            coordinates: self.coordinates.skip(first_coordinate),
+            slots: self.slots.skip((unit * UNIT_BYTES as usize + first) / T::SIZE),
+            is_dense,
+            d_log2,
+        }
+    }
+}
+
+impl<T: Element> NodeMut<T> {
+    /// Writes an entry: that of number `at` in the order of coordinates.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn put(self, at: u32, coordinates: u32, slot: T) {
+        if self.is_dense {
+            self.slots.store(self.place(at, coordinates), in_dense(slot));
+        } else {
+            self.coordinates.store(at as usize, coordinates as u16);
+            self.slots.store(at as usize, slot);
+        }
+    }
+
+    /// The slot of an entry that this block has put.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn slot(self, at: u32, coordinates: u32) -> T {
+        self.slots.load(self.place(at, coordinates))
+    }
+
+    #[inline(always)]
+    fn place(self, at: u32, coordinates: u32) -> usize {
+        let (row, col) = layout::unpack(coordinates);
+        (if self.is_dense { row << self.d_log2 | col } else { at }) as usize
+    }
+}
+
+/// A slot as dense nodes have it: all bits zero stand for no entry, so a zero is −0 there.
+#[inline(always)]
+fn in_dense<T: Element>(slot: T) -> T {
+    if slot.to_bits() == 0 {
+        T::from_bits(1 << (8 * T::SIZE - 1))
+    } else {
+        slot
+    }
+}

@@ -1,0 +1,244 @@
+//! Entries by leaves: the entries that a row has in one leaf are neighbours, a *run*; there are far fewer runs than entries
+//! where rows have neighbouring columns, and they are what is sorted.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+
+use crate::block::count_scan::CountScan;
+use crate::Key;
+
+/// A run as a word: its first entry in the lowest 32 bits, the local row, and the number of entries less one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run {
+    pub(super) first: u32,
+    pub(super) row: u32,
+    pub(super) len: u32,
+}
+
+impl Run {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        u64::from(self.first) | u64::from(self.row) << 32 | u64::from(self.len - 1) << 40
+    }
+
+    #[inline(always)]
+    pub(super) fn from_word(word: u64) -> Self {
+        let upper = (word >> 32) as u32;
+        Self { first: word as u32, row: upper & 0xff, len: (upper >> 8) + 1 }
+    }
+}
+
+/// Entries of a matrix, sorted by row.
+#[derive(Clone, Copy)]
+struct Entries {
+    rows: Global<u32>,
+    cols: Global<u32>,
+    len: u32,
+    d_log2: u32,
+}
+
+impl Entries {
+    /// Whether entries `place` and `place` + 1, both there, are of one row and one leaf.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn same_run(self, row: u32, col: u32, place: u32) -> bool {
+        self.rows.load(place as usize) == row
+            && self.cols.load(place as usize) >> self.d_log2 == col >> self.d_log2
+    }
+
+    /// Where the run of the entry before `start` ends: it is no longer than a leaf has columns.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn run_end(self, row: u32, col: u32, start: u32) -> u32 {
+        if start >= self.len || !self.same_run(row, col, start) {
+            return start;
+        }
+        let (mut low, mut left) = (start + 1, ((1 << self.d_log2) - 1).min(self.len - start - 1));
+        while left > 0 {
+            let half = left >> 1;
+            let inside = self.same_run(row, col, low + half);
+            low = if inside { low + half + 1 } else { low };
+            left = if inside { left - half - 1 } else { half };
+        }
+        low
+    }
+}
+
+/// The entries of a thread, neighbours, and which of them begin runs.
+struct Share<const ITEMS: usize> {
+    rows: [u32; ITEMS],
+    cols: [u32; ITEMS],
+    /// The number of the first one.
+    start: u32,
+    /// A bit for each that begins a run.
+    heads: u32,
+    /// Those whose column does not come after that of the entry before, in the same row.
+    descents: u32,
+}
+
+impl<const ITEMS: usize> Share<ITEMS> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<const BLOCK: usize>(entries: Entries) -> Self {
+        let Entries { rows, cols, len, d_log2 } = entries;
+        let start = (thread::block() * BLOCK as u32 + thread::index()) * ITEMS as u32;
+        let mut share = Self { rows: [0; ITEMS], cols: [0; ITEMS], start, heads: 0, descents: 0 };
+        for packet in 0..ITEMS / 4 {
+            let place = start + 4 * packet as u32;
+            if place + 4 <= len {
+                let (row, col) = (rows.load_16(place as usize), cols.load_16(place as usize));
+                for item in 0..4 {
+                    share.rows[4 * packet + item] = (row[item / 2] >> (item % 2 * 32)) as u32;
+                    share.cols[4 * packet + item] = (col[item / 2] >> (item % 2 * 32)) as u32;
+                }
+            } else {
+                for item in 0..4 {
+                    let place = place + item as u32;
+                    share.rows[4 * packet + item] = rows.load_if(place as usize, place < len);
+                    share.cols[4 * packet + item] = cols.load_if(place as usize, place < len);
+                }
+            }
+        }
+        let has_earlier = start > 0 && start <= len;
+        let earlier = start.saturating_sub(1) as usize;
+        let (mut row, mut col) = (rows.load_if(earlier, has_earlier), cols.load_if(earlier, has_earlier));
+        for item in 0..ITEMS {
+            let place = start + item as u32;
+            let same_row = place > 0 && share.rows[item] == row;
+            let is_head = !same_row || share.cols[item] >> d_log2 != col >> d_log2;
+            if place < len {
+                share.heads |= u32::from(is_head) << item;
+                share.descents += u32::from(same_row && share.cols[item] <= col);
+            }
+            (row, col) = (share.rows[item], share.cols[item]);
+        }
+        share
+    }
+}
+
+kernel! {
+    /// Counts the runs, a tile of entries a block, and the columns that do not come after the one before them in their row.
+    pub struct HiSparseCountRuns {
+        /// Rows of the entries, ascending.
+        pub rows: Global<u32>,
+        /// Their columns.
+        pub cols: Global<u32>,
+        /// Output: runs that begin in each tile.
+        pub counts: GlobalMut<u32>,
+        /// A word that the number of descents is added to.
+        pub descents: GlobalMut<u32>,
+        /// Entries.
+        pub len: u32,
+        /// The logarithm of the rows of a node.
+        pub d_log2: u32,
+    }
+    shared: CountScan::<u32, BLOCK>::BYTES;
+    body: count_runs::<BLOCK, ITEMS>;
+    entries: {
+        hisparse_count_runs in hisparse_convert: 256 x 8;
+    }
+}
+
+#[inline(always)]
+fn count_runs<const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    rows: Global<u32>,
+    cols: Global<u32>,
+    counts: GlobalMut<u32>,
+    descents: GlobalMut<u32>,
+    len: u32,
+    d_log2: u32,
+) {
+    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+    let share = Share::<ITEMS>::load::<BLOCK>(Entries { rows, cols, len, d_log2 });
+    let total = scan.exclusive(share.heads.count_ones()).total;
+    if thread::index() == 0 {
+        counts.store(thread::block() as usize, total);
+    }
+    let own = warp::reduce_add(share.descents);
+    if thread::lane() == 0 && own > 0 {
+        descents.fetch_add(0, own, Ordering::Relaxed, Scope::Device);
+    }
+}
+
+kernel! {
+    /// Writes the runs of a matrix whose columns ascend in every row, in the order of entries: a tile of entries a block.
+    pub struct HiSparseWriteRuns<K: Key> {
+        /// Rows of the entries, ascending.
+        pub rows: Global<u32>,
+        /// Their columns.
+        pub cols: Global<u32>,
+        /// The runs of each tile and all before it.
+        pub ends: Global<u32>,
+        /// Output: of each run its leaf's path, the digits of row and column from the root down.
+        pub keys: GlobalMut<K>,
+        /// Output: where its entries are.
+        pub runs: GlobalMut<u64>,
+        /// Entries.
+        pub len: u32,
+        /// The logarithm of the rows of a node.
+        pub d_log2: u32,
+        /// Levels of the tree.
+        pub depth: u32,
+    }
+    shared: CountScan::<u32, BLOCK>::BYTES;
+    body: write_runs::<K, BLOCK, ITEMS>;
+    entries: {
+        hisparse_write_runs_u32 in hisparse_convert: <K = u32>, 256 x 8;
+        hisparse_write_runs_u64 in hisparse_convert: <K = u64>, 256 x 8;
+    }
+}
+
+#[inline(always)]
+fn write_runs<K: Key, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    rows: Global<u32>,
+    cols: Global<u32>,
+    ends: Global<u32>,
+    keys: GlobalMut<K>,
+    runs: GlobalMut<u64>,
+    len: u32,
+    d_log2: u32,
+    depth: u32,
+) {
+    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+    let entries = Entries { rows, cols, len, d_log2 };
+    let share = Share::<ITEMS>::load::<BLOCK>(entries);
+    let counted = scan.exclusive(share.heads.count_ones());
+    let mut place = ends.load(thread::block() as usize) - counted.total + counted.before;
+    for item in 0..ITEMS {
+        let first = share.start + item as u32;
+        if share.heads >> item & 1 != 0 {
+            let (row, col) = (share.rows[item], share.cols[item]);
+            let later = share.heads >> item >> 1;
+            let end = if later != 0 {
+                first + 1 + later.trailing_zeros()
+            } else {
+                entries.run_end(row, col, (share.start + ITEMS as u32).min(len))
+            };
+            keys.store(place as usize, K::from_bits(path(row >> d_log2, col >> d_log2, d_log2, depth)));
+            let run = Run { first, row: row & ((1 << d_log2) - 1), len: end - first };
+            runs.store(place as usize, run.word());
+            place += 1;
+        }
+    }
+}
+
+/// Row and column of a leaf, counted in leaves, as its path: at every level but the leaves' a digit of each, those of the
+/// root above.
+#[inline(always)]
+fn path(row: u32, col: u32, d_log2: u32, depth: u32) -> u64 {
+    let mask = (1 << d_log2) - 1;
+    let mut path = 0;
+    let mut level = depth - 1;
+    while level > 0 {
+        level -= 1;
+        // The first digit of six levels of five bits, with a leaf's below them, begins at bit 25.
+        let shift = d_log2 * level;
+        let digits = (row >> shift & mask) << d_log2 | col >> shift & mask;
+        path = path << (2 * d_log2) | u64::from(digits);
+    }
+    path
+}

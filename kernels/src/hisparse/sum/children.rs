@@ -1,0 +1,136 @@
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+
+use super::large::Bitmaps;
+use super::pairs::Pairs;
+use super::small::Keys;
+use super::{state, sum_shared_bytes, Entry, Side, Sink};
+use crate::block::count_scan::CountScan;
+use crate::hisparse::layout;
+use crate::hisparse::link::Link;
+use crate::hisparse::node::{Node, Pool};
+
+kernel! {
+    /// Lists the children of sums of inner nodes, pairs again: `share` pairs a warp.
+    pub struct HiSparseAddChildren {
+        /// A's pool as words.
+        pub a_words: Global<u32>,
+        /// The same, as coordinates.
+        pub a_coordinates: Global<u16>,
+        /// B's pool as words.
+        pub b_words: Global<u32>,
+        /// The same, as coordinates.
+        pub b_coordinates: Global<u16>,
+        /// Pairs of references, that to a node of A in the lower half.
+        pub pairs: Global<u64>,
+        /// The pair where there are no others, of the roots; else zero.
+        pub root: u64,
+        /// The children of each pair and all before it.
+        pub ends: Global<u32>,
+        /// Output: the children as pairs, two words each, A's first.
+        pub children: GlobalMut<u32>,
+        /// Output: the children's links.
+        pub links: GlobalMut<u64>,
+        /// The number of the first pair among the sum's nodes.
+        pub first_node: u32,
+        /// Pairs.
+        pub len: u32,
+        /// Pairs of a warp, at most 32.
+        pub share: u32,
+        /// Bits of [`state`](super::state).
+        pub state: u32,
+        /// The logarithm of the rows of a node.
+        pub d_log2: u32,
+    }
+    shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
+    body: add_children::<BLOCK>;
+    entries: {
+        hisparse_add_children in hisparse_sum: 128 x 1;
+    }
+}
+
+#[inline(always)]
+fn add_children<const BLOCK: usize>(
+    mut arena: Arena,
+    a_words: Global<u32>,
+    a_coordinates: Global<u16>,
+    b_words: Global<u32>,
+    b_coordinates: Global<u16>,
+    pairs: Global<u64>,
+    root: u64,
+    ends: Global<u32>,
+    children: GlobalMut<u32>,
+    links: GlobalMut<u64>,
+    first_node: u32,
+    len: u32,
+    share: u32,
+    state: u32,
+    d_log2: u32,
+) {
+    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+    let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
+    let merging = Arena::dynamic(sum_shared_bytes(d_log2, BLOCK as u32));
+    let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
+    let side = |words: Global<u32>, coordinates, transposed| Side {
+        pool: Pool { words, coordinates, slots: words },
+        is_transposed: state & transposed != 0,
+        d_log2,
+    };
+    let a = side(a_words, a_coordinates, state::A_TRANSPOSED);
+    let b = side(b_words, b_coordinates, state::B_TRANSPOSED);
+    let sink = |number: u32, pair: super::Pair| {
+        let first = ends.load_if((number as usize).saturating_sub(1), number > 0) as usize;
+        Children {
+            a: a.node(pair.a),
+            b: b.node(pair.b),
+            words: children.skip(2 * first),
+            links: links.skip(first),
+            parent: first_node + number,
+        }
+    };
+    Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
+        masks,
+        |number, pair| keys.merge(a, b, pair, &sink(number, pair)),
+        |number, pair| bitmaps.merge(a, b, pair, &sink(number, pair)),
+    );
+}
+
+/// The children of one pair.
+struct Children {
+    a: Node<u32>,
+    b: Node<u32>,
+    words: GlobalMut<u32>,
+    links: GlobalMut<u64>,
+    parent: u32,
+}
+
+impl Children {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn link(&self, Entry { rank, coordinates, .. }: Entry) {
+        self.links.store(rank as usize, Link { parent: self.parent, at: rank, coordinates }.word());
+    }
+}
+
+impl Sink for Children {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn put_b(&self, entry: Entry, in_a: bool) {
+        let place = 2 * entry.rank as usize;
+        self.words.store(place + 1, self.b.slots.load(entry.slot as usize));
+        if !in_a {
+            self.words.store(place, layout::NULL);
+            self.link(entry);
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn put_a(&self, entry: Entry, in_b: bool) {
+        let place = 2 * entry.rank as usize;
+        self.words.store(place, self.a.slots.load(entry.slot as usize));
+        if !in_b {
+            self.words.store(place + 1, layout::NULL);
+        }
+        self.link(entry);
+    }
+}

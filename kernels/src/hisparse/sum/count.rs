@@ -1,0 +1,91 @@
+use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut};
+
+use super::large::Bitmaps;
+use super::pairs::Pairs;
+use super::small::Keys;
+use super::{state, sum_shared_bytes, Side};
+use crate::block::count_scan::CountScan;
+use crate::hisparse::node::Pool;
+
+kernel! {
+    /// Counts the entries of sums of nodes: `share` pairs a warp. Slots are taken as integers of their size.
+    pub struct HiSparseCountSums<T: Element> {
+        /// A's pool as words.
+        pub a_words: Global<u32>,
+        /// The same, as coordinates.
+        pub a_coordinates: Global<u16>,
+        /// The same, as slots.
+        pub a_slots: Global<T>,
+        /// B's pool as words.
+        pub b_words: Global<u32>,
+        /// The same, as coordinates.
+        pub b_coordinates: Global<u16>,
+        /// The same, as slots.
+        pub b_slots: Global<T>,
+        /// Pairs of references, that to a node of A in the lower half.
+        pub pairs: Global<u64>,
+        /// The pair where there are no others, of the roots; else zero.
+        pub root: u64,
+        /// Output: entries of each pair's sum.
+        pub counts: GlobalMut<u32>,
+        /// Pairs.
+        pub len: u32,
+        /// Pairs of a warp, at most 32.
+        pub share: u32,
+        /// Bits of [`state`](super::state).
+        pub state: u32,
+        /// The logarithm of the rows of a node.
+        pub d_log2: u32,
+    }
+    shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
+    body: count_sums::<T, BLOCK>;
+    entries: {
+        hisparse_count_sums_u32 in hisparse_sum: <T = u32>, 128 x 1;
+        hisparse_count_sums_u64 in hisparse_sum: <T = u64>, 128 x 1;
+    }
+}
+
+#[inline(always)]
+fn count_sums<T: Element, const BLOCK: usize>(
+    mut arena: Arena,
+    a_words: Global<u32>,
+    a_coordinates: Global<u16>,
+    a_slots: Global<T>,
+    b_words: Global<u32>,
+    b_coordinates: Global<u16>,
+    b_slots: Global<T>,
+    pairs: Global<u64>,
+    root: u64,
+    counts: GlobalMut<u32>,
+    len: u32,
+    share: u32,
+    state: u32,
+    d_log2: u32,
+) {
+    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+    let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
+    let merging = Arena::dynamic(sum_shared_bytes(d_log2, BLOCK as u32));
+    let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
+    let side = |words, coordinates, slots, transposed| Side {
+        pool: Pool { words, coordinates, slots },
+        is_transposed: state & transposed != 0,
+        d_log2,
+    };
+    let a = side(a_words, a_coordinates, a_slots, state::A_TRANSPOSED);
+    let b = side(b_words, b_coordinates, b_slots, state::B_TRANSPOSED);
+    Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
+        masks,
+        |number, pair| {
+            let count = keys.count(a, b, pair);
+            if thread::lane() == 0 {
+                counts.store(number as usize, count);
+            }
+        },
+        |number, pair| {
+            let count = bitmaps.count(a, b, pair);
+            if thread::index() == 0 {
+                counts.store(number as usize, count);
+            }
+        },
+    );
+}

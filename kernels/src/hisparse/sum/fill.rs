@@ -1,0 +1,155 @@
+use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
+
+use super::large::Bitmaps;
+use super::pairs::Pairs;
+use super::small::Keys;
+use super::{state, sum_shared_bytes, Entry, Pair, Side, Sink};
+use crate::block::count_scan::CountScan;
+use crate::hisparse::node::{Node, Pool};
+use crate::hisparse::pool_mut::{NodeMut, PoolMut};
+
+kernel! {
+    /// Writes the entries of sums of leaves: `share` pairs a warp.
+    pub struct HiSparseAddLeaves<V: Float> {
+        /// A's pool as words.
+        pub a_words: Global<u32>,
+        /// The same, as coordinates.
+        pub a_coordinates: Global<u16>,
+        /// The same, as values.
+        pub a_slots: Global<V>,
+        /// B's pool as words.
+        pub b_words: Global<u32>,
+        /// The same, as coordinates.
+        pub b_coordinates: Global<u16>,
+        /// The same, as values.
+        pub b_slots: Global<V>,
+        /// Pairs of references, that to a leaf of A in the lower half.
+        pub pairs: Global<u64>,
+        /// The pair where there are no others, of the roots; else zero.
+        pub root: u64,
+        /// Entries of each pair's sum.
+        pub counts: Global<u32>,
+        /// References to the sums.
+        pub references: Global<u32>,
+        /// The sum's pool as words, all zero in leaves but for counts.
+        pub words: GlobalMut<u32>,
+        /// The same, as coordinates.
+        pub coordinates: GlobalMut<u16>,
+        /// The same, as values.
+        pub slots: GlobalMut<V>,
+        /// Pairs.
+        pub len: u32,
+        /// Pairs of a warp, at most 32.
+        pub share: u32,
+        /// Bits of [`state`](super::state).
+        pub state: u32,
+        /// The logarithm of the rows of a node.
+        pub d_log2: u32,
+        /// A's factor.
+        pub a_scale: V,
+        /// B's factor.
+        pub b_scale: V,
+    }
+    shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
+    body: add_leaves::<V, BLOCK>;
+    entries: {
+        hisparse_add_leaves_f32 in hisparse_sum: <V = f32>, 128 x 1;
+        hisparse_add_leaves_f64 in hisparse_sum: <V = f64>, 128 x 1;
+    }
+}
+
+#[inline(always)]
+fn add_leaves<V: Float, const BLOCK: usize>(
+    mut arena: Arena,
+    a_words: Global<u32>,
+    a_coordinates: Global<u16>,
+    a_slots: Global<V>,
+    b_words: Global<u32>,
+    b_coordinates: Global<u16>,
+    b_slots: Global<V>,
+    pairs: Global<u64>,
+    root: u64,
+    counts: Global<u32>,
+    references: Global<u32>,
+    words: GlobalMut<u32>,
+    coordinates: GlobalMut<u16>,
+    slots: GlobalMut<V>,
+    len: u32,
+    share: u32,
+    state: u32,
+    d_log2: u32,
+    a_scale: V,
+    b_scale: V,
+) {
+    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+    let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
+    let merging = Arena::dynamic(sum_shared_bytes(d_log2, BLOCK as u32));
+    let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
+    let side = |words, coordinates, slots, transposed| Side {
+        pool: Pool { words, coordinates, slots },
+        is_transposed: state & transposed != 0,
+        d_log2,
+    };
+    let a = side(a_words, a_coordinates, a_slots, state::A_TRANSPOSED);
+    let b = side(b_words, b_coordinates, b_slots, state::B_TRANSPOSED);
+    let pool = PoolMut { words, coordinates, slots };
+    let sink = |number: u32, pair: Pair| {
+        let (count, reference) = (counts.load(number as usize), references.load(number as usize));
+        Leaf {
+            a: Addend { node: a.node(pair.a), is_scaled: state & state::A_SCALED != 0, factor: a_scale },
+            b: Addend { node: b.node(pair.b), is_scaled: state & state::B_SCALED != 0, factor: b_scale },
+            sum: pool.node(reference, count, d_log2),
+        }
+    };
+    Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
+        masks,
+        |number, pair| keys.merge(a, b, pair, &sink(number, pair)),
+        |number, pair| bitmaps.merge(a, b, pair, &sink(number, pair)),
+    );
+}
+
+/// A leaf of one of the matrices.
+struct Addend<V> {
+    node: Node<V>,
+    is_scaled: bool,
+    factor: V,
+}
+
+impl<V: Float> Addend<V> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn value(&self, slot: u32) -> V {
+        let value = self.node.slots.load(slot as usize);
+        // What is not multiplied keeps its bits, those of a NaN too.
+        if self.is_scaled {
+            self.factor * value
+        } else {
+            value
+        }
+    }
+}
+
+/// The sum of one pair.
+struct Leaf<V> {
+    a: Addend<V>,
+    b: Addend<V>,
+    sum: NodeMut<V>,
+}
+
+impl<V: Float> Sink for Leaf<V> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn put_b(&self, entry: Entry, _: bool) {
+        self.sum.put(entry.rank, entry.coordinates, self.b.value(entry.slot));
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn put_a(&self, Entry { rank, coordinates, slot }: Entry, in_b: bool) {
+        let value = self.a.value(slot);
+        // A zero of B that a dense leaf holds as −0 is added like a zero: the sum is 0 or −0 with either, which a dense
+        // leaf holds as −0, or what A has.
+        let value = if in_b { value + self.sum.slot(rank, coordinates) } else { value };
+        self.sum.put(rank, coordinates, value);
+    }
+}

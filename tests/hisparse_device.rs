@@ -1,0 +1,343 @@
+//! Conversion and sums of HiSparse matrices on every device that is present, against the host's to the last byte.
+
+use evenpath::{Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, Offset, OpError, Value};
+use evenpath_kernels::hisparse::{HiSparseCountNodes, HiSparseCountRuns, HiSparseFillLeaves};
+use evenpath_tests::{devices, kernel_devices, tile_len};
+use proptest::prelude::*;
+
+type Entries = Vec<(usize, usize, f64)>;
+
+const PLAIN: HiSparseOptions = HiSparseOptions { share: false };
+const SHARE: HiSparseOptions = HiSparseOptions { share: true };
+
+fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
+    let entries = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
+    Csr::from_triplets(rows, cols, entries).expect("entries inside")
+}
+
+fn on_host<V: Value, const D: usize>(matrix: &Csr<V>, options: HiSparseOptions) -> HiSparse<V, D> {
+    matrix.to_hisparse(options).expect("a small matrix")
+}
+
+/// Whether a matrix on a device is that of the host, to the last byte.
+fn check_same<V: Value, const D: usize>(found: &DeviceHiSparse<V, D>, expected: &HiSparse<V, D>) {
+    let device = found.device();
+    let found = found.download().expect("download");
+    assert_eq!((found.rows(), found.cols()), (expected.rows(), expected.cols()), "{device}");
+    assert_eq!(found.nnz(), expected.nnz(), "{device}");
+    assert_eq!(found.is_transposed(), expected.is_transposed(), "{device}");
+    assert_eq!(found.root_reference(), expected.root_reference(), "{device}, D = {D}, {expected:?}");
+    assert_eq!(found.pool().len(), expected.pool().len(), "{device}, D = {D}, {expected:?}");
+    let difference = found.pool().iter().zip(expected.pool()).position(|(a, b)| a != b);
+    assert_eq!(difference, None, "{device}, D = {D}, {expected:?}");
+}
+
+fn check_conversion<V: Value, const D: usize>(device: &Device, matrix: &Csr<V>) {
+    let expected = on_host::<V, D>(matrix, PLAIN);
+    let uploaded = device.upload(matrix).expect("upload");
+    check_same(&uploaded.to_hisparse::<D>(PLAIN).expect("a tree"), &expected);
+    // Now its order is known.
+    check_same(&uploaded.to_hisparse::<D>(PLAIN).expect("a tree"), &expected);
+    check_same(&uploaded.to_hisparse::<D>(SHARE).expect("a tree"), &on_host::<V, D>(matrix, SHARE));
+    let wide = device.upload(&matrix.clone().try_into_offsets::<u64>().expect("wider")).expect("upload");
+    check_same(&wide.to_hisparse::<D>(PLAIN).expect("a tree"), &expected);
+    let coo = device.upload_coo(&matrix.to_coo()).expect("upload");
+    check_same(&coo.to_hisparse::<D>(PLAIN).expect("a tree"), &expected);
+}
+
+fn check_all_conversions(device: &Device, rows: usize, cols: usize, entries: &Entries) {
+    let (single, double) = (csr::<f32>(rows, cols, entries), csr::<f64>(rows, cols, entries));
+    check_conversion::<f32, 32>(device, &single);
+    check_conversion::<f64, 32>(device, &double);
+    check_conversion::<f32, 64>(device, &single);
+    check_conversion::<f64, 64>(device, &double);
+    check_conversion::<f32, 128>(device, &single);
+    check_conversion::<f64, 128>(device, &double);
+    check_conversion::<f32, 256>(device, &single);
+    check_conversion::<f64, 256>(device, &double);
+}
+
+/// A shape, and entries of all sorts of places in it: scattered ones, full squares, single ones, repeated ones, zeros.
+fn matrix() -> impl Strategy<Value = (usize, usize, Entries)> {
+    let len = prop_oneof![
+        Just(0_usize),
+        1..4_usize,
+        30..34_usize,
+        120..135_usize,
+        250..520_usize,
+        1000..70_000_usize
+    ];
+    (len.clone(), len).prop_flat_map(|(rows, cols)| {
+        let has_room = rows > 0 && cols > 0;
+        let piece = (
+            0..rows.max(1),
+            0..cols.max(1),
+            prop_oneof![6 => 1..3_usize, 2 => 3..20_usize, 1 => 36..48_usize],
+        );
+        let pieces = prop::collection::vec(piece, if has_room { 0..12 } else { 0..1 });
+        (Just(rows), Just(cols), pieces).prop_map(|(rows, cols, pieces)| {
+            let mut entries = Entries::new();
+            for (first_row, first_col, side) in pieces {
+                for row in first_row..rows.min(first_row + side) {
+                    for col in first_col..cols.min(first_col + side) {
+                        entries.push((row, col, (entries.len() % 7) as f64 - 3.0));
+                    }
+                }
+            }
+            (rows, cols, entries)
+        })
+    })
+}
+
+/// A matrix back from the tree, against the host's.
+fn check_back<V: Value, O: Offset, const D: usize>(device: &Device, matrix: &HiSparse<V, D>) {
+    let uploaded = device.upload_hisparse(matrix).expect("upload");
+    let expected: Csr<V, O> = matrix.to_csr().expect("CSR");
+    let found = uploaded.to_csr::<O>().expect("CSR");
+    assert_eq!(found.download().expect("download"), expected, "{device}, D = {D}, {matrix:?}");
+    let coo = uploaded.to_coo().expect("coordinates");
+    assert_eq!(coo.to_csr::<O>().expect("CSR").download().expect("download"), expected);
+    // It knows that its rows are in order.
+    found.add(V::ONE, &found, V::ONE).expect("a canonical matrix");
+}
+
+/// Both ways round, as they are, turned and scaled.
+fn check_sums<V: Value, const D: usize>(device: &Device, a: &HiSparse<V, D>, b: &HiSparse<V, D>) {
+    let upload = |matrix: &HiSparse<V, D>| device.upload_hisparse(matrix).expect("upload");
+    for (factor, other) in [(1.0, 1.0), (-2.0, 1.0), (1.0, 0.5)] {
+        let (a, b) = (a.scaled(V::from_f64(factor)), b.scaled(V::from_f64(other)));
+        check_same(&upload(&a).add(&upload(&b)).expect("a sum"), &a.add(&b).expect("a sum"));
+        check_same(&upload(&b).add(&upload(&a)).expect("a sum"), &b.add(&a).expect("a sum"));
+    }
+    let same = upload(a);
+    check_same(&same.add(&same).expect("a sum"), &a.add(a).expect("a sum"));
+}
+
+/// Sums of A and B, stored as they are or turned, and of A and its transpose where it is square.
+fn check_all_sums<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr<V>) {
+    let stored = |matrix: &Csr<V>, is_turned: bool, options: HiSparseOptions| -> HiSparse<V, D> {
+        if is_turned {
+            on_host::<V, D>(&matrix.transpose(), options).transpose()
+        } else {
+            on_host(matrix, options)
+        }
+    };
+    for (a_turned, b_turned) in [(false, false), (false, true), (true, false), (true, true)] {
+        check_sums(device, &stored(a, a_turned, PLAIN), &stored(b, b_turned, SHARE));
+    }
+    if a.rows() == a.cols() {
+        let a: HiSparse<V, D> = stored(a, false, PLAIN);
+        check_sums(device, &a, &a.transpose());
+        let uploaded = device.upload_hisparse(&a).expect("upload");
+        let chain = |a: &DeviceHiSparse<V, D>| {
+            let turned = a.transpose().scaled(V::from_f64(2.0));
+            let sum = a.add(&turned).expect("a sum").transpose();
+            sum.add(&turned.add(a).expect("a sum").transpose()).expect("a sum")
+        };
+        let turned = a.transpose().scaled(V::from_f64(2.0));
+        let sum = a.add(&turned).expect("a sum").transpose();
+        let expected = sum.add(&turned.add(&a).expect("a sum").transpose()).expect("a sum");
+        check_same(&chain(&uploaded), &expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+
+    #[test]
+    fn trees_are_converted_as_on_the_host((rows, cols, entries) in matrix()) {
+        for device in devices() {
+            check_all_conversions(&device.device, rows, cols, &entries);
+        }
+    }
+
+    #[test]
+    fn trees_are_turned_back_as_on_the_host((rows, cols, entries) in matrix(), factor in prop_oneof![Just(1.0), Just(-2.5)]) {
+        for device in devices() {
+            let (single, double) = (csr::<f32>(rows, cols, &entries), csr::<f64>(rows, cols, &entries));
+            let single_tree = on_host::<f32, 32>(&single, SHARE).scaled(factor as f32);
+            check_back::<_, u32, 32>(&device.device, &single_tree);
+            check_back::<_, u64, 32>(&device.device, &single_tree.transpose());
+            check_back::<_, u32, 128>(&device.device, &on_host::<f64, 128>(&double, PLAIN).scaled(factor).transpose());
+            check_back::<_, u64, 256>(&device.device, &on_host::<f64, 256>(&double, SHARE).scaled(factor));
+        }
+    }
+
+    #[test]
+    fn sums_are_those_of_the_host(
+        (rows, cols, a) in matrix(),
+        pieces in prop::collection::vec((0.0..1.0, 0.0..1.0, 1..50_usize), 0..8),
+        keep in 1..4_usize,
+    ) {
+        // Some of A's entries, and some of their own.
+        let mut b: Entries = a.iter().step_by(keep).map(|&(row, col, _)| (row, col, 2.0)).collect();
+        for (row, col, side) in pieces {
+            let (first_row, first_col) = ((row * rows as f64) as usize, (col * cols as f64) as usize);
+            for row in first_row..rows.min(first_row + side) {
+                b.extend((first_col..cols.min(first_col + side)).map(|col| (row, col, 5.0)));
+            }
+        }
+        for device in devices() {
+            let device = &device.device;
+            check_all_sums::<f32, 32>(device, &csr(rows, cols, &a), &csr(rows, cols, &b));
+            check_all_sums::<f64, 64>(device, &csr(rows, cols, &a), &csr(rows, cols, &b));
+            check_all_sums::<f64, 128>(device, &csr(rows, cols, &b), &csr(rows, cols, &a));
+            check_all_sums::<f32, 256>(device, &csr(rows, cols, &a), &csr(rows, cols, &b));
+        }
+    }
+}
+
+/// Square, so that there is a sum with the transpose; dense, sparse and missing nodes on each side, on every level.
+#[test]
+fn every_pair_of_nodes() {
+    let side = 1100;
+    let every = |step: usize, shift: usize| -> Entries {
+        let place =
+            |at: usize| ((at / 32 * 32 + shift) % side, (at % 32 * 32 + at % 7) % side, at as f64 - 9.0);
+        (0..1024).step_by(step).map(place).collect()
+    };
+    let square = |first: usize, len: usize| -> Entries {
+        (0..len * len).map(|at| (first + at / len, first / 2 + at % len, (at % 3) as f64 - 1.0)).collect()
+    };
+    let matrices = [every(1, 0), every(9, 0), square(64, 33), square(70, 11), square(60, 40)];
+    for device in devices() {
+        for (at, a) in matrices.iter().enumerate() {
+            for b in &matrices[at..] {
+                check_all_sums::<f64, 32>(&device.device, &csr(side, side, a), &csr(side, side, b));
+            }
+            check_back::<_, u32, 32>(&device.device, &on_host::<f32, 32>(&csr(side, side, a), PLAIN));
+        }
+    }
+}
+
+#[test]
+fn single_entries_at_every_corner() {
+    fn corners<const D: usize>(device: &Device) {
+        for span in [1, D - 1, D, D * D, D * D + 1, (D * D * D - 1).min(1 << 20)] {
+            for (row, col) in
+                [(0, 0), (0, span - 1), (span - 1, 0), (span - 1, span - 1), (span / 2, span / 3)]
+            {
+                let matrix: Csr<f32> = csr(span, span, &vec![(row, col, 2.5)]);
+                let expected = on_host::<f32, D>(&matrix, PLAIN);
+                let tree = device.upload(&matrix).expect("upload").to_hisparse::<D>(PLAIN).expect("a tree");
+                check_same(&tree, &expected);
+                let sum = expected.add(&expected.transpose()).expect("a sum");
+                check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
+                let back = tree.transpose().to_csr::<u32>().expect("CSR").download().expect("download");
+                assert_eq!(back.iter().collect::<Vec<_>>(), [(col, row, 2.5)]);
+            }
+        }
+    }
+    for device in devices() {
+        corners::<32>(&device.device);
+        corners::<64>(&device.device);
+        corners::<128>(&device.device);
+        corners::<256>(&device.device);
+    }
+}
+
+/// Trees of seven levels, whose paths take 54 bits: entries few and far between. On the CPU, they pass through row offsets,
+/// for which there is no memory.
+#[test]
+fn the_deepest_trees() {
+    let side = evenpath::MAX_DIMENSION;
+    for device in kernel_devices() {
+        let entries: Entries = (0..300_usize)
+            .map(|at| ((at * at * 47_000) % side, (at * 14_316_557) % side, at as f64))
+            .collect();
+        let coo = evenpath::Coo::from_triplets(side, side, entries.clone()).expect("entries inside");
+        let uploaded = device.device.upload_coo(&coo).expect("upload");
+        let pool = uploaded.to_hisparse::<32>(PLAIN).expect("a tree").download().expect("download");
+        let again = HiSparse::<f64, 32>::try_from_pool(side, side, pool.pool(), pool.root_reference())
+            .expect("valid");
+        let sorted = |matrix: &HiSparse<f64, 32>| {
+            let mut entries: Vec<_> = matrix.iter().collect();
+            entries.sort_unstable_by_key(|&(row, col, _)| (row, col));
+            entries
+        };
+        assert_eq!(sorted(&again).len(), 300);
+        let mut expected = entries;
+        expected.sort_unstable_by_key(|&(row, col, _)| (row, col));
+        assert_eq!(sorted(&again), expected);
+        let tree = device.device.upload_hisparse(&again).expect("upload");
+        let sum = again.add(&again.transpose()).expect("a sum");
+        check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
+    }
+}
+
+#[test]
+fn full_and_empty_matrices() {
+    fn sides<const D: usize>(device: &Device) {
+        for side in [D - 1, D, D + 1] {
+            let entries: Entries =
+                (0..side * side).map(|at| (at / side, at % side, (at % 5) as f64)).collect();
+            let matrix: Csr<f64> = csr(side, side, &entries);
+            let tree = device.upload(&matrix).expect("upload").to_hisparse::<D>(PLAIN).expect("a tree");
+            let expected = on_host::<f64, D>(&matrix, PLAIN);
+            check_same(&tree, &expected);
+            let sum = expected.add(&expected.transpose()).expect("a sum");
+            check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
+        }
+    }
+    for device in devices() {
+        sides::<32>(&device.device);
+        sides::<64>(&device.device);
+        for (rows, cols) in [(0, 0), (0, 9), (300, 0), (5, 700)] {
+            let empty = csr::<f32>(rows, cols, &Entries::new());
+            check_conversion::<f32, 64>(&device.device, &empty);
+            let tree = on_host::<f32, 64>(&empty, PLAIN);
+            check_back::<_, u32, 64>(&device.device, &tree);
+            check_sums(&device.device, &tree, &tree);
+        }
+        let one = on_host::<f32, 64>(&csr(5, 700, &vec![(3, 650, 1.5)]), PLAIN);
+        check_sums(&device.device, &one, &on_host(&csr(5, 700, &Entries::new()), PLAIN));
+    }
+}
+
+#[test]
+fn rows_out_of_order_and_duplicates_are_taken() {
+    let matrix =
+        Csr::try_new(2, 300, vec![0_u32, 4, 5], vec![2, 290, 2, 0, 7], vec![1.0, 2.0, 3.0, 4.0, 5.0])
+            .expect("a matrix");
+    for device in devices() {
+        let expected = on_host::<f64, 128>(&matrix, PLAIN);
+        let uploaded = device.device.upload(&matrix).expect("upload");
+        check_same(&uploaded.to_hisparse::<128>(PLAIN).expect("a tree"), &expected);
+        let coo = device.device.upload_coo(&matrix.to_coo()).expect("upload");
+        check_same(&coo.to_hisparse::<128>(PLAIN).expect("a tree"), &expected);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    for device in devices() {
+        let device = &device.device;
+        let a = device
+            .upload_hisparse(&on_host::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), PLAIN))
+            .expect("upload");
+        let refused = a.add(&a.transpose()).expect_err("shapes differ");
+        assert!(matches!(refused, OpError::Shapes { rows: 3, cols: 2, b_rows: 2, b_cols: 3 }), "{refused}");
+        let other = Device::simulated(evenpath::SimulatedOptions::default());
+        let elsewhere = other.upload_hisparse(&a.download().expect("download")).expect("upload");
+        assert!(matches!(a.add(&elsewhere), Err(OpError::Device(_))));
+    }
+}
+
+/// Numbers of entries and of runs at the edges of tiles: runs of one, and of all columns of a leaf.
+#[test]
+fn tiles_have_edges() {
+    for device in devices() {
+        for len in [
+            tile_len::<HiSparseCountRuns>(),
+            tile_len::<HiSparseCountNodes<u32>>(),
+            tile_len::<HiSparseFillLeaves<f32>>(),
+        ] {
+            for len in [len - 1, len, len + 1, 2 * len + 1] {
+                let scattered = (0..len).map(|i| (i % 83, i * 37, (i % 5) as f64 - 1.0)).collect();
+                check_conversion::<f64, 128>(&device.device, &csr(90, 37 * len, &scattered));
+                let rows = (0..len).map(|i| (i / 100, i % 100, (i % 5) as f64)).collect();
+                check_conversion::<f32, 32>(&device.device, &csr(len, 100, &rows));
+            }
+        }
+    }
+}
