@@ -163,15 +163,35 @@ fn lines(record: &Record) -> String {
     for product in &record.products {
         text += &product_lines(&start, product);
     }
+    for sum in &record.sums {
+        let verdict =
+            sum.difference.as_ref().map_or(String::new(), |difference| format!("  FAIL: {difference}"));
+        let making = sum.cusparse_transpose_ms.map_or(String::new(), |ms| format!(", csr2csc {ms:.4}"));
+        text += &format!(
+            "{start} {:<16} {:<8} {:>9.4} {:>8} {} {}{making}{verdict}\n",
+            sum.op,
+            "",
+            sum.ms,
+            "",
+            beside(Some(sum.csr_ms), sum.ms),
+            beside(sum.cusparse_ms, sum.ms)
+        );
+    }
+    let spmvs = record.conversion_spmvs().map_or(String::new(), |spmvs| format!(", {spmvs:.1} SpMVs in CSR"));
+    text += &format!("{start} conversion from CSR {:.4} ms{spmvs}\n", record.conversion_ms);
     text
+}
+
+/// Another's milliseconds, and how many times ours they are.
+fn beside(other: Option<f64>, ms: f64) -> String {
+    match other {
+        Some(other) => format!("{other:>9.4} {:>6.3}", other / ms),
+        None => format!("{:>9} {:>6}", "-", "-"),
+    }
 }
 
 fn product_lines(start: &str, product: &Product) -> String {
     let mut text = String::new();
-    let beside = |other: Option<f64>, ms: f64| match other {
-        Some(other) => format!("{other:>9.4} {:>6.3}", other / ms),
-        None => format!("{:>9} {:>6}", "-", "-"),
-    };
     for way in &product.ways {
         let verdict =
             way.difference.as_ref().map_or(String::new(), |difference| format!("  FAIL: {difference}"));
@@ -197,6 +217,12 @@ fn summary_text(summary: &Summary) -> String {
         for (product, mean) in means {
             text += &format!("; {name}'s time over {product} {mean:.3}");
         }
+    }
+    if let Some(mean) = summary.queue_over_frozen {
+        text += &format!("; queue's time over frozen's {mean:.3}");
+    }
+    if let Some(mean) = summary.conversion_spmvs {
+        text += &format!("; conversion takes {mean:.1} SpMVs in CSR");
     }
     text
 }
