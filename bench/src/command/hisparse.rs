@@ -1,4 +1,5 @@
 use std::error::Error;
+use std::fmt::Write; // into strings, which does not fail
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -167,8 +168,9 @@ fn lines(record: &Record) -> String {
         let verdict =
             sum.difference.as_ref().map_or(String::new(), |difference| format!("  FAIL: {difference}"));
         let making = sum.cusparse_transpose_ms.map_or(String::new(), |ms| format!(", csr2csc {ms:.4}"));
-        text += &format!(
-            "{start} {:<16} {:<8} {:>9.4} {:>8} {} {}{making}{verdict}\n",
+        let _ = writeln!(
+            text,
+            "{start} {:<16} {:<8} {:>9.4} {:>8} {} {}{making}{verdict}",
             sum.op,
             "",
             sum.ms,
@@ -178,7 +180,7 @@ fn lines(record: &Record) -> String {
         );
     }
     let spmvs = record.conversion_spmvs().map_or(String::new(), |spmvs| format!(", {spmvs:.1} SpMVs in CSR"));
-    text += &format!("{start} conversion from CSR {:.4} ms{spmvs}\n", record.conversion_ms);
+    let _ = writeln!(text, "{start} conversion from CSR {:.4} ms{spmvs}", record.conversion_ms);
     text
 }
 
@@ -195,8 +197,9 @@ fn product_lines(start: &str, product: &Product) -> String {
     for way in &product.ways {
         let verdict =
             way.difference.as_ref().map_or(String::new(), |difference| format!("  FAIL: {difference}"));
-        text += &format!(
-            "{start} {:<16} {:<8} {:>9.4} {:>8.3} {} {}{verdict}\n",
+        let _ = writeln!(
+            text,
+            "{start} {:<16} {:<8} {:>9.4} {:>8.3} {} {}{verdict}",
             product.op,
             way.schedule,
             way.ms,
@@ -215,14 +218,14 @@ fn summary_text(summary: &Summary) -> String {
     );
     for (name, means) in [("CSR", &summary.csr_over), ("cuSPARSE", &summary.cusparse_over)] {
         for (product, mean) in means {
-            text += &format!("; {name}'s time over {product} {mean:.3}");
+            let _ = write!(text, "; {name}'s time over {product} {mean:.3}");
         }
     }
     if let Some(mean) = summary.queue_over_frozen {
-        text += &format!("; queue's time over frozen's {mean:.3}");
+        let _ = write!(text, "; queue's time over frozen's {mean:.3}");
     }
     if let Some(mean) = summary.conversion_spmvs {
-        text += &format!("; conversion takes {mean:.1} SpMVs in CSR");
+        let _ = write!(text, "; conversion takes {mean:.1} SpMVs in CSR");
     }
     text
 }

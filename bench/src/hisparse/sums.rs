@@ -10,6 +10,13 @@ use crate::measure::{median, times_ms};
 use crate::peers::{PeerError, PeerValue};
 use crate::spadd::{Addend, check};
 
+/// What cuSPARSE takes for a sum, in milliseconds.
+struct PeerSum {
+    ms: f64,
+    /// To make the transpose, where it is added.
+    transpose_ms: Option<f64>,
+}
+
 impl Case<'_> {
     /// Milliseconds that the device takes to convert a matrix from CSR, memory and all.
     pub(super) fn conversion_ms<V: PeerValue, const D: usize>(
@@ -36,13 +43,13 @@ impl Case<'_> {
             let result = tree.add(&other_tree)?.download()?.to_csr()?;
             let (a, b) = (self.device.upload(matrix)?, self.device.upload(&other)?);
             let csr = times_ms(self.device, self.repetitions, || a.add(V::ONE, &b, V::ONE).map(drop))?;
-            let peer = self.cusparse_sum(matrix, &other, addend)?;
+            let peer = self.cusparse_sum(matrix, &other, addend);
             sums.push(Sum {
                 op,
                 ms: median(&times),
                 csr_ms: median(&csr),
-                cusparse_ms: peer.map(|peer| peer.0),
-                cusparse_transpose_ms: peer.and_then(|peer| peer.1),
+                cusparse_ms: peer.as_ref().map(|peer| peer.ms),
+                cusparse_transpose_ms: peer.and_then(|peer| peer.transpose_ms),
                 difference: check((V::ONE, matrix), (V::ONE, &other), &result).err(),
             });
         }
@@ -51,20 +58,15 @@ impl Case<'_> {
 
     /// Milliseconds of `csrgeam2` and, where the transpose is added, of `csr2csc`; nothing where cuSPARSE is not open, cannot,
     /// or gives another result.
-    fn cusparse_sum<V: PeerValue>(
-        &self,
-        matrix: &Csr<V>,
-        other: &Csr<V>,
-        addend: Addend,
-    ) -> Result<Option<(f64, Option<f64>)>, Box<dyn Error>> {
-        let Some(library) = self.peers.cusparse() else { return Ok(None) };
+    fn cusparse_sum<V: PeerValue>(&self, matrix: &Csr<V>, other: &Csr<V>, addend: Addend) -> Option<PeerSum> {
+        let library = self.peers.cusparse()?;
         let measured =
             library.measure_spadd((V::ONE, matrix), (V::ONE, other), self.repetitions).and_then(|sum| {
                 check((V::ONE, matrix), (V::ONE, other), &sum.result).map_err(PeerError::Unsuitable)?;
                 let transpose = (addend == Addend::Transpose)
                     .then(|| library.measure_transpose(matrix, self.repetitions).map(|times| median(&times)));
-                Ok((median(&sum.whole_ms), transpose.transpose()?))
+                Ok(PeerSum { ms: median(&sum.whole_ms), transpose_ms: transpose.transpose()? })
             });
-        Ok(measured.map_err(|error| eprintln!("cuSPARSE, {}: {error}", self.matrix)).ok())
+        measured.map_err(|error| eprintln!("cuSPARSE, {}: {error}", self.matrix)).ok()
     }
 }
