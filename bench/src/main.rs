@@ -16,7 +16,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// HiSparse beside CSR and cuSPARSE, over suites of matrices: bytes, products with a matrix and with its transpose.
+    /// HiSparse beside CSR and cuSPARSE, over suites of matrices: bytes, products, sums, conversion.
     Hisparse(command::hisparse::Arguments),
     /// How fast Matrix Market files are read: bytes of text a second, on one thread and on all.
     MatrixMarket(command::matrix_market::Arguments),

@@ -1,4 +1,5 @@
 use std::error::Error;
+use std::fmt::Write; // into strings, which does not fail
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -163,20 +164,42 @@ fn lines(record: &Record) -> String {
     for product in &record.products {
         text += &product_lines(&start, product);
     }
+    for sum in &record.sums {
+        let verdict =
+            sum.difference.as_ref().map_or(String::new(), |difference| format!("  FAIL: {difference}"));
+        let making = sum.cusparse_transpose_ms.map_or(String::new(), |ms| format!(", csr2csc {ms:.4}"));
+        let _ = writeln!(
+            text,
+            "{start} {:<16} {:<8} {:>9.4} {:>8} {} {}{making}{verdict}",
+            sum.op,
+            "",
+            sum.ms,
+            "",
+            beside(Some(sum.csr_ms), sum.ms),
+            beside(sum.cusparse_ms, sum.ms)
+        );
+    }
+    let spmvs = record.conversion_spmvs().map_or(String::new(), |spmvs| format!(", {spmvs:.1} SpMVs in CSR"));
+    let _ = writeln!(text, "{start} conversion from CSR {:.4} ms{spmvs}", record.conversion_ms);
     text
+}
+
+/// Another's milliseconds, and how many times ours they are.
+fn beside(other: Option<f64>, ms: f64) -> String {
+    match other {
+        Some(other) => format!("{other:>9.4} {:>6.3}", other / ms),
+        None => format!("{:>9} {:>6}", "-", "-"),
+    }
 }
 
 fn product_lines(start: &str, product: &Product) -> String {
     let mut text = String::new();
-    let beside = |other: Option<f64>, ms: f64| match other {
-        Some(other) => format!("{other:>9.4} {:>6.3}", other / ms),
-        None => format!("{:>9} {:>6}", "-", "-"),
-    };
     for way in &product.ways {
         let verdict =
             way.difference.as_ref().map_or(String::new(), |difference| format!("  FAIL: {difference}"));
-        text += &format!(
-            "{start} {:<16} {:<8} {:>9.4} {:>8.3} {} {}{verdict}\n",
+        let _ = writeln!(
+            text,
+            "{start} {:<16} {:<8} {:>9.4} {:>8.3} {} {}{verdict}",
             product.op,
             way.schedule,
             way.ms,
@@ -195,8 +218,14 @@ fn summary_text(summary: &Summary) -> String {
     );
     for (name, means) in [("CSR", &summary.csr_over), ("cuSPARSE", &summary.cusparse_over)] {
         for (product, mean) in means {
-            text += &format!("; {name}'s time over {product} {mean:.3}");
+            let _ = write!(text, "; {name}'s time over {product} {mean:.3}");
         }
+    }
+    if let Some(mean) = summary.queue_over_frozen {
+        let _ = write!(text, "; queue's time over frozen's {mean:.3}");
+    }
+    if let Some(mean) = summary.conversion_spmvs {
+        let _ = write!(text, "; conversion takes {mean:.1} SpMVs in CSR");
     }
     text
 }

@@ -3,9 +3,10 @@
 
 mod products;
 mod record;
+mod sums;
 
 pub use products::Case;
-pub use record::{Bytes, Product, Record, Summary, Way};
+pub use record::{Bytes, Product, Record, Sum, Summary, Way};
 
 use evenpath::{Csr, DeviceHiSparse, HiSparse, HiSparseOptions, OpError};
 
@@ -24,6 +25,7 @@ pub fn measure<V: PeerValue, const D: usize>(
     let bytes = Bytes::new(matrix, &tree);
     let tree = case.device.upload_hisparse(&tree)?;
     let products = case.products(matrix, &tree)?;
+    let sums = case.sums(matrix, &tree)?;
     Ok(Record {
         op: "hisparse",
         suite: case.suite.into(),
@@ -34,7 +36,9 @@ pub fn measure<V: PeerValue, const D: usize>(
         cols: matrix.cols(),
         nnz: matrix.nnz(),
         bytes,
+        conversion_ms: case.conversion_ms::<V, D>(matrix)?,
         products,
+        sums,
     })
 }
 

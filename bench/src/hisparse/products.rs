@@ -85,8 +85,13 @@ struct Operands<'c, V: PeerValue, const D: usize> {
 
 impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
     fn measure(&self) -> Measured<Vec<Way>> {
+        let plan = self.tree.plan_spmv()?;
+        let plan_bytes = plan.info()?.workspace_bytes;
+        let frozen = self.way("frozen", plan_bytes, |y| plan.run(V::ONE, &self.x, V::ZERO, y))?;
         let queues = self.tree.queue_spmv(HiSparseQueueOptions::default())?;
-        Ok(vec![self.way("queue", queues.workspace_bytes(), |y| queues.run(V::ONE, &self.x, V::ZERO, y))?])
+        let queue =
+            self.way("queue", queues.workspace_bytes(), |y| queues.run(V::ONE, &self.x, V::ZERO, y))?;
+        Ok(vec![frozen, queue])
     }
 
     fn way(

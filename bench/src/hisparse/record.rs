@@ -28,8 +28,12 @@ pub struct Record {
     /// What it takes (Figure 3.2).
     #[serde(flatten)]
     pub bytes: Bytes,
+    /// Milliseconds that the device takes to convert it from CSR.
+    pub conversion_ms: f64,
     /// Products with it and with its transpose (Figure 7.2).
     pub products: Vec<Product>,
+    /// Sums with itself and with its transpose (Figure 7.3).
+    pub sums: Vec<Sum>,
 }
 
 /// Bytes of a matrix in formats.
@@ -68,6 +72,23 @@ pub struct Way {
     /// Bytes of device memory beside the operands.
     pub workspace_bytes: u64,
     /// How the result is wrong, if it is.
+    pub difference: Option<String>,
+}
+
+/// A + A, or A + Aᵀ.
+#[derive(Debug, Clone, Serialize)]
+pub struct Sum {
+    /// `add` or `add_transposed`.
+    pub op: &'static str,
+    /// Median milliseconds with trees, the transpose being state.
+    pub ms: f64,
+    /// Median milliseconds in CSR, the transpose being there.
+    pub csr_ms: f64,
+    /// Median milliseconds of `csrgeam2`, the transpose being there.
+    pub cusparse_ms: Option<f64>,
+    /// Median milliseconds of `csr2csc`, which makes the transpose.
+    pub cusparse_transpose_ms: Option<f64>,
+    /// How the sum of trees is wrong, if it is.
     pub difference: Option<String>,
 }
 
@@ -119,7 +140,17 @@ impl Record {
         let is_right = |product: &Product| {
             product.csr.is_right() && product.ways.iter().all(|way| way.difference.is_none())
         };
-        self.products.iter().all(is_right)
+        self.products.iter().all(is_right) && self.sums.iter().all(|sum| sum.difference.is_none())
+    }
+
+    /// A sum, by its name.
+    pub fn sum(&self, op: &str) -> Option<&Sum> {
+        self.sums.iter().find(|sum| sum.op == op)
+    }
+
+    /// Conversion from CSR in times of SpMV in CSR.
+    pub fn conversion_spmvs(&self) -> Option<f64> {
+        Some(self.conversion_ms / self.product("spmv")?.csr_ms()?)
     }
 }
 
@@ -136,8 +167,12 @@ pub struct Summary {
     pub mean_bytes_over_csr: f64,
     /// Geometric means of CSR's time over that of a schedule, each with the product's name and the schedule's.
     pub csr_over: Vec<(String, f64)>,
-    /// Geometric means of cuSPARSE's time over that of a schedule.
+    /// Geometric means of cuSPARSE's time over that of a schedule, or over that of a sum.
     pub cusparse_over: Vec<(String, f64)>,
+    /// Geometric mean of the queue scheduler's time over the frozen schedule's.
+    pub queue_over_frozen: Option<f64>,
+    /// Geometric mean of the conversion's time over that of SpMV in CSR.
+    pub conversion_spmvs: Option<f64>,
 }
 
 impl Summary {
@@ -169,6 +204,24 @@ impl Summary {
             }
             means
         };
+        let mut cusparse_over = ratios(Product::cusparse_ms);
+        let sum_over = |op: &str, transpose: bool| {
+            geometric_mean(of_group.iter().filter_map(|record| {
+                let sum = record.sum(op)?;
+                let making = if transpose { sum.cusparse_transpose_ms? } else { 0.0 };
+                Some((sum.cusparse_ms? + making) / sum.ms)
+            }))
+        };
+        let sums = [
+            ("add", sum_over("add", false)),
+            ("add_transposed", sum_over("add_transposed", false)),
+            ("add_transposed, csr2csc counted", sum_over("add_transposed", true)),
+        ];
+        cusparse_over.extend(sums.into_iter().filter_map(|(name, mean)| Some((name.to_owned(), mean?))));
+        let queue_over_frozen = |record: &&Record| {
+            let product = record.product("spmv")?;
+            Some(product.way("queue")?.ms / product.way("frozen")?.ms)
+        };
         let over_csr: f64 = of_group.iter().map(|record| record.bytes.over_csr()).sum();
         Self {
             value,
@@ -176,7 +229,9 @@ impl Summary {
             matrices: of_group.len(),
             mean_bytes_over_csr: over_csr / of_group.len() as f64,
             csr_over: ratios(Product::csr_ms),
-            cusparse_over: ratios(Product::cusparse_ms),
+            cusparse_over,
+            queue_over_frozen: geometric_mean(of_group.iter().filter_map(queue_over_frozen)),
+            conversion_spmvs: geometric_mean(of_group.iter().filter_map(|record| record.conversion_spmvs())),
         }
     }
 }

@@ -65,6 +65,11 @@ impl Peers {
         &self.versions
     }
 
+    /// cuSPARSE, if it is open.
+    pub fn cusparse(&self) -> Option<&Cusparse> {
+        self.cusparse.as_ref()
+    }
+
     /// Measures all of them on y = Ax, or y = Aᵀx, and checks what they say that it is.
     pub(super) fn measure<V: PeerValue>(
         &self,

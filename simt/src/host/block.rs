@@ -217,7 +217,7 @@ impl<'a> Block<'a> {
         Some(Self { lanes, contexts, shared_context: block })
     }
 
-    /// Runs the block until it is done or can only poll memory.
+    /// Runs the block until it is done, or a lane polls memory and all others wait or have come to where they poll.
     pub(crate) fn advance(&mut self) -> Result<Progress, Fault> {
         let mut progress = Progress::None;
         loop {
@@ -225,6 +225,8 @@ impl<'a> Block<'a> {
             for first in (0..self.lanes.len()).step_by(WARP_SIZE as usize) {
                 moved |= self.run_warp(first)?;
             }
+            // Lanes that poll together meet in collectives between, and would move for ever.
+            let is_polling = self.lanes.iter().any(|lane| matches!(lane.state, State::Spinning));
             moved |= self.release_barrier()?;
             if self.lanes.iter().all(|lane| matches!(lane.state, State::Exited)) {
                 return Ok(Progress::Done);
@@ -234,6 +236,9 @@ impl<'a> Block<'a> {
             }
             self.shared_context.launch.progress.fetch_add(1, Relaxed);
             progress = Progress::Some;
+            if is_polling {
+                return Ok(progress);
+            }
         }
     }
 

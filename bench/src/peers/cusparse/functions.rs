@@ -166,3 +166,17 @@ pub(super) type SumFunction = unsafe extern "C" fn(
     Address,
     Address,
 ) -> c_int;
+
+functions! {
+    struct Transpose of "cuSPARSE";
+    // Rows, columns, nonzeros; values, row offsets and columns; of the transpose values, row offsets and columns; type of
+    // values, whether values are copied, base, algorithm; where the size goes, or the workspace.
+    fn cusparseCsr2cscEx2_bufferSize(
+        Handle, c_int, c_int, c_int, Address, Address, Address, Address, Address, Address, c_int, c_int, c_int, c_int,
+        *mut usize,
+    ) -> c_int;
+    fn cusparseCsr2cscEx2(
+        Handle, c_int, c_int, c_int, Address, Address, Address, Address, Address, Address, c_int, c_int, c_int, c_int,
+        Address,
+    ) -> c_int;
+}

@@ -6,6 +6,7 @@ mod spadd;
 mod spgemm;
 mod spmm;
 mod spmv;
+mod transpose;
 
 pub use spadd::SpaddTimes;
 pub use spgemm::{PeerRows, SpgemmProblem, SpgemmRun, SpgemmTimes};

@@ -24,15 +24,15 @@ pub struct SpaddTimes<V> {
 }
 
 /// The arrays of a matrix on the GPU.
-struct Arrays<V> {
-    nonzeros: c_int,
-    row_offsets: Buffer<u32>,
-    column_indices: Buffer<u32>,
-    values: Buffer<V>,
+pub(super) struct Arrays<V> {
+    pub(super) nonzeros: c_int,
+    pub(super) row_offsets: Buffer<u32>,
+    pub(super) column_indices: Buffer<u32>,
+    pub(super) values: Buffer<V>,
 }
 
 impl<V: PeerValue> Arrays<V> {
-    fn upload(library: &Cusparse, matrix: &Csr<V>) -> Result<Self, PeerError> {
+    pub(super) fn upload(library: &Cusparse, matrix: &Csr<V>) -> Result<Self, PeerError> {
         let too_many =
             || PeerError::Unsuitable(format!("{} nonzeros are more than 32 bits count", matrix.nnz()));
         Ok(Self {

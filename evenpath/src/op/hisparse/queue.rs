@@ -95,12 +95,11 @@ impl Queues {
         let (least, most) = CAPACITY;
         let by_size = (nodes.pool.len() / UNITS_A_PLACE).clamp(least, most);
         let capacity = capacity.unwrap_or(by_size as u32);
-        let blocks = match blocks {
-            Some(blocks) => blocks.max(1),
-            None => {
-                let resident = device.resident_blocks(instance::<HiSparseQueuedSpmv<V>>(), 0)?;
-                (nodes.nnz / BLOCK_NONZEROS + 1).min(resident as usize) as u32
-            }
+        let blocks = if let Some(blocks) = blocks {
+            blocks.max(1)
+        } else {
+            let resident = device.resident_blocks(instance::<HiSparseQueuedSpmv<V>>(), 0)?;
+            (nodes.nnz / BLOCK_NONZEROS + 1).min(resident as usize) as u32
         };
         let words = PLACE_WORDS as usize * (QUEUES - 1) as usize * capacity as usize;
         let memory =

@@ -23,7 +23,7 @@ pub use work::{Work, PIECE_CHILDREN, PIECE_ENTRIES};
 use evenpath_simt::{thread, Arena, Element, Shared};
 
 use super::layout::{COO1, COO2, NULL};
-use queues::{inner_queue, team_log2, Draw, LEAVES, ROOT};
+use queues::{inner_queue, team_log2, Draw, Held, LEAVES, ROOT};
 use walk::Walk;
 
 /// Threads of a block.
@@ -77,6 +77,7 @@ fn traverse<V: Element, F: EntryOperation<V>>(mut arena: Arena, tree: Tree<V>, q
         places: arena.take(QUEUES as usize),
         draw: arena.take(3),
     };
+    let mut held = Held::NONE;
     let mut is_walking = false;
     loop {
         if thread::index() <= LAST_LIST {
@@ -89,7 +90,7 @@ fn traverse<V: Element, F: EntryOperation<V>>(mut arena: Arena, tree: Tree<V>, q
             thread::barrier();
             leaf.unwrap_or(Work::NONE)
         } else {
-            drawn = board.draw(queues);
+            drawn = board.draw(queues, &mut held);
             if drawn.queue == QUEUES {
                 break;
             }
@@ -139,9 +140,9 @@ fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
 impl Board {
     /// Draws, for all threads.
     #[inline(always)]
-    fn draw(self, queues: Queues) -> Draw {
+    fn draw(self, queues: Queues, held: &mut Held) -> Draw {
         if thread::warp() == 0 {
-            let Draw { queue, first, count } = queues.draw::<BLOCK>();
+            let Draw { queue, first, count } = queues.draw::<BLOCK>(held);
             if thread::lane() == 0 {
                 self.draw.store(0, queue);
                 self.draw.store(1, first);
@@ -201,9 +202,11 @@ impl Board {
         if queue < QUEUES {
             let count = self.counts.load(queue as usize);
             if queue == ROOT {
-                let pending = u64::from(pieces).wrapping_sub(u64::from(done));
-                // Known to have been added when all have passed the barrier.
-                self.places.store(ROOT as usize, queues.add_pending(pending) as u32);
+                let added = queues.add_pending(u64::from(pieces).wrapping_sub(u64::from(done)));
+                if pieces > 0 {
+                    // Has been added when all have passed the barrier.
+                    self.places.store(ROOT as usize, added as u32);
+                }
             } else if count > 0 {
                 self.places.store(queue as usize, queues.promise(queue, count));
             }

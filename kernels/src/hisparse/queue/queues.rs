@@ -1,14 +1,19 @@
 //! Queues that blocks share: who finds work puts it there, whole blocks draw it.
 //!
 //! A queue is an array of places, each used once a run, and a word with two counts: places promised to who puts work in
-//! (upper half) and places drawn (lower half). A place is drawn once it has been promised. Its four words carry the number
-//! of the run, so that no memory is ordered: who draws a place looks at it until the words are there. It waits for a store
-//! of a block that runs, never for one that might not.
+//! (upper half) and places given to who draws (lower half). A block is given places by an addition, which always succeeds,
+//! and holds them until there is work in them; it may hold places of several queues. A place's four words carry the number of
+//! the run, so that no memory is ordered: who holds a place looks at it until the words are there.
 //!
-//! More places may be promised than there are. Those are never drawn: who was promised them does the work itself.
+//! A block that holds places is one that runs, and comes back to them after at most one round of other work: so all work
+//! is done, whichever blocks run. More places may be promised than there are. Nobody is given those: who was promised them
+//! does the work itself.
 //!
 //! `pending` counts what was put in and is not done. It is raised before the work can be drawn, and lowered by who did it in
-//! one step with what that put in: when it is 0, nothing is left and nothing will come.
+//! one step with what that put in: when it is 0, nothing is left and nothing will come, and places that are held are void.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{thread, warp, GlobalMut};
@@ -16,9 +21,11 @@ use evenpath_simt::{thread, warp, GlobalMut};
 use super::work::Work;
 
 /// The root, which is there from the beginning, for a thread.
-pub const ROOT: u32 = 0;
-/// The queue of pieces of leaves, for a warp each.
-pub const LEAVES: u32 = 5;
+pub(super) const ROOT: u32 = 0;
+/// The queue of pieces of inner nodes for a whole block each.
+const WIDE: u32 = 1;
+/// The queue of pieces of leaves.
+pub(super) const LEAVES: u32 = 5;
 /// Queues: [`ROOT`], four of pieces of inner nodes, [`LEAVES`].
 pub const QUEUES: u32 = 6;
 /// Words of a run's state: a line of 128 bytes for each queue, for `pending`, and for the count of blocks that are through.
@@ -31,16 +38,16 @@ const THROUGH: usize = ((QUEUES + 1) * STRIDE) as usize;
 /// Words of a place.
 pub const PLACE_WORDS: u32 = 4;
 
-/// Binary logarithms of the threads for a piece of each queue.
+/// Binary logarithms of the threads for a piece of each queue. Leaves are done by warps, several one after another.
 #[inline(always)]
-pub fn team_log2(queue: u32) -> u32 {
-    // Of the root 7, then 7, 5, 3, 1, and 5 of leaves: a hexadecimal digit each.
-    0x51_3577 >> (4 * queue) & 15
+pub(super) fn team_log2(queue: u32) -> u32 {
+    // Of the root 7, then 7, 5, 3, 1, and 2 of leaves: a hexadecimal digit each.
+    0x21_3577 >> (4 * queue) & 15
 }
 
 /// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or fewer.
 #[inline(always)]
-pub fn inner_queue(len: u32) -> u32 {
+pub(super) fn inner_queue(len: u32) -> u32 {
     4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
 }
 
@@ -57,49 +64,118 @@ pub struct Queues {
     pub run: u32,
 }
 
-/// Places of a queue that a block has drawn; no queue has the number [`QUEUES`], which says that all is done.
+/// Pieces that a block has drawn; no queue has the number [`QUEUES`], which says that all is done.
 #[derive(Clone, Copy)]
-pub struct Draw {
+pub(super) struct Draw {
     /// The queue.
-    pub queue: u32,
+    pub(super) queue: u32,
     /// Its first place.
-    pub first: u32,
+    pub(super) first: u32,
     /// How many.
-    pub count: u32,
+    pub(super) count: u32,
 }
+
+/// The places that a block holds: of each queue, in the lane of its number of the warp that draws.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    /// The first.
+    first: u32,
+    /// How many.
+    count: u32,
+    /// How many are known to be promised.
+    promised: u32,
+    /// The queue's word before a place was taken ahead, which nobody has looked at yet.
+    ahead: u64,
+    /// Whether there is such a place.
+    is_ahead: bool,
+}
+
+impl Held {
+    /// None.
+    pub(super) const NONE: Self = Self { first: 0, count: 0, promised: 0, ahead: 0, is_ahead: false };
+}
+
+/// Looks of an idle block at the places that it holds for each at the words that all share.
+const LOOKS: u32 = 8;
 
 impl Queues {
     /// Draws for a block; called by one warp. Waits until there is something, or all is done.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn draw<const BLOCK: u32>(self) -> Draw {
+    pub(super) fn draw<const BLOCK: u32>(self, held: &mut Held) -> Draw {
         let lane = thread::lane();
+        let mut looks = 0;
         loop {
-            let word = if lane <= QUEUES { self.load((lane * STRIDE) as usize) } else { 0 };
-            let (promised, drawn) = ((word >> 32) as u32, word as u32);
-            let there = if lane == ROOT { 1 } else { promised.min(self.capacity) };
-            let ready = warp::ballot(warp::FULL, lane < QUEUES && there > drawn);
-            // Loaded as one less, so that 0 is a run's beginning with its root.
-            let done = warp::ballot(warp::FULL, lane == QUEUES && word == u64::MAX);
-            if ready == 0 {
-                if done != 0 {
+            // Blocks take turns, so that a few look at any time.
+            let is_turn = looks == 0 || (looks + thread::block()).is_multiple_of(LOOKS);
+            if lane < QUEUES && held.promised == 0 {
+                self.look::<BLOCK>(held, is_turn);
+            }
+            let ready = warp::ballot(warp::FULL, held.promised > 0);
+            if ready != 0 {
+                let queue = ready.trailing_zeros();
+                let first = warp::shuffle(warp::FULL, held.first, queue);
+                let count = warp::shuffle(warp::FULL, held.promised, queue);
+                if lane == queue {
+                    held.first += count;
+                    held.count -= count;
+                    held.promised = 0;
+                    if queue == WIDE && held.first < self.capacity {
+                        // Comes while the block works.
+                        held.ahead = self.add((WIDE * STRIDE) as usize, 1);
+                        held.is_ahead = true;
+                    }
+                }
+                return Draw { queue, first, count };
+            }
+            if is_turn {
+                // One less than the count, so that 0 is a run's beginning with its root.
+                let is_done = lane == 0 && self.load(PENDING) == u64::MAX;
+                if warp::ballot(warp::FULL, is_done) != 0 {
                     return Draw { queue: QUEUES, first: 0, count: 0 };
                 }
-                thread::spin_hint();
-                continue;
             }
-            let queue = ready.trailing_zeros();
-            let count = (there.wrapping_sub(drawn)).min(BLOCK >> team_log2(queue));
-            let mut seen = !word;
-            if lane == queue {
-                let at = (queue * STRIDE) as usize;
-                let next = word + u64::from(count);
-                seen = self.state.compare_exchange(at, word, next, Ordering::Relaxed, Scope::Device);
+            looks += 1;
+            thread::spin_hint();
+        }
+    }
+
+    /// Looks whether there is work in the places of this lane's queue that are held. If none are, has some given: a place for
+    /// a whole block at once, which then waits for it where no other looks; of other queues, if it is the block's turn and
+    /// there is work, its share of that, at most as much as its threads are enough for.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn look<const BLOCK: u32>(self, held: &mut Held, is_turn: bool) {
+        let queue = thread::lane();
+        let capacity = if queue == ROOT { 1 } else { self.capacity };
+        let there = |word: u64| if queue == ROOT { 1 } else { (word >> 32) as u32 }.min(capacity);
+        let word = (queue * STRIDE) as usize;
+        if held.count == 0 {
+            let (mut pieces, mut seen) = (1, held.ahead);
+            if queue == WIDE && held.first < capacity {
+                if !held.is_ahead {
+                    seen = self.add(word, 1);
+                }
+                held.is_ahead = false;
+            } else {
+                seen = if is_turn { self.load(word) } else { 0 };
+                let available = if is_turn { there(seen).saturating_sub(seen as u32) } else { 0 };
+                if available == 0 {
+                    return;
+                }
+                pieces = (available / thread::grid_size()).clamp(1, BLOCK >> team_log2(queue));
+                seen = self.add(word, u64::from(pieces));
             }
-            if warp::ballot(warp::FULL, seen == word) != 0 {
-                let (first, count) =
-                    (warp::shuffle(warp::FULL, drawn, queue), warp::shuffle(warp::FULL, count, queue));
-                return Draw { queue, first, count };
+            held.first = seen as u32;
+            held.count = pieces.min(capacity.saturating_sub(held.first));
+            held.promised = there(seen).saturating_sub(held.first).min(held.count);
+            return;
+        }
+        let tagged = self.place(queue, held.first).atomic_load(0, Ordering::Relaxed, Scope::Device);
+        if (tagged >> 32) as u32 == self.run {
+            held.promised = 1;
+            if held.count > 1 {
+                held.promised = there(self.load(word)).saturating_sub(held.first).clamp(1, held.count);
             }
         }
     }
@@ -107,7 +183,7 @@ impl Queues {
     /// Promises `count` places of a queue: the first of them.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn promise(self, queue: u32, count: u32) -> u32 {
+    pub(super) fn promise(self, queue: u32, count: u32) -> u32 {
         let word = self.add((queue * STRIDE) as usize, u64::from(count) << 32);
         (word >> 32) as u32
     }
@@ -115,14 +191,14 @@ impl Queues {
     /// Adds to what is put in and not done, modulo 2⁶⁴; what it was.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn add_pending(self, count: u64) -> u64 {
+    pub(super) fn add_pending(self, count: u64) -> u64 {
         self.add(PENDING, count)
     }
 
     /// Puts work at a place that is below the capacity.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn put(self, queue: u32, place: u32, work: Work) {
+    pub(super) fn put(self, queue: u32, place: u32, work: Work) {
         let (at, words) = (self.place(queue, place), work.words());
         for word in 0..PLACE_WORDS as usize {
             let tagged = u64::from(words[word]) | u64::from(self.run) << 32;
@@ -133,7 +209,7 @@ impl Queues {
     /// The work at a place that was drawn.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn take(self, queue: u32, place: u32) -> Work {
+    pub(super) fn take(self, queue: u32, place: u32) -> Work {
         let at = self.place(queue, place);
         loop {
             let mut words = [0; PLACE_WORDS as usize];
@@ -154,7 +230,7 @@ impl Queues {
     /// the state have returned by then, of every block.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn leave(self, blocks: u32) {
+    pub(super) fn leave(self, blocks: u32) {
         if self.add(THROUGH, 1) + 1 == u64::from(blocks) {
             for line in 0..QUEUES + 2 {
                 self.state.atomic_store((line * STRIDE) as usize, 0, Ordering::Relaxed, Scope::Device);

@@ -10,7 +10,7 @@ const FRAMES: usize = 6;
 
 /// What a block has to walk, in shared memory; all of its threads know how far it has come.
 #[derive(Clone, Copy)]
-pub struct Walk {
+pub(super) struct Walk {
     /// Nodes whose pieces from a certain one on are left.
     nodes: Shared<u32>,
     /// How many, and how many pieces they have left.
@@ -27,11 +27,11 @@ pub struct Walk {
 
 impl Walk {
     /// Bytes of shared memory, beyond what alignment takes.
-    pub const BYTES: usize = 4 * (4 * PIECE_CHILDREN as usize + 4 * FRAMES + FRAMES + 2);
+    pub(super) const BYTES: usize = 4 * (4 * PIECE_CHILDREN as usize + 4 * FRAMES + FRAMES + 2);
 
     /// Nothing to walk, for the block after a barrier. The arena begins at a multiple of 16.
     #[inline(always)]
-    pub fn new(arena: &mut Arena) -> Self {
+    pub(super) fn new(arena: &mut Arena) -> Self {
         let nodes = arena.take(4 * PIECE_CHILDREN as usize);
         let frames = arena.take(4 * FRAMES);
         let walk =
@@ -50,7 +50,7 @@ impl Walk {
 
     /// Adds the pieces of a node from its `piece` on; a thread adds one node at most until all are walked.
     #[inline(always)]
-    pub fn add(self, work: Work) {
+    pub(super) fn add(self, work: Work) {
         let at = self.counts.fetch_add(0, 1);
         self.counts.fetch_add(1, work.pieces() - work.piece);
         self.nodes.store_16(4 * at as usize, work.packet());
@@ -58,14 +58,14 @@ impl Walk {
 
     /// Pieces that were added; after a barrier, before the walk.
     #[inline(always)]
-    pub fn pieces(self) -> u32 {
+    pub(super) fn pieces(self) -> u32 {
         self.counts.load(1)
     }
 
     /// A leaf for each thread, or none; of a leaf that was added, from its piece on. `None` if all is walked. For all
     /// threads of the block at once, after a barrier.
     #[inline(always)]
-    pub fn next<V: Element>(&mut self, tree: Tree<V>) -> Option<Work> {
+    pub(super) fn next<V: Element>(&mut self, tree: Tree<V>) -> Option<Work> {
         loop {
             if self.depth == 0 {
                 if self.taken == self.counts.load(0) {

@@ -1,0 +1,72 @@
+//! Sums of a matrix with itself and with its transpose, and the way into the format.
+
+use std::error::Error;
+
+use evenpath::{Csr, HiSparseOptions};
+
+use super::record::Sum;
+use super::{Case, Tree};
+use crate::measure::{median, times_ms};
+use crate::peers::{PeerError, PeerValue};
+use crate::spadd::{Addend, check};
+
+/// What cuSPARSE takes for a sum, in milliseconds.
+struct PeerSum {
+    ms: f64,
+    /// To make the transpose, where it is added.
+    transpose_ms: Option<f64>,
+}
+
+impl Case<'_> {
+    /// Milliseconds that the device takes to convert a matrix from CSR, memory and all.
+    pub(super) fn conversion_ms<V: PeerValue, const D: usize>(
+        &self,
+        matrix: &Csr<V>,
+    ) -> Result<f64, Box<dyn Error>> {
+        let matrix = self.device.upload(matrix)?;
+        let convert =
+            || matrix.to_hisparse::<D>(HiSparseOptions::default()).map(drop).map_err(Box::<dyn Error>::from);
+        Ok(median(&times_ms(self.device, self.repetitions, convert)?))
+    }
+
+    /// Measures A + A and, of square matrices, A + Aᵀ, in both formats and by cuSPARSE.
+    pub(super) fn sums<V: PeerValue, const D: usize>(
+        &self,
+        matrix: &Csr<V>,
+        tree: &Tree<V, D>,
+    ) -> Result<Vec<Sum>, Box<dyn Error>> {
+        let mut sums = Vec::new();
+        for (op, addend) in [("add", Addend::Itself), ("add_transposed", Addend::Transpose)] {
+            let Some(other) = addend.of(matrix) else { continue };
+            let other_tree = if addend == Addend::Transpose { tree.transpose() } else { tree.clone() };
+            let times = times_ms(self.device, self.repetitions, || tree.add(&other_tree).map(drop))?;
+            let result = tree.add(&other_tree)?.download()?.to_csr()?;
+            let (a, b) = (self.device.upload(matrix)?, self.device.upload(&other)?);
+            let csr = times_ms(self.device, self.repetitions, || a.add(V::ONE, &b, V::ONE).map(drop))?;
+            let peer = self.cusparse_sum(matrix, &other, addend);
+            sums.push(Sum {
+                op,
+                ms: median(&times),
+                csr_ms: median(&csr),
+                cusparse_ms: peer.as_ref().map(|peer| peer.ms),
+                cusparse_transpose_ms: peer.and_then(|peer| peer.transpose_ms),
+                difference: check((V::ONE, matrix), (V::ONE, &other), &result).err(),
+            });
+        }
+        Ok(sums)
+    }
+
+    /// Milliseconds of `csrgeam2` and, where the transpose is added, of `csr2csc`; nothing where cuSPARSE is not open, cannot,
+    /// or gives another result.
+    fn cusparse_sum<V: PeerValue>(&self, matrix: &Csr<V>, other: &Csr<V>, addend: Addend) -> Option<PeerSum> {
+        let library = self.peers.cusparse()?;
+        let measured =
+            library.measure_spadd((V::ONE, matrix), (V::ONE, other), self.repetitions).and_then(|sum| {
+                check((V::ONE, matrix), (V::ONE, other), &sum.result).map_err(PeerError::Unsuitable)?;
+                let transpose = (addend == Addend::Transpose)
+                    .then(|| library.measure_transpose(matrix, self.repetitions).map(|times| median(&times)));
+                Ok(PeerSum { ms: median(&sum.whole_ms), transpose_ms: transpose.transpose()? })
+            });
+        measured.map_err(|error| eprintln!("cuSPARSE, {}: {error}", self.matrix)).ok()
+    }
+}

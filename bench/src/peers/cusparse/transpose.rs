@@ -1,0 +1,94 @@
+//! Transposes of sparse matrices.
+
+use std::ffi::c_int;
+
+use evenpath::Csr;
+
+use super::Cusparse;
+use super::formats::BASE_ZERO;
+use super::functions::Transpose;
+use super::spadd::Arrays;
+use crate::measure::times_ms;
+use crate::peers::{PeerError, PeerValue};
+
+/// `CUSPARSE_ACTION_NUMERIC`.
+const WITH_VALUES: c_int = 1;
+/// `CUSPARSE_CSR2CSC_ALG_DEFAULT`.
+const ALGORITHM: c_int = 1;
+
+impl Cusparse {
+    /// Milliseconds of each of `repetitions` runs that make the transpose by `csr2csc`, in memory that is there.
+    ///
+    /// # Errors
+    ///
+    /// If the library has no such function or refuses, there is no memory, the matrix is too large for it, or the result is
+    /// not the transpose.
+    pub fn measure_transpose<V: PeerValue>(
+        &self,
+        matrix: &Csr<V>,
+        repetitions: usize,
+    ) -> Result<Vec<f64>, PeerError> {
+        let functions = Transpose::find(self.library)?;
+        let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits count".into());
+        let rows = c_int::try_from(matrix.rows()).map_err(too_large)?;
+        let cols = c_int::try_from(matrix.cols()).map_err(too_large)?;
+        let a = Arrays::upload(self, matrix)?;
+        let row_offsets = self.runtime.allocate::<u32>(matrix.cols() + 1)?;
+        let column_indices = self.runtime.allocate::<u32>(matrix.nnz())?;
+        let values = self.runtime.allocate::<V>(matrix.nnz())?;
+        let mut bytes = 0;
+        // SAFETY: the handle is the library's, the arrays are those of a valid matrix on this GPU and as long for its
+        // transpose; the size is written to a place that is there.
+        let code = unsafe {
+            (functions.cusparseCsr2cscEx2_bufferSize)(
+                self.handle,
+                rows,
+                cols,
+                a.nonzeros,
+                a.values.address(),
+                a.row_offsets.address(),
+                a.column_indices.address(),
+                values.address(),
+                row_offsets.address(),
+                column_indices.address(),
+                V::CUDA_TYPE,
+                WITH_VALUES,
+                BASE_ZERO,
+                ALGORITHM,
+                &raw mut bytes,
+            )
+        };
+        self.check("cusparseCsr2cscEx2_bufferSize", code)?;
+        let workspace = self.runtime.allocate::<u8>(bytes)?;
+        let times = times_ms(&self.runtime, repetitions, || {
+            // SAFETY: as above; the workspace is as large as was asked for.
+            let code = unsafe {
+                (functions.cusparseCsr2cscEx2)(
+                    self.handle,
+                    rows,
+                    cols,
+                    a.nonzeros,
+                    a.values.address(),
+                    a.row_offsets.address(),
+                    a.column_indices.address(),
+                    values.address(),
+                    row_offsets.address(),
+                    column_indices.address(),
+                    V::CUDA_TYPE,
+                    WITH_VALUES,
+                    BASE_ZERO,
+                    ALGORITHM,
+                    workspace.address(),
+                )
+            };
+            self.check("cusparseCsr2cscEx2", code)
+        })?;
+        let (offsets, columns) = (row_offsets.download()?, column_indices.download()?);
+        let transpose = Csr::try_new(matrix.cols(), matrix.rows(), offsets, columns, values.download()?)
+            .map_err(|invalid| PeerError::Unsuitable(format!("the transpose is no matrix: {invalid}")))?;
+        if transpose != matrix.transpose() {
+            return Err(PeerError::Unsuitable("csr2csc gave another matrix than the transpose".into()));
+        }
+        Ok(times)
+    }
+}
