@@ -38,8 +38,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     pub fn to_csr<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
         let remedy = "u64 row offsets (to_csr::<u64>) count them";
         countable::<O>(self.nnz() as u64, remedy)?;
-        let Content::Machine(nodes) = self.content() else {
-            return Ok(self.device().upload(&self.download()?.to_csr::<O>()?)?);
+        let nodes = match self.content() {
+            Content::Machine(nodes) => nodes,
+            Content::Host(_) => return Ok(self.device().upload(&self.download()?.to_csr::<O>()?)?),
         };
         let (rows, columns, values) = self.coordinates(nodes)?;
         let row_offsets = transpose::column_offsets(&rows, self.rows())?;
@@ -53,8 +54,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// As for [`to_csr`](Self::to_csr).
     pub fn to_coo(&self) -> Result<DeviceCoo<V>, OpError> {
-        let Content::Machine(nodes) = self.content() else {
-            return Ok(self.device().upload_coo(&self.download()?.to_coo()?)?);
+        let nodes = match self.content() {
+            Content::Machine(nodes) => nodes,
+            Content::Host(_) => return Ok(self.device().upload_coo(&self.download()?.to_coo()?)?),
         };
         let (rows, columns, values) = self.coordinates(nodes)?;
         Ok(DeviceCoo::from_valid((self.rows(), self.cols()), rows, columns, values)?)
