@@ -7,7 +7,7 @@ use evenpath_kernels::hisparse::sum::{
     HiSparseAddChildren, HiSparseAddLeaves, HiSparseCountSums, state, sum_shared_bytes,
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
-use evenpath_simt::{Element, Global, GlobalMut};
+use evenpath_simt::{Element, Global, GlobalMut, thread};
 
 use super::device::{Content, DeviceHiSparse, Nodes};
 use super::tree::{self, Shape};
@@ -21,7 +21,7 @@ use crate::op::{OpError, instance, scan};
 /// Blocks for each multiprocessor, if there are as many pairs.
 const BLOCKS: usize = 32;
 
-/// How large a node is that a block merges for itself: threads of a block for inner nodes, which are few and large.
+/// Threads of a block that counts children: inner nodes are few and large.
 const INNER_BLOCK: u32 = 512;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
@@ -275,9 +275,11 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         pairs: usize,
         with_share: impl FnOnce(u32) -> K,
     ) -> Result<(), OpError> {
-        // So many that threads and warps have their own, and few enough that no multiprocessor idles.
+        // So many that threads have their own, and few enough that no multiprocessor idles; as many for each warp.
         let blocks = self.device.properties().multiprocessors as usize * BLOCKS;
+        let warps = (info.block_size / thread::WARP_SIZE) as usize;
         let share = pairs.div_ceil(blocks).clamp(1, info.block_size as usize);
+        let share = if share > warps { share / warps * warps } else { share };
         let shared = sum_shared_bytes(D.ilog2(), info.block_size);
         // SAFETY: the caller's. There are no more than 2³⁰ pairs.
         unsafe { self.device.launch(with_share(share as u32), info, pairs.div_ceil(share) as u32, shared) }?;
