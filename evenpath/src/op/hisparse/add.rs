@@ -29,7 +29,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// has, the sum has, be it 0. Its scale is 1. To the last byte it is what [`HiSparse::add`](crate::HiSparse::add) makes
     /// on the host, but for NaNs.
     ///
-    /// Waits for the device once a level: it alone knows how many nodes the next one has. Beside the sum it takes 24 bytes
+    /// Waits for the device once a level: it alone knows how many nodes the next one has. Beside the sum it takes 32 bytes
     /// a node while it runs.
     ///
     /// ```

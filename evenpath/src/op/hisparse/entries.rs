@@ -1,11 +1,10 @@
 //! From the tree to coordinates and CSR, on the device: entries are listed leaf by leaf, and sorted by row.
 
 use evenpath_kernels::hisparse::{HiSparseCountEntries, HiSparseListEntries, Pool};
-use evenpath_simt::kernel::KernelInfo;
-use evenpath_simt::{Element, thread};
+use evenpath_simt::Element;
 
 use super::device::{Content, DeviceHiSparse, Nodes};
-use super::leaves::Leaves;
+use super::leaves::{Leaves, warps};
 use crate::device::DeviceVec;
 use crate::op::device_csr::Pattern;
 use crate::op::sort::sort_pairs;
@@ -139,9 +138,4 @@ fn count_entries<T: Element, const D: usize>(
     // SAFETY: the tree is valid, the leaves are its own, and there is a count for each; all are on this device.
     unsafe { device.launch(kernel, info, warps(info, leaves.len()), 0) }?;
     Ok(counts)
-}
-
-/// Blocks of a kernel that takes a warp for each of `len` leaves, of which a matrix has 2³⁰ at most.
-fn warps(info: &KernelInfo, len: usize) -> u32 {
-    (len * thread::WARP_SIZE as usize).div_ceil(info.block_size as usize) as u32
 }
