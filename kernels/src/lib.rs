@@ -35,6 +35,7 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 /// Every kernel instance of the library, grouped by operation.
 #[cfg(not(target_arch = "nvptx64"))]
+#[allow(clippy::too_many_lines)] // A table.
 pub fn kernels() -> Vec<&'static KernelInfo> {
     let mut all = Vec::new();
     add_primitives(&mut all);

@@ -30,7 +30,7 @@ kernel! {
 
 /// The node of this warp, one warp a node.
 #[inline(always)]
-fn warp_node<const BLOCK: usize>() -> usize {
+pub(super) fn warp_node<const BLOCK: usize>() -> usize {
     thread::block() as usize * (BLOCK / thread::WARP_SIZE as usize) + thread::warp() as usize
 }
 

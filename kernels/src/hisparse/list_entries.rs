@@ -3,6 +3,7 @@
 use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut};
 
 use super::layout;
+use super::leaves::warp_node;
 use super::node::Pool;
 
 kernel! {
@@ -31,12 +32,6 @@ kernel! {
     }
 }
 
-/// The leaf of this warp.
-#[inline(always)]
-fn warp_leaf<const BLOCK: usize>() -> usize {
-    thread::block() as usize * (BLOCK / thread::WARP_SIZE as usize) + thread::warp() as usize
-}
-
 #[inline(always)]
 fn count_entries<T: Element, const BLOCK: usize>(
     _: Arena,
@@ -48,7 +43,7 @@ fn count_entries<T: Element, const BLOCK: usize>(
     len: u32,
     d_log2: u32,
 ) {
-    let leaf = warp_leaf::<BLOCK>();
+    let leaf = warp_node::<BLOCK>();
     if leaf >= len as usize {
         return;
     }
@@ -130,7 +125,7 @@ fn list_entries<V: Float, const BLOCK: usize>(
     factor: V,
     d_log2: u32,
 ) {
-    let leaf = warp_leaf::<BLOCK>();
+    let leaf = warp_node::<BLOCK>();
     if leaf >= len as usize {
         return;
     }

@@ -22,7 +22,7 @@ pub use leaves::{HiSparseCountChildren, HiSparseListChildren};
 pub use list_entries::{HiSparseCountEntries, HiSparseListEntries};
 pub use node::{Node, Pool};
 pub use nodes::{HiSparseCountNodes, HiSparseLevelStarts, HiSparseNumberEntries, HiSparseWriteNodes};
-pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes};
+pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS};
 pub use pool_mut::{NodeMut, PoolMut};
 pub use runs::{HiSparseCountRuns, HiSparseWriteRuns};
 pub use schedule::{HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, QUAD};

@@ -283,7 +283,7 @@ fn write_nodes<K: Key, const BLOCK: usize, const ITEMS: usize>(
     // Its barriers order the bases too.
     let counted = scans.exclusive(share.counts, share.entries);
     let mut counts = counted.before;
-    let mut entry = bases.load(depth as usize) + counted.entries_before;
+    let mut entry = bases.load(depth as usize).wrapping_add(counted.entries_before);
     // The number of the next node of a level.
     let next =
         |counts: LevelCounts, height: u32| bases.load((depth - 1 - height) as usize) + counts.get(height);

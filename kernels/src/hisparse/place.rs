@@ -11,10 +11,13 @@ use super::pool_mut::PoolMut;
 use crate::block::count_scan::CountScan;
 use crate::block::lookback::{Lookback, Tickets};
 
-/// Words of the state: a ticket, then one for each tile.
+/// Words of the state: units of the pool, the leaves' entries, the reference to the root; a ticket; one for each tile.
 pub const fn place_state_words(tiles: usize) -> usize {
-    1 + tiles
+    PLACE_RESULTS + 1 + tiles
 }
+
+/// The first words of the state, which are results.
+pub const PLACE_RESULTS: usize = 3;
 
 kernel! {
     /// Finds the nodes' references: they lie in the pool in the order of their numbers, from the second unit on.
@@ -23,9 +26,7 @@ kernel! {
         pub counts: Global<u32>,
         /// Output: references.
         pub references: GlobalMut<u32>,
-        /// Output: units of the pool, the leaves' entries, zero before the launch, and the reference to the root.
-        pub totals: GlobalMut<u64>,
-        /// [`place_state_words`], all zero.
+        /// [`place_state_words`], all zero. Output: results in the first ones.
         pub states: GlobalMut<u64>,
         /// Inner nodes, which come first.
         pub inner: u32,
@@ -48,7 +49,6 @@ fn place_nodes<const BLOCK: usize, const ITEMS: usize>(
     mut arena: Arena,
     counts: Global<u32>,
     references: GlobalMut<u32>,
-    totals: GlobalMut<u64>,
     states: GlobalMut<u64>,
     inner: u32,
     nodes: u32,
@@ -59,7 +59,7 @@ fn place_nodes<const BLOCK: usize, const ITEMS: usize>(
     let prefix: Shared<u64> = arena.take(1);
     let ticket: Shared<u32> = arena.take(1);
     if thread::index() == 0 {
-        ticket.store(0, Tickets::new(states).draw());
+        ticket.store(0, Tickets::new(states.skip(PLACE_RESULTS)).draw());
     }
     thread::barrier();
     let tile = ticket.load(0);
@@ -84,7 +84,7 @@ fn place_nodes<const BLOCK: usize, const ITEMS: usize>(
     }
     let counted = scan.exclusive(u64::from(units));
     if thread::warp() == 0 {
-        let lookback = Lookback::new(states.skip(1));
+        let lookback = Lookback::new(states.skip(PLACE_RESULTS + 1));
         // Of 1024 nodes of 2¹⁵ units at most.
         let total = counted.total as u32;
         if thread::lane() == 0 {
@@ -94,13 +94,13 @@ fn place_nodes<const BLOCK: usize, const ITEMS: usize>(
         if thread::lane() == 0 {
             prefix.store(0, before);
             if tile + 1 == nodes.div_ceil((BLOCK * ITEMS) as u32) {
-                totals.store(0, 1 + before + counted.total);
+                states.store(0, 1 + before + counted.total);
             }
         }
     }
     let entries = warp::reduce_add(entries);
     if thread::lane() == 0 && entries > 0 {
-        totals.fetch_add(1, entries, Ordering::Relaxed, Scope::Device);
+        states.fetch_add(1, entries, Ordering::Relaxed, Scope::Device);
     }
     thread::barrier();
     let mut unit = 1 + prefix.load(0) + counted.before;
@@ -112,7 +112,7 @@ fn place_nodes<const BLOCK: usize, const ITEMS: usize>(
             let reference = layout::reference(unit as u32, kind);
             references.store(node as usize, reference);
             if node == 0 {
-                totals.store(2, u64::from(reference));
+                states.store(2, u64::from(reference));
             }
             unit += u64::from(units);
         }

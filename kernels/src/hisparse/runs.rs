@@ -4,9 +4,10 @@
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, warp, Arena, Element, Global, GlobalMut};
 
 use crate::block::count_scan::CountScan;
+use crate::block::output;
 use crate::Key;
 
 /// A run as a word: its first entry in the lowest 32 bits, the local row, and the number of entries less one.
@@ -183,7 +184,7 @@ kernel! {
         /// Levels of the tree.
         pub depth: u32,
     }
-    shared: CountScan::<u32, BLOCK>::BYTES;
+    shared: BLOCK * ITEMS * (8 + K::SIZE) + CountScan::<u32, BLOCK>::BYTES;
     body: write_runs::<K, BLOCK, ITEMS>;
     entries: {
         hisparse_write_runs_u32 in hisparse_convert: <K = u32>, 256 x 8;
@@ -203,27 +204,42 @@ fn write_runs<K: Key, const BLOCK: usize, const ITEMS: usize>(
     d_log2: u32,
     depth: u32,
 ) {
+    let staged_runs = arena.take(BLOCK * ITEMS);
+    let staged_keys = arena.take(BLOCK * ITEMS);
     let scan = CountScan::<u32, BLOCK>::take(&mut arena);
     let entries = Entries { rows, cols, len, d_log2 };
     let share = Share::<ITEMS>::load::<BLOCK>(entries);
     let counted = scan.exclusive(share.heads.count_ones());
-    let mut place = ends.load(thread::block() as usize) - counted.total + counted.before;
+    let mut place = counted.before;
+    // The thread's last run may go on behind its entries.
+    let mut last_end = (share.start + ITEMS as u32).min(len);
+    if share.heads != 0 && last_end > share.start {
+        let last = last_end - 1 - share.start;
+        let (mut row, mut col) = (0, 0);
+        for item in 0..ITEMS {
+            if item as u32 == last {
+                (row, col) = (share.rows[item], share.cols[item]);
+            }
+        }
+        last_end = entries.run_end(row, col, last_end);
+    }
     for item in 0..ITEMS {
         let first = share.start + item as u32;
         if share.heads >> item & 1 != 0 {
             let (row, col) = (share.rows[item], share.cols[item]);
             let later = share.heads >> item >> 1;
-            let end = if later != 0 {
-                first + 1 + later.trailing_zeros()
-            } else {
-                entries.run_end(row, col, (share.start + ITEMS as u32).min(len))
-            };
-            keys.store(place as usize, K::from_bits(path(row >> d_log2, col >> d_log2, d_log2, depth)));
+            let end = if later == 0 { last_end } else { first + 1 + later.trailing_zeros() };
+            let path = path(row >> d_log2, col >> d_log2, d_log2, depth);
+            staged_keys.store(place as usize, K::from_bits(path));
             let run = Run { first, row: row & ((1 << d_log2) - 1), len: end - first };
-            runs.store(place as usize, run.word());
+            staged_runs.store(place as usize, run.word());
             place += 1;
         }
     }
+    thread::barrier();
+    let before = (ends.load(thread::block() as usize) - counted.total) as usize;
+    output::store::<K, BLOCK, ITEMS>(staged_keys, keys, before, counted.total);
+    output::store::<u64, BLOCK, ITEMS>(staged_runs, runs, before, counted.total);
 }
 
 /// Row and column of a leaf, counted in leaves, as its path: at every level but the leaves' a digit of each, those of the

@@ -6,7 +6,7 @@
 use evenpath_kernels::hisparse::sum::{
     HiSparseAddChildren, HiSparseAddLeaves, HiSparseCountSums, state, sum_shared_bytes,
 };
-use evenpath_simt::kernel::KernelInfo;
+use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Element, Global, GlobalMut, thread};
 
 use super::device::{Content, DeviceHiSparse, Nodes};
@@ -18,15 +18,18 @@ use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self, Reference};
 use crate::op::{OpError, instance, scan};
 
-/// Warps for each multiprocessor, if there are as many pairs.
-const WARPS: usize = 128;
+/// Blocks for each multiprocessor, if there are as many pairs.
+const BLOCKS: usize = 32;
+
+/// Threads of a block that counts children: inner nodes are few and large.
+const INNER_BLOCK: u32 = 512;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// The sum of two matrices, each transposed and scaled as it is: with A and `A.transpose()`, A + Aᵀ. What one of them
     /// has, the sum has, be it 0. Its scale is 1. To the last byte it is what [`HiSparse::add`](crate::HiSparse::add) makes
     /// on the host, but for NaNs.
     ///
-    /// Waits for the device once a level: it alone knows how many nodes the next one has. Beside the sum it takes 24 bytes
+    /// Waits for the device once a level: it alone knows how many nodes the next one has. Beside the sum it takes 32 bytes
     /// a node while it runs.
     ///
     /// ```
@@ -49,28 +52,31 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             return Err(OpError::Shapes { rows, cols, b_rows, b_cols });
         }
         self.device().check_same(other.device())?;
-        let is_transposed = self.is_transposed() && other.is_transposed();
-        let content = match (self.content(), other.content()) {
-            (Content::Machine(a), Content::Machine(b)) => {
-                let (rows, cols) = if is_transposed { (cols, rows) } else { (rows, cols) };
-                let state = |matrix: &Self, turned: u32, scaled: u32| {
-                    let is_turned = matrix.is_transposed() != is_transposed;
-                    let is_scaled = matrix.scale() != V::ONE;
-                    (if is_turned { turned } else { 0 }) | (if is_scaled { scaled } else { 0 })
-                };
-                let sum = Sum::<V, D> {
-                    device: self.device(),
-                    a,
-                    b,
-                    state: state(self, state::A_TRANSPOSED, state::A_SCALED)
-                        | state(other, state::B_TRANSPOSED, state::B_SCALED),
-                    scales: (self.scale(), other.scale()),
-                };
-                Content::Machine(sum.run(rows, cols)?)
-            }
-            _ => return Ok(self.device().upload_hisparse(&self.download()?.add(&other.download()?)?)?),
+        if let (Some(a), Some(b)) = (self.host(), other.host()) {
+            return Ok(self.device().upload_hisparse(&a.add(&b)?)?);
+        }
+        let (Content::Machine(a), Content::Machine(b)) = (self.content(), other.content()) else {
+            unreachable!("matrices on one device are all in host memory, or none is")
         };
-        let sum = Self::from_content(self.device(), content);
+        let is_transposed = self.is_transposed() && other.is_transposed();
+        // A sum of two does not depend on which is the first, to the last bit.
+        let ((left, a), (right, b)) = if self.is_transposed() && !is_transposed {
+            ((other, b), (self, a))
+        } else {
+            ((self, a), (other, b))
+        };
+        let state = |holds: bool, bit: u32| if holds { bit } else { 0 };
+        let sum = Sum::<V, D> {
+            device: self.device(),
+            a,
+            b,
+            state: state(right.is_transposed() != is_transposed, state::B_TRANSPOSED)
+                | state(left.scale() != V::ONE, state::A_SCALED)
+                | state(right.scale() != V::ONE, state::B_SCALED),
+            scales: (left.scale(), right.scale()),
+        };
+        let (rows, cols) = if is_transposed { (cols, rows) } else { (rows, cols) };
+        let sum = Self::from_content(self.device(), Content::Machine(sum.run(rows, cols)?));
         Ok(if is_transposed { sum.transpose() } else { sum })
     }
 }
@@ -131,7 +137,10 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
     fn children(&self, level: Level, inner: &mut Inner) -> Result<(Level, DeviceVec<u32>), OpError> {
         let device = self.device;
         let mut counts = device.uninitialised::<u32>(level.len)?;
-        self.count::<u32>(&level, counts.as_global_mut())?;
+        let Some(info) = HiSparseCountSums::<u32>::instance(INNER_BLOCK, 1) else {
+            unreachable!("the kernels' tables have an instance for inner nodes")
+        };
+        self.count::<u32>(info, &level, counts.as_global_mut())?;
         let scanned;
         let ends = if level.len == 1 {
             &counts
@@ -148,7 +157,10 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         let mut pairs = device.uninitialised::<u64>(len)?;
         let mut links = device.uninitialised::<u64>(len)?;
         let (a, b) = (self.a.view::<u32>(), self.b.view::<u32>());
-        let kernel = HiSparseAddChildren {
+        let children = pairs.as_global_mut();
+        let halves = GlobalMut::from_device(children.address(), 2 * len as u64);
+        let links_view = links.as_global_mut();
+        let kernel = |share| HiSparseAddChildren {
             a_words: a.words,
             a_coordinates: a.coordinates,
             b_words: b.words,
@@ -156,26 +168,32 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
             pairs: level.pairs.as_global(),
             root: level.root,
             ends: ends.as_global(),
-            children: GlobalMut::from_device(pairs.as_global_mut().address(), 2 * len as u64),
-            links: links.as_global_mut(),
+            children,
+            halves,
+            links: links_view,
             first_node: first_node as u32,
             len: level.len as u32,
-            share: self.share(level.len),
+            share,
             state: self.state,
             d_log2: D.ilog2(),
         };
         let info = instance::<HiSparseAddChildren>();
         // SAFETY: both trees are valid, the pairs are of their nodes, and there is a pair and a link for each child, where
         // the scan of their counts puts them. All are on this device, and buffers are freed in the stream's order.
-        unsafe { self.launch(kernel, info, level.len) }?;
+        unsafe { self.launch(info, level.len, kernel) }?;
         inner.links.push(level.links);
         Ok((Level { root: 0, pairs, len, links }, counts))
     }
 
     /// Counts the entries of each pair's sum, of slots of the size of `T`.
-    fn count<T: Element>(&self, level: &Level, counts: GlobalMut<u32>) -> Result<(), OpError> {
+    fn count<T: Element>(
+        &self,
+        info: &'static KernelInfo,
+        level: &Level,
+        counts: GlobalMut<u32>,
+    ) -> Result<(), OpError> {
         let (a, b) = (self.a.view::<T>(), self.b.view::<T>());
-        let kernel = HiSparseCountSums {
+        let kernel = |share| HiSparseCountSums {
             a_words: a.words,
             a_coordinates: a.coordinates,
             a_slots: a.slots,
@@ -186,12 +204,12 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
             root: level.root,
             counts,
             len: level.len as u32,
-            share: self.share(level.len),
+            share,
             state: self.state,
             d_log2: D.ilog2(),
         };
         // SAFETY: both trees are valid, the pairs are of their nodes, and there is a count for each; all are on this device.
-        unsafe { self.launch(kernel, instance::<HiSparseCountSums<T>>(), level.len) }
+        unsafe { self.launch(info, level.len, kernel) }
     }
 
     /// The nodes of the sum, with the entries of its leaves counted.
@@ -208,9 +226,9 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         links.copy_from_at(first, &leaves.links)?;
         let leaf_counts = counts.as_global_mut().skip(inner.len);
         if V::SIZE == 4 {
-            self.count::<u32>(leaves, leaf_counts)?;
+            self.count::<u32>(instance::<HiSparseCountSums<u32>>(), leaves, leaf_counts)?;
         } else {
-            self.count::<u64>(leaves, leaf_counts)?;
+            self.count::<u64>(instance::<HiSparseCountSums<u64>>(), leaves, leaf_counts)?;
         }
         Ok(Shape { inner: inner.len, counts, links })
     }
@@ -220,7 +238,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         let (a, b) = (self.a.view::<V>(), self.b.view::<V>());
         let sum = tree::view_mut::<V>(&mut tree.pool);
         let of_leaves = |view: Global<u32>| view.skip(tree.shape.inner);
-        let kernel = HiSparseAddLeaves {
+        let kernel = |share| HiSparseAddLeaves {
             a_words: a.words,
             a_coordinates: a.coordinates,
             a_slots: a.slots,
@@ -235,7 +253,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
             coordinates: sum.coordinates,
             slots: sum.slots,
             len: leaves.len as u32,
-            share: self.share(leaves.len),
+            share,
             state: self.state,
             d_log2: D.ilog2(),
             a_scale: self.scales.0,
@@ -243,30 +261,28 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         };
         // SAFETY: both trees are valid, the pairs are of their leaves, and the sum's leaves have room for what was counted;
         // all are on this device, and buffers are freed in the stream's order.
-        unsafe { self.launch(kernel, instance::<HiSparseAddLeaves<V>>(), leaves.len) }
+        unsafe { self.launch(instance::<HiSparseAddLeaves<V>>(), leaves.len, kernel) }
     }
 
-    /// Pairs of a warp: so many that a node's count is loaded beside others, and few enough that no multiprocessor idles.
-    fn share(&self, pairs: usize) -> u32 {
-        let warps = self.device.properties().multiprocessors as usize * WARPS;
-        pairs.div_ceil(warps).clamp(1, thread::WARP_SIZE as usize) as u32
-    }
-
-    /// Launches a kernel that takes `pairs` pairs.
+    /// Launches a kernel that takes `pairs` pairs, so many a block, which `with_share` makes.
     ///
     /// # Safety
     ///
     /// As for [`Device::launch`].
-    unsafe fn launch<K: evenpath_simt::kernel::Kernel>(
+    unsafe fn launch<K: Kernel>(
         &self,
-        kernel: K,
         info: &'static KernelInfo,
         pairs: usize,
+        with_share: impl FnOnce(u32) -> K,
     ) -> Result<(), OpError> {
-        let block_pairs = (info.block_size / thread::WARP_SIZE * self.share(pairs)) as usize;
+        // So many that threads have their own, and few enough that no multiprocessor idles; as many for each warp.
+        let blocks = self.device.properties().multiprocessors as usize * BLOCKS;
+        let warps = (info.block_size / thread::WARP_SIZE) as usize;
+        let share = pairs.div_ceil(blocks).clamp(1, info.block_size as usize);
+        let share = if share > warps { share / warps * warps } else { share };
         let shared = sum_shared_bytes(D.ilog2(), info.block_size);
-        // SAFETY: the caller's. There are fewer than 2³⁰ pairs.
-        unsafe { self.device.launch(kernel, info, pairs.div_ceil(block_pairs) as u32, shared) }?;
+        // SAFETY: the caller's. There are no more than 2³⁰ pairs.
+        unsafe { self.device.launch(with_share(share as u32), info, pairs.div_ceil(share) as u32, shared) }?;
         Ok(())
     }
 }

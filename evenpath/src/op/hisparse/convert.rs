@@ -29,8 +29,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// The device converts matrices whose columns ascend in every row (Derler, *HiSparse: A Hierarchical Sparse Matrix
     /// Format for the GPU*, 2016, chapter 3, from sorted runs of a row's entries in a leaf). Others, and equal subtrees that
-    /// shall be [shared](HiSparseOptions::share), pass through the host. While it runs it takes up to 28 bytes a nonzero
-    /// beside the matrix, and 40 where the leaves' paths have more than 32 bits.
+    /// shall be [shared](HiSparseOptions::share), pass through the host. While it runs it takes 4 bytes a nonzero, up to 32 a
+    /// run and 20 a node beside the matrix and the tree.
     ///
     /// ```
     /// use evenpath::{Csr, Device, HiSparseOptions};

@@ -1,11 +1,10 @@
 //! From the tree to coordinates and CSR, on the device: entries are listed leaf by leaf, and sorted by row.
 
 use evenpath_kernels::hisparse::{HiSparseCountEntries, HiSparseListEntries, Pool};
-use evenpath_simt::kernel::KernelInfo;
-use evenpath_simt::{Element, thread};
+use evenpath_simt::Element;
 
 use super::device::{Content, DeviceHiSparse, Nodes};
-use super::leaves::Leaves;
+use super::leaves::{Leaves, warps};
 use crate::device::DeviceVec;
 use crate::op::device_csr::Pattern;
 use crate::op::sort::sort_pairs;
@@ -38,8 +37,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     pub fn to_csr<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
         let remedy = "u64 row offsets (to_csr::<u64>) count them";
         countable::<O>(self.nnz() as u64, remedy)?;
-        let Content::Machine(nodes) = self.content() else {
-            return Ok(self.device().upload(&self.download()?.to_csr::<O>()?)?);
+        let nodes = match self.content() {
+            Content::Machine(nodes) => nodes,
+            Content::Host(_) => return Ok(self.device().upload(&self.download()?.to_csr::<O>()?)?),
         };
         let (rows, columns, values) = self.coordinates(nodes)?;
         let row_offsets = transpose::column_offsets(&rows, self.rows())?;
@@ -53,8 +53,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// As for [`to_csr`](Self::to_csr).
     pub fn to_coo(&self) -> Result<DeviceCoo<V>, OpError> {
-        let Content::Machine(nodes) = self.content() else {
-            return Ok(self.device().upload_coo(&self.download()?.to_coo()?)?);
+        let nodes = match self.content() {
+            Content::Machine(nodes) => nodes,
+            Content::Host(_) => return Ok(self.device().upload_coo(&self.download()?.to_coo()?)?),
         };
         let (rows, columns, values) = self.coordinates(nodes)?;
         Ok(DeviceCoo::from_valid((self.rows(), self.cols()), rows, columns, values)?)
@@ -137,9 +138,4 @@ fn count_entries<T: Element, const D: usize>(
     // SAFETY: the tree is valid, the leaves are its own, and there is a count for each; all are on this device.
     unsafe { device.launch(kernel, info, warps(info, leaves.len()), 0) }?;
     Ok(counts)
-}
-
-/// Blocks of a kernel that takes a warp for each of `len` leaves, of which a matrix has 2³⁰ at most.
-fn warps(info: &KernelInfo, len: usize) -> u32 {
-    (len * thread::WARP_SIZE as usize).div_ceil(info.block_size as usize) as u32
 }

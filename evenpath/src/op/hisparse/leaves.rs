@@ -88,7 +88,7 @@ impl Leaves {
 }
 
 /// Blocks of a kernel that takes a warp for each of `len` nodes, of which a matrix has 2³⁰ at most.
-fn warps(info: &KernelInfo, len: usize) -> u32 {
+pub(super) fn warps(info: &KernelInfo, len: usize) -> u32 {
     (len * evenpath_simt::thread::WARP_SIZE as usize).div_ceil(info.block_size as usize) as u32
 }
 

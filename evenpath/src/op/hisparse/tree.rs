@@ -1,7 +1,9 @@
 //! From a tree's nodes to its pool, on a machine: places, one allocation, then counts and references. Leaves get their
 //! entries afterwards.
 
-use evenpath_kernels::hisparse::{HiSparseLinkNodes, HiSparsePlaceNodes, PoolMut, place_state_words};
+use evenpath_kernels::hisparse::{
+    HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS, PoolMut, place_state_words,
+};
 use evenpath_simt::{Element, GlobalMut};
 
 use super::device::Nodes;
@@ -66,16 +68,14 @@ impl Shape {
         device: &Device,
         d_log2: u32,
         references: &mut DeviceVec<u32>,
-    ) -> Result<[u64; 3], OpError> {
+    ) -> Result<[u64; PLACE_RESULTS], OpError> {
         let info = instance::<HiSparsePlaceNodes>();
         let nodes = self.counts.len();
         let tiles = tile_count("a tree's nodes", info, nodes)?;
-        let mut totals = device.zeros::<u64>(3)?;
         let mut states = device.zeros::<u64>(place_state_words(tiles as usize))?;
         let kernel = HiSparsePlaceNodes {
             counts: self.counts.as_global(),
             references: references.as_global_mut(),
-            totals: totals.as_global_mut(),
             states: states.as_global_mut(),
             inner: self.inner as u32,
             nodes: nodes as u32,
@@ -84,9 +84,10 @@ impl Shape {
         };
         // SAFETY: there is a reference for each count, and states for the tiles, all zero; all are on this device.
         unsafe { device.launch(kernel, info, tiles, 0) }?;
-        let mut found = [0; 3];
-        totals.copy_to_slice(&mut found)?;
-        Ok(found)
+        states.truncate(PLACE_RESULTS);
+        let mut results = [0; PLACE_RESULTS];
+        states.copy_to_slice(&mut results)?;
+        Ok(results)
     }
 }
 

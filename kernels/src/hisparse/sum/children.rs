@@ -3,14 +3,14 @@ use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 use super::large::Bitmaps;
 use super::pairs::Pairs;
 use super::small::Keys;
-use super::{state, sum_shared_bytes, Entry, Side, Sink};
+use super::{state, sum_shared_bytes, tiny, Pair, Place, Side, Sink};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 use crate::hisparse::link::Link;
 use crate::hisparse::node::{Node, Pool};
 
 kernel! {
-    /// Lists the children of sums of inner nodes, pairs again: `share` pairs a warp.
+    /// Lists the children of sums of inner nodes, pairs again: `share` pairs a block.
     pub struct HiSparseAddChildren {
         /// A's pool as words.
         pub a_words: Global<u32>,
@@ -26,15 +26,17 @@ kernel! {
         pub root: u64,
         /// The children of each pair and all before it.
         pub ends: Global<u32>,
-        /// Output: the children as pairs, two words each, A's first.
-        pub children: GlobalMut<u32>,
+        /// Output: the children as pairs.
+        pub children: GlobalMut<u64>,
+        /// The same, as their halves.
+        pub halves: GlobalMut<u32>,
         /// Output: the children's links.
         pub links: GlobalMut<u64>,
         /// The number of the first pair among the sum's nodes.
         pub first_node: u32,
         /// Pairs.
         pub len: u32,
-        /// Pairs of a warp, at most 32.
+        /// Pairs of a block, at most one a thread.
         pub share: u32,
         /// Bits of [`state`](super::state).
         pub state: u32,
@@ -44,7 +46,7 @@ kernel! {
     shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: add_children::<BLOCK>;
     entries: {
-        hisparse_add_children in hisparse_sum: 128 x 1;
+        hisparse_add_children in hisparse_sum: 512 x 1 resident 2;
     }
 }
 
@@ -58,7 +60,8 @@ fn add_children<const BLOCK: usize>(
     pairs: Global<u64>,
     root: u64,
     ends: Global<u32>,
-    children: GlobalMut<u32>,
+    children: GlobalMut<u64>,
+    halves: GlobalMut<u32>,
     links: GlobalMut<u64>,
     first_node: u32,
     len: u32,
@@ -70,25 +73,27 @@ fn add_children<const BLOCK: usize>(
     let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
     let merging = Arena::dynamic(sum_shared_bytes(d_log2, BLOCK as u32));
     let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
-    let side = |words: Global<u32>, coordinates, transposed| Side {
+    let side = |words: Global<u32>, coordinates, is_transposed| Side {
         pool: Pool { words, coordinates, slots: words },
-        is_transposed: state & transposed != 0,
+        is_transposed,
         d_log2,
     };
-    let a = side(a_words, a_coordinates, state::A_TRANSPOSED);
-    let b = side(b_words, b_coordinates, state::B_TRANSPOSED);
-    let sink = |number: u32, pair: super::Pair| {
+    let a = side(a_words, a_coordinates, false);
+    let b = side(b_words, b_coordinates, state & state::B_TRANSPOSED != 0);
+    let sink = |number: u32, pair: Pair| {
         let first = ends.load_if((number as usize).saturating_sub(1), number > 0) as usize;
         Children {
             a: a.node(pair.a),
             b: b.node(pair.b),
-            words: children.skip(2 * first),
+            words: children.skip(first),
+            halves: halves.skip(2 * first),
             links: links.skip(first),
             parent: first_node + number,
         }
     };
     Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
         masks,
+        |number, pair| tiny::merge(a, b, pair, &sink(number, pair)),
         |number, pair| keys.merge(a, b, pair, &sink(number, pair)),
         |number, pair| bitmaps.merge(a, b, pair, &sink(number, pair)),
     );
@@ -98,39 +103,28 @@ fn add_children<const BLOCK: usize>(
 struct Children {
     a: Node<u32>,
     b: Node<u32>,
-    words: GlobalMut<u32>,
+    words: GlobalMut<u64>,
+    halves: GlobalMut<u32>,
     links: GlobalMut<u64>,
     parent: u32,
-}
-
-impl Children {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn link(&self, Entry { rank, coordinates, .. }: Entry) {
-        self.links.store(rank as usize, Link { parent: self.parent, at: rank, coordinates }.word());
-    }
 }
 
 impl Sink for Children {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn put_b(&self, entry: Entry, in_a: bool) {
-        let place = 2 * entry.rank as usize;
-        self.words.store(place + 1, self.b.slots.load(entry.slot as usize));
-        if !in_a {
-            self.words.store(place, layout::NULL);
-            self.link(entry);
-        }
+    fn put(&self, Place { rank, coordinates }: Place, a: Option<u32>, b: Option<u32>) {
+        let child = |node: Node<u32>, slot: Option<u32>| match slot {
+            Some(slot) => node.slots.load(slot as usize),
+            None => layout::NULL,
+        };
+        let (of_a, of_b) = (child(self.a, a), child(self.b, b));
+        self.words.store(rank as usize, u64::from(of_b) << 32 | u64::from(of_a));
+        self.links.store(rank as usize, Link { parent: self.parent, at: rank, coordinates }.word());
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn put_a(&self, entry: Entry, in_b: bool) {
-        let place = 2 * entry.rank as usize;
-        self.words.store(place, self.a.slots.load(entry.slot as usize));
-        if !in_b {
-            self.words.store(place + 1, layout::NULL);
-        }
-        self.link(entry);
+    fn join(&self, place: Place, a: u32) {
+        self.halves.store(2 * place.rank as usize, self.a.slots.load(a as usize));
     }
 }

@@ -3,12 +3,12 @@ use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut};
 use super::large::Bitmaps;
 use super::pairs::Pairs;
 use super::small::Keys;
-use super::{state, sum_shared_bytes, Side};
+use super::{state, sum_shared_bytes, tiny, Side};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::node::Pool;
 
 kernel! {
-    /// Counts the entries of sums of nodes: `share` pairs a warp. Slots are taken as integers of their size.
+    /// Counts the entries of sums of nodes: `share` pairs a block. Slots are taken as integers of their size.
     pub struct HiSparseCountSums<T: Element> {
         /// A's pool as words.
         pub a_words: Global<u32>,
@@ -30,7 +30,7 @@ kernel! {
         pub counts: GlobalMut<u32>,
         /// Pairs.
         pub len: u32,
-        /// Pairs of a warp, at most 32.
+        /// Pairs of a block, at most one a thread.
         pub share: u32,
         /// Bits of [`state`](super::state).
         pub state: u32,
@@ -42,6 +42,7 @@ kernel! {
     entries: {
         hisparse_count_sums_u32 in hisparse_sum: <T = u32>, 128 x 1;
         hisparse_count_sums_u64 in hisparse_sum: <T = u64>, 128 x 1;
+        hisparse_count_inner_sums in hisparse_sum: <T = u32>, 512 x 1 resident 2;
     }
 }
 
@@ -66,15 +67,16 @@ fn count_sums<T: Element, const BLOCK: usize>(
     let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
     let merging = Arena::dynamic(sum_shared_bytes(d_log2, BLOCK as u32));
     let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
-    let side = |words, coordinates, slots, transposed| Side {
+    let side = |words, coordinates, slots, is_transposed| Side {
         pool: Pool { words, coordinates, slots },
-        is_transposed: state & transposed != 0,
+        is_transposed,
         d_log2,
     };
-    let a = side(a_words, a_coordinates, a_slots, state::A_TRANSPOSED);
-    let b = side(b_words, b_coordinates, b_slots, state::B_TRANSPOSED);
+    let a = side(a_words, a_coordinates, a_slots, false);
+    let b = side(b_words, b_coordinates, b_slots, state & state::B_TRANSPOSED != 0);
     Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
         masks,
+        |number, pair| counts.store(number as usize, tiny::count(a, b, pair)),
         |number, pair| {
             let count = keys.count(a, b, pair);
             if thread::lane() == 0 {

@@ -3,13 +3,13 @@ use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
 use super::large::Bitmaps;
 use super::pairs::Pairs;
 use super::small::Keys;
-use super::{state, sum_shared_bytes, Entry, Pair, Side, Sink};
+use super::{state, sum_shared_bytes, tiny, Pair, Place, Side, Sink};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::node::{Node, Pool};
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
 
 kernel! {
-    /// Writes the entries of sums of leaves: `share` pairs a warp.
+    /// Writes the entries of sums of leaves: `share` pairs a block.
     pub struct HiSparseAddLeaves<V: Float> {
         /// A's pool as words.
         pub a_words: Global<u32>,
@@ -39,7 +39,7 @@ kernel! {
         pub slots: GlobalMut<V>,
         /// Pairs.
         pub len: u32,
-        /// Pairs of a warp, at most 32.
+        /// Pairs of a block, at most one a thread.
         pub share: u32,
         /// Bits of [`state`](super::state).
         pub state: u32,
@@ -53,8 +53,8 @@ kernel! {
     shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: add_leaves::<V, BLOCK>;
     entries: {
-        hisparse_add_leaves_f32 in hisparse_sum: <V = f32>, 128 x 1;
-        hisparse_add_leaves_f64 in hisparse_sum: <V = f64>, 128 x 1;
+        hisparse_add_leaves_f32 in hisparse_sum: <V = f32>, 128 x 1 resident 8;
+        hisparse_add_leaves_f64 in hisparse_sum: <V = f64>, 128 x 1 resident 8;
     }
 }
 
@@ -85,13 +85,13 @@ fn add_leaves<V: Float, const BLOCK: usize>(
     let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
     let merging = Arena::dynamic(sum_shared_bytes(d_log2, BLOCK as u32));
     let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
-    let side = |words, coordinates, slots, transposed| Side {
+    let side = |words, coordinates, slots, is_transposed| Side {
         pool: Pool { words, coordinates, slots },
-        is_transposed: state & transposed != 0,
+        is_transposed,
         d_log2,
     };
-    let a = side(a_words, a_coordinates, a_slots, state::A_TRANSPOSED);
-    let b = side(b_words, b_coordinates, b_slots, state::B_TRANSPOSED);
+    let a = side(a_words, a_coordinates, a_slots, false);
+    let b = side(b_words, b_coordinates, b_slots, state & state::B_TRANSPOSED != 0);
     let pool = PoolMut { words, coordinates, slots };
     let sink = |number: u32, pair: Pair| {
         let (count, reference) = (counts.load(number as usize), references.load(number as usize));
@@ -103,6 +103,7 @@ fn add_leaves<V: Float, const BLOCK: usize>(
     };
     Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
         masks,
+        |number, pair| tiny::merge(a, b, pair, &sink(number, pair)),
         |number, pair| keys.merge(a, b, pair, &sink(number, pair)),
         |number, pair| bitmaps.merge(a, b, pair, &sink(number, pair)),
     );
@@ -139,17 +140,21 @@ struct Leaf<V> {
 impl<V: Float> Sink for Leaf<V> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn put_b(&self, entry: Entry, _: bool) {
-        self.sum.put(entry.rank, entry.coordinates, self.b.value(entry.slot));
+    fn put(&self, Place { rank, coordinates }: Place, a: Option<u32>, b: Option<u32>) {
+        let value = match (a, b) {
+            (Some(a), Some(b)) => self.a.value(a) + self.b.value(b),
+            (Some(a), None) => self.a.value(a),
+            (None, Some(b)) => self.b.value(b),
+            (None, None) => V::ZERO,
+        };
+        self.sum.put(rank, coordinates, value);
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn put_a(&self, Entry { rank, coordinates, slot }: Entry, in_b: bool) {
-        let value = self.a.value(slot);
+    fn join(&self, Place { rank, coordinates }: Place, a: u32) {
         // A zero of B that a dense leaf holds as −0 is added like a zero: the sum is 0 or −0 with either, which a dense
         // leaf holds as −0, or what A has.
-        let value = if in_b { value + self.sum.slot(rank, coordinates) } else { value };
-        self.sum.put(rank, coordinates, value);
+        self.sum.put(rank, coordinates, self.a.value(a) + self.sum.slot(rank, coordinates));
     }
 }

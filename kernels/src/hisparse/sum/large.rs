@@ -1,8 +1,10 @@
 //! Pairs with a large or dense node, merged by a block: bitmaps of both nodes' entries, in the order of the sum.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, Arena, Element, Shared};
 
-use super::{Entry, Pair, Part, Side, Sink};
+use super::{Pair, Part, Place, Side, Sink};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 
@@ -49,12 +51,8 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
             word += BLOCK as u32;
         }
         thread::barrier();
-        for (side, part, bits) in [(a, pair.a, self.a), (b, pair.b, self.b)] {
-            for_each_entry::<T, BLOCK>(side, part, |coordinates, _| {
-                let place = self.place(coordinates);
-                bits.fetch_or((place / 32) as usize, 1 << (place % 32));
-            });
-        }
+        for_each_entry::<T, BLOCK>(a, pair.a, |coordinates, _| self.mark(self.a, coordinates));
+        for_each_entry::<T, BLOCK>(b, pair.b, |coordinates, _| self.mark(self.b, coordinates));
         thread::barrier();
         let share = words.div_ceil(BLOCK as u32);
         let (first, end) = (thread::index() * share, ((thread::index() + 1) * share).min(words));
@@ -82,11 +80,16 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink) {
         self.count(a, b, pair);
         for_each_entry::<T, BLOCK>(b, pair.b, |coordinates, slot| {
-            sink.put_b(self.entry(coordinates, slot), self.has(self.a, coordinates));
+            sink.put(self.find(coordinates), None, Some(slot));
         });
         thread::barrier();
         for_each_entry::<T, BLOCK>(a, pair.a, |coordinates, slot| {
-            sink.put_a(self.entry(coordinates, slot), self.has(self.b, coordinates));
+            let place = self.find(coordinates);
+            if self.has(self.b, coordinates) {
+                sink.join(place, slot);
+            } else {
+                sink.put(place, Some(slot), None);
+            }
         });
     }
 
@@ -94,6 +97,13 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     fn place(self, coordinates: u32) -> u32 {
         let (row, col) = layout::unpack(coordinates);
         row << self.d_log2 | col
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn mark(self, bits: Shared<u32>, coordinates: u32) {
+        let place = self.place(coordinates);
+        bits.fetch_or((place / 32) as usize, 1 << (place % 32));
     }
 
     #[inline(always)]
@@ -111,31 +121,43 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn entry(self, coordinates: u32, slot: u32) -> Entry {
+    fn find(self, coordinates: u32) -> Place {
         let place = self.place(coordinates);
         let (word, below) = (place / 32, (1 << (place % 32)) - 1);
         let rank = self.before.load(word as usize) + (self.union(word) & below).count_ones();
-        Entry { rank, coordinates, slot }
+        Place { rank, coordinates }
     }
 }
+
+/// Slots of a thread that are on their way at once.
+const BATCH: usize = 4;
 
 /// Calls `visit` with coordinates in the sum and slot of each entry, in the block's threads.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn for_each_entry<T: Element, const BLOCK: usize>(side: Side<T>, part: Part, visit: impl Fn(u32, u32)) {
-    if part.reference == layout::NULL {
-        return;
-    }
     let node = side.node(part);
     let is_dense = layout::kind(part.reference) == layout::DENSE;
-    let mut slot = thread::index();
-    while slot < part.len {
-        if !is_dense {
-            visit(side.oriented(u32::from(node.coordinates.load(slot as usize))), slot);
-        } else if node.slots.load(slot as usize).to_bits() != 0 {
-            let coordinates = layout::pack(slot >> side.d_log2, slot & ((1 << side.d_log2) - 1));
-            visit(side.oriented(coordinates), slot);
+    let mut first = thread::index();
+    while first < part.len {
+        let mut coordinates = [0; BATCH];
+        let mut is_entry = [false; BATCH];
+        for item in 0..BATCH {
+            let slot = first + (item * BLOCK) as u32;
+            let is_slot = slot < part.len;
+            if is_dense {
+                is_entry[item] = node.slots.load_if(slot as usize, is_slot).to_bits() != 0;
+                coordinates[item] = layout::pack(slot >> side.d_log2, slot & ((1 << side.d_log2) - 1));
+            } else {
+                is_entry[item] = is_slot;
+                coordinates[item] = u32::from(node.coordinates.load_if(slot as usize, is_slot));
+            }
         }
-        slot += BLOCK as u32;
+        for item in 0..BATCH {
+            if is_entry[item] {
+                visit(side.oriented(coordinates[item]), first + (item * BLOCK) as u32);
+            }
+        }
+        first += (BATCH * BLOCK) as u32;
     }
 }

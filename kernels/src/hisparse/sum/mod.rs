@@ -1,8 +1,8 @@
 //! Sums of two trees (thesis, chapter 6): the nodes of A and B at one place, level by level, and the union of their entries.
 //!
-//! A pair of nodes is merged by a warp where both are sparse and small, and by a block where one is large or dense: the
-//! block marks entries in bitmaps of the node's places, so that it does not matter how they are ordered. Either way entries
-//! of B are handed on first, then those of A, each with its number in the union and whether the other node has it too.
+//! A pair of nodes is merged by a thread where both have a few entries, by a warp where both are sparse and small, and by a
+//! block where one is large or dense: the block marks entries in bitmaps of the node's places, so that it does not matter
+//! how they are ordered.
 
 mod children;
 mod count;
@@ -10,26 +10,26 @@ mod fill;
 mod large;
 mod pairs;
 mod small;
+mod tiny;
 
 pub use children::HiSparseAddChildren;
 pub use count::HiSparseCountSums;
 pub use fill::HiSparseAddLeaves;
 
-use evenpath_simt::Element;
+use evenpath_simt::{Element, Packet};
 
 use super::layout;
 use super::node::{Node, Pool};
 
 /// What is known of a sum's operands, as bits of a kernel's parameter.
 pub mod state {
-    /// A is turned against the sum.
-    pub const A_TRANSPOSED: u32 = 1;
-    /// B is turned against the sum.
-    pub const B_TRANSPOSED: u32 = 2;
+    /// B is turned against the sum. A never is: of two that both are, so is the sum, and otherwise the one that is comes
+    /// second.
+    pub const B_TRANSPOSED: u32 = 1;
     /// A's values are multiplied with its factor.
-    pub const A_SCALED: u32 = 4;
+    pub const A_SCALED: u32 = 2;
     /// B's values are multiplied with its factor.
-    pub const B_SCALED: u32 = 8;
+    pub const B_SCALED: u32 = 4;
 }
 
 /// Bytes of shared memory that launches of these kernels choose, for blocks of so many threads.
@@ -57,6 +57,8 @@ struct Part {
     reference: u32,
     /// Slots: entries of a sparse node, all of a dense one, none where there is no node.
     len: u32,
+    /// The first unit of a sparse node, with the count and the first coordinates.
+    head: Packet,
 }
 
 /// The nodes of both trees at one place, one of them at least.
@@ -66,29 +68,39 @@ struct Pair {
     b: Part,
 }
 
-/// An entry of one of two nodes.
+/// Where in the sum an entry is.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct Place {
     /// Its number in the union of both nodes' entries.
     rank: u32,
-    /// Its coordinates in the sum.
+    /// Its coordinates.
     coordinates: u32,
-    /// Its slot in its node.
-    slot: u32,
 }
 
-/// What becomes of a pair's entries. All those of B come first.
+/// What becomes of a pair's entries.
 trait Sink {
-    fn put_b(&self, entry: Entry, in_a: bool);
-    fn put_a(&self, entry: Entry, in_b: bool);
+    /// Takes an entry of the union, of these slots of A's node and of B's.
+    fn put(&self, place: Place, a: Option<u32>, b: Option<u32>);
+
+    /// Adds a slot of A's node to an entry that the block has put of B's alone.
+    fn join(&self, place: Place, a: u32);
 }
 
 impl<T: Element> Side<T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn part(self, reference: u32) -> Part {
-        let len = if reference == layout::NULL { 0 } else { self.pool.slot_count(reference, self.d_log2) };
-        Part { reference, len }
+        let is_dense = layout::kind(reference) == layout::DENSE;
+        let first = layout::unit(reference) as usize * layout::UNIT_WORDS as usize;
+        let head = self.pool.words.load_16_if(first, !is_dense);
+        let len = if !is_dense {
+            head[0] as u32
+        } else if reference == layout::NULL {
+            0
+        } else {
+            1 << (2 * self.d_log2)
+        };
+        Part { reference, len, head }
     }
 
     /// The node, which is no node where the reference is null.

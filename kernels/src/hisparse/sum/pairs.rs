@@ -2,7 +2,7 @@
 
 use evenpath_simt::{thread, warp, Element, Global, Shared};
 
-use super::{small, Pair, Part, Side};
+use super::{small, tiny, Pair, Part, Side};
 
 /// The pairs of a level.
 #[derive(Clone, Copy)]
@@ -14,7 +14,7 @@ pub(super) struct Pairs<T> {
     /// The word of the root's level; else zero.
     pub(super) root: u64,
     pub(super) len: u32,
-    /// Pairs of a warp, at most 32.
+    /// Pairs of a block, at most one a thread.
     pub(super) share: u32,
 }
 
@@ -27,47 +27,54 @@ impl<T: Element> Pairs<T> {
         Pair { a: self.a.part(word as u32), b: self.b.part((word >> 32) as u32) }
     }
 
-    /// Calls `small` in a warp for each of its pairs that is small, then `large` in the block for each of its pairs that is
-    /// not, with its number; `masks` has a word a warp.
+    /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each of its pairs that is such, with its
+    /// number; `masks` has a word a warp.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn for_each<const BLOCK: usize>(
         self,
         masks: Shared<u32>,
+        tiny: impl Fn(u32, Pair),
         small: impl Fn(u32, Pair),
         large: impl Fn(u32, Pair),
     ) {
         let warps = BLOCK as u32 / thread::WARP_SIZE;
-        let first = |warp: u32| (thread::block() * warps + warp) * self.share;
-        let own_first = first(thread::warp());
-        let number = own_first + thread::lane();
-        let is_pair = thread::lane() < self.share && number < self.len;
+        let of_warp = self.share.div_ceil(warps);
+        let of_block = thread::block() * self.share;
+        let first = of_block + thread::warp() * of_warp;
+        let number = first + thread::lane();
+        let is_pair = thread::lane() < of_warp && number < self.len.min(of_block + self.share);
         let own = self.load(number, is_pair);
-        let is_small = small::takes(self.a, own.a) && small::takes(self.b, own.b);
-        let mut left = warp::ballot(warp::FULL, is_pair && is_small);
-        let large_ones = warp::ballot(warp::FULL, is_pair && !is_small);
-        while left != 0 {
-            let lane = left.trailing_zeros();
+        let is_tiny = is_pair && tiny::takes(own.a) && tiny::takes(own.b);
+        let is_small = small::takes(own.a, BLOCK as u32) && small::takes(own.b, BLOCK as u32);
+        let mut small_ones = warp::ballot(warp::FULL, is_pair && !is_tiny && is_small);
+        let large_ones = warp::ballot(warp::FULL, is_pair && !is_tiny && !is_small);
+        if is_tiny {
+            tiny(number, own);
+        }
+        while small_ones != 0 {
+            let lane = small_ones.trailing_zeros();
             let part = |part: Part| Part {
                 reference: warp::shuffle(warp::FULL, part.reference, lane),
                 len: warp::shuffle(warp::FULL, part.len, lane),
+                head: [0; 2],
             };
-            small(own_first + lane, Pair { a: part(own.a), b: part(own.b) });
-            left &= left - 1;
+            small(first + lane, Pair { a: part(own.a), b: part(own.b) });
+            small_ones &= small_ones - 1;
         }
         if thread::lane() == 0 {
             masks.store(thread::warp() as usize, large_ones);
         }
         thread::barrier();
-        let mut of_warp = 0;
-        while of_warp < warps {
-            let mut left = masks.load(of_warp as usize);
+        let mut warp = 0;
+        while warp < warps {
+            let mut left = masks.load(warp as usize);
             while left != 0 {
-                let number = first(of_warp) + left.trailing_zeros();
+                let number = of_block + warp * of_warp + left.trailing_zeros();
                 large(number, self.load(number, true));
                 left &= left - 1;
             }
-            of_warp += 1;
+            warp += 1;
         }
     }
 }

@@ -1,0 +1,102 @@
+//! Pairs of nodes of a few entries, merged by a thread: each entry is compared with all others.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::Element;
+
+use super::{Pair, Part, Place, Side, Sink};
+use crate::hisparse::layout;
+use crate::unroll::{unroll, Steps};
+
+/// Entries of a tiny node: their coordinates are all in its first unit.
+const LIMIT: usize = 4;
+/// The coordinates of an entry that there is not, of A and of B: behind all that there are.
+const NONE: [u32; 2] = [1 << 16, 1 << 17];
+
+/// Whether this is a node for a thread.
+#[inline(always)]
+pub(super) fn takes(part: Part) -> bool {
+    part.len <= LIMIT as u32
+        && (part.reference == layout::NULL || layout::kind(part.reference) != layout::DENSE)
+}
+
+#[inline(always)]
+fn coordinates<T: Element>(side: Side<T>, part: Part, none: u32) -> [u32; LIMIT] {
+    let mut all = [none; LIMIT];
+    for entry in 0..LIMIT {
+        // Behind two halves of a word that are the count.
+        let (word, shift) = ((entry + 2) / 4, (entry + 2) % 4 * 16);
+        if (entry as u32) < part.len {
+            all[entry] = side.oriented((part.head[word] >> shift) as u32 & 0xffff);
+        }
+    }
+    all
+}
+
+/// Entries of the union.
+#[inline(always)]
+pub(super) fn count<T: Element>(a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
+    let (of_a, of_b) = (coordinates(a, pair.a, NONE[0]), coordinates(b, pair.b, NONE[1]));
+    let mut count = pair.a.len + pair.b.len;
+    for i in 0..LIMIT {
+        for j in 0..LIMIT {
+            count -= u32::from(of_a[i] == of_b[j]);
+        }
+    }
+    count
+}
+
+/// Hands all entries on.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn merge<T: Element>(a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink) {
+    let (of_a, of_b) = (coordinates(a, pair.a, NONE[0]), coordinates(b, pair.b, NONE[1]));
+    // The entries of B that A has not; the others are handed on with A's.
+    let mut new = of_b;
+    for i in 0..LIMIT {
+        for j in 0..LIMIT {
+            if of_a[i] == of_b[j] {
+                new[j] = NONE[1];
+            }
+        }
+    }
+    unroll::<LIMIT>(&mut Merge { a: of_a, b: of_b, new, sink });
+}
+
+struct Merge<'s, S> {
+    a: [u32; LIMIT],
+    b: [u32; LIMIT],
+    new: [u32; LIMIT],
+    sink: &'s S,
+}
+
+impl<S: Sink> Merge<'_, S> {
+    /// Where coordinates are in the union.
+    #[inline(always)]
+    fn place(&self, coordinates: u32) -> Place {
+        let mut rank = 0;
+        for other in 0..LIMIT {
+            rank += u32::from(self.a[other] < coordinates) + u32::from(self.new[other] < coordinates);
+        }
+        Place { rank, coordinates }
+    }
+}
+
+impl<S: Sink> Steps for Merge<'_, S> {
+    #[inline(always)]
+    fn step(&mut self, index: usize) {
+        let (of_a, of_b) = (self.a[index], self.new[index]);
+        if of_a != NONE[0] {
+            let mut partner = None;
+            for other in 0..LIMIT {
+                if self.b[other] == of_a {
+                    partner = Some(other as u32);
+                }
+            }
+            self.sink.put(self.place(of_a), Some(index as u32), partner);
+        }
+        if of_b != NONE[1] {
+            self.sink.put(self.place(of_b), None, Some(index as u32));
+        }
+    }
+}
