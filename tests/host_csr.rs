@@ -1,5 +1,8 @@
 //! Products and sums of matrices in host memory, and the operators, against dense ones.
 
+// Small integers: sums are exact.
+#![allow(clippy::float_cmp)]
+
 use evenpath::{Csr, HiSparse, HiSparseOptions, MatrixError, OpError};
 use proptest::prelude::*;
 

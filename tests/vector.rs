@@ -1,5 +1,8 @@
 //! Dense vectors on every device.
 
+// Small integers: sums are exact.
+#![allow(clippy::float_cmp)]
+
 use evenpath::{Device, OpError, Value, vector};
 use evenpath_tests::{DeviceUnderTest, devices};
 

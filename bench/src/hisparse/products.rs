@@ -1,6 +1,9 @@
 //! Products with a matrix and with its transpose.
 
-use evenpath::{Csr, Device, DeviceVec, HiSparseQueueOptions, OpError, SpmvMethod, TransposedMode};
+use evenpath::{
+    Csr, Device, DeviceVec, HiSparseQueueOptions, HiSparseSpmvMode, HiSparseSpmvOptions, OpError, SpmvMethod,
+    TransposedMode,
+};
 
 use super::record::{Product, Way};
 use super::{Measured, Tree};
@@ -85,13 +88,16 @@ struct Operands<'c, V: PeerValue, const D: usize> {
 
 impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
     fn measure(&self) -> Measured<Vec<Way>> {
-        let plan = self.tree.plan_spmv()?;
-        let plan_bytes = plan.info()?.workspace_bytes;
-        let frozen = self.way("frozen", plan_bytes, |y| plan.run(V::ONE, &self.x, V::ZERO, y))?;
+        let mut ways = Vec::new();
+        for (name, mode) in [("frozen", HiSparseSpmvMode::Leaves), ("copied", HiSparseSpmvMode::Copied)] {
+            let plan = self.tree.plan_spmv(HiSparseSpmvOptions::with_mode(mode))?;
+            let plan_bytes = plan.info()?.workspace_bytes;
+            ways.push(self.way(name, plan_bytes, |y| plan.run(V::ONE, &self.x, V::ZERO, y))?);
+        }
         let queues = self.tree.queue_spmv(HiSparseQueueOptions::default())?;
-        let queue =
-            self.way("queue", queues.workspace_bytes(), |y| queues.run(V::ONE, &self.x, V::ZERO, y))?;
-        Ok(vec![frozen, queue])
+        let queue_bytes = queues.workspace_bytes();
+        ways.push(self.way("queue", queue_bytes, |y| queues.run(V::ONE, &self.x, V::ZERO, y))?);
+        Ok(ways)
     }
 
     fn way(

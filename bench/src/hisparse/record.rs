@@ -61,7 +61,7 @@ pub struct Product {
 /// A way to multiply with a tree.
 #[derive(Debug, Clone, Serialize)]
 pub struct Way {
-    /// `frozen` or `queue`.
+    /// `frozen`: from the leaves, listed once; `copied`: by a copy in rows; `queue`.
     pub schedule: &'static str,
     /// Median milliseconds.
     pub ms: f64,
@@ -193,7 +193,7 @@ impl Summary {
         let ratios = |other: fn(&Product) -> Option<f64>| {
             let mut means = Vec::new();
             for op in ["spmv", "spmv_transposed"] {
-                for schedule in ["frozen", "queue"] {
+                for schedule in ["frozen", "copied", "queue"] {
                     let ratio = |record: &&Record| {
                         let product = record.product(op)?;
                         Some(other(product)? / product.way(schedule)?.ms)
