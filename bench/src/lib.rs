@@ -6,6 +6,7 @@
 //! * [`peers`]: other libraries, opened at run time;
 //! * [`report`]: what an example prints, as text or as JSON;
 //! * [`suite`]: sets of matrices; [`statistics`]: what many measurements come to;
+//! * [`plot`]: plots as SVG;
 //! * [`program`]: an example's way from the command line to the exit code;
 //! * [`example`]: what the examples on sequences share; [`matrix_example`]: those of SpMV;
 //! * [`sequences`]: sequences to measure primitives with;
@@ -17,6 +18,7 @@ pub mod input;
 pub mod matrix_example;
 pub mod measure;
 pub mod peers;
+pub mod plot;
 pub mod primitives;
 pub mod program;
 pub mod report;

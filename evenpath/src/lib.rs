@@ -5,6 +5,7 @@
 //! * [`Ell`], [`SlicedEll`], [`Hyb`]: matrices whose rows are padded, made of a [`Csr`] and back; [`RowOrder`]: rows sorted
 //!   by length. On a device they, and [`Coo`], are multiplied by `spmv` of [`DeviceEll`], [`DeviceEllR`],
 //!   [`DeviceSlicedEll`], [`DeviceHyb`] and [`DeviceCoo`].
+//! * A [`Csr`] in host memory is multiplied and added there too: `&a * &x`, `&a * &b`, `&a + &b`.
 //! * [`HiSparse`]: a tree of small nodes, each dense or sparse, made of a [`Csr`] or [`Coo`] and back; its products and sums run
 //!   on the CPU.
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
@@ -13,12 +14,14 @@
 //!   [`DeviceCsr::multiply`]: times a sparse matrix.
 //! * [`DeviceCsr::add`]: sums of sparse matrices, [`DeviceCsr::plan_add`] for values that change; products by element and
 //!   masks beside it ([`Elementwise`]).
+//! * [`vector`]: sums and inner products of dense vectors.
 //! * [`scan`]: plain and segmented scans; [`reduce`]: sums of segments.
 //! * [`merge`] and [`sets`]: merge, union, intersection and difference of sorted sequences.
 //! * [`sort`]: radix sort of keys, and of keys with values.
 
 mod cpu;
 pub mod device;
+mod interop;
 pub mod io;
 mod key;
 mod matrix;
@@ -46,5 +49,5 @@ pub use op::{ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, 
 pub use op::{
     ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
 };
-pub use op::{merge, sets};
+pub use op::{merge, sets, vector};
 pub use scalar::{Compute, Offset, Storage, Value, bf16, f16};

@@ -36,123 +36,164 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 /// Every kernel instance of the library, grouped by operation.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn kernels() -> Vec<&'static KernelInfo> {
-    fn add<K: Kernel>(all: &mut Vec<&'static KernelInfo>) {
-        all.extend(K::INSTANCES);
-    }
     let mut all = Vec::new();
-    // Instances do not depend on the types that the generic parameters are given here.
-    add::<sort::Histogram<u32>>(&mut all);
-    add::<sort::BinStarts>(&mut all);
-    add::<sort::OnesweepKeys<u32>>(&mut all);
-    add::<sort::OnesweepPairs<u32, u32>>(&mut all);
-    add::<sort::SortTileKeys<u32>>(&mut all);
-    add::<sort::SortTilePairs<u32, u32>>(&mut all);
-    add::<sort::SortTilePermutation<u32>>(&mut all);
-    add::<spmv::FindCutRows<u32>>(&mut all);
-    add::<spmv::MergePartition<u32>>(&mut all);
-    add::<spmv::MergeTile<f32, u32>>(&mut all);
-    add::<spgemm::SpgemmRowWork<u32>>(&mut all);
-    add::<spgemm::SpgemmMaskWork<u32>>(&mut all);
-    add::<spgemm::SpgemmClassify>(&mut all);
-    add::<spgemm::SpgemmListRows>(&mut all);
-    add::<spgemm::SpgemmConvertOffsets<u32, u64>>(&mut all);
-    add::<spgemm::SpgemmHashCount<u32>>(&mut all);
-    add::<spgemm::SpgemmHashFill<f32, u32>>(&mut all);
-    add::<spgemm::SpgemmWindowCount<u32>>(&mut all);
-    add::<spgemm::SpgemmWindowFill<f32, u32>>(&mut all);
-    add::<spmm::SpmmLongRows<u32>>(&mut all);
-    add::<spmm::SpmmRows<f32, f32, u32>>(&mut all);
-    add::<spmm::SpmmPieces<f32, f32, u32>>(&mut all);
-    add::<spmm::SpmmFinish<f32>>(&mut all);
-    add::<spmm::SpmmTranspose<f32>>(&mut all);
-    add::<spgemm::two_level_sort::WeighEntries<u32>>(&mut all);
-    add::<spgemm::two_level_sort::ListEntries<u32>>(&mut all);
-    add::<spgemm::two_level_sort::SortProducts<u32>>(&mut all);
-    add::<spgemm::two_level_sort::CollectCutEntries<u32>>(&mut all);
-    add::<spgemm::two_level_sort::NumberCutEntries<u32>>(&mut all);
-    add::<spgemm::two_level_sort::PlaceCutEntries<u32>>(&mut all);
-    add::<spgemm::two_level_sort::PlaceTiles>(&mut all);
-    add::<spgemm::two_level_sort::AddProducts<f32, u32>>(&mut all);
-    add::<spgemm::two_level_sort::PlaceCutValues<f32>>(&mut all);
-    add::<spmv::RowLengths<u32>>(&mut all);
-    add::<spmv::ListLongRows<u32>>(&mut all);
-    add::<spmv::NumberPieces<u32>>(&mut all);
-    add::<spmv::BinnedRows<f32, u32>>(&mut all);
-    add::<spmv::RowTiles<f32, u32>>(&mut all);
-    add::<spmv::FindWindows<u32>>(&mut all);
-    add::<spmv::RowWindows<f32, u32>>(&mut all);
-    add::<spmv::VectorRows<f32, u32>>(&mut all);
-    add::<spmv::BlockRows<f32, u32>>(&mut all);
-    add::<spmv::FlatCompactRows<u32>>(&mut all);
-    add::<spmv::FlatPartition<u32>>(&mut all);
-    add::<spmv::FlatTile<f32, u32>>(&mut all);
-    add::<spmv::FlatFillEmptyRows<f32, u32>>(&mut all);
-    add::<spmv::CutRowBlocks<u32>>(&mut all);
-    add::<spmv::AdaptiveRows<f32, u32>>(&mut all);
-    add::<spmv::LightRows<f32, u32>>(&mut all);
-    add::<spmv::AddTransposed<f32, u32>>(&mut all);
-    add::<spmv::TransposedProducts<f32, u32>>(&mut all);
-    add::<spmv::RowIndices<u32>>(&mut all);
-    add::<spmv::ColumnOffsets<u32>>(&mut all);
-    add::<vector::AddAt<f32>>(&mut all);
-    add::<vector::GatherIndices>(&mut all);
-    add::<vector::Iota>(&mut all);
-    add::<merge::MergeKeysPartition<u32>>(&mut all);
-    add::<merge::MergeKeys<u32>>(&mut all);
-    add::<merge::MergePairs<u32, u32>>(&mut all);
-    add::<sets::SetPartition<u32>>(&mut all);
-    add::<sets::SetKeys<u32>>(&mut all);
-    add::<sets::SetPairs<u32, u32>>(&mut all);
-    add::<sets::SetCount<u32>>(&mut all);
-    add::<sets::FirstDescent<u32>>(&mut all);
-    add::<spadd::CutPath<u32>>(&mut all);
-    add::<spadd::CountDescents<u32>>(&mut all);
-    add::<spadd::WalkPath<u32>>(&mut all);
-    add::<spadd::FillTiles<f32, u32>>(&mut all);
-    add::<scan::Scan<f32>>(&mut all);
-    add::<scan::SegmentedScan<f32, u32>>(&mut all);
-    add::<scan::SegmentedScanByBits<f32>>(&mut all);
-    add::<reduce::ReduceByKey<f32, u32>>(&mut all);
-    add::<reduce::ReduceByFlag<f32>>(&mut all);
-    add::<reduce::MarkRows<u32>>(&mut all);
-    add::<reduce::FillEmptyRows<f32, u32>>(&mut all);
-    add::<reduce::ReduceRows<f32>>(&mut all);
-    add::<ell::Ell<f32>>(&mut all);
-    add::<ell::EllR<f32>>(&mut all);
-    add::<ell::SlicedEll<f32>>(&mut all);
-    add::<coo::CooInterval<f32>>(&mut all);
-    add::<coo::CarryFixup<f32>>(&mut all);
-    add::<hisparse::HiSparseCountChildren>(&mut all);
-    add::<hisparse::HiSparseListChildren>(&mut all);
-    add::<hisparse::HiSparseCountRuns>(&mut all);
-    add::<hisparse::HiSparseWriteRuns<u32>>(&mut all);
-    add::<hisparse::HiSparseCountNodes<u32>>(&mut all);
-    add::<hisparse::HiSparseLevelStarts>(&mut all);
-    add::<hisparse::HiSparseWriteNodes<u32>>(&mut all);
-    add::<hisparse::HiSparseNumberEntries>(&mut all);
-    add::<hisparse::HiSparseFillLeaves<f32>>(&mut all);
-    add::<hisparse::HiSparsePlaceNodes>(&mut all);
-    add::<hisparse::HiSparseLinkNodes>(&mut all);
-    add::<hisparse::sum::HiSparseCountSums<u32>>(&mut all);
-    add::<hisparse::sum::HiSparseAddChildren>(&mut all);
-    add::<hisparse::sum::HiSparseAddLeaves<f32>>(&mut all);
-    add::<hisparse::HiSparseCountEntries<u32>>(&mut all);
-    add::<hisparse::HiSparseListEntries<f32>>(&mut all);
-    add::<vector::Scale<f32>>(&mut all);
-    add::<vector::Gather<f32>>(&mut all);
-    add::<testing::ConditionalBarrier>(&mut all);
-    add::<testing::FaultOutOfBounds>(&mut all);
-    add::<testing::WarpCollectives>(&mut all);
-    add::<testing::Packets<u32>>(&mut all);
-    add::<testing::Atomics>(&mut all);
-    add::<testing::BlockSum<f32>>(&mut all);
-    add::<testing::MessagePassing>(&mut all);
-    add::<testing::MemoryAccesses<u8>>(&mut all);
-    add::<testing::AtomicElements<u32>>(&mut all);
-    add::<testing::AtomicIntegers<u32>>(&mut all);
-    add::<testing::VectorCopy<f32>>(&mut all);
-    add::<testing::Clock>(&mut all);
+    add_primitives(&mut all);
+    add_spmv(&mut all);
+    add_formats(&mut all);
+    add_sparse(&mut all);
+    add_hisparse(&mut all);
+    add_testing(&mut all);
     all
+}
+
+/// Adds the instances of a kernel, which do not depend on the types that its generic parameters are given.
+#[cfg(not(target_arch = "nvptx64"))]
+fn add<K: Kernel>(all: &mut Vec<&'static KernelInfo>) {
+    all.extend(K::INSTANCES);
+}
+
+/// Sequences and dense vectors.
+#[cfg(not(target_arch = "nvptx64"))]
+fn add_primitives(all: &mut Vec<&'static KernelInfo>) {
+    add::<sort::Histogram<u32>>(all);
+    add::<sort::BinStarts>(all);
+    add::<sort::OnesweepKeys<u32>>(all);
+    add::<sort::OnesweepPairs<u32, u32>>(all);
+    add::<sort::SortTileKeys<u32>>(all);
+    add::<sort::SortTilePairs<u32, u32>>(all);
+    add::<sort::SortTilePermutation<u32>>(all);
+    add::<vector::AddAt<f32>>(all);
+    add::<vector::Axpby<f32>>(all);
+    add::<vector::Dot<f32>>(all);
+    add::<vector::MultiplyElements<f32>>(all);
+    add::<vector::GatherIndices>(all);
+    add::<vector::Iota>(all);
+    add::<merge::MergeKeysPartition<u32>>(all);
+    add::<merge::MergeKeys<u32>>(all);
+    add::<merge::MergePairs<u32, u32>>(all);
+    add::<sets::SetPartition<u32>>(all);
+    add::<sets::SetKeys<u32>>(all);
+    add::<sets::SetPairs<u32, u32>>(all);
+    add::<sets::SetCount<u32>>(all);
+    add::<sets::FirstDescent<u32>>(all);
+    add::<scan::Scan<f32>>(all);
+    add::<scan::SegmentedScan<f32, u32>>(all);
+    add::<scan::SegmentedScanByBits<f32>>(all);
+    add::<reduce::ReduceByKey<f32, u32>>(all);
+    add::<reduce::ReduceByFlag<f32>>(all);
+    add::<reduce::MarkRows<u32>>(all);
+    add::<reduce::FillEmptyRows<f32, u32>>(all);
+    add::<reduce::ReduceRows<f32>>(all);
+    add::<vector::Scale<f32>>(all);
+    add::<vector::Gather<f32>>(all);
+}
+
+/// Sparse matrix times dense vector.
+#[cfg(not(target_arch = "nvptx64"))]
+fn add_spmv(all: &mut Vec<&'static KernelInfo>) {
+    add::<spmv::FindCutRows<u32>>(all);
+    add::<spmv::MergePartition<u32>>(all);
+    add::<spmv::MergeTile<f32, u32>>(all);
+    add::<spmv::RowLengths<u32>>(all);
+    add::<spmv::ListLongRows<u32>>(all);
+    add::<spmv::NumberPieces<u32>>(all);
+    add::<spmv::BinnedRows<f32, u32>>(all);
+    add::<spmv::RowTiles<f32, u32>>(all);
+    add::<spmv::FindWindows<u32>>(all);
+    add::<spmv::RowWindows<f32, u32>>(all);
+    add::<spmv::VectorRows<f32, u32>>(all);
+    add::<spmv::BlockRows<f32, u32>>(all);
+    add::<spmv::FlatCompactRows<u32>>(all);
+    add::<spmv::FlatPartition<u32>>(all);
+    add::<spmv::FlatTile<f32, u32>>(all);
+    add::<spmv::FlatFillEmptyRows<f32, u32>>(all);
+    add::<spmv::CutRowBlocks<u32>>(all);
+    add::<spmv::AdaptiveRows<f32, u32>>(all);
+    add::<spmv::LightRows<f32, u32>>(all);
+    add::<spmv::AddTransposed<f32, u32>>(all);
+    add::<spmv::TransposedProducts<f32, u32>>(all);
+    add::<spmv::RowIndices<u32>>(all);
+    add::<spmv::ColumnOffsets<u32>>(all);
+}
+
+/// Other formats, and sparse matrix times dense matrix.
+#[cfg(not(target_arch = "nvptx64"))]
+fn add_formats(all: &mut Vec<&'static KernelInfo>) {
+    add::<spmm::SpmmLongRows<u32>>(all);
+    add::<spmm::SpmmRows<f32, f32, u32>>(all);
+    add::<spmm::SpmmPieces<f32, f32, u32>>(all);
+    add::<spmm::SpmmFinish<f32>>(all);
+    add::<spmm::SpmmTranspose<f32>>(all);
+    add::<ell::Ell<f32>>(all);
+    add::<ell::EllR<f32>>(all);
+    add::<ell::SlicedEll<f32>>(all);
+    add::<coo::CooInterval<f32>>(all);
+    add::<coo::CarryFixup<f32>>(all);
+}
+
+/// Sums and products of sparse matrices.
+#[cfg(not(target_arch = "nvptx64"))]
+fn add_sparse(all: &mut Vec<&'static KernelInfo>) {
+    add::<spgemm::SpgemmRowWork<u32>>(all);
+    add::<spgemm::SpgemmMaskWork<u32>>(all);
+    add::<spgemm::SpgemmClassify>(all);
+    add::<spgemm::SpgemmListRows>(all);
+    add::<spgemm::SpgemmConvertOffsets<u32, u64>>(all);
+    add::<spgemm::SpgemmHashCount<u32>>(all);
+    add::<spgemm::SpgemmHashFill<f32, u32>>(all);
+    add::<spgemm::SpgemmWindowCount<u32>>(all);
+    add::<spgemm::SpgemmWindowFill<f32, u32>>(all);
+    add::<spgemm::two_level_sort::WeighEntries<u32>>(all);
+    add::<spgemm::two_level_sort::ListEntries<u32>>(all);
+    add::<spgemm::two_level_sort::SortProducts<u32>>(all);
+    add::<spgemm::two_level_sort::CollectCutEntries<u32>>(all);
+    add::<spgemm::two_level_sort::NumberCutEntries<u32>>(all);
+    add::<spgemm::two_level_sort::PlaceCutEntries<u32>>(all);
+    add::<spgemm::two_level_sort::PlaceTiles>(all);
+    add::<spgemm::two_level_sort::AddProducts<f32, u32>>(all);
+    add::<spgemm::two_level_sort::PlaceCutValues<f32>>(all);
+    add::<spadd::CutPath<u32>>(all);
+    add::<spadd::CountDescents<u32>>(all);
+    add::<spadd::WalkPath<u32>>(all);
+    add::<spadd::FillTiles<f32, u32>>(all);
+}
+
+/// HiSparse: conversion, sums and products of trees.
+#[cfg(not(target_arch = "nvptx64"))]
+fn add_hisparse(all: &mut Vec<&'static KernelInfo>) {
+    add::<hisparse::HiSparseCountChildren>(all);
+    add::<hisparse::HiSparseListChildren>(all);
+    add::<hisparse::HiSparseCountRuns>(all);
+    add::<hisparse::HiSparseWriteRuns<u32>>(all);
+    add::<hisparse::HiSparseCountNodes<u32>>(all);
+    add::<hisparse::HiSparseLevelStarts>(all);
+    add::<hisparse::HiSparseWriteNodes<u32>>(all);
+    add::<hisparse::HiSparseNumberEntries>(all);
+    add::<hisparse::HiSparseFillLeaves<f32>>(all);
+    add::<hisparse::HiSparsePlaceNodes>(all);
+    add::<hisparse::HiSparseLinkNodes>(all);
+    add::<hisparse::sum::HiSparseCountSums<u32>>(all);
+    add::<hisparse::sum::HiSparseAddChildren>(all);
+    add::<hisparse::sum::HiSparseAddLeaves<f32>>(all);
+    add::<hisparse::HiSparseCountEntries<u32>>(all);
+    add::<hisparse::HiSparseListEntries<f32>>(all);
+}
+
+/// What the machines are tested with.
+#[cfg(not(target_arch = "nvptx64"))]
+fn add_testing(all: &mut Vec<&'static KernelInfo>) {
+    add::<testing::ConditionalBarrier>(all);
+    add::<testing::FaultOutOfBounds>(all);
+    add::<testing::WarpCollectives>(all);
+    add::<testing::Packets<u32>>(all);
+    add::<testing::Atomics>(all);
+    add::<testing::BlockSum<f32>>(all);
+    add::<testing::MessagePassing>(all);
+    add::<testing::MemoryAccesses<u8>>(all);
+    add::<testing::AtomicElements<u32>>(all);
+    add::<testing::AtomicIntegers<u32>>(all);
+    add::<testing::VectorCopy<f32>>(all);
+    add::<testing::Clock>(all);
 }
 
 #[cfg(all(target_arch = "nvptx64", not(feature = "nvvm")))]

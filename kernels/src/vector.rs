@@ -1,6 +1,6 @@
-//! Dense vectors: scaled, added to, and put into another order.
+//! Dense vectors: scaled, added, multiplied, and put into another order.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared};
 
 use crate::update::update;
 
@@ -159,5 +159,131 @@ fn iota<const BLOCK: usize>(_: Arena, vector: GlobalMut<u32>, len: u32) {
     let index = thread::block() as usize * BLOCK + thread::index() as usize;
     if index < len as usize {
         vector.store(index, index as u32);
+    }
+}
+
+kernel! {
+    /// y = αx + βy: one thread an element.
+    pub struct Axpby<V: Float> {
+        /// The vector that is read.
+        pub x: Global<V>,
+        /// The vector that is written; read only where `beta` is not zero.
+        pub y: GlobalMut<V>,
+        /// Elements of each.
+        pub len: u64,
+        /// Factor of x.
+        pub alpha: V,
+        /// Factor of what y held.
+        pub beta: V,
+    }
+    shared: 0;
+    body: axpby::<V, BLOCK>;
+    entries: {
+        vector_axpby_f32 in vector: <V = f32>, 256 x 1;
+        vector_axpby_f64 in vector: <V = f64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn axpby<V: Float, const BLOCK: usize>(_: Arena, x: Global<V>, y: GlobalMut<V>, len: u64, alpha: V, beta: V) {
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
+    if index < len as usize {
+        update(y, index, alpha, x.load(index), beta);
+    }
+}
+
+kernel! {
+    /// `z[i] = x[i] * y[i]`: one thread an element.
+    pub struct MultiplyElements<V: Float> {
+        /// A factor of each element.
+        pub x: Global<V>,
+        /// The other.
+        pub y: Global<V>,
+        /// Output.
+        pub z: GlobalMut<V>,
+        /// Elements of each.
+        pub len: u64,
+    }
+    shared: 0;
+    body: multiply_elements::<V, BLOCK>;
+    entries: {
+        vector_multiply_f32 in vector: <V = f32>, 256 x 1;
+        vector_multiply_f64 in vector: <V = f64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn multiply_elements<V: Float, const BLOCK: usize>(
+    _: Arena,
+    x: Global<V>,
+    y: Global<V>,
+    z: GlobalMut<V>,
+    len: u64,
+) {
+    let index = thread::block() as usize * BLOCK + thread::index() as usize;
+    if index < len as usize {
+        z.store(index, x.load(index) * y.load(index));
+    }
+}
+
+/// Products that a thread of [`Dot`] loads before it adds any.
+const IN_FLIGHT: usize = 4;
+
+kernel! {
+    /// Parts of the inner product of x and y: each block takes every so many-th tile of them, as many as there are blocks.
+    pub struct Dot<V: Float> {
+        /// A vector.
+        pub x: Global<V>,
+        /// Another.
+        pub y: Global<V>,
+        /// Output: a sum a block.
+        pub sums: GlobalMut<V>,
+        /// Elements of each vector.
+        pub len: u64,
+    }
+    shared: BLOCK / thread::WARP_SIZE as usize * V::SIZE;
+    body: dot::<V, BLOCK>;
+    entries: {
+        vector_dot_f32 in vector: <V = f32>, 256 x 4;
+        vector_dot_f64 in vector: <V = f64>, 256 x 4;
+    }
+}
+
+#[inline(always)]
+fn dot<V: Float, const BLOCK: usize>(
+    mut arena: Arena,
+    x: Global<V>,
+    y: Global<V>,
+    sums: GlobalMut<V>,
+    len: u64,
+) {
+    let warps = BLOCK / thread::WARP_SIZE as usize;
+    let of_warps: Shared<V> = arena.take(warps);
+    let (len, stride) = (len as usize, thread::grid_size() as usize * BLOCK * IN_FLIGHT);
+    let mut first = thread::block() as usize * BLOCK * IN_FLIGHT + thread::index() as usize;
+    let mut sum = V::ZERO;
+    while first < len {
+        let (mut left, mut right) = ([V::ZERO; IN_FLIGHT], [V::ZERO; IN_FLIGHT]);
+        for item in 0..IN_FLIGHT {
+            let index = first + item * BLOCK;
+            left[item] = x.load_if(index, index < len);
+            right[item] = y.load_if(index, index < len);
+        }
+        for item in 0..IN_FLIGHT {
+            sum = left[item].fma(right[item], sum);
+        }
+        first += stride;
+    }
+    let sum = warp::reduce_add(sum);
+    if thread::lane() == 0 {
+        of_warps.store(thread::index() as usize / thread::WARP_SIZE as usize, sum);
+    }
+    thread::barrier();
+    if thread::index() == 0 {
+        let mut sum = of_warps.load(0);
+        for warp in 1..warps {
+            sum += of_warps.load(warp);
+        }
+        sums.store(thread::block() as usize, sum);
     }
 }

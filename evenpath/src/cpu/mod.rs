@@ -17,6 +17,7 @@ mod spgemm;
 mod spmm;
 mod spmv;
 mod spmv_transposed;
+mod vector;
 
 pub(crate) use coo::{add_coo, scale};
 pub(crate) use ell::{PaddedRows, gather, spmv_padded};
@@ -30,3 +31,4 @@ pub(crate) use spgemm::Spgemm;
 pub(crate) use spmm::{Dense, DenseMut, spmm};
 pub(crate) use spmv::{SpmvCut, SpmvTiles};
 pub(crate) use spmv_transposed::{spmv_transposed, spmv_transposed_pieces};
+pub(crate) use vector::{axpby, dot, multiply_elements};

@@ -317,7 +317,8 @@ fn byte_count<T>(len: usize) -> Result<u64, DeviceError> {
     }
 }
 
-fn host_zeros<T: Pod>(len: usize) -> Result<Vec<T>, DeviceError> {
+/// So many zeros in host memory, or the error that there is not enough of it.
+pub(crate) fn host_zeros<T: Pod>(len: usize) -> Result<Vec<T>, DeviceError> {
     let requested = byte_count::<T>(len)?;
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| DeviceError::HostOutOfMemory { requested })
 }

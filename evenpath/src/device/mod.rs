@@ -43,6 +43,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 pub use buffer::DeviceVec;
+pub(crate) use buffer::host_zeros;
 pub use error::{DeviceError, Version};
 pub use evenpath_simt::host::{BlockOrder, Options as SimulatedOptions};
 pub use event::Event;

@@ -1,11 +1,100 @@
-//! Dense vectors, element by element.
+//! Dense vectors: what iterative methods take beside products with matrices.
+//!
+//! ```
+//! use evenpath::{Device, vector};
+//!
+//! let device = Device::best()?;
+//! let x = device.upload_slice(&[1.0, 2.0, 3.0])?;
+//! let mut y = device.upload_slice(&[1.0, 1.0, 1.0])?;
+//! vector::axpby(2.0, &x, -1.0, &mut y)?;
+//! assert_eq!(y.to_vec()?, [1.0, 3.0, 5.0]);
+//! assert_eq!(vector::dot(&x, &y)?, 22.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-use evenpath_kernels::vector::{AddAt, Gather, GatherIndices, Iota, Scale};
+use evenpath_kernels::vector::{AddAt, Axpby, Dot, Gather, GatherIndices, Iota, MultiplyElements, Scale};
 
 use super::ell::blocks;
-use super::instance;
+use super::{OpError, instance, tile_items};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::{Value, cpu};
+
+/// y = `alpha`·`x` + `beta`·y. Where `beta` is zero, y is overwritten whatever it held. Ordered on the device's stream; the
+/// call does not wait for it.
+///
+/// # Errors
+///
+/// If the vectors differ in length or are on two devices; then nothing is written. If the device was lost.
+pub fn axpby<V: Value>(alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+    check_pair("x and y", x, y)?;
+    if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
+        cpu::axpby(alpha, x, beta, y);
+        return Ok(());
+    }
+    let (device, info, len) = (x.device(), instance::<Axpby<V>>(), x.len());
+    let kernel = Axpby { x: x.as_global(), y: y.as_global_mut(), len: len as u64, alpha, beta };
+    // SAFETY: the views are of vectors of `len` elements on this device; buffers are freed in the stream's order.
+    unsafe { device.launch(kernel, info, blocks(len, info.block_size), 0) }?;
+    Ok(())
+}
+
+/// z = x ∘ y, the product of each two elements. Ordered on the device's stream; the call does not wait for it.
+///
+/// # Errors
+///
+/// If the vectors differ in length or are on several devices; then nothing is written. If the device was lost.
+pub fn multiply_elements<V: Value>(
+    x: &DeviceVec<V>,
+    y: &DeviceVec<V>,
+    z: &mut DeviceVec<V>,
+) -> Result<(), OpError> {
+    check_pair("x and y", x, y)?;
+    check_pair("x and z", x, z)?;
+    if let (Some(x), Some(y), Some(z)) = (x.host_slice(), y.host_slice(), z.host_slice_mut()) {
+        cpu::multiply_elements(x, y, z);
+        return Ok(());
+    }
+    let (device, info, len) = (x.device(), instance::<MultiplyElements<V>>(), x.len());
+    let kernel =
+        MultiplyElements { x: x.as_global(), y: y.as_global(), z: z.as_global_mut(), len: len as u64 };
+    // SAFETY: the views are of vectors of `len` elements on this device; buffers are freed in the stream's order.
+    unsafe { device.launch(kernel, info, blocks(len, info.block_size), 0) }?;
+    Ok(())
+}
+
+/// Blocks of an inner product, at most: the same on every GPU, because which elements a block adds up decides how the sum
+/// is rounded.
+const DOT_BLOCKS: usize = 1024;
+
+/// xᵀy, the inner product; zero of empty vectors. Waits for the device. Bitwise the same from run to run.
+///
+/// # Errors
+///
+/// If the vectors differ in length or are on two devices, or the device was lost.
+pub fn dot<V: Value>(x: &DeviceVec<V>, y: &DeviceVec<V>) -> Result<V, OpError> {
+    check_pair("x and y", x, y)?;
+    if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice()) {
+        return Ok(cpu::dot(x, y));
+    }
+    let (device, info, len) = (x.device(), instance::<Dot<V>>(), x.len());
+    let count = len.div_ceil(tile_items(info) as usize).min(DOT_BLOCKS);
+    let mut sums = device.uninitialised(count)?;
+    let kernel = Dot { x: x.as_global(), y: y.as_global(), sums: sums.as_global_mut(), len: len as u64 };
+    // SAFETY: the views are of vectors of `len` elements, and of a sum a block, on this device; buffers are freed in the
+    // stream's order.
+    unsafe { device.launch(kernel, info, count as u32, 0) }?;
+    Ok(sums.to_vec()?.into_iter().fold(V::ZERO, |sum, part| sum + part))
+}
+
+fn check_pair<V: Value>(
+    what: &'static str,
+    left: &DeviceVec<V>,
+    right: &DeviceVec<V>,
+) -> Result<(), OpError> {
+    left.device().check_same(right.device())?;
+    let (left, right) = (left.len(), right.len());
+    if left == right { Ok(()) } else { Err(OpError::Lengths { what, left, right }) }
+}
 
 /// y = `beta`·y, zero where `beta` is, whatever y held. There are fewer than 2³² elements, as of every matrix's vectors.
 pub(super) fn scale<V: Value>(beta: V, y: &mut DeviceVec<V>) -> Result<(), DeviceError> {

@@ -127,11 +127,11 @@ functions! {
     // description, values, row offsets and columns; where the size goes, or the workspace.
     fn cusparseScsrgeam2_bufferSizeExt(
         Handle, c_int, c_int, Number, Address, c_int, Address, Address, Address, Number, Address, c_int, Address,
-        Address, Address, Address, Address, Address, Address, *mut usize,
+        Address, Address, Address, Address, Address, Address, Address,
     ) -> c_int;
     fn cusparseDcsrgeam2_bufferSizeExt(
         Handle, c_int, c_int, Number, Address, c_int, Address, Address, Address, Number, Address, c_int, Address,
-        Address, Address, Address, Address, Address, Address, *mut usize,
+        Address, Address, Address, Address, Address, Address, Address,
     ) -> c_int;
     fn cusparseScsrgeam2(
         Handle, c_int, c_int, Number, Address, c_int, Address, Address, Address, Number, Address, c_int, Address,
@@ -142,3 +142,27 @@ functions! {
         Address, Address, Address, Address, Address, Address, Address,
     ) -> c_int;
 }
+
+/// `csrgeam2_bufferSizeExt` and `csrgeam2`, whose last argument is where the size goes, or the workspace.
+pub(super) type SumFunction = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    Number,
+    Address,
+    c_int,
+    Address,
+    Address,
+    Address,
+    Number,
+    Address,
+    c_int,
+    Address,
+    Address,
+    Address,
+    Address,
+    Address,
+    Address,
+    Address,
+    Address,
+) -> c_int;

@@ -5,7 +5,7 @@ use std::ptr;
 
 use evenpath::Csr;
 
-use super::functions::Spadd;
+use super::functions::{Address, Spadd, SumFunction};
 use super::{Cusparse, Descriptor};
 use crate::measure::times_ms;
 use crate::peers::cuda::Buffer;
@@ -107,40 +107,14 @@ impl Cusparse {
 
 impl<V: PeerValue> Sum<'_, V> {
     fn workspace_bytes(&self) -> Result<usize, PeerError> {
-        let Self { library, functions, rows, cols, factors, a, b, description, row_offsets } = self;
-        let mut bytes = 0;
         let function = if V::CUDA_TYPE == f32::CUDA_TYPE {
-            functions.cusparseScsrgeam2_bufferSizeExt
+            self.functions.cusparseScsrgeam2_bufferSizeExt
         } else {
-            functions.cusparseDcsrgeam2_bufferSizeExt
+            self.functions.cusparseDcsrgeam2_bufferSizeExt
         };
-        // SAFETY: handle and description are the library's, the arrays those of valid matrices on this GPU; the factors
-        // are on the host, where the library expects them by default; what C will have is not looked at.
-        let code = unsafe {
-            function(
-                library.handle,
-                *rows,
-                *cols,
-                ptr::from_ref(&factors.0).cast(),
-                description.address,
-                a.nonzeros,
-                a.values.address(),
-                a.row_offsets.address(),
-                a.column_indices.address(),
-                ptr::from_ref(&factors.1).cast(),
-                description.address,
-                b.nonzeros,
-                b.values.address(),
-                b.row_offsets.address(),
-                b.column_indices.address(),
-                description.address,
-                ptr::null_mut(),
-                row_offsets.address(),
-                ptr::null_mut(),
-                &raw mut bytes,
-            )
-        };
-        library.check("cusparseXcsrgeam2_bufferSizeExt", code)?;
+        let mut bytes = 0_usize;
+        let nowhere = (ptr::null_mut(), ptr::null_mut());
+        self.call("cusparseXcsrgeam2_bufferSizeExt", function, nowhere, ptr::from_mut(&mut bytes).cast())?;
         Ok(bytes)
     }
 
@@ -148,8 +122,7 @@ impl<V: PeerValue> Sum<'_, V> {
     fn count(&self, workspace: &Buffer<u8>) -> Result<c_int, PeerError> {
         let Self { library, functions, rows, cols, a, b, description, row_offsets, .. } = self;
         let mut nonzeros = 0;
-        // SAFETY: as for the size of the workspace, which is what the library asked for; there is a row offset more than
-        // rows.
+        // SAFETY: as for the other call; there is a row offset more than rows.
         let code = unsafe {
             (functions.cusparseXcsrgeam2Nnz)(
                 library.handle,
@@ -179,13 +152,27 @@ impl<V: PeerValue> Sum<'_, V> {
         values: &Buffer<V>,
         workspace: &Buffer<u8>,
     ) -> Result<(), PeerError> {
-        let Self { library, functions, rows, cols, factors, a, b, description, row_offsets } = self;
         let function = if V::CUDA_TYPE == f32::CUDA_TYPE {
-            functions.cusparseScsrgeam2
+            self.functions.cusparseScsrgeam2
         } else {
-            functions.cusparseDcsrgeam2
+            self.functions.cusparseDcsrgeam2
         };
-        // SAFETY: as for counting; columns and values are as many as were counted.
+        let arrays = (columns.address(), values.address());
+        self.call("cusparseXcsrgeam2", function, arrays, workspace.address())
+    }
+
+    /// Calls a function with columns and values of C, which the one for the size does not look at, and what it takes last.
+    fn call(
+        &self,
+        name: &'static str,
+        function: SumFunction,
+        (columns, values): (Address, Address),
+        last: Address,
+    ) -> Result<(), PeerError> {
+        let Self { library, rows, cols, factors, a, b, description, row_offsets, .. } = self;
+        // SAFETY: handle and description are the library's, the arrays those of valid matrices on this GPU; the factors
+        // are on the host, where the library expects them by default; columns and values are as many as were counted; what
+        // comes last is a place for the size, or as many bytes as the library asked for.
         let code = unsafe {
             function(
                 library.handle,
@@ -204,12 +191,12 @@ impl<V: PeerValue> Sum<'_, V> {
                 b.row_offsets.address(),
                 b.column_indices.address(),
                 description.address,
-                values.address(),
+                values,
                 row_offsets.address(),
-                columns.address(),
-                workspace.address(),
+                columns,
+                last,
             )
         };
-        library.check("cusparseXcsrgeam2", code)
+        library.check(name, code)
     }
 }

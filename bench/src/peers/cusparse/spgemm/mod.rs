@@ -1,6 +1,9 @@
 //! Sparse matrix times sparse matrix.
 
-use std::ffi::{c_int, c_void};
+mod call;
+mod functions;
+
+use std::ffi::c_int;
 use std::ptr;
 
 use evenpath::Csr;
@@ -10,51 +13,10 @@ use super::formats::{BASE_ZERO, Format, Formats, INDEX_32};
 use super::{Cusparse, Descriptor};
 use crate::measure::{Clock, times_ms};
 use crate::peers::cuda::Buffer;
-use crate::peers::library::functions;
 use crate::peers::{PeerError, PeerValue};
+use call::Call;
+use functions::{Address, Functions};
 
-type Address = *mut c_void;
-type Number = *const c_void;
-
-functions! {
-    struct Functions of "cuSPARSE's SpGEMM";
-    fn cusparseSpGEMM_createDescr(*mut Address) -> c_int;
-    fn cusparseSpGEMM_destroyDescr(Address) -> c_int;
-    // Handle, operations on A and B, alpha, A, B, beta, C, type to compute in, algorithm, description.
-    fn cusparseSpGEMM_workEstimation(
-        Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, *mut usize, Address,
-    ) -> c_int;
-    fn cusparseSpGEMM_compute(
-        Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, *mut usize, Address,
-    ) -> c_int;
-    fn cusparseSpGEMM_copy(
-        Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
-    ) -> c_int;
-    // As before; share of the products at once, bytes and address of the buffer of this call, bytes of that of the next.
-    fn cusparseSpGEMM_estimateMemory(
-        Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, f32, *mut usize,
-        Address, *mut usize,
-    ) -> c_int;
-    fn cusparseSpMatGetSize(Address, *mut i64, *mut i64, *mut i64) -> c_int;
-    fn cusparseCsrSetPointers(Address, Address, Address, Address) -> c_int;
-    // Handle, operations, A, B, C, algorithm, description.
-    fn cusparseSpGEMMreuse_workEstimation(
-        Address, c_int, c_int, Address, Address, Address, c_int, Address, *mut usize, Address,
-    ) -> c_int;
-    fn cusparseSpGEMMreuse_nnz(
-        Address, c_int, c_int, Address, Address, Address, c_int, Address, *mut usize, Address, *mut usize, Address,
-        *mut usize, Address,
-    ) -> c_int;
-    fn cusparseSpGEMMreuse_copy(
-        Address, c_int, c_int, Address, Address, Address, c_int, Address, *mut usize, Address,
-    ) -> c_int;
-    fn cusparseSpGEMMreuse_compute(
-        Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
-    ) -> c_int;
-}
-
-/// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
-const DIRECT: c_int = 0;
 /// `CUSPARSE_SPGEMM_DEFAULT`.
 const REUSE_ALGORITHM: c_int = 0;
 
@@ -183,20 +145,30 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
     ) -> Result<SpgemmTimes<V>, PeerError> {
         let mut buffers = Buffers::new(3, self.library)?;
         let mut c = self.nothing()?;
+        let run = || self.multiply(algorithm, share, &mut buffers, &mut c);
+        let (times, ()) = self.time_products(repetitions, run)?;
+        self.result(times, Vec::new(), buffers.total(), &c)
+    }
+
+    /// Milliseconds of each product but the first, which finds out how large buffers must be, and what the last one gave.
+    fn time_products<T>(
+        &self,
+        repetitions: usize,
+        mut run: impl FnMut() -> Result<T, PeerError>,
+    ) -> Result<(Vec<f64>, T), PeerError> {
         let runtime = &self.library.runtime;
-        let mut times = Vec::new();
-        // The first finds out how large buffers must be, and is not counted.
-        for run in 0..=repetitions {
+        let mut times = Vec::with_capacity(repetitions);
+        let mut last = run()?;
+        for _ in 0..repetitions {
+            // It may hold what the next one needs.
+            drop(last);
             runtime.synchronize()?;
             let start = runtime.record()?;
-            self.multiply(algorithm, share, &mut buffers, &mut c)?;
+            last = run()?;
             let end = runtime.record()?;
-            let ms = runtime.elapsed_ms(&start, &end)?;
-            if run > 0 {
-                times.push(ms);
-            }
+            times.push(runtime.elapsed_ms(&start, &end)?);
         }
-        self.result(times, Vec::new(), buffers.total(), &c)
+        Ok((times, last))
     }
 
     /// One product, with all of its calls.
@@ -236,49 +208,24 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         let address = buffers.at_least(1, compute_bytes, library)?;
         compute(&mut compute_bytes, address)?;
         self.make_room(&call.c, c)?;
-        // SAFETY: as for the other calls; C has room for its nonzeros.
-        let code = unsafe {
-            (functions.cusparseSpGEMM_copy)(
-                library.handle,
-                DIRECT,
-                DIRECT,
-                ptr::from_ref(&call.alpha).cast(),
-                call.a.address,
-                call.b.address,
-                ptr::from_ref(&call.beta).cast(),
-                call.c.address,
-                V::CUDA_TYPE,
-                algorithm,
-                call.description.address,
-            )
-        };
-        library.check("cusparseSpGEMM_copy", code)
+        call.product("cusparseSpGEMM_copy", functions.cusparseSpGEMM_copy)
     }
 
     fn measure_reuse(&self, repetitions: usize) -> Result<SpgemmTimes<V>, PeerError> {
         let Self { library, functions, .. } = self;
-        let runtime = &library.runtime;
         let mut buffers = Buffers::new(5, library)?;
         let mut c = self.nothing()?;
-        let mut times = Vec::new();
-        let mut kept = None;
-        for run in 0..=repetitions {
-            // The description has what is known of the pattern, and its buffers.
-            drop(kept.take());
-            runtime.synchronize()?;
-            let start = runtime.record()?;
+        let compute = |call: &Call<'_, V>| {
+            call.product("cusparseSpGEMMreuse_compute", functions.cusparseSpGEMMreuse_compute)
+        };
+        // The description has what is known of the pattern, and its buffers.
+        let (times, call) = self.time_products(repetitions, || {
             let call = self.call(REUSE_ALGORITHM, &c)?;
             self.find_pattern(&call, &mut buffers, &mut c)?;
-            call.reuse_compute(functions)?;
-            let end = runtime.record()?;
-            let ms = runtime.elapsed_ms(&start, &end)?;
-            if run > 0 {
-                times.push(ms);
-            }
-            kept = Some(call);
-        }
-        let Some(call) = kept else { unreachable!("at least once") };
-        let numeric = times_ms(runtime, repetitions, || call.reuse_compute(functions))?;
+            compute(&call)?;
+            Ok(call)
+        })?;
+        let numeric = times_ms(&library.runtime, repetitions, || compute(&call))?;
         self.result(times, numeric, buffers.total(), &c)
     }
 
@@ -290,84 +237,27 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         c: &mut ProductMatrix<V>,
     ) -> Result<(), PeerError> {
         let Self { library, functions, .. } = self;
-        let (a, b, described) = (call.a.address, call.b.address, call.c.address);
-        let description = call.description.address;
-        let estimate = |bytes: &mut usize, address| {
-            // SAFETY: handle and descriptions are the library's, of matrices on this GPU of fitting sizes; a buffer has as
-            // many bytes as the call asked for.
-            let code = unsafe {
-                (functions.cusparseSpGEMMreuse_workEstimation)(
-                    library.handle,
-                    DIRECT,
-                    DIRECT,
-                    a,
-                    b,
-                    described,
-                    REUSE_ALGORITHM,
-                    description,
-                    bytes,
-                    address,
-                )
-            };
-            library.check("cusparseSpGEMMreuse_workEstimation", code)
+        let with_buffer = |buffers: &mut Buffers, index, name, function| {
+            let mut bytes = 0;
+            call.with_pattern(name, function, &mut bytes, ptr::null_mut())?;
+            let address = buffers.at_least(index, bytes, library)?;
+            call.with_pattern(name, function, &mut bytes, address)
         };
-        let mut bytes = 0;
-        estimate(&mut bytes, ptr::null_mut())?;
-        let address = buffers.at_least(0, bytes, library)?;
-        estimate(&mut bytes, address)?;
-        let mut sizes = [0; 3];
+        with_buffer(
+            buffers,
+            0,
+            "cusparseSpGEMMreuse_workEstimation",
+            functions.cusparseSpGEMMreuse_workEstimation,
+        )?;
+        let mut bytes = [0; 3];
         let mut addresses = [ptr::null_mut(); 3];
-        for with_buffers in [false, true] {
-            if with_buffers {
-                for index in 0..3 {
-                    addresses[index] = buffers.at_least(1 + index, sizes[index], library)?;
-                }
-            }
-            let [second, third, fourth] = &mut sizes;
-            // SAFETY: as above.
-            let code = unsafe {
-                (functions.cusparseSpGEMMreuse_nnz)(
-                    library.handle,
-                    DIRECT,
-                    DIRECT,
-                    a,
-                    b,
-                    described,
-                    REUSE_ALGORITHM,
-                    description,
-                    second,
-                    addresses[0],
-                    third,
-                    addresses[1],
-                    fourth,
-                    addresses[2],
-                )
-            };
-            library.check("cusparseSpGEMMreuse_nnz", code)?;
+        call.count_nonzeros(&mut bytes, addresses)?;
+        for (index, address) in addresses.iter_mut().enumerate() {
+            *address = buffers.at_least(1 + index, bytes[index], library)?;
         }
+        call.count_nonzeros(&mut bytes, addresses)?;
         self.make_room(&call.c, c)?;
-        let copy = |bytes: &mut usize, address| {
-            // SAFETY: as above; C has room for its nonzeros.
-            let code = unsafe {
-                (functions.cusparseSpGEMMreuse_copy)(
-                    library.handle,
-                    DIRECT,
-                    DIRECT,
-                    a,
-                    b,
-                    described,
-                    REUSE_ALGORITHM,
-                    description,
-                    bytes,
-                    address,
-                )
-            };
-            library.check("cusparseSpGEMMreuse_copy", code)
-        };
-        let mut bytes = 0;
-        copy(&mut bytes, ptr::null_mut())?;
-        let address = buffers.at_least(4, bytes, library)?;
-        copy(&mut bytes, address)
+        with_buffer(buffers, 4, "cusparseSpGEMMreuse_copy", functions.cusparseSpGEMMreuse_copy)
     }
 
     /// C without nonzeros.
@@ -472,116 +362,5 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
             bytes: buffer_bytes + c.nonzeros as u64 * entry + 4 * (self.a.rows as u64 + 1),
             result: PeerRows { row_offsets: c.row_offsets.download()?, column_indices, values },
         })
-    }
-}
-
-/// The arguments that the functions share.
-struct Call<'p, V> {
-    library: &'p Cusparse,
-    functions: &'p Functions,
-    alpha: V,
-    beta: V,
-    a: Descriptor,
-    b: Descriptor,
-    c: Descriptor,
-    description: Descriptor,
-    algorithm: c_int,
-}
-
-/// `cusparseSpGEMM_workEstimation` and `cusparseSpGEMM_compute`.
-type BufferFunction = unsafe extern "C" fn(
-    Address,
-    c_int,
-    c_int,
-    Number,
-    Address,
-    Address,
-    Number,
-    Address,
-    c_int,
-    c_int,
-    Address,
-    *mut usize,
-    Address,
-) -> c_int;
-
-impl<V: PeerValue> Call<'_, V> {
-    fn with_buffer(
-        &self,
-        name: &'static str,
-        function: BufferFunction,
-        bytes: &mut usize,
-        address: Address,
-    ) -> Result<(), PeerError> {
-        // SAFETY: handle and descriptions are the library's, of matrices on this GPU of fitting sizes; the factors are on
-        // the host, where the library expects them by default; the buffer has as many bytes as the call asked for.
-        let code = unsafe {
-            function(
-                self.library.handle,
-                DIRECT,
-                DIRECT,
-                ptr::from_ref(&self.alpha).cast(),
-                self.a.address,
-                self.b.address,
-                ptr::from_ref(&self.beta).cast(),
-                self.c.address,
-                V::CUDA_TYPE,
-                self.algorithm,
-                self.description.address,
-                bytes,
-                address,
-            )
-        };
-        self.library.check(name, code)
-    }
-
-    fn estimate_memory(
-        &self,
-        share: f32,
-        bytes: &mut usize,
-        address: Address,
-        compute_bytes: &mut usize,
-    ) -> Result<(), PeerError> {
-        // SAFETY: as for the other calls.
-        let code = unsafe {
-            (self.functions.cusparseSpGEMM_estimateMemory)(
-                self.library.handle,
-                DIRECT,
-                DIRECT,
-                ptr::from_ref(&self.alpha).cast(),
-                self.a.address,
-                self.b.address,
-                ptr::from_ref(&self.beta).cast(),
-                self.c.address,
-                V::CUDA_TYPE,
-                self.algorithm,
-                self.description.address,
-                share,
-                bytes,
-                address,
-                compute_bytes,
-            )
-        };
-        self.library.check("cusparseSpGEMM_estimateMemory", code)
-    }
-
-    fn reuse_compute(&self, functions: &Functions) -> Result<(), PeerError> {
-        // SAFETY: as for the other calls, behind which the pattern is known and C has room.
-        let code = unsafe {
-            (functions.cusparseSpGEMMreuse_compute)(
-                self.library.handle,
-                DIRECT,
-                DIRECT,
-                ptr::from_ref(&self.alpha).cast(),
-                self.a.address,
-                self.b.address,
-                ptr::from_ref(&self.beta).cast(),
-                self.c.address,
-                V::CUDA_TYPE,
-                self.algorithm,
-                self.description.address,
-            )
-        };
-        self.library.check("cusparseSpGEMMreuse_compute", code)
     }
 }

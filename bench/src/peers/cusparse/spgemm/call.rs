@@ -1,0 +1,162 @@
+//! The library's calls, one method a signature.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use super::functions::{Address, BufferFunction, Functions, PatternFunction, ProductFunction};
+use crate::peers::cusparse::{Cusparse, Descriptor};
+use crate::peers::{PeerError, PeerValue};
+
+/// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
+const DIRECT: c_int = 0;
+
+/// What all calls of one product are given.
+///
+/// Every call is sound for the same reasons: handle and descriptions are the library's, of matrices on this GPU of fitting
+/// sizes; the factors are on the host, where the library expects them by default; sizes are written to places that are
+/// there; and a buffer has as many bytes as the call asked for when it was given none.
+pub(super) struct Call<'p, V> {
+    pub(super) library: &'p Cusparse,
+    pub(super) functions: &'p Functions,
+    pub(super) alpha: V,
+    pub(super) beta: V,
+    pub(super) a: Descriptor,
+    pub(super) b: Descriptor,
+    pub(super) c: Descriptor,
+    pub(super) description: Descriptor,
+    pub(super) algorithm: c_int,
+}
+
+impl<V: PeerValue> Call<'_, V> {
+    pub(super) fn product(&self, name: &'static str, function: ProductFunction) -> Result<(), PeerError> {
+        // SAFETY: see `Call`; C has room for its nonzeros.
+        let code = unsafe {
+            function(
+                self.library.handle,
+                DIRECT,
+                DIRECT,
+                ptr::from_ref(&self.alpha).cast(),
+                self.a.address,
+                self.b.address,
+                ptr::from_ref(&self.beta).cast(),
+                self.c.address,
+                V::CUDA_TYPE,
+                self.algorithm,
+                self.description.address,
+            )
+        };
+        self.library.check(name, code)
+    }
+
+    pub(super) fn with_buffer(
+        &self,
+        name: &'static str,
+        function: BufferFunction,
+        bytes: &mut usize,
+        address: Address,
+    ) -> Result<(), PeerError> {
+        // SAFETY: see `Call`.
+        let code = unsafe {
+            function(
+                self.library.handle,
+                DIRECT,
+                DIRECT,
+                ptr::from_ref(&self.alpha).cast(),
+                self.a.address,
+                self.b.address,
+                ptr::from_ref(&self.beta).cast(),
+                self.c.address,
+                V::CUDA_TYPE,
+                self.algorithm,
+                self.description.address,
+                bytes,
+                address,
+            )
+        };
+        self.library.check(name, code)
+    }
+
+    pub(super) fn estimate_memory(
+        &self,
+        share: f32,
+        bytes: &mut usize,
+        address: Address,
+        compute_bytes: &mut usize,
+    ) -> Result<(), PeerError> {
+        // SAFETY: see `Call`.
+        let code = unsafe {
+            (self.functions.cusparseSpGEMM_estimateMemory)(
+                self.library.handle,
+                DIRECT,
+                DIRECT,
+                ptr::from_ref(&self.alpha).cast(),
+                self.a.address,
+                self.b.address,
+                ptr::from_ref(&self.beta).cast(),
+                self.c.address,
+                V::CUDA_TYPE,
+                self.algorithm,
+                self.description.address,
+                share,
+                bytes,
+                address,
+                compute_bytes,
+            )
+        };
+        self.library.check("cusparseSpGEMM_estimateMemory", code)
+    }
+
+    pub(super) fn with_pattern(
+        &self,
+        name: &'static str,
+        function: PatternFunction,
+        bytes: &mut usize,
+        address: Address,
+    ) -> Result<(), PeerError> {
+        // SAFETY: see `Call`; where C is written, it has room for its nonzeros.
+        let code = unsafe {
+            function(
+                self.library.handle,
+                DIRECT,
+                DIRECT,
+                self.a.address,
+                self.b.address,
+                self.c.address,
+                self.algorithm,
+                self.description.address,
+                bytes,
+                address,
+            )
+        };
+        self.library.check(name, code)
+    }
+
+    /// Counts the nonzeros of C. Bytes of three buffers are asked for where there are no addresses.
+    pub(super) fn count_nonzeros(
+        &self,
+        bytes: &mut [usize; 3],
+        addresses: [Address; 3],
+    ) -> Result<(), PeerError> {
+        let [second, third, fourth] = bytes;
+        // SAFETY: see `Call`.
+        let code = unsafe {
+            (self.functions.cusparseSpGEMMreuse_nnz)(
+                self.library.handle,
+                DIRECT,
+                DIRECT,
+                self.a.address,
+                self.b.address,
+                self.c.address,
+                self.algorithm,
+                self.description.address,
+                second,
+                addresses[0],
+                third,
+                addresses[1],
+                fourth,
+                addresses[2],
+            )
+        };
+        self.library.check("cusparseSpGEMMreuse_nnz", code)
+    }
+}

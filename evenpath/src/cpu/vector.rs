@@ -1,0 +1,27 @@
+//! Dense vectors, in chunks that are the same for every machine.
+
+use rayon::prelude::*;
+
+use crate::Value;
+
+/// Elements that one task handles.
+const CHUNK: usize = 1 << 14;
+
+/// Computes `y = alpha x + beta y`. Where `beta` is 0, `y` is overwritten whatever it holds.
+pub(crate) fn axpby<V: Value>(alpha: V, x: &[V], beta: V, y: &mut [V]) {
+    y.par_iter_mut().zip(x).with_min_len(CHUNK).for_each(|(y, &x)| {
+        *y = if beta == V::ZERO { alpha * x } else { alpha * x + beta * *y };
+    });
+}
+
+/// Computes `z = x y`, element by element.
+pub(crate) fn multiply_elements<V: Value>(x: &[V], y: &[V], z: &mut [V]) {
+    z.par_iter_mut().zip(x).zip(y).with_min_len(CHUNK).for_each(|((z, &x), &y)| *z = x * y);
+}
+
+/// The inner product. Chunks are added up in their order, so that the sum is rounded alike in every run.
+pub(crate) fn dot<V: Value>(x: &[V], y: &[V]) -> V {
+    let chunk = |(x, y): (&[V], &[V])| x.iter().zip(y).fold(V::ZERO, |sum, (&x, &y)| sum + x * y);
+    let sums: Vec<V> = x.par_chunks(CHUNK).zip(y.par_chunks(CHUNK)).map(chunk).collect();
+    sums.into_iter().fold(V::ZERO, |sum, part| sum + part)
+}

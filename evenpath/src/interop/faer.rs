@@ -1,0 +1,94 @@
+use faer::sparse::{SparseRowMat, SymbolicSparseRowMat};
+
+use super::indices::{canonical, from_usize};
+use crate::{Csr, MatrixError, Value};
+
+/// From faer, with indices of `u32`: the arrays are moved, unless rows have gaps between them, which are closed.
+///
+/// ```
+/// use evenpath::Csr;
+/// use faer::sparse::{SparseRowMat, Triplet};
+///
+/// let theirs = SparseRowMat::<u32, f64>::try_new_from_triplets(2, 3, &[Triplet::new(0, 2, 5.0)]).unwrap();
+/// let ours: Csr<f64> = theirs.try_into()?;
+/// assert_eq!(ours.get(0, 2), Some(5.0));
+/// let theirs: SparseRowMat<u32, f64> = ours.into();
+/// assert_eq!(theirs.get(0, 2), Some(&5.0));
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
+///
+/// # Errors
+/// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION).
+impl<V: Value> TryFrom<SparseRowMat<u32, V>> for Csr<V, u32> {
+    type Error = MatrixError;
+
+    fn try_from(matrix: SparseRowMat<u32, V>) -> Result<Self, MatrixError> {
+        let (symbolic, values) = matrix.into_parts();
+        let (rows, cols, row_offsets, lengths, columns) = symbolic.into_parts();
+        let Some(lengths) = lengths else {
+            return Ok(Self::try_new(rows, cols, row_offsets, columns, values)?);
+        };
+        let begins = row_offsets.iter().map(|&begin| begin as usize);
+        let ranges = begins.zip(&lengths).map(|(begin, &len)| begin..begin + len as usize);
+        let kept: Vec<usize> = ranges.flatten().collect();
+        let mut end = 0;
+        let ends = lengths.iter().map(|len| {
+            end += len;
+            end
+        });
+        let row_offsets = std::iter::once(0).chain(ends).collect();
+        let columns = kept.iter().map(|&at| columns[at]).collect();
+        let values = kept.iter().map(|&at| values[at]).collect();
+        Ok(Self::try_new(rows, cols, row_offsets, columns, values)?)
+    }
+}
+
+/// From faer with indices of `usize`, which are copied.
+///
+/// # Errors
+/// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION), or `u32` cannot count the nonzeros.
+impl<V: Value> TryFrom<&SparseRowMat<usize, V>> for Csr<V, u32> {
+    type Error = MatrixError;
+
+    fn try_from(matrix: &SparseRowMat<usize, V>) -> Result<Self, MatrixError> {
+        let symbolic = matrix.symbolic();
+        let (rows, cols) = (symbolic.nrows(), symbolic.ncols());
+        let mut row_offsets = Vec::with_capacity(rows + 1);
+        row_offsets.push(0);
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for row in 0..rows {
+            columns.extend(symbolic.col_idx_of_row(row));
+            values.extend_from_slice(matrix.val_of_row(row));
+            row_offsets.push(values.len());
+        }
+        from_usize((rows, cols), row_offsets.into_iter(), columns.into_iter(), values)
+    }
+}
+
+/// To faer: the arrays are moved. Where the columns of a row do not increase, as faer's do, they are sorted, and repeated
+/// entries added up.
+impl<V: Value> From<Csr<V, u32>> for SparseRowMat<u32, V> {
+    fn from(matrix: Csr<V, u32>) -> Self {
+        let matrix = canonical(matrix);
+        let (rows, cols) = (matrix.rows(), matrix.cols());
+        let (row_offsets, columns, values) = matrix.into_parts();
+        // SAFETY: offsets go from 0 to the number of nonzeros without decreasing, one more than rows; columns are below
+        // their number and increase in every row.
+        let symbolic = unsafe { SymbolicSparseRowMat::new_unchecked(rows, cols, row_offsets, None, columns) };
+        Self::new(symbolic, values)
+    }
+}
+
+/// To faer with indices of `usize`: everything is copied. Rows are sorted as by the other conversion.
+impl<V: Value> From<&Csr<V, u32>> for SparseRowMat<usize, V> {
+    fn from(matrix: &Csr<V, u32>) -> Self {
+        let matrix = canonical(matrix.clone());
+        let wide = |indices: &[u32]| indices.iter().map(|&index| index as usize).collect::<Vec<usize>>();
+        let (row_offsets, columns) = (wide(matrix.row_offsets()), wide(matrix.column_indices()));
+        // SAFETY: as for the other conversion.
+        let symbolic = unsafe {
+            SymbolicSparseRowMat::new_unchecked(matrix.rows(), matrix.cols(), row_offsets, None, columns)
+        };
+        Self::new(symbolic, matrix.into_parts().2)
+    }
+}

@@ -1,0 +1,45 @@
+//! Conversions to and from the types of other crates, each behind the feature of that crate's name.
+//!
+//! Arrays are moved where both sides hold them alike, and copied where they do not; each conversion says which.
+
+#[cfg(feature = "faer")]
+mod faer;
+#[cfg(feature = "nalgebra-sparse")]
+mod nalgebra;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+#[cfg(feature = "serde")]
+mod serde;
+#[cfg(feature = "sprs")]
+mod sprs;
+
+#[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
+mod indices {
+    use crate::matrix::check_dimensions;
+    use crate::{Csr, MatrixError, Offset, Storage};
+
+    /// A matrix whose row offsets and columns were counted in `usize`.
+    pub(super) fn from_usize<V: Storage, O: Offset>(
+        (rows, cols): (usize, usize),
+        row_offsets: impl ExactSizeIterator<Item = usize>,
+        columns: impl ExactSizeIterator<Item = usize>,
+        values: Vec<V>,
+    ) -> Result<Csr<V, O>, MatrixError> {
+        check_dimensions(rows, cols)?;
+        let nnz = values.len();
+        let overflow = || MatrixError::OffsetOverflow { nnz, offset: O::NAME };
+        let offset = |offset| O::try_from_usize(offset).ok_or_else(overflow);
+        let row_offsets = row_offsets.map(offset).collect::<Result<_, _>>()?;
+        // One that is no column of a matrix stays one.
+        let columns = columns.map(|column| u32::try_from(column).unwrap_or(u32::MAX)).collect();
+        Ok(Csr::try_new(rows, cols, row_offsets, columns, values)?)
+    }
+
+    /// The matrix with the columns of every row increasing, as the other crates want it.
+    pub(super) fn canonical<V: crate::Value, O: Offset>(mut matrix: Csr<V, O>) -> Csr<V, O> {
+        if !matrix.is_canonical() {
+            matrix.canonicalize();
+        }
+        matrix
+    }
+}

@@ -1,0 +1,77 @@
+use nalgebra_sparse::pattern::SparsityPattern;
+use nalgebra_sparse::{CooMatrix, CsrMatrix};
+
+use super::indices::{canonical, from_usize};
+use crate::{Coo, Csr, MatrixError, Offset, Value};
+
+/// From nalgebra-sparse: the values are moved, the indices copied, which there are `usize`.
+///
+/// ```
+/// use evenpath::Csr;
+/// use nalgebra_sparse::CsrMatrix;
+///
+/// let theirs: CsrMatrix<f64> = CsrMatrix::identity(3);
+/// let ours: Csr<f64> = theirs.clone().try_into()?;
+/// assert_eq!(ours.get(2, 2), Some(1.0));
+/// assert_eq!(CsrMatrix::from(ours), theirs);
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
+///
+/// # Errors
+/// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION), or `O` cannot count the nonzeros.
+impl<V: Value, O: Offset> TryFrom<CsrMatrix<V>> for Csr<V, O> {
+    type Error = MatrixError;
+
+    fn try_from(matrix: CsrMatrix<V>) -> Result<Self, MatrixError> {
+        let shape = (matrix.nrows(), matrix.ncols());
+        let (pattern, values) = matrix.into_pattern_and_values();
+        let (offsets, columns) = (pattern.major_offsets(), pattern.minor_indices());
+        from_usize(shape, offsets.iter().copied(), columns.iter().copied(), values)
+    }
+}
+
+/// To nalgebra-sparse: the values are moved, the indices copied. The columns of every row increase there: where they do
+/// not, they are sorted, and repeated entries added up.
+impl<V: Value, O: Offset> From<Csr<V, O>> for CsrMatrix<V> {
+    fn from(matrix: Csr<V, O>) -> Self {
+        let matrix = canonical(matrix);
+        let (rows, cols) = (matrix.rows(), matrix.cols());
+        let row_offsets = matrix.row_offsets().iter().map(|offset| offset.to_usize()).collect();
+        let columns = matrix.column_indices().iter().map(|&column| column as usize).collect();
+        let (_, _, values) = matrix.into_parts();
+        // SAFETY: offsets go from 0 to the number of nonzeros without decreasing, one more than rows; columns are below
+        // their number and increase in every row.
+        let pattern =
+            unsafe { SparsityPattern::from_offset_and_indices_unchecked(rows, cols, row_offsets, columns) };
+        let Ok(matrix) = Self::try_from_pattern_and_values(pattern, values) else {
+            unreachable!("there are as many values as columns")
+        };
+        matrix
+    }
+}
+
+/// From nalgebra-sparse's triplets; they are copied, in their order.
+///
+/// # Errors
+/// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION).
+impl<V: Value> TryFrom<&CooMatrix<V>> for Coo<V> {
+    type Error = MatrixError;
+
+    fn try_from(matrix: &CooMatrix<V>) -> Result<Self, MatrixError> {
+        let triplets = matrix.triplet_iter().map(|(row, col, &value)| (row, col, value));
+        Self::from_triplets(matrix.nrows(), matrix.ncols(), triplets)
+    }
+}
+
+/// To nalgebra-sparse's triplets; they are copied, in their order.
+impl<V: Value> From<&Coo<V>> for CooMatrix<V> {
+    fn from(matrix: &Coo<V>) -> Self {
+        let indices = |indices: &[u32]| indices.iter().map(|&index| index as usize).collect();
+        let (rows, cols) = (indices(matrix.row_indices()), indices(matrix.column_indices()));
+        let values = matrix.values().to_vec();
+        let Ok(matrix) = Self::try_from_triplets(matrix.rows(), matrix.cols(), rows, cols, values) else {
+            unreachable!("every entry is inside the matrix")
+        };
+        matrix
+    }
+}

@@ -1,0 +1,115 @@
+use std::ops::Mul;
+
+use ndarray::{Array1, Array2, ArrayBase, Data, Ix1, Ix2, ShapeBuilder};
+
+use crate::{Csr, Device, DeviceDense, DeviceError, DeviceVec, Layout, Offset, OpError, Storage, Value};
+
+/// Arrays of `ndarray`.
+///
+/// ```
+/// use evenpath::{Csr, Device, SpmmOptions};
+/// use ndarray::{Array2, array};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// assert_eq!((&a * &array![10.0, 1.0])?, array![12.0, 3.0]);
+///
+/// let device = Device::best()?;
+/// let b = device.upload_array2(&array![[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])?;
+/// let mut c = device.upload_array2(&Array2::zeros((2, 3)))?;
+/// let plan = device.upload(&a)?.plan_spmm(SpmmOptions::default())?;
+/// plan.run(1.0, &b, 0.0, &mut c)?;
+/// assert_eq!(c.to_array2()?, array![[1.0, 2.0, 3.0], [0.0, 3.0, 3.0]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl Device {
+    /// Copies an array of one dimension to the device; one whose elements are not neighbours is put together first.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    pub fn upload_array1<T: Storage>(
+        &self,
+        array: &ArrayBase<impl Data<Elem = T>, Ix1>,
+    ) -> Result<DeviceVec<T>, DeviceError> {
+        match array.as_slice() {
+            Some(values) => self.upload_slice(values),
+            None => self.upload_slice(&array.to_vec()),
+        }
+    }
+
+    /// Copies an array of two dimensions to the device, row- or column-major as it is; one that is neither is put together
+    /// row by row first.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    pub fn upload_array2<T: Storage>(
+        &self,
+        array: &ArrayBase<impl Data<Elem = T>, Ix2>,
+    ) -> Result<DeviceDense<T>, DeviceError> {
+        let (rows, cols) = array.dim();
+        let (values, layout) = match (array.as_slice(), array.t().to_slice()) {
+            (Some(values), _) => (self.upload_slice(values)?, Layout::RowMajor),
+            (None, Some(values)) => (self.upload_slice(values)?, Layout::ColumnMajor),
+            (None, None) => {
+                let values: Vec<T> = array.iter().copied().collect();
+                (self.upload_slice(&values)?, Layout::RowMajor)
+            }
+        };
+        match DeviceDense::try_new(values, rows, cols, layout) {
+            Ok(matrix) => Ok(matrix),
+            Err(_) => unreachable!("there are as many elements as places"),
+        }
+    }
+}
+
+impl<T: Storage> DeviceVec<T> {
+    /// Copies the elements to an array on the host.
+    ///
+    /// # Errors
+    ///
+    /// As for [`to_vec`](Self::to_vec).
+    pub fn to_array1(&self) -> Result<Array1<T>, DeviceError> {
+        Ok(Array1::from_vec(self.to_vec()?))
+    }
+}
+
+impl<T: Storage> DeviceDense<T> {
+    /// Copies the elements to an array on the host, row- or column-major as they are; gaps are left out.
+    ///
+    /// # Errors
+    ///
+    /// As for [`DeviceVec::to_vec`].
+    pub fn to_array2(&self) -> Result<Array2<T>, DeviceError> {
+        let (rows, cols, leading) = (self.rows(), self.cols(), self.leading_dimension());
+        let mut values = self.as_vec().to_vec()?;
+        let (line, lines) = match self.layout() {
+            Layout::RowMajor => (cols, rows),
+            Layout::ColumnMajor => (rows, cols),
+        };
+        if leading > line {
+            for number in 1..lines {
+                values.copy_within(number * leading..number * leading + line, number * line);
+            }
+        }
+        values.truncate(line * lines);
+        let is_by_columns = self.layout() == Layout::ColumnMajor;
+        match Array2::from_shape_vec((rows, cols).set_f(is_by_columns), values) {
+            Ok(array) => Ok(array),
+            Err(_) => unreachable!("there are as many elements as places"),
+        }
+    }
+}
+
+impl<V: Value, O: Offset, S: Data<Elem = V>> Mul<&ArrayBase<S, Ix1>> for &Csr<V, O> {
+    type Output = Result<Array1<V>, OpError>;
+
+    /// A·x: see [`Csr::spmv`].
+    fn mul(self, x: &ArrayBase<S, Ix1>) -> Self::Output {
+        let y = match x.as_slice() {
+            Some(x) => (self * x)?,
+            None => (self * &x.to_vec())?,
+        };
+        Ok(Array1::from_vec(y))
+    }
+}

@@ -1,0 +1,108 @@
+//! Operations on a [`Csr`] in host memory. They run on the CPU.
+
+use super::{Elementwise, OpError, countable};
+use crate::cpu::{RowMerge, Spgemm, SpmvCut, SpmvTiles, write_row_offsets};
+use crate::device::host_zeros;
+use crate::matrix::first_descent;
+use crate::{Csr, Offset, Value};
+
+/// Products and sums. They run on the CPU, on all its threads, and are the same to the last bit in every run;
+/// [`upload`](crate::Device::upload) brings a matrix to where they run on a GPU.
+///
+/// The operators `&a * &x`, `&a * &b`, `&a + &b` and `&a - &b` are the same with factors of 1, and as these give a
+/// [`Result`]: whether shapes fit is not known before.
+///
+/// ```
+/// use evenpath::Csr;
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// assert_eq!((&a * &[10.0, 1.0])?, [12.0, 3.0]);
+/// let sum = (&a + &a.transpose())?;
+/// assert_eq!(sum.to_dense()?, [2.0, 2.0, 2.0, 6.0]);
+/// assert_eq!((&a * &sum)?.to_dense()?, [6.0, 14.0, 6.0, 18.0]);
+/// assert_eq!((&a * &[1.0]).unwrap_err().to_string(), "x has 1 elements, and the matrix of 2 x 2 needs 2");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<V: Value, O: Offset> Csr<V, O> {
+    /// Computes `y = alpha A x + beta y`, by rows, or along the merge path where one row is a large part of all. Where
+    /// `beta` is 0, `y` is overwritten whatever it holds.
+    ///
+    /// `x` has an element for each column, and `y` one for each row. A [plan](crate::DeviceCsr::plan_spmv) on
+    /// [`Device::cpu`](crate::Device::cpu) cuts the matrix once for many products.
+    ///
+    /// # Errors
+    ///
+    /// If a vector has another length; then nothing is written.
+    pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
+        let (rows, cols) = (self.rows(), self.cols());
+        for (operand, len, needed) in [("x", x.len(), cols), ("y", y.len(), rows)] {
+            if len != needed {
+                return Err(OpError::VectorLength { operand, len, needed, rows, cols });
+            }
+        }
+        let (cut, _) = SpmvCut::choose(self.row_offsets());
+        SpmvTiles::new(self.row_offsets(), cut).multiply(self.view(), alpha, x, beta, y);
+        Ok(())
+    }
+
+    /// C = `alpha`·A + `beta`·B, a new canonical matrix, with an entry wherever A or B has one: as
+    /// [`DeviceCsr::add`](crate::DeviceCsr::add).
+    ///
+    /// # Errors
+    ///
+    /// If the shapes differ, the columns of a row do not increase, `O` cannot count C's nonzeros, or there is no memory.
+    pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
+        let ((rows, cols), (b_rows, b_cols)) = ((self.rows(), self.cols()), (b.rows(), b.cols()));
+        if (rows, cols) != (b_rows, b_cols) {
+            return Err(OpError::Shapes { rows, cols, b_rows, b_cols });
+        }
+        check_canonical(self, b)?;
+        let merge = RowMerge {
+            operation: Elementwise::Sum,
+            a: (self.row_offsets(), self.column_indices()),
+            b: (b.row_offsets(), b.column_indices()),
+        };
+        let counts = merge.counts();
+        let nonzeros = countable::<O>(counts.iter().sum(), WIDER)?;
+        let mut row_offsets = vec![O::ZERO; rows + 1];
+        write_row_offsets(&counts, &mut row_offsets);
+        let (mut column_indices, mut values) = (host_zeros(nonzeros)?, host_zeros(nonzeros)?);
+        merge.write_columns(&row_offsets, &mut column_indices);
+        merge.write_values((self.values(), b.values()), (alpha, beta), &row_offsets, &mut values);
+        Ok(Self::from_valid(rows, cols, row_offsets, column_indices, values))
+    }
+
+    /// The product A·B, whose rows are sorted by column: as [`DeviceCsr::multiply`](crate::DeviceCsr::multiply).
+    ///
+    /// # Errors
+    ///
+    /// If B has not a row for each column of A, the columns of a row do not increase, `O` cannot count the product's
+    /// nonzeros, or there is no memory.
+    pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
+        let ((a_rows, a_cols), (b_rows, b_cols)) = ((self.rows(), self.cols()), (b.rows(), b.cols()));
+        if a_cols != b_rows {
+            return Err(OpError::ProductShape { a_rows, a_cols, b_rows, b_cols });
+        }
+        check_canonical(self, b)?;
+        let product = Spgemm::new(self.view(), b.view());
+        let offsets = product.row_offsets();
+        let nonzeros = countable::<O>(offsets[a_rows], WIDER)?;
+        let (mut column_indices, mut values) = (host_zeros(nonzeros)?, host_zeros(nonzeros)?);
+        product.fill(&offsets, &mut column_indices, &mut values);
+        // None is above the last, which `O` counts.
+        let row_offsets = offsets.iter().filter_map(|&offset| O::try_from_usize(offset as usize)).collect();
+        Ok(Self::from_valid(a_rows, b_cols, row_offsets, column_indices, values))
+    }
+}
+
+/// What to do where row offsets are too narrow.
+const WIDER: &str = "with row offsets of u64 (try_into_offsets) there is no such limit";
+
+fn check_canonical<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Result<(), OpError> {
+    for (operand, matrix) in [("A", a), ("B", b)] {
+        if let Some((row, previous, column)) = first_descent(matrix.row_offsets(), matrix.column_indices()) {
+            return Err(OpError::NotCanonical { operand, row, previous, column });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! `*`, `+` and `-` of matrices in host memory. An operand may not fit another, so what they give is a [`Result`].
+
+use std::ops::{Add, Mul, Sub};
+
+use super::OpError;
+use crate::device::host_zeros;
+use crate::{Csr, HiSparse, MatrixError, Offset, Value};
+
+impl<V: Value, O: Offset> Mul<&[V]> for &Csr<V, O> {
+    type Output = Result<Vec<V>, OpError>;
+
+    /// A·x: see [`Csr::spmv`].
+    fn mul(self, x: &[V]) -> Self::Output {
+        let mut y = host_zeros(self.rows())?;
+        self.spmv(V::ONE, x, V::ZERO, &mut y)?;
+        Ok(y)
+    }
+}
+
+impl<V: Value, O: Offset> Mul for &Csr<V, O> {
+    type Output = Result<Csr<V, O>, OpError>;
+
+    /// A·B: see [`Csr::multiply`].
+    fn mul(self, b: Self) -> Self::Output {
+        self.multiply(b)
+    }
+}
+
+impl<V: Value, O: Offset> Add for &Csr<V, O> {
+    type Output = Result<Csr<V, O>, OpError>;
+
+    /// A + B: see [`Csr::add`].
+    fn add(self, b: Self) -> Self::Output {
+        Csr::add(self, V::ONE, b, V::ONE)
+    }
+}
+
+impl<V: Value, O: Offset> Sub for &Csr<V, O> {
+    type Output = Result<Csr<V, O>, OpError>;
+
+    /// A − B: see [`Csr::add`].
+    fn sub(self, b: Self) -> Self::Output {
+        Csr::add(self, V::ONE, b, -V::ONE)
+    }
+}
+
+impl<V: Value, const D: usize> Mul<&[V]> for &HiSparse<V, D> {
+    type Output = Result<Vec<V>, OpError>;
+
+    /// A·x: see [`HiSparse::spmv`].
+    fn mul(self, x: &[V]) -> Self::Output {
+        let mut y = host_zeros(self.rows())?;
+        self.spmv(V::ONE, x, V::ZERO, &mut y)?;
+        Ok(y)
+    }
+}
+
+impl<V: Value, const D: usize> Add for &HiSparse<V, D> {
+    type Output = Result<HiSparse<V, D>, MatrixError>;
+
+    /// A + B: see [`HiSparse::add`].
+    fn add(self, b: Self) -> Self::Output {
+        HiSparse::add(self, b)
+    }
+}
+
+impl<V: Value, const D: usize> Sub for &HiSparse<V, D> {
+    type Output = Result<HiSparse<V, D>, MatrixError>;
+
+    /// A − B: see [`HiSparse::add`].
+    fn sub(self, b: Self) -> Self::Output {
+        HiSparse::add(self, &b.scaled(-V::ONE))
+    }
+}
+
+/// What derefs to a slice is taken for one.
+macro_rules! vectors {
+    ($([$($parameters:tt)*] $matrix:ty, $vector:ty;)*) => {$(
+        impl<V: Value, $($parameters)*> Mul<&$vector> for &$matrix {
+            type Output = Result<Vec<V>, OpError>;
+
+            fn mul(self, x: &$vector) -> Self::Output {
+                self * x.as_slice()
+            }
+        }
+    )*};
+}
+
+vectors! {
+    [O: Offset] Csr<V, O>, Vec<V>;
+    [O: Offset, const N: usize] Csr<V, O>, [V; N];
+    [const D: usize] HiSparse<V, D>, Vec<V>;
+    [const D: usize, const N: usize] HiSparse<V, D>, [V; N];
+}

@@ -1,0 +1,154 @@
+//! Conversions to and from other crates' types, both ways, and what they do with matrices that those would refuse.
+
+use evenpath::{
+    Coo, Csr, Device, DeviceDense, Duplicates, HiSparse, HiSparseOptions, HybOptions, Layout, MatrixError,
+    PaddingLimit, SlicedEll, SlicedEllOptions,
+};
+use faer::sparse::{SparseRowMat, SymbolicSparseRowMat};
+use nalgebra_sparse::{CooMatrix, CsrMatrix};
+use ndarray::{Array2, ShapeBuilder, array, s};
+use serde::{Deserialize, Serialize};
+use sprs::{CsMat, CsMatI};
+
+/// [5 . 1]
+/// [. . .]
+/// [. 2 .]
+fn matrix() -> Csr<f64> {
+    Csr::from_triplets(3, 3, [(0, 0, 5.0), (0, 2, 1.0), (2, 1, 2.0)]).unwrap()
+}
+
+/// The same, stored out of order and with an entry in two parts.
+fn in_disorder() -> Csr<f64> {
+    Csr::try_new(3, 3, vec![0, 3, 3, 4], vec![2, 0, 0, 1], vec![1.0, 2.0, 3.0, 2.0]).unwrap()
+}
+
+#[test]
+fn sprs() {
+    for a in [matrix(), in_disorder()] {
+        let moved: CsMatI<f64, u32, u32> = a.clone().into();
+        assert_eq!(Csr::try_from(moved.clone()), Ok(matrix()));
+        assert_eq!(Csr::try_from(moved.to_csc()), Ok(matrix()));
+        let copied = CsMat::from(&a);
+        assert_eq!((copied.get(0, 0), copied.get(2, 1), copied.nnz()), (Some(&5.0), Some(&2.0), 3));
+        assert_eq!(Csr::try_from(&copied), Ok(matrix()));
+        assert_eq!(Csr::try_from(&copied.to_csc()), Ok(matrix()));
+    }
+    // Rows out of the middle: their offsets do not begin at zero.
+    let wide: CsMatI<f64, u32, u64> = matrix().try_into_offsets::<u64>().unwrap().into();
+    let last = wide.slice_outer(1..3).to_owned();
+    let expected = Csr::from_triplets(2, 3, [(1, 1, 2.0)]).unwrap();
+    assert_eq!(Csr::<f64, u64>::try_from(last), Ok(expected));
+}
+
+#[test]
+fn nalgebra() {
+    for a in [matrix(), in_disorder()] {
+        let theirs = CsrMatrix::from(a);
+        assert_eq!(theirs.csr_data(), (&[0, 2, 2, 3][..], &[0, 2, 1][..], &[5.0, 1.0, 2.0][..]));
+        assert_eq!(Csr::<f64, u64>::try_from(theirs.clone()).unwrap().get(2, 1), Some(2.0));
+        assert_eq!(Csr::try_from(theirs), Ok(matrix()));
+    }
+    let triplets: CooMatrix<f64> = (&in_disorder().to_coo()).into();
+    let back: Coo<f64> = (&triplets).try_into().unwrap();
+    assert_eq!(back.to_csr(Duplicates::Sum), Ok(matrix()));
+}
+
+#[test]
+fn faer() {
+    for a in [matrix(), in_disorder()] {
+        let wide = SparseRowMat::<usize, f64>::from(&a);
+        assert_eq!((wide.get(0, 2), wide.get(1, 1)), (Some(&1.0), None));
+        assert_eq!(Csr::try_from(&wide), Ok(matrix()));
+        let theirs: SparseRowMat<u32, f64> = a.into();
+        assert_eq!(theirs.get(2, 1), Some(&2.0));
+        assert_eq!(Csr::try_from(theirs), Ok(matrix()));
+    }
+    // Rows with room behind them.
+    let (offsets, lengths) = (vec![0, 3, 3, 5], Some(vec![2, 0, 1]));
+    let symbolic = SymbolicSparseRowMat::<u32>::new_checked(3, 3, offsets, lengths, vec![0, 2, 0, 1, 0]);
+    let loose = SparseRowMat::new(symbolic, vec![5.0, 1.0, f64::NAN, 2.0, f64::NAN]);
+    assert_eq!(Csr::try_from(loose), Ok(matrix()));
+}
+
+#[test]
+fn dimensions_that_are_too_large_are_refused() {
+    let cols = 1_usize << 33;
+    let refused = Csr::<f64>::try_from(&CsMat::zero((0, cols)));
+    assert_eq!(refused, Err(MatrixError::TooManyColumns { cols }));
+}
+
+#[test]
+fn ndarray() {
+    let device = Device::cpu();
+    let vector = array![1.0, 2.0, 3.0, 4.0, 5.0];
+    let x = device.upload_array1(&vector.slice(s![..;2])).unwrap();
+    assert_eq!(x.to_array1().unwrap(), array![1.0, 3.0, 5.0]);
+    assert_eq!((&matrix() * &vector.slice(s![..;2])).unwrap(), array![10.0, 0.0, 6.0]);
+    assert_eq!((&matrix() * &array![1.0, 3.0, 5.0]).unwrap(), array![10.0, 0.0, 6.0]);
+    assert!((&matrix() * &vector).is_err());
+
+    let by_rows = array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    let mut by_columns = Array2::zeros((2, 3).f());
+    by_columns.assign(&by_rows);
+    let layouts = [(by_rows.view(), Layout::RowMajor), (by_columns.view(), Layout::ColumnMajor)];
+    for (array, layout) in layouts {
+        let dense = device.upload_array2(&array).unwrap();
+        assert_eq!((dense.layout(), dense.to_array2().unwrap()), (layout, by_rows.clone()));
+    }
+    let part = device.upload_array2(&by_rows.slice(s![.., ..;2])).unwrap();
+    assert_eq!(part.to_array2().unwrap(), array![[1.0, 3.0], [4.0, 6.0]]);
+    let empty = device.upload_array2(&Array2::<f32>::zeros((0, 4))).unwrap();
+    assert_eq!(empty.to_array2().unwrap().dim(), (0, 4));
+
+    let values = device.upload_slice(&[1.0, 2.0, f64::NAN, 3.0, 4.0, f64::NAN]).unwrap();
+    let with_gaps = DeviceDense::try_with_leading_dimension(values, 2, 2, Layout::RowMajor, 3).unwrap();
+    assert_eq!(with_gaps.to_array2().unwrap(), array![[1.0, 2.0], [3.0, 4.0]]);
+    let values = with_gaps.into_vec();
+    let by_columns = DeviceDense::try_with_leading_dimension(values, 2, 2, Layout::ColumnMajor, 3).unwrap();
+    assert_eq!(by_columns.to_array2().unwrap(), array![[1.0, 3.0], [2.0, 4.0]]);
+}
+
+fn round_trip<T: Serialize + for<'de> Deserialize<'de>>(value: &T) -> T {
+    serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
+}
+
+fn refused<T: for<'de> Deserialize<'de>>(text: &str) -> String {
+    match serde_json::from_str::<T>(text) {
+        Ok(_) => panic!("{text} is accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn every_format_comes_back() -> Result<(), MatrixError> {
+    let entries = [(0, 1, 0.5), (3, 0, -1.0), (3, 2, 1e300), (3, 4, 0.0)];
+    let a: Csr<f64, u64> = Csr::from_triplets(4, 5, entries)?;
+    assert_eq!(round_trip(&a), a);
+    assert_eq!(round_trip(&a.to_coo()).to_csr::<u64>(Duplicates::Keep)?, a);
+    let ell = a.to_ell(PaddingLimit::default())?;
+    assert!(round_trip(&ell) == ell);
+    let options = SlicedEllOptions { slice_height: 2, sorting_scope: 4, ..SlicedEllOptions::default() };
+    let sliced = a.to_sliced_ell(options)?;
+    assert!(sliced.row_order().is_some() && round_trip(&sliced) == sliced);
+    let hyb = a.to_hyb(HybOptions::default())?;
+    assert!(round_trip(&hyb).to_csr::<u64>()? == a);
+    let tree: HiSparse<f64, 32> = a.to_hisparse(HiSparseOptions::default())?;
+    let back = round_trip(&tree.transpose().scaled(-2.0));
+    assert_eq!((back.pool(), back.is_transposed(), back.scale()), (tree.pool(), true, -2.0));
+    Ok(())
+}
+
+#[test]
+fn what_is_no_matrix_is_refused() {
+    let csr = r#"{"rows":1,"cols":2,"row_offsets":[0,1],"column_indices":[2],"values":[1.0]}"#;
+    assert!(
+        refused::<Csr<f64>>(csr).starts_with("column 2 at position 0, in row 0"),
+        "{}",
+        refused::<Csr<f64>>(csr)
+    );
+    let order = r#"{"rows":1,"cols":1,"slice_height":1,"slice_offsets":[0,0],"column_indices":[],"values":[],"row_order":[1]}"#;
+    assert!(!refused::<SlicedEll<f64>>(order).is_empty());
+    let tree = r#"{"rows":1,"cols":1,"node_size":64,"pool":[],"root_reference":0,"is_transposed":false,"scale":1.0}"#;
+    assert!(refused::<HiSparse<f64, 32>>(tree).contains("64"));
+    assert!(refused::<HiSparse<f64, 64>>(tree).contains("pool"), "{}", refused::<HiSparse<f64, 64>>(tree));
+}
