@@ -34,7 +34,7 @@ pub use device_csr::DeviceCsr;
 pub use device_dense::{DeviceDense, InvalidDense, Layout};
 pub use ell::{DeviceEll, DeviceEllR};
 pub use error::OpError;
-pub use hisparse::DeviceHiSparse;
+pub use hisparse::{DeviceHiSparse, HiSparseSpgemmMethod};
 pub use hyb::DeviceHyb;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;

@@ -6,6 +6,9 @@ mod device;
 mod entries;
 mod host;
 mod leaves;
+mod method;
+mod product;
 mod tree;
 
 pub use device::DeviceHiSparse;
+pub use method::HiSparseSpgemmMethod;
