@@ -5,7 +5,7 @@ use evenpath::{
     Value,
 };
 use evenpath_kernels::hisparse::product::{HiSparseCountPairs, HiSparseListPairs};
-use evenpath_tests::{devices, tile_len};
+use evenpath_tests::{devices, kernel_devices, tile_len};
 use proptest::prelude::*;
 
 type Entries = Vec<(usize, usize, f64)>;
@@ -62,7 +62,9 @@ fn check_products<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr
         let upload = |matrix: &HiSparse<V, D>| device.upload_hisparse(matrix).expect("upload");
         let (a, b) = (upload(&a), upload(&b));
         let download = |product: DeviceHiSparse<V, D>| product.download().expect("download");
-        for method in METHODS {
+        // By rows all states are one.
+        let methods = if a_turned || b_turned { &METHODS[..1] } else { &METHODS };
+        for &method in methods {
             let found = download(a.multiply_with(&b, method).expect("a product"));
             check(&found, &product, &format!("{what}, {method:?}"));
         }
@@ -203,18 +205,14 @@ fn tiles_have_edges() {
 #[test]
 fn the_deepest_trees() {
     let side = evenpath::MAX_DIMENSION;
-    let corner: HiSparse<f64, 32> = tree(&csr(300, 300, &square((0, 280), 20, (300, 300))), false, PLAIN);
-    for device in devices() {
-        // The diagonal's ends, from a small matrix: its root's path is extended by nodes of one entry.
+    // On the CPU, coordinates pass through row offsets, for which there is no memory.
+    for device in kernel_devices() {
         let coo = evenpath::Coo::from_triplets(
             side,
             side,
             (0..200_usize).map(|at| (at * 10_737_418, (199 - at) * 10_737_418, (at % 9) as f64 - 4.0)),
         )
         .expect("entries inside");
-        if device.device.kind() == evenpath::DeviceKind::Cpu {
-            continue;
-        }
         let a: DeviceHiSparse<f64, 32> =
             device.device.upload_coo(&coo).expect("upload").to_hisparse(PLAIN).expect("a tree");
         let host = a.download().expect("download");
@@ -237,7 +235,6 @@ fn the_deepest_trees() {
             assert_eq!(found.pool(), by_host.pool());
         }
     }
-    assert_eq!(corner.multiply(&corner.transpose()).expect("a product").rows(), 300);
 }
 
 #[test]
