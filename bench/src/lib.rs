@@ -14,6 +14,7 @@
 
 pub mod arguments;
 pub mod example;
+pub mod hisparse;
 pub mod input;
 pub mod matrix_example;
 pub mod measure;

@@ -16,6 +16,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// HiSparse beside CSR and cuSPARSE, over suites of matrices: bytes, products with a matrix and with its transpose.
+    Hisparse(command::hisparse::Arguments),
     /// How fast Matrix Market files are read: bytes of text a second, on one thread and on all.
     MatrixMarket(command::matrix_market::Arguments),
     /// Scans, radix sorts, merges and set operations by size and type, beside other libraries' measurements.
@@ -32,6 +34,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::Hisparse(arguments) => command::hisparse::run(&arguments),
         Command::MatrixMarket(arguments) => command::matrix_market::run(&arguments),
         Command::Primitives(arguments) => command::primitives::run(&arguments),
         Command::Spadd(arguments) => command::spadd::run(&arguments),

@@ -41,11 +41,13 @@ pub use matrix::{
 pub use op::reduce;
 pub use op::scan;
 pub use op::sort;
-pub use op::{DeviceCoo, DeviceEll, DeviceEllR, DeviceHyb, DeviceRowOrder, DeviceSlicedEll};
+pub use op::{DeviceCoo, DeviceEll, DeviceEllR, DeviceHiSparse, DeviceHyb, DeviceRowOrder, DeviceSlicedEll};
 pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use op::{DeviceDense, InvalidDense, Layout, SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
-pub use op::{DeviceHiSparse, HiSparseSpgemmMethod};
 pub use op::{Elementwise, ElementwisePlan};
+pub use op::{
+    HiSparseQueueOptions, HiSparseSpgemmMethod, HiSparseSpmvPlan, HiSparseSpmvPlanInfo, HiSparseSpmvQueues,
+};
 pub use op::{ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
 pub use op::{
     ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,

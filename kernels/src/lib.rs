@@ -156,13 +156,22 @@ fn add_sparse(all: &mut Vec<&'static KernelInfo>) {
     add::<spadd::CountDescents<u32>>(all);
     add::<spadd::WalkPath<u32>>(all);
     add::<spadd::FillTiles<f32, u32>>(all);
+    add::<spgemm::SpgemmPartWork<u32>>(all);
+    add::<spgemm::SpgemmRankProducts<u32>>(all);
+    add::<spgemm::SpgemmCutByParts<u32>>(all);
+    add::<spgemm::SpgemmAddRanked<f32, u32>>(all);
 }
 
-/// HiSparse: conversion, sums and products of trees.
+/// Hierarchical matrices.
 #[cfg(not(target_arch = "nvptx64"))]
 fn add_hisparse(all: &mut Vec<&'static KernelInfo>) {
     add::<hisparse::HiSparseCountChildren>(all);
     add::<hisparse::HiSparseListChildren>(all);
+    add::<hisparse::HiSparseCountQuads>(all);
+    add::<hisparse::HiSparseListLeaves>(all);
+    add::<hisparse::HiSparseCountParts>(all);
+    add::<hisparse::HiSparseListParts>(all);
+    add::<hisparse::HiSparseSpmv<f32>>(all);
     add::<hisparse::HiSparseCountRuns>(all);
     add::<hisparse::HiSparseWriteRuns<u32>>(all);
     add::<hisparse::HiSparseCountNodes<u32>>(all);
@@ -184,6 +193,7 @@ fn add_hisparse(all: &mut Vec<&'static KernelInfo>) {
     add::<hisparse::product::HiSparseCountProducts<u32>>(all);
     add::<hisparse::product::HiSparseListFilled<u32>>(all);
     add::<hisparse::product::HiSparseMultiplyLeaves<f32>>(all);
+    add::<hisparse::queue::HiSparseQueuedSpmv<f32>>(all);
 }
 
 /// What the machines are tested with.

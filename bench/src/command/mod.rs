@@ -1,3 +1,4 @@
+pub(crate) mod hisparse;
 pub(crate) mod matrix_market;
 pub(crate) mod primitives;
 pub(crate) mod spadd;

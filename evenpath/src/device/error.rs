@@ -92,6 +92,12 @@ pub enum DeviceError {
         /// Where it came from.
         origin: String,
     },
+    /// The call failed because it was to: see [`inject_failure`](super::Device::inject_failure). The device stays usable.
+    #[error("{device} failed on request")]
+    Injected {
+        /// The device.
+        device: String,
+    },
     /// The device has not that much memory left. It stays usable.
     #[error("{device} is out of memory: {requested} bytes requested, {free} of {total} free")]
     OutOfMemory {

@@ -55,6 +55,15 @@ pub(crate) trait Machine: Send + Sync {
 
     /// Marks this place in the stream.
     fn record(&self) -> Result<Moment, DeviceError>;
+
+    /// Has a later call fail, the one that comes after so many others; none with `None`. Machines that fail by themselves
+    /// alone do nothing.
+    fn inject_failure(&self, _calls: Option<u64>) {}
+
+    /// How many calls come before the one that is to fail, if there is one.
+    fn injected_failure(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Memory of a machine.

@@ -186,6 +186,36 @@ impl Device {
         Self { shared: Arc::new(Shared { backend, kind, properties, number, budget: Budget::unlimited() }) }
     }
 
+    /// Has a call to a simulated GPU fail, for tests of what a program does then: the first allocation, copy, launch or wait
+    /// that comes after `calls` others, with [`DeviceError::Injected`]. With `None`, none does. Other devices ignore it.
+    ///
+    /// ```
+    /// use evenpath::{Device, DeviceError, SimulatedOptions};
+    ///
+    /// let device = Device::simulated(SimulatedOptions::default());
+    /// device.inject_failure(Some(1));
+    /// let x = device.zeros::<f64>(0)?; // nothing to allocate
+    /// // The first call allocates, the second fails.
+    /// assert!(matches!(device.upload_slice(&[1.0]), Err(DeviceError::Injected { .. })));
+    /// assert_eq!((device.injected_failure(), device.memory()?.in_use), (None, 0));
+    /// assert_eq!(device.upload_slice(&[1.0])?.to_vec()?, [1.0]);
+    /// # Ok::<(), DeviceError>(())
+    /// ```
+    pub fn inject_failure(&self, calls: Option<u64>) {
+        if let Backend::Machine(machine) = &self.shared.backend {
+            machine.inject_failure(calls);
+        }
+    }
+
+    /// How many calls come before the one that [`inject_failure`](Self::inject_failure) has fail; `None` where there is none,
+    /// or it has failed.
+    pub fn injected_failure(&self) -> Option<u64> {
+        match &self.shared.backend {
+            Backend::Cpu => None,
+            Backend::Machine(machine) => machine.injected_failure(),
+        }
+    }
+
     /// What kind of device it is.
     pub fn kind(&self) -> DeviceKind {
         self.shared.kind

@@ -1,6 +1,7 @@
 //! The simulated GPU as a device.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use evenpath_simt::host::{Fault, FaultKind, Options, OutOfMemory, SimulatedGpu};
@@ -19,6 +20,8 @@ pub(super) struct Simulated {
     stream: Mutex<()>,
     /// The kernel's mistake that ended the device.
     fault: OnceLock<(&'static str, Fault)>,
+    /// Calls until one fails that was told to, that one included; 0 where none is.
+    until_failure: AtomicU64,
 }
 
 impl Simulated {
@@ -36,21 +39,26 @@ impl Simulated {
             max_shared_bytes: Some(options.max_shared_bytes),
             driver: None,
         };
-        Self { gpu: SimulatedGpu::new(options), properties, stream: Mutex::new(()), fault: OnceLock::new() }
+        Self {
+            gpu: SimulatedGpu::new(options),
+            properties,
+            stream: Mutex::new(()),
+            fault: OnceLock::new(),
+            until_failure: AtomicU64::new(0),
+        }
     }
 
-    /// Waits for the stream. Every operation that can fail begins here, so this is also the one place where a test
-    /// would have the nth of them fail.
+    /// Waits for the stream. Every operation that can fail begins here, so this is also where one fails that was told to.
     fn begin(&self) -> Result<MutexGuard<'_, ()>, DeviceError> {
         let guard = self.stream.lock();
-        match self.fault.get() {
-            None => Ok(guard),
-            Some((kernel, fault)) => Err(DeviceError::DeviceLost {
-                device: NAME.into(),
-                kernels: vec![kernel],
-                reason: fault.to_string(),
-            }),
+        if let Some((kernel, fault)) = self.fault.get() {
+            let (device, kernels, reason) = (NAME.into(), vec![*kernel], fault.to_string());
+            return Err(DeviceError::DeviceLost { device, kernels, reason });
         }
+        // The stream is held: nobody else counts.
+        let until_failure = self.until_failure.load(Relaxed);
+        self.until_failure.store(until_failure.saturating_sub(1), Relaxed);
+        if until_failure == 1 { Err(DeviceError::Injected { device: NAME.into() }) } else { Ok(guard) }
     }
 }
 
@@ -104,6 +112,16 @@ impl Machine for Simulated {
     unsafe fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), DeviceError> {
         let _stream = self.begin()?;
         self.gpu.copy(from, to, bytes).map_err(refused)
+    }
+
+    fn inject_failure(&self, calls: Option<u64>) {
+        let _stream = self.stream.lock();
+        self.until_failure.store(calls.map_or(0, |calls| calls.saturating_add(1)), Relaxed);
+    }
+
+    fn injected_failure(&self) -> Option<u64> {
+        let _stream = self.stream.lock();
+        self.until_failure.load(Relaxed).checked_sub(1)
     }
 
     unsafe fn launch(

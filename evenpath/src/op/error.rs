@@ -215,7 +215,9 @@ pub enum OpError {
     /// A matrix that cannot be made.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
-    /// The device failed, or an operand is on another one.
+    /// The device failed, or an operand is on another one. A product whose result is written by several launches may then
+    /// have written some of it, if it was a launch that failed: SpMV by `flat`, of coordinates and HYB, and with the
+    /// transpose unless that is copied, and SpMM. Other operations have written nothing.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }

@@ -34,7 +34,10 @@ pub use device_csr::DeviceCsr;
 pub use device_dense::{DeviceDense, InvalidDense, Layout};
 pub use ell::{DeviceEll, DeviceEllR};
 pub use error::OpError;
-pub use hisparse::{DeviceHiSparse, HiSparseSpgemmMethod};
+pub use hisparse::{
+    DeviceHiSparse, HiSparseQueueOptions, HiSparseSpgemmMethod, HiSparseSpmvPlan, HiSparseSpmvPlanInfo,
+    HiSparseSpmvQueues,
+};
 pub use hyb::DeviceHyb;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;

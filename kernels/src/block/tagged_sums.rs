@@ -37,11 +37,25 @@ impl<V: Float> TaggedSums<V> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn leave(self, place: usize, part: V, sum: usize, parts: u32) -> bool {
+        self.put(place, part);
+        self.arrive(sum, parts)
+    }
+
+    /// Leaves a part at `place`, without counting it.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn put(self, place: usize, part: V) {
         for word in 0..Self::WORDS {
             let bits = part.to_bits() >> (32 * word) & u64::from(u32::MAX);
             let tagged = bits | u64::from(self.run) << 32;
             self.words.atomic_store(Self::WORDS * place + word, tagged, Ordering::Relaxed, Scope::Device);
         }
+    }
+
+    /// Counts what was put of the sum, or sums, `sum` as one of the `parts`; whether all are left, or about to be.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn arrive(self, sum: usize, parts: u32) -> bool {
         let arrived = self.arrived.fetch_add(sum, 1, Ordering::Relaxed, Scope::Device);
         let is_last = arrived + 1 == parts;
         if is_last {

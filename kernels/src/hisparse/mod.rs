@@ -10,7 +10,11 @@ mod nodes;
 mod place;
 mod pool_mut;
 pub mod product;
+pub mod queue;
 mod runs;
+mod schedule;
+mod spmv;
+mod strip;
 pub mod sum;
 
 pub use leaf_entries::HiSparseFillLeaves;
@@ -21,3 +25,6 @@ pub use nodes::{HiSparseCountNodes, HiSparseLevelStarts, HiSparseNumberEntries, 
 pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes};
 pub use pool_mut::{NodeMut, PoolMut};
 pub use runs::{HiSparseCountRuns, HiSparseWriteRuns};
+pub use schedule::{HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, QUAD};
+pub use spmv::HiSparseSpmv;
+pub use strip::sums_bytes;

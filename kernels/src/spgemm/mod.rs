@@ -4,7 +4,8 @@ mod row_wise;
 pub mod two_level_sort;
 
 pub use row_wise::{
-    hash_shared_bytes, window_shared_bytes, Class, ClassLimits, SpgemmClassify, SpgemmConvertOffsets,
-    SpgemmHashCount, SpgemmHashFill, SpgemmListRows, SpgemmMaskWork, SpgemmRowWork, SpgemmWindowCount,
-    SpgemmWindowFill, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES, WINDOW_COLUMNS,
+    add_ranked_shared_bytes, hash_shared_bytes, part_len, rank_shared_bytes, window_shared_bytes, Class,
+    ClassLimits, SpgemmAddRanked, SpgemmClassify, SpgemmConvertOffsets, SpgemmCutByParts, SpgemmHashCount,
+    SpgemmHashFill, SpgemmListRows, SpgemmMaskWork, SpgemmPartWork, SpgemmRankProducts, SpgemmRowWork,
+    SpgemmWindowCount, SpgemmWindowFill, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES, WINDOW_COLUMNS,
 };

@@ -4,11 +4,16 @@ mod add;
 mod convert;
 mod device;
 mod entries;
+mod frozen;
 mod host;
 mod leaves;
 mod method;
 mod product;
+mod queue;
+mod spmv;
 mod tree;
 
 pub use device::DeviceHiSparse;
 pub use method::HiSparseSpgemmMethod;
+pub use queue::{HiSparseQueueOptions, HiSparseSpmvQueues};
+pub use spmv::{HiSparseSpmvPlan, HiSparseSpmvPlanInfo};

@@ -14,6 +14,9 @@ pub struct SpgemmPlanInfo {
     pub nonzeros: u64,
     /// Bytes of device memory that were taken at once at most, without operands and result.
     pub workspace_bytes: u64,
+    /// Bytes of device memory that the plan keeps between runs, beside the pattern of the result; they grow with the first
+    /// two runs.
+    pub kept_bytes: u64,
     /// Milliseconds that the analysis took.
     pub analysis_ms: f64,
 }
@@ -22,8 +25,13 @@ impl fmt::Display for SpgemmPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: {} products, {} nonzeros, workspace {} bytes, analysis {:.4} ms",
-            self.method, self.products, self.nonzeros, self.workspace_bytes, self.analysis_ms
+            "{}: {} products, {} nonzeros, workspace {} bytes, {} kept, analysis {:.4} ms",
+            self.method,
+            self.products,
+            self.nonzeros,
+            self.workspace_bytes,
+            self.kept_bytes,
+            self.analysis_ms
         )
     }
 }

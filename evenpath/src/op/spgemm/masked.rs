@@ -50,7 +50,7 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
             values: &mut values,
             known: true,
         };
-        rows.fill(&product, target)?;
+        rows.fill(&product, target, None)?;
     }
     Ok(DeviceCsr::from_valid(Arc::clone(pattern), values))
 }

@@ -13,8 +13,9 @@ pub enum SpgemmMethod {
     /// `auto`: what suits the matrices.
     #[default]
     Auto,
-    /// `row-wise`: each row of C by itself, in shared memory, by a method that suits its size. Takes a few words a row of
-    /// memory beside the result.
+    /// `row-wise`: each row of C by itself, in shared memory, by a method that suits its size; the products of an entry are
+    /// added in the order of A's entries. Takes a few words a row of memory beside the result, and, where rows have more
+    /// entries than shared memory holds, 2 bytes a product if there is room.
     RowWise,
     /// `two-level-sort`: all products are expanded and sorted, first within tiles and then all together (Dalton, Baxter,
     /// Merrill, Olson, Garland, "Optimizing sparse matrix operations on GPUs using merge path", IPDPS 2015, section

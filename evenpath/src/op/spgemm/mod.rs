@@ -7,6 +7,7 @@ mod masked;
 mod method;
 mod options;
 mod plan;
+mod ranked;
 mod row_wise;
 mod sorted;
 mod two_level_sort;

@@ -2,9 +2,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use super::options::Allowance;
+use super::ranked::Ranks;
 use super::row_wise::{Analysis, Symbolic, Target};
-use super::two_level_sort::Recorder;
-use super::{Operands, Product, SpgemmMethod, SpgemmOptions, SpgemmPlanInfo, sorted};
+use super::sorted::{self, Sorted};
+use super::two_level_sort::{ProductOrder, Recorder};
+use super::{Operands, Product, SpgemmMethod, SpgemmOptions, SpgemmPlanInfo};
 use crate::cpu::Spgemm;
 use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Event};
 use crate::op::device_csr::Pattern;
@@ -14,7 +16,9 @@ use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 
 /// `C = AB` for two sparse matrices, whose pattern is analysed once, and which is computed as often as values change.
 ///
-/// Results are bitwise those of [`DeviceCsr::multiply_with`], and share one pattern in memory.
+/// Results are bitwise those of [`DeviceCsr::multiply_with`], and share one pattern in memory. On devices with kernels the
+/// plan keeps, if `memory_limit` has room for it beside the result, where each product goes:
+/// [`SpgemmPlanInfo::kept_bytes`].
 ///
 /// ```
 /// use evenpath::{Csr, Device, SpgemmOptions};
@@ -32,7 +36,7 @@ pub struct SpgemmPlan<V: Value, O: Offset = u32, C: Offset = O> {
     a: DeviceCsr<V, O>,
     b: DeviceCsr<V, O>,
     options: SpgemmOptions,
-    schedule: Schedule,
+    schedule: Schedule<O>,
     /// The pattern of the results, once there is one.
     pattern: OnceLock<Arc<Pattern<C>>>,
     analysis: (Event, Event),
@@ -40,12 +44,27 @@ pub struct SpgemmPlan<V: Value, O: Offset = u32, C: Offset = O> {
 }
 
 /// How a device does it.
-enum Schedule {
+enum Schedule<O: Offset> {
     /// Row offsets of C, and the number of products.
     Cpu(Vec<u64>, u64),
-    RowWise(Box<Symbolic>),
-    /// Everything is done in each run: products, and nonzeros once there was one.
-    TwoLevelSort(OnceLock<(u64, u64)>),
+    RowWise(Box<RowWise>),
+    /// Once there was a run, what it found.
+    TwoLevelSort(Box<OnceLock<Found<O>>>),
+}
+
+/// What products row by row need.
+struct RowWise {
+    symbolic: Symbolic,
+    /// Once a run found a pattern that was known: where products go, if there is memory to keep that.
+    ranks: OnceLock<Option<Ranks>>,
+}
+
+/// What the first product by two-level sorting finds.
+struct Found<O: Offset> {
+    products: u64,
+    nonzeros: u64,
+    /// What later products need. Nothing where memory was too short for all products at once: then each does everything.
+    order: Option<ProductOrder<O>>,
 }
 
 /// The arrays of C.
@@ -79,12 +98,13 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
                 let analysis = Analysis::find(operands, &mut allowance)?;
                 if options.method == SpgemmMethod::Auto && analysis.should_sort(operands, &allowance) {
                     analysis.give_up(&mut allowance);
-                    Schedule::TwoLevelSort(OnceLock::new())
+                    Schedule::TwoLevelSort(Box::default())
                 } else {
-                    Schedule::RowWise(Box::new(analysis.count(operands, &mut allowance)?))
+                    let symbolic = analysis.count(operands, &mut allowance)?;
+                    Schedule::RowWise(Box::new(RowWise { symbolic, ranks: OnceLock::new() }))
                 }
             }
-            (_, SpgemmMethod::TwoLevelSort) => Schedule::TwoLevelSort(OnceLock::new()),
+            (_, SpgemmMethod::TwoLevelSort) => Schedule::TwoLevelSort(Box::default()),
         };
         let analysis = (start, device.record()?);
         let peak_bytes = allowance.peak();
@@ -93,7 +113,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     }
 
     /// The product of the values that the matrices have now. The first run finds the columns, the next ones only
-    /// values; with [`SpgemmMethod::TwoLevelSort`] every run does everything.
+    /// values; only where [`SpgemmMethod::TwoLevelSort`] works in parts, every run does everything.
     ///
     /// # Errors
     ///
@@ -120,7 +140,8 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
                 let row_offsets = device.upload_slice(row_offsets)?;
                 self.finish(Arrays { row_offsets, column_indices, values })
             }
-            Schedule::RowWise(symbolic) => {
+            Schedule::RowWise(row_wise) => {
+                let symbolic = &row_wise.symbolic;
                 allowance.take("the workspace", symbolic.bytes())?;
                 let (mut column_indices, mut values) =
                     result_arrays::<V, C>(device, self.a.rows(), symbolic.nonzeros, &mut allowance)?;
@@ -130,14 +151,20 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
                     values: &mut values,
                     known: false,
                 };
-                symbolic.rows().fill(&product, target)?;
+                let ranks = if Ranks::pay_at_once::<V>(device, symbolic.rows()) {
+                    row_wise.ranks(operands, &target, allowance)?
+                } else {
+                    None
+                };
+                symbolic.rows().fill(&product, target, ranks)?;
                 let row_offsets = convert_offsets(&symbolic.row_offsets)?;
                 Ok(self.share(row_offsets, column_indices, values))
             }
-            Schedule::TwoLevelSort(figures) => {
-                let (arrays, products) =
+            Schedule::TwoLevelSort(found) => {
+                let Sorted { arrays, products, order } =
                     sorted::multiply::<V, O, C>(&product, &mut allowance, &mut Recorder::default())?;
-                figures.get_or_init(|| (products, arrays.column_indices.len() as u64));
+                let nonzeros = arrays.column_indices.len() as u64;
+                found.get_or_init(|| Found { products, nonzeros, order });
                 self.finish(arrays)
             }
         }
@@ -153,26 +180,41 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
         let nonzeros = pattern.column_indices.len();
         let mut allowance = Allowance::new(device, self.options)?;
         allowance.take("the values of the result", (nonzeros * size_of::<V>()) as u64)?;
-        let mut values = device.uninitialised(nonzeros)?;
-        match &self.schedule {
+        let values = match &self.schedule {
             Schedule::Cpu(row_offsets, _) => {
+                let mut values = device.uninitialised(nonzeros)?;
                 if let (Some(columns), Some(values)) =
                     (pattern.column_indices.host_slice(), values.host_slice_mut())
                 {
                     product.on_cpu().fill_pattern(row_offsets, columns, values);
                 }
+                values
             }
-            Schedule::RowWise(symbolic) => {
+            Schedule::RowWise(row_wise) => {
+                let mut values = device.uninitialised(nonzeros)?;
+                let symbolic = &row_wise.symbolic;
+                let columns = 4 * symbolic.nonzeros;
                 let target = Target {
                     row_offsets: &symbolic.row_offsets,
                     column_indices: pattern.columns_of_known(),
                     values: &mut values,
                     known: true,
                 };
-                symbolic.rows().fill(product, target)?;
+                let ranks = match allowance.take("the workspace", symbolic.bytes() + columns) {
+                    Ok(()) => row_wise.ranks(product.operands, &target, allowance)?,
+                    Err(_) => None,
+                };
+                symbolic.rows().fill(product, target, ranks)?;
+                values
             }
-            Schedule::TwoLevelSort(_) => unreachable!("no pattern is kept"),
-        }
+            Schedule::TwoLevelSort(found) => match found.get() {
+                Some(Found { order: Some(order), .. }) => {
+                    allowance.take("the workspace", order.temporary_bytes::<V>())?;
+                    order.values(product, &mut Recorder::default())?
+                }
+                _ => unreachable!("no pattern is kept"),
+            },
+        };
         Ok(DeviceCsr::from_valid(Arc::clone(pattern), values))
     }
 
@@ -192,7 +234,11 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     ) -> DeviceCsr<V, C> {
         let pattern = Pattern::canonical(self.a.rows(), self.b.cols(), row_offsets, column_indices);
         let pattern = Arc::new(pattern);
-        if !matches!(self.schedule, Schedule::TwoLevelSort(_)) {
+        let can_run_again = match &self.schedule {
+            Schedule::Cpu(..) | Schedule::RowWise(_) => true,
+            Schedule::TwoLevelSort(found) => found.get().is_some_and(|found| found.order.is_some()),
+        };
+        if can_run_again {
             // If another run was first, its pattern is the same.
             let _ = self.pattern.set(Arc::clone(&pattern));
         }
@@ -206,18 +252,47 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     /// If the device was lost.
     pub fn info(&self) -> Result<SpgemmPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let (method, products, nonzeros) = match &self.schedule {
+        let (method, products, nonzeros, kept_bytes) = match &self.schedule {
             Schedule::Cpu(row_offsets, products) => {
-                (SpgemmMethod::RowWise, *products, row_offsets[row_offsets.len() - 1])
+                (SpgemmMethod::RowWise, *products, row_offsets[row_offsets.len() - 1], 0)
             }
-            Schedule::RowWise(symbolic) => (SpgemmMethod::RowWise, symbolic.products, symbolic.nonzeros),
-            Schedule::TwoLevelSort(figures) => {
-                let (products, nonzeros) = figures.get().copied().unwrap_or_default();
-                (SpgemmMethod::TwoLevelSort, products, nonzeros)
+            Schedule::RowWise(row_wise) => {
+                let Symbolic { products, nonzeros, .. } = row_wise.symbolic;
+                let ranks = row_wise.ranks.get().and_then(Option::as_ref).map_or(0, Ranks::bytes);
+                (SpgemmMethod::RowWise, products, nonzeros, row_wise.symbolic.bytes() + ranks)
             }
+            Schedule::TwoLevelSort(found) => match found.get() {
+                Some(Found { products, nonzeros, order }) => {
+                    let kept = order.as_ref().map_or(0, ProductOrder::bytes);
+                    (SpgemmMethod::TwoLevelSort, *products, *nonzeros, kept)
+                }
+                None => (SpgemmMethod::TwoLevelSort, 0, 0, 0),
+            },
         };
-        let analysis_ms = end.elapsed_since(start)?;
-        Ok(SpgemmPlanInfo { method, products, nonzeros, workspace_bytes: self.peak_bytes, analysis_ms })
+        let (workspace_bytes, analysis_ms) = (self.peak_bytes, end.elapsed_since(start)?);
+        Ok(SpgemmPlanInfo { method, products, nonzeros, workspace_bytes, kept_bytes, analysis_ms })
+    }
+}
+
+impl RowWise {
+    /// Where products go, if what `allowance` has left is enough to keep that; found unless an earlier run did. Writes the
+    /// columns of the rows that it is for, unless they are known.
+    fn ranks<V: Value, O: Offset>(
+        &self,
+        operands: Operands<'_, V, O>,
+        target: &Target<'_, V>,
+        mut allowance: Allowance,
+    ) -> Result<Option<&Ranks>, OpError> {
+        if !target.known || self.ranks.get().is_none() {
+            let ranks = Ranks::find(operands, self.symbolic.rows(), target, &mut allowance)?;
+            let are_found = ranks.is_some();
+            // If another run was first, its ranks are the same.
+            let _ = self.ranks.set(ranks);
+            if !are_found {
+                return Ok(None);
+            }
+        }
+        Ok(self.ranks.get().and_then(Option::as_ref))
     }
 }
 

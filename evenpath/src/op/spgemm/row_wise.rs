@@ -10,6 +10,7 @@ use evenpath_simt::{Global, GlobalMut};
 use super::bins::{ALWAYS_HASH, Bin, Bins};
 use super::choose::sorting_is_faster;
 use super::options::Allowance;
+use super::ranked::Ranks;
 use super::{Operands, Product, two_level_sort};
 use crate::device::{Device, DeviceVec};
 use crate::op::scan::{self, Operator};
@@ -35,9 +36,10 @@ pub(super) struct Symbolic {
 
 /// The rows of C, by class.
 pub(super) struct Rows {
-    bins: Bins,
-    firsts: DeviceVec<u32>,
-    lasts: DeviceVec<u32>,
+    pub(super) bins: Bins,
+    /// First and last column of each row that may be done by windows.
+    pub(super) firsts: DeviceVec<u32>,
+    pub(super) lasts: DeviceVec<u32>,
     /// Mean length of the rows of B that are added.
     mean: f64,
 }
@@ -269,12 +271,16 @@ impl Rows {
         Ok(())
     }
 
-    /// The numeric phase.
+    /// The numeric phase; rows that are done by windows by the ranks of their products, if these are known.
     pub(super) fn fill<V: Value, O: Offset>(
         &self,
         product: &Product<'_, V, O>,
-        target: Target<'_, V>,
+        mut target: Target<'_, V>,
+        ranks: Option<&Ranks>,
     ) -> Result<(), OpError> {
+        if let Some(ranks) = ranks {
+            ranks.add(product, self, &mut target)?;
+        }
         let (a, b) = (product.operands.a.pattern(), product.operands.b.pattern());
         let device = a.row_offsets.device();
         let Target { row_offsets, column_indices, values, known } = target;
@@ -307,6 +313,7 @@ impl Rows {
                     // SAFETY: as for counting; C has room for the entries that were counted, or its columns are there.
                     unsafe { device.launch(kernel, info, blocks, shape.shared_bytes) }?;
                 }
+                Class::Window { .. } if ranks.is_some() => {}
                 Class::Window { size_class } => {
                     let info = window_instance::<SpgemmWindowFill<V, O>>(size_class);
                     let shape = WindowShape::new(
@@ -385,16 +392,26 @@ impl WindowShape {
     ) -> Self {
         let block = info.block_size;
         let shared = |packets, sums| window_shared_bytes(block, packets, sums, value_bytes, offset_bytes);
-        let limit = device.properties().max_shared_bytes.unwrap_or(48 << 10);
+        let limit = shared_limit(device);
         let packet_bytes = shared(1, 0) - shared(0, 0);
         let most_packets = (limit - shared(0, 0)) / packet_bytes;
         let packets = bin.widest.div_ceil(WINDOW_COLUMNS).clamp(1, most_packets);
-        let room = SUMS_BYTES.min(limit).saturating_sub(shared(packets, 0));
+        let room = sums_bytes(device).saturating_sub(shared(packets, 0));
         let sums =
             room.checked_div(value_bytes).unwrap_or(0).min(u32::try_from(bin.largest).unwrap_or(u32::MAX));
         let lanes_log2 = lanes_log2(mean, block.ilog2() - 5, block.ilog2());
         Self { packets, sums, lanes_log2, shared_bytes: shared(packets, sums) }
     }
+}
+
+/// Bytes of shared memory of a block at most.
+fn shared_limit(device: &Device) -> u32 {
+    device.properties().max_shared_bytes.unwrap_or(48 << 10)
+}
+
+/// Bytes of shared memory up to which a block's sums, and what else it needs, are there.
+pub(super) fn sums_bytes(device: &Device) -> u32 {
+    SUMS_BYTES.min(shared_limit(device))
 }
 
 /// As many lanes as the mean, as a power of two within limits.
@@ -404,7 +421,11 @@ fn lanes_log2(mean: f64, least: u32, most: u32) -> u32 {
 
 /// The instance for rows of a class of sizes.
 fn window_instance<K: Kernel>(size_class: usize) -> &'static KernelInfo {
-    let block = [32, 128, 128, 512][size_class];
+    block_instance::<K>([32, 128, 128, 512][size_class])
+}
+
+/// The instance with blocks of so many threads.
+pub(super) fn block_instance<K: Kernel>(block: u32) -> &'static KernelInfo {
     match K::instance(block, 1) {
         Some(info) => info,
         None => unreachable!("the kernel's table has blocks of {block} threads"),
@@ -419,9 +440,12 @@ fn blocks<O: Offset>(matrix: &Pattern<O>, rows: usize, block_rows: u32) -> Resul
 impl Bins {
     /// The rows of a bin, and whether they are listed.
     fn list(&self, bin: &Bin) -> (Global<u32>, u32) {
-        (
-            self.list.as_global().skip(if self.list.is_empty() { 0 } else { bin.start as usize }),
-            u32::from(!self.list.is_empty()),
-        )
+        self.list_from(bin.start)
+    }
+
+    /// The rows from the `start`th on, and whether they are listed.
+    pub(super) fn list_from(&self, start: u32) -> (Global<u32>, u32) {
+        let is_listed = !self.list.is_empty();
+        (self.list.as_global().skip(if is_listed { start as usize } else { 0 }), u32::from(is_listed))
     }
 }

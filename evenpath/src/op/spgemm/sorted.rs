@@ -5,19 +5,28 @@ use std::ops::Range;
 use super::options::Allowance;
 use super::plan::{Arrays, convert_offsets, countable, result_arrays};
 use super::row_wise::{Analysis, Symbolic};
-use super::two_level_sort::{self, Recorder, Weighed};
+use super::two_level_sort::{self, ProductOrder, Recorder, Weighed};
 use super::{Product, RowsOfC};
 use crate::device::DeviceVec;
 use crate::op::OpError;
 use crate::op::scan::{self, Operator};
 use crate::{Offset, Value};
 
-/// C, and the number of products.
+/// C, with what later products of the same patterns can use.
+pub(super) struct Sorted<V: Value, O: Offset> {
+    pub(super) arrays: Arrays<V>,
+    /// Multiplications.
+    pub(super) products: u64,
+    /// The order in which products are added, if they were all there at once.
+    pub(super) order: Option<ProductOrder<O>>,
+}
+
+/// The product of two matrices.
 pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     product: &Product<'_, V, O>,
     allowance: &mut Allowance,
     recorder: &mut Recorder,
-) -> Result<(Arrays<V>, u64), OpError> {
+) -> Result<Sorted<V, O>, OpError> {
     let a = product.operands.a;
     let bytes = |products| two_level_sort::bytes::<V>(a.rows() as u64, a.nnz() as u64, products);
     if bytes(0) <= allowance.left() {
@@ -25,7 +34,7 @@ pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
         let weighed = Weighed::new(product, &(0..a.rows()))?;
         let products = weighed.products;
         if bytes(products) <= allowance.left() {
-            return Ok((in_one::<V, O, C>(product, weighed, recorder)?, products));
+            return in_one::<V, O, C>(product, weighed, recorder);
         }
     }
     in_parts::<V, O, C>(product, allowance, recorder)
@@ -36,13 +45,13 @@ fn in_one<V: Value, O: Offset, C: Offset>(
     product: &Product<'_, V, O>,
     weighed: Weighed,
     recorder: &mut Recorder,
-) -> Result<Arrays<V>, OpError> {
-    let rows = 0..product.operands.a.rows();
-    let RowsOfC { lengths, column_indices, values } =
+) -> Result<Sorted<V, O>, OpError> {
+    let (rows, products) = (0..product.operands.a.rows(), weighed.products);
+    let (RowsOfC { lengths, column_indices, values }, order) =
         two_level_sort::rows_of_weighed(product, rows, weighed, recorder)?;
     let row_offsets = ends_to_offsets(&lengths)?;
     countable::<C>(column_indices.len() as u64)?;
-    Ok(Arrays { row_offsets, column_indices, values })
+    Ok(Sorted { arrays: Arrays { row_offsets, column_indices, values }, products, order: Some(order) })
 }
 
 /// Row offsets from the lengths of rows.
@@ -59,7 +68,7 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
     product: &Product<'_, V, O>,
     allowance: &mut Allowance,
     recorder: &mut Recorder,
-) -> Result<(Arrays<V>, u64), OpError> {
+) -> Result<Sorted<V, O>, OpError> {
     let a = product.operands.a;
     let analysis = Analysis::find(product.operands, allowance)?;
     let before = analysis.products_before(allowance)?;
@@ -83,7 +92,7 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
         allowance.give_back(bytes(&rows));
         start = rows.end;
     }
-    Ok((Arrays { row_offsets, column_indices, values }, products))
+    Ok(Sorted { arrays: Arrays { row_offsets, column_indices, values }, products, order: None })
 }
 
 /// The longest range of rows from `start` on that fits, one row at least. What fits still does with fewer rows.

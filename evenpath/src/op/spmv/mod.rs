@@ -22,6 +22,7 @@ pub use method::{ParseSpmvMethodError, SpmvMethod};
 use std::fmt;
 
 use choose::Choice;
+pub(super) use tagged_sums::TaggedSums;
 
 use super::operands::check_product;
 use super::{DeviceCsr, OpError};

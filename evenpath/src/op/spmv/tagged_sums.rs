@@ -4,26 +4,30 @@ use crate::Value;
 use crate::device::{Device, DeviceError, DeviceVec};
 
 /// Sums whose parts the blocks of a launch leave for one another: the workspace of one launch at a time.
-pub(super) struct TaggedSums(Mutex<Words>);
+pub(in crate::op) struct TaggedSums(Mutex<Words>);
 
 /// What the kernels work with.
-pub(super) struct Words {
+pub(in crate::op) struct Words {
     /// 64 bits for each 32 of a part: zero, or as the run before left them.
-    pub(super) sums: DeviceVec<u64>,
+    pub(in crate::op) sums: DeviceVec<u64>,
     /// A counter a sum, zero between launches.
-    pub(super) arrived: DeviceVec<u32>,
+    pub(in crate::op) arrived: DeviceVec<u32>,
     /// The number of this run.
-    pub(super) run: u32,
+    pub(in crate::op) run: u32,
 }
 
 impl TaggedSums {
-    pub(super) fn new<V: Value>(device: &Device, parts: usize, sums: usize) -> Result<Self, DeviceError> {
+    pub(in crate::op) fn new<V: Value>(
+        device: &Device,
+        parts: usize,
+        sums: usize,
+    ) -> Result<Self, DeviceError> {
         let words = device.zeros(Self::words::<V>(parts))?;
         Ok(Self(Mutex::new(Words { sums: words, arrived: device.zeros(sums)?, run: 0 })))
     }
 
     /// The workspace, for one launch: the next in the stream finds it as this one left it.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Words> {
+    pub(in crate::op) fn lock(&self) -> MutexGuard<'_, Words> {
         let mut words = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Every word is written in every run, so that none is as old as the number's return.
         words.run = words.run.wrapping_add(1).max(1);
@@ -31,7 +35,7 @@ impl TaggedSums {
     }
 
     /// Bytes of device memory.
-    pub(super) fn bytes<V: Value>(parts: u64, sums: u64) -> u64 {
+    pub(in crate::op) fn bytes<V: Value>(parts: u64, sums: u64) -> u64 {
         8 * Self::words::<V>(parts as usize) as u64 + 4 * sums
     }
 

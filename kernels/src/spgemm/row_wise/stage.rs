@@ -206,8 +206,9 @@ impl<V: Element, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
 }
 
 impl<V: Float, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
-    /// Adds the products in a window to its sums. Rows of B are taken side by side and added one by one, in an order that
-    /// nothing but the row and the launch determines. Every thread; wants a barrier before, and has one at the end.
+    /// Adds the products in a window to its sums, those of each sum in the order of A's entries. Rows of B that fit their
+    /// lanes are taken side by side, and have turns; others are taken by the whole block. Every thread; wants a barrier
+    /// before, and has one at the end.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn add(
@@ -224,48 +225,78 @@ impl<V: Float, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
             self.bring::<true>(a, b, own, first + thread::index(), window);
             thread::barrier();
             let staged = (own.len - first).min(BLOCK as u32);
-            let mut at = Step { base: 0, round: 0 };
+            let mut at = Step { entry: 0, round: 0 };
             let mut product = self.load(b, at, staged);
-            while at.base < staged {
+            while at.entry < staged {
                 // The next products are on their way while these are added.
                 let next = self.step(at, staged);
                 let following = self.load(b, next, staged);
                 let (slot, is_there) =
                     if product.is_some { bitmap.place(product.column) } else { (0, false) };
-                let left = self.lefts.load((at.base + (thread::index() >> self.lanes_log2)) as usize);
-                self.add_in_turn(sums, slot, (left, product.right), is_there);
+                let is_alone = self.is_alone(at.entry);
+                let left = self.lefts.load(self.own_entry(at, is_alone) as usize);
+                if is_alone {
+                    if is_there {
+                        sums.add(slot, left, product.right);
+                    }
+                    thread::barrier();
+                } else {
+                    self.add_in_turn(sums, slot, (left, product.right), is_there);
+                }
                 (at, product) = (next, following);
             }
             first += BLOCK as u32;
         }
     }
 
-    /// What comes after some entries of the rows of B that are taken side by side: more of them, or the next rows.
+    /// The first of the staged entries whose rows of B would be taken side by side with an entry's.
+    #[inline(always)]
+    fn base(self, entry: u32) -> u32 {
+        entry & !(self.groups() - 1)
+    }
+
+    /// Whether an entry's row of B is taken by the whole block, as one of its neighbours does not fit its lanes.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn is_alone(self, entry: u32) -> bool {
+        self.longest.load(self.base(entry) as usize) > 1 << self.lanes_log2
+    }
+
+    /// The entry of a step that is the thread's.
+    #[inline(always)]
+    fn own_entry(self, at: Step, is_alone: bool) -> u32 {
+        at.entry + if is_alone { 0 } else { thread::index() >> self.lanes_log2 }
+    }
+
+    /// What comes after some entries of rows of B: more of them, or the next rows.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn step(self, at: Step, staged: u32) -> Step {
-        let round = at.round + (1 << self.lanes_log2);
-        if round < self.longest.load(at.base as usize) {
-            Step { round, ..at }
-        } else {
-            let mut base = at.base + self.groups();
-            while base < staged && self.longest.load(base as usize) == 0 {
-                base += self.groups();
+        let mut entry = self.base(at.entry) + self.groups();
+        if self.is_alone(at.entry) {
+            if at.round + (BLOCK as u32) < self.lens.load(at.entry as usize) {
+                return Step { round: at.round + BLOCK as u32, ..at };
             }
-            Step { base, round: 0 }
+            if at.entry + 1 < entry {
+                return Step { entry: at.entry + 1, round: 0 };
+            }
         }
+        while entry < staged && self.longest.load(entry as usize) == 0 {
+            entry += self.groups();
+        }
+        Step { entry, round: 0 }
     }
 
     /// The thread's entry of B of a step; none behind the last.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load(self, b: Matrix<V, O>, at: Step, staged: u32) -> InB<V> {
-        if at.base >= staged {
+        if at.entry >= staged {
             return InB { column: 0, right: V::ZERO, is_some: false };
         }
-        let entry = at.base + (thread::index() >> self.lanes_log2);
-        let entries = self.staged(entry);
-        let place = at.round + self.lane();
+        let is_alone = self.is_alone(at.entry);
+        let entries = self.staged(self.own_entry(at, is_alone));
+        let place = at.round + if is_alone { thread::index() } else { self.lane() };
         let is_some = place < entries.len;
         InB {
             column: b.column_if(entries, place, is_some),
@@ -299,10 +330,11 @@ impl<V: Float, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
     }
 }
 
-/// Entries `round` and following of the rows of B that the staged entries `base` and following name.
+/// Rows of B that are taken together: that of one staged entry, from its `round`th nonzero in the window on, or those of
+/// this entry and its neighbours.
 #[derive(Clone, Copy)]
 struct Step {
-    base: u32,
+    entry: u32,
     round: u32,
 }
 
@@ -317,7 +349,7 @@ struct InB<V> {
 /// How many of some entries have a column below `bound`.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn lower_bound<V: Element, O: Offset>(matrix: Matrix<V, O>, entries: Entries, bound: u32) -> u32 {
+pub(super) fn lower_bound<V: Element, O: Offset>(matrix: Matrix<V, O>, entries: Entries, bound: u32) -> u32 {
     let (mut low, mut high) = (0, entries.len);
     while low < high {
         let middle = low + (high - low) / 2;

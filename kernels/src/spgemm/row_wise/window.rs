@@ -4,6 +4,7 @@ use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::bitmap::{Bitmap, PACKET};
 use super::entries::{nth_row, Matrix};
+use super::ranked::each;
 use super::stage::{Stage, Sums, Windows};
 use crate::block::count_scan::CountScan;
 use crate::Offset;
@@ -226,15 +227,5 @@ fn fill_row<V: Float, O: Offset, const BLOCK: usize>(
             });
         }
         before += count;
-    }
-}
-
-/// Calls `visit` for 0 to `len` − 1, each in one thread of the block.
-#[inline(always)]
-fn each<const BLOCK: usize>(len: u32, mut visit: impl FnMut(u32)) {
-    let mut place = thread::index();
-    while place < len {
-        visit(place);
-        place += BLOCK as u32;
     }
 }

@@ -128,7 +128,7 @@ fn widen<O: Offset>(b: Matrix<u32, O>, entries: Entries, first: &mut u32, last: 
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn each_row_of_b<O: Offset>(
+pub(super) fn each_row_of_b<O: Offset>(
     a: Matrix<u32, O>,
     b: Matrix<u32, O>,
     own: Entries,

@@ -124,6 +124,11 @@ impl CutEntries {
         self.places.len()
     }
 
+    /// Bytes of device memory, once columns are written.
+    pub(super) fn bytes(&self) -> u64 {
+        (4 * (self.places.len() + self.c_places.len()) + self.flags.len() + 8) as u64
+    }
+
     /// Writes the columns of cut rows to C.
     pub(super) fn place(
         &mut self,

@@ -16,6 +16,7 @@ use self::setup::Entries;
 use super::options::Allowance;
 use super::{Operands, Product, RowsOfC, SpgemmOptions, sorted};
 use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::op::reduce;
 use crate::op::scan::{self, Operator};
 use crate::op::{DeviceCsr, OpError, instance, tile_items};
 use crate::{Offset, Value};
@@ -76,28 +77,34 @@ pub(super) fn rows<V: Value, O: Offset>(
 ) -> Result<RowsOfC<V>, OpError> {
     recorder.begin(product.operands.a.device())?;
     let weighed = Weighed::new(product, &rows)?;
-    rows_of_weighed(product, rows, weighed, recorder)
+    Ok(rows_of_weighed(product, rows, weighed, recorder)?.0)
 }
 
-/// [`rows`], whose entries are weighed already; the recorder has begun.
+/// [`rows`], whose entries are weighed already, and the order of their products; the recorder has begun.
 pub(super) fn rows_of_weighed<V: Value, O: Offset>(
     product: &Product<'_, V, O>,
     rows: Range<usize>,
     weighed: Weighed,
     recorder: &mut Recorder,
-) -> Result<RowsOfC<V>, OpError> {
-    let symbolic = Symbolic::new(product, rows, weighed, recorder)?;
-    let values = symbolic.values(product, recorder)?;
-    let Symbolic { lengths, column_indices, .. } = symbolic;
-    Ok(RowsOfC { lengths, column_indices, values })
+) -> Result<(RowsOfC<V>, ProductOrder<O>), OpError> {
+    let Symbolic { lengths, column_indices, order } = Symbolic::new(product, rows, weighed, recorder)?;
+    let values = order.values(product, recorder)?;
+    Ok((RowsOfC { lengths, column_indices, values }, order))
 }
 
 /// All of some rows of C but the values, and what these are computed by.
 struct Symbolic<O: Offset> {
     lengths: DeviceVec<u32>,
     column_indices: DeviceVec<u32>,
+    order: ProductOrder<O>,
+}
+
+/// The order in which the products of some rows of C are added, and where their sums are: what new values need.
+pub(super) struct ProductOrder<O: Offset> {
     /// Where A's entries of these rows begin.
     first_entry: usize,
+    /// Entries of C.
+    nonzeros: usize,
     /// Nothing where there are no products.
     sorted: Option<SortedProducts<O>>,
 }
@@ -124,7 +131,8 @@ impl<O: Offset> Symbolic<O> {
         let Some(entries) = Entries::list(product, &rows, weighed)? else {
             lengths.truncate(rows.len());
             let column_indices = device.uninitialised(0)?;
-            return Ok(Self { lengths, column_indices, first_entry, sorted: None });
+            let order = ProductOrder { first_entry, nonzeros: 0, sorted: None };
+            return Ok(Self { lengths, column_indices, order });
         };
         recorder.setup(device)?;
         let (tiles, columns) =
@@ -140,17 +148,20 @@ impl<O: Offset> Symbolic<O> {
         lengths.truncate(rows.len());
         recorder.placement(device)?;
         let sorted = Some(SortedProducts { entries, tiles, cut, tile_places });
-        Ok(Self { lengths, column_indices, first_entry, sorted })
+        let order = ProductOrder { first_entry, nonzeros: column_indices.len(), sorted };
+        Ok(Self { lengths, column_indices, order })
     }
+}
 
-    /// The values, for the values that A and B have now.
-    fn values<V: Value>(
+impl<O: Offset> ProductOrder<O> {
+    /// The values of C, for the values that A and B have now.
+    pub(super) fn values<V: Value>(
         &self,
         product: &Product<'_, V, O>,
         recorder: &mut Recorder,
     ) -> Result<DeviceVec<V>, OpError> {
         let device = product.operands.a.device();
-        let mut c_values = device.uninitialised(self.column_indices.len())?;
+        let mut c_values = device.uninitialised(self.nonzeros)?;
         if let Some(sorted) = &self.sorted {
             let cut_values = sorted.add_products(product, self.first_entry, &mut c_values)?;
             recorder.product_compute(device)?;
@@ -158,6 +169,22 @@ impl<O: Offset> Symbolic<O> {
             recorder.reduce_by_key(device)?;
         }
         Ok(c_values)
+    }
+
+    /// Bytes of device memory that it keeps.
+    pub(super) fn bytes(&self) -> u64 {
+        self.sorted.as_ref().map_or(0, |SortedProducts { entries, tiles, cut, tile_places }| {
+            let permutation = 2 * tiles.permutation.len();
+            let words = tiles.words.len() + tiles.cut_begins.len() + tile_places.len();
+            entries.bytes() + cut.bytes() + (permutation + 4 * words) as u64
+        })
+    }
+
+    /// Bytes of device memory that [`values`](Self::values) takes for a while beside its result.
+    pub(super) fn temporary_bytes<V: Value>(&self) -> u64 {
+        let cut = self.sorted.as_ref().map_or(0, |sorted| sorted.cut.len());
+        // Values of cut entries, and their sums and number.
+        (2 * cut * V::SIZE) as u64 + 8 + reduce::temporary_bytes_by_flag::<V>(cut)
     }
 }
 

@@ -81,6 +81,12 @@ impl Weighed {
 }
 
 impl<O: Offset> Entries<O> {
+    /// Bytes of device memory.
+    pub(super) fn bytes(&self) -> u64 {
+        let words = self.first_products.len() + self.rows.len() + self.numbers.len() + self.tile_begins.len();
+        (4 * words + O::SIZE * self.sources.len()) as u64
+    }
+
     /// Lists those of A's entries in `rows` that make products, of which there are fewer than 2³¹; nothing where there
     /// are none.
     pub(super) fn list<V: Value>(

@@ -1,0 +1,45 @@
+//! HiSparse: what a matrix takes in it, and its products, sums and conversion, beside those in CSR and cuSPARSE's: Figures
+//! 3.2, 7.2 and 7.3 of the thesis.
+
+mod products;
+mod record;
+
+pub use products::Case;
+pub use record::{Bytes, Product, Record, Summary, Way};
+
+use evenpath::{Csr, DeviceHiSparse, HiSparse, HiSparseOptions, OpError};
+
+use crate::peers::PeerValue;
+
+/// Measures everything of a matrix, which must be canonical.
+///
+/// # Errors
+///
+/// If the device has not the memory for matrix and vectors, or was lost, or the matrix has no place in the format.
+pub fn measure<V: PeerValue, const D: usize>(
+    case: &Case<'_>,
+    matrix: &Csr<V>,
+) -> Result<Record, Box<dyn std::error::Error>> {
+    let tree: HiSparse<V, D> = matrix.to_hisparse(HiSparseOptions::default())?;
+    let bytes = Bytes::new(matrix, &tree);
+    let tree = case.device.upload_hisparse(&tree)?;
+    let products = case.products(matrix, &tree)?;
+    Ok(Record {
+        op: "hisparse",
+        suite: case.suite.into(),
+        matrix: case.matrix.into(),
+        value: V::NAME,
+        node: D,
+        rows: matrix.rows(),
+        cols: matrix.cols(),
+        nnz: matrix.nnz(),
+        bytes,
+        products,
+    })
+}
+
+/// Keeps the type's name short where it is a bound.
+type Tree<V, const D: usize> = DeviceHiSparse<V, D>;
+
+/// What an operation on a device gives.
+type Measured<T> = Result<T, OpError>;

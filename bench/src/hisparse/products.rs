@@ -1,0 +1,114 @@
+//! Products with a matrix and with its transpose.
+
+use evenpath::{Csr, Device, DeviceVec, HiSparseQueueOptions, OpError, SpmvMethod, TransposedMode};
+
+use super::record::{Product, Way};
+use super::{Measured, Tree};
+use crate::input::random_vector;
+use crate::measure::{median, times_ms};
+use crate::peers::{Operation, PeerValue};
+use crate::spmv::{self, Peers, Reference};
+
+/// What to measure, and where.
+pub struct Case<'c> {
+    /// Where.
+    pub device: &'c Device,
+    /// The rate at which it copies, in GB/s.
+    pub copy_gbps: f64,
+    /// Beside what.
+    pub peers: &'c Peers,
+    /// Runs that are timed.
+    pub repetitions: usize,
+    /// The suite.
+    pub suite: &'c str,
+    /// The matrix.
+    pub matrix: &'c str,
+    /// Whether it is generated.
+    pub generated: bool,
+}
+
+impl Case<'_> {
+    /// Measures products with a matrix and with its transpose, in both formats and by the peers.
+    pub(super) fn products<V: PeerValue, const D: usize>(
+        &self,
+        matrix: &Csr<V>,
+        tree: &Tree<V, D>,
+    ) -> Measured<Vec<Product>> {
+        [Operation::Direct, Operation::Transposed]
+            .into_iter()
+            .map(|operation| self.product(operation, matrix, tree))
+            .collect()
+    }
+
+    fn product<V: PeerValue, const D: usize>(
+        &self,
+        operation: Operation,
+        matrix: &Csr<V>,
+        tree: &Tree<V, D>,
+    ) -> Measured<Product> {
+        let is_transposed = operation == Operation::Transposed;
+        let ways: &[spmv::Way] = if is_transposed {
+            &[spmv::Way::Transposed(TransposedMode::Copied), spmv::Way::Transposed(TransposedMode::Unordered)]
+        } else {
+            &[spmv::Way::Direct(SpmvMethod::Auto)]
+        };
+        let csr = spmv::measure(
+            &spmv::Case {
+                device: self.device,
+                copy_gbps: self.copy_gbps,
+                ways,
+                peers: self.peers,
+                operation,
+                repetitions: self.repetitions,
+                suite: self.suite,
+                matrix: self.matrix,
+                generated: self.generated,
+            },
+            matrix,
+        )?;
+        let transpose = is_transposed.then(|| matrix.transpose());
+        let matrix = transpose.as_ref().unwrap_or(matrix);
+        let tree = if is_transposed { tree.transpose() } else { tree.clone() };
+        let x: Vec<V> = random_vector(matrix.cols(), 1);
+        let Ok(reference) = Reference::new(matrix, &x) else { unreachable!("x has one element a column") };
+        let operands = Operands { case: self, tree, x: self.device.upload_slice(&x)?, reference };
+        Ok(Product { op: csr.op, ways: operands.measure()?, csr })
+    }
+}
+
+struct Operands<'c, V: PeerValue, const D: usize> {
+    case: &'c Case<'c>,
+    tree: Tree<V, D>,
+    x: DeviceVec<V>,
+    reference: Reference,
+}
+
+impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
+    fn measure(&self) -> Measured<Vec<Way>> {
+        let queues = self.tree.queue_spmv(HiSparseQueueOptions::default())?;
+        Ok(vec![self.way("queue", queues.workspace_bytes(), |y| queues.run(V::ONE, &self.x, V::ZERO, y))?])
+    }
+
+    fn way(
+        &self,
+        name: &'static str,
+        workspace_bytes: u64,
+        mut run: impl FnMut(&mut DeviceVec<V>) -> Result<(), OpError>,
+    ) -> Measured<Way> {
+        let Case { device, copy_gbps, repetitions, .. } = *self.case;
+        // Filled with what must not come out again.
+        let mut y = device.upload_slice(&vec![V::from_f64(f64::NAN); self.tree.rows()])?;
+        let times = times_ms(device, repetitions, || run(&mut y))?;
+        let ms = median(&times);
+        let vectors = (self.tree.rows() + self.tree.cols()) * size_of::<V>();
+        let bytes = self.tree.pool_bytes() + vectors as u64;
+        Ok(Way {
+            schedule: name,
+            ms,
+            shortest_ms: times.iter().copied().fold(f64::INFINITY, f64::min),
+            copy_share: bytes as f64 / ms / 1e6 / copy_gbps,
+            workspace_bytes,
+            difference: self.reference.check(&y.to_vec()?).err(),
+        })
+    }
+}

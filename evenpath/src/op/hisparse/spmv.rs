@@ -1,0 +1,209 @@
+//! Products with vectors by the frozen schedule.
+
+use std::fmt;
+
+use evenpath_kernels::hisparse::{HiSparseSpmv, sums_bytes};
+use evenpath_simt::kernel::KernelInfo;
+use evenpath_simt::thread::WARP_SIZE;
+
+use super::DeviceHiSparse;
+use super::device::{Content, Nodes};
+use super::frozen::Frozen;
+use crate::device::{DeviceError, DeviceVec, Event};
+use crate::op::operands::check_product;
+use crate::op::spmv::TaggedSums;
+use crate::op::{OpError, instance};
+use crate::{Value, cpu};
+
+/// y = αAx + βy for one matrix, transposed and scaled as it is: its leaves are found once, and each run goes through them.
+///
+/// The result is bitwise the same from run to run. A plan of the transpose is one of `matrix.transpose()`; it takes the
+/// same time, and the same content.
+///
+/// ```
+/// use evenpath::{Csr, Device, HiSparse, HiSparseOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+/// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// let device = Device::cpu();
+/// let a = device.upload_hisparse(&a)?;
+/// let x = device.upload_slice(&[1.0, 10.0])?;
+/// let mut y = device.zeros(300)?;
+/// a.transpose().plan_spmv()?.run(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!((y.get(0)?, y.get(299)?), (1.0, 32.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
+    matrix: DeviceHiSparse<V, D>,
+    /// Nothing on the CPU.
+    schedule: Option<Schedule>,
+    analysis: (Event, Event),
+}
+
+/// What a plan costs, and what it keeps beside the matrix.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct HiSparseSpmvPlanInfo {
+    /// Leaves, at every place where they are referred to.
+    pub leaves: u64,
+    /// Runs of leaves of one row of leaves, each a warp's work.
+    pub parts: u64,
+    /// Bytes of device memory that the plan holds beside the matrix: 16 a leaf, some 20 a part, and where rows of leaves
+    /// are cut into parts, 4·D values a part.
+    pub workspace_bytes: u64,
+    /// Milliseconds that the analysis took on the device.
+    pub analysis_ms: f64,
+}
+
+impl fmt::Display for HiSparseSpmvPlanInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { leaves, parts, workspace_bytes, analysis_ms } = self;
+        write!(
+            f,
+            "{leaves} leaves in {parts} parts, {workspace_bytes} bytes of workspace, analysed in {analysis_ms:.4} ms"
+        )
+    }
+}
+
+/// Bytes of shared memory of a warp's sums, at most.
+const SUMS_BYTES: u32 = 8 << 10;
+
+struct Schedule {
+    kernel: &'static KernelInfo,
+    frozen: Frozen,
+    copies_log2: u32,
+    shared_bytes: u32,
+    sums: TaggedSums,
+}
+
+impl Schedule {
+    fn new<V: Value, const D: usize>(nodes: &Nodes, is_transposed: bool) -> Result<Self, OpError> {
+        let device = nodes.pool.device();
+        let kernel = instance::<HiSparseSpmv<V>>();
+        let bytes = |copies_log2| sums_bytes(D.ilog2(), copies_log2, V::SIZE as u32);
+        let copies_log2 = std::env::var("HS_COPIES")
+            .map(|c| c.parse().unwrap())
+            .unwrap_or((2..=5).rev().find(|&copies_log2| bytes(copies_log2) <= SUMS_BYTES).unwrap_or(2));
+        let warps = kernel.block_size / WARP_SIZE;
+        let shared_bytes = warps * bytes(copies_log2);
+        let resident = device.resident_blocks(kernel, shared_bytes)?;
+        let frozen = Frozen::new::<D>(nodes, is_transposed, warps * resident)?;
+        let parts = if frozen.is_cut() { 2 * frozen.parts as usize } else { 0 };
+        let sums = TaggedSums::new::<V>(device, D * parts, parts)?;
+        Ok(Self { kernel, frozen, copies_log2, shared_bytes, sums })
+    }
+
+    fn workspace_bytes<V: Value, const D: usize>(&self) -> u64 {
+        let parts = if self.frozen.is_cut() { 2 * u64::from(self.frozen.parts) } else { 0 };
+        self.frozen.bytes() + TaggedSums::bytes::<V>(D as u64 * parts, parts)
+    }
+
+    fn run<V: Value, const D: usize>(
+        &self,
+        matrix: &DeviceHiSparse<V, D>,
+        nodes: &Nodes,
+        alpha: V,
+        x: &DeviceVec<V>,
+        beta: V,
+        y: &mut DeviceVec<V>,
+    ) -> Result<(), DeviceError> {
+        let Frozen { leaf_list, part_list, strip_parts, leaves, parts, .. } = &self.frozen;
+        let mut work = self.sums.lock();
+        let elements = y.len() as u64;
+        let kernel = HiSparseSpmv {
+            words: nodes.view::<u32>().words,
+            values: nodes.view::<V>().slots,
+            x: x.as_global(),
+            y: y.as_global_mut(),
+            leaf_list: leaf_list.as_global(),
+            part_list: part_list.as_global(),
+            strip_parts: strip_parts.as_global(),
+            sums: work.sums.as_global_mut(),
+            arrived: work.arrived.as_global_mut(),
+            run: work.run,
+            leaves: *leaves,
+            parts: *parts,
+            elements,
+            d_log2: D.ilog2(),
+            copies_log2: self.copies_log2,
+            is_transposed: u32::from(matrix.is_transposed()),
+            alpha: alpha * matrix.scale(),
+            beta,
+        };
+        let grid = parts.div_ceil(self.kernel.block_size / WARP_SIZE);
+        // SAFETY: the tree is valid and the schedule is of it, so that leaves are nodes of the pool and their entries
+        // inside the matrix; the vectors' lengths were checked; sums and counters are there for every part where strips
+        // have several. All are on this device, and buffers are freed in the stream's order.
+        unsafe { matrix.device().launch(kernel, self.kernel, grid, self.shared_bytes) }
+    }
+}
+
+impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
+    /// Finds the matrix's leaves, for [`HiSparseSpmvPlan::run`]. Waits for the device once a level of the tree, and twice
+    /// more.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for the workspace ([`HiSparseSpmvPlanInfo::workspace_bytes`]; while leaves are sorted, 40
+    /// bytes a leaf), the matrix is too large for one launch, or the device was lost.
+    pub fn plan_spmv(&self) -> Result<HiSparseSpmvPlan<V, D>, OpError> {
+        let start = self.device().record()?;
+        let schedule = match self.content() {
+            Content::Host(_) => None,
+            Content::Machine(nodes) => Some(Schedule::new::<V, D>(nodes, self.is_transposed())?),
+        };
+        let analysis = (start, self.device().record()?);
+        Ok(HiSparseSpmvPlan { matrix: self.clone(), schedule, analysis })
+    }
+}
+
+impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
+    /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
+    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: what is infinite or no
+    /// number in A or `x` makes y no number.
+    ///
+    /// # Errors
+    ///
+    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// written. If the device was lost.
+    pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+        let matrix = &self.matrix;
+        check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
+        match (matrix.content(), &self.schedule) {
+            (Content::Machine(nodes), Some(schedule)) => {
+                schedule.run(matrix, nodes, alpha, x, beta, y)?;
+            }
+            _ => {
+                if let (Some(host), Some(x), Some(y)) = (matrix.host(), x.host_slice(), y.host_slice_mut()) {
+                    cpu::hisparse::multiply(&host, 1, alpha, x, beta, y);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the plan costs; nothing on the CPU. Waits for the analysis.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn info(&self) -> Result<HiSparseSpmvPlanInfo, DeviceError> {
+        let (start, end) = &self.analysis;
+        let analysis_ms = end.elapsed_since(start)?;
+        Ok(match &self.schedule {
+            None => HiSparseSpmvPlanInfo { analysis_ms, ..HiSparseSpmvPlanInfo::default() },
+            Some(schedule) => HiSparseSpmvPlanInfo {
+                leaves: u64::from(schedule.frozen.leaves),
+                parts: u64::from(schedule.frozen.parts),
+                workspace_bytes: schedule.workspace_bytes::<V, D>(),
+                analysis_ms,
+            },
+        })
+    }
+}
+
+impl<V: Value, const D: usize> fmt::Debug for HiSparseSpmvPlan<V, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HiSparseSpmvPlan({:?})", self.matrix)
+    }
+}

@@ -1,0 +1,267 @@
+//! The queue scheduler: a tree traversed by blocks that share what they find (Derler 2016, chapter 4).
+//!
+//! A grid of blocks, as many as run at once or any other number, draws pieces of nodes from queues until none are left. There
+//! are queues for pieces of inner nodes, by the number of their entries, and for pieces of large leaves; each has a number of
+//! threads for a piece, and a block draws as many pieces as its threads are enough for. Each thread then looks at a child of
+//! its piece. Inner children and large leaves are put into queues; leaves of up to 128 entries stay with the block, which
+//! sorts them by kind and number of entries into lists in its shared memory, and does each list with as many threads a leaf
+//! as it has groups of four entries. So most leaves never pass through global memory: the parent's slots are their queue.
+//!
+//! Where a queue has no room, the block walks the subtree itself ([`walk`]). So nothing is lost and nobody waits for room.
+
+mod queues;
+mod spmv;
+mod tree;
+mod walk;
+mod work;
+
+pub use queues::{Queues, PLACE_WORDS, QUEUES, STATE_WORDS};
+pub use spmv::HiSparseQueuedSpmv;
+pub use tree::{Entries, EntryOperation, Tree};
+pub use work::{Work, PIECE_CHILDREN, PIECE_ENTRIES};
+
+use evenpath_simt::{thread, Arena, Element, Shared};
+
+use super::layout::{COO1, COO2, NULL};
+use queues::{inner_queue, team_log2, Draw, LEAVES, ROOT};
+use walk::Walk;
+
+/// Threads of a block.
+const BLOCK: u32 = PIECE_CHILDREN;
+
+/// Lists of leaves in shared memory, for 2, 8 and 32 threads a leaf: of up to 8, 32 and more entries. They are numbered
+/// behind the queues.
+const LISTS: u32 = 3;
+const FIRST_LIST: u32 = QUEUES;
+const LAST_LIST: u32 = FIRST_LIST + LISTS - 1;
+/// Entries of a leaf that stays with the block that finds it, at most.
+const SMALL_LEAF: u32 = 128;
+
+/// Bytes of shared memory.
+pub(super) const SHARED_BYTES: usize =
+    16 * BLOCK as usize + Walk::BYTES + 4 * (LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 3) as usize;
+
+/// What a block knows, in shared memory.
+#[derive(Clone, Copy)]
+struct Board {
+    /// The leaf of each thread.
+    leaves: Shared<u32>,
+    /// For each list the threads that have its leaves.
+    lists: Shared<u32>,
+    /// Pieces for each queue, and leaves of each list.
+    counts: Shared<u32>,
+    /// For each queue the first of the places that were promised.
+    places: Shared<u32>,
+    /// What was drawn.
+    draw: Shared<u32>,
+}
+
+/// Where a thread has put its child.
+#[derive(Clone, Copy)]
+struct Put {
+    /// A queue or a list; [`ROOT`] where there is nothing to put.
+    list: u32,
+    /// Before how many pieces of others.
+    offset: u32,
+}
+
+/// Does the operation for every entry of the tree; by blocks of [`BLOCK`] threads, in any number.
+#[inline(always)]
+fn traverse<V: Element, F: EntryOperation<V>>(mut arena: Arena, tree: Tree<V>, queues: Queues, operation: F) {
+    let leaves = arena.take(4 * BLOCK as usize);
+    let mut walk = Walk::new(&mut arena);
+    let board = Board {
+        leaves,
+        lists: arena.take((LISTS * BLOCK) as usize),
+        counts: arena.take((FIRST_LIST + LISTS) as usize),
+        places: arena.take(QUEUES as usize),
+        draw: arena.take(3),
+    };
+    let mut is_walking = false;
+    loop {
+        if thread::index() <= LAST_LIST {
+            board.counts.store(thread::index() as usize, 0);
+        }
+        let mut drawn = Draw { queue: ROOT, first: 0, count: 0 };
+        let child = if is_walking {
+            let leaf = walk.next(tree);
+            is_walking = leaf.is_some();
+            thread::barrier();
+            leaf.unwrap_or(Work::NONE)
+        } else {
+            drawn = board.draw(queues);
+            if drawn.queue == QUEUES {
+                break;
+            }
+            drawn_child(tree, queues, drawn)
+        };
+        let in_place = is_walking || drawn.queue == LEAVES;
+        let (child, put) = board.sort(tree, operation, child, in_place);
+        thread::barrier();
+        if !is_walking && board.publish(queues, child, put, drawn.count, walk) {
+            is_walking = true;
+        }
+        board.do_lists(tree, operation, is_walking && in_place);
+        thread::barrier();
+        if is_walking && !in_place && thread::index() == 0 {
+            queues.add_pending(u64::from(walk.pieces()).wrapping_neg());
+        }
+    }
+    if thread::index() == 0 {
+        queues.leave(thread::grid_size());
+    }
+}
+
+/// The child that a thread gets of what was drawn: at most one, and a warp of a piece of a leaf one with this piece.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
+    let team_log2 = team_log2(drawn.queue);
+    let (team, place) = (thread::index() >> team_log2, thread::index() & ((1 << team_log2) - 1));
+    if team >= drawn.count {
+        return Work::NONE;
+    }
+    if drawn.queue == ROOT || drawn.queue == LEAVES {
+        if place > 0 {
+            return Work::NONE;
+        }
+        return if drawn.queue == ROOT { tree.root() } else { queues.take(LEAVES, drawn.first + team) };
+    }
+    let work = queues.take(drawn.queue, drawn.first + team);
+    let slot = work.begin() + place;
+    if slot < work.end() {
+        tree.child(work, slot)
+    } else {
+        Work::NONE
+    }
+}
+
+impl Board {
+    /// Draws, for all threads.
+    #[inline(always)]
+    fn draw(self, queues: Queues) -> Draw {
+        if thread::warp() == 0 {
+            let Draw { queue, first, count } = queues.draw::<BLOCK>();
+            if thread::lane() == 0 {
+                self.draw.store(0, queue);
+                self.draw.store(1, first);
+                self.draw.store(2, count);
+            }
+        }
+        thread::barrier();
+        Draw { queue: self.draw.load(0), first: self.draw.load(1), count: self.draw.load(2) }
+    }
+
+    /// Does a leaf of one or two entries; counts any other child where it belongs, a large leaf that is to be done `in_place`
+    /// in the last list. Returns the child with its length.
+    #[inline(always)]
+    fn sort<V: Element, F: EntryOperation<V>>(
+        self,
+        tree: Tree<V>,
+        operation: F,
+        child: Work,
+        in_place: bool,
+    ) -> (Work, Put) {
+        let (child, unit) = tree.with_len(child);
+        let mut put = Put { list: ROOT, offset: 0 };
+        if child.reference == NULL {
+            return (child, put);
+        }
+        let kind = super::layout::kind(child.reference);
+        if child.height > 0 {
+            put.list = inner_queue(child.len);
+        } else if kind == COO1 || kind == COO2 {
+            tree.few(operation, child, unit);
+            return (child, put);
+        } else if child.len <= SMALL_LEAF || in_place {
+            put.list = FIRST_LIST + u32::from(child.len > 8) + u32::from(child.len > 32);
+        } else {
+            put.list = LEAVES;
+        }
+        if put.list >= FIRST_LIST {
+            put.offset = self.counts.fetch_add(put.list as usize, 1);
+            self.leaves.store_16(4 * thread::index() as usize, child.packet());
+            let place = (put.list - FIRST_LIST) * BLOCK + put.offset;
+            self.lists.store(place as usize, thread::index());
+        } else {
+            put.offset = self.counts.fetch_add(put.list as usize, child.pieces());
+        }
+        (child, put)
+    }
+
+    /// Puts what was counted for queues there, and has what finds no room walked; `done` pieces were drawn. Whether there is
+    /// anything to walk.
+    #[inline(always)]
+    fn publish(self, queues: Queues, child: Work, put: Put, done: u32, walk: Walk) -> bool {
+        let mut pieces = 0;
+        for queue in 1..QUEUES {
+            pieces += self.counts.load(queue as usize);
+        }
+        let queue = thread::index();
+        if queue < QUEUES {
+            let count = self.counts.load(queue as usize);
+            if queue == ROOT {
+                let pending = u64::from(pieces).wrapping_sub(u64::from(done));
+                // Known to have been added when all have passed the barrier.
+                self.places.store(ROOT as usize, queues.add_pending(pending) as u32);
+            } else if count > 0 {
+                self.places.store(queue as usize, queues.promise(queue, count));
+            }
+        }
+        if pieces == 0 {
+            return false;
+        }
+        thread::barrier();
+        let mut has_room = true;
+        for queue in 1..QUEUES {
+            let count = self.counts.load(queue as usize);
+            if count > 0 {
+                let end = self.places.load(queue as usize).saturating_add(count);
+                has_room &= end <= queues.capacity;
+            }
+        }
+        if put.list != ROOT && put.list < FIRST_LIST {
+            let place = self.places.load(put.list as usize).saturating_add(put.offset);
+            let room = queues.capacity.saturating_sub(place).min(child.pieces());
+            for piece in 0..room {
+                queues.put(put.list, place + piece, Work { piece, ..child });
+            }
+            if room < child.pieces() {
+                walk.add(Work { piece: room, ..child });
+            }
+        }
+        !has_room
+    }
+
+    /// Does the leaves of the lists; `whole` ones from their piece on, else their piece.
+    #[inline(always)]
+    fn do_lists<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: F, whole: bool) {
+        self.do_list::<V, F, 2>(tree, operation, FIRST_LIST, whole);
+        self.do_list::<V, F, 8>(tree, operation, FIRST_LIST + 1, whole);
+        self.do_list::<V, F, 32>(tree, operation, LAST_LIST, whole);
+    }
+
+    /// Does the leaves of a list, each with `LANES` threads.
+    #[inline(always)]
+    fn do_list<V: Element, F: EntryOperation<V>, const LANES: u32>(
+        self,
+        tree: Tree<V>,
+        operation: F,
+        list: u32,
+        whole: bool,
+    ) {
+        let count = self.counts.load(list as usize);
+        let mut at = thread::index() / LANES;
+        while at < count {
+            let thread = self.lists.load(((list - FIRST_LIST) * BLOCK + at) as usize);
+            let leaf = Work::from_packet(self.leaves.load_16(4 * thread as usize));
+            let range = if LANES < 32 {
+                (0, leaf.len)
+            } else {
+                (leaf.begin(), if whole { leaf.len } else { leaf.end() })
+            };
+            tree.sweep::<F, LANES>(operation, leaf, thread::index() % LANES, range);
+            at += BLOCK / LANES;
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The tree that is traversed, and what is done with its entries.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{Element, Global, Packet};
+
+use super::super::layout::{self, COO1, COUNT_BYTES, DENSE, NULL, UNIT_WORDS};
+use super::work::Work;
+
+/// Up to `N` entries of a leaf.
+#[derive(Clone, Copy)]
+pub struct Entries<V, const N: usize> {
+    /// Packed local coordinates.
+    pub coordinates: [u32; N],
+    /// Values.
+    pub values: [V; N],
+    /// Which of them the leaf has.
+    pub present: [bool; N],
+}
+
+/// What is done with the entries of a tree. It is called for every entry once, by some thread, in no order.
+pub trait EntryOperation<V: Element>: Copy {
+    /// Does it for some entries of the leaf whose first row and column in the content are these.
+    fn entries<const N: usize>(self, row: u32, col: u32, entries: Entries<V, N>);
+}
+
+/// A tree, as the kernels see it.
+#[derive(Clone, Copy)]
+pub struct Tree<V> {
+    /// The pool, as words.
+    pub words: Global<u32>,
+    /// The pool, as values.
+    pub values: Global<V>,
+    /// Reference to the root, not null.
+    pub root: u32,
+    /// Levels below the root's.
+    pub height: u32,
+    /// Binary logarithm of a node's rows and columns.
+    pub d_log2: u32,
+}
+
+impl<V: Element> Tree<V> {
+    /// The root.
+    #[inline(always)]
+    pub fn root(self) -> Work {
+        Work { reference: self.root, height: self.height, ..Work::NONE }
+    }
+
+    /// The words of a node.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn node(self, work: Work) -> Global<u32> {
+        self.words.skip(layout::unit(work.reference) as usize * UNIT_WORDS as usize)
+    }
+
+    /// The node in a slot of an inner node, its length unknown; none where the slot is empty.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn child(self, work: Work, slot: u32) -> Work {
+        let (node, kind) = (self.node(work), layout::kind(work.reference));
+        let (reference, row, col);
+        if kind == DENSE {
+            reference = node.load(slot as usize);
+            (row, col) = (slot >> self.d_log2, slot & ((1 << self.d_log2) - 1));
+        } else {
+            let pair = node.load((COUNT_BYTES / 4 + slot / 2) as usize);
+            reference = node.load((layout::slots_offset(kind, work.len, 4) / 4 + slot) as usize);
+            (row, col) = layout::unpack(pair >> (16 * (slot & 1)));
+        }
+        Work {
+            reference,
+            row: work.row << self.d_log2 | row,
+            col: work.col << self.d_log2 | col,
+            height: work.height.wrapping_sub(1),
+            len: 1,
+            piece: 0,
+        }
+    }
+
+    /// A node with its length, and its first unit; of a dense node, or none, zeros.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn with_len(self, work: Work) -> (Work, Packet) {
+        let is_dense = layout::kind(work.reference) == DENSE;
+        let at = layout::unit(work.reference) as usize * UNIT_WORDS as usize;
+        let unit = self.words.load_16_if(at, work.reference != NULL && !is_dense);
+        let len = if is_dense { 1 << (2 * self.d_log2) } else { unit[0] as u32 };
+        (Work { len, ..work }, unit)
+    }
+
+    /// Does the one or two entries of a COO₁ or COO₂ leaf, of which this is the first unit.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn few<F: EntryOperation<V>>(self, operation: F, leaf: Work, unit: Packet) {
+        let has_two = layout::kind(leaf.reference) != COO1;
+        let pair = (unit[0] >> 32) as u32;
+        let values = if V::SIZE == 4 {
+            [V::from_bits(unit[1]), V::from_bits(unit[1] >> 32)]
+        } else if has_two {
+            let at = layout::unit(leaf.reference) as usize * (16 / V::SIZE);
+            self.values.load_streaming_2(at + 16 / V::SIZE)
+        } else {
+            [V::from_bits(unit[1]), V::ZERO]
+        };
+        let entries = Entries { coordinates: [pair & 0xffff, pair >> 16], values, present: [true, has_two] };
+        operation.entries(leaf.row << self.d_log2, leaf.col << self.d_log2, entries);
+    }
+
+    /// Does the slots `begin` to `end` − 1 of a COO₄ or dense leaf, for `LANES` threads, of which this is one; `begin` is
+    /// a multiple of 4. With fewer threads than a warp's the leaf is a COO₄ one.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn sweep<F: EntryOperation<V>, const LANES: u32>(
+        self,
+        operation: F,
+        leaf: Work,
+        lane: u32,
+        (begin, end): (u32, u32),
+    ) {
+        let node = self.node(leaf);
+        let is_dense = LANES == 32 && layout::kind(leaf.reference) == DENSE;
+        let size = V::SIZE as u32;
+        let first = if is_dense { 0 } else { layout::slots_offset(layout::COO4, leaf.len, size) / size };
+        let values =
+            self.values.skip(layout::unit(leaf.reference) as usize * (16 / V::SIZE) + first as usize);
+        let (row, col) = (leaf.row << self.d_log2, leaf.col << self.d_log2);
+        let mut at = begin + 4 * lane;
+        while at < end {
+            let values = four(values, at, end);
+            let mut entries = Entries { coordinates: [0; 4], values, present: [false; 4] };
+            if is_dense {
+                for k in 0..4 {
+                    let slot = at + k as u32;
+                    let row = slot >> self.d_log2;
+                    entries.coordinates[k] = layout::pack(row, slot & ((1 << self.d_log2) - 1));
+                    entries.present[k] = values[k].to_bits() != 0;
+                }
+            } else {
+                let pairs = (COUNT_BYTES / 4 + at / 2) as usize;
+                let pairs = [node.load(pairs), node.load_if(pairs + 1, at + 2 < end)];
+                for k in 0..4 {
+                    entries.coordinates[k] = pairs[k / 2] >> (16 * (k % 2)) & 0xffff;
+                    entries.present[k] = at + (k as u32) < end;
+                }
+            }
+            operation.entries(row, col, entries);
+            at += 4 * LANES;
+        }
+    }
+}
+
+/// Four values from `at` on, of which those before `end` count; what is behind the node is not read.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn four<V: Element>(values: Global<V>, at: u32, end: u32) -> [V; 4] {
+    if V::SIZE == 4 {
+        return values.load_streaming_4(at as usize);
+    }
+    let [a, b] = values.load_streaming_2(at as usize);
+    let [c, d] = if at + 2 < end { values.load_streaming_2(at as usize + 2) } else { [V::ZERO; 2] };
+    [a, b, c, d]
+}

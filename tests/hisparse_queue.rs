@@ -1,0 +1,299 @@
+//! Products of HiSparse matrices by the queue scheduler. Values are small integers: sums are exact in any order, and any
+//! difference is an error.
+
+use evenpath::device::BlockOrder;
+use evenpath::{
+    Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, HiSparseQueueOptions, OpError, SimulatedOptions,
+    Value,
+};
+use evenpath_tests::{devices, kernel_devices};
+use proptest::prelude::*;
+
+type Entries = Vec<(usize, usize, f64)>;
+
+/// A matrix as its entries.
+#[derive(Debug, Clone)]
+struct Matrix {
+    rows: usize,
+    cols: usize,
+    entries: Entries,
+}
+
+impl Matrix {
+    fn new(rows: usize, cols: usize, places: impl IntoIterator<Item = (usize, usize)>) -> Self {
+        let entries: std::collections::BTreeSet<(usize, usize)> = places.into_iter().collect();
+        let value = |(at, (row, col))| (row, col, (at % 7) as f64 - 3.0);
+        Self { rows, cols, entries: entries.into_iter().enumerate().map(value).collect() }
+    }
+
+    fn tree<V: Value, const D: usize>(&self, options: HiSparseOptions) -> HiSparse<V, D> {
+        let number = |value: f64| (0..value.abs() as usize).map(|_| V::ONE).sum::<V>();
+        let entries = self
+            .entries
+            .iter()
+            .map(|&(row, col, value)| (row, col, if value < 0.0 { -number(value) } else { number(value) }));
+        let csr: Csr<V> = Csr::from_triplets(self.rows, self.cols, entries).unwrap();
+        csr.to_hisparse(options).unwrap()
+    }
+}
+
+fn capacity(places: u32) -> HiSparseQueueOptions {
+    let mut options = HiSparseQueueOptions::default();
+    options.capacity = Some(places);
+    options
+}
+
+fn blocks(blocks: u32) -> HiSparseQueueOptions {
+    let mut options = HiSparseQueueOptions::default();
+    options.blocks = Some(blocks);
+    options
+}
+
+/// Runs y = 2·(−3·A)·x + βy and with the transpose, several times with the same queues.
+fn check<V: Value, const D: usize>(
+    matrix: &Matrix,
+    tree: &HiSparse<V, D>,
+    device: &Device,
+    options: HiSparseQueueOptions,
+) {
+    let number = |value: i64| {
+        let one = if value < 0 { -V::ONE } else { V::ONE };
+        (0..value.abs()).map(|_| one).sum::<V>()
+    };
+    let uploaded: DeviceHiSparse<V, D> = device.upload_hisparse(tree).unwrap();
+    for is_transposed in [false, true] {
+        let a = if is_transposed {
+            uploaded.scaled(number(-1)).transpose().scaled(number(3))
+        } else {
+            uploaded.transpose().scaled(number(-3)).transpose()
+        };
+        let mut y: Vec<i64> = (0..a.rows()).map(|at| (at % 5) as i64).collect();
+        let x: Vec<i64> = (0..a.cols()).map(|at| (at % 13) as i64 - 6).collect();
+        let vector = |from: &[i64]| -> Vec<V> { from.iter().map(|&value| number(value)).collect() };
+        let queued = a.queue_spmv(options).unwrap();
+        let device_x = device.upload_slice(&vector(&x)).unwrap();
+        // What y holds counts for nothing where beta is 0, be it no number.
+        let nan = V::from_bits(u64::MAX);
+        let mut device_y = device.upload_slice(&vec![nan; y.len()]).unwrap();
+        for (run, beta) in [0, -1, 1].into_iter().enumerate() {
+            let mut sums = vec![0; y.len()];
+            for &(row, col, value) in &matrix.entries {
+                let (row, col) = if is_transposed { (col, row) } else { (row, col) };
+                sums[row] += value as i64 * x[col];
+            }
+            y = if beta == 0 { vec![0; y.len()] } else { y };
+            for (y, sum) in y.iter_mut().zip(sums) {
+                *y = 2 * -3 * sum + beta * *y;
+            }
+            queued.run(number(2), &device_x, number(beta), &mut device_y).unwrap();
+            let result = device_y.to_vec().unwrap();
+            assert_eq!(result, vector(&y), "run {run}, transposed {is_transposed}, {queued:?}");
+        }
+    }
+}
+
+fn check_all_ways<const D: usize>(matrix: &Matrix, device: &Device, options: HiSparseQueueOptions) {
+    check::<f32, D>(matrix, &matrix.tree(HiSparseOptions::default()), device, options);
+    check::<f64, D>(matrix, &matrix.tree(HiSparseOptions { share: true }), device, options);
+}
+
+fn check_all_sizes(matrix: &Matrix, device: &Device, options: HiSparseQueueOptions) {
+    check_all_ways::<32>(matrix, device, options);
+    check_all_ways::<64>(matrix, device, options);
+    check_all_ways::<128>(matrix, device, options);
+    check_all_ways::<256>(matrix, device, options);
+}
+
+/// A shape, and entries of all sorts of places in it: scattered ones, full squares, single ones.
+fn matrix() -> impl Strategy<Value = Matrix> {
+    let len = prop_oneof![
+        Just(0_usize),
+        1..4_usize,
+        30..34_usize,
+        120..135_usize,
+        250..520_usize,
+        1000..70_000_usize
+    ];
+    (len.clone(), len).prop_flat_map(|(rows, cols)| {
+        let has_room = rows > 0 && cols > 0;
+        let piece = (
+            0..rows.max(1),
+            0..cols.max(1),
+            prop_oneof![6 => 1..3_usize, 2 => 3..20_usize, 1 => 40..70_usize],
+        );
+        let pieces = prop::collection::vec(piece, if has_room { 0..12 } else { 0..1 });
+        (Just(rows), Just(cols), pieces).prop_map(|(rows, cols, pieces)| {
+            let square = |(first_row, first_col, side): (usize, usize, usize)| {
+                (first_row..rows.min(first_row + side))
+                    .flat_map(move |row| (first_col..cols.min(first_col + side)).map(move |col| (row, col)))
+            };
+            Matrix::new(rows, cols, pieces.into_iter().flat_map(square))
+        })
+    })
+}
+
+/// Every kind of node above and below every other: leaves of 1, 2, 3, 8, 9, 32, 33, 128, 129 and more entries, dense ones,
+/// and inner nodes with 1, 2, 3, 8, 9, 32, 33, 128, 129 and more children, a dense one among them.
+fn mixed() -> Matrix {
+    let side = 40_000;
+    let mut places = Vec::new();
+    // Leaves of 32 x 32, of so many entries; and of 1024, which is all.
+    for (at, count) in
+        [1, 2, 3, 4, 5, 8, 9, 31, 32, 33, 127, 128, 129, 300, 660, 700, 1024].into_iter().enumerate()
+    {
+        let (row, col) = (3000 + 32 * at, 9000 + 32 * (at * at % 17));
+        places.extend((0..count).map(|entry| (row + entry * 7 % 32, col + entry * 7 / 32 % 32)));
+    }
+    // Nodes of 1024 x 1024, of so many leaves of an entry.
+    for (at, count) in [1, 2, 3, 8, 9, 32, 33, 127, 128, 129, 260, 1024].into_iter().enumerate() {
+        let (row, col) = (1024 * (5 + at), 1024 * (30 - at));
+        places.extend(
+            (0..count).map(|leaf| (row + leaf * 5 % 32 * 32 + at, col + leaf * 5 / 32 % 32 * 32 + leaf % 9)),
+        );
+    }
+    Matrix::new(side, side + 9, places)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn products_are_those_of_the_entries(
+        matrix in matrix(),
+        seed in any::<u64>(),
+        capacity in prop_oneof![Just(None), (0..4_u32).prop_map(Some), (0..60_u32).prop_map(Some)],
+        blocks in prop_oneof![Just(None), (1..12_u32).prop_map(Some)],
+        (threads, resident_blocks) in (1..3_usize, 1..5_usize),
+    ) {
+        let simulated = SimulatedOptions {
+            block_order: BlockOrder::Seeded(seed), threads, resident_blocks, ..SimulatedOptions::default()
+        };
+        let mut options = HiSparseQueueOptions::default();
+        options.capacity = capacity;
+        options.blocks = blocks;
+        check_all_sizes(&matrix, &Device::simulated(simulated), options);
+        for device in devices() {
+            if device.fast {
+                check_all_sizes(&matrix, &device.device, options);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_mix_of_nodes() {
+    let matrix = mixed();
+    for device in devices() {
+        check_all_sizes(&matrix, &device.device, HiSparseQueueOptions::default());
+    }
+}
+
+/// Queues of any size give the same product: who finds no room does the work.
+#[test]
+fn queues_may_overflow() {
+    let matrix = mixed();
+    for device in kernel_devices() {
+        for places in [0, 1, 2, 5, 17] {
+            check_all_ways::<32>(&matrix, &device.device, capacity(places));
+        }
+        check_all_ways::<64>(&matrix, &device.device, capacity(0));
+        check_all_ways::<128>(&matrix, &device.device, capacity(3));
+    }
+}
+
+/// A grid of any size, of which any part runs at once.
+#[test]
+fn any_number_of_blocks_will_do() {
+    let matrix = mixed();
+    for seed in 0..4 {
+        let options = SimulatedOptions {
+            block_order: BlockOrder::Seeded(seed),
+            threads: 1,
+            resident_blocks: 1,
+            ..SimulatedOptions::default()
+        };
+        check_all_ways::<32>(&matrix, &Device::simulated(options), blocks(1 + 8 * seed as u32));
+    }
+    for device in kernel_devices() {
+        for count in [0, 1, 3, 40] {
+            check_all_ways::<32>(&matrix, &device.device, blocks(count));
+        }
+    }
+}
+
+/// Trees of up to seven levels.
+#[test]
+fn deep_trees() {
+    let corners = |last: usize, middle: usize| {
+        [
+            (0, 0),
+            (0, last),
+            (last, 0),
+            (last, last),
+            (middle, middle),
+            (middle, middle + 1),
+            (middle + 40, last),
+        ]
+    };
+    for device in devices() {
+        if device.device.kind() == evenpath::DeviceKind::Cpu {
+            // Its vectors would take the time of gigabytes.
+            continue;
+        }
+        let matrix = Matrix::new(2_000_000, 2_000_000, corners(1_999_999, 1_234_567));
+        for places in [0, 100] {
+            check_all_ways::<32>(&matrix, &device.device, capacity(places));
+        }
+    }
+}
+
+#[test]
+fn empty_matrices_scale_y() {
+    for device in devices() {
+        for (rows, cols) in [(0, 0), (0, 5), (5, 0), (300, 40)] {
+            check_all_sizes(&Matrix::new(rows, cols, []), &device.device, HiSparseQueueOptions::default());
+        }
+    }
+}
+
+#[test]
+fn vectors_that_do_not_fit_are_refused() {
+    let matrix = Matrix::new(40, 50, [(3, 4), (39, 49)]);
+    for device in devices() {
+        let device = device.device;
+        let a = device.upload_hisparse(&matrix.tree::<f32, 32>(HiSparseOptions::default())).unwrap();
+        let (x, mut y) = (device.zeros(50).unwrap(), device.upload_slice(&[7.0; 40]).unwrap());
+        let refused =
+            a.transpose().queue_spmv(HiSparseQueueOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y);
+        assert!(matches!(
+            refused,
+            Err(OpError::VectorLength { operand: "x", len: 50, needed: 40, rows: 50, cols: 40 })
+        ));
+        let queued = a.queue_spmv(HiSparseQueueOptions::default()).unwrap();
+        assert!(queued.run(1.0, &device.zeros(49).unwrap(), 0.0, &mut y).is_err());
+        let elsewhere = Device::simulated(SimulatedOptions::default()).zeros(50).unwrap();
+        assert!(matches!(queued.run(1.0, &elsewhere, 0.0, &mut y), Err(OpError::Device(_))));
+        assert_eq!(y.to_vec().unwrap(), [7.0; 40]);
+    }
+}
+
+/// What is not stored takes part in no product.
+#[test]
+fn absent_entries_meet_no_infinity() {
+    // A full leaf but for one entry, and a stored zero.
+    let places = (0..1024).map(|at| (at / 32, at % 32)).filter(|&place| place != (5, 6));
+    let matrix = Matrix::new(32, 32, places);
+    for device in devices() {
+        let device = device.device;
+        let a = device.upload_hisparse(&matrix.tree::<f64, 32>(HiSparseOptions::default())).unwrap();
+        let mut x = vec![0.0; 32];
+        x[6] = f64::INFINITY;
+        let (x, mut y) = (device.upload_slice(&x).unwrap(), device.zeros(32).unwrap());
+        a.queue_spmv(HiSparseQueueOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        let y = y.to_vec().unwrap();
+        assert_eq!(y[5], 0.0);
+        assert!(matrix.entries.iter().all(|&(row, col, value)| col != 6
+            || value * f64::INFINITY == y[row]
+            || value == 0.0 && y[row].is_nan()));
+    }
+}

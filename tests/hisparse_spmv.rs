@@ -1,0 +1,253 @@
+//! Products with HiSparse matrices on every device, against the definition.
+
+use evenpath::generate::{Kind, generate};
+use evenpath::{Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, OpError, Value};
+use evenpath_tests::{devices, kernel_devices, spmv, vector};
+use proptest::prelude::*;
+
+const SHARE: HiSparseOptions = HiSparseOptions { share: true };
+
+type Entries = Vec<(usize, usize, f64)>;
+
+fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
+    let values = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
+    Csr::from_triplets(rows, cols, values).expect("valid entries")
+}
+
+/// Runs y = αAx + βy twice, y filled with NaN where β is zero, and checks it against the oracle.
+fn check_product<V: Value, const D: usize>(
+    matrix: &DeviceHiSparse<V, D>,
+    expected: &Csr<V>,
+    (alpha, beta): (f64, f64),
+) {
+    let device = matrix.device();
+    let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
+    let x: Vec<V> = vector(expected.cols());
+    let mut y: Vec<V> = vector(expected.rows());
+    if beta == V::ZERO {
+        y.fill(V::from_f64(f64::NAN));
+    }
+    // The matrix's own factor.
+    let oracle = spmv(expected, alpha, &x, beta, &y);
+    let device_x = device.upload_slice(&x).unwrap();
+    let plan = matrix.plan_spmv().unwrap();
+    let run = || {
+        let mut device_y = device.upload_slice(&y).unwrap();
+        plan.run(alpha, &device_x, beta, &mut device_y).unwrap();
+        device_y.to_vec().unwrap()
+    };
+    let result = run();
+    if let Err(difference) = oracle.check(&result) {
+        panic!("{matrix:?}, alpha {alpha}, beta {beta}: {difference}");
+    }
+    let bits = |values: Vec<V>| values.into_iter().map(|value| value.to_f64().to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(run()), bits(result), "the same to the last bit");
+}
+
+/// The matrix and its transpose, stored as they are and with subtrees shared, scaled and not.
+fn check_matrix<V: Value, const D: usize>(device: &Device, a: &Csr<V>) {
+    let transpose = a.transpose();
+    for options in [HiSparseOptions::default(), SHARE] {
+        let matrix: HiSparse<V, D> = a.to_hisparse(options).unwrap();
+        let matrix = device.upload_hisparse(&matrix).unwrap();
+        check_product(&matrix, a, (1.0, 0.0));
+        check_product(&matrix.transpose(), &transpose, (-2.0, 0.5));
+    }
+    let matrix: HiSparse<V, D> = transpose.to_hisparse(HiSparseOptions::default()).unwrap();
+    let matrix = device.upload_hisparse(&matrix.scaled(V::from_f64(4.0))).unwrap();
+    let matrix =
+        matrix.transpose().scaled(V::from_f64(-0.5)).transpose().transpose().scaled(V::from_f64(-0.5));
+    check_product(&matrix, a, (1.5, -1.0));
+}
+
+fn check_all<V: Value>(device: &Device, a: &Csr<V>) {
+    check_matrix::<V, 32>(device, a);
+    check_matrix::<V, 64>(device, a);
+    check_matrix::<V, 128>(device, a);
+    check_matrix::<V, 256>(device, a);
+}
+
+/// A shape, and entries of all sorts of places in it: scattered ones, full squares, single ones, repeated ones, zeros.
+fn matrix() -> impl Strategy<Value = (usize, usize, Entries)> {
+    let len = prop_oneof![
+        Just(0_usize),
+        1..4_usize,
+        30..34_usize,
+        120..135_usize,
+        250..520_usize,
+        1000..9000_usize
+    ];
+    (len.clone(), len).prop_flat_map(|(rows, cols)| {
+        let has_room = rows > 0 && cols > 0;
+        let piece = (
+            0..rows.max(1),
+            0..cols.max(1),
+            prop_oneof![6 => 1..3_usize, 2 => 3..20_usize, 1 => 40..70_usize],
+        );
+        let pieces = prop::collection::vec(piece, if has_room { 0..12 } else { 0..1 });
+        (Just(rows), Just(cols), pieces).prop_map(|(rows, cols, pieces)| {
+            let mut entries = Entries::new();
+            for (first_row, first_col, side) in pieces {
+                for row in first_row..rows.min(first_row + side) {
+                    for col in first_col..cols.min(first_col + side) {
+                        entries.push((row, col, (entries.len() % 7) as f64 - 3.0));
+                    }
+                }
+            }
+            (rows, cols, entries)
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn products_are_those_of_the_definition((rows, cols, entries) in matrix()) {
+        for device in devices() {
+            check_all::<f64>(&device.device, &csr(rows, cols, &entries));
+            check_matrix::<f32, 128>(&device.device, &csr(rows, cols, &entries));
+        }
+    }
+}
+
+#[test]
+fn single_entries_in_every_corner() {
+    for device in devices() {
+        for (rows, cols) in [(1, 1), (32, 32), (33, 256), (257, 1), (70_000, 5000)] {
+            for (row, col) in [(0, 0), (0, cols - 1), (rows - 1, 0), (rows - 1, cols - 1)] {
+                check_all::<f32>(&device.device, &csr(rows, cols, &vec![(row, col, 1.25)]));
+            }
+        }
+        // An inner level for each eight bits, and rows that no test could hold a vector of.
+        let a = csr::<f64>(3, 1 << 24, &vec![(2, (1 << 24) - 1, 1.5)]);
+        if device.fast {
+            check_matrix::<f64, 32>(&device.device, &a);
+        }
+    }
+}
+
+#[test]
+fn nothing_to_multiply() {
+    for device in devices() {
+        for (rows, cols) in [(0, 0), (0, 9), (9, 0), (300, 700)] {
+            check_all::<f32>(&device.device, &csr(rows, cols, &vec![]));
+        }
+    }
+}
+
+/// Leaves of every number of entries up to `most`, one below the other.
+fn leaves_of_all_sizes(most: usize) -> Csr<f64> {
+    let entries = (0..most).flat_map(|leaf| {
+        (0..=leaf).map(move |entry| {
+            let (row, col) = (32 * leaf + entry * 7 % 32, entry * 13 / 32 % 32);
+            (row, col, (entry as f64).sin())
+        })
+    });
+    Csr::from_triplets(32 * most, 40, entries).expect("valid entries")
+}
+
+#[test]
+fn leaves_of_all_sizes_at_all_places() {
+    let a = leaves_of_all_sizes(70);
+    for device in devices() {
+        check_matrix::<f64, 32>(&device.device, &a);
+        let a: Csr<f32> = csr(a.rows(), a.cols(), &a.iter().collect());
+        check_matrix::<f32, 32>(&device.device, &a);
+    }
+}
+
+#[test]
+fn full_matrices() {
+    let full = |rows: usize, cols: usize| -> Entries {
+        let value = |at: usize| if at.is_multiple_of(11) { 0.0 } else { (at % 17) as f64 - 8.0 };
+        (0..rows * cols).map(|at| (at / cols, at % cols, value(at))).collect()
+    };
+    for device in devices() {
+        for (rows, cols) in [(32, 32), (31, 33), (128, 127), (300, 260)] {
+            check_all::<f32>(&device.device, &csr(rows, cols, &full(rows, cols)));
+            check_matrix::<f64, 64>(&device.device, &csr(rows, cols, &full(rows, cols)));
+        }
+    }
+}
+
+#[test]
+fn strips_of_many_parts() {
+    // 1024 slots or more a part, where a device has few warps.
+    for device in devices() {
+        let a = generate::<f32, u32>(Kind::LinearProgram { rows: 12 }, 3).unwrap();
+        check_matrix::<f32, 32>(&device.device, &a);
+        check_matrix::<f32, 128>(&device.device, &a);
+        // More parts than one warp adds up, in one strip of the matrix.
+        let len = if device.fast { 4_000_000 } else { 40_000 };
+        let line: Entries = (0..3 * len).map(|at| (at % 3, at / 3, ((at % 19) as f64 - 9.0) / 8.0)).collect();
+        check_matrix::<f64, 64>(&device.device, &csr(3, len, &line));
+    }
+}
+
+#[test]
+fn graphs_and_meshes() {
+    for device in devices() {
+        let scale = if device.fast { 15 } else { 10 };
+        let rmat: Csr<f32> = generate(Kind::Rmat { scale }, 5).unwrap();
+        check_matrix::<f32, 128>(&device.device, &rmat);
+        check_matrix::<f32, 32>(&device.device, &rmat);
+        let side = if device.fast { 40 } else { 9 };
+        let mesh: Csr<f64> = generate(Kind::Stencil27 { side }, 5).unwrap();
+        check_matrix::<f64, 128>(&device.device, &mesh);
+        check_matrix::<f64, 256>(&device.device, &mesh);
+    }
+}
+
+#[test]
+fn absent_entries_of_dense_leaves_take_no_part() {
+    // All but one column of a leaf, and an operand that is infinite there and no number beyond.
+    let entries: Entries = (0..32 * 32).filter(|at| at % 32 != 5).map(|at| (at / 32, at % 32, 1.0)).collect();
+    for device in devices() {
+        let a: HiSparse<f32, 32> = csr(32, 32, &entries).to_hisparse(HiSparseOptions::default()).unwrap();
+        let a = device.device.upload_hisparse(&a).unwrap();
+        let x: Vec<f32> = (0..32).map(|col| if col == 5 { f32::INFINITY } else { 2.0 }).collect();
+        let x = device.device.upload_slice(&x).unwrap();
+        let mut y = device.device.upload_slice(&[f32::NAN; 32]).unwrap();
+        a.plan_spmv().unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [62.0; 32]);
+        a.transpose().plan_spmv().unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        let y = y.to_vec().unwrap();
+        assert_eq!(y[5], 0.0);
+        assert!(y.iter().enumerate().all(|(col, &y)| col == 5 || y == f32::INFINITY));
+    }
+}
+
+#[test]
+fn refused_products_write_nothing() {
+    let a: HiSparse<f64> = csr(3, 5, &vec![(1, 1, 2.0)]).to_hisparse(HiSparseOptions::default()).unwrap();
+    for device in devices() {
+        let device = device.device;
+        let plan = device.upload_hisparse(&a).unwrap().plan_spmv().unwrap();
+        let (x, mut y) = (device.upload_slice(&[1.0; 5]).unwrap(), device.upload_slice(&[7.0; 3]).unwrap());
+        let short = device.upload_slice(&[1.0; 4]).unwrap();
+        let refused = plan.run(1.0, &short, 0.0, &mut y).unwrap_err();
+        assert!(matches!(refused, OpError::VectorLength { operand: "x", len: 4, needed: 5, .. }));
+        let mut long = device.upload_slice(&[7.0; 4]).unwrap();
+        let refused = plan.run(1.0, &x, 0.0, &mut long).unwrap_err();
+        assert!(matches!(refused, OpError::VectorLength { operand: "y", len: 4, needed: 3, .. }));
+        assert_eq!((y.to_vec().unwrap(), long.to_vec().unwrap()), (vec![7.0; 3], vec![7.0; 4]));
+        let other = Device::simulated(evenpath::SimulatedOptions::default());
+        let elsewhere = other.upload_slice(&[1.0; 5]).unwrap();
+        assert!(matches!(plan.run(1.0, &elsewhere, 0.0, &mut y).unwrap_err(), OpError::Device(_)));
+    }
+}
+
+#[test]
+fn plans_say_what_they_hold() {
+    let a: Csr<f32> = generate(Kind::Stencil5 { side: 40 }, 1).unwrap();
+    let a: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+    for device in kernel_devices() {
+        let matrix = device.device.upload_hisparse(&a).unwrap();
+        let before = device.device.memory().unwrap().in_use;
+        let plan = matrix.plan_spmv().unwrap();
+        let info = plan.info().unwrap();
+        assert!(info.leaves > 0 && info.parts == 50, "{info}");
+        assert_eq!(device.device.memory().unwrap().in_use - before, info.workspace_bytes);
+    }
+}

@@ -1,0 +1,300 @@
+//! Every call to the device of every operation fails once: the error says so, nothing is leaked, what the caller holds is as
+//! it was, and the next try succeeds. On the simulated GPU, whose calls can be told to fail.
+//!
+//! Some products write y by several launches. If a launch fails after another succeeded, y is written in part; with a β of
+//! zero, the next try does not look at it.
+
+use evenpath::generate::{Kind, generate};
+use evenpath::reduce::by_offsets;
+use evenpath::scan::Operator;
+use evenpath::sets::{Combine, SetOperation};
+use evenpath::sort::SortOptions;
+use evenpath::{
+    Csr, Device, DeviceCsr, DeviceDense, DeviceError, DeviceKind, DeviceVec, Elementwise, HybOptions, Layout,
+    OpError, PaddingLimit, Pairs, SimulatedOptions, SlicedEllOptions, SpgemmMethod, SpgemmOptions,
+    SpmmOptions, SpmvMethod, SpmvOptions, TransposedMode, TransposedOptions, merge, scan, sets, sort, vector,
+};
+
+/// What an operation gives, as numbers.
+type Numbers = Result<Vec<f64>, OpError>;
+
+fn device() -> Device {
+    // One thread: the calls come in one order.
+    Device::simulated(SimulatedOptions { memory_bytes: 256 << 20, threads: 1, ..SimulatedOptions::default() })
+}
+
+fn is_injected(error: &OpError) -> bool {
+    matches!(error, OpError::Device(DeviceError::Injected { .. }))
+}
+
+/// Runs `run` on what `prepare` made, with each of its calls to the device failing in turn. `held` is what the caller holds:
+/// it is as before when the operation fails, and as ever when it succeeds.
+fn drive<S>(
+    name: &str,
+    prepare: impl Fn(&Device) -> S,
+    held: impl Fn(&S) -> Vec<f64>,
+    run: impl Fn(&mut S) -> Numbers,
+) {
+    drive_in(name, false, prepare, held, run);
+}
+
+/// [`drive`]; if the operation writes what the caller holds `in_steps`, some may have been done when another fails.
+fn drive_in<S>(
+    name: &str,
+    in_steps: bool,
+    prepare: impl Fn(&Device) -> S,
+    held: impl Fn(&S) -> Vec<f64>,
+    run: impl Fn(&mut S) -> Numbers,
+) {
+    let mut state = prepare(&device());
+    let result = run(&mut state).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let expected = (result, held(&state));
+    for calls in 0.. {
+        let device = device();
+        let mut state = prepare(&device);
+        let (before, in_use) = (held(&state), device.memory().unwrap().in_use);
+        device.inject_failure(Some(calls));
+        let mut result = run(&mut state);
+        let is_over = device.injected_failure().is_some();
+        device.inject_failure(None);
+        if let Err(error) = &result {
+            assert!(is_injected(error) && !is_over, "{name}, call {calls}: {error}");
+            assert_eq!(device.memory().unwrap().in_use, in_use, "{name}: call {calls} leaks");
+            assert!(in_steps || held(&state) == before, "{name}: call {calls} leaves something else");
+            result = run(&mut state);
+        }
+        let result = result.unwrap_or_else(|error| panic!("{name}, after call {calls} failed: {error}"));
+        assert!((result, held(&state)) == expected, "{name}, call {calls} failed: another result");
+        if is_over {
+            assert!(calls > 0, "{name} asks nothing of the device");
+            return;
+        }
+    }
+}
+
+/// Rows from none to some hundreds of nonzeros, of small integers: sums are exact in any order.
+fn matrix() -> Csr<f64> {
+    let a: Csr<f64> = generate(Kind::EmptyRows { rows: 301 }, 3).expect("a small matrix");
+    let triplets = a.iter().map(|(row, col, _)| (row, col, ((row + col) % 5) as f64 - 2.0));
+    let long = (0..300).map(|col| (7, col, (col % 3) as f64));
+    Csr::from_triplets(301, 301, triplets.chain(long)).expect("inside")
+}
+
+fn numbers(len: usize) -> Vec<f64> {
+    (0..len).map(|at| (at % 7) as f64 - 3.0).collect()
+}
+
+fn values<T: bytemuck::Pod + Into<f64>>(vector: &DeviceVec<T>) -> Numbers {
+    Ok(vector.to_vec()?.into_iter().map(Into::into).collect())
+}
+
+fn values_of(matrix: &DeviceCsr<f64>) -> Numbers {
+    let matrix = matrix.download()?;
+    Ok(matrix.iter().flat_map(|(row, col, value)| [row as f64, col as f64, value]).collect())
+}
+
+/// A, x and y of y = 2Ax − y.
+struct Product<A> {
+    a: A,
+    x: DeviceVec<f64>,
+    y: DeviceVec<f64>,
+}
+
+impl<A> Product<A> {
+    fn new(device: &Device, a: A) -> Self {
+        let vector = || device.upload_slice(&numbers(301)).expect("memory");
+        Self { a, x: vector(), y: vector() }
+    }
+
+    fn y(&self) -> Vec<f64> {
+        values(&self.y).expect("the device works")
+    }
+}
+
+/// Products with a vector, each run with the factor of y.
+fn drive_product<A>(
+    name: &str,
+    in_steps: bool,
+    upload: impl Fn(&Device) -> A,
+    run: impl Fn(&A, &DeviceVec<f64>, f64, &mut DeviceVec<f64>) -> Result<(), OpError>,
+) {
+    let beta = if in_steps { 0.0 } else { -1.0 };
+    let run = |state: &mut Product<A>| run(&state.a, &state.x, beta, &mut state.y).map(|()| vec![]);
+    drive_in(name, in_steps, |device| Product::new(device, upload(device)), Product::y, run);
+}
+
+#[test]
+fn uploads_and_downloads() {
+    let (a, x) = (matrix(), numbers(50));
+    drive("a vector", Device::clone, |_| vec![], |device| values(&device.upload_slice(&x)?));
+    drive("a matrix", Device::clone, |_| vec![], |device| values_of(&device.upload(&a)?));
+    drive(
+        "a copy",
+        |device| (device.upload_slice(&x).unwrap(), device.zeros::<f64>(50).unwrap()),
+        |(_, to)| values(to).unwrap(),
+        |(from, to)| {
+            to.copy_from(from)?;
+            Ok(vec![])
+        },
+    );
+}
+
+#[test]
+fn products_with_a_vector() {
+    let a = matrix();
+    for method in SpmvMethod::all().filter(|method| method.runs_on(DeviceKind::Simulated)) {
+        drive_product(
+            &format!("SpMV by {method}"),
+            method == SpmvMethod::Flat,
+            |device| device.upload(&a).unwrap(),
+            |a, x, beta, y| a.plan_spmv(SpmvOptions::with_method(method))?.run(2.0, x, beta, y),
+        );
+    }
+    for mode in TransposedMode::all() {
+        drive_product(
+            &format!("SpMV, transposed, {mode}"),
+            mode != TransposedMode::Copied,
+            |device| device.upload(&a).unwrap(),
+            |a, x, beta, y| a.plan_spmv_transposed(TransposedOptions::with_mode(mode))?.run(2.0, x, beta, y),
+        );
+    }
+    let (coo, ell) = (a.to_coo(), a.to_ell(PaddingLimit::Bytes(1 << 30)).unwrap());
+    let sliced = a.to_sliced_ell(SlicedEllOptions::default()).unwrap();
+    let hyb = a.to_hyb(HybOptions::default()).unwrap();
+    drive_product(
+        "COO",
+        true,
+        |device| device.upload_coo(&coo).unwrap(),
+        |a, x, beta, y| a.spmv(2.0, x, beta, y),
+    );
+    drive_product(
+        "ELL",
+        false,
+        |device| device.upload_ell(&ell).unwrap(),
+        |a, x, beta, y| a.spmv(2.0, x, beta, y),
+    );
+    drive_product(
+        "ELL-R",
+        false,
+        |device| device.upload_ell_r(&ell).unwrap(),
+        |a, x, beta, y| a.spmv(2.0, x, beta, y),
+    );
+    drive_product(
+        "sliced ELL",
+        false,
+        |device| device.upload_sliced_ell(&sliced).unwrap(),
+        |a, x, beta, y| a.spmv(2.0, x, beta, y),
+    );
+    drive_product(
+        "HYB",
+        true,
+        |device| device.upload_hyb(&hyb).unwrap(),
+        |a, x, beta, y| a.spmv(2.0, x, beta, y),
+    );
+}
+
+#[test]
+fn products_with_dense_matrices() {
+    let a = matrix();
+    for layout in [Layout::RowMajor, Layout::ColumnMajor] {
+        let dense = |device: &Device| {
+            let values = device.upload_slice(&numbers(301 * 3)).unwrap();
+            DeviceDense::try_new(values, 301, 3, layout).unwrap()
+        };
+        drive_in(
+            &format!("SpMM, {layout}"),
+            true,
+            |device| (device.upload(&a).unwrap(), dense(device), dense(device)),
+            |(_, _, c)| values(c.as_vec()).unwrap(),
+            |(a, b, c)| {
+                let plan = a.plan_spmm(SpmmOptions::new(3))?;
+                plan.run(2.0, b, 0.0, c)?;
+                Ok(vec![])
+            },
+        );
+    }
+}
+
+#[test]
+fn sparse_results() {
+    let a = matrix();
+    let upload = |device: &Device| device.upload(&a).unwrap();
+    let held = |_: &DeviceCsr<f64>| vec![];
+    drive("a transpose", upload, held, |a| values_of(&a.transpose()?));
+    drive("A + Aᵀ", upload, held, |a| values_of(&a.add_transpose(1.0, 2.0)?));
+    for operation in Elementwise::ALL {
+        drive(&operation.to_string(), upload, held, |a| values_of(&a.elementwise(operation, 2.0, a, -1.0)?));
+        drive(&format!("planned {operation}"), upload, held, |a| {
+            values_of(&a.plan_elementwise(operation, a)?.run(1.0, 3.0)?)
+        });
+        drive(&format!("counted {operation}"), upload, held, |a| {
+            Ok(vec![a.count_elementwise(operation, a)? as f64])
+        });
+    }
+    for method in [SpgemmMethod::RowWise, SpgemmMethod::TwoLevelSort, SpgemmMethod::Auto] {
+        let options = SpgemmOptions::new().method(method);
+        drive(&format!("A·A by {method}"), upload, held, |a| values_of(&a.multiply_with(a, options)?));
+        drive(&format!("A·A planned, by {method}"), upload, held, |a| {
+            let plan = a.plan_multiply(a, options)?;
+            plan.run()?;
+            values_of(&plan.run()?)
+        });
+    }
+    drive("A·A under a mask", upload, held, |a| {
+        values_of(&a.multiply_masked(a, a, SpgemmOptions::new())?)
+    });
+    drive(
+        "coordinates to CSR",
+        |device| device.upload_coo(&a.to_coo()).unwrap(),
+        |_| vec![],
+        |a| values_of(&a.to_csr()?),
+    );
+}
+
+#[test]
+fn sequences() {
+    let keys: Vec<u32> = (0..3000).map(|at| at * 7 % 1000).collect();
+    let sorted: Vec<u32> = (0..3000).map(|at| at / 3).collect();
+    let upload = |device: &Device| [&keys, &sorted].map(|keys| device.upload_slice(keys).unwrap());
+    let held =
+        |[keys, sorted]: &[DeviceVec<u32>; 2]| [values(keys).unwrap(), values(sorted).unwrap()].concat();
+    let options = SortOptions::new();
+    drive("a scan", upload, held, |[keys, _]| values(&scan::exclusive(keys, Operator::Sum)?));
+    drive("scan by key", upload, held, |[keys, by]| values(&scan::inclusive_by(by, keys, Operator::Max)?));
+    drive("sort", upload, held, |[keys, _]| values(&sort::sort(keys, &options)?));
+    drive("sort of pairs", upload, held, |[keys, by]| {
+        let (keys, by) = sort::sort_pairs(keys, by, &options)?;
+        Ok([values(&keys)?, values(&by)?].concat())
+    });
+    drive("merge", upload, held, |[_, sorted]| values(&merge::keys(sorted, sorted)?));
+    for operation in SetOperation::ALL {
+        drive(&operation.to_string(), upload, held, |[_, keys]| values(&sets::keys(operation, keys, keys)?));
+        drive(&format!("{operation} of pairs"), upload, held, |[own, keys]| {
+            let (keys, own) =
+                sets::pairs(operation, Pairs::new(keys, own), Pairs::new(keys, own), Combine::Sum)?;
+            Ok([values(&keys)?, values(&own)?].concat())
+        });
+    }
+    drive(
+        "sums of rows",
+        |device| {
+            (device.upload_slice(&[0_u32, 5, 5, 50]).unwrap(), device.upload_slice(&numbers(50)).unwrap())
+        },
+        |_| vec![],
+        |(offsets, numbers)| values(&by_offsets(offsets, numbers, Operator::Sum)?),
+    );
+}
+
+#[test]
+fn dense_vectors() {
+    let upload = |device: &Device| Product::new(device, ());
+    drive("axpby", upload, Product::y, |state| {
+        vector::axpby(2.0, &state.x, -1.0, &mut state.y)?;
+        Ok(vec![])
+    });
+    drive("a product by element", upload, Product::y, |state| {
+        vector::multiply_elements(&state.x, &state.x, &mut state.y)?;
+        Ok(vec![])
+    });
+    drive("an inner product", upload, Product::y, |state| Ok(vec![vector::dot(&state.x, &state.y)?]));
+}
