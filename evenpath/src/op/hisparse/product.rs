@@ -29,8 +29,8 @@ const SUM_BYTES: u32 = 1 << 14;
 /// Pairs whose leaves of C, of which each may have its own, a grid has blocks for.
 const MAX_PAIRS: u64 = (1 << 31) - 1;
 
-/// Products that take as long as a pair of leaves, by rows.
-const PAIR_PRODUCTS: f64 = 32.0;
+/// Products by rows that take as long as a pair of leaves, measured (`docs/performance.md`).
+const PAIR_PRODUCTS: f64 = 900.0;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// The product A·B, each transposed and scaled as it is; its scale is 1. Where entries of A and of B meet, the product

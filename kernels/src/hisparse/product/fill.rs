@@ -62,8 +62,8 @@ kernel! {
     shared: CountScan::<u32, BLOCK>::BYTES;
     body: multiply_leaves::<V, BLOCK>;
     entries: {
-        hisparse_multiply_leaves_f32 in hisparse_product: <V = f32>, 128 x 1;
-        hisparse_multiply_leaves_f64 in hisparse_product: <V = f64>, 128 x 1;
+        hisparse_multiply_leaves_f32 in hisparse_product: <V = f32>, 256 x 1;
+        hisparse_multiply_leaves_f64 in hisparse_product: <V = f64>, 256 x 1;
     }
 }
 
