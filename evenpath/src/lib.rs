@@ -46,8 +46,8 @@ pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, 
 pub use op::{DeviceDense, InvalidDense, Layout, SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use op::{Elementwise, ElementwisePlan};
 pub use op::{
-    HiSparseQueueOptions, HiSparseSpmmPlan, HiSparseSpmvMode, HiSparseSpmvOptions, HiSparseSpmvPlan,
-    HiSparseSpmvPlanInfo, HiSparseSpmvQueues,
+    HiSparseQueueOptions, HiSparseSpgemmMethod, HiSparseSpmmPlan, HiSparseSpmvMode, HiSparseSpmvOptions,
+    HiSparseSpmvPlan, HiSparseSpmvPlanInfo, HiSparseSpmvQueues,
 };
 pub use op::{ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
 pub use op::{

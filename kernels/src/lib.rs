@@ -188,6 +188,13 @@ fn add_hisparse(all: &mut Vec<&'static KernelInfo>) {
     add::<hisparse::sum::HiSparseAddLeaves<f32>>(all);
     add::<hisparse::HiSparseCountEntries<u32>>(all);
     add::<hisparse::HiSparseListEntries<f32>>(all);
+    add::<hisparse::product::HiSparseCountPairs>(all);
+    add::<hisparse::product::HiSparseListPairs<u32>>(all);
+    add::<hisparse::product::HiSparseMarkCandidates<u32>>(all);
+    add::<hisparse::product::HiSparseListCandidates<u32>>(all);
+    add::<hisparse::product::HiSparseCountProducts<u32>>(all);
+    add::<hisparse::product::HiSparseListFilled<u32>>(all);
+    add::<hisparse::product::HiSparseMultiplyLeaves<f32>>(all);
     add::<hisparse::queue::HiSparseQueuedSpmv<f32>>(all);
 }
 

@@ -35,8 +35,8 @@ pub use device_dense::{DeviceDense, InvalidDense, Layout};
 pub use ell::{DeviceEll, DeviceEllR};
 pub use error::OpError;
 pub use hisparse::{
-    DeviceHiSparse, HiSparseQueueOptions, HiSparseSpmmPlan, HiSparseSpmvMode, HiSparseSpmvOptions,
-    HiSparseSpmvPlan, HiSparseSpmvPlanInfo, HiSparseSpmvQueues,
+    DeviceHiSparse, HiSparseQueueOptions, HiSparseSpgemmMethod, HiSparseSpmmPlan, HiSparseSpmvMode,
+    HiSparseSpmvOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo, HiSparseSpmvQueues,
 };
 pub use hyb::DeviceHyb;
 pub use row_order::DeviceRowOrder;

@@ -55,6 +55,15 @@ impl<V: Value, const D: usize> Mul<&[V]> for &HiSparse<V, D> {
     }
 }
 
+impl<V: Value, const D: usize> Mul for &HiSparse<V, D> {
+    type Output = Result<HiSparse<V, D>, OpError>;
+
+    /// A·B: see [`HiSparse::multiply`].
+    fn mul(self, b: Self) -> Self::Output {
+        self.multiply(b)
+    }
+}
+
 impl<V: Value, const D: usize> Add for &HiSparse<V, D> {
     type Output = Result<HiSparse<V, D>, MatrixError>;
 

@@ -9,6 +9,7 @@ mod node;
 mod nodes;
 mod place;
 mod pool_mut;
+pub mod product;
 pub mod queue;
 mod runs;
 mod schedule;

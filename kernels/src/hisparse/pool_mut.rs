@@ -56,6 +56,13 @@ impl<T: Element> NodeMut<T> {
         }
     }
 
+    /// Writes the slot of an entry alone; of a dense node it may be zero until the entry is put.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn put_slot(self, at: u32, coordinates: u32, slot: T) {
+        self.slots.store(self.place(at, coordinates), slot);
+    }
+
     /// The slot of an entry that this block has put.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -20,7 +20,7 @@ pub(super) struct Run {
 
 impl Run {
     #[inline(always)]
-    fn word(self) -> u64 {
+    pub(super) fn word(self) -> u64 {
         u64::from(self.first) | u64::from(self.row) << 32 | u64::from(self.len - 1) << 40
     }
 
@@ -245,7 +245,7 @@ fn write_runs<K: Key, const BLOCK: usize, const ITEMS: usize>(
 /// Row and column of a leaf, counted in leaves, as its path: at every level but the leaves' a digit of each, those of the
 /// root above.
 #[inline(always)]
-fn path(row: u32, col: u32, d_log2: u32, depth: u32) -> u64 {
+pub(super) fn path(row: u32, col: u32, d_log2: u32, depth: u32) -> u64 {
     let mask = (1 << d_log2) - 1;
     let mut path = 0;
     let mut level = depth - 1;

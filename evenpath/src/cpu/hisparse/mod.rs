@@ -2,6 +2,8 @@
 
 mod add;
 mod multiply;
+mod product;
 
 pub(crate) use add::add;
 pub(crate) use multiply::multiply;
+pub(crate) use product::product;

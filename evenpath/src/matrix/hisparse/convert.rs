@@ -17,17 +17,20 @@ use crate::matrix::{Coo, Csr, CsrView, Duplicates, MatrixError};
 use crate::{Offset, Value};
 
 /// The nonzeros of D consecutive rows, leaf by leaf.
-pub(super) struct LeafRow<V> {
-    pub(super) coordinates: Vec<u16>,
-    pub(super) values: Vec<V>,
-    /// Column of the leaf, counted in leaves, and its entries.
-    leaves: Vec<(u32, u32)>,
+pub(crate) struct LeafRow<V> {
+    /// Which row of leaves it is.
+    pub(crate) row: u32,
+    pub(crate) coordinates: Vec<u16>,
+    pub(crate) values: Vec<V>,
+    /// Columns of the leaves, counted in leaves and ascending, and their entries.
+    pub(crate) leaves: Vec<(u32, u32)>,
 }
 
 /// A leaf: digits of its row and column, counted in leaves, from the root down, and where its entries are.
 #[derive(Clone, Copy)]
 pub(super) struct Leaf {
     path: u64,
+    /// Which of the rows of leaves that there are.
     pub(super) row: u32,
     pub(super) start: usize,
     pub(super) count: u32,
@@ -50,22 +53,7 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
         }
         let rows: Vec<LeafRow<V>> =
             (0..self.rows().div_ceil(D)).into_par_iter().map(|row| bin_row::<_, _, D>(*self, row)).collect();
-        let depth = depth(self.rows(), self.cols(), D);
-        let mut leaves = sorted_leaves(&rows, depth, D);
-        if leaves.len() > MAX_UNITS {
-            return Err(tree::too_large());
-        }
-        let mut levels = levels(&leaves, depth, D);
-        if options.share {
-            share(&mut levels, &mut leaves, &rows);
-        }
-        let shape = Shape { levels, leaves: leaves.iter().map(|leaf| leaf.count).collect() };
-        let tree = shape.build::<V, D>(self.rows(), |leaf, kind, units| {
-            let (coordinates, values) = leaves[leaf].entries(&rows);
-            let entries = coordinates.iter().copied().zip(values.iter().copied());
-            node::write(units, kind, coordinates.len(), D, entries);
-        })?;
-        Ok(HiSparse::from_tree(self.rows(), self.cols(), self.nnz(), tree))
+        build(self.rows(), self.cols(), &rows, options)
     }
 }
 
@@ -106,6 +94,32 @@ impl Leaf {
     }
 }
 
+/// The matrix of these rows of leaves, ascending.
+pub(crate) fn build<V: Value, const D: usize>(
+    rows: usize,
+    cols: usize,
+    leaf_rows: &[LeafRow<V>],
+    options: HiSparseOptions,
+) -> Result<HiSparse<V, D>, MatrixError> {
+    let depth = depth(rows, cols, D);
+    let mut leaves = sorted_leaves(leaf_rows, depth, D);
+    if leaves.len() > MAX_UNITS {
+        return Err(tree::too_large());
+    }
+    let nnz = leaves.iter().map(|leaf| leaf.count as usize).sum();
+    let mut levels = levels(&leaves, depth, D);
+    if options.share {
+        share(&mut levels, &mut leaves, leaf_rows);
+    }
+    let shape = Shape { levels, leaves: leaves.iter().map(|leaf| leaf.count).collect() };
+    let tree = shape.build::<V, D>(rows, |leaf, kind, units| {
+        let (coordinates, values) = leaves[leaf].entries(leaf_rows);
+        let entries = coordinates.iter().copied().zip(values.iter().copied());
+        node::write(units, kind, coordinates.len(), D, entries);
+    })?;
+    Ok(HiSparse::from_tree(rows, cols, nnz, tree))
+}
+
 /// Bins the nonzeros of the `leaf_row`-th D rows into leaves.
 fn bin_row<V: Value, O: Offset, const D: usize>(matrix: CsrView<'_, V, O>, leaf_row: usize) -> LeafRow<V> {
     let rows = leaf_row * D..matrix.rows().min((leaf_row + 1) * D);
@@ -121,6 +135,7 @@ fn bin_row<V: Value, O: Offset, const D: usize>(matrix: CsrView<'_, V, O>, leaf_
         rows.flat_map(|row| std::iter::repeat_n((row % D) as u8, matrix.range(row).len())).collect();
     let positions = || order.iter().map(|place| (place & ((1 << shift) - 1)) as usize);
     LeafRow {
+        row: leaf_row as u32,
         coordinates: positions()
             .map(|at| pack(usize::from(local_rows[at]), columns[at] as usize % D))
             .collect(),
@@ -137,12 +152,13 @@ fn sorted_leaves<V: Value>(rows: &[LeafRow<V>], depth: usize, d: usize) -> Vec<L
     let mut leaves: Vec<Leaf> = rows
         .par_iter()
         .enumerate()
-        .flat_map_iter(|(row, leaf_row)| {
+        .flat_map_iter(|(at, leaf_row)| {
             let mut end = 0;
             leaf_row.leaves.iter().map(move |&(col, count)| {
                 let start = end;
                 end += count as usize;
-                Leaf { path: path(row as u64, u64::from(col), depth, d), row: row as u32, start, count }
+                let path = path(u64::from(leaf_row.row), u64::from(col), depth, d);
+                Leaf { path, row: at as u32, start, count }
             })
         })
         .collect();

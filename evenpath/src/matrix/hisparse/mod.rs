@@ -1,6 +1,6 @@
 //! HiSparse: a tree of small nodes, each dense or sparse.
 
-mod convert;
+pub(crate) mod convert;
 mod entries;
 pub(crate) mod leaves;
 pub(crate) mod node;

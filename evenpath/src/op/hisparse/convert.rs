@@ -104,14 +104,14 @@ struct Entries<'m, V: Value> {
 }
 
 /// Runs sorted by the paths of their leaves.
-struct SortedRuns<K: SortKey> {
-    keys: DeviceVec<K>,
-    runs: DeviceVec<u64>,
+pub(super) struct SortedRuns<K: SortKey> {
+    pub(super) keys: DeviceVec<K>,
+    pub(super) runs: DeviceVec<u64>,
 }
 
 /// The nodes that runs make.
-struct RunNodes {
-    shape: Shape,
+pub(super) struct RunNodes {
+    pub(super) shape: Shape,
     /// Of each node the number of its first child or entry.
     firsts: DeviceVec<u32>,
     /// The leaf of each run, and the number of its first entry.
@@ -228,7 +228,7 @@ impl<V: Value> Entries<'_, V> {
 
 impl<K: SortKey + KernelKey> SortedRuns<K> {
     /// The nodes. Waits for the device, which alone knows how many there are.
-    fn nodes<const D: usize>(&self, depth: usize) -> Result<RunNodes, OpError> {
+    pub(super) fn nodes<const D: usize>(&self, depth: usize) -> Result<RunNodes, OpError> {
         let (device, len, d_log2) = (self.keys.device(), self.keys.len(), D.ilog2());
         let info = instance::<HiSparseCountNodes<K>>();
         let tiles = tile_count("runs", info, len)?;
@@ -300,7 +300,7 @@ fn level_starts(ends: &DeviceVec<u64>, depth: usize, tiles: u32) -> Result<Vec<u
 }
 
 /// Bits of the longest path of a leaf.
-fn path_bits<const D: usize>(rows: usize, cols: usize) -> u32 {
+pub(super) fn path_bits<const D: usize>(rows: usize, cols: usize) -> u32 {
     let d_log2 = D.ilog2();
     let depth = hisparse::depth(rows, cols, D) as u32;
     if depth == 1 {

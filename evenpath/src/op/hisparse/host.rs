@@ -57,4 +57,33 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         }
         cpu::hisparse::add(self, other)
     }
+
+    /// The product A·B, each transposed and scaled as it is; its scale is 1. Where entries of A and of B meet, the product
+    /// has an entry, be their sum 0 (Gustavson, "Two fast algorithms for sparse matrices", 1978, first by leaves, then in
+    /// leaves).
+    ///
+    /// ```
+    /// use evenpath::{Csr, HiSparse, HiSparseOptions};
+    ///
+    /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+    /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+    /// let product = a.multiply(&a.transpose())?;
+    /// assert_eq!((product.get(0, 0), product.get(0, 1), product.get(1, 1)), (Some(5.0), Some(6.0), Some(9.0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If B has not a row for each column of A, the nodes take more than 16 GiB
+    /// ([`MatrixError::PoolTooLarge`]), or there is no memory for the product.
+    pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
+        check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;
+        Ok(cpu::hisparse::product(self, b)?)
+    }
+}
+
+/// Whether a matrix of so many rows and columns can be multiplied with the other.
+pub(super) fn check_product_shape(a: (usize, usize), b: (usize, usize)) -> Result<(), OpError> {
+    let ((a_rows, a_cols), (b_rows, b_cols)) = (a, b);
+    if a_cols == b_rows { Ok(()) } else { Err(OpError::ProductShape { a_rows, a_cols, b_rows, b_cols }) }
 }

@@ -1,0 +1,396 @@
+//! `C = A B` of two trees on a device, by their leaves.
+//!
+//! Each leaf (i, k) of A meets each leaf (k, j) of B. These pairs are sorted by the leaf (i, j) of C, stably, so that those
+//! of one leaf come by k. A block a leaf counts its entries; those that have any make C's tree, as runs do in conversion;
+//! then a block a leaf adds the products up.
+
+use evenpath_kernels::Key as KernelKey;
+use evenpath_kernels::hisparse::product::{
+    HiSparseCountPairs, HiSparseCountProducts, HiSparseListCandidates, HiSparseListFilled, HiSparseListPairs,
+    HiSparseMarkCandidates, HiSparseMultiplyLeaves, pattern_shared_bytes, product_shared_bytes, state,
+};
+use evenpath_simt::{Element, Global};
+
+use super::convert::{RunNodes, SortedRuns, path_bits};
+use super::device::{Content, DeviceHiSparse, Nodes};
+use super::host::check_product_shape;
+use super::leaves::Leaves;
+use super::method::HiSparseSpgemmMethod;
+use super::tree;
+use crate::device::{Device, DeviceVec};
+use crate::matrix::hisparse;
+use crate::op::sort::{SortKey, SortOptions, sort_pairs, sort_pairs_in_place};
+use crate::op::{OpError, SpgemmOptions, instance, scan, tile_count, vector};
+use crate::{HiSparseOptions, Value};
+
+/// Bytes of shared memory for the sums of a leaf of C.
+const SUM_BYTES: u32 = 1 << 14;
+
+/// Pairs whose leaves of C, of which each may have its own, a grid has blocks for.
+const MAX_PAIRS: u64 = (1 << 31) - 1;
+
+/// Products by rows that take as long as a pair of leaves, measured (`docs/performance.md`).
+const PAIR_PRODUCTS: f64 = 900.0;
+
+impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
+    /// The product A·B, each transposed and scaled as it is; its scale is 1. Where entries of A and of B meet, the product
+    /// has an entry, be their sum 0. Results are the same to the last bit in every run.
+    ///
+    /// Waits for the device a few times, which alone knows how large things are.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device, HiSparseOptions};
+    ///
+    /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
+    /// let a = Device::cpu().upload(&a)?.to_hisparse::<128>(HiSparseOptions::default())?;
+    /// let product = a.multiply(&a.transpose())?.download()?;
+    /// assert_eq!((product.get(0, 0), product.get(0, 1), product.get(1, 1)), (Some(5.0), Some(6.0), Some(9.0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If B has not a row for each column of A or is on another device, the nodes take more than 16 GiB
+    /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is no memory, or the device was lost.
+    pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
+        self.multiply_with(b, HiSparseSpgemmMethod::Auto)
+    }
+
+    /// [`multiply`](Self::multiply) by a method. On the CPU all are the same.
+    ///
+    /// # Errors
+    ///
+    /// As for [`multiply`](Self::multiply); and by leaves, if 2³¹ pairs of them or more meet.
+    pub fn multiply_with(&self, b: &Self, method: HiSparseSpgemmMethod) -> Result<Self, OpError> {
+        check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;
+        let device = self.device();
+        device.check_same(b.device())?;
+        if self.is_transposed() && b.is_transposed() {
+            return Ok(b.transpose().multiply_with(&self.transpose(), method)?.transpose());
+        }
+        let (Content::Machine(a_nodes), Content::Machine(b_nodes)) = (self.content(), b.content()) else {
+            return Ok(device.upload_hisparse(&self.download()?.multiply(&b.download()?)?)?);
+        };
+        if method == HiSparseSpgemmMethod::Rows {
+            return self.multiply_rows(b);
+        }
+        let product = Product::<V, D> {
+            device,
+            a: a_nodes,
+            b: b_nodes,
+            state: if self.is_transposed() { state::A_TRANSPOSED } else { 0 }
+                | if b.is_transposed() { state::B_TRANSPOSED } else { 0 },
+            scales: (self.scale(), b.scale()),
+            shape: (self.rows(), b.cols()),
+        };
+        let meetings = product.meet()?;
+        if method == HiSparseSpgemmMethod::Auto && product.suits_rows(&meetings)? {
+            drop(meetings);
+            return self.multiply_rows(b);
+        }
+        Ok(Self::from_content(device, Content::Machine(product.run(&meetings)?)))
+    }
+
+    /// The product through compressed rows.
+    fn multiply_rows(&self, b: &Self) -> Result<Self, OpError> {
+        let a = self.to_csr::<u64>()?;
+        let product = a.multiply_with(&b.to_csr::<u64>()?, SpgemmOptions::default())?;
+        drop(a);
+        product.to_hisparse(HiSparseOptions::default())
+    }
+}
+
+/// Two trees that are multiplied, not both transposed.
+struct Product<'m, V: Value, const D: usize> {
+    device: &'m Device,
+    a: &'m Nodes,
+    b: &'m Nodes,
+    /// As kernels have it.
+    state: u32,
+    scales: (V, V),
+    /// Rows and columns.
+    shape: (usize, usize),
+}
+
+/// The leaves of both operands, and which of them meet.
+struct Meetings {
+    /// In the order of the tree, so by column within a row, whichever way A is turned.
+    a: Leaves,
+    /// By row, then in the order of the tree.
+    b: Leaves,
+    /// For each leaf of A, the first of B in the row that is its column.
+    firsts: DeviceVec<u32>,
+    /// How many there are, up to and with each leaf of A.
+    ends: DeviceVec<u64>,
+    pairs: u64,
+}
+
+/// Pairs of leaves, sorted by the leaf of C.
+struct Pairs<K: SortKey> {
+    keys: DeviceVec<K>,
+    /// References, that of A in the lower half.
+    words: DeviceVec<u64>,
+}
+
+/// Leaves that C may have.
+struct Candidates<K: SortKey> {
+    keys: DeviceVec<K>,
+    /// The first pair of each, and the number of all pairs.
+    starts: DeviceVec<u32>,
+}
+
+impl<V: Value, const D: usize> Product<'_, V, D> {
+    /// Finds which leaves meet. Waits for the device, as finding leaves does.
+    fn meet(&self) -> Result<Meetings, OpError> {
+        let device = self.device;
+        let a = turned(Leaves::find::<D>(self.a)?, self.state & state::A_TRANSPOSED != 0);
+        let b = self.by_row(turned(Leaves::find::<D>(self.b)?, self.state & state::B_TRANSPOSED != 0))?;
+        let mut firsts = device.uninitialised(a.len())?;
+        let mut counts = device.uninitialised::<u64>(a.len())?;
+        let kernel = HiSparseCountPairs {
+            a_cols: a.cols.as_global(),
+            b_rows: b.rows.as_global(),
+            firsts: firsts.as_global_mut(),
+            counts: counts.as_global_mut(),
+            a_len: a.len() as u32,
+            b_len: b.len() as u32,
+        };
+        let info = instance::<HiSparseCountPairs>();
+        // SAFETY: there is a first and a count for each leaf of A; all are on this device, and buffers are freed in the
+        // stream's order.
+        unsafe { device.launch(kernel, info, tile_count("a tree's leaves", info, a.len())?, 0) }?;
+        let ends = scan::inclusive(&counts, scan::Operator::Sum)?;
+        let pairs = if a.len() == 0 { 0 } else { ends.get(a.len() - 1)? };
+        Ok(Meetings { a, b, firsts, ends, pairs })
+    }
+
+    /// B's leaves sorted by row, stably.
+    fn by_row(&self, leaves: Leaves) -> Result<Leaves, OpError> {
+        let is_sorted =
+            self.state & state::B_TRANSPOSED == 0 && hisparse::depth(self.b.rows, self.b.cols, D) <= 2;
+        if is_sorted || leaves.len() < 2 {
+            return Ok(leaves);
+        }
+        // Of 2³⁰ places of leaves at most.
+        let numbers = vector::iota(self.device, leaves.len() as u32)?;
+        let (rows, order) = sort_pairs(&leaves.rows, &numbers, &SortOptions::new())?;
+        // SAFETY: the order has the numbers of the leaves, each of which has a column and a reference; all are on this
+        // device.
+        let (cols, references) = unsafe {
+            (
+                vector::gather_indices(&leaves.cols, &order)?,
+                vector::gather_indices(&leaves.references, &order)?,
+            )
+        };
+        Ok(Leaves { references, rows, cols })
+    }
+
+    /// Whether rows are multiplied faster than leaves: where leaves have few entries, so that pairs of them have few
+    /// products, and there are many pairs.
+    fn suits_rows(&self, meetings: &Meetings) -> Result<bool, OpError> {
+        let mean = |nodes: &Nodes, leaves: &Leaves| nodes.nnz as f64 / leaves.len().max(1) as f64;
+        let pair_products = mean(self.a, &meetings.a) * mean(self.b, &meetings.b) / D as f64;
+        let pairs = meetings.pairs as f64;
+        let rows = (self.a.rows + self.a.cols + self.b.rows + self.b.cols) as f64;
+        let by_rows = rows + (self.a.nnz + self.b.nnz) as f64 + pairs * pair_products;
+        let is_faster = pairs * PAIR_PRODUCTS > by_rows;
+        let memory = self.device.memory()?;
+        let unused = memory.limit.map_or(u64::MAX, |limit| limit.saturating_sub(memory.in_use));
+        let free = memory.free.unwrap_or(u64::MAX).min(unused);
+        // Of a pair: path and references, both twice while they are sorted, and the number of its leaf.
+        let fits = meetings.pairs <= MAX_PAIRS && meetings.pairs.saturating_mul(40) <= free;
+        Ok(is_faster || !fits)
+    }
+
+    fn run(&self, meetings: &Meetings) -> Result<Nodes, OpError> {
+        if meetings.pairs == 0 {
+            return tree::empty(self.device, self.shape.0, self.shape.1);
+        }
+        if meetings.pairs > MAX_PAIRS {
+            let (what, len) = ("multiplying trees by their leaves", meetings.pairs as usize);
+            return Err(OpError::TooLong { what, len, limit: MAX_PAIRS as usize });
+        }
+        let bits = path_bits::<D>(self.shape.0, self.shape.1);
+        if bits <= u32::BITS {
+            self.multiply::<u32>(meetings, bits)
+        } else {
+            self.multiply::<u64>(meetings, bits)
+        }
+    }
+
+    fn multiply<K: SortKey + KernelKey>(&self, meetings: &Meetings, bits: u32) -> Result<Nodes, OpError> {
+        let pairs = self.pairs::<K>(meetings, bits)?;
+        let candidates = pairs.candidates()?;
+        let Pairs { words: pairs, keys } = pairs;
+        drop(keys);
+        let leaves = if V::SIZE == 4 {
+            self.leaves::<K, u32>(&pairs, &candidates)
+        } else {
+            self.leaves::<K, u64>(&pairs, &candidates)
+        }?;
+        let Some(leaves) = leaves else { return tree::empty(self.device, self.shape.0, self.shape.1) };
+        let RunNodes { shape, .. } = leaves.nodes::<D>(hisparse::depth(self.shape.0, self.shape.1, D))?;
+        let mut tree = shape.build::<V>(self.device, D.ilog2())?;
+        self.fill(&pairs, &candidates.starts, &leaves.runs, &mut tree)?;
+        Ok(tree.into_nodes(self.shape.0, self.shape.1))
+    }
+
+    /// The pairs.
+    fn pairs<K: SortKey + KernelKey>(&self, meetings: &Meetings, bits: u32) -> Result<Pairs<K>, OpError> {
+        let (device, len) = (self.device, meetings.pairs as usize);
+        let mut keys = device.uninitialised::<K>(len)?;
+        let mut words = device.uninitialised::<u64>(len)?;
+        let (a, b) = (&meetings.a, &meetings.b);
+        let kernel = HiSparseListPairs {
+            ends: meetings.ends.as_global(),
+            firsts: meetings.firsts.as_global(),
+            a_references: a.references.as_global(),
+            a_rows: a.rows.as_global(),
+            b_references: b.references.as_global(),
+            b_cols: b.cols.as_global(),
+            keys: keys.as_global_mut(),
+            pairs: words.as_global_mut(),
+            a_len: a.len() as u32,
+            len: len as u32,
+            d_log2: D.ilog2(),
+            depth: hisparse::depth(self.shape.0, self.shape.1, D) as u32,
+        };
+        let info = instance::<HiSparseListPairs<K>>();
+        // SAFETY: ends are sums of what was counted for A's leaves from the same leaves of B, the last of them `len`; there
+        // is a key and a word for each pair, and all are on this device.
+        unsafe { device.launch(kernel, info, tile_count("pairs of leaves", info, len)?, 0) }?;
+        sort_pairs_in_place(&mut keys, &mut words, &SortOptions::new().bits(0..bits))?;
+        Ok(Pairs { keys, words })
+    }
+
+    /// The leaves that have entries, as runs; nothing where there are none. Waits for the device.
+    fn leaves<K: SortKey + KernelKey, T: Element>(
+        &self,
+        pairs: &DeviceVec<u64>,
+        candidates: &Candidates<K>,
+    ) -> Result<Option<SortedRuns<K>>, OpError> {
+        let (device, len) = (self.device, candidates.keys.len());
+        let mut counts = device.uninitialised::<u32>(len)?;
+        let mut is_filled = device.uninitialised::<u32>(len)?;
+        let (a, b) = (self.a.view::<T>(), self.b.view::<T>());
+        let kernel = HiSparseCountProducts {
+            a_words: a.words,
+            a_coordinates: a.coordinates,
+            a_slots: a.slots,
+            b_words: b.words,
+            b_coordinates: b.coordinates,
+            b_slots: b.slots,
+            pairs: pairs.as_global(),
+            starts: candidates.starts.as_global(),
+            counts: counts.as_global_mut(),
+            is_filled: is_filled.as_global_mut(),
+            state: self.state,
+            d_log2: D.ilog2(),
+        };
+        let info = instance::<HiSparseCountProducts<T>>();
+        // SAFETY: both trees are valid, the pairs are of their leaves, and there is a count and a mark for each leaf that
+        // C may have; all are on this device.
+        unsafe { device.launch(kernel, info, len as u32, pattern_shared_bytes(D.ilog2())) }?;
+        let numbers = scan::inclusive(&is_filled, scan::Operator::Sum)?;
+        let filled = numbers.get(len - 1)? as usize;
+        if filled == 0 {
+            return Ok(None);
+        }
+        let mut leaves =
+            SortedRuns { keys: device.uninitialised::<K>(filled)?, runs: device.uninitialised(filled)? };
+        let kernel = HiSparseListFilled {
+            keys: candidates.keys.as_global(),
+            counts: counts.as_global(),
+            numbers: numbers.as_global(),
+            leaf_keys: leaves.keys.as_global_mut(),
+            leaves: leaves.runs.as_global_mut(),
+            len: len as u32,
+        };
+        let info = instance::<HiSparseListFilled<K>>();
+        // SAFETY: there is a key, a count and a number for each, and room for as many as have entries.
+        unsafe { device.launch(kernel, info, tile_count("a tree's leaves", info, len)?, 0) }?;
+        Ok(Some(leaves))
+    }
+
+    /// Writes the leaves' entries.
+    fn fill(
+        &self,
+        pairs: &DeviceVec<u64>,
+        starts: &DeviceVec<u32>,
+        leaves: &DeviceVec<u64>,
+        tree: &mut tree::Tree,
+    ) -> Result<(), OpError> {
+        let (a, b) = (self.a.view::<V>(), self.b.view::<V>());
+        let c = tree::view_mut::<V>(&mut tree.pool);
+        let references: Global<u32> = tree.references.as_global().skip(tree.shape.inner);
+        let room = SUM_BYTES / V::SIZE as u32;
+        let kernel = HiSparseMultiplyLeaves {
+            a_words: a.words,
+            a_coordinates: a.coordinates,
+            a_slots: a.slots,
+            b_words: b.words,
+            b_coordinates: b.coordinates,
+            b_slots: b.slots,
+            pairs: pairs.as_global(),
+            starts: starts.as_global(),
+            leaves: leaves.as_global(),
+            references,
+            words: c.words,
+            coordinates: c.coordinates,
+            slots: c.slots,
+            state: self.state,
+            d_log2: D.ilog2(),
+            room,
+            a_scale: self.scales.0,
+            b_scale: self.scales.1,
+        };
+        let shared = product_shared_bytes(D.ilog2(), self.state, room, V::SIZE as u32);
+        // SAFETY: both trees are valid, the pairs are of their leaves, and C's leaves have room for what was counted; all
+        // are on this device, and buffers are freed in the stream's order. There are fewer than 2³⁰ leaves.
+        unsafe {
+            self.device.launch(kernel, instance::<HiSparseMultiplyLeaves<V>>(), leaves.len() as u32, shared)
+        }?;
+        Ok(())
+    }
+}
+
+impl<K: SortKey + KernelKey> Pairs<K> {
+    /// The leaves that C may have. Waits for the device.
+    fn candidates(&self) -> Result<Candidates<K>, OpError> {
+        let (device, len) = (self.keys.device(), self.keys.len());
+        let mut is_first = device.uninitialised::<u32>(len)?;
+        let kernel = HiSparseMarkCandidates {
+            keys: self.keys.as_global(),
+            is_first: is_first.as_global_mut(),
+            len: len as u32,
+        };
+        let info = instance::<HiSparseMarkCandidates<K>>();
+        let blocks = tile_count("pairs of leaves", info, len)?;
+        // SAFETY: there is a mark for each key, and both are on this device.
+        unsafe { device.launch(kernel, info, blocks, 0) }?;
+        let numbers = scan::inclusive(&is_first, scan::Operator::Sum)?;
+        let count = numbers.get(len - 1)? as usize;
+        let mut candidates =
+            Candidates { keys: device.uninitialised::<K>(count)?, starts: device.uninitialised(count + 1)? };
+        let kernel = HiSparseListCandidates {
+            keys: self.keys.as_global(),
+            numbers: numbers.as_global(),
+            leaf_keys: candidates.keys.as_global_mut(),
+            starts: candidates.starts.as_global_mut(),
+            len: len as u32,
+        };
+        let info = instance::<HiSparseListCandidates<K>>();
+        // SAFETY: as above; there is room for as many leaves as were counted, and for the number of all pairs.
+        unsafe { device.launch(kernel, info, tile_count("pairs of leaves", info, len)?, 0) }?;
+        Ok(candidates)
+    }
+}
+
+/// Leaves of a content, placed as in the matrix.
+fn turned(leaves: Leaves, is_transposed: bool) -> Leaves {
+    if is_transposed {
+        Leaves { references: leaves.references, rows: leaves.cols, cols: leaves.rows }
+    } else {
+        leaves
+    }
+}

@@ -1,0 +1,127 @@
+//! Leaves that C may have, from sorted pairs; and those that it has, because entries of a pair's leaves meet.
+
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+
+use crate::hisparse::runs::Run;
+use crate::Key;
+
+kernel! {
+    /// Marks the first pair of each leaf of C: one thread a pair.
+    pub struct HiSparseMarkCandidates<K: Key> {
+        /// Paths of the pairs' leaves of C, ascending.
+        pub keys: Global<K>,
+        /// Output: 1 for each pair whose path is another than that of the pair before, else 0.
+        pub is_first: GlobalMut<u32>,
+        /// Pairs.
+        pub len: u32,
+    }
+    shared: 0;
+    body: mark_candidates::<K, BLOCK>;
+    entries: {
+        hisparse_mark_candidates_u32 in hisparse_product: <K = u32>, 256 x 1;
+        hisparse_mark_candidates_u64 in hisparse_product: <K = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn mark_candidates<K: Key, const BLOCK: usize>(
+    _: Arena,
+    keys: Global<K>,
+    is_first: GlobalMut<u32>,
+    len: u32,
+) {
+    let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
+    if pair < len as usize {
+        let differs = pair == 0 || keys.load(pair) != keys.load(pair - 1);
+        is_first.store(pair, u32::from(differs));
+    }
+}
+
+kernel! {
+    /// Lists the leaves that C may have: one thread a pair.
+    pub struct HiSparseListCandidates<K: Key> {
+        /// Paths of the pairs' leaves of C, ascending.
+        pub keys: Global<K>,
+        /// How many leaves begin up to and with each pair.
+        pub numbers: Global<u32>,
+        /// Output: the leaves' paths.
+        pub leaf_keys: GlobalMut<K>,
+        /// Output: the first pair of each, and the number of all pairs.
+        pub starts: GlobalMut<u32>,
+        /// Pairs.
+        pub len: u32,
+    }
+    shared: 0;
+    body: list_candidates::<K, BLOCK>;
+    entries: {
+        hisparse_list_candidates_u32 in hisparse_product: <K = u32>, 256 x 1;
+        hisparse_list_candidates_u64 in hisparse_product: <K = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn list_candidates<K: Key, const BLOCK: usize>(
+    _: Arena,
+    keys: Global<K>,
+    numbers: Global<u32>,
+    leaf_keys: GlobalMut<K>,
+    starts: GlobalMut<u32>,
+    len: u32,
+) {
+    let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
+    if pair < len as usize {
+        let number = numbers.load(pair) as usize;
+        if numbers.load_if(pair.saturating_sub(1), pair > 0) as usize != number {
+            leaf_keys.store(number - 1, keys.load(pair));
+            starts.store(number - 1, pair as u32);
+        }
+        if pair + 1 == len as usize {
+            starts.store(number, len);
+        }
+    }
+}
+
+kernel! {
+    /// Lists the leaves that C has: one thread a leaf that it may have.
+    pub struct HiSparseListFilled<K: Key> {
+        /// Paths of the leaves that it may have, ascending.
+        pub keys: Global<K>,
+        /// Entries of each.
+        pub counts: Global<u32>,
+        /// How many have entries, up to and with each.
+        pub numbers: Global<u32>,
+        /// Output: paths of those that have entries.
+        pub leaf_keys: GlobalMut<K>,
+        /// Output: of each, as a run, its number among those that C may have, and its entries.
+        pub leaves: GlobalMut<u64>,
+        /// Leaves that C may have.
+        pub len: u32,
+    }
+    shared: 0;
+    body: list_filled::<K, BLOCK>;
+    entries: {
+        hisparse_list_filled_u32 in hisparse_product: <K = u32>, 256 x 1;
+        hisparse_list_filled_u64 in hisparse_product: <K = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn list_filled<K: Key, const BLOCK: usize>(
+    _: Arena,
+    keys: Global<K>,
+    counts: Global<u32>,
+    numbers: Global<u32>,
+    leaf_keys: GlobalMut<K>,
+    leaves: GlobalMut<u64>,
+    len: u32,
+) {
+    let candidate = thread::block() * BLOCK as u32 + thread::index();
+    if candidate < len {
+        let count = counts.load(candidate as usize);
+        if count > 0 {
+            let number = numbers.load(candidate as usize) as usize - 1;
+            leaf_keys.store(number, keys.load(candidate as usize));
+            leaves.store(number, Run { first: candidate, row: 0, len: count }.word());
+        }
+    }
+}

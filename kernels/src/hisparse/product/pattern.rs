@@ -1,0 +1,68 @@
+//! The pattern of a leaf of C.
+
+use evenpath_simt::{thread, Arena, Element, Global};
+
+use super::bits::{leaf_words, Bits};
+use super::Factor;
+
+/// Bytes of shared memory that [`HiSparseCountProducts`](super::HiSparseCountProducts) is launched with.
+pub const fn pattern_shared_bytes(d_log2: u32) -> u32 {
+    2 * 4 * leaf_words(d_log2)
+}
+
+/// Entries of a leaf of C, found from those of its pairs.
+#[derive(Clone, Copy)]
+pub(super) struct Pattern {
+    pub(super) c: Bits,
+    /// A leaf of B.
+    b: Bits,
+}
+
+impl Pattern {
+    /// In [`pattern_shared_bytes`] of the arena.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn take(arena: &mut Arena, d_log2: u32) -> Self {
+        Self { c: Bits::take(arena, d_log2), b: Bits::take(arena, d_log2) }
+    }
+
+    /// Marks the entries of the sum of these pairs' products. There is a barrier behind.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn find<T: Element, const BLOCK: usize>(
+        self,
+        a: Factor<T>,
+        b: Factor<T>,
+        pairs: Global<u64>,
+        first: u32,
+        end: u32,
+    ) {
+        self.c.clear::<BLOCK>();
+        let mut pair = first;
+        while pair < end {
+            let references = pairs.load(pair as usize);
+            self.b.clear::<BLOCK>();
+            thread::barrier();
+            b.for_each_entry::<BLOCK>((references >> 32) as u32, |row, col| self.b.mark(row, col));
+            thread::barrier();
+            a.for_each_entry::<BLOCK>(references as u32, |row, inner| self.add_row(row, inner));
+            thread::barrier();
+            pair += 1;
+        }
+    }
+
+    /// Marks a row of B's leaf in a row of C's.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn add_row(self, row: u32, inner: u32) {
+        let (from, to) = (self.b.place(inner, 0), self.c.place(row, 0));
+        let mut word = 0;
+        while word < self.c.row_words() {
+            let bits = self.b.load(from + word);
+            if bits != 0 {
+                self.c.merge(to + word, bits);
+            }
+            word += 1;
+        }
+    }
+}

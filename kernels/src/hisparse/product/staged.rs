@@ -1,0 +1,113 @@
+//! Leaves of A and B whose values are multiplied.
+
+use evenpath_simt::{thread, warp, Arena, Element, Shared};
+
+use super::bits::{leaf_words, Bits};
+use super::Factor;
+use crate::hisparse::layout;
+use crate::hisparse::node::Node;
+
+/// Bytes of shared memory of a factor's leaf.
+pub(super) const fn bytes(d_log2: u32, is_transposed: bool) -> u32 {
+    let bitmap = 4 * leaf_words(d_log2);
+    bitmap + bitmap / 2 + if is_transposed { bitmap } else { 0 }
+}
+
+/// Room for a factor's leaf: its entries as bits, by rows of the factor and by rows of the content; where the factor is
+/// not transposed these are the same.
+#[derive(Clone, Copy)]
+pub(super) struct Stage<T> {
+    factor: Factor<T>,
+    rows: Bits,
+    content: Bits,
+    /// For each word of `content` with entries of a sparse leaf, the slot of the first.
+    firsts: Shared<u16>,
+}
+
+/// A leaf in its room.
+#[derive(Clone, Copy)]
+pub(super) struct Staged<T> {
+    stage: Stage<T>,
+    node: Node<T>,
+    is_dense: bool,
+}
+
+impl<T: Element> Stage<T> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn take(arena: &mut Arena, factor: Factor<T>) -> Self {
+        let content = Bits::take(arena, factor.d_log2);
+        let rows = if factor.is_transposed { Bits::take(arena, factor.d_log2) } else { content };
+        Self { factor, rows, content, firsts: arena.take(leaf_words(factor.d_log2) as usize) }
+    }
+
+    /// Clears this thread's part of the bits.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn clear<const BLOCK: usize>(self) {
+        self.content.clear::<BLOCK>();
+        if self.factor.is_transposed {
+            self.rows.clear::<BLOCK>();
+        }
+    }
+
+    /// Marks a leaf's entries, where all bits are cleared.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn fill<const BLOCK: usize>(self, reference: u32) -> Staged<T> {
+        let node = self.factor.node(reference);
+        let is_dense = layout::kind(reference) == layout::DENSE;
+        let mut slot = thread::index();
+        while slot < node.len {
+            if is_dense {
+                // A warp has a word of slots.
+                let is_entry = node.slots.load(slot as usize).to_bits() != 0;
+                let entries = warp::ballot(warp::FULL, is_entry);
+                if thread::lane() == 0 {
+                    self.content.store(slot / 32, entries);
+                }
+                if self.factor.is_transposed && is_entry {
+                    self.rows.mark(slot & ((1 << self.factor.d_log2) - 1), slot >> self.factor.d_log2);
+                }
+            } else {
+                let coordinates = u32::from(node.coordinates.load(slot as usize));
+                let before = node.coordinates.load_if(slot.saturating_sub(1) as usize, slot > 0);
+                let (row, col) = layout::unpack(coordinates);
+                // Words begin at columns that are multiples of 32.
+                if slot == 0 || u32::from(before) >> 5 != coordinates >> 5 {
+                    self.firsts.store(self.content.place(row, col) as usize, slot as u16);
+                }
+                self.content.mark(row, col);
+                if self.factor.is_transposed {
+                    self.rows.mark(col, row);
+                }
+            }
+            slot += BLOCK as u32;
+        }
+        Staged { stage: self, node, is_dense }
+    }
+}
+
+impl<T: Element> Staged<T> {
+    /// Entries as bits, by rows of the factor.
+    #[inline(always)]
+    pub(super) fn rows(self) -> Bits {
+        self.stage.rows
+    }
+
+    /// The value of an entry, by its row and column in the factor.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn value(self, row: u32, col: u32) -> T {
+        let (row, col) = self.stage.factor.turned((row, col));
+        let slot = if self.is_dense {
+            row << self.stage.factor.d_log2 | col
+        } else {
+            let word = self.stage.content.place(row, col);
+            let below = (1 << (col % 32)) - 1;
+            u32::from(self.stage.firsts.load(word as usize))
+                + (self.stage.content.load(word) & below).count_ones()
+        };
+        self.node.slots.load(slot as usize)
+    }
+}

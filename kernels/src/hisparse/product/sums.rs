@@ -1,0 +1,45 @@
+//! Where a leaf's products are added up.
+
+use evenpath_simt::{Float, Shared};
+
+use crate::hisparse::layout;
+use crate::hisparse::pool_mut::NodeMut;
+
+/// The sums of a leaf of C. Each is one thread's until a barrier.
+pub(super) trait Sums<V: Float>: Copy {
+    /// Adds a product to the sum of number `rank` in the order of coordinates.
+    fn add(self, rank: u32, row: u32, col: u32, factors: (V, V));
+
+    fn get(self, rank: u32, row: u32, col: u32) -> V;
+}
+
+/// In shared memory, zero before.
+impl<V: Float> Sums<V> for Shared<V> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn add(self, rank: u32, _: u32, _: u32, (a, b): (V, V)) {
+        self.store(rank as usize, a.fma(b, self.load(rank as usize)));
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn get(self, rank: u32, _: u32, _: u32) -> V {
+        self.load(rank as usize)
+    }
+}
+
+/// In the leaf itself, whose slots are zero before.
+impl<V: Float> Sums<V> for NodeMut<V> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn add(self, rank: u32, row: u32, col: u32, (a, b): (V, V)) {
+        let sum = a.fma(b, self.get(rank, row, col));
+        self.put_slot(rank, layout::pack(row, col), sum);
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn get(self, rank: u32, row: u32, col: u32) -> V {
+        self.slot(rank, layout::pack(row, col))
+    }
+}
