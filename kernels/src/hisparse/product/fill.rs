@@ -63,7 +63,7 @@ kernel! {
     body: multiply_leaves::<V, BLOCK>;
     entries: {
         hisparse_multiply_leaves_f32 in hisparse_product: <V = f32>, 256 x 1;
-        hisparse_multiply_leaves_f64 in hisparse_product: <V = f64>, 256 x 1;
+        hisparse_multiply_leaves_f64 in hisparse_product: <V = f64>, 256 x 1 resident 5;
     }
 }
 
