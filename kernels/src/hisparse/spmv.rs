@@ -112,8 +112,8 @@ impl LaneLeaf {
         let lane_leaf = Self {
             start,
             slots: leaf.count as i32 + 4 * start,
-            values: first_value.wrapping_sub(4 * start as u32),
-            words: first_word.wrapping_sub(2 * start as u32),
+            values: first_value.wrapping_sub((4 * start) as u32),
+            words: first_word.wrapping_sub((2 * start) as u32),
             operand: leaf.operand << 2 | form,
         };
         (lane_leaf, len.min(start + leaf.count.div_ceil(QUAD) as i32))
