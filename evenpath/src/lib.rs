@@ -6,8 +6,8 @@
 //!   by length. On a device they, and [`Coo`], are multiplied by `spmv` of [`DeviceEll`], [`DeviceEllR`],
 //!   [`DeviceSlicedEll`], [`DeviceHyb`] and [`DeviceCoo`].
 //! * A [`Csr`] in host memory is multiplied and added there too: `&a * &x`, `&a * &b`, `&a + &b`.
-//! * [`HiSparse`]: a tree of small nodes, each dense or sparse, made of a [`Csr`] or [`Coo`] and back; its products and sums run
-//!   on the CPU.
+//! * [`HiSparse`]: a tree of small nodes, each dense or sparse, made of a [`Csr`] or [`Coo`] and back; in host memory its
+//!   products and sums run on the CPU, as a [`DeviceHiSparse`] on any device.
 //! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
 //! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector; [`DeviceCsr::plan_spmv_transposed`]: with the transpose,
 //!   which [`DeviceCsr::transpose`] builds; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix;
