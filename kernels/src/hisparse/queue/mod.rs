@@ -7,7 +7,7 @@
 //! sorts them by kind and number of entries into lists in its shared memory, and does each list with as many threads a leaf
 //! as it has groups of four entries. So most leaves never pass through global memory: the parent's slots are their queue.
 //!
-//! Where a queue has no room, the block walks the subtree itself ([`walk`]). So nothing is lost and nobody waits for room.
+//! Where a queue has no room, the block walks the subtree itself (`walk`). So nothing is lost and nobody waits for room.
 
 mod queues;
 mod spmv;

@@ -26,7 +26,7 @@ pub(super) const ROOT: u32 = 0;
 const WIDE: u32 = 1;
 /// The queue of pieces of leaves.
 pub(super) const LEAVES: u32 = 5;
-/// Queues: [`ROOT`], four of pieces of inner nodes, [`LEAVES`].
+/// Queues: the root's, four of pieces of inner nodes, one of pieces of leaves.
 pub const QUEUES: u32 = 6;
 /// Words of a run's state: a line of 128 bytes for each queue, for `pending`, and for the count of blocks that are through.
 pub const STATE_WORDS: u32 = (QUEUES + 2) * STRIDE;
