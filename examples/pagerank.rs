@@ -101,8 +101,7 @@ fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
                 points: points.collect(),
             }],
         };
-        std::fs::write(path, plot.to_svg()).map_err(|error| format!("{}: {error}", path.display()))?;
-        report.line("plot", path.display(), json!({ "plot": path }));
+        report.drawing("plot", path, &plot.to_svg())?;
     }
     Ok(report)
 }

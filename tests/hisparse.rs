@@ -4,47 +4,13 @@ use std::collections::BTreeMap;
 
 use evenpath::generate::{Kind, generate};
 use evenpath::{Csr, Duplicates, HiSparse, HiSparseOptions, MatrixError, NodeKind, OpError, Value};
-use evenpath_tests::{spmm, spmv, vector};
+use evenpath_tests::{Entries, scattered_squares, spmm, spmv, vector};
 use proptest::prelude::*;
-
-type Entries = Vec<(usize, usize, f64)>;
 
 const SHARE: HiSparseOptions = HiSparseOptions { share: true };
 
 fn convert<V: Value, const D: usize>(a: &Csr<V>) -> HiSparse<V, D> {
     a.to_hisparse(HiSparseOptions::default()).expect("a small matrix")
-}
-
-/// A shape, and entries of all sorts of places in it: scattered ones, full squares, single ones, repeated ones, zeros.
-fn matrix() -> impl Strategy<Value = (usize, usize, Entries)> {
-    let len = prop_oneof![
-        Just(0_usize),
-        1..4_usize,
-        30..34_usize,
-        120..135_usize,
-        250..520_usize,
-        1000..70_000_usize
-    ];
-    (len.clone(), len).prop_flat_map(|(rows, cols)| {
-        let has_room = rows > 0 && cols > 0;
-        let piece = (
-            0..rows.max(1),
-            0..cols.max(1),
-            prop_oneof![6 => 1..3_usize, 2 => 3..20_usize, 1 => 60..100_usize],
-        );
-        let pieces = prop::collection::vec(piece, if has_room { 0..12 } else { 0..1 });
-        (Just(rows), Just(cols), pieces).prop_map(|(rows, cols, pieces)| {
-            let mut entries = Entries::new();
-            for (first_row, first_col, side) in pieces {
-                for row in first_row..rows.min(first_row + side) {
-                    for col in first_col..cols.min(first_col + side) {
-                        entries.push((row, col, (entries.len() % 7) as f64 - 3.0));
-                    }
-                }
-            }
-            (rows, cols, entries)
-        })
-    })
 }
 
 fn sums(entries: impl IntoIterator<Item = (usize, usize, f64)>) -> BTreeMap<(usize, usize), f64> {
@@ -124,7 +90,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_are_the_matrices_they_were_made_of((rows, cols, entries) in matrix()) {
+    fn trees_are_the_matrices_they_were_made_of((rows, cols, entries) in scattered_squares(1000..70_000, 60..100)) {
         check_all_ways::<32>(rows, cols, &entries);
         check_all_ways::<64>(rows, cols, &entries);
         check_all_ways::<128>(rows, cols, &entries);
@@ -133,7 +99,7 @@ proptest! {
 
     #[test]
     fn sums_are_those_of_the_entries(
-        (rows, cols, mut a) in matrix(),
+        (rows, cols, mut a) in scattered_squares(1000..70_000, 60..100),
         pieces in prop::collection::vec((0.0..1.0, 0.0..1.0, 1..50_usize), 0..8),
         keep in 1..4_usize,
     ) {

@@ -2,10 +2,8 @@
 
 use evenpath::{Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, Offset, OpError, Value};
 use evenpath_kernels::hisparse::{HiSparseCountNodes, HiSparseCountRuns, HiSparseFillLeaves};
-use evenpath_tests::{devices, kernel_devices, tile_len};
+use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares, tile_len};
 use proptest::prelude::*;
-
-type Entries = Vec<(usize, usize, f64)>;
 
 const PLAIN: HiSparseOptions = HiSparseOptions { share: false };
 const SHARE: HiSparseOptions = HiSparseOptions { share: true };
@@ -55,38 +53,6 @@ fn check_all_conversions(device: &Device, rows: usize, cols: usize, entries: &En
     check_conversion::<f64, 128>(device, &double);
     check_conversion::<f32, 256>(device, &single);
     check_conversion::<f64, 256>(device, &double);
-}
-
-/// A shape, and entries of all sorts of places in it: scattered ones, full squares, single ones, repeated ones, zeros.
-fn matrix() -> impl Strategy<Value = (usize, usize, Entries)> {
-    let len = prop_oneof![
-        Just(0_usize),
-        1..4_usize,
-        30..34_usize,
-        120..135_usize,
-        250..520_usize,
-        1000..70_000_usize
-    ];
-    (len.clone(), len).prop_flat_map(|(rows, cols)| {
-        let has_room = rows > 0 && cols > 0;
-        let piece = (
-            0..rows.max(1),
-            0..cols.max(1),
-            prop_oneof![6 => 1..3_usize, 2 => 3..20_usize, 1 => 36..48_usize],
-        );
-        let pieces = prop::collection::vec(piece, if has_room { 0..12 } else { 0..1 });
-        (Just(rows), Just(cols), pieces).prop_map(|(rows, cols, pieces)| {
-            let mut entries = Entries::new();
-            for (first_row, first_col, side) in pieces {
-                for row in first_row..rows.min(first_row + side) {
-                    for col in first_col..cols.min(first_col + side) {
-                        entries.push((row, col, (entries.len() % 7) as f64 - 3.0));
-                    }
-                }
-            }
-            (rows, cols, entries)
-        })
-    })
 }
 
 /// A matrix back from the tree, against the host's.
@@ -145,14 +111,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_are_converted_as_on_the_host((rows, cols, entries) in matrix()) {
+    fn trees_are_converted_as_on_the_host((rows, cols, entries) in scattered_squares(1000..70_000, 36..48)) {
         for device in devices() {
             check_all_conversions(&device.device, rows, cols, &entries);
         }
     }
 
     #[test]
-    fn trees_are_turned_back_as_on_the_host((rows, cols, entries) in matrix(), factor in prop_oneof![Just(1.0), Just(-2.5)]) {
+    fn trees_are_turned_back_as_on_the_host((rows, cols, entries) in scattered_squares(1000..70_000, 36..48), factor in prop_oneof![Just(1.0), Just(-2.5)]) {
         for device in devices() {
             let (single, double) = (csr::<f32>(rows, cols, &entries), csr::<f64>(rows, cols, &entries));
             let single_tree = on_host::<f32, 32>(&single, SHARE).scaled(factor as f32);
@@ -165,7 +131,7 @@ proptest! {
 
     #[test]
     fn sums_are_those_of_the_host(
-        (rows, cols, a) in matrix(),
+        (rows, cols, a) in scattered_squares(1000..70_000, 36..48),
         pieces in prop::collection::vec((0.0..1.0, 0.0..1.0, 1..50_usize), 0..8),
         keep in 1..4_usize,
     ) {

@@ -6,10 +6,8 @@ use evenpath::{
     Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, HiSparseQueueOptions, OpError, SimulatedOptions,
     Value,
 };
-use evenpath_tests::{devices, kernel_devices};
+use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares};
 use proptest::prelude::*;
-
-type Entries = Vec<(usize, usize, f64)>;
 
 /// A matrix as its entries.
 #[derive(Debug, Clone)]
@@ -104,34 +102,6 @@ fn check_all_sizes(matrix: &Matrix, device: &Device, options: HiSparseQueueOptio
     check_all_ways::<256>(matrix, device, options);
 }
 
-/// A shape, and entries of all sorts of places in it: scattered ones, full squares, single ones.
-fn matrix() -> impl Strategy<Value = Matrix> {
-    let len = prop_oneof![
-        Just(0_usize),
-        1..4_usize,
-        30..34_usize,
-        120..135_usize,
-        250..520_usize,
-        1000..70_000_usize
-    ];
-    (len.clone(), len).prop_flat_map(|(rows, cols)| {
-        let has_room = rows > 0 && cols > 0;
-        let piece = (
-            0..rows.max(1),
-            0..cols.max(1),
-            prop_oneof![6 => 1..3_usize, 2 => 3..20_usize, 1 => 40..70_usize],
-        );
-        let pieces = prop::collection::vec(piece, if has_room { 0..12 } else { 0..1 });
-        (Just(rows), Just(cols), pieces).prop_map(|(rows, cols, pieces)| {
-            let square = |(first_row, first_col, side): (usize, usize, usize)| {
-                (first_row..rows.min(first_row + side))
-                    .flat_map(move |row| (first_col..cols.min(first_col + side)).map(move |col| (row, col)))
-            };
-            Matrix::new(rows, cols, pieces.into_iter().flat_map(square))
-        })
-    })
-}
-
 /// Every kind of node above and below every other: leaves of 1, 2, 3, 8, 9, 32, 33, 128, 129 and more entries, dense ones,
 /// and inner nodes with 1, 2, 3, 8, 9, 32, 33, 128, 129 and more children, a dense one among them.
 fn mixed() -> Matrix {
@@ -159,12 +129,13 @@ proptest! {
 
     #[test]
     fn products_are_those_of_the_entries(
-        matrix in matrix(),
+        (rows, cols, entries) in scattered_squares(1000..70_000, 40..70),
         seed in any::<u64>(),
         capacity in prop_oneof![Just(None), (0..4_u32).prop_map(Some), (0..60_u32).prop_map(Some)],
         blocks in prop_oneof![Just(None), (1..12_u32).prop_map(Some)],
         (threads, resident_blocks) in (1..3_usize, 1..5_usize),
     ) {
+        let matrix = Matrix::new(rows, cols, entries.into_iter().map(|(row, col, _)| (row, col)));
         let simulated = SimulatedOptions {
             block_order: BlockOrder::Seeded(seed), threads, resident_blocks, ..SimulatedOptions::default()
         };

@@ -5,10 +5,8 @@ use evenpath::{
     Value,
 };
 use evenpath_kernels::hisparse::product::{HiSparseCountPairs, HiSparseListPairs};
-use evenpath_tests::{devices, kernel_devices, tile_len};
+use evenpath_tests::{Entries, devices, kernel_devices, tile_len};
 use proptest::prelude::*;
-
-type Entries = Vec<(usize, usize, f64)>;
 
 const PLAIN: HiSparseOptions = HiSparseOptions { share: false };
 const SHARE: HiSparseOptions = HiSparseOptions { share: true };

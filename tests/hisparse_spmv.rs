@@ -5,15 +5,13 @@ use evenpath::{
     Csr, Device, DeviceDense, DeviceHiSparse, HiSparse, HiSparseOptions, HiSparseSpmvMode,
     HiSparseSpmvOptions, Layout, OpError, Value,
 };
-use evenpath_tests::{devices, kernel_devices, spmm, spmv, vector};
+use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares, spmm, spmv, vector};
 use proptest::prelude::*;
 
 /// Entries are taken from the leaves, however small these are.
 const LEAVES: HiSparseSpmvOptions = HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Leaves);
 
 const SHARE: HiSparseOptions = HiSparseOptions { share: true };
-
-type Entries = Vec<(usize, usize, f64)>;
 
 fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
     let values = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
@@ -78,43 +76,11 @@ fn check_all<V: Value>(device: &Device, a: &Csr<V>) {
     check_matrix::<V, 256>(device, a);
 }
 
-/// A shape, and entries of all sorts of places in it: scattered ones, full squares, single ones, repeated ones, zeros.
-fn matrix() -> impl Strategy<Value = (usize, usize, Entries)> {
-    let len = prop_oneof![
-        Just(0_usize),
-        1..4_usize,
-        30..34_usize,
-        120..135_usize,
-        250..520_usize,
-        1000..9000_usize
-    ];
-    (len.clone(), len).prop_flat_map(|(rows, cols)| {
-        let has_room = rows > 0 && cols > 0;
-        let piece = (
-            0..rows.max(1),
-            0..cols.max(1),
-            prop_oneof![6 => 1..3_usize, 2 => 3..20_usize, 1 => 40..70_usize],
-        );
-        let pieces = prop::collection::vec(piece, if has_room { 0..12 } else { 0..1 });
-        (Just(rows), Just(cols), pieces).prop_map(|(rows, cols, pieces)| {
-            let mut entries = Entries::new();
-            for (first_row, first_col, side) in pieces {
-                for row in first_row..rows.min(first_row + side) {
-                    for col in first_col..cols.min(first_col + side) {
-                        entries.push((row, col, (entries.len() % 7) as f64 - 3.0));
-                    }
-                }
-            }
-            (rows, cols, entries)
-        })
-    })
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn products_are_those_of_the_definition((rows, cols, entries) in matrix()) {
+    fn products_are_those_of_the_definition((rows, cols, entries) in scattered_squares(1000..9000, 40..70)) {
         for device in devices() {
             check_all::<f64>(&device.device, &csr(rows, cols, &entries));
             check_matrix::<f32, 128>(&device.device, &csr(rows, cols, &entries));

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fmt::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use evenpath::{Csr, Device, DeviceKind, Offset, Statistics, Storage};
@@ -110,6 +111,17 @@ impl Report {
             DeviceKind::Cpu => self.remark("the copy rate of the CPU is that of one thread"),
             DeviceKind::Simulated => self.remark("times on the simulated GPU are those of the simulation"),
         }
+    }
+
+    /// Writes a drawing, and adds where it lies; `what` is its label.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn drawing(&mut self, what: &str, path: &Path, svg: &str) -> Result<(), String> {
+        std::fs::write(path, svg).map_err(|error| format!("{}: {error}", path.display()))?;
+        self.line(what, path.display(), json!({ what: path }));
+        Ok(())
     }
 
     fn text(&mut self, text: fmt::Arguments<'_>) {

@@ -6,7 +6,9 @@ mod oracle;
 mod spmv_check;
 
 pub use devices::{DeviceUnderTest, devices, kernel_devices, tile_len};
-pub use matrices::{UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, with_row_lengths};
+pub use matrices::{
+    Entries, UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, scattered_squares, with_row_lengths,
+};
 pub use oracle::{Expected, spmm, spmv};
 pub use spmv_check::{check_spmv, vector};
 

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use evenpath::{Csr, HybWidth, Offset, PaddingLimit, Value};
 use proptest::prelude::*;
 
@@ -44,4 +46,33 @@ pub fn odd_row_lengths() -> Vec<(usize, Vec<usize>)> {
 pub fn row_lengths(longest: usize, rows: usize) -> impl Strategy<Value = Vec<usize>> {
     let length = prop_oneof![3 => Just(0_usize), 6 => 1..6_usize, 2 => 6..60_usize, 1 => 200..longest];
     prop::collection::vec(length, 0..rows)
+}
+
+/// Entries of a matrix, by row, column and value, in no order.
+pub type Entries = Vec<(usize, usize, f64)>;
+
+/// A shape, and entries of all sorts of places in it: scattered ones, full squares, single ones, repeated ones, zeros. Some
+/// shapes have a side in `large`, some entries fill a square whose side is in `squares`.
+pub fn scattered_squares(
+    large: Range<usize>,
+    squares: Range<usize>,
+) -> impl Strategy<Value = (usize, usize, Entries)> {
+    let len = prop_oneof![Just(0_usize), 1..4_usize, 30..34_usize, 120..135_usize, 250..520_usize, large];
+    (len.clone(), len).prop_flat_map(move |(rows, cols)| {
+        let has_room = rows > 0 && cols > 0;
+        let side = prop_oneof![6 => 1..3_usize, 2 => 3..20_usize, 1 => squares.clone()];
+        let piece = (0..rows.max(1), 0..cols.max(1), side);
+        let pieces = prop::collection::vec(piece, if has_room { 0..12 } else { 0..1 });
+        pieces.prop_map(move |pieces| {
+            let mut entries = Entries::new();
+            for (first_row, first_col, side) in pieces {
+                for row in first_row..rows.min(first_row + side) {
+                    for col in first_col..cols.min(first_col + side) {
+                        entries.push((row, col, (entries.len() % 7) as f64 - 3.0));
+                    }
+                }
+            }
+            (rows, cols, entries)
+        })
+    })
 }

@@ -1,6 +1,6 @@
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat};
 
-use super::indices::{canonical, from_usize};
+use super::indices::{canonical, from_usize, to_usize};
 use crate::{Csr, MatrixError, Value};
 
 /// From faer, with indices of `u32`: the arrays are moved, unless rows have gaps between them, which are closed.
@@ -83,8 +83,7 @@ impl<V: Value> From<Csr<V, u32>> for SparseRowMat<u32, V> {
 impl<V: Value> From<&Csr<V, u32>> for SparseRowMat<usize, V> {
     fn from(matrix: &Csr<V, u32>) -> Self {
         let matrix = canonical(matrix.clone());
-        let wide = |indices: &[u32]| indices.iter().map(|&index| index as usize).collect::<Vec<usize>>();
-        let (row_offsets, columns) = (wide(matrix.row_offsets()), wide(matrix.column_indices()));
+        let (row_offsets, columns) = (to_usize(matrix.row_offsets()), to_usize(matrix.column_indices()));
         // SAFETY: as for the other conversion.
         let symbolic = unsafe {
             SymbolicSparseRowMat::new_unchecked(matrix.rows(), matrix.cols(), row_offsets, None, columns)

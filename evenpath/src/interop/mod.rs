@@ -35,6 +35,11 @@ mod indices {
         Ok(Csr::try_new(rows, cols, row_offsets, columns, values)?)
     }
 
+    /// Row offsets or indices, counted in `usize`.
+    pub(super) fn to_usize<O: Offset>(indices: &[O]) -> Vec<usize> {
+        indices.iter().map(|index| index.to_usize()).collect()
+    }
+
     /// The matrix with the columns of every row increasing, as the other crates want it.
     pub(super) fn canonical<V: crate::Value, O: Offset>(mut matrix: Csr<V, O>) -> Csr<V, O> {
         if !matrix.is_canonical() {

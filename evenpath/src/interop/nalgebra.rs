@@ -1,7 +1,7 @@
 use nalgebra_sparse::pattern::SparsityPattern;
 use nalgebra_sparse::{CooMatrix, CsrMatrix};
 
-use super::indices::{canonical, from_usize};
+use super::indices::{canonical, from_usize, to_usize};
 use crate::{Coo, Csr, MatrixError, Offset, Value};
 
 /// From nalgebra-sparse: the values are moved, the indices copied, which there are `usize`.
@@ -36,8 +36,7 @@ impl<V: Value, O: Offset> From<Csr<V, O>> for CsrMatrix<V> {
     fn from(matrix: Csr<V, O>) -> Self {
         let matrix = canonical(matrix);
         let (rows, cols) = (matrix.rows(), matrix.cols());
-        let row_offsets = matrix.row_offsets().iter().map(|offset| offset.to_usize()).collect();
-        let columns = matrix.column_indices().iter().map(|&column| column as usize).collect();
+        let (row_offsets, columns) = (to_usize(matrix.row_offsets()), to_usize(matrix.column_indices()));
         let (_, _, values) = matrix.into_parts();
         // SAFETY: offsets go from 0 to the number of nonzeros without decreasing, one more than rows; columns are below
         // their number and increase in every row.
@@ -66,8 +65,7 @@ impl<V: Value> TryFrom<&CooMatrix<V>> for Coo<V> {
 /// To nalgebra-sparse's triplets; they are copied, in their order.
 impl<V: Value> From<&Coo<V>> for CooMatrix<V> {
     fn from(matrix: &Coo<V>) -> Self {
-        let indices = |indices: &[u32]| indices.iter().map(|&index| index as usize).collect();
-        let (rows, cols) = (indices(matrix.row_indices()), indices(matrix.column_indices()));
+        let (rows, cols) = (to_usize(matrix.row_indices()), to_usize(matrix.column_indices()));
         let values = matrix.values().to_vec();
         let Ok(matrix) = Self::try_from_triplets(matrix.rows(), matrix.cols(), rows, cols, values) else {
             unreachable!("every entry is inside the matrix")

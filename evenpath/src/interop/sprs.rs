@@ -1,6 +1,6 @@
 use sprs::{CompressedStorage, CsMatI, SpIndex};
 
-use super::indices::{canonical, from_usize};
+use super::indices::{canonical, from_usize, to_usize};
 use crate::{Csr, MatrixError, Offset, Value};
 
 /// From sprs, with column indices of `u32`: the arrays are moved. One that is stored by columns is converted first.
@@ -82,8 +82,8 @@ impl<V: Value, O: Offset> From<&Csr<V, O>> for CsMatI<V, usize, usize> {
     fn from(matrix: &Csr<V, O>) -> Self {
         let matrix = canonical(matrix.clone());
         let shape = (matrix.rows(), matrix.cols());
-        let row_offsets = matrix.row_offsets().iter().map(|offset| offset.to_usize()).collect();
-        let column_indices = matrix.column_indices().iter().map(|&column| column as usize).collect();
+        let (row_offsets, column_indices) =
+            (to_usize(matrix.row_offsets()), to_usize(matrix.column_indices()));
         let (_, _, values) = matrix.into_parts();
         // SAFETY: as for the other conversion.
         unsafe { Self::new_unchecked(CompressedStorage::CSR, shape, row_offsets, column_indices, values) }

@@ -1,5 +1,6 @@
 //! Operations on a [`Csr`] in host memory. They run on the CPU.
 
+use super::operands::check_slices;
 use super::{Elementwise, OpError, countable};
 use crate::cpu::{RowMerge, Spgemm, SpmvCut, SpmvTiles, write_row_offsets};
 use crate::device::host_zeros;
@@ -34,12 +35,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     ///
     /// If a vector has another length; then nothing is written.
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
-        let (rows, cols) = (self.rows(), self.cols());
-        for (operand, len, needed) in [("x", x.len(), cols), ("y", y.len(), rows)] {
-            if len != needed {
-                return Err(OpError::VectorLength { operand, len, needed, rows, cols });
-            }
-        }
+        check_slices((self.rows(), self.cols()), x, y)?;
         let (cut, _) = SpmvCut::choose(self.row_offsets());
         SpmvTiles::new(self.row_offsets(), cut).multiply(self.view(), alpha, x, beta, y);
         Ok(())

@@ -23,8 +23,20 @@ pub(super) fn check_vector<V: Value>(
     vector: &DeviceVec<V>,
 ) -> Result<(), OpError> {
     device.check_same(vector.device())?;
-    if vector.len() == needed {
-        return Ok(());
-    }
-    Err(OpError::VectorLength { operand, len: vector.len(), needed, rows, cols })
+    check_len((rows, cols), (operand, needed), vector.len())
+}
+
+/// Checks x and y of y = αAx + βy in host memory, for A of `rows` x `cols`.
+pub(super) fn check_slices<V>((rows, cols): (usize, usize), x: &[V], y: &[V]) -> Result<(), OpError> {
+    check_len((rows, cols), ("x", cols), x.len())?;
+    check_len((rows, cols), ("y", rows), y.len())
+}
+
+/// Checks the number of elements of an operand, by its name, of which a matrix of `rows` x `cols` needs `needed`.
+pub(super) fn check_len(
+    (rows, cols): (usize, usize),
+    (operand, needed): (&'static str, usize),
+    len: usize,
+) -> Result<(), OpError> {
+    if len == needed { Ok(()) } else { Err(OpError::VectorLength { operand, len, needed, rows, cols }) }
 }

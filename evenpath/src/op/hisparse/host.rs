@@ -1,7 +1,7 @@
 //! Operations on a [`HiSparse`] in host memory. They run on the CPU.
 
-use crate::OpError;
-use crate::{HiSparse, MatrixError, Value, cpu};
+use crate::op::operands::{check_len, check_slices};
+use crate::{HiSparse, MatrixError, OpError, Value, cpu};
 
 /// Products and sums. They run on the CPU, on all its threads, and are the same to the last bit in every run.
 impl<V: Value, const D: usize> HiSparse<V, D> {
@@ -14,12 +14,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// If a vector has another length; then nothing is written.
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
-        let (rows, cols) = (self.rows(), self.cols());
-        for (operand, len, needed) in [("x", x.len(), cols), ("y", y.len(), rows)] {
-            if len != needed {
-                return Err(OpError::VectorLength { operand, len, needed, rows, cols });
-            }
-        }
+        check_slices((self.rows(), self.cols()), x, y)?;
         cpu::hisparse::multiply(self, 1, alpha, x, beta, y);
         Ok(())
     }
@@ -34,12 +29,8 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// If B or C has another number of elements; then nothing is written.
     pub fn spmm(&self, columns: usize, alpha: V, b: &[V], beta: V, c: &mut [V]) -> Result<(), OpError> {
         let (rows, cols) = (self.rows(), self.cols());
-        for (operand, len, lines) in [("B", b.len(), cols), ("C", c.len(), rows)] {
-            let needed = lines.saturating_mul(columns);
-            if len != needed {
-                return Err(OpError::VectorLength { operand, len, needed, rows, cols });
-            }
-        }
+        check_len((rows, cols), ("B", cols.saturating_mul(columns)), b.len())?;
+        check_len((rows, cols), ("C", rows.saturating_mul(columns)), c.len())?;
         cpu::hisparse::multiply(self, columns, alpha, b, beta, c);
         Ok(())
     }
