@@ -18,6 +18,16 @@ mod sealed {
 /// A key of a merge or a set operation: `u32`, or `u64`, in their usual order. Sealed.
 ///
 /// A (row, column) tuple is a `u64` key: [`coordinate`] keeps the order of tuples.
+///
+/// ```
+/// use evenpath::{Device, merge};
+///
+/// let device = Device::cpu();
+/// let a = device.upload_slice(&[1_u64, 5])?; // u32 is the other kind of key
+/// let merged = merge::keys(&a, &device.upload_slice(&[3_u64])?)?;
+/// assert_eq!(merged.to_vec()?, [1, 3, 5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Key: sealed::Sealed + evenpath_kernels::Key + bytemuck::Pod + std::fmt::Display {
     /// Rust's name of the type.
     const NAME: &'static str;
@@ -47,6 +57,17 @@ pub const fn row_and_column(key: u64) -> (u32, u32) {
 }
 
 /// A value that travels with a key: `u32`, `i32`, `f32`, `u64`, `i64` or `f64`. Sealed.
+///
+/// ```
+/// use evenpath::{Device, Pairs, merge};
+///
+/// let device = Device::cpu();
+/// let (keys, values) = (device.upload_slice(&[1_u32, 5])?, device.upload_slice(&[0.1_f64, 0.5])?);
+/// let (other, more) = (device.upload_slice(&[3_u32])?, device.upload_slice(&[0.3_f64])?);
+/// let (_, values) = merge::pairs(Pairs::new(&keys, &values), Pairs::new(&other, &more))?;
+/// assert_eq!(values.to_vec()?, [0.1, 0.3, 0.5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait PairValue: sealed::Sealed + Element + bytemuck::Pod {
     /// Rust's name of the type.
     const NAME: &'static str;
@@ -84,6 +105,19 @@ pair_values! {
 }
 
 /// Keys and their values, as many of the one as of the other, on one device.
+///
+/// ```
+/// use evenpath::{Device, Pairs, coordinate, merge};
+///
+/// // Entries of two matrices, by row and column.
+/// let device = Device::cpu();
+/// let (a, ones) = (device.upload_slice(&[coordinate(0, 7)])?, device.upload_slice(&[1.0_f32])?);
+/// let (b, twos) = (device.upload_slice(&[coordinate(0, 2)])?, device.upload_slice(&[2.0_f32])?);
+/// let (keys, values) = merge::pairs(Pairs::new(&a, &ones), Pairs::new(&b, &twos))?;
+/// assert_eq!(keys.to_vec()?, [coordinate(0, 2), coordinate(0, 7)]);
+/// assert_eq!(values.to_vec()?, [2.0, 1.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Pairs<'a, K: Key, V: PairValue> {
     /// The keys.

@@ -31,6 +31,17 @@ pub(crate) use sealed::Decimal;
 ///
 /// The 16-bit types are storage: what is computed from them is computed in `f32`. A matrix of them is multiplied by
 /// [`DeviceCsr::plan_spmm`](crate::DeviceCsr::plan_spmm), with vectors too, which are dense matrices of one column.
+///
+/// ```
+/// use evenpath::{Csr, Storage, f16};
+///
+/// fn value_bytes<T: Storage>(a: &Csr<T>) -> usize {
+///     size_of_val(a.values())
+/// }
+/// let a: Csr<f32> = Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 0.5)])?;
+/// assert_eq!((value_bytes(&a), value_bytes(&a.into_values::<f16>())), (8, 4));
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 pub trait Storage:
     sealed::Sealed
     + evenpath_simt::Stored<Compute: bytemuck::Pod + Default + Display>
@@ -49,9 +60,25 @@ pub trait Storage:
 }
 
 /// What a stored type is computed with: `f32`, or `f64` for `f64`.
+///
+/// ```
+/// use evenpath::{Compute, f16};
+///
+/// let alpha: Compute<f16> = 0.5; // an f32
+/// ```
 pub type Compute<S> = <S as evenpath_simt::Stored>::Compute;
 
 /// A type to compute with: `f32` or `f64`. Sealed.
+///
+/// ```
+/// use evenpath::{Csr, Value};
+///
+/// fn identity<V: Value>(rows: usize) -> Csr<V> {
+///     Csr::from_triplets(rows, rows, (0..rows).map(|row| (row, row, V::ONE))).expect("inside")
+/// }
+/// assert_eq!((&identity::<f32>(2) * &[5.0, 6.0])?, [5.0, 6.0]);
+/// # Ok::<(), evenpath::OpError>(())
+/// ```
 pub trait Value:
     Storage
     + evenpath_simt::Stored<Compute = Self>
@@ -175,6 +202,17 @@ value!(f64);
 /// A row offset, which counts nonzeros: `u32`, or `u64` for matrices of 2³² nonzeros and more. Sealed.
 ///
 /// Column indices are always `u32`.
+///
+/// ```
+/// use evenpath::{Csr, Offset};
+///
+/// fn bytes<O: Offset>(a: &Csr<f64, O>) -> usize {
+///     a.row_offsets().len() * size_of::<O>() + a.nnz() * 12
+/// }
+/// let a: Csr<f64> = Csr::from_triplets(1, 1, [(0, 0, 1.0)])?;
+/// assert_eq!((bytes(&a), bytes(&a.try_into_offsets::<u64>()?)), (20, 28));
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 pub trait Offset:
     sealed::Sealed + evenpath_kernels::Offset + evenpath_kernels::Key + bytemuck::Pod + Default + Display
 {

@@ -11,6 +11,14 @@ use super::{Backend, Device, DeviceError};
 ///
 /// Everything done with it is ordered on the device's stream. Functions that take or give host data wait for the copy;
 /// the others return at once. It may be dropped while kernels use it: they keep the memory until they are through.
+///
+/// ```
+/// let device = evenpath::Device::best()?;
+/// let mut x = device.zeros::<f32>(3)?;
+/// x.copy_from_slice(&[1.0, 2.0, 3.0])?;
+/// assert_eq!((x.len(), x.get(1)?, x.to_vec()?), (3, 2.0, vec![1.0, 2.0, 3.0]));
+/// # Ok::<(), evenpath::DeviceError>(())
+/// ```
 pub struct DeviceVec<T: Pod> {
     storage: Storage<T>,
     reservation: Reservation,

@@ -2,6 +2,15 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// What can go wrong on a device.
+///
+/// ```
+/// use evenpath::{Device, DeviceError};
+///
+/// let device = Device::cpu();
+/// device.set_memory_limit(Some(1000));
+/// let refused = device.zeros::<f64>(1000).unwrap_err();
+/// assert!(matches!(refused, DeviceError::MemoryLimit { .. }), "{refused}");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
@@ -237,6 +246,12 @@ pub enum DeviceError {
 }
 
 /// A version of CUDA or of PTX.
+///
+/// ```
+/// use evenpath::device::Version;
+///
+/// assert_eq!(Version { major: 13, minor: 0 }.to_string(), "13.0");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// The number before the point.

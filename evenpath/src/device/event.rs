@@ -5,6 +5,15 @@ use super::{Device, DeviceError};
 ///
 /// On an NVIDIA GPU the GPU takes the time when it gets there. The CPU and the simulated GPU have finished what was
 /// asked of them before, and the host's clock is read.
+///
+/// ```
+/// let device = evenpath::Device::best()?;
+/// let start = device.record()?;
+/// let x = device.zeros::<f64>(1_000_000)?;
+/// let ms = device.record()?.elapsed_since(&start)?; // waits for both
+/// assert!(ms >= 0.0);
+/// # Ok::<(), evenpath::DeviceError>(())
+/// ```
 pub struct Event {
     device: Device,
     moment: Moment,

@@ -52,6 +52,16 @@ use machine::{Machine, Moment};
 use memory_limit::Budget;
 
 /// A device. Clones are cheap and are the same device; it can be used from several threads.
+///
+/// ```
+/// use evenpath::Device;
+///
+/// let device = Device::best()?; // the first NVIDIA GPU, or the CPU
+/// let x = device.upload_slice(&[1.0, 2.0])?;
+/// assert_eq!(x.to_vec()?, [1.0, 2.0]);
+/// println!("{device}");
+/// # Ok::<(), evenpath::DeviceError>(())
+/// ```
 #[derive(Clone)]
 pub struct Device {
     shared: Arc<Shared>,
@@ -73,6 +83,16 @@ pub(crate) enum Backend {
 }
 
 /// The kinds of device.
+///
+/// ```
+/// use evenpath::{Device, DeviceKind};
+///
+/// match Device::best()?.kind() {
+///     DeviceKind::Cuda(ordinal) => println!("GPU {ordinal}"),
+///     DeviceKind::Cpu | DeviceKind::Simulated => println!("no GPU"),
+/// }
+/// # Ok::<(), evenpath::DeviceError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeviceKind {
     /// The CPU.
@@ -84,6 +104,13 @@ pub enum DeviceKind {
 }
 
 /// What a device is like. `None` where a device has no such thing or does not tell.
+///
+/// ```
+/// let device = evenpath::Device::best()?;
+/// let properties = device.properties();
+/// println!("{}, {} multiprocessors", properties.name, properties.multiprocessors);
+/// # Ok::<(), evenpath::DeviceError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceProperties {
@@ -104,6 +131,17 @@ pub struct DeviceProperties {
 }
 
 /// How much of a device's memory is used.
+///
+/// ```
+/// use evenpath::Device;
+///
+/// let device = Device::cpu();
+/// let x = device.zeros::<f64>(100)?;
+/// assert_eq!(device.memory()?.in_use, 800);
+/// drop(x);
+/// assert_eq!((device.memory()?.in_use, device.memory()?.peak), (0, 800));
+/// # Ok::<(), evenpath::DeviceError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceMemory {
     /// Bytes that live buffers of this device object hold.

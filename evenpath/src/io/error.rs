@@ -9,6 +9,16 @@ use super::Symmetry;
 use crate::MatrixError;
 
 /// Why a file was not read or written, and where.
+///
+/// ```
+/// use evenpath::io::{MatrixMarketReader, ReadOptions};
+///
+/// let file = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 0.5\n";
+/// let error = MatrixMarketReader::from_bytes(file, ReadOptions::new())?.read_coo::<f64>().unwrap_err();
+/// assert_eq!(error.line(), Some(3));
+/// println!("{error}");
+/// # Ok::<(), evenpath::io::MatrixMarketError>(())
+/// ```
 #[derive(Debug)]
 pub struct MatrixMarketError(Box<Inner>);
 
@@ -20,6 +30,13 @@ struct Inner {
 }
 
 /// What is wrong. Rows and columns count from 1 here, as in the file.
+///
+/// ```
+/// use evenpath::io::{MatrixMarketErrorKind, MatrixMarketReader, ReadOptions};
+///
+/// let error = MatrixMarketReader::from_bytes(b"no matrix", ReadOptions::new()).unwrap_err();
+/// assert!(matches!(error.kind(), MatrixMarketErrorKind::Banner { .. }));
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs)]

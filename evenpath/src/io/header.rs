@@ -63,6 +63,16 @@ words! {
 }
 
 /// What a file says of its matrix before the entries.
+///
+/// ```
+/// use evenpath::io::{MatrixMarketReader, ReadOptions, Symmetry};
+///
+/// let file = b"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n";
+/// let reader = MatrixMarketReader::from_bytes(file, ReadOptions::new())?;
+/// let header = reader.header();
+/// assert_eq!((header.rows, header.entries, header.symmetry), (2, 1, Symmetry::Symmetric));
+/// # Ok::<(), evenpath::io::MatrixMarketError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MatrixMarketHeader {

@@ -11,6 +11,17 @@ use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, Mat
 use crate::{Coo, Csr, Duplicates, Offset, Value};
 
 /// What becomes of a complex matrix.
+///
+/// ```
+/// use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
+///
+/// let file = b"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2.5 -1.0\n";
+/// let options = ReadOptions::new().complex(Complex::RealPart);
+/// let a = MatrixMarketReader::from_bytes(file, options)?.read_csr::<f64, u32>()?;
+/// assert_eq!(a.get(0, 0), Some(2.5));
+/// assert!(MatrixMarketReader::from_bytes(file, ReadOptions::new())?.read_coo::<f64>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Complex {
     /// It is an error.
@@ -21,6 +32,18 @@ pub enum Complex {
 }
 
 /// What the reader is doing.
+///
+/// ```
+/// use evenpath::io::{MatrixMarketReader, ReadOptions, Stage};
+///
+/// let options = ReadOptions::new().progress(|progress| match progress.stage {
+///     Stage::Decompress => eprintln!("decompressing"),
+///     Stage::Parse => eprintln!("reading"),
+/// });
+/// let file = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 0.5\n";
+/// MatrixMarketReader::from_bytes(file, options)?.read_coo::<f64>()?;
+/// # Ok::<(), evenpath::io::MatrixMarketError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Decompressing; bytes are those of the file.
@@ -30,6 +53,15 @@ pub enum Stage {
 }
 
 /// How far the reader is.
+///
+/// ```
+/// use evenpath::io::{MatrixMarketReader, ReadOptions};
+///
+/// let options = ReadOptions::new().progress(|progress| eprintln!("{} of {}", progress.done, progress.total));
+/// let file = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 0.5\n";
+/// MatrixMarketReader::from_bytes(file, options)?.read_coo::<f64>()?;
+/// # Ok::<(), evenpath::io::MatrixMarketError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {

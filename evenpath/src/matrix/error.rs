@@ -7,6 +7,13 @@ use thiserror::Error;
 use super::{Coo, Ell, InvalidNode, MAX_DIMENSION, RowOrder};
 
 /// Why a matrix was refused. Rows, columns and positions count from 0.
+///
+/// ```
+/// use evenpath::{Csr, MatrixError};
+///
+/// let error = Csr::<f64>::from_triplets(2, 2, [(0, 5, 1.0)]).unwrap_err();
+/// assert!(matches!(error, MatrixError::ColumnOutOfRange { column: 5, cols: 2, .. }));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 #[allow(missing_docs)]
@@ -78,6 +85,15 @@ pub enum MatrixError {
 }
 
 /// A refused CSR matrix: the reason, and the buffers, so that nothing is lost.
+///
+/// ```
+/// use evenpath::{Csr, MatrixError};
+///
+/// let refused = Csr::<f64>::try_new(1, 1, vec![0, 1], vec![7], vec![5.0]).unwrap_err();
+/// assert!(matches!(refused.kind(), MatrixError::ColumnOutOfRange { column: 7, cols: 1, .. }));
+/// let (_, _, values) = refused.into_parts(); // the arrays come back
+/// assert_eq!(values, [5.0]);
+/// ```
 pub struct InvalidCsr<V, O = u32> {
     pub(super) error: MatrixError,
     pub(super) row_offsets: Vec<O>,
@@ -98,6 +114,15 @@ impl<V, O> InvalidCsr<V, O> {
 }
 
 /// A refused COO matrix: the reason, and the buffers, so that nothing is lost.
+///
+/// ```
+/// use evenpath::{Coo, MatrixError};
+///
+/// let refused = Coo::<f64>::try_new(1, 1, vec![3], vec![0], vec![5.0]).unwrap_err();
+/// assert!(matches!(refused.kind(), MatrixError::RowOutOfRange { row: 3, rows: 1, .. }));
+/// let (_, _, values) = refused.into_parts(); // the arrays come back
+/// assert_eq!(values, [5.0]);
+/// ```
 pub struct InvalidCoo<V> {
     pub(super) error: MatrixError,
     pub(super) row_indices: Vec<u32>,
@@ -118,6 +143,15 @@ impl<V> InvalidCoo<V> {
 }
 
 /// A refused ELL matrix: the reason, and the buffers, so that nothing is lost.
+///
+/// ```
+/// use evenpath::{Ell, MatrixError};
+///
+/// let refused = Ell::<f64>::try_new(2, 1, 1, vec![0], vec![5.0]).unwrap_err();
+/// assert!(matches!(refused.kind(), MatrixError::SlotCount { rows: 2, width: 1, found: 1 }));
+/// let (_, values) = refused.into_parts(); // the arrays come back
+/// assert_eq!(values, [5.0]);
+/// ```
 pub struct InvalidEll<V> {
     pub(super) error: MatrixError,
     pub(super) column_indices: Vec<u32>,
@@ -137,6 +171,15 @@ impl<V> InvalidEll<V> {
 }
 
 /// A refused sliced ELL matrix: the reason, and the buffers, so that nothing is lost.
+///
+/// ```
+/// use evenpath::{MatrixError, SlicedEll};
+///
+/// let refused = SlicedEll::<f64>::try_new(1, 1, 0, vec![0, 1], vec![0], vec![5.0], None).unwrap_err();
+/// assert!(matches!(refused.kind(), MatrixError::NoSliceHeight));
+/// let (_, _, values, _) = refused.into_parts(); // the arrays come back
+/// assert_eq!(values, [5.0]);
+/// ```
 pub struct InvalidSlicedEll<V> {
     pub(super) error: MatrixError,
     pub(super) parts: Box<SlicedEllParts<V>>,
@@ -158,6 +201,18 @@ impl<V> InvalidSlicedEll<V> {
 }
 
 /// A refused hybrid matrix: the reason, and the parts, so that nothing is lost.
+///
+/// ```
+/// use evenpath::{Coo, Ell, Hyb, MatrixError};
+///
+/// let ell = Ell::<f64>::try_new(2, 1, 0, vec![], vec![])?;
+/// let coo = Coo::try_new(1, 1, vec![0], vec![0], vec![5.0])?;
+/// let refused = Hyb::try_new(ell, coo).unwrap_err();
+/// assert!(matches!(refused.kind(), MatrixError::PartShapes { ell: (2, 1), coo: (1, 1) }));
+/// let (_, coo) = refused.into_parts(); // the parts come back
+/// assert_eq!(coo.nnz(), 1);
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 pub struct InvalidHyb<V> {
     pub(super) error: MatrixError,
     pub(super) parts: Box<(Ell<V>, Coo<V>)>,

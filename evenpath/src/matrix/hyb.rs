@@ -27,6 +27,15 @@ pub struct Hyb<V> {
 }
 
 /// Nonzeros of each row that go to the ELL part of a [`Hyb`].
+///
+/// ```
+/// use evenpath::{Csr, HybOptions, HybWidth};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 2.0)])?;
+/// let hyb = a.to_hyb(HybOptions { width: HybWidth::Typical, ..HybOptions::default() })?;
+/// assert_eq!(hyb.nnz(), 2);
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HybWidth {
     /// Bell and Garland's: a K-th slot is worth its padding where at least max(4096, rows / 3) rows have K nonzeros or
@@ -39,6 +48,15 @@ pub enum HybWidth {
 }
 
 /// How [`Csr::to_hyb`] divides a matrix.
+///
+/// ```
+/// use evenpath::{Csr, HybOptions, HybWidth};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0), (1, 2, 4.0)])?;
+/// let hyb = a.to_hyb(HybOptions { width: HybWidth::Slots(1), ..HybOptions::default() })?;
+/// assert_eq!((hyb.ell().nnz(), hyb.coo().nnz()), (2, 2));
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HybOptions {
     /// Slots of the ELL part's rows.

@@ -15,6 +15,15 @@ pub(crate) const PADDING: u32 = evenpath_kernels::ell::PADDING;
 ///
 /// The default is that of the CUSP library: three times what the nonzeros take without padding, and never less than
 /// 2²⁰ slots.
+///
+/// ```
+/// use evenpath::{Csr, MatrixError, PaddingLimit};
+///
+/// let uneven: Csr<f64> = Csr::from_triplets(1000, 1000, (0..1000).map(|col| (0, col, 1.0)))?;
+/// let refused = uneven.to_ell(PaddingLimit::Bytes(1 << 20)).unwrap_err(); // a million slots
+/// assert!(matches!(refused, MatrixError::PaddingTooLarge { width: 1000, .. }));
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PaddingLimit {

@@ -7,6 +7,14 @@ use super::CsrView;
 use crate::{Offset, Storage};
 
 /// One row: its nonzeros as two slices of equal length.
+///
+/// ```
+/// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(1, 9, [(0, 2, 1.0), (0, 5, 3.0)])?;
+/// let row = a.iter_rows().next().expect("a row");
+/// assert_eq!((row.columns(), row.values()), (&[2, 5][..], &[1.0, 3.0][..]));
+/// assert_eq!(row.iter().map(|(_, value)| value).sum::<f64>(), 4.0);
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row<'a, V> {
     columns: &'a [u32],
@@ -45,6 +53,13 @@ impl<'a, V: Storage> Row<'a, V> {
 }
 
 /// Iterator over the rows of a matrix, from the first to the last.
+///
+/// ```
+/// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(3, 9, [(0, 2, 1.0), (0, 5, 3.0), (2, 0, 1.0)])?;
+/// let lengths: Vec<usize> = a.iter_rows().map(|row| row.len()).collect();
+/// assert_eq!(lengths, [2, 0, 1]);
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Clone)]
 pub struct Rows<'a, V, O = u32> {
     view: CsrView<'a, V, O>,

@@ -13,6 +13,16 @@ const WARP_SIZE: usize = evenpath_simt::thread::WARP_SIZE as usize;
 ///
 /// Sorting rows by length gives the threads of a warp, one a row, equal work, and takes from neighbouring rows what they
 /// share of x (Prata, Muranho and Gomes, *Impact of row sorting on the sparse matrix-vector product on GPU*).
+///
+/// ```
+/// use evenpath::{Csr, RowOrder};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0)])?;
+/// let (sorted, order) = a.sort_rows_by_length();
+/// assert_eq!(order.order(), [1, 0]); // the longest row first
+/// assert_eq!(sorted, a.permute_rows(&RowOrder::try_new(vec![1, 0])?)?);
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowOrder {
     order: Vec<u32>,
@@ -94,6 +104,16 @@ impl RowOrder {
 
 /// Longest row of each warp (LRW) where each thread of a GPU has one row: for so long all 32 threads of the warp wait.
 /// (Row-sorting study, section V.C and Table 5.)
+///
+/// ```
+/// use evenpath::Csr;
+///
+/// let a: Csr<f64> = Csr::from_triplets(64, 64, (0..64).flat_map(|row| (0..1 + row % 2 * 5).map(move |col| (row, col, 1.0))))?;
+/// let (_, order) = a.sort_rows_by_length();
+/// let warps = order.longest_rows(&a)?;
+/// assert_eq!((warps.before, warps.after), (vec![6, 6], vec![6, 1])); // 32 rows each
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LongestRows {

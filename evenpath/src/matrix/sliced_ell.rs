@@ -44,6 +44,15 @@ pub struct SlicedEll<V> {
 }
 
 /// How [`Csr::to_sliced_ell`] cuts and sorts.
+///
+/// ```
+/// use evenpath::{Csr, SlicedEllOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(64, 64, (0..64).map(|row| (row, row, 1.0)))?;
+/// let options = SlicedEllOptions { slice_height: 16, ..SlicedEllOptions::default() };
+/// assert_eq!(a.to_sliced_ell(options)?.slice_offsets(), [0, 16, 32, 48, 64]);
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlicedEllOptions {
     /// Rows of a slice, C; by default 32, a GPU's warp.

@@ -12,6 +12,17 @@ use crate::{Offset, Storage};
 ///
 /// The pattern never changes; [`set_values`](Self::set_values) replaces the values, also under plans that were made
 /// before. Clones share the memory.
+///
+/// ```
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 2, 1.0), (1, 0, 2.0)])?;
+/// let on_device = Device::best()?.upload(&a)?;
+/// assert_eq!((on_device.rows(), on_device.cols(), on_device.nnz()), (2, 3, 2));
+/// on_device.set_values(&[3.0, 4.0])?; // the pattern stays
+/// assert_eq!(on_device.download()?.values(), [3.0, 4.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct DeviceCsr<V: Storage, O: Offset = u32> {
     pattern: Arc<Pattern<O>>,

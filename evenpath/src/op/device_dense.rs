@@ -5,6 +5,15 @@ use crate::Storage;
 use crate::device::{Device, DeviceError, DeviceVec};
 
 /// How a dense matrix lies in memory.
+///
+/// ```
+/// use evenpath::{Device, DeviceDense, Layout};
+///
+/// let by_columns = Device::cpu().upload_slice(&[1.0, 3.0, 2.0, 4.0])?; // 1 2, 3 4
+/// let b = DeviceDense::try_new(by_columns, 2, 2, Layout::ColumnMajor)?;
+/// assert_eq!((b.layout(), b.leading_dimension()), (Layout::ColumnMajor, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Layout {
     /// `row-major`: row after row.
@@ -72,6 +81,16 @@ pub struct DeviceDense<T: Storage> {
 }
 
 /// A vector that is no matrix of the shape asked for: what is wrong, and the vector.
+///
+/// ```
+/// use evenpath::{Device, DeviceDense, Layout};
+///
+/// let values = Device::cpu().upload_slice(&[1.0, 2.0, 3.0])?;
+/// let refused = DeviceDense::try_new(values, 2, 2, Layout::RowMajor).unwrap_err();
+/// println!("{refused}");
+/// assert_eq!(refused.into_vec().to_vec()?, [1.0, 2.0, 3.0]); // they come back
+/// # Ok::<(), evenpath::DeviceError>(())
+/// ```
 pub struct InvalidDense<T: Storage> {
     message: String,
     vec: DeviceVec<T>,

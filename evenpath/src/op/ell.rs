@@ -142,6 +142,18 @@ pub(super) fn blocks(rows: usize, block_size: u32) -> u32 {
 
 /// A matrix in ELL-R form in a device's memory, uploaded by [`Device::upload_ell_r`]: [`DeviceEll`] and the lengths of its
 /// rows. Its rows may be in another order than those of the product. Clones share the memory.
+///
+/// ```
+/// use evenpath::{Csr, Device, PaddingLimit};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// let device = Device::best()?;
+/// let ell = device.upload_ell_r(&a.to_ell(PaddingLimit::default())?)?;
+/// let (x, mut y) = (device.upload_slice(&[10.0, 1.0])?, device.zeros(2)?);
+/// ell.spmv(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.to_vec()?, [12.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct DeviceEllR<V: Value> {
     ell: DeviceEll<V>,

@@ -3,6 +3,15 @@ use crate::device::DeviceError;
 use crate::matrix::MatrixError;
 
 /// Why an operation was refused or failed. An operation that is refused has written nothing.
+///
+/// ```
+/// use evenpath::{Csr, OpError};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 2, 1.0)])?;
+/// let error = (&a * &[1.0, 2.0]).unwrap_err();
+/// assert!(matches!(error, OpError::VectorLength { operand: "x", len: 2, needed: 3, .. }));
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpError {

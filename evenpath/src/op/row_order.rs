@@ -11,6 +11,20 @@ use crate::device::{Device, DeviceError, DeviceVec};
 use crate::{RowOrder, Value, cpu};
 
 /// An order of rows in a device's memory, uploaded by [`Device::upload_row_order`]. Clones share the memory.
+///
+/// ```
+/// use evenpath::{Csr, Device, SpmvOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0)])?;
+/// let (sorted, order) = a.sort_rows_by_length();
+/// let device = Device::best()?;
+/// let (sorted, order) = (device.upload(&sorted)?, device.upload_row_order(&order)?);
+/// let (x, mut y, mut restored) = (device.upload_slice(&[1.0, 1.0])?, device.zeros(2)?, device.zeros(2)?);
+/// sorted.plan_spmv(SpmvOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
+/// order.restore(1.0, &y, 0.0, &mut restored)?; // as the rows of `a` are
+/// assert_eq!(restored.to_vec()?, [1.0, 5.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct DeviceRowOrder {
     order: Arc<DeviceVec<u32>>,

@@ -49,6 +49,20 @@ use crate::device::{DeviceKind, DeviceVec};
 use crate::key::{Key, PairValue, Pairs, bits, bits_mut};
 
 /// An operation on two sets.
+///
+/// ```
+/// use evenpath::Device;
+/// use evenpath::sets::{SetOperation, keys};
+///
+/// let device = Device::cpu();
+/// let (a, b) = (device.upload_slice(&[1_u32, 2, 2])?, device.upload_slice(&[2_u32, 3])?);
+/// let of = |operation| Ok::<_, evenpath::OpError>(keys(operation, &a, &b)?.to_vec()?);
+/// assert_eq!(of(SetOperation::Union)?, [1, 2, 2, 3]);
+/// assert_eq!(of(SetOperation::Intersection)?, [2]);
+/// assert_eq!(of(SetOperation::Difference)?, [1, 2]);
+/// assert_eq!(of(SetOperation::SymmetricDifference)?, [1, 2, 3]);
+/// # Ok::<(), evenpath::OpError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SetOperation {
     /// What is in A or in B.
@@ -62,6 +76,19 @@ pub enum SetOperation {
 }
 
 /// The value of a match in unions and intersections of pairs; the other operations keep no match.
+///
+/// ```
+/// use evenpath::sets::{Combine, SetOperation, pairs};
+/// use evenpath::{Device, Pairs};
+///
+/// let device = Device::cpu();
+/// let (keys, values) = (device.upload_slice(&[1_u32, 3])?, device.upload_slice(&[0.5_f32, 2.0])?);
+/// let own = Pairs::new(&keys, &values);
+/// let (_, first) = pairs(SetOperation::Union, own, own, Combine::First)?;
+/// let (_, sums) = pairs(SetOperation::Union, own, own, Combine::Sum)?;
+/// assert_eq!((first.to_vec()?, sums.to_vec()?), (vec![0.5, 2.0], vec![1.0, 4.0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Combine {
     /// A's value, as `std::set_union` has it.

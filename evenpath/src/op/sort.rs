@@ -39,6 +39,15 @@ use evenpath_kernels::block::radix_rank::KeyOrder;
 ///
 /// Floats sort as [`f32::total_cmp`] does: −0.0 before +0.0, NaNs with the sign bit set before all numbers and
 /// those without it after.
+///
+/// ```
+/// use evenpath::Device;
+/// use evenpath::sort::{SortOptions, sort};
+///
+/// let keys = Device::cpu().upload_slice(&[2.5_f32, -1.0, 0.0])?;
+/// assert_eq!(sort(&keys, &SortOptions::new())?.to_vec()?, [-1.0, 0.0, 2.5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait SortKey: sealed::Key + Element + Pod {}
 
 /// What can be moved with a key: numbers of 32 and 64 bits. Sealed.
@@ -68,6 +77,16 @@ sortable! {
 }
 
 /// Which way keys are sorted.
+///
+/// ```
+/// use evenpath::Device;
+/// use evenpath::sort::{SortOptions, SortOrder, sort};
+///
+/// let keys = Device::cpu().upload_slice(&[2_u32, 9, 4])?;
+/// let descending = SortOptions::new().order(SortOrder::Descending);
+/// assert_eq!(sort(&keys, &descending)?.to_vec()?, [9, 4, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SortOrder {
     /// The smallest first.

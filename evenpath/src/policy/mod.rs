@@ -6,6 +6,12 @@ use evenpath_simt::ScalarType;
 use evenpath_simt::kernel::KernelInfo;
 
 /// How much of an operation's work one block does.
+///
+/// ```
+/// use evenpath::policy::Tile;
+///
+/// assert_eq!(Tile { block_size: 256, items_per_thread: 7 }.items(), 1792);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tile {
     /// Threads in a block.

@@ -9,6 +9,16 @@ use super::Published;
 
 /// What to generate. Its name is a word, a colon and a size: `uniform:2000000`. A word alone takes the
 /// size given here as default.
+///
+/// ```
+/// use evenpath::Csr;
+/// use evenpath::generate::{Kind, generate};
+///
+/// let kind: Kind = "stencil5:100".parse()?;
+/// let a: Csr<f64> = generate(kind, 1)?; // of seed 1
+/// assert_eq!((a.rows(), kind.shape()), (10_000, (10_000, 10_000)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -103,6 +113,14 @@ const DEFAULTS: [Kind; 12] = [
 ];
 
 /// A text that names no kind of matrix.
+///
+/// ```
+/// use evenpath::generate::{Kind, ParseKindError};
+///
+/// let error = "stencil6:100".parse::<Kind>().unwrap_err();
+/// assert!(matches!(error, ParseKindError::Unknown { .. }));
+/// println!("{error}"); // says which kinds there are
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseKindError {

@@ -9,6 +9,14 @@ use std::str::FromStr;
 use super::ParseKindError;
 
 /// A published matrix that a stand-in can be made for.
+///
+/// ```
+/// use evenpath::generate::Published;
+///
+/// let protein = Published::table2().find(|matrix| matrix.name() == "protein").expect("one of Table II");
+/// assert_eq!(protein.shape(), (36_417, 36_417));
+/// println!("{} nonzeros, the longest row has {}", protein.nonzeros(), protein.longest());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published(&'static Entry);
 

@@ -55,6 +55,17 @@ pub struct HiSparse<V, const D: usize = 128> {
 }
 
 /// How [`Csr::to_hisparse`](crate::Csr::to_hisparse) builds the tree.
+///
+/// ```
+/// use evenpath::{Csr, HiSparse, HiSparseOptions};
+///
+/// // Two equal blocks of the diagonal are one node.
+/// let a: Csr<f64> = Csr::from_triplets(256, 256, [(0, 0, 1.0), (128, 128, 1.0)])?;
+/// let shared: HiSparse<f64> = a.to_hisparse(HiSparseOptions { share: true })?;
+/// let plain: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
+/// assert!(shared.pool().len() < plain.pool().len());
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HiSparseOptions {
     /// Whether equal subtrees are stored once; by default not. [`HiSparseStatistics::saved_bytes`] is what that saves.

@@ -9,6 +9,18 @@ use super::node::{Node, NodeKind, Reference, Slot, UNIT_BYTES, Unit};
 use crate::Value;
 
 /// Nodes of one kind.
+///
+/// ```
+/// use evenpath::{Csr, HiSparse, HiSparseOptions};
+///
+/// let a: Csr<f32> = Csr::from_triplets(200, 200, [(0, 0, 1.0), (0, 1, 2.0), (150, 3, 2.0)])?;
+/// let tree: HiSparse<f32> = a.to_hisparse(HiSparseOptions::default())?;
+/// let statistics = tree.statistics();
+///
+/// let leaves = statistics.levels[1].sparse(); // below the root's level
+/// assert_eq!((leaves.nodes, leaves.entries, leaves.mean_entries()), (2, 3, 1.5));
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeStatistics {
     /// How many there are.
@@ -20,6 +32,18 @@ pub struct NodeStatistics {
 }
 
 /// The nodes of one level.
+///
+/// ```
+/// use evenpath::{Csr, HiSparse, HiSparseOptions};
+///
+/// let a: Csr<f32> = Csr::from_triplets(200, 200, [(0, 0, 1.0), (0, 1, 2.0), (150, 3, 2.0)])?;
+/// let tree: HiSparse<f32> = a.to_hisparse(HiSparseOptions::default())?;
+/// let statistics = tree.statistics();
+///
+/// assert_eq!(statistics.levels.len(), tree.depth());
+/// assert_eq!(statistics.levels[1].sparse().nodes, 2); // leaves
+/// # Ok::<(), evenpath::MatrixError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LevelStatistics {
     kinds: [NodeStatistics; 4],

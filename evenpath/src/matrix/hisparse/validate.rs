@@ -12,6 +12,16 @@ use crate::Value;
 use crate::matrix::{MatrixError, validate};
 
 /// What is wrong with a node of a [`HiSparse`] pool. Rows and columns are those in the node, from 0.
+///
+/// ```
+/// use evenpath::{HiSparse, MatrixError, NodeFault};
+///
+/// // A sparse leaf that says it has no entries.
+/// match HiSparse::<f64, 32>::try_from_pool(32, 32, &[0; 16], 0x1) {
+///     Err(MatrixError::HiSparseNode(node)) => println!("{}: {}", node.offset, node.fault),
+///     other => unreachable!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 #[allow(missing_docs)]

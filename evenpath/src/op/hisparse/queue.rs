@@ -20,6 +20,21 @@ const UNITS_A_PLACE: usize = 64;
 const BLOCK_NONZEROS: usize = 1 << 10;
 
 /// How [`DeviceHiSparse::queue_spmv`] sets up its queues.
+///
+/// ```
+/// use evenpath::{Csr, Device, HiSparseOptions, HiSparseQueueOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0)])?;
+/// let device = Device::best()?;
+/// let tree = device.upload_hisparse(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+/// let mut options = HiSparseQueueOptions::default();
+/// options.capacity = Some(1000); // nodes that can wait; what finds no place is walked at once
+/// let queues = tree.queue_spmv(options)?;
+/// let (x, mut y) = (device.upload_slice(&[2.0; 200])?, device.zeros(200)?);
+/// queues.run(1.0, &x, 0.0, &mut y)?;
+/// assert_eq!(y.get(0)?, 2.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseQueueOptions {

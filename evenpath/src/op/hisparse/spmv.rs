@@ -16,6 +16,16 @@ use crate::op::{DeviceCsr, OpError, SpmvOptions, SpmvPlan, variant};
 use crate::{Value, cpu};
 
 /// Where a plan of products with a HiSparse matrix takes the entries from.
+///
+/// ```
+/// use evenpath::{Csr, Device, HiSparseOptions, HiSparseSpmvMode, HiSparseSpmvOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
+/// let tree = Device::best()?.upload_hisparse(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+/// let plan = tree.plan_spmv(HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Copied))?;
+/// println!("{:?}", plan.info()?.mode); // on the CPU there is but one
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum HiSparseSpmvMode {
@@ -32,6 +42,13 @@ pub enum HiSparseSpmvMode {
 }
 
 /// How [`DeviceHiSparse::plan_spmv`] plans.
+///
+/// ```
+/// use evenpath::{HiSparseSpmvMode, HiSparseSpmvOptions};
+///
+/// let options = HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Leaves); // no copy of the matrix
+/// assert_ne!(options.mode, HiSparseSpmvOptions::default().mode);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseSpmvOptions {
@@ -74,6 +91,16 @@ pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
 }
 
 /// What a plan costs, and what it keeps beside the matrix.
+///
+/// ```
+/// use evenpath::{Csr, Device, HiSparseOptions, HiSparseSpmvOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
+/// let tree = Device::best()?.upload_hisparse(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+/// let info = tree.plan_spmv(HiSparseSpmvOptions::default())?.info()?;
+/// println!("{:?}: {} bytes beside the tree, {:.3} ms to plan", info.mode, info.workspace_bytes, info.analysis_ms);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct HiSparseSpmvPlanInfo {

@@ -35,6 +35,16 @@ pub use segmented::{
 };
 
 /// What a scan combines elements by.
+///
+/// ```
+/// use evenpath::Device;
+/// use evenpath::scan::{Operator, exclusive, inclusive};
+///
+/// let values = Device::cpu().upload_slice(&[3_u32, 1, 4])?;
+/// assert_eq!(inclusive(&values, Operator::Max)?.to_vec()?, [3, 3, 4]);
+/// assert_eq!(exclusive(&values, Operator::Sum)?.to_vec()?, [0, 3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// The sum; integers wrap around.

@@ -13,6 +13,19 @@ use crate::scalar::Offset;
 
 /// What can tell where segments begin: flags `u8`, not zero at a segment's first element; or keys `u32` or `u64`, equal
 /// within a segment and different from the one before at its first element. Sealed.
+///
+/// ```
+/// use evenpath::Device;
+/// use evenpath::scan::{Operator, inclusive_by};
+///
+/// let device = Device::cpu();
+/// let values = device.upload_slice(&[1_u32, 2, 3, 4])?;
+/// let keys = device.upload_slice(&[7_u32, 7, 8, 8])?; // a segment each
+/// assert_eq!(inclusive_by(&keys, &values, Operator::Sum)?.to_vec()?, [1, 3, 3, 7]);
+/// let flags = device.upload_slice(&[1_u8, 0, 1, 0])?; // where segments begin
+/// assert_eq!(inclusive_by(&flags, &values, Operator::Sum)?.to_vec()?, [1, 3, 3, 7]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Mark: SegmentMark + Pod + sealed::Sealed {}
 impl Mark for u8 {}
 impl Mark for u32 {}

@@ -17,6 +17,22 @@ use crate::{Offset, Value};
 use path::{Path, Write};
 
 /// What an element-wise operation makes of two matrices A and B of one shape.
+///
+/// ```
+/// use evenpath::{Csr, Device, Elementwise};
+///
+/// let device = Device::best()?;
+/// let a: Csr<f64> = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 1, 2.0)])?;
+/// let b: Csr<f64> = Csr::from_triplets(1, 3, [(0, 1, 10.0), (0, 2, 5.0)])?;
+/// let (a, b) = (device.upload(&a)?, device.upload(&b)?);
+/// let of = |operation| Ok::<_, evenpath::OpError>(a.elementwise(operation, 1.0, &b, 1.0)?.download()?.to_dense()?);
+/// assert_eq!(of(Elementwise::Sum)?, [1.0, 12.0, 5.0]);
+/// assert_eq!(of(Elementwise::Product)?, [0.0, 20.0, 0.0]);
+/// assert_eq!(of(Elementwise::Mask)?, [0.0, 2.0, 0.0]);
+/// assert_eq!(of(Elementwise::MaskOut)?, [1.0, 0.0, 0.0]);
+///
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Elementwise {
     /// αA + βB, with an entry wherever A or B has one.

@@ -3,6 +3,16 @@ use std::fmt;
 use super::SpgemmMethod;
 
 /// What a [`SpgemmPlan`](super::SpgemmPlan) knows and costs.
+///
+/// ```
+/// use evenpath::{Csr, Device, SpgemmOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let a = Device::best()?.upload(&a)?;
+/// let info = a.plan_multiply(&a, SpgemmOptions::new())?.info()?;
+/// assert_eq!((info.products, info.nonzeros), (2, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SpgemmPlanInfo {

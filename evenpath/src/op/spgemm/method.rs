@@ -7,6 +7,18 @@ use thiserror::Error;
 ///
 /// They differ on GPUs, real and simulated; on the CPU all are the same. Results have the same pattern with each, and
 /// values that differ by rounding.
+///
+/// ```
+/// use evenpath::{Csr, Device, SpgemmMethod, SpgemmOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let a = Device::best()?.upload(&a)?;
+/// for method in SpgemmMethod::all() {
+///     let square = a.multiply_with(&a, SpgemmOptions::new().method(method))?.download()?;
+///     assert_eq!(square.to_dense()?, [6.0, 0.0, 0.0, 6.0]);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum SpgemmMethod {
@@ -30,6 +42,10 @@ const NAMES: &[(SpgemmMethod, &str)] = &[
 ];
 
 /// A text that names no method of multiplying sparse matrices.
+///
+/// ```
+/// println!("{}", "by magic".parse::<evenpath::SpgemmMethod>().unwrap_err()); // says which there are
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no method of multiplying sparse matrices is called `{name}`; there are {known}")]
 pub struct ParseSpgemmMethodError {

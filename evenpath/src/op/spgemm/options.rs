@@ -6,6 +6,16 @@ use crate::op::OpError;
 const DEFAULT_SHARE: f64 = 0.9;
 
 /// How sparse matrices are multiplied.
+///
+/// ```
+/// use evenpath::{Csr, Device, SpgemmOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let a = Device::best()?.upload(&a)?;
+/// let square = a.multiply_with(&a, SpgemmOptions::new().memory_limit(64 << 20))?; // bytes beside operands and result
+/// assert_eq!(square.nnz(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SpgemmOptions {

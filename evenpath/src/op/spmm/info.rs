@@ -1,6 +1,15 @@
 use std::fmt;
 
 /// What a plan of SpMM chose, and what it costs.
+///
+/// ```
+/// use evenpath::{Csr, Device, SpmmOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 0.5)])?;
+/// let plan = Device::best()?.upload(&a)?.plan_spmm::<f64>(SpmmOptions::new(4))?;
+/// println!("{} bytes of workspace", plan.info()?.workspace_bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SpmmPlanInfo {

@@ -16,6 +16,19 @@ use crate::device::{DeviceError, DeviceKind, Event};
 use crate::{Compute, Offset, Storage, bf16, f16};
 
 /// What a sparse matrix of values `S` can be multiplied with: `S` itself, and `f32` for the 16-bit types. Sealed.
+///
+/// ```
+/// use evenpath::{Csr, Device, DeviceDense, Layout, SpmmOptions, bf16};
+///
+/// // A in bf16, B and C in f32.
+/// let a: Csr<bf16> = Csr::<f32>::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 0.5)])?.into_values();
+/// let device = Device::best()?;
+/// let b = DeviceDense::try_new(device.upload_slice(&[2.0_f32, 4.0])?, 2, 1, Layout::RowMajor)?;
+/// let mut c = device.zeros_dense::<f32>(1, 1, Layout::RowMajor)?;
+/// device.upload(&a)?.plan_spmm(SpmmOptions::new(1))?.run(1.0, &b, 0.0, &mut c)?;
+/// assert_eq!(c.as_vec().to_vec()?, [4.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait SpmmOperand<S: Storage>: Storage + evenpath_simt::Stored<Compute = Compute<S>> {}
 
 impl SpmmOperand<f32> for f32 {}
@@ -26,6 +39,13 @@ impl SpmmOperand<bf16> for bf16 {}
 impl SpmmOperand<bf16> for f32 {}
 
 /// How [`DeviceCsr::plan_spmm`] plans.
+///
+/// ```
+/// use evenpath::{Layout, SpmmOptions};
+///
+/// let options = SpmmOptions::new(16).layout(Layout::ColumnMajor); // of B and C
+/// assert_eq!((options.columns, options.layout), (16, Layout::ColumnMajor));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpmmOptions {

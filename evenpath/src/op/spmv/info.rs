@@ -4,6 +4,15 @@ use super::SpmvMethod;
 use crate::policy::Tile;
 
 /// What a plan chose, and what it costs.
+///
+/// ```
+/// use evenpath::{Csr, Device, SpmvOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let info = Device::best()?.upload(&a)?.plan_spmv(SpmvOptions::default())?.info()?;
+/// println!("by {}: {}", info.method, info.reason);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SpmvPlanInfo {

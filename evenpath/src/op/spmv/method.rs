@@ -6,6 +6,20 @@ use thiserror::Error;
 use crate::device::DeviceKind;
 
 /// Methods of SpMV. Each has a name, which [`Display`](fmt::Display) writes and [`FromStr`] reads.
+///
+/// ```
+/// use evenpath::{Csr, Device, SpmvMethod, SpmvOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let device = Device::best()?;
+/// let a = device.upload(&a)?;
+/// for method in SpmvMethod::all().filter(|method| method.runs_on(device.kind())) {
+///     let (x, mut y) = (device.upload_slice(&[1.0, 1.0])?, device.zeros(2)?);
+///     a.plan_spmv(SpmvOptions::with_method(method))?.run(1.0, &x, 0.0, &mut y)?;
+///     assert_eq!(y.to_vec()?, [2.0, 3.0], "{method}");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum SpmvMethod {
@@ -63,6 +77,10 @@ const NAMES: &[(SpmvMethod, &str)] = &[
 ];
 
 /// A text that names no method of SpMV.
+///
+/// ```
+/// println!("{}", "by magic".parse::<evenpath::SpmvMethod>().unwrap_err()); // says which there are
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no method of SpMV is called `{name}`; there are {known}")]
 pub struct ParseSpmvMethodError {

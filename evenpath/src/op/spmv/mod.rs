@@ -31,6 +31,14 @@ use crate::policy::Tile;
 use crate::{Offset, Value};
 
 /// How [`DeviceCsr::plan_spmv`] plans.
+///
+/// ```
+/// use evenpath::{SpmvMethod, SpmvOptions};
+///
+/// assert_eq!(SpmvOptions::default().method, SpmvMethod::Auto);
+/// assert_eq!(SpmvOptions::with_method("merge-path".parse()?).method, SpmvMethod::MergePath);
+/// # Ok::<(), evenpath::ParseSpmvMethodError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SpmvOptions {

@@ -3,6 +3,15 @@ use std::fmt;
 use super::TransposedMode;
 
 /// What a plan of SpMV with the transpose costs.
+///
+/// ```
+/// use evenpath::{Csr, Device, TransposedMode, TransposedOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
+/// let plan = Device::best()?.upload(&a)?.plan_spmv_transposed(TransposedOptions::with_mode(TransposedMode::Copied))?;
+/// assert_eq!(plan.info()?.mode, TransposedMode::Copied);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SpmvTransposedPlanInfo {

@@ -18,6 +18,13 @@ use crate::device::{DeviceError, DeviceKind, DeviceVec, Event};
 use crate::{Offset, Value};
 
 /// How [`DeviceCsr::plan_spmv_transposed`] plans.
+///
+/// ```
+/// use evenpath::{TransposedMode, TransposedOptions};
+///
+/// let options = TransposedOptions::with_mode(TransposedMode::Copied); // for many products
+/// assert_ne!(options.mode, TransposedMode::Ordered);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct TransposedOptions {

@@ -6,6 +6,20 @@ use thiserror::Error;
 /// Ways to multiply with the transpose. Each has a name, which [`Display`](fmt::Display) writes and [`FromStr`] reads.
 ///
 /// They differ on GPUs, real and simulated; on the CPU all are the same, and repeatable.
+///
+/// ```
+/// use evenpath::{Csr, Device, TransposedMode, TransposedOptions};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
+/// let device = Device::best()?;
+/// let a = device.upload(&a)?;
+/// for mode in TransposedMode::all() {
+///     let (x, mut y) = (device.upload_slice(&[1.0, 1.0])?, device.zeros(2)?);
+///     a.plan_spmv_transposed(TransposedOptions::with_mode(mode))?.run(1.0, &x, 0.0, &mut y)?;
+///     assert_eq!(y.to_vec()?, [0.0, 5.0], "{mode}");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum TransposedMode {
@@ -28,6 +42,10 @@ const NAMES: &[(TransposedMode, &str)] = &[
 ];
 
 /// A text that names no mode of SpMV with the transpose.
+///
+/// ```
+/// println!("{}", "by magic".parse::<evenpath::TransposedMode>().unwrap_err()); // says which there are
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no mode of SpMV with the transpose is called `{name}`; there are {known}")]
 pub struct ParseTransposedModeError {

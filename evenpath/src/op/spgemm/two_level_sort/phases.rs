@@ -2,6 +2,17 @@ use crate::device::{Device, DeviceError, Event};
 
 /// Milliseconds that a device took for the phases of a product by two-level sorting (Dalton, Baxter, Merrill, Olson,
 /// Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, figure 11).
+///
+/// ```
+/// use evenpath::{Csr, Device, SimulatedOptions, SpgemmOptions};
+///
+/// let device = Device::simulated(SimulatedOptions::default()); // or a GPU
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let a = device.upload(&a)?;
+/// let phases = a.two_level_sort_phases(&a, SpgemmOptions::new())?;
+/// assert!(phases.numeric() <= phases.total()); // milliseconds
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct SpgemmPhases {
