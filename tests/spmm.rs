@@ -10,12 +10,13 @@ use proptest::prelude::*;
 
 const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
 
-/// Nonzeros of the longest row that is not cut, and of a piece of a longer one, where rows are short on average.
-const PIECE: usize = 128;
+/// Nonzeros of a piece of a long row, where rows are short on average and nonzeros few. No row is cut unless one has twice as
+/// many.
+const PIECE: usize = 64;
 
 /// Rows of the given lengths, and so many empty ones that the mean is small.
 fn among_empty_rows(lengths: &[usize]) -> Vec<usize> {
-    let empty = lengths.iter().sum::<usize>() * 4 / PIECE + 1;
+    let empty = lengths.iter().sum::<usize>() / 4 + 1;
     [lengths, &vec![0; empty]].concat()
 }
 
@@ -422,10 +423,14 @@ fn a_plan_says_what_it_chose() {
         let matrix = under_test.device.upload(&a).expect("upload");
         let options = SpmmOptions::new(8).layout(Layout::ColumnMajor);
         let info = matrix.plan_spmm::<f32>(options).expect("plan").info().expect("info");
-        assert_eq!((info.long_rows, info.pieces, info.longest), (1, 5, PIECE as u32));
-        assert_eq!(info.workspace_bytes, 8 * (1 + 5) + 5 * 8 * 4 + 600 * 8 * 4);
-        assert!(info.to_string().contains("1 rows of more than 128 nonzeros in 5 pieces"), "{info}");
-        // Where all rows are long, none is cut.
+        assert_eq!((info.long_rows, info.pieces, info.longest), (1, 10, PIECE as u32));
+        assert_eq!(info.workspace_bytes, 8 * (1 + 10) + 10 * 8 * 4 + 600 * 8 * 4);
+        assert!(info.to_string().contains("1 rows of more than 64 nonzeros in 10 pieces"), "{info}");
+        // Where no row takes many steps, none is cut: here steps of one nonzero, and of four.
+        let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 2 * PIECE]));
+        let matrix = under_test.device.upload(&a).expect("upload");
+        let info = matrix.plan_spmm::<f32>(SpmmOptions::new(8)).expect("plan").info().expect("info");
+        assert_eq!((info.pieces, info.longest), (0, 2 * PIECE as u32));
         let a: Csr<f32> = with_row_lengths(600, &[400, 500, 300]);
         let matrix = under_test.device.upload(&a).expect("upload");
         let info = matrix.plan_spmm::<f32>(SpmmOptions::new(8)).expect("plan").info().expect("info");

@@ -52,9 +52,11 @@ impl<T: Storage> Kernels<T> {
         options: SpmmOptions,
     ) -> Result<Self, DeviceError> {
         let device = matrix.device();
-        let long_rows = LongRows::find(matrix)?;
         let columns = options.columns.clamp(1, most_columns(matrix.rows().max(matrix.cols())));
         let mean = matrix.nnz() as f64 / matrix.rows().max(1) as f64;
+        // Operands may have to be moved by elements; the group of a run is the wider then.
+        let width = packet_width(T::SIZE, &[columns]).unwrap_or(1);
+        let long_rows = LongRows::find(matrix, group(columns as u32, width, mean, 5).side_log2)?;
         let sums = workspace(device, long_rows.pieces(), columns)?;
         let b_rows = if options.layout == Layout::ColumnMajor { matrix.cols() } else { 0 };
         let workspace = Mutex::new(Workspace { sums, b_by_rows: workspace(device, b_rows, columns)? });

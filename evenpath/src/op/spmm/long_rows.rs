@@ -1,16 +1,45 @@
 use evenpath_kernels::spmm::{LONG_COUNTERS, SpmmLongRows};
 
-use crate::device::{DeviceError, DeviceVec};
+use crate::device::{Device, DeviceError, DeviceVec};
 use crate::op::{DeviceCsr, instance};
 use crate::{Offset, Storage};
 
-/// Nonzeros of a row that one group of lanes sums, at most, and of a piece of a longer one: long enough that a piece's
-/// sums, a number a column, are little beside what is gathered for it, short enough that the last group is not waited for.
-const LONGEST: std::ops::RangeInclusive<u32> = 128..=512;
+/// Steps of a group of lanes through a row that is not cut, at most: long enough that a piece's sums, a number a column, are
+/// little beside what is gathered for it, and that the launches for pieces pay; short enough that the last group is not
+/// waited for.
+const MOST_STEPS: std::ops::RangeInclusive<u32> = 128..=512;
 
-/// How much longer than the mean a row is that is cut, unless [`LONGEST`] says otherwise: where all rows are long none is
-/// cut, because pieces of short rows cost more than the rows.
+/// Steps through a piece, at least.
+const PIECE_STEPS: u32 = 64;
+
+/// How much longer than the mean a row is that is cut, unless [`MOST_STEPS`] says otherwise: where all of very many rows are
+/// long none is cut, because pieces of short rows cost more than the rows.
 const LONG_BY: f64 = 4.0;
+
+/// Warps of a multiprocessor that should have work. Where nonzeros are too few for rows of [`LONG_BY`] times the mean, their
+/// even share is what a group gets.
+const BUSY_WARPS: u32 = 16;
+
+/// From which length on rows are cut, and into pieces of which length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cut {
+    longest_row: u32,
+    piece: u32,
+}
+
+impl Cut {
+    /// For groups that take `1 << side_log2` nonzeros a step.
+    fn new(rows: usize, nonzeros: usize, multiprocessors: u32, side_log2: u32) -> Self {
+        let mean = nonzeros as f64 / rows.max(1) as f64;
+        let share = (nonzeros as f64 / f64::from(multiprocessors * BUSY_WARPS)) as u32;
+        let row = ((LONG_BY * mean) as u32).min(share).clamp(*MOST_STEPS.start(), *MOST_STEPS.end());
+        let row = row.next_power_of_two();
+        let piece = share.clamp(PIECE_STEPS, row).next_power_of_two();
+        // Pieces, of which there are less than twice as many as full ones, are counted in 32 bits.
+        let least = (nonzeros as u64 >> 30) as u32 + 1;
+        Self { longest_row: (row << side_log2).max(least), piece: (piece << side_log2).max(least) }
+    }
+}
 
 /// The rows that are cut into pieces, and the pieces.
 pub(super) struct LongRows {
@@ -27,34 +56,43 @@ pub(super) struct LongRows {
 }
 
 impl LongRows {
-    /// Finds them: counts, waits for the counts, and lists.
-    pub(super) fn find<S: Storage, O: Offset>(matrix: &DeviceCsr<S, O>) -> Result<Self, DeviceError> {
-        let device = matrix.device();
-        let mean = matrix.nnz() as f64 / matrix.rows().max(1) as f64;
-        let longest = ((LONG_BY * mean) as u32).clamp(*LONGEST.start(), *LONGEST.end()).next_power_of_two();
-        // Pieces, of which there are less than twice as many as full ones, are counted in 32 bits.
-        let longest = longest.max((matrix.nnz() as u64 >> 30) as u32 + 1);
-        let with_room = |rows: usize, pieces: usize| {
-            Ok::<_, DeviceError>(Self {
-                longest,
-                rows: device.uninitialised(rows)?,
-                first_pieces: device.uninitialised(rows)?,
-                piece_rows: device.uninitialised(pieces)?,
-                piece_ranks: device.uninitialised(pieces)?,
-            })
-        };
-        let mut none = with_room(0, 0)?;
-        if matrix.nnz() <= longest as usize {
-            return Ok(none);
-        }
-        let counters = none.launch(matrix)?.to_vec()?;
-        let (rows, pieces) = (counters[0] as usize, counters[1] as usize);
+    /// Finds them, for groups that take `1 << side_log2` nonzeros a step: counts, waits for the counts, and lists.
+    pub(super) fn find<S: Storage, O: Offset>(
+        matrix: &DeviceCsr<S, O>,
+        side_log2: u32,
+    ) -> Result<Self, DeviceError> {
+        let multiprocessors = matrix.device().properties().multiprocessors;
+        let cut = Cut::new(matrix.rows(), matrix.nnz(), multiprocessors, side_log2);
+        let mut none = Self::with_room(matrix.device(), cut.longest_row, [0, 0])?;
+        let [rows, _] = none.count(matrix)?;
         if rows == 0 {
             return Ok(none);
         }
-        let mut found = with_room(rows, pieces)?;
+        let mut found = Self::with_room(matrix.device(), cut.piece, [0, 0])?;
+        let counts = found.count(matrix)?;
+        found = Self::with_room(matrix.device(), cut.piece, counts)?;
         found.launch(matrix)?;
         Ok(found)
+    }
+
+    /// Lists for so many rows and pieces.
+    fn with_room(device: &Device, longest: u32, [rows, pieces]: [usize; 2]) -> Result<Self, DeviceError> {
+        Ok(Self {
+            longest,
+            rows: device.uninitialised(rows)?,
+            first_pieces: device.uninitialised(rows)?,
+            piece_rows: device.uninitialised(pieces)?,
+            piece_ranks: device.uninitialised(pieces)?,
+        })
+    }
+
+    /// How many rows are longer, and how many pieces they are; without room for them.
+    fn count<S: Storage, O: Offset>(&mut self, matrix: &DeviceCsr<S, O>) -> Result<[usize; 2], DeviceError> {
+        if matrix.nnz() <= self.longest as usize {
+            return Ok([0, 0]);
+        }
+        let counters = self.launch(matrix)?.to_vec()?;
+        Ok([counters[0] as usize, counters[1] as usize])
     }
 
     /// Lists the long rows as far as there is room for all; the counters.
@@ -89,5 +127,24 @@ impl LongRows {
 
     pub(super) fn bytes(&self) -> u64 {
         8 * (self.rows.len() + self.piece_rows.len()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_cut_by_what_there_is_to_do() {
+        let cut = |rows, nonzeros, side_log2| {
+            let Cut { longest_row, piece } = Cut::new(rows, nonzeros, 132, side_log2);
+            (longest_row, piece)
+        };
+        assert_eq!(cut(1_000_000, 20_000_000, 0), (128, 128), "a long row among many short ones");
+        assert_eq!(cut(100_000, 30_000_000, 0), (512, 512), "long rows, and enough of them");
+        assert_eq!(cut(124, 90_000, 0), (128, 64), "few long rows");
+        assert_eq!(cut(124, 90_000, 2), (512, 256), "four nonzeros a step");
+        assert_eq!(cut(0, 0, 0), (128, 64));
+        assert_eq!(cut(1, 1 << 40, 0), (1025, 1025), "pieces are counted in 32 bits");
     }
 }
