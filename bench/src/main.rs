@@ -30,6 +30,8 @@ enum Command {
     Spmm(command::spmm::Arguments),
     /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
     Spmv(command::spmv::Arguments),
+    /// Every operation over suites of matrices, into a file of results that an interrupted run goes on with.
+    Suite(command::suite::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Command::Spgemm(arguments) => command::spgemm::run(&arguments),
         Command::Spmm(arguments) => command::spmm::run(&arguments),
         Command::Spmv(arguments) => command::spmv::run(&arguments),
+        Command::Suite(arguments) => command::suite::run(&arguments),
     };
     match result {
         Ok(code) => code,

@@ -8,7 +8,7 @@ use super::Cusparse;
 use super::formats::BASE_ZERO;
 use super::functions::Transpose;
 use super::spadd::Arrays;
-use crate::measure::times_ms;
+use crate::measure::{Repetitions, times_ms};
 use crate::peers::{PeerError, PeerValue};
 
 /// `CUSPARSE_ACTION_NUMERIC`.
@@ -26,7 +26,7 @@ impl Cusparse {
     pub fn measure_transpose<V: PeerValue>(
         &self,
         matrix: &Csr<V>,
-        repetitions: usize,
+        repetitions: Repetitions,
     ) -> Result<Vec<f64>, PeerError> {
         let functions = Transpose::find(self.library)?;
         let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits count".into());
