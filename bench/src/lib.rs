@@ -7,6 +7,7 @@
 //! * [`report`]: what an example prints, as text or as JSON;
 //! * [`suite`]: sets of matrices; [`statistics`]: what many measurements come to;
 //! * [`cases`]: every operation measured alike, for the program's `suite`; [`results`]: the files that it writes;
+//!   [`page`]: what is made of them;
 //! * [`plot`]: plots as SVG;
 //! * [`program`]: an example's way from the command line to the exit code;
 //! * [`example`]: what the examples on sequences share; [`matrix_example`]: those of SpMV;
@@ -20,6 +21,7 @@ pub mod hisparse;
 pub mod input;
 pub mod matrix_example;
 pub mod measure;
+pub mod page;
 pub mod peers;
 pub mod plot;
 pub mod primitives;

@@ -1,6 +1,7 @@
 pub(crate) mod hisparse;
 pub(crate) mod matrix_market;
 pub(crate) mod primitives;
+pub(crate) mod report;
 mod selection;
 pub(crate) mod spadd;
 pub(crate) mod spgemm;
