@@ -8,6 +8,7 @@
 //! * [`suite`]: sets of matrices; [`statistics`]: what many measurements come to;
 //! * [`cases`]: every operation measured alike, for the program's `suite`; [`results`]: the files that it writes;
 //!   [`page`]: what is made of them;
+//! * [`study`]: the sources' experiments;
 //! * [`plot`]: plots as SVG;
 //! * [`program`]: an example's way from the command line to the exit code;
 //! * [`example`]: what the examples on sequences share; [`matrix_example`]: those of SpMV;
@@ -34,4 +35,5 @@ pub mod spgemm;
 pub mod spmm;
 pub mod spmv;
 pub mod statistics;
+pub mod study;
 pub mod suite;

@@ -32,6 +32,8 @@ enum Command {
     Spmm(command::spmm::Arguments),
     /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
     Spmv(command::spmv::Arguments),
+    /// The sources' experiments, with evenpath's figures beside the published ones.
+    Study(command::study::Arguments),
     /// Every operation over suites of matrices, into a file of results that an interrupted run goes on with.
     Suite(command::suite::Arguments),
 }
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Spgemm(arguments) => command::spgemm::run(&arguments),
         Command::Spmm(arguments) => command::spmm::run(&arguments),
         Command::Spmv(arguments) => command::spmv::run(&arguments),
+        Command::Study(arguments) => command::study::run(&arguments),
         Command::Suite(arguments) => command::suite::run(&arguments),
     };
     match result {

@@ -21,7 +21,7 @@ fn pages(folder: &Path) -> BTreeMap<String, String> {
     for entry in std::fs::read_dir(folder).expect("the folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().and_then(|name| name.to_str()).expect("text").to_owned();
-        if name == "README.md" || name.ends_with(".svg") {
+        if name == "README.md" || path.extension().is_some_and(|extension| extension == "svg") {
             pages.insert(name, std::fs::read_to_string(&path).expect("the file"));
         }
     }

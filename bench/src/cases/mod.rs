@@ -34,7 +34,7 @@ pub enum Op {
     Spmm,
     /// C = 1.5 A - 0.5 B of sparse matrices.
     Spadd,
-    /// C = AA, or AAᵀ where A is not square.
+    /// `C = AA`, or `AAᵀ` where A is not square.
     Spgemm,
     /// HiSparse: products, sums and conversion.
     Hisparse,

@@ -7,4 +7,5 @@ pub(crate) mod spadd;
 pub(crate) mod spgemm;
 pub(crate) mod spmm;
 pub(crate) mod spmv;
+pub(crate) mod study;
 pub(crate) mod suite;

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::error::Error;
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -269,9 +270,10 @@ impl Progress {
         let mut text = format!("[{}/{}] {op}{variant} {matrix} {value}: ", self.done, self.total);
         match (row.failure(), row.figures()) {
             (None, Some(figures)) => {
-                text += &format!("{:.4} ms", figures.ms.unwrap_or(f64::NAN));
+                // Writing to a String does not fail.
+                let _ = write!(text, "{:.4} ms", figures.ms.unwrap_or(f64::NAN));
                 for (library, ratio) in &figures.ratio {
-                    text += &format!(", {ratio:.2} of {library}");
+                    let _ = write!(text, ", {ratio:.2} of {library}");
                 }
                 if !figures.verified {
                     text += ", WRONG";

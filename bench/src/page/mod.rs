@@ -7,6 +7,7 @@ mod plots;
 pub(crate) mod text;
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use thiserror::Error;
 
 use crate::cases::Op;
 use crate::results::{Results, ResultsError, Row, Setting};
-use text::{Table, number};
+use crate::study::StudyFile;
+use text::{Markdown, number};
 
 /// A page and its plots.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +56,9 @@ pub(crate) struct Place<'r> {
     pub(crate) rows: Vec<(&'r Setting, &'r Row)>,
 }
 
+/// How names of files of studies begin.
+const STUDY_PREFIX: &str = "study-";
+
 const BEGINNING: &str = "# Measurements\n\n\
 This page is made by `evenpath-bench report` from the files in `results/`, and is never edited. How to read it: a ratio is the \
 time of a library's fastest algorithm with a right result, its analysis not counted, divided by the time of evenpath's fastest \
@@ -76,16 +81,29 @@ impl Page {
         if paths.is_empty() {
             return Err(PageError::Nothing(folder.into()));
         }
-        let files = paths.iter().map(|path| Results::read(path)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self::new(&files))
+        let (mut files, mut studies) = (Vec::new(), Vec::new());
+        for path in &paths {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with(STUDY_PREFIX) {
+                let failed = |source| PageError::File { path: path.clone(), source };
+                studies.push(StudyFile::read(path).map_err(failed)?);
+            } else {
+                files.push(Results::read(path)?);
+            }
+        }
+        Ok(Self::new(&files, &studies))
     }
 
-    /// Makes the page of results.
-    pub fn new(files: &[Results]) -> Self {
+    /// Makes the page of results and of studies.
+    pub fn new(files: &[Results], studies: &[StudyFile]) -> Self {
         let mut page = Self { markdown: BEGINNING.into(), plots: Vec::new() };
-        page.settings(files);
+        let settings = files.iter().flat_map(|file| &file.settings);
+        page.settings(settings.chain(studies.iter().map(|study| &study.setting)));
         for place in places(files) {
             page.place(&place);
+        }
+        for study in studies {
+            page.study(study);
         }
         page
     }
@@ -115,11 +133,11 @@ impl Page {
         Ok(())
     }
 
-    fn settings(&mut self, files: &[Results]) {
+    fn settings<'s>(&mut self, settings: impl Iterator<Item = &'s Setting>) {
         let headings = ["device", "driver", "copies at, GB/s", "L2, MB", "beside", "evenpath", "command"]
             .map(str::to_owned);
-        let mut table = Table::new(&headings);
-        for setting in files.iter().flat_map(|file| &file.settings) {
+        let mut table = Markdown::new(&headings);
+        for setting in settings {
             let none = || "-".to_owned();
             table.row([
                 setting.device.clone(),
@@ -131,7 +149,8 @@ impl Page {
                 format!("`{}`", setting.command),
             ]);
         }
-        self.markdown += &format!("## What was measured with what\n\n{}", table.finish());
+        // Writing to a String does not fail, here and below.
+        let _ = write!(self.markdown, "## What was measured with what\n\n{}", table.finish());
     }
 
     fn place(&mut self, place: &Place<'_>) {
@@ -143,12 +162,20 @@ impl Page {
         }
     }
 
+    fn study(&mut self, study: &StudyFile) {
+        let Some(first) = study.tables.first() else { return };
+        let _ = write!(self.markdown, "\n## {}: the study `{}`\n", study.setting.device, first.study.name());
+        for table in &study.tables {
+            let _ = write!(self.markdown, "\n{}", table.to_markdown());
+        }
+    }
+
     fn operation(&mut self, place: &Place<'_>, op: Op, rows: &[(&Setting, &Row)]) {
-        self.markdown += &format!("\n## {}: {}\n\n", place.setting.device, operation::title(op));
+        let _ = write!(self.markdown, "\n## {}: {}\n\n", place.setting.device, operation::title(op));
         self.markdown += &operation::summary(rows);
         for plot in plots::of_operation(op, rows) {
             let name = format!("{}-{op}-{}.svg", place.name, plot.name);
-            self.markdown += &format!("\n![{}]({name})\n", plot.plot.title);
+            let _ = writeln!(self.markdown, "\n![{}]({name})", plot.plot.title);
             self.plots.push((name, plot.plot.to_svg()));
         }
         self.markdown += &operation::tables(rows);

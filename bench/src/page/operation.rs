@@ -1,7 +1,9 @@
 //! What the page says of one operation.
 
+use std::fmt::Write;
+
 use super::distinct;
-use super::text::{Table, escaped, number};
+use super::text::{Markdown, escaped, number};
 use crate::cases::Op;
 use crate::results::{Figures, Row, Setting};
 use crate::statistics::geometric_mean;
@@ -44,7 +46,7 @@ pub(super) fn summary(rows: &Rows<'_>) -> String {
         "geometric mean",
         "lowest",
     ];
-    let mut table = Table::new(&headings.map(str::to_owned));
+    let mut table = Markdown::new(&headings.map(str::to_owned));
     let mut libraries: Vec<Option<String>> = libraries(rows).into_iter().map(Some).collect();
     if libraries.is_empty() {
         libraries.push(None);
@@ -98,7 +100,7 @@ pub(super) fn tables(rows: &Rows<'_>) -> String {
                 matrices.push(name);
             }
         }
-        let mut table = Table::new(&headings(&values, &libraries));
+        let mut table = Markdown::new(&headings(&values, &libraries));
         for (suite, matrix) in &matrices {
             let of_matrix = |value: &str| {
                 let mut own = of_variant.iter().copied();
@@ -124,7 +126,9 @@ pub(super) fn tables(rows: &Rows<'_>) -> String {
             table.row(cells);
         }
         let heading = if variant.is_empty() { String::new() } else { format!(", {}", escaped(variant)) };
-        text += &format!(
+        // Writing to a String does not fail.
+        let _ = write!(
+            text,
             "\n<details><summary>All {} matrices{heading}</summary>\n\n{}\n</details>\n",
             matrices.len(),
             table.finish()

@@ -1,5 +1,7 @@
 //! Markdown: numbers and tables.
 
+use std::fmt::Write;
+
 /// A number with four significant digits, at most nine decimals, and no more than it has.
 pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
@@ -19,13 +21,13 @@ pub(crate) fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }
 
-/// A table; the first column is text and to the left, the others are to the right.
-pub(crate) struct Table {
+/// A table in Markdown; the first column is text and to the left, the others are to the right.
+pub(crate) struct Markdown {
     text: String,
     columns: usize,
 }
 
-impl Table {
+impl Markdown {
     /// One with headings.
     pub(crate) fn new(headings: &[String]) -> Self {
         let mut table = Self { text: String::new(), columns: headings.len() };
@@ -43,7 +45,8 @@ impl Table {
         self.text.push('|');
         let mut count = 0;
         for cell in cells {
-            self.text += &format!(" {} |", escaped(&cell));
+            // Writing to a String does not fail.
+            let _ = write!(self.text, " {} |", escaped(&cell));
             count += 1;
         }
         debug_assert_eq!(count, self.columns, "a row has a cell a heading");
@@ -69,7 +72,7 @@ mod tests {
 
     #[test]
     fn tables_escape_what_is_in_them() {
-        let mut table = Table::new(&["a".into(), "b".into()]);
+        let mut table = Markdown::new(&["a".into(), "b".into()]);
         table.row(["x|y".into(), "<z>".into()]);
         assert_eq!(table.finish(), "| a | b |\n|---|---:|\n| x\\|y | &lt;z> |\n");
     }

@@ -115,12 +115,11 @@ impl Results {
     }
 
     fn insert(&mut self, setting: usize, row: Row) {
-        match self.places.get(&row.key) {
-            Some(&place) => self.rows[place] = (setting, row),
-            None => {
-                self.places.insert(row.key.clone(), self.rows.len());
-                self.rows.push((setting, row));
-            }
+        if let Some(&place) = self.places.get(&row.key) {
+            self.rows[place] = (setting, row);
+        } else {
+            self.places.insert(row.key.clone(), self.rows.len());
+            self.rows.push((setting, row));
         }
     }
 }
