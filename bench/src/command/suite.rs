@@ -188,7 +188,7 @@ impl Run<'_> {
             Ok(loaded) => loaded,
             Err(error) => {
                 for &key in &missing {
-                    self.take(Row::failed(key.clone(), None, error.to_string()), Duration::ZERO)?;
+                    self.take(&Row::failed(key.clone(), None, error.to_string()), Duration::ZERO)?;
                 }
                 return Ok(None);
             }
@@ -222,7 +222,7 @@ impl Run<'_> {
             }
             let start = Instant::now();
             let row = self.bench.measure(key.op, &key.variant, &named);
-            self.take(row, start.elapsed())?;
+            self.take(&row, start.elapsed())?;
             // After a fault nothing runs on the device any more, and every later row would only say so.
             if let Err(lost) = self.bench.device.synchronize() {
                 return Ok(Some(format!("the device is lost: {lost}")));
@@ -237,10 +237,10 @@ impl Run<'_> {
     }
 
     /// Writes a row, and shows it with the time that all of it took.
-    fn take(&mut self, row: Row, took: Duration) -> Result<(), Box<dyn Error>> {
-        self.file.append(&row)?;
-        self.progress.count(&row);
-        self.progress.show(&row, took);
+    fn take(&mut self, row: &Row, took: Duration) -> Result<(), Box<dyn Error>> {
+        self.file.append(row)?;
+        self.progress.count(row);
+        self.progress.show(row, took);
         Ok(())
     }
 }

@@ -105,7 +105,8 @@ fn speedup(op: Op, rows: &Rows<'_>) -> Option<Plot> {
 fn time(op: Op, rows: &Rows<'_>) -> Plot {
     let mut series = Vec::new();
     let mut add = |name: String, points: Vec<(f64, f64)>| {
-        let found = correlation(&points).map_or(String::new(), |found| format!(", correlation {found:.3}"));
+        let correlation = correlation(&points).filter(|_| points.len() > 2);
+        let found = correlation.map_or(String::new(), |found| format!(", correlation {found:.3}"));
         series.push(dots(format!("{name}{found}"), points));
     };
     for value in values(rows) {

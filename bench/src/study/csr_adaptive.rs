@@ -1,6 +1,6 @@
 use std::error::Error;
 
-use evenpath::generate::Kind;
+use evenpath::generate::{Kind, Published};
 use evenpath::{Csr, DeviceKind, DeviceVec, PaddingLimit, SpmvMethod};
 use evenpath_kernels::spmv::AdaptiveRows;
 use evenpath_simt::kernel::Kernel;
@@ -14,13 +14,14 @@ use crate::spmv::{Reference, work};
 
 const STUDY: Study = Study::CsrAdaptive;
 
-/// Matrices with about as many nonzeros a row as the source's, and one of short rows, one of scattered ones.
-const MATRICES: [Kind; 4] = [
-    Kind::Fem { rows: 1_062_400 },
-    Kind::Stencil27 { side: 100 },
-    Kind::Stencil5 { side: 1200 },
-    Kind::Uniform { rows: 1_000_000 },
-];
+/// Matrices of the sizes of the source's, which are not generated: 27, 16, 16, 7 and 5 nonzeros a row.
+fn matrices() -> impl Iterator<Item = Kind> {
+    let like = ["cage12", "parabolic-fem"];
+    let published = Published::all().filter(move |matrix| like.contains(&matrix.name()));
+    [Kind::Stencil27 { side: 100 }, Kind::Uniform { rows: 1_000_000 }, Kind::Stencil5 { side: 1200 }]
+        .into_iter()
+        .chain(published.map(|matrix| Kind::Like { matrix }))
+}
 
 /// Nonzeros of a row block, at the most, that are tried.
 const LIMITS: [usize; 5] = [128, 256, 512, 1024, 2048];
@@ -60,7 +61,7 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
         ));
     }
     let mut notes = Vec::new();
-    bench.each_matrix(MATRICES, &mut notes, |name, matrix| {
+    bench.each_matrix(matrices(), &mut notes, |name, matrix| {
         let [(single_sweep, single), (double_sweep, double)] = &mut tables[..] else {
             unreachable!("two types")
         };
@@ -267,15 +268,51 @@ fn cut_rows(row_offsets: &[u32], limit: usize) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::cut_rows;
+    use evenpath::generate::generate;
+    use evenpath::{Device, SimulatedOptions};
+
+    use super::*;
+    use crate::spmv::Peers;
 
     #[test]
     fn row_blocks_hold_what_they_may() {
         // Rows of 1, 1, 5, 0, 2 nonzeros.
         let offsets = [0, 1, 2, 7, 7, 9];
         assert_eq!(cut_rows(&offsets, 2), [0, 2, 3, 5]);
-        assert_eq!(cut_rows(&offsets, 7), [0, 3, 5]);
+        assert_eq!(cut_rows(&offsets, 7), [0, 4, 5]);
         assert_eq!(cut_rows(&offsets, 9), [0, 5]);
         assert_eq!(cut_rows(&[0], 4), [0]);
+    }
+
+    fn is_right<V: PeerValue>(kind: Kind) {
+        let device = Device::simulated(SimulatedOptions::default());
+        let bench = Bench {
+            device: &device,
+            copy_gbps: 1.0,
+            peers: &Peers::default(),
+            repetitions: 1.into(),
+            most_nonzeros: usize::MAX,
+            most_products: u64::MAX,
+        };
+        let matrix: Csr<V> = generate::<f64, u32>(kind, 1).unwrap().into_values();
+        let mut table = Table::new(STUDY, "", "", &["", "", "128", "256", "512", "1024", "2048"]);
+        sweep(&bench, "a", &matrix, &mut table).unwrap();
+        assert_eq!(table.wrong, Vec::<String>::new());
+        let rates =
+            table.rows[0][2..].iter().filter(|cell| matches!(cell, Cell::Number(rate) if *rate > 0.0));
+        assert!(rates.count() >= 2, "{:?}", table.rows);
+        let mut table = Table::new(STUDY, "", "", &[""; 10]);
+        methods(&bench, "a", &matrix, &mut table).unwrap();
+        assert_eq!((table.rows.len(), table.wrong.len()), (1, 0), "{table:?}");
+    }
+
+    #[test]
+    fn every_size_of_row_blocks_gives_the_product() {
+        for kind in
+            [Kind::Stencil5 { side: 30 }, Kind::PowerLaw { rows: 500 }, Kind::Dense { rows: 3, cols: 3000 }]
+        {
+            is_right::<f32>(kind);
+            is_right::<f64>(kind);
+        }
     }
 }

@@ -5,12 +5,11 @@ use evenpath::generate::{Kind, Published};
 use evenpath::{Csr, DeviceKind, SpgemmMethod, SpmvMethod};
 
 use super::published::MERGE_PATH_CORRELATION;
-use super::{Bench, Cell, Report, Study, Table, cusparse_ms, gflops, method_ms, quotient};
+use super::{Bench, Cell, Report, Study, Table, correlation, cusparse_ms, gflops, method_ms, quotient};
 use crate::measure::median;
 use crate::primitives::{self, Case, Figures, Outcome, Selection};
 use crate::spadd;
 use crate::spgemm::{self, other_factor};
-use crate::statistics::correlation;
 
 const STUDY: Study = Study::MergePath;
 

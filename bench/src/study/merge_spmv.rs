@@ -5,11 +5,10 @@ use evenpath::{Csr, Device, DeviceKind, SpmvMethod, SpmvOptions};
 use rayon::ThreadPoolBuilder;
 
 use super::published::{CIRCUIT5M, CIRCUIT5M_NONZEROS};
-use super::{Bench, Cell, Report, Study, Table, cusparse_ms, gflops, method_ms};
+use super::{Bench, Cell, Report, Study, Table, correlation, cusparse_ms, gflops, method_ms};
 use crate::input::random_vector;
 use crate::measure::{Repetitions, median, times_ms};
 use crate::spmv::check;
-use crate::statistics::correlation;
 use crate::suite::{Source, Suite};
 
 const STUDY: Study = Study::MergeSpmv;
@@ -70,12 +69,8 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
     for (name, times) in names.iter().chain(&peers).zip(&times) {
         let of_one = || times.iter().map(|(work, ms)| ms / work);
         let (least, most) = (of_one().fold(f64::INFINITY, f64::min), of_one().fold(0.0, f64::max));
-        summary.row([
-            name.as_str().into(),
-            times.len().into(),
-            correlation(times).into(),
-            (most / least).into(),
-        ]);
+        let spread = (!times.is_empty()).then_some(most / least);
+        summary.row([name.as_str().into(), times.len().into(), correlation(times).into(), spread.into()]);
     }
     report(summary)
 }
@@ -126,7 +121,7 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
         "The README runs 48 threads; it has no sweep.",
         &["matrix", "threads", "merge path", "a task a row"],
     );
-    let wanted = ["webbase", "protein", "lp"];
+    let wanted = ["economics", "webbase", "lp"];
     let kinds = Published::table2().filter(|matrix| wanted.contains(&matrix.name()));
     let kinds: Vec<Kind> = kinds.map(|matrix| Kind::Like { matrix }).collect();
     let mut notes = Vec::new();

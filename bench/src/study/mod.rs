@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::Repetitions;
 use crate::peers::{Operation, PeerValue};
 use crate::spmv::{self, Peers, Way};
+use crate::statistics;
 
 /// A source whose experiments are made again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
@@ -96,6 +97,7 @@ impl Bench<'_> {
         notes: &mut Vec<String>,
         mut measure: impl FnMut(&str, Csr<f64>) -> Result<(), Box<dyn Error>>,
     ) -> Result<(), Box<dyn Error>> {
+        let mut too_large = Vec::new();
         for kind in kinds {
             let name = match kind {
                 Kind::Like { matrix } => matrix.name().to_owned(),
@@ -104,13 +106,14 @@ impl Bench<'_> {
             if let Kind::Like { matrix } = kind
                 && matrix.nonzeros() > self.most_nonzeros
             {
-                notes.push(format!("{name} was left out: {} nonzeros", matrix.nonzeros()));
+                too_large.push(name);
                 continue;
             }
             let measured = catch_unwind(AssertUnwindSafe(|| {
                 let mut matrix: Csr<f64> = generate(kind, 1)?;
                 if matrix.nnz() > self.most_nonzeros {
-                    return Err(format!("left out: {} nonzeros", matrix.nnz()).into());
+                    too_large.push(name.clone());
+                    return Ok(());
                 }
                 matrix.canonicalize();
                 measure(&name, matrix)
@@ -121,6 +124,13 @@ impl Bench<'_> {
                 Err(_) => notes.push(format!("{name}: a measurement panicked")),
             }
             self.device.synchronize()?;
+        }
+        if !too_large.is_empty() {
+            notes.push(format!(
+                "left out, of more than {} nonzeros: {}",
+                self.most_nonzeros,
+                too_large.join(", ")
+            ));
         }
         Ok(())
     }
@@ -169,6 +179,11 @@ fn cusparse_ms(record: &spmv::Record) -> Option<f64> {
 /// 10⁹ operations a second, two a nonzero.
 fn gflops(nonzeros: usize, ms: Option<f64>) -> Option<f64> {
     ms.map(|ms| 2.0 * nonzeros as f64 / ms / 1e6)
+}
+
+/// Correlation of time with work, of three matrices at least: two always lie on a line.
+fn correlation(times: &[(f64, f64)]) -> Option<f64> {
+    statistics::correlation(times).filter(|_| times.len() > 2)
 }
 
 /// A quotient of two, if both are there.
