@@ -113,23 +113,105 @@ impl Measurement {
     }
 }
 
-/// Milliseconds of each of `repetitions` runs, timed with events, after one that is not counted.
+/// How many runs are timed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Repetitions {
+    most: usize,
+    budget_ms: f64,
+}
+
+impl From<usize> for Repetitions {
+    /// So many, however long they take; one at least.
+    fn from(count: usize) -> Self {
+        Self { most: count.max(1), budget_ms: f64::INFINITY }
+    }
+}
+
+/// What is known after the first runs.
+enum FirstRuns {
+    /// One took so long that it is not repeated.
+    Enough(f64),
+    /// So many are to be timed.
+    Wanted(usize),
+}
+
+impl Repetitions {
+    /// Those of which a budget admits more are still made: less than three say little.
+    const LEAST: usize = 3;
+    /// A run of so many budgets is not repeated.
+    const LONG: f64 = 10.0;
+    /// No first run takes so long because it loads code.
+    const LONGEST_LOADING_MS: f64 = 1000.0;
+
+    /// As many as fit in a time, three at least; one of what takes ten times as long.
+    #[must_use]
+    pub fn within(self, budget_ms: f64) -> Self {
+        Self { budget_ms, ..self }
+    }
+
+    /// Their number where one takes `ms`.
+    pub fn of_length(self, ms: f64) -> usize {
+        let fitting = (self.budget_ms / ms) as usize;
+        fitting.clamp(Self::LEAST.min(self.most), self.most)
+    }
+
+    /// Makes the runs that decide over the number of the others; `timed` makes one and gives its milliseconds.
+    fn first_runs<E>(self, mut timed: impl FnMut() -> Result<f64, E>) -> Result<FirstRuns, E> {
+        let mut ms = timed()?;
+        if self.of_length(ms) < self.most {
+            if ms > Self::LONGEST_LOADING_MS && ms > Self::LONG * self.budget_ms {
+                return Ok(FirstRuns::Enough(ms));
+            }
+            ms = timed()?;
+        }
+        let is_long = ms > Self::LONG * self.budget_ms;
+        Ok(if is_long { FirstRuns::Enough(ms) } else { FirstRuns::Wanted(self.of_length(ms)) })
+    }
+
+    /// Milliseconds of each run, `timed` making one; after one that is not counted, unless it took too long to be repeated.
+    ///
+    /// # Errors
+    ///
+    /// The first error of a run.
+    pub fn times_ms<E>(self, mut timed: impl FnMut() -> Result<f64, E>) -> Result<Vec<f64>, E> {
+        match self.first_runs(&mut timed)? {
+            FirstRuns::Enough(ms) => Ok(vec![ms]),
+            FirstRuns::Wanted(count) => (0..count).map(|_| timed()).collect(),
+        }
+    }
+}
+
+/// Milliseconds of each of `repetitions` runs, timed with events, after one that is not counted. They follow each other
+/// without waiting.
 ///
 /// # Errors
 ///
 /// The first error of a run, or of the clock.
 pub fn times_ms<C: Clock, E: From<C::Error>>(
     clock: &C,
-    repetitions: usize,
+    repetitions: impl Into<Repetitions>,
     mut run: impl FnMut() -> Result<(), E>,
 ) -> Result<Vec<f64>, E> {
-    run()?;
-    clock.synchronize()?;
-    let mut events = Vec::with_capacity(repetitions.min(1 << 16));
-    for _ in 0..repetitions {
+    let mut events = Vec::new();
+    let mut timed = |events: &mut Vec<_>| {
         let start = clock.record()?;
         run()?;
         events.push((start, clock.record()?));
+        Ok::<_, E>(())
+    };
+    let first_runs = repetitions.into().first_runs(|| {
+        timed(&mut events)?;
+        clock.synchronize()?;
+        let (start, end) = &events[events.len() - 1];
+        Ok::<_, E>(clock.elapsed_ms(start, end)?)
+    })?;
+    let count = match first_runs {
+        FirstRuns::Enough(ms) => return Ok(vec![ms]),
+        FirstRuns::Wanted(count) => count,
+    };
+    events.clear();
+    for _ in 0..count {
+        timed(&mut events)?;
     }
     clock.synchronize()?;
     Ok(events.iter().map(|(start, end)| clock.elapsed_ms(start, end)).collect::<Result<_, _>>()?)
@@ -144,19 +226,23 @@ pub fn times_ms<C: Clock, E: From<C::Error>>(
 /// The first error of a run, or of the device.
 pub fn single_times_ms<E: From<DeviceError>>(
     device: &Device,
-    repetitions: usize,
+    repetitions: impl Into<Repetitions>,
     mut run: impl FnMut() -> Result<(), E>,
 ) -> Result<Vec<f64>, E> {
-    for _ in 0..repetitions.min(3) {
-        run()?;
-    }
     let mut single = || {
         device.synchronize()?;
         let start = device.record()?;
         run()?;
-        Ok(device.record()?.elapsed_since(&start)?)
+        Ok::<_, E>(device.record()?.elapsed_since(&start)?)
     };
-    (0..repetitions).map(|_| single()).collect()
+    let count = match repetitions.into().first_runs(&mut single)? {
+        FirstRuns::Enough(ms) => return Ok(vec![ms]),
+        FirstRuns::Wanted(count) => count,
+    };
+    for _ in 1..count.min(3) {
+        single()?;
+    }
+    (0..count).map(|_| single()).collect()
 }
 
 /// The middle of the values, the mean of the two middle ones where their number is even; NaN of none.
@@ -178,7 +264,7 @@ pub fn median(values: &[f64]) -> f64 {
 /// If the device has not the memory for two buffers, or was lost.
 pub fn copy_rate(device: &Device) -> Result<f64, DeviceError> {
     let (bytes, repetitions) = match device.kind() {
-        DeviceKind::Cuda(_) => (COPY_BYTES, 20),
+        DeviceKind::Cuda(_) => (COPY_BYTES, 20_usize),
         DeviceKind::Cpu => (COPY_BYTES / 4, 5),
         DeviceKind::Simulated => (1 << 20, 3),
     };
@@ -204,6 +290,31 @@ mod tests {
         assert_eq!((measured.ms, measured.range_ms), (2.0, (1.0, 4.0)));
         assert_eq!((measured.gflops, measured.gbps, measured.effective_gbps), (2.0, 3.0, 4.0));
         assert_eq!(measured.fits_l2(&Device::cpu()), None);
+    }
+
+    #[test]
+    fn runs_are_as_many_as_the_budget_holds() {
+        let count = |repetitions: Repetitions, ms: &[f64]| {
+            let mut runs = 0;
+            let mut timed = || {
+                runs += 1;
+                Ok::<_, ()>(ms[(runs - 1).min(ms.len() - 1)])
+            };
+            let times = repetitions.times_ms(&mut timed).unwrap();
+            (times.len(), runs)
+        };
+        let exact = Repetitions::from(5);
+        assert_eq!(count(exact, &[1e9]), (5, 6));
+        assert_eq!(count(Repetitions::from(0), &[1.0]), (1, 2));
+        let limited = Repetitions::from(50).within(30.0);
+        assert_eq!(count(limited, &[0.1]), (50, 51));
+        assert_eq!(count(limited, &[2.0]), (15, 17));
+        // Loading code does not count.
+        assert_eq!(count(limited, &[400.0, 0.1]), (50, 52));
+        assert_eq!(count(limited, &[100.0]), (3, 5));
+        assert_eq!(count(limited, &[400.0]), (1, 2));
+        assert_eq!(count(limited, &[5000.0]), (1, 1));
+        assert_eq!(count(Repetitions::from(2).within(30.0), &[100.0]), (2, 3));
     }
 
     #[test]

@@ -258,9 +258,11 @@ fn draw(svg: &mut String, mark: Mark, colour: usize, places: &[(f64, f64)]) {
             svg.push_str("\"/>\n");
         }
         Mark::Dots => {
+            let _ = write!(svg, "<path class=\"dots s{colour}\" d=\"");
             for (x, y) in places {
-                let _ = writeln!(svg, "<circle class=\"f{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"/>");
+                let _ = write!(svg, "M{x:.1} {y:.1}h0");
             }
+            svg.push_str("\"/>\n");
         }
     }
 }
@@ -269,7 +271,7 @@ fn style(svg: &mut String) {
     svg.push_str(
         "<style>\nsvg { color: #24292f; font: 12px system-ui, sans-serif; }\ntext { fill: currentColor; }\n\
          .title { font-size: 14px; font-weight: 600; }\n.grid { stroke: currentColor; stroke-opacity: 0.15; }\n\
-         .line { fill: none; stroke-width: 2; }\n",
+         .line { fill: none; stroke-width: 2; }\n.dots { fill: none; stroke-width: 6; stroke-linecap: round; }\n",
     );
     colours(svg, |colour| colour.0);
     svg.push_str("@media (prefers-color-scheme: dark) {\nsvg { color: #e6edf3; }\n");

@@ -3,7 +3,7 @@
 use evenpath::{Csr, Device, Offset, OpError, Value};
 use rayon::prelude::*;
 
-use crate::measure::{Measurement, Work, times_ms};
+use crate::measure::{Measurement, Repetitions, Work, times_ms};
 
 /// What is added to a matrix A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -88,7 +88,7 @@ pub fn measure<V: Value, O: Offset>(
     device: &Device,
     (alpha, a): (V, &Csr<V, O>),
     (beta, b): (V, &Csr<V, O>),
-    repetitions: usize,
+    repetitions: Repetitions,
 ) -> Result<Measured<V, O>, OpError> {
     let (device_a, device_b) = (device.upload(a)?, device.upload(b)?);
     let whole = times_ms(device, repetitions, || device_a.add(alpha, &device_b, beta).map(drop))?;

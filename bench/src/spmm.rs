@@ -2,8 +2,9 @@
 
 use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, OpError, SpmmOperand, SpmmOptions};
 use evenpath::{SpmmPlanInfo, Storage};
+use rayon::prelude::*;
 
-use crate::measure::{Measurement, Work, times_ms};
+use crate::measure::{Measurement, Repetitions, Work, times_ms};
 
 /// Products that a check computes at most, about: of larger results it takes rows here and there.
 const CHECKED: usize = 1 << 22;
@@ -37,7 +38,7 @@ pub fn measure<S: Storage, T: SpmmOperand<S>, O: Offset>(
     b: &[T],
     columns: usize,
     layout: Layout,
-    repetitions: usize,
+    repetitions: Repetitions,
 ) -> Result<(Measurement, SpmmPlanInfo, Vec<T>), OpError>
 where
     Compute<S>: Storage,
@@ -81,8 +82,8 @@ pub fn check<S: Storage, T: Storage, O: Offset>(
     let step = (matrix.nnz() * columns).div_ceil(CHECKED).max(1);
     let computing = if size_of::<Compute<S>>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     let (holding, smallest) = rounding(T::NAME);
-    for row in (0..rows).step_by(step) {
-        let Some(nonzeros) = matrix.row(row) else { continue };
+    let check_row = |row: usize| {
+        let Some(nonzeros) = matrix.row(row) else { return Ok(()) };
         for column in 0..columns {
             let (mut sum, mut magnitude) = (0.0, 0.0);
             for (col, value) in nonzeros.iter() {
@@ -98,8 +99,9 @@ pub fn check<S: Storage, T: Storage, O: Offset>(
                 return Err(format!("C[{row}][{column}] is {found}, not {sum} within {bound:.1e}"));
             }
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    (0..rows.div_ceil(step)).into_par_iter().with_min_len(64).try_for_each(|index| check_row(index * step))
 }
 
 /// What rounding to a type of 16 bits adds: relative to the number, and near zero.

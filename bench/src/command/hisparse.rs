@@ -1,76 +1,33 @@
 use std::error::Error;
 use std::fmt::Write; // into strings, which does not fail
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use evenpath::{Csr, DeviceKind};
-use evenpath_bench::arguments::{DeviceChoice, ValueType};
+use evenpath::Csr;
+use evenpath_bench::arguments::ValueType;
 use evenpath_bench::hisparse::{Case, Product, Record, Summary, measure};
 use evenpath_bench::measure::copy_rate;
 use evenpath_bench::peers::PeerValue;
-use evenpath_bench::spmv::{PeerName, Peers};
-use evenpath_bench::suite::{FOLDER_VARIABLE, Source, Suite};
 use serde_json::json;
+
+use super::selection::{MatrixSelection, Measuring, Values};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Suites of matrices to measure with; the thesis's are `figure7`. [default: generated]
-    #[arg(long, value_delimiter = ',')]
-    suite: Vec<Suite>,
-    /// Kinds of matrix to generate, such as `stencil5:2000`, beside the suites.
-    #[arg(long, value_delimiter = ',')]
-    generate: Vec<String>,
-    /// Matrix Market files to read, beside the suites.
-    #[arg(long, value_delimiter = ',', value_name = "FILE")]
-    matrix: Vec<PathBuf>,
-    /// The folder of the suite `folder`.
-    #[arg(long, value_name = "FOLDER", env = FOLDER_VARIABLE)]
-    folder: Option<PathBuf>,
+    #[command(flatten)]
+    matrices: MatrixSelection,
     /// Rows and columns of a node: 32, 64, 128 or 256.
     #[arg(long, value_delimiter = ',', value_name = "D", default_values = ["128"], value_parser = ["32", "64", "128", "256"])]
     node: Vec<String>,
-    /// Libraries to compare with, where they are installed. [default: cusparse on a GPU]
-    #[arg(long, value_delimiter = ',')]
-    peers: Option<Vec<PeerName>>,
-    /// Types of the values.
-    #[arg(long, value_delimiter = ',', default_values = ["f64", "f32"])]
-    value: Vec<ValueType>,
-    /// Runs that are timed for each measurement. [default: 50 on a GPU, 10 on the CPU, 2 on the simulated GPU]
-    #[arg(long, value_name = "N")]
-    repetitions: Option<usize>,
-    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
-    #[arg(long, default_value_t = DeviceChoice::Best)]
-    device: DeviceChoice,
+    #[command(flatten)]
+    measuring: Measuring,
+    #[command(flatten)]
+    values: Values,
     /// One JSON object a line, instead of a table.
     #[arg(long)]
     json: bool,
 }
 
 impl Arguments {
-    /// The matrices, each with the name of its suite.
-    fn sources(&self) -> Result<Vec<(&'static str, Source)>, Box<dyn Error>> {
-        let mut sources = Vec::new();
-        for name in &self.generate {
-            sources.push(("-", Source::Generated(name.parse()?)));
-        }
-        sources.extend(self.matrix.iter().map(|path| ("-", Source::File(path.clone()))));
-        let default = if sources.is_empty() { &[Suite::Generated][..] } else { &[] };
-        for suite in if self.suite.is_empty() { default } else { &self.suite } {
-            let of_suite = suite.sources(self.folder.as_deref())?;
-            sources.extend(of_suite.into_iter().map(|source| (suite.name(), source)));
-        }
-        Ok(sources)
-    }
-
-    fn repetitions(&self, kind: DeviceKind) -> usize {
-        let default = match kind {
-            DeviceKind::Cuda(_) => 50,
-            DeviceKind::Cpu => 10,
-            DeviceKind::Simulated => 2,
-        };
-        self.repetitions.unwrap_or(default).max(1)
-    }
-
     /// Measures a matrix with nodes of every size that was asked for.
     fn measure<V: PeerValue>(
         &self,
@@ -97,14 +54,9 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let sources = arguments.sources()?;
-    let device = arguments.device.open()?;
-    let default_peers: &[PeerName] =
-        if matches!(device.kind(), DeviceKind::Cuda(_)) { &[PeerName::Cusparse] } else { &[] };
-    let (peers, absent) = Peers::open(arguments.peers.as_deref().unwrap_or(default_peers), device.kind());
-    for reason in absent {
-        eprintln!("note: {reason}");
-    }
+    let sources = arguments.matrices.sources()?;
+    let device = arguments.measuring.device.open()?;
+    let peers = arguments.measuring.open_peers(&device);
     let copy_gbps = copy_rate(&device)?;
     begin(arguments.json, &device.to_string(), copy_gbps, peers.versions());
     let mut records = Vec::new();
@@ -114,17 +66,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             device: &device,
             copy_gbps,
             peers: &peers,
-            repetitions: arguments.repetitions(device.kind()),
+            repetitions: arguments.measuring.repetitions(device.kind(), 50, 10, 2),
             suite,
             matrix: &name,
             generated: source.is_generated(),
         };
         let mut matrix = source.load()?;
         matrix.canonicalize();
-        if arguments.value.contains(&ValueType::F64) {
+        if arguments.values.value.contains(&ValueType::F64) {
             arguments.measure(&case, &matrix, &mut records)?;
         }
-        if arguments.value.contains(&ValueType::F32) {
+        if arguments.values.value.contains(&ValueType::F32) {
             arguments.measure(&case, &matrix.into_values::<f32>(), &mut records)?;
         }
     }

@@ -1,43 +1,28 @@
 use std::error::Error;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use evenpath::{Csr, Device, DeviceKind};
-use evenpath_bench::arguments::{DeviceChoice, ValueType};
+use evenpath::{Csr, Device};
+use evenpath_bench::arguments::ValueType;
 use evenpath_bench::measure::{copy_rate, median};
 use evenpath_bench::peers::PeerValue;
-use evenpath_bench::peers::cusparse::Cusparse;
 use evenpath_bench::spadd::{Addend, check, measure};
+use evenpath_bench::spmv::Peers;
 use evenpath_bench::statistics::{correlation, geometric_mean};
-use evenpath_bench::suite::{FOLDER_VARIABLE, Source, Suite};
 use serde_json::json;
+
+use super::selection::{MatrixSelection, Measuring, Values};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Suites of matrices to measure with. [default: generated]
-    #[arg(long, value_delimiter = ',')]
-    suite: Vec<Suite>,
-    /// Kinds of matrix to generate, such as `stencil5:2000`, beside the suites.
-    #[arg(long, value_delimiter = ',')]
-    generate: Vec<String>,
-    /// The folder of the suite `folder`.
-    #[arg(long, value_name = "FOLDER", env = FOLDER_VARIABLE)]
-    folder: Option<PathBuf>,
+    #[command(flatten)]
+    matrices: MatrixSelection,
     /// What is added to each matrix.
     #[arg(long, value_delimiter = ',', default_values = Addend::ALL.map(Addend::name))]
     addend: Vec<Addend>,
-    /// Types of the values.
-    #[arg(long, value_delimiter = ',', default_values = ["f64", "f32"])]
-    value: Vec<ValueType>,
-    /// Do not measure cuSPARSE beside.
-    #[arg(long)]
-    no_peers: bool,
-    /// Runs that are timed for each measurement.
-    #[arg(long, default_value_t = 20)]
-    repetitions: usize,
-    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
-    #[arg(long, default_value_t = DeviceChoice::Best)]
-    device: DeviceChoice,
+    #[command(flatten)]
+    measuring: Measuring,
+    #[command(flatten)]
+    values: Values,
     /// One JSON object a line, instead of a table.
     #[arg(long)]
     json: bool,
@@ -47,7 +32,7 @@ pub(crate) struct Arguments {
 struct Session<'a> {
     device: Device,
     copy_gbps: f64,
-    cusparse: Option<Cusparse>,
+    peers: Peers,
     arguments: &'a Arguments,
     all_right: bool,
     /// cuSPARSE's time over ours.
@@ -62,14 +47,10 @@ struct Session<'a> {
 const LARGE: usize = 10_000_000;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let device = arguments.device.open()?;
+    let sources = arguments.matrices.sources()?;
+    let device = arguments.measuring.device.open()?;
     let copy_gbps = copy_rate(&device)?;
-    let cusparse = match device.kind() {
-        DeviceKind::Cuda(ordinal) if !arguments.no_peers => {
-            Cusparse::open(ordinal).map_err(|error| eprintln!("{error}")).ok()
-        }
-        _ => None,
-    };
+    let peers = arguments.measuring.open_peers(&device);
     if arguments.json {
         println!("{}", json!({ "device": device.to_string(), "copy_gbps": copy_gbps }));
     } else {
@@ -93,18 +74,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let mut session = Session {
         device,
         copy_gbps,
-        cusparse,
+        peers,
         arguments,
         all_right: true,
         ratios: Vec::new(),
         times: [Vec::new(), Vec::new()],
         shares: Vec::new(),
     };
-    for source in sources(arguments)? {
+    for (_, source) in sources {
         let mut matrix = source.load()?;
         matrix.canonicalize();
         for &addend in &arguments.addend {
-            for value in &arguments.value {
+            for value in &arguments.values.value {
                 match value {
                     ValueType::F64 => session.case(&source.to_string(), &matrix, addend)?,
                     ValueType::F32 => {
@@ -118,27 +99,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     Ok(if session.all_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn sources(arguments: &Arguments) -> Result<Vec<Source>, Box<dyn Error>> {
-    let mut sources = Vec::new();
-    for name in &arguments.generate {
-        sources.push(Source::Generated(name.parse()?));
-    }
-    let default = if sources.is_empty() { &[Suite::Generated][..] } else { &[] };
-    for suite in if arguments.suite.is_empty() { default } else { &arguments.suite } {
-        sources.extend(suite.sources(arguments.folder.as_deref())?);
-    }
-    Ok(sources)
-}
-
 impl Session<'_> {
     /// Measures one sum, and prints a line.
     fn case<V: PeerValue>(&mut self, name: &str, a: &Csr<V>, addend: Addend) -> Result<(), Box<dyn Error>> {
         let Some(b) = addend.of(a) else { return Ok(()) };
         let (alpha, beta) = (V::from_f64(1.5), V::from_f64(-0.5));
-        let repetitions = self.arguments.repetitions.max(1);
+        let repetitions = self.arguments.measuring.repetitions(self.device.kind(), 20, 20, 20);
         let measured = measure(&self.device, (alpha, a), (beta, &b), repetitions)?;
         let verdict = check((alpha, a), (beta, &b), &measured.result);
-        let peer = self.cusparse.as_ref().map(|library| {
+        let peer = self.peers.cusparse().map(|library| {
             let times = library.measure_spadd((alpha, a), (beta, &b), repetitions)?;
             Ok::<_, Box<dyn Error>>((check((alpha, a), (beta, &b), &times.result), times))
         });

@@ -1,13 +1,11 @@
 use std::error::Error;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use evenpath::generate::Kind;
-use evenpath::{DeviceKind, SpgemmMethod};
-use evenpath_bench::arguments::{DeviceChoice, ValueType};
-use evenpath_bench::peers::cusparse::Cusparse;
+use evenpath::SpgemmMethod;
+use evenpath_bench::arguments::ValueType;
 use evenpath_bench::spgemm::{Case, Figures, MethodRecord, Outcome, Record, Summary, measure, other_factor};
-use evenpath_bench::suite::{FOLDER_VARIABLE, Source, Suite};
+
+use super::selection::{MatrixSelection, Measuring, Values};
 
 /// The generated matrices that are measured by default: of every shape that decides over speed, and small enough for
 /// their products.
@@ -24,63 +22,27 @@ const GENERATED: [&str; 8] = [
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Kinds of matrix to generate, such as `stencil5:1000`. [default: of every shape, unless suites are named]
-    #[arg(long, value_delimiter = ',')]
-    generate: Vec<Kind>,
-    /// Suites of matrices to measure with, beside those.
-    #[arg(long, value_delimiter = ',')]
-    suite: Vec<Suite>,
-    /// The folder of the suite `folder`.
-    #[arg(long, value_name = "FOLDER", env = FOLDER_VARIABLE)]
-    folder: Option<PathBuf>,
+    #[command(flatten)]
+    matrices: MatrixSelection,
     /// Methods, by name.
     #[arg(long, value_delimiter = ',', default_values_t = SpgemmMethod::all())]
     method: Vec<SpgemmMethod>,
-    /// Types of the values.
-    #[arg(long, value_delimiter = ',', default_values = ["f64", "f32"])]
-    value: Vec<ValueType>,
     /// Bytes of device memory that a product may take. [default: nine tenths of what is free]
     #[arg(long, value_name = "BYTES")]
     memory_limit: Option<u64>,
-    /// Do not measure cuSPARSE beside.
-    #[arg(long)]
-    no_peers: bool,
-    /// Products that are timed for each measurement.
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    repetitions: usize,
-    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
-    #[arg(long, default_value_t = DeviceChoice::Best)]
-    device: DeviceChoice,
+    #[command(flatten)]
+    measuring: Measuring,
+    #[command(flatten)]
+    values: Values,
     /// One JSON object a line, instead of a table.
     #[arg(long)]
     json: bool,
 }
 
-impl Arguments {
-    /// The matrices, each with the name of its suite.
-    fn sources(&self) -> Result<Vec<(&'static str, Source)>, Box<dyn Error>> {
-        let mut kinds = self.generate.clone();
-        if kinds.is_empty() && self.suite.is_empty() {
-            kinds = GENERATED.iter().map(|name| name.parse()).collect::<Result<_, _>>()?;
-        }
-        let mut sources: Vec<_> = kinds.into_iter().map(|kind| ("-", Source::Generated(kind))).collect();
-        for suite in &self.suite {
-            let of_suite = suite.sources(self.folder.as_deref())?;
-            sources.extend(of_suite.into_iter().map(|source| (suite.name(), source)));
-        }
-        Ok(sources)
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let sources = arguments.sources()?;
-    let device = arguments.device.open()?;
-    let cusparse = match device.kind() {
-        DeviceKind::Cuda(ordinal) if !arguments.no_peers => {
-            Cusparse::open(ordinal).map_err(|error| eprintln!("note: {error}")).ok()
-        }
-        _ => None,
-    };
+    let sources = arguments.matrices.sources_or(&GENERATED)?;
+    let device = arguments.measuring.device.open()?;
+    let peers = arguments.measuring.open_peers(&device);
     if arguments.json {
         println!("{}", serde_json::json!({ "device": device.to_string() }));
     } else {
@@ -105,9 +67,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         let case = Case {
             device: &device,
             methods: &arguments.method,
-            cusparse: cusparse.as_ref(),
+            cusparse: peers.cusparse(),
             memory_limit: arguments.memory_limit,
-            repetitions: arguments.repetitions.max(1),
+            repetitions: arguments.measuring.repetitions(device.kind(), 5, 5, 5),
             suite,
             matrix: &name,
         };
@@ -121,10 +83,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         };
         let a = source.load()?;
         let b = other_factor(&a);
-        if arguments.value.contains(&ValueType::F64) {
+        if arguments.values.value.contains(&ValueType::F64) {
             report(measure(&case, &a, &b)?);
         }
-        if arguments.value.contains(&ValueType::F32) {
+        if arguments.values.value.contains(&ValueType::F32) {
             report(measure(&case, &a.into_values::<f32>(), &b.into_values::<f32>())?);
         }
     }

@@ -1,17 +1,19 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::generate::{Kind, generate};
-use evenpath::{Compute, Csr, Device, DeviceKind, Layout, SpmmOperand, Storage, bf16, f16};
+use evenpath::{Compute, Csr, Device, Layout, SpmmOperand, Storage, bf16, f16};
 use evenpath_bench::input::random_vector;
-use evenpath_bench::measure::{copy_rate, median};
-use evenpath_bench::peers::cusparse::{self, Cusparse};
+use evenpath_bench::measure::{Repetitions, copy_rate, median};
+use evenpath_bench::peers::cusparse;
 use evenpath_bench::peers::{PeerRun, PeerValue};
 use evenpath_bench::spmm::{check, measure};
+use evenpath_bench::spmv::Peers;
 use serde_json::{Value as Json, json};
 
+use super::selection::{MatrixSelection, Measuring};
+
 /// The generated matrices that are measured by default: of every shape that decides over speed.
-const SUITE: [&str; 7] = [
+const GENERATED: [&str; 7] = [
     "stencil5:1000",
     "stencil27:80",
     "block-fem:30000x3",
@@ -25,21 +27,16 @@ const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Kinds of matrix to generate, such as `stencil5:1000`.
-    #[arg(long, value_delimiter = ',', default_values = SUITE)]
-    generate: Vec<String>,
+    #[command(flatten)]
+    matrices: MatrixSelection,
     /// Columns of B and C.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 4, 8, 16, 32, 64, 128, 256, 512])]
     columns: Vec<usize>,
     /// Types of the values; the 16-bit ones are computed with in `f32`, and have no peers.
     #[arg(long, value_delimiter = ',', default_values = ["f64", "f32"])]
     value: Vec<ValueType>,
-    /// Do not measure cuSPARSE beside.
-    #[arg(long)]
-    no_peers: bool,
-    /// Runs that are timed for each measurement.
-    #[arg(long, default_value_t = 20)]
-    repetitions: usize,
+    #[command(flatten)]
+    measuring: Measuring,
     /// One JSON object a line, instead of a table.
     #[arg(long)]
     json: bool,
@@ -57,7 +54,7 @@ enum ValueType {
 struct Session<'a> {
     device: Device,
     copy_gbps: f64,
-    cusparse: Option<Cusparse>,
+    peers: Peers,
     arguments: &'a Arguments,
     all_right: bool,
     /// Logarithms of cuSPARSE's best time over ours, where there are 4 to 128 columns: by layout.
@@ -72,18 +69,10 @@ struct Best {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let device = Device::best()?;
+    let sources = arguments.matrices.sources_or(&GENERATED)?;
+    let device = arguments.measuring.device.open()?;
     let copy_gbps = copy_rate(&device)?;
-    let cusparse = match device.kind() {
-        DeviceKind::Cuda(ordinal) if !arguments.no_peers => match Cusparse::open(ordinal) {
-            Ok(library) => Some(library),
-            Err(error) => {
-                eprintln!("{error}");
-                None
-            }
-        },
-        _ => None,
-    };
+    let peers = arguments.measuring.open_peers(&device);
     if arguments.json {
         println!("{}", json!({ "device": device.to_string(), "copy_gbps": copy_gbps }));
     } else {
@@ -103,9 +92,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         );
     }
     let ratios = [Vec::new(), Vec::new()];
-    let mut session = Session { device, copy_gbps, cusparse, arguments, all_right: true, ratios };
-    for name in &arguments.generate {
-        let matrix: Csr<f64> = generate(name.parse::<Kind>()?, 1)?;
+    let mut session = Session { device, copy_gbps, peers, arguments, all_right: true, ratios };
+    for (_, source) in sources {
+        let (name, matrix) = (&source.to_string(), source.load()?);
         for value in &arguments.value {
             for &columns in &arguments.columns {
                 let len = matrix.cols() * columns;
@@ -138,6 +127,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 impl Session<'_> {
+    fn repetitions(&self) -> Repetitions {
+        self.arguments.measuring.repetitions(self.device.kind(), 20, 20, 20)
+    }
+
     /// The best of cuSPARSE's algorithms, over both layouts; nothing where there is no cuSPARSE.
     fn peer<V: PeerValue>(
         &mut self,
@@ -145,7 +138,7 @@ impl Session<'_> {
         b: &[V],
         columns: usize,
     ) -> Result<Option<Best>, Box<dyn Error>> {
-        let Some(library) = &self.cusparse else { return Ok(None) };
+        let Some(library) = self.peers.cusparse() else { return Ok(None) };
         let mut best: Option<Best> = None;
         let mut all_right = true;
         for layout in LAYOUTS {
@@ -154,7 +147,7 @@ impl Session<'_> {
                 Layout::ColumnMajor => cusparse::Layout::ColumnMajor,
             };
             let problem = library.spmm_problem(matrix, b, columns, peer_layout)?;
-            problem.measure(self.arguments.repetitions, |PeerRun { algorithm, outcome, .. }| match outcome {
+            problem.measure(self.repetitions(), |PeerRun { algorithm, outcome, .. }| match outcome {
                 Ok(run) => {
                     let ms = median(&run.times_ms);
                     let right = check(matrix, b, &run.result, columns, layout);
@@ -196,7 +189,7 @@ impl Session<'_> {
         let mut verdict = Ok(());
         for layout in LAYOUTS {
             let (measurement, plan, c) =
-                measure(&self.device, matrix, b, columns, layout, self.arguments.repetitions)?;
+                measure(&self.device, matrix, b, columns, layout, self.repetitions())?;
             verdict = verdict.and(check(matrix, b, &c, columns, layout));
             measured.push((layout, measurement, plan));
         }

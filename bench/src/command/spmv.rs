@@ -1,64 +1,34 @@
 use std::error::Error;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use evenpath::{DeviceKind, SpmvMethod, TransposedMode};
-use evenpath_bench::arguments::{DeviceChoice, ValueType};
+use evenpath_bench::arguments::ValueType;
 use evenpath_bench::measure::copy_rate;
 use evenpath_bench::peers::Operation;
-use evenpath_bench::spmv::{Case, PeerName, Peers, Record, Summary, Way, measure};
-use evenpath_bench::suite::{FOLDER_VARIABLE, Source, Suite};
+use evenpath_bench::spmv::{Case, Record, Summary, Way, measure};
+
+use super::selection::{MatrixSelection, Measuring, Values};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Suites of matrices to measure with. [default: generated]
-    #[arg(long, value_delimiter = ',')]
-    suite: Vec<Suite>,
-    /// Kinds of matrix to generate, such as `stencil5:2000` or `like:protein`, beside the suites.
-    #[arg(long, value_delimiter = ',')]
-    generate: Vec<String>,
-    /// The folder of the suite `folder`.
-    #[arg(long, value_name = "FOLDER", env = FOLDER_VARIABLE)]
-    folder: Option<PathBuf>,
+    #[command(flatten)]
+    matrices: MatrixSelection,
     /// Methods, by name, or `all` that the device has; with the transpose, modes. [default: auto; all modes]
     #[arg(long, value_delimiter = ',')]
     method: Vec<String>,
-    /// Libraries to compare with, where they are installed. [default: cusparse on a GPU]
-    #[arg(long, value_delimiter = ',')]
-    peers: Option<Vec<PeerName>>,
-    /// Types of the values.
-    #[arg(long, value_delimiter = ',', default_values = ["f64", "f32"])]
-    value: Vec<ValueType>,
+    #[command(flatten)]
+    measuring: Measuring,
+    #[command(flatten)]
+    values: Values,
     /// Multiply with the transposed matrices: the peers without making them, evenpath in its modes.
     #[arg(long)]
     transposed: bool,
-    /// Runs that are timed for each measurement. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
-    #[arg(long, value_name = "N")]
-    repetitions: Option<usize>,
-    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
-    #[arg(long, default_value_t = DeviceChoice::Best)]
-    device: DeviceChoice,
     /// One JSON object a line, instead of a table.
     #[arg(long)]
     json: bool,
 }
 
 impl Arguments {
-    /// The matrices, each with the name of its suite.
-    fn sources(&self) -> Result<Vec<(&'static str, Source)>, Box<dyn Error>> {
-        let mut sources = Vec::new();
-        for name in &self.generate {
-            sources.push(("-", Source::Generated(name.parse()?)));
-        }
-        let default = if sources.is_empty() { &[Suite::Generated][..] } else { &[] };
-        let suites = if self.suite.is_empty() { default } else { &self.suite };
-        for suite in suites {
-            let of_suite = suite.sources(self.folder.as_deref())?;
-            sources.extend(of_suite.into_iter().map(|source| (suite.name(), source)));
-        }
-        Ok(sources)
-    }
-
     /// How to multiply: the methods, or with the transpose the modes.
     fn ways(&self, kind: DeviceKind) -> Result<Vec<Way>, Box<dyn Error>> {
         let all = self.method.iter().any(|name| name == "all");
@@ -76,27 +46,13 @@ impl Arguments {
         }
         self.method.iter().map(|name| Ok(Way::Direct(name.parse()?))).collect()
     }
-
-    fn repetitions(&self, kind: DeviceKind) -> usize {
-        let default = match kind {
-            DeviceKind::Cuda(_) => 100,
-            DeviceKind::Cpu => 20,
-            DeviceKind::Simulated => 3,
-        };
-        self.repetitions.unwrap_or(default).max(1)
-    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
-    let sources = arguments.sources()?;
-    let device = arguments.device.open()?;
+    let sources = arguments.matrices.sources()?;
+    let device = arguments.measuring.device.open()?;
     let ways = arguments.ways(device.kind())?;
-    let default_peers: &[PeerName] =
-        if matches!(device.kind(), DeviceKind::Cuda(_)) { &[PeerName::Cusparse] } else { &[] };
-    let (peers, absent) = Peers::open(arguments.peers.as_deref().unwrap_or(default_peers), device.kind());
-    for reason in absent {
-        eprintln!("note: {reason}");
-    }
+    let peers = arguments.measuring.open_peers(&device);
     let copy_gbps = copy_rate(&device)?;
     let operation = if arguments.transposed { Operation::Transposed } else { Operation::Direct };
     let mut printer = Printer { json: arguments.json, records: Vec::new() };
@@ -109,16 +65,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             ways: &ways,
             peers: &peers,
             operation,
-            repetitions: arguments.repetitions(device.kind()),
+            repetitions: arguments.measuring.repetitions(device.kind(), 100, 20, 3),
             suite,
             matrix: &name,
             generated: source.is_generated(),
         };
         let matrix = source.load()?;
-        if arguments.value.contains(&ValueType::F64) {
+        if arguments.values.value.contains(&ValueType::F64) {
             printer.record(measure(&case, &matrix)?);
         }
-        if arguments.value.contains(&ValueType::F32) {
+        if arguments.values.value.contains(&ValueType::F32) {
             printer.record(measure(&case, &matrix.into_values::<f32>())?);
         }
     }

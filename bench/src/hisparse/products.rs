@@ -8,7 +8,7 @@ use evenpath::{
 use super::record::{Product, Way};
 use super::{Measured, Tree};
 use crate::input::random_vector;
-use crate::measure::{median, times_ms};
+use crate::measure::{Repetitions, median, times_ms};
 use crate::peers::{Operation, PeerValue};
 use crate::spmv::{self, Peers, Reference};
 
@@ -21,7 +21,7 @@ pub struct Case<'c> {
     /// Beside what.
     pub peers: &'c Peers,
     /// Runs that are timed.
-    pub repetitions: usize,
+    pub repetitions: Repetitions,
     /// The suite.
     pub suite: &'c str,
     /// The matrix.

@@ -10,7 +10,7 @@ use libloading::Library;
 use super::host::{HostClock, elapsed_ms};
 use super::library::{folders_of, functions, open};
 use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue};
-use crate::measure::times_ms;
+use crate::measure::{Repetitions, times_ms};
 
 /// Folders of MKL's libraries and of its OpenMP runtime, searched after the loader's.
 const FOLDERS_VARIABLE: &str = "EVENPATH_MKL";
@@ -122,7 +122,7 @@ impl Mkl {
         matrix: &Csr<V>,
         operation: Operation,
         x: &[V],
-        repetitions: usize,
+        repetitions: Repetitions,
     ) -> PeerRun<V> {
         PeerRun {
             algorithm: "inspector-executor".into(),
@@ -136,7 +136,7 @@ impl Mkl {
         matrix: &Csr<V>,
         operation: Operation,
         x: &[V],
-        repetitions: usize,
+        repetitions: Repetitions,
     ) -> Result<PeerTimes<V>, PeerError> {
         operation.check_x(matrix, x)?;
         let mut y = vec![V::from_f64(f64::NAN); operation.shape(matrix.rows(), matrix.cols()).0];

@@ -6,10 +6,10 @@ use sprs::prod::mul_acc_mat_vec_csr;
 
 use super::host::HostClock;
 use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue};
-use crate::measure::times_ms;
+use crate::measure::{Repetitions, times_ms};
 
 /// Times `repetitions` runs of y = Ax.
-pub fn spmv<V: PeerValue>(matrix: &Csr<V>, x: &[V], repetitions: usize) -> PeerRun<V> {
+pub fn spmv<V: PeerValue>(matrix: &Csr<V>, x: &[V], repetitions: Repetitions) -> PeerRun<V> {
     PeerRun {
         algorithm: "mul_acc_mat_vec_csr".into(),
         format: "csr",
@@ -17,7 +17,11 @@ pub fn spmv<V: PeerValue>(matrix: &Csr<V>, x: &[V], repetitions: usize) -> PeerR
     }
 }
 
-fn measure<V: PeerValue>(matrix: &Csr<V>, x: &[V], repetitions: usize) -> Result<PeerTimes<V>, PeerError> {
+fn measure<V: PeerValue>(
+    matrix: &Csr<V>,
+    x: &[V],
+    repetitions: Repetitions,
+) -> Result<PeerTimes<V>, PeerError> {
     Operation::Direct.check_x(matrix, x)?;
     let view = CsMatViewI::<V, u32, u32>::try_new(
         (matrix.rows(), matrix.cols()),

@@ -2,7 +2,7 @@ use evenpath::{Csr, Device, DeviceCsr, DeviceKind, OpError, SpgemmMethod, Spgemm
 use serde::Serialize;
 
 use super::{Check, products};
-use crate::measure::{median, single_times_ms};
+use crate::measure::{Repetitions, median, single_times_ms};
 use crate::peers::PeerValue;
 use crate::peers::cusparse::{Cusparse, SpgemmRun};
 
@@ -106,7 +106,7 @@ pub struct Case<'c> {
     /// Bytes that a product may take; what the device has if nothing is said.
     pub memory_limit: Option<u64>,
     /// Products that are timed.
-    pub repetitions: usize,
+    pub repetitions: Repetitions,
     /// The suite.
     pub suite: &'c str,
     /// The matrix.
@@ -174,8 +174,8 @@ pub fn measure<V: PeerValue>(case: &Case<'_>, a: &Csr<V>, b: &Csr<V>) -> Result<
             Err(error @ OpError::Device(evenpath::DeviceError::KernelFault { .. })) => return Err(error),
             Err(error) => Outcome::Failed { error: error.to_string() },
         };
-        if method == SpgemmMethod::TwoLevelSort && outcome.right().is_some() {
-            record.phases = problem.phases()?;
+        if let (SpgemmMethod::TwoLevelSort, Some(figures)) = (method, outcome.right()) {
+            record.phases = problem.phases(case.repetitions.of_length(figures.ms))?;
         }
         record.methods.push(MethodRecord { method: method.to_string(), outcome });
     }
@@ -222,13 +222,13 @@ impl<V: PeerValue> Problem<'_, V> {
         Ok(Figures { ms, numeric_ms, gflops: gflops(self.products, ms), nonzeros, peak_bytes, difference })
     }
 
-    /// The phases of the fastest of some products; none on the CPU.
-    fn phases(&self) -> Result<Option<Phases>, OpError> {
+    /// The phases of the fastest of `count` products; none on the CPU.
+    fn phases(&self, count: usize) -> Result<Option<Phases>, OpError> {
         if self.case.device.kind() == DeviceKind::Cpu {
             return Ok(None);
         }
         let mut best = None;
-        for _ in 0..self.case.repetitions {
+        for _ in 0..count {
             let phases = self.a.two_level_sort_phases(&self.b, self.options(SpgemmMethod::TwoLevelSort))?;
             if best.is_none_or(|best: evenpath::SpgemmPhases| phases.total() < best.total()) {
                 best = Some(phases);

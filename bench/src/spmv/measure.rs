@@ -12,7 +12,7 @@ use super::peers::Peers;
 use super::reference::Reference;
 use super::work;
 use crate::input::random_vector;
-use crate::measure::{Measurement, median, times_ms};
+use crate::measure::{Measurement, Repetitions, median, times_ms};
 use crate::peers::{Operation, PeerValue};
 
 /// Plans that are made to take the time of one.
@@ -107,7 +107,7 @@ pub struct Case<'c> {
     /// The same for the peers: with the matrix or with its transpose.
     pub operation: Operation,
     /// Runs that are timed.
-    pub repetitions: usize,
+    pub repetitions: Repetitions,
     /// The suite.
     pub suite: &'c str,
     /// The matrix.

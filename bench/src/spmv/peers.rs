@@ -4,7 +4,7 @@ use evenpath::{Csr, DeviceKind};
 
 use super::figures::{Outcome, PeerFigures, PeerRecord};
 use super::reference::Reference;
-use crate::measure::median;
+use crate::measure::{Repetitions, median};
 use crate::peers::cusparse::Cusparse;
 use crate::peers::mkl::Mkl;
 use crate::peers::{Operation, PeerError, PeerRun, PeerValue, sprs};
@@ -77,7 +77,7 @@ impl Peers {
         operation: Operation,
         x: &[V],
         reference: &Reference,
-        repetitions: usize,
+        repetitions: Repetitions,
     ) -> Vec<PeerRecord> {
         let mut records = Vec::new();
         let mut take = |library: &'static str, run: PeerRun<V>| {

@@ -7,7 +7,7 @@ use evenpath::Csr;
 
 use super::functions::{Address, Spadd, SumFunction};
 use super::{Cusparse, Descriptor};
-use crate::measure::times_ms;
+use crate::measure::{Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerValue};
 
@@ -67,7 +67,7 @@ impl Cusparse {
         &self,
         (alpha, a): (V, &Csr<V>),
         (beta, b): (V, &Csr<V>),
-        repetitions: usize,
+        repetitions: Repetitions,
     ) -> Result<SpaddTimes<V>, PeerError> {
         let functions = Spadd::find(self.library)?;
         let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits count".into());

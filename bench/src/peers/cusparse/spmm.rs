@@ -7,7 +7,7 @@ use evenpath::Csr;
 use super::formats::{Format, Formats};
 use super::functions::SpmmFunction;
 use super::{Cusparse, Descriptor};
-use crate::measure::{Clock, times_ms};
+use crate::measure::{Clock, Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
 
@@ -83,7 +83,7 @@ impl Cusparse {
 
 impl<V: PeerValue> SpmmProblem<'_, V> {
     /// Times every algorithm with preprocessing and without, `repetitions` runs each.
-    pub fn measure(&self, repetitions: usize, mut each: impl FnMut(PeerRun<V>)) {
+    pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(PeerRun<V>)) {
         for (name, code) in ALGORITHMS {
             for preprocess in [false, true] {
                 let suffix = if preprocess { " + preprocess" } else { "" };
@@ -97,7 +97,7 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
         &self,
         algorithm: c_int,
         preprocess: bool,
-        repetitions: usize,
+        repetitions: Repetitions,
     ) -> Result<PeerTimes<V>, PeerError> {
         let Self { library, formats, b, c, width, layout } = self;
         let b = library.dense::<V>(formats.cols, *width, *layout, b.address())?;

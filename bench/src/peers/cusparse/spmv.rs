@@ -7,7 +7,7 @@ use evenpath::Csr;
 use super::formats::{Format, Formats};
 use super::functions::SpmvFunction;
 use super::{Cusparse, Descriptor, code};
-use crate::measure::{Clock, times_ms};
+use crate::measure::{Clock, Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{Operation, PeerError, PeerRun, PeerTimes, PeerValue};
 
@@ -68,7 +68,7 @@ impl Cusparse {
 
 impl<V: PeerValue> SpmvProblem<'_, V> {
     /// Times every algorithm, those of CSR with preprocessing and without, `repetitions` runs each.
-    pub fn measure(&self, repetitions: usize, mut each: impl FnMut(PeerRun<V>)) {
+    pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(PeerRun<V>)) {
         for Algorithm { name, format, code } in &ALGORITHMS {
             if self.operation == Operation::Transposed && *format != Format::Csr {
                 continue;
@@ -92,7 +92,7 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
         format: Format,
         algorithm: c_int,
         preprocess: Option<SpmvFunction>,
-        repetitions: usize,
+        repetitions: Repetitions,
     ) -> Result<PeerTimes<V>, PeerError> {
         let Self { library, formats, x, y, operation, .. } = self;
         let (rows, cols) = operation.shape(formats.rows, formats.cols);

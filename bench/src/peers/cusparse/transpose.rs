@@ -8,7 +8,7 @@ use super::Cusparse;
 use super::formats::BASE_ZERO;
 use super::functions::Transpose;
 use super::spadd::Arrays;
-use crate::measure::times_ms;
+use crate::measure::{Repetitions, times_ms};
 use crate::peers::{PeerError, PeerValue};
 
 /// `CUSPARSE_ACTION_NUMERIC`.
@@ -26,7 +26,7 @@ impl Cusparse {
     pub fn measure_transpose<V: PeerValue>(
         &self,
         matrix: &Csr<V>,
-        repetitions: usize,
+        repetitions: Repetitions,
     ) -> Result<Vec<f64>, PeerError> {
         let functions = Transpose::find(self.library)?;
         let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits count".into());
@@ -36,53 +36,37 @@ impl Cusparse {
         let row_offsets = self.runtime.allocate::<u32>(matrix.cols() + 1)?;
         let column_indices = self.runtime.allocate::<u32>(matrix.nnz())?;
         let values = self.runtime.allocate::<V>(matrix.nnz())?;
+        // Both functions take the same but for what comes last: a place for the size, or the workspace.
+        macro_rules! call {
+            ($function:ident, $last:expr) => {{
+                // SAFETY: the handle is the library's, the arrays are those of a valid matrix on this GPU and as long for its
+                // transpose; what comes last is a place that is there, or memory as large as was asked for.
+                let code = unsafe {
+                    (functions.$function)(
+                        self.handle,
+                        rows,
+                        cols,
+                        a.nonzeros,
+                        a.values.address(),
+                        a.row_offsets.address(),
+                        a.column_indices.address(),
+                        values.address(),
+                        row_offsets.address(),
+                        column_indices.address(),
+                        V::CUDA_TYPE,
+                        WITH_VALUES,
+                        BASE_ZERO,
+                        ALGORITHM,
+                        $last,
+                    )
+                };
+                self.check(stringify!($function), code)
+            }};
+        }
         let mut bytes = 0;
-        // SAFETY: the handle is the library's, the arrays are those of a valid matrix on this GPU and as long for its
-        // transpose; the size is written to a place that is there.
-        let code = unsafe {
-            (functions.cusparseCsr2cscEx2_bufferSize)(
-                self.handle,
-                rows,
-                cols,
-                a.nonzeros,
-                a.values.address(),
-                a.row_offsets.address(),
-                a.column_indices.address(),
-                values.address(),
-                row_offsets.address(),
-                column_indices.address(),
-                V::CUDA_TYPE,
-                WITH_VALUES,
-                BASE_ZERO,
-                ALGORITHM,
-                &raw mut bytes,
-            )
-        };
-        self.check("cusparseCsr2cscEx2_bufferSize", code)?;
+        call!(cusparseCsr2cscEx2_bufferSize, &raw mut bytes)?;
         let workspace = self.runtime.allocate::<u8>(bytes)?;
-        let times = times_ms(&self.runtime, repetitions, || {
-            // SAFETY: as above; the workspace is as large as was asked for.
-            let code = unsafe {
-                (functions.cusparseCsr2cscEx2)(
-                    self.handle,
-                    rows,
-                    cols,
-                    a.nonzeros,
-                    a.values.address(),
-                    a.row_offsets.address(),
-                    a.column_indices.address(),
-                    values.address(),
-                    row_offsets.address(),
-                    column_indices.address(),
-                    V::CUDA_TYPE,
-                    WITH_VALUES,
-                    BASE_ZERO,
-                    ALGORITHM,
-                    workspace.address(),
-                )
-            };
-            self.check("cusparseCsr2cscEx2", code)
-        })?;
+        let times = times_ms(&self.runtime, repetitions, || call!(cusparseCsr2cscEx2, workspace.address()))?;
         let (offsets, columns) = (row_offsets.download()?, column_indices.download()?);
         let transpose = Csr::try_new(matrix.cols(), matrix.rows(), offsets, columns, values.download()?)
             .map_err(|invalid| PeerError::Unsuitable(format!("the transpose is no matrix: {invalid}")))?;

@@ -11,7 +11,7 @@ use libloading::Library;
 
 use super::formats::{BASE_ZERO, Format, Formats, INDEX_32};
 use super::{Cusparse, Descriptor};
-use crate::measure::{Clock, times_ms};
+use crate::measure::{Clock, Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerValue};
 use call::Call;
@@ -129,7 +129,7 @@ struct ProductMatrix<V> {
 impl<V: PeerValue> SpgemmProblem<'_, V> {
     /// Times every algorithm, `repetitions` products each, and what a known pattern saves. Each is a result as soon as it
     /// is there: `each` checks and drops it.
-    pub fn measure(&self, repetitions: usize, mut each: impl FnMut(SpgemmRun<V>)) {
+    pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(SpgemmRun<V>)) {
         for (name, code, share) in ALGORITHMS {
             let outcome = self.measure_algorithm(code, share, repetitions);
             each(SpgemmRun { algorithm: name.into(), outcome });
@@ -141,7 +141,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         &self,
         algorithm: c_int,
         share: Option<f32>,
-        repetitions: usize,
+        repetitions: Repetitions,
     ) -> Result<SpgemmTimes<V>, PeerError> {
         let mut buffers = Buffers::new(3, self.library)?;
         let mut c = self.nothing()?;
@@ -150,24 +150,25 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         self.result(times, Vec::new(), buffers.total(), &c)
     }
 
-    /// Milliseconds of each product but the first, which finds out how large buffers must be, and what the last one gave.
+    /// Milliseconds of each product but the first, which finds out how large buffers must be, unless it took too long to be
+    /// repeated; and what the last one gave.
     fn time_products<T>(
         &self,
-        repetitions: usize,
+        repetitions: Repetitions,
         mut run: impl FnMut() -> Result<T, PeerError>,
     ) -> Result<(Vec<f64>, T), PeerError> {
         let runtime = &self.library.runtime;
-        let mut times = Vec::with_capacity(repetitions);
-        let mut last = run()?;
-        for _ in 0..repetitions {
+        let mut last = None;
+        let times = repetitions.times_ms(|| {
             // It may hold what the next one needs.
-            drop(last);
+            last = None;
             runtime.synchronize()?;
             let start = runtime.record()?;
-            last = run()?;
+            last = Some(run()?);
             let end = runtime.record()?;
-            times.push(runtime.elapsed_ms(&start, &end)?);
-        }
+            runtime.elapsed_ms(&start, &end)
+        })?;
+        let Some(last) = last else { unreachable!("one run at least") };
         Ok((times, last))
     }
 
@@ -211,7 +212,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         call.product("cusparseSpGEMM_copy", functions.cusparseSpGEMM_copy)
     }
 
-    fn measure_reuse(&self, repetitions: usize) -> Result<SpgemmTimes<V>, PeerError> {
+    fn measure_reuse(&self, repetitions: Repetitions) -> Result<SpgemmTimes<V>, PeerError> {
         let Self { library, functions, .. } = self;
         let mut buffers = Buffers::new(5, library)?;
         let mut c = self.nothing()?;

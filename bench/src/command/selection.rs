@@ -1,0 +1,130 @@
+//! What the commands that measure over matrices take alike: which matrices, where, beside what.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use evenpath::{Device, DeviceKind};
+use evenpath_bench::arguments::{DeviceChoice, ValueType};
+use evenpath_bench::measure::Repetitions;
+use evenpath_bench::spmv::{PeerName, Peers};
+use evenpath_bench::suite::{FOLDER_VARIABLE, Source, Suite};
+
+/// Which matrices.
+#[derive(clap::Args)]
+pub(crate) struct MatrixSelection {
+    /// Suites of matrices to measure with. [default: generated matrices, unless others are named]
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) suite: Vec<Suite>,
+    /// Kinds of matrix to generate, such as `stencil5:2000` or `like:protein`, beside the suites.
+    #[arg(long, value_delimiter = ',', value_name = "KIND")]
+    pub(crate) generate: Vec<String>,
+    /// Matrix Market files to read, beside the suites.
+    #[arg(long, value_delimiter = ',', value_name = "FILE")]
+    matrix: Vec<PathBuf>,
+    /// The folder of the suite `folder`.
+    #[arg(long, value_name = "FOLDER", env = FOLDER_VARIABLE)]
+    folder: Option<PathBuf>,
+}
+
+impl MatrixSelection {
+    /// The matrices, each with the name of its suite; where none is named, those of the suite `generated`.
+    ///
+    /// # Errors
+    ///
+    /// If a kind does not exist or a folder cannot be read.
+    pub(crate) fn sources(&self) -> Result<Vec<(&'static str, Source)>, Box<dyn Error>> {
+        let sources = self.named_sources()?;
+        if !sources.is_empty() || !self.suite.is_empty() {
+            return Ok(sources);
+        }
+        let of_suite = Suite::Generated.sources(None)?;
+        Ok(of_suite.into_iter().map(|source| (Suite::Generated.name(), source)).collect())
+    }
+
+    /// As [`sources`](Self::sources); where none is named, those of these kinds.
+    ///
+    /// # Errors
+    ///
+    /// As for [`sources`](Self::sources).
+    pub(crate) fn sources_or(&self, kinds: &[&str]) -> Result<Vec<(&'static str, Source)>, Box<dyn Error>> {
+        let sources = self.named_sources()?;
+        if !sources.is_empty() || !self.suite.is_empty() {
+            return Ok(sources);
+        }
+        kinds.iter().map(|kind| Ok(("-", Source::Generated(kind.parse()?)))).collect()
+    }
+
+    fn named_sources(&self) -> Result<Vec<(&'static str, Source)>, Box<dyn Error>> {
+        let mut sources = Vec::new();
+        for name in &self.generate {
+            sources.push(("-", Source::Generated(name.parse()?)));
+        }
+        sources.extend(self.matrix.iter().map(|path| ("-", Source::File(path.clone()))));
+        for suite in &self.suite {
+            let of_suite = suite.sources(self.folder.as_deref())?;
+            sources.extend(of_suite.into_iter().map(|source| (suite.name(), source)));
+        }
+        Ok(sources)
+    }
+}
+
+/// Where, in which types, beside what, and how often.
+#[derive(clap::Args)]
+pub(crate) struct Measuring {
+    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
+    #[arg(long, default_value_t = DeviceChoice::Best)]
+    pub(crate) device: DeviceChoice,
+    /// Libraries to compare with, where they are installed. [default: cusparse on a GPU]
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) peers: Option<Vec<PeerName>>,
+    /// Do not compare with other libraries.
+    #[arg(long, conflicts_with = "peers")]
+    no_peers: bool,
+    /// Runs that are timed for each measurement, at the most. [default: as many as suit operation and device]
+    #[arg(long, value_name = "N")]
+    repetitions: Option<usize>,
+}
+
+/// Types of values that are measured.
+#[derive(clap::Args)]
+pub(crate) struct Values {
+    /// Types of the values.
+    #[arg(long, value_delimiter = ',', default_values = ["f64", "f32"])]
+    pub(crate) value: Vec<ValueType>,
+}
+
+impl Measuring {
+    /// The peers that are asked for, or those that suit the device.
+    pub(crate) fn peer_names(&self, kind: DeviceKind) -> &[PeerName] {
+        let default: &[PeerName] = match kind {
+            DeviceKind::Cuda(_) if !self.no_peers => &[PeerName::Cusparse],
+            _ => &[],
+        };
+        self.peers.as_deref().unwrap_or(default)
+    }
+
+    /// Opens the peers; each that cannot be is named on stderr and left out.
+    pub(crate) fn open_peers(&self, device: &Device) -> Peers {
+        let (peers, absent) = Peers::open(self.peer_names(device.kind()), device.kind());
+        for reason in absent {
+            eprintln!("note: {reason}");
+        }
+        peers
+    }
+
+    /// Runs to time: those asked for, or the default of the kind of device.
+    pub(crate) fn repetitions(
+        &self,
+        kind: DeviceKind,
+        cuda: usize,
+        cpu: usize,
+        simulated: usize,
+    ) -> Repetitions {
+        let default = match kind {
+            DeviceKind::Cuda(_) => cuda,
+            DeviceKind::Cpu => cpu,
+            DeviceKind::Simulated => simulated,
+        };
+        self.repetitions.unwrap_or(default).into()
+    }
+}

@@ -1,0 +1,69 @@
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use evenpath::DeviceKind;
+use evenpath_bench::measure::copy_rate;
+use evenpath_bench::results::Setting;
+use evenpath_bench::study::{self, Bench, Study, StudyFile, Table};
+
+use super::selection::Measuring;
+
+/// Exit code: 0 if every result is right, 1 if one is wrong.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The source.
+    study: Study,
+    #[command(flatten)]
+    measuring: Measuring,
+    /// Matrices with more nonzeros are left out. [default: none on a GPU, 3 million on the CPU, 20000 on the simulated GPU]
+    #[arg(long, value_name = "N")]
+    most_nonzeros: Option<usize>,
+    /// Sparse products of more products are left out. [default: 10^10 on a GPU, 10^8 on the CPU, 10^6 on the simulated GPU]
+    #[arg(long, value_name = "N")]
+    most_products: Option<u64>,
+    /// A file for the tables, of which `report` makes a section if its name begins with `study-` and ends with `.jsonl`.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// One JSON object a line, instead of tables.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
+    let device = arguments.measuring.device.open()?;
+    let peers = arguments.measuring.open_peers(&device);
+    let copy_gbps = copy_rate(&device)?;
+    let (most_nonzeros, most_products, budget_ms) = match device.kind() {
+        DeviceKind::Cuda(_) => (usize::MAX, 10_u64.pow(10), 30.0),
+        DeviceKind::Cpu => (3_000_000, 10_u64.pow(8), 100.0),
+        DeviceKind::Simulated => (20_000, 10_u64.pow(6), 10.0),
+    };
+    let bench = Bench {
+        device: &device,
+        copy_gbps,
+        peers: &peers,
+        repetitions: arguments.measuring.repetitions(device.kind(), 50, 10, 2).within(budget_ms),
+        most_nonzeros: arguments.most_nonzeros.unwrap_or(most_nonzeros),
+        most_products: arguments.most_products.unwrap_or(most_products),
+    };
+    let command = format!("evenpath-bench study {}", arguments.study.name());
+    let setting = Setting::new(&device, copy_gbps, peers.versions(), command);
+    let mut file = StudyFile { setting, tables: Vec::new() };
+    let mut print = |table: Table| {
+        if arguments.json {
+            println!("{}", serde_json::to_string(&table)?);
+        } else {
+            println!("{}", table.to_markdown());
+        }
+        file.tables.push(table);
+        // What there is so far is kept if the next one is interrupted.
+        if let Some(path) = &arguments.out {
+            std::fs::write(path, file.to_lines()).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        Ok(())
+    };
+    study::run(arguments.study, &bench, &mut print)?;
+    let is_right = file.tables.iter().all(|table| table.wrong.is_empty());
+    Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

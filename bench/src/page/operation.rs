@@ -1,0 +1,206 @@
+//! What the page says of one operation.
+
+use std::fmt::Write;
+
+use super::distinct;
+use super::text::{Markdown, escaped, number};
+use crate::cases::Op;
+use crate::results::{Figures, Row, Setting};
+use crate::statistics::geometric_mean;
+
+type Rows<'r> = [(&'r Setting, &'r Row)];
+
+/// The heading.
+pub(super) fn title(op: Op) -> &'static str {
+    match op {
+        Op::Spmv => "SpMV, y = Ax",
+        Op::SpmvTransposed => "SpMV with the transpose, y = Aᵀx",
+        Op::Spmm => "SpMM, C = AB, B dense, the better of both layouts",
+        Op::Spadd => "SpAdd, C = 1.5 A - 0.5 B, the pattern included",
+        Op::Spgemm => "SpGEMM, C = AA, or AAᵀ where A is not square, the pattern included",
+        Op::Hisparse => "SpMV with HiSparse matrices, nodes of 128",
+    }
+}
+
+/// The libraries that rows were compared with.
+pub(super) fn libraries(rows: &Rows<'_>) -> Vec<String> {
+    distinct(rows.iter().filter_map(|(_, row)| row.figures()).flat_map(Figures::libraries))
+}
+
+/// The types of values, and the cases.
+fn groups<'r>(rows: &Rows<'r>) -> Vec<(&'r str, &'r str)> {
+    distinct(rows.iter().map(|(_, row)| (row.key.variant.as_str(), row.key.value.as_str())))
+}
+
+/// Counts and means: a row a case, type and library.
+pub(super) fn summary(rows: &Rows<'_>) -> String {
+    let headings = [
+        "",
+        "against",
+        "matrices",
+        "failed",
+        "wrong",
+        "compared",
+        "faster",
+        "slower",
+        "geometric mean",
+        "lowest",
+    ];
+    let mut table = Markdown::new(&headings.map(str::to_owned));
+    let mut libraries: Vec<Option<String>> = libraries(rows).into_iter().map(Some).collect();
+    if libraries.is_empty() {
+        libraries.push(None);
+    }
+    for (variant, value) in groups(rows) {
+        let of_group: Vec<&Row> = rows
+            .iter()
+            .map(|(_, row)| *row)
+            .filter(|row| (row.key.variant.as_str(), row.key.value.as_str()) == (variant, value))
+            .collect();
+        let wrong = of_group.iter().filter(|row| row.is_wrong()).count();
+        let failed = of_group.iter().filter(|row| !row.is_wrong() && row.failure().is_some()).count();
+        for library in &libraries {
+            let ratios: Vec<(f64, &Row)> = of_group
+                .iter()
+                .filter_map(|row| Some((*row.figures()?.ratio.get(library.as_ref()?)?, *row)))
+                .collect();
+            let faster = ratios.iter().filter(|(ratio, _)| *ratio >= 1.0).count();
+            let mean = geometric_mean(ratios.iter().map(|(ratio, _)| *ratio));
+            let lowest = ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+            let counts = [of_group.len(), failed, wrong, ratios.len(), faster, ratios.len() - faster];
+            let name =
+                [variant, value].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+            let cells = [name, library.clone().unwrap_or_else(|| "-".into())]
+                .into_iter()
+                .chain(counts.map(|count| count.to_string()))
+                .chain([
+                    mean.map_or_else(|| "-".into(), |mean| format!("{mean:.3}")),
+                    lowest.map_or_else(
+                        || "-".into(),
+                        |(ratio, row)| format!("{ratio:.2} ({})", row.key.matrix),
+                    ),
+                ]);
+            table.row(cells);
+        }
+    }
+    table.finish()
+}
+
+/// Every row: a table a case, a row a matrix, in the order in which they were measured.
+pub(super) fn tables(rows: &Rows<'_>) -> String {
+    let libraries = libraries(rows);
+    let values = distinct(rows.iter().map(|(_, row)| row.key.value.as_str()));
+    let mut text = String::new();
+    for variant in distinct(rows.iter().map(|(_, row)| row.key.variant.as_str())) {
+        let of_variant: Vec<_> = rows.iter().copied().filter(|(_, row)| row.key.variant == variant).collect();
+        let mut matrices: Vec<(&str, &str)> = Vec::new();
+        for (_, row) in &of_variant {
+            let name = (row.key.suite.as_str(), row.key.matrix.as_str());
+            if !matrices.contains(&name) {
+                matrices.push(name);
+            }
+        }
+        let mut table = Markdown::new(&headings(&values, &libraries));
+        for (suite, matrix) in &matrices {
+            let of_matrix = |value: &str| {
+                let mut own = of_variant.iter().copied();
+                own.find(|(_, row)| {
+                    (row.key.suite.as_str(), row.key.matrix.as_str(), row.key.value.as_str())
+                        == (*suite, *matrix, value)
+                })
+            };
+            let shape = values.iter().find_map(|value| of_matrix(value)?.1.shape);
+            let size = |of: fn(&crate::results::Shape) -> usize| {
+                shape.as_ref().map_or_else(|| "-".into(), |shape| of(shape).to_string())
+            };
+            let mut cells = vec![
+                (*matrix).to_owned(),
+                (*suite).to_owned(),
+                size(|shape| shape.rows),
+                size(|shape| shape.cols),
+                size(|shape| shape.nnz),
+            ];
+            for value in &values {
+                cells.extend(figures(of_matrix(value), &libraries));
+            }
+            table.row(cells);
+        }
+        let heading = if variant.is_empty() { String::new() } else { format!(", {}", escaped(variant)) };
+        // Writing to a String does not fail.
+        let _ = write!(
+            text,
+            "\n<details><summary>All {} matrices{heading}</summary>\n\n{}\n</details>\n",
+            matrices.len(),
+            table.finish()
+        );
+    }
+    text
+}
+
+fn headings(values: &[&str], libraries: &[String]) -> Vec<String> {
+    let mut headings = ["matrix", "suite", "rows", "columns", "nonzeros"].map(str::to_owned).to_vec();
+    for value in values {
+        headings.extend([format!("{value}: ms"), "GFLOP/s".into(), "of copy".into(), "by".into()]);
+        headings.extend(libraries.iter().cloned());
+    }
+    headings
+}
+
+/// The cells of one type.
+fn figures(found: Option<(&Setting, &Row)>, libraries: &[String]) -> Vec<String> {
+    let none = || "-".to_owned();
+    let empty = |first: &str| {
+        let mut cells = vec![none(); 4 + libraries.len()];
+        cells[0] = first.into();
+        cells
+    };
+    let Some((setting, row)) = found else { return empty("-") };
+    if row.is_wrong() {
+        return empty("**wrong**");
+    }
+    let Some((figures, ms)) = row.figures().and_then(|figures| Some((figures, figures.ms?))) else {
+        return empty("failed");
+    };
+    let mut cells = vec![
+        number(ms),
+        number(figures.operations as f64 / ms / 1e6),
+        format!("{:.2}", figures.bytes as f64 / ms / 1e6 / setting.copy_gbps),
+        figures.method.clone().unwrap_or_else(none),
+    ];
+    for library in libraries {
+        cells.push(match figures.ratio.get(library) {
+            None => "none".into(),
+            Some(ratio) if *ratio < 1.0 => format!("**{ratio:.2}**"),
+            Some(ratio) => format!("{ratio:.2}"),
+        });
+    }
+    cells
+}
+
+/// What has no time, with the reason: evenpath's rows, and those of libraries.
+pub(super) fn failures(rows: &Rows<'_>) -> String {
+    let libraries = libraries(rows);
+    let mut lines = Vec::new();
+    for (_, row) in rows {
+        let key = &row.key;
+        let variant = if key.variant.is_empty() { String::new() } else { format!(", {}", key.variant) };
+        let name = format!("{} {}{variant}", key.matrix, key.value);
+        if let Some(reason) = row.failure() {
+            lines.push(format!("- {}: {}\n", escaped(&name), escaped(&reason)));
+        } else if row.is_wrong() {
+            lines.push(format!("- {}: a result is wrong\n", escaped(&name)));
+        }
+        let Some(figures) = row.figures() else { continue };
+        for library in libraries.iter().filter(|library| figures.best_peer(library).is_none()) {
+            let mut reasons = figures.refusals(library).join("; ");
+            if reasons.is_empty() {
+                reasons = "was not measured".into();
+            }
+            lines.push(format!("- {}, {library}: {}\n", escaped(&name), escaped(&reasons)));
+        }
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("\nWithout a time, and why:\n\n{}", lines.concat())
+}

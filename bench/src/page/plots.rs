@@ -1,0 +1,183 @@
+//! The plots of one operation.
+
+use super::distinct;
+use super::operation::libraries;
+use crate::cases::Op;
+use crate::plot::{Axis, Mark, Plot, Series};
+use crate::results::{Figures, Row, Setting};
+use crate::statistics::correlation;
+
+type Rows<'r> = [(&'r Setting, &'r Row)];
+
+/// A plot with the end of its file's name.
+pub(super) struct NamedPlot {
+    pub(super) name: &'static str,
+    pub(super) plot: Plot,
+}
+
+/// Those of an operation that have points.
+pub(super) fn of_operation(op: Op, rows: &Rows<'_>) -> Vec<NamedPlot> {
+    let plots = [
+        ("roofline", Some(roofline(op, rows))),
+        ("speedup", speedup(op, rows)),
+        ("time", Some(time(op, rows))),
+        ("memory", memory(op, rows)),
+    ];
+    let named = plots.into_iter().filter_map(|(name, plot)| Some(NamedPlot { name, plot: plot? }));
+    named.filter(|named| named.plot.series.iter().any(|series| !series.points.is_empty())).collect()
+}
+
+/// The rows of a type that have a time, with it.
+fn timed<'r>(rows: &Rows<'r>, value: &str) -> Vec<(&'r Row, &'r Figures, f64)> {
+    let of_value = rows.iter().filter(|(_, row)| row.key.value == value);
+    of_value
+        .filter_map(|(_, row)| row.figures().and_then(|figures| Some((*row, figures, figures.ms?))))
+        .collect()
+}
+
+fn values<'r>(rows: &Rows<'r>) -> Vec<&'r str> {
+    distinct(rows.iter().map(|(_, row)| row.key.value.as_str()))
+}
+
+fn dots(name: String, points: Vec<(f64, f64)>) -> Series {
+    Series { name, mark: Mark::Dots, points }
+}
+
+/// Operations a byte against operations a second; what copies at the device's rate lies on the line.
+fn roofline(op: Op, rows: &Rows<'_>) -> Plot {
+    let mut series = Vec::new();
+    for value in values(rows) {
+        let points = timed(rows, value).into_iter().map(|(_, figures, ms)| {
+            let operations = figures.operations as f64;
+            (operations / figures.bytes as f64, operations / ms / 1e6)
+        });
+        series.push(dots(value.into(), points.collect()));
+    }
+    let intensities =
+        || series.iter().flat_map(|series| &series.points).map(|point| point.0).filter(|x| *x > 0.0);
+    let (first, last) = (intensities().fold(f64::INFINITY, f64::min), intensities().fold(0.0, f64::max));
+    if let (Some((setting, _)), true) = (rows.first(), first <= last) {
+        let line = [first, last].map(|intensity| (intensity, intensity * setting.copy_gbps));
+        let name = format!("the copy rate, {:.0} GB/s", setting.copy_gbps);
+        series.push(Series { name, mark: Mark::Line, points: line.to_vec() });
+    }
+    Plot {
+        title: format!("{op}: work a byte and rate, by matrix"),
+        x: Axis::log("operations a byte, every array counted once"),
+        y: Axis::log("GFLOP/s"),
+        series,
+    }
+}
+
+/// Ratios to the libraries, sorted.
+fn speedup(op: Op, rows: &Rows<'_>) -> Option<Plot> {
+    let libraries = libraries(rows);
+    if libraries.is_empty() {
+        return None;
+    }
+    let mut series = Vec::new();
+    for library in &libraries {
+        for value in values(rows) {
+            let mut ratios: Vec<f64> = timed(rows, value)
+                .into_iter()
+                .filter_map(|(_, figures, _)| figures.ratio.get(library).copied())
+                .collect();
+            ratios.sort_by(f64::total_cmp);
+            let share = 100.0 / ratios.len().max(1) as f64;
+            let points = ratios
+                .iter()
+                .enumerate()
+                .map(|(rank, &ratio)| ((rank as f64 + 0.5) * share, ratio))
+                .collect();
+            series.push(dots(format!("{library}, {value}"), points));
+        }
+    }
+    series.push(Series { name: "as fast".into(), mark: Mark::Line, points: vec![(0.0, 1.0), (100.0, 1.0)] });
+    Some(Plot {
+        title: format!("{op}: time of the library over evenpath's, sorted"),
+        x: Axis::linear("percent of the cases"),
+        y: Axis::log("ratio"),
+        series,
+    })
+}
+
+/// Time against work, and how far they go together.
+fn time(op: Op, rows: &Rows<'_>) -> Plot {
+    let mut series = Vec::new();
+    let mut add = |name: String, points: Vec<(f64, f64)>| {
+        let correlation = correlation(&points).filter(|_| points.len() > 2);
+        let found = correlation.map_or(String::new(), |found| format!(", correlation {found:.3}"));
+        series.push(dots(format!("{name}{found}"), points));
+    };
+    for value in values(rows) {
+        let timed = timed(rows, value);
+        let own = timed.iter().map(|(_, figures, ms)| (figures.work as f64, *ms)).collect();
+        add(format!("evenpath, {value}"), own);
+        for library in libraries(rows) {
+            let points = timed
+                .iter()
+                .filter_map(|(_, figures, _)| Some((figures.work as f64, figures.best_peer(&library)?.1)));
+            add(format!("{library}, {value}"), points.collect());
+        }
+    }
+    let work = match op {
+        Op::Spmv | Op::SpmvTransposed | Op::Hisparse => "nonzeros",
+        Op::Spmm => "nonzeros times columns of B",
+        Op::Spadd => "nonzeros of A and B",
+        Op::Spgemm => "products",
+    };
+    Plot { title: format!("{op}: time against work"), x: Axis::log(work), y: Axis::log("ms"), series }
+}
+
+/// Memory a nonzero: what sparse products take at the most, and what formats take.
+fn memory(op: Op, rows: &Rows<'_>) -> Option<Plot> {
+    match op {
+        Op::Spgemm => Some(memory_of_products(rows)),
+        Op::Hisparse => Some(memory_of_formats(rows)),
+        _ => None,
+    }
+}
+
+fn memory_of_products(rows: &Rows<'_>) -> Plot {
+    let mut series = Vec::new();
+    for value in values(rows) {
+        let timed = timed(rows, value);
+        let points = |bytes: &dyn Fn(&Figures) -> Option<u64>| {
+            let point = |(_, figures, _): &(&Row, &Figures, f64)| {
+                let nonzeros = *figures.more.get("nonzeros of C")?;
+                Some((nonzeros, bytes(figures)? as f64 / nonzeros))
+            };
+            timed.iter().filter_map(point).filter(|point| point.0 > 0.0).collect::<Vec<_>>()
+        };
+        series.push(dots(format!("evenpath, {value}"), points(&|figures| figures.best_own()?.bytes)));
+        for library in libraries(rows) {
+            let name = format!("{library}'s fastest, {value}");
+            series.push(dots(name, points(&|figures| figures.best_peer(&library)?.0.bytes)));
+        }
+    }
+    Plot {
+        title: "spgemm: memory beside A and B, C included, at the most".into(),
+        x: Axis::log("nonzeros of C"),
+        y: Axis::log("bytes a nonzero of C"),
+        series,
+    }
+}
+
+fn memory_of_formats(rows: &Rows<'_>) -> Plot {
+    let mut series = Vec::new();
+    for value in values(rows) {
+        for format in ["hisparse", "csr", "coo"] {
+            let points = timed(rows, value).into_iter().filter_map(|(row, figures, _)| {
+                let nonzeros = row.shape?.nnz as f64;
+                Some((nonzeros, figures.more.get(&format!("{format} bytes"))? / nonzeros))
+            });
+            series.push(dots(format!("{format}, {value}"), points.filter(|point| point.0 > 0.0).collect()));
+        }
+    }
+    Plot {
+        title: "hisparse: memory of formats".into(),
+        x: Axis::log("nonzeros"),
+        y: Axis::log("bytes a nonzero"),
+        series,
+    }
+}

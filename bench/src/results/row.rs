@@ -1,0 +1,297 @@
+//! One measurement.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cases::Op;
+
+/// An operation on a matrix, in one type: what it had to do, how long everyone took, and whether results are right.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What was measured.
+    #[serde(flatten)]
+    pub key: Key,
+    /// The size of the matrix; nothing where it could not be read.
+    pub shape: Option<Shape>,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What tells rows apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Key {
+    /// The operation.
+    pub op: Op,
+    /// The case of the operation, such as `32 columns`; empty where there is but one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub variant: String,
+    /// The suite.
+    pub suite: String,
+    /// The matrix.
+    pub matrix: String,
+    /// The type of the values.
+    pub value: String,
+}
+
+/// The size of a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub cols: usize,
+    /// Nonzeros.
+    pub nnz: usize,
+}
+
+/// What came of a measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Outcome {
+    /// There are figures.
+    Measured(Box<Figures>),
+    /// There are none.
+    Failed {
+        /// Why.
+        failed: String,
+    },
+}
+
+/// Figures of a measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Whether every result of evenpath's is right.
+    pub verified: bool,
+    /// What time is said to go with: nonzeros; of A and B together; by columns of B; products.
+    pub work: u64,
+    /// Floating-point operations.
+    pub operations: u64,
+    /// Bytes of all operands and results, each counted once.
+    pub bytes: u64,
+    /// The name of the fastest of evenpath's ways with a right result.
+    pub method: Option<String>,
+    /// Its milliseconds.
+    pub ms: Option<f64>,
+    /// The best time of each library, divided by that.
+    pub ratio: BTreeMap<String, f64>,
+    /// Evenpath's ways.
+    pub ours: Vec<Contender>,
+    /// The libraries' algorithms.
+    pub peers: Vec<Contender>,
+    /// Further figures of the operation, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub more: BTreeMap<String, f64>,
+}
+
+/// A way to compute the result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Contender {
+    /// The library.
+    pub library: String,
+    /// The method, or the algorithm as the library calls it.
+    pub name: String,
+    /// Median milliseconds of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ms: Option<f64>,
+    /// Bytes of device memory beside the operands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Why there is no time, or how the result is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// How evenpath is called among libraries.
+pub(crate) const OWN_NAME: &str = "evenpath";
+
+impl Contender {
+    /// One that ran; `difference` is how its result is wrong, if it is.
+    pub fn ran(
+        library: &str,
+        name: impl Into<String>,
+        ms: f64,
+        bytes: Option<u64>,
+        difference: Option<&str>,
+    ) -> Self {
+        Self {
+            library: library.into(),
+            name: name.into(),
+            ms: Some(ms),
+            bytes,
+            error: difference.map(|text| format!("wrong: {text}")),
+        }
+    }
+
+    /// One that did not.
+    pub fn refused(library: &str, name: impl Into<String>, error: &str) -> Self {
+        let (library, name, error) = (library.into(), name.into(), Some(error.into()));
+        Self { library, name, ms: None, bytes: None, error }
+    }
+
+    /// Its milliseconds, if its result is right.
+    pub fn right_ms(&self) -> Option<f64> {
+        if self.error.is_none() { self.ms } else { None }
+    }
+
+    /// Whether it ran and its result is wrong.
+    pub fn is_wrong(&self) -> bool {
+        self.ms.is_some() && self.error.is_some()
+    }
+}
+
+/// The fastest with a right result.
+fn best<'c>(contenders: impl IntoIterator<Item = &'c Contender>) -> Option<(&'c Contender, f64)> {
+    let right = contenders.into_iter().filter_map(|one| Some((one, one.right_ms()?)));
+    right.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+impl Figures {
+    /// From what everyone did.
+    pub fn new(
+        (work, operations, bytes): (u64, u64, u64),
+        ours: Vec<Contender>,
+        peers: Vec<Contender>,
+        more: BTreeMap<String, f64>,
+    ) -> Self {
+        let mut figures = Self {
+            verified: !ours.iter().any(Contender::is_wrong),
+            work,
+            operations,
+            bytes,
+            method: None,
+            ms: None,
+            ratio: BTreeMap::new(),
+            ours,
+            peers,
+            more,
+        };
+        if let Some((own, ms)) = best(&figures.ours) {
+            (figures.method, figures.ms) = (Some(own.name.clone()), Some(ms));
+            for library in figures.libraries() {
+                if let Some((_, peer_ms)) = figures.best_peer(&library) {
+                    figures.ratio.insert(library, peer_ms / ms);
+                }
+            }
+        }
+        figures
+    }
+
+    /// The libraries among the peers, by name.
+    pub fn libraries(&self) -> Vec<String> {
+        let mut libraries: Vec<String> = self.peers.iter().map(|peer| peer.library.clone()).collect();
+        libraries.sort_unstable();
+        libraries.dedup();
+        libraries
+    }
+
+    /// A library's fastest algorithm with a right result.
+    pub fn best_peer(&self, library: &str) -> Option<(&Contender, f64)> {
+        best(self.peers.iter().filter(|peer| peer.library == library))
+    }
+
+    /// Evenpath's fastest way with a right result.
+    pub fn best_own(&self) -> Option<&Contender> {
+        best(&self.ours).map(|(own, _)| own)
+    }
+
+    /// Why a library has no time: what its algorithms answered, each once.
+    pub fn refusals(&self, library: &str) -> Vec<&str> {
+        let mut reasons: Vec<&str> = Vec::new();
+        for peer in self.peers.iter().filter(|peer| peer.library == library) {
+            reasons.extend(peer.error.as_deref().filter(|reason| !reasons.contains(reason)));
+        }
+        reasons
+    }
+}
+
+impl Row {
+    /// A row without figures.
+    pub fn failed(key: Key, shape: Option<Shape>, reason: impl Into<String>) -> Self {
+        Self { key, shape, outcome: Outcome::Failed { failed: reason.into() } }
+    }
+
+    /// The figures, if there are any.
+    pub fn figures(&self) -> Option<&Figures> {
+        match &self.outcome {
+            Outcome::Measured(figures) => Some(figures),
+            Outcome::Failed { .. } => None,
+        }
+    }
+
+    /// Why there is no time of evenpath's; nothing where there is one.
+    pub fn failure(&self) -> Option<String> {
+        match &self.outcome {
+            Outcome::Failed { failed } => Some(failed.clone()),
+            Outcome::Measured(figures) if figures.ms.is_some() => None,
+            Outcome::Measured(figures) => {
+                let reasons = figures
+                    .ours
+                    .iter()
+                    .filter_map(|own| Some(format!("{}: {}", own.name, own.error.as_ref()?)));
+                Some(reasons.collect::<Vec<_>>().join("; "))
+            }
+        }
+    }
+
+    /// Whether a result of evenpath's is wrong.
+    pub fn is_wrong(&self) -> bool {
+        self.figures().is_some_and(|figures| !figures.verified)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(ours: Vec<Contender>, peers: Vec<Contender>) -> Figures {
+        Figures::new((1, 2, 3), ours, peers, BTreeMap::new())
+    }
+
+    fn key() -> Key {
+        let (suite, matrix) = ("folder".into(), "cage11".into());
+        Key { op: Op::Spmm, variant: "32 columns".into(), suite, matrix, value: "f64".into() }
+    }
+
+    #[test]
+    fn the_fastest_right_ones_are_compared() {
+        let ours = vec![
+            Contender::ran("evenpath", "slow", 3.0, None, None),
+            Contender::ran("evenpath", "fast", 2.0, None, None),
+        ];
+        let peers = vec![
+            Contender::ran("cusparse", "wrong", 0.5, None, Some("y[0]")),
+            Contender::ran("cusparse", "right", 5.0, Some(7), None),
+            Contender::refused("mkl", "all", "no"),
+            Contender::refused("mkl", "other", "no"),
+        ];
+        let figures = figures(ours, peers);
+        assert_eq!(
+            (figures.method.as_deref(), figures.ms, figures.verified),
+            (Some("fast"), Some(2.0), true)
+        );
+        assert_eq!(figures.ratio, BTreeMap::from([("cusparse".to_owned(), 2.5)]));
+        assert_eq!(figures.refusals("mkl"), ["no"]);
+    }
+
+    #[test]
+    fn a_wrong_result_is_no_time() {
+        let ours = vec![Contender::ran("evenpath", "auto", 1.0, None, Some("y[0] is 1"))];
+        let row =
+            Row { key: key(), shape: None, outcome: Outcome::Measured(Box::new(figures(ours, vec![]))) };
+        assert!(row.is_wrong());
+        assert_eq!(row.failure().as_deref(), Some("auto: wrong: y[0] is 1"));
+    }
+
+    #[test]
+    fn lines_round_trip() {
+        let shape = Some(Shape { rows: 1, cols: 2, nnz: 3 });
+        let ours = vec![Contender::ran("evenpath", "auto", 0.125, Some(1), None)];
+        let measured = Row { key: key(), shape, outcome: Outcome::Measured(Box::new(figures(ours, vec![]))) };
+        for row in [measured, Row::failed(key(), None, "out of memory")] {
+            let line = serde_json::to_string(&row).unwrap();
+            assert_eq!(serde_json::from_str::<Row>(&line).unwrap(), row, "{line}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+use std::error::Error;
+
+use evenpath::generate::{Kind, Published};
+use evenpath::{Csr, Device, DeviceKind, SpmvMethod, SpmvOptions};
+use rayon::ThreadPoolBuilder;
+
+use super::published::{CIRCUIT5M, CIRCUIT5M_NONZEROS};
+use super::{Bench, Cell, Report, Study, Table, correlation, cusparse_ms, gflops, method_ms};
+use crate::input::random_vector;
+use crate::measure::{Repetitions, median, times_ms};
+use crate::spmv::check;
+use crate::suite::{Source, Suite};
+
+const STUDY: Study = Study::MergeSpmv;
+
+pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
+    consistency(bench, report)?;
+    report(circuit(bench)?)?;
+    report(threads(bench)?)
+}
+
+/// The merge method, and those by rows that the device has.
+fn methods(kind: DeviceKind) -> Vec<SpmvMethod> {
+    let all = [SpmvMethod::MergePath, SpmvMethod::Scalar, SpmvMethod::Vector, SpmvMethod::RowParallel];
+    all.into_iter().filter(|method| method.runs_on(kind)).collect()
+}
+
+/// Time by nonzeros and rows, over Table II and the generated matrices.
+fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
+    let methods = methods(bench.device.kind());
+    let names: Vec<String> = methods.iter().map(SpmvMethod::to_string).collect();
+    let columns = ["matrix", "nonzeros and rows"].into_iter().chain(names.iter().map(String::as_str));
+    let columns: Vec<&str> = columns.chain(["cuSPARSE CSR"]).collect();
+    let mut table = Table::new(
+        STUDY,
+        "CsrMV: nanoseconds for a thousand nonzeros and rows, f64",
+        "The abstract: row-based methods vary by an order of magnitude over matrices of like size, and merging does not.",
+        &columns,
+    );
+    let generated = Suite::Generated.sources(None)?.into_iter().filter_map(|source| match source {
+        Source::Generated(kind) => Some(kind),
+        Source::File(_) => None,
+    });
+    let kinds = Published::table2().map(|matrix| Kind::Like { matrix }).chain(generated);
+    let mut times: Vec<Vec<(f64, f64)>> = vec![Vec::new(); methods.len() + 1];
+    let mut notes = Vec::new();
+    bench.each_matrix(kinds, &mut notes, |name, matrix| {
+        let record = bench.spmv(name, &matrix, &methods)?;
+        let work = (matrix.nnz() + matrix.rows()) as f64;
+        let mut found: Vec<Option<f64>> =
+            methods.iter().map(|&method| method_ms(&record, method, &mut table)).collect();
+        found.push(cusparse_ms(&record));
+        for (times, ms) in times.iter_mut().zip(&found) {
+            times.extend(ms.map(|ms| (work, ms)));
+        }
+        let cells = found.into_iter().map(|ms| Cell::from(ms.map(|ms| ms * 1e9 / work)));
+        table.row([Cell::from(name), work.into()].into_iter().chain(cells));
+        Ok(())
+    })?;
+    table.notes = notes;
+    report(table)?;
+    let mut summary = Table::new(
+        STUDY,
+        "CsrMV: how far time goes with nonzeros and rows",
+        "As above; the README has no numbers.",
+        &["method", "matrices", "correlation", "longest over shortest time of a nonzero or row"],
+    );
+    let peers = ["cuSPARSE CSR".to_owned()];
+    for (name, times) in names.iter().chain(&peers).zip(&times) {
+        let of_one = || times.iter().map(|(work, ms)| ms / work);
+        let (least, most) = (of_one().fold(f64::INFINITY, f64::min), of_one().fold(0.0, f64::max));
+        let spread = (!times.is_empty()).then_some(most / least);
+        summary.row([name.as_str().into(), times.len().into(), correlation(times).into(), spread.into()]);
+    }
+    report(summary)
+}
+
+/// circuit5M, of which the README shows the output of its programs.
+fn circuit(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
+    let mut table = Table::new(
+        STUDY,
+        "CsrMV with circuit5M, f64",
+        "The README's examples of its programs' output. Evenpath's figures are those of a stand-in.",
+        &["", "ms", "GFLOP/s"],
+    );
+    let row = |name: String, nonzeros: usize, ms: Option<f64>, table: &mut Table| {
+        table.row([Cell::Text(name), ms.into(), gflops(nonzeros, ms).into()]);
+    };
+    let mut notes = Vec::new();
+    let kinds = Published::all().filter(|matrix| matrix.name() == "circuit5m");
+    let kinds: Vec<Kind> = kinds.map(|matrix| Kind::Like { matrix }).collect();
+    bench.each_matrix(kinds, &mut notes, |name, matrix| {
+        let methods = methods(bench.device.kind());
+        let record = bench.spmv(name, &matrix, &methods)?;
+        for method in methods {
+            let ms = method_ms(&record, method, &mut table);
+            row(format!("{method}, {}", bench.device.name()), matrix.nnz(), ms, &mut table);
+        }
+        if bench.peers.cusparse().is_some() {
+            let name = format!("cuSPARSE CSR, {}", bench.device.name());
+            row(name, matrix.nnz(), cusparse_ms(&record), &mut table);
+        }
+        Ok(())
+    })?;
+    for (name, ms) in CIRCUIT5M {
+        row(format!("published: {name}"), CIRCUIT5M_NONZEROS, Some(ms), &mut table);
+    }
+    table.notes = notes;
+    Ok(table)
+}
+
+/// The CPU's merge method by threads.
+fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
+    let all = std::thread::available_parallelism()?.get();
+    let mut counts: Vec<usize> =
+        std::iter::successors(Some(1), |count| Some(2 * count)).take_while(|&count| count < all).collect();
+    counts.push(all);
+    let mut table = Table::new(
+        STUDY,
+        "CsrMV on the CPU by threads, f64, milliseconds",
+        "The README runs 48 threads; it has no sweep.",
+        &["matrix", "threads", "merge path", "a task a row"],
+    );
+    let wanted = ["economics", "webbase", "lp"];
+    let kinds = Published::table2().filter(|matrix| wanted.contains(&matrix.name()));
+    let kinds: Vec<Kind> = kinds.map(|matrix| Kind::Like { matrix }).collect();
+    let mut notes = Vec::new();
+    bench.each_matrix(kinds, &mut notes, |name, matrix| {
+        let repetitions = bench.repetitions;
+        for &count in &counts {
+            let pool = ThreadPoolBuilder::new().num_threads(count).build()?;
+            let ms = [SpmvMethod::MergePath, SpmvMethod::RowParallel]
+                .map(|method| pool.install(|| cpu_ms(repetitions, &matrix, method)));
+            let [merge, rows] = ms;
+            table.row([name.into(), count.into(), merge?.into(), rows?.into()]);
+        }
+        Ok(())
+    })?;
+    table.notes = notes;
+    Ok(table)
+}
+
+/// On the calling thread's pool.
+fn cpu_ms(repetitions: Repetitions, matrix: &Csr<f64>, method: SpmvMethod) -> Result<f64, String> {
+    let text = |error: evenpath::OpError| error.to_string();
+    let device = Device::cpu();
+    let x = random_vector::<f64>(matrix.cols(), 1);
+    let run = || {
+        let plan = device.upload(matrix)?.plan_spmv(SpmvOptions::with_method(method))?;
+        let device_x = device.upload_slice(&x)?;
+        let mut y = device.zeros::<f64>(matrix.rows())?;
+        let times = times_ms(&device, repetitions, || plan.run(1.0, &device_x, 0.0, &mut y))?;
+        Ok((median(&times), y.to_vec()?))
+    };
+    let (ms, y) = run().map_err(text)?;
+    check(matrix, &x, &y).map(|()| ms)
+}

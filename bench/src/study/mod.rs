@@ -1,0 +1,192 @@
+//! The sources' experiments, with evenpath's figures beside the published ones.
+//!
+//! A study gives [`Table`]s, each as soon as it is measured. Published figures are in `published`, and are only those that
+//! the sources have as numbers. The sources' matrices are stand-ins of the same shape
+//! ([`Published`](evenpath::generate::Published)).
+
+mod csr_adaptive;
+mod hisparse;
+mod merge_path;
+mod merge_spmv;
+mod published;
+mod row_sorting;
+mod table;
+
+pub use table::{Cell, StudyFile, Table};
+
+use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use evenpath::generate::{Kind, generate};
+use evenpath::{Csr, Device, SpmvMethod};
+use serde::{Deserialize, Serialize};
+
+use crate::measure::Repetitions;
+use crate::peers::{Operation, PeerValue};
+use crate::spmv::{self, Peers, Way};
+use crate::statistics;
+
+/// A source whose experiments are made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Study {
+    /// Dalton, Olson, Baxter, Merrill, Garland, "Optimizing sparse matrix operations on GPUs using merge path", 2015.
+    MergePath,
+    /// Pasandide, "Sparse matrix multiplication with two algorithms on GPU": CSR-Adaptive and LightSpMV.
+    CsrAdaptive,
+    /// Prata, Muranho, Gomes, "Impact of row sorting on the sparse matrix-vector product on GPU".
+    RowSorting,
+    /// Merrill, Garland, "Merge-based parallel sparse matrix-vector multiplication", 2016.
+    MergeSpmv,
+    /// The thesis on `HiSparse`.
+    Hisparse,
+}
+
+impl Study {
+    /// The name that the command line has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MergePath => "merge-path",
+            Self::CsrAdaptive => "csr-adaptive",
+            Self::RowSorting => "row-sorting",
+            Self::MergeSpmv => "merge-spmv",
+            Self::Hisparse => "hisparse",
+        }
+    }
+}
+
+/// What is measured with.
+pub struct Bench<'b> {
+    /// Where.
+    pub device: &'b Device,
+    /// The rate at which it copies, in GB/s.
+    pub copy_gbps: f64,
+    /// Beside what.
+    pub peers: &'b Peers,
+    /// Runs that are timed.
+    pub repetitions: Repetitions,
+    /// Matrices with more nonzeros are left out.
+    pub most_nonzeros: usize,
+    /// Sparse products of more products are left out.
+    pub most_products: u64,
+}
+
+/// What takes tables as they are done.
+type Report<'r> = dyn FnMut(Table) -> Result<(), Box<dyn Error>> + 'r;
+
+/// Makes a study's experiments. What cannot be measured on the device is a note or a cell with the reason.
+///
+/// # Errors
+///
+/// If a table cannot be reported, or the device was lost.
+pub fn run(study: Study, bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
+    match study {
+        Study::MergePath => merge_path::run(bench, report),
+        Study::CsrAdaptive => csr_adaptive::run(bench, report),
+        Study::RowSorting => row_sorting::run(bench, report),
+        Study::MergeSpmv => merge_spmv::run(bench, report),
+        Study::Hisparse => hisparse::run(bench, report),
+    }
+}
+
+impl Bench<'_> {
+    /// Makes each matrix and hands it over, in canonical form; what fails or is left out is noted in the table.
+    fn each_matrix(
+        &self,
+        kinds: impl IntoIterator<Item = Kind>,
+        notes: &mut Vec<String>,
+        mut measure: impl FnMut(&str, Csr<f64>) -> Result<(), Box<dyn Error>>,
+    ) -> Result<(), Box<dyn Error>> {
+        let mut too_large = Vec::new();
+        for kind in kinds {
+            let name = match kind {
+                Kind::Like { matrix } => matrix.name().to_owned(),
+                _ => kind.to_string(),
+            };
+            if let Kind::Like { matrix } = kind
+                && matrix.nonzeros() > self.most_nonzeros
+            {
+                too_large.push(name);
+                continue;
+            }
+            let measured = catch_unwind(AssertUnwindSafe(|| {
+                let mut matrix: Csr<f64> = generate(kind, 1)?;
+                if matrix.nnz() > self.most_nonzeros {
+                    too_large.push(name.clone());
+                    return Ok(());
+                }
+                matrix.canonicalize();
+                measure(&name, matrix)
+            }));
+            match measured {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => notes.push(format!("{name}: {error}")),
+                Err(_) => notes.push(format!("{name}: a measurement panicked")),
+            }
+            self.device.synchronize()?;
+        }
+        if !too_large.is_empty() {
+            notes.push(format!(
+                "left out, of more than {} nonzeros: {}",
+                self.most_nonzeros,
+                too_large.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    /// y = Ax by methods, beside the peers.
+    fn spmv<V: PeerValue>(
+        &self,
+        name: &str,
+        matrix: &Csr<V>,
+        methods: &[SpmvMethod],
+    ) -> Result<spmv::Record, Box<dyn Error>> {
+        let on_device = methods.iter().filter(|method| method.runs_on(self.device.kind()));
+        let ways: Vec<Way> = on_device.map(|&method| Way::Direct(method)).collect();
+        let case = spmv::Case {
+            device: self.device,
+            copy_gbps: self.copy_gbps,
+            ways: &ways,
+            peers: self.peers,
+            operation: Operation::Direct,
+            repetitions: self.repetitions,
+            suite: "-",
+            matrix: name,
+            generated: true,
+        };
+        Ok(spmv::measure(&case, matrix)?)
+    }
+}
+
+/// Milliseconds of a method, if it ran and was right; what is wrong with it is noted.
+fn method_ms(record: &spmv::Record, method: SpmvMethod, table: &mut Table) -> Option<f64> {
+    let name = method.to_string();
+    let figures = record.method(&name)?;
+    if let Some(difference) = &figures.difference {
+        table.wrong.push(format!("{} {name}: {difference}", record.matrix));
+        return None;
+    }
+    Some(figures.measured.ms)
+}
+
+/// The best of cuSPARSE's, from CSR.
+fn cusparse_ms(record: &spmv::Record) -> Option<f64> {
+    let is_csr = |peer: &spmv::PeerRecord| peer.library == "cusparse" && peer.format == "csr";
+    record.best_peer(|peer, _| is_csr(peer)).map(|(_, figures)| figures.ms)
+}
+
+/// 10⁹ operations a second, two a nonzero.
+fn gflops(nonzeros: usize, ms: Option<f64>) -> Option<f64> {
+    ms.map(|ms| 2.0 * nonzeros as f64 / ms / 1e6)
+}
+
+/// Correlation of time with work, of three matrices at least: two always lie on a line.
+fn correlation(times: &[(f64, f64)]) -> Option<f64> {
+    statistics::correlation(times).filter(|_| times.len() > 2)
+}
+
+/// A quotient of two, if both are there.
+fn quotient(above: Option<f64>, below: Option<f64>) -> Option<f64> {
+    Some(above? / below?)
+}
