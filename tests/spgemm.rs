@@ -178,6 +178,19 @@ fn one_huge_row_and_column() {
     }
 }
 
+/// Rows of A whose products all warps count, among shorter ones; B has rows of all lengths, none too.
+#[test]
+fn rows_of_a_with_very_many_entries() {
+    let lengths = [1025, 0, 3, 1024, 2500, 1024 + 128, 1, 1024 + 129, 60];
+    let a: Csr<f64> = banded(2600, &lengths, 1);
+    let b: Csr<f64> = banded(500, &(0..2600).map(|row| row % 7 * (row % 3)).collect::<Vec<_>>(), 3);
+    for under_test in devices() {
+        check(&under_test.device, &a, &b);
+        let (wide_a, wide_b) = (a.clone().try_into_offsets::<u64>(), b.clone().try_into_offsets::<u64>());
+        check(&under_test.device, &wide_a.unwrap(), &wide_b.unwrap());
+    }
+}
+
 /// By rows, a row of A that names many rows of B has these added one after the other: then all products are sorted.
 #[test]
 fn what_is_chosen() {

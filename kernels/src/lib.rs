@@ -136,6 +136,7 @@ fn add_formats(all: &mut Vec<&'static KernelInfo>) {
 #[cfg(not(target_arch = "nvptx64"))]
 fn add_sparse(all: &mut Vec<&'static KernelInfo>) {
     add::<spgemm::SpgemmRowWork<u32>>(all);
+    add::<spgemm::SpgemmLongRowWork<u32>>(all);
     add::<spgemm::SpgemmMaskWork<u32>>(all);
     add::<spgemm::SpgemmClassify>(all);
     add::<spgemm::SpgemmListRows>(all);

@@ -1,8 +1,8 @@
 //! Products row by row: rows are put into classes, and each class has a launch.
 
 use evenpath_kernels::spgemm::{
-    COUNTERS, Class, SpgemmHashCount, SpgemmHashFill, SpgemmMaskWork, SpgemmRowWork, SpgemmWindowCount,
-    SpgemmWindowFill, WINDOW_COLUMNS, hash_shared_bytes, window_shared_bytes,
+    COUNTERS, Class, SpgemmHashCount, SpgemmHashFill, SpgemmLongRowWork, SpgemmMaskWork, SpgemmRowWork,
+    SpgemmWindowCount, SpgemmWindowFill, WINDOW_COLUMNS, hash_shared_bytes, window_shared_bytes,
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Global, GlobalMut};
@@ -22,6 +22,12 @@ const TABLES_BYTES: u32 = 49152;
 
 /// Bytes of shared memory up to which a block's sums are there: two blocks have room on a multiprocessor.
 const SUMS_BYTES: u32 = 110 << 10;
+
+/// Entries of a row of A whose products one warp counts, if none has more.
+const LONGEST_ROW: u32 = 1024;
+
+/// Blocks a multiprocessor that count the products of longer rows.
+const LONG_ROW_BLOCKS: u32 = 4;
 
 /// What of a product only the patterns determine.
 pub(super) struct Symbolic {
@@ -161,6 +167,9 @@ impl Work {
         let device = a.row_offsets.device();
         let mut work = Self::with_room(device, a.rows)?;
         let info = instance::<SpgemmRowWork<O>>();
+        let multiprocessors = device.properties().multiprocessors;
+        let longest = longest(a.column_indices.len(), multiprocessors);
+        let mut long_rows = device.zeros(1 + a.column_indices.len() / longest as usize)?;
         // A lane has four entries on their way.
         let lanes_log2 = lanes_log2(a.column_indices.len() as f64 / a.rows.max(1) as f64 / 4.0, 0, 5);
         let kernel = SpgemmRowWork {
@@ -171,14 +180,33 @@ impl Work {
             products: work.sizes.as_global_mut(),
             firsts: work.firsts.as_global_mut(),
             lasts: work.lasts.as_global_mut(),
+            long_rows: long_rows.as_global_mut(),
             rows: a.rows as u32,
+            longest,
             short: ALWAYS_HASH,
             lanes_log2,
         };
         let blocks = blocks(a, a.rows, info.block_size >> lanes_log2)?;
-        // SAFETY: the views are of matrices that fit together, and of arrays with an element a row; buffers are freed in
-        // the stream's order.
+        // SAFETY: the views are of matrices that fit together, and of arrays with an element a row; there is room for all
+        // rows that are longer; buffers are freed in the stream's order.
         unsafe { device.launch(kernel, info, blocks, 0) }?;
+        if a.column_indices.len() <= longest as usize {
+            return Ok(work);
+        }
+        let blocks = multiprocessors.max(1) * LONG_ROW_BLOCKS;
+        let kernel = SpgemmLongRowWork {
+            a_row_offsets: a.row_offsets.as_global(),
+            a_columns: a.column_indices.as_global(),
+            b_row_offsets: b.row_offsets.as_global(),
+            b_columns: b.column_indices.as_global(),
+            products: work.sizes.as_global_mut(),
+            firsts: work.firsts.as_global_mut(),
+            lasts: work.lasts.as_global_mut(),
+            long_rows: long_rows.as_global(),
+            blocks,
+        };
+        // SAFETY: as above; the rows that are listed are rows of A.
+        unsafe { device.launch(kernel, instance::<SpgemmLongRowWork<O>>(), blocks, 0) }?;
         Ok(work)
     }
 
@@ -417,6 +445,12 @@ pub(super) fn sums_bytes(device: &Device) -> u32 {
 /// As many lanes as the mean, as a power of two within limits.
 fn lanes_log2(mean: f64, least: u32, most: u32) -> u32 {
     (mean.min(1e9).ceil() as u32).next_power_of_two().ilog2().clamp(least, most)
+}
+
+/// Entries of a row of A from which on all warps take pieces of it: many for one warp, and few rows have so many.
+fn longest(entries: usize, multiprocessors: u32) -> u32 {
+    let share = entries / (64 * multiprocessors.max(1) as usize);
+    u32::try_from(4 * share).unwrap_or(u32::MAX).max(LONGEST_ROW)
 }
 
 /// The instance for rows of a class of sizes.

@@ -56,7 +56,7 @@ impl<T: Storage> Kernels<T> {
         let mean = matrix.nnz() as f64 / matrix.rows().max(1) as f64;
         // Operands may have to be moved by elements; the group of a run is the wider then.
         let width = packet_width(T::SIZE, &[columns]).unwrap_or(1);
-        let long_rows = LongRows::find(matrix, group(columns as u32, width, mean, 5).side_log2)?;
+        let long_rows = LongRows::find(matrix, group(columns as u32, width, mean, 5))?;
         let sums = workspace(device, long_rows.pieces(), columns)?;
         let b_rows = if options.layout == Layout::ColumnMajor { matrix.cols() } else { 0 };
         let workspace = Mutex::new(Workspace { sums, b_by_rows: workspace(device, b_rows, columns)? });

@@ -1,4 +1,5 @@
-use evenpath_kernels::spmm::{LONG_COUNTERS, SpmmLongRows};
+use evenpath_kernels::spmm::{Group, LONG_COUNTERS, SpmmLongRows};
+use evenpath_simt::thread::WARP_SIZE;
 
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::op::{DeviceCsr, instance};
@@ -16,8 +17,8 @@ const PIECE_STEPS: u32 = 64;
 /// long none is cut, because pieces of short rows cost more than the rows.
 const LONG_BY: f64 = 4.0;
 
-/// Warps of a multiprocessor that should have work. Where nonzeros are too few for rows of [`LONG_BY`] times the mean, their
-/// even share is what a group gets.
+/// Warps of a multiprocessor that should have work. Where nonzeros are too few for rows of [`LONG_BY`] times the mean, a group
+/// gets as many as all get if they are divided evenly.
 const BUSY_WARPS: u32 = 16;
 
 /// From which length on rows are cut, and into pieces of which length.
@@ -28,11 +29,13 @@ struct Cut {
 }
 
 impl Cut {
-    /// For groups that take `1 << side_log2` nonzeros a step.
-    fn new(rows: usize, nonzeros: usize, multiprocessors: u32, side_log2: u32) -> Self {
-        let mean = nonzeros as f64 / rows.max(1) as f64;
-        let share = (nonzeros as f64 / f64::from(multiprocessors * BUSY_WARPS)) as u32;
-        let row = ((LONG_BY * mean) as u32).min(share).clamp(*MOST_STEPS.start(), *MOST_STEPS.end());
+    fn new(rows: usize, nonzeros: usize, multiprocessors: u32, group: Group) -> Self {
+        let Group { columns_log2, side_log2 } = group;
+        let mean_steps = nonzeros as f64 / (rows.max(1) as f64 * f64::from(1 << side_log2));
+        // A warp takes a nonzero for each of its lanes over a column.
+        let a_step = f64::from(multiprocessors * BUSY_WARPS) * f64::from(WARP_SIZE >> columns_log2);
+        let share = (nonzeros as f64 / a_step) as u32;
+        let row = ((LONG_BY * mean_steps) as u32).min(share).clamp(*MOST_STEPS.start(), *MOST_STEPS.end());
         let row = row.next_power_of_two();
         let piece = share.clamp(PIECE_STEPS, row).next_power_of_two();
         // Pieces, of which there are less than twice as many as full ones, are counted in 32 bits.
@@ -56,13 +59,13 @@ pub(super) struct LongRows {
 }
 
 impl LongRows {
-    /// Finds them, for groups that take `1 << side_log2` nonzeros a step: counts, waits for the counts, and lists.
+    /// Finds them, for groups of such lanes: counts, waits for the counts, and lists.
     pub(super) fn find<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
-        side_log2: u32,
+        group: Group,
     ) -> Result<Self, DeviceError> {
         let multiprocessors = matrix.device().properties().multiprocessors;
-        let cut = Cut::new(matrix.rows(), matrix.nnz(), multiprocessors, side_log2);
+        let cut = Cut::new(matrix.rows(), matrix.nnz(), multiprocessors, group);
         let mut none = Self::with_room(matrix.device(), cut.longest_row, [0, 0])?;
         let [rows, _] = none.count(matrix)?;
         if rows == 0 {
@@ -136,15 +139,15 @@ mod tests {
 
     #[test]
     fn rows_are_cut_by_what_there_is_to_do() {
-        let cut = |rows, nonzeros, side_log2| {
-            let Cut { longest_row, piece } = Cut::new(rows, nonzeros, 132, side_log2);
+        let cut = |rows, nonzeros, columns_log2, side_log2| {
+            let Cut { longest_row, piece } = Cut::new(rows, nonzeros, 132, Group { columns_log2, side_log2 });
             (longest_row, piece)
         };
-        assert_eq!(cut(1_000_000, 20_000_000, 0), (128, 128), "a long row among many short ones");
-        assert_eq!(cut(100_000, 30_000_000, 0), (512, 512), "long rows, and enough of them");
-        assert_eq!(cut(124, 90_000, 0), (128, 64), "few long rows");
-        assert_eq!(cut(124, 90_000, 2), (512, 256), "four nonzeros a step");
-        assert_eq!(cut(0, 0, 0), (128, 64));
-        assert_eq!(cut(1, 1 << 40, 0), (1025, 1025), "pieces are counted in 32 bits");
+        assert_eq!(cut(1_000_000, 20_000_000, 5, 0), (128, 128), "a long row among many short ones");
+        assert_eq!(cut(100_000, 30_000_000, 5, 0), (512, 512), "long rows, and enough of them");
+        assert_eq!(cut(124, 90_000, 5, 0), (128, 64), "few long rows");
+        assert_eq!(cut(10_000, 700_000, 0, 3), (1024, 512), "eight nonzeros a step, of 32 rows a warp");
+        assert_eq!(cut(0, 0, 5, 0), (128, 64));
+        assert_eq!(cut(1, 1 << 40, 5, 0), (1025, 1025), "pieces are counted in 32 bits");
     }
 }

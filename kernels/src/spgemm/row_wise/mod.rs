@@ -1,7 +1,8 @@
 //! Products row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978): row i of C is the sum of the rows of
 //! B that row i of A names.
 //!
-//! [`SpgemmRowWork`] counts the products of each row of C and finds the span of its columns. [`SpgemmClassify`] puts
+//! [`SpgemmRowWork`] and, for very long rows, [`SpgemmLongRowWork`] count the products of each row of C and find the span
+//! of its columns. [`SpgemmClassify`] puts
 //! rows into classes by both, and [`SpgemmListRows`] lists each class. Rows of a class are done by one launch:
 //!
 //! * [`SpgemmHashCount`] and [`SpgemmHashFill`]: a group of lanes a row, which looks columns up in a hash table;
@@ -38,4 +39,4 @@ pub use hash::{hash_shared_bytes, SpgemmHashCount, SpgemmHashFill};
 pub use offsets::SpgemmConvertOffsets;
 pub use ranked::{part_len, rank_shared_bytes, SpgemmCutByParts, SpgemmPartWork, SpgemmRankProducts};
 pub use window::{window_shared_bytes, SpgemmWindowCount, SpgemmWindowFill, WINDOW_COLUMNS};
-pub use work::{SpgemmMaskWork, SpgemmRowWork};
+pub use work::{SpgemmLongRowWork, SpgemmMaskWork, SpgemmRowWork};

@@ -1,5 +1,6 @@
 //! What the rows of C take: their products, and the span of their columns.
 
+use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
 
 use super::entries::{Entries, Matrix};
@@ -7,7 +8,8 @@ use crate::Offset;
 
 kernel! {
     /// Counts the products of each row of C; finds the first and the last column that it can have, for rows with more than
-    /// `short` products. `1 << lanes_log2` lanes a row. A row without a span has a first column above its last.
+    /// `short` products. `1 << lanes_log2` lanes a row. A row without a span has a first column above its last. Rows with
+    /// more than `longest` entries are left as rows without entries, and listed for [`SpgemmLongRowWork`].
     pub struct SpgemmRowWork<O: Offset> {
         /// Row offsets of A, `rows` + 1.
         pub a_row_offsets: Global<O>,
@@ -23,8 +25,12 @@ kernel! {
         pub firsts: GlobalMut<u32>,
         /// Output: last column of each row.
         pub lasts: GlobalMut<u32>,
+        /// Output: first how many rows are listed, zero before; then these rows, in any order.
+        pub long_rows: GlobalMut<u32>,
         /// Rows.
         pub rows: u32,
+        /// Entries of a row that is not listed, at most.
+        pub longest: u32,
         /// Products of rows whose span does not matter, at most.
         pub short: u32,
         /// Lanes a row, as a power of two, at most 5.
@@ -54,7 +60,9 @@ fn row_work<O: Offset, const BLOCK: usize>(
     products: GlobalMut<u64>,
     firsts: GlobalMut<u32>,
     lasts: GlobalMut<u32>,
+    long_rows: GlobalMut<u32>,
     rows: u32,
+    longest: u32,
     short: u32,
     lanes_log2: u32,
 ) {
@@ -62,7 +70,14 @@ fn row_work<O: Offset, const BLOCK: usize>(
     let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_columns };
     let row = thread::block() * (BLOCK as u32 >> lanes_log2) + (thread::index() >> lanes_log2);
     let lane = thread::index() & ((1 << lanes_log2) - 1);
-    let own = a.entries_if(row, row < rows);
+    let mut own = a.entries_if(row, row < rows);
+    if own.len > longest {
+        if lane == 0 {
+            let place = long_rows.fetch_add(0, 1, Ordering::Relaxed, Scope::Device);
+            long_rows.store(1 + place as usize, row);
+        }
+        own = Entries::NONE;
+    }
     let is_long = own.len > LONG << lanes_log2;
     let (mut count, mut first, mut last) = (0_u64, u32::MAX, 0);
     if !is_long {
@@ -90,18 +105,7 @@ fn row_work<O: Offset, const BLOCK: usize>(
             begin: warp::shuffle(warp::FULL, own.begin as u64, source) as usize,
             len: warp::shuffle(warp::FULL, own.len, source),
         };
-        let (mut all, mut least, mut greatest) = (0_u64, u32::MAX, 0);
-        each_row_of_b(a, b, entries, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
-            all += u64::from(entries.len);
-            widen(b, entries, &mut least, &mut greatest);
-        });
-        let mut distance = thread::WARP_SIZE / 2;
-        while distance > 0 {
-            least = least.min(warp::shuffle_xor(warp::FULL, least, distance));
-            greatest = greatest.max(warp::shuffle_xor(warp::FULL, greatest, distance));
-            distance /= 2;
-        }
-        all = warp::reduce_add(all);
+        let (all, least, greatest) = warp_work(a, b, entries);
         if thread::lane() == source {
             (count, first, last) = (all, least, greatest);
         }
@@ -112,6 +116,24 @@ fn row_work<O: Offset, const BLOCK: usize>(
         firsts.store(row as usize, first);
         lasts.store(row as usize, last);
     }
+}
+
+/// The products of entries of a row of A, and the first and last column of the rows of B that they name, by a warp.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn warp_work<O: Offset>(a: Matrix<u32, O>, b: Matrix<u32, O>, entries: Entries) -> (u64, u32, u32) {
+    let (mut all, mut least, mut greatest) = (0_u64, u32::MAX, 0);
+    each_row_of_b(a, b, entries, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
+        all += u64::from(entries.len);
+        widen(b, entries, &mut least, &mut greatest);
+    });
+    let mut distance = thread::WARP_SIZE / 2;
+    while distance > 0 {
+        least = least.min(warp::shuffle_xor(warp::FULL, least, distance));
+        greatest = greatest.max(warp::shuffle_xor(warp::FULL, greatest, distance));
+        distance /= 2;
+    }
+    (warp::reduce_add(all), least, greatest)
 }
 
 /// Widens a span of columns by a row of B.
@@ -148,6 +170,82 @@ pub(super) fn each_row_of_b<O: Offset>(
             visit(entries[at]);
         }
         place += (IN_FLIGHT as u32) << lanes_log2;
+    }
+}
+
+/// Entries of A that a warp of [`SpgemmLongRowWork`] takes at a time: what its lanes have on their way at once.
+const PIECE: u32 = IN_FLIGHT as u32 * thread::WARP_SIZE;
+
+kernel! {
+    /// What [`SpgemmRowWork`] says, for the rows that it listed: all warps take pieces of each.
+    pub struct SpgemmLongRowWork<O: Offset> {
+        /// Row offsets of A.
+        pub a_row_offsets: Global<O>,
+        /// Column indices of A.
+        pub a_columns: Global<u32>,
+        /// Row offsets of B.
+        pub b_row_offsets: Global<O>,
+        /// Column indices of B.
+        pub b_columns: Global<u32>,
+        /// Output: products of each row; 0 before, for those that are listed.
+        pub products: GlobalMut<u64>,
+        /// Output: first column of each row; 2³² − 1 before.
+        pub firsts: GlobalMut<u32>,
+        /// Output: last column of each row; 0 before.
+        pub lasts: GlobalMut<u32>,
+        /// How many rows are listed, and these.
+        pub long_rows: Global<u32>,
+        /// Blocks.
+        pub blocks: u32,
+    }
+    shared: 0;
+    body: long_row_work::<O, BLOCK>;
+    entries: {
+        spgemm_long_row_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
+        spgemm_long_row_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
+    }
+}
+
+#[inline(always)]
+fn long_row_work<O: Offset, const BLOCK: usize>(
+    _: Arena,
+    a_row_offsets: Global<O>,
+    a_columns: Global<u32>,
+    b_row_offsets: Global<O>,
+    b_columns: Global<u32>,
+    products: GlobalMut<u64>,
+    firsts: GlobalMut<u32>,
+    lasts: GlobalMut<u32>,
+    long_rows: Global<u32>,
+    blocks: u32,
+) {
+    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
+    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_columns };
+    let block_warps = BLOCK as u32 / thread::WARP_SIZE;
+    let (own_warp, warps) = (thread::block() * block_warps + thread::warp(), blocks * block_warps);
+    let listed = long_rows.load(0);
+    // Pieces go round the warps, those of a row after those of the one before.
+    let (mut at, mut first_warp) = (0, 0);
+    while at < listed {
+        let row = long_rows.load(1 + at as usize);
+        let entries = a.entries_if(row, true);
+        let pieces = entries.len.div_ceil(PIECE);
+        let mut piece =
+            if own_warp < first_warp { own_warp + warps - first_warp } else { own_warp - first_warp };
+        while piece < pieces {
+            let left = entries.len - piece * PIECE;
+            let len = if left < PIECE { left } else { PIECE };
+            let begin = entries.begin + piece as usize * PIECE as usize;
+            let (count, first, last) = warp_work(a, b, Entries { begin, len });
+            if thread::lane() == 0 && count > 0 {
+                products.fetch_add(row as usize, count, Ordering::Relaxed, Scope::Device);
+                firsts.fetch_min(row as usize, first, Ordering::Relaxed, Scope::Device);
+                lasts.fetch_max(row as usize, last, Ordering::Relaxed, Scope::Device);
+            }
+            piece += warps;
+        }
+        first_warp = (first_warp + pieces) % warps;
+        at += 1;
     }
 }
 
