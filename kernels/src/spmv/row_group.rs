@@ -3,23 +3,115 @@
 //! Products are loaded as the nonzeros lie, so every load is of neighbours however short the rows are; only the sums
 //! know rows. No warp waits for another.
 
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
 use evenpath_simt::{thread, warp, Float, Global, Shared};
 
 use crate::key::packet_of;
 use crate::unroll::{unroll, Steps};
 use crate::Offset;
 
-/// The arrays of a CSR matrix.
+/// The arrays of a CSR matrix, whose columns are as `C` has them.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix<V, O> {
+pub(super) struct Matrix<V, O, C = Global<u32>> {
     /// Row offsets, rows + 1.
     pub(super) row_offsets: Global<O>,
     /// Column indices.
-    pub(super) column_indices: Global<u32>,
+    pub(super) column_indices: C,
     /// Values.
     pub(super) values: Global<V>,
     /// Nonzeros.
     pub(super) nonzeros: u64,
+}
+
+/// The columns of nonzeros, in some form: a word of each is loaded, and gives the column once all are on their way.
+pub trait Columns: Copy {
+    /// The columns from nonzero `start` on.
+    #[must_use]
+    fn skip(self, start: usize) -> Self;
+    /// The word of a nonzero.
+    fn load(self, index: usize) -> u32;
+    /// The words of every 32nd nonzero from `first` on, those for which `is_wanted`; zero for others.
+    fn load_strided<const ITEMS: usize>(
+        self,
+        first: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS];
+    /// The words of four nonzeros of every 128 from `first` on, a multiple of four; of those fours for which `is_wanted`,
+    /// and zero for others.
+    fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS];
+    /// The column that a word stands for; some column of the matrix for words of nonzeros that do not belong to the
+    /// rows. All lanes of the warp call it together.
+    fn column(self, word: u32) -> u32;
+}
+
+impl Columns for Global<u32> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn skip(self, start: usize) -> Self {
+        self.skip(start)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load(self, index: usize) -> u32 {
+        self.load_streaming(index)
+    }
+
+    #[inline(always)]
+    fn load_strided<const ITEMS: usize>(
+        self,
+        first: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS] {
+        load_strided(first, is_wanted, |index| self.load_streaming(index))
+    }
+
+    #[inline(always)]
+    fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS] {
+        load_fours(first, is_wanted, |index| self.load_streaming_4(index))
+    }
+
+    #[inline(always)]
+    fn column(self, word: u32) -> u32 {
+        word
+    }
+}
+
+/// [`Columns::load_strided`], by a load of one.
+#[inline(always)]
+pub(super) fn load_strided<const ITEMS: usize>(
+    first: usize,
+    is_wanted: impl Fn(usize) -> bool,
+    load: impl Fn(usize) -> u32,
+) -> [u32; ITEMS] {
+    let mut words = [0; ITEMS];
+    for item in 0..ITEMS {
+        if is_wanted(item) {
+            words[item] = load(first + 32 * item);
+        }
+    }
+    words
+}
+
+/// [`Columns::load_fours`], by a load of four.
+#[inline(always)]
+pub(super) fn load_fours<const ITEMS: usize>(
+    first: usize,
+    is_wanted: impl Fn(usize) -> bool,
+    load: impl Fn(usize) -> [u32; 4],
+) -> [u32; ITEMS] {
+    let mut words = [0; ITEMS];
+    for index in 0..ITEMS / 4 {
+        if is_wanted(index) {
+            let four = load(first + 128 * index);
+            for item in 0..4 {
+                words[4 * index + item] = four[item];
+            }
+        }
+    }
+    words
 }
 
 /// Shared memory for `count` products.
@@ -91,9 +183,16 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     /// The group has fewer than 2³² − 32 × `ITEMS` nonzeros. Every lane of the warp calls it. The order of additions
     /// depends on nothing but the rows' lengths and places.
     #[inline(always)]
-    pub(super) fn sums<V: Float, O: Offset, L: Loading, const LIMITED: bool, const ITEMS: usize>(
+    pub(super) fn sums<
+        V: Float,
+        O: Offset,
+        C: Columns,
+        L: Loading,
+        const LIMITED: bool,
+        const ITEMS: usize,
+    >(
         self,
-        matrix: Matrix<V, O>,
+        matrix: Matrix<V, O, C>,
         products: Shared<V>,
         gather: impl Fn(u32) -> V,
     ) -> [V; ROWS] {
@@ -131,9 +230,9 @@ impl<const ROWS: usize> RowGroup<ROWS> {
                 }
             }
             if L::PACKETS {
-                span.load_packets::<V, ITEMS>(chunk, columns, values, whole, products, &gather);
+                span.load_packets::<V, C, ITEMS>(chunk, columns, values, whole, products, &gather);
             } else {
-                span.load_strided::<V, ITEMS>(chunk, columns, values, products, &gather);
+                span.load_strided::<V, C, ITEMS>(chunk, columns, values, products, &gather);
             }
             warp::sync(warp::FULL);
             let chunk_end = span.end.min(chunk + chunk_len);
@@ -260,28 +359,25 @@ impl Span {
     /// Brings a chunk's products to shared memory when all lanes are through with the last: a column index and a value
     /// an access, so that neighbouring lanes gather for neighbouring nonzeros, whose columns are often neighbours too.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
-    fn load_strided<V: Float, const ITEMS: usize>(
+    fn load_strided<V: Float, C: Columns, const ITEMS: usize>(
         self,
         chunk: u32,
-        column_indices: Global<u32>,
+        column_indices: C,
         values: Global<V>,
         products: Shared<V>,
         gather: &impl Fn(u32) -> V,
     ) {
         let own = chunk + thread::lane();
         let inside = |item: usize| own + 32 * (item as u32) < self.end;
-        let mut columns = [0_u32; ITEMS];
+        let mut columns = column_indices.load_strided::<ITEMS>(own as usize, inside);
         let mut terms = [V::ZERO; ITEMS];
-        for item in 0..ITEMS {
-            if inside(item) {
-                columns[item] = column_indices.load_streaming(own as usize + 32 * item);
-            }
-        }
         for item in 0..ITEMS {
             if inside(item) {
                 terms[item] = values.load_streaming(own as usize + 32 * item);
             }
+        }
+        for item in 0..ITEMS {
+            columns[item] = column_indices.column(columns[item]);
         }
         for item in 0..ITEMS {
             if inside(item) {
@@ -298,11 +394,10 @@ impl Span {
     /// Brings a chunk's products to shared memory when all lanes are through with the last, four nonzeros an access; `whole` says that the matrix does not end
     /// within the last four.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)]
-    fn load_packets<V: Float, const ITEMS: usize>(
+    fn load_packets<V: Float, C: Columns, const ITEMS: usize>(
         self,
         chunk: u32,
-        column_indices: Global<u32>,
+        column_indices: C,
         values: Global<V>,
         whole: bool,
         products: Shared<V>,
@@ -313,14 +408,7 @@ impl Span {
         let mut columns = [0_u32; ITEMS];
         let mut terms = [V::ZERO; ITEMS];
         if whole {
-            for index in 0..ITEMS / 4 {
-                if inside(index) {
-                    let four = column_indices.load_streaming_4(own as usize + 128 * index);
-                    for item in 0..4 {
-                        columns[4 * index + item] = four[item];
-                    }
-                }
-            }
+            columns = column_indices.load_fours::<ITEMS>(own as usize, inside);
             for index in 0..ITEMS / 4 {
                 if inside(index) {
                     let four = values.load_streaming_4(own as usize + 128 * index);
@@ -333,10 +421,13 @@ impl Span {
             for index in 0..ITEMS {
                 let place = own + (128 * (index / 4) + index % 4) as u32;
                 if place < self.end {
-                    columns[index] = column_indices.load_streaming(place as usize);
+                    columns[index] = column_indices.load(place as usize);
                     terms[index] = values.load_streaming(place as usize);
                 }
             }
+        }
+        for item in 0..ITEMS {
+            columns[item] = column_indices.column(columns[item]);
         }
         for index in 0..ITEMS / 4 {
             if inside(index) {

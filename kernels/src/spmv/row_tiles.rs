@@ -5,7 +5,7 @@
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
-use super::row_group::{product_bytes, Matrix, Packets, RowGroup, Strided};
+use super::row_group::{product_bytes, Columns, Matrix, Packets, RowGroup, Strided};
 use super::store_result;
 use crate::unroll::{unroll, Steps};
 use crate::Offset;
@@ -61,9 +61,12 @@ kernel! {
 
 /// How many rows a lane sums.
 pub trait RowShare {
+    /// Rows of a lane.
+    const ROWS: u32;
+
     /// Computes the rows of this thread's warp; those over the tile's limit are left out if `LIMITED`.
-    fn run<V: Float, O: Offset, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
-        tile: Tile<V, O>,
+    fn run<V: Float, O: Offset, C: Columns, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
+        tile: Tile<V, O, C>,
         products: Shared<V>,
     );
 }
@@ -75,9 +78,18 @@ macro_rules! row_shares {
         pub struct $name;
 
         impl RowShare for $name {
+            const ROWS: u32 = $rows;
+
             #[inline(always)]
-            fn run<V: Float, O: Offset, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
-                tile: Tile<V, O>,
+            fn run<
+                V: Float,
+                O: Offset,
+                C: Columns,
+                const LIMITED: bool,
+                const BLOCK: usize,
+                const ITEMS: usize,
+            >(
+                tile: Tile<V, O, C>,
                 products: Shared<V>,
             ) {
                 tile.run::<$rows, LIMITED, BLOCK, ITEMS>(products);
@@ -98,8 +110,8 @@ row_shares! {
 /// What a kernel of row tiles is given.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, missing_docs)]
-pub struct Tile<V, O> {
-    pub(super) matrix: Matrix<V, O>,
+pub struct Tile<V, O, C = Global<u32>> {
+    pub(super) matrix: Matrix<V, O, C>,
     pub(super) x: Global<V>,
     pub(super) y: GlobalMut<V>,
     /// Number of the block among those that take rows.
@@ -112,7 +124,7 @@ pub struct Tile<V, O> {
     pub(super) beta: V,
 }
 
-impl<V: Float, O: Offset> Tile<V, O> {
+impl<V: Float, O: Offset, C: Columns> Tile<V, O, C> {
     #[inline(always)]
     fn run<const ROWS: usize, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -130,22 +142,24 @@ impl<V: Float, O: Offset> Tile<V, O> {
         let gather = |column: u32| self.x.load(column as usize);
         // Wide loads in f32; in f64 they gain nothing, and lanes that gather for neighbours do.
         let sums = if V::SIZE == 4 {
-            group.sums::<V, O, Packets, LIMITED, ITEMS>(self.matrix, products, gather)
+            group.sums::<V, O, C, Packets, LIMITED, ITEMS>(self.matrix, products, gather)
         } else {
-            group.sums::<V, O, Strided, LIMITED, ITEMS>(self.matrix, products, gather)
+            group.sums::<V, O, C, Strided, LIMITED, ITEMS>(self.matrix, products, gather)
         };
-        unroll::<ROWS>(&mut StoreRows::<V, O, LIMITED, ROWS> { tile: self, group, sums });
+        unroll::<ROWS>(&mut StoreRows::<V, O, C, LIMITED, ROWS> { tile: self, group, sums });
     }
 }
 
 /// Writes this lane's rows of y, a row a step.
-struct StoreRows<V, O, const LIMITED: bool, const ROWS: usize> {
-    tile: Tile<V, O>,
+struct StoreRows<V, O, C, const LIMITED: bool, const ROWS: usize> {
+    tile: Tile<V, O, C>,
     group: RowGroup<ROWS>,
     sums: [V; ROWS],
 }
 
-impl<V: Float, O: Offset, const LIMITED: bool, const ROWS: usize> Steps for StoreRows<V, O, LIMITED, ROWS> {
+impl<V: Float, O: Offset, C: Columns, const LIMITED: bool, const ROWS: usize> Steps
+    for StoreRows<V, O, C, LIMITED, ROWS>
+{
     #[inline(always)]
     fn step(&mut self, index: usize) {
         let row = self.group.row(index);
@@ -155,7 +169,9 @@ impl<V: Float, O: Offset, const LIMITED: bool, const ROWS: usize> Steps for Stor
     }
 }
 
-impl<V: Float, O: Offset, const LIMITED: bool, const ROWS: usize> StoreRows<V, O, LIMITED, ROWS> {
+impl<V: Float, O: Offset, C: Columns, const LIMITED: bool, const ROWS: usize>
+    StoreRows<V, O, C, LIMITED, ROWS>
+{
     #[inline(always)]
     fn is_long(&self, row: u32) -> bool {
         let offsets = self.tile.matrix.row_offsets.skip(row as usize);
@@ -182,5 +198,5 @@ fn row_tiles<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS: 
     let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
     let block = thread::block();
     let tile = Tile { matrix, x, y, block, rows, lanes_log2, limit: u32::MAX, alpha, beta };
-    P::run::<V, O, false, BLOCK, ITEMS>(tile, products);
+    P::run::<V, O, Global<u32>, false, BLOCK, ITEMS>(tile, products);
 }

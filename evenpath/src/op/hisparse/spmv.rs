@@ -12,7 +12,7 @@ use super::frozen::Frozen;
 use crate::device::{DeviceError, DeviceVec, Event};
 use crate::op::operands::check_product;
 use crate::op::spmv::TaggedSums;
-use crate::op::{DeviceCsr, OpError, SpmvOptions, SpmvPlan, variant};
+use crate::op::{DeviceCsr, OpError, SpmvPlan, variant};
 use crate::{Value, cpu};
 
 /// Where a plan of products with a HiSparse matrix takes the entries from.
@@ -113,7 +113,7 @@ const SUMS_BYTES: u32 = 8 << 10;
 enum Schedule<V: Value> {
     Cpu,
     Leaves(Leaves),
-    Copied(SpmvPlan<V>, u64),
+    Copied(SpmvPlan<V>),
 }
 
 struct Leaves {
@@ -211,8 +211,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             }
         }
         let copy: DeviceCsr<V> = self.to_csr()?;
-        let arrays = (4 + V::SIZE as u64) * copy.nnz() as u64 + 4 * (copy.rows() as u64 + 1);
-        Ok(Schedule::Copied(copy.plan_spmv(SpmvOptions::default())?, arrays))
+        Ok(Schedule::Copied(copy.into_plan()?))
     }
 }
 
@@ -229,7 +228,7 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
         let matrix = &self.matrix;
         check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
         match (&self.schedule, matrix.content()) {
-            (Schedule::Copied(plan, _), _) => plan.run(alpha, x, beta, y)?,
+            (Schedule::Copied(plan), _) => plan.run(alpha, x, beta, y)?,
             (Schedule::Leaves(leaves), Content::Machine(nodes)) => {
                 leaves.run(matrix, nodes, alpha, x, beta, y)?;
             }
@@ -253,11 +252,9 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
         let info = HiSparseSpmvPlanInfo { analysis_ms, ..HiSparseSpmvPlanInfo::default() };
         Ok(match &self.schedule {
             Schedule::Cpu => HiSparseSpmvPlanInfo { mode: HiSparseSpmvMode::Leaves, ..info },
-            Schedule::Copied(plan, arrays) => HiSparseSpmvPlanInfo {
-                mode: HiSparseSpmvMode::Copied,
-                workspace_bytes: arrays + plan.workspace_bytes(),
-                ..info
-            },
+            Schedule::Copied(plan) => {
+                HiSparseSpmvPlanInfo { mode: HiSparseSpmvMode::Copied, workspace_bytes: plan.bytes(), ..info }
+            }
             Schedule::Leaves(leaves) => HiSparseSpmvPlanInfo {
                 mode: HiSparseSpmvMode::Leaves,
                 leaves: u64::from(leaves.frozen.leaves),
