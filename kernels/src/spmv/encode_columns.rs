@@ -3,7 +3,11 @@
 //! Rows of a matrix that come from a mesh have their columns in a few places, near the diagonal and at some distances
 //! from it. A *directory* lists up to 32 *segments* of 2048 columns, one a lane of a warp; a *code* is the number of a
 //! segment in it and a place there. Where all columns of a tile lie within 2¹⁶, segments follow one another and a code
-//! is the distance from the least column. Tiles that need more segments have no codes.
+//! is the distance from the least column. Tiles that need more segments have no codes. Whatever a code is, in any
+//! directory, it stands for a column of the matrix, so that wide loads may decode what neighbouring tiles have.
+//!
+//! Codes do not depend on where a tile is, so tiles that look alike have the same: those of a structured grid, of bands,
+//! and of dense rows. Such tiles read the first one's codes, which then stay in cache ([`ShareCodes`]).
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
@@ -17,11 +21,40 @@ pub const SEGMENTS: u32 = thread::WARP_SIZE;
 /// Bits of a code that say where in its segment a column is.
 pub(super) const PLACE_BITS: u32 = 11;
 
-/// What a directory of a tile without codes has for every segment.
-pub(super) const NO_CODES: u32 = u32::MAX;
+/// Columns of a segment.
+const SEGMENT_LEN: u32 = 1 << PLACE_BITS;
 
-/// Columns that any directory covers, if they are neighbours.
-const COMPACT: u32 = SEGMENTS << PLACE_BITS;
+/// Columns that codes of distances reach.
+const REACH: u32 = 1 << u16::BITS;
+
+/// What the codes of a tile stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TileKind {
+    /// Distances from the column that the directory has in every place.
+    Distances,
+    /// Places in segments.
+    Segments,
+    /// There are none: the columns are read as they are.
+    Whole,
+}
+
+impl TileKind {
+    /// With the place of a tile's first code, which is below 2⁶².
+    #[inline(always)]
+    fn pack(self, place: usize) -> u64 {
+        (place as u64) << 2 | self as u64
+    }
+
+    #[inline(always)]
+    pub(super) fn unpack(word: u64) -> (Self, usize) {
+        let kind = match word % 4 {
+            0 => Self::Distances,
+            1 => Self::Segments,
+            _ => Self::Whole,
+        };
+        (kind, (word >> 2) as usize)
+    }
+}
 
 kernel! {
     /// Finds the directory of each tile of rows, and codes its columns: one block each.
@@ -32,14 +65,20 @@ kernel! {
         pub column_indices: Global<u32>,
         /// Output: the codes, one a nonzero of the tiles that have some.
         pub codes: GlobalMut<u16>,
-        /// Output: the first column of each segment, [`SEGMENTS`] a tile; 2³² − 1 for all of a tile without codes.
+        /// Output: the first column of each segment, [`SEGMENTS`] a tile.
         pub directories: GlobalMut<u32>,
+        /// Output: the first nonzero of each tile, with what its codes stand for.
+        pub places: GlobalMut<u64>,
+        /// Output: the first nonzero of each tile, and the number of nonzeros.
+        pub tile_nonzeros: GlobalMut<u64>,
+        /// Output: a hash of each tile's codes, for [`ShareCodes`].
+        pub hashes: GlobalMut<u32>,
         /// Output: one word, zero before: the nonzeros of tiles without codes.
         pub whole: GlobalMut<u64>,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Rows of a tile.
-        pub tile_rows: u32,
+        /// First row of each tile, and the number of rows.
+        pub tile_rows: Global<u32>,
+        /// Columns of the matrix.
+        pub cols: u32,
     }
     shared: BLOCK / 32 * 8 + SegmentSet::BYTES;
     body: encode_columns::<O, BLOCK, ITEMS>;
@@ -94,6 +133,19 @@ impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
             unroll::<ITEMS>(&mut Visit { start, stride: BLOCK, end, columns, visit: &mut visit });
             start += BLOCK * ITEMS;
         }
+    }
+
+    /// Calls `visit` with the segments, counted from column `least`, that this thread's nonzeros come to.
+    #[inline(always)]
+    fn each_segment(self, least: u32, mut visit: impl FnMut(u32)) {
+        let mut last = FREE;
+        self.each(|_, column| {
+            let segment = (column - least) >> PLACE_BITS;
+            if segment != last {
+                visit(segment);
+                last = segment;
+            }
+        });
     }
 
     /// The least column and the greatest. Has a barrier; every thread of the block calls it.
@@ -215,71 +267,180 @@ fn encode_columns<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     column_indices: Global<u32>,
     codes: GlobalMut<u16>,
     directories: GlobalMut<u32>,
+    places: GlobalMut<u64>,
+    tile_nonzeros: GlobalMut<u64>,
+    hashes: GlobalMut<u32>,
     whole: GlobalMut<u64>,
-    rows: u32,
-    tile_rows: u32,
+    tile_rows: Global<u32>,
+    cols: u32,
 ) {
     const { assert!(BLOCK >= SLOTS as usize) };
     let parts: Shared<u32> = arena.take(BLOCK / 32 * 2);
     let set = SegmentSet::take(&mut arena);
-    let row = thread::block() as usize * tile_rows as usize;
-    let row_end = (row + tile_rows as usize).min(rows as usize);
-    let (begin, end) = (row_offsets.load(row).to_usize(), row_offsets.load(row_end).to_usize());
+    let block = thread::block() as usize;
+    let offset = |tile: usize| row_offsets.load(tile_rows.load(tile) as usize).to_usize();
+    let (begin, end) = (offset(block), offset(block + 1));
     let tile = Nonzeros::<BLOCK, ITEMS> { column_indices, begin, end };
     let index = thread::index();
-    let directory = thread::block() as usize * SEGMENTS as usize + index as usize;
+    let directory = directories.skip(block * SEGMENTS as usize);
     set.clear();
     let (least, greatest) = tile.bounds(parts);
-    if begin == end {
+    let mut hash = 0_u32;
+    let mut put = |place: usize, code: u32| {
+        codes.store_streaming(place, code as u16);
+        hash = hash.wrapping_add(mixed((place - begin) as u32, code));
+    };
+    let kind;
+    // A tile without nonzeros has none that are far from each other.
+    if begin == end || greatest - least < REACH {
+        kind = TileKind::Distances;
+        let from = least.min(cols.saturating_sub(REACH));
         if index < SEGMENTS {
-            directories.store(directory, 0);
+            directory.store(index as usize, from);
         }
-        return;
-    }
-    if greatest - least < COMPACT {
-        let first = index << PLACE_BITS;
-        if index < SEGMENTS {
-            // Segments behind the last column are none.
-            directories.store(directory, least + if first <= greatest - least { first } else { 0 });
+        tile.each(|place, column| put(place, column - from));
+    } else {
+        tile.each_segment(least, |segment| set.insert(segment));
+        thread::barrier();
+        let count = set.count.load(0);
+        if count <= SEGMENTS {
+            kind = TileKind::Segments;
+            // The last segment ends with the matrix, of which there is more than that.
+            let first_of = |segment: u32| (least + (segment << PLACE_BITS)).min(cols - SEGMENT_LEN);
+            if let Some((segment, number)) = set.number() {
+                directory.store(number as usize, first_of(segment));
+            }
+            if index >= count && index < SEGMENTS {
+                directory.store(index as usize, first_of(0));
+            }
+            thread::barrier();
+            let mut last = (FREE, 0);
+            tile.each(|place, column| {
+                let segment = (column - least) >> PLACE_BITS;
+                if segment != last.0 {
+                    last = (segment, set.find(segment));
+                }
+                put(place, last.1 << PLACE_BITS | (column - first_of(segment)));
+            });
+        } else {
+            kind = TileKind::Whole;
+            if index == 0 {
+                whole.fetch_add(0, (end - begin) as u64, Ordering::Relaxed, Scope::Device);
+            }
         }
-        return tile.each(|place, column| codes.store_streaming(place, (column - least) as u16));
     }
+    if index == 0 {
+        places.store(block, kind.pack(begin));
+        tile_nonzeros.store(block, begin as u64);
+        if thread::block() + 1 == thread::grid_size() {
+            tile_nonzeros.store(block + 1, end as u64);
+        }
+    }
+    store_hash::<BLOCK>(hash, parts, hashes);
+}
 
-    let segment_of = |column: u32| (column - least) >> PLACE_BITS;
-    let mut last = FREE;
-    tile.each(|_, column| {
-        let segment = segment_of(column);
-        if segment != last {
-            set.insert(segment);
-            last = segment;
-        }
-    });
+/// A hash of a code and its place in the tile.
+#[inline(always)]
+fn mixed(place: u32, code: u32) -> u32 {
+    let mut hash = place.wrapping_mul(0x9e37_79b9) ^ code.wrapping_mul(0x85eb_ca6b);
+    hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
+    hash ^ hash >> 13
+}
+
+/// Stores the sum of all threads' hashes. Every thread of the block calls it.
+#[inline(always)]
+fn store_hash<const BLOCK: usize>(own: u32, parts: Shared<u32>, hashes: GlobalMut<u32>) {
+    let of_warp = warp::reduce_add(own);
     thread::barrier();
-    let count = set.count.load(0);
-    if count > SEGMENTS {
-        if index < SEGMENTS {
-            directories.store(directory, NO_CODES);
+    if thread::lane() == 0 {
+        parts.store(thread::warp() as usize, of_warp);
+    }
+    thread::barrier();
+    if thread::index() == 0 {
+        let mut hash = parts.load(0);
+        for warp in 1..BLOCK / 32 {
+            hash = hash.wrapping_add(parts.load(warp));
         }
-        if index == 0 {
-            whole.fetch_add(0, (end - begin) as u64, Ordering::Relaxed, Scope::Device);
-        }
+        hashes.store(thread::block() as usize, hash);
+    }
+}
+
+kernel! {
+    /// Finds tiles with the codes of another one before them: a warp a tile.
+    pub struct ShareCodes {
+        /// The codes, from [`EncodeColumns`].
+        pub codes: Global<u16>,
+        /// The first nonzero of each tile, and the number of nonzeros, likewise.
+        pub tile_nonzeros: Global<u64>,
+        /// The hashes, likewise, in ascending order.
+        pub hashes: Global<u32>,
+        /// The tile of each hash; ascending where hashes are the same.
+        pub order: Global<u32>,
+        /// The place of each tile's codes, from [`EncodeColumns`].
+        pub own_places: Global<u64>,
+        /// Output: the same, of the first tile with the same codes.
+        pub places: GlobalMut<u64>,
+        /// Output: one word, zero before: the nonzeros of tiles that read another's codes.
+        pub shared: GlobalMut<u64>,
+        /// Tiles.
+        pub tiles: u32,
+        /// Tiles share codes only if they begin equally far behind a multiple of this.
+        pub alignment: u32,
+    }
+    shared: 0;
+    body: share_codes::<BLOCK>;
+    entries: {
+        spmv_share_codes in spmv_plan: 128 x 1;
+    }
+}
+
+#[inline(always)]
+fn share_codes<const BLOCK: usize>(
+    _: Arena,
+    codes: Global<u16>,
+    tile_nonzeros: Global<u64>,
+    hashes: Global<u32>,
+    order: Global<u32>,
+    own_places: Global<u64>,
+    places: GlobalMut<u64>,
+    shared: GlobalMut<u64>,
+    tiles: u32,
+    alignment: u32,
+) {
+    let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
+    if place >= tiles as usize {
         return;
     }
-    if let Some((segment, number)) = set.number() {
-        let directory = thread::block() as usize * SEGMENTS as usize + number as usize;
-        directories.store(directory, least + (segment << PLACE_BITS));
-    }
-    if index >= count && index < SEGMENTS {
-        directories.store(directory, least);
-    }
-    thread::barrier();
-    let mut last = (FREE, 0);
-    tile.each(|place, column| {
-        let segment = segment_of(column);
-        if segment != last.0 {
-            last = (segment, set.find(segment));
+    let hash = hashes.load(place);
+    let (mut low, mut high) = (0, place);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if hashes.load(middle) < hash {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
-        let in_segment = (column - least) & ((1 << PLACE_BITS) - 1);
-        codes.store_streaming(place, (last.1 << PLACE_BITS | in_segment) as u16);
-    });
+    }
+    let (own, first) = (order.load(place) as usize, order.load(low) as usize);
+    let len = |tile: usize| (tile_nonzeros.load(tile + 1) - tile_nonzeros.load(tile)) as usize;
+    let (own_place, first_place) = (own_places.load(own), own_places.load(first));
+    let ((kind, begin), (first_kind, first_begin)) =
+        (TileKind::unpack(own_place), TileKind::unpack(first_place));
+    let mut is_alike =
+        own != first && len(own) == len(first) && kind == first_kind && kind != TileKind::Whole;
+    is_alike &= begin % alignment as usize == first_begin % alignment as usize;
+    let mut index = 0;
+    while is_alike && index < len(own) {
+        let own_index = index + thread::lane() as usize;
+        let differs =
+            own_index < len(own) && codes.load(begin + own_index) != codes.load(first_begin + own_index);
+        is_alike = warp::ballot(warp::FULL, differs) == 0;
+        index += 32;
+    }
+    if thread::lane() == 0 {
+        places.store(own, if is_alike { first_place } else { own_place });
+        if is_alike && len(own) > 0 {
+            shared.fetch_add(0, len(own) as u64, Ordering::Relaxed, Scope::Device);
+        }
+    }
 }

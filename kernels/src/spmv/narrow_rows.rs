@@ -1,104 +1,151 @@
-//! SpMV by row tiles, and with windows of x, of matrices whose columns have codes of 16 bits ([`super::EncodeColumns`]).
+//! SpMV by row tiles of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]).
 
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::encode_columns::{NO_CODES, PLACE_BITS, SEGMENTS};
-use super::row_group::{load_fours, load_strided, product_bytes, Columns, Exact, Matrix, RowGroup};
-use super::row_tiles::{FourRows, OneRow, RowShare, Tile, TwoRows};
-use super::store_result;
-use super::windows::fill_window;
+use super::encode_columns::{TileKind, PLACE_BITS, SEGMENTS};
+use super::row_group::{product_bytes, Columns, Matrix};
+use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, SumRows, Tile, TwoRows};
 use crate::Offset;
 
-/// The columns of a tile: codes, or, in a tile that has none, whole.
+/// The columns of a tile with codes.
 #[derive(Clone, Copy)]
-struct Narrow<D> {
-    codes: Global<u16>,
-    whole: Global<u32>,
+struct Codes<D> {
+    /// Two codes a word.
+    pairs: Global<u32>,
+    /// How far from their own place the tile's codes are, modulo 2⁶⁴: a multiple of eight.
+    shift: u64,
     decoder: D,
 }
 
-/// What the codes of a tile stand for.
+/// What the codes of a tile stand for: columns that the matrix has, whatever the code.
 trait Decoder: Copy {
-    /// Whether the tile has codes.
-    fn has_codes(self) -> bool;
-    /// The column of a code, or of a column.
-    fn column(self, word: u32) -> u32;
+    /// The column of a code. All lanes of the warp call it together.
+    fn column(self, code: u32) -> u32;
 }
 
-impl<D: Decoder> Columns for Narrow<D> {
+impl<D: Decoder> Columns for Codes<D> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn skip(mut self, start: usize) -> Self {
-        // The one that is not there may have no place `start`.
-        if self.decoder.has_codes() {
-            self.codes = self.codes.skip(start);
-        } else {
-            self.whole = self.whole.skip(start);
-        }
+        self.pairs = self.pairs.skip((start as u64).wrapping_add(self.shift) as usize / 2);
         self
     }
 
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load(self, index: usize) -> u32 {
-        if self.decoder.has_codes() {
-            u32::from(self.codes.load_streaming(index))
-        } else {
-            self.whole.load_streaming(index)
-        }
-    }
-
-    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
     fn load_strided<const ITEMS: usize>(
         self,
         first: usize,
         is_wanted: impl Fn(usize) -> bool,
     ) -> [u32; ITEMS] {
-        if self.decoder.has_codes() {
-            load_strided(first, is_wanted, |index| u32::from(self.codes.load_streaming(index)))
-        } else {
-            load_strided(first, is_wanted, |index| self.whole.load_streaming(index))
+        let mut words = [0; ITEMS];
+        for item in 0..ITEMS {
+            if is_wanted(item) {
+                words[item] = self.pairs.load_streaming(first / 2 + 16 * item);
+            }
         }
+        words
+    }
+
+    #[inline(always)]
+    fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], first: usize, item: usize) -> u32 {
+        let half = 16 * (first as u32 % 2);
+        self.decoder.column(words[item] >> half & 0xffff)
     }
 
     #[inline(always)]
     fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS] {
-        if self.decoder.has_codes() {
-            load_fours(first, is_wanted, |index| self.codes.load_streaming_4(index).map(u32::from))
-        } else {
-            load_fours(first, is_wanted, |index| self.whole.load_streaming_4(index))
+        let mut words = [0; ITEMS];
+        for index in 0..ITEMS / 4 {
+            if is_wanted(index) {
+                let pairs = self.pairs.load_streaming_2(first / 2 + 64 * index);
+                words[4 * index] = pairs[0];
+                words[4 * index + 1] = pairs[1];
+            }
         }
+        words
     }
 
     #[inline(always)]
-    fn column(self, word: u32) -> u32 {
-        self.decoder.column(word)
+    fn load_singles<const ITEMS: usize>(
+        self,
+        first: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS] {
+        let mut words = [0; ITEMS];
+        for pair in 0..ITEMS / 2 {
+            let place = first + 128 * (pair / 2) + 2 * (pair % 2);
+            if is_wanted(place) {
+                words[4 * (pair / 2) + pair % 2] = self.pairs.load_streaming(place / 2);
+            }
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32 {
+        let pair = words[item / 4 * 4 + item % 4 / 2];
+        self.decoder.column(if item % 2 == 0 { pair & 0xffff } else { pair >> 16 })
     }
 }
 
-/// A directory of segments.
+/// Codes that are distances from a column.
 #[derive(Clone, Copy)]
-struct Directory {
-    /// The first column of this lane's segment.
-    segment: u32,
-    /// The matrix's last column: what codes of another tile stand for, in this one's directory, may be behind it.
-    last: u32,
+struct Distances {
+    /// The column.
+    from: u32,
 }
 
-impl Decoder for Directory {
+impl Decoder for Distances {
     #[inline(always)]
-    fn has_codes(self) -> bool {
-        self.segment != NO_CODES
+    fn column(self, code: u32) -> u32 {
+        self.from + code
     }
+}
 
+/// Codes that are places in segments.
+#[derive(Clone, Copy)]
+struct Segments {
+    /// The first column of this lane's segment.
+    own: u32,
+}
+
+impl Decoder for Segments {
     #[inline(always)]
-    fn column(self, word: u32) -> u32 {
-        let first = warp::shuffle(warp::FULL, self.segment, (word >> PLACE_BITS) % SEGMENTS);
-        let place = word & ((1 << PLACE_BITS) - 1);
-        if self.has_codes() {
-            first.wrapping_add(place).min(self.last)
-        } else {
-            word
+    fn column(self, code: u32) -> u32 {
+        let first = warp::shuffle(warp::FULL, self.own, code >> PLACE_BITS);
+        first + (code & ((1 << PLACE_BITS) - 1))
+    }
+}
+
+/// The columns of a matrix some of whose tiles have codes.
+#[derive(Clone, Copy)]
+struct NarrowColumns {
+    pairs: Global<u32>,
+    directories: Global<u32>,
+    places: Global<u64>,
+    tile_nonzeros: Global<u64>,
+    whole: Global<u32>,
+    tile_rows_log2: u32,
+}
+
+impl ColumnSource for NarrowColumns {
+    #[inline(always)]
+    fn with_columns(self, first: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows) {
+        let tile = (first >> self.tile_rows_log2) as usize;
+        let (place, begin) = (self.places.load(tile), self.tile_nonzeros.load(tile));
+        let segment = self.directories.load(tile * SEGMENTS as usize + thread::lane() as usize);
+        let bounds = bounds();
+        let (kind, place) = TileKind::unpack(place);
+        let shift = (place as u64).wrapping_sub(begin);
+        match kind {
+            TileKind::Distances => {
+                sums.run(Codes { pairs: self.pairs, shift, decoder: Distances { from: segment } }, bounds);
+            }
+            TileKind::Segments => {
+                sums.run(Codes { pairs: self.pairs, shift, decoder: Segments { own: segment } }, bounds);
+            }
+            TileKind::Whole => sums.run(self.whole, bounds),
         }
     }
 }
@@ -111,10 +158,14 @@ kernel! {
         pub row_offsets: Global<O>,
         /// Column indices, one a nonzero; read only where a tile has no codes.
         pub column_indices: Global<u32>,
-        /// The codes of the columns, from [`EncodeColumns`](super::EncodeColumns).
-        pub codes: Global<u16>,
+        /// The codes of the columns, from [`EncodeColumns`](super::EncodeColumns), two a word.
+        pub codes: Global<u32>,
         /// The directories of the tiles, likewise.
         pub directories: Global<u32>,
+        /// Where each tile's codes are, and what they stand for, from [`ShareCodes`](super::ShareCodes).
+        pub places: Global<u64>,
+        /// First nonzero of each tile, from [`EncodeColumns`](super::EncodeColumns).
+        pub tile_nonzeros: Global<u64>,
         /// Values, one a nonzero.
         pub values: Global<V>,
         /// The dense vector, one element a column.
@@ -123,8 +174,6 @@ kernel! {
         pub y: GlobalMut<V>,
         /// Rows of the matrix.
         pub rows: u32,
-        /// The last column of the matrix.
-        pub last_column: u32,
         /// Nonzeros of the matrix.
         pub nonzeros: u64,
         /// Binary logarithm of the rows of a tile, a multiple of those of a warp.
@@ -147,12 +196,6 @@ kernel! {
         spmv_narrow_rows_2x12_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = TwoRows, 128 x 12;
         spmv_narrow_rows_4x4_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = FourRows, 64 x 4;
         spmv_narrow_rows_4x8_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = FourRows, 64 x 8 resident 16;
-        spmv_narrow_rows_1x6_f64_u32 in spmv_narrow: <V = f64, O = u32>, with P = OneRow, 128 x 6 resident 8;
-        spmv_narrow_rows_2x6_f64_u32 in spmv_narrow: <V = f64, O = u32>, with P = TwoRows, 128 x 6 resident 8;
-        spmv_narrow_rows_4x4_f64_u32 in spmv_narrow: <V = f64, O = u32>, with P = FourRows, 64 x 4 resident 16;
-        spmv_narrow_rows_1x6_f64_u64 in spmv_narrow: <V = f64, O = u64>, with P = OneRow, 128 x 6 resident 8;
-        spmv_narrow_rows_2x6_f64_u64 in spmv_narrow: <V = f64, O = u64>, with P = TwoRows, 128 x 6 resident 8;
-        spmv_narrow_rows_4x4_f64_u64 in spmv_narrow: <V = f64, O = u64>, with P = FourRows, 64 x 4 resident 16;
     }
 }
 
@@ -161,13 +204,14 @@ fn narrow_rows<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS
     mut arena: Arena,
     row_offsets: Global<O>,
     column_indices: Global<u32>,
-    codes: Global<u16>,
+    codes: Global<u32>,
     directories: Global<u32>,
+    places: Global<u64>,
+    tile_nonzeros: Global<u64>,
     values: Global<V>,
     x: Global<V>,
     y: GlobalMut<V>,
     rows: u32,
-    last_column: u32,
     nonzeros: u64,
     tile_rows_log2: u32,
     lanes_log2: u32,
@@ -176,146 +220,16 @@ fn narrow_rows<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS
 ) {
     let products: Shared<V> = arena.take(BLOCK * ITEMS);
     let products = products.skip(thread::warp() as usize * 32 * ITEMS);
-    let block = thread::block();
-    let warp = u64::from(block) * (BLOCK / 32) as u64 + u64::from(thread::warp());
-    let first = warp * u64::from((32 * P::ROWS) >> lanes_log2);
-    if first >= u64::from(rows) {
-        return;
-    }
-    let directory = (first >> tile_rows_log2) as usize * SEGMENTS as usize;
-    let segment = directories.load(directory + thread::lane() as usize);
-    let decoder = Directory { segment, last: last_column };
-    let column_indices = Narrow { codes, whole: column_indices, decoder };
+    let column_indices = NarrowColumns {
+        pairs: codes,
+        directories,
+        places,
+        tile_nonzeros,
+        whole: column_indices,
+        tile_rows_log2,
+    };
     let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
+    let block = thread::block();
     let tile = Tile { matrix, x, y, block, rows, lanes_log2, limit: u32::MAX, alpha, beta };
-    P::run::<V, O, Narrow<Directory>, false, BLOCK, ITEMS>(tile, products);
-}
-
-/// The columns of a block with a window, counted from its first one; whole columns in a block without.
-#[derive(Clone, Copy)]
-struct InWindow {
-    has_window: bool,
-    /// The tile's least column, counted from the window's first.
-    least: u32,
-}
-
-impl Decoder for InWindow {
-    #[inline(always)]
-    fn has_codes(self) -> bool {
-        self.has_window
-    }
-
-    #[inline(always)]
-    fn column(self, word: u32) -> u32 {
-        word + self.least
-    }
-}
-
-kernel! {
-    /// Computes y = αAx + βy, a block of rows a block; its warps take groups of 32 / 2^`lanes_log2` rows in turn. The
-    /// launch-sized shared memory holds the longest window, which is shorter than 2¹⁶. Groups of rows with 2³² − 2¹⁰
-    /// nonzeros and more are beyond it.
-    pub struct NarrowWindows<V: Float, O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero; read only for rows of a block without a window.
-        pub column_indices: Global<u32>,
-        /// The codes of the columns, from [`EncodeColumns`](super::EncodeColumns).
-        pub codes: Global<u16>,
-        /// The directories of the tiles, likewise.
-        pub directories: Global<u32>,
-        /// Values, one a nonzero.
-        pub values: Global<V>,
-        /// The dense vector, one element a column.
-        pub x: Global<V>,
-        /// The result, one element a row; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
-        /// First column of each window, from [`FindWindows`](super::FindWindows).
-        pub firsts: Global<u32>,
-        /// Elements of each window, likewise; rows of a block without one gather from x.
-        pub lens: Global<u32>,
-        /// Elements of the longest window.
-        pub longest: u32,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
-        /// Rows of a block.
-        pub block_rows: u32,
-        /// Binary logarithm of the rows of a tile, a multiple of those of a warp and a divisor of those of a block.
-        pub tile_rows_log2: u32,
-        /// Binary logarithm of the lanes that sum a row.
-        pub lanes_log2: u32,
-        /// Factor of the product.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
-    }
-    shared: product_bytes::<V>(BLOCK * ITEMS);
-    body: narrow_windows::<V, O, BLOCK, ITEMS>;
-    entries: {
-        spmv_narrow_windows_f32_u32 in spmv_narrow: <V = f32, O = u32>, 512 x 6 resident 3;
-        spmv_narrow_windows_f32_u64 in spmv_narrow: <V = f32, O = u64>, 512 x 6 resident 3;
-        spmv_narrow_windows_f64_u32 in spmv_narrow: <V = f64, O = u32>, 512 x 4 resident 3;
-        spmv_narrow_windows_f64_u64 in spmv_narrow: <V = f64, O = u64>, 512 x 4 resident 3;
-    }
-}
-
-#[inline(always)]
-fn narrow_windows<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    codes: Global<u16>,
-    directories: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    firsts: Global<u32>,
-    lens: Global<u32>,
-    longest: u32,
-    rows: u32,
-    nonzeros: u64,
-    block_rows: u32,
-    tile_rows_log2: u32,
-    lanes_log2: u32,
-    alpha: V,
-    beta: V,
-) {
-    let window: Shared<V> = Arena::dynamic(longest * V::SIZE as u32).take(longest as usize);
-    let products: Shared<V> = arena.take(BLOCK * ITEMS);
-    let products = products.skip(thread::warp() as usize * 32 * ITEMS);
-    let block = thread::block() as usize;
-    let (window_first, window_len) = (firsts.load(block), lens.load(block));
-    fill_window::<V, BLOCK>(window, x, window_first, window_len);
-    thread::barrier();
-
-    let has_window = window_len > 0;
-    let block_first = thread::block() * block_rows;
-    let block_end = rows.min(block_first + block_rows);
-    let count = 32 >> lanes_log2;
-    let mut first = block_first + thread::warp() * count;
-    while first < block_end {
-        let end = block_end.min(first + count);
-        let directory = (first >> tile_rows_log2) as usize * SEGMENTS as usize;
-        // A tile without nonzeros has no least column, and no use for one.
-        let least = if has_window { directories.load(directory).wrapping_sub(window_first) } else { 0 };
-        let decoder = InWindow { has_window, least };
-        let column_indices = Narrow { codes, whole: column_indices, decoder };
-        let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
-        let group = RowGroup::<1> { first, end, lanes_log2, limit: u32::MAX };
-        let gather = |column: u32| {
-            if has_window {
-                window.load(column as usize)
-            } else {
-                x.load(column as usize)
-            }
-        };
-        let sums = group.sums::<V, O, _, Exact, false, ITEMS>(matrix, products, gather);
-        let row = group.row(0);
-        if group.stores() && row < end {
-            store_result(y, row as usize, sums[0], alpha, beta);
-        }
-        first += (BLOCK / 32) as u32 * count;
-    }
+    P::run::<V, O, NarrowColumns, false, BLOCK, ITEMS>(tile, products);
 }

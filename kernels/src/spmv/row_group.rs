@@ -25,25 +25,36 @@ pub(super) struct Matrix<V, O, C = Global<u32>> {
     pub(super) nonzeros: u64,
 }
 
-/// The columns of nonzeros, in some form: a word of each is loaded, and gives the column once all are on their way.
+/// The columns of nonzeros, in some form. What is loaded is only looked at once all loads are on their way, so loads
+/// give words, and columns are got from these.
 pub trait Columns: Copy {
-    /// The columns from nonzero `start` on.
+    /// The columns from nonzero `start` on, a multiple of eight unless loads are exact.
     #[must_use]
     fn skip(self, start: usize) -> Self;
-    /// The word of a nonzero.
-    fn load(self, index: usize) -> u32;
-    /// The words of every 32nd nonzero from `first` on, those for which `is_wanted`; zero for others.
+    /// Loads every 32nd nonzero from `first` on, those for which `is_wanted`.
     fn load_strided<const ITEMS: usize>(
         self,
         first: usize,
         is_wanted: impl Fn(usize) -> bool,
     ) -> [u32; ITEMS];
-    /// The words of four nonzeros of every 128 from `first` on, a multiple of four; of those fours for which `is_wanted`,
-    /// and zero for others.
+    /// The column of nonzero `item` of those. All lanes of the warp call it together.
+    fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], first: usize, item: usize) -> u32;
+    /// Loads four nonzeros of every 128 from `first` on, a multiple of four: those fours for which `is_wanted`.
     fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS];
-    /// The column that a word stands for; some column of the matrix for words of nonzeros that do not belong to the
-    /// rows. All lanes of the warp call it together.
-    fn column(self, word: u32) -> u32;
+    /// The same, only of nonzeros for which `is_wanted`, by their places: for the last four of the matrix.
+    fn load_singles<const ITEMS: usize>(
+        self,
+        first: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS];
+    /// The column of nonzero `item` of those. All lanes of the warp call it together.
+    fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32;
+}
+
+/// The place of nonzero `item` behind the first of those that come in fours.
+#[inline(always)]
+pub(super) const fn place_of_four(item: usize) -> usize {
+    128 * (item / 4) + item % 4
 }
 
 impl Columns for Global<u32> {
@@ -54,64 +65,59 @@ impl Columns for Global<u32> {
     }
 
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load(self, index: usize) -> u32 {
-        self.load_streaming(index)
-    }
-
-    #[inline(always)]
     fn load_strided<const ITEMS: usize>(
         self,
         first: usize,
         is_wanted: impl Fn(usize) -> bool,
     ) -> [u32; ITEMS] {
-        load_strided(first, is_wanted, |index| self.load_streaming(index))
+        let mut words = [0; ITEMS];
+        for item in 0..ITEMS {
+            if is_wanted(item) {
+                words[item] = self.load_streaming(first + 32 * item);
+            }
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], _: usize, item: usize) -> u32 {
+        words[item]
     }
 
     #[inline(always)]
     fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS] {
-        load_fours(first, is_wanted, |index| self.load_streaming_4(index))
+        let mut words = [0; ITEMS];
+        for index in 0..ITEMS / 4 {
+            if is_wanted(index) {
+                let four = self.load_streaming_4(first + 128 * index);
+                for item in 0..4 {
+                    words[4 * index + item] = four[item];
+                }
+            }
+        }
+        words
     }
 
     #[inline(always)]
-    fn column(self, word: u32) -> u32 {
-        word
-    }
-}
-
-/// [`Columns::load_strided`], by a load of one.
-#[inline(always)]
-pub(super) fn load_strided<const ITEMS: usize>(
-    first: usize,
-    is_wanted: impl Fn(usize) -> bool,
-    load: impl Fn(usize) -> u32,
-) -> [u32; ITEMS] {
-    let mut words = [0; ITEMS];
-    for item in 0..ITEMS {
-        if is_wanted(item) {
-            words[item] = load(first + 32 * item);
-        }
-    }
-    words
-}
-
-/// [`Columns::load_fours`], by a load of four.
-#[inline(always)]
-pub(super) fn load_fours<const ITEMS: usize>(
-    first: usize,
-    is_wanted: impl Fn(usize) -> bool,
-    load: impl Fn(usize) -> [u32; 4],
-) -> [u32; ITEMS] {
-    let mut words = [0; ITEMS];
-    for index in 0..ITEMS / 4 {
-        if is_wanted(index) {
-            let four = load(first + 128 * index);
-            for item in 0..4 {
-                words[4 * index + item] = four[item];
+    fn load_singles<const ITEMS: usize>(
+        self,
+        first: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS] {
+        let mut words = [0; ITEMS];
+        for item in 0..ITEMS {
+            let place = first + place_of_four(item);
+            if is_wanted(place) {
+                words[item] = self.load_streaming(place);
             }
         }
+        words
     }
-    words
+
+    #[inline(always)]
+    fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32 {
+        words[item]
+    }
 }
 
 /// Shared memory for `count` products.
@@ -177,7 +183,14 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         thread::lane() & ((1 << self.lanes_log2) - 1) == 0
     }
 
-    /// The sums of this lane's rows; every lane of a row has it. `products` holds 32 × `ITEMS`; `gather` gives the
+    /// The first nonzero of the rows, and the first behind them.
+    #[inline(always)]
+    pub(super) fn bounds<O: Offset>(self, row_offsets: Global<O>) -> (usize, usize) {
+        let offset = |row: u32| row_offsets.load(row as usize).to_usize();
+        (offset(self.first), offset(self.end))
+    }
+
+    /// The sums of this lane's rows; every lane of a row has it. `bounds` are those of the rows, `products` holds 32 × `ITEMS`; `gather` gives the
     /// element of x of a column, and is asked only for columns of the group's rows if the loading is exact.
     ///
     /// The group has fewer than 2³² − 32 × `ITEMS` nonzeros. Every lane of the warp calls it. The order of additions
@@ -193,13 +206,13 @@ impl<const ROWS: usize> RowGroup<ROWS> {
     >(
         self,
         matrix: Matrix<V, O, C>,
+        bounds: (usize, usize),
         products: Shared<V>,
         gather: impl Fn(u32) -> V,
     ) -> [V; ROWS] {
+        let (begin, end) = bounds;
         let chunk_len = (32 * ITEMS) as u32;
         let offset = |row: u32| matrix.row_offsets.load(row.min(self.end) as usize).to_usize();
-        let begin = offset(self.first);
-        let end = offset(self.end);
         let mut starts = [0_u32; ROWS];
         let mut ends = [0_u32; ROWS];
         let base = if L::EXACT { begin } else { begin & !7 };
@@ -369,15 +382,16 @@ impl Span {
     ) {
         let own = chunk + thread::lane();
         let inside = |item: usize| own + 32 * (item as u32) < self.end;
-        let mut columns = column_indices.load_strided::<ITEMS>(own as usize, inside);
+        let words = column_indices.load_strided::<ITEMS>(own as usize, inside);
         let mut terms = [V::ZERO; ITEMS];
         for item in 0..ITEMS {
             if inside(item) {
                 terms[item] = values.load_streaming(own as usize + 32 * item);
             }
         }
+        let mut columns = [0; ITEMS];
         for item in 0..ITEMS {
-            columns[item] = column_indices.column(columns[item]);
+            columns[item] = column_indices.strided(words, own as usize, item);
         }
         for item in 0..ITEMS {
             if inside(item) {
@@ -405,10 +419,10 @@ impl Span {
     ) {
         let own = chunk + 4 * thread::lane();
         let inside = |index: usize| own + 128 * (index as u32) < self.end;
-        let mut columns = [0_u32; ITEMS];
+        let words: [u32; ITEMS];
         let mut terms = [V::ZERO; ITEMS];
         if whole {
-            columns = column_indices.load_fours::<ITEMS>(own as usize, inside);
+            words = column_indices.load_fours(own as usize, inside);
             for index in 0..ITEMS / 4 {
                 if inside(index) {
                     let four = values.load_streaming_4(own as usize + 128 * index);
@@ -418,16 +432,18 @@ impl Span {
                 }
             }
         } else {
-            for index in 0..ITEMS {
-                let place = own + (128 * (index / 4) + index % 4) as u32;
-                if place < self.end {
-                    columns[index] = column_indices.load(place as usize);
-                    terms[index] = values.load_streaming(place as usize);
+            let is_inside = |place: usize| place < self.end as usize;
+            words = column_indices.load_singles(own as usize, is_inside);
+            for item in 0..ITEMS {
+                let place = own as usize + place_of_four(item);
+                if is_inside(place) {
+                    terms[item] = values.load_streaming(place);
                 }
             }
         }
+        let mut columns = [0; ITEMS];
         for item in 0..ITEMS {
-            columns[item] = column_indices.column(columns[item]);
+            columns[item] = column_indices.of_four(words, item);
         }
         for index in 0..ITEMS / 4 {
             if inside(index) {

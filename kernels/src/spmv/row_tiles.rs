@@ -61,11 +61,15 @@ kernel! {
 
 /// How many rows a lane sums.
 pub trait RowShare {
-    /// Rows of a lane.
-    const ROWS: u32;
-
     /// Computes the rows of this thread's warp; those over the tile's limit are left out if `LIMITED`.
-    fn run<V: Float, O: Offset, C: Columns, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
+    fn run<
+        V: Float,
+        O: Offset,
+        C: ColumnSource,
+        const LIMITED: bool,
+        const BLOCK: usize,
+        const ITEMS: usize,
+    >(
         tile: Tile<V, O, C>,
         products: Shared<V>,
     );
@@ -78,13 +82,11 @@ macro_rules! row_shares {
         pub struct $name;
 
         impl RowShare for $name {
-            const ROWS: u32 = $rows;
-
             #[inline(always)]
             fn run<
                 V: Float,
                 O: Offset,
-                C: Columns,
+                C: ColumnSource,
                 const LIMITED: bool,
                 const BLOCK: usize,
                 const ITEMS: usize,
@@ -124,7 +126,27 @@ pub struct Tile<V, O, C = Global<u32>> {
     pub(super) beta: V,
 }
 
-impl<V: Float, O: Offset, C: Columns> Tile<V, O, C> {
+/// Where the columns of a matrix are, whose tiles may have them in several forms.
+pub trait ColumnSource: Copy {
+    /// Goes on with the columns of the rows from `first` on. What that takes is asked for before `bounds` are, and looked
+    /// at behind that, so that nothing waits twice.
+    fn with_columns(self, first: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows);
+}
+
+/// What is done with rows whose columns are known.
+pub trait SumRows {
+    /// Does it.
+    fn run(self, columns: impl Columns, bounds: (usize, usize));
+}
+
+impl ColumnSource for Global<u32> {
+    #[inline(always)]
+    fn with_columns(self, _: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows) {
+        sums.run(self, bounds());
+    }
+}
+
+impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
     #[inline(always)]
     fn run<const ROWS: usize, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -139,14 +161,35 @@ impl<V: Float, O: Offset, C: Columns> Tile<V, O, C> {
         let first = warp as u32 * count;
         let end = self.rows.min(first + count);
         let group = RowGroup::<ROWS> { first, end, lanes_log2: self.lanes_log2, limit: self.limit };
-        let gather = |column: u32| self.x.load(column as usize);
+        let bounds = || group.bounds(self.matrix.row_offsets);
+        let sums = GroupSums::<V, O, C, LIMITED, ROWS, ITEMS> { tile: self, group, products };
+        self.matrix.column_indices.with_columns(first, bounds, sums);
+    }
+}
+
+/// The sums of a group of rows, stored.
+struct GroupSums<V, O, C, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> {
+    tile: Tile<V, O, C>,
+    group: RowGroup<ROWS>,
+    products: Shared<V>,
+}
+
+impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> SumRows
+    for GroupSums<V, O, C, LIMITED, ROWS, ITEMS>
+{
+    #[inline(always)]
+    fn run(self, columns: impl Columns, bounds: (usize, usize)) {
+        let Self { tile, group, products } = self;
+        let Matrix { row_offsets, values, nonzeros, .. } = tile.matrix;
+        let matrix = Matrix { row_offsets, column_indices: columns, values, nonzeros };
+        let gather = |column: u32| tile.x.load(column as usize);
         // Wide loads in f32; in f64 they gain nothing, and lanes that gather for neighbours do.
         let sums = if V::SIZE == 4 {
-            group.sums::<V, O, C, Packets, LIMITED, ITEMS>(self.matrix, products, gather)
+            group.sums::<V, O, _, Packets, LIMITED, ITEMS>(matrix, bounds, products, gather)
         } else {
-            group.sums::<V, O, C, Strided, LIMITED, ITEMS>(self.matrix, products, gather)
+            group.sums::<V, O, _, Strided, LIMITED, ITEMS>(matrix, bounds, products, gather)
         };
-        unroll::<ROWS>(&mut StoreRows::<V, O, C, LIMITED, ROWS> { tile: self, group, sums });
+        unroll::<ROWS>(&mut StoreRows::<V, O, C, LIMITED, ROWS> { tile, group, sums });
     }
 }
 
@@ -157,7 +200,7 @@ struct StoreRows<V, O, C, const LIMITED: bool, const ROWS: usize> {
     sums: [V; ROWS],
 }
 
-impl<V: Float, O: Offset, C: Columns, const LIMITED: bool, const ROWS: usize> Steps
+impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> Steps
     for StoreRows<V, O, C, LIMITED, ROWS>
 {
     #[inline(always)]
@@ -169,9 +212,7 @@ impl<V: Float, O: Offset, C: Columns, const LIMITED: bool, const ROWS: usize> St
     }
 }
 
-impl<V: Float, O: Offset, C: Columns, const LIMITED: bool, const ROWS: usize>
-    StoreRows<V, O, C, LIMITED, ROWS>
-{
+impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> StoreRows<V, O, C, LIMITED, ROWS> {
     #[inline(always)]
     fn is_long(&self, row: u32) -> bool {
         let offsets = self.tile.matrix.row_offsets.skip(row as usize);

@@ -244,7 +244,8 @@ fn row_windows<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
                 x.load(column as usize)
             }
         };
-        let sums = group.sums::<V, O, _, Exact, false, ITEMS>(matrix, products, gather);
+        let sums =
+            group.sums::<V, O, _, Exact, false, ITEMS>(matrix, group.bounds(row_offsets), products, gather);
         let row = group.row(0);
         if group.stores() && row < end {
             store_result(y, row as usize, sums[0], alpha, beta);
@@ -255,12 +256,7 @@ fn row_windows<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
 
 /// Starts to bring the window's elements of x; they are there after a barrier.
 #[inline(always)]
-pub(super) fn fill_window<V: Float, const BLOCK: usize>(
-    window: Shared<V>,
-    x: Global<V>,
-    first: u32,
-    len: u32,
-) {
+fn fill_window<V: Float, const BLOCK: usize>(window: Shared<V>, x: Global<V>, first: u32, len: u32) {
     let packet = (16 / V::SIZE) as u32;
     let x = x.skip(first as usize);
     let whole = len / packet * packet;

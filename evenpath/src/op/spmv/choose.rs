@@ -63,7 +63,7 @@ pub(super) fn choose<V: Value, O: Offset>(
         return Ok(cpu::choose(matrix, method));
     }
     match method {
-        SpmvMethod::Auto => automatic(matrix, false),
+        SpmvMethod::Auto => automatic(matrix, Lengths::count(matrix)?),
         SpmvMethod::Scalar => Ok(asked(Box::new(rows::Vector::new(matrix, 1)))),
         SpmvMethod::Vector => Ok(asked(Box::new(rows::Vector::new(matrix, mean_lanes(matrix))))),
         SpmvMethod::Warp => Ok(asked(Box::new(rows::Vector::new(matrix, 32)))),
@@ -79,7 +79,7 @@ pub(super) fn choose<V: Value, O: Offset>(
         SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new),
         SpmvMethod::Binned => of_rows(matrix, method, Binned::new),
         SpmvMethod::Windows => of_rows(matrix, method, Windows::find),
-        SpmvMethod::NarrowColumns => of_rows(matrix, method, narrow),
+        SpmvMethod::NarrowColumns => of_rows(matrix, method, Narrow::new),
         SpmvMethod::RowParallel => unreachable!("only the CPU has it"),
     }
 }
@@ -91,7 +91,19 @@ pub(super) fn choose_for_copy<V: Value, O: Offset>(
     if matrix.device().kind() == DeviceKind::Cpu {
         return Ok(cpu::choose(matrix, SpmvMethod::Auto));
     }
-    automatic(matrix, true)
+    let lengths = Lengths::count(matrix)?;
+    if lengths.longest <= u64::from(lengths.limit) || lengths.longest as f64 <= 2.0 * lengths.mean {
+        if let Some(narrow) = Narrow::new(matrix, lengths)?
+            && narrow.is_worth_it()
+        {
+            return Ok(Choice::new(SpmvMethod::NarrowColumns, text_of(lengths), narrow));
+        }
+    }
+    automatic(matrix, lengths)
+}
+
+fn text_of(Lengths { longest, mean, empty, .. }: Lengths) -> String {
+    format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty")
 }
 
 /// Whether the second-level cache holds the matrix and its vectors from run to run, with room for what else is in it. Then
@@ -120,23 +132,13 @@ fn of_rows<V: Value, O: Offset, S: Schedule<V, O> + 'static>(
     Ok(Choice { method, reason: "asked for".into(), schedule: Box::new(schedule) })
 }
 
-/// From the row lengths, and, if those are even and there are many nonzeros a row, from the columns; narrow ones are
-/// for whom they are `wanted`.
+/// From the row lengths, and, if those are even and there are many nonzeros a row, from the columns.
 fn automatic<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
-    narrow_wanted: bool,
+    lengths: Lengths,
 ) -> Result<Choice<V, O>, OpError> {
-    let lengths = Lengths::count(matrix)?;
     let Lengths { longest, mean, empty, limit, .. } = lengths;
-    let text = format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty");
-    let is_even = longest <= u64::from(limit) || longest as f64 <= 2.0 * mean;
-    if narrow_wanted
-        && is_even
-        && let Some(narrow) = narrow(matrix, lengths)?
-        && narrow.is_worth_it()
-    {
-        return Ok(Choice::new(SpmvMethod::NarrowColumns, text, narrow));
-    }
+    let text = text_of(lengths);
     let choice = if mean >= BLOCK_MEAN && longest as f64 <= 2.0 * mean {
         Some(Choice::new(SpmvMethod::Block, text.clone(), rows::Block::new(matrix)))
     } else if longest <= u64::from(limit) {
@@ -156,35 +158,6 @@ fn automatic<V: Value, O: Offset>(
     Ok(Choice::new(SpmvMethod::MergePath, reason, Merge::analyse(matrix)?))
 }
 
-/// Narrow columns, with windows where these are worth it.
-fn narrow<V: Value, O: Offset>(
-    matrix: &DeviceCsr<V, O>,
-    lengths: Lengths,
-) -> Result<Option<Narrow>, OpError> {
-    let windows = windows(matrix, lengths)?.filter(|windows| are_worth_it(windows, matrix, lengths));
-    Narrow::new(matrix, lengths, windows)
-}
-
-/// The windows of a matrix that has nonzeros and rows enough for them.
-fn windows<V: Value, O: Offset>(
-    matrix: &DeviceCsr<V, O>,
-    lengths: Lengths,
-) -> Result<Option<Windows>, OpError> {
-    // Blocks of 512 rows enough for each multiprocessor, or some have nothing to do.
-    let share = if V::TYPE == ScalarType::F32 { 768 } else { 2048 };
-    let rows = share * u64::from(matrix.device().properties().multiprocessors);
-    if lengths.mean < WINDOW_MEAN || (matrix.rows() as u64) < rows {
-        return Ok(None);
-    }
-    Windows::find(matrix, lengths)
-}
-
-/// Whether gathering from the windows of a matrix is faster.
-fn are_worth_it<V: Value, O: Offset>(windows: &Windows, matrix: &DeviceCsr<V, O>, lengths: Lengths) -> bool {
-    let with_neighbours = V::TYPE == ScalarType::F32 && lengths.mean >= WINDOW_MEAN_OF_NEIGHBOURS;
-    windows.found().are_worth_it(matrix.nnz() as u64, with_neighbours)
-}
-
 /// Where no row is much longer than the mean.
 fn of_even_rows<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
@@ -192,10 +165,17 @@ fn of_even_rows<V: Value, O: Offset>(
     text: &str,
 ) -> Result<Option<Choice<V, O>>, OpError> {
     let Lengths { mean, empty, .. } = lengths;
+    let (rows, nonzeros) = (matrix.rows() as u64, matrix.nnz() as u64);
     let is_f32 = V::TYPE == ScalarType::F32;
-    if let Some(windows) = windows(matrix, lengths)? {
-        let (found, nonzeros) = (windows.found(), matrix.nnz() as u64);
-        if are_worth_it(&windows, matrix, lengths) {
+    let multiprocessors = u64::from(matrix.device().properties().multiprocessors);
+    // Blocks of 512 rows enough for each multiprocessor, or some have nothing to do.
+    let window_rows = if is_f32 { 768 } else { 2048 } * multiprocessors;
+    if mean >= WINDOW_MEAN
+        && rows >= window_rows
+        && let Some(windows) = Windows::find(matrix, lengths)?
+    {
+        let found = windows.found();
+        if found.are_worth_it(nonzeros, is_f32 && mean >= WINDOW_MEAN_OF_NEIGHBOURS) {
             let uses = found.uses();
             let reason = format!("{text}; the rows of a block use the same elements of x {uses} times");
             return Ok(Some(Choice::new(SpmvMethod::Windows, reason, windows)));

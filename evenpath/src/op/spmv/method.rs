@@ -43,9 +43,9 @@ pub enum SpmvMethod {
     Binned,
     /// `windows`: row tiles, with the elements of x that a block of rows uses in shared memory too.
     Windows,
-    /// `narrow-columns`: row tiles, or windows, with columns of 16 bits, relative to up to 32 segments of 2048 columns that
-    /// some hundred rows have. The plan keeps these, 2 bytes a nonzero, beside the matrix, whose own columns are read where
-    /// rows need more segments. `auto` does not take it, for that memory.
+    /// `narrow-columns`: as `row-tiles` (f32) or `row-blocks` (f64), with columns of 16 bits, relative to up to 32 segments
+    /// of 2048 columns that some rows have. The plan keeps these, 2 bytes a nonzero, beside the matrix, whose own columns are
+    /// read for rows that need more segments; rows whose neighbours look alike, as in a grid, read the same codes. `auto` does not take it, for that memory.
     NarrowColumns,
 }
 

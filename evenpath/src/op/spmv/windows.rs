@@ -10,7 +10,7 @@ use crate::policy::Tile;
 use crate::{Offset, Value};
 
 /// Rows of a block.
-pub(super) const BLOCK_ROWS: u32 = 512;
+const BLOCK_ROWS: u32 = 512;
 
 /// Bytes of a window, at most: three blocks with their products fit in a multiprocessor's shared memory.
 const WINDOW_BYTES: usize = 48 << 10;
@@ -20,10 +20,8 @@ pub(super) struct Windows {
     info: &'static KernelInfo,
     group: Group,
     grid: u32,
-    /// The first column of each window.
-    pub(super) firsts: DeviceVec<u32>,
-    /// The elements of each; none of a block without one.
-    pub(super) lens: DeviceVec<u32>,
+    firsts: DeviceVec<u32>,
+    lens: DeviceVec<u32>,
     found: Found,
 }
 
@@ -44,11 +42,6 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Nonzeros of the blocks that have one.
-    pub(super) fn covered(self) -> u64 {
-        self.covered
-    }
-
     /// How many nonzeros use an element of a window.
     pub(super) fn uses(self) -> u64 {
         self.covered / self.elements.max(1)
@@ -113,28 +106,13 @@ impl Windows {
     pub(super) fn found(&self) -> Found {
         self.found
     }
-
-    /// Blocks of rows.
-    pub(super) fn blocks(&self) -> u32 {
-        self.grid
-    }
-
-    /// Elements of the longest window.
-    pub(super) fn longest(&self) -> u32 {
-        self.found.longest as u32
-    }
-
-    /// Bytes of device memory.
-    pub(super) fn bytes(&self) -> u64 {
-        8 * u64::from(self.grid)
-    }
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Windows {
     fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let pattern = matrix.pattern();
         let values = matrix.values();
-        let longest = self.longest();
+        let longest = self.found.longest as u32;
         let kernel = RowWindows {
             row_offsets: pattern.row_offsets.as_global(),
             column_indices: pattern.column_indices.as_global(),
@@ -158,7 +136,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Windows {
     }
 
     fn shape(&self) -> Shape {
-        let workspace_bytes = self.bytes();
+        let workspace_bytes = 8 * u64::from(self.grid);
         let figures = vec![
             ("rows a warp", u64::from(self.group.rows)),
             ("elements of the longest window", self.found.longest),
