@@ -108,10 +108,15 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
     fn dense_way(&self) -> Measured<Way> {
         let device = self.case.device;
         let (rows, cols) = (self.tree.rows(), self.tree.cols());
+        let dense = |values: &[V], rows| -> Measured<_> {
+            match DeviceDense::try_new(device.upload_slice(values)?, rows, DENSE_COLUMNS, Layout::RowMajor) {
+                Ok(dense) => Ok(dense),
+                Err(_) => unreachable!("there are {DENSE_COLUMNS} elements a row"),
+            }
+        };
         let b: Vec<V> = self.x.to_vec()?.into_iter().flat_map(|x| [x; DENSE_COLUMNS]).collect();
-        let b = DeviceDense::try_new(device.upload_slice(&b)?, cols, DENSE_COLUMNS, Layout::RowMajor)?;
-        let c = device.upload_slice(&vec![V::from_f64(f64::NAN); rows * DENSE_COLUMNS])?;
-        let mut c = DeviceDense::try_new(c, rows, DENSE_COLUMNS, Layout::RowMajor)?;
+        let b = dense(&b, cols)?;
+        let mut c = dense(&vec![V::from_f64(f64::NAN); rows * DENSE_COLUMNS], rows)?;
         let plan = self.tree.plan_spmm()?;
         let times = times_ms(device, self.case.repetitions, || plan.run(V::ONE, &b, V::ZERO, &mut c))?;
         let result = c.as_vec().to_vec()?;
