@@ -270,8 +270,8 @@ fn plans_say_what_they_hold() {
 /// Whatever the leaves are like; with columns of 16 bits where these lie in a few places, and whole ones where not.
 #[test]
 fn the_automatic_choice_is_a_copy() {
-    let grid = generate::<f64>(Kind::Stencil5 { side: 90 }, 1).unwrap();
-    let scattered = generate(Kind::Uniform { rows: 6000 }, 1).unwrap();
+    let grid: Csr<f64> = generate(Kind::Stencil5 { side: 90 }, 1).unwrap();
+    let scattered: Csr<f64> = generate(Kind::Uniform { rows: 6000 }, 1).unwrap();
     let far =
         Csr::from_triplets(400, 400_000, (0..40_000).map(|i| (i % 400, i * 7919 % 400_000, 1.5))).unwrap();
     for (a, column_bytes) in [(grid, 2), (scattered, 2), (far, 4)] {

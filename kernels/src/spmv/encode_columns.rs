@@ -324,6 +324,9 @@ fn encode_columns<O: Offset, const BLOCK: usize, const ITEMS: usize>(
             });
         } else {
             kind = TileKind::Whole;
+            if index < SEGMENTS {
+                directory.store(index as usize, 0);
+            }
             if index == 0 {
                 whole.fetch_add(0, (end - begin) as u64, Ordering::Relaxed, Scope::Device);
             }
