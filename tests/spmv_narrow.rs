@@ -114,7 +114,8 @@ fn tiles_of_every_kind() {
             }
         }
         let long = with_row_lengths::<f32, u32>(200_000, &[3, 40_000, 0, 17, 5]);
-        check(&device, &long, 40_025);
+        // The row of 40000 is a tile of its own.
+        check(&device, &long, 40_000);
     }
 }
 
