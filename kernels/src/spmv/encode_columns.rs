@@ -102,7 +102,7 @@ struct Visit<'a, F, const ITEMS: usize> {
     stride: usize,
     end: usize,
     columns: [u32; ITEMS],
-    visit: &'a mut F,
+    with: &'a mut F,
 }
 
 impl<F: FnMut(usize, u32), const ITEMS: usize> Steps for Visit<'_, F, ITEMS> {
@@ -110,7 +110,7 @@ impl<F: FnMut(usize, u32), const ITEMS: usize> Steps for Visit<'_, F, ITEMS> {
     fn step(&mut self, index: usize) {
         let place = self.start + index * self.stride;
         if place < self.end {
-            (self.visit)(place, self.columns[index]);
+            (self.with)(place, self.columns[index]);
         }
     }
 }
@@ -130,7 +130,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
                     columns[item] = column_indices.load(place);
                 }
             }
-            unroll::<ITEMS>(&mut Visit { start, stride: BLOCK, end, columns, visit: &mut visit });
+            unroll::<ITEMS>(&mut Visit { start, stride: BLOCK, end, columns, with: &mut visit });
             start += BLOCK * ITEMS;
         }
     }

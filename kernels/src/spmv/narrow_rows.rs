@@ -85,7 +85,7 @@ impl<D: Decoder> Columns for Codes<D> {
     #[inline(always)]
     fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32 {
         let pair = words[item / 4 * 4 + item % 4 / 2];
-        self.decoder.column(if item % 2 == 0 { pair & 0xffff } else { pair >> 16 })
+        self.decoder.column(if item.is_multiple_of(2) { pair & 0xffff } else { pair >> 16 })
     }
 }
 

@@ -36,7 +36,7 @@ enum Rows {
 /// The columns of the nonzeros of tiles of rows, as codes of 16 bits.
 struct Codes {
     /// Two a word.
-    codes: DeviceVec<u32>,
+    pairs: DeviceVec<u32>,
     nonzeros: u64,
     directories: DeviceVec<u32>,
     places: DeviceVec<u64>,
@@ -60,8 +60,8 @@ impl Codes {
         let blocks = tile_rows.len() - 1;
         let tiles = grid(matrix.rows(), matrix.nnz(), blocks as u64)?;
         // Cleared, because wide loads reach into neighbouring tiles, which may have no codes.
-        let codes = device.zeros::<u32>(matrix.nnz().div_ceil(2))?;
-        let (address, len) = (codes.as_global().address(), 2 * codes.len() as u64);
+        let pairs = device.zeros::<u32>(matrix.nnz().div_ceil(2))?;
+        let (address, len) = (pairs.as_global().address(), 2 * pairs.len() as u64);
         let mut directories = device.uninitialised(blocks * SEGMENTS as usize)?;
         let mut own_places = device.uninitialised::<u64>(blocks)?;
         let mut tile_nonzeros = device.uninitialised::<u64>(blocks + 1)?;
@@ -102,13 +102,13 @@ impl Codes {
         unsafe { device.launch(share, info, tiles.div_ceil(info.block_size / 32), 0) }?;
         let (whole, shared) = (whole.get(0)?, shared.get(0)?);
         let nonzeros = matrix.nnz() as u64;
-        Ok(Self { codes, nonzeros, directories, places, tile_nonzeros, whole, shared })
+        Ok(Self { pairs, nonzeros, directories, places, tile_nonzeros, whole, shared })
     }
 
     /// Bytes of device memory.
     fn bytes(&self) -> u64 {
         let words = self.places.len() + self.tile_nonzeros.len();
-        (4 * (self.codes.len() + self.directories.len()) + 8 * words) as u64
+        (4 * (self.pairs.len() + self.directories.len()) + 8 * words) as u64
     }
 }
 
@@ -152,7 +152,7 @@ impl Narrow {
         let kernel = NarrowBlocks {
             row_offsets: pattern.row_offsets.as_global(),
             column_indices: pattern.column_indices.as_global(),
-            codes: Global::from_device(codes.codes.as_global().address(), 2 * codes.codes.len() as u64),
+            codes: Global::from_device(codes.pairs.as_global().address(), 2 * codes.pairs.len() as u64),
             directories: codes.directories.as_global(),
             places: codes.places.as_global(),
             block_rows: blocks.block_rows.as_global(),
@@ -178,7 +178,7 @@ impl Narrow {
         let kernel = NarrowRows {
             row_offsets: pattern.row_offsets.as_global(),
             column_indices: pattern.column_indices.as_global(),
-            codes: codes.codes.as_global(),
+            codes: codes.pairs.as_global(),
             directories: codes.directories.as_global(),
             places: codes.places.as_global(),
             tile_nonzeros: codes.tile_nonzeros.as_global(),
