@@ -227,28 +227,35 @@ fn plans_say_what_they_hold() {
         assert!(info.leaves > 0 && info.parts == 50, "{info}");
         assert_eq!(device.device.memory().unwrap().in_use - before, info.workspace_bytes);
         drop(plan);
-        // Leaves have more than 16 entries in the mean.
-        for (options, mode) in [
-            (HiSparseSpmvOptions::default(), HiSparseSpmvMode::Leaves),
-            (HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Copied), HiSparseSpmvMode::Copied),
-        ] {
-            let info = matrix.plan_spmv(options).unwrap().info().unwrap();
-            assert_eq!(info.mode, mode);
-        }
         let plan = matrix.plan_spmv(HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Copied)).unwrap();
         let held = device.device.memory().unwrap().in_use - before;
         assert_eq!(held, plan.info().unwrap().workspace_bytes);
     }
 }
 
+/// Whatever the leaves are like; with columns of 16 bits where these lie in a few places, and whole ones where not.
 #[test]
-fn small_leaves_are_copied() {
-    let a: Csr<f32> = generate(Kind::Uniform { rows: 6000 }, 1).unwrap();
-    let a: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-    for device in kernel_devices() {
-        let matrix = device.device.upload_hisparse(&a).unwrap();
-        let plan = matrix.plan_spmv(HiSparseSpmvOptions::default()).unwrap();
-        assert_eq!(plan.info().unwrap().mode, HiSparseSpmvMode::Copied);
+fn the_automatic_choice_is_a_copy() {
+    let grid: Csr<f64> = generate(Kind::Stencil5 { side: 90 }, 1).unwrap();
+    let scattered: Csr<f64> = generate(Kind::Uniform { rows: 6000 }, 1).unwrap();
+    let far =
+        Csr::from_triplets(400, 400_000, (0..40_000).map(|i| (i % 400, i * 7919 % 400_000, 1.5))).unwrap();
+    for (a, column_bytes) in [(grid, 2), (scattered, 2), (far, 4)] {
+        let tree: HiSparse<f64, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+        for device in kernel_devices() {
+            let matrix = device.device.upload_hisparse(&tree).unwrap();
+            let before = device.device.memory().unwrap().in_use;
+            let plan = matrix.plan_spmv(HiSparseSpmvOptions::default()).unwrap();
+            let info = plan.info().unwrap();
+            assert_eq!(info.mode, HiSparseSpmvMode::Copied);
+            assert_eq!(device.device.memory().unwrap().in_use - before, info.workspace_bytes);
+            let arrays = ((8 + column_bytes) * a.nnz() + 4 * a.rows()) as u64;
+            let others = info.workspace_bytes - arrays;
+            assert!(others < a.nnz() as u64, "{info}, of which {arrays} are a copy");
+            drop(plan);
+            check_product(&matrix, &a, (1.0, 0.0));
+            check_product(&matrix.transpose().scaled(2.0).transpose().scaled(0.5), &a, (-0.5, 1.0));
+        }
     }
 }
 

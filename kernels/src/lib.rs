@@ -102,6 +102,10 @@ fn add_spmv(all: &mut Vec<&'static KernelInfo>) {
     add::<spmv::RowTiles<f32, u32>>(all);
     add::<spmv::FindWindows<u32>>(all);
     add::<spmv::RowWindows<f32, u32>>(all);
+    add::<spmv::EncodeColumns<u32>>(all);
+    add::<spmv::ShareCodes>(all);
+    add::<spmv::NarrowRows<f32, u32>>(all);
+    add::<spmv::NarrowBlocks<f64, u32>>(all);
     add::<spmv::VectorRows<f32, u32>>(all);
     add::<spmv::BlockRows<f32, u32>>(all);
     add::<spmv::FlatCompactRows<u32>>(all);

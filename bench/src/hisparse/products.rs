@@ -1,8 +1,8 @@
 //! Products with a matrix and with its transpose.
 
 use evenpath::{
-    Csr, Device, DeviceVec, HiSparseQueueOptions, HiSparseSpmvMode, HiSparseSpmvOptions, OpError, SpmvMethod,
-    TransposedMode,
+    Csr, Device, DeviceDense, DeviceVec, HiSparseQueueOptions, HiSparseSpmvMode, HiSparseSpmvOptions, Layout,
+    OpError, SpmvMethod, TransposedMode,
 };
 
 use super::record::{Product, Way};
@@ -79,6 +79,9 @@ impl Case<'_> {
     }
 }
 
+/// Columns of the dense matrices that a tree is multiplied with.
+const DENSE_COLUMNS: usize = 8;
+
 struct Operands<'c, V: PeerValue, const D: usize> {
     case: &'c Case<'c>,
     tree: Tree<V, D>,
@@ -97,7 +100,32 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
         let queues = self.tree.queue_spmv(HiSparseQueueOptions::default())?;
         let queue_bytes = queues.workspace_bytes();
         ways.push(self.way("queue", queue_bytes, |y| queues.run(V::ONE, &self.x, V::ZERO, y))?);
+        ways.push(self.dense_way()?);
         Ok(ways)
+    }
+
+    /// The product with a dense matrix all of whose columns are x.
+    fn dense_way(&self) -> Measured<Way> {
+        let device = self.case.device;
+        let (rows, cols) = (self.tree.rows(), self.tree.cols());
+        let dense = |values: &[V], rows| -> Measured<_> {
+            match DeviceDense::try_new(device.upload_slice(values)?, rows, DENSE_COLUMNS, Layout::RowMajor) {
+                Ok(dense) => Ok(dense),
+                Err(_) => unreachable!("there are {DENSE_COLUMNS} elements a row"),
+            }
+        };
+        let b: Vec<V> = self.x.to_vec()?.into_iter().flat_map(|x| [x; DENSE_COLUMNS]).collect();
+        let b = dense(&b, cols)?;
+        let mut c = dense(&vec![V::from_f64(f64::NAN); rows * DENSE_COLUMNS], rows)?;
+        let plan = self.tree.plan_spmm()?;
+        let times = times_ms(device, self.case.repetitions, || plan.run(V::ONE, &b, V::ZERO, &mut c))?;
+        let result = c.as_vec().to_vec()?;
+        let check = |column: usize| {
+            let of_column: Vec<V> = result.iter().skip(column).step_by(DENSE_COLUMNS).copied().collect();
+            self.reference.check(&of_column).err()
+        };
+        let difference = (0..DENSE_COLUMNS).find_map(check);
+        Ok(self.figures("spmm, 8", plan.workspace_bytes(), DENSE_COLUMNS, &times, difference))
     }
 
     fn way(
@@ -106,20 +134,33 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
         workspace_bytes: u64,
         mut run: impl FnMut(&mut DeviceVec<V>) -> Result<(), OpError>,
     ) -> Measured<Way> {
-        let Case { device, copy_gbps, repetitions, .. } = *self.case;
+        let Case { device, repetitions, .. } = *self.case;
         // Filled with what must not come out again.
         let mut y = device.upload_slice(&vec![V::from_f64(f64::NAN); self.tree.rows()])?;
         let times = times_ms(device, repetitions, || run(&mut y))?;
-        let ms = median(&times);
-        let vectors = (self.tree.rows() + self.tree.cols()) * size_of::<V>();
+        let difference = self.reference.check(&y.to_vec()?).err();
+        Ok(self.figures(name, workspace_bytes, 1, &times, difference))
+    }
+
+    /// What the times of a product with so many columns come to.
+    fn figures(
+        &self,
+        schedule: &'static str,
+        workspace_bytes: u64,
+        columns: usize,
+        times: &[f64],
+        difference: Option<String>,
+    ) -> Way {
+        let ms = median(times);
+        let vectors = columns * (self.tree.rows() + self.tree.cols()) * size_of::<V>();
         let bytes = self.tree.pool_bytes() + vectors as u64;
-        Ok(Way {
-            schedule: name,
+        Way {
+            schedule,
             ms,
             shortest_ms: times.iter().copied().fold(f64::INFINITY, f64::min),
-            copy_share: bytes as f64 / ms / 1e6 / copy_gbps,
+            copy_share: bytes as f64 / ms / 1e6 / self.case.copy_gbps,
             workspace_bytes,
-            difference: self.reference.check(&y.to_vec()?).err(),
-        })
+            difference,
+        }
     }
 }

@@ -122,6 +122,27 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         Self { pattern: pattern.into(), values: Arc::new(RwLock::new(Arc::new(values))) }
     }
 
+    /// The matrix without its column indices, for who multiplies by something else that knows them: no matrix for anything
+    /// else.
+    pub(super) fn without_columns(self) -> Result<Self, DeviceError> {
+        let none = self.device().uninitialised(0)?;
+        let values = self.values;
+        match Arc::try_unwrap(self.pattern) {
+            Ok(pattern) => {
+                Ok(Self { pattern: Arc::new(Pattern { column_indices: none, ..pattern }), values })
+            }
+            Err(pattern) => Ok(Self { pattern, values }),
+        }
+    }
+
+    /// Bytes of device memory.
+    pub(super) fn bytes(&self) -> u64 {
+        let Pattern { row_offsets, column_indices, .. } = &*self.pattern;
+        let bytes =
+            size_of::<O>() * row_offsets.len() + 4 * column_indices.len() + V::SIZE * self.values().len();
+        bytes as u64
+    }
+
     fn check_count(&self, len: usize) -> Result<(), OpError> {
         let nonzeros = self.nnz();
         if len == nonzeros { Ok(()) } else { Err(OpError::ValueCount { len, nonzeros }) }

@@ -105,5 +105,5 @@ fn binned_rows<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS
     let products = products.skip(thread::warp() as usize * 32 * ITEMS);
     let block = thread::block() - piece_blocks;
     let tile = Tile { matrix, x, y, block, rows, lanes_log2, limit, alpha, beta };
-    P::run::<V, O, true, BLOCK, ITEMS>(tile, products);
+    P::run::<V, O, Global<u32>, true, BLOCK, ITEMS>(tile, products);
 }

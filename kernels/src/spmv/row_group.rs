@@ -3,23 +3,121 @@
 //! Products are loaded as the nonzeros lie, so every load is of neighbours however short the rows are; only the sums
 //! know rows. No warp waits for another.
 
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
 use evenpath_simt::{thread, warp, Float, Global, Shared};
 
 use crate::key::packet_of;
 use crate::unroll::{unroll, Steps};
 use crate::Offset;
 
-/// The arrays of a CSR matrix.
+/// The arrays of a CSR matrix, whose columns are as `C` has them.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix<V, O> {
+pub(super) struct Matrix<V, O, C = Global<u32>> {
     /// Row offsets, rows + 1.
     pub(super) row_offsets: Global<O>,
     /// Column indices.
-    pub(super) column_indices: Global<u32>,
+    pub(super) column_indices: C,
     /// Values.
     pub(super) values: Global<V>,
     /// Nonzeros.
     pub(super) nonzeros: u64,
+}
+
+/// The columns of nonzeros, in some form. What is loaded is only looked at once all loads are on their way, so loads
+/// give words, and columns are got from these.
+pub trait Columns: Copy {
+    /// The columns from nonzero `start` on, a multiple of eight unless loads are exact.
+    #[must_use]
+    fn skip(self, start: usize) -> Self;
+    /// Loads every 32nd nonzero from `first` on, those for which `is_wanted`.
+    fn load_strided<const ITEMS: usize>(
+        self,
+        first: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS];
+    /// The column of nonzero `item` of those. All lanes of the warp call it together.
+    fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], first: usize, item: usize) -> u32;
+    /// Loads four nonzeros of every 128 from `first` on, a multiple of four: those fours for which `is_wanted`.
+    fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS];
+    /// The same, only of nonzeros for which `is_wanted`, by their places: for the last four of the matrix.
+    fn load_singles<const ITEMS: usize>(
+        self,
+        first: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS];
+    /// The column of nonzero `item` of those. All lanes of the warp call it together.
+    fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32;
+}
+
+/// The place of nonzero `item` behind the first of those that come in fours.
+#[inline(always)]
+pub(super) const fn place_of_four(item: usize) -> usize {
+    128 * (item / 4) + item % 4
+}
+
+impl Columns for Global<u32> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn skip(self, start: usize) -> Self {
+        self.skip(start)
+    }
+
+    #[inline(always)]
+    fn load_strided<const ITEMS: usize>(
+        self,
+        first: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS] {
+        let mut words = [0; ITEMS];
+        for item in 0..ITEMS {
+            if is_wanted(item) {
+                words[item] = self.load_streaming(first + 32 * item);
+            }
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], _: usize, item: usize) -> u32 {
+        words[item]
+    }
+
+    #[inline(always)]
+    fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS] {
+        let mut words = [0; ITEMS];
+        for index in 0..ITEMS / 4 {
+            if is_wanted(index) {
+                let four = self.load_streaming_4(first + 128 * index);
+                for item in 0..4 {
+                    words[4 * index + item] = four[item];
+                }
+            }
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn load_singles<const ITEMS: usize>(
+        self,
+        first: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS] {
+        let mut words = [0; ITEMS];
+        for item in 0..ITEMS {
+            let place = first + place_of_four(item);
+            if is_wanted(place) {
+                words[item] = self.load_streaming(place);
+            }
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32 {
+        words[item]
+    }
 }
 
 /// Shared memory for `count` products.
@@ -85,22 +183,36 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         thread::lane() & ((1 << self.lanes_log2) - 1) == 0
     }
 
-    /// The sums of this lane's rows; every lane of a row has it. `products` holds 32 × `ITEMS`; `gather` gives the
+    /// The first nonzero of the rows, and the first behind them.
+    #[inline(always)]
+    pub(super) fn bounds<O: Offset>(self, row_offsets: Global<O>) -> (usize, usize) {
+        let offset = |row: u32| row_offsets.load(row as usize).to_usize();
+        (offset(self.first), offset(self.end))
+    }
+
+    /// The sums of this lane's rows; every lane of a row has it. `bounds` are those of the rows, `products` holds 32 × `ITEMS`; `gather` gives the
     /// element of x of a column, and is asked only for columns of the group's rows if the loading is exact.
     ///
     /// The group has fewer than 2³² − 32 × `ITEMS` nonzeros. Every lane of the warp calls it. The order of additions
     /// depends on nothing but the rows' lengths and places.
     #[inline(always)]
-    pub(super) fn sums<V: Float, O: Offset, L: Loading, const LIMITED: bool, const ITEMS: usize>(
+    pub(super) fn sums<
+        V: Float,
+        O: Offset,
+        C: Columns,
+        L: Loading,
+        const LIMITED: bool,
+        const ITEMS: usize,
+    >(
         self,
-        matrix: Matrix<V, O>,
+        matrix: Matrix<V, O, C>,
+        bounds: (usize, usize),
         products: Shared<V>,
         gather: impl Fn(u32) -> V,
     ) -> [V; ROWS] {
+        let (begin, end) = bounds;
         let chunk_len = (32 * ITEMS) as u32;
         let offset = |row: u32| matrix.row_offsets.load(row.min(self.end) as usize).to_usize();
-        let begin = offset(self.first);
-        let end = offset(self.end);
         let mut starts = [0_u32; ROWS];
         let mut ends = [0_u32; ROWS];
         let base = if L::EXACT { begin } else { begin & !7 };
@@ -131,9 +243,9 @@ impl<const ROWS: usize> RowGroup<ROWS> {
                 }
             }
             if L::PACKETS {
-                span.load_packets::<V, ITEMS>(chunk, columns, values, whole, products, &gather);
+                span.load_packets::<V, C, ITEMS>(chunk, columns, values, whole, products, &gather);
             } else {
-                span.load_strided::<V, ITEMS>(chunk, columns, values, products, &gather);
+                span.load_strided::<V, C, ITEMS>(chunk, columns, values, products, &gather);
             }
             warp::sync(warp::FULL);
             let chunk_end = span.end.min(chunk + chunk_len);
@@ -260,28 +372,26 @@ impl Span {
     /// Brings a chunk's products to shared memory when all lanes are through with the last: a column index and a value
     /// an access, so that neighbouring lanes gather for neighbouring nonzeros, whose columns are often neighbours too.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
-    fn load_strided<V: Float, const ITEMS: usize>(
+    fn load_strided<V: Float, C: Columns, const ITEMS: usize>(
         self,
         chunk: u32,
-        column_indices: Global<u32>,
+        column_indices: C,
         values: Global<V>,
         products: Shared<V>,
         gather: &impl Fn(u32) -> V,
     ) {
         let own = chunk + thread::lane();
         let inside = |item: usize| own + 32 * (item as u32) < self.end;
-        let mut columns = [0_u32; ITEMS];
+        let words = column_indices.load_strided::<ITEMS>(own as usize, inside);
         let mut terms = [V::ZERO; ITEMS];
-        for item in 0..ITEMS {
-            if inside(item) {
-                columns[item] = column_indices.load_streaming(own as usize + 32 * item);
-            }
-        }
         for item in 0..ITEMS {
             if inside(item) {
                 terms[item] = values.load_streaming(own as usize + 32 * item);
             }
+        }
+        let mut columns = [0; ITEMS];
+        for item in 0..ITEMS {
+            columns[item] = column_indices.strided(words, own as usize, item);
         }
         for item in 0..ITEMS {
             if inside(item) {
@@ -298,11 +408,10 @@ impl Span {
     /// Brings a chunk's products to shared memory when all lanes are through with the last, four nonzeros an access; `whole` says that the matrix does not end
     /// within the last four.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)]
-    fn load_packets<V: Float, const ITEMS: usize>(
+    fn load_packets<V: Float, C: Columns, const ITEMS: usize>(
         self,
         chunk: u32,
-        column_indices: Global<u32>,
+        column_indices: C,
         values: Global<V>,
         whole: bool,
         products: Shared<V>,
@@ -310,17 +419,10 @@ impl Span {
     ) {
         let own = chunk + 4 * thread::lane();
         let inside = |index: usize| own + 128 * (index as u32) < self.end;
-        let mut columns = [0_u32; ITEMS];
+        let words: [u32; ITEMS];
         let mut terms = [V::ZERO; ITEMS];
         if whole {
-            for index in 0..ITEMS / 4 {
-                if inside(index) {
-                    let four = column_indices.load_streaming_4(own as usize + 128 * index);
-                    for item in 0..4 {
-                        columns[4 * index + item] = four[item];
-                    }
-                }
-            }
+            words = column_indices.load_fours(own as usize, inside);
             for index in 0..ITEMS / 4 {
                 if inside(index) {
                     let four = values.load_streaming_4(own as usize + 128 * index);
@@ -330,13 +432,18 @@ impl Span {
                 }
             }
         } else {
-            for index in 0..ITEMS {
-                let place = own + (128 * (index / 4) + index % 4) as u32;
-                if place < self.end {
-                    columns[index] = column_indices.load_streaming(place as usize);
-                    terms[index] = values.load_streaming(place as usize);
+            let is_inside = |place: usize| place < self.end as usize;
+            words = column_indices.load_singles(own as usize, is_inside);
+            for item in 0..ITEMS {
+                let place = own as usize + place_of_four(item);
+                if is_inside(place) {
+                    terms[item] = values.load_streaming(place);
                 }
             }
+        }
+        let mut columns = [0; ITEMS];
+        for item in 0..ITEMS {
+            columns[item] = column_indices.of_four(words, item);
         }
         for index in 0..ITEMS / 4 {
             if inside(index) {

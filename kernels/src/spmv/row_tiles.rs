@@ -5,7 +5,7 @@
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
-use super::row_group::{product_bytes, Matrix, Packets, RowGroup, Strided};
+use super::row_group::{product_bytes, Columns, Matrix, Packets, RowGroup, Strided};
 use super::store_result;
 use crate::unroll::{unroll, Steps};
 use crate::Offset;
@@ -62,8 +62,15 @@ kernel! {
 /// How many rows a lane sums.
 pub trait RowShare {
     /// Computes the rows of this thread's warp; those over the tile's limit are left out if `LIMITED`.
-    fn run<V: Float, O: Offset, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
-        tile: Tile<V, O>,
+    fn run<
+        V: Float,
+        O: Offset,
+        C: ColumnSource,
+        const LIMITED: bool,
+        const BLOCK: usize,
+        const ITEMS: usize,
+    >(
+        tile: Tile<V, O, C>,
         products: Shared<V>,
     );
 }
@@ -76,8 +83,15 @@ macro_rules! row_shares {
 
         impl RowShare for $name {
             #[inline(always)]
-            fn run<V: Float, O: Offset, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
-                tile: Tile<V, O>,
+            fn run<
+                V: Float,
+                O: Offset,
+                C: ColumnSource,
+                const LIMITED: bool,
+                const BLOCK: usize,
+                const ITEMS: usize,
+            >(
+                tile: Tile<V, O, C>,
                 products: Shared<V>,
             ) {
                 tile.run::<$rows, LIMITED, BLOCK, ITEMS>(products);
@@ -98,8 +112,8 @@ row_shares! {
 /// What a kernel of row tiles is given.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, missing_docs)]
-pub struct Tile<V, O> {
-    pub(super) matrix: Matrix<V, O>,
+pub struct Tile<V, O, C = Global<u32>> {
+    pub(super) matrix: Matrix<V, O, C>,
     pub(super) x: Global<V>,
     pub(super) y: GlobalMut<V>,
     /// Number of the block among those that take rows.
@@ -112,7 +126,27 @@ pub struct Tile<V, O> {
     pub(super) beta: V,
 }
 
-impl<V: Float, O: Offset> Tile<V, O> {
+/// Where the columns of a matrix are, whose tiles may have them in several forms.
+pub trait ColumnSource: Copy {
+    /// Goes on with the columns of the rows from `first` on. What that takes is asked for before `bounds` are, and looked
+    /// at behind that, so that nothing waits twice.
+    fn with_columns(self, first: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows);
+}
+
+/// What is done with rows whose columns are known.
+pub trait SumRows {
+    /// Does it.
+    fn run(self, columns: impl Columns, bounds: (usize, usize));
+}
+
+impl ColumnSource for Global<u32> {
+    #[inline(always)]
+    fn with_columns(self, _: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows) {
+        sums.run(self, bounds());
+    }
+}
+
+impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
     #[inline(always)]
     fn run<const ROWS: usize, const LIMITED: bool, const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -127,25 +161,48 @@ impl<V: Float, O: Offset> Tile<V, O> {
         let first = warp as u32 * count;
         let end = self.rows.min(first + count);
         let group = RowGroup::<ROWS> { first, end, lanes_log2: self.lanes_log2, limit: self.limit };
-        let gather = |column: u32| self.x.load(column as usize);
+        let bounds = || group.bounds(self.matrix.row_offsets);
+        let sums = GroupSums::<V, O, C, LIMITED, ROWS, ITEMS> { tile: self, group, products };
+        self.matrix.column_indices.with_columns(first, bounds, sums);
+    }
+}
+
+/// The sums of a group of rows, stored.
+struct GroupSums<V, O, C, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> {
+    tile: Tile<V, O, C>,
+    group: RowGroup<ROWS>,
+    products: Shared<V>,
+}
+
+impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> SumRows
+    for GroupSums<V, O, C, LIMITED, ROWS, ITEMS>
+{
+    #[inline(always)]
+    fn run(self, columns: impl Columns, bounds: (usize, usize)) {
+        let Self { tile, group, products } = self;
+        let Matrix { row_offsets, values, nonzeros, .. } = tile.matrix;
+        let matrix = Matrix { row_offsets, column_indices: columns, values, nonzeros };
+        let gather = |column: u32| tile.x.load(column as usize);
         // Wide loads in f32; in f64 they gain nothing, and lanes that gather for neighbours do.
         let sums = if V::SIZE == 4 {
-            group.sums::<V, O, Packets, LIMITED, ITEMS>(self.matrix, products, gather)
+            group.sums::<V, O, _, Packets, LIMITED, ITEMS>(matrix, bounds, products, gather)
         } else {
-            group.sums::<V, O, Strided, LIMITED, ITEMS>(self.matrix, products, gather)
+            group.sums::<V, O, _, Strided, LIMITED, ITEMS>(matrix, bounds, products, gather)
         };
-        unroll::<ROWS>(&mut StoreRows::<V, O, LIMITED, ROWS> { tile: self, group, sums });
+        unroll::<ROWS>(&mut StoreRows::<V, O, C, LIMITED, ROWS> { tile, group, sums });
     }
 }
 
 /// Writes this lane's rows of y, a row a step.
-struct StoreRows<V, O, const LIMITED: bool, const ROWS: usize> {
-    tile: Tile<V, O>,
+struct StoreRows<V, O, C, const LIMITED: bool, const ROWS: usize> {
+    tile: Tile<V, O, C>,
     group: RowGroup<ROWS>,
     sums: [V; ROWS],
 }
 
-impl<V: Float, O: Offset, const LIMITED: bool, const ROWS: usize> Steps for StoreRows<V, O, LIMITED, ROWS> {
+impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> Steps
+    for StoreRows<V, O, C, LIMITED, ROWS>
+{
     #[inline(always)]
     fn step(&mut self, index: usize) {
         let row = self.group.row(index);
@@ -155,7 +212,7 @@ impl<V: Float, O: Offset, const LIMITED: bool, const ROWS: usize> Steps for Stor
     }
 }
 
-impl<V: Float, O: Offset, const LIMITED: bool, const ROWS: usize> StoreRows<V, O, LIMITED, ROWS> {
+impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> StoreRows<V, O, C, LIMITED, ROWS> {
     #[inline(always)]
     fn is_long(&self, row: u32) -> bool {
         let offsets = self.tile.matrix.row_offsets.skip(row as usize);
@@ -182,5 +239,5 @@ fn row_tiles<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS: 
     let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
     let block = thread::block();
     let tile = Tile { matrix, x, y, block, rows, lanes_log2, limit: u32::MAX, alpha, beta };
-    P::run::<V, O, false, BLOCK, ITEMS>(tile, products);
+    P::run::<V, O, Global<u32>, false, BLOCK, ITEMS>(tile, products);
 }

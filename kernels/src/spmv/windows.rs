@@ -244,7 +244,8 @@ fn row_windows<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
                 x.load(column as usize)
             }
         };
-        let sums = group.sums::<V, O, Exact, false, ITEMS>(matrix, products, gather);
+        let sums =
+            group.sums::<V, O, _, Exact, false, ITEMS>(matrix, group.bounds(row_offsets), products, gather);
         let row = group.row(0);
         if group.stores() && row < end {
             store_result(y, row as usize, sums[0], alpha, beta);

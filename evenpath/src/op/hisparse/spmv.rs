@@ -12,7 +12,7 @@ use super::frozen::Frozen;
 use crate::device::{DeviceError, DeviceVec, Event};
 use crate::op::operands::check_product;
 use crate::op::spmv::TaggedSums;
-use crate::op::{DeviceCsr, OpError, SpmvOptions, SpmvPlan, variant};
+use crate::op::{DeviceCsr, OpError, SpmvPlan, variant};
 use crate::{Value, cpu};
 
 /// Where a plan of products with a HiSparse matrix takes the entries from.
@@ -29,15 +29,15 @@ use crate::{Value, cpu};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum HiSparseSpmvMode {
-    /// As a copy where leaves have fewer than 16 entries in the mean, and so take more bytes than rows would; else from
-    /// the leaves.
+    /// As a copy, which is faster, of up to 2³² − 1 nonzeros; else from the leaves.
     #[default]
     Auto,
     /// From the leaves, which the plan lists: 16 bytes a leaf.
     Leaves,
-    /// The plan holds a copy in compressed sparse rows, multiplied by a [plan](DeviceCsr::plan_spmv) of its own. That takes
-    /// 4 bytes a nonzero and its value more, and is faster: by a quarter to a half where leaves are large, several times
-    /// where they have a few entries.
+    /// The plan holds a copy in rows. Where these are even and their columns lie in a few places, it has columns of 16
+    /// bits ([`SpmvMethod::NarrowColumns`](crate::SpmvMethod::NarrowColumns)) and takes 2 bytes a nonzero and its value;
+    /// else 4 bytes and its value, multiplied by a [plan](DeviceCsr::plan_spmv) of its own. It is faster than the leaves:
+    /// by a quarter to a half where these are large, several times where they have a few entries.
     Copied,
 }
 
@@ -62,9 +62,6 @@ impl HiSparseSpmvOptions {
         Self { mode }
     }
 }
-
-/// Entries of a leaf in the mean, from which on they are taken from the leaves.
-const LARGE_LEAF: u64 = 16;
 
 /// y = αAx + βy for one matrix, transposed and scaled as it is: its leaves are found once, and each run goes through them.
 ///
@@ -110,8 +107,8 @@ pub struct HiSparseSpmvPlanInfo {
     pub leaves: u64,
     /// Runs of leaves of one row of leaves, each a warp's work.
     pub parts: u64,
-    /// Bytes of device memory that the plan holds beside the matrix: the copy; or 16 a leaf, some 20 a part, and where rows of leaves
-    /// are cut into parts, 4·D values a part.
+    /// Bytes of device memory that the plan holds beside the matrix: the copy; or 16 a leaf, some 20 a part, and where rows
+    /// of leaves are cut into parts, 4·D values a part.
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
@@ -140,7 +137,7 @@ const SUMS_BYTES: u32 = 8 << 10;
 enum Schedule<V: Value> {
     Cpu,
     Leaves(Leaves),
-    Copied(SpmvPlan<V>, u64),
+    Copied(SpmvPlan<V>),
 }
 
 struct Leaves {
@@ -211,8 +208,8 @@ impl Leaves {
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Finds the matrix's leaves, for [`HiSparseSpmvPlan::run`]. Waits for the device once a level of the tree, and twice
-    /// more.
+    /// Finds the matrix's leaves, or copies it, for [`HiSparseSpmvPlan::run`]. Waits for the device once a level of the
+    /// tree, and a few times more.
     ///
     /// # Errors
     ///
@@ -230,16 +227,12 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     }
 
     fn schedule(&self, nodes: &Nodes, mode: HiSparseSpmvMode) -> Result<Schedule<V>, OpError> {
-        if mode != HiSparseSpmvMode::Copied {
-            let leaves = Leaves::new::<V, D>(nodes, self.is_transposed())?;
-            let is_large = self.nnz() as u64 >= LARGE_LEAF * u64::from(leaves.frozen.leaves);
-            if is_large || mode == HiSparseSpmvMode::Leaves || u32::try_from(self.nnz()).is_err() {
-                return Ok(Schedule::Leaves(leaves));
-            }
+        let is_countable = u32::try_from(self.nnz()).is_ok();
+        if mode == HiSparseSpmvMode::Leaves || mode == HiSparseSpmvMode::Auto && !is_countable {
+            return Ok(Schedule::Leaves(Leaves::new::<V, D>(nodes, self.is_transposed())?));
         }
         let copy: DeviceCsr<V> = self.to_csr()?;
-        let arrays = (4 + V::SIZE as u64) * copy.nnz() as u64 + 4 * (copy.rows() as u64 + 1);
-        Ok(Schedule::Copied(copy.plan_spmv(SpmvOptions::default())?, arrays))
+        Ok(Schedule::Copied(copy.into_plan()?))
     }
 }
 
@@ -256,7 +249,7 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
         let matrix = &self.matrix;
         check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
         match (&self.schedule, matrix.content()) {
-            (Schedule::Copied(plan, _), _) => plan.run(alpha, x, beta, y)?,
+            (Schedule::Copied(plan), _) => plan.run(alpha, x, beta, y)?,
             (Schedule::Leaves(leaves), Content::Machine(nodes)) => {
                 leaves.run(matrix, nodes, alpha, x, beta, y)?;
             }
@@ -280,11 +273,9 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
         let info = HiSparseSpmvPlanInfo { analysis_ms, ..HiSparseSpmvPlanInfo::default() };
         Ok(match &self.schedule {
             Schedule::Cpu => HiSparseSpmvPlanInfo { mode: HiSparseSpmvMode::Leaves, ..info },
-            Schedule::Copied(plan, arrays) => HiSparseSpmvPlanInfo {
-                mode: HiSparseSpmvMode::Copied,
-                workspace_bytes: arrays + plan.workspace_bytes(),
-                ..info
-            },
+            Schedule::Copied(plan) => {
+                HiSparseSpmvPlanInfo { mode: HiSparseSpmvMode::Copied, workspace_bytes: plan.bytes(), ..info }
+            }
             Schedule::Leaves(leaves) => HiSparseSpmvPlanInfo {
                 mode: HiSparseSpmvMode::Leaves,
                 leaves: u64::from(leaves.frozen.leaves),

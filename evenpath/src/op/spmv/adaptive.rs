@@ -31,20 +31,56 @@ impl Adaptive {
     pub(super) fn analyse<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let kernel = kernel_for(matrix);
         let block_rows = cut_rows(&matrix.pattern().row_offsets.to_vec()?, tile_items(kernel) as usize);
-        let blocks = grid(matrix.rows(), matrix.nnz(), block_rows.len() as u64 - 1)?;
         let kinds = Some(Kinds::count(&block_rows, kernel.block_size));
-        Ok(Self { kernel, block_rows: matrix.device().upload_slice(&block_rows)?, blocks, kinds })
+        let RowBlocks { block_rows, blocks } = RowBlocks::upload(matrix, &block_rows)?;
+        Ok(Self { kernel, block_rows, blocks, kinds })
     }
 
-    /// Cuts the rows on the device, into blocks that hold half of what they could at least. `None` where a row is longer
-    /// than that.
+    /// Cuts the rows on the device, as [`RowBlocks::on_device`].
     pub(super) fn on_device<V: Value, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
     ) -> Result<Option<Self>, OpError> {
-        let device = matrix.device();
         let kernel = kernel_for(matrix);
-        let limit = tile_items(kernel);
+        let cut = RowBlocks::on_device(matrix, lengths, tile_items(kernel))?;
+        Ok(cut.map(|RowBlocks { block_rows, blocks }| Self { kernel, block_rows, blocks, kinds: None }))
+    }
+}
+
+/// Consecutive rows that have few nonzeros together, or one row that has many.
+pub(super) struct RowBlocks {
+    /// First row of each row block, and the number of rows.
+    pub(super) block_rows: DeviceVec<u32>,
+    pub(super) blocks: u32,
+}
+
+impl RowBlocks {
+    /// Row blocks of at most `limit` nonzeros, or one row: made by the device, or by the host where a row is longer than
+    /// half of the limit.
+    pub(super) fn cut<V: Value, O: Offset>(
+        matrix: &DeviceCsr<V, O>,
+        lengths: Lengths,
+        limit: u32,
+    ) -> Result<Self, OpError> {
+        if let Some(cut) = Self::on_device(matrix, lengths, limit)? {
+            return Ok(cut);
+        }
+        Self::upload(matrix, &cut_rows(&matrix.pattern().row_offsets.to_vec()?, limit as usize))
+    }
+
+    fn upload<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, block_rows: &[u32]) -> Result<Self, OpError> {
+        let blocks = grid(matrix.rows(), matrix.nnz(), block_rows.len() as u64 - 1)?;
+        Ok(Self { block_rows: matrix.device().upload_slice(block_rows)?, blocks })
+    }
+
+    /// Cuts the rows on the device, into blocks of at most `limit` nonzeros that hold half of what they could at least.
+    /// `None` where a row is longer than that.
+    fn on_device<V: Value, O: Offset>(
+        matrix: &DeviceCsr<V, O>,
+        lengths: Lengths,
+        limit: u32,
+    ) -> Result<Option<Self>, OpError> {
+        let device = matrix.device();
         if lengths.longest > u64::from(limit / 2) {
             return Ok(None);
         }
@@ -64,7 +100,7 @@ impl Adaptive {
         };
         // SAFETY: there are `rows` + 1 row offsets and `blocks` + 1 row blocks; buffers are freed in the stream's order.
         unsafe { device.launch(cut, info, (blocks + 1).div_ceil(info.block_size), 0) }?;
-        Ok(Some(Self { kernel, block_rows, blocks, kinds: None }))
+        Ok(Some(Self { block_rows, blocks }))
     }
 }
 

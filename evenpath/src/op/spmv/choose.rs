@@ -8,6 +8,7 @@ use super::flat::Flat;
 use super::lengths::Lengths;
 use super::light::Light;
 use super::merge::Merge;
+use super::narrow::Narrow;
 use super::row_tiles::RowTiles;
 use super::windows::Windows;
 use super::{Schedule, SpmvMethod, cpu, rows};
@@ -62,7 +63,7 @@ pub(super) fn choose<V: Value, O: Offset>(
         return Ok(cpu::choose(matrix, method));
     }
     match method {
-        SpmvMethod::Auto => automatic(matrix),
+        SpmvMethod::Auto => automatic(matrix, false),
         SpmvMethod::Scalar => Ok(asked(Box::new(rows::Vector::new(matrix, 1)))),
         SpmvMethod::Vector => Ok(asked(Box::new(rows::Vector::new(matrix, mean_lanes(matrix))))),
         SpmvMethod::Warp => Ok(asked(Box::new(rows::Vector::new(matrix, 32)))),
@@ -78,8 +79,31 @@ pub(super) fn choose<V: Value, O: Offset>(
         SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new),
         SpmvMethod::Binned => of_rows(matrix, method, Binned::new),
         SpmvMethod::Windows => of_rows(matrix, method, Windows::find),
+        SpmvMethod::NarrowColumns => of_rows(matrix, method, Narrow::new),
         SpmvMethod::RowParallel => unreachable!("only the CPU has it"),
     }
+}
+
+/// As the automatic choice, with narrow columns where these are faster.
+pub(super) fn choose_for_copy<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+) -> Result<Choice<V, O>, OpError> {
+    if matrix.device().kind() == DeviceKind::Cpu {
+        return Ok(cpu::choose(matrix, SpmvMethod::Auto));
+    }
+    automatic(matrix, true)
+}
+
+/// Narrow columns, if they are wanted and most columns have codes.
+fn narrow<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    lengths: Lengths,
+    is_wanted: bool,
+    text: &str,
+) -> Result<Option<Choice<V, O>>, OpError> {
+    let found = if is_wanted { Narrow::new(matrix, lengths)? } else { None };
+    let worthy = found.filter(Narrow::is_worth_it);
+    Ok(worthy.map(|narrow| Choice::new(SpmvMethod::NarrowColumns, text.into(), narrow)))
 }
 
 /// Whether the second-level cache holds the matrix and its vectors from run to run, with room for what else is in it. Then
@@ -108,15 +132,20 @@ fn of_rows<V: Value, O: Offset, S: Schedule<V, O> + 'static>(
     Ok(Choice { method, reason: "asked for".into(), schedule: Box::new(schedule) })
 }
 
-/// From the row lengths, and, if those are even and there are many nonzeros a row, from the columns.
-fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, O>, OpError> {
+/// From the row lengths, and, if those are even and there are many nonzeros a row, from the columns; `with_narrow` says
+/// whether memory for narrow ones is there to be had.
+fn automatic<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    with_narrow: bool,
+) -> Result<Choice<V, O>, OpError> {
     let lengths = Lengths::count(matrix)?;
     let Lengths { longest, mean, empty, limit, .. } = lengths;
     let text = format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty");
     let choice = if mean >= BLOCK_MEAN && longest as f64 <= 2.0 * mean {
-        Some(Choice::new(SpmvMethod::Block, text.clone(), rows::Block::new(matrix)))
+        let block = || Choice::new(SpmvMethod::Block, text.clone(), rows::Block::new(matrix));
+        Some(narrow(matrix, lengths, with_narrow, &text)?.unwrap_or_else(block))
     } else if longest <= u64::from(limit) {
-        of_even_rows(matrix, lengths, &text)?
+        of_even_rows(matrix, lengths, with_narrow, &text)?
     } else {
         of_few_long_rows(matrix, lengths, &text)?
     };
@@ -136,6 +165,7 @@ fn automatic<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Choice<V, 
 fn of_even_rows<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     lengths: Lengths,
+    with_narrow: bool,
     text: &str,
 ) -> Result<Option<Choice<V, O>>, OpError> {
     let Lengths { mean, empty, .. } = lengths;
@@ -164,6 +194,12 @@ fn of_even_rows<V: Value, O: Offset>(
         let reason = format!("{text}; the matrix stays in cache");
         let vector = rows::Vector::new(matrix, mean_lanes(matrix));
         return Ok(Some(Choice::new(SpmvMethod::Vector, reason, vector)));
+    }
+    // In cache, bytes are not what counts, unless rows are short.
+    if (!in_cache || mean < ROW_BLOCK_MEAN)
+        && let Some(narrow) = narrow(matrix, lengths, with_narrow, text)?
+    {
+        return Ok(Some(narrow));
     }
     let tiles_are_as_good = is_f32 && !in_cache && mean < WINDOW_MEAN_OF_NEIGHBOURS;
     if mean >= ROW_BLOCK_MEAN

@@ -57,6 +57,10 @@ pub enum SpmvMethod {
     Binned,
     /// `windows`: row tiles, with the elements of x that a block of rows uses in shared memory too.
     Windows,
+    /// `narrow-columns`: as `row-tiles` (f32) or `row-blocks` (f64), with columns of 16 bits, relative to up to 32 segments
+    /// of 2048 columns that some rows have. The plan keeps these, 2 bytes a nonzero, beside the matrix, whose own columns are
+    /// read for rows that need more segments; rows whose neighbours look alike, as in a grid, read the same codes. `auto` does not take it, for that memory.
+    NarrowColumns,
 }
 
 const NAMES: &[(SpmvMethod, &str)] = &[
@@ -74,6 +78,7 @@ const NAMES: &[(SpmvMethod, &str)] = &[
     (SpmvMethod::RowTiles, "row-tiles"),
     (SpmvMethod::Binned, "binned"),
     (SpmvMethod::Windows, "windows"),
+    (SpmvMethod::NarrowColumns, "narrow-columns"),
 ];
 
 /// A text that names no method of SpMV.

@@ -11,6 +11,7 @@ mod lengths;
 mod light;
 mod merge;
 mod method;
+mod narrow;
 mod row_tiles;
 mod rows;
 mod tagged_sums;
@@ -93,6 +94,11 @@ trait Schedule<V: Value, O: Offset>: Send + Sync {
 
     /// How the matrix is cut, and what that takes.
     fn shape(&self) -> Shape;
+
+    /// Whether a run reads the matrix's column indices.
+    fn reads_columns(&self) -> bool {
+        true
+    }
 }
 
 /// How a schedule cuts a matrix.
@@ -122,6 +128,16 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let choice = choose::choose(self, options.method)?;
         let analysis = (start, self.device().record()?);
         Ok(SpmvPlan { matrix: self.clone(), choice, analysis })
+    }
+
+    /// The plan of a matrix that is multiplied and nothing else, with narrow columns where it can be faster so; then what
+    /// it does not read of the matrix is freed.
+    pub(super) fn into_plan(self) -> Result<SpmvPlan<V, O>, OpError> {
+        let start = self.device().record()?;
+        let choice = choose::choose_for_copy(&self)?;
+        let analysis = (start, self.device().record()?);
+        let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
+        Ok(SpmvPlan { matrix, choice, analysis })
     }
 }
 
@@ -164,6 +180,11 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// Bytes of device memory that the plan holds beside the matrix.
     pub(super) fn workspace_bytes(&self) -> u64 {
         self.choice.schedule.shape().workspace_bytes
+    }
+
+    /// Bytes of device memory of the plan, the matrix's with them.
+    pub(super) fn bytes(&self) -> u64 {
+        self.matrix.bytes() + self.workspace_bytes()
     }
 }
 

@@ -1,0 +1,449 @@
+//! Narrow columns: 16 bits a nonzero, relative to a directory of the columns that a tile of rows has.
+//!
+//! Rows of a matrix that come from a mesh have their columns in a few places, near the diagonal and at some distances
+//! from it. A *directory* lists up to 32 *segments* of 2048 columns, one a lane of a warp; a *code* is the number of a
+//! segment in it and a place there. Where all columns of a tile lie within 2¹⁶, segments follow one another and a code
+//! is the distance from the least column. Tiles that need more segments have no codes. Whatever a code is, in any
+//! directory, it stands for a column of the matrix, so that wide loads may decode what neighbouring tiles have.
+//!
+//! Codes do not depend on where a tile is, so tiles that look alike have the same: those of a structured grid, of bands,
+//! and of dense rows. Such tiles read the first one's codes, which then stay in cache ([`ShareCodes`]).
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+
+use crate::unroll::{unroll, Steps};
+use crate::Offset;
+
+/// Segments of a directory: one a lane.
+pub const SEGMENTS: u32 = thread::WARP_SIZE;
+
+/// Bits of a code that say where in its segment a column is.
+pub(super) const PLACE_BITS: u32 = 11;
+
+/// Columns of a segment.
+const SEGMENT_LEN: u32 = 1 << PLACE_BITS;
+
+/// Columns that codes of distances reach.
+const REACH: u32 = 1 << u16::BITS;
+
+/// What the codes of a tile stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TileKind {
+    /// Distances from the column that the directory has in every place.
+    Distances,
+    /// Places in segments.
+    Segments,
+    /// There are none: the columns are read as they are.
+    Whole,
+}
+
+impl TileKind {
+    /// With the place of a tile's first code, which is below 2⁶².
+    #[inline(always)]
+    fn pack(self, place: usize) -> u64 {
+        (place as u64) << 2 | self as u64
+    }
+
+    #[inline(always)]
+    pub(super) fn unpack(word: u64) -> (Self, usize) {
+        let kind = match word % 4 {
+            0 => Self::Distances,
+            1 => Self::Segments,
+            _ => Self::Whole,
+        };
+        (kind, (word >> 2) as usize)
+    }
+}
+
+kernel! {
+    /// Finds the directory of each tile of rows, and codes its columns: one block each.
+    pub struct EncodeColumns<O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Column indices, one a nonzero.
+        pub column_indices: Global<u32>,
+        /// Output: the codes, one a nonzero of the tiles that have some.
+        pub codes: GlobalMut<u16>,
+        /// Output: the first column of each segment, [`SEGMENTS`] a tile.
+        pub directories: GlobalMut<u32>,
+        /// Output: the first nonzero of each tile, with what its codes stand for.
+        pub places: GlobalMut<u64>,
+        /// Output: the first nonzero of each tile, and the number of nonzeros.
+        pub tile_nonzeros: GlobalMut<u64>,
+        /// Output: a hash of each tile's codes, for [`ShareCodes`].
+        pub hashes: GlobalMut<u32>,
+        /// Output: one word, zero before: the nonzeros of tiles without codes.
+        pub whole: GlobalMut<u64>,
+        /// First row of each tile, and the number of rows.
+        pub tile_rows: Global<u32>,
+        /// Columns of the matrix.
+        pub cols: u32,
+    }
+    shared: BLOCK / 32 * 8 + SegmentSet::BYTES;
+    body: encode_columns::<O, BLOCK, ITEMS>;
+    entries: {
+        spmv_encode_columns_u32 in spmv_plan: <O = u32>, 256 x 4;
+        spmv_encode_columns_u64 in spmv_plan: <O = u64>, 256 x 4;
+    }
+}
+
+/// A tile's nonzeros.
+#[derive(Clone, Copy)]
+struct Nonzeros<const BLOCK: usize, const ITEMS: usize> {
+    column_indices: Global<u32>,
+    begin: usize,
+    end: usize,
+}
+
+/// What is done with a thread's nonzeros, one a step.
+struct Visit<'a, F, const ITEMS: usize> {
+    start: usize,
+    stride: usize,
+    end: usize,
+    columns: [u32; ITEMS],
+    with: &'a mut F,
+}
+
+impl<F: FnMut(usize, u32), const ITEMS: usize> Steps for Visit<'_, F, ITEMS> {
+    #[inline(always)]
+    fn step(&mut self, index: usize) {
+        let place = self.start + index * self.stride;
+        if place < self.end {
+            (self.with)(place, self.columns[index]);
+        }
+    }
+}
+
+impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
+    /// Calls `visit` with the places and columns of this thread's nonzeros.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    fn each(self, mut visit: impl FnMut(usize, u32)) {
+        let Self { column_indices, begin, end } = self;
+        let mut start = begin + thread::index() as usize;
+        while start < end {
+            let mut columns = [0; ITEMS];
+            for item in 0..ITEMS {
+                let place = start + item * BLOCK;
+                if place < end {
+                    columns[item] = column_indices.load(place);
+                }
+            }
+            unroll::<ITEMS>(&mut Visit { start, stride: BLOCK, end, columns, with: &mut visit });
+            start += BLOCK * ITEMS;
+        }
+    }
+
+    /// Calls `visit` with the segments, counted from column `least`, that this thread's nonzeros come to.
+    #[inline(always)]
+    fn each_segment(self, least: u32, mut visit: impl FnMut(u32)) {
+        let mut last = FREE;
+        self.each(|_, column| {
+            let segment = (column - least) >> PLACE_BITS;
+            if segment != last {
+                visit(segment);
+                last = segment;
+            }
+        });
+    }
+
+    /// The least column and the greatest. Has a barrier; every thread of the block calls it.
+    #[inline(always)]
+    fn bounds(self, parts: Shared<u32>) -> (u32, u32) {
+        let (mut least, mut greatest) = (u32::MAX, 0);
+        self.each(|_, column| (least, greatest) = (column.min(least), column.max(greatest)));
+        let mut distance = thread::WARP_SIZE / 2;
+        while distance > 0 {
+            least = least.min(warp::shuffle_xor(warp::FULL, least, distance));
+            greatest = greatest.max(warp::shuffle_xor(warp::FULL, greatest, distance));
+            distance /= 2;
+        }
+        if thread::lane() == 0 {
+            parts.store(2 * thread::warp() as usize, least);
+            parts.store(2 * thread::warp() as usize + 1, greatest);
+        }
+        thread::barrier();
+        for warp in 0..BLOCK / 32 {
+            least = least.min(parts.load(2 * warp));
+            greatest = greatest.max(parts.load(2 * warp + 1));
+        }
+        (least, greatest)
+    }
+}
+
+/// Segments that a tile has columns in, each with its number in the directory: a hash table in shared memory.
+#[derive(Clone, Copy)]
+struct SegmentSet {
+    segments: Shared<u32>,
+    numbers: Shared<u32>,
+    count: Shared<u32>,
+}
+
+/// Slots of the table: twice as many as there may be segments.
+const SLOTS: u32 = 2 * SEGMENTS;
+
+/// What a slot without a segment holds.
+const FREE: u32 = u32::MAX;
+
+impl SegmentSet {
+    const BYTES: usize = (2 * SLOTS as usize + 1) * 4;
+
+    #[inline(always)]
+    fn take(arena: &mut Arena) -> Self {
+        let slots = SLOTS as usize;
+        Self { segments: arena.take(slots), numbers: arena.take(slots), count: arena.take(1) }
+    }
+
+    /// Every thread calls it; the set is empty behind a barrier.
+    #[inline(always)]
+    fn clear(self) {
+        if thread::index() < SLOTS {
+            self.segments.store(thread::index() as usize, FREE);
+        }
+        if thread::index() == 0 {
+            self.count.store(0, 0);
+        }
+    }
+
+    /// The slot where a search for a segment begins.
+    #[inline(always)]
+    fn slot(segment: u32) -> u32 {
+        segment.wrapping_mul(0x9e37_79b9) >> (u32::BITS - SLOTS.ilog2())
+    }
+
+    /// Puts a segment in, unless there are too many already.
+    #[inline(always)]
+    fn insert(self, segment: u32) {
+        let mut slot = Self::slot(segment);
+        // The count is past the limit before the table is full.
+        while self.count.atomic_load(0) <= SEGMENTS {
+            let mut found = self.segments.atomic_load(slot as usize);
+            if found == FREE {
+                found = self.segments.compare_exchange(slot as usize, FREE, segment);
+                if found == FREE {
+                    self.count.fetch_add(0, 1);
+                    return;
+                }
+            }
+            if found == segment {
+                return;
+            }
+            slot = (slot + 1) % SLOTS;
+        }
+    }
+
+    /// Numbers the segments in ascending order, and gives this thread's with its number. Every thread calls it, behind a
+    /// barrier behind the last insertion; numbers are there behind another.
+    #[inline(always)]
+    fn number(self) -> Option<(u32, u32)> {
+        if thread::index() >= SLOTS {
+            return None;
+        }
+        let own = self.segments.load(thread::index() as usize);
+        let mut number = 0;
+        for slot in 0..SLOTS as usize {
+            number += u32::from(self.segments.load(slot) < own);
+        }
+        self.numbers.store(thread::index() as usize, number);
+        (own != FREE).then_some((own, number))
+    }
+
+    /// The number of a segment that is in the set.
+    #[inline(always)]
+    fn find(self, segment: u32) -> u32 {
+        let mut slot = Self::slot(segment);
+        while self.segments.load(slot as usize) != segment {
+            slot = (slot + 1) % SLOTS;
+        }
+        self.numbers.load(slot as usize)
+    }
+}
+
+#[inline(always)]
+fn encode_columns<O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    column_indices: Global<u32>,
+    codes: GlobalMut<u16>,
+    directories: GlobalMut<u32>,
+    places: GlobalMut<u64>,
+    tile_nonzeros: GlobalMut<u64>,
+    hashes: GlobalMut<u32>,
+    whole: GlobalMut<u64>,
+    tile_rows: Global<u32>,
+    cols: u32,
+) {
+    const { assert!(BLOCK >= SLOTS as usize) };
+    let parts: Shared<u32> = arena.take(BLOCK / 32 * 2);
+    let set = SegmentSet::take(&mut arena);
+    let block = thread::block() as usize;
+    let offset = |tile: usize| row_offsets.load(tile_rows.load(tile) as usize).to_usize();
+    let (begin, end) = (offset(block), offset(block + 1));
+    let tile = Nonzeros::<BLOCK, ITEMS> { column_indices, begin, end };
+    let index = thread::index();
+    let directory = directories.skip(block * SEGMENTS as usize);
+    set.clear();
+    let (least, greatest) = tile.bounds(parts);
+    let mut hash = 0_u32;
+    let mut put = |place: usize, code: u32| {
+        codes.store_streaming(place, code as u16);
+        hash = hash.wrapping_add(mixed((place - begin) as u32, code));
+    };
+    let kind;
+    // A tile without nonzeros has none that are far from each other.
+    if begin == end || greatest - least < REACH {
+        kind = TileKind::Distances;
+        let from = least.min(cols.saturating_sub(REACH));
+        if index < SEGMENTS {
+            directory.store(index as usize, from);
+        }
+        tile.each(|place, column| put(place, column - from));
+    } else {
+        tile.each_segment(least, |segment| set.insert(segment));
+        thread::barrier();
+        let count = set.count.load(0);
+        if count <= SEGMENTS {
+            kind = TileKind::Segments;
+            // The last segment ends with the matrix, of which there is more than that.
+            let first_of = |segment: u32| (least + (segment << PLACE_BITS)).min(cols - SEGMENT_LEN);
+            if let Some((segment, number)) = set.number() {
+                directory.store(number as usize, first_of(segment));
+            }
+            if index >= count && index < SEGMENTS {
+                directory.store(index as usize, first_of(0));
+            }
+            thread::barrier();
+            let mut last = (FREE, 0);
+            tile.each(|place, column| {
+                let segment = (column - least) >> PLACE_BITS;
+                if segment != last.0 {
+                    last = (segment, set.find(segment));
+                }
+                put(place, last.1 << PLACE_BITS | (column - first_of(segment)));
+            });
+        } else {
+            kind = TileKind::Whole;
+            if index < SEGMENTS {
+                directory.store(index as usize, 0);
+            }
+            if index == 0 {
+                whole.fetch_add(0, (end - begin) as u64, Ordering::Relaxed, Scope::Device);
+            }
+        }
+    }
+    if index == 0 {
+        places.store(block, kind.pack(begin));
+        tile_nonzeros.store(block, begin as u64);
+        if thread::block() + 1 == thread::grid_size() {
+            tile_nonzeros.store(block + 1, end as u64);
+        }
+    }
+    store_hash::<BLOCK>(hash, parts, hashes);
+}
+
+/// A hash of a code and its place in the tile.
+#[inline(always)]
+fn mixed(place: u32, code: u32) -> u32 {
+    let mut hash = place.wrapping_mul(0x9e37_79b9) ^ code.wrapping_mul(0x85eb_ca6b);
+    hash = (hash ^ hash >> 15).wrapping_mul(0x2c1b_3c6d);
+    hash ^ hash >> 13
+}
+
+/// Stores the sum of all threads' hashes. Every thread of the block calls it.
+#[inline(always)]
+fn store_hash<const BLOCK: usize>(own: u32, parts: Shared<u32>, hashes: GlobalMut<u32>) {
+    let of_warp = warp::reduce_add(own);
+    thread::barrier();
+    if thread::lane() == 0 {
+        parts.store(thread::warp() as usize, of_warp);
+    }
+    thread::barrier();
+    if thread::index() == 0 {
+        let mut hash = parts.load(0);
+        for warp in 1..BLOCK / 32 {
+            hash = hash.wrapping_add(parts.load(warp));
+        }
+        hashes.store(thread::block() as usize, hash);
+    }
+}
+
+kernel! {
+    /// Finds tiles with the codes of another one before them: a warp a tile.
+    pub struct ShareCodes {
+        /// The codes, from [`EncodeColumns`].
+        pub codes: Global<u16>,
+        /// The first nonzero of each tile, and the number of nonzeros, likewise.
+        pub tile_nonzeros: Global<u64>,
+        /// The hashes, likewise, in ascending order.
+        pub hashes: Global<u32>,
+        /// The tile of each hash; ascending where hashes are the same.
+        pub order: Global<u32>,
+        /// The place of each tile's codes, from [`EncodeColumns`].
+        pub own_places: Global<u64>,
+        /// Output: the same, of the first tile with the same codes.
+        pub places: GlobalMut<u64>,
+        /// Output: one word, zero before: the nonzeros of tiles that read another's codes.
+        pub shared: GlobalMut<u64>,
+        /// Tiles.
+        pub tiles: u32,
+        /// Tiles share codes only if they begin equally far behind a multiple of this.
+        pub alignment: u32,
+    }
+    shared: 0;
+    body: share_codes::<BLOCK>;
+    entries: {
+        spmv_share_codes in spmv_plan: 128 x 1;
+    }
+}
+
+#[inline(always)]
+fn share_codes<const BLOCK: usize>(
+    _: Arena,
+    codes: Global<u16>,
+    tile_nonzeros: Global<u64>,
+    hashes: Global<u32>,
+    order: Global<u32>,
+    own_places: Global<u64>,
+    places: GlobalMut<u64>,
+    shared: GlobalMut<u64>,
+    tiles: u32,
+    alignment: u32,
+) {
+    let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
+    if place >= tiles as usize {
+        return;
+    }
+    let hash = hashes.load(place);
+    let (mut low, mut high) = (0, place);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if hashes.load(middle) < hash {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    let (own, first) = (order.load(place) as usize, order.load(low) as usize);
+    let len = |tile: usize| (tile_nonzeros.load(tile + 1) - tile_nonzeros.load(tile)) as usize;
+    let (own_place, first_place) = (own_places.load(own), own_places.load(first));
+    let ((kind, begin), (first_kind, first_begin)) =
+        (TileKind::unpack(own_place), TileKind::unpack(first_place));
+    let mut is_alike =
+        own != first && len(own) == len(first) && kind == first_kind && kind != TileKind::Whole;
+    is_alike &= begin % alignment as usize == first_begin % alignment as usize;
+    let mut index = 0;
+    while is_alike && index < len(own) {
+        let own_index = index + thread::lane() as usize;
+        let differs =
+            own_index < len(own) && codes.load(begin + own_index) != codes.load(first_begin + own_index);
+        is_alike = warp::ballot(warp::FULL, differs) == 0;
+        index += 32;
+    }
+    if thread::lane() == 0 {
+        places.store(own, if is_alike { first_place } else { own_place });
+        if is_alike && len(own) > 0 {
+            shared.fetch_add(0, len(own) as u64, Ordering::Relaxed, Scope::Device);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! SpMV by row blocks of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]): as CSR-Adaptive, with 2
+//! bytes a nonzero for its column instead of 4.
+//!
+//! All that a block has to know of its rows is asked for at once, and so are all its nonzeros.
+// Iterators over two arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+
+use super::encode_columns::{TileKind, PLACE_BITS, SEGMENTS};
+use super::row::group_sum;
+use super::row_group::product_bytes;
+use super::store_result;
+use crate::Offset;
+
+kernel! {
+    /// Multiplies row blocks by x: a block of threads each. A row block of more than one row has at most
+    /// threads × items nonzeros.
+    pub struct NarrowBlocks<V: Float, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Column indices, one a nonzero; read only where a row block has no codes.
+        pub column_indices: Global<u32>,
+        /// Codes of the columns, from [`EncodeColumns`](super::EncodeColumns).
+        pub codes: Global<u16>,
+        /// What these stand for, likewise.
+        pub directories: Global<u32>,
+        /// Where each row block's codes are, from [`ShareCodes`](super::ShareCodes).
+        pub places: Global<u64>,
+        /// First row of each row block, and the number of rows; one more than blocks.
+        pub block_rows: Global<u32>,
+        /// First nonzero of each row block, and the number of nonzeros.
+        pub block_nonzeros: Global<u64>,
+        /// Values, one a nonzero.
+        pub values: Global<V>,
+        /// The dense vector, one element a column.
+        pub x: Global<V>,
+        /// The result, one element a row; read only where `beta` is not zero.
+        pub y: GlobalMut<V>,
+        /// Factor of the product.
+        pub alpha: V,
+        /// Factor of what y held.
+        pub beta: V,
+    }
+    shared: product_bytes::<V>(BLOCK * ITEMS);
+    body: narrow_blocks::<V, O, BLOCK, ITEMS>;
+    entries: {
+        spmv_narrow_blocks_f64_u32 in spmv_narrow: <V = f64, O = u32>, 128 x 12 resident 8;
+        spmv_narrow_blocks_f64_u64 in spmv_narrow: <V = f64, O = u64>, 128 x 12 resident 8;
+    }
+}
+
+/// The columns of a row block, in one form of several.
+trait Columns: Copy {
+    /// The word of a nonzero, counted from the row block's first.
+    fn load(self, index: usize) -> u32;
+    /// The column that it stands for; some column of the matrix for a word of zero. All lanes of the warp call it together.
+    fn column(self, word: u32) -> u32;
+}
+
+impl Columns for Global<u32> {
+    #[inline(always)]
+    fn load(self, index: usize) -> u32 {
+        self.load_streaming(index)
+    }
+
+    #[inline(always)]
+    fn column(self, word: u32) -> u32 {
+        word
+    }
+}
+
+/// Codes that are distances from a column.
+#[derive(Clone, Copy)]
+struct Distances {
+    codes: Global<u16>,
+    from: u32,
+}
+
+impl Columns for Distances {
+    #[inline(always)]
+    fn load(self, index: usize) -> u32 {
+        u32::from(self.codes.load_streaming(index))
+    }
+
+    #[inline(always)]
+    fn column(self, word: u32) -> u32 {
+        self.from + word
+    }
+}
+
+/// Codes that are places in segments.
+#[derive(Clone, Copy)]
+struct Segments {
+    codes: Global<u16>,
+    /// The first column of this lane's segment.
+    own: u32,
+}
+
+impl Columns for Segments {
+    #[inline(always)]
+    fn load(self, index: usize) -> u32 {
+        u32::from(self.codes.load_streaming(index))
+    }
+
+    #[inline(always)]
+    fn column(self, word: u32) -> u32 {
+        let first = warp::shuffle(warp::FULL, self.own, word >> PLACE_BITS);
+        first + (word & ((1 << PLACE_BITS) - 1))
+    }
+}
+
+/// The nonzeros of a row block.
+#[derive(Clone, Copy)]
+struct Nonzeros<V> {
+    values: Global<V>,
+    x: Global<V>,
+    count: u64,
+}
+
+impl<V: Float> Nonzeros<V> {
+    /// The products of this thread's share of `BLOCK` × `ITEMS` nonzeros from `first` on, every `BLOCK`-th. Those behind
+    /// the last nonzero are of no use.
+    #[inline(always)]
+    fn products<const BLOCK: usize, const ITEMS: usize>(
+        self,
+        columns: impl Columns,
+        first: u64,
+    ) -> [V; ITEMS] {
+        let left = (self.count - first).min((BLOCK * ITEMS) as u64) as u32;
+        let own = first as usize + thread::index() as usize;
+        let mut words = [0; ITEMS];
+        let mut products = [V::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            if thread::index() + ((item * BLOCK) as u32) < left {
+                words[item] = columns.load(own + item * BLOCK);
+            }
+        }
+        for item in 0..ITEMS {
+            if thread::index() + ((item * BLOCK) as u32) < left {
+                products[item] = self.values.load_streaming(own + item * BLOCK);
+            }
+        }
+        for item in 0..ITEMS {
+            words[item] = columns.column(words[item]);
+        }
+        for item in 0..ITEMS {
+            products[item] = products[item] * self.x.load(words[item] as usize);
+        }
+        products
+    }
+
+    /// Brings the products of all nonzeros to shared memory, which has room for them.
+    #[inline(always)]
+    fn bring<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns, to: Shared<V>) {
+        let products = self.products::<BLOCK, ITEMS>(columns, 0);
+        for item in 0..ITEMS {
+            to.store(thread::index() as usize + item * BLOCK, products[item]);
+        }
+    }
+
+    /// The sum of this thread's products of all nonzeros.
+    #[inline(always)]
+    fn sum<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns) -> V {
+        let mut sum = V::ZERO;
+        let mut first = 0;
+        while first < self.count {
+            let products = self.products::<BLOCK, ITEMS>(columns, first);
+            for item in 0..ITEMS {
+                let is_inside = first + u64::from(thread::index()) + ((item * BLOCK) as u64) < self.count;
+                sum = if is_inside { sum + products[item] } else { sum };
+            }
+            first += (BLOCK * ITEMS) as u64;
+        }
+        sum
+    }
+}
+
+/// Where the results of a row block go.
+#[derive(Clone, Copy)]
+struct Results<V> {
+    y: GlobalMut<V>,
+    alpha: V,
+    beta: V,
+}
+
+impl<V: Float> Results<V> {
+    #[inline(always)]
+    fn store(self, row: u32, sum: V) {
+        store_result(self.y, row as usize, sum, self.alpha, self.beta);
+    }
+}
+
+#[inline(always)]
+fn narrow_blocks<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    column_indices: Global<u32>,
+    codes: Global<u16>,
+    directories: Global<u32>,
+    places: Global<u64>,
+    block_rows: Global<u32>,
+    block_nonzeros: Global<u64>,
+    values: Global<V>,
+    x: Global<V>,
+    y: GlobalMut<V>,
+    alpha: V,
+    beta: V,
+) {
+    let products: Shared<V> = arena.take(BLOCK * ITEMS);
+    let block = thread::block() as usize;
+    let place = places.load(block);
+    let (start, stop) = (block_nonzeros.load(block), block_nonzeros.load(block + 1));
+    let (first, end) = (block_rows.load(block), block_rows.load(block + 1));
+    let own = directories.load(block * SEGMENTS as usize + thread::lane() as usize);
+    let (kind, code) = TileKind::unpack(place);
+    let nonzeros = Nonzeros { values: values.skip(start as usize), x, count: stop - start };
+    let results = Results { y, alpha, beta };
+    if nonzeros.count <= (BLOCK * ITEMS) as u64 {
+        let rows = RowsOfBlock::<O, BLOCK> { row_offsets, start, first, end };
+        let own_row = first + (thread::index() >> rows.lanes_log2());
+        let bounds = rows.bounds(own_row);
+        if nonzeros.count > 0 {
+            match kind {
+                TileKind::Distances => {
+                    let columns = Distances { codes: codes.skip(code), from: own };
+                    nonzeros.bring::<BLOCK, ITEMS>(columns, products);
+                }
+                TileKind::Segments => {
+                    let columns = Segments { codes: codes.skip(code), own };
+                    nonzeros.bring::<BLOCK, ITEMS>(columns, products);
+                }
+                TileKind::Whole => {
+                    let columns = column_indices.skip(start as usize);
+                    nonzeros.bring::<BLOCK, ITEMS>(columns, products);
+                }
+            }
+        }
+        thread::barrier();
+        return rows.sum(own_row, bounds, products, results);
+    }
+    let sum = match kind {
+        TileKind::Distances => nonzeros.sum::<BLOCK, ITEMS>(Distances { codes: codes.skip(code), from: own }),
+        TileKind::Segments => nonzeros.sum::<BLOCK, ITEMS>(Segments { codes: codes.skip(code), own }),
+        TileKind::Whole => nonzeros.sum::<BLOCK, ITEMS>(column_indices.skip(start as usize)),
+    };
+    let sum = warp::reduce_add(sum);
+    if thread::lane() == 0 {
+        products.store(thread::warp() as usize, sum);
+    }
+    thread::barrier();
+    if thread::index() == 0 {
+        let mut total = products.load(0);
+        for warp in 1..BLOCK / 32 {
+            total += products.load(warp);
+        }
+        results.store(first, total);
+    }
+}
+
+/// The rows of a row block whose products are in shared memory.
+#[derive(Clone, Copy)]
+struct RowsOfBlock<O, const BLOCK: usize> {
+    row_offsets: Global<O>,
+    /// The first nonzero.
+    start: u64,
+    first: u32,
+    end: u32,
+}
+
+impl<O: Offset, const BLOCK: usize> RowsOfBlock<O, BLOCK> {
+    /// Binary logarithm of the lanes that sum a row: as many as there are for every one, and no more than a warp.
+    #[inline(always)]
+    fn lanes_log2(self) -> u32 {
+        (BLOCK as u32 / (self.end - self.first).max(1)).checked_ilog2().unwrap_or(0).min(5)
+    }
+
+    /// Where a row's products are; nowhere behind the last row.
+    #[inline(always)]
+    fn bounds(self, row: u32) -> (u32, u32) {
+        if row >= self.end {
+            return (0, 0);
+        }
+        let offsets = self.row_offsets.skip(row as usize);
+        let place = |index: usize| (offsets.load(index).to_usize() as u64 - self.start) as u32;
+        (place(0), place(1))
+    }
+
+    /// Sums the rows, this thread's first one being `row` with the given bounds. Every thread of the block calls it.
+    #[inline(always)]
+    fn sum<V: Float>(self, mut row: u32, mut bounds: (u32, u32), products: Shared<V>, results: Results<V>) {
+        let lanes = 1 << self.lanes_log2();
+        let lane = thread::index() & (lanes - 1);
+        let at_once = BLOCK as u32 >> self.lanes_log2();
+        for _ in 0..(self.end - self.first).div_ceil(at_once) {
+            let mut sum = V::ZERO;
+            let mut place = bounds.0 + lane;
+            while place < bounds.1 {
+                sum += products.load(place as usize);
+                place += lanes;
+            }
+            let sum = group_sum(sum, lanes);
+            if lane == 0 && row < self.end {
+                results.store(row, sum);
+            }
+            row = row.saturating_add(at_once);
+            bounds = self.bounds(row);
+        }
+    }
+}

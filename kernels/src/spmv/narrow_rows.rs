@@ -1,0 +1,235 @@
+//! SpMV by row tiles of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]).
+
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+
+use super::encode_columns::{TileKind, PLACE_BITS, SEGMENTS};
+use super::row_group::{product_bytes, Columns, Matrix};
+use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, SumRows, Tile, TwoRows};
+use crate::Offset;
+
+/// The columns of a tile with codes.
+#[derive(Clone, Copy)]
+struct Codes<D> {
+    /// Two codes a word.
+    pairs: Global<u32>,
+    /// How far from their own place the tile's codes are, modulo 2⁶⁴: a multiple of eight.
+    shift: u64,
+    decoder: D,
+}
+
+/// What the codes of a tile stand for: columns that the matrix has, whatever the code.
+trait Decoder: Copy {
+    /// The column of a code. All lanes of the warp call it together.
+    fn column(self, code: u32) -> u32;
+}
+
+impl<D: Decoder> Columns for Codes<D> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn skip(mut self, start: usize) -> Self {
+        self.pairs = self.pairs.skip((start as u64).wrapping_add(self.shift) as usize / 2);
+        self
+    }
+
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    fn load_strided<const ITEMS: usize>(
+        self,
+        first: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS] {
+        let mut words = [0; ITEMS];
+        for item in 0..ITEMS {
+            if is_wanted(item) {
+                words[item] = self.pairs.load_streaming(first / 2 + 16 * item);
+            }
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], first: usize, item: usize) -> u32 {
+        let half = 16 * (first as u32 % 2);
+        self.decoder.column(words[item] >> half & 0xffff)
+    }
+
+    #[inline(always)]
+    fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS] {
+        let mut words = [0; ITEMS];
+        for index in 0..ITEMS / 4 {
+            if is_wanted(index) {
+                let pairs = self.pairs.load_streaming_2(first / 2 + 64 * index);
+                words[4 * index] = pairs[0];
+                words[4 * index + 1] = pairs[1];
+            }
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn load_singles<const ITEMS: usize>(
+        self,
+        first: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> [u32; ITEMS] {
+        let mut words = [0; ITEMS];
+        for pair in 0..ITEMS / 2 {
+            let place = first + 128 * (pair / 2) + 2 * (pair % 2);
+            if is_wanted(place) {
+                words[4 * (pair / 2) + pair % 2] = self.pairs.load_streaming(place / 2);
+            }
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32 {
+        let pair = words[item / 4 * 4 + item % 4 / 2];
+        self.decoder.column(if item.is_multiple_of(2) { pair & 0xffff } else { pair >> 16 })
+    }
+}
+
+/// Codes that are distances from a column.
+#[derive(Clone, Copy)]
+struct Distances {
+    /// The column.
+    from: u32,
+}
+
+impl Decoder for Distances {
+    #[inline(always)]
+    fn column(self, code: u32) -> u32 {
+        self.from + code
+    }
+}
+
+/// Codes that are places in segments.
+#[derive(Clone, Copy)]
+struct Segments {
+    /// The first column of this lane's segment.
+    own: u32,
+}
+
+impl Decoder for Segments {
+    #[inline(always)]
+    fn column(self, code: u32) -> u32 {
+        let first = warp::shuffle(warp::FULL, self.own, code >> PLACE_BITS);
+        first + (code & ((1 << PLACE_BITS) - 1))
+    }
+}
+
+/// The columns of a matrix some of whose tiles have codes.
+#[derive(Clone, Copy)]
+struct NarrowColumns {
+    pairs: Global<u32>,
+    directories: Global<u32>,
+    places: Global<u64>,
+    tile_nonzeros: Global<u64>,
+    whole: Global<u32>,
+    tile_rows_log2: u32,
+}
+
+impl ColumnSource for NarrowColumns {
+    #[inline(always)]
+    fn with_columns(self, first: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows) {
+        let tile = (first >> self.tile_rows_log2) as usize;
+        let (place, begin) = (self.places.load(tile), self.tile_nonzeros.load(tile));
+        let segment = self.directories.load(tile * SEGMENTS as usize + thread::lane() as usize);
+        let bounds = bounds();
+        let (kind, place) = TileKind::unpack(place);
+        let shift = (place as u64).wrapping_sub(begin);
+        match kind {
+            TileKind::Distances => {
+                sums.run(Codes { pairs: self.pairs, shift, decoder: Distances { from: segment } }, bounds);
+            }
+            TileKind::Segments => {
+                sums.run(Codes { pairs: self.pairs, shift, decoder: Segments { own: segment } }, bounds);
+            }
+            TileKind::Whole => sums.run(self.whole, bounds),
+        }
+    }
+}
+
+kernel! {
+    /// Computes y = αAx + βy, each warp for 32·`ROWS` / 2^`lanes_log2` rows; its variants are the rows that a lane
+    /// sums. Groups of rows with 2³² − 2¹⁰ nonzeros and more are beyond it.
+    pub struct NarrowRows<V: Float, O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Column indices, one a nonzero; read only where a tile has no codes.
+        pub column_indices: Global<u32>,
+        /// The codes of the columns, from [`EncodeColumns`](super::EncodeColumns), two a word.
+        pub codes: Global<u32>,
+        /// The directories of the tiles, likewise.
+        pub directories: Global<u32>,
+        /// Where each tile's codes are, and what they stand for, from [`ShareCodes`](super::ShareCodes).
+        pub places: Global<u64>,
+        /// First nonzero of each tile, from [`EncodeColumns`](super::EncodeColumns).
+        pub tile_nonzeros: Global<u64>,
+        /// Values, one a nonzero.
+        pub values: Global<V>,
+        /// The dense vector, one element a column.
+        pub x: Global<V>,
+        /// The result, one element a row; read only where `beta` is not zero.
+        pub y: GlobalMut<V>,
+        /// Rows of the matrix.
+        pub rows: u32,
+        /// Nonzeros of the matrix.
+        pub nonzeros: u64,
+        /// Binary logarithm of the rows of a tile, a multiple of those of a warp.
+        pub tile_rows_log2: u32,
+        /// Binary logarithm of the lanes that sum a row; 0 for all variants but `OneRow`.
+        pub lanes_log2: u32,
+        /// Factor of the product.
+        pub alpha: V,
+        /// Factor of what y held.
+        pub beta: V,
+    }
+    shared: product_bytes::<V>(BLOCK * ITEMS);
+    body: narrow_rows::<V, O, P, BLOCK, ITEMS>;
+    entries: {
+        spmv_narrow_rows_1x8_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = OneRow, 64 x 8 resident 16;
+        spmv_narrow_rows_2x12_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = TwoRows, 128 x 12;
+        spmv_narrow_rows_4x4_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = FourRows, 64 x 4;
+        spmv_narrow_rows_4x8_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = FourRows, 64 x 8 resident 16;
+        spmv_narrow_rows_1x8_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = OneRow, 64 x 8 resident 16;
+        spmv_narrow_rows_2x12_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = TwoRows, 128 x 12;
+        spmv_narrow_rows_4x4_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = FourRows, 64 x 4;
+        spmv_narrow_rows_4x8_f32_u64 in spmv_narrow: <V = f32, O = u64>, with P = FourRows, 64 x 8 resident 16;
+    }
+}
+
+#[inline(always)]
+fn narrow_rows<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS: usize>(
+    mut arena: Arena,
+    row_offsets: Global<O>,
+    column_indices: Global<u32>,
+    codes: Global<u32>,
+    directories: Global<u32>,
+    places: Global<u64>,
+    tile_nonzeros: Global<u64>,
+    values: Global<V>,
+    x: Global<V>,
+    y: GlobalMut<V>,
+    rows: u32,
+    nonzeros: u64,
+    tile_rows_log2: u32,
+    lanes_log2: u32,
+    alpha: V,
+    beta: V,
+) {
+    let products: Shared<V> = arena.take(BLOCK * ITEMS);
+    let products = products.skip(thread::warp() as usize * 32 * ITEMS);
+    let column_indices = NarrowColumns {
+        pairs: codes,
+        directories,
+        places,
+        tile_nonzeros,
+        whole: column_indices,
+        tile_rows_log2,
+    };
+    let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
+    let block = thread::block();
+    let tile = Tile { matrix, x, y, block, rows, lanes_log2, limit: u32::MAX, alpha, beta };
+    P::run::<V, O, NarrowColumns, false, BLOCK, ITEMS>(tile, products);
+}
