@@ -1,13 +1,15 @@
-//! Pairs of sparse nodes that are not large, merged by a warp: of each entry, how many of the other node come before it.
+//! Pairs of sparse nodes that are not large, merged by a warp: each lane walks an equal share of the merge path of their
+//! coordinates (Green, McColl and Bader, *GPU Merge Path*, 2012, section 3), an entry of both being a step of one lane.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
 use super::{Pair, Part, Place, Side, Sink};
 use crate::block::count_scan;
-use crate::hisparse::layout;
 
 /// Entries of a node for a warp, of a block of so many threads: no fewer than a node has rows, and so few that blocks take
-/// no more than 32 KB.
+/// no more than 48 KB.
 const fn limit(block_size: u32) -> u32 {
     if block_size > 256 {
         256
@@ -16,28 +18,43 @@ const fn limit(block_size: u32) -> u32 {
     }
 }
 
-/// A key has coordinates in the sum in its upper half. In its lower half keys of B have their slot; those of A, whose slot is
-/// their place, have one more than the slot of the entry of B with the same coordinates, or 0.
+/// Steps of a lane on a tile of the merge path. An odd number: lanes then begin in different banks of shared memory.
+const fn steps(block_size: u32) -> u32 {
+    limit(block_size) / thread::WARP_SIZE - 1
+}
+
+/// A key has coordinates in the sum in its upper half, and its slot in the lower one.
 const SHIFT: u32 = 16;
 const SLOT: u32 = 0xffff;
 
 /// Bytes of shared memory of a block.
 pub(super) const fn bytes(block_size: u32) -> u32 {
-    block_size / thread::WARP_SIZE * 2 * limit(block_size) * 4
+    block_size / thread::WARP_SIZE * 3 * limit(block_size) * 4
 }
 
 /// Whether this is a node for a warp.
 #[inline(always)]
 pub(super) fn takes(part: Part, block_size: u32) -> bool {
-    part.len <= limit(block_size)
-        && (part.reference == layout::NULL || layout::kind(part.reference) != layout::DENSE)
+    part.len <= limit(block_size) && !part.is_dense()
 }
 
-/// The keys of a pair, in a warp's shared memory.
+/// A warp's shared memory.
 #[derive(Clone, Copy)]
 pub(super) struct Keys {
+    /// The keys of a pair, ascending.
     a: Shared<u32>,
     b: Shared<u32>,
+    /// The union's entries of a tile: in the lower half one more than the place of A's key, in the upper one that of B's;
+    /// 0 where there is none.
+    list: Shared<u32>,
+    steps: u32,
+}
+
+/// Where on the merge path a lane's share begins: so many keys of A and of B come before.
+#[derive(Debug, Clone, Copy)]
+struct Start {
+    a: u32,
+    b: u32,
 }
 
 impl Keys {
@@ -47,129 +64,185 @@ impl Keys {
     pub(super) fn take(mut arena: Arena, block_size: u32) -> Self {
         let all: Shared<u32> = arena.take((bytes(block_size) / 4) as usize);
         let len = limit(block_size) as usize;
-        let own = all.skip(thread::warp() as usize * 2 * len);
-        Self { a: own, b: own.skip(len) }
-    }
-
-    /// Entries of the union.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
-        if pair.a.len == 0 || pair.b.len == 0 {
-            return pair.a.len + pair.b.len;
-        }
-        // In whatever order B is.
-        stage(a, pair.a, self.a);
-        stage(b, pair.b, self.b);
-        warp::sync(warp::FULL);
-        let mut new = 0;
-        let mut at = thread::lane();
-        while at < pair.b.len {
-            let key = self.b.load(at as usize);
-            new += u32::from(!self.in_a(pair, key, before(self.a, pair.a.len, key)));
-            at += thread::WARP_SIZE;
-        }
-        // The next pair's keys come to the same place.
-        warp::sync(warp::FULL);
-        pair.a.len + warp::reduce_add(new)
+        let own = all.skip(thread::warp() as usize * 3 * len);
+        Self { a: own, b: own.skip(len), list: own.skip(2 * len), steps: steps(block_size) }
     }
 
     /// Hands all entries on.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink) {
+    pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
         if b.is_transposed {
-            // Nothing of A is there yet.
-            stage_turned(b, pair.b, self.b, self.a);
+            // Nothing of A is there yet, and nothing is listed.
+            stage(b, pair.b, self.a);
+            warp::sync(warp::FULL);
+            sort_rows(self.a, pair.b.len, self.b, self.list, b.d_log2);
         } else {
             stage(b, pair.b, self.b);
         }
-        let mut at = thread::lane();
-        let node = a.node(pair.a);
-        while at < pair.a.len {
-            self.a.store(at as usize, u32::from(node.coordinates.load(at as usize)) << SHIFT);
-            at += thread::WARP_SIZE;
-        }
+        stage(a, pair.a, self.a);
         warp::sync(warp::FULL);
-        let new = self.hand_on_new(pair, sink);
-        let mut at = thread::lane();
-        while at < pair.a.len {
-            let key = self.a.load(at as usize);
-            let partner = key & SLOT;
-            let b = if partner == 0 { None } else { Some(partner - 1) };
-            sink.put(place(at + before(self.b, new, key), key), Some(at), b);
-            at += thread::WARP_SIZE;
+        let last_lane = thread::WARP_SIZE - 1;
+        let (mut first, mut rank) = (Start { a: 0, b: 0 }, 0);
+        while first.a + first.b < pair.a.len + pair.b.len {
+            // The last lane has nothing to do: its start is the tile's end.
+            let start = self.start(pair, first, thread::lane() * self.steps);
+            let count = self.list_share(start);
+            self.hand_on((a, b), pair, rank, count, sink);
+            rank += count;
+            first = Start {
+                a: warp::shuffle(warp::FULL, start.a, last_lane),
+                b: warp::shuffle(warp::FULL, start.b, last_lane),
+            };
+            // The next entries, or the next pair's keys, come to the same place.
+            warp::sync(warp::FULL);
         }
-        warp::sync(warp::FULL);
     }
 
-    /// Hands the entries of B on that A has not, keeps their keys, and returns their number; tells the others A's keys.
+    /// The start of the share that begins `diagonal` steps behind `first`, or at the path's end. An entry of B that is A's
+    /// too belongs to the share of A's.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn hand_on_new(self, pair: Pair, sink: &impl Sink) -> u32 {
-        let mut new = 0;
-        let mut base = 0;
-        while base < pair.b.len {
-            let at = base + thread::lane();
-            let is_entry = at < pair.b.len;
-            let key = if is_entry { self.b.load(at as usize) } else { 0 };
-            let before = before(self.a, pair.a.len, key);
-            let in_a = is_entry && self.in_a(pair, key, before);
-            let is_new = is_entry && !in_a;
-            let new_ones = warp::ballot(warp::FULL, is_new);
-            let own = new + (new_ones & ((1 << thread::lane()) - 1)).count_ones();
-            if is_new {
-                sink.put(place(before + own, key), None, Some(key & SLOT));
-            }
-            warp::sync(warp::FULL);
-            if in_a {
-                self.a.store(before as usize, (key & !SLOT) | ((key & SLOT) + 1));
-            }
-            if is_new {
-                self.b.store(own as usize, key);
-            }
-            warp::sync(warp::FULL);
-            new += new_ones.count_ones();
-            base += thread::WARP_SIZE;
+    fn start(self, pair: Pair, first: Start, diagonal: u32) -> Start {
+        let (a, b) = (self.a.skip(first.a as usize), self.b.skip(first.b as usize));
+        let (a_len, b_len) = (pair.a.len - first.a, pair.b.len - first.b);
+        let diagonal = diagonal.min(a_len + b_len);
+        let (mut low, mut high) = (diagonal.saturating_sub(b_len), diagonal.min(a_len));
+        while low < high {
+            let middle = (low + high) >> 1;
+            let is_before = a.load(middle as usize) >> SHIFT <= b.load((diagonal - 1 - middle) as usize) >> SHIFT;
+            low = if is_before { middle + 1 } else { low };
+            high = if is_before { high } else { middle };
         }
-        new
+        let mut start = Start { a: first.a + low, b: first.b + diagonal - low };
+        if start.a > 0 && start.b < pair.b.len {
+            let (last, next) = (self.a.load(start.a as usize - 1), self.b.load(start.b as usize));
+            start.b += u32::from(last >> SHIFT == next >> SHIFT);
+        }
+        start
     }
 
-    /// Whether A has the coordinates of a key, before which are so many of its own.
+    /// Walks the lanes' shares, and lists the tile's entries; their number.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn in_a(self, pair: Pair, key: u32, before: u32) -> bool {
-        before < pair.a.len && self.a.load(before as usize) >> SHIFT == key >> SHIFT
+    fn list_share(self, start: Start) -> u32 {
+        let end = Start {
+            a: warp::shuffle_down(warp::FULL, start.a, 1),
+            b: warp::shuffle_down(warp::FULL, start.b, 1),
+        };
+        // Of the last lane both are its own.
+        let Start { mut a, mut b } = start;
+        // A bit a step: whether the entry is one of A, and of B.
+        let (mut of_a, mut of_b, mut count) = (0_u32, 0_u32, 0);
+        while a < end.a || b < end.b {
+            let key_a = if a < end.a { self.a.load(a as usize) >> SHIFT } else { SLOT + 1 };
+            let key_b = if b < end.b { self.b.load(b as usize) >> SHIFT } else { SLOT + 1 };
+            let (is_of_a, is_of_b) = (u32::from(key_a <= key_b), u32::from(key_b <= key_a));
+            of_a |= is_of_a << count;
+            of_b |= is_of_b << count;
+            (a, b, count) = (a + is_of_a, b + is_of_b, count + 1);
+        }
+        warp::sync(warp::FULL);
+        let inclusive = count_scan::warp_inclusive(count);
+        let Start { mut a, mut b } = start;
+        for step in 0..count {
+            let (is_of_a, is_of_b) = (of_a >> step & 1, of_b >> step & 1);
+            (a, b) = (a + is_of_a, b + is_of_b);
+            let entry = is_of_a * a | (is_of_b * b) << SHIFT;
+            self.list.store((inclusive - count + step) as usize, entry);
+        }
+        warp::sync(warp::FULL);
+        warp::shuffle(warp::FULL, inclusive, thread::WARP_SIZE - 1)
+    }
+
+    /// Hands the listed entries on, whose numbers are from `rank` on.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn hand_on<T: Element>(
+        self,
+        sides: (Side<T>, Side<T>),
+        pair: Pair,
+        rank: u32,
+        count: u32,
+        sink: &impl Sink<T>,
+    ) {
+        let (a, b) = (sides.0.node(pair.a), sides.1.node(pair.b));
+        let mut first = thread::lane();
+        while first < count {
+            let mut keys = [0; BATCH];
+            let (mut of_a, mut of_b) = ([false; BATCH], [false; BATCH]);
+            let (mut slots_a, mut slots_b) = ([T::ZERO; BATCH], [T::ZERO; BATCH]);
+            for item in 0..BATCH {
+                let at = first + item as u32 * thread::WARP_SIZE;
+                let entry = if at < count { self.list.load(at as usize) } else { 0 };
+                let (place_a, place_b) = (entry & SLOT, entry >> SHIFT);
+                (of_a[item], of_b[item]) = (place_a > 0, place_b > 0);
+                let mut slot = 0;
+                if of_a[item] {
+                    keys[item] = self.a.load(place_a as usize - 1);
+                }
+                if of_b[item] {
+                    keys[item] = self.b.load(place_b as usize - 1);
+                    slot = keys[item] & SLOT;
+                }
+                slots_a[item] = a.slots.load_if((place_a as usize).wrapping_sub(1), of_a[item]);
+                slots_b[item] = b.slots.load_if(slot as usize, of_b[item]);
+            }
+            for item in 0..BATCH {
+                let at = first + item as u32 * thread::WARP_SIZE;
+                if at < count {
+                    let place = Place { rank: rank + at, coordinates: keys[item] >> SHIFT };
+                    let slot = |is_there: bool, slot: T| if is_there { Some(slot) } else { None };
+                    sink.put(place, slot(of_a[item], slots_a[item]), slot(of_b[item], slots_b[item]));
+                }
+            }
+            first += BATCH as u32 * thread::WARP_SIZE;
+        }
     }
 }
+
+/// Entries of a lane that are on their way at once.
+const BATCH: usize = 4;
+
+/// Coordinates of a lane that are.
+const KEYS: usize = 8;
 
 /// Writes the keys of a node, in the order of its slots.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn stage<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>) {
     let node = side.node(part);
-    let mut at = thread::lane();
-    while at < part.len {
-        let coordinates = side.oriented(u32::from(node.coordinates.load(at as usize)));
-        keys.store(at as usize, coordinates << SHIFT | at);
-        at += thread::WARP_SIZE;
+    let mut first = thread::lane();
+    while first < part.len {
+        let mut coordinates = [0; KEYS];
+        for item in 0..KEYS {
+            let at = first + item as u32 * thread::WARP_SIZE;
+            coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
+        }
+        for item in 0..KEYS {
+            let at = first + item as u32 * thread::WARP_SIZE;
+            if at < part.len {
+                keys.store(at as usize, side.oriented(coordinates[item]) << SHIFT | at);
+            }
+        }
+        first += KEYS as u32 * thread::WARP_SIZE;
     }
 }
 
-/// Writes the keys of a node that is turned in the order of the sum: counts the entries of each row there, then puts 32
-/// neighbours at a time behind those of their rows that came before. `rows` has a word for each row of a node.
+/// Sorts keys by rows, those of a row staying in their order: counts the keys of each row, then puts 32 neighbours at a time
+/// behind those of their rows that came before. So keys of a node that is turned come into the order of the sum. `rows` has
+/// a word for each row of a node.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn stage_turned<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, rows: Shared<u32>) {
+fn sort_rows(from: Shared<u32>, len: u32, to: Shared<u32>, rows: Shared<u32>, d_log2: u32) {
     let lane = thread::lane();
-    let node = side.node(part);
-    let coordinates = |at: u32| side.oriented(u32::from(node.coordinates.load(at as usize)));
-    let of_lane = (1 << side.d_log2) / thread::WARP_SIZE;
+    let row_of = |key: u32| key >> (SHIFT + 8);
+    let of_lane = (1 << d_log2) / thread::WARP_SIZE;
     for_each_row(of_lane, |row| rows.store(row, 0));
     warp::sync(warp::FULL);
     let mut at = lane;
-    while at < part.len {
-        rows.fetch_add((coordinates(at) >> 8) as usize, 1);
+    while at < len {
+        rows.fetch_add(row_of(from.load(at as usize)) as usize, 1);
         at += thread::WARP_SIZE;
     }
     warp::sync(warp::FULL);
@@ -183,20 +256,20 @@ fn stage_turned<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, rows: 
     });
     warp::sync(warp::FULL);
     let mut base = 0;
-    while base < part.len {
+    while base < len {
         let at = base + lane;
-        let is_entry = at < part.len;
-        // Lanes without an entry share a row that there is not.
-        let key = if is_entry { coordinates(at) } else { SLOT + 1 };
-        let peers = warp::match_any(warp::FULL, key >> 8);
-        let row = (key >> 8) as usize;
-        let first = if is_entry { rows.load(row) } else { 0 };
+        let is_key = at < len;
+        let key = if is_key { from.load(at as usize) } else { 0 };
+        // Lanes without a key share a row that there is not.
+        let row = if is_key { row_of(key) } else { 1 << 8 };
+        let peers = warp::match_any(warp::FULL, row);
+        let first = if is_key { rows.load(row as usize) } else { 0 };
         warp::sync(warp::FULL);
         let earlier = (peers & ((1 << lane) - 1)).count_ones();
-        if is_entry {
-            keys.store((first + earlier) as usize, key << SHIFT | at);
+        if is_key {
+            to.store((first + earlier) as usize, key);
             if earlier == 0 {
-                rows.store(row, first + peers.count_ones());
+                rows.store(row as usize, first + peers.count_ones());
             }
         }
         warp::sync(warp::FULL);
@@ -212,23 +285,4 @@ fn for_each_row(of_lane: u32, mut visit: impl FnMut(usize)) {
         visit((thread::lane() * of_lane + row) as usize);
         row += 1;
     }
-}
-
-/// How many of `len` ascending keys have lesser coordinates than `key`.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn before(keys: Shared<u32>, len: u32, key: u32) -> u32 {
-    let (mut low, mut left) = (0, len);
-    while left > 0 {
-        let half = left >> 1;
-        let is_less = keys.load((low + half) as usize) >> SHIFT < key >> SHIFT;
-        low = if is_less { low + half + 1 } else { low };
-        left = if is_less { left - half - 1 } else { half };
-    }
-    low
-}
-
-#[inline(always)]
-fn place(rank: u32, key: u32) -> Place {
-    Place { rank, coordinates: key >> SHIFT }
 }
