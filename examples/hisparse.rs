@@ -91,8 +91,7 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     for (name, label, csr, a) in products {
         let (x, mut y) = vectors(csr, &device, run.seed)?;
         let plan = a.plan_spmv(HiSparseSpmvOptions::default())?;
-        let times =
-            times_ms(&device, run.iterations(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
+        let times = times_ms(&device, run.iterations(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
         let verdict = check(csr, &x.to_vec()?, &y.to_vec()?);
         report.check(verdict.map_err(|difference| format!("{name}: {difference}")));
         say_time(&mut report, (name, label), &times);

@@ -158,7 +158,6 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         let mut links = device.uninitialised::<u64>(len)?;
         let (a, b) = (self.a.view::<u32>(), self.b.view::<u32>());
         let children = pairs.as_global_mut();
-        let halves = GlobalMut::from_device(children.address(), 2 * len as u64);
         let links_view = links.as_global_mut();
         let kernel = |share| HiSparseAddChildren {
             a_words: a.words,
@@ -169,7 +168,6 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
             root: level.root,
             ends: ends.as_global(),
             children,
-            halves,
             links: links_view,
             first_node: first_node as u32,
             len: level.len as u32,

@@ -2,7 +2,7 @@ use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
 use super::large::Bitmaps;
 use super::pairs::Pairs;
-use super::small::{self, Keys};
+use super::small::{self, Marks};
 use super::{merge_shared_bytes, state, tiny, Place, Side, Sink};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
@@ -28,8 +28,6 @@ kernel! {
         pub ends: Global<u32>,
         /// Output: the children as pairs.
         pub children: GlobalMut<u64>,
-        /// The same, as their halves.
-        pub halves: GlobalMut<u32>,
         /// Output: the children's links.
         pub links: GlobalMut<u64>,
         /// The number of the first pair among the sum's nodes.
@@ -61,7 +59,6 @@ fn add_children<const BLOCK: usize>(
     root: u64,
     ends: Global<u32>,
     children: GlobalMut<u64>,
-    halves: GlobalMut<u32>,
     links: GlobalMut<u64>,
     first_node: u32,
     len: u32,
@@ -72,7 +69,8 @@ fn add_children<const BLOCK: usize>(
     let scan = CountScan::<u32, BLOCK>::take(&mut arena);
     let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
     let merging = Arena::dynamic(merge_shared_bytes(d_log2, BLOCK as u32));
-    let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
+    let (marks, bitmaps) =
+        (Marks::take_to_merge(merging, d_log2, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
     let side = |words: Global<u32>, coordinates, is_transposed| Side {
         pool: Pool { words, coordinates, slots: words },
         is_transposed,
@@ -82,18 +80,13 @@ fn add_children<const BLOCK: usize>(
     let b = side(b_words, b_coordinates, state & state::B_TRANSPOSED != 0);
     let sink = |number: u32| {
         let first = ends.load_if((number as usize).saturating_sub(1), number > 0) as usize;
-        Children {
-            words: children.skip(first),
-            halves: halves.skip(2 * first),
-            links: links.skip(first),
-            parent: first_node + number,
-        }
+        Children { words: children.skip(first), links: links.skip(first), parent: first_node + number }
     };
     Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
         masks,
-        |part| small::takes(part, BLOCK as u32),
+        |pair| small::takes(pair, BLOCK as u32, small::merge_bytes(d_log2, BLOCK as u32)),
         |number, pair| tiny::merge(a, b, pair, &sink(number)),
-        |number, pair| keys.merge(a, b, pair, &sink(number)),
+        |number, pair| marks.merge(a, b, pair, &sink(number)),
         |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
     );
 }
@@ -101,7 +94,6 @@ fn add_children<const BLOCK: usize>(
 /// The children of one pair.
 struct Children {
     words: GlobalMut<u64>,
-    halves: GlobalMut<u32>,
     links: GlobalMut<u64>,
     parent: u32,
 }
@@ -123,6 +115,7 @@ impl Sink<u32> for Children {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn join(&self, place: Place, slot: u32, is_of_b: bool) {
-        self.halves.store(2 * place.rank as usize + usize::from(is_of_b), slot);
+        let other = self.words.load(place.rank as usize);
+        self.words.store(place.rank as usize, other | u64::from(slot) << (32 * u32::from(is_of_b)));
     }
 }

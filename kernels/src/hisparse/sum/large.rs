@@ -128,8 +128,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         thread::barrier();
         if !pair.a.is_dense() {
             for_each_entry::<T, BLOCK, true>(a, pair.a, |coordinates, slot| {
-                let is_put =
-                    if are_sparse { self.has_b(coordinates) } else { has(b, pair.b, coordinates) };
+                let is_put = if are_sparse { self.has_b(coordinates) } else { has(b, pair.b, coordinates) };
                 if is_put {
                     sink.join(find(coordinates), slot, false);
                 } else {
@@ -184,7 +183,7 @@ fn has<T: Element>(side: Side<T>, part: Part, coordinates: u32) -> bool {
 }
 
 /// Entries of a thread that are on their way at once.
-const BATCH: usize = 4;
+const BATCH: usize = 2;
 
 /// Calls `visit` with coordinates in the sum and slot of each entry of a sparse node, in the block's threads; with zeros
 /// for slots unless `HAS_SLOTS`.

@@ -7,8 +7,8 @@ use evenpath_simt::{thread, Element};
 use super::{Pair, Part, Side};
 use crate::unroll::{unroll, Steps};
 
-/// Rows of a warp whose slots are on their way at once: of a node that is turned, so many slots of f32 are a sector.
-const BATCH: usize = 8;
+/// Rows of a warp whose slots are on their way at once. Of a node that is turned, a lane loads so many neighbours together.
+const BATCH: usize = 4;
 const BATCH_LOG2: u32 = BATCH.ilog2();
 
 /// 32 neighbouring places of a row of the sum, each a lane's, with the slots that dense nodes have there.
@@ -49,9 +49,22 @@ pub(super) fn for_each<T: Element, const BLOCK: usize>(
 fn load<T: Element>(side: Side<T>, part: Part, row: u32, col: u32) -> [T; BATCH] {
     let (node, is_dense) = (side.node(part), part.is_dense());
     let mut slots = [T::ZERO; BATCH];
-    for item in 0..BATCH {
-        let slot = side.slot_of(row + item as u32, col);
-        slots[item] = node.slots.load_if(slot as usize, is_dense);
+    if side.is_transposed {
+        // The batch's rows are neighbours in the node, and begin at a multiple of 16 bytes.
+        let mut packets = [[0; 2]; BATCH];
+        for packet in 0..BATCH * T::SIZE / 16 {
+            let slot = side.slot_of(row + (packet * 16 / T::SIZE) as u32, col);
+            packets[packet] = node.slots.load_16_if(slot as usize, is_dense);
+        }
+        for item in 0..BATCH {
+            let byte = item * T::SIZE;
+            slots[item] = T::from_bits(packets[byte / 16][byte % 16 / 8] >> (8 * (byte % 8)));
+        }
+    } else {
+        for item in 0..BATCH {
+            let slot = side.slot_of(row + item as u32, col);
+            slots[item] = node.slots.load_if(slot as usize, is_dense);
+        }
     }
     slots
 }

@@ -1,199 +1,228 @@
-//! Pairs of sparse nodes that are not large, merged by a warp: each lane walks an equal share of the merge path of their
-//! coordinates (Green, McColl and Bader, *GPU Merge Path*, 2012, section 3), an entry of both being a step of one lane.
+//! Pairs of sparse nodes that are not large, by a warp: a bitmap of the union's entries, in the order of the sum. Where an
+//! entry is in the sum follows from the marks before it, in whatever order its node has it.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
-use super::{Pair, Part, Place, Side, Sink};
+use super::{large, Pair, Part, Place, Side, Sink};
 use crate::block::count_scan;
+use crate::hisparse::layout;
 
-/// Entries of a node for a warp, of a block of so many threads: no fewer than a node has rows, and so few that blocks take
-/// no more than 48 KB.
+/// Entries of both nodes of a pair, at most, in a block of so many threads.
 const fn limit(block_size: u32) -> u32 {
     if block_size > 256 {
         256
     } else {
-        512
+        1024
     }
 }
 
-/// Steps of a lane on a tile of the merge path. An odd number: lanes then begin in different banks of shared memory.
-const fn steps(block_size: u32) -> u32 {
-    limit(block_size) / thread::WARP_SIZE - 1
+/// Words of a group: marks are counted by groups.
+const GROUP_WORDS: u32 = 4;
+
+/// Bytes of shared memory of a block's warps, at most.
+const MOST_BYTES: u32 = 56 << 10;
+
+const fn if_not_too_many(bytes: u32) -> u32 {
+    if bytes > MOST_BYTES {
+        0
+    } else {
+        bytes
+    }
 }
 
-/// A key has coordinates in the sum in its upper half, and its slot in the lower one.
-const SHIFT: u32 = 16;
-const SLOT: u32 = 0xffff;
-
-/// Bytes of shared memory of a block.
-pub(super) const fn bytes(block_size: u32) -> u32 {
-    block_size / thread::WARP_SIZE * 3 * limit(block_size) * 4
+/// Bytes of shared memory of a block that counts; none where they would be too many.
+pub(super) const fn count_bytes(d_log2: u32, block_size: u32) -> u32 {
+    if_not_too_many(block_size / thread::WARP_SIZE * 4 * large::words(d_log2))
 }
 
-/// Whether this is a node for a warp.
+/// Bytes of shared memory of a block that merges; none where they would be too many.
+pub(super) const fn merge_bytes(d_log2: u32, block_size: u32) -> u32 {
+    let words = large::words(d_log2);
+    if_not_too_many(block_size / thread::WARP_SIZE * 4 * (words + words / GROUP_WORDS + limit(block_size)))
+}
+
+/// Whether this is a pair for a warp, in a block that has so many bytes for its warps.
 #[inline(always)]
-pub(super) fn takes(part: Part, block_size: u32) -> bool {
-    part.len <= limit(block_size) && !part.is_dense()
+pub(super) fn takes(pair: Pair, block_size: u32, bytes: u32) -> bool {
+    let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
+    bytes > 0 && are_sparse && pair.a.len + pair.b.len <= limit(block_size)
 }
 
 /// A warp's shared memory.
 #[derive(Clone, Copy)]
-pub(super) struct Keys {
-    /// The keys of a pair, ascending.
-    a: Shared<u32>,
-    b: Shared<u32>,
-    /// The union's entries of a tile: in the lower half one more than the place of A's key, in the upper one that of B's;
-    /// 0 where there is none.
+pub(super) struct Marks {
+    bits: Shared<u32>,
+    /// Marks before each group.
+    before: Shared<u32>,
+    /// The union's entries: in the lower half one more than the number of A's entry, in the upper one that of B's; 0 where
+    /// there is none.
     list: Shared<u32>,
-    steps: u32,
+    d_log2: u32,
 }
 
-/// Where on the merge path a lane's share begins: so many keys of A and of B come before.
-#[derive(Debug, Clone, Copy)]
-struct Start {
-    a: u32,
-    b: u32,
-}
-
-impl Keys {
-    /// This warp's part of an arena of [`bytes`].
+impl Marks {
+    /// This warp's part of an arena of [`count_bytes`].
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn take(mut arena: Arena, block_size: u32) -> Self {
-        let all: Shared<u32> = arena.take((bytes(block_size) / 4) as usize);
-        let len = limit(block_size) as usize;
-        let own = all.skip(thread::warp() as usize * 3 * len);
-        Self { a: own, b: own.skip(len), list: own.skip(2 * len), steps: steps(block_size) }
+    pub(super) fn take_to_count(mut arena: Arena, d_log2: u32, block_size: u32) -> Self {
+        let all: Shared<u32> = arena.take((count_bytes(d_log2, block_size) / 4) as usize);
+        let own = thread::warp() as usize * (all.len() / (block_size / thread::WARP_SIZE) as usize);
+        let bits = all.skip(own);
+        Self { bits, before: bits, list: bits, d_log2 }
+    }
+
+    /// This warp's part of an arena of [`merge_bytes`].
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn take_to_merge(mut arena: Arena, d_log2: u32, block_size: u32) -> Self {
+        let all: Shared<u32> = arena.take((merge_bytes(d_log2, block_size) / 4) as usize);
+        let own = thread::warp() as usize * (all.len() / (block_size / thread::WARP_SIZE) as usize);
+        let bits = all.skip(own);
+        if all.len() == 0 {
+            return Self { bits, before: bits, list: bits, d_log2 };
+        }
+        let words = large::words(d_log2);
+        let before = bits.skip(words as usize);
+        Self { bits, before, list: before.skip((words / GROUP_WORDS) as usize), d_log2 }
+    }
+
+    /// Entries of the union.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
+        if pair.a.len == 0 || pair.b.len == 0 {
+            return pair.a.len + pair.b.len;
+        }
+        self.clear();
+        for_each(a, pair.a, |coordinates, _| self.mark(coordinates));
+        warp::sync(warp::FULL);
+        let mut both = 0;
+        for_each(b, pair.b, |coordinates, _| {
+            let place = layout::place(coordinates, self.d_log2);
+            both += self.bits.load((place / 32) as usize) >> (place % 32) & 1;
+        });
+        // The next pair's marks come to the same place.
+        warp::sync(warp::FULL);
+        pair.a.len + pair.b.len - warp::reduce_add(both)
     }
 
     /// Hands all entries on.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
-        if b.is_transposed {
-            // Nothing of A is there yet, and nothing is listed.
-            stage(b, pair.b, self.a);
-            warp::sync(warp::FULL);
-            sort_rows(self.a, pair.b.len, self.b, self.list, b.d_log2);
-        } else {
-            stage(b, pair.b, self.b);
-        }
-        stage(a, pair.a, self.a);
+        self.clear();
+        for_each(a, pair.a, |coordinates, _| self.mark(coordinates));
+        for_each(b, pair.b, |coordinates, _| self.mark(coordinates));
         warp::sync(warp::FULL);
-        let last_lane = thread::WARP_SIZE - 1;
-        let (mut first, mut rank) = (Start { a: 0, b: 0 }, 0);
-        while first.a + first.b < pair.a.len + pair.b.len {
-            // The last lane has nothing to do: its start is the tile's end.
-            let start = self.start(pair, first, thread::lane() * self.steps);
-            let count = self.list_share(start);
-            self.hand_on((a, b), pair, rank, count, sink);
-            rank += count;
-            first = Start {
-                a: warp::shuffle(warp::FULL, start.a, last_lane),
-                b: warp::shuffle(warp::FULL, start.b, last_lane),
-            };
-            // The next entries, or the next pair's keys, come to the same place.
-            warp::sync(warp::FULL);
+        let count = self.number();
+        let mut at = thread::lane();
+        while at < count {
+            self.list.store(at as usize, 0);
+            at += thread::WARP_SIZE;
         }
+        warp::sync(warp::FULL);
+        for_each(a, pair.a, |coordinates, at| {
+            self.list.store(self.rank(coordinates) as usize, at + 1);
+        });
+        warp::sync(warp::FULL);
+        for_each(b, pair.b, |coordinates, at| {
+            let rank = self.rank(coordinates) as usize;
+            self.list.store(rank, self.list.load(rank) | (at + 1) << 16);
+        });
+        warp::sync(warp::FULL);
+        self.hand_on(a, b, pair, count, sink);
+        // The next pair's marks come to the same place.
+        warp::sync(warp::FULL);
     }
 
-    /// The start of the share that begins `diagonal` steps behind `first`, or at the path's end. An entry of B that is A's
-    /// too belongs to the share of A's.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn start(self, pair: Pair, first: Start, diagonal: u32) -> Start {
-        let (a, b) = (self.a.skip(first.a as usize), self.b.skip(first.b as usize));
-        let (a_len, b_len) = (pair.a.len - first.a, pair.b.len - first.b);
-        let diagonal = diagonal.min(a_len + b_len);
-        let (mut low, mut high) = (diagonal.saturating_sub(b_len), diagonal.min(a_len));
-        while low < high {
-            let middle = (low + high) >> 1;
-            let is_before = a.load(middle as usize) >> SHIFT <= b.load((diagonal - 1 - middle) as usize) >> SHIFT;
-            low = if is_before { middle + 1 } else { low };
-            high = if is_before { high } else { middle };
+    fn clear(self) {
+        let mut word = GROUP_WORDS * thread::lane();
+        while word < large::words(self.d_log2) {
+            self.bits.store_16(word as usize, [0; 2]);
+            word += GROUP_WORDS * thread::WARP_SIZE;
         }
-        let mut start = Start { a: first.a + low, b: first.b + diagonal - low };
-        if start.a > 0 && start.b < pair.b.len {
-            let (last, next) = (self.a.load(start.a as usize - 1), self.b.load(start.b as usize));
-            start.b += u32::from(last >> SHIFT == next >> SHIFT);
-        }
-        start
+        warp::sync(warp::FULL);
     }
 
-    /// Walks the lanes' shares, and lists the tile's entries; their number.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn list_share(self, start: Start) -> u32 {
-        let end = Start {
-            a: warp::shuffle_down(warp::FULL, start.a, 1),
-            b: warp::shuffle_down(warp::FULL, start.b, 1),
+    fn mark(self, coordinates: u32) {
+        let place = layout::place(coordinates, self.d_log2);
+        self.bits.fetch_or((place / 32) as usize, 1 << (place % 32));
+    }
+
+    /// Counts the marks before each group, and all.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn number(self) -> u32 {
+        let groups = large::words(self.d_log2) / GROUP_WORDS;
+        let share = groups.div_ceil(thread::WARP_SIZE);
+        let (first, end) = (thread::lane() * share, ((thread::lane() + 1) * share).min(groups));
+        let marks = |group: u32| {
+            let [low, high] = self.bits.load_16((GROUP_WORDS * group) as usize);
+            low.count_ones() + high.count_ones()
         };
-        // Of the last lane both are its own.
-        let Start { mut a, mut b } = start;
-        // A bit a step: whether the entry is one of A, and of B.
-        let (mut of_a, mut of_b, mut count) = (0_u32, 0_u32, 0);
-        while a < end.a || b < end.b {
-            let key_a = if a < end.a { self.a.load(a as usize) >> SHIFT } else { SLOT + 1 };
-            let key_b = if b < end.b { self.b.load(b as usize) >> SHIFT } else { SLOT + 1 };
-            let (is_of_a, is_of_b) = (u32::from(key_a <= key_b), u32::from(key_b <= key_a));
-            of_a |= is_of_a << count;
-            of_b |= is_of_b << count;
-            (a, b, count) = (a + is_of_a, b + is_of_b, count + 1);
+        let mut count = 0;
+        for group in first..end {
+            count += marks(group);
         }
-        warp::sync(warp::FULL);
         let inclusive = count_scan::warp_inclusive(count);
-        let Start { mut a, mut b } = start;
-        for step in 0..count {
-            let (is_of_a, is_of_b) = (of_a >> step & 1, of_b >> step & 1);
-            (a, b) = (a + is_of_a, b + is_of_b);
-            let entry = is_of_a * a | (is_of_b * b) << SHIFT;
-            self.list.store((inclusive - count + step) as usize, entry);
+        let mut before = inclusive - count;
+        for group in first..end {
+            self.before.store(group as usize, before);
+            before += marks(group);
         }
-        warp::sync(warp::FULL);
         warp::shuffle(warp::FULL, inclusive, thread::WARP_SIZE - 1)
     }
 
-    /// Hands the listed entries on, whose numbers are from `rank` on.
+    /// The number of an entry in the union.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn hand_on<T: Element>(
-        self,
-        sides: (Side<T>, Side<T>),
-        pair: Pair,
-        rank: u32,
-        count: u32,
-        sink: &impl Sink<T>,
-    ) {
-        let (a, b) = (sides.0.node(pair.a), sides.1.node(pair.b));
+    fn rank(self, coordinates: u32) -> u32 {
+        let place = layout::place(coordinates, self.d_log2);
+        let group = place / (32 * GROUP_WORDS);
+        let [low, high] = self.bits.load_16((GROUP_WORDS * group) as usize);
+        let below = (1_u64 << (place % 64)) - 1;
+        let is_high = place & 64 != 0;
+        let whole = if is_high { low.count_ones() } else { 0 };
+        let cut = if is_high { high } else { low };
+        self.before.load(group as usize) + whole + (cut & below).count_ones()
+    }
+
+    /// Hands the listed entries on.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn hand_on<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, count: u32, sink: &impl Sink<T>) {
+        let (node_a, node_b) = (a.node(pair.a), b.node(pair.b));
         let mut first = thread::lane();
         while first < count {
-            let mut keys = [0; BATCH];
-            let (mut of_a, mut of_b) = ([false; BATCH], [false; BATCH]);
+            let (mut of_a, mut of_b) = ([0; BATCH], [0; BATCH]);
+            let mut coordinates = [0; BATCH];
             let (mut slots_a, mut slots_b) = ([T::ZERO; BATCH], [T::ZERO; BATCH]);
             for item in 0..BATCH {
                 let at = first + item as u32 * thread::WARP_SIZE;
                 let entry = if at < count { self.list.load(at as usize) } else { 0 };
-                let (place_a, place_b) = (entry & SLOT, entry >> SHIFT);
-                (of_a[item], of_b[item]) = (place_a > 0, place_b > 0);
-                let mut slot = 0;
-                if of_a[item] {
-                    keys[item] = self.a.load(place_a as usize - 1);
-                }
-                if of_b[item] {
-                    keys[item] = self.b.load(place_b as usize - 1);
-                    slot = keys[item] & SLOT;
-                }
-                slots_a[item] = a.slots.load_if((place_a as usize).wrapping_sub(1), of_a[item]);
-                slots_b[item] = b.slots.load_if(slot as usize, of_b[item]);
+                (of_a[item], of_b[item]) = (entry & 0xffff, entry >> 16);
             }
             for item in 0..BATCH {
-                let at = first + item as u32 * thread::WARP_SIZE;
-                if at < count {
-                    let place = Place { rank: rank + at, coordinates: keys[item] >> SHIFT };
-                    let slot = |is_there: bool, slot: T| if is_there { Some(slot) } else { None };
-                    sink.put(place, slot(of_a[item], slots_a[item]), slot(of_b[item], slots_b[item]));
+                let (at_a, at_b) = (of_a[item].wrapping_sub(1), of_b[item].wrapping_sub(1));
+                let (is_of_a, is_of_b) = (of_a[item] > 0, of_b[item] > 0);
+                slots_a[item] = node_a.slots.load_if(at_a as usize, is_of_a);
+                slots_b[item] = node_b.slots.load_if(at_b as usize, is_of_b);
+                let in_a = u32::from(node_a.coordinates.load_if(at_a as usize, is_of_a));
+                let in_b = u32::from(node_b.coordinates.load_if(at_b as usize, is_of_b && !is_of_a));
+                coordinates[item] = if is_of_a { in_a } else { b.oriented(in_b) };
+            }
+            for item in 0..BATCH {
+                let rank = first + item as u32 * thread::WARP_SIZE;
+                if rank < count {
+                    let slot = |number: u32, slot: T| if number > 0 { Some(slot) } else { None };
+                    let (slot_a, slot_b) = (slot(of_a[item], slots_a[item]), slot(of_b[item], slots_b[item]));
+                    sink.put(Place { rank, coordinates: coordinates[item] }, slot_a, slot_b);
                 }
             }
             first += BATCH as u32 * thread::WARP_SIZE;
@@ -205,84 +234,26 @@ impl Keys {
 const BATCH: usize = 4;
 
 /// Coordinates of a lane that are.
-const KEYS: usize = 8;
+const COORDINATES: usize = 4;
 
-/// Writes the keys of a node, in the order of its slots.
+/// Calls `visit` with the coordinates in the sum and the number of each entry of a sparse node, in the lanes of a warp.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn stage<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>) {
+fn for_each<T: Element>(side: Side<T>, part: Part, mut visit: impl FnMut(u32, u32)) {
     let node = side.node(part);
     let mut first = thread::lane();
     while first < part.len {
-        let mut coordinates = [0; KEYS];
-        for item in 0..KEYS {
+        let mut coordinates = [0; COORDINATES];
+        for item in 0..COORDINATES {
             let at = first + item as u32 * thread::WARP_SIZE;
             coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
         }
-        for item in 0..KEYS {
+        for item in 0..COORDINATES {
             let at = first + item as u32 * thread::WARP_SIZE;
             if at < part.len {
-                keys.store(at as usize, side.oriented(coordinates[item]) << SHIFT | at);
+                visit(side.oriented(coordinates[item]), at);
             }
         }
-        first += KEYS as u32 * thread::WARP_SIZE;
-    }
-}
-
-/// Sorts keys by rows, those of a row staying in their order: counts the keys of each row, then puts 32 neighbours at a time
-/// behind those of their rows that came before. So keys of a node that is turned come into the order of the sum. `rows` has
-/// a word for each row of a node.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn sort_rows(from: Shared<u32>, len: u32, to: Shared<u32>, rows: Shared<u32>, d_log2: u32) {
-    let lane = thread::lane();
-    let row_of = |key: u32| key >> (SHIFT + 8);
-    let of_lane = (1 << d_log2) / thread::WARP_SIZE;
-    for_each_row(of_lane, |row| rows.store(row, 0));
-    warp::sync(warp::FULL);
-    let mut at = lane;
-    while at < len {
-        rows.fetch_add(row_of(from.load(at as usize)) as usize, 1);
-        at += thread::WARP_SIZE;
-    }
-    warp::sync(warp::FULL);
-    let mut sum = 0;
-    for_each_row(of_lane, |row| sum += rows.load(row));
-    let mut before = count_scan::warp_inclusive(sum) - sum;
-    for_each_row(of_lane, |row| {
-        let count = rows.load(row);
-        rows.store(row, before);
-        before += count;
-    });
-    warp::sync(warp::FULL);
-    let mut base = 0;
-    while base < len {
-        let at = base + lane;
-        let is_key = at < len;
-        let key = if is_key { from.load(at as usize) } else { 0 };
-        // Lanes without a key share a row that there is not.
-        let row = if is_key { row_of(key) } else { 1 << 8 };
-        let peers = warp::match_any(warp::FULL, row);
-        let first = if is_key { rows.load(row as usize) } else { 0 };
-        warp::sync(warp::FULL);
-        let earlier = (peers & ((1 << lane) - 1)).count_ones();
-        if is_key {
-            to.store((first + earlier) as usize, key);
-            if earlier == 0 {
-                rows.store(row as usize, first + peers.count_ones());
-            }
-        }
-        warp::sync(warp::FULL);
-        base += thread::WARP_SIZE;
-    }
-}
-
-/// Calls `visit` with each of a lane's rows, neighbours.
-#[inline(always)]
-fn for_each_row(of_lane: u32, mut visit: impl FnMut(usize)) {
-    let mut row = 0;
-    while row < of_lane {
-        visit((thread::lane() * of_lane + row) as usize);
-        row += 1;
+        first += COORDINATES as u32 * thread::WARP_SIZE;
     }
 }
