@@ -40,23 +40,38 @@ fn for_each_columns<V: AtomicFloat>(rows: DenseRows<V>, visit: impl Fn(Columns))
     }
 }
 
+/// A bit for each of the lane's columns that has an entry.
+#[inline(always)]
+fn present_columns<V: AtomicFloat, const N: usize>(slots: [[V; 4]; N]) -> u32 {
+    let mut present = 0;
+    for step in 0..N {
+        for k in 0..4 {
+            present |= u32::from(slots[step][k].to_bits() != 0) << k;
+        }
+    }
+    present
+}
+
 /// Adds products with the rows to y, row by row.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(super) fn add_rows<V: AtomicFloat>(operation: AddProducts<V>, row: u32, col: u32, rows: DenseRows<V>) {
     for_each_columns(rows, |columns| {
-        let mut x = [V::ZERO; 4];
-        for k in 0..4 {
-            let at = u64::from(col + columns.first) + k as u64;
-            // Columns behind the matrix have no entries.
-            x[k] = operation.x.load_if(at as usize, at < operation.x.len());
-        }
+        // Elements of x are loaded for the first entries of their columns: behind the matrix there are none.
+        let (mut x, mut loaded) = ([V::ZERO; 4], 0);
         let mut at = columns.slot;
         while at < rows.end {
             let mut slots = [[V::ZERO; 4]; BATCH];
             for step in 0..BATCH {
                 slots[step] = rows.four(at + step as u32 * columns.stride);
             }
+            let present = present_columns(slots);
+            for k in 0..4 {
+                let is_new = (present & !loaded) >> k & 1 != 0;
+                let element = operation.x.load_if((col + columns.first) as usize + k, is_new);
+                x[k] = if is_new { element } else { x[k] };
+            }
+            loaded |= present;
             for step in 0..BATCH {
                 let (mut sum, mut has_entry) = (V::ZERO, false);
                 for k in 0..4 {
@@ -95,11 +110,12 @@ pub(super) fn add_columns<V: AtomicFloat>(operation: AddProducts<V>, row: u32, c
             let mut slots = [[V::ZERO; 4]; BATCH];
             let mut x = [V::ZERO; BATCH];
             for step in 0..BATCH {
-                let slot = at + step as u32 * columns.stride;
-                let x_at = u64::from(row + (slot >> rows.d_log2));
-                slots[step] = rows.four(slot);
-                // Rows behind the matrix have no entries.
-                x[step] = operation.x.load_if(x_at as usize, x_at < operation.x.len());
+                slots[step] = rows.four(at + step as u32 * columns.stride);
+            }
+            for step in 0..BATCH {
+                let of_row = row + ((at + step as u32 * columns.stride) >> rows.d_log2);
+                let has_entry = present_columns([slots[step]; 1]) != 0;
+                x[step] = operation.x.load_if(of_row as usize, has_entry);
             }
             for step in 0..BATCH {
                 for k in 0..4 {

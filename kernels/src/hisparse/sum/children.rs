@@ -44,7 +44,7 @@ kernel! {
     shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: add_children::<BLOCK>;
     entries: {
-        hisparse_add_children in hisparse_sum: 512 x 1 resident 2;
+        hisparse_add_children in hisparse_sum: 384 x 1 resident 2;
     }
 }
 
