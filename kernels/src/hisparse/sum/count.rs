@@ -1,8 +1,8 @@
 use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut};
 
 use super::large::Bitmaps;
+use super::marks::{self, Marks};
 use super::pairs::Pairs;
-use super::small::{self, Marks};
 use super::{count_shared_bytes, state, tiny, Side};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::node::Pool;
@@ -67,7 +67,7 @@ fn count_sums<T: Element, const BLOCK: usize>(
     let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
     let marking = Arena::dynamic(count_shared_bytes(d_log2, BLOCK as u32));
     let (marks, bitmaps) =
-        (Marks::take_to_count(marking, d_log2, BLOCK as u32), Bitmaps::<BLOCK>::take(marking, scan, d_log2));
+        (Marks::take(marking, d_log2, BLOCK as u32), Bitmaps::<BLOCK>::take(marking, scan, d_log2));
     let side = |words, coordinates, slots, is_transposed| Side {
         pool: Pool { words, coordinates, slots },
         is_transposed,
@@ -77,7 +77,7 @@ fn count_sums<T: Element, const BLOCK: usize>(
     let b = side(b_words, b_coordinates, b_slots, state & state::B_TRANSPOSED != 0);
     Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
         masks,
-        |pair| small::takes(pair, BLOCK as u32, small::count_bytes(d_log2, BLOCK as u32)),
+        |part| marks::takes(part, d_log2, BLOCK as u32),
         |number, pair| counts.store(number as usize, tiny::count(a, b, pair)),
         |number, pair| {
             let count = marks.count(a, b, pair);

@@ -2,7 +2,7 @@ use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
 
 use super::large::Bitmaps;
 use super::pairs::Pairs;
-use super::small::{self, Marks};
+use super::small::{self, Keys};
 use super::{merge_shared_bytes, state, tiny, Place, Side, Sink};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::node::Pool;
@@ -53,8 +53,8 @@ kernel! {
     shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: add_leaves::<V, BLOCK>;
     entries: {
-        hisparse_add_leaves_f32 in hisparse_sum: <V = f32>, 128 x 1 resident 5;
-        hisparse_add_leaves_f64 in hisparse_sum: <V = f64>, 128 x 1 resident 5;
+        hisparse_add_leaves_f32 in hisparse_sum: <V = f32>, 128 x 1 resident 8;
+        hisparse_add_leaves_f64 in hisparse_sum: <V = f64>, 128 x 1 resident 8;
     }
 }
 
@@ -84,8 +84,7 @@ fn add_leaves<V: Float, const BLOCK: usize>(
     let scan = CountScan::<u32, BLOCK>::take(&mut arena);
     let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
     let merging = Arena::dynamic(merge_shared_bytes(d_log2, BLOCK as u32));
-    let (marks, bitmaps) =
-        (Marks::take_to_merge(merging, d_log2, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
+    let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
     let side = |words, coordinates, slots, is_transposed| Side {
         pool: Pool { words, coordinates, slots },
         is_transposed,
@@ -104,9 +103,9 @@ fn add_leaves<V: Float, const BLOCK: usize>(
     };
     Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
         masks,
-        |pair| small::takes(pair, BLOCK as u32, small::merge_bytes(d_log2, BLOCK as u32)),
+        |part| small::takes(part, BLOCK as u32),
         |number, pair| tiny::merge(a, b, pair, &sink(number)),
-        |number, pair| marks.merge(a, b, pair, &sink(number)),
+        |number, pair| keys.merge(a, b, pair, &sink(number)),
         |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
     );
 }

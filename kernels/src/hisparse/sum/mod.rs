@@ -1,13 +1,15 @@
 //! Sums of two trees (thesis, chapter 6): the nodes of A and B at one place, level by level, and the union of their entries.
 //!
 //! A pair of nodes is merged by a thread where both have a few entries, by a warp where both are sparse and small, and by a
-//! block where one is large or dense. Warps and blocks mark the entries of sparse nodes in bitmaps of the node's places, so
-//! that it does not matter how they are ordered; dense nodes are gone through slot by slot.
+//! block where one is large or dense: the block goes through dense nodes slot by slot, and marks the entries of sparse ones
+//! in bitmaps of the node's places, so that it does not matter how they are ordered. Entries are counted by bitmaps in
+//! warps too.
 
 mod children;
 mod count;
 mod fill;
 mod large;
+mod marks;
 mod pairs;
 mod slots;
 mod small;
@@ -35,12 +37,12 @@ pub mod state {
 
 /// Bytes of shared memory that launches of the kernels that merge choose, for blocks of so many threads.
 pub const fn merge_shared_bytes(d_log2: u32, block_size: u32) -> u32 {
-    larger(small::merge_bytes(d_log2, block_size), large::bytes(d_log2))
+    larger(small::bytes(block_size), large::bytes(d_log2))
 }
 
 /// Bytes of shared memory that launches of the kernels that count choose, for blocks of so many threads.
 pub const fn count_shared_bytes(d_log2: u32, block_size: u32) -> u32 {
-    larger(small::count_bytes(d_log2, block_size), large::bytes(d_log2))
+    larger(marks::bytes(d_log2, block_size), large::bytes(d_log2))
 }
 
 const fn larger(a: u32, b: u32) -> u32 {
