@@ -80,7 +80,7 @@ impl Keys {
             let slot_a = node_a.slots.load(at as usize);
             let slot_b = node_b.slots.load_if((partner as usize).wrapping_sub(1), partner > 0);
             let slot_b = if partner > 0 { Some(slot_b) } else { None };
-            sink.put(place(at + before(self.b, new, key), key), Some(slot_a), slot_b);
+            sink.put(place(at + before_from(self.b, 0, new, key), key), Some(slot_a), slot_b);
             at += thread::WARP_SIZE;
         }
         warp::sync(warp::FULL);
@@ -92,12 +92,20 @@ impl Keys {
     fn hand_on_new<T: Element>(self, pair: Pair, node_b: Node<T>, sink: &impl Sink<T>) -> u32 {
         let mut new = 0;
         let mut base = 0;
+        // Keys of A that come before all keys from here on.
+        let mut passed = 0;
         while base < pair.b.len {
             let at = base + thread::lane();
             let is_entry = at < pair.b.len;
             let key = if is_entry { self.b.load(at as usize) } else { 0 };
-            let before = before(self.a, pair.a.len, key);
+            // Where both have the same entries for a while, as with equal or symmetric patterns, nothing is searched.
+            let mut before = passed + thread::lane();
+            if !warp::all(warp::FULL, !is_entry || self.in_a(pair, key, before)) {
+                before = before_from(self.a, passed, pair.a.len, key);
+            }
             let in_a = is_entry && self.in_a(pair, key, before);
+            let last = (pair.b.len - base).min(thread::WARP_SIZE) - 1;
+            passed = warp::shuffle(warp::FULL, before + u32::from(in_a), last);
             let is_new = is_entry && !in_a;
             let new_ones = warp::ballot(warp::FULL, is_new);
             let own = new + (new_ones & ((1 << thread::lane()) - 1)).count_ones();
@@ -211,11 +219,11 @@ fn for_each_row(of_lane: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// How many of `len` ascending keys have lesser coordinates than `key`.
+/// How many of `len` ascending keys have lesser coordinates than `key`; the first ones that are `passed` have.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn before(keys: Shared<u32>, len: u32, key: u32) -> u32 {
-    let (mut low, mut left) = (0, len);
+fn before_from(keys: Shared<u32>, passed: u32, len: u32, key: u32) -> u32 {
+    let (mut low, mut left) = (passed, len - passed);
     while left > 0 {
         let half = left >> 1;
         let is_less = keys.load((low + half) as usize) >> SHIFT < key >> SHIFT;
