@@ -39,7 +39,7 @@ pub(super) fn for_each<T: Element, const BLOCK: usize>(
         let row = batch >> words_log2 << BATCH_LOG2;
         let col = (batch & ((1 << words_log2) - 1)) * thread::WARP_SIZE + thread::lane();
         let (of_a, of_b) = (load(a, pair.a, row, col), load(b, pair.b, row, col));
-        unroll::<BATCH>(&mut Visit { row, col, of_a, of_b, visit: &visit });
+        unroll::<BATCH>(&mut Visit { row, col, of_a, of_b, each: &visit });
         batch += BLOCK as u32 / thread::WARP_SIZE;
     }
 }
@@ -74,13 +74,13 @@ struct Visit<'v, T, F> {
     col: u32,
     of_a: [T; BATCH],
     of_b: [T; BATCH],
-    visit: &'v F,
+    each: &'v F,
 }
 
 impl<T: Element, F: Fn(Slots<T>)> Steps for Visit<'_, T, F> {
     #[inline(always)]
     fn step(&mut self, index: usize) {
         let row = self.row + index as u32;
-        (self.visit)(Slots { row, col: self.col, a: self.of_a[index], b: self.of_b[index] });
+        (self.each)(Slots { row, col: self.col, a: self.of_a[index], b: self.of_b[index] });
     }
 }
