@@ -1,8 +1,9 @@
 //! HiSparse, the hierarchical format: what a matrix's tree is made of and takes, y = Ax, y = Aᵀx and A + Aᵀ on it, timed and
-//! checked, and a picture of the tree over the sparsity pattern. Runs on the CPU.
+//! checked, and a picture of the tree over the sparsity pattern.
 //!
 //! ```sh
 //! cargo run --release --example hisparse
+//! cargo run --release --example hisparse -- --matrix a.mtx.gz --device cuda:0 --value f64
 //! cargo run --release --example hisparse -- --generate rmat:12 --node 32 --share --picture tree.svg
 //! ```
 
@@ -10,15 +11,16 @@
 mod picture;
 
 use std::error::Error;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use clap::Parser;
 use evenpath::generate::Kind;
-use evenpath::{Csr, Device, HiSparse, HiSparseOptions, HiSparseStatistics, NodeKind, Value};
-use evenpath_bench::arguments::{MatrixArguments, ValueType};
+use evenpath::{
+    Csr, Device, DeviceError, DeviceHiSparse, DeviceKind, DeviceVec, HiSparseOptions, HiSparseSpmvOptions,
+    HiSparseStatistics, NodeKind, Value,
+};
+use evenpath_bench::arguments::{MatrixArguments, RunArguments, ValueType};
 use evenpath_bench::input::random_vector;
 use evenpath_bench::measure::{median, times_ms};
 use evenpath_bench::program;
@@ -26,14 +28,15 @@ use evenpath_bench::report::Report;
 use evenpath_bench::spmv::check;
 use serde_json::json;
 
-/// HiSparse: the tree's statistics and bytes a nonzero; y = Ax, y = Aᵀx and A + Aᵀ, timed and checked; a picture. Runs on
-/// the CPU.
+/// HiSparse: the tree's statistics and bytes a nonzero; y = Ax, y = Aᵀx and A + Aᵀ, timed and checked; a picture.
 ///
 /// Exit code: 0 if every result is right, 1 if one is wrong, 2 if there is none.
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
     input: MatrixArguments,
+    #[command(flatten)]
+    run: RunArguments,
     /// Type of the values.
     #[arg(long, value_enum, default_value = "f32")]
     value: ValueType,
@@ -46,15 +49,6 @@ struct Arguments {
     /// Draw the tree over the sparsity pattern, as SVG.
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    /// Runs that are timed.
-    #[arg(long, value_name = "N", default_value = "20")]
-    iterations: NonZeroUsize,
-    /// Seed of everything that is random.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Print one JSON object instead of text.
-    #[arg(long)]
-    json: bool,
 }
 
 fn main() -> ExitCode {
@@ -74,51 +68,67 @@ fn of_value<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
 }
 
 fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
-    let mut input = arguments.input.load::<V, u32>(Kind::Stencil5 { side: 300 }, arguments.seed)?;
+    let run = &arguments.run;
+    let device = run.device.open()?;
+    let mut input = arguments.input.load::<V, u32>(default_matrix(&device), run.seed)?;
     input.matrix.canonicalize();
     let csr = &input.matrix;
-    let mut report = Report::new(arguments.json, Ok(()));
+    let mut report = Report::new(run.json, Ok(()));
     report.matrix(&input.name, csr);
-    report.device(&Device::cpu());
+    report.device(&device);
 
-    let start = Instant::now();
-    let a: HiSparse<V, D> = csr.to_hisparse(HiSparseOptions { share: arguments.share })?;
-    let conversion_ms = start.elapsed().as_secs_f64() * 1e3;
-    report.line(
-        "conversion",
-        format_args!("{conversion_ms:.1} ms"),
-        json!({ "conversion_ms": conversion_ms }),
-    );
-    report.check(right("back to CSR", a.to_csr::<u32>()? == *csr));
-    say_statistics(&mut report, &a.statistics());
+    let options = HiSparseOptions { share: arguments.share };
+    let on_device = device.upload(csr)?;
+    let a: DeviceHiSparse<V, D> = on_device.to_hisparse(options)?;
+    report.check(right("back to CSR", a.to_csr::<u32>()?.download()? == *csr));
+    let times = times_ms(&device, run.iterations(&device), || on_device.to_hisparse::<D>(options).map(drop))?;
+    say_time(&mut report, ("conversion", "from CSR"), &times);
+    let tree = a.download()?;
+    say_statistics(&mut report, &tree.statistics());
 
-    let iterations = arguments.iterations.get();
     let transposed = csr.transpose();
     let products = [("spmv", "Ax", csr, a.clone()), ("spmv_transposed", "Aᵀx", &transposed, a.transpose())];
     for (name, label, csr, a) in products {
-        let x: Vec<V> = random_vector(csr.cols(), arguments.seed);
-        let mut y = vec![V::from_f64(f64::NAN); csr.rows()]; // shows what is not written
-        let times = times_ms(&Device::cpu(), iterations, || a.spmv(V::ONE, &x, V::ZERO, &mut y))?;
-        report.check(check(csr, &x, &y).map_err(|difference| format!("{name}: {difference}")));
+        let (x, mut y) = vectors(csr, &device, run.seed)?;
+        let plan = a.plan_spmv(HiSparseSpmvOptions::default())?;
+        let times = times_ms(&device, run.iterations(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
+        let verdict = check(csr, &x.to_vec()?, &y.to_vec()?);
+        report.check(verdict.map_err(|difference| format!("{name}: {difference}")));
         say_time(&mut report, (name, label), &times);
     }
     if a.rows() == a.cols() {
-        let sum = a.add(&a.transpose())?;
-        let expected = sum_with_transpose(csr)?;
-        report.check(right("A + Aᵀ", sum.to_csr::<u32>()? == expected));
-        let times = times_ms(&Device::cpu(), iterations, || {
-            a.add(&a.transpose()).map(drop).map_err(Box::<dyn Error>::from)
-        })?;
+        let sum = a.add(&a.transpose())?.to_csr::<u32>()?.download()?;
+        report.check(right("A + Aᵀ", sum == sum_with_transpose(csr)?));
+        let times = times_ms(&device, run.iterations(&device), || a.add(&a.transpose()).map(drop))?;
         say_time(&mut report, ("spadd_transposed", "A + Aᵀ"), &times);
     } else {
         report.remark("no A + Aᵀ: the matrix is not square");
     }
 
     if let Some(path) = &arguments.picture {
-        std::fs::write(path, picture::draw(&a)).map_err(|error| format!("{}: {error}", path.display()))?;
-        report.line("picture", path.display(), json!({ "picture": path }));
+        report.drawing("picture", path, &picture::draw(&tree))?;
     }
     Ok(report)
+}
+
+/// As large as the device can do in a moment.
+fn default_matrix(device: &Device) -> Kind {
+    let side = match device.kind() {
+        DeviceKind::Cuda(_) => 2000,
+        DeviceKind::Cpu => 300,
+        DeviceKind::Simulated => 60,
+    };
+    Kind::Stencil5 { side }
+}
+
+/// A random x, and a y that shows what is not written.
+fn vectors<V: Value>(
+    csr: &Csr<V>,
+    device: &Device,
+    seed: u64,
+) -> Result<(DeviceVec<V>, DeviceVec<V>), DeviceError> {
+    let x: Vec<V> = random_vector(csr.cols(), seed);
+    Ok((device.upload_slice(&x)?, device.upload_slice(&vec![V::from_f64(f64::NAN); csr.rows()])?))
 }
 
 fn right(what: &str, is_right: bool) -> Result<(), String> {

@@ -10,9 +10,11 @@ use evenpath::scan::Operator;
 use evenpath::sets::{Combine, SetOperation};
 use evenpath::sort::SortOptions;
 use evenpath::{
-    Csr, Device, DeviceCsr, DeviceDense, DeviceError, DeviceKind, DeviceVec, Elementwise, HybOptions, Layout,
-    OpError, PaddingLimit, Pairs, SimulatedOptions, SlicedEllOptions, SpgemmMethod, SpgemmOptions,
-    SpmmOptions, SpmvMethod, SpmvOptions, TransposedMode, TransposedOptions, merge, scan, sets, sort, vector,
+    Csr, Device, DeviceCsr, DeviceDense, DeviceError, DeviceHiSparse, DeviceKind, DeviceVec, Elementwise,
+    HiSparseOptions, HiSparseQueueOptions, HiSparseSpgemmMethod, HiSparseSpmvMode, HiSparseSpmvOptions,
+    HybOptions, Layout, OpError, PaddingLimit, Pairs, SimulatedOptions, SlicedEllOptions, SpgemmMethod,
+    SpgemmOptions, SpmmOptions, SpmvMethod, SpmvOptions, TransposedMode, TransposedOptions, merge, scan,
+    sets, sort, vector,
 };
 
 /// What an operation gives, as numbers.
@@ -249,6 +251,68 @@ fn sparse_results() {
         |_| vec![],
         |a| values_of(&a.to_csr()?),
     );
+}
+
+fn to_tree<const D: usize>(device: &Device, a: &Csr<f64>) -> DeviceHiSparse<f64, D> {
+    device.upload(a).unwrap().to_hisparse(HiSparseOptions::default()).unwrap()
+}
+
+fn values_of_tree<const D: usize>(matrix: &DeviceHiSparse<f64, D>) -> Numbers {
+    let matrix = matrix.download()?;
+    Ok(matrix.iter().flat_map(|(row, col, value)| [row as f64, col as f64, value]).collect())
+}
+
+/// A matrix whose leaves of 32 × 32 are dense, large and small; three levels.
+fn tree_matrix() -> Csr<f64> {
+    let block = (0..32).flat_map(|row| (0..40).map(move |col| (row, col, (row % 3 + 1) as f64)));
+    Csr::from_triplets(1300, 1300, matrix().iter().chain(block).chain([(1299, 1200, 2.0)])).expect("inside")
+}
+
+#[test]
+fn trees() {
+    let a = tree_matrix();
+    let upload = |device: &Device| to_tree::<32>(device, &a);
+    let held = |a: &DeviceHiSparse<f64, 32>| values_of_tree(a).unwrap();
+    for share in [false, true] {
+        drive(
+            "CSR to HiSparse",
+            |device| device.upload(&a).unwrap(),
+            |a| values_of(a).unwrap(),
+            |a| values_of_tree::<32>(&a.to_hisparse(HiSparseOptions { share })?),
+        );
+    }
+    drive(
+        "COO to HiSparse",
+        |device| device.upload_coo(&a.to_coo()).unwrap(),
+        |_| vec![],
+        |a| values_of_tree::<32>(&a.to_hisparse(HiSparseOptions::default())?),
+    );
+    drive("HiSparse to CSR", upload, held, |a| values_of(&a.to_csr()?));
+    drive("HiSparse to COO", upload, held, |a| values_of(&a.to_coo()?.to_csr()?));
+    drive("A + A of trees", upload, held, |a| values_of_tree(&a.add(&a.scaled(2.0))?));
+    drive("A + Aᵀ of trees", upload, held, |a| values_of_tree(&a.add(&a.transpose())?));
+}
+
+#[test]
+fn products_of_trees() {
+    let a = matrix();
+    let upload = |device: &Device| to_tree::<128>(device, &a);
+    for mode in [HiSparseSpmvMode::Auto, HiSparseSpmvMode::Leaves, HiSparseSpmvMode::Copied] {
+        drive_product(&format!("SpMV of trees, {mode:?}"), false, upload, |a, x, beta, y| {
+            a.plan_spmv(HiSparseSpmvOptions::with_mode(mode))?.run(2.0, x, beta, y)
+        });
+    }
+    drive_product("SpMV by queues", true, upload, |a, x, beta, y| {
+        a.queue_spmv(HiSparseQueueOptions::default())?.run(2.0, x, beta, y)
+    });
+    for method in [HiSparseSpgemmMethod::Leaves, HiSparseSpgemmMethod::Rows] {
+        drive(
+            &format!("A·A of trees, {method:?}"),
+            upload,
+            |a| values_of_tree(a).unwrap(),
+            |a| values_of_tree(&a.multiply_with(a, method)?),
+        );
+    }
 }
 
 #[test]

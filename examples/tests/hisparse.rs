@@ -11,9 +11,12 @@ use support::program;
 fn trees_are_said_and_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
     let picture = folder.path().join("tree.svg");
-    for (node, value, kind) in
-        [("32", "f32", "stencil5:30"), ("128", "f64", "lp:8"), ("256", "f32", "dense:300x300")]
-    {
+    for (node, value, kind, device) in [
+        ("32", "f32", "stencil5:30", "best"),
+        ("64", "f64", "stencil5:12", "simulated"),
+        ("128", "f64", "lp:8", "cpu"),
+        ("256", "f32", "dense:300x300", "cpu"),
+    ] {
         let output = Command::new(program("hisparse"))
             .args([
                 "--node",
@@ -22,6 +25,8 @@ fn trees_are_said_and_drawn() {
                 value,
                 "--generate",
                 kind,
+                "--device",
+                device,
                 "--iterations",
                 "1",
                 "--json",
@@ -33,7 +38,7 @@ fn trees_are_said_and_drawn() {
             .expect("the program starts");
         let (stdout, stderr) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{kind}: {stdout}");
+        assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{kind} on {device}: {stdout}");
         let json: Value = serde_json::from_str(&stdout).expect("an object");
         assert!(json["spmv"]["ms"].as_f64() > Some(0.0), "{json}");
         assert!(json["spmv_transposed"]["ms"].as_f64() > Some(0.0), "{json}");

@@ -94,3 +94,10 @@ pub const fn pack(row: u32, col: u32) -> u32 {
 pub const fn unpack(coordinates: u32) -> (u32, u32) {
     (coordinates >> 8 & 0xff, coordinates & 0xff)
 }
+
+/// The slot that a dense node has for packed coordinates.
+#[inline(always)]
+pub const fn place(coordinates: u32, d_log2: u32) -> u32 {
+    let (row, col) = unpack(coordinates);
+    row << d_log2 | col
+}

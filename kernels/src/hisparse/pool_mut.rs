@@ -44,6 +44,12 @@ impl<T: Element> PoolMut<T> {
 }
 
 impl<T: Element> NodeMut<T> {
+    /// Whether the node is dense: then the numbers of entries do not matter.
+    #[inline(always)]
+    pub fn is_dense(self) -> bool {
+        self.is_dense
+    }
+
     /// Writes an entry: that of number `at` in the order of coordinates.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -72,8 +78,7 @@ impl<T: Element> NodeMut<T> {
 
     #[inline(always)]
     fn place(self, at: u32, coordinates: u32) -> usize {
-        let (row, col) = layout::unpack(coordinates);
-        (if self.is_dense { row << self.d_log2 | col } else { at }) as usize
+        (if self.is_dense { layout::place(coordinates, self.d_log2) } else { at }) as usize
     }
 }
 

@@ -4,7 +4,7 @@
 //! walked alone. The walk gives the sum's nodes, which places them, and then the leaves are merged.
 
 use evenpath_kernels::hisparse::sum::{
-    HiSparseAddChildren, HiSparseAddLeaves, HiSparseCountSums, state, sum_shared_bytes,
+    HiSparseAddChildren, HiSparseAddLeaves, HiSparseCountSums, count_shared_bytes, merge_shared_bytes, state,
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Element, Global, GlobalMut, thread};
@@ -158,7 +158,6 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         let mut links = device.uninitialised::<u64>(len)?;
         let (a, b) = (self.a.view::<u32>(), self.b.view::<u32>());
         let children = pairs.as_global_mut();
-        let halves = GlobalMut::from_device(children.address(), 2 * len as u64);
         let links_view = links.as_global_mut();
         let kernel = |share| HiSparseAddChildren {
             a_words: a.words,
@@ -169,7 +168,6 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
             root: level.root,
             ends: ends.as_global(),
             children,
-            halves,
             links: links_view,
             first_node: first_node as u32,
             len: level.len as u32,
@@ -180,7 +178,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         let info = instance::<HiSparseAddChildren>();
         // SAFETY: both trees are valid, the pairs are of their nodes, and there is a pair and a link for each child, where
         // the scan of their counts puts them. All are on this device, and buffers are freed in the stream's order.
-        unsafe { self.launch(info, level.len, kernel) }?;
+        unsafe { self.launch(info, level.len, merge_shared_bytes, kernel) }?;
         inner.links.push(level.links);
         Ok((Level { root: 0, pairs, len, links }, counts))
     }
@@ -209,7 +207,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
             d_log2: D.ilog2(),
         };
         // SAFETY: both trees are valid, the pairs are of their nodes, and there is a count for each; all are on this device.
-        unsafe { self.launch(info, level.len, kernel) }
+        unsafe { self.launch(info, level.len, count_shared_bytes, kernel) }
     }
 
     /// The nodes of the sum, with the entries of its leaves counted.
@@ -261,10 +259,11 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         };
         // SAFETY: both trees are valid, the pairs are of their leaves, and the sum's leaves have room for what was counted;
         // all are on this device, and buffers are freed in the stream's order.
-        unsafe { self.launch(instance::<HiSparseAddLeaves<V>>(), leaves.len, kernel) }
+        unsafe { self.launch(instance::<HiSparseAddLeaves<V>>(), leaves.len, merge_shared_bytes, kernel) }
     }
 
-    /// Launches a kernel that takes `pairs` pairs, so many a block, which `with_share` makes.
+    /// Launches a kernel that takes `pairs` pairs, so many a block, which `with_share` makes, with as much shared memory as
+    /// `shared_bytes` says for nodes and blocks of a size.
     ///
     /// # Safety
     ///
@@ -273,6 +272,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         &self,
         info: &'static KernelInfo,
         pairs: usize,
+        shared_bytes: fn(u32, u32) -> u32,
         with_share: impl FnOnce(u32) -> K,
     ) -> Result<(), OpError> {
         // So many that threads have their own, and few enough that no multiprocessor idles; as many for each warp.
@@ -280,7 +280,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         let warps = (info.block_size / thread::WARP_SIZE) as usize;
         let share = pairs.div_ceil(blocks).clamp(1, info.block_size as usize);
         let share = if share > warps { share / warps * warps } else { share };
-        let shared = sum_shared_bytes(D.ilog2(), info.block_size);
+        let shared = shared_bytes(D.ilog2(), info.block_size);
         // SAFETY: the caller's. There are no more than 2³⁰ pairs.
         unsafe { self.device.launch(with_share(share as u32), info, pairs.div_ceil(share) as u32, shared) }?;
         Ok(())

@@ -9,6 +9,7 @@
 //!
 //! Where a queue has no room, the block walks the subtree itself (`walk`). So nothing is lost and nobody waits for room.
 
+mod dense;
 mod queues;
 mod spmv;
 mod tree;
@@ -17,7 +18,7 @@ mod work;
 
 pub use queues::{Queues, PLACE_WORDS, QUEUES, STATE_WORDS};
 pub use spmv::HiSparseQueuedSpmv;
-pub use tree::{Entries, EntryOperation, Tree};
+pub use tree::{DenseRows, Entries, EntryOperation, Tree};
 pub use work::{Work, PIECE_CHILDREN, PIECE_ENTRIES};
 
 use evenpath_simt::{thread, Arena, Element, Shared};

@@ -6,7 +6,7 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, Arena, Global, GlobalMut};
 
-use super::{traverse, Entries, EntryOperation, Queues, Tree, SHARED_BYTES};
+use super::{dense, traverse, DenseRows, Entries, EntryOperation, Queues, Tree, SHARED_BYTES};
 use crate::spmv::AtomicFloat;
 
 kernel! {
@@ -45,14 +45,14 @@ kernel! {
     body: queued_spmv::<V, BLOCK>;
     entries: {
         hisparse_queued_spmv_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
-        hisparse_queued_spmv_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 7;
+        hisparse_queued_spmv_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
     }
 }
 
 /// Adds products to y.
 #[derive(Clone, Copy)]
-struct AddProducts<V> {
-    x: Global<V>,
+pub(super) struct AddProducts<V> {
+    pub(super) x: Global<V>,
     y: GlobalMut<V>,
     transposed: u32,
     scale: V,
@@ -63,7 +63,7 @@ impl<V: AtomicFloat> AddProducts<V> {
     /// Adds a sum of products to the element of y at a local index behind `base`.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn add(self, base: u32, index: u32, sum: V) {
+    pub(super) fn add(self, base: u32, index: u32, sum: V) {
         let product = self.alpha * (self.scale * sum);
         self.y.fetch_add((base + index) as usize, product, Ordering::Relaxed, Scope::Device);
     }
@@ -102,6 +102,16 @@ impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
         }
         if has_sum {
             self.add(base, last, sum);
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn rows(self, row: u32, col: u32, rows: DenseRows<V>) {
+        if self.transposed == 0 {
+            dense::add_rows(self, row, col, rows);
+        } else {
+            dense::add_columns(self, row, col, rows);
         }
     }
 }

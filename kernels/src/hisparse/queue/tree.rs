@@ -23,6 +23,38 @@ pub struct Entries<V, const N: usize> {
 pub trait EntryOperation<V: Element>: Copy {
     /// Does it for some entries of the leaf whose first row and column in the content are these.
     fn entries<const N: usize>(self, row: u32, col: u32, entries: Entries<V, N>);
+
+    /// Does it for some rows of a dense leaf whose first row and column in the content are these; in a whole warp.
+    fn rows(self, row: u32, col: u32, rows: DenseRows<V>);
+}
+
+/// Rows of a dense leaf. There are 1024 slots or a multiple.
+#[derive(Clone, Copy)]
+pub struct DenseRows<V> {
+    /// All slots of the leaf; of an absent entry all bits zero.
+    pub slots: Global<V>,
+    /// The first slot of the rows.
+    pub begin: u32,
+    /// One more than their last.
+    pub end: u32,
+    /// Binary logarithm of the leaf's rows and columns.
+    pub d_log2: u32,
+}
+
+impl<V: Element> DenseRows<V> {
+    /// Slots of neighbouring columns that [`four`](Self::four) loads in a warp.
+    pub const WIDTH: u32 = 128;
+
+    /// Four neighbouring slots, or zeros behind the last.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn four(self, at: u32) -> [V; 4] {
+        if at < self.end {
+            four(self.slots, at, self.end)
+        } else {
+            [V::ZERO; 4]
+        }
+    }
 }
 
 /// A tree, as the kernels see it.
@@ -108,7 +140,7 @@ impl<V: Element> Tree<V> {
     }
 
     /// Does the slots `begin` to `end` − 1 of a COO₄ or dense leaf, for `LANES` threads, of which this is one; `begin` is
-    /// a multiple of 4. With fewer threads than a warp's the leaf is a COO₄ one.
+    /// a multiple of 4. With fewer threads than a warp's the leaf is a COO₄ one; of a dense one they are whole pieces.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn sweep<F: EntryOperation<V>, const LANES: u32>(
@@ -119,30 +151,23 @@ impl<V: Element> Tree<V> {
         (begin, end): (u32, u32),
     ) {
         let node = self.node(leaf);
-        let is_dense = LANES == 32 && layout::kind(leaf.reference) == DENSE;
-        let size = V::SIZE as u32;
-        let first = if is_dense { 0 } else { layout::slots_offset(layout::COO4, leaf.len, size) / size };
-        let values =
-            self.values.skip(layout::unit(leaf.reference) as usize * (16 / V::SIZE) + first as usize);
         let (row, col) = (leaf.row << self.d_log2, leaf.col << self.d_log2);
+        let size = V::SIZE as u32;
+        let values = self.values.skip(layout::unit(leaf.reference) as usize * (16 / V::SIZE));
+        if LANES == 32 && layout::kind(leaf.reference) == DENSE {
+            operation.rows(row, col, DenseRows { slots: values, begin, end, d_log2: self.d_log2 });
+            return;
+        }
+        let values = values.skip((layout::slots_offset(layout::COO4, leaf.len, size) / size) as usize);
         let mut at = begin + 4 * lane;
         while at < end {
             let values = four(values, at, end);
             let mut entries = Entries { coordinates: [0; 4], values, present: [false; 4] };
-            if is_dense {
-                for k in 0..4 {
-                    let slot = at + k as u32;
-                    let row = slot >> self.d_log2;
-                    entries.coordinates[k] = layout::pack(row, slot & ((1 << self.d_log2) - 1));
-                    entries.present[k] = values[k].to_bits() != 0;
-                }
-            } else {
-                let pairs = (COUNT_BYTES / 4 + at / 2) as usize;
-                let pairs = [node.load(pairs), node.load_if(pairs + 1, at + 2 < end)];
-                for k in 0..4 {
-                    entries.coordinates[k] = pairs[k / 2] >> (16 * (k % 2)) & 0xffff;
-                    entries.present[k] = at + (k as u32) < end;
-                }
+            let pairs = (COUNT_BYTES / 4 + at / 2) as usize;
+            let pairs = [node.load(pairs), node.load_if(pairs + 1, at + 2 < end)];
+            for k in 0..4 {
+                entries.coordinates[k] = pairs[k / 2] >> (16 * (k % 2)) & 0xffff;
+                entries.present[k] = at + (k as u32) < end;
             }
             operation.entries(row, col, entries);
             at += 4 * LANES;

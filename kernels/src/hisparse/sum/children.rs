@@ -2,12 +2,12 @@ use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
 use super::large::Bitmaps;
 use super::pairs::Pairs;
-use super::small::Keys;
-use super::{state, sum_shared_bytes, tiny, Pair, Place, Side, Sink};
+use super::small::{self, Keys};
+use super::{merge_shared_bytes, state, tiny, Place, Side, Sink};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 use crate::hisparse::link::Link;
-use crate::hisparse::node::{Node, Pool};
+use crate::hisparse::node::Pool;
 
 kernel! {
     /// Lists the children of sums of inner nodes, pairs again: `share` pairs a block.
@@ -28,8 +28,6 @@ kernel! {
         pub ends: Global<u32>,
         /// Output: the children as pairs.
         pub children: GlobalMut<u64>,
-        /// The same, as their halves.
-        pub halves: GlobalMut<u32>,
         /// Output: the children's links.
         pub links: GlobalMut<u64>,
         /// The number of the first pair among the sum's nodes.
@@ -61,7 +59,6 @@ fn add_children<const BLOCK: usize>(
     root: u64,
     ends: Global<u32>,
     children: GlobalMut<u64>,
-    halves: GlobalMut<u32>,
     links: GlobalMut<u64>,
     first_node: u32,
     len: u32,
@@ -71,7 +68,7 @@ fn add_children<const BLOCK: usize>(
 ) {
     let scan = CountScan::<u32, BLOCK>::take(&mut arena);
     let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
-    let merging = Arena::dynamic(sum_shared_bytes(d_log2, BLOCK as u32));
+    let merging = Arena::dynamic(merge_shared_bytes(d_log2, BLOCK as u32));
     let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
     let side = |words: Global<u32>, coordinates, is_transposed| Side {
         pool: Pool { words, coordinates, slots: words },
@@ -80,51 +77,44 @@ fn add_children<const BLOCK: usize>(
     };
     let a = side(a_words, a_coordinates, false);
     let b = side(b_words, b_coordinates, state & state::B_TRANSPOSED != 0);
-    let sink = |number: u32, pair: Pair| {
+    let sink = |number: u32| {
         let first = ends.load_if((number as usize).saturating_sub(1), number > 0) as usize;
-        Children {
-            a: a.node(pair.a),
-            b: b.node(pair.b),
-            words: children.skip(first),
-            halves: halves.skip(2 * first),
-            links: links.skip(first),
-            parent: first_node + number,
-        }
+        Children { words: children.skip(first), links: links.skip(first), parent: first_node + number }
     };
     Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
         masks,
-        |number, pair| tiny::merge(a, b, pair, &sink(number, pair)),
-        |number, pair| keys.merge(a, b, pair, &sink(number, pair)),
-        |number, pair| bitmaps.merge(a, b, pair, &sink(number, pair)),
+        |part| small::takes(part, BLOCK as u32),
+        |number, pair| tiny::merge(a, b, pair, &sink(number)),
+        |number, pair| keys.merge(a, b, pair, &sink(number)),
+        |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
     );
 }
 
 /// The children of one pair.
 struct Children {
-    a: Node<u32>,
-    b: Node<u32>,
     words: GlobalMut<u64>,
-    halves: GlobalMut<u32>,
     links: GlobalMut<u64>,
     parent: u32,
 }
 
-impl Sink for Children {
+impl Sink<u32> for Children {
+    #[inline(always)]
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn put(&self, Place { rank, coordinates }: Place, a: Option<u32>, b: Option<u32>) {
-        let child = |node: Node<u32>, slot: Option<u32>| match slot {
-            Some(slot) => node.slots.load(slot as usize),
-            None => layout::NULL,
-        };
-        let (of_a, of_b) = (child(self.a, a), child(self.b, b));
-        self.words.store(rank as usize, u64::from(of_b) << 32 | u64::from(of_a));
+        let (a, b) = (a.unwrap_or(layout::NULL), b.unwrap_or(layout::NULL));
+        self.words.store(rank as usize, u64::from(b) << 32 | u64::from(a));
         self.links.store(rank as usize, Link { parent: self.parent, at: rank, coordinates }.word());
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn join(&self, place: Place, a: u32) {
-        self.halves.store(2 * place.rank as usize, self.a.slots.load(a as usize));
+    fn join(&self, place: Place, slot: u32, is_of_b: bool) {
+        let other = self.words.load(place.rank as usize);
+        self.words.store(place.rank as usize, other | u64::from(slot) << (32 * u32::from(is_of_b)));
     }
 }

@@ -1,9 +1,9 @@
 use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut};
 
 use super::large::Bitmaps;
+use super::marks::{self, Marks};
 use super::pairs::Pairs;
-use super::small::Keys;
-use super::{state, sum_shared_bytes, tiny, Side};
+use super::{count_shared_bytes, state, tiny, Side};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::node::Pool;
 
@@ -65,8 +65,9 @@ fn count_sums<T: Element, const BLOCK: usize>(
 ) {
     let scan = CountScan::<u32, BLOCK>::take(&mut arena);
     let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
-    let merging = Arena::dynamic(sum_shared_bytes(d_log2, BLOCK as u32));
-    let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
+    let marking = Arena::dynamic(count_shared_bytes(d_log2, BLOCK as u32));
+    let (marks, bitmaps) =
+        (Marks::take(marking, d_log2, BLOCK as u32), Bitmaps::<BLOCK>::take(marking, scan, d_log2));
     let side = |words, coordinates, slots, is_transposed| Side {
         pool: Pool { words, coordinates, slots },
         is_transposed,
@@ -76,9 +77,10 @@ fn count_sums<T: Element, const BLOCK: usize>(
     let b = side(b_words, b_coordinates, b_slots, state & state::B_TRANSPOSED != 0);
     Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
         masks,
+        |part| marks::takes(part, d_log2, BLOCK as u32),
         |number, pair| counts.store(number as usize, tiny::count(a, b, pair)),
         |number, pair| {
-            let count = keys.count(a, b, pair);
+            let count = marks.count(a, b, pair);
             if thread::lane() == 0 {
                 counts.store(number as usize, count);
             }

@@ -2,10 +2,10 @@ use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
 
 use super::large::Bitmaps;
 use super::pairs::Pairs;
-use super::small::Keys;
-use super::{state, sum_shared_bytes, tiny, Pair, Place, Side, Sink};
+use super::small::{self, Keys};
+use super::{merge_shared_bytes, state, tiny, Place, Side, Sink};
 use crate::block::count_scan::CountScan;
-use crate::hisparse::node::{Node, Pool};
+use crate::hisparse::node::Pool;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
 
 kernel! {
@@ -83,7 +83,7 @@ fn add_leaves<V: Float, const BLOCK: usize>(
 ) {
     let scan = CountScan::<u32, BLOCK>::take(&mut arena);
     let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
-    let merging = Arena::dynamic(sum_shared_bytes(d_log2, BLOCK as u32));
+    let merging = Arena::dynamic(merge_shared_bytes(d_log2, BLOCK as u32));
     let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
     let side = |words, coordinates, slots, is_transposed| Side {
         pool: Pool { words, coordinates, slots },
@@ -93,34 +93,32 @@ fn add_leaves<V: Float, const BLOCK: usize>(
     let a = side(a_words, a_coordinates, a_slots, false);
     let b = side(b_words, b_coordinates, b_slots, state & state::B_TRANSPOSED != 0);
     let pool = PoolMut { words, coordinates, slots };
-    let sink = |number: u32, pair: Pair| {
+    let sink = |number: u32| {
         let (count, reference) = (counts.load(number as usize), references.load(number as usize));
         Leaf {
-            a: Addend { node: a.node(pair.a), is_scaled: state & state::A_SCALED != 0, factor: a_scale },
-            b: Addend { node: b.node(pair.b), is_scaled: state & state::B_SCALED != 0, factor: b_scale },
+            a: Addend { is_scaled: state & state::A_SCALED != 0, factor: a_scale },
+            b: Addend { is_scaled: state & state::B_SCALED != 0, factor: b_scale },
             sum: pool.node(reference, count, d_log2),
         }
     };
     Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
         masks,
-        |number, pair| tiny::merge(a, b, pair, &sink(number, pair)),
-        |number, pair| keys.merge(a, b, pair, &sink(number, pair)),
-        |number, pair| bitmaps.merge(a, b, pair, &sink(number, pair)),
+        |part| small::takes(part, BLOCK as u32),
+        |number, pair| tiny::merge(a, b, pair, &sink(number)),
+        |number, pair| keys.merge(a, b, pair, &sink(number)),
+        |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
     );
 }
 
-/// A leaf of one of the matrices.
+/// What a matrix's values are multiplied with.
 struct Addend<V> {
-    node: Node<V>,
     is_scaled: bool,
     factor: V,
 }
 
 impl<V: Float> Addend<V> {
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn value(&self, slot: u32) -> V {
-        let value = self.node.slots.load(slot as usize);
+    fn value(&self, value: V) -> V {
         // What is not multiplied keeps its bits, those of a NaN too.
         if self.is_scaled {
             self.factor * value
@@ -137,10 +135,15 @@ struct Leaf<V> {
     sum: NodeMut<V>,
 }
 
-impl<V: Float> Sink for Leaf<V> {
+impl<V: Float> Sink<V> for Leaf<V> {
+    #[inline(always)]
+    fn is_ordered(&self) -> bool {
+        !self.sum.is_dense()
+    }
+
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn put(&self, Place { rank, coordinates }: Place, a: Option<u32>, b: Option<u32>) {
+    fn put(&self, Place { rank, coordinates }: Place, a: Option<V>, b: Option<V>) {
         let value = match (a, b) {
             (Some(a), Some(b)) => self.a.value(a) + self.b.value(b),
             (Some(a), None) => self.a.value(a),
@@ -152,9 +155,10 @@ impl<V: Float> Sink for Leaf<V> {
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn join(&self, Place { rank, coordinates }: Place, a: u32) {
-        // A zero of B that a dense leaf holds as −0 is added like a zero: the sum is 0 or −0 with either, which a dense
-        // leaf holds as −0, or what A has.
-        self.sum.put(rank, coordinates, self.a.value(a) + self.sum.slot(rank, coordinates));
+    fn join(&self, Place { rank, coordinates }: Place, slot: V, is_of_b: bool) {
+        let value = if is_of_b { self.b.value(slot) } else { self.a.value(slot) };
+        // A zero of the other that a dense leaf holds as −0 is added like a zero: the sum is 0 or −0 with either, which a
+        // dense leaf holds as −0, or what this one has.
+        self.sum.put(rank, coordinates, value + self.sum.slot(rank, coordinates));
     }
 }

@@ -1,15 +1,16 @@
-//! Pairs with a large or dense node, merged by a block: bitmaps of both nodes' entries, in the order of the sum.
+//! Pairs with a large or dense node, merged by a block: a bitmap of the union's entries, in the order of the sum.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, Arena, Element, Shared};
+use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
+use super::slots::{self, Slots};
 use super::{Pair, Part, Place, Side, Sink};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 
 /// Words of a bitmap.
-const fn words(d_log2: u32) -> u32 {
+pub(super) const fn words(d_log2: u32) -> u32 {
     1 << (2 * d_log2 - 5)
 }
 
@@ -21,7 +22,8 @@ pub(super) const fn bytes(d_log2: u32) -> u32 {
 /// The bitmaps of a pair, and how many entries of the union come before each word.
 #[derive(Clone, Copy)]
 pub(super) struct Bitmaps<const BLOCK: usize> {
-    a: Shared<u32>,
+    union: Shared<u32>,
+    /// The entries of B, where both nodes are sparse.
     b: Shared<u32>,
     before: Shared<u32>,
     scan: CountScan<u32, BLOCK>,
@@ -34,7 +36,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn take(mut arena: Arena, scan: CountScan<u32, BLOCK>, d_log2: u32) -> Self {
         let words = words(d_log2) as usize;
-        Self { a: arena.take(words), b: arena.take(words), before: arena.take(words), scan, d_log2 }
+        Self { union: arena.take(words), b: arena.take(words), before: arena.take(words), scan, d_log2 }
     }
 
     /// Marks the entries of both, and counts those of the union. There is a barrier before the bitmaps are written, and
@@ -42,24 +44,50 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
-        let words = words(self.d_log2);
         thread::barrier();
-        let mut word = thread::index();
-        while word < words {
-            self.a.store(word as usize, 0);
-            self.b.store(word as usize, 0);
-            word += BLOCK as u32;
+        let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
+        if are_sparse {
+            let mut word = thread::index();
+            while word < words(self.d_log2) {
+                self.union.store(word as usize, 0);
+                self.b.store(word as usize, 0);
+                word += BLOCK as u32;
+            }
+        } else {
+            slots::for_each::<T, BLOCK>(a, b, pair, |slots| {
+                let marks = warp::ballot(warp::FULL, slots.a.to_bits() | slots.b.to_bits() != 0);
+                if thread::lane() == 0 {
+                    self.union.store(((slots.row << self.d_log2 | slots.col) / 32) as usize, marks);
+                }
+            });
         }
         thread::barrier();
-        for_each_entry::<T, BLOCK>(a, pair.a, |coordinates, _| self.mark(self.a, coordinates));
-        for_each_entry::<T, BLOCK>(b, pair.b, |coordinates, _| self.mark(self.b, coordinates));
+        if !pair.a.is_dense() {
+            for_each_entry::<T, BLOCK, false>(a, pair.a, |coordinates, _| self.mark(self.union, coordinates));
+        }
+        if !pair.b.is_dense() {
+            for_each_entry::<T, BLOCK, false>(b, pair.b, |coordinates, _| {
+                self.mark(self.union, coordinates);
+                if are_sparse {
+                    self.mark(self.b, coordinates);
+                }
+            });
+        }
         thread::barrier();
+        self.number()
+    }
+
+    /// Counts the marks of the union before each word, and all.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn number(self) -> u32 {
+        let words = words(self.d_log2);
         let share = words.div_ceil(BLOCK as u32);
         let (first, end) = (thread::index() * share, ((thread::index() + 1) * share).min(words));
         let mut count = 0;
         let mut word = first;
         while word < end {
-            count += self.union(word).count_ones();
+            count += self.union.load(word as usize).count_ones();
             word += 1;
         }
         let counted = self.scan.exclusive(count);
@@ -67,95 +95,120 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         let mut word = first;
         while word < end {
             self.before.store(word as usize, before);
-            before += self.union(word).count_ones();
+            before += self.union.load(word as usize).count_ones();
             word += 1;
         }
         thread::barrier();
         counted.total
     }
 
-    /// Hands all entries on.
+    /// Hands all entries on: first those of dense nodes, together; of two sparse ones first B's.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink) {
-        self.count(a, b, pair);
-        for_each_entry::<T, BLOCK>(b, pair.b, |coordinates, slot| {
-            sink.put(self.find(coordinates), None, Some(slot));
-        });
+    pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
+        let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
+        let is_numbered = are_sparse || sink.is_ordered();
+        if is_numbered {
+            self.count(a, b, pair);
+        }
+        let find = |coordinates| self.find(coordinates, is_numbered);
+        if are_sparse {
+            for_each_entry::<T, BLOCK, true>(b, pair.b, |coordinates, slot| {
+                sink.put(find(coordinates), None, Some(slot));
+            });
+        } else {
+            slots::for_each::<T, BLOCK>(a, b, pair, |Slots { row, col, a, b }| {
+                let present = |slot: T| if slot.to_bits() == 0 { None } else { Some(slot) };
+                let (a, b) = (present(a), present(b));
+                if a.is_some() || b.is_some() {
+                    sink.put(find(layout::pack(row, col)), a, b);
+                }
+            });
+        }
         thread::barrier();
-        for_each_entry::<T, BLOCK>(a, pair.a, |coordinates, slot| {
-            let place = self.find(coordinates);
-            if self.has(self.b, coordinates) {
-                sink.join(place, slot);
-            } else {
-                sink.put(place, Some(slot), None);
-            }
-        });
-    }
-
-    #[inline(always)]
-    fn place(self, coordinates: u32) -> u32 {
-        let (row, col) = layout::unpack(coordinates);
-        row << self.d_log2 | col
+        if !pair.a.is_dense() {
+            for_each_entry::<T, BLOCK, true>(a, pair.a, |coordinates, slot| {
+                let is_put = if are_sparse { self.has_b(coordinates) } else { has(b, pair.b, coordinates) };
+                if is_put {
+                    sink.join(find(coordinates), slot, false);
+                } else {
+                    sink.put(find(coordinates), Some(slot), None);
+                }
+            });
+        } else if !pair.b.is_dense() {
+            for_each_entry::<T, BLOCK, true>(b, pair.b, |coordinates, slot| {
+                if has(a, pair.a, coordinates) {
+                    sink.join(find(coordinates), slot, true);
+                } else {
+                    sink.put(find(coordinates), None, Some(slot));
+                }
+            });
+        }
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn mark(self, bits: Shared<u32>, coordinates: u32) {
-        let place = self.place(coordinates);
+        let place = layout::place(coordinates, self.d_log2);
         bits.fetch_or((place / 32) as usize, 1 << (place % 32));
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn union(self, word: u32) -> u32 {
-        self.a.load(word as usize) | self.b.load(word as usize)
+    fn has_b(self, coordinates: u32) -> bool {
+        let place = layout::place(coordinates, self.d_log2);
+        self.b.load((place / 32) as usize) >> (place % 32) & 1 != 0
     }
 
+    /// Where in the sum coordinates are; with a number only if entries are numbered.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn has(self, bits: Shared<u32>, coordinates: u32) -> bool {
-        let place = self.place(coordinates);
-        bits.load((place / 32) as usize) >> (place % 32) & 1 != 0
-    }
-
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn find(self, coordinates: u32) -> Place {
-        let place = self.place(coordinates);
-        let (word, below) = (place / 32, (1 << (place % 32)) - 1);
-        let rank = self.before.load(word as usize) + (self.union(word) & below).count_ones();
+    fn find(self, coordinates: u32, is_numbered: bool) -> Place {
+        let mut rank = 0;
+        if is_numbered {
+            let place = layout::place(coordinates, self.d_log2);
+            let (word, below) = ((place / 32) as usize, (1 << (place % 32)) - 1);
+            rank = self.before.load(word) + (self.union.load(word) & below).count_ones();
+        }
         Place { rank, coordinates }
     }
 }
 
-/// Slots of a thread that are on their way at once.
-const BATCH: usize = 4;
-
-/// Calls `visit` with coordinates in the sum and slot of each entry, in the block's threads.
+/// Whether a dense node has an entry.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn for_each_entry<T: Element, const BLOCK: usize>(side: Side<T>, part: Part, visit: impl Fn(u32, u32)) {
+fn has<T: Element>(side: Side<T>, part: Part, coordinates: u32) -> bool {
+    let (row, col) = layout::unpack(coordinates);
+    side.node(part).slots.load(side.slot_of(row, col) as usize).to_bits() != 0
+}
+
+/// Entries of a thread that are on their way at once.
+const BATCH: usize = 2;
+
+/// Calls `visit` with coordinates in the sum and slot of each entry of a sparse node, in the block's threads; with zeros
+/// for slots unless `HAS_SLOTS`.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn for_each_entry<T: Element, const BLOCK: usize, const HAS_SLOTS: bool>(
+    side: Side<T>,
+    part: Part,
+    visit: impl Fn(u32, T),
+) {
     let node = side.node(part);
-    let is_dense = layout::kind(part.reference) == layout::DENSE;
     let mut first = thread::index();
     while first < part.len {
         let mut coordinates = [0; BATCH];
-        let mut is_entry = [false; BATCH];
+        let mut slots = [T::ZERO; BATCH];
         for item in 0..BATCH {
-            let slot = first + (item * BLOCK) as u32;
-            let is_slot = slot < part.len;
-            if is_dense {
-                is_entry[item] = node.slots.load_if(slot as usize, is_slot).to_bits() != 0;
-                coordinates[item] = layout::pack(slot >> side.d_log2, slot & ((1 << side.d_log2) - 1));
-            } else {
-                is_entry[item] = is_slot;
-                coordinates[item] = u32::from(node.coordinates.load_if(slot as usize, is_slot));
+            let at = first + (item * BLOCK) as u32;
+            coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
+            if HAS_SLOTS {
+                slots[item] = node.slots.load_if(at as usize, at < part.len);
             }
         }
         for item in 0..BATCH {
-            if is_entry[item] {
-                visit(side.oriented(coordinates[item]), first + (item * BLOCK) as u32);
+            if first + ((item * BLOCK) as u32) < part.len {
+                visit(side.oriented(coordinates[item]), slots[item]);
             }
         }
         first += (BATCH * BLOCK) as u32;

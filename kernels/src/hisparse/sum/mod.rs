@@ -1,14 +1,17 @@
 //! Sums of two trees (thesis, chapter 6): the nodes of A and B at one place, level by level, and the union of their entries.
 //!
 //! A pair of nodes is merged by a thread where both have a few entries, by a warp where both are sparse and small, and by a
-//! block where one is large or dense: the block marks entries in bitmaps of the node's places, so that it does not matter
-//! how they are ordered.
+//! block where one is large or dense: the block goes through dense nodes slot by slot, and marks the entries of sparse ones
+//! in bitmaps of the node's places, so that it does not matter how they are ordered. Entries are counted by bitmaps in
+//! warps too.
 
 mod children;
 mod count;
 mod fill;
 mod large;
+mod marks;
 mod pairs;
+mod slots;
 mod small;
 mod tiny;
 
@@ -32,13 +35,21 @@ pub mod state {
     pub const B_SCALED: u32 = 4;
 }
 
-/// Bytes of shared memory that launches of these kernels choose, for blocks of so many threads.
-pub const fn sum_shared_bytes(d_log2: u32, block_size: u32) -> u32 {
-    let (small, large) = (small::bytes(block_size), large::bytes(d_log2));
-    if small > large {
-        small
+/// Bytes of shared memory that launches of the kernels that merge choose, for blocks of so many threads.
+pub const fn merge_shared_bytes(d_log2: u32, block_size: u32) -> u32 {
+    larger(small::bytes(block_size), large::bytes(d_log2))
+}
+
+/// Bytes of shared memory that launches of the kernels that count choose, for blocks of so many threads.
+pub const fn count_shared_bytes(d_log2: u32, block_size: u32) -> u32 {
+    larger(marks::bytes(d_log2, block_size), large::bytes(d_log2))
+}
+
+const fn larger(a: u32, b: u32) -> u32 {
+    if a > b {
+        a
     } else {
-        large
+        b
     }
 }
 
@@ -78,12 +89,22 @@ struct Place {
 }
 
 /// What becomes of a pair's entries.
-trait Sink {
-    /// Takes an entry of the union, of these slots of A's node and of B's.
-    fn put(&self, place: Place, a: Option<u32>, b: Option<u32>);
+trait Sink<T> {
+    /// Whether the numbers of entries matter.
+    fn is_ordered(&self) -> bool;
 
-    /// Adds a slot of A's node to an entry that the block has put of B's alone.
-    fn join(&self, place: Place, a: u32);
+    /// Takes an entry of the union, with its slots in those nodes that have it.
+    fn put(&self, place: Place, a: Option<T>, b: Option<T>);
+
+    /// Adds a slot of A's node, or of B's, to an entry that the block has put of the other one alone.
+    fn join(&self, place: Place, slot: T, is_of_b: bool);
+}
+
+impl Part {
+    #[inline(always)]
+    fn is_dense(self) -> bool {
+        self.reference != layout::NULL && layout::kind(self.reference) == layout::DENSE
+    }
 }
 
 impl<T: Element> Side<T> {
@@ -118,6 +139,16 @@ impl<T: Element> Side<T> {
             layout::pack(col, row)
         } else {
             coordinates
+        }
+    }
+
+    /// The slot that a dense node has for a place in the sum.
+    #[inline(always)]
+    fn slot_of(self, row: u32, col: u32) -> u32 {
+        if self.is_transposed {
+            col << self.d_log2 | row
+        } else {
+            row << self.d_log2 | col
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{thread, warp, Element, Global, Shared};
 
-use super::{small, tiny, Pair, Part, Side};
+use super::{tiny, Pair, Part, Side};
 
 /// The pairs of a level.
 #[derive(Clone, Copy)]
@@ -28,12 +28,13 @@ impl<T: Element> Pairs<T> {
     }
 
     /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each of its pairs that is such, with its
-    /// number; `masks` has a word a warp.
+    /// number; `is_small` says which nodes are for a warp, and `masks` has a word a warp.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn for_each<const BLOCK: usize>(
         self,
         masks: Shared<u32>,
+        is_small: impl Fn(Part) -> bool,
         tiny: impl Fn(u32, Pair),
         small: impl Fn(u32, Pair),
         large: impl Fn(u32, Pair),
@@ -46,7 +47,7 @@ impl<T: Element> Pairs<T> {
         let is_pair = thread::lane() < of_warp && number < self.len.min(of_block + self.share);
         let own = self.load(number, is_pair);
         let is_tiny = is_pair && tiny::takes(own.a) && tiny::takes(own.b);
-        let is_small = small::takes(own.a, BLOCK as u32) && small::takes(own.b, BLOCK as u32);
+        let is_small = is_small(own.a) && is_small(own.b);
         let mut small_ones = warp::ballot(warp::FULL, is_pair && !is_tiny && is_small);
         let large_ones = warp::ballot(warp::FULL, is_pair && !is_tiny && !is_small);
         if is_tiny {

@@ -1,13 +1,15 @@
 //! Pairs of sparse nodes that are not large, merged by a warp: of each entry, how many of the other node come before it.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
 use super::{Pair, Part, Place, Side, Sink};
 use crate::block::count_scan;
-use crate::hisparse::layout;
+use crate::hisparse::node::Node;
 
 /// Entries of a node for a warp, of a block of so many threads: no fewer than a node has rows, and so few that blocks take
-/// no more than 32 KB.
+/// no more than 36 KB.
 const fn limit(block_size: u32) -> u32 {
     if block_size > 256 {
         256
@@ -21,16 +23,18 @@ const fn limit(block_size: u32) -> u32 {
 const SHIFT: u32 = 16;
 const SLOT: u32 = 0xffff;
 
+/// Rows of a node, at most.
+const MAX_ROWS: u32 = 256;
+
 /// Bytes of shared memory of a block.
 pub(super) const fn bytes(block_size: u32) -> u32 {
-    block_size / thread::WARP_SIZE * 2 * limit(block_size) * 4
+    block_size / thread::WARP_SIZE * (2 * limit(block_size) + MAX_ROWS) * 4
 }
 
 /// Whether this is a node for a warp.
 #[inline(always)]
 pub(super) fn takes(part: Part, block_size: u32) -> bool {
-    part.len <= limit(block_size)
-        && (part.reference == layout::NULL || layout::kind(part.reference) != layout::DENSE)
+    part.len <= limit(block_size) && !part.is_dense()
 }
 
 /// The keys of a pair, in a warp's shared memory.
@@ -38,6 +42,8 @@ pub(super) fn takes(part: Part, block_size: u32) -> bool {
 pub(super) struct Keys {
     a: Shared<u32>,
     b: Shared<u32>,
+    /// A word for each row of a node that is turned.
+    rows: Shared<u32>,
 }
 
 impl Keys {
@@ -47,57 +53,34 @@ impl Keys {
     pub(super) fn take(mut arena: Arena, block_size: u32) -> Self {
         let all: Shared<u32> = arena.take((bytes(block_size) / 4) as usize);
         let len = limit(block_size) as usize;
-        let own = all.skip(thread::warp() as usize * 2 * len);
-        Self { a: own, b: own.skip(len) }
-    }
-
-    /// Entries of the union.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
-        if pair.a.len == 0 || pair.b.len == 0 {
-            return pair.a.len + pair.b.len;
-        }
-        // In whatever order B is.
-        stage(a, pair.a, self.a);
-        stage(b, pair.b, self.b);
-        warp::sync(warp::FULL);
-        let mut new = 0;
-        let mut at = thread::lane();
-        while at < pair.b.len {
-            let key = self.b.load(at as usize);
-            new += u32::from(!self.in_a(pair, key, before(self.a, pair.a.len, key)));
-            at += thread::WARP_SIZE;
-        }
-        // The next pair's keys come to the same place.
-        warp::sync(warp::FULL);
-        pair.a.len + warp::reduce_add(new)
+        let own = all.skip(thread::warp() as usize * (2 * len + MAX_ROWS as usize));
+        Self { a: own, b: own.skip(len), rows: own.skip(2 * len) }
     }
 
     /// Hands all entries on.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink) {
+    pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
         if b.is_transposed {
             // Nothing of A is there yet.
-            stage_turned(b, pair.b, self.b, self.a);
+            stage(b, pair.b, self.a, true);
+            warp::sync(warp::FULL);
+            sort_rows(self.a, pair.b.len, self.b, self.rows, b.d_log2);
         } else {
-            stage(b, pair.b, self.b);
+            stage(b, pair.b, self.b, true);
         }
-        let mut at = thread::lane();
-        let node = a.node(pair.a);
-        while at < pair.a.len {
-            self.a.store(at as usize, u32::from(node.coordinates.load(at as usize)) << SHIFT);
-            at += thread::WARP_SIZE;
-        }
+        stage(a, pair.a, self.a, false);
         warp::sync(warp::FULL);
-        let new = self.hand_on_new(pair, sink);
+        let (node_a, node_b) = (a.node(pair.a), b.node(pair.b));
+        let new = self.hand_on_new(pair, node_b, sink);
         let mut at = thread::lane();
         while at < pair.a.len {
             let key = self.a.load(at as usize);
             let partner = key & SLOT;
-            let b = if partner == 0 { None } else { Some(partner - 1) };
-            sink.put(place(at + before(self.b, new, key), key), Some(at), b);
+            let slot_a = node_a.slots.load(at as usize);
+            let slot_b = node_b.slots.load_if((partner as usize).wrapping_sub(1), partner > 0);
+            let slot_b = if partner > 0 { Some(slot_b) } else { None };
+            sink.put(place(at + before_from(self.b, 0, new, key), key), Some(slot_a), slot_b);
             at += thread::WARP_SIZE;
         }
         warp::sync(warp::FULL);
@@ -106,20 +89,29 @@ impl Keys {
     /// Hands the entries of B on that A has not, keeps their keys, and returns their number; tells the others A's keys.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn hand_on_new(self, pair: Pair, sink: &impl Sink) -> u32 {
+    fn hand_on_new<T: Element>(self, pair: Pair, node_b: Node<T>, sink: &impl Sink<T>) -> u32 {
         let mut new = 0;
         let mut base = 0;
+        // Keys of A that come before all keys from here on.
+        let mut passed = 0;
         while base < pair.b.len {
             let at = base + thread::lane();
             let is_entry = at < pair.b.len;
             let key = if is_entry { self.b.load(at as usize) } else { 0 };
-            let before = before(self.a, pair.a.len, key);
+            // Where both have the same entries for a while, as with equal or symmetric patterns, nothing is searched.
+            let mut before = passed + thread::lane();
+            if !warp::all(warp::FULL, !is_entry || self.in_a(pair, key, before)) {
+                before = before_from(self.a, passed, pair.a.len, key);
+            }
             let in_a = is_entry && self.in_a(pair, key, before);
+            let last = (pair.b.len - base).min(thread::WARP_SIZE) - 1;
+            passed = warp::shuffle(warp::FULL, before + u32::from(in_a), last);
             let is_new = is_entry && !in_a;
             let new_ones = warp::ballot(warp::FULL, is_new);
             let own = new + (new_ones & ((1 << thread::lane()) - 1)).count_ones();
             if is_new {
-                sink.put(place(before + own, key), None, Some(key & SLOT));
+                let slot = node_b.slots.load((key & SLOT) as usize);
+                sink.put(place(before + own, key), None, Some(slot));
             }
             warp::sync(warp::FULL);
             if in_a {
@@ -143,33 +135,46 @@ impl Keys {
     }
 }
 
-/// Writes the keys of a node, in the order of its slots.
+/// Coordinates of a lane that are on their way at once.
+const BATCH: usize = 4;
+
+/// Writes the keys of a node, in the order of its slots, and with them if asked for.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn stage<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>) {
+fn stage<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, with_slots: bool) {
     let node = side.node(part);
-    let mut at = thread::lane();
-    while at < part.len {
-        let coordinates = side.oriented(u32::from(node.coordinates.load(at as usize)));
-        keys.store(at as usize, coordinates << SHIFT | at);
-        at += thread::WARP_SIZE;
+    let mut first = thread::lane();
+    while first < part.len {
+        let mut coordinates = [0; BATCH];
+        for item in 0..BATCH {
+            let at = first + item as u32 * thread::WARP_SIZE;
+            coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
+        }
+        for item in 0..BATCH {
+            let at = first + item as u32 * thread::WARP_SIZE;
+            if at < part.len {
+                let slot = if with_slots { at } else { 0 };
+                keys.store(at as usize, side.oriented(coordinates[item]) << SHIFT | slot);
+            }
+        }
+        first += BATCH as u32 * thread::WARP_SIZE;
     }
 }
 
-/// Writes the keys of a node that is turned in the order of the sum: counts the entries of each row there, then puts 32
-/// neighbours at a time behind those of their rows that came before. `rows` has a word for each row of a node.
+/// Sorts keys by rows, those of a row staying in their order: counts the keys of each row, then puts 32 neighbours at a time
+/// behind those of their rows that came before. So keys of a node that is turned come into the order of the sum. `rows` has
+/// a word for each row of a node.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn stage_turned<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, rows: Shared<u32>) {
+fn sort_rows(from: Shared<u32>, len: u32, to: Shared<u32>, rows: Shared<u32>, d_log2: u32) {
     let lane = thread::lane();
-    let node = side.node(part);
-    let coordinates = |at: u32| side.oriented(u32::from(node.coordinates.load(at as usize)));
-    let of_lane = (1 << side.d_log2) / thread::WARP_SIZE;
+    let row_of = |key: u32| key >> (SHIFT + 8);
+    let of_lane = (1 << d_log2) / thread::WARP_SIZE;
     for_each_row(of_lane, |row| rows.store(row, 0));
     warp::sync(warp::FULL);
     let mut at = lane;
-    while at < part.len {
-        rows.fetch_add((coordinates(at) >> 8) as usize, 1);
+    while at < len {
+        rows.fetch_add(row_of(from.load(at as usize)) as usize, 1);
         at += thread::WARP_SIZE;
     }
     warp::sync(warp::FULL);
@@ -183,20 +188,20 @@ fn stage_turned<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, rows: 
     });
     warp::sync(warp::FULL);
     let mut base = 0;
-    while base < part.len {
+    while base < len {
         let at = base + lane;
-        let is_entry = at < part.len;
-        // Lanes without an entry share a row that there is not.
-        let key = if is_entry { coordinates(at) } else { SLOT + 1 };
-        let peers = warp::match_any(warp::FULL, key >> 8);
-        let row = (key >> 8) as usize;
-        let first = if is_entry { rows.load(row) } else { 0 };
+        let is_key = at < len;
+        let key = if is_key { from.load(at as usize) } else { 0 };
+        // Lanes without a key share a row that there is not.
+        let row = if is_key { row_of(key) } else { 1 << 8 };
+        let peers = warp::match_any(warp::FULL, row);
+        let first = if is_key { rows.load(row as usize) } else { 0 };
         warp::sync(warp::FULL);
         let earlier = (peers & ((1 << lane) - 1)).count_ones();
-        if is_entry {
-            keys.store((first + earlier) as usize, key << SHIFT | at);
+        if is_key {
+            to.store((first + earlier) as usize, key);
             if earlier == 0 {
-                rows.store(row, first + peers.count_ones());
+                rows.store(row as usize, first + peers.count_ones());
             }
         }
         warp::sync(warp::FULL);
@@ -214,11 +219,11 @@ fn for_each_row(of_lane: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// How many of `len` ascending keys have lesser coordinates than `key`.
+/// How many of `len` ascending keys have lesser coordinates than `key`; the first ones that are `passed` have.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn before(keys: Shared<u32>, len: u32, key: u32) -> u32 {
-    let (mut low, mut left) = (0, len);
+fn before_from(keys: Shared<u32>, passed: u32, len: u32, key: u32) -> u32 {
+    let (mut low, mut left) = (passed, len - passed);
     while left > 0 {
         let half = left >> 1;
         let is_less = keys.load((low + half) as usize) >> SHIFT < key >> SHIFT;

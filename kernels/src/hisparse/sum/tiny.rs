@@ -49,7 +49,13 @@ pub(super) fn count<T: Element>(a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
 /// Hands all entries on.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub(super) fn merge<T: Element>(a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink) {
+pub(super) fn merge<T: Element>(a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
+    let nodes = (a.node(pair.a), b.node(pair.b));
+    let (mut slots_a, mut slots_b) = ([T::ZERO; LIMIT], [T::ZERO; LIMIT]);
+    for entry in 0..LIMIT {
+        slots_a[entry] = nodes.0.slots.load_if(entry, (entry as u32) < pair.a.len);
+        slots_b[entry] = nodes.1.slots.load_if(entry, (entry as u32) < pair.b.len);
+    }
     let (of_a, of_b) = (coordinates(a, pair.a, NONE[0]), coordinates(b, pair.b, NONE[1]));
     // The entries of B that A has not; the others are handed on with A's.
     let mut new = of_b;
@@ -60,17 +66,19 @@ pub(super) fn merge<T: Element>(a: Side<T>, b: Side<T>, pair: Pair, sink: &impl 
             }
         }
     }
-    unroll::<LIMIT>(&mut Merge { a: of_a, b: of_b, new, sink });
+    unroll::<LIMIT>(&mut Merge { a: of_a, b: of_b, new, slots_a, slots_b, sink });
 }
 
-struct Merge<'s, S> {
+struct Merge<'s, T, S> {
     a: [u32; LIMIT],
     b: [u32; LIMIT],
     new: [u32; LIMIT],
+    slots_a: [T; LIMIT],
+    slots_b: [T; LIMIT],
     sink: &'s S,
 }
 
-impl<S: Sink> Merge<'_, S> {
+impl<T: Element, S: Sink<T>> Merge<'_, T, S> {
     /// Where coordinates are in the union.
     #[inline(always)]
     fn place(&self, coordinates: u32) -> Place {
@@ -82,7 +90,7 @@ impl<S: Sink> Merge<'_, S> {
     }
 }
 
-impl<S: Sink> Steps for Merge<'_, S> {
+impl<T: Element, S: Sink<T>> Steps for Merge<'_, T, S> {
     #[inline(always)]
     fn step(&mut self, index: usize) {
         let (of_a, of_b) = (self.a[index], self.new[index]);
@@ -90,13 +98,13 @@ impl<S: Sink> Steps for Merge<'_, S> {
             let mut partner = None;
             for other in 0..LIMIT {
                 if self.b[other] == of_a {
-                    partner = Some(other as u32);
+                    partner = Some(self.slots_b[other]);
                 }
             }
-            self.sink.put(self.place(of_a), Some(index as u32), partner);
+            self.sink.put(self.place(of_a), Some(self.slots_a[index]), partner);
         }
         if of_b != NONE[1] {
-            self.sink.put(self.place(of_b), None, Some(index as u32));
+            self.sink.put(self.place(of_b), None, Some(self.slots_b[index]));
         }
     }
 }

@@ -1,0 +1,146 @@
+//! Products with rows of dense leaves, by a warp: no coordinates are read, and what belongs to one element of y is added up
+//! before it is added to it.
+//!
+//! A lane has four neighbouring columns. So a warp has a row of 128, half of one of 256, or several shorter ones at once.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{thread, warp};
+
+use super::spmv::AddProducts;
+use super::DenseRows;
+use crate::spmv::AtomicFloat;
+
+/// Steps whose slots are on their way at once.
+const BATCH: usize = 2;
+
+/// The columns of a lane.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// The first.
+    first: u32,
+    /// Its slot in the first of the lane's rows.
+    slot: u32,
+    /// From there to the next of the lane's rows.
+    stride: u32,
+    /// Neighbouring lanes that have columns of one row.
+    lanes: u32,
+}
+
+/// Calls `visit` with the lane's columns: twice where a row is two times as wide as a warp.
+#[inline(always)]
+fn for_each_columns<V: AtomicFloat>(rows: DenseRows<V>, visit: impl Fn(Columns)) {
+    let (width, d) = (DenseRows::<V>::WIDTH, 1 << rows.d_log2);
+    let mut offset = 0;
+    while offset < d {
+        let slot = rows.begin + offset + 4 * thread::lane();
+        visit(Columns { first: slot & (d - 1), slot, stride: width.max(d), lanes: width.min(d) / 4 });
+        offset += width;
+    }
+}
+
+/// A bit for each of the lane's columns that has an entry.
+#[inline(always)]
+fn present_columns<V: AtomicFloat, const N: usize>(slots: [[V; 4]; N]) -> u32 {
+    let mut present = 0;
+    for step in 0..N {
+        for k in 0..4 {
+            present |= u32::from(slots[step][k].to_bits() != 0) << k;
+        }
+    }
+    present
+}
+
+/// Adds products with the rows to y, row by row.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn add_rows<V: AtomicFloat>(operation: AddProducts<V>, row: u32, col: u32, rows: DenseRows<V>) {
+    for_each_columns(rows, |columns| {
+        // Elements of x are loaded for the first entries of their columns: behind the matrix there are none.
+        let (mut x, mut loaded) = ([V::ZERO; 4], 0);
+        let mut at = columns.slot;
+        while at < rows.end {
+            let mut slots = [[V::ZERO; 4]; BATCH];
+            for step in 0..BATCH {
+                slots[step] = rows.four(at + step as u32 * columns.stride);
+            }
+            let present = present_columns(slots);
+            for k in 0..4 {
+                let is_new = (present & !loaded) >> k & 1 != 0;
+                let element = operation.x.load_if((col + columns.first) as usize + k, is_new);
+                x[k] = if is_new { element } else { x[k] };
+            }
+            loaded |= present;
+            for step in 0..BATCH {
+                let (mut sum, mut has_entry) = (V::ZERO, false);
+                for k in 0..4 {
+                    if slots[step][k].to_bits() != 0 {
+                        sum += slots[step][k] * x[k];
+                        has_entry = true;
+                    }
+                }
+                let mut distance = columns.lanes / 2;
+                while distance > 0 {
+                    sum += warp::shuffle_xor(warp::FULL, sum, distance);
+                    distance /= 2;
+                }
+                let first_lane = thread::lane() & !(columns.lanes - 1);
+                let of_row = u32::MAX >> (thread::WARP_SIZE - columns.lanes) << first_lane;
+                let has_row = warp::ballot(warp::FULL, has_entry) & of_row != 0;
+                if has_row && thread::lane() == first_lane {
+                    operation.add(row, (at + step as u32 * columns.stride) >> rows.d_log2, sum);
+                }
+            }
+            at += BATCH as u32 * columns.stride;
+        }
+    });
+}
+
+/// Adds products with the transposed rows to y: each lane adds its columns up, then those that have the same.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn add_columns<V: AtomicFloat>(operation: AddProducts<V>, row: u32, col: u32, rows: DenseRows<V>) {
+    for_each_columns(rows, |columns| {
+        let mut sums = [V::ZERO; 4];
+        // A bit a column that has an entry.
+        let mut present = 0_u32;
+        let mut at = columns.slot;
+        while at < rows.end {
+            let mut slots = [[V::ZERO; 4]; BATCH];
+            let mut x = [V::ZERO; BATCH];
+            for step in 0..BATCH {
+                slots[step] = rows.four(at + step as u32 * columns.stride);
+            }
+            for step in 0..BATCH {
+                let of_row = row + ((at + step as u32 * columns.stride) >> rows.d_log2);
+                let has_entry = present_columns([slots[step]; 1]) != 0;
+                x[step] = operation.x.load_if(of_row as usize, has_entry);
+            }
+            for step in 0..BATCH {
+                for k in 0..4 {
+                    if slots[step][k].to_bits() != 0 {
+                        sums[k] += slots[step][k] * x[step];
+                        present |= 1 << k;
+                    }
+                }
+            }
+            at += BATCH as u32 * columns.stride;
+        }
+        let mut distance = thread::WARP_SIZE / 2;
+        while distance >= columns.lanes {
+            for k in 0..4 {
+                sums[k] += warp::shuffle_xor(warp::FULL, sums[k], distance);
+            }
+            present |= warp::shuffle_xor(warp::FULL, present, distance);
+            distance /= 2;
+        }
+        if thread::lane() < columns.lanes {
+            for k in 0..4 {
+                if present >> k & 1 != 0 {
+                    operation.add(col, columns.first + k as u32, sums[k]);
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,99 @@
+//! Entries of pairs of sparse nodes that are not large, counted by a warp: those of A are marked in a bitmap, and those of B
+//! looked for.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{thread, warp, Arena, Element, Shared};
+
+use super::{large, small, Pair, Part, Side};
+use crate::hisparse::layout;
+
+/// Bytes of the bitmaps of a block, at most: larger ones would leave too few blocks.
+const MOST_BYTES: u32 = 32 << 10;
+
+/// Bytes of shared memory of a block's warps; none where they would be too many.
+pub(super) const fn bytes(d_log2: u32, block_size: u32) -> u32 {
+    let bytes = block_size / thread::WARP_SIZE * 4 * large::words(d_log2);
+    if bytes > MOST_BYTES {
+        0
+    } else {
+        bytes
+    }
+}
+
+/// Whether this is a node for a warp.
+#[inline(always)]
+pub(super) fn takes(part: Part, d_log2: u32, block_size: u32) -> bool {
+    bytes(d_log2, block_size) > 0 && small::takes(part, block_size)
+}
+
+/// The bitmap of a warp.
+#[derive(Clone, Copy)]
+pub(super) struct Marks {
+    bits: Shared<u32>,
+    d_log2: u32,
+}
+
+impl Marks {
+    /// This warp's part of an arena of [`bytes`].
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn take(mut arena: Arena, d_log2: u32, block_size: u32) -> Self {
+        let bytes = bytes(d_log2, block_size);
+        let all: Shared<u32> = arena.take((bytes / 4) as usize);
+        let own = if bytes == 0 { 0 } else { thread::warp() * large::words(d_log2) };
+        Self { bits: all.skip(own as usize), d_log2 }
+    }
+
+    /// Entries of the union.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
+        if pair.a.len == 0 || pair.b.len == 0 {
+            return pair.a.len + pair.b.len;
+        }
+        let mut word = 4 * thread::lane();
+        while word < large::words(self.d_log2) {
+            self.bits.store_16(word as usize, [0; 2]);
+            word += 4 * thread::WARP_SIZE;
+        }
+        warp::sync(warp::FULL);
+        for_each(a, pair.a, |coordinates| {
+            let place = layout::place(coordinates, self.d_log2);
+            self.bits.fetch_or((place / 32) as usize, 1 << (place % 32));
+        });
+        warp::sync(warp::FULL);
+        let mut both = 0;
+        for_each(b, pair.b, |coordinates| {
+            let place = layout::place(coordinates, self.d_log2);
+            both += self.bits.load((place / 32) as usize) >> (place % 32) & 1;
+        });
+        // The next pair's marks come to the same place.
+        warp::sync(warp::FULL);
+        pair.a.len + pair.b.len - warp::reduce_add(both)
+    }
+}
+
+/// Coordinates of a lane that are on their way at once.
+const BATCH: usize = 8;
+
+/// Calls `visit` with the coordinates in the sum of a sparse node's entries, in the lanes of a warp.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn for_each<T: Element>(side: Side<T>, part: Part, mut visit: impl FnMut(u32)) {
+    let node = side.node(part);
+    let mut first = thread::lane();
+    while first < part.len {
+        let mut coordinates = [0; BATCH];
+        for item in 0..BATCH {
+            let at = first + item as u32 * thread::WARP_SIZE;
+            coordinates[item] = u32::from(node.coordinates.load_if(at as usize, at < part.len));
+        }
+        for item in 0..BATCH {
+            if first + item as u32 * thread::WARP_SIZE < part.len {
+                visit(side.oriented(coordinates[item]));
+            }
+        }
+        first += BATCH as u32 * thread::WARP_SIZE;
+    }
+}

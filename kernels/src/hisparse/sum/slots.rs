@@ -1,0 +1,86 @@
+//! The slots of dense nodes, by a block, in the order of the sum.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{thread, Element};
+
+use super::{Pair, Part, Side};
+use crate::unroll::{unroll, Steps};
+
+/// Rows of a warp whose slots are on their way at once. Of a node that is turned, a lane loads so many neighbours together.
+const BATCH: usize = 4;
+const BATCH_LOG2: u32 = BATCH.ilog2();
+
+/// 32 neighbouring places of a row of the sum, each a lane's, with the slots that dense nodes have there.
+#[derive(Clone, Copy)]
+pub(super) struct Slots<T> {
+    pub(super) row: u32,
+    pub(super) col: u32,
+    /// All bits zero where A's node has no entry, or is not dense.
+    pub(super) a: T,
+    /// The same of B's.
+    pub(super) b: T,
+}
+
+/// Calls `visit` in whole warps, which together come to every place.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn for_each<T: Element, const BLOCK: usize>(
+    a: Side<T>,
+    b: Side<T>,
+    pair: Pair,
+    visit: impl Fn(Slots<T>),
+) {
+    // Of a row 1 << words_log2 words, 32 places each.
+    let words_log2 = a.d_log2 - 5;
+    let batches = 1 << (words_log2 + a.d_log2 - BATCH_LOG2);
+    let mut batch = thread::warp();
+    while batch < batches {
+        let row = batch >> words_log2 << BATCH_LOG2;
+        let col = (batch & ((1 << words_log2) - 1)) * thread::WARP_SIZE + thread::lane();
+        let (of_a, of_b) = (load(a, pair.a, row, col), load(b, pair.b, row, col));
+        unroll::<BATCH>(&mut Visit { row, col, of_a, of_b, each: &visit });
+        batch += BLOCK as u32 / thread::WARP_SIZE;
+    }
+}
+
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn load<T: Element>(side: Side<T>, part: Part, row: u32, col: u32) -> [T; BATCH] {
+    let (node, is_dense) = (side.node(part), part.is_dense());
+    let mut slots = [T::ZERO; BATCH];
+    if side.is_transposed {
+        // The batch's rows are neighbours in the node, and begin at a multiple of 16 bytes.
+        let mut packets = [[0; 2]; BATCH];
+        for packet in 0..BATCH * T::SIZE / 16 {
+            let slot = side.slot_of(row + (packet * 16 / T::SIZE) as u32, col);
+            packets[packet] = node.slots.load_16_if(slot as usize, is_dense);
+        }
+        for item in 0..BATCH {
+            let byte = item * T::SIZE;
+            slots[item] = T::from_bits(packets[byte / 16][byte % 16 / 8] >> (8 * (byte % 8)));
+        }
+    } else {
+        for item in 0..BATCH {
+            let slot = side.slot_of(row + item as u32, col);
+            slots[item] = node.slots.load_if(slot as usize, is_dense);
+        }
+    }
+    slots
+}
+
+struct Visit<'v, T, F> {
+    row: u32,
+    col: u32,
+    of_a: [T; BATCH],
+    of_b: [T; BATCH],
+    each: &'v F,
+}
+
+impl<T: Element, F: Fn(Slots<T>)> Steps for Visit<'_, T, F> {
+    #[inline(always)]
+    fn step(&mut self, index: usize) {
+        let row = self.row + index as u32;
+        (self.each)(Slots { row, col: self.col, a: self.of_a[index], b: self.of_b[index] });
+    }
+}
