@@ -353,7 +353,12 @@ fn mixed(place: u32, code: u32) -> u32 {
 /// Stores the sum of all threads' hashes. Every thread of the block calls it.
 #[inline(always)]
 fn store_hash<const BLOCK: usize>(own: u32, parts: Shared<u32>, hashes: GlobalMut<u32>) {
-    let of_warp = warp::reduce_add(own);
+    let mut of_warp = own;
+    let mut distance = thread::WARP_SIZE / 2;
+    while distance > 0 {
+        of_warp = of_warp.wrapping_add(warp::shuffle_xor(warp::FULL, of_warp, distance));
+        distance /= 2;
+    }
     thread::barrier();
     if thread::lane() == 0 {
         parts.store(thread::warp() as usize, of_warp);
