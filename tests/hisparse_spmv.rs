@@ -286,14 +286,21 @@ fn check_dense<V: Value, const D: usize>(
         (uploaded.unwrap(), values, of_column)
     };
     let (b, b_values, b_column) = dense(matrix.cols(), b_layout, None);
-    let (mut c, c_values, c_column) = dense(matrix.rows(), c_layout, (beta == 0.0).then_some(f64::NAN));
-    let plan = matrix.plan_spmm().unwrap();
-    plan.run(V::from_f64(alpha), &b, V::from_f64(beta), &mut c).unwrap();
-    let result = c.as_vec().to_vec().unwrap();
-    for column in 0..columns {
-        let oracle = spmm(expected, alpha, &b_column(&b_values, column), beta, &c_column(&c_values, column));
-        if let Err(difference) = oracle.check(&c_column(&result, column)) {
-            panic!("{matrix:?}, column {column} of {columns}, {b_layout}, {c_layout}: {difference}");
+    for mode in [HiSparseSpmvMode::Leaves, HiSparseSpmvMode::Copied] {
+        let (mut c, c_values, c_column) = dense(matrix.rows(), c_layout, (beta == 0.0).then_some(f64::NAN));
+        let before = device.memory().unwrap().in_use;
+        let plan = matrix.plan_spmm(HiSparseSpmvOptions::with_mode(mode)).unwrap();
+        assert_eq!(device.memory().unwrap().in_use - before, plan.workspace_bytes().unwrap());
+        plan.run(V::from_f64(alpha), &b, V::from_f64(beta), &mut c).unwrap();
+        let result = c.as_vec().to_vec().unwrap();
+        for column in 0..columns {
+            let oracle =
+                spmm(expected, alpha, &b_column(&b_values, column), beta, &c_column(&c_values, column));
+            if let Err(difference) = oracle.check(&c_column(&result, column)) {
+                panic!(
+                    "{matrix:?}, {mode:?}, column {column} of {columns}, {b_layout}, {c_layout}: {difference}"
+                );
+            }
         }
     }
 }
@@ -325,7 +332,12 @@ fn products_with_dense_matrices() {
             check_dense(&matrix, a, 3, (ColumnMajor, ColumnMajor), (2.0, 0.0));
         }
         let matrix: HiSparse<f64> = mesh.to_hisparse(HiSparseOptions::default()).unwrap();
-        let plan = device.device.upload_hisparse(&matrix).unwrap().plan_spmm().unwrap();
+        let plan = device
+            .device
+            .upload_hisparse(&matrix)
+            .unwrap()
+            .plan_spmm(HiSparseSpmvOptions::default())
+            .unwrap();
         let (b, mut c) = (
             device.device.zeros_dense::<f64>(289, 2, RowMajor).unwrap(),
             device.device.zeros_dense(289, 3, RowMajor).unwrap(),

@@ -117,7 +117,7 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
         let b: Vec<V> = self.x.to_vec()?.into_iter().flat_map(|x| [x; DENSE_COLUMNS]).collect();
         let b = dense(&b, cols)?;
         let mut c = dense(&vec![V::from_f64(f64::NAN); rows * DENSE_COLUMNS], rows)?;
-        let plan = self.tree.plan_spmm()?;
+        let plan = self.tree.plan_spmm(HiSparseSpmvOptions::default())?;
         let times = times_ms(device, self.case.repetitions, || plan.run(V::ONE, &b, V::ZERO, &mut c))?;
         let result = c.as_vec().to_vec()?;
         let check = |column: usize| {
@@ -125,7 +125,7 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
             self.reference.check(&of_column).err()
         };
         let difference = (0..DENSE_COLUMNS).find_map(check);
-        Ok(self.figures("spmm, 8", plan.workspace_bytes(), DENSE_COLUMNS, &times, difference))
+        Ok(self.figures("spmm, 8", plan.workspace_bytes()?, DENSE_COLUMNS, &times, difference))
     }
 
     fn way(

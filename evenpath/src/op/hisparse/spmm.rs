@@ -1,4 +1,4 @@
-//! Products with dense matrices by the frozen schedule.
+//! Products with dense matrices, by a copy or by the frozen schedule.
 
 use std::fmt;
 
@@ -8,16 +8,17 @@ use evenpath_simt::thread::WARP_SIZE;
 use super::DeviceHiSparse;
 use super::device::{Content, Nodes};
 use super::frozen::Frozen;
-use crate::op::{DeviceDense, OpError, grid, instance};
-use crate::{Value, cpu};
+use super::spmv::HiSparseSpmvOptions;
+use crate::op::{DeviceCsr, DeviceDense, OpError, SpmmOptions, SpmmPlan, grid, instance};
+use crate::{DeviceError, Value, cpu};
 
-/// `C = αAB + βC` for one matrix, transposed and scaled as it is, and dense B and C of any number of columns: its leaves are
-/// found once, and each run goes through them once for 32 columns.
+/// `C = αAB + βC` for one matrix, transposed and scaled as it is, and dense B and C of any number of columns: by a CSR copy
+/// that the plan makes, or by the leaves, which are found once, and which each run goes through once for 32 columns.
 ///
 /// The result is bitwise the same from run to run.
 ///
 /// ```
-/// use evenpath::{Csr, Device, DeviceDense, HiSparse, HiSparseOptions, Layout};
+/// use evenpath::{Csr, Device, DeviceDense, HiSparse, HiSparseOptions, HiSparseSpmvOptions, Layout};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
@@ -25,31 +26,51 @@ use crate::{Value, cpu};
 /// let b = device.upload_slice(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
 /// let b = DeviceDense::try_new(b, 3, 2, Layout::RowMajor)?;
 /// let mut c = device.zeros_dense(2, 2, Layout::RowMajor)?;
-/// device.upload_hisparse(&a)?.plan_spmm()?.run(1.0, &b, 0.0, &mut c)?;
+/// let plan = device.upload_hisparse(&a)?.plan_spmm(HiSparseSpmvOptions::default())?;
+/// plan.run(1.0, &b, 0.0, &mut c)?;
 /// assert_eq!(c.as_vec().to_vec()?, [201.0, 402.0, 30.0, 60.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct HiSparseSpmmPlan<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
-    /// Nothing on the CPU.
-    frozen: Option<Frozen>,
+    schedule: Schedule<V>,
 }
 
+/// How a device does it.
+enum Schedule<V: Value> {
+    Cpu,
+    Leaves(Frozen),
+    /// With the copy's bytes.
+    Copied(SpmmPlan<V, V>, u64),
+}
+
+/// Columns that a copy has workspace for; more are done in passes.
+const PASS_COLUMNS: usize = 32;
+
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Finds the matrix's leaves, for [`HiSparseSpmmPlan::run`]. Waits for the device once a level of the tree, and twice
-    /// more.
+    /// Copies the matrix, or finds its leaves, for [`HiSparseSpmmPlan::run`]; the modes are those of
+    /// [`plan_spmv`](Self::plan_spmv), and by leaves products are slow. Waits for the device once a level of the tree, and a
+    /// few times more.
     ///
     /// # Errors
     ///
-    /// If there is no memory for the list (16 bytes a leaf; while leaves are sorted, 40), the matrix is too large for one
-    /// launch, or the device was lost.
-    pub fn plan_spmm(&self) -> Result<HiSparseSpmmPlan<V, D>, OpError> {
-        let frozen = match self.content() {
-            Content::Host(_) => None,
+    /// If there is no memory for a copy (what [`to_csr`](Self::to_csr) takes) or for the list of leaves (16 bytes each; while
+    /// they are sorted, 40), the matrix is too large for one launch, a copy is asked for and there are 2³² nonzeros or more,
+    /// or the device was lost.
+    pub fn plan_spmm(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmmPlan<V, D>, OpError> {
+        let schedule = match self.content() {
+            Content::Host(_) => Schedule::Cpu,
             // A strip is one warp's work, whatever its parts.
-            Content::Machine(nodes) => Some(Frozen::new::<D>(nodes, self.is_transposed(), 1)?),
+            Content::Machine(nodes) if self.is_by_leaves(options.mode) => {
+                Schedule::Leaves(Frozen::new::<D>(nodes, self.is_transposed(), 1)?)
+            }
+            Content::Machine(_) => {
+                let copy: DeviceCsr<V> = self.to_csr()?;
+                let bytes = 4 * (copy.rows() + 1) + (4 + V::SIZE) * copy.nnz();
+                Schedule::Copied(copy.plan_spmm(SpmmOptions::new(PASS_COLUMNS))?, bytes as u64)
+            }
         };
-        Ok(HiSparseSpmmPlan { matrix: self.clone(), frozen })
+        Ok(HiSparseSpmmPlan { matrix: self.clone(), schedule })
     }
 }
 
@@ -74,8 +95,11 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         if c.rows() == 0 || c.cols() == 0 {
             return Ok(());
         }
-        match (&self.frozen, matrix.content()) {
-            (Some(frozen), Content::Machine(nodes)) => self.launch(nodes, frozen, alpha, b, beta, c)?,
+        match (&self.schedule, matrix.content()) {
+            (Schedule::Copied(plan, _), _) => plan.run(alpha, b, beta, c)?,
+            (Schedule::Leaves(frozen), Content::Machine(nodes)) => {
+                self.launch(nodes, frozen, alpha, b, beta, c)?;
+            }
             _ => self.run_on_cpu(alpha, b, beta, c),
         }
         Ok(())
@@ -141,9 +165,17 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         }
     }
 
-    /// Bytes of device memory that the plan holds beside the matrix.
-    pub fn workspace_bytes(&self) -> u64 {
-        self.frozen.as_ref().map_or(0, Frozen::bytes)
+    /// Bytes of device memory that the plan holds beside the matrix. Waits for the analysis.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn workspace_bytes(&self) -> Result<u64, DeviceError> {
+        Ok(match &self.schedule {
+            Schedule::Cpu => 0,
+            Schedule::Leaves(frozen) => frozen.bytes(),
+            Schedule::Copied(plan, bytes) => bytes + plan.info()?.workspace_bytes,
+        })
     }
 }
 

@@ -226,9 +226,14 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(HiSparseSpmvPlan { matrix: self.clone(), schedule, analysis })
     }
 
-    fn schedule(&self, nodes: &Nodes, mode: HiSparseSpmvMode) -> Result<Schedule<V>, OpError> {
+    /// Whether a plan of this mode goes by the leaves: where they are asked for, and where a copy cannot count its nonzeros.
+    pub(super) fn is_by_leaves(&self, mode: HiSparseSpmvMode) -> bool {
         let is_countable = u32::try_from(self.nnz()).is_ok();
-        if mode == HiSparseSpmvMode::Leaves || mode == HiSparseSpmvMode::Auto && !is_countable {
+        mode == HiSparseSpmvMode::Leaves || mode == HiSparseSpmvMode::Auto && !is_countable
+    }
+
+    fn schedule(&self, nodes: &Nodes, mode: HiSparseSpmvMode) -> Result<Schedule<V>, OpError> {
+        if self.is_by_leaves(mode) {
             return Ok(Schedule::Leaves(Leaves::new::<V, D>(nodes, self.is_transposed())?));
         }
         let copy: DeviceCsr<V> = self.to_csr()?;

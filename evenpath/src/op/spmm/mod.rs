@@ -31,8 +31,7 @@ use crate::{Compute, Offset, Storage, bf16, f16};
 /// ```
 pub trait SpmmOperand<S: Storage>: Storage + evenpath_simt::Stored<Compute = Compute<S>> {}
 
-impl SpmmOperand<f32> for f32 {}
-impl SpmmOperand<f64> for f64 {}
+impl<V: crate::Value> SpmmOperand<V> for V {}
 impl SpmmOperand<f16> for f16 {}
 impl SpmmOperand<f16> for f32 {}
 impl SpmmOperand<bf16> for bf16 {}
