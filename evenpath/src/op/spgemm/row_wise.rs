@@ -85,7 +85,11 @@ impl Analysis {
     ) -> Result<Self, OpError> {
         let (a, b) = (operands.a.pattern(), operands.b.pattern());
         allowance.take("the workspace", bytes(a.rows))?;
-        let Work { sizes, firsts, lasts } = Work::of_product(a, b)?;
+        let longest = longest(a.column_indices.len(), a.row_offsets.device());
+        let list_bytes = 4 * listed_words(a, longest) as u64;
+        allowance.take("the workspace", list_bytes)?;
+        let Work { sizes, firsts, lasts } = Work::of_product(a, b, longest)?;
+        allowance.give_back(list_bytes);
         let bins = Bins::find(&sizes, &firsts, &lasts, a.rows)?;
         let mean = bins.total as f64 / a.column_indices.len().max(1) as f64;
         Ok(Self { sizes, rows: Rows { bins, firsts, lasts, mean } })
@@ -162,14 +166,12 @@ impl Work {
         Ok(Self { sizes, firsts: device.uninitialised(rows)?, lasts: device.uninitialised(rows)? })
     }
 
-    /// Products of each row.
-    fn of_product<O: Offset>(a: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
+    /// Products of each row; all warps take pieces of rows of A with more than `longest` entries.
+    fn of_product<O: Offset>(a: &Pattern<O>, b: &Pattern<O>, longest: u32) -> Result<Self, OpError> {
         let device = a.row_offsets.device();
         let mut work = Self::with_room(device, a.rows)?;
         let info = instance::<SpgemmRowWork<O>>();
-        let multiprocessors = device.properties().multiprocessors;
-        let longest = longest(a.column_indices.len(), multiprocessors);
-        let mut long_rows = device.zeros(1 + a.column_indices.len() / longest as usize)?;
+        let mut long_rows = device.zeros(listed_words(a, longest))?;
         // A lane has four entries on their way.
         let lanes_log2 = lanes_log2(a.column_indices.len() as f64 / a.rows.max(1) as f64 / 4.0, 0, 5);
         let kernel = SpgemmRowWork {
@@ -193,7 +195,7 @@ impl Work {
         if a.column_indices.len() <= longest as usize {
             return Ok(work);
         }
-        let blocks = multiprocessors.max(1) * LONG_ROW_BLOCKS;
+        let blocks = device.properties().multiprocessors.max(1) * LONG_ROW_BLOCKS;
         let kernel = SpgemmLongRowWork {
             a_row_offsets: a.row_offsets.as_global(),
             a_columns: a.column_indices.as_global(),
@@ -448,9 +450,14 @@ fn lanes_log2(mean: f64, least: u32, most: u32) -> u32 {
 }
 
 /// Entries of a row of A from which on all warps take pieces of it: many for one warp, and few rows have so many.
-fn longest(entries: usize, multiprocessors: u32) -> u32 {
-    let share = entries / (64 * multiprocessors.max(1) as usize);
+fn longest(entries: usize, device: &Device) -> u32 {
+    let share = entries / (64 * device.properties().multiprocessors.max(1) as usize);
     u32::try_from(4 * share).unwrap_or(u32::MAX).max(LONGEST_ROW)
+}
+
+/// Words of the list of A's rows with more than `longest` entries: their number, and as many as there can be.
+fn listed_words<O: Offset>(a: &Pattern<O>, longest: u32) -> usize {
+    1 + a.column_indices.len() / longest as usize
 }
 
 /// The instance for rows of a class of sizes.
