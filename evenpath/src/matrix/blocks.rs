@@ -5,7 +5,12 @@ use std::ops::Range;
 use crate::Offset;
 
 /// Rows and nonzeros, together, that a block holds, unless it is one longer row.
-const BLOCK_WORK: usize = 1 << 15;
+const BLOCK_WORK: usize = grain(1 << 15);
+
+/// How much one task does; little under Miri, where small matrices are to make several tasks.
+pub(crate) const fn grain(work: usize) -> usize {
+    if cfg!(miri) { 16 } else { work }
+}
 
 /// Cuts the rows into consecutive blocks.
 pub(crate) fn row_blocks<O: Offset>(row_offsets: &[O]) -> Vec<Range<usize>> {
@@ -61,6 +66,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "large")]
     fn blocks_cover_all_rows_with_bounded_work() {
         let mut lengths: Vec<usize> = (0..200_000).map(|row| row % 7).collect();
         lengths[5] = 1_000_000;

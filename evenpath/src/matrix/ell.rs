@@ -4,13 +4,14 @@ use std::fmt;
 
 use rayon::prelude::*;
 
+use super::blocks::grain;
 use super::compress::Slots;
 use super::padding::{self, PADDING, PaddingLimit, RowSlots, padded_arrays, slot_bytes};
 use super::{Csr, CsrView, InvalidEll, MatrixError, validate};
 use crate::{Offset, Value};
 
 /// Rows that one task handles.
-const GRAIN: usize = 1 << 10;
+const GRAIN: usize = grain(1 << 10);
 
 /// A sparse matrix in ELLPACK form: every row has as many slots as the longest has nonzeros, and slot `j` of row `i` is at
 /// position `j * rows + i` of the column indices and the values (Bell and Garland, *Implementing sparse matrix-vector

@@ -102,6 +102,26 @@ proptest! {
     }
 
     #[test]
+    fn every_format_gives_the_matrix_back((rows, cols, triplets) in triplets()) {
+        let coo = Coo::from_triplets(rows, cols, triplets).unwrap();
+        let csr: Csr<f64> = coo.to_csr(Duplicates::Keep).unwrap();
+        let ell = csr.to_ell(PaddingLimit::default()).unwrap();
+        prop_assert_eq!(ell.to_csr::<u32>().unwrap(), csr.clone());
+        let sliced = SlicedEllOptions { slice_height: 4, sorting_scope: 16, ..SlicedEllOptions::default() };
+        prop_assert_eq!(csr.to_sliced_ell(sliced).unwrap().to_csr::<u32>().unwrap(), csr.clone());
+        for width in [HybWidth::Slots(0), HybWidth::Slots(3)] {
+            let hyb = csr.to_hyb(HybOptions { width, ..HybOptions::default() }).unwrap();
+            prop_assert_eq!(hyb.to_csr::<u32>().unwrap(), csr.clone());
+        }
+        let summed: Csr<f64> = coo.to_csr(Duplicates::Sum).unwrap();
+        let tree = csr.to_hisparse::<32>(HiSparseOptions { share: true }).unwrap();
+        prop_assert_eq!(tree.to_csr::<u32>().unwrap(), summed);
+        let (pool, root) = (tree.pool(), tree.root_reference());
+        let again = HiSparse::<f64, 32>::try_from_pool(rows, cols, pool, root).unwrap();
+        prop_assert_eq!(again.to_csr::<u32>().unwrap(), tree.to_csr().unwrap());
+    }
+
+    #[test]
     fn statistics_are_those_of_the_lengths((rows, cols, triplets) in triplets()) {
         let csr = Csr::<f64>::from_triplets(rows, cols, triplets).unwrap();
         let lengths: Vec<usize> = csr.iter_rows().map(|row| row.len()).collect();
@@ -116,6 +136,7 @@ proptest! {
 
 /// Enough entries for many chunks and buckets.
 #[test]
+#[cfg_attr(miri, ignore = "large")]
 fn large_conversions_are_stable() {
     let (rows, cols, count) = (50_000, 300, 700_000);
     let mut state = 1u64;
@@ -176,6 +197,7 @@ fn bad_arrays_are_named_and_given_back() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "large")]
 fn far_faults_are_found_by_every_task() {
     // Beyond the first chunk of the parallel checks.
     let rows = 100_000;
@@ -251,6 +273,7 @@ fn debug_prints_the_shape_only() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "large")]
 fn dense_beyond_memory_is_an_error() {
     let huge = Csr::<f64>::try_new(1 << 20, u32::MAX as usize, vec![0; (1 << 20) + 1], vec![], vec![]);
     let error = huge.unwrap().to_dense().unwrap_err();

@@ -2,12 +2,13 @@
 
 use rayon::prelude::*;
 
+use super::blocks::grain;
 use super::padding::PADDING;
 use super::{MAX_DIMENSION, MatrixError};
 use crate::Offset;
 
 /// Items that one task checks: enough to pay for the task.
-const GRAIN: usize = 1 << 15;
+const GRAIN: usize = grain(1 << 15);
 
 pub(crate) fn dimensions(rows: usize, cols: usize) -> Result<(), MatrixError> {
     if rows > MAX_DIMENSION {

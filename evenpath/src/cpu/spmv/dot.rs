@@ -75,7 +75,11 @@ mod tests {
 
     fn check<V: Value>(epsilon: f64) {
         let x: Vec<V> = numbers(1000);
-        for count in (0..140).chain([1000, 1001]) {
+        // Miri is slow.
+        let some = || (0..140).step_by(9).collect();
+        let all = || (0..140).chain([1000, 1001]).collect();
+        let counts: Vec<usize> = if cfg!(miri) { some() } else { all() };
+        for count in counts {
             let columns: Vec<u32> = (0..count as u32).map(|at| at * 7919 % 1000).collect();
             let values: Vec<V> = numbers(count);
             let products: Vec<f64> = columns

@@ -9,12 +9,13 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::merge_path::{self, Coordinate};
+use crate::matrix::grain;
 use crate::{CsrView, Offset, Value};
 use dot::Instructions;
 
 /// Steps of the merge path that a tile takes, row ends and nonzeros: some ten microseconds of work, the same for every
 /// matrix and machine, because where rows are cut decides how their sums are rounded.
-const TILE: usize = 1 << 14;
+const TILE: usize = grain(1 << 14);
 
 /// Rows may be this part of all work, and are still not cut: a thread then waits for one no longer than for that.
 const LONG_ROW_PART: usize = 64;
@@ -305,7 +306,7 @@ mod tests {
 
     #[test]
     fn zero_beta_overwrites_nan() {
-        let a = with_lengths(&[2, 0, 40_000, 1], 10);
+        let a = with_lengths(&[2, 0, 3 * TILE, 1], 10);
         let x = vec![1.0; 10];
         for cut in CUTS {
             let mut y = vec![f64::NAN; 4];
@@ -361,7 +362,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_lengths_are_right(
-            lengths in prop::collection::vec(prop_oneof![0..4usize, 0..40usize, 10_000..40_000usize], 0..20),
+            lengths in prop::collection::vec(prop_oneof![0..4usize, 0..40usize, TILE / 2..3 * TILE], 0..20),
         ) {
             check_all(&with_lengths(&lengths, 777));
         }
