@@ -5,10 +5,12 @@ use std::marker::PhantomData;
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 
+use super::MatrixError;
+use super::blocks::grain;
 use crate::{Offset, Value};
 
 /// Entries that one task handles.
-const GRAIN: usize = 1 << 15;
+const GRAIN: usize = grain(1 << 15);
 /// Most buckets of the first pass: as many streams as a core writes at full speed.
 const MAX_BUCKETS: usize = 512;
 
@@ -49,21 +51,26 @@ impl<V: Value> Entries<'_, V> {
 ///
 /// Every row must be below `rows`, and `O` must be able to count the entries. Two passes: entries go to
 /// buckets of consecutive rows, then each bucket is a counting sort of its own that stays in cache.
+///
+/// # Errors
+/// Where there is no memory for them: few entries can have very many rows.
 pub(super) fn compress<V: Value, O: Offset>(
     rows: usize,
     entries: Entries<'_, V>,
-) -> (Vec<O>, Vec<u32>, Vec<V>) {
+) -> Result<(Vec<O>, Vec<u32>, Vec<V>), MatrixError> {
     let nnz = entries.rows.len();
+    let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
+    let mut row_offsets: Vec<O> = bytemuck::try_zeroed_vec(rows + 1).map_err(out_of_memory)?;
     if entries.rows.par_windows(2).with_min_len(GRAIN).all(|pair| pair[0] <= pair[1]) {
-        let row_offsets = sorted_offsets(rows, entries.rows);
-        return (row_offsets, entries.columns.to_vec(), entries.values.to_vec());
+        write_sorted_offsets(entries.rows, &mut row_offsets);
+        return Ok((row_offsets, entries.columns.to_vec(), entries.values.to_vec()));
     }
+    let mut bucketed: Vec<Entry<V>> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
+    let mut column_indices: Vec<u32> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
+    let mut values: Vec<V> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let buckets = Buckets::new(rows, nnz);
-    let (starts, bucketed) = buckets.fill(entries);
+    let starts = buckets.fill(entries, &mut bucketed);
 
-    let mut row_offsets: Vec<O> = bytemuck::zeroed_vec(rows + 1);
-    let mut column_indices: Vec<u32> = bytemuck::zeroed_vec(nnz);
-    let mut values: Vec<V> = bytemuck::zeroed_vec(nnz);
     let mut tasks = Vec::with_capacity(buckets.count);
     let (mut columns_left, mut values_left) = (&mut column_indices[..], &mut values[..]);
     for (bucket, ends) in row_offsets[1..].chunks_mut(1 << buckets.shift).enumerate() {
@@ -77,12 +84,11 @@ pub(super) fn compress<V: Value, O: Offset>(
         let first_row = bucket << buckets.shift;
         counting_sort(&bucketed[range.clone()], first_row, range.start, ends, columns, values);
     });
-    (row_offsets, column_indices, values)
+    Ok((row_offsets, column_indices, values))
 }
 
 /// Row offsets of entries that are sorted by row.
-fn sorted_offsets<O: Offset>(rows: usize, row_of_entry: &[u32]) -> Vec<O> {
-    let mut row_offsets: Vec<O> = bytemuck::zeroed_vec(rows + 1);
+fn write_sorted_offsets<O: Offset>(row_of_entry: &[u32], row_offsets: &mut [O]) {
     row_offsets[1..].par_chunks_mut(GRAIN).enumerate().for_each(|(chunk, ends)| {
         let first_row = chunk * GRAIN;
         let mut end = row_of_entry.partition_point(|&row| (row as usize) < first_row);
@@ -93,10 +99,9 @@ fn sorted_offsets<O: Offset>(rows: usize, row_of_entry: &[u32]) -> Vec<O> {
             *slot = offset(end);
         }
     });
-    row_offsets
 }
 
-/// Sorts one bucket by row. `ends` are the row ends of its rows, which start at `first_row`; `base` is the
+/// Sorts one bucket by row. `ends` will be the row ends of its rows, which start at `first_row`, and is zeros; `base` is the
 /// number of entries before the bucket.
 fn counting_sort<V: Value, O: Offset>(
     entries: &[Entry<V>],
@@ -107,22 +112,20 @@ fn counting_sort<V: Value, O: Offset>(
     values: &mut [V],
 ) {
     // Counts, then starts, then, with every entry placed, ends.
-    let mut cursors = vec![0usize; ends.len()];
     for entry in entries {
-        cursors[entry.row as usize - first_row] += 1;
+        let count = &mut ends[entry.row as usize - first_row];
+        *count = offset(count.to_usize() + 1);
     }
-    let mut sum = 0;
-    for cursor in &mut cursors {
-        sum += std::mem::replace(cursor, sum);
+    let mut sum = base;
+    for end in &mut *ends {
+        sum += std::mem::replace(end, offset(sum)).to_usize();
     }
     for entry in entries {
-        let cursor = &mut cursors[entry.row as usize - first_row];
-        columns[*cursor] = entry.column;
-        values[*cursor] = entry.value;
-        *cursor += 1;
-    }
-    for (end, cursor) in ends.iter_mut().zip(cursors) {
-        *end = offset(base + cursor);
+        let cursor = &mut ends[entry.row as usize - first_row];
+        let place = cursor.to_usize() - base;
+        columns[place] = entry.column;
+        values[place] = entry.value;
+        *cursor = offset(base + place + 1);
     }
 }
 
@@ -144,8 +147,8 @@ impl Buckets {
         Self { shift, count: rows.div_ceil(1 << shift) }
     }
 
-    /// Entries by bucket, those of a bucket in their order, and where each bucket starts.
-    fn fill<V: Value>(&self, entries: Entries<'_, V>) -> (Vec<usize>, Vec<Entry<V>>) {
+    /// Brings the entries to their buckets, those of a bucket in their order, and says where each bucket starts.
+    fn fill<V: Value>(&self, entries: Entries<'_, V>, bucketed: &mut [Entry<V>]) -> Vec<usize> {
         let mut cursors: Vec<Vec<usize>> = entries
             .chunks()
             .map(|chunk| {
@@ -166,8 +169,7 @@ impl Buckets {
         }
         starts[self.count] = sum;
 
-        let mut bucketed: Vec<Entry<V>> = bytemuck::zeroed_vec(sum);
-        let slots = Slots::new(&mut bucketed);
+        let slots = Slots::new(bucketed);
         entries.chunks().zip(cursors).for_each(|(chunk, mut cursors)| {
             for entry in chunk.iter() {
                 let cursor = &mut cursors[(entry.row >> self.shift) as usize];
@@ -178,7 +180,7 @@ impl Buckets {
                 *cursor += 1;
             }
         });
-        (starts, bucketed)
+        starts
     }
 }
 

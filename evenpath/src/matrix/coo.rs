@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use rayon::prelude::*;
+
 use super::compress::{self, Entries};
 use super::{Csr, Duplicates, InvalidCoo, MatrixError, validate};
 use crate::{Offset, Value};
@@ -130,18 +132,27 @@ impl<V: Value> Coo<V> {
 
     /// Sorts the entries by row; those of a row stay in their order.
     pub fn sort_by_row(&mut self) {
-        let entries =
-            Entries { rows: &self.row_indices, columns: &self.column_indices, values: &self.values };
-        // No computer has entries that u64 cannot count.
-        let (row_offsets, columns, values) = compress::compress::<V, u64>(self.rows, entries);
-        *self = Csr::from_valid(self.rows, self.cols, row_offsets, columns, values).to_coo();
+        if self.rows <= self.nnz()
+            && let Ok(csr) = self.to_csr::<u64>(Duplicates::Keep)
+        {
+            *self = csr.to_coo();
+            return;
+        }
+        // Row offsets would take more memory than the entries.
+        let indices = self.row_indices.par_iter().zip(&self.column_indices);
+        let mut entries: Vec<_> =
+            indices.zip(&self.values).map(|((&row, &column), &value)| (row, column, value)).collect();
+        entries.par_sort_by_key(|&(row, _, _)| row);
+        let entries = entries.into_par_iter().map(|(row, column, value)| (row, (column, value)));
+        let (rows, (columns, values)) = entries.unzip();
+        *self = Self::from_valid(self.rows, self.cols, rows, columns, values);
     }
 
     /// The matrix in CSR form: canonical, unless duplicates are kept; then the entries of a row stay in
     /// the order they have here.
     ///
     /// # Errors
-    /// Where `O` cannot count the entries, or duplicates are refused and there is one.
+    /// Where `O` cannot count the entries, duplicates are refused and there is one, or there is no memory.
     pub fn to_csr<O: Offset>(&self, duplicates: Duplicates) -> Result<Csr<V, O>, MatrixError> {
         let nnz = self.nnz();
         if O::try_from_usize(nnz).is_none() {
@@ -149,7 +160,7 @@ impl<V: Value> Coo<V> {
         }
         let entries =
             Entries { rows: &self.row_indices, columns: &self.column_indices, values: &self.values };
-        let (row_offsets, column_indices, values) = compress::compress(self.rows, entries);
+        let (row_offsets, column_indices, values) = compress::compress(self.rows, entries)?;
         let mut csr = Csr::from_valid(self.rows, self.cols, row_offsets, column_indices, values);
         csr.apply(duplicates)?;
         Ok(csr)

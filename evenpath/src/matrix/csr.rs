@@ -225,9 +225,20 @@ impl<V: Value, O: Offset> Csr<V, O> {
     }
 
     /// The transpose. Its rows are sorted, and without duplicates where this matrix has none.
+    ///
+    /// A matrix of very many columns has a transpose of as many rows. Where there is no memory for it the process is aborted, as
+    /// where a `Vec` has none; [`try_transpose`](Self::try_transpose) says so instead.
     #[must_use]
     pub fn transpose(&self) -> Self {
         self.view().transpose()
+    }
+
+    /// The transpose, as [`transpose`](Self::transpose).
+    ///
+    /// # Errors
+    /// Where there is no memory for it.
+    pub fn try_transpose(&self) -> Result<Self, MatrixError> {
+        self.view().try_transpose()
     }
 
     /// The same entries in the same order, with the row of each.

@@ -24,6 +24,7 @@ pub use published::Published;
 use rayon::prelude::*;
 
 use super::blocks::{row_blocks, split};
+use super::padding::row_offsets;
 use super::{Csr, MatrixError, validate};
 use crate::{Offset, Value};
 use rows::{Pattern, Stream};
@@ -39,14 +40,14 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
     let pattern = Pattern::new(kind, seed);
 
     // Rows are made twice, once to count them and once in place: no chunk is ever copied.
-    let lengths: Vec<u32> = (0..rows)
-        .into_par_iter()
-        .with_min_len(256)
-        .map_init(Vec::new, |columns, row| pattern.len(row, columns) as u32)
-        .collect();
-    let row_offsets: Vec<O> = offsets(&lengths)?;
+    let no_memory_for = |nnz| move |()| MatrixError::OutOfMemory { rows, nnz };
+    let mut lengths: Vec<u32> = bytemuck::try_zeroed_vec(rows).map_err(no_memory_for(0))?;
+    lengths.par_iter_mut().enumerate().with_min_len(256).for_each_init(Vec::new, |columns, (row, length)| {
+        *length = pattern.len(row, columns) as u32;
+    });
+    let row_offsets: Vec<O> = row_offsets(&lengths)?;
     let nnz = row_offsets[rows].to_usize();
-    let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
+    let out_of_memory = no_memory_for(nnz);
     let mut column_indices: Vec<u32> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let mut values: Vec<V> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let blocks = row_blocks(&row_offsets);
@@ -63,20 +64,6 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
         }
     });
     Ok(Csr::from_valid(rows, cols, row_offsets, column_indices, values))
-}
-
-/// Row offsets of rows with these lengths.
-fn offsets<O: Offset>(lengths: &[u32]) -> Result<Vec<O>, MatrixError> {
-    let nnz = lengths.par_iter().map(|&length| length as usize).sum();
-    if O::try_from_usize(nnz).is_none() {
-        return Err(MatrixError::OffsetOverflow { nnz, offset: O::NAME });
-    }
-    let mut end = 0;
-    let ends = lengths.iter().map(|&length| {
-        end += length as usize;
-        O::try_from_usize(end).expect("no more than all nonzeros")
-    });
-    Ok(std::iter::once(O::ZERO).chain(ends).collect())
 }
 
 #[cfg(test)]

@@ -168,11 +168,12 @@ pub(super) fn to_csr<V: Value, O: Offset>(
 /// Row offsets of rows with these lengths.
 pub(super) fn row_offsets<O: Offset>(lengths: &[u32]) -> Result<Vec<O>, MatrixError> {
     let nnz = lengths.par_iter().map(|&length| length as usize).sum();
+    let out_of_memory = |()| MatrixError::OutOfMemory { rows: lengths.len(), nnz };
+    let mut offsets: Vec<O> = bytemuck::try_zeroed_vec(lengths.len() + 1).map_err(out_of_memory)?;
     let mut end = 0;
-    let ends = lengths.iter().map(|&length| {
+    for (offset, &length) in offsets[1..].iter_mut().zip(lengths) {
         end += length as usize;
-        O::try_from_usize(end)
-    });
-    let offsets: Option<Vec<O>> = std::iter::once(Some(O::ZERO)).chain(ends).collect();
-    offsets.ok_or(MatrixError::OffsetOverflow { nnz, offset: O::NAME })
+        *offset = O::try_from_usize(end).ok_or(MatrixError::OffsetOverflow { nnz, offset: O::NAME })?;
+    }
+    Ok(offsets)
 }

@@ -1,5 +1,6 @@
 //! A borrowed CSR matrix: what the operations read.
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
 use std::ops::Range;
 
@@ -181,13 +182,25 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
     }
 
     /// The transpose. Its rows are sorted, and without duplicates where this matrix has none.
+    ///
+    /// A matrix of very many columns has a transpose of as many rows. Where there is no memory for it the process is aborted, as
+    /// where a `Vec` has none; [`try_transpose`](Self::try_transpose) says so instead.
     #[must_use]
     pub fn transpose(&self) -> Csr<V, O> {
+        let offsets = Layout::array::<O>(self.cols + 1).unwrap_or(Layout::new::<O>());
+        self.try_transpose().unwrap_or_else(|_| handle_alloc_error(offsets))
+    }
+
+    /// The transpose, as [`transpose`](Self::transpose).
+    ///
+    /// # Errors
+    /// Where there is no memory for it.
+    pub fn try_transpose(&self) -> Result<Csr<V, O>, MatrixError> {
         let row_indices = self.row_indices();
         let entries = Entries { rows: self.column_indices, columns: &row_indices, values: self.values };
         // As many nonzeros as here: the offsets fit.
-        let (row_offsets, column_indices, values) = compress::compress(self.cols, entries);
-        Csr::from_valid(self.cols, self.rows, row_offsets, column_indices, values)
+        let (row_offsets, column_indices, values) = compress::compress(self.cols, entries)?;
+        Ok(Csr::from_valid(self.cols, self.rows, row_offsets, column_indices, values))
     }
 
     /// The same entries in the same order, with the row of each.

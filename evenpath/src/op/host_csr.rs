@@ -60,7 +60,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
         };
         let counts = merge.counts();
         let nonzeros = countable::<O>(counts.iter().sum(), WIDER)?;
-        let mut row_offsets = vec![O::ZERO; rows + 1];
+        let mut row_offsets: Vec<O> = host_zeros(rows + 1)?;
         write_row_offsets(&counts, &mut row_offsets);
         let (mut column_indices, mut values) = (host_zeros(nonzeros)?, host_zeros(nonzeros)?);
         merge.write_columns(&row_offsets, &mut column_indices);

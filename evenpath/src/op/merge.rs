@@ -143,13 +143,13 @@ pub fn pairs_into<K: Key, V: PairValue>(
 /// Bytes of device memory that [`keys`] uses beside inputs and output: 8 for each tile of some 3000 keys or more; none
 /// on the CPU.
 pub fn keys_temporary_bytes<K: Key>(a_len: usize, b_len: usize) -> u64 {
-    temporary_bytes(instance::<MergeKeys<K>>(), a_len as u64 + b_len as u64)
+    temporary_bytes(instance::<MergeKeys<K>>(), (a_len as u64).saturating_add(b_len as u64))
 }
 
 /// Bytes of device memory that [`pairs`] uses beside inputs and outputs: 8 for each tile of some 3000 pairs or more;
 /// none on the CPU.
 pub fn pairs_temporary_bytes<K: Key, V: PairValue>(a_len: usize, b_len: usize) -> u64 {
-    temporary_bytes(instance::<MergePairs<K, V::Bits>>(), a_len as u64 + b_len as u64)
+    temporary_bytes(instance::<MergePairs<K, V::Bits>>(), (a_len as u64).saturating_add(b_len as u64))
 }
 
 fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {

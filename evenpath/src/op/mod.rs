@@ -104,3 +104,29 @@ fn grid(rows: usize, nonzeros: usize, blocks: u64) -> Result<u32, OpError> {
     }
     Ok(blocks as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use evenpath_kernels::vector::Axpby;
+
+    use super::*;
+
+    #[test]
+    fn counts_beyond_a_launch_or_an_offset_are_named() {
+        let beyond = 1_u64 << 32;
+        assert_eq!(countable::<u32>(beyond - 1, "").ok(), Some(u32::MAX as usize));
+        assert_eq!(countable::<u64>(beyond, "").ok(), Some(1 << 32));
+        let text = countable::<u32>(beyond, "ask for less").unwrap_err().to_string();
+        assert!(text.contains("4294967296 nonzeros") && text.contains("ask for less"), "{text}");
+
+        let info = instance::<Axpby<f64>>();
+        let limit = MAX_GRID as usize * tile_items(info) as usize;
+        assert!(tile_count("a sum", info, limit - tile_items(info) as usize).is_ok());
+        for len in [limit, usize::MAX] {
+            let text = tile_count("a sum", info, len).unwrap_err().to_string();
+            assert!(text.contains(&format!("{len} elements; the limit is {limit}")), "{text}");
+        }
+        let text = grid(7, 8, MAX_GRID + 1).unwrap_err().to_string();
+        assert!(text.contains("2147483648 tiles") && text.contains("2147483647 blocks"), "{text}");
+    }
+}

@@ -154,9 +154,10 @@ pub(super) fn temporary_bytes<K: SortKey>(
         Some(4) => onesweep::<K, u32>(true),
         Some(_) => onesweep::<K, u64>(true),
     };
-    let copies = if passes > 1 { (len * (K::SIZE + value_bytes.unwrap_or(0))) as u64 } else { 0 };
+    let pair_bytes = K::SIZE + value_bytes.unwrap_or(0);
+    let copies = if passes > 1 { len.saturating_mul(pair_bytes) as u64 } else { 0 };
     let words = status_words(portion_tiles(len, info, PORTION_KEYS)) as u64;
-    copies + u64::from(passes) * BASES_PER_PASS as u64 * 8 + words * 4
+    copies.saturating_add(u64::from(passes) * BASES_PER_PASS as u64 * 8 + words * 4)
 }
 
 /// The kernel of a pass.

@@ -222,7 +222,8 @@ pub fn temporary_bytes_by_flag<T: Element>(len: usize) -> u64 {
 /// Bytes of device memory that [`by_offsets`] of `len` values in so many rows takes beside its operands and result: a
 /// bit a value, 4 bytes a row, and some words a tile of thousands of values.
 pub fn temporary_bytes_by_offsets<T: Element>(rows: usize, len: usize) -> u64 {
-    RowMarks::bytes(rows, len) + bytes_of::<T>(variant::<ReduceRows<T>>(Operator::Sum.variant()), len)
+    let state = bytes_of::<T>(variant::<ReduceRows<T>>(Operator::Sum.variant()), len);
+    RowMarks::bytes(rows, len).saturating_add(state)
 }
 
 fn bytes_of<T: Element>(info: &KernelInfo, len: usize) -> u64 {

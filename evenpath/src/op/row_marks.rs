@@ -41,7 +41,7 @@ impl RowMarks {
     /// Bytes of device memory that they take, with what making them takes.
     pub(super) fn bytes(rows: usize, len: usize) -> u64 {
         let tiles = rows.div_ceil(tile_items(instance::<MarkRows<u32>>()) as usize);
-        4 * len.div_ceil(32) as u64 + 4 * rows as u64 + 8 * (tiles as u64 + 1)
+        (rows as u64).saturating_mul(4).saturating_add(4 * len.div_ceil(32) as u64 + 8 * (tiles as u64 + 1))
     }
 }
 

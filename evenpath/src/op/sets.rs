@@ -105,7 +105,7 @@ impl SetOperation {
     /// The most elements that the result of inputs of these lengths can have.
     pub fn largest_result(self, a_len: usize, b_len: usize) -> usize {
         match self {
-            Self::Union | Self::SymmetricDifference => a_len + b_len,
+            Self::Union | Self::SymmetricDifference => a_len.saturating_add(b_len),
             Self::Intersection => a_len.min(b_len),
             Self::Difference => a_len,
         }
@@ -349,12 +349,12 @@ pub fn check_sorted<K: Key>(keys: &DeviceVec<K>) -> Result<(), OpError> {
 /// Bytes of device memory that [`keys`] and [`count`] use beside inputs and output: 16 for each tile of some 3000 keys
 /// or more. The CPU uses about as little of the host's.
 pub fn keys_temporary_bytes<K: Key>(a_len: usize, b_len: usize) -> u64 {
-    temporary_bytes(instance::<SetKeys<K>>(), a_len as u64 + b_len as u64)
+    temporary_bytes(instance::<SetKeys<K>>(), (a_len as u64).saturating_add(b_len as u64))
 }
 
 /// Bytes of device memory that [`pairs`] uses beside inputs and outputs: 16 for each tile of some 2300 pairs or more.
 pub fn pairs_temporary_bytes<K: Key, V: PairValue>(a_len: usize, b_len: usize) -> u64 {
-    temporary_bytes(instance::<SetPairs<K, V::Bits>>(), a_len as u64 + b_len as u64)
+    temporary_bytes(instance::<SetPairs<K, V::Bits>>(), (a_len as u64).saturating_add(b_len as u64))
 }
 
 fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {

@@ -42,7 +42,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
             let Some(view) = self.pattern().host_view(&values) else {
                 unreachable!("the CPU's buffers are the host's")
             };
-            return Ok(self.device().upload(&view.transpose())?);
+            return Ok(self.device().upload(&view.try_transpose()?)?);
         }
         Ok(transpose(self, &values)?.matrix)
     }

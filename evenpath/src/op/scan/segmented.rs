@@ -164,7 +164,7 @@ pub fn temporary_bytes_by<T: Element, K: Mark>(len: usize) -> u64 {
 /// host's.
 pub fn temporary_bytes_by_offsets<T: Element>(rows: usize, len: usize) -> u64 {
     let info = variant::<SegmentedScanByBits<T>>(Operator::Sum.variant());
-    RowMarks::bytes(rows, len) + state_bytes(info, len, entry_words(T::SIZE, true))
+    RowMarks::bytes(rows, len).saturating_add(state_bytes(info, len, entry_words(T::SIZE, true)))
 }
 
 fn run_by_marks<T: Element, K: Mark>(

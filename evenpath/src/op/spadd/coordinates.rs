@@ -52,7 +52,9 @@ impl<V: Value> DeviceCoo<V> {
         let (row_indices, column_indices, values) = self.arrays();
         let row_offsets = match row_indices.host_slice() {
             Some(rows) if self.device().kind() == DeviceKind::Cpu => {
-                self.device().upload_slice(&offsets_of::<O>(rows, self.rows()))?
+                let mut row_offsets = self.device().zeros(self.rows() + 1)?;
+                row_offsets.host_slice_mut().into_iter().for_each(|offsets| write_offsets(rows, offsets));
+                row_offsets
             }
             _ => transpose::column_offsets(row_indices, self.rows())?,
         };
@@ -86,15 +88,14 @@ fn copy<T: bytemuck::Pod>(vector: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError
 }
 
 /// Row offsets of entries whose rows are sorted, as many as `O` counts.
-fn offsets_of<O: Offset>(row_indices: &[u32], rows: usize) -> Vec<O> {
+fn write_offsets<O: Offset>(row_indices: &[u32], offsets: &mut [O]) {
     let mut ends = 0;
-    let end_of_rows_before = |row: usize| {
+    for (row, offset) in offsets.iter_mut().enumerate() {
         while row_indices.get(ends).is_some_and(|&other| (other as usize) < row) {
             ends += 1;
         }
-        O::try_from_usize(ends).unwrap_or_else(|| unreachable!("the entries were counted"))
-    };
-    (0..=rows).map(end_of_rows_before).collect()
+        *offset = O::try_from_usize(ends).unwrap_or_else(|| unreachable!("the entries were counted"));
+    }
 }
 
 /// The row of each nonzero.
