@@ -1,5 +1,6 @@
 //! Every call to the device of every operation fails once: the error says so, nothing is leaked, what the caller holds is as
-//! it was, and the next try succeeds. On the simulated GPU, whose calls can be told to fail.
+//! it was, and the next try succeeds. On the simulated GPU, whose calls can be told to fail. So it is where there is too
+//! little memory; and on a device that was lost every operation says that.
 //!
 //! Some products write y by several launches. If a launch fails after another succeeded, y is written in part; with a β of
 //! zero, the next try does not look at it.
@@ -16,6 +17,7 @@ use evenpath::{
     SpgemmOptions, SpmmOptions, SpmvMethod, SpmvOptions, TransposedMode, TransposedOptions, merge, scan,
     sets, sort, vector,
 };
+use evenpath_tests::lose;
 
 /// What an operation gives, as numbers.
 type Numbers = Result<Vec<f64>, OpError>;
@@ -69,9 +71,77 @@ fn drive_in<S>(
         assert!((result, held(&state)) == expected, "{name}, call {calls} failed: another result");
         if is_over {
             assert!(calls > 0, "{name} asks nothing of the device");
-            return;
+            break;
         }
     }
+    check_memory_limits(name, in_steps, &prepare, &held, &run, &expected);
+    check_lost(name, &prepare, &run);
+}
+
+/// With less memory than it takes, the operation either makes do or is refused with the sizes, and then leaves everything as it
+/// was.
+fn check_memory_limits<S>(
+    name: &str,
+    in_steps: bool,
+    prepare: &impl Fn(&Device) -> S,
+    held: &impl Fn(&S) -> Vec<f64>,
+    run: &impl Fn(&mut S) -> Numbers,
+    expected: &(Vec<f64>, Vec<f64>),
+) {
+    const STEPS: u64 = 5;
+    let device = device();
+    let mut state = prepare(&device);
+    let in_use = device.memory().unwrap().in_use;
+    device.reset_peak_memory();
+    run(&mut state).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let needed = device.memory().unwrap().peak - in_use;
+    for step in (0..STEPS).filter(|_| needed > 0) {
+        let mut state = prepare(&device);
+        let (before, in_use) = (held(&state), device.memory().unwrap().in_use);
+        let limit = in_use + needed * step / STEPS;
+        device.set_memory_limit(Some(limit));
+        let mut result = run(&mut state);
+        device.set_memory_limit(None);
+        if let Err(error) = &result {
+            assert!(is_about_memory(error, limit), "{name}, {limit} bytes: {error}");
+            assert_eq!(device.memory().unwrap().in_use, in_use, "{name}: {limit} bytes leak");
+            assert!(in_steps || held(&state) == before, "{name}: {limit} bytes leave something else");
+            result = run(&mut state);
+        }
+        let result = result.unwrap_or_else(|error| panic!("{name}, after {limit} bytes: {error}"));
+        assert!(
+            (&result, &held(&state)) == (&expected.0, &expected.1),
+            "{name}, {limit} bytes: another result"
+        );
+    }
+}
+
+/// Whether the error names the limit on memory and what was asked for.
+fn is_about_memory(error: &OpError, bytes: u64) -> bool {
+    match error {
+        OpError::Device(DeviceError::MemoryLimit { requested, in_use, limit, .. }) => {
+            *limit == bytes && in_use + requested > bytes
+        }
+        OpError::ProductMemory { needed, limit, .. } => needed > limit && *limit <= bytes,
+        _ => false,
+    }
+}
+
+/// On a device that was lost, the operation says so, and what it was given can be dropped.
+fn check_lost<S>(name: &str, prepare: &impl Fn(&Device) -> S, run: &impl Fn(&mut S) -> Numbers) {
+    let device = device();
+    let mut state = prepare(&device);
+    let kernel = lose(&device);
+    match run(&mut state) {
+        Err(OpError::Device(error @ DeviceError::DeviceLost { .. })) => {
+            let text = error.to_string();
+            assert!(text.contains(&device.to_string()) && text.contains(kernel), "{name}: {text}");
+        }
+        Err(error) => panic!("{name} on a lost device: {error}"),
+        Ok(_) => panic!("{name} runs on a lost device"),
+    }
+    drop(state);
+    assert_eq!(device.memory().unwrap().in_use, 0, "{name} keeps memory of a lost device");
 }
 
 /// Rows from none to some hundreds of nonzeros, of small integers: sums are exact in any order.

@@ -1,5 +1,6 @@
 use evenpath::device::{BlockOrder, DeviceError};
 use evenpath::{Device, SimulatedOptions};
+use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 
 /// A device, and how much work it can do in a test.
@@ -57,4 +58,19 @@ pub fn kernel_devices() -> Vec<DeviceUnderTest> {
 pub fn tile_len<K: Kernel>() -> usize {
     let info = K::first().expect("an instance for these types");
     info.block_size as usize * info.items_per_thread as usize
+}
+
+/// Ends a simulated GPU by a kernel that writes where it has no memory. Returns the kernel's name.
+///
+/// # Panics
+///
+/// If the device bears it.
+pub fn lose(device: &Device) -> &'static str {
+    let kernel = FaultOutOfBounds::first().expect("a kernel");
+    let mut data = device.zeros::<u32>(1).expect("memory");
+    let fault = FaultOutOfBounds { data: data.as_global_mut(), index: 1 << 40 };
+    // SAFETY: the simulated GPU finds that the index is outside, and writes nothing.
+    let error = unsafe { device.launch(fault, kernel, 1, 0) }.expect_err("a fault");
+    assert!(matches!(error, DeviceError::KernelFault { .. }), "{error}");
+    kernel.name
 }

@@ -1,0 +1,163 @@
+//! A device that is lost, and one whose memory runs out: plans and buffers that are there already, other devices, and other
+//! threads. `injected_failures` has the operations themselves.
+
+use evenpath::{
+    Csr, Device, DeviceDense, DeviceError, Elementwise, HiSparseOptions, HiSparseQueueOptions,
+    HiSparseSpmvMode, HiSparseSpmvOptions, Layout, OpError, SimulatedOptions, SpgemmMethod, SpgemmOptions,
+    SpmmOptions, SpmvMethod, SpmvOptions, TransposedMode, TransposedOptions,
+};
+use evenpath_tests::{lose, with_row_lengths};
+
+fn device(memory_bytes: u64) -> Device {
+    Device::simulated(SimulatedOptions { memory_bytes, ..SimulatedOptions::default() })
+}
+
+fn matrix() -> Csr<f64> {
+    let mut matrix = with_row_lengths(200, &[&[3; 150][..], &[0; 49], &[190]].concat());
+    matrix.canonicalize();
+    matrix
+}
+
+fn ones(device: &Device) -> evenpath::DeviceVec<f64> {
+    device.upload_slice(&[1.0; 200]).expect("memory")
+}
+
+fn is_lost(result: Result<(), impl Into<OpError>>) -> bool {
+    matches!(result.map_err(Into::into), Err(OpError::Device(DeviceError::DeviceLost { .. })))
+}
+
+#[test]
+fn plans_of_a_lost_device_say_so() {
+    let device = device(64 << 20);
+    let a = device.upload(&matrix()).expect("memory");
+    let tree = a.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
+    let (x, mut y) = (ones(&device), ones(&device));
+    let dense = |device| DeviceDense::try_new(ones(device), 200, 1, Layout::RowMajor).expect("200 numbers");
+    let (b, mut c) = (dense(&device), dense(&device));
+
+    let spmv: Vec<_> = SpmvMethod::all()
+        .filter(|method| method.runs_on(device.kind()))
+        .map(|method| a.plan_spmv(SpmvOptions::with_method(method)).expect("a plan"))
+        .collect();
+    let transposed: Vec<_> = TransposedMode::all()
+        .map(|mode| a.plan_spmv_transposed(TransposedOptions::with_mode(mode)).expect("a plan"))
+        .collect();
+    let trees = [HiSparseSpmvMode::Leaves, HiSparseSpmvMode::Copied]
+        .map(|mode| tree.plan_spmv(HiSparseSpmvOptions::with_mode(mode)).expect("a plan"));
+    let queues = tree.queue_spmv(HiSparseQueueOptions::default()).expect("queues");
+    let spmm = a.plan_spmm(SpmmOptions::new(1)).expect("a plan");
+    let tree_spmm = tree.plan_spmm(HiSparseSpmvOptions::default()).expect("a plan");
+    let sums = Elementwise::ALL.map(|operation| a.plan_elementwise(operation, &a).expect("a plan"));
+    let products = [SpgemmMethod::RowWise, SpgemmMethod::TwoLevelSort]
+        .map(|method| a.plan_multiply(&a, SpgemmOptions::new().method(method)).expect("a plan"));
+    let event = device.record().expect("an event");
+
+    lose(&device);
+
+    assert!(!spmv.is_empty() && spmv.iter().all(|plan| is_lost(plan.run(1.0, &x, 0.0, &mut y))));
+    assert!(transposed.iter().all(|plan| is_lost(plan.run(1.0, &x, 0.0, &mut y))));
+    assert!(trees.iter().all(|plan| is_lost(plan.run(1.0, &x, 0.0, &mut y))));
+    assert!(is_lost(queues.run(1.0, &x, 0.0, &mut y)));
+    assert!(is_lost(spmm.run(1.0, &b, 0.0, &mut c)));
+    assert!(is_lost(tree_spmm.run(1.0, &b, 0.0, &mut c)));
+    assert!(sums.iter().all(|plan| is_lost(plan.run(1.0, 1.0).map(drop))));
+    assert!(products.iter().all(|plan| is_lost(plan.run().map(drop))));
+    // What is known of them on the host is still there.
+    assert_eq!((a.nnz(), tree.rows(), y.len()), (640, 200, 200));
+    event.elapsed_since(&event).expect("it was recorded before");
+    // They are dropped in the order of their making and in the reverse.
+    drop((spmv, transposed, queues, spmm));
+    drop(a);
+}
+
+#[test]
+fn buffers_of_a_lost_device_say_so() {
+    let device = device(1 << 20);
+    let (mut x, mut y) = (ones(&device), ones(&device));
+    let mut empty = device.zeros::<f64>(0).expect("nothing");
+    lose(&device);
+    assert!(is_lost(x.get(0).map(drop)));
+    assert!(is_lost(x.to_vec().map(drop)));
+    assert!(is_lost(x.copy_to_slice(&mut [0.0; 200])));
+    assert!(is_lost(x.copy_from_slice(&[0.0; 200])));
+    assert!(is_lost(x.copy_from(&y)));
+    assert!(is_lost(x.set_zero()));
+    assert!(is_lost(device.uninitialised::<f64>(1).map(drop)));
+    assert!(is_lost(device.zeros_dense::<f64>(2, 2, Layout::RowMajor).map(drop)));
+    assert!(is_lost(device.upload(&matrix()).map(drop)));
+    // A mistake of the caller is named before the device is asked.
+    assert!(matches!(x.get(200), Err(DeviceError::OutOfBounds { index: 200, len: 200 })));
+    // What asks nothing of the device goes on.
+    x.truncate(100);
+    assert!(is_lost(x.shrink_to_fit()));
+    y.truncate(0);
+    empty.copy_from(&y).expect("nothing to copy");
+    assert_eq!((x.len(), y.len(), empty.to_vec().expect("nothing")), (100, 0, vec![]));
+}
+
+#[test]
+fn other_devices_go_on() {
+    let (lost, other) = (device(1 << 20), device(1 << 20));
+    let on_both = [Device::cpu(), other].map(|device| {
+        let a = device.upload(&matrix()).expect("memory");
+        (a.plan_spmv(SpmvOptions::default()).expect("a plan"), ones(&device), ones(&device))
+    });
+    let lengths = [&[3.0; 150][..], &[0.0; 49], &[190.0]].concat();
+    let mut a = matrix();
+    a.values_mut().fill(1.0);
+    lose(&lost);
+    for (plan, x, mut y) in on_both {
+        let device = x.device().clone();
+        plan.run(1.0, &x, 0.0, &mut y).expect("its device works");
+        assert!(y.copy_from(&ones(&device)).is_ok());
+        let a = device.upload(&a).expect("memory");
+        a.plan_spmv(SpmvOptions::default()).expect("a plan").run(1.0, &x, 0.0, &mut y).expect("as ever");
+        assert_eq!(y.to_vec().expect("memory"), lengths, "{device}");
+    }
+    // And a new one in place of the lost one.
+    assert_eq!(ones(&device(1 << 20)).to_vec().expect("memory"), [1.0; 200]);
+}
+
+/// A thread at work learns of it from its next call.
+#[test]
+fn a_device_that_another_thread_loses() {
+    let device = device(1 << 20);
+    let a = device.upload(&matrix()).expect("memory");
+    let (plan, x) = (a.plan_spmv(SpmvOptions::default()).expect("a plan"), ones(&device));
+    let (begun, begins) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let at_work = scope.spawn(|| {
+            let mut y = ones(&device);
+            loop {
+                let result = plan.run(1.0, &x, 0.0, &mut y);
+                let _ = begun.send(());
+                if result.is_err() {
+                    return result;
+                }
+            }
+        });
+        begins.recv().expect("the thread works");
+        lose(&device);
+        assert!(is_lost(at_work.join().expect("no panic")));
+    });
+}
+
+#[test]
+fn memory_that_runs_out_is_named_and_the_device_goes_on() {
+    const MEMORY: u64 = 200_000;
+    let device = device(MEMORY);
+    let a = device.upload(&matrix()).expect("memory");
+    let before = device.memory().expect("memory");
+    // 38 000 nonzeros, whose columns and values take more than all memory.
+    let wide = with_row_lengths::<f64, u32>(200, &[190; 200]);
+    match device.upload(&wide).map(drop) {
+        Err(DeviceError::OutOfMemory { requested, free, total, .. }) => {
+            assert!(requested > free && total == MEMORY, "{requested} of {free} of {total}");
+        }
+        other => panic!("{other:?}"),
+    }
+    let after = device.memory().expect("memory");
+    assert_eq!((after.in_use, after.free), (before.in_use, before.free));
+    let b = device.upload(&a.download().expect("a copy")).expect("as much as before");
+    assert_eq!(a.add(1.0, &b, 1.0).expect("a sum").nnz(), a.nnz());
+}
