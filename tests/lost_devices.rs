@@ -129,16 +129,15 @@ fn a_device_that_another_thread_loses() {
         let at_work = scope.spawn(|| {
             let mut y = ones(&device);
             loop {
-                let result = plan.run(1.0, &x, 0.0, &mut y);
-                let _ = begun.send(());
-                if result.is_err() {
-                    return result;
+                if let Err(error) = plan.run(1.0, &x, 0.0, &mut y) {
+                    return error;
                 }
+                let _ = begun.send(());
             }
         });
         begins.recv().expect("the thread works");
         lose(&device);
-        assert!(is_lost(at_work.join().expect("no panic")));
+        assert!(is_lost(Err(at_work.join().expect("no panic"))));
     });
 }
 

@@ -1,12 +1,12 @@
-//! From entries in any order to CSR arrays: a parallel, stable counting sort by row.
+//! From entries in any order to a CSR matrix: a parallel, stable counting sort by row.
 
 use std::marker::PhantomData;
 
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 
-use super::MatrixError;
 use super::blocks::grain;
+use super::{Csr, MatrixError};
 use crate::{Offset, Value};
 
 /// Entries that one task handles.
@@ -47,23 +47,25 @@ impl<V: Value> Entries<'_, V> {
     }
 }
 
-/// Sorts entries by row; those of a row stay in their order. Returns the arrays of the CSR matrix.
+/// Sorts entries by row; those of a row stay in their order.
 ///
 /// Every row must be below `rows`, and `O` must be able to count the entries. Two passes: entries go to
 /// buckets of consecutive rows, then each bucket is a counting sort of its own that stays in cache.
 ///
 /// # Errors
-/// Where there is no memory for them: few entries can have very many rows.
+/// Where there is no memory for the matrix: few entries can have very many rows.
 pub(super) fn compress<V: Value, O: Offset>(
     rows: usize,
+    cols: usize,
     entries: Entries<'_, V>,
-) -> Result<(Vec<O>, Vec<u32>, Vec<V>), MatrixError> {
+) -> Result<Csr<V, O>, MatrixError> {
     let nnz = entries.rows.len();
     let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
     let mut row_offsets: Vec<O> = bytemuck::try_zeroed_vec(rows + 1).map_err(out_of_memory)?;
     if entries.rows.par_windows(2).with_min_len(GRAIN).all(|pair| pair[0] <= pair[1]) {
         write_sorted_offsets(entries.rows, &mut row_offsets);
-        return Ok((row_offsets, entries.columns.to_vec(), entries.values.to_vec()));
+        let (column_indices, values) = (entries.columns.to_vec(), entries.values.to_vec());
+        return Ok(Csr::from_valid(rows, cols, row_offsets, column_indices, values));
     }
     let mut bucketed: Vec<Entry<V>> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let mut column_indices: Vec<u32> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
@@ -84,7 +86,7 @@ pub(super) fn compress<V: Value, O: Offset>(
         let first_row = bucket << buckets.shift;
         counting_sort(&bucketed[range.clone()], first_row, range.start, ends, columns, values);
     });
-    Ok((row_offsets, column_indices, values))
+    Ok(Csr::from_valid(rows, cols, row_offsets, column_indices, values))
 }
 
 /// Row offsets of entries that are sorted by row.

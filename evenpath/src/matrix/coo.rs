@@ -160,8 +160,7 @@ impl<V: Value> Coo<V> {
         }
         let entries =
             Entries { rows: &self.row_indices, columns: &self.column_indices, values: &self.values };
-        let (row_offsets, column_indices, values) = compress::compress(self.rows, entries)?;
-        let mut csr = Csr::from_valid(self.rows, self.cols, row_offsets, column_indices, values);
+        let mut csr = compress::compress(self.rows, self.cols, entries)?;
         csr.apply(duplicates)?;
         Ok(csr)
     }

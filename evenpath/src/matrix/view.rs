@@ -199,8 +199,7 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
         let row_indices = self.row_indices();
         let entries = Entries { rows: self.column_indices, columns: &row_indices, values: self.values };
         // As many nonzeros as here: the offsets fit.
-        let (row_offsets, column_indices, values) = compress::compress(self.cols, entries)?;
-        Ok(Csr::from_valid(self.cols, self.rows, row_offsets, column_indices, values))
+        compress::compress(self.cols, self.rows, entries)
     }
 
     /// The same entries in the same order, with the row of each.
