@@ -47,7 +47,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         most_nonzeros: arguments.most_nonzeros.unwrap_or(most_nonzeros),
         most_products: arguments.most_products.unwrap_or(most_products),
     };
-    let command = format!("evenpath-bench study {}", arguments.study.name());
+    let mut command = format!("evenpath-bench study {}", arguments.study.name());
+    let limits = [
+        ("nonzeros", arguments.most_nonzeros.map(|most| most as u64)),
+        ("products", arguments.most_products),
+    ];
+    for (what, most) in limits {
+        command.extend(most.map(|most| format!(" --most-{what} {most}")));
+    }
     let setting = Setting::new(&device, copy_gbps, peers.versions(), command);
     let mut file = StudyFile { setting, tables: Vec::new() };
     let mut print = |table: Table| {

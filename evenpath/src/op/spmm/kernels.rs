@@ -8,7 +8,7 @@ use evenpath_simt::Global;
 use evenpath_simt::kernel::KernelInfo;
 
 use super::long_rows::LongRows;
-use super::shape::{group, lanes_by_columns_log2, packet_width};
+use super::shape::{group, lanes_by_columns_log2, packet_width, room};
 use super::{Product, SpmmOptions, SpmmPlanInfo};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::op::{DeviceCsr, DeviceDense, Layout, MAX_GRID, OpError, instance, variant};
@@ -25,6 +25,8 @@ pub(super) struct Kernels<T: Storage> {
     long_rows: LongRows,
     /// Mean length of the rows.
     mean: f64,
+    /// How many groups of a lane a row the device has room for.
+    room: f64,
     /// Columns of a pass.
     columns: usize,
     /// Locked while the launches of a run follow each other.
@@ -56,11 +58,12 @@ impl<T: Storage> Kernels<T> {
         let mean = matrix.nnz() as f64 / matrix.rows().max(1) as f64;
         // Operands may have to be moved by elements; the group of a run is the wider then.
         let width = packet_width(T::SIZE, &[columns]).unwrap_or(1);
-        let long_rows = LongRows::find(matrix, group(columns as u32, width, mean, 5))?;
+        let room = room(device.properties().multiprocessors, matrix.rows());
+        let long_rows = LongRows::find(matrix, group(columns as u32, width, mean, room, 5))?;
         let sums = workspace(device, long_rows.pieces(), columns)?;
         let b_rows = if options.layout == Layout::ColumnMajor { matrix.cols() } else { 0 };
         let workspace = Mutex::new(Workspace { sums, b_by_rows: workspace(device, b_rows, columns)? });
-        Ok(Self { long_rows, mean, columns, workspace })
+        Ok(Self { long_rows, mean, room, columns, workspace })
     }
 
     pub(super) fn info(&self) -> SpmmPlanInfo {
@@ -138,7 +141,7 @@ impl<T: Storage> Kernels<T> {
         let pass_columns = columns.len() as u32;
         let most_lanes_log2 =
             if by_columns { lanes_by_columns_log2(kernels.rows.block_size, T::SIZE) } else { 5 };
-        let group = group(pass_columns, width, self.mean, most_lanes_log2);
+        let group = group(pass_columns, width, self.mean, self.room, most_lanes_log2);
         let tiles = pass_columns.div_ceil(width << group.columns_log2);
 
         let rows = SpmmRows {

@@ -16,17 +16,28 @@ const STEPS_LOG2: u32 = 2;
 /// measured better: nothing is added up by shuffles, and no lane idles at a row's end.
 const SIDE_LANES_LOG2: u32 = 3;
 
+/// Threads of a multiprocessor that should have work. Where rows are too few for it, more of a row's nonzeros lie side by side.
+const BUSY_THREADS: u64 = 1024;
+
 /// Bytes of a column of C that a block stores together, at least: what memory moves at once.
 const SECTOR: u32 = 32;
 
 /// The group of lanes for products of `columns` columns, `width` of them a lane, with rows of `mean` nonzeros, of at most
-/// `1 << most_lanes_log2` lanes.
-pub(super) fn group(columns: u32, width: u32, mean: f64, most_lanes_log2: u32) -> Group {
-    let lanes = columns.div_ceil(width).min(1 << WARP_LOG2.min(most_lanes_log2));
-    let columns_log2 = lanes.next_power_of_two().ilog2();
-    let most_side_log2 = SIDE_LANES_LOG2.min(most_lanes_log2).saturating_sub(columns_log2);
+/// `1 << most_lanes_log2` lanes; there is `room` for so many groups of one lane a row and packet of columns.
+pub(super) fn group(columns: u32, width: u32, mean: f64, room: f64, most_lanes_log2: u32) -> Group {
+    let most_lanes_log2 = WARP_LOG2.min(most_lanes_log2);
+    let packets = columns.div_ceil(width);
+    let columns_log2 = packets.min(1 << most_lanes_log2).next_power_of_two().ilog2();
+    let idle_log2 = ((room / f64::from(packets)) as u64).max(1).ilog2();
+    let side_lanes_log2 = SIDE_LANES_LOG2.max(columns_log2 + idle_log2).min(most_lanes_log2);
+    let most_side_log2 = side_lanes_log2.saturating_sub(columns_log2);
     let side_log2 = (mean as u64).max(1).ilog2().saturating_sub(STEPS_LOG2).min(most_side_log2);
     Group { columns_log2, side_log2 }
+}
+
+/// How many groups of one lane a row there is room for on so many multiprocessors.
+pub(super) fn room(multiprocessors: u32, rows: usize) -> f64 {
+    (u64::from(multiprocessors) * BUSY_THREADS) as f64 / rows.max(1) as f64
 }
 
 /// Most lanes of a group, as a power of two, with which a block of `block_size` threads stores whole sectors of C's
@@ -51,8 +62,8 @@ mod tests {
         for columns in [1, 2, 3, 4, 31, 32, 33, 64, 100, 512, u32::MAX] {
             for width in [1, 2, 4, 8] {
                 for mean in [0.0, 0.5, 1.0, 5.0, 27.0, 1e9] {
-                    for most in 0..8 {
-                        let group = group(columns, width, mean, most);
+                    for (most, room) in (0..8).flat_map(|most| [0.0, 7.5, 1e9].map(|room| (most, room))) {
+                        let group = group(columns, width, mean, room, most);
                         assert!(group.lanes_log2() <= most.min(WARP_LOG2), "{group:?}");
                         let covered = u64::from(width) << group.columns_log2;
                         let most_covered = u64::from(width) << most.min(WARP_LOG2);
@@ -64,8 +75,12 @@ mod tests {
                 }
             }
         }
-        assert_eq!(group(32, 2, 27.0, 5), Group { columns_log2: 4, side_log2: 0 });
-        assert_eq!(group(4, 2, 27.0, 5), Group { columns_log2: 1, side_log2: 2 });
+        assert_eq!(group(32, 2, 27.0, 0.1, 5), Group { columns_log2: 4, side_log2: 0 });
+        assert_eq!(group(4, 2, 27.0, 0.1, 5), Group { columns_log2: 1, side_log2: 2 });
+        let small = room(132, 324);
+        assert_eq!(group(32, 4, 82.5, small, 5), Group { columns_log2: 3, side_log2: 2 }, "few rows");
+        assert_eq!(group(32, 4, 5.9, small, 5), Group { columns_log2: 3, side_log2: 0 }, "few and short");
+        assert_eq!(group(32, 4, 82.5, small, 4), Group { columns_log2: 3, side_log2: 1 });
         assert_eq!([8, 4, 2].map(|bytes| lanes_by_columns_log2(128, bytes)), [5, 4, 3]);
     }
 

@@ -32,6 +32,13 @@ const BLOCK_MEAN: f64 = 768.0;
 /// Rows are binned up to this many nonzeros a row.
 const BINNED_MEAN: f64 = 8.0;
 
+/// Threads of a multiprocessor at once.
+const WAVE_THREADS: u64 = 2048;
+
+/// Where all rows are on their way at once, the longest decides: most accesses of a lane, behind each other, with which lanes a
+/// row are faster than row blocks, and than row tiles, which shorter rows have.
+const WAVE_STEPS: [u64; 2] = [8, 32];
+
 /// Long rows are cut into pieces where they have at most the nonzeros divided by this.
 const LONG_SHARE: u64 = 8;
 
@@ -115,6 +122,18 @@ fn stays_in_cache<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> bool {
     matrix.device().properties().l2_bytes.is_some_and(|l2| bytes <= l2 / 10 * 6)
 }
 
+/// Whether lanes a row are best for a matrix that stays in cache.
+fn are_lanes_best<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> bool {
+    let lanes = u64::from(mean_lanes(matrix));
+    let wave = u64::from(matrix.device().properties().multiprocessors) * WAVE_THREADS;
+    if matrix.rows() as u64 * lanes > wave {
+        return V::TYPE != ScalarType::F32;
+    }
+    let [of_blocks, of_tiles] = WAVE_STEPS;
+    let most_steps = if lengths.mean < ROW_BLOCK_MEAN { of_tiles } else { of_blocks };
+    lengths.longest.div_ceil(lanes) <= most_steps
+}
+
 /// Lanes that rows of the matrix's mean length want.
 fn mean_lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> u32 {
     policy::spmv_lanes(matrix.rows() as u64, matrix.nnz() as u64)
@@ -190,7 +209,7 @@ fn of_even_rows<V: Value, O: Offset>(
         }
     }
     let in_cache = stays_in_cache(matrix);
-    if !is_f32 && in_cache {
+    if in_cache && are_lanes_best(matrix, lengths) {
         let reason = format!("{text}; the matrix stays in cache");
         let vector = rows::Vector::new(matrix, mean_lanes(matrix));
         return Ok(Some(Choice::new(SpmvMethod::Vector, reason, vector)));
