@@ -296,7 +296,7 @@ fn a_plan_follows_the_rows() {
         let has_cache = device.properties().l2_bytes.is_some();
         let short = if has_cache { SpmvMethod::Vector } else { SpmvMethod::RowTiles };
         assert_eq!(choice(&with_row_lengths(3000, &[5; 400])), short);
-        assert_eq!(choice(&with_row_lengths(3000, &[60; 400])), SpmvMethod::RowBlocks);
+        assert_eq!(choice(&with_row_lengths(3000, &[80; 400])), SpmvMethod::RowBlocks);
         assert_eq!(choice(&with_row_lengths(3000, &[1000; 40])), SpmvMethod::Block);
         let one_long = [vec![5; 400], vec![2500]].concat();
         assert_eq!(choice(&with_row_lengths(3000, &one_long)), SpmvMethod::Flat);
