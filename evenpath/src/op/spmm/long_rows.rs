@@ -1,6 +1,7 @@
 use evenpath_kernels::spmm::{Group, LONG_COUNTERS, SpmmLongRows};
 use evenpath_simt::thread::WARP_SIZE;
 
+use super::shape::SIDE_LANES_LOG2;
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::op::{DeviceCsr, instance};
 use crate::{Offset, Storage};
@@ -10,7 +11,7 @@ use crate::{Offset, Storage};
 /// waited for.
 const MOST_STEPS: std::ops::RangeInclusive<u32> = 128..=512;
 
-/// Steps through a piece, at least.
+/// Steps through a piece, at least, of a group no wider than [`SIDE_LANES_LOG2`]. A wider one, for few rows, has pieces as long.
 const PIECE_STEPS: u32 = 64;
 
 /// How much longer than the mean a row is that is cut, unless [`MOST_STEPS`] says otherwise: where all of very many rows are
@@ -37,7 +38,9 @@ impl Cut {
         let share = (nonzeros as f64 / a_step) as u32;
         let row = ((LONG_BY * mean_steps) as u32).min(share).clamp(*MOST_STEPS.start(), *MOST_STEPS.end());
         let row = row.next_power_of_two();
-        let piece = share.clamp(PIECE_STEPS, row).next_power_of_two();
+        let usual_side_log2 = side_log2.min(SIDE_LANES_LOG2.saturating_sub(columns_log2));
+        let least_steps = PIECE_STEPS >> (side_log2 - usual_side_log2);
+        let piece = share.clamp(least_steps, row).next_power_of_two();
         // Pieces, of which there are less than twice as many as full ones, are counted in 32 bits.
         let least = (nonzeros as u64 >> 30) as u32 + 1;
         Self { longest_row: (row << side_log2).max(least), piece: (piece << side_log2).max(least) }
@@ -147,6 +150,7 @@ mod tests {
         assert_eq!(cut(100_000, 30_000_000, 5, 0), (512, 512), "long rows, and enough of them");
         assert_eq!(cut(124, 90_000, 5, 0), (128, 64), "few long rows");
         assert_eq!(cut(10_000, 700_000, 0, 3), (1024, 512), "eight nonzeros a step, of 32 rows a warp");
+        assert_eq!(cut(124, 90_000, 1, 4), (2048, 256), "16 nonzeros a step, because rows are few");
         assert_eq!(cut(0, 0, 5, 0), (128, 64));
         assert_eq!(cut(1, 1 << 40, 5, 0), (1025, 1025), "pieces are counted in 32 bits");
     }

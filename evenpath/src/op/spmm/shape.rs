@@ -14,7 +14,7 @@ const STEPS_LOG2: u32 = 2;
 
 /// Lanes up to which nonzeros lie side by side, as a power of two. With as many lanes over the columns alone, a row each
 /// measured better: nothing is added up by shuffles, and no lane idles at a row's end.
-const SIDE_LANES_LOG2: u32 = 3;
+pub(super) const SIDE_LANES_LOG2: u32 = 3;
 
 /// Threads of a multiprocessor that should have work. Where rows are too few for it, more of a row's nonzeros lie side by side.
 const BUSY_THREADS: u64 = 1024;
