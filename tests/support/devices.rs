@@ -1,4 +1,4 @@
-use evenpath::device::{BlockOrder, DeviceError};
+use evenpath::device::{BlockOrder, DeviceError, MemoryOrder};
 use evenpath::{Device, SimulatedOptions};
 use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
@@ -12,7 +12,7 @@ pub struct DeviceUnderTest {
     pub fast: bool,
 }
 
-/// Every device that is present: the CPU, the simulated GPU in two block orders, and the first NVIDIA GPU. A missing
+/// Every device that is present: the CPU, the simulated GPU in two block and memory orders, and the first NVIDIA GPU. A missing
 /// GPU is named in the output; with `EVENPATH_REQUIRE_GPU` set it is a failure.
 ///
 /// # Panics
@@ -30,11 +30,12 @@ pub fn devices() -> Vec<DeviceUnderTest> {
 ///
 /// As [`devices`].
 pub fn kernel_devices() -> Vec<DeviceUnderTest> {
-    let simulated = |block_order| {
-        let options = SimulatedOptions { block_order, ..SimulatedOptions::default() };
+    let simulated = |block_order, seed| {
+        let memory_order = MemoryOrder::Weak(seed);
+        let options = SimulatedOptions { block_order, memory_order, ..SimulatedOptions::default() };
         DeviceUnderTest { device: Device::simulated(options), fast: false }
     };
-    let mut devices = vec![simulated(BlockOrder::Ascending), simulated(BlockOrder::Seeded(7))];
+    let mut devices = vec![simulated(BlockOrder::Ascending, 0), simulated(BlockOrder::Seeded(7), 7)];
     match Device::cuda(0) {
         Ok(device) => devices.push(DeviceUnderTest { device, fast: true }),
         Err(

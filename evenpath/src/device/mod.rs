@@ -45,7 +45,7 @@ use std::time::Instant;
 pub use buffer::DeviceVec;
 pub(crate) use buffer::host_zeros;
 pub use error::{DeviceError, Version};
-pub use evenpath_simt::host::{BlockOrder, Options as SimulatedOptions};
+pub use evenpath_simt::host::{BlockOrder, MemoryOrder, Options as SimulatedOptions};
 pub use event::Event;
 
 use machine::{Machine, Moment};

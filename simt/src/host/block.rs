@@ -9,12 +9,13 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use parking_lot::Mutex;
 
-use super::conflicts::Conflicts;
+use super::conflicts::Observer;
 use super::fault::{list_threads, Fault, FaultKind, Place};
 use super::memory::Memory;
 use super::read_only::ReadOnlyMemory;
 use super::shared::{SharedMemory, Stamp};
 use super::warp::{self, Collective};
+use super::weak::WeakMemory;
 use crate::element::Packet;
 use crate::kernel::{Argument, KernelInfo};
 use crate::thread::WARP_SIZE;
@@ -35,7 +36,10 @@ pub(crate) struct Launch<'a> {
     pub(crate) arguments: &'a [Argument],
     pub(crate) memory: &'a Memory,
     pub(crate) read_only: &'a ReadOnlyMemory,
-    pub(crate) conflicts: &'a Conflicts,
+    pub(crate) weak: &'a WeakMemory<'a>,
+    /// The launch's number on its device, and what random choices begin with.
+    pub(crate) number: u64,
+    pub(crate) seed: u64,
     pub(crate) grid: u32,
     pub(crate) dynamic_shared: u32,
     /// Counts how often some warp of some block went on.
@@ -46,6 +50,7 @@ pub(crate) struct Launch<'a> {
 pub(crate) struct BlockContext<'a> {
     pub(crate) launch: Launch<'a>,
     pub(crate) index: u32,
+    pub(crate) observer: Observer,
     pub(crate) shared: RefCell<SharedMemory>,
 }
 
@@ -159,8 +164,7 @@ impl LaneContext<'_> {
         Stamp { thread: self.thread, clock: self.clock.get() }
     }
 
-    /// Stops this lane until the block answers. Nothing with a destructor may live on the lane's
-    /// stack meanwhile: a lane that is given up is not unwound.
+    /// Stops this lane until the block answers. A lane that is given up is unwound from here.
     pub(crate) fn stop(&self, request: Request) -> u64 {
         // Safety: the lane runs, so its coroutine has set the yielder, which lives as long as it.
         unsafe { &*self.yielder.get() }.suspend(request)
@@ -195,8 +199,12 @@ impl<'a> Block<'a> {
         let size = launch.kernel.block_size;
         let stacks = take_stacks(size as usize)?;
         let shared_bytes = launch.kernel.shared_bytes.next_multiple_of(16) + launch.dynamic_shared;
-        let block =
-            Rc::new(BlockContext { launch, index, shared: RefCell::new(SharedMemory::new(shared_bytes)) });
+        let block = Rc::new(BlockContext {
+            launch,
+            index,
+            observer: Observer::new(launch.number, index, launch.seed),
+            shared: RefCell::new(SharedMemory::new(shared_bytes)),
+        });
         // Safety: the block keeps the context, and drops it after everything that points to it.
         let context: &'a BlockContext<'a> = unsafe { &*Rc::as_ptr(&block) };
         let contexts: Rc<[LaneContext<'a>]> = (0..size)
@@ -418,15 +426,20 @@ fn start(lane: &LaneContext<'_>, stack: DefaultStack) -> LaneCoroutine {
 }
 
 impl Drop for Block<'_> {
+    /// Gives the stacks back. A lane that is given up is unwound, so that what it lent to others is not cut off; where
+    /// panics abort, that cannot be done, and its stack stays as it is for ever.
     fn drop(&mut self) {
-        let stacks = self.lanes.drain(..).map(|Lane { mut coroutine, .. }| {
+        let stacks = self.lanes.drain(..).filter_map(|Lane { mut coroutine, .. }| {
             if !coroutine.done() {
-                // Safety: kernels hold plain values only, and `LaneContext::stop` is called with
-                // nothing on the stack that needs a destructor.
-                unsafe { coroutine.force_reset() };
+                if cfg!(not(panic = "unwind")) {
+                    std::mem::forget(coroutine);
+                    return None;
+                }
+                coroutine.force_unwind();
             }
-            coroutine.into_stack()
+            Some(coroutine.into_stack())
         });
+        let stacks: Vec<_> = stacks.collect();
         STACKS.lock().0.extend(stacks);
     }
 }

@@ -1,96 +1,190 @@
 //! Finds blocks of one launch that meet in global memory with nothing to order them.
 //!
-//! What one block writes, another may touch only after the first has *released* it and the other has
-//! *acquired*: by a device-wide atomic of such an ordering, or a fence. Who wrote a word is noted with
-//! the number of releases of that block so far; as long as that number has not grown, or the other
-//! block has acquired nothing at all, no order is possible, so nothing is reported that is none. A
-//! release that orders other writes hides a missing one. Writes of what is there already are let pass.
-//! Of a word that blocks write by parts, the last part only is remembered.
-//! Reads are not noted: a write after another block's read is found where blocks run in another order.
+//! Order between blocks is that of the memory model: an operation that releases at an address happens before one that
+//! acquires there and sees its value, or that of a later update; a fence lends both powers to the relaxed operations
+//! around it. Each block counts its releases, its *epoch*, and keeps a vector clock of the epochs of other blocks that
+//! happen before what it does now.
+//!
+//! A note on each word of 4 bytes says which block wrote it last, in which epoch, and whether atomically. An access is in
+//! order if the block itself wrote, if both are atomic, or if the epoch is on its clock. Plain writes of what is there
+//! already are let pass. Of a word that blocks write by parts, only the last part is remembered. Reads are not noted: a
+//! write after another block's read is found where blocks run in another order.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
 
+use super::launch::mix;
 use crate::atomic::{Ordering, Scope};
 
-/// Blocks share counters modulo this: then a release of another may count as a block's own.
-const COUNTERS: usize = 1024;
 /// Launches told apart; then all notes are forgotten.
-pub(crate) const LAUNCHES: u64 = 1 << 20;
+pub(crate) const LAUNCHES: u64 = 1 << 19;
+/// Epochs told apart in a note; later ones count as this one.
+const LAST_EPOCH: u32 = 0xff;
 
-/// A note on a word of 4 bytes, of which launch, releases, block and bytes take 20, 8, 32, and 4 bits.
+/// Whether an access is an atomic operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    Plain,
+    Atomic,
+}
+
+/// A note on a word of 4 bytes: launch, how, epoch, block and bytes take 19, 1, 8, 32, and 4 bits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Note(pub(crate) u64);
-
-#[derive(Debug, Default)]
-struct Counters {
-    releases: AtomicU32,
-    acquires: AtomicU32,
-}
-
-#[derive(Debug)]
-pub(crate) struct Conflicts {
-    launch: u64,
-    counters: Box<[Counters]>,
-}
+struct Note(u64);
 
 impl Note {
-    fn new(launch: u64, releases: u32, block: u32, bytes: u8) -> Self {
-        let releases = u64::from(releases.min(0xff));
-        Self(launch << 44 | releases << 36 | u64::from(block) << 4 | u64::from(bytes))
+    fn new(launch: u64, how: How, epoch: u32, block: u32, bytes: u8) -> Self {
+        let epoch = u64::from(epoch.min(LAST_EPOCH));
+        let how = u64::from(how == How::Atomic);
+        Self(launch << 45 | how << 44 | epoch << 36 | u64::from(block) << 4 | u64::from(bytes))
     }
 
-    fn releases(self) -> u32 {
-        (self.0 >> 36 & 0xff) as u32
+    fn launch(self) -> u64 {
+        self.0 >> 45
+    }
+
+    fn is_atomic(self) -> bool {
+        self.0 >> 44 & 1 == 1
+    }
+
+    fn epoch(self) -> u32 {
+        (self.0 >> 36) as u32 & LAST_EPOCH
     }
 
     fn block(self) -> u32 {
         (self.0 >> 4) as u32
     }
+
+    fn bytes(self) -> u8 {
+        self.0 as u8 & 0xf
+    }
 }
 
-impl Conflicts {
+/// What happens before something.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct VectorClock {
+    /// Of each block, the last of its epochs.
+    epochs: HashMap<u32, u32>,
+    /// All that was visible at this time, see [`WeakMemory`](super::weak::WeakMemory).
+    visible: u64,
+}
+
+impl VectorClock {
+    pub(crate) fn join(&mut self, other: &Self) {
+        for (&block, &epoch) in &other.epochs {
+            let own = self.epochs.entry(block).or_default();
+            *own = epoch.max(*own);
+        }
+        self.visible = self.visible.max(other.visible);
+    }
+}
+
+/// What one block knows of the others' accesses to global memory.
+#[derive(Debug)]
+pub(crate) struct Observer {
+    launch: u64,
+    pub(crate) block: u32,
+    /// Counts the block's releases, from 1.
+    epoch: Cell<u32>,
+    /// What happens before the block's next access.
+    seen: RefCell<VectorClock>,
+    /// What the block's last fence releases through later relaxed stores.
+    fenced: RefCell<Option<Arc<VectorClock>>>,
+    /// What the block's next fence acquires from earlier relaxed loads.
+    unfenced: RefCell<VectorClock>,
+    random: Cell<u64>,
+}
+
+impl Observer {
     /// For a launch with a number of 1 to `LAUNCHES` − 1.
-    pub(crate) fn new(launch: u64) -> Self {
-        Self { launch, counters: (0..COUNTERS).map(|_| Counters::default()).collect() }
+    pub(crate) fn new(launch: u64, block: u32, seed: u64) -> Self {
+        Self {
+            launch,
+            block,
+            epoch: Cell::new(1),
+            seen: RefCell::default(),
+            fenced: RefCell::default(),
+            unfenced: RefCell::default(),
+            random: Cell::new(mix(seed ^ u64::from(block))),
+        }
     }
 
-    fn counters(&self, block: u32) -> &Counters {
-        &self.counters[block as usize % COUNTERS]
+    /// Throws a coin.
+    pub(crate) fn coin(&self) -> bool {
+        self.random.set(mix(self.random.get()));
+        self.random.get() & 1 == 1
     }
 
-    /// To be told before an atomic operation or a fence, so that who sees its effect sees the count.
-    pub(crate) fn note_ordering(&self, block: u32, ordering: Ordering, scope: Scope) {
-        if scope == Scope::Block {
-            return;
+    /// The time until which the block must have seen what became visible.
+    pub(crate) fn acquired_until(&self) -> u64 {
+        self.seen.borrow().visible
+    }
+
+    /// The clock that an atomic store or update hands to those who acquire it, `now`.
+    pub(crate) fn releases(&self, ordering: Ordering, scope: Scope, now: u64) -> Option<Arc<VectorClock>> {
+        if is_release(ordering, scope) {
+            Some(Arc::new(self.next_epoch(now)))
+        } else {
+            self.fenced.borrow().clone()
         }
-        if matches!(ordering, Ordering::Release | Ordering::AcquireRelease) {
-            self.counters(block).releases.fetch_add(1, Relaxed);
+    }
+
+    /// Takes in the clock of a value that an atomic load or update saw.
+    pub(crate) fn observes(&self, clock: Option<&Arc<VectorClock>>, ordering: Ordering, scope: Scope) {
+        if let Some(clock) = clock {
+            let taken = if is_acquire(ordering, scope) { &self.seen } else { &self.unfenced };
+            taken.borrow_mut().join(clock);
         }
-        if matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease) {
-            self.counters(block).acquires.fetch_add(1, Relaxed);
-        }
+    }
+
+    /// A fence for the whole device.
+    pub(crate) fn fence(&self, now: u64) {
+        self.seen.borrow_mut().join(&self.unfenced.take());
+        *self.fenced.borrow_mut() = Some(Arc::new(self.next_epoch(now)));
+    }
+
+    /// What happens before the end of this epoch; begins the next.
+    fn next_epoch(&self, now: u64) -> VectorClock {
+        let epoch = self.epoch.get();
+        self.epoch.set(epoch.saturating_add(1));
+        let mut clock = self.seen.borrow().clone();
+        clock.epochs.insert(self.block, epoch);
+        clock.visible = now;
+        clock
     }
 
     /// The block that wrote some of the bytes with no order before this access.
     #[inline]
-    pub(crate) fn racing(&self, note: &AtomicU64, block: u32, bytes: u8) -> Option<u32> {
+    pub(crate) fn racing(&self, note: &AtomicU64, how: How, bytes: u8) -> Option<u32> {
         let note = Note(note.load(Relaxed));
-        if note.0 >> 44 != self.launch || note.block() == block || note.0 as u8 & 0xf & bytes == 0 {
+        let is_harmless = note.launch() != self.launch
+            || note.block() == self.block
+            || note.bytes() & bytes == 0
+            || (note.is_atomic() && how == How::Atomic);
+        if is_harmless || self.seen.borrow().epochs.get(&note.block()).is_some_and(|&seen| seen >= note.epoch()) {
             return None;
         }
-        // The note has room for so many only.
-        let unreleased =
-            self.counters(note.block()).releases.load(Relaxed) == note.releases() && note.releases() < 0xff;
-        (unreleased || self.counters(block).acquires.load(Relaxed) == 0).then_some(note.block())
+        Some(note.block())
     }
 
-    /// Notes a write; of the bytes that the same block wrote before, with no release between, too.
+    /// Notes a write; of the bytes that the same block wrote before, in the same way and epoch, too.
     #[inline]
-    pub(crate) fn note_write(&self, note: &AtomicU64, block: u32, bytes: u8) {
-        let releases = self.counters(block).releases.load(Relaxed);
-        let own = Note::new(self.launch, releases, block, 0).0;
+    pub(crate) fn note_write(&self, note: &AtomicU64, how: How, bytes: u8) {
+        let own = Note::new(self.launch, how, self.epoch.get(), self.block, 0).0;
         let old = note.load(Relaxed);
         let bytes = if old & !0xf == own { old as u8 & 0xf | bytes } else { bytes };
         note.store(own | u64::from(bytes), Relaxed);
     }
+}
+
+/// Whether an operation orders what came before it, for other blocks.
+pub(crate) fn is_release(ordering: Ordering, scope: Scope) -> bool {
+    scope == Scope::Device && matches!(ordering, Ordering::Release | Ordering::AcquireRelease)
+}
+
+/// Whether an operation orders what comes after it, for other blocks.
+pub(crate) fn is_acquire(ordering: Ordering, scope: Scope) -> bool {
+    scope == Scope::Device && matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease)
 }

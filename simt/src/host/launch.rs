@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 
 use super::block::{Block, Launch, Progress};
-use super::conflicts::{Conflicts, LAUNCHES};
+use super::conflicts::LAUNCHES;
 use super::fault::{Fault, FaultKind, Place};
 use super::memory::{Memory, OutOfMemory};
 use super::read_only::ReadOnlyMemory;
+use super::weak::{Delay, WeakMemory};
 use crate::kernel::{Argument, KernelInfo};
 
 /// The order in which blocks start.
@@ -22,6 +23,22 @@ pub enum BlockOrder {
     Seeded(u64),
 }
 
+/// How weak global memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryOrder {
+    /// Every block sees every atomic store at once.
+    Sequential,
+    /// Relaxed atomic stores of other blocks become visible late and in any order, and relaxed loads may see the value
+    /// before the last, as far as a GPU's memory model allows. The seed and the number of the launch determine how.
+    Weak(u64),
+}
+
+impl Default for MemoryOrder {
+    fn default() -> Self {
+        Self::Weak(0)
+    }
+}
+
 /// What a simulated GPU is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
@@ -29,6 +46,8 @@ pub struct Options {
     pub memory_bytes: u64,
     /// The order in which blocks start.
     pub block_order: BlockOrder,
+    /// How weak global memory is.
+    pub memory_order: MemoryOrder,
     /// CPU threads that run blocks; 0 for as many as there are cores. With 1, a run is repeatable.
     pub threads: usize,
     /// Blocks that one CPU thread keeps in flight while they wait for each other.
@@ -46,6 +65,7 @@ impl Default for Options {
         Self {
             memory_bytes: 4 << 30,
             block_order: BlockOrder::Ascending,
+            memory_order: MemoryOrder::default(),
             threads: 0,
             resident_blocks: 16,
             max_block_size: 1024,
@@ -173,12 +193,21 @@ impl SimulatedGpu {
         };
         let memory = self.memory.read();
         let progress = AtomicU64::new(0);
+        let (delay, seed) = match self.options.memory_order {
+            MemoryOrder::Sequential => (Delay::None, 0),
+            MemoryOrder::Weak(seed) => {
+                let seed = mix(seed ^ mix(number));
+                (Delay::draw(seed), seed)
+            }
+        };
         let launch = Launch {
             kernel,
             arguments,
             memory: &memory,
             read_only: &ReadOnlyMemory::new(kernel, arguments),
-            conflicts: &Conflicts::new(number),
+            weak: &WeakMemory::new(&memory, delay, seed),
+            number,
+            seed,
             grid,
             dynamic_shared,
             progress: &progress,
@@ -253,7 +282,8 @@ impl<'a> Run<'a> {
             }
             self.work();
         });
-        self.fault.into_inner().map_or(Ok(()), Err)
+        self.fault.into_inner().map_or(Ok(()), Err)?;
+        Ok(self.launch.weak.finish()?)
     }
 
     /// The next block to start.
@@ -261,6 +291,16 @@ impl<'a> Run<'a> {
         let position = self.next.fetch_add(1, Relaxed);
         let position = u32::try_from(position).ok().filter(|&position| position < self.launch.grid)?;
         Some(self.shuffle.map_or(position, |seed| permute(position, self.launch.grid, seed)))
+    }
+
+    /// Makes atomic stores visible that are due, or some that are held if nothing else moves; whether there were such.
+    fn show_stores(&self, moved: bool) -> Result<bool, Fault> {
+        let weak = self.launch.weak;
+        if moved {
+            weak.advance()?;
+            return Ok(false);
+        }
+        Ok(weak.unblock()?)
     }
 
     /// One CPU thread's share: runs blocks, and keeps those that wait for others in flight.
@@ -293,8 +333,14 @@ impl<'a> Run<'a> {
                     false
                 }
             });
-            if result.is_ok() && !moved {
-                result = patience.wait(self, resident.len());
+            if result.is_ok() {
+                result = self.show_stores(moved).and_then(|shown| {
+                    if moved || shown {
+                        Ok(())
+                    } else {
+                        patience.wait(self, resident.len())
+                    }
+                });
             }
             if let Err(fault) = result {
                 self.fault.lock().get_or_insert(fault);
@@ -350,7 +396,7 @@ fn permute(position: u32, len: u32, seed: u64) -> u32 {
 }
 
 /// The finaliser of `SplitMix64`.
-fn mix(mut bits: u64) -> u64 {
+pub(crate) fn mix(mut bits: u64) -> u64 {
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

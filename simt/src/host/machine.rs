@@ -7,6 +7,7 @@ use super::block::{with_lane, Copy16, LaneContext, Request};
 use super::fault::{AccessKind, FaultKind};
 use super::read_only::Use;
 use super::warp::{Collective, Kind};
+use super::weak::Access as AtomicAccess;
 use crate::atomic::{AtomicElement, Operation, Ordering, Scope};
 use crate::element::{Element, Packet, ScalarType};
 use crate::thread::WARP_SIZE;
@@ -161,9 +162,9 @@ pub(crate) fn warp_sync(mask: u32) {
 pub(crate) fn load<T: Element>(address: u64) -> T {
     let line = Location::caller();
     with_lane(|lane| {
-        let launch = &lane.block.launch;
-        let result = launch.memory.block_load(address, T::SIZE, launch.conflicts, lane.block.index);
-        T::from_bits(checked(lane, result, line))
+        let (memory, by) = (lane.block.launch.memory, &lane.block.observer);
+        checked(lane, lane.block.launch.weak.before_plain_access(by, address), line);
+        T::from_bits(checked(lane, memory.block_load(address, T::SIZE, by), line))
     })
 }
 
@@ -237,9 +238,9 @@ pub(crate) fn store<T: Element>(address: u64, value: T) {
     note_use(Use::Write, address, T::SIZE);
     let line = Location::caller();
     with_lane(|lane| {
-        let launch = &lane.block.launch;
-        let (bits, block) = (value.to_bits(), lane.block.index);
-        checked(lane, launch.memory.block_store(address, T::SIZE, bits, launch.conflicts, block), line);
+        let (memory, by) = (lane.block.launch.memory, &lane.block.observer);
+        checked(lane, lane.block.launch.weak.before_plain_access(by, address), line);
+        checked(lane, memory.block_store(address, T::SIZE, value.to_bits(), by), line);
     });
 }
 
@@ -314,13 +315,7 @@ pub(crate) fn load_streaming_16<T: Element>(address: u64) -> Packet {
 #[track_caller]
 pub(crate) fn store_streaming_16<T: Element>(address: u64, packet: Packet) {
     check_packet(address);
-    let line = Location::caller();
-    scatter_packet(packet, |index, value: T| {
-        let address = address + (index * T::SIZE) as u64;
-        with_lane(|lane| {
-            checked(lane, lane.block.launch.memory.store(address, T::SIZE, value.to_bits()), line);
-        });
-    });
+    scatter_packet(packet, |index, value: T| store(address + (index * T::SIZE) as u64, value));
 }
 
 #[track_caller]
@@ -446,18 +441,18 @@ pub(crate) fn shared_atomic_load<T: AtomicElement>(address: u32) -> T {
 }
 
 #[track_caller]
-fn update<T: Element>(address: u64, update: impl Fn(u64) -> u64) -> T {
+fn update<T: Element>(access: AtomicAccess, update: impl Fn(u64) -> u64) -> T {
     let line = Location::caller();
-    note_use(Use::Write, address, T::SIZE);
+    note_use(Use::Write, access.address, T::SIZE);
     with_lane(|lane| {
-        let old = checked(lane, lane.block.launch.memory.update(address, T::SIZE, &update), line);
+        let old = checked(lane, lane.block.launch.weak.update(&lane.block.observer, access, &update), line);
         lane.note_atomic(update(old) != old);
         T::from_bits(old)
     })
 }
 
-fn note_ordering(ordering: Ordering, scope: Scope) {
-    with_lane(|lane| lane.block.launch.conflicts.note_ordering(lane.block.index, ordering, scope));
+fn access<T: Element>(address: u64, ordering: Ordering, scope: Scope) -> AtomicAccess {
+    AtomicAccess { address, size: T::SIZE, ordering, scope }
 }
 
 #[track_caller]
@@ -468,8 +463,8 @@ pub(crate) fn atomic<T: AtomicElement>(
     ordering: Ordering,
     scope: Scope,
 ) -> T {
-    note_ordering(ordering, scope);
-    update(address, |old| T::combine(operation, T::from_bits(old), value).to_bits())
+    let combine = |old| T::combine(operation, T::from_bits(old), value).to_bits();
+    update(access::<T>(address, ordering, scope), combine)
 }
 
 #[track_caller]
@@ -480,16 +475,17 @@ pub(crate) fn atomic_compare_exchange<T: AtomicElement>(
     ordering: Ordering,
     scope: Scope,
 ) -> T {
-    note_ordering(ordering, scope);
-    update(address, |old| if old == expected.to_bits() { new.to_bits() } else { old })
+    let exchange = |old| if old == expected.to_bits() { new.to_bits() } else { old };
+    update(access::<T>(address, ordering, scope), exchange)
 }
 
 #[track_caller]
 pub(crate) fn atomic_load<T: AtomicElement>(address: u64, ordering: Ordering, scope: Scope) -> T {
     let line = Location::caller();
-    note_ordering(if ordering == Ordering::Relaxed { ordering } else { Ordering::Acquire }, scope);
+    let ordering = if ordering == Ordering::Relaxed { ordering } else { Ordering::Acquire };
+    let access = access::<T>(address, ordering, scope);
     with_lane(|lane| {
-        let bits = checked(lane, lane.block.launch.memory.load(address, T::SIZE), line);
+        let bits = checked(lane, lane.block.launch.weak.load(&lane.block.observer, access), line);
         lane.note_atomic(false);
         T::from_bits(bits)
     })
@@ -498,17 +494,22 @@ pub(crate) fn atomic_load<T: AtomicElement>(address: u64, ordering: Ordering, sc
 #[track_caller]
 pub(crate) fn atomic_store<T: AtomicElement>(address: u64, value: T, ordering: Ordering, scope: Scope) {
     let line = Location::caller();
-    note_ordering(if ordering == Ordering::Relaxed { ordering } else { Ordering::Release }, scope);
+    let ordering = if ordering == Ordering::Relaxed { ordering } else { Ordering::Release };
+    let access = access::<T>(address, ordering, scope);
     note_use(Use::Write, address, T::SIZE);
     with_lane(|lane| {
-        checked(lane, lane.block.launch.memory.store(address, T::SIZE, value.to_bits()), line);
+        let result = lane.block.launch.weak.store(&lane.block.observer, access, value.to_bits());
+        checked(lane, result, line);
         lane.note_atomic(true);
     });
 }
 
+#[track_caller]
 pub(crate) fn fence(scope: Scope) {
-    note_ordering(Ordering::AcquireRelease, scope);
-    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    let line = Location::caller();
+    if scope == Scope::Device {
+        with_lane(|lane| checked(lane, lane.block.launch.weak.fence(&lane.block.observer), line));
+    }
 }
 
 pub(crate) fn widen_f16(bits: u16) -> f32 {

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
 
-use super::conflicts::Conflicts;
+use super::conflicts::{How, Observer};
 use super::fault::{AccessKind, FaultKind};
 
 const OFFSET_BITS: u32 = 36;
@@ -54,7 +54,7 @@ struct Allocation {
     words: Box<[AtomicU64]>,
     /// One bit for each byte of the word.
     written: Box<[AtomicU8]>,
-    /// Which block wrote each word of 4 bytes, see [`Conflicts`].
+    /// Which block wrote each word of 4 bytes, see [`Observer`].
     writers: Box<[AtomicU64]>,
 }
 
@@ -169,19 +169,11 @@ impl Memory {
 
     /// Loads an element for a block; an error too if another block wrote it in no order.
     #[inline]
-    pub(crate) fn block_load(
-        &self,
-        address: u64,
-        size: usize,
-        conflicts: &Conflicts,
-        block: u32,
-    ) -> Result<u64, FaultKind> {
+    pub(crate) fn block_load(&self, address: u64, size: usize, by: &Observer) -> Result<u64, FaultKind> {
         let cell = self.cell(address, size)?;
         let bits = self.load(address, size)?;
-        match cell.racing(conflicts, block) {
-            None => Ok(bits),
-            Some(other) => Err(FaultKind::GlobalRace { address, block, this: AccessKind::Read, other }),
-        }
+        cell.check_order(address, by, How::Plain, AccessKind::Read)?;
+        Ok(bits)
     }
 
     /// Stores an element for a block; an error if another block wrote another value in no order.
@@ -191,17 +183,33 @@ impl Memory {
         address: u64,
         size: usize,
         bits: u64,
-        conflicts: &Conflicts,
-        block: u32,
+        by: &Observer,
     ) -> Result<(), FaultKind> {
         let cell = self.cell(address, size)?;
-        if let Some(other) = cell.racing(conflicts, block) {
-            if cell.load() != bits {
-                return Err(FaultKind::GlobalRace { address, block, this: AccessKind::Write, other });
-            }
+        let order = cell.check_order(address, by, How::Plain, AccessKind::Write);
+        if order.is_err() && cell.load() != bits {
+            return order;
         }
-        cell.writers.iter().for_each(|note| conflicts.note_write(note, block, cell.bytes_of_word()));
+        cell.note_write(by, How::Plain);
         self.store(address, size, bits)
+    }
+
+    /// Checks that an atomic operation of a block finds nothing that another block wrote plainly and in no order, and notes
+    /// it unless it only reads.
+    #[inline]
+    pub(crate) fn note_atomic(
+        &self,
+        address: u64,
+        size: usize,
+        by: &Observer,
+        kind: AccessKind,
+    ) -> Result<(), FaultKind> {
+        let cell = self.cell(address, size)?;
+        cell.check_order(address, by, How::Atomic, kind)?;
+        if kind != AccessKind::Read {
+            cell.note_write(by, How::Atomic);
+        }
+        Ok(())
     }
 
     /// Forgets which blocks wrote.
@@ -363,10 +371,22 @@ impl Cell<'_> {
         (0xf >> (4 - self.size.min(4))) << (self.byte % 4)
     }
 
-    /// The block that wrote some of it in no order before an access by `block`.
+    /// An error if another block wrote some of it in no order before this access.
     #[inline]
-    fn racing(&self, conflicts: &Conflicts, block: u32) -> Option<u32> {
-        self.writers.iter().find_map(|note| conflicts.racing(note, block, self.bytes_of_word()))
+    fn check_order(
+        &self,
+        address: u64,
+        by: &Observer,
+        how: How,
+        this: AccessKind,
+    ) -> Result<(), FaultKind> {
+        let racing = self.writers.iter().find_map(|note| by.racing(note, how, self.bytes_of_word()));
+        racing.map_or(Ok(()), |other| Err(FaultKind::GlobalRace { address, block: by.block, this, other }))
+    }
+
+    #[inline]
+    fn note_write(&self, by: &Observer, how: How) {
+        self.writers.iter().for_each(|note| by.note_write(note, how, self.bytes_of_word()));
     }
 
     #[inline]

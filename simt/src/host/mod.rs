@@ -29,9 +29,10 @@ mod memory;
 mod read_only;
 mod shared;
 mod warp;
+mod weak;
 
 pub use fault::{AccessKind, Fault, FaultKind, Place};
-pub use launch::{BlockOrder, Options, SimulatedGpu};
+pub use launch::{BlockOrder, MemoryOrder, Options, SimulatedGpu};
 pub use memory::OutOfMemory;
 
 use crate::kernel::{Argument, Parameter};

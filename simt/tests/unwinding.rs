@@ -1,0 +1,47 @@
+//! Lanes that are given up run their destructors, so that safe kernel code stays sound.
+#![allow(missing_docs)]
+
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::time::Duration;
+
+use evenpath_simt::host::{Options, SimulatedGpu};
+use evenpath_simt::kernel::Kernel;
+use evenpath_simt::{kernel, thread, Arena, GlobalMut};
+
+static BEGUN: AtomicU32 = AtomicU32::new(0);
+static ENDED: AtomicU32 = AtomicU32::new(0);
+
+kernel! {
+    /// Lends a lane's memory to a thread of the host, and waits at a barrier that one lane never reaches.
+    pub struct LendsItsStack {
+        pub data: GlobalMut<u32>,
+    }
+    shared: 0;
+    body: |_: Arena, data: GlobalMut<u32>| {
+        if thread::index() == 3 {
+            data.load(5);
+        }
+        let lent = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                BEGUN.fetch_add(1, SeqCst);
+                std::thread::sleep(Duration::from_millis(50));
+                lent.store(1, SeqCst);
+                ENDED.fetch_add(1, SeqCst);
+            });
+            thread::barrier();
+        });
+    };
+    entries: {
+        lends_its_stack in unwinding: 4 x 1;
+    }
+}
+
+#[test]
+fn a_lane_that_is_given_up_takes_back_what_it_lent() {
+    let gpu = SimulatedGpu::new(Options { threads: 1, ..Options::default() });
+    let address = gpu.allocate(4).expect("memory");
+    let kernel = LendsItsStack { data: GlobalMut::from_device(address, 1) };
+    gpu.launch(LendsItsStack::first().expect("instance"), 1, 0, &kernel.pack()).expect_err("outside its view");
+    assert_eq!((BEGUN.load(SeqCst), ENDED.load(SeqCst)), (3, 3));
+}

@@ -1,0 +1,266 @@
+//! Global memory is as weak as a GPU's: what nothing orders is seen in the wrong order by some launch, what is ordered by
+//! none.
+#![allow(missing_docs)]
+
+use evenpath_simt::atomic::{fence, Ordering, Scope};
+use evenpath_simt::host::{AccessKind, BlockOrder, Fault, FaultKind, MemoryOrder, Options, SimulatedGpu};
+use evenpath_simt::kernel::Kernel;
+use evenpath_simt::{kernel, thread, Arena, GlobalMut};
+
+/// Launches after which a mistake must have shown.
+const LAUNCHES: u32 = 64;
+
+const RELAXED: u32 = 0;
+const ORDERED: u32 = 1;
+const FENCED: u32 = 2;
+
+fn store(view: GlobalMut<u32>, index: usize, value: u32, how: u32) {
+    if how == FENCED {
+        fence(Scope::Device);
+    }
+    let ordering = if how == ORDERED { Ordering::Release } else { Ordering::Relaxed };
+    view.atomic_store(index, value, ordering, Scope::Device);
+}
+
+fn await_value(view: GlobalMut<u32>, index: usize, value: u32, how: u32) {
+    let ordering = if how == ORDERED { Ordering::Acquire } else { Ordering::Relaxed };
+    while view.atomic_load(index, ordering, Scope::Device) != value {
+        thread::spin_hint();
+    }
+    if how == FENCED {
+        fence(Scope::Device);
+    }
+}
+
+kernel! {
+    /// Block 0 stores a message and then a flag. Each later block waits for the flag of the one before, writes down the
+    /// message that it sees, and sets its own flag.
+    pub struct PassMessage {
+        pub message: GlobalMut<u32>,
+        pub flags: GlobalMut<u32>,
+        pub seen: GlobalMut<u32>,
+        pub release: u32,
+        pub acquire: u32,
+        pub plain: u32,
+    }
+    shared: 0;
+    body: |_: Arena, message: GlobalMut<u32>, flags: GlobalMut<u32>, seen: GlobalMut<u32>, release: u32, acquire: u32, plain: u32| {
+        let block = thread::block() as usize;
+        if thread::index() != 0 {
+            return;
+        }
+        if block == 0 {
+            if plain == 1 { message.store(0, 7); } else { message.atomic_store(0, 7, Ordering::Relaxed, Scope::Device); }
+        } else {
+            await_value(flags, block - 1, 1, acquire);
+            seen.store(block, if plain == 1 {
+                message.load(0)
+            } else {
+                message.atomic_load(0, Ordering::Relaxed, Scope::Device)
+            });
+        }
+        store(flags, block, 1, release);
+    };
+    entries: {
+        pass_message in weak: 32 x 1;
+    }
+}
+
+struct Messages {
+    gpu: SimulatedGpu,
+    message: u64,
+    flags: u64,
+    seen: u64,
+}
+
+const BLOCKS: u32 = 3;
+
+impl Messages {
+    fn new(options: Options) -> Self {
+        let gpu = SimulatedGpu::new(options);
+        let [message, flags, seen] = [0; 3].map(|_: u64| gpu.allocate(4 * u64::from(BLOCKS)).expect("memory"));
+        Self { gpu, message, flags, seen }
+    }
+
+    /// The message as the last two blocks see it.
+    fn pass(&self, release: u32, acquire: u32, plain: u32) -> Result<[u32; 2], Fault> {
+        for address in [self.message, self.flags, self.seen] {
+            self.gpu.fill(address, 4 * u64::from(BLOCKS), 0).expect("live");
+        }
+        let view = |address| GlobalMut::from_device(address, u64::from(BLOCKS));
+        let kernel = PassMessage {
+            message: view(self.message),
+            flags: view(self.flags),
+            seen: view(self.seen),
+            release,
+            acquire,
+            plain,
+        };
+        self.gpu.launch(PassMessage::first().expect("instance"), BLOCKS, 0, &kernel.pack())?;
+        Ok(read(&self.gpu, self.seen, BLOCKS as usize)[1..].try_into().expect("two"))
+    }
+
+    /// What the blocks see in many launches.
+    fn pass_often(&self, release: u32, acquire: u32) -> Vec<[u32; 2]> {
+        (0..LAUNCHES).map(|_| self.pass(release, acquire, 0).expect("no race")).collect()
+    }
+}
+
+fn read(gpu: &SimulatedGpu, address: u64, len: usize) -> Vec<u32> {
+    let mut bytes = vec![0; 4 * len];
+    gpu.read(address, &mut bytes).expect("written");
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes"))).collect()
+}
+
+fn every_option() -> impl Iterator<Item = Options> {
+    [(1, 16), (2, 16), (1, 1)].into_iter().flat_map(|(threads, resident_blocks)| {
+        (0..3).map(move |seed| Options {
+            threads,
+            resident_blocks,
+            // Of one resident block, none waits for a later one.
+            block_order: if resident_blocks == 1 { BlockOrder::Ascending } else { BlockOrder::Seeded(seed) },
+            memory_order: MemoryOrder::Weak(seed),
+            ..Options::default()
+        })
+    })
+}
+
+#[test]
+fn what_is_released_and_acquired_arrives() {
+    for options in every_option() {
+        let messages = Messages::new(options);
+        for (release, acquire) in [(ORDERED, ORDERED), (FENCED, FENCED), (ORDERED, FENCED), (FENCED, ORDERED)] {
+            assert!(messages.pass_often(release, acquire).iter().all(|&seen| seen == [7; 2]), "{options:?}");
+            messages.pass(release, acquire, 1).expect("in order");
+        }
+    }
+}
+
+#[test]
+fn a_message_without_its_release_is_late() {
+    for seed in 0..3 {
+        let messages = Messages::new(Options { memory_order: MemoryOrder::Weak(seed), ..Options::default() });
+        for acquire in [ORDERED, FENCED, RELAXED] {
+            let seen = messages.pass_often(RELAXED, acquire);
+            assert!(seen.iter().any(|seen| seen[0] == 0), "{seen:?}");
+            assert!(seen.contains(&[7; 2]), "{seen:?}");
+        }
+    }
+}
+
+#[test]
+fn a_message_without_its_acquire_is_missed() {
+    for seed in 0..3 {
+        let messages = Messages::new(Options { memory_order: MemoryOrder::Weak(seed), ..Options::default() });
+        for release in [ORDERED, FENCED] {
+            let seen = messages.pass_often(release, RELAXED);
+            assert!(seen.iter().any(|seen| seen[0] == 0), "{seen:?}");
+        }
+    }
+}
+
+#[test]
+fn a_plain_message_without_order_is_a_race() {
+    let messages = Messages::new(Options::default());
+    for (release, acquire) in [(RELAXED, ORDERED), (ORDERED, RELAXED), (FENCED, RELAXED), (RELAXED, RELAXED)] {
+        let fault = messages.pass(release, acquire, 1).expect_err("found");
+        assert!(matches!(fault.kind, FaultKind::GlobalRace { this: AccessKind::Read, other: 0, .. }), "{fault}");
+    }
+}
+
+#[test]
+fn sequential_memory_is_in_order() {
+    let messages = Messages::new(Options { memory_order: MemoryOrder::Sequential, ..Options::default() });
+    assert!(messages.pass_often(RELAXED, RELAXED).iter().all(|&seen| seen == [7; 2]));
+}
+
+#[test]
+fn on_one_thread_a_seed_determines_what_is_seen() {
+    let run = |seed| {
+        let memory_order = MemoryOrder::Weak(seed);
+        Messages::new(Options { threads: 1, memory_order, ..Options::default() }).pass_often(RELAXED, RELAXED)
+    };
+    assert_eq!(run(5), run(5));
+    assert_ne!(run(5), run(6));
+}
+
+kernel! {
+    /// Block 0 counts up in place 0 by stores; the others look until they see the end. Every block draws tickets.
+    pub struct CountUp {
+        pub words: GlobalMut<u32>,
+        pub went_back: GlobalMut<u32>,
+    }
+    shared: 0;
+    body: |_: Arena, words: GlobalMut<u32>, went_back: GlobalMut<u32>| {
+        if thread::index() == 0 {
+            let mut last = 0;
+            for count in 1..=20 {
+                if thread::block() == 0 {
+                    words.atomic_store(0, count, Ordering::Relaxed, Scope::Device);
+                }
+                words.fetch_add(1, 1, Ordering::Relaxed, Scope::Device);
+                let now = words.atomic_load(0, Ordering::Relaxed, Scope::Device);
+                let own = thread::block() == 0 && (now != count || words.load(0) != count);
+                if now < last || own {
+                    went_back.atomic_store(0, 1, Ordering::Relaxed, Scope::Device);
+                }
+                last = now;
+            }
+            await_value(words, 0, 20, RELAXED);
+        }
+    };
+    entries: {
+        count_up in weak: 32 x 1;
+    }
+}
+
+#[test]
+fn no_block_goes_back_and_updates_are_never_lost() {
+    for options in every_option() {
+        let gpu = SimulatedGpu::new(options);
+        let address = gpu.allocate(12).expect("memory");
+        for _ in 0..LAUNCHES {
+            gpu.fill(address, 12, 0).expect("live");
+            let (words, went_back) = (GlobalMut::from_device(address, 2), GlobalMut::from_device(address + 8, 1));
+            let kernel = CountUp { words, went_back };
+            gpu.launch(CountUp::first().expect("instance"), 4, 0, &kernel.pack()).expect("no race");
+            assert_eq!(read(&gpu, address, 3), [20, 80, 0], "{options:?}");
+        }
+    }
+}
+
+kernel! {
+    /// Waits for another block, with one of the two sides not atomic.
+    pub struct HalfAtomic {
+        pub flag: GlobalMut<u32>,
+        pub plain_store: u32,
+    }
+    shared: 0;
+    body: |_: Arena, flag: GlobalMut<u32>, plain_store: u32| {
+        if thread::index() != 0 {
+            return;
+        }
+        if thread::block() == 0 {
+            if plain_store == 1 { flag.store(0, 1); } else { flag.atomic_store(0, 1, Ordering::Relaxed, Scope::Device); }
+        } else if plain_store == 1 {
+            await_value(flag, 0, 1, ORDERED);
+        } else {
+            while flag.load(0) == 0 { thread::spin_hint(); }
+        }
+    };
+    entries: {
+        half_atomic in weak: 32 x 1;
+    }
+}
+
+#[test]
+fn waiting_by_plain_accesses_is_a_race() {
+    for plain_store in [0, 1] {
+        let gpu = SimulatedGpu::new(Options::default());
+        let address = gpu.allocate(4).expect("memory");
+        gpu.fill(address, 4, 0).expect("live");
+        let kernel = HalfAtomic { flag: GlobalMut::from_device(address, 1), plain_store };
+        let fault = gpu.launch(HalfAtomic::first().expect("instance"), 2, 0, &kernel.pack()).expect_err("found");
+        assert!(matches!(fault.kind, FaultKind::GlobalRace { block: 1, other: 0, .. }), "{fault}");
+    }
+}
