@@ -229,7 +229,7 @@ fn refused_allocations_are_errors() {
         return;
     }
     let child = Command::new("sh")
-        .args(["-c", "ulimit -v 3000000 && exec \"$0\" --exact refused_allocations_are_errors"])
+        .args(["-c", "ulimit -v 3000000 && exec \"$0\" --exact sizes::refused_allocations_are_errors"])
         .arg(std::env::current_exe().expect("a test"))
         .envs([(IN_CHILD, "1"), ("RAYON_NUM_THREADS", "2")])
         .output()

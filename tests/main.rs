@@ -1,0 +1,32 @@
+//! Integration tests: every one runs on every device that is present.
+
+mod format_products;
+mod formats;
+mod hisparse;
+mod hisparse_device;
+mod hisparse_pools;
+mod hisparse_queue;
+mod hisparse_spgemm;
+mod hisparse_spmv;
+mod host_csr;
+mod injected_failures;
+mod lost_devices;
+mod machine;
+mod merge;
+mod reduce;
+mod scan;
+mod sets;
+mod sizes;
+mod sort;
+mod sort_tiles;
+mod spadd;
+mod spgemm;
+mod spgemm_plans;
+mod spgemm_two_level_sort;
+mod spmm;
+mod spmv;
+mod spmv_methods;
+mod spmv_narrow;
+mod spmv_transposed;
+mod threads;
+mod vector;
