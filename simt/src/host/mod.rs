@@ -2,7 +2,8 @@
 //!
 //! Every lane of a block is a coroutine. It runs until it must wait for others: at a barrier, in a
 //! warp collective, or in a loop that polls memory ([`spin_hint`](crate::thread::spin_hint)). Blocks
-//! run on several CPU threads, in ascending or in a seeded random order.
+//! run on several CPU threads, in ascending or in a seeded random order. Global memory is weak: relaxed atomic
+//! stores of other blocks become visible late and out of order, as a seed determines ([`MemoryOrder`]).
 //!
 //! | check | what is reported |
 //! |---|---|
@@ -12,7 +13,7 @@
 //! | initialisation | a read of global or shared memory that nothing wrote |
 //! | read-only memory | a launch that writes what it also loads through a read-only view |
 //! | races | two threads on one word of shared memory, one of them writing, with no barrier between |
-//! | conflicts | a block that plainly reads or writes what another wrote, with no release and acquire between |
+//! | conflicts | a block that reads or writes what another wrote, one of them plainly, with no release and acquire between |
 //! | barriers | a barrier that not every thread of the block reaches |
 //! | collectives | a shuffle, vote, match or warp barrier that not every lane of its mask reaches, or that reads a lane outside it |
 //! | limits | a launch beyond what the device or the kernel's declaration allows |
