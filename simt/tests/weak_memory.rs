@@ -5,7 +5,7 @@
 use evenpath_simt::atomic::{fence, Ordering, Scope};
 use evenpath_simt::host::{AccessKind, BlockOrder, Fault, FaultKind, MemoryOrder, Options, SimulatedGpu};
 use evenpath_simt::kernel::Kernel;
-use evenpath_simt::{kernel, thread, Arena, GlobalMut};
+use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
 /// Launches after which a mistake must have shown.
 const LAUNCHES: u32 = 64;
@@ -262,5 +262,40 @@ fn waiting_by_plain_accesses_is_a_race() {
         let kernel = HalfAtomic { flag: GlobalMut::from_device(address, 1), plain_store };
         let fault = gpu.launch(HalfAtomic::first().expect("instance"), 2, 0, &kernel.pack()).expect_err("found");
         assert!(matches!(fault.kind, FaultKind::GlobalRace { block: 1, other: 0, .. }), "{fault}");
+    }
+}
+
+kernel! {
+    /// Whole warps wait for the block before theirs, and vote on whether it is there.
+    pub struct VoteWhileWaiting {
+        pub flags: GlobalMut<u32>,
+    }
+    shared: 0;
+    body: |_: Arena, flags: GlobalMut<u32>| {
+        let block = thread::block() as usize;
+        let is_there = || block == 0 || flags.atomic_load(block - 1, Ordering::Relaxed, Scope::Device) == 1;
+        while !warp::all(warp::FULL, is_there()) {
+            thread::spin_hint();
+        }
+        if thread::index() == 0 {
+            store(flags, block, 1, RELAXED);
+        }
+    };
+    entries: {
+        vote_while_waiting in weak: 64 x 1;
+    }
+}
+
+#[test]
+fn stores_are_not_held_from_blocks_that_vote_while_they_wait() {
+    for options in every_option() {
+        let gpu = SimulatedGpu::new(options);
+        let address = gpu.allocate(32).expect("memory");
+        for _ in 0..LAUNCHES {
+            gpu.fill(address, 32, 0).expect("live");
+            let kernel = VoteWhileWaiting { flags: GlobalMut::from_device(address, 8) };
+            gpu.launch(VoteWhileWaiting::first().expect("instance"), 8, 0, &kernel.pack()).expect("no mistake");
+            assert_eq!(read(&gpu, address, 8), [1; 8]);
+        }
     }
 }

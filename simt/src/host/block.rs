@@ -109,8 +109,10 @@ struct Lane {
 pub(crate) enum Progress {
     /// All lanes have exited.
     Done,
-    /// Some went on; those left poll memory.
+    /// Some went on.
     Some,
+    /// Some went on, if only to poll memory together.
+    Polling,
     /// All lanes that could go on poll memory, and found nothing new.
     None,
 }
@@ -243,10 +245,10 @@ impl<'a> Block<'a> {
                 return Ok(progress);
             }
             self.shared_context.launch.progress.fetch_add(1, Relaxed);
-            progress = Progress::Some;
             if is_polling {
-                return Ok(progress);
+                return Ok(Progress::Polling);
             }
+            progress = Progress::Some;
         }
     }
 

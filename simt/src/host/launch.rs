@@ -293,14 +293,11 @@ impl<'a> Run<'a> {
         Some(self.shuffle.map_or(position, |seed| permute(position, self.launch.grid, seed)))
     }
 
-    /// Makes atomic stores visible that are due, or some that are held if nothing else moves; whether there were such.
-    fn show_stores(&self, moved: bool) -> Result<bool, Fault> {
+    /// Makes atomic stores visible that are due, and some that are held if all blocks wait; whether there were such.
+    fn show_stores(&self, all_wait: bool) -> Result<bool, Fault> {
         let weak = self.launch.weak;
-        if moved {
-            weak.advance()?;
-            return Ok(false);
-        }
-        Ok(weak.unblock()?)
+        weak.advance()?;
+        Ok(all_wait && weak.unblock()?)
     }
 
     /// One CPU thread's share: runs blocks, and keeps those that wait for others in flight.
@@ -309,13 +306,13 @@ impl<'a> Run<'a> {
         let mut next = None;
         let mut patience = Patience::new(self.options.patience_seconds);
         loop {
-            let mut moved = false;
+            let (mut moved, mut only_polls) = (false, true);
             if resident.len() < self.options.resident_blocks.max(1) {
                 next = next.or_else(|| self.next_block());
                 if let Some(block) = next.and_then(|index| Block::new(self.launch, index)) {
                     resident.push(block);
                     next = None;
-                    moved = true;
+                    (moved, only_polls) = (true, false);
                 }
             }
             if (resident.is_empty() && next.is_none()) || self.stop.load(Relaxed) {
@@ -326,6 +323,7 @@ impl<'a> Run<'a> {
                 _ if result.is_err() => false,
                 Ok(progress) => {
                     moved |= progress != Progress::None;
+                    only_polls &= matches!(progress, Progress::None | Progress::Polling);
                     progress != Progress::Done
                 }
                 Err(fault) => {
@@ -334,7 +332,7 @@ impl<'a> Run<'a> {
                 }
             });
             if result.is_ok() {
-                result = self.show_stores(moved).and_then(|shown| {
+                result = self.show_stores(only_polls).and_then(|shown| {
                     if moved || shown {
                         Ok(())
                     } else {
