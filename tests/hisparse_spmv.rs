@@ -3,9 +3,11 @@
 use evenpath::generate::{Kind, generate};
 use evenpath::{
     Csr, Device, DeviceDense, DeviceHiSparse, HiSparse, HiSparseOptions, HiSparseSpmvMode,
-    HiSparseSpmvOptions, Layout, OpError, Value,
+    HiSparseSpmvOptions, Layout, OpError, SpmvMethod, SpmvOptions, Value,
 };
-use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares, spmm, spmv, vector};
+use evenpath_tests::{
+    DeviceUnderTest, Entries, devices, kernel_devices, scattered_squares, spmm, spmv, unlike_devices, vector,
+};
 use proptest::prelude::*;
 
 /// Entries are taken from the leaves, however small these are.
@@ -247,29 +249,135 @@ fn plans_say_what_they_hold() {
     }
 }
 
-/// Whatever the leaves are like; with columns of 16 bits where these lie in a few places and rows are short, and whole ones
-/// where they do not.
+/// A grid of `side` x `side` points, whose columns lie in a few places.
+fn grid(side: usize) -> Csr<f32> {
+    generate::<f64, u32>(Kind::Stencil5 { side }, 1).unwrap().into_values()
+}
+
+/// Plans, and checks that the plan holds what it says, and that this is a copy with columns of 16 bits or whole ones, as its
+/// method has them. Gives the method.
+fn check_copy(matrix: &DeviceHiSparse<f32, 32>, nnz: usize, options: HiSparseSpmvOptions) -> SpmvMethod {
+    let before = matrix.device().memory().unwrap().in_use;
+    let info = matrix.plan_spmv(options).unwrap();
+    let held = matrix.device().memory().unwrap().in_use - before;
+    let info = info.info().unwrap();
+    assert_eq!((info.mode, info.workspace_bytes), (HiSparseSpmvMode::Copied, held));
+    let method = info.copy.as_ref().expect("a copy").method;
+    let column_bytes = if method == SpmvMethod::NarrowColumns { 2 } else { 4 };
+    let arrays = ((4 + column_bytes) * nnz + 4 * matrix.rows()) as u64;
+    assert!(held - arrays < nnz as u64, "{info}, of which {arrays} are a copy");
+    method
+}
+
+/// Whatever the leaves are like; with columns of 16 bits where these lie in a few places, rows are short, and the copy does not
+/// stay in the device's cache, and whole ones where they do not.
 #[test]
 fn the_automatic_choice_is_a_copy() {
-    let grid: Csr<f64> = generate(Kind::Stencil5 { side: 90 }, 1).unwrap();
-    let grid: Csr<f32> = grid.into_values();
     let far = Csr::from_triplets(400, 400_000, (0..40_000).map(|i| (i % 400, i * 7919 % 400_000, 1.5_f32)))
         .unwrap();
-    for (a, column_bytes) in [(grid, 2), (far, 4)] {
-        let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-        for device in kernel_devices() {
-            let matrix = device.device.upload_hisparse(&tree).unwrap();
-            let before = device.device.memory().unwrap().in_use;
-            let plan = matrix.plan_spmv(HiSparseSpmvOptions::default()).unwrap();
-            let info = plan.info().unwrap();
-            assert_eq!(info.mode, HiSparseSpmvMode::Copied);
-            assert_eq!(device.device.memory().unwrap().in_use - before, info.workspace_bytes);
-            let arrays = ((4 + column_bytes) * a.nnz() + 4 * a.rows()) as u64;
-            let others = info.workspace_bytes - arrays;
-            assert!(others < a.nnz() as u64, "{info}, of which {arrays} are a copy");
-            drop(plan);
+    for DeviceUnderTest { device, .. } in unlike_devices() {
+        for (a, is_far) in [(grid(90), false), (far.clone(), true)] {
+            let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+            let matrix = device.upload_hisparse(&tree).unwrap();
+            let method = check_copy(&matrix, a.nnz(), HiSparseSpmvOptions::default());
+            let is_in_cache = device.properties().l2_bytes.is_some_and(|l2| l2 > 512 << 10);
+            let is_narrow = method == SpmvMethod::NarrowColumns;
+            assert!(if is_far { !is_narrow } else { is_narrow || is_in_cache }, "{device}: {method}");
             check_product(&matrix, &a, (1.0, 0.0));
             check_product(&matrix.transpose().scaled(2.0).transpose().scaled(0.5), &a, (-0.5, 1.0));
+        }
+    }
+}
+
+#[test]
+fn a_copy_that_stays_in_no_cache_has_narrow_columns() {
+    for DeviceUnderTest { device, fast } in unlike_devices() {
+        let l2_bytes = device.properties().l2_bytes;
+        if !fast && l2_bytes.is_some() {
+            continue;
+        }
+        // Some 50 bytes a row.
+        let a = grid(l2_bytes.map_or(90, |l2| (l2 / 40).isqrt() as usize));
+        let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+        let matrix = device.upload_hisparse(&tree).unwrap();
+        let method = check_copy(&matrix, a.nnz(), HiSparseSpmvOptions::default());
+        assert_eq!(method, SpmvMethod::NarrowColumns, "{device}");
+    }
+}
+
+#[test]
+fn a_copy_is_multiplied_as_asked() {
+    let a = grid(90);
+    let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+    for DeviceUnderTest { device, .. } in unlike_devices() {
+        let matrix = device.upload_hisparse(&tree).unwrap();
+        for asked in [SpmvMethod::NarrowColumns, SpmvMethod::Vector, SpmvMethod::MergePath] {
+            let options = HiSparseSpmvOptions::default().spmv(SpmvOptions::with_method(asked));
+            if asked == SpmvMethod::MergePath {
+                let copy = matrix.plan_spmv(options).unwrap().info().unwrap().copy;
+                assert_eq!(copy.expect("a copy").method, asked);
+            } else {
+                assert_eq!(check_copy(&matrix, a.nnz(), options), asked);
+            }
+        }
+        let lanes = SpmvOptions::with_method(SpmvMethod::Warp).lanes(2);
+        let refused = matrix.plan_spmv(HiSparseSpmvOptions::default().spmv(lanes)).unwrap_err();
+        assert!(matches!(refused, OpError::Lanes { lanes: 2, .. }), "{refused}");
+    }
+}
+
+/// What a plan chose on one device gives the same bits on every other that runs kernels.
+#[test]
+fn simulated_and_real_gpus_agree_bitwise_on_what_one_of_them_chose() {
+    // Long rows, whose leaves are divided among warps, and short ones.
+    let long: Csr<f32> = Csr::from_triplets(
+        3,
+        40_000,
+        (0..120_000).map(|at| (at % 3, at / 3, ((at % 19) as f32 - 9.0) / 7.0)),
+    )
+    .unwrap();
+    let devices = unlike_devices();
+    for (mode, a) in [(HiSparseSpmvMode::Leaves, &long), (HiSparseSpmvMode::Copied, &grid(60))] {
+        let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+        let run = |device: &Device, options| {
+            let plan = device.upload_hisparse(&tree).unwrap().plan_spmv(options).unwrap();
+            let (x, mut y) =
+                (device.upload_slice(&vector::<f32>(a.cols())).unwrap(), device.zeros(a.rows()).unwrap());
+            plan.run(1.25, &x, 0.0, &mut y).unwrap();
+            (y.to_vec().unwrap(), plan.info().unwrap().options())
+        };
+        let results: Vec<_> =
+            devices.iter().map(|one| run(&one.device, HiSparseSpmvOptions::with_mode(mode))).collect();
+        let differs = |(_, chosen): &(_, HiSparseSpmvOptions)| *chosen != results[0].1;
+        assert!(results.iter().any(differs), "all devices choose alike: {:?}", results[0].1);
+        for (expected, chosen) in &results {
+            for DeviceUnderTest { device, .. } in &devices {
+                assert!(run(device, *chosen) == (expected.clone(), *chosen), "{chosen:?} on {device}");
+            }
+        }
+    }
+}
+
+/// With the multiprocessors of any of them, all devices that run kernels give the same bits for dense matrices.
+#[test]
+fn simulated_and_real_gpus_agree_bitwise_on_dense_matrices() {
+    let a: Csr<f32> = generate(Kind::Rmat { scale: 9 }, 5).unwrap();
+    let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+    let devices = unlike_devices();
+    for mode in [HiSparseSpmvMode::Leaves, HiSparseSpmvMode::Copied] {
+        let run = |device: &Device, multiprocessors: Option<u32>| {
+            let mut options = HiSparseSpmvOptions::with_mode(mode);
+            options.multiprocessors = multiprocessors;
+            let plan = device.upload_hisparse(&tree).unwrap().plan_spmm(options).unwrap();
+            let b = device.upload_slice(&vector::<f32>(a.cols() * 4)).unwrap();
+            let b = DeviceDense::try_new(b, a.cols(), 4, Layout::RowMajor).unwrap();
+            let mut c = device.zeros_dense(a.rows(), 4, Layout::RowMajor).unwrap();
+            plan.run(1.25, &b, 0.0, &mut c).unwrap();
+            c.as_vec().to_vec().unwrap()
+        };
+        for DeviceUnderTest { device, .. } in &devices {
+            let (expected, own) = (run(device, None), device.properties().multiprocessors);
+            assert!(devices.iter().all(|other| run(&other.device, Some(own)) == expected), "{device}");
         }
     }
 }

@@ -5,7 +5,7 @@ use evenpath::{
     Compute, Csr, Device, DeviceDense, DeviceError, Layout, Offset, OpError, SpmmOperand, SpmmOptions,
     SpmmPlan, Storage, bf16, f16,
 };
-use evenpath_tests::{devices, kernel_devices, spmm as oracle};
+use evenpath_tests::{DeviceUnderTest, devices, kernel_devices, spmm as oracle, unlike_devices};
 use proptest::prelude::*;
 
 const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
@@ -331,7 +331,7 @@ fn results_are_bitwise_repeatable() {
     }
 }
 
-/// The devices that run kernels give the same bits: they run the same kernels.
+/// With the multiprocessors of any of them, all devices that run kernels give the same bits.
 #[test]
 fn simulated_and_real_gpus_agree_bitwise() {
     fn check<S: Storage, T: SpmmOperand<S>>(layout: Layout)
@@ -341,14 +341,35 @@ fn simulated_and_real_gpus_agree_bitwise() {
         let a: Csr<f64> = generate("rmat:9".parse().expect("a kind"), 4).expect("a matrix");
         let a = a.into_values::<S>();
         let product = Case { alpha: 1.25, beta: 0.5, ..case(&a, 16, layout) };
-        let results: Vec<Vec<T>> = kernel_devices().iter().map(|one| product.check(&one.device)).collect();
-        assert!(results.iter().all(|result| result == &results[0]));
+        let run = |device: &Device, multiprocessors: u32| {
+            let options = SpmmOptions::new(16).layout(layout).multiprocessors(multiprocessors);
+            let plan = device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
+            assert_eq!(plan.info().expect("info").multiprocessors, multiprocessors);
+            product.check_plan::<T>(device, &plan)
+        };
+        let devices = unlike_devices();
+        for DeviceUnderTest { device, .. } in &devices {
+            let (expected, own) = (product.check::<T>(device), device.properties().multiprocessors);
+            assert!(devices.iter().all(|other| run(&other.device, own) == expected), "{device}");
+        }
     }
     for layout in LAYOUTS {
         check::<f64, f64>(layout);
         check::<f32, f32>(layout);
         check::<f16, f16>(layout);
         check::<bf16, bf16>(layout);
+    }
+}
+
+#[test]
+fn work_can_be_divided_for_any_number_of_multiprocessors() {
+    let a: Csr<f32> = generate("rmat:7".parse().expect("a kind"), 4).expect("a matrix");
+    for under_test in devices() {
+        for multiprocessors in [0, 1, u32::MAX] {
+            let options = SpmmOptions::new(5).multiprocessors(multiprocessors);
+            let plan = under_test.device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
+            case(&a, 5, Layout::RowMajor).check_plan::<f32>(&under_test.device, &plan);
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use evenpath::generate::{Kind, generate};
 use evenpath::{Csr, Device, DeviceError, Offset, OpError, SpmvMethod, SpmvOptions, Value};
-use evenpath_tests::{check_spmv, devices, kernel_devices, vector, with_row_lengths};
+use evenpath_tests::{
+    DeviceUnderTest, check_spmv, devices, kernel_devices, spmv as oracle, unlike_devices, vector,
+    with_row_lengths,
+};
 use proptest::prelude::*;
 
 /// Checks y = αAx + βy by merge path, whose tiles the sizes here are about, and by the method that the plan chooses, of
@@ -205,14 +208,95 @@ fn results_are_bitwise_repeatable() {
     }
 }
 
-/// The devices that run kernels give the same bits: they run the same kernels.
+/// y = 1.25 Ax + 0.5 y, and the options that repeat it.
+fn run<V: Value>(device: &Device, a: &Csr<V>, options: SpmvOptions) -> (Vec<V>, SpmvOptions) {
+    let x = device.upload_slice(&vector::<V>(a.cols())).expect("upload");
+    let mut y = device.upload_slice(&vector::<V>(a.rows())).expect("upload");
+    let plan = device.upload(a).expect("upload").plan_spmv(options).expect("plan");
+    plan.run(V::from_f64(1.25), &x, V::from_f64(0.5), &mut y).expect("run");
+    (y.to_vec().expect("download"), plan.info().expect("info").options())
+}
+
+/// Matrices of which plans make different things.
+fn unlike_matrices() -> Vec<Csr<f64>> {
+    let lengths = [
+        vec![5; 400],
+        vec![14; 400],
+        vec![80; 400],
+        vec![1000; 40],
+        [vec![5; 400], vec![2500]].concat(),
+        [vec![5; 4000], vec![0, 2500]].concat(),
+        vec![0, 5, 2500],
+    ];
+    let power_law = generate("power-law:4000".parse().expect("a kind"), 4).expect("a matrix");
+    lengths.iter().map(|lengths| with_row_lengths(3000, lengths)).chain([power_law]).collect()
+}
+
+/// What a plan chose on one device gives the same bits on every other that runs kernels, by their own choice or not: they
+/// run the same kernels.
 #[test]
-fn simulated_and_real_gpus_agree_bitwise() {
-    let devices = evenpath_tests::kernel_devices();
-    let a: Csr<f64> = generate("power-law:4000".parse().expect("a kind"), 4).expect("a matrix");
-    let results: Vec<Vec<f64>> =
-        devices.iter().map(|device| check_on(&device.device, &a, 1.25, 0.5)).collect();
-    assert!(results.iter().all(|result| result == &results[0]));
+fn simulated_and_real_gpus_agree_bitwise_on_what_one_of_them_chose() {
+    fn check<V: Value>(matrices: &[Csr<V>]) {
+        let devices = unlike_devices();
+        let mut choices = Vec::new();
+        for a in matrices {
+            for DeviceUnderTest { device, .. } in &devices {
+                let (expected, chosen) = run(device, a, SpmvOptions::default());
+                assert_eq!(run(device, a, SpmvOptions::default()), (expected.clone(), chosen), "{device}");
+                choices.push(chosen);
+                for DeviceUnderTest { device: other, .. } in &devices {
+                    let repeated = run(other, a, chosen);
+                    assert!(repeated == (expected.clone(), chosen), "{chosen:?} of {device} on {other}");
+                }
+            }
+        }
+        let differ = |choices: &[SpmvOptions]| choices.iter().any(|chosen| *chosen != choices[0]);
+        assert!(choices.chunks(devices.len()).any(differ), "all devices choose alike: {choices:?}");
+    }
+    let matrices = unlike_matrices();
+    check::<f64>(&matrices);
+    check::<f32>(&matrices.into_iter().map(Csr::into_values).collect::<Vec<_>>());
+}
+
+/// With the method, or its lanes a row, given, all devices that have it give the same bits.
+#[test]
+fn simulated_and_real_gpus_agree_bitwise_by_every_method() {
+    let devices = unlike_devices();
+    let a: Csr<f64> = generate("power-law:1000".parse().expect("a kind"), 4).expect("a matrix");
+    let methods = methods(&devices[0].device).filter(|&method| method != SpmvMethod::Auto);
+    for options in methods.map(SpmvOptions::with_method).flat_map(|options| {
+        let lanes = if options.method.takes_lanes() { &[1, 2, 4, 8, 16, 32][..] } else { &[] };
+        std::iter::once(options).chain(lanes.iter().map(move |&lanes| options.lanes(lanes)))
+    }) {
+        let results: Vec<_> = devices.iter().map(|one| run(&one.device, &a, options)).collect();
+        assert!(results.iter().all(|result| result == &results[0]), "{options:?}");
+        let (result, repeated) = &results[0];
+        let is_default = options.lanes.is_none();
+        assert!(repeated.method == options.method && (is_default || repeated.lanes == options.lanes));
+        let expected = oracle(&a, 1.25, &vector(a.cols()), 0.5, &vector(a.rows()));
+        assert_eq!(expected.check(result), Ok(()), "{options:?}");
+    }
+}
+
+#[test]
+fn lanes_that_a_method_does_not_take_are_refused() {
+    let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
+    for DeviceUnderTest { device, .. } in devices() {
+        let matrix = device.upload(&a).expect("upload");
+        let merge = SpmvOptions::with_method(SpmvMethod::MergePath).lanes(4);
+        let mut refused = vec![merge, SpmvOptions::default().lanes(2)];
+        if SpmvMethod::Vector.runs_on(device.kind()) {
+            refused.extend([0, 3, 64].map(|lanes| SpmvOptions::with_method(SpmvMethod::Vector).lanes(lanes)));
+        }
+        for options in refused {
+            let error = matrix.plan_spmv(options).expect_err("no such lanes");
+            let SpmvOptions { method: asked, lanes: wanted, .. } = options;
+            assert!(
+                matches!(error, OpError::Lanes { lanes, method } if (method, Some(lanes)) == (asked, wanted)),
+                "{error}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -287,7 +371,7 @@ fn a_plan_says_what_it_chose() {
 /// stays in a cache, whose size is known, is done row by row, unless some rows are longer than others. On the CPU there is nothing to choose.
 #[test]
 fn a_plan_follows_the_rows() {
-    for under_test in evenpath_tests::kernel_devices() {
+    for under_test in unlike_devices() {
         let device = &under_test.device;
         let choice = |a: &Csr<f32>| {
             let plan = device.upload(a).expect("upload").plan_spmv(SpmvOptions::default()).expect("plan");

@@ -51,6 +51,24 @@ pub fn kernel_devices() -> Vec<DeviceUnderTest> {
     devices
 }
 
+/// The devices of [`kernel_devices`], and one that plans choose otherwise for: simulated, with the multiprocessors and the
+/// cache of a large GPU.
+///
+/// # Panics
+///
+/// As [`devices`].
+pub fn unlike_devices() -> Vec<DeviceUnderTest> {
+    let large = SimulatedOptions {
+        threads: 1,
+        multiprocessors: 132,
+        l2_bytes: Some(50 << 20),
+        ..SimulatedOptions::default()
+    };
+    let mut devices = kernel_devices();
+    devices.push(DeviceUnderTest { device: Device::simulated(large), fast: false });
+    devices
+}
+
 /// Elements in a tile of a kernel whose instances for its types have one tile: what tests of a tile's edges go by.
 ///
 /// # Panics

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser};
 use xtask::ptx::{TARGETS, Target, assemble, build, folder};
 use xtask::toolchain::Toolchain;
-use xtask::{checked_in_ptx, root};
+use xtask::{checked_in_ptx, mutants, root};
 
 /// Chores of the evenpath workspace.
 #[derive(Debug, Parser)]
@@ -19,6 +19,11 @@ enum Chore {
         /// The folder of PTX.
         #[arg(long, default_value_os_t = checked_in_ptx())]
         ptx: PathBuf,
+    },
+    /// Tries whether the tests find the mistakes of `xtask/mutants`, each put into a copy of the workspace.
+    Mutants {
+        /// Mutants, by name; all if none is named.
+        names: Vec<String>,
     },
 }
 
@@ -52,6 +57,9 @@ fn run(chore: Chore) -> Result<()> {
                  nvidia-cuda-nvcc has one",
             )?;
             assemble::folder(&ptxas, &ptx, |module, usage| println!("{module:<36} {usage}"))
+        }
+        Chore::Mutants { names } => {
+            mutants::run(&mutants::select(mutants::list(&root().join("xtask/mutants"))?, &names)?)
         }
     }
 }

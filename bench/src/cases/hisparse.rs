@@ -29,7 +29,7 @@ pub(super) fn measure<V: PeerValue>(bench: &Bench<'_>, named: &Named<'_, V>) -> 
     let nonzeros = named.matrix.nnz() as u64;
     let work = (nonzeros, 2 * nonzeros, record.bytes.hisparse_bytes + vectors);
     let mut figures = Figures::new(work, ours, peers, more(&record));
-    figures.verified = record.is_right();
+    figures.verified = Some(record.is_right());
     Ok(figures)
 }
 

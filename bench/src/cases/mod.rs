@@ -162,7 +162,10 @@ mod tests {
                 assert_eq!(rows.len(), 8);
                 for row in rows {
                     let figures = row.figures().unwrap_or_else(|| panic!("{row:?}"));
-                    assert!(figures.verified && figures.ms.is_some_and(|ms| ms > 0.0), "{row:?}");
+                    assert!(
+                        figures.verified == Some(true) && figures.ms.is_some_and(|ms| ms > 0.0),
+                        "{row:?}"
+                    );
                     assert!(figures.work > 0 && figures.operations > 0 && figures.bytes > 0, "{row:?}");
                 }
             }

@@ -275,7 +275,7 @@ impl Progress {
                 for (library, ratio) in &figures.ratio {
                     let _ = write!(text, ", {ratio:.2} of {library}");
                 }
-                if !figures.verified {
+                if row.is_wrong() {
                     text += ", WRONG";
                 }
             }

@@ -62,8 +62,9 @@ pub enum Outcome {
 /// Figures of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Whether every result of evenpath's is right.
-    pub verified: bool,
+    /// Whether every result of evenpath's is right; nothing where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
     /// What time is said to go with: nonzeros; of A and B together; by columns of B; products.
     pub work: u64,
     /// Floating-point operations.
@@ -155,8 +156,9 @@ impl Figures {
         peers: Vec<Contender>,
         more: BTreeMap<String, f64>,
     ) -> Self {
+        let is_there = ours.iter().any(|own| own.ms.is_some());
         let mut figures = Self {
-            verified: !ours.iter().any(Contender::is_wrong),
+            verified: is_there.then(|| !ours.iter().any(Contender::is_wrong)),
             work,
             operations,
             bytes,
@@ -237,7 +239,7 @@ impl Row {
 
     /// Whether a result of evenpath's is wrong.
     pub fn is_wrong(&self) -> bool {
-        self.figures().is_some_and(|figures| !figures.verified)
+        self.figures().is_some_and(|figures| figures.verified == Some(false))
     }
 }
 
@@ -269,7 +271,7 @@ mod tests {
         let figures = figures(ours, peers);
         assert_eq!(
             (figures.method.as_deref(), figures.ms, figures.verified),
-            (Some("fast"), Some(2.0), true)
+            (Some("fast"), Some(2.0), Some(true))
         );
         assert_eq!(figures.ratio, BTreeMap::from([("cusparse".to_owned(), 2.5)]));
         assert_eq!(figures.refusals("mkl"), ["no"]);
@@ -285,11 +287,27 @@ mod tests {
     }
 
     #[test]
+    fn without_a_result_nothing_is_verified() {
+        let refused = || Contender::refused("evenpath", "auto", "out of memory");
+        let peers = vec![Contender::ran("cusparse", "right", 5.0, None, None)];
+        let figures = figures(vec![refused(), refused()], peers);
+        assert_eq!((figures.verified, figures.ms), (None, None));
+        let row = Row { key: key(), shape: None, outcome: Outcome::Measured(Box::new(figures)) };
+        assert!(!row.is_wrong() && row.failure().is_some());
+        assert!(!serde_json::to_string(&row).unwrap().contains("verified"));
+        let some =
+            self::figures(vec![refused(), Contender::ran("evenpath", "slow", 3.0, None, None)], vec![]);
+        assert_eq!(some.verified, Some(true));
+    }
+
+    #[test]
     fn lines_round_trip() {
         let shape = Some(Shape { rows: 1, cols: 2, nnz: 3 });
         let ours = vec![Contender::ran("evenpath", "auto", 0.125, Some(1), None)];
         let measured = Row { key: key(), shape, outcome: Outcome::Measured(Box::new(figures(ours, vec![]))) };
-        for row in [measured, Row::failed(key(), None, "out of memory")] {
+        let refused = figures(vec![Contender::refused("evenpath", "auto", "out of memory")], vec![]);
+        let refused = Row { key: key(), shape, outcome: Outcome::Measured(Box::new(refused)) };
+        for row in [measured, refused, Row::failed(key(), None, "out of memory")] {
             let line = serde_json::to_string(&row).unwrap();
             assert_eq!(serde_json::from_str::<Row>(&line).unwrap(), row, "{line}");
         }

@@ -3,10 +3,16 @@ use rayon::prelude::*;
 
 use crate::input::random_vector;
 
-/// What any result C of AB must fulfil: C·v = A·(B·v) for a random v, computed in f64.
+/// Rows whose columns are compared, about.
+const SAMPLED_ROWS: usize = 256;
+
+/// What any result C of AB must fulfil: C·v = A·(B·v) for a random v, computed in f64; and the columns of a sample of rows are
+/// those of the definition, because the product with v does not see zeros that are missing or too many.
 pub struct Check {
     v: Vec<f64>,
     rows: Vec<Row>,
+    /// Rows, ascending, with their columns.
+    sample: Vec<(usize, Vec<u32>)>,
 }
 
 /// A row of A·(B·v).
@@ -44,12 +50,13 @@ impl Check {
             }
             sums
         });
-        let rows = rows.collect();
-        Self { v, rows }
+        let rows: Vec<Row> = rows.collect();
+        let sample = sampled_rows(&rows).into_par_iter().map(|row| (row, columns(a, b, row))).collect();
+        Self { v, rows, sample }
     }
 
-    /// Whether a matrix, given by its arrays, is the product: its rows ascend by column, and a row of n products may be
-    /// off by (n + 2)·ε·Σ|a||b||v|, what rounding in any order can come to.
+    /// Whether a matrix, given by its arrays, is the product: its rows ascend by column, those of the sample have the right
+    /// columns, and a row of n products may be off by (n + 2)·ε·Σ|a||b||v|, what rounding in any order can come to.
     ///
     /// # Errors
     ///
@@ -92,8 +99,47 @@ impl Check {
                 Err(format!("C·v has {sum} in row {row}, not {} within {bound:.1e}", expected.sum))
             }
         };
-        (0..self.rows.len()).into_par_iter().try_for_each(check_row)
+        (0..self.rows.len()).into_par_iter().try_for_each(check_row)?;
+        self.sample.par_iter().try_for_each(|(row, expected)| {
+            let range = row_offsets[*row] as usize..row_offsets[row + 1] as usize;
+            check_columns(*row, &column_indices[range], expected)
+        })
     }
+}
+
+/// Rows all over the matrix, the last and the one with the most products among them.
+fn sampled_rows(rows: &[Row]) -> Vec<usize> {
+    let most_products = (0..rows.len()).max_by_key(|&row| rows[row].products);
+    let step = (rows.len() / SAMPLED_ROWS).max(1);
+    let mut sample: Vec<usize> = (0..rows.len()).step_by(step).collect();
+    sample.extend(rows.len().checked_sub(1).into_iter().chain(most_products));
+    sample.sort_unstable();
+    sample.dedup();
+    sample
+}
+
+/// The columns of a row of AB.
+fn columns<V: Value>(a: &Csr<V>, b: &Csr<V>, row: usize) -> Vec<u32> {
+    let mut is_there = vec![false; b.cols()];
+    for (k, _) in entries(a, row) {
+        for (column, _) in entries(b, k as usize) {
+            is_there[column as usize] = true;
+        }
+    }
+    (0..b.cols() as u32).filter(|&column| is_there[column as usize]).collect()
+}
+
+/// Compares the columns of a row, both ascending.
+fn check_columns(row: usize, found: &[u32], expected: &[u32]) -> Result<(), String> {
+    if found == expected {
+        return Ok(());
+    }
+    let missing = expected.iter().find(|column| found.binary_search(column).is_err());
+    Err(match (missing, found.iter().find(|column| expected.binary_search(column).is_err())) {
+        (Some(column), _) => format!("row {row} has no entry in column {column}"),
+        (None, Some(column)) => format!("row {row} has an entry in column {column}, and no product is there"),
+        (None, None) => format!("row {row} has {} columns, not {}", found.len(), expected.len()),
+    })
 }
 
 fn entries<V: Value>(matrix: &Csr<V>, row: usize) -> impl Iterator<Item = (u32, V)> {
@@ -122,5 +168,31 @@ mod tests {
             assert!(check.check(&offsets, &columns, &values).is_err(), "{offsets:?} {columns:?} {values:?}");
         }
         assert!(check.check(&[0, 2], &[0, 1], &[1.0, 8.0]).is_err());
+    }
+
+    #[test]
+    fn zeros_that_are_missing_or_too_many_are_found() {
+        // 1·1 - 1·1 in column 0, and a zero of its own in column 1.
+        let a: Csr<f64> = Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, -1.0)]).expect("a matrix");
+        let b: Csr<f64> =
+            Csr::from_triplets(2, 3, [(0, 0, 1.0), (1, 0, 1.0), (1, 1, 0.0)]).expect("a matrix");
+        let check = Check::new(&a, &b);
+        assert_eq!(check.check(&[0, 2], &[0, 1], &[0.0, 0.0]), Ok(()));
+        let missing = check.check::<f64>(&[0, 0], &[], &[]).expect_err("two are missing");
+        assert!(missing.contains("no entry in column 0"), "{missing}");
+        let too_many = check.check(&[0, 3], &[0, 1, 2], &[0.0; 3]).expect_err("one is too many");
+        assert!(too_many.contains("column 2"), "{too_many}");
+    }
+
+    #[test]
+    fn samples_have_the_last_row_and_the_one_with_most_products() {
+        let rows = |count: u64| -> Vec<Row> {
+            (0..count).map(|row| Row { sum: 0.0, magnitude: 0.0, products: u64::from(row == 1001) }).collect()
+        };
+        assert_eq!(sampled_rows(&rows(0)), [0; 0]);
+        assert_eq!(sampled_rows(&rows(3)), [0, 1, 2]);
+        let sample = sampled_rows(&rows(100_000));
+        assert!(sample.contains(&1001) && sample.last() == Some(&99_999));
+        assert!((SAMPLED_ROWS..SAMPLED_ROWS + 10).contains(&sample.len()), "{}", sample.len());
     }
 }

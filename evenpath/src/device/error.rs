@@ -101,6 +101,18 @@ pub enum DeviceError {
         /// Where it came from.
         origin: String,
     },
+    /// A kernel's entry is not what the host launches: from PTX of another version of the library, or edited.
+    #[error("{location}: entry `{kernel}` has {found}, and the library launches it with {expected}")]
+    EntryMismatch {
+        /// The kernel's entry name.
+        kernel: &'static str,
+        /// The file.
+        location: String,
+        /// What the library passes: bytes of the parameters, threads of a block, and bytes of shared memory.
+        expected: String,
+        /// What the entry declares.
+        found: String,
+    },
     /// The call failed because it was to: see [`inject_failure`](super::Device::inject_failure). The device stays usable.
     #[error("{device} failed on request")]
     Injected {

@@ -16,6 +16,8 @@ pub(super) const NAME: &str = "simulated GPU";
 pub(super) struct Simulated {
     gpu: SimulatedGpu,
     properties: DeviceProperties,
+    /// CPU threads that run blocks.
+    threads: u32,
     /// Held for as long as something runs: one thing at a time, as in a stream.
     stream: Mutex<()>,
     /// The kernel's mistake that ended the device.
@@ -32,16 +34,20 @@ impl Simulated {
         };
         let properties = DeviceProperties {
             name: NAME.into(),
-            multiprocessors: threads as u32,
+            multiprocessors: match options.multiprocessors {
+                0 => threads as u32,
+                multiprocessors => multiprocessors,
+            },
             compute_capability: None,
             memory_bytes: Some(options.memory_bytes),
-            l2_bytes: None,
+            l2_bytes: options.l2_bytes,
             max_shared_bytes: Some(options.max_shared_bytes),
             driver: None,
         };
         Self {
             gpu: SimulatedGpu::new(options),
             properties,
+            threads: threads as u32,
             stream: Mutex::new(()),
             fault: OnceLock::new(),
             until_failure: AtomicU64::new(0),
@@ -150,7 +156,7 @@ impl Machine for Simulated {
 
     fn resident_blocks(&self, _: &'static KernelInfo, _: u32) -> Result<u32, DeviceError> {
         // One for each thread of the CPU; it keeps more in flight where they wait for each other.
-        Ok(self.properties.multiprocessors)
+        Ok(self.threads)
     }
 
     fn synchronize(&self) -> Result<(), DeviceError> {

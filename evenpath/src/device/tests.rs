@@ -319,7 +319,11 @@ fn without_cuda_the_best_device_is_the_cpu() {
 
 #[test]
 fn blocks_that_run_at_once_are_the_simulated_gpus_threads() {
-    let device = Device::simulated(SimulatedOptions { threads: 3, ..Default::default() });
-    assert_eq!(device.resident_blocks(Add::INSTANCES[0], 0).expect("a kernel"), 3);
+    for (multiprocessors, reported) in [(0, 3), (132, 132)] {
+        let options = SimulatedOptions { threads: 3, multiprocessors, ..Default::default() };
+        let device = Device::simulated(options);
+        assert_eq!(device.properties().multiprocessors, reported);
+        assert_eq!(device.resident_blocks(Add::INSTANCES[0], 0).expect("a kernel"), 3);
+    }
     assert_eq!(Device::cpu().resident_blocks(Add::INSTANCES[0], 0).expect("a kernel"), 1);
 }

@@ -101,6 +101,16 @@ pub enum OpError {
         /// The methods that it has.
         usable: String,
     },
+    /// Lanes a row that the method does not take.
+    #[error(
+        "{lanes} lanes a row by `{method}`: `vector` and `light` take 1, 2, 4, 8, 16 or 32, other methods none"
+    )]
+    Lanes {
+        /// Lanes asked for.
+        lanes: u32,
+        /// The method.
+        method: SpmvMethod,
+    },
     /// An output is too short for the result, or, where lengths must agree, too long.
     #[error("{output} has {len} elements, and the result has {needed}")]
     OutputLength {

@@ -9,6 +9,9 @@ use crate::support::{PTX_FOLDER_VARIABLE, STORE, cases, gpu, run_in_child, store
 cases! {
     a_missing_module_is_named,
     a_missing_entry_is_named,
+    an_entry_with_other_parameters_is_refused,
+    an_entry_with_another_block_size_is_refused,
+    an_entry_that_fits_is_launched,
     a_broken_module_shows_the_compiler_s_log,
     a_module_too_new_for_the_driver_says_so,
     a_ptx_folder_for_newer_gpus_only_is_refused,
@@ -46,6 +49,9 @@ pub(crate) fn run_child(name: &str) {
             DeviceError::EntryNotFound { kernel: STORE, module: "testing", .. } => {}
             other => panic!("{other}"),
         },
+        "other parameters" => check_mismatch(&launch(), "[8, 8, 4] bytes, 32 threads"),
+        "other block" => check_mismatch(&launch(), "[8, 8] bytes, 64 threads"),
+        "fits" => crate::support::assert_works(&gpu()),
         "broken module" => match launch() {
             DeviceError::Module { module, log, .. } => {
                 assert!(module == "testing" && log.contains("ptx") && log.contains('4'), "{module} {log}");
@@ -76,6 +82,43 @@ fn a_missing_module_is_named() {
 fn a_missing_entry_is_named() {
     let text = ".version 7.8\n.target sm_75\n.address_size 64\n";
     in_child_with_ptx("missing entry", &[("sm_75/testing.ptx", text)]);
+}
+
+/// What the error has to name: the file, the kernel, what the host passes, and what it found.
+fn check_mismatch(error: &DeviceError, found_end: &str) {
+    match error {
+        DeviceError::EntryMismatch { kernel, location, expected, found } => {
+            assert!(location.contains("testing.ptx") && location.contains(PTX_FOLDER_VARIABLE), "{location}");
+            assert_eq!(
+                (*kernel, expected.as_str()),
+                (STORE, "2 parameters of [8, 8] bytes, 32 threads a block")
+            );
+            assert!(found.contains(found_end), "{found}");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// The checked-in module with its kernel [`STORE`] changed.
+fn with_store(change: impl FnOnce(&str) -> String) -> String {
+    let text = include_str!("../../ptx/sm_75/testing.ptx");
+    let start = text.find(&format!(".entry {STORE}")).expect("the kernel");
+    let (before, kernel) = text.split_at(start);
+    before.to_owned() + &change(kernel)
+}
+
+fn an_entry_with_other_parameters_is_refused() {
+    let text = with_store(|kernel| kernel.replacen("\n)", ",\n\t.param .u32 more\n)", 1));
+    in_child_with_ptx("other parameters", &[("sm_75/testing.ptx", &text)]);
+}
+
+fn an_entry_with_another_block_size_is_refused() {
+    let text = with_store(|kernel| kernel.replacen(".maxntid 32", ".maxntid 64", 1));
+    in_child_with_ptx("other block", &[("sm_75/testing.ptx", &text)]);
+}
+
+fn an_entry_that_fits_is_launched() {
+    in_child_with_ptx("fits", &[("sm_75/testing.ptx", &with_store(str::to_owned))]);
 }
 
 fn a_broken_module_shows_the_compiler_s_log() {

@@ -52,6 +52,10 @@ pub struct Options {
     pub threads: usize,
     /// Blocks that one CPU thread keeps in flight while they wait for each other.
     pub resident_blocks: usize,
+    /// The number of multiprocessors that the device reports, by which plans choose; 0 for as many as CPU threads.
+    pub multiprocessors: u32,
+    /// Bytes of second-level cache that the device reports, by which plans choose; `None` for a size that is not known.
+    pub l2_bytes: Option<u64>,
     /// Threads a block, at most.
     pub max_block_size: u32,
     /// Bytes of shared memory a block, at most; 48 KiB of them may be statically sized.
@@ -68,6 +72,8 @@ impl Default for Options {
             memory_order: MemoryOrder::default(),
             threads: 0,
             resident_blocks: 16,
+            multiprocessors: 0,
+            l2_bytes: None,
             max_block_size: 1024,
             max_shared_bytes: 227 * 1024,
             patience_seconds: 10,

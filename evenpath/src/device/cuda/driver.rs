@@ -47,7 +47,7 @@ pub(super) fn load() -> Result<&'static Driver, &'static str> {
 fn open(name: &str) -> Result<Driver, String> {
     // SAFETY: this runs the initialisers of the library that the system's loader has by the driver's name; like every
     // CUDA program, this one trusts it to be the driver.
-    let library = unsafe { Library::new(name) }.map_err(|error| error.to_string())?;
+    let library = unsafe { load_system_library(name) }.map_err(|error| error.to_string())?;
     let driver = Driver {
         functions: Functions::find(&library),
         // SAFETY: the types are the driver's documented signatures; an enum of C is an int.
@@ -58,6 +58,29 @@ fn open(name: &str) -> Result<Driver, String> {
     // The function pointers are used until the process ends.
     std::mem::forget(library);
     Ok(driver)
+}
+
+/// A library where the system's loader looks for it; neither the program's folder nor the current one is searched.
+///
+/// # Safety
+/// The library's initialisers run.
+#[cfg(not(windows))]
+unsafe fn load_system_library(name: &str) -> Result<Library, libloading::Error> {
+    // SAFETY: the caller's.
+    unsafe { Library::new(name) }
+}
+
+/// A library of the folder `System32`, where the driver's installation puts it: Windows would look into the program's folder
+/// first, and into the current one too.
+///
+/// # Safety
+/// The library's initialisers run.
+#[cfg(windows)]
+unsafe fn load_system_library(name: &str) -> Result<Library, libloading::Error> {
+    use libloading::os::windows::{LOAD_LIBRARY_SEARCH_SYSTEM32, Library as WindowsLibrary};
+
+    // SAFETY: the caller's.
+    unsafe { WindowsLibrary::load_with_flags(name, LOAD_LIBRARY_SEARCH_SYSTEM32) }.map(Library::from)
 }
 
 /// The function of the given name, if the library has it.

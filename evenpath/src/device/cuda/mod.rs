@@ -3,6 +3,7 @@
 mod cache;
 mod context;
 mod driver;
+mod entry;
 mod fault;
 mod landing;
 mod launch_log;

@@ -10,6 +10,7 @@ use evenpath_simt::kernel::KernelInfo;
 
 use super::context::Failure;
 use super::driver::{CallError, check, check_raw, describe};
+use super::entry::{self, Mismatch};
 use super::ptx::{self, Ptx};
 use crate::device::{DeviceError, Version};
 
@@ -126,6 +127,7 @@ fn find(
 /// Loads a module into the current context.
 fn load(ptx: &Ptx, driver: Version, name: &str) -> Result<Module, Failure> {
     let text = ptx.module(name)?;
+    check_entries(ptx, name, &text)?;
     let refused = |message: String, log: String| DeviceError::Module {
         module: name.to_owned(),
         target: ptx.target(),
@@ -146,6 +148,19 @@ fn load(ptx: &Ptx, driver: Version, name: &str) -> Result<Module, Failure> {
         None => refused(describe(error.code), compiler_log(&image)),
     }
     .into())
+}
+
+/// Checks that the kernels of a module take what the host passes: one that takes more would have the driver read past that. What is
+/// built in was checked when the library was tested.
+fn check_entries(ptx: &Ptx, name: &str, text: &str) -> Result<(), DeviceError> {
+    if ptx.is_built_in() {
+        return Ok(());
+    }
+    let mut kernels = evenpath_kernels::kernels();
+    kernels.retain(|kernel| kernel.module == name);
+    entry::compare(text, &kernels).map_err(|Mismatch { kernel, expected, found }| {
+        DeviceError::EntryMismatch { kernel, location: ptx.location(name), expected, found }
+    })
 }
 
 /// The module's version of PTX, and the first CUDA that has it, if the driver failed because it does not know it.

@@ -65,7 +65,7 @@ impl Ptx {
                 module.map(|(_, text)| Cow::Borrowed(*text)).ok_or_else(not_found)
             }
             Origin::Folder(folder) => {
-                let path = folder.join(format!("sm_{}", self.target)).join(format!("{name}.ptx"));
+                let path = self.path(folder, name);
                 match std::fs::read_to_string(&path) {
                     Ok(text) => Ok(Cow::Owned(text)),
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found()),
@@ -75,9 +75,26 @@ impl Ptx {
         }
     }
 
+    /// Where a module is, for messages: its file, if it is not built in.
+    pub(super) fn location(&self, name: &str) -> String {
+        match &self.origin {
+            Origin::BuiltIn(_) => format!("module `{name}` of {}", self.origin),
+            Origin::Folder(folder) => format!("{} ({FOLDER_VARIABLE})", self.path(folder, name).display()),
+        }
+    }
+
+    fn path(&self, folder: &Path, name: &str) -> PathBuf {
+        folder.join(format!("sm_{}", self.target)).join(format!("{name}.ptx"))
+    }
+
     /// The target, such as 75 for `sm_75`.
     pub(super) fn target(&self) -> u32 {
         self.target
+    }
+
+    /// Whether the modules are the library's own.
+    pub(super) fn is_built_in(&self) -> bool {
+        matches!(self.origin, Origin::BuiltIn(_))
     }
 
     /// Where the modules are, for messages.
@@ -143,6 +160,7 @@ pub(super) fn cuda_for(ptx: Version) -> Option<Version> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::cuda::entry;
 
     static TARGETS: Targets = &[
         (75, &[("scan", ".version 6.4\n.target sm_75\n")]),
@@ -188,6 +206,24 @@ mod tests {
         assert_eq!((ptx.target(), &*ptx.module("scan").expect("is there")), (80, "text"));
         let error = ptx.module("sort").expect_err("is not there").to_string();
         assert!(error.contains("`sort`") && error.contains(FOLDER_VARIABLE), "{error}");
+    }
+
+    /// Modules that are built in are not compared when they are loaded.
+    #[test]
+    fn what_is_built_in_is_what_the_host_passes() {
+        let kernels = evenpath_kernels::kernels();
+        for (target, modules) in modules::TARGETS {
+            for (name, text) in *modules {
+                let of_module: Vec<_> =
+                    kernels.iter().copied().filter(|kernel| kernel.module == *name).collect();
+                let entries = text.matches(".entry").count();
+                assert_eq!(
+                    (entries, entry::compare(text, &of_module)),
+                    (of_module.len(), Ok(())),
+                    "{target} {name}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub enum HiSparseSpgemmMethod {
     Auto,
     /// Leaf by leaf: for leaves of many entries. Takes up to 40 bytes for each pair of leaves that meet.
     Leaves,
-    /// Through compressed sparse rows, and back: for leaves of few entries.
+    /// Through compressed sparse rows, and back: for leaves of few entries. How these are multiplied follows the free memory,
+    /// as with [`SpgemmMethod::Auto`](crate::SpgemmMethod::Auto).
     Rows,
 }

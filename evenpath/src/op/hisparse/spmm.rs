@@ -15,7 +15,8 @@ use crate::{DeviceError, Value, cpu};
 /// `C = αAB + βC` for one matrix, transposed and scaled as it is, and dense B and C of any number of columns: by a CSR copy
 /// that the plan makes, or by the leaves, which are found once, and which each run goes through once for 32 columns.
 ///
-/// The result is bitwise the same from run to run.
+/// The result is bitwise the same from run to run; [`HiSparseSpmvOptions::multiprocessors`] says what a copy takes for that on
+/// different GPUs.
 ///
 /// ```
 /// use evenpath::{Csr, Device, DeviceDense, HiSparse, HiSparseOptions, HiSparseSpmvOptions, Layout};
@@ -67,7 +68,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             Content::Machine(_) => {
                 let copy: DeviceCsr<V> = self.to_csr()?;
                 let bytes = 4 * (copy.rows() + 1) + (4 + V::SIZE) * copy.nnz();
-                Schedule::Copied(copy.plan_spmm(SpmmOptions::new(PASS_COLUMNS))?, bytes as u64)
+                let spmm = SpmmOptions {
+                    multiprocessors: options.multiprocessors,
+                    ..SpmmOptions::new(PASS_COLUMNS)
+                };
+                Schedule::Copied(copy.plan_spmm(spmm)?, bytes as u64)
             }
         };
         Ok(HiSparseSpmmPlan { matrix: self.clone(), schedule })

@@ -12,7 +12,7 @@ use super::frozen::Frozen;
 use crate::device::{DeviceError, DeviceVec, Event};
 use crate::op::operands::check_product;
 use crate::op::spmv::TaggedSums;
-use crate::op::{DeviceCsr, OpError, SpmvPlan, variant};
+use crate::op::{DeviceCsr, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, variant};
 use crate::{Value, cpu};
 
 /// Where a plan of products with a HiSparse matrix takes the entries from.
@@ -41,7 +41,11 @@ pub enum HiSparseSpmvMode {
     Copied,
 }
 
-/// How [`DeviceHiSparse::plan_spmv`] plans.
+/// How [`DeviceHiSparse::plan_spmv`] and [`DeviceHiSparse::plan_spmm`] plan.
+///
+/// What is not given follows the device. With everything given that the mode asks for, GPUs, real and simulated, agree to the
+/// last bit; [`HiSparseSpmvPlanInfo::options`] are the options that repeat on another GPU what a plan of products with vectors
+/// chose.
 ///
 /// ```
 /// use evenpath::{HiSparseSpmvMode, HiSparseSpmvOptions};
@@ -54,18 +58,44 @@ pub enum HiSparseSpmvMode {
 pub struct HiSparseSpmvOptions {
     /// Where entries are taken from. The CPU takes them from the leaves.
     pub mode: HiSparseSpmvMode,
+    /// How a copy is multiplied with vectors. By default its plan chooses, of all methods.
+    pub spmv: SpmvOptions,
+    /// Multiprocessors that products of a copy with dense matrices are divided for, as
+    /// [`SpmmOptions::multiprocessors`](crate::SpmmOptions::multiprocessors).
+    pub multiprocessors: Option<u32>,
+    /// Warps that leaves are divided among for products with vectors; by default as many as the device runs at once.
+    pub warps: Option<u32>,
 }
 
 impl HiSparseSpmvOptions {
     /// The given mode, and defaults for the rest.
     pub const fn with_mode(mode: HiSparseSpmvMode) -> Self {
-        Self { mode }
+        let spmv = SpmvOptions::with_method(SpmvMethod::Auto);
+        Self { mode, spmv, multiprocessors: None, warps: None }
+    }
+
+    /// The same with options for products of a copy with vectors.
+    #[must_use]
+    pub const fn spmv(self, spmv: SpmvOptions) -> Self {
+        Self { spmv, ..self }
+    }
+
+    /// The same with products of a copy with dense matrices divided for so many multiprocessors.
+    #[must_use]
+    pub const fn multiprocessors(self, multiprocessors: u32) -> Self {
+        Self { multiprocessors: Some(multiprocessors), ..self }
+    }
+
+    /// The same with leaves divided among so many warps.
+    #[must_use]
+    pub const fn warps(self, warps: u32) -> Self {
+        Self { warps: Some(warps), ..self }
     }
 }
 
 /// y = αAx + βy for one matrix, transposed and scaled as it is: its leaves are found once, and each run goes through them.
 ///
-/// The result is bitwise the same from run to run. A plan of the transpose is one of `matrix.transpose()`; it takes the
+/// The result is bitwise the same from run to run; [`HiSparseSpmvOptions`] say what that takes on different GPUs. A plan of the transpose is one of `matrix.transpose()`; it takes the
 /// same time, and the same content.
 ///
 /// ```
@@ -112,15 +142,29 @@ pub struct HiSparseSpmvPlanInfo {
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
+    /// Warps that the leaves are divided among; 0 on the CPU and for a copy.
+    pub warps: u32,
+    /// What the plan of the copy chose, where there is one.
+    pub copy: Option<SpmvPlanInfo>,
+}
+
+impl HiSparseSpmvPlanInfo {
+    /// The options that ask for what the plan chose. With them, a plan of the same matrix on any other GPU, real or
+    /// simulated, gives the same bits.
+    pub fn options(&self) -> HiSparseSpmvOptions {
+        let warps = (self.warps > 0).then_some(self.warps);
+        let spmv = self.copy.as_ref().map_or_else(SpmvOptions::default, SpmvPlanInfo::options);
+        HiSparseSpmvOptions { warps, spmv, ..HiSparseSpmvOptions::with_mode(self.mode) }
+    }
 }
 
 impl fmt::Display for HiSparseSpmvPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { mode, leaves, parts, workspace_bytes, analysis_ms } = self;
-        if *mode == HiSparseSpmvMode::Copied {
+        let Self { leaves, parts, workspace_bytes, analysis_ms, copy, .. } = self;
+        if let Some(copy) = copy {
             return write!(
                 f,
-                "a copy by rows, {workspace_bytes} bytes of workspace, analysed in {analysis_ms:.4} ms"
+                "a copy by rows, {workspace_bytes} bytes of workspace, analysed in {analysis_ms:.4} ms, multiplied by {copy}"
             );
         }
         write!(
@@ -143,24 +187,32 @@ enum Schedule<V: Value> {
 struct Leaves {
     kernel: &'static KernelInfo,
     frozen: Frozen,
+    warps: u32,
     copies_log2: u32,
     shared_bytes: u32,
     sums: TaggedSums,
 }
 
 impl Leaves {
-    fn new<V: Value, const D: usize>(nodes: &Nodes, is_transposed: bool) -> Result<Self, OpError> {
+    fn new<V: Value, const D: usize>(
+        nodes: &Nodes,
+        is_transposed: bool,
+        warps: Option<u32>,
+    ) -> Result<Self, OpError> {
         let device = nodes.pool.device();
         let kernel = variant::<HiSparseSpmv<V>>(if is_transposed { "Transposed" } else { "Plain" });
         let bytes = |copies_log2| sums_bytes(D.ilog2(), copies_log2, V::SIZE as u32);
         let copies_log2 = (2..=5).rev().find(|&copies_log2| bytes(copies_log2) <= SUMS_BYTES).unwrap_or(2);
-        let warps = kernel.block_size / WARP_SIZE;
-        let shared_bytes = warps * bytes(copies_log2);
-        let resident = device.resident_blocks(kernel, shared_bytes)?;
-        let frozen = Frozen::new::<D>(nodes, is_transposed, warps * resident)?;
+        let block_warps = kernel.block_size / WARP_SIZE;
+        let shared_bytes = block_warps * bytes(copies_log2);
+        let warps = match warps {
+            Some(warps) => warps.max(1),
+            None => block_warps * device.resident_blocks(kernel, shared_bytes)?,
+        };
+        let frozen = Frozen::new::<D>(nodes, is_transposed, warps)?;
         let parts = if frozen.is_cut() { 2 * frozen.parts as usize } else { 0 };
         let sums = TaggedSums::new::<V>(device, D * parts, parts)?;
-        Ok(Self { kernel, frozen, copies_log2, shared_bytes, sums })
+        Ok(Self { kernel, frozen, warps, copies_log2, shared_bytes, sums })
     }
 
     fn workspace_bytes<V: Value, const D: usize>(&self) -> u64 {
@@ -215,12 +267,13 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// If there is no memory for the workspace ([`HiSparseSpmvPlanInfo::workspace_bytes`]; while leaves are sorted, 40
     /// bytes a leaf, and where the plan copies, what [`to_csr`](Self::to_csr) takes), the matrix is too large for one launch,
-    /// a copy is asked for and there are 2³² nonzeros or more, or the device was lost.
+    /// a copy is asked for and there are 2³² nonzeros or more, or the device was lost. For a copy, as for
+    /// [`DeviceCsr::plan_spmv`].
     pub fn plan_spmv(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmvPlan<V, D>, OpError> {
         let start = self.device().record()?;
         let schedule = match self.content() {
             Content::Host(_) => Schedule::Cpu,
-            Content::Machine(nodes) => self.schedule(nodes, options.mode)?,
+            Content::Machine(nodes) => self.schedule(nodes, options)?,
         };
         let analysis = (start, self.device().record()?);
         Ok(HiSparseSpmvPlan { matrix: self.clone(), schedule, analysis })
@@ -232,12 +285,13 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         mode == HiSparseSpmvMode::Leaves || mode == HiSparseSpmvMode::Auto && !is_countable
     }
 
-    fn schedule(&self, nodes: &Nodes, mode: HiSparseSpmvMode) -> Result<Schedule<V>, OpError> {
-        if self.is_by_leaves(mode) {
-            return Ok(Schedule::Leaves(Leaves::new::<V, D>(nodes, self.is_transposed())?));
+    fn schedule(&self, nodes: &Nodes, options: HiSparseSpmvOptions) -> Result<Schedule<V>, OpError> {
+        if self.is_by_leaves(options.mode) {
+            let leaves = Leaves::new::<V, D>(nodes, self.is_transposed(), options.warps)?;
+            return Ok(Schedule::Leaves(leaves));
         }
         let copy: DeviceCsr<V> = self.to_csr()?;
-        Ok(Schedule::Copied(copy.into_plan()?))
+        Ok(Schedule::Copied(copy.into_plan(options.spmv)?))
     }
 }
 
@@ -278,13 +332,17 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
         let info = HiSparseSpmvPlanInfo { analysis_ms, ..HiSparseSpmvPlanInfo::default() };
         Ok(match &self.schedule {
             Schedule::Cpu => HiSparseSpmvPlanInfo { mode: HiSparseSpmvMode::Leaves, ..info },
-            Schedule::Copied(plan) => {
-                HiSparseSpmvPlanInfo { mode: HiSparseSpmvMode::Copied, workspace_bytes: plan.bytes(), ..info }
-            }
+            Schedule::Copied(plan) => HiSparseSpmvPlanInfo {
+                mode: HiSparseSpmvMode::Copied,
+                workspace_bytes: plan.bytes(),
+                copy: Some(plan.info()?),
+                ..info
+            },
             Schedule::Leaves(leaves) => HiSparseSpmvPlanInfo {
                 mode: HiSparseSpmvMode::Leaves,
                 leaves: u64::from(leaves.frozen.leaves),
                 parts: u64::from(leaves.frozen.parts),
+                warps: leaves.warps,
                 workspace_bytes: leaves.workspace_bytes::<V, D>(),
                 ..info
             },

@@ -7,6 +7,10 @@ const DEFAULT_SHARE: f64 = 0.9;
 
 /// How sparse matrices are multiplied.
 ///
+/// By rows, results are the same to the last bit on all GPUs, real and simulated. The automatic choice of the method, and the
+/// parts in which [`SpgemmMethod::TwoLevelSort`] works where memory is short, follow the memory: the same bits on other
+/// GPUs, or with other things in memory, take a method that is given and, for that one, a limit.
+///
 /// ```
 /// use evenpath::{Csr, Device, SpgemmOptions};
 ///

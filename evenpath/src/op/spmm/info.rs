@@ -19,6 +19,8 @@ pub struct SpmmPlanInfo {
     pub pieces: u64,
     /// Nonzeros of the longest row that is not cut, and of a piece; 0 on the CPU, which cuts none.
     pub longest: u32,
+    /// Multiprocessors that the work is divided for ([`SpmmOptions::multiprocessors`](super::SpmmOptions)); 0 on the CPU.
+    pub multiprocessors: u32,
     /// Bytes of device memory that the plan holds beside the matrix.
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.

@@ -25,7 +25,9 @@ pub(super) struct Kernels<T: Storage> {
     long_rows: LongRows,
     /// Mean length of the rows.
     mean: f64,
-    /// How many groups of a lane a row the device has room for.
+    /// Multiprocessors that the work is divided for.
+    multiprocessors: u32,
+    /// How many groups of a lane a row they have room for.
     room: f64,
     /// Columns of a pass.
     columns: usize,
@@ -58,12 +60,14 @@ impl<T: Storage> Kernels<T> {
         let mean = matrix.nnz() as f64 / matrix.rows().max(1) as f64;
         // Operands may have to be moved by elements; the group of a run is the wider then.
         let width = packet_width(T::SIZE, &[columns]).unwrap_or(1);
-        let room = room(device.properties().multiprocessors, matrix.rows());
-        let long_rows = LongRows::find(matrix, group(columns as u32, width, mean, room, 5))?;
+        let multiprocessors = options.multiprocessors.unwrap_or(device.properties().multiprocessors);
+        let room = room(multiprocessors, matrix.rows());
+        let group = group(columns as u32, width, mean, room, 5);
+        let long_rows = LongRows::find(matrix, multiprocessors, group)?;
         let sums = workspace(device, long_rows.pieces(), columns)?;
         let b_rows = if options.layout == Layout::ColumnMajor { matrix.cols() } else { 0 };
         let workspace = Mutex::new(Workspace { sums, b_by_rows: workspace(device, b_rows, columns)? });
-        Ok(Self { long_rows, mean, room, columns, workspace })
+        Ok(Self { long_rows, mean, multiprocessors, room, columns, workspace })
     }
 
     pub(super) fn info(&self) -> SpmmPlanInfo {
@@ -74,6 +78,7 @@ impl<T: Storage> Kernels<T> {
             long_rows: self.long_rows.rows.len() as u64,
             pieces: self.long_rows.pieces() as u64,
             longest: self.long_rows.longest,
+            multiprocessors: self.multiprocessors,
             workspace_bytes: self.long_rows.bytes() + (sums_bytes + b_bytes) as u64,
             analysis_ms: 0.0,
         }

@@ -20,7 +20,7 @@ const LONG_BY: f64 = 4.0;
 
 /// Warps of a multiprocessor that should have work. Where nonzeros are too few for rows of [`LONG_BY`] times the mean, a group
 /// gets as many as all get if they are divided evenly.
-const BUSY_WARPS: u32 = 16;
+const BUSY_WARPS: f64 = 16.0;
 
 /// From which length on rows are cut, and into pieces of which length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Cut {
         let Group { columns_log2, side_log2 } = group;
         let mean_steps = nonzeros as f64 / (rows.max(1) as f64 * f64::from(1 << side_log2));
         // A warp takes a nonzero for each of its lanes over a column.
-        let a_step = f64::from(multiprocessors * BUSY_WARPS) * f64::from(WARP_SIZE >> columns_log2);
+        let a_step = f64::from(multiprocessors) * BUSY_WARPS * f64::from(WARP_SIZE >> columns_log2);
         let share = (nonzeros as f64 / a_step) as u32;
         let row = ((LONG_BY * mean_steps) as u32).min(share).clamp(*MOST_STEPS.start(), *MOST_STEPS.end());
         let row = row.next_power_of_two();
@@ -62,12 +62,12 @@ pub(super) struct LongRows {
 }
 
 impl LongRows {
-    /// Finds them, for groups of such lanes: counts, waits for the counts, and lists.
+    /// Finds them, for so many multiprocessors and groups of such lanes: counts, waits for the counts, and lists.
     pub(super) fn find<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
+        multiprocessors: u32,
         group: Group,
     ) -> Result<Self, DeviceError> {
-        let multiprocessors = matrix.device().properties().multiprocessors;
         let cut = Cut::new(matrix.rows(), matrix.nnz(), multiprocessors, group);
         let mut none = Self::with_room(matrix.device(), cut.longest_row, [0, 0])?;
         let [rows, _] = none.count(matrix)?;

@@ -53,12 +53,21 @@ pub struct SpmmOptions {
     /// The layout of B that the plan has a workspace for. One by columns is copied to one by rows first; if the plan does
     /// not know beforehand, the memory is allocated in the first run.
     pub layout: Layout,
+    /// Multiprocessors that the work is divided for, which decides in which order sums are added; by default those of the
+    /// device ([`SpmmPlanInfo::multiprocessors`]). With the same number given, GPUs, real and simulated, agree to the last bit.
+    pub multiprocessors: Option<u32>,
 }
 
 impl SpmmOptions {
     /// For products of so many columns, B being stored by rows.
     pub fn new(columns: usize) -> Self {
-        Self { columns, layout: Layout::RowMajor }
+        Self { columns, layout: Layout::RowMajor, multiprocessors: None }
+    }
+
+    /// The same for work that is divided for so many multiprocessors.
+    #[must_use]
+    pub fn multiprocessors(self, multiprocessors: u32) -> Self {
+        Self { multiprocessors: Some(multiprocessors), ..self }
     }
 
     /// The same with another layout of B.
@@ -77,8 +86,8 @@ impl Default for SpmmOptions {
 /// `C = αAB + βC` for one sparse matrix A, analysed once and run as often as needed, with dense B and C of any number of
 /// columns.
 ///
-/// The result is bitwise the same from run to run. The matrix's values may change ([`DeviceCsr::set_values`]); its
-/// pattern cannot. Values of 16 bits are multiplied and summed in `f32`; each element of C is rounded once at the end.
+/// The result is bitwise the same from run to run; [`SpmmOptions::multiprocessors`] says what that takes on different GPUs. The
+/// matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot. Values of 16 bits are multiplied and summed in `f32`; each element of C is rounded once at the end.
 ///
 /// ```
 /// use evenpath::{Csr, Device, DeviceDense, Layout, SpmmOptions};

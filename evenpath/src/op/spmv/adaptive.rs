@@ -177,6 +177,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Adaptive {
             tiles: u64::from(self.blocks),
             figures,
             workspace_bytes: self.block_rows.len() as u64 * 4,
+            ..Shape::default()
         }
     }
 }

@@ -126,6 +126,12 @@ impl<V: Value, O: Offset> Schedule<V, O> for Binned {
             ("long rows", long.rows),
             ("pieces", long.pieces),
         ];
-        Shape { tile: Some(Tile::of(self.info)), tiles: u64::from(self.grid), figures, workspace_bytes }
+        Shape {
+            tile: Some(Tile::of(self.info)),
+            tiles: u64::from(self.grid),
+            lanes: None,
+            figures,
+            workspace_bytes,
+        }
     }
 }

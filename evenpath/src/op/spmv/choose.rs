@@ -11,7 +11,7 @@ use super::merge::Merge;
 use super::narrow::Narrow;
 use super::row_tiles::RowTiles;
 use super::windows::Windows;
-use super::{Schedule, SpmvMethod, cpu, rows};
+use super::{Schedule, SpmvMethod, SpmvOptions, cpu, rows};
 use crate::device::DeviceKind;
 use crate::op::{DeviceCsr, OpError};
 use crate::policy;
@@ -57,8 +57,9 @@ impl<V: Value, O: Offset> Choice<V, O> {
 
 pub(super) fn choose<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
-    method: SpmvMethod,
+    options: SpmvOptions,
 ) -> Result<Choice<V, O>, OpError> {
+    let SpmvOptions { method, .. } = options;
     let asked = |schedule| Choice { method, reason: "asked for".into(), schedule };
     let device = matrix.device();
     let kind = device.kind();
@@ -66,19 +67,20 @@ pub(super) fn choose<V: Value, O: Offset>(
         let usable = SpmvMethod::names(|method| method.runs_on(kind));
         return Err(OpError::UnsupportedMethod { method, device: device.to_string(), usable });
     }
+    let lanes = lanes(matrix, options)?;
     if kind == DeviceKind::Cpu {
         return Ok(cpu::choose(matrix, method));
     }
     match method {
         SpmvMethod::Auto => automatic(matrix, false),
         SpmvMethod::Scalar => Ok(asked(Box::new(rows::Vector::new(matrix, 1)))),
-        SpmvMethod::Vector => Ok(asked(Box::new(rows::Vector::new(matrix, mean_lanes(matrix))))),
+        SpmvMethod::Vector => Ok(asked(Box::new(rows::Vector::new(matrix, lanes)))),
         SpmvMethod::Warp => Ok(asked(Box::new(rows::Vector::new(matrix, 32)))),
         SpmvMethod::Block => Ok(asked(Box::new(rows::Block::new(matrix)))),
         SpmvMethod::Flat => Ok(asked(Box::new(Flat::analyse(matrix)?))),
         SpmvMethod::MergePath => Ok(asked(Box::new(Merge::analyse(matrix)?))),
         SpmvMethod::CsrAdaptive => Ok(asked(Box::new(Adaptive::analyse(matrix)?))),
-        SpmvMethod::Light => Ok(asked(Box::new(Light::new(matrix, mean_lanes(matrix))?))),
+        SpmvMethod::Light => Ok(asked(Box::new(Light::new(matrix, lanes)?))),
         SpmvMethod::RowBlocks => {
             let on_device = Adaptive::on_device(matrix, Lengths::count(matrix)?)?;
             Ok(asked(Box::new(on_device.map_or_else(|| Adaptive::analyse(matrix), Ok)?)))
@@ -91,14 +93,25 @@ pub(super) fn choose<V: Value, O: Offset>(
     }
 }
 
-/// As the automatic choice, with narrow columns where these are faster.
+/// As [`choose`]; the automatic choice has narrow columns where these are faster.
 pub(super) fn choose_for_copy<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
+    options: SpmvOptions,
 ) -> Result<Choice<V, O>, OpError> {
-    if matrix.device().kind() == DeviceKind::Cpu {
-        return Ok(cpu::choose(matrix, SpmvMethod::Auto));
+    if options == SpmvOptions::default() && matrix.device().kind() != DeviceKind::Cpu {
+        return automatic(matrix, true);
     }
-    automatic(matrix, true)
+    choose(matrix, options)
+}
+
+/// Lanes a row, those that are asked for if there are such.
+fn lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, options: SpmvOptions) -> Result<u32, OpError> {
+    let SpmvOptions { method, lanes } = options;
+    match lanes {
+        None => Ok(mean_lanes(matrix)),
+        Some(lanes @ (1 | 2 | 4 | 8 | 16 | 32)) if method.takes_lanes() => Ok(lanes),
+        Some(lanes) => Err(OpError::Lanes { lanes, method }),
+    }
 }
 
 /// Narrow columns, if they are wanted and most columns have codes.

@@ -189,6 +189,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<O> {
             tiles,
             figures: vec![("rows with nonzeros", count)],
             workspace_bytes: (tiles + 1) * 4 + CutRows::bytes::<V>(tiles) + compacted_bytes,
+            ..Shape::default()
         }
     }
 }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::SpmvMethod;
+use super::{SpmvMethod, SpmvOptions};
 use crate::policy::Tile;
 
 /// What a plan chose, and what it costs.
@@ -24,7 +24,9 @@ pub struct SpmvPlanInfo {
     pub tile: Option<Tile>,
     /// Tiles that the matrix is cut into.
     pub tiles: u64,
-    /// Figures of the method, each with its name: such as lanes a row, or row blocks of each kind.
+    /// Lanes a row, where every row has as many.
+    pub lanes: Option<u32>,
+    /// Figures of the method, each with its name: such as rows a warp, or row blocks of each kind.
     pub figures: Vec<(&'static str, u64)>,
     /// Bytes of device memory that the plan holds beside the matrix.
     pub workspace_bytes: u64,
@@ -32,11 +34,23 @@ pub struct SpmvPlanInfo {
     pub analysis_ms: f64,
 }
 
+impl SpmvPlanInfo {
+    /// The options that ask for what the plan chose. With them, a plan of the same matrix on any other GPU, real or
+    /// simulated, gives the same bits.
+    pub fn options(&self) -> SpmvOptions {
+        let lanes = self.lanes.filter(|_| self.method.takes_lanes());
+        SpmvOptions { method: self.method, lanes }
+    }
+}
+
 impl fmt::Display for SpmvPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}), {} tiles", self.method, self.reason, self.tiles)?;
         if let Some(tile) = self.tile {
             write!(f, " of {} threads x {} items", tile.block_size, tile.items_per_thread)?;
+        }
+        if let Some(lanes) = self.lanes {
+            write!(f, ", {lanes} lanes a row")?;
         }
         for (name, figure) in &self.figures {
             write!(f, ", {figure} {name}")?;

@@ -69,10 +69,8 @@ impl<V: Value, O: Offset> Schedule<V, O> for Light {
         Shape {
             tile: Some(Tile::of(kernel)),
             tiles: u64::from(*grid),
-            figures: vec![
-                ("lanes a row", u64::from(*lanes)),
-                ("rows a draw of each vector", u64::from(*turns)),
-            ],
+            lanes: Some(*lanes),
+            figures: vec![("rows a draw of each vector", u64::from(*turns))],
             workspace_bytes: 8,
         }
     }

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::device::DeviceKind;
 
-/// Methods of SpMV. Each has a name, which [`Display`](fmt::Display) writes and [`FromStr`] reads.
+/// Methods of SpMV, which sum in different orders: with the same one, GPUs agree to the last bit. Each has a name, which [`Display`](fmt::Display) writes and [`FromStr`] reads.
 ///
 /// ```
 /// use evenpath::{Csr, Device, SpmvMethod, SpmvOptions};
@@ -106,6 +106,11 @@ impl SpmvMethod {
             Self::RowParallel => kind == DeviceKind::Cpu,
             _ => kind != DeviceKind::Cpu,
         }
+    }
+
+    /// Whether the lanes a row can be asked for ([`SpmvOptions::lanes`](super::SpmvOptions::lanes)).
+    pub fn takes_lanes(self) -> bool {
+        matches!(self, Self::Vector | Self::Light)
     }
 
     /// The names of the methods for which `is_wanted` holds, with commas between.

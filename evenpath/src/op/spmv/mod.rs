@@ -33,31 +33,52 @@ use crate::{Offset, Value};
 
 /// How [`DeviceCsr::plan_spmv`] plans.
 ///
+/// With the same options, the same device and the same version of this library, results are the same to the last bit. The
+/// plan's own choice follows the device: the number of its multiprocessors, and the size of its cache. With a method
+/// that is given, GPUs, real and simulated, agree to the last bit; [`SpmvPlanInfo::options`] are the options that repeat
+/// on another GPU what a plan chose.
+///
 /// ```
-/// use evenpath::{SpmvMethod, SpmvOptions};
+/// use evenpath::{Csr, Device, SpmvMethod, SpmvOptions};
 ///
 /// assert_eq!(SpmvOptions::default().method, SpmvMethod::Auto);
 /// assert_eq!(SpmvOptions::with_method("merge-path".parse()?).method, SpmvMethod::MergePath);
-/// # Ok::<(), evenpath::ParseSpmvMethodError>(())
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
+/// let (first, second) = (Device::simulated(Default::default()), Device::simulated(Default::default()));
+/// let chosen = first.upload(&a)?.plan_spmv(SpmvOptions::default())?.info()?.options();
+/// let plan = second.upload(&a)?.plan_spmv(chosen)?; // the bits of the first
+/// assert_eq!(plan.info()?.options(), chosen);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SpmvOptions {
     /// The method; by default the plan chooses.
     pub method: SpmvMethod,
+    /// Lanes a row, 1, 2, 4, 8, 16 or 32, for [`Vector`](SpmvMethod::Vector) and [`Light`](SpmvMethod::Light); by default
+    /// what suits the mean row length.
+    pub lanes: Option<u32>,
 }
 
 impl SpmvOptions {
     /// The given method, and defaults for the rest.
-    pub fn with_method(method: SpmvMethod) -> Self {
-        Self { method }
+    pub const fn with_method(method: SpmvMethod) -> Self {
+        Self { method, lanes: None }
+    }
+
+    /// The same with so many lanes a row.
+    #[must_use]
+    pub const fn lanes(self, lanes: u32) -> Self {
+        Self { lanes: Some(lanes), ..self }
     }
 }
 
 /// y = αAx + βy for one matrix, analysed once and run as often as needed.
 ///
-/// The result is bitwise the same from run to run. The matrix's values may change
-/// ([`DeviceCsr::set_values`]); its pattern cannot.
+/// The result is bitwise the same from run to run, and from plan to plan of the same options on the same device;
+/// [`SpmvOptions`] say what that takes on different ones. The matrix's values may change ([`DeviceCsr::set_values`]); its
+/// pattern cannot.
 ///
 /// ```
 /// use evenpath::{Csr, Device, SpmvOptions};
@@ -108,6 +129,8 @@ struct Shape {
     tile: Option<Tile>,
     /// Pieces that the matrix is cut into.
     tiles: u64,
+    /// Lanes a row, where every row has as many.
+    lanes: Option<u32>,
     /// What else is to be said, as in [`SpmvPlanInfo`].
     figures: Vec<(&'static str, u64)>,
     /// Bytes of device memory that the schedule holds.
@@ -120,21 +143,22 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If the device has not the method that is asked for ([`SpmvMethod::runs_on`]), there is no memory for the
+    /// If the device has not the method that is asked for ([`SpmvMethod::runs_on`]), the method does not take the lanes a
+    /// row that are asked for, there is no memory for the
     /// workspace (some 4 bytes plus a value for each tile of about a thousand nonzeros; for `flat`, and rows that are
     /// empty, an offset and 4 bytes a row besides), the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
-        let choice = choose::choose(self, options.method)?;
+        let choice = choose::choose(self, options)?;
         let analysis = (start, self.device().record()?);
         Ok(SpmvPlan { matrix: self.clone(), choice, analysis })
     }
 
-    /// The plan of a matrix that is multiplied and nothing else, with narrow columns where it can be faster so; then what
-    /// it does not read of the matrix is freed.
-    pub(super) fn into_plan(self) -> Result<SpmvPlan<V, O>, OpError> {
+    /// The plan of a matrix that is multiplied and nothing else: its own choice has narrow columns where it can be faster so,
+    /// and what the plan does not read of the matrix is freed.
+    pub(super) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
-        let choice = choose::choose_for_copy(&self)?;
+        let choice = choose::choose_for_copy(&self, options)?;
         let analysis = (start, self.device().record()?);
         let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
         Ok(SpmvPlan { matrix, choice, analysis })
@@ -163,7 +187,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// If the device was lost.
     pub fn info(&self) -> Result<SpmvPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
-        let Shape { tile, tiles, figures, workspace_bytes } = self.choice.schedule.shape();
+        let Shape { tile, tiles, lanes, figures, workspace_bytes } = self.choice.schedule.shape();
         let Choice { method, reason, .. } = &self.choice;
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvPlanInfo {
@@ -171,6 +195,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
             reason: reason.clone(),
             tile,
             tiles,
+            lanes,
             figures,
             workspace_bytes,
             analysis_ms,

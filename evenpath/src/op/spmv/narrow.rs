@@ -223,6 +223,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Narrow {
             tiles: u64::from(tiles),
             figures,
             workspace_bytes: self.codes.bytes() + bytes,
+            ..Shape::default()
         }
     }
 }

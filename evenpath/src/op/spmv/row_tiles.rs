@@ -118,6 +118,12 @@ impl<V: Value, O: Offset> Schedule<V, O> for RowTiles {
 
     fn shape(&self) -> Shape {
         let figures = vec![("rows a warp", u64::from(self.group.rows))];
-        Shape { tile: Some(Tile::of(self.info)), tiles: u64::from(self.grid), figures, workspace_bytes: 0 }
+        Shape {
+            tile: Some(Tile::of(self.info)),
+            tiles: u64::from(self.grid),
+            lanes: None,
+            figures,
+            workspace_bytes: 0,
+        }
     }
 }

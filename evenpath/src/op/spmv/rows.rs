@@ -47,7 +47,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Vector {
         Shape {
             tile: Some(Tile::of(self.kernel)),
             tiles: u64::from(self.grid),
-            figures: vec![("lanes a row", u64::from(self.lanes))],
+            lanes: Some(self.lanes),
             ..Shape::default()
         }
     }

@@ -141,6 +141,12 @@ impl<V: Value, O: Offset> Schedule<V, O> for Windows {
             ("rows a warp", u64::from(self.group.rows)),
             ("elements of the longest window", self.found.longest),
         ];
-        Shape { tile: Some(Tile::of(self.info)), tiles: u64::from(self.grid), figures, workspace_bytes }
+        Shape {
+            tile: Some(Tile::of(self.info)),
+            tiles: u64::from(self.grid),
+            lanes: None,
+            figures,
+            workspace_bytes,
+        }
     }
 }

@@ -1,9 +1,9 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::{Bytes, Product, Schedule};
-use crate::device::DeviceVec;
+use crate::device::{DeviceError, DeviceVec};
 use crate::op::transpose::{Transpose, transpose};
-use crate::op::{DeviceCsr, OpError, SpmvOptions, SpmvPlan};
+use crate::op::{DeviceCsr, OpError, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::{Offset, Value};
 
 /// SpMV with the transpose, which is built with the plan.
@@ -16,10 +16,10 @@ pub(super) struct Copied<V: Value, O: Offset> {
 }
 
 impl<V: Value, O: Offset> Copied<V, O> {
-    pub(super) fn new(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn new(matrix: &DeviceCsr<V, O>, spmv: SpmvOptions) -> Result<Self, OpError> {
         let values = matrix.values();
         let transpose = transpose(matrix, &values)?;
-        let plan = transpose.matrix.plan_spmv(SpmvOptions::default())?;
+        let plan = transpose.matrix.plan_spmv(spmv)?;
         Ok(Self { transpose, plan, source: Mutex::new(Arc::downgrade(&values)) })
     }
 }
@@ -42,5 +42,9 @@ impl<V: Value, O: Offset> Schedule<V, O> for Copied<V, O> {
             (matrix.rows() as u64 + 1) * O::SIZE as u64 + matrix.nnz() as u64 * (4 + V::SIZE as u64);
         let workspace = self.plan.workspace_bytes();
         Bytes { held: matrix_bytes + 4 * permutation.len() as u64 + workspace, run: 0 }
+    }
+
+    fn copy(&self) -> Result<Option<SpmvPlanInfo>, DeviceError> {
+        self.plan.info().map(Some)
     }
 }

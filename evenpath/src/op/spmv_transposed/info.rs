@@ -1,6 +1,7 @@
 use std::fmt;
 
-use super::TransposedMode;
+use super::{TransposedMode, TransposedOptions};
+use crate::op::SpmvPlanInfo;
 
 /// What a plan of SpMV with the transpose costs.
 ///
@@ -23,14 +24,26 @@ pub struct SpmvTransposedPlanInfo {
     pub run_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
+    /// What the plan of the copied transpose chose, where there is one.
+    pub copy: Option<SpmvPlanInfo>,
+}
+
+impl SpmvTransposedPlanInfo {
+    /// The options that ask for what the plan chose. With them, a plan of the same matrix on any other GPU, real or
+    /// simulated, gives the same bits, but in the mode [`Unordered`](TransposedMode::Unordered).
+    pub fn options(&self) -> TransposedOptions {
+        let options = TransposedOptions::with_mode(self.mode);
+        self.copy.as_ref().map_or(options, |copy| options.spmv(copy.options()))
+    }
 }
 
 impl fmt::Display for SpmvTransposedPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { mode, workspace_bytes, run_bytes, analysis_ms } = self;
+        let Self { mode, workspace_bytes, run_bytes, analysis_ms, copy } = self;
         write!(
             f,
             "{mode}, {workspace_bytes} bytes of workspace, {run_bytes} more a run, analysed in {analysis_ms:.4} ms"
-        )
+        )?;
+        copy.as_ref().map_or(Ok(()), |copy| write!(f, ", multiplied by {copy}"))
     }
 }

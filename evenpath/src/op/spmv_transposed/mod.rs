@@ -13,7 +13,7 @@ pub use mode::{ParseTransposedModeError, TransposedMode};
 use std::fmt;
 
 use super::operands::check_vector;
-use super::{DeviceCsr, OpError};
+use super::{DeviceCsr, OpError, SpmvOptions, SpmvPlanInfo};
 use crate::device::{DeviceError, DeviceKind, DeviceVec, Event};
 use crate::{Offset, Value};
 
@@ -30,19 +30,28 @@ use crate::{Offset, Value};
 pub struct TransposedOptions {
     /// The mode.
     pub mode: TransposedMode,
+    /// In the mode [`Copied`](TransposedMode::Copied), how the transpose is multiplied, on devices that run kernels. By
+    /// default its plan chooses, by the device; with a method that is given, GPUs agree to the last bit.
+    pub spmv: SpmvOptions,
 }
 
 impl TransposedOptions {
     /// The given mode, and defaults for the rest.
     pub fn with_mode(mode: TransposedMode) -> Self {
-        Self { mode }
+        Self { mode, spmv: SpmvOptions::default() }
+    }
+
+    /// The same with options for the product with the copied transpose.
+    #[must_use]
+    pub fn spmv(self, spmv: SpmvOptions) -> Self {
+        Self { spmv, ..self }
     }
 }
 
 /// y = αAᵀx + βy for one matrix, analysed once and run as often as needed.
 ///
-/// The result is bitwise the same from run to run, but in the mode [`Unordered`](TransposedMode::Unordered). The
-/// matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot.
+/// The result is bitwise the same from run to run, but in the mode [`Unordered`](TransposedMode::Unordered);
+/// [`SpmvTransposedPlanInfo::options`] repeat it on another GPU. The matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot.
 ///
 /// ```
 /// use evenpath::{Csr, Device, TransposedOptions};
@@ -80,6 +89,11 @@ trait Schedule<V: Value, O: Offset>: Send + Sync {
 
     /// Bytes of device memory that it holds, and that a run takes beside.
     fn bytes(&self) -> Bytes;
+
+    /// What the plan of a copy chose, if there is one. Waits for its analysis.
+    fn copy(&self) -> Result<Option<SpmvPlanInfo>, DeviceError> {
+        Ok(None)
+    }
 }
 
 /// Device memory of a schedule.
@@ -95,10 +109,11 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// # Errors
     ///
     /// If there is no memory for what the plan holds, the matrix is too large for one launch or, in another mode than
-    /// [`Unordered`](TransposedMode::Unordered), has 2³² nonzeros or more, or the device was lost.
+    /// [`Unordered`](TransposedMode::Unordered), has 2³² nonzeros or more, or the device was lost. In the mode
+    /// [`Copied`](TransposedMode::Copied), as for [`plan_spmv`](Self::plan_spmv).
     pub fn plan_spmv_transposed(
         &self,
-        TransposedOptions { mode }: TransposedOptions,
+        TransposedOptions { mode, spmv }: TransposedOptions,
     ) -> Result<SpmvTransposedPlan<V, O>, OpError> {
         let start = self.device().record()?;
         let schedule: Box<dyn Schedule<V, O>> = if self.device().kind() == DeviceKind::Cpu {
@@ -107,7 +122,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
             match mode {
                 TransposedMode::Ordered => Box::new(ordered::Ordered::new(self)?),
                 TransposedMode::Unordered => Box::new(unordered::Unordered::new(self)?),
-                TransposedMode::Copied => Box::new(copied::Copied::new(self)?),
+                TransposedMode::Copied => Box::new(copied::Copied::new(self, spmv)?),
             }
         };
         let analysis = (start, self.device().record()?);
@@ -140,7 +155,13 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
         let (start, end) = &self.analysis;
         let Bytes { held, run } = self.schedule.bytes();
         let analysis_ms = end.elapsed_since(start)?;
-        Ok(SpmvTransposedPlanInfo { mode: self.mode, workspace_bytes: held, run_bytes: run, analysis_ms })
+        Ok(SpmvTransposedPlanInfo {
+            mode: self.mode,
+            workspace_bytes: held,
+            run_bytes: run,
+            analysis_ms,
+            copy: self.schedule.copy()?,
+        })
     }
 }
 

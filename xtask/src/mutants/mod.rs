@@ -1,0 +1,162 @@
+//! Mutants: small mistakes that the tests must find.
+//!
+//! `xtask/mutants/*.toml` lists them, a file an area. Each names a file of the workspace, a text that is in it exactly once, what
+//! replaces that text, and the tests that must fail then. [`run`] puts one after the other into a copy of the workspace.
+
+mod copy;
+mod run;
+
+pub use run::run;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+/// A mistake, and who must find it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mutant {
+    /// Its name.
+    pub name: String,
+    /// What goes wrong with it.
+    pub mistake: String,
+    /// The file, from the workspace's root.
+    pub file: String,
+    /// The text to be replaced, which the file has exactly once.
+    pub find: String,
+    /// What replaces it.
+    pub replace: String,
+    /// The tests that must fail: what follows `cargo test`.
+    pub test: Vec<String>,
+}
+
+/// A file of the list.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Area {
+    mutant: Vec<Mutant>,
+}
+
+impl Mutant {
+    /// The text of its file with the mistake.
+    ///
+    /// # Errors
+    /// Where the text to be replaced is not there exactly once, or the replacement is the same.
+    pub fn apply(&self, text: &str) -> Result<String> {
+        let Self { name, file, find, replace, .. } = self;
+        ensure!(!find.is_empty() && find != replace, "mutant `{name}` changes nothing");
+        let count = text.matches(find.as_str()).count();
+        ensure!(count == 1, "mutant `{name}`: {file} has the text to be replaced {count} times, not once");
+        Ok(text.replacen(find, replace, 1))
+    }
+}
+
+/// The mutants of a folder's `.toml` files, by file name.
+///
+/// # Errors
+/// Where a file cannot be read or is no list, two mutants have one name, or one has no test.
+pub fn list(folder: &Path) -> Result<Vec<Mutant>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort_unstable();
+    let mut mutants = Vec::new();
+    for path in paths {
+        let what = || path.display().to_string();
+        let area: Area = toml::from_str(&fs::read_to_string(&path).with_context(what)?).with_context(what)?;
+        mutants.extend(area.mutant);
+    }
+    let mut names = BTreeSet::new();
+    for Mutant { name, test, .. } in &mutants {
+        ensure!(names.insert(name), "two mutants are called `{name}`");
+        ensure!(!test.is_empty(), "mutant `{name}` has no test");
+    }
+    Ok(mutants)
+}
+
+/// The mutants of these names; all if there are none.
+///
+/// # Errors
+/// Where there is no mutant of a name.
+pub fn select(mutants: Vec<Mutant>, names: &[String]) -> Result<Vec<Mutant>> {
+    if let Some(name) = names.iter().find(|&name| mutants.iter().all(|mutant| mutant.name != *name)) {
+        let known: Vec<&str> = mutants.iter().map(|mutant| mutant.name.as_str()).collect();
+        bail!("no mutant is called `{name}`; there are {}", known.join(", "));
+    }
+    let is_wanted = |mutant: &Mutant| names.is_empty() || names.contains(&mutant.name);
+    Ok(mutants.into_iter().filter(is_wanted).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root;
+
+    fn mutants() -> Vec<Mutant> {
+        list(&root().join("xtask/mutants")).unwrap()
+    }
+
+    #[test]
+    fn every_mutant_fits_its_file() {
+        let mutants = mutants();
+        assert!(mutants.len() > 15);
+        for mutant in mutants {
+            let text = fs::read_to_string(root().join(&mutant.file)).unwrap();
+            if let Err(error) = mutant.apply(&text) {
+                panic!("{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn mutants_are_picked_by_name() {
+        let all = mutants();
+        assert_eq!(select(all.clone(), &[]).unwrap(), all);
+        let one = select(all.clone(), &[all[1].name.clone()]).unwrap();
+        assert_eq!(one, all[1..2]);
+        let error = select(all.clone(), &["nobody".into()]).unwrap_err().to_string();
+        assert!(error.contains("`nobody`") && error.contains(&all[0].name), "{error}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let mutant = Mutant {
+            name: "m".into(),
+            mistake: "wrong".into(),
+            file: "f.rs".into(),
+            find: "a".into(),
+            replace: "b".into(),
+            test: vec!["-p".into(), "p".into()],
+        };
+        assert_eq!(mutant.apply("xay").unwrap(), "xby");
+        for text in ["", "aa", "xx"] {
+            let error = mutant.apply(text).unwrap_err().to_string();
+            assert!(error.contains("`m`") && error.contains("f.rs"), "{error}");
+        }
+        let same = Mutant { replace: "a".into(), ..mutant.clone() };
+        assert!(same.apply("a").is_err());
+
+        let folder = tempfile::tempdir().unwrap();
+        let entry = |name: &str, test: &str| {
+            format!(
+                "[[mutant]]\nname = '{name}'\nmistake = ''\nfile = ''\nfind = ''\nreplace = ''\ntest = {test}\n"
+            )
+        };
+        for (text, reason) in [
+            (entry("m", "['t']") + &entry("m", "['t']"), "two mutants are called `m`"),
+            (entry("m", "[]"), "no test"),
+            (entry("m", "['t']") + "more = 1\n", "more"),
+        ] {
+            fs::write(folder.path().join("area.toml"), text).unwrap();
+            let error = format!("{:#}", list(folder.path()).unwrap_err());
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+}
