@@ -26,13 +26,9 @@ pub(super) struct Simulated {
 
 impl Simulated {
     pub(super) fn new(options: Options) -> Self {
-        let threads = match options.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
         let properties = DeviceProperties {
             name: NAME.into(),
-            multiprocessors: threads as u32,
+            multiprocessors: options.cpu_threads() as u32,
             compute_capability: None,
             memory_bytes: Some(options.memory_bytes),
             l2_bytes: None,
