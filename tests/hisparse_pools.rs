@@ -1,7 +1,10 @@
 //! Pools that are no matrices: every fault by name, and any bytes without a panic.
 
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, HiSparse, HiSparseOptions, MatrixError, NodeFault, NodeKind};
+use evenpath::{
+    Csr, Device, HiSparse, HiSparseOptions, HiSparseSpmvOptions, MatrixError, NodeFault, NodeKind,
+    SimulatedOptions,
+};
 use proptest::prelude::*;
 
 type Matrix = HiSparse<f32, 32>;
@@ -105,24 +108,34 @@ fn shared_nodes_are_checked_at_the_edge() {
     ));
 }
 
+/// The unit at which a level begins in [`full_levels`].
+fn unit_of(level: u32) -> u32 {
+    1 + 256 * level
+}
+
+/// A pool of levels of full nodes, each of whose children is the node below, the last one a leaf of ones.
+fn full_levels(levels: u32) -> Vec<u8> {
+    let mut pool = vec![0_u8; 16];
+    for level in 0..levels {
+        let slot = if level + 1 == levels { 1.0_f32.to_bits() } else { unit_of(level + 1) << 2 };
+        pool.extend((0..1024).flat_map(|_| slot.to_le_bytes()));
+    }
+    pool
+}
+
 /// A tiny pool of nodes that share all their children is an immense matrix. It is not walked leaf by leaf.
 #[test]
 fn shared_children_do_not_multiply_work() {
-    // Levels of full nodes, each child the one below: 1024 to the 6th leaves' places, in 25 KB.
-    let unit_of = |level: u32| 1 + 256 * level;
-    let mut pool = vec![0_u8; 16];
-    for level in 0..7_u32 {
-        let slot = if level == 6 { 1.0_f32.to_bits() } else { unit_of(level + 1) << 2 };
-        pool.extend((0..1024).flat_map(|_| slot.to_le_bytes()));
-    }
+    // 1024 to the 6th leaves' places, in 25 KB.
+    let mut pool = full_levels(7);
     let side = evenpath::MAX_DIMENSION;
     // The edge of a matrix of 2³² - 1 rows cuts a node: the last row's children would be outside.
     assert!(matches!(Matrix::try_from_pool(side, side, &pool, 4), Err(MatrixError::HiSparseNode(_))));
     // Of four levels, the last four.
     let side = 1 << 20;
-    let refused = Matrix::try_from_pool(side, side, &pool, unit_of(3) << 2);
     let places = 1_u64 << 30;
-    assert_eq!(refused.unwrap().nnz() as u64, places * 1024);
+    let matrix = Matrix::try_from_pool_with_limit(side, side, &pool, unit_of(3) << 2, u64::MAX);
+    assert_eq!(matrix.unwrap().nnz() as u64, places * 1024);
     let side = 1 << 25;
     let refused = Matrix::try_from_pool(side, side, &pool, unit_of(2) << 2);
     assert_eq!(refused.unwrap_err(), MatrixError::TooManyLeaves { leaves: places * 1024, limit: places });
@@ -137,6 +150,45 @@ fn shared_children_do_not_multiply_work() {
     let refused = Matrix::try_from_pool(side, side, &pool, root << 2 | NodeKind::Coo4 as u32);
     let leaves = 9 * places * 1024 * 1024;
     assert_eq!(refused.unwrap_err(), MatrixError::TooManyLeaves { leaves, limit: places });
+}
+
+/// Four levels in 16 KB have a trillion entries, which nobody can go through.
+#[test]
+fn entries_of_shared_nodes_are_limited() {
+    let (pool, side) = (full_levels(4), 1 << 20);
+    assert_eq!(pool.len(), 16_400);
+    let refused = Matrix::try_from_pool(side, side, &pool, 4).unwrap_err();
+    assert_eq!(refused, MatrixError::TooManyEntries { entries: 1 << 40, limit: 1 << 27 });
+    assert!(refused.to_string().ends_with("raise it with HiSparse::try_from_pool_with_limit"), "{refused}");
+
+    // The largest that a limit allows.
+    let (pool, side) = (full_levels(2), 1 << 10);
+    let limited = |limit| Matrix::try_from_pool_with_limit(side, side, &pool, 4, limit);
+    let refused = limited((1 << 20) - 1).unwrap_err();
+    assert_eq!(refused, MatrixError::TooManyEntries { entries: 1 << 20, limit: (1 << 20) - 1 });
+    let full = limited(1 << 20).unwrap();
+    assert_eq!(full.to_csr::<u32>().unwrap().nnz(), 1 << 20);
+    let mut y = vec![7.0; side];
+    full.spmv(2.0, &vec![1.0; side], 0.0, &mut y).unwrap();
+    assert!(y.iter().all(|&sum| sum == 2048.0));
+    let sum = full.add(&full.transpose()).unwrap();
+    assert_eq!((sum.nnz(), sum.get(5, 1000)), (1 << 20, Some(2.0)));
+}
+
+/// Where a caller has raised the limit, what does not fit into a device is an error. (`sizes` has the host.)
+#[test]
+fn operations_on_immense_matrices_are_errors() {
+    let (pool, side) = (full_levels(4), 1 << 20);
+    let immense = Matrix::try_from_pool_with_limit(side, side, &pool, 4, u64::MAX).unwrap();
+    assert!(matches!(immense.to_csr::<u32>(), Err(MatrixError::OffsetOverflow { .. })));
+    let simulated = Device::simulated(SimulatedOptions { memory_bytes: 1 << 22, ..Default::default() });
+    let on_device = simulated.upload_hisparse(&immense).unwrap();
+    assert!(on_device.to_csr::<u32>().is_err() && on_device.to_csr::<u64>().is_err());
+    assert!(on_device.to_coo().is_err());
+    assert!(on_device.plan_spmv(HiSparseSpmvOptions::default()).is_err());
+    assert!(on_device.plan_spmm(HiSparseSpmvOptions::default()).is_err());
+    assert!(on_device.add(&on_device.transpose()).is_err());
+    assert!(on_device.multiply(&on_device).is_err());
 }
 
 fn shape() -> impl Strategy<Value = Csr<f32>> {

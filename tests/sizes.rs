@@ -88,6 +88,8 @@ fn sizes_of_generated_matrices() {
         ("dense:1x4294967296", "4294967296 columns"),
         ("diagonal:18446744073709551615", "18446744073709551615 rows"),
         ("dense:65536", "4294967296 nonzeros"),
+        ("block-fem:1x4294967295", "18446744065119617025 nonzeros"),
+        ("block-fem:2x65536", "8589934592 nonzeros"),
     ] {
         let kind: Kind = kind.parse().unwrap_or_else(|error| panic!("{error}"));
         names(size, generate::<f64, u32>(kind, 1));
@@ -254,7 +256,13 @@ fn ask_for_too_much() {
     let reader =
         MatrixMarketReader::from_bytes(header, ReadOptions::new().row_limit(MOST)).expect("a header");
     names(rows, reader.read_csr::<f64, u64>());
-    for kind in ["diagonal:4294967295", "empty-rows:4294967295", "rmat:31", "dense:1000000x1000000"] {
+    for kind in [
+        "diagonal:4294967295",
+        "empty-rows:4294967295",
+        "rmat:31",
+        "dense:1000000x1000000",
+        "block-fem:1x1000000000",
+    ] {
         match generate::<f64, u64>(kind.parse().expect("a kind"), 1) {
             Err(MatrixError::OutOfMemory { .. }) => {}
             other => panic!("{kind}: {other:?}"),
@@ -273,6 +281,7 @@ fn ask_for_too_much() {
     let tall = wide.to_hisparse::<256>(HiSparseOptions::default()).expect("few nodes").transpose();
     names(rows, tall.to_csr::<u32>());
     names(rows, tall.to_coo());
+    shared_leaves();
     let simulated = Device::simulated(SimulatedOptions { memory_bytes: 1 << 40, ..Default::default() });
     for device in [Device::cpu(), simulated] {
         names("34359738368 bytes", device.zeros::<f64>(BEYOND));
@@ -288,4 +297,24 @@ fn ask_for_too_much() {
         let entries = device.upload_coo(&entries).expect("few entries");
         assert!(entries.to_csr::<u32>().is_err());
     }
+}
+
+/// Four levels of full nodes, each of whose children is the node below: 2³⁰ leaves, more than there is memory to list.
+fn shared_leaves() {
+    let slots = [257_u32 << 2, 513 << 2, 769 << 2, 1.0_f32.to_bits()];
+    let nodes = slots.into_iter().flat_map(|slot| std::iter::repeat_n(slot, 1024));
+    let pool: Vec<u8> = [0; 4].into_iter().chain(nodes).flat_map(u32::to_le_bytes).collect();
+    let side = 1 << 20;
+    let tree = HiSparse::<f32, 32>::try_from_pool_with_limit(side, side, &pool, 4, 1 << 40).expect("a tree");
+    let size = "1048576 rows with 1099511627776 nonzeros";
+    names(size, tree.to_csr::<u64>());
+    names(size, tree.to_coo());
+    let (x, mut y) = (vec![1.0; side], vec![7.0; side]);
+    names(size, tree.spmv(1.0, &x, 0.0, &mut y));
+    names(size, tree.spmm(1, 1.0, &x, 0.0, &mut y));
+    assert!(y.iter().all(|&y| y == 7.0));
+    names("1048576 rows with 2199023255552 nonzeros", tree.add(&tree.transpose()));
+    names(size, tree.multiply(&tree));
+    let on_cpu = Device::cpu().upload_hisparse(&tree).expect("16 KB");
+    assert!(on_cpu.multiply(&on_cpu).is_err() && on_cpu.add(&on_cpu).is_err() && on_cpu.to_coo().is_err());
 }

@@ -1,8 +1,8 @@
 //! Conversions to and from other crates' types, both ways, and what they do with matrices that those would refuse.
 
 use evenpath::{
-    Coo, Csr, Device, DeviceDense, Duplicates, HiSparse, HiSparseOptions, HybOptions, Layout, MatrixError,
-    PaddingLimit, SlicedEll, SlicedEllOptions,
+    Coo, Csr, Device, DeviceDense, Duplicates, Ell, HiSparse, HiSparseOptions, HybOptions, Layout,
+    MatrixError, PaddingLimit, SlicedEll, SlicedEllOptions,
 };
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat};
 use nalgebra_sparse::{CooMatrix, CsrMatrix};
@@ -59,10 +59,19 @@ fn faer() {
         let wide = SparseRowMat::<usize, f64>::from(&a);
         assert_eq!((wide.get(0, 2), wide.get(1, 1)), (Some(&1.0), None));
         assert_eq!(Csr::try_from(&wide), Ok(matrix()));
-        let theirs: SparseRowMat<u32, f64> = a.into();
+        let theirs: SparseRowMat<u32, f64> = a.try_into().unwrap();
         assert_eq!(theirs.get(2, 1), Some(&2.0));
         assert_eq!(Csr::try_from(theirs), Ok(matrix()));
     }
+    // The most columns that faer has with these indices, and one more.
+    let most = i32::MAX as usize;
+    let wide = |cols| Csr::<f64>::from_triplets(1, cols, [(0, 7, 1.0)]).unwrap();
+    assert_eq!(SparseRowMat::<u32, f64>::try_from(wide(most)).unwrap().ncols(), most);
+    let refused = SparseRowMat::<u32, f64>::try_from(wide(most + 1)).unwrap_err();
+    let (rows, cols, library) = (1, most + 1, "faer");
+    assert_eq!(refused.kind(), &MatrixError::TooLargeElsewhere { rows, cols, library, limit: most });
+    assert_eq!(refused.into_parts(), (vec![0, 1], vec![7], vec![1.0]));
+    assert_eq!(SparseRowMat::<usize, f64>::from(&wide(most + 1)).ncols(), most + 1);
     // Rows with room behind them.
     let (offsets, lengths) = (vec![0, 3, 3, 5], Some(vec![2, 0, 1]));
     let symbolic = SymbolicSparseRowMat::<u32>::new_checked(3, 3, offsets, lengths, vec![0, 2, 0, 1, 0]);
@@ -151,4 +160,31 @@ fn what_is_no_matrix_is_refused() {
     let tree = r#"{"rows":1,"cols":1,"node_size":64,"pool":[],"root_reference":0,"is_transposed":false,"scale":1.0}"#;
     assert!(refused::<HiSparse<f64, 32>>(tree).contains("64"));
     assert!(refused::<HiSparse<f64, 64>>(tree).contains("pool"), "{}", refused::<HiSparse<f64, 64>>(tree));
+}
+
+/// Few bytes that announce billions of rows, or a trillion entries.
+#[test]
+fn small_texts_ask_for_little() {
+    let start = std::time::Instant::now();
+    let ell = r#"{"rows":4294967295,"cols":2,"width":0,"column_indices":[],"values":[]}"#;
+    if let Ok(ell) = serde_json::from_str::<Ell<f64>>(ell) {
+        assert_eq!((ell.rows(), ell.nnz()), (4_294_967_295, 0));
+    }
+    let sliced = r#"{"rows":4294967295,"cols":2,"slice_height":4294967295,"slice_offsets":[0,0],
+        "column_indices":[],"values":[],"row_order":null}"#;
+    if let Ok(sliced) = serde_json::from_str::<SlicedEll<f64>>(sliced) {
+        assert_eq!((sliced.rows(), sliced.nnz()), (4_294_967_295, 0));
+    }
+    assert!(start.elapsed().as_secs() < 2, "{:?}", start.elapsed());
+
+    // Levels of full nodes, each of whose children is the one below.
+    let slots = [257_u32 << 2, 513 << 2, 769 << 2, 1.0_f32.to_bits()];
+    let nodes = slots.into_iter().flat_map(|slot| std::iter::repeat_n(slot, 1024));
+    let pool: Vec<u8> = [0; 4].into_iter().chain(nodes).flat_map(u32::to_le_bytes).collect();
+    let tree = serde_json::json!({
+        "rows": 1 << 20, "cols": 1 << 20, "node_size": 32, "pool": pool, "root_reference": 4,
+        "is_transposed": false, "scale": 1.0,
+    });
+    let error = refused::<HiSparse<f32, 32>>(&tree.to_string());
+    assert!(error.starts_with("1099511627776 entries"), "{error}");
 }

@@ -1,14 +1,16 @@
 //! Any bytes as a pool of nodes: they are refused, or every operation on the matrix works and agrees with its entries.
 #![no_main]
 
-use evenpath::{HiSparse, MAX_DIMENSION};
+use evenpath::{HiSparse, MAX_DIMENSION, MatrixError};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
-/// Entries of the largest matrix that is walked: shared subtrees make immense ones of few bytes.
+/// The limit of entries: shared subtrees make immense matrices of few bytes.
 const MAX_ENTRIES: usize = 1 << 16;
-/// Rows and columns of the largest one that is multiplied.
-const MAX_MULTIPLIED: usize = 1 << 16;
+/// Rows and columns of the largest one for which there are vectors and row offsets.
+const MAX_DENSE: usize = 1 << 16;
+/// Entries of the largest one that is multiplied with its transpose, which may have their square.
+const MAX_FACTOR: usize = 1 << 10;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -28,11 +30,21 @@ fn check<const D: usize>(input: &Input) {
     let (rows, cols) = (input.rows as usize, input.cols as usize);
     assert!(rows <= MAX_DIMENSION && cols <= MAX_DIMENSION);
     let pool: Vec<u8> = input.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let Ok(matrix) = HiSparse::<f32, D>::try_from_pool(rows, cols, &pool, input.root) else { return };
+    let limited = |limit| HiSparse::<f32, D>::try_from_pool_with_limit(rows, cols, &pool, input.root, limit);
+    let matrix = match (limited(MAX_ENTRIES as u64), limited(u64::MAX)) {
+        (Ok(matrix), Ok(again)) => {
+            assert_eq!(matrix.nnz(), again.nnz());
+            matrix
+        }
+        (Err(refused), Ok(immense)) => {
+            let (entries, limit) = (immense.nnz() as u64, MAX_ENTRIES as u64);
+            assert_eq!(refused, MatrixError::TooManyEntries { entries, limit });
+            return;
+        }
+        (Err(refused), again) => return assert_eq!(Some(refused), again.err()),
+        (Ok(_), Err(refused)) => panic!("{refused}"),
+    };
     assert_eq!((matrix.rows(), matrix.cols()), (rows, cols));
-    if matrix.nnz() > MAX_ENTRIES {
-        return;
-    }
     let mut entries = 0;
     for (row, col, value) in &matrix {
         assert!(row < rows && col < cols);
@@ -40,12 +52,20 @@ fn check<const D: usize>(input: &Input) {
         entries += 1;
     }
     assert_eq!(entries, matrix.nnz());
-    if rows.max(cols) > MAX_MULTIPLIED {
+    let sum = matrix.add(&matrix.transpose().transpose()).expect("the shapes are equal");
+    assert_eq!(sum.nnz(), entries);
+    if rows == cols {
+        assert!(matrix.add(&matrix.transpose()).expect("a square matrix").nnz() >= entries);
+    }
+    if entries <= MAX_FACTOR {
+        // Every entry meets itself on the diagonal.
+        let product = matrix.multiply(&matrix.transpose()).expect("the shapes fit");
+        assert!(matrix.iter().all(|(row, _, _)| product.get(row, row).is_some()));
+    }
+    if rows.max(cols) > MAX_DENSE {
         return;
     }
     assert_eq!(matrix.to_coo().expect("there is memory").nnz(), entries);
     let mut y = vec![0.0; rows];
     matrix.spmv(1.0, &vec![1.0; cols], 0.0, &mut y).expect("the vectors fit");
-    let sum = matrix.add(&matrix.transpose().transpose()).expect("the shapes are equal");
-    assert_eq!(sum.nnz(), entries);
 }

@@ -41,6 +41,17 @@ fn order_of(blocks: u32, options: Options) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes"))).collect()
 }
 
+/// More threads than any machine has: as many are started as there is use for.
+#[test]
+fn absurdly_many_threads_are_not_started() {
+    for threads in [1 << 29, usize::MAX] {
+        let options = Options { threads, ..Options::default() };
+        assert_eq!(options.cpu_threads(), 1024);
+        let order = order_of(5000, options);
+        assert!(order.into_iter().collect::<BTreeSet<_>>().into_iter().eq(0..5000));
+    }
+}
+
 #[test]
 fn every_block_runs_once_in_every_order() {
     for blocks in [1, 2, 3, 31, 100, 1000] {

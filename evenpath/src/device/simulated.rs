@@ -28,14 +28,10 @@ pub(super) struct Simulated {
 
 impl Simulated {
     pub(super) fn new(options: Options) -> Self {
-        let threads = match options.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
         let properties = DeviceProperties {
             name: NAME.into(),
             multiprocessors: match options.multiprocessors {
-                0 => threads as u32,
+                0 => options.cpu_threads() as u32,
                 multiprocessors => multiprocessors,
             },
             compute_capability: None,

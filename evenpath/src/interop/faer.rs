@@ -1,7 +1,7 @@
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat};
 
 use super::indices::{canonical, from_usize, to_usize};
-use crate::{Csr, MatrixError, Value};
+use crate::{Csr, InvalidCsr, MatrixError, Value};
 
 /// From faer, with indices of `u32`: the arrays are moved, unless rows have gaps between them, which are closed.
 ///
@@ -12,7 +12,7 @@ use crate::{Csr, MatrixError, Value};
 /// let theirs = SparseRowMat::<u32, f64>::try_new_from_triplets(2, 3, &[Triplet::new(0, 2, 5.0)]).unwrap();
 /// let ours: Csr<f64> = theirs.try_into()?;
 /// assert_eq!(ours.get(0, 2), Some(5.0));
-/// let theirs: SparseRowMat<u32, f64> = ours.into();
+/// let theirs: SparseRowMat<u32, f64> = ours.try_into()?;
 /// assert_eq!(theirs.get(0, 2), Some(&5.0));
 /// # Ok::<(), evenpath::MatrixError>(())
 /// ```
@@ -67,15 +67,25 @@ impl<V: Value> TryFrom<&SparseRowMat<usize, V>> for Csr<V, u32> {
 
 /// To faer: the arrays are moved. Where the columns of a row do not increase, as faer's do, they are sorted, and repeated
 /// entries added up.
-impl<V: Value> From<Csr<V, u32>> for SparseRowMat<u32, V> {
-    fn from(matrix: Csr<V, u32>) -> Self {
-        let matrix = canonical(matrix);
+///
+/// # Errors
+/// Where there are 2³¹ rows or columns or more, which faer does not have with these indices. The error holds the buffers.
+impl<V: Value> TryFrom<Csr<V, u32>> for SparseRowMat<u32, V> {
+    type Error = InvalidCsr<V, u32>;
+
+    fn try_from(matrix: Csr<V, u32>) -> Result<Self, Self::Error> {
+        const LIMIT: usize = i32::MAX as usize;
         let (rows, cols) = (matrix.rows(), matrix.cols());
+        if rows.max(cols) > LIMIT {
+            let error = MatrixError::TooLargeElsewhere { rows, cols, library: "faer", limit: LIMIT };
+            return Err(InvalidCsr::new(matrix, error));
+        }
+        let matrix = canonical(matrix);
         let (row_offsets, columns, values) = matrix.into_parts();
         // SAFETY: offsets go from 0 to the number of nonzeros without decreasing, one more than rows; columns are below
         // their number and increase in every row.
         let symbolic = unsafe { SymbolicSparseRowMat::new_unchecked(rows, cols, row_offsets, None, columns) };
-        Self::new(symbolic, values)
+        Ok(Self::new(symbolic, values))
     }
 }
 

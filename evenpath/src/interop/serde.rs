@@ -176,7 +176,8 @@ impl<'de, V: Value + Deserialize<'de>> Deserialize<'de> for Hyb<V> {
     }
 }
 
-/// The pool is written as it lies in memory: see `docs/hisparse.md`.
+/// The pool is written as it lies in memory: see `docs/hisparse.md`. What is read has no more entries than
+/// [`HiSparse::try_from_pool`] takes.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "HiSparse")]
 struct HiSparseParts<'a, V> {

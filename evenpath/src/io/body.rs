@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::cursor::{Cursor, line_at};
 use super::reader::{Progress, ReadOptions, Stage};
 use super::{Field, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader};
-use crate::Value;
+use crate::{MatrixError, Value};
 
 /// Bytes that one task parses, give or take a line.
 const CHUNK: usize = 1 << 19;
@@ -101,11 +101,7 @@ impl Body<'_> {
         let chunks = self.chunks();
         let counts: Vec<usize> = chunks.par_iter().map(|&(_, text)| count_entries(text)).collect();
         let total = counts.iter().sum();
-        let mut stored = Stored {
-            rows: vec![0; if indexed { total } else { 0 }],
-            columns: vec![0; if indexed { total } else { 0 }],
-            values: bytemuck::zeroed_vec(total),
-        };
+        let mut stored = self.allocate(total, indexed)?;
         let tasks = stored.split(&chunks, &counts);
 
         let done = AtomicU64::new(self.start as u64);
@@ -125,6 +121,14 @@ impl Body<'_> {
         }
         self.check_count(total)?;
         Ok(stored)
+    }
+
+    /// Room for so many entries.
+    fn allocate<V: Value>(&self, entries: usize, indexed: bool) -> Result<Stored<V>, MatrixError> {
+        let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.header.rows, nnz: entries };
+        let indices = || bytemuck::try_zeroed_vec(if indexed { entries } else { 0 }).map_err(out_of_memory);
+        let (rows, columns) = (indices()?, indices()?);
+        Ok(Stored { rows, columns, values: bytemuck::try_zeroed_vec(entries).map_err(out_of_memory)? })
     }
 
     /// Positions and texts of chunks of whole lines.

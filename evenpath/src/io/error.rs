@@ -69,6 +69,8 @@ pub enum MatrixMarketErrorKind {
         "{rows} rows in a file of {bytes} bytes: the limit is {limit} rows, or the file's size; raise it with ReadOptions::row_limit"
     )]
     RowLimit { rows: usize, bytes: usize, limit: usize },
+    #[error("more than {limit} bytes; raise the limit with ReadOptions::file_limit")]
+    FileLimit { limit: usize },
     #[error(
         "more than {limit} bytes after decompression; raise the limit with ReadOptions::decompressed_limit"
     )]

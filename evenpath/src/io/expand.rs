@@ -83,7 +83,9 @@ fn check_skew_diagonal<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<
 pub(super) fn array<V: Value>(header: &MatrixMarketHeader, values: &[V]) -> Coo<V> {
     let MatrixMarketHeader { rows, cols, symmetry, .. } = *header;
     let mut all = Stored { rows: Vec::new(), columns: Vec::new(), values: Vec::new() };
-    let places = (0..cols).flat_map(|column| {
+    // Columns without rows have no entries, and are not gone through.
+    let columns = if values.is_empty() { 0 } else { cols };
+    let places = (0..columns).flat_map(|column| {
         let first = match symmetry {
             Symmetry::General => 0,
             Symmetry::Symmetric | Symmetry::Hermitian => column,

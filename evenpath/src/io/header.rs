@@ -126,12 +126,30 @@ pub(super) fn array_entries(symmetry: Symmetry, rows: usize, cols: usize) -> u12
     }
 }
 
-fn banner(cursor: &mut Cursor<'_>) -> Result<(Format, Field, Symmetry), Kind> {
-    let mark = cursor.word();
-    if !mark.eq_ignore_ascii_case(b"%%MatrixMarket") && !mark.eq_ignore_ascii_case(b"%MatrixMarket") {
-        let found = if mark.is_empty() { "an empty line".into() } else { quote(mark) };
-        return Err(Kind::Banner { found });
+/// The word that every file begins with; with one percent sign in some.
+const MARK: &[u8] = b"%%MatrixMarket";
+
+/// Refuses a text that cannot go on as a Matrix Market file, by its first bytes.
+pub(super) fn check_start(text: &[u8]) -> Result<(), MatrixMarketError> {
+    let mut cursor = Cursor::new(text);
+    let is_cut = cursor.word().len() < MARK.len() && cursor.position() == text.len();
+    if is_cut {
+        return Ok(());
     }
+    mark(&mut Cursor::new(text)).map_err(|kind| MatrixMarketError::at_line(1, kind))
+}
+
+fn mark(cursor: &mut Cursor<'_>) -> Result<(), Kind> {
+    let mark = cursor.word();
+    if mark.eq_ignore_ascii_case(MARK) || mark.eq_ignore_ascii_case(&MARK[1..]) {
+        return Ok(());
+    }
+    let found = if mark.is_empty() { "an empty line".into() } else { quote(mark) };
+    Err(Kind::Banner { found })
+}
+
+fn banner(cursor: &mut Cursor<'_>) -> Result<(Format, Field, Symmetry), Kind> {
+    mark(cursor)?;
     word(cursor, "`matrix`", &[("matrix", ())])?;
     let format = word(cursor, "`coordinate` or `array`", Format::ALL)?;
     let synonyms = [("double", Field::Real), ("unsigned-integer", Field::Integer)];

@@ -3,7 +3,7 @@
 //! [`read_matrix_market`] and [`write_matrix_market`] are the short way; [`ReadOptions`] and
 //! [`WriteOptions`] say more. The reader takes every header of the format: coordinate and array; real,
 //! integer, pattern and complex; general, symmetric, skew-symmetric and hermitian; as text or compressed
-//! with gzip, whatever the file is called. It maps the file and parses it on all threads.
+//! with gzip, whatever the file is called. It reads the file into memory and parses it on all threads.
 //!
 //! ```
 //! use evenpath::{Csr, io};
@@ -34,6 +34,7 @@
 
 mod body;
 mod cursor;
+mod destination;
 mod error;
 mod expand;
 mod header;
@@ -41,6 +42,8 @@ mod reader;
 mod source;
 mod writer;
 
+#[cfg(test)]
+mod file_tests;
 #[cfg(test)]
 mod tests;
 
@@ -55,8 +58,6 @@ use crate::{Coo, Csr, Offset, Value};
 
 /// Reads a Matrix Market file, with the default [`ReadOptions`]: complex matrices are refused, entries
 /// that are stored more than once are added up. The result is canonical.
-///
-/// The file must not be changed by another program while it is read.
 ///
 /// ```no_run
 /// let a: evenpath::Csr<f64> = evenpath::io::read_matrix_market("a.mtx")?;

@@ -91,6 +91,7 @@ pub struct ReadOptions {
     complex: Complex,
     duplicates: Duplicates,
     row_limit: usize,
+    file_limit: Option<usize>,
     decompressed_limit: Option<usize>,
     progress: Option<Callback>,
 }
@@ -101,6 +102,7 @@ impl Default for ReadOptions {
             complex: Complex::default(),
             duplicates: Duplicates::default(),
             row_limit: 1 << 27,
+            file_limit: None,
             decompressed_limit: None,
             progress: None,
         }
@@ -135,6 +137,14 @@ impl ReadOptions {
         self
     }
 
+    /// Most bytes that a file may have, compressed where it is. Unless set, a regular file may be as long as there is
+    /// memory, and a pipe or a device, whose end only reading finds, has 2³⁰.
+    #[must_use]
+    pub fn file_limit(mut self, bytes: usize) -> Self {
+        self.file_limit = Some(bytes);
+        self
+    }
+
     /// Most bytes that a compressed file may decompress to; unless set, 1 GiB or 256 times its size,
     /// whichever is more.
     #[must_use]
@@ -157,6 +167,17 @@ impl ReadOptions {
         }
     }
 
+    /// The length of a regular file, where that is allowed.
+    pub(super) fn checked_len(&self, len: u64) -> Result<usize, Kind> {
+        let limit = self.file_limit.unwrap_or(usize::MAX);
+        usize::try_from(len).ok().filter(|&len| len <= limit).ok_or(Kind::FileLimit { limit })
+    }
+
+    /// Most bytes that a file without a length may have.
+    pub(super) fn stream_limit(&self) -> usize {
+        self.file_limit.unwrap_or(1 << 30)
+    }
+
     pub(super) fn decompressed_limit_of(&self, compressed: usize) -> usize {
         self.decompressed_limit.unwrap_or(compressed.saturating_mul(256).max(1 << 30))
     }
@@ -168,6 +189,7 @@ impl fmt::Debug for ReadOptions {
             .field("complex", &self.complex)
             .field("duplicates", &self.duplicates)
             .field("row_limit", &self.row_limit)
+            .field("file_limit", &self.file_limit)
             .field("decompressed_limit", &self.decompressed_limit)
             .field("progress", &self.progress.is_some())
             .finish()
@@ -193,18 +215,51 @@ pub struct MatrixMarketReader<'a> {
 }
 
 impl MatrixMarketReader<'static> {
-    /// Opens a file, decompresses it where it is gzip, and reads its header.
-    ///
-    /// The file must not be changed by another program while it is read.
+    /// Reads a file into memory, decompresses it where it is gzip, and parses its header. What becomes of the file
+    /// afterwards does not matter.
     ///
     /// # Errors
-    /// Where the file cannot be read or its header is not valid.
+    /// Where the file cannot be read, is longer than [`file_limit`](ReadOptions::file_limit) allows, or its header is not
+    /// valid.
     pub fn open(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, MatrixMarketError> {
         let path = path.as_ref();
-        let source = Source::open(path).map_err(Into::into);
-        source
-            .and_then(|source| Self::new(Some(path.into()), source, options))
-            .map_err(|error: MatrixMarketError| error.in_file(Some(path)))
+        Self::in_file(path, Source::read(path, &options), options)
+    }
+
+    /// Like [`open`](Self::open), with the file mapped and not copied, for files that memory cannot hold beside the matrix.
+    /// What is compressed, and a pipe or a device, is read all the same.
+    ///
+    /// ```no_run
+    /// use evenpath::io::{MatrixMarketReader, ReadOptions};
+    ///
+    /// // SAFETY: the file is on a disk that is mounted read-only.
+    /// let reader = unsafe { MatrixMarketReader::open_mapped("/data/large.mtx", ReadOptions::new())? };
+    /// let a: evenpath::Csr<f64, u64> = reader.read_csr()?;
+    /// # Ok::<(), evenpath::io::MatrixMarketError>(())
+    /// ```
+    ///
+    /// # Safety
+    /// As long as the reader lives, no program may write to the file or truncate it: the text would change while it is
+    /// parsed, and a page that is gone ends the process with a signal.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub unsafe fn open_mapped(
+        path: impl AsRef<Path>,
+        options: ReadOptions,
+    ) -> Result<Self, MatrixMarketError> {
+        let path = path.as_ref();
+        // SAFETY: the caller's promise lasts as long as the reader, which has the source.
+        Self::in_file(path, unsafe { Source::map(path, &options) }, options)
+    }
+
+    fn in_file(
+        path: &Path,
+        source: Result<Source<'static>, MatrixMarketError>,
+        options: ReadOptions,
+    ) -> Result<Self, MatrixMarketError> {
+        let reader = source.and_then(|source| Self::new(Some(path.into()), source, options));
+        reader.map_err(|error| error.in_file(Some(path)))
     }
 }
 

@@ -1,18 +1,26 @@
-//! The text of a file: mapped, read, or decompressed.
+//! The text of a file: read, mapped, or decompressed.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 use memmap2::Mmap;
+use rayon::prelude::*;
 
+use super::header::check_start;
 use super::reader::{Progress, ReadOptions, Stage};
 use super::{MatrixMarketError, MatrixMarketErrorKind as Kind};
 
 /// The first bytes of every gzip stream.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Bytes that are read before the first look at them, and between two looks at a limit.
+const STEP: usize = 1 << 20;
+
+/// Bytes that one task reads of a regular file.
+const PIECE: usize = 1 << 23;
 
 /// Bytes of text, wherever they are.
 pub(super) enum Source<'a> {
@@ -34,23 +42,33 @@ impl Deref for Source<'_> {
 }
 
 impl Source<'_> {
-    /// Maps a file, or reads it where it is a pipe or a device.
-    pub(super) fn open(path: &Path) -> std::io::Result<Self> {
+    /// Reads a file into memory.
+    pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
         let mut file = File::open(path)?;
-        let metadata = file.metadata()?;
-        if metadata.is_file() && metadata.len() > 0 {
-            // SAFETY: the mapping is private and read only. Nothing relies on two reads of a byte giving the
-            // same: should another program change the file meanwhile, which the documentation asks not to do,
-            // the parser sees other text, but stays inside the map.
-            let map = unsafe { Mmap::map(&file)? };
-            #[cfg(unix)]
-            // Advice only: without it, reading is merely slower.
-            let _ = map.advise(memmap2::Advice::Sequential);
-            return Ok(Self::Mapped(map));
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+        let bytes = match regular_len(&file)? {
+            Some(len) => read_regular(&file, options.checked_len(len)?)?,
+            None => {
+                let limit = options.stream_limit();
+                read_to_limit(&mut file, limit, Kind::FileLimit { limit }, |_| {})?
+            }
+        };
         Ok(Self::Owned(bytes))
+    }
+
+    /// Maps a file, or reads it where it is a pipe or a device.
+    ///
+    /// # Safety
+    /// Nobody may write to the file or truncate it while the source lives.
+    pub(super) unsafe fn map(path: &Path, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
+        let file = File::open(path)?;
+        let Some(len) = regular_len(&file)? else { return Self::read(path, options) };
+        options.checked_len(len)?;
+        // SAFETY: the caller keeps the file as it is.
+        let map = unsafe { Mmap::map(&file)? };
+        #[cfg(unix)]
+        // Advice only: without it, reading is merely slower.
+        let _ = map.advise(memmap2::Advice::Sequential);
+        Ok(Self::Mapped(map))
     }
 
     /// Decompresses what is gzip, whatever it is called.
@@ -59,26 +77,83 @@ impl Source<'_> {
     }
 }
 
-/// Decompresses all members of a gzip stream.
-fn gunzip(compressed: &[u8], options: &ReadOptions) -> Result<Vec<u8>, MatrixMarketError> {
-    const STEP: usize = 1 << 20;
-    let limit = options.decompressed_limit_of(compressed.len());
-    let mut decoder = MultiGzDecoder::new(compressed);
-    let mut text = Vec::new();
-    loop {
-        // The vector grows with what was decompressed, not with what the stream says of itself.
-        let read = (&mut decoder).take(STEP as u64).read_to_end(&mut text)?;
-        if text.len() > limit {
-            return Err(Kind::DecompressedLimit { limit }.into());
+/// The length of a regular file; none where only reading tells, as of pipes, devices and files that the system makes up.
+fn regular_len(file: &File) -> io::Result<Option<u64>> {
+    let metadata = file.metadata()?;
+    Ok(Some(metadata.len()).filter(|&len| metadata.is_file() && len > 0))
+}
+
+/// Reads the first `len` bytes, on all threads once the first of them look right.
+fn read_regular(file: &File, len: usize) -> Result<Vec<u8>, MatrixMarketError> {
+    let no_memory = |()| io::Error::new(io::ErrorKind::OutOfMemory, format!("no memory for {len} bytes"));
+    let mut bytes: Vec<u8> = bytemuck::allocation::try_zeroed_vec(len).map_err(no_memory)?;
+    let (start, rest) = bytes.split_at_mut(len.min(STEP));
+    read_at(file, start, 0)?;
+    check_file_start(start)?;
+    let begin = start.len();
+    let pieces = rest.par_chunks_mut(PIECE).enumerate();
+    pieces.try_for_each(|(piece, bytes)| read_at(file, bytes, (begin + piece * PIECE) as u64))?;
+    Ok(bytes)
+}
+
+/// Fills `bytes` from an offset on.
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    let read = std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset);
+    #[cfg(not(unix))]
+    let read = {
+        use std::io::{Seek, SeekFrom};
+        // A handle that was cloned has the same position, so one thread at a time.
+        static ONE_READER: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
+        let _one = ONE_READER.lock();
+        let mut file = file;
+        file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(bytes))
+    };
+    read.map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            io::Error::new(error.kind(), "the file became shorter while it was read")
         }
-        let done = compressed.len() - decoder.get_ref().len();
-        options.report(Progress {
-            stage: Stage::Decompress,
-            done: done as u64,
-            total: compressed.len() as u64,
-        });
-        if read < STEP {
-            return Ok(text);
+        _ => error,
+    })
+}
+
+/// Refuses what is neither gzip nor begins as Matrix Market files do, before there is more of it.
+fn check_file_start(bytes: &[u8]) -> Result<(), MatrixMarketError> {
+    if bytes.starts_with(&GZIP_MAGIC) { Ok(()) } else { check_start(bytes) }
+}
+
+/// Reads to the end, which must come within `limit` bytes. `step` is called now and then.
+fn read_to_limit<R: Read>(
+    reader: &mut R,
+    limit: usize,
+    beyond: Kind,
+    mut step: impl FnMut(&R),
+) -> Result<Vec<u8>, MatrixMarketError> {
+    let mut bytes = Vec::new();
+    loop {
+        // The vector grows with what was read, not with what a stream says of itself.
+        let left = limit.saturating_sub(bytes.len()).saturating_add(1).min(STEP);
+        let read = reader.by_ref().take(left as u64).read_to_end(&mut bytes)?;
+        if bytes.len() > limit {
+            return Err(beyond.into());
+        }
+        if bytes.len() == read {
+            check_file_start(&bytes)?;
+        }
+        step(reader);
+        if read < left {
+            return Ok(bytes);
         }
     }
+}
+
+/// Decompresses all members of a gzip stream.
+fn gunzip(compressed: &[u8], options: &ReadOptions) -> Result<Vec<u8>, MatrixMarketError> {
+    let limit = options.decompressed_limit_of(compressed.len());
+    let total = compressed.len() as u64;
+    let mut decoder = MultiGzDecoder::new(compressed);
+    read_to_limit(&mut decoder, limit, Kind::DecompressedLimit { limit }, |decoder| {
+        let done = total - decoder.get_ref().len() as u64;
+        options.report(Progress { stage: Stage::Decompress, done, total });
+    })
 }

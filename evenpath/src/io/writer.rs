@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rayon::prelude::*;
 
+use super::destination;
 use super::header::check_combination;
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, Symmetry};
 use crate::{Csr, CsrView, Offset, Value};
@@ -85,7 +86,8 @@ impl WriteOptions {
 ///
 /// Values are written with as many digits as it takes to read the same value again. The text goes to a
 /// temporary file in the same folder, which then takes the name: when writing fails, what was there before
-/// still is.
+/// still is. A file that was there keeps its permissions. Links are followed, and a pipe or a device is
+/// written to directly.
 ///
 /// ```no_run
 /// use evenpath::io::{WriteOptions, write_matrix_market};
@@ -113,16 +115,8 @@ fn write_file<V: Value, O: Offset>(
     options: &WriteOptions,
 ) -> Result<(), MatrixMarketError> {
     let plan = Plan::new(matrix, options)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    // As for any new file: the process's mask takes its bits off.
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.prefix(".mtx-").tempfile_in(folder)?;
-    write_compressed(file.as_file_mut(), &plan, path.extension().is_some_and(|end| end == "gz"))?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    let compress = path.extension().is_some_and(|end| end == "gz");
+    Ok(destination::write_file(path, |file| write_compressed(file, &plan, compress))?)
 }
 
 fn write_compressed<V: Value, O: Offset>(
@@ -154,7 +148,7 @@ pub fn write_matrix_market_to<V: Value, O: Offset>(
 struct Plan<'a, V, O> {
     matrix: CsrView<'a, V, O>,
     options: &'a WriteOptions,
-    /// For array format, which lists columns.
+    /// For array format, which lists columns, and for what must be symmetric.
     transpose: Option<Csr<V, O>>,
 }
 
@@ -164,10 +158,16 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         if options.field == Field::Integer {
             check_integers(matrix)?;
         }
+        let (symmetry, rows, cols) = (options.symmetry, matrix.rows(), matrix.cols());
+        if symmetry != Symmetry::General && rows != cols {
+            return Err(Kind::NotSquare { symmetry, rows, cols }.into());
+        }
         let mut transpose = None;
-        if options.symmetry != Symmetry::General || options.format == Format::Array {
+        let is_array = options.format == Format::Array;
+        // Columns without rows have no lines.
+        if symmetry != Symmetry::General || is_array && rows > 0 {
             matrix.check_canonical()?;
-            transpose = Some(matrix.transpose());
+            transpose = Some(matrix.try_transpose()?);
         }
         if let (Some(transpose), true) = (&transpose, options.symmetry != Symmetry::General) {
             check_symmetry(matrix, transpose.view(), options.symmetry)?;
@@ -182,8 +182,9 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
             writeln!(writer, "% {line}")?;
         }
         let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
-        if let (Format::Array, Some(transpose)) = (format, &self.transpose) {
+        if *format == Format::Array {
             writeln!(writer, "{rows} {cols}")?;
+            let Some(transpose) = &self.transpose else { return Ok(()) };
             let columns_at_once = 1 + BLOCK / rows.max(1);
             return write_blocks(writer, cols, columns_at_once, |column, text| {
                 self.array_column(transpose.view(), column, text);
@@ -300,16 +301,12 @@ fn check_integers<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Result<(), 
     }
 }
 
-/// Compares a canonical matrix with its transpose.
+/// Compares a square, canonical matrix with its transpose.
 fn check_symmetry<V: Value, O: Offset>(
     matrix: CsrView<'_, V, O>,
     transpose: CsrView<'_, V, O>,
     symmetry: Symmetry,
 ) -> Result<(), MatrixMarketError> {
-    let (rows, cols) = (matrix.rows(), matrix.cols());
-    if rows != cols {
-        return Err(Kind::NotSquare { symmetry, rows, cols }.into());
-    }
     let skew = symmetry == Symmetry::SkewSymmetric;
     let bits = |value: V| value.to_f64().to_bits();
     for (row, (ours, theirs)) in matrix.iter_rows().zip(transpose.iter_rows()).enumerate() {

@@ -62,6 +62,10 @@ pub(super) fn compress<V: Value, O: Offset>(
     let nnz = entries.rows.len();
     let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
     let mut row_offsets: Vec<O> = bytemuck::try_zeroed_vec(rows + 1).map_err(out_of_memory)?;
+    if nnz == 0 {
+        // Memory that is zero, and that nobody has touched: there may be far more rows than bytes of it.
+        return Ok(Csr::from_valid(rows, cols, row_offsets, Vec::new(), Vec::new()));
+    }
     if entries.rows.par_windows(2).with_min_len(GRAIN).all(|pair| pair[0] <= pair[1]) {
         write_sorted_offsets(entries.rows, &mut row_offsets);
         let (column_indices, values) = (entries.columns.to_vec(), entries.values.to_vec());

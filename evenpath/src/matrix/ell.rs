@@ -43,6 +43,7 @@ pub struct Ell<V> {
     rows: usize,
     cols: usize,
     width: usize,
+    nnz: usize,
     row_lengths: Vec<u32>,
     column_indices: Vec<u32>,
     values: Vec<V>,
@@ -56,7 +57,7 @@ impl<V: Value> Ell<V> {
     ///
     /// # Errors
     /// Unless both arrays have length `rows * width`, columns are below `cols` or padding, and in each row only padding
-    /// follows padding. The error holds the buffers.
+    /// follows padding; where there is no memory for the rows' lengths. The error holds the buffers.
     pub fn try_new(
         rows: usize,
         cols: usize,
@@ -68,10 +69,21 @@ impl<V: Value> Ell<V> {
             Ok(row_lengths) => {
                 let slots = column_indices.par_iter().zip(&mut values);
                 slots.filter(|&(&column, _)| column == PADDING).for_each(|(_, value)| *value = V::ZERO);
-                Ok(Self { rows, cols, width, row_lengths, column_indices, values })
+                Ok(Self::from_valid((rows, cols), width, row_lengths, column_indices, values))
             }
             Err(error) => Err(InvalidEll { error, column_indices, values }),
         }
+    }
+
+    fn from_valid(
+        (rows, cols): (usize, usize),
+        width: usize,
+        row_lengths: Vec<u32>,
+        column_indices: Vec<u32>,
+        values: Vec<V>,
+    ) -> Self {
+        let nnz = if width == 0 { 0 } else { row_lengths.par_iter().map(|&length| length as usize).sum() };
+        Self { rows, cols, width, nnz, row_lengths, column_indices, values }
     }
 
     /// The arrays: column indices and values, by columns of slots.
@@ -91,7 +103,7 @@ impl<V: Value> Ell<V> {
 
     /// Number of nonzeros, that is, of stored entries: a stored zero counts, padding does not.
     pub fn nnz(&self) -> usize {
-        self.row_lengths.par_iter().map(|&length| length as usize).sum()
+        self.nnz
     }
 
     /// Slots of every row.
@@ -136,7 +148,7 @@ impl<V: Value> Ell<V> {
     ) -> Result<Self, MatrixError> {
         let (rows, cols, nnz) = (matrix.rows(), matrix.cols(), matrix.nnz());
         let (mut column_indices, mut values) = padded_arrays(rows, nnz, slots)?;
-        let mut row_lengths = vec![0; rows];
+        let mut row_lengths = padding::zero_lengths(rows)?;
         let (column_slots, value_slots) = (Slots::new(&mut column_indices), Slots::new(&mut values));
         row_lengths.par_chunks_mut(GRAIN).enumerate().for_each(|(chunk, lengths)| {
             for (row, length) in (chunk * GRAIN..).zip(lengths) {
@@ -153,7 +165,7 @@ impl<V: Value> Ell<V> {
                 }
             }
         });
-        Ok(Self { rows, cols, width, row_lengths, column_indices, values })
+        Ok(Self::from_valid((rows, cols), width, row_lengths, column_indices, values))
     }
 }
 
@@ -184,7 +196,11 @@ fn check(
         let slots = RowSlots { first: row, stride: rows, width };
         slots.length(column_indices).map_err(|slot| MatrixError::ColumnBehindPadding { row, slot })
     };
-    padding::row_lengths(rows, length)
+    let mut row_lengths = padding::zero_lengths(rows)?;
+    if width > 0 {
+        padding::set_lengths(0, &mut row_lengths, length)?;
+    }
+    Ok(row_lengths)
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {

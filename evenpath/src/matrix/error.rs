@@ -4,7 +4,11 @@ use std::fmt;
 
 use thiserror::Error;
 
+#[cfg(feature = "faer")]
+use super::Csr;
 use super::{Coo, Ell, InvalidNode, MAX_DIMENSION, RowOrder};
+#[cfg(feature = "faer")]
+use crate::{Offset, Storage};
 
 /// Why a matrix was refused. Rows, columns and positions count from 0.
 ///
@@ -22,6 +26,8 @@ pub enum MatrixError {
     TooManyRows { rows: usize },
     #[error("{cols} columns: a matrix has at most {MAX_DIMENSION}")]
     TooManyColumns { cols: usize },
+    #[error("{rows} x {cols}: {library} has at most {limit} rows, and columns, with indices of this type")]
+    TooLargeElsewhere { rows: usize, cols: usize, library: &'static str, limit: usize },
     #[error("row_offsets has length {found}: {rows} rows need {rows} + 1")]
     RowOffsetsLength { rows: usize, found: usize },
     #[error("row_offsets starts with {found} instead of 0")]
@@ -76,6 +82,10 @@ pub enum MatrixError {
     PoolLength { bytes: usize },
     #[error("leaves are at {leaves} places, and may be at {limit}")]
     TooManyLeaves { leaves: u64, limit: u64 },
+    #[error(
+        "{entries} entries, of nodes that are shared, are more than the limit of {limit}; raise it with HiSparse::try_from_pool_with_limit"
+    )]
+    TooManyEntries { entries: u64, limit: u64 },
     #[error("the nodes do not fit into {limit} bytes, the most that references reach")]
     PoolTooLarge { limit: u64 },
     #[error(transparent)]
@@ -99,6 +109,15 @@ pub struct InvalidCsr<V, O = u32> {
     pub(super) row_offsets: Vec<O>,
     pub(super) column_indices: Vec<u32>,
     pub(super) values: Vec<V>,
+}
+
+#[cfg(feature = "faer")]
+impl<V: Storage, O: Offset> InvalidCsr<V, O> {
+    /// A matrix that is refused elsewhere.
+    pub(crate) fn new(matrix: Csr<V, O>, error: MatrixError) -> Self {
+        let (row_offsets, column_indices, values) = matrix.into_parts();
+        Self { error, row_offsets, column_indices, values }
+    }
 }
 
 impl<V, O> InvalidCsr<V, O> {

@@ -39,8 +39,15 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
     validate::dimensions(rows, cols)?;
     let pattern = Pattern::new(kind, seed);
 
-    // Rows are made twice, once to count them and once in place: no chunk is ever copied.
     let no_memory_for = |nnz| move |()| MatrixError::OutOfMemory { rows, nnz };
+    // Where not even the fewest nonzeros fit that there can be, no row is looked at.
+    let fewest = pattern.fewest_nonzeros();
+    if O::try_from_usize(fewest).is_none() {
+        return Err(MatrixError::OffsetOverflow { nnz: fewest, offset: O::NAME });
+    }
+    drop(bytemuck::try_zeroed_vec::<u32>(fewest).map_err(no_memory_for(fewest))?);
+
+    // Rows are made twice, once to count them and once in place: no chunk is ever copied.
     let mut lengths: Vec<u32> = bytemuck::try_zeroed_vec(rows).map_err(no_memory_for(0))?;
     lengths.par_iter_mut().enumerate().with_min_len(256).for_each_init(Vec::new, |columns, (row, length)| {
         *length = pattern.len(row, columns) as u32;

@@ -125,11 +125,18 @@ impl<V: Value> Hyb<V> {
         let overflow = || MatrixError::OffsetOverflow { nnz, offset: O::NAME };
         let ell: Csr<V, O> = self.ell.to_csr()?;
         let coo: Csr<V, O> = self.coo.to_csr(Duplicates::Keep)?;
-        let mut offsets: Vec<O> = Vec::with_capacity(self.rows() + 1);
+        if self.coo.nnz() == 0 {
+            return Ok(ell);
+        }
+        let out_of_memory = |_| MatrixError::OutOfMemory { rows: self.rows(), nnz };
+        let mut offsets: Vec<O> = Vec::new();
+        offsets.try_reserve_exact(self.rows() + 1).map_err(out_of_memory)?;
         for (a, b) in ell.row_offsets().iter().zip(coo.row_offsets()) {
             offsets.push(O::try_from_usize(a.to_usize() + b.to_usize()).ok_or_else(overflow)?);
         }
-        let (mut columns, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        columns.try_reserve_exact(nnz).map_err(out_of_memory)?;
+        values.try_reserve_exact(nnz).map_err(out_of_memory)?;
         for (a, b) in ell.iter_rows().zip(coo.iter_rows()) {
             for row in [a, b] {
                 columns.extend_from_slice(row.columns());

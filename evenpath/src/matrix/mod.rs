@@ -10,6 +10,7 @@ mod error;
 pub mod generate;
 pub(crate) mod hisparse;
 mod hyb;
+pub(crate) mod memory;
 mod padding;
 mod row;
 mod row_order;

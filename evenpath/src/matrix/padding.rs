@@ -2,9 +2,12 @@
 
 use rayon::prelude::*;
 
-use super::blocks::{row_blocks, split};
+use super::blocks::{grain, row_blocks, split};
 use super::{Csr, CsrView, MatrixError};
 use crate::{Offset, Value};
+
+/// Rows whose lengths one task finds.
+const GRAIN: usize = grain(1 << 10);
 
 /// The column that padding has. A matrix has no more than [`MAX_DIMENSION`](crate::MAX_DIMENSION) columns, so no nonzero
 /// has it: padding is told from stored zeros.
@@ -129,14 +132,28 @@ impl RowSlots {
     }
 }
 
-/// What `length` says of each row; where it refuses any, of the first.
-pub(super) fn row_lengths(
-    rows: usize,
+/// Room for the length of each row, zeros. Pages of it that nobody writes to take no memory, so that rows without slots,
+/// which no array is long for, cost nothing.
+pub(super) fn zero_lengths(rows: usize) -> Result<Vec<u32>, MatrixError> {
+    bytemuck::try_zeroed_vec(rows).map_err(|()| MatrixError::OutOfMemory { rows, nnz: 0 })
+}
+
+/// Sets the lengths of rows from `first` on to what `length` says; returns the first error.
+pub(super) fn set_lengths(
+    first: usize,
+    lengths: &mut [u32],
     length: impl Fn(usize) -> Result<u32, MatrixError> + Sync,
-) -> Result<Vec<u32>, MatrixError> {
-    let lengths: Result<_, _> = (0..rows).into_par_iter().map(&length).collect();
-    // Threads come upon errors in any order.
-    lengths.map_err(|any| (0..rows).find_map(|row| length(row).err()).unwrap_or(any))
+) -> Result<(), MatrixError> {
+    let chunks = lengths.par_chunks_mut(GRAIN).enumerate().map(|(chunk, lengths)| {
+        (first + chunk * GRAIN..).zip(lengths).try_for_each(|(row, slot)| {
+            *slot = length(row)?;
+            Ok(())
+        })
+    });
+    match chunks.find_first(Result::is_err) {
+        Some(error) => error,
+        None => Ok(()),
+    }
 }
 
 /// The CSR matrix of padded rows: `slots` says where a row is, `lengths` its nonzeros.
@@ -149,7 +166,12 @@ pub(super) fn to_csr<V: Value, O: Offset>(
 ) -> Result<Csr<V, O>, MatrixError> {
     let row_offsets: Vec<O> = row_offsets(lengths)?;
     let nnz = row_offsets[lengths.len()].to_usize();
-    let (mut own_columns, mut own_values) = (vec![0; nnz], vec![V::ZERO; nnz]);
+    if nnz == 0 {
+        return Ok(Csr::from_valid(lengths.len(), cols, row_offsets, Vec::new(), Vec::new()));
+    }
+    let out_of_memory = |()| MatrixError::OutOfMemory { rows: lengths.len(), nnz };
+    let mut own_columns: Vec<u32> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
+    let mut own_values: Vec<V> = bytemuck::try_zeroed_vec(nnz).map_err(out_of_memory)?;
     let blocks = row_blocks(&row_offsets);
     let parts = split(&blocks, &row_offsets, &mut own_columns).into_par_iter().zip(split(
         &blocks,
@@ -170,6 +192,9 @@ pub(super) fn row_offsets<O: Offset>(lengths: &[u32]) -> Result<Vec<O>, MatrixEr
     let nnz = lengths.par_iter().map(|&length| length as usize).sum();
     let out_of_memory = |()| MatrixError::OutOfMemory { rows: lengths.len(), nnz };
     let mut offsets: Vec<O> = bytemuck::try_zeroed_vec(lengths.len() + 1).map_err(out_of_memory)?;
+    if nnz == 0 {
+        return Ok(offsets);
+    }
     let mut end = 0;
     for (offset, &length) in offsets[1..].iter_mut().zip(lengths) {
         end += length as usize;

@@ -39,6 +39,7 @@ pub struct SlicedEll<V> {
     column_indices: Vec<u32>,
     values: Vec<V>,
     row_order: Option<RowOrder>,
+    nnz: usize,
     /// By position.
     row_lengths: Vec<u32>,
 }
@@ -76,8 +77,8 @@ impl<V: Value> SlicedEll<V> {
     /// # Errors
     /// Unless `slice_offsets` has one element a slice and one more, goes from 0 to the length of both other arrays
     /// without decreasing, by multiples of `slice_height`, which is not 0; columns are below `cols` or padding; in each
-    /// row only padding follows padding, as in rows behind the last; and `row_order` has `rows` rows. The error holds
-    /// the buffers.
+    /// row only padding follows padding, as in rows behind the last; and `row_order` has `rows` rows. Where there is no
+    /// memory for the rows' lengths. The error holds the buffers.
     pub fn try_new(
         rows: usize,
         cols: usize,
@@ -89,7 +90,7 @@ impl<V: Value> SlicedEll<V> {
     ) -> Result<Self, InvalidSlicedEll<V>> {
         let arrays = Arrays { slice_height, slice_offsets: &slice_offsets, column_indices: &column_indices };
         match arrays.check(rows, cols, values.len(), row_order.as_ref()) {
-            Ok(row_lengths) => {
+            Ok((nnz, row_lengths)) => {
                 let slots = column_indices.par_iter().zip(&mut values);
                 slots.filter(|&(&column, _)| column == PADDING).for_each(|(_, value)| *value = V::ZERO);
                 Ok(Self {
@@ -100,6 +101,7 @@ impl<V: Value> SlicedEll<V> {
                     column_indices,
                     values,
                     row_order,
+                    nnz,
                     row_lengths,
                 })
             }
@@ -127,7 +129,7 @@ impl<V: Value> SlicedEll<V> {
 
     /// Number of nonzeros, that is, of stored entries: a stored zero counts, padding does not.
     pub fn nnz(&self) -> usize {
-        self.row_lengths.par_iter().map(|&length| length as usize).sum()
+        self.nnz
     }
 
     /// Rows of a slice.
@@ -196,14 +198,14 @@ impl Arrays<'_> {
         RowSlots { first: begin + position % height, stride: height, width: (end - begin) / height }
     }
 
-    /// Returns the lengths of the rows, by position.
+    /// Returns the nonzeros, and the lengths of the rows by position.
     fn check(
         &self,
         rows: usize,
         cols: usize,
         values: usize,
         row_order: Option<&RowOrder>,
-    ) -> Result<Vec<u32>, MatrixError> {
+    ) -> Result<(usize, Vec<u32>), MatrixError> {
         validate::dimensions(rows, cols)?;
         if let Some(order) = row_order.filter(|order| order.rows() != rows) {
             return Err(MatrixError::RowOrderLength { rows, found: order.rows() });
@@ -225,9 +227,29 @@ impl Arrays<'_> {
             }
             slots.length(self.column_indices).map_err(|slot| MatrixError::ColumnBehindPadding { row, slot })
         };
-        let lengths = padding::row_lengths(rows, length)?;
+        let lengths = self.row_lengths(rows, length)?;
         self.check_rest(rows)?;
         Ok(lengths)
+    }
+
+    /// The nonzeros, and what `length` says of the rows of every slice that has slots; the others' rows are not gone
+    /// through.
+    fn row_lengths(
+        &self,
+        rows: usize,
+        length: impl Fn(usize) -> Result<u32, MatrixError> + Sync,
+    ) -> Result<(usize, Vec<u32>), MatrixError> {
+        let height = self.slice_height as usize;
+        let mut lengths = padding::zero_lengths(rows)?;
+        let slices = lengths.par_chunks_mut(height).enumerate();
+        let filled = slices.filter(|&(slice, _)| self.slice_offsets[slice] < self.slice_offsets[slice + 1]);
+        let counts = filled.map(|(slice, lengths)| {
+            padding::set_lengths(slice * height, lengths, &length)?;
+            Ok(lengths.iter().map(|&length| length as usize).sum::<usize>())
+        });
+        // Threads come upon errors in any order, and the first counts.
+        let add = |a: Result<usize, MatrixError>, b: Result<usize, MatrixError>| Ok(a? + b?);
+        Ok((counts.reduce(|| Ok(0), add)?, lengths))
     }
 
     /// Checks that the last slice has no nonzeros in rows that the matrix has not.
@@ -321,6 +343,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
             column_indices,
             values,
             row_order,
+            nnz: self.nnz(),
             row_lengths,
         })
     }

@@ -300,3 +300,34 @@ fn statistics_print_as_merge_spmv_does() {
         \tDegree 1e1: \t1 (20.00%)\n";
     assert_eq!(text, expected);
 }
+
+/// Rows without slots, four billion of them in no bytes: nothing is written for each.
+#[test]
+#[cfg_attr(miri, ignore = "large")]
+fn rows_without_slots_take_no_time() {
+    let rows = MAX_DIMENSION;
+    let start = std::time::Instant::now();
+    let shapes = [
+        Ell::<f64>::try_new(rows, 2, 0, vec![], vec![])
+            .map(|a| (a.rows(), a.nnz()))
+            .map_err(MatrixError::from),
+        SlicedEll::<f64>::try_new(rows, 2, u32::MAX, vec![0, 0], vec![], vec![], None)
+            .map(|a| (a.rows(), a.nnz()))
+            .map_err(MatrixError::from),
+    ];
+    // Where the machine promises no memory that nobody uses, that is an error.
+    for shape in shapes {
+        assert!(
+            shape == Ok((rows, 0)) || shape == Err(MatrixError::OutOfMemory { rows, nnz: 0 }),
+            "{shape:?}"
+        );
+    }
+    assert!(start.elapsed().as_secs() < 2, "{:?}", start.elapsed());
+    // Lengths of slices beside one that has slots.
+    let columns = vec![0, 1, 0, Ell::<f64>::PADDING];
+    let sliced = SlicedEll::try_new(6, 2, 2, vec![0, 0, 4, 4], columns, vec![1.0; 4], None).unwrap();
+    assert_eq!(
+        (sliced.nnz(), sliced.to_csr::<u32>().unwrap().row_offsets()),
+        (3, &[0, 0, 0, 2, 3, 3, 3][..])
+    );
+}

@@ -2,7 +2,7 @@
 //!
 //! Every entry was chosen by measurement; the benchmark prints the table beside its results.
 
-use evenpath_simt::ScalarType;
+pub use evenpath_simt::ScalarType;
 use evenpath_simt::kernel::KernelInfo;
 
 /// How much of an operation's work one block does.
@@ -26,9 +26,9 @@ impl Tile {
         Self { block_size: kernel.block_size, items_per_thread: kernel.items_per_thread }
     }
 
-    /// Items that a block handles.
+    /// Items that a block handles, and 2³² − 1 where there would be more.
     pub fn items(self) -> u32 {
-        self.block_size * self.items_per_thread
+        self.block_size.saturating_mul(self.items_per_thread)
     }
 }
 
@@ -47,8 +47,16 @@ const fn entry(value: ScalarType, since: u32, block_size: u32, items_per_thread:
 /// Tiles of SpMV by merge path.
 const SPMV_MERGE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 9), entry(ScalarType::F64, 0, 128, 9)];
 
-/// The tile of SpMV by merge path. Devices without a compute capability get the newest generation's.
-pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
+/// The tile of SpMV by merge path; none for values that SpMV does not take. Devices without a compute capability get the
+/// newest generation's.
+///
+/// ```
+/// use evenpath::policy::{self, ScalarType};
+///
+/// assert!(policy::spmv_merge(ScalarType::F64, Some((9, 0))).is_some());
+/// assert_eq!(policy::spmv_merge(ScalarType::U32, None), None);
+/// ```
+pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
     select(SPMV_MERGE, value, compute_capability)
 }
 
@@ -56,7 +64,7 @@ pub fn spmv_merge(value: ScalarType, compute_capability: Option<(u32, u32)>) -> 
 const SPMV_FLAT: &[Entry] = &[entry(ScalarType::F32, 0, 128, 15), entry(ScalarType::F64, 0, 128, 9)];
 
 /// The tile of SpMV by a flat split of the nonzeros, as [`spmv_merge`].
-pub fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
+pub fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
     select(SPMV_FLAT, value, compute_capability)
 }
 
@@ -64,7 +72,7 @@ pub fn spmv_flat(value: ScalarType, compute_capability: Option<(u32, u32)>) -> T
 const SPMV_ADAPTIVE: &[Entry] = &[entry(ScalarType::F32, 0, 128, 8), entry(ScalarType::F64, 0, 128, 12)];
 
 /// The row blocks of SpMV by CSR-Adaptive, as [`spmv_merge`].
-pub fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
+pub fn spmv_adaptive(value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
     select(SPMV_ADAPTIVE, value, compute_capability)
 }
 
@@ -80,13 +88,11 @@ pub fn spmv_lanes(rows: u64, nonzeros: u64) -> u32 {
 /// Entries that a warp goes through in SpMV of coordinates: one carry each, and enough warps for a GPU.
 pub const COO_INTERVAL: u32 = 512;
 
-fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Tile {
-    let capability = compute_capability.map_or(u32::MAX, |(major, minor)| major * 10 + minor);
+fn select(table: &[Entry], value: ScalarType, compute_capability: Option<(u32, u32)>) -> Option<Tile> {
+    let number = |(major, minor): (u32, u32)| major.saturating_mul(10).saturating_add(minor);
+    let capability = compute_capability.map_or(u32::MAX, number);
     let usable = table.iter().filter(|entry| entry.value == value && entry.since <= capability);
-    match usable.max_by_key(|entry| entry.since) {
-        Some(entry) => entry.tile,
-        None => unreachable!("every table has an entry for {value} on every GPU"),
-    }
+    usable.max_by_key(|entry| entry.since).map(|entry| entry.tile)
 }
 
 #[cfg(test)]
@@ -136,11 +142,29 @@ mod tests {
     #[test]
     fn every_gpu_has_a_tile_and_all_have_the_same() {
         for value in [ScalarType::F32, ScalarType::F64] {
-            for capability in [None, Some((7, 5)), Some((9, 0)), Some((12, 1))] {
+            for capability in [None, Some((7, 5)), Some((9, 0)), Some((12, 1)), Some((u32::MAX, u32::MAX))] {
                 for tile in [spmv_merge, spmv_flat, spmv_adaptive] {
+                    assert!(tile(value, capability).is_some_and(|tile| tile.items() > 0));
                     assert_eq!(tile(value, capability), tile(value, None));
                 }
             }
         }
+    }
+
+    #[test]
+    fn other_values_have_no_tile() {
+        for value in [ScalarType::U32, ScalarType::U64] {
+            for tile in [spmv_merge, spmv_flat, spmv_adaptive] {
+                assert_eq!(tile(value, None), None, "{value}");
+            }
+        }
+    }
+
+    #[test]
+    fn items_do_not_overflow() {
+        let items = |block_size, items_per_thread| Tile { block_size, items_per_thread }.items();
+        assert_eq!(items(1 << 16, (1 << 16) - 1), u32::MAX - (1 << 16) + 1);
+        assert_eq!(items(1 << 16, 1 << 16), u32::MAX);
+        assert_eq!(items(u32::MAX, u32::MAX), u32::MAX);
     }
 }

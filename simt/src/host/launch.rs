@@ -48,7 +48,8 @@ pub struct Options {
     pub block_order: BlockOrder,
     /// How weak global memory is.
     pub memory_order: MemoryOrder,
-    /// CPU threads that run blocks; 0 for as many as there are cores. With 1, a run is repeatable.
+    /// CPU threads that run blocks, no more than blocks, and 1024 at most; 0 for as many as there are cores. With 1, a run is
+    /// repeatable.
     pub threads: usize,
     /// Blocks that one CPU thread keeps in flight while they wait for each other.
     pub resident_blocks: usize,
@@ -77,6 +78,19 @@ impl Default for Options {
             max_block_size: 1024,
             max_shared_bytes: 227 * 1024,
             patience_seconds: 10,
+        }
+    }
+}
+
+/// CPU threads that run blocks, at most.
+const MAX_THREADS: usize = 1024;
+
+impl Options {
+    /// CPU threads that run the blocks of a large grid.
+    pub fn cpu_threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(MAX_THREADS),
         }
     }
 }
@@ -279,10 +293,8 @@ impl<'a> Run<'a> {
     /// Works on threads of its own: a thread of a pool would, while it waits for the others, take up
     /// work of the caller's, which may want this device and wait for itself.
     fn run(self) -> Result<(), Fault> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = if self.options.threads == 0 { cores } else { self.options.threads };
         std::thread::scope(|scope| {
-            for _ in 1..threads.min(self.launch.grid as usize) {
+            for _ in 1..self.options.cpu_threads().min(self.launch.grid as usize) {
                 // Where there is no other thread to be had, this one does it all.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, || self.work());
             }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::matrix::hisparse::node::{self, MAX_UNITS, Node, Reference, Slot, Unit};
 use crate::matrix::hisparse::tree::{Level, Shape, too_large};
+use crate::matrix::memory::{split_by, try_collect};
 use crate::{HiSparse, MatrixError, Value};
 
 /// Nodes that one task merges.
@@ -27,6 +28,14 @@ struct Side<'a, V> {
     scale: V,
 }
 
+/// Two trees that are added.
+struct Sum<'a, V> {
+    sides: [Side<'a, V>; 2],
+    rows: usize,
+    /// Of both.
+    nnz: usize,
+}
+
 /// Computes `A + B`, which has scale 1. Where both are transposed, so is it; and A's rows and columns must be B's.
 pub(crate) fn add<V: Value, const D: usize>(
     a: &HiSparse<V, D>,
@@ -39,74 +48,89 @@ pub(crate) fn add<V: Value, const D: usize>(
         Side { pool: a.units(), is_transposed: a_transposed, scale: a_scale },
         Side { pool: b.units(), is_transposed: b_transposed, scale: b_scale },
     ];
+    let (rows, cols) = if is_transposed { (a.cols(), a.rows()) } else { (a.rows(), a.cols()) };
+    let sum = Sum { sides, rows, nnz: a.nnz().saturating_add(b.nnz()) };
     let roots = [a.root(), b.root()];
     let mut pairs: Vec<Pair> = if roots == [Reference::NULL; 2] { Vec::new() } else { vec![roots] };
     let mut levels = Vec::new();
     if !pairs.is_empty() {
         for _ in 1..a.depth() {
             let level;
-            (level, pairs) = merge_level::<V, D>(&sides, &pairs);
+            (level, pairs) = sum.merge_level::<D>(&pairs)?;
             levels.push(level);
-            if pairs.len() > MAX_UNITS {
-                return Err(too_large());
-            }
         }
     }
-    let leaves = pairs.par_iter().with_min_len(GRAIN).map_init(Merge::<V>::default, |merge, &pair| {
-        merge.read::<_, D>(&sides, pair);
-        merge.entries().count() as u32
-    });
-    let shape = Shape { levels, leaves: leaves.collect() };
-    let (rows, cols) = if is_transposed { (a.cols(), a.rows()) } else { (a.rows(), a.cols()) };
+    let shape = Shape { levels, leaves: sum.counts::<V, D>(&pairs)? };
     let tree = shape.build::<V, D>(rows, |leaf, kind, units| {
         let mut merge = Merge::default();
-        merge.read::<_, D>(&sides, pairs[leaf]);
-        let values = merge.entries().map(|(coordinates, values)| (coordinates, sum(&sides, values)));
+        merge.read::<_, D>(&sum.sides, pairs[leaf]);
+        let values = merge.entries().map(|(coordinates, values)| (coordinates, sum.add(values)));
         node::write(units, kind, shape.leaves[leaf] as usize, D, values);
     })?;
     let sum = HiSparse::from_tree(rows, cols, shape.entries(), tree);
     Ok(if is_transposed { sum.transpose() } else { sum })
 }
 
-/// The sum of what A and B have at one place, one of them at least.
-fn sum<V: Value>([a, b]: &[Side<'_, V>; 2], values: [Option<V>; 2]) -> V {
-    match values {
-        [Some(a_value), Some(b_value)] => a.scale * a_value + b.scale * b_value,
-        [Some(value), None] => a.scale * value,
-        [None, Some(value)] => b.scale * value,
-        [None, None] => V::ZERO,
+impl<V: Value> Sum<'_, V> {
+    fn out_of_memory(&self) -> MatrixError {
+        MatrixError::OutOfMemory { rows: self.rows, nnz: self.nnz }
     }
-}
 
-/// The sum's inner nodes at these places, and the pairs of their children.
-fn merge_level<V: Value, const D: usize>(sides: &[Side<'_, V>; 2], pairs: &[Pair]) -> (Level, Vec<Pair>) {
-    let parts: Vec<_> = pairs
-        .par_chunks(GRAIN)
-        .map(|pairs| {
-            let mut merge = Merge::default();
-            let (mut counts, mut coordinates, mut children) = (Vec::new(), Vec::new(), Vec::new());
-            for &pair in pairs {
-                merge.read::<_, D>(sides, pair);
-                let before = children.len();
-                for (place, slots) in merge.entries() {
-                    coordinates.push(place);
-                    children.push(slots.map(|child| child.unwrap_or(Reference::NULL)));
-                }
-                counts.push(children.len() - before);
-            }
-            (counts, coordinates, children)
-        })
-        .collect();
-    let (mut starts, mut coordinates, mut children) = (vec![0], Vec::new(), Vec::new());
-    for (counts, own_coordinates, own_children) in parts {
-        for count in counts {
-            starts.push(starts[starts.len() - 1] + count);
+    /// The sum of what A and B have at one place, one of them at least.
+    fn add(&self, values: [Option<V>; 2]) -> V {
+        let [a, b] = &self.sides;
+        match values {
+            [Some(a_value), Some(b_value)] => a.scale * a_value + b.scale * b_value,
+            [Some(value), None] => a.scale * value,
+            [None, Some(value)] => b.scale * value,
+            [None, None] => V::ZERO,
         }
-        coordinates.extend(own_coordinates);
-        children.extend(own_children);
     }
-    let numbers = (0..children.len() as u32).collect();
-    (Level { starts, coordinates, children: numbers }, children)
+
+    /// The numbers of entries that the sum's nodes at these places have.
+    fn counts<T: Slot + Send, const D: usize>(&self, pairs: &[Pair]) -> Result<Vec<u32>, MatrixError> {
+        let mut counts: Vec<u32> =
+            bytemuck::try_zeroed_vec(pairs.len()).map_err(|()| self.out_of_memory())?;
+        let nodes = counts.par_iter_mut().zip(pairs).with_min_len(GRAIN);
+        nodes.for_each_init(Merge::<T>::default, |merge, (count, &pair)| {
+            merge.read::<_, D>(&self.sides, pair);
+            *count = merge.entries().count() as u32;
+        });
+        Ok(counts)
+    }
+
+    /// The sum's inner nodes at these places, and the pairs of their children. They are counted before there is memory
+    /// taken for them: of trees whose nodes are shared, the sum's may be many.
+    fn merge_level<const D: usize>(&self, pairs: &[Pair]) -> Result<(Level, Vec<Pair>), MatrixError> {
+        let counts = self.counts::<Reference, D>(pairs)?;
+        let ends = counts.iter().scan(0, |end, &count| {
+            *end += count as usize;
+            Some(*end)
+        });
+        let starts = try_collect(std::iter::once(0).chain(ends)).map_err(|_| self.out_of_memory())?;
+        let all = starts[pairs.len()];
+        if all > MAX_UNITS {
+            return Err(too_large());
+        }
+        let mut coordinates: Vec<u16> = bytemuck::try_zeroed_vec(all).map_err(|()| self.out_of_memory())?;
+        let mut children: Vec<Pair> = bytemuck::try_zeroed_vec(all).map_err(|()| self.out_of_memory())?;
+        let lengths = || counts.chunks(GRAIN).map(|counts| counts.iter().map(|&count| count as usize).sum());
+        let places = split_by(lengths(), &mut coordinates).map_err(|_| self.out_of_memory())?;
+        let slots = split_by(lengths(), &mut children).map_err(|_| self.out_of_memory())?;
+        let parts = pairs.par_chunks(GRAIN).zip(places).zip(slots);
+        parts.for_each_init(Merge::default, |merge, ((pairs, places), slots)| {
+            let mut slots = places.iter_mut().zip(slots);
+            for &pair in pairs {
+                merge.read::<_, D>(&self.sides, pair);
+                for ((coordinates, children), (place, slot)) in merge.entries().zip(slots.by_ref()) {
+                    *place = coordinates;
+                    *slot = children.map(|child| child.unwrap_or(Reference::NULL));
+                }
+            }
+        });
+        let numbers = try_collect(0..all as u32).map_err(|_| self.out_of_memory())?;
+        Ok((Level { starts, coordinates, children: numbers }, children))
+    }
 }
 
 /// The entries of two nodes at one place, each node's in the order of the sum.

@@ -1,6 +1,7 @@
 //! Operations on a [`HiSparse`](crate::HiSparse): the tree is walked level by level, then leaves are shared out.
 
 mod add;
+mod leaf;
 mod multiply;
 mod product;
 

@@ -10,7 +10,8 @@ use rayon::prelude::*;
 
 use crate::matrix::hisparse::leaves::PlacedNode;
 use crate::matrix::hisparse::node::{Node, Slot, unpack};
-use crate::{HiSparse, Value};
+use crate::matrix::memory::try_collect;
+use crate::{HiSparse, MatrixError, Value};
 
 /// Entries of a task, at least, unless its row of leaves ends.
 const TASK: usize = 1 << 14;
@@ -20,7 +21,8 @@ const COLUMNS: usize = 8;
 
 /// Computes `C = alpha A B + beta C`, `columns` wide. Where `beta` is 0, C is overwritten whatever it holds.
 ///
-/// B has a row for each column of A, and C one for each row.
+/// B has a row for each column of A, and C one for each row. Where there is no memory for the list of leaves and for the
+/// tasks' sums, nothing is written.
 pub(crate) fn multiply<V: Value, const D: usize>(
     matrix: &HiSparse<V, D>,
     columns: usize,
@@ -28,20 +30,25 @@ pub(crate) fn multiply<V: Value, const D: usize>(
     b: &[V],
     beta: V,
     c: &mut [V],
-) {
+) -> Result<(), MatrixError> {
     if c.is_empty() {
-        return;
+        return Ok(());
     }
-    let leaves = matrix.leaves_by_row();
-    let tasks = tasks(matrix, &leaves);
+    let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.rows(), nnz: matrix.nnz() };
+    let leaves = matrix.leaves_by_row()?;
+    let tasks = tasks(matrix, &leaves)?;
+    // Of as many columns as are summed side by side.
+    let len = tasks.len() * D * if columns < COLUMNS { 1 } else { COLUMNS };
+    let mut sums: Vec<V> = bytemuck::try_zeroed_vec(len).map_err(|()| out_of_memory())?;
     let operands = Operands { matrix, leaves: &leaves, tasks: &tasks, columns, alpha, b, beta };
     let wide = columns - columns % COLUMNS;
     for first in (0..wide).step_by(COLUMNS) {
-        operands.multiply::<COLUMNS>(first, c);
+        operands.multiply::<COLUMNS>(first, &mut sums, c);
     }
     for first in wide..columns {
-        operands.multiply::<1>(first, c);
+        operands.multiply::<1>(first, &mut sums, c);
     }
+    Ok(())
 }
 
 /// Consecutive leaves of one row of leaves.
@@ -50,22 +57,25 @@ struct Task {
     leaves: Range<usize>,
 }
 
-fn tasks<V: Value, const D: usize>(matrix: &HiSparse<V, D>, leaves: &[PlacedNode]) -> Vec<Task> {
-    let counts: Vec<usize> = leaves.par_iter().map(|&leaf| matrix.leaf(leaf).work()).collect();
-    let mut tasks: Vec<Task> = Vec::new();
-    let mut entries = 0;
-    for (at, (leaf, count)) in leaves.iter().zip(counts).enumerate() {
-        let row = leaf.row as usize;
-        match tasks.last_mut() {
-            Some(task) if task.row == row && entries < TASK => task.leaves.end = at + 1,
-            _ => {
-                tasks.push(Task { row, leaves: at..at + 1 });
-                entries = 0;
-            }
+fn tasks<V: Value, const D: usize>(
+    matrix: &HiSparse<V, D>,
+    leaves: &[PlacedNode],
+) -> Result<Vec<Task>, MatrixError> {
+    let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.rows(), nnz: matrix.nnz() };
+    let mut counts: Vec<u32> = bytemuck::try_zeroed_vec(leaves.len()).map_err(|()| out_of_memory())?;
+    counts.par_iter_mut().zip(leaves).for_each(|(count, &leaf)| *count = matrix.leaf(leaf).work() as u32);
+    let mut begin = 0;
+    let tasks = std::iter::from_fn(|| {
+        let row = leaves.get(begin)?.row;
+        let (mut end, mut entries) = (begin, 0);
+        while entries < TASK && leaves.get(end).is_some_and(|leaf| leaf.row == row) {
+            entries += counts[end] as usize;
+            end += 1;
         }
-        entries += count;
-    }
-    tasks
+        let leaves = std::mem::replace(&mut begin, end)..end;
+        Some(Task { row: row as usize, leaves })
+    });
+    try_collect(tasks).map_err(|_| out_of_memory())
 }
 
 struct Operands<'a, V, const D: usize> {
@@ -79,37 +89,28 @@ struct Operands<'a, V, const D: usize> {
 }
 
 impl<V: Value, const D: usize> Operands<'_, V, D> {
-    /// Computes W columns of C from `first` on.
-    fn multiply<const W: usize>(&self, first: usize, c: &mut [V]) {
-        let sums: Vec<Vec<[V; W]>> = self
-            .tasks
-            .par_iter()
-            .map(|task| {
-                let mut sums = vec![[V::ZERO; W]; D];
-                for leaf in &self.leaves[task.leaves.clone()] {
-                    let begin = leaf.col as usize * D * self.columns + first;
-                    let leaf = self.matrix.leaf(*leaf);
-                    if self.matrix.is_transposed() {
-                        self.add_products(
-                            leaf,
-                            |coordinates| unpack(coordinates.swap_bytes()),
-                            begin,
-                            &mut sums,
-                        );
-                    } else {
-                        self.add_products(leaf, unpack, begin, &mut sums);
-                    }
+    /// Computes W columns of C from `first` on. There are W of `sums` for each row of each task, whatever they hold.
+    fn multiply<const W: usize>(&self, first: usize, sums: &mut [V], c: &mut [V]) {
+        let sums = &mut sums.as_chunks_mut::<W>().0[..self.tasks.len() * D];
+        self.tasks.par_iter().zip(sums.par_chunks_exact_mut(D)).for_each(|(task, sums)| {
+            sums.fill([V::ZERO; W]);
+            for leaf in &self.leaves[task.leaves.clone()] {
+                let begin = leaf.col as usize * D * self.columns + first;
+                let leaf = self.matrix.leaf(*leaf);
+                if self.matrix.is_transposed() {
+                    self.add_products(leaf, |place| unpack(place.swap_bytes()), begin, sums);
+                } else {
+                    self.add_products(leaf, unpack, begin, sums);
                 }
-                sums
-            })
-            .collect();
+            }
+        });
         c.par_chunks_mut(D.saturating_mul(self.columns)).enumerate().for_each(|(row, c)| {
             let begin = self.tasks.partition_point(|task| task.row < row);
             let len = self.tasks[begin..].partition_point(|task| task.row == row);
-            let own_sums = &sums[begin..begin + len];
+            let own_sums = &sums[begin * D..(begin + len) * D];
             for (row, c) in c.chunks_mut(self.columns).enumerate() {
                 for (column, c) in c[first..first + W].iter_mut().enumerate() {
-                    let sum: V = own_sums.iter().map(|sums| sums[row][column]).sum();
+                    let sum: V = own_sums.chunks_exact(D).map(|sums| sums[row][column]).sum();
                     let product = self.alpha * (self.matrix.scale() * sum);
                     *c = if self.beta == V::ZERO { product } else { product + self.beta * *c };
                 }
@@ -160,13 +161,13 @@ mod tests {
         let a: HiSparse<f64, 256> = a.to_hisparse(HiSparseOptions::default()).unwrap();
         let b: Vec<f64> = (0..a.cols() * 9).map(|at| (at as f64 * 0.754_877_666).fract() - 0.5).collect();
         for a in [a.clone(), a.transpose()] {
-            let leaves = a.leaves_by_row();
-            let tasks = tasks(&a, &leaves);
+            let leaves = a.leaves_by_row().unwrap();
+            let tasks = tasks(&a, &leaves).unwrap();
             assert!(tasks.windows(2).any(|pair| pair[0].row == pair[1].row), "no row of leaves is cut");
             let run = |threads| {
                 let mut c = vec![0.25; a.rows() * 9];
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| multiply(&a, 9, 1.5, &b, 0.5, &mut c));
+                pool.install(|| multiply(&a, 9, 1.5, &b, 0.5, &mut c)).unwrap();
                 c.into_iter().map(f64::to_bits).collect::<Vec<_>>()
             };
             let alone = run(1);
@@ -178,9 +179,9 @@ mod tests {
     fn tasks_have_every_leaf_once() {
         let a: Csr<f32> = generate(Kind::PowerLaw { rows: 3000 }, 2).unwrap();
         let a: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-        let leaves = a.leaves_by_row();
+        let leaves = a.leaves_by_row().unwrap();
         let mut next = 0;
-        for task in tasks(&a, &leaves) {
+        for task in tasks(&a, &leaves).unwrap() {
             assert_eq!(task.leaves.start, next);
             assert!(leaves[task.leaves.clone()].iter().all(|leaf| leaf.row as usize == task.row));
             next = task.leaves.end;

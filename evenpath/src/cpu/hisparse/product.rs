@@ -1,15 +1,36 @@
 //! `C = A B` of two trees, in any state: the tree's leaves are a sparse matrix of small ones, multiplied row by row
 //! (Gustavson, "Two fast algorithms for sparse matrices", 1978); and so are two leaves.
 //!
-//! A task is a row of leaves of C. Of an entry of C, the products are added by ascending column of A, whichever way the
-//! operands are turned; so results do not depend on the number of threads.
+//! Leaves of A and of B that meet are listed by the leaf of C that they add to. First the entries of each leaf of C are
+//! counted, by bits, which gives its tree, so that its pool is allocated at its size; then the leaves are summed up in it.
+//! Of an entry of C, the products are added by ascending column of A, whichever way the operands are turned; so results do
+//! not depend on the number of threads.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
 use rayon::prelude::*;
 
-use crate::matrix::hisparse::convert::{LeafRow, build};
+use super::leaf::{Pattern, Sums};
+use crate::matrix::hisparse::convert::{levels, path};
+use crate::matrix::hisparse::depth;
 use crate::matrix::hisparse::leaves::PlacedNode;
-use crate::matrix::hisparse::node::pack;
-use crate::{HiSparse, HiSparseOptions, MatrixError, Value};
+use crate::matrix::hisparse::node::{self, MAX_UNITS, NodeKind};
+use crate::matrix::hisparse::tree::{Shape, too_large};
+use crate::matrix::memory::{split_by, try_collect};
+use crate::{HiSparse, MatrixError, Value};
+
+/// A leaf of A and one of B, by their numbers.
+type Pair = [u32; 2];
+
+/// A leaf of C that has entries.
+struct Leaf {
+    path: u64,
+    /// Its first pair, and how many there are.
+    first: usize,
+    pairs: u32,
+    entries: u32,
+}
 
 /// Computes `A B`, which has scale 1. Where both are transposed, so is it; and A has a column for each row of B.
 pub(crate) fn product<V: Value, const D: usize>(
@@ -19,120 +40,127 @@ pub(crate) fn product<V: Value, const D: usize>(
     if a.is_transposed() && b.is_transposed() {
         return Ok(product(&b.transpose(), &a.transpose())?.transpose());
     }
-    let (a_leaves, b_leaves) = (a.leaves_by_row(), b.leaves_by_row());
-    let rows: Vec<&[PlacedNode]> = a_leaves.chunk_by(|one, next| one.row == next.row).collect();
-    let rows: Vec<LeafRow<V>> = rows
-        .par_iter()
-        .map_init(|| Leaf::new::<D>(), |leaf, a_row| leaf_row(a, a_row, b, &b_leaves, leaf))
-        .collect();
-    build(a.rows(), b.cols(), &rows, HiSparseOptions::default())
+    let (a_leaves, b_leaves) = (a.leaves_by_row()?, b.leaves_by_row()?);
+    let product = Product { a, b, a_leaves: &a_leaves, b_leaves: &b_leaves };
+    let (rows, cols) = (a.rows(), b.cols());
+    let (pairs, mut leaves) = product.leaves()?;
+    leaves.par_sort_unstable_by_key(|leaf| leaf.path);
+    let out_of_memory = |_| MatrixError::OutOfMemory { rows, nnz: 0 };
+    let paths = try_collect(leaves.iter().map(|leaf| leaf.path)).map_err(out_of_memory)?;
+    let shape = Shape {
+        levels: levels(paths, depth(rows, cols, D), D).map_err(out_of_memory)?,
+        leaves: try_collect(leaves.iter().map(|leaf| leaf.entries)).map_err(out_of_memory)?,
+    };
+    // As many as there are threads at most.
+    let unused = Mutex::new(Vec::new());
+    let tree = shape.build::<V, D>(rows, |leaf, kind, units| {
+        let Leaf { first, pairs: count, entries, .. } = leaves[leaf];
+        let taken = unused.lock().pop();
+        let mut sums = taken.unwrap_or_else(Sums::<V, D>::new);
+        for &pair in &pairs[first..first + count as usize] {
+            let (a_leaf, b_leaf) = product.leaves_of(pair);
+            sums.add(a, a_leaf, b, b_leaf);
+        }
+        let values = sums.drain().map(|(place, sum)| (place, a.scale() * (b.scale() * sum)));
+        node::write(units, kind, entries as usize, D, values);
+        unused.lock().push(sums);
+    })?;
+    Ok(HiSparse::from_tree(rows, cols, shape.entries(), tree))
 }
 
-/// One row of C's leaves, from the row of A's.
-fn leaf_row<V: Value, const D: usize>(
-    a: &HiSparse<V, D>,
-    a_row: &[PlacedNode],
-    b: &HiSparse<V, D>,
-    b_leaves: &[PlacedNode],
-    leaf: &mut Leaf<V>,
-) -> LeafRow<V> {
-    let mut pairs: Vec<(PlacedNode, PlacedNode)> = a_row
-        .iter()
-        .flat_map(|&a| PlacedNode::of_row(b_leaves, a.col as usize).iter().map(move |&b| (a, b)))
-        .collect();
-    // Stable, so that the pairs of a leaf of C stay in the order of A's columns.
-    pairs.sort_by_key(|(_, b)| b.col);
-    let mut row =
-        LeafRow { row: a_row[0].row, coordinates: Vec::new(), values: Vec::new(), leaves: Vec::new() };
-    for pairs in pairs.chunk_by(|(_, one), (_, next)| one.col == next.col) {
-        for &(a_leaf, b_leaf) in pairs {
-            leaf.add(a, a_leaf, b, b_leaf);
-        }
-        let before = row.values.len();
-        leaf.drain::<D>(|coordinates, sum| {
-            row.coordinates.push(coordinates);
-            row.values.push(a.scale() * (b.scale() * sum));
-        });
-        // Leaves may meet where none of their entries do.
-        if row.values.len() > before {
-            row.leaves.push((pairs[0].1.col, (row.values.len() - before) as u32));
-        }
-    }
-    row
+/// Two trees that are multiplied, not both transposed, and their leaves by row.
+struct Product<'a, V, const D: usize> {
+    a: &'a HiSparse<V, D>,
+    b: &'a HiSparse<V, D>,
+    a_leaves: &'a [PlacedNode],
+    b_leaves: &'a [PlacedNode],
 }
 
-/// A leaf of C that is summed up.
-struct Leaf<V> {
-    /// D² sums, row by row; zero where no product was added.
-    sums: Vec<V>,
-    /// A bit for each that one was added to.
-    is_entry: Vec<u64>,
-    /// Entries of a leaf of B by row: where those of each row begin, and column and value of each.
-    starts: Vec<usize>,
-    entries: Vec<(usize, V)>,
-}
-
-impl<V: Value> Leaf<V> {
-    fn new<const D: usize>() -> Self {
-        Self {
-            sums: vec![V::ZERO; D * D],
-            is_entry: vec![0; D * D / 64],
-            starts: Vec::new(),
-            entries: Vec::new(),
-        }
+impl<V: Value, const D: usize> Product<'_, V, D> {
+    fn leaves_of(&self, [a, b]: Pair) -> (PlacedNode, PlacedNode) {
+        (self.a_leaves[a as usize], self.b_leaves[b as usize])
     }
 
-    /// Adds the product of two leaves.
-    fn add<const D: usize>(
-        &mut self,
-        a: &HiSparse<V, D>,
-        a_leaf: PlacedNode,
-        b: &HiSparse<V, D>,
-        b_leaf: PlacedNode,
-    ) {
-        self.list_rows(b, b_leaf);
-        for (coordinates, a_value) in a.leaf(a_leaf).entries(D) {
-            let (row, inner) = a.oriented(coordinates);
-            for &(col, b_value) in &self.entries[self.starts[inner]..self.starts[inner + 1]] {
-                let place = row * D + col;
-                self.sums[place] += a_value * b_value;
-                self.is_entry[place / 64] |= 1 << (place % 64);
+    /// The leaves of B that a leaf of A meets: those of the row that is its column.
+    fn met(&self, a_leaf: PlacedNode) -> std::ops::Range<usize> {
+        let row = a_leaf.col;
+        let begin = self.b_leaves.partition_point(|leaf| leaf.row < row);
+        begin..begin + self.b_leaves[begin..].partition_point(|leaf| leaf.row == row)
+    }
+
+    /// All pairs, those of a leaf of C together and by A's column, and the leaves of C.
+    fn leaves(&self) -> Result<(Vec<Pair>, Vec<Leaf>), MatrixError> {
+        let (rows, nnz) = (self.a.rows(), self.a.nnz());
+        let out_of_memory = || MatrixError::OutOfMemory { rows, nnz };
+        let a_rows = try_collect(self.a_leaves.chunk_by(|one, next| one.row == next.row));
+        let a_rows = a_rows.map_err(|_| out_of_memory())?;
+        let mut counts: Vec<usize> = bytemuck::try_zeroed_vec(a_rows.len()).map_err(|()| out_of_memory())?;
+        let count = |row: &[PlacedNode]| row.iter().map(|&leaf| self.met(leaf).len()).sum();
+        counts.par_iter_mut().zip(&a_rows).for_each(|(pairs, row)| *pairs = count(row));
+        let all = counts.iter().sum();
+        let mut pairs: Vec<Pair> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
+
+        // Where each row's leaves, and its pairs, begin.
+        let starts = try_collect(a_rows.iter().zip(&counts).scan((0, 0), |next, (row, pairs)| {
+            let start = *next;
+            *next = (start.0 + row.len(), start.1 + pairs);
+            Some(start)
+        }));
+        let starts = starts.map_err(|_| out_of_memory())?;
+        let parts = split_by(counts.iter().copied(), &mut pairs).map_err(|_| out_of_memory())?;
+        let units = AtomicUsize::new(0);
+        let leaves: Result<Vec<Vec<Leaf>>, MatrixError> = parts
+            .into_par_iter()
+            .zip(starts)
+            .map_init(Pattern::<D>::new, |pattern, (pairs, (first_leaf, first_pair))| {
+                self.list_pairs(first_leaf, pairs);
+                self.row_leaves(pairs, first_pair, pattern, &units)
+            })
+            .collect();
+        let leaves = try_collect(leaves?.into_iter().flatten()).map_err(|_| out_of_memory())?;
+        Ok((pairs, leaves))
+    }
+
+    /// The pairs of one row of A's leaves, the first of which is `first_leaf`.
+    fn list_pairs(&self, first_leaf: usize, pairs: &mut [Pair]) {
+        let met = (first_leaf..self.a_leaves.len())
+            .flat_map(|a| self.met(self.a_leaves[a]).map(move |b| [a as u32, b as u32]));
+        pairs.iter_mut().zip(met).for_each(|(pair, met)| *pair = met);
+        pairs.sort_unstable_by_key(|&[a, b]| (self.b_leaves[b as usize].col, a));
+    }
+
+    /// The leaves of C that these pairs of one row make, which begin with the `first`-th of all. Adds to `units` what they
+    /// take of a pool.
+    fn row_leaves(
+        &self,
+        pairs: &[Pair],
+        mut first: usize,
+        pattern: &mut Pattern<D>,
+        units: &AtomicUsize,
+    ) -> Result<Vec<Leaf>, MatrixError> {
+        let depth = depth(self.a.rows(), self.b.cols(), D);
+        let mut leaves = Vec::new();
+        let col = |pair: &Pair| self.b_leaves[pair[1] as usize].col;
+        for group in pairs.chunk_by(|one, next| col(one) == col(next)) {
+            for &pair in group {
+                let (a_leaf, b_leaf) = self.leaves_of(pair);
+                pattern.add(self.a, a_leaf, self.b, b_leaf);
             }
-        }
-    }
-
-    /// Lists the entries of a leaf of B by row.
-    fn list_rows<const D: usize>(&mut self, b: &HiSparse<V, D>, leaf: PlacedNode) {
-        let leaf = b.leaf(leaf);
-        self.starts.clear();
-        self.starts.resize(D + 1, 0);
-        let mut count = 0;
-        for (coordinates, _) in leaf.entries(D) {
-            self.starts[b.oriented(coordinates).0] += 1;
-            count += 1;
-        }
-        let mut end = 0;
-        for start in &mut self.starts {
-            end += *start;
-            *start = end;
-        }
-        // Each row is filled from its end, which leaves its beginning behind.
-        self.entries.resize(count, (0, V::ZERO));
-        for (coordinates, value) in leaf.entries(D) {
-            let (row, col) = b.oriented(coordinates);
-            self.starts[row] -= 1;
-            self.entries[self.starts[row]] = (col, value);
-        }
-    }
-
-    /// Hands the entries on, row by row, and leaves none.
-    fn drain<const D: usize>(&mut self, mut entry: impl FnMut(u16, V)) {
-        for (word, bits) in self.is_entry.iter_mut().enumerate() {
-            while *bits != 0 {
-                let place = 64 * word + bits.trailing_zeros() as usize;
-                *bits &= *bits - 1;
-                entry(pack(place / D, place % D), std::mem::replace(&mut self.sums[place], V::ZERO));
+            let entries = pattern.drain();
+            // Leaves may meet where none of their entries do.
+            if entries > 0 {
+                let own_units = NodeKind::of::<V>(entries, D).units::<V>(entries, D);
+                if units.fetch_add(own_units, Ordering::Relaxed) + own_units > MAX_UNITS {
+                    return Err(too_large());
+                }
+                let row = self.a_leaves[group[0][0] as usize].row;
+                let path = path(u64::from(row), u64::from(col(&group[0])), depth, D);
+                let no_memory = |_| MatrixError::OutOfMemory { rows: self.a.rows(), nnz: self.a.nnz() };
+                leaves.try_reserve(1).map_err(no_memory)?;
+                leaves.push(Leaf { path, first, pairs: group.len() as u32, entries: entries as u32 });
             }
+            first += group.len();
         }
+        Ok(leaves)
     }
 }

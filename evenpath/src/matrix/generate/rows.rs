@@ -59,10 +59,24 @@ impl Pattern {
         Self { kind, seed, rows, cols, lengths }
     }
 
+    /// Nonzeros that the matrix has at least, where few words of a name ask for many.
+    pub(super) fn fewest_nonzeros(&self) -> usize {
+        match self.kind {
+            Kind::Dense { .. } => self.rows.saturating_mul(self.cols),
+            // The diagonal blocks.
+            Kind::BlockFem { block, .. } => self.rows.saturating_mul(block),
+            _ => 0,
+        }
+    }
+
     /// Nonzeros of `row`; `columns` is scratch space.
     pub(super) fn len(&self, row: usize, columns: &mut Vec<u32>) -> usize {
         match self.kind {
             Kind::Dense { cols, .. } => return cols,
+            Kind::BlockFem { nodes, block } => {
+                self.block_columns(row / block, nodes, columns);
+                return columns.len() * block;
+            }
             Kind::Like { matrix } if matrix.structure().block() > 1 => {}
             Kind::Like { .. } => {
                 if let Some(lengths) = &self.lengths {
@@ -88,11 +102,7 @@ impl Pattern {
                 window(&mut stream, draws, row, 1500, rows, columns);
             }
             Kind::BlockFem { nodes, block } => {
-                // The rows of a node share a pattern, so they share a stream.
-                let node = row / block;
-                let mut stream = Stream::pattern(self.seed, node);
-                let draws = 16 + stream.below(9);
-                window(&mut stream, draws, node, 500, nodes, columns);
+                self.block_columns(row / block, nodes, columns);
                 expand_blocks(block, columns);
             }
             Kind::Uniform { .. } => distinct(&mut stream(), 16, self.cols, columns),
@@ -122,6 +132,14 @@ impl Pattern {
             Kind::Like { matrix } => self.columns_like(matrix.structure(), row, columns),
         }
         debug_assert!(row < self.rows && columns.is_sorted_by(|a, b| a < b));
+    }
+
+    /// Replaces `columns` by those of a node, counted in nodes: its rows share a pattern, so they share a stream.
+    fn block_columns(&self, node: usize, nodes: usize, columns: &mut Vec<u32>) {
+        columns.clear();
+        let mut stream = Stream::pattern(self.seed, node);
+        let draws = 16 + stream.below(9);
+        window(&mut stream, draws, node, 500, nodes, columns);
     }
 
     fn columns_like(&self, structure: Structure, row: usize, columns: &mut Vec<u32>) {

@@ -4,6 +4,8 @@
 //! binned into leaves by rows of leaves, leaves into the tree by their path from the root. That sizes the tree; then
 //! there is one allocation, and all nodes are written.
 
+use std::collections::TryReserveError;
+
 use rayon::prelude::*;
 
 use super::leaves::PlacedNode;
@@ -12,6 +14,7 @@ use super::share::share;
 use super::tree::{self, Level, Shape};
 use super::{HiSparse, HiSparseOptions, depth};
 use crate::matrix::blocks::split;
+use crate::matrix::memory::try_collect;
 use crate::matrix::padding::row_offsets;
 use crate::matrix::{Coo, Csr, CsrView, Duplicates, MatrixError};
 use crate::{Offset, Value};
@@ -107,7 +110,9 @@ pub(crate) fn build<V: Value, const D: usize>(
         return Err(tree::too_large());
     }
     let nnz = leaves.iter().map(|leaf| leaf.count as usize).sum();
-    let mut levels = levels(&leaves, depth, D);
+    let out_of_memory = |_| MatrixError::OutOfMemory { rows, nnz };
+    let paths = try_collect(leaves.iter().map(|leaf| leaf.path)).map_err(out_of_memory)?;
+    let mut levels = levels(paths, depth, D).map_err(out_of_memory)?;
     if options.share {
         share(&mut levels, &mut leaves, leaf_rows);
     }
@@ -168,7 +173,7 @@ fn sorted_leaves<V: Value>(rows: &[LeafRow<V>], depth: usize, d: usize) -> Vec<L
 
 /// Row and column in leaves as a path: at every level but the leaves' a digit of the row and one of the column, those of
 /// the root above.
-fn path(row: u64, col: u64, depth: usize, d: usize) -> u64 {
+pub(crate) fn path(row: u64, col: u64, depth: usize, d: usize) -> u64 {
     let bits = d.ilog2();
     let digit = |index: u64, level: u32| index >> (bits * level) & (d as u64 - 1);
     (0..depth as u32 - 1)
@@ -176,28 +181,28 @@ fn path(row: u64, col: u64, depth: usize, d: usize) -> u64 {
         .fold(0, |path, level| (path << bits | digit(row, level)) << bits | digit(col, level))
 }
 
-/// The inner levels above leaves with these paths, from the root down.
-fn levels(leaves: &[Leaf], depth: usize, d: usize) -> Vec<Level> {
-    if leaves.is_empty() {
-        return Vec::new();
+/// The inner levels above leaves with these paths, which ascend, from the root down.
+pub(crate) fn levels(mut paths: Vec<u64>, depth: usize, d: usize) -> Result<Vec<Level>, TryReserveError> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
     }
     let bits = d.ilog2();
-    let mut paths: Vec<u64> = leaves.iter().map(|leaf| leaf.path).collect();
     let mut levels = Vec::with_capacity(depth - 1);
     for _ in 1..depth {
         let digit = |path: u64| (path & (d as u64 - 1)) as usize;
-        let coordinates = paths.iter().map(|&path| pack(digit(path >> bits), digit(path))).collect();
-        let children = (0..paths.len() as u32).collect();
-        let (mut starts, mut parents) = (vec![0], Vec::new());
-        for node in paths.chunk_by(|a, b| a >> (2 * bits) == b >> (2 * bits)) {
-            starts.push(starts[starts.len() - 1] + node.len());
-            parents.push(node[0] >> (2 * bits));
-        }
-        paths = parents;
+        let coordinates = try_collect(paths.iter().map(|&path| pack(digit(path >> bits), digit(path))))?;
+        let children = try_collect(0..paths.len() as u32)?;
+        let nodes = || paths.chunk_by(|a, b| a >> (2 * bits) == b >> (2 * bits));
+        let ends = nodes().scan(0, |end, node| {
+            *end += node.len();
+            Some(*end)
+        });
+        let starts = try_collect(std::iter::once(0).chain(ends))?;
+        paths = try_collect(nodes().map(|node| node[0] >> (2 * bits)))?;
         levels.push(Level { starts, coordinates, children });
     }
     levels.reverse();
-    levels
+    Ok(levels)
 }
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
@@ -212,8 +217,10 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         }
         let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
         let zeroed = |len| bytemuck::allocation::try_zeroed_vec::<u32>(len).map_err(out_of_memory);
+        let mut column_indices = zeroed(nnz)?;
+        let mut values: Vec<V> = bytemuck::allocation::try_zeroed_vec(nnz).map_err(out_of_memory)?;
         let mut lengths = zeroed(rows)?;
-        let leaves = self.leaves_by_row();
+        let leaves = self.leaves_by_row()?;
         lengths.par_chunks_mut(D).enumerate().for_each(|(row, lengths)| {
             for leaf in PlacedNode::of_row(&leaves, row) {
                 for (coordinates, _) in self.leaf(*leaf).entries(D) {
@@ -222,8 +229,6 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
             }
         });
         let row_offsets: Vec<O> = row_offsets(&lengths)?;
-        let mut column_indices = zeroed(nnz)?;
-        let mut values: Vec<V> = bytemuck::allocation::try_zeroed_vec(nnz).map_err(out_of_memory)?;
 
         let blocks: Vec<_> = (0..rows).step_by(D).map(|first| first..rows.min(first + D)).collect();
         let columns = split(&blocks, &row_offsets, &mut column_indices);

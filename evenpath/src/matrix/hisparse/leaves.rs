@@ -1,13 +1,20 @@
 //! Nodes with their places in the matrix: what operations share work out by.
 
+use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 use super::HiSparse;
 use super::node::{Node, Reference, unpack};
 use crate::Value;
+use crate::matrix::MatrixError;
+use crate::matrix::memory::split_by;
+
+/// Inner nodes whose children one task lists.
+const GRAIN: usize = 64;
 
 /// A node, and which it is in its level: row and column counted in nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroable)]
+#[repr(C)]
 pub(crate) struct PlacedNode {
     pub(crate) reference: Reference,
     pub(crate) row: u32,
@@ -29,24 +36,43 @@ impl PlacedNode {
 }
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
-    /// The leaves, by row and then by column of the matrix, transposed as it is.
-    pub(crate) fn leaves_by_row(&self) -> Vec<PlacedNode> {
+    /// The leaves, by row and then by column of the matrix, transposed as it is. A node that is shared comes wherever it is
+    /// in the matrix: there may be far more leaves than bytes of the pool.
+    pub(crate) fn leaves_by_row(&self) -> Result<Vec<PlacedNode>, MatrixError> {
         let mut nodes = Vec::new();
         if !self.root().is_null() {
             nodes.push(PlacedNode { reference: self.root(), row: 0, col: 0 });
         }
         for _ in 1..self.depth() {
-            nodes = nodes.par_iter().flat_map_iter(|&node| self.children(node)).collect();
+            nodes = self.next_level(&nodes)?;
         }
         if self.is_transposed() {
             nodes.par_iter_mut().for_each(|node| std::mem::swap(&mut node.row, &mut node.col));
         }
         nodes.par_sort_unstable_by_key(|node| (node.row, node.col));
-        nodes
+        Ok(nodes)
+    }
+
+    /// The children of inner nodes, in their order.
+    fn next_level(&self, nodes: &[PlacedNode]) -> Result<Vec<PlacedNode>, MatrixError> {
+        let out_of_memory = || MatrixError::OutOfMemory { rows: self.rows(), nnz: self.nnz() };
+        let len = |node: &PlacedNode| Node::<Reference>::at(self.units(), node.reference, D).len();
+        let mut counts: Vec<usize> =
+            bytemuck::try_zeroed_vec(nodes.len().div_ceil(GRAIN)).map_err(|()| out_of_memory())?;
+        let chunks = || nodes.par_chunks(GRAIN);
+        counts.par_iter_mut().zip(chunks()).for_each(|(count, nodes)| *count = nodes.iter().map(len).sum());
+        let all = counts.iter().sum();
+        let mut children: Vec<PlacedNode> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
+        let parts = split_by(counts.iter().copied(), &mut children).map_err(|_| out_of_memory())?;
+        parts.into_par_iter().zip(chunks()).for_each(|(slots, nodes)| {
+            let children = nodes.iter().flat_map(|&node| self.children(node));
+            slots.iter_mut().zip(children).for_each(|(slot, child)| *slot = child);
+        });
+        Ok(children)
     }
 
     /// The children of an inner node, placed as in the content.
-    pub(crate) fn children(&self, node: PlacedNode) -> impl Iterator<Item = PlacedNode> + '_ {
+    fn children(&self, node: PlacedNode) -> impl Iterator<Item = PlacedNode> + '_ {
         let entries = Node::<Reference>::at(self.units(), node.reference, D).entries(D);
         entries.map(move |(coordinates, reference)| {
             let (row, col) = unpack(coordinates);

@@ -58,11 +58,12 @@ impl Shape {
         let mut end = 1;
         let mut levels = Vec::with_capacity(self.levels.len() + 1);
         for level in &self.levels {
-            levels.push(place::<Reference, D>(&mut end, (0..level.nodes()).map(|node| level.count(node)))?);
+            let counts = (0..level.nodes()).map(|node| level.count(node));
+            levels.push(self.place::<Reference, D>(rows, &mut end, counts)?);
         }
-        levels.push(place::<V, D>(&mut end, self.leaves.iter().map(|&count| count as usize))?);
+        levels.push(self.place::<V, D>(rows, &mut end, self.leaves.iter().map(|&count| count as usize))?);
 
-        let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz: self.entries() };
+        let out_of_memory = |()| self.out_of_memory(rows);
         let mut pool: Vec<Unit> = bytemuck::allocation::try_zeroed_vec(end).map_err(out_of_memory)?;
         let mut rest = &mut pool[1..];
         for (level, references) in levels.iter().enumerate() {
@@ -85,29 +86,36 @@ impl Shape {
         let root = levels[0].first().copied().unwrap_or(Reference::NULL);
         Ok(Tree { pool, root })
     }
+
+    fn out_of_memory(&self, rows: usize) -> MatrixError {
+        MatrixError::OutOfMemory { rows, nnz: self.entries() }
+    }
+
+    /// References of nodes with these numbers of entries, from the unit `end` on, which becomes the one behind them.
+    fn place<T, const D: usize>(
+        &self,
+        rows: usize,
+        end: &mut usize,
+        counts: impl ExactSizeIterator<Item = usize>,
+    ) -> Result<Vec<Reference>, MatrixError> {
+        let mut references = Vec::new();
+        references.try_reserve_exact(counts.len()).map_err(|_| self.out_of_memory(rows))?;
+        for count in counts {
+            let kind = NodeKind::of::<T>(count, D);
+            let unit = *end;
+            *end += kind.units::<T>(count, D);
+            if *end > MAX_UNITS {
+                return Err(too_large());
+            }
+            references.push(Reference::new(unit, kind));
+        }
+        Ok(references)
+    }
 }
 
 /// More nodes than references can tell apart.
 pub(crate) fn too_large() -> MatrixError {
     MatrixError::PoolTooLarge { limit: (MAX_UNITS * UNIT_BYTES) as u64 }
-}
-
-/// References of nodes with these numbers of entries, from the unit `end` on, which becomes the one behind them.
-fn place<T, const D: usize>(
-    end: &mut usize,
-    counts: impl Iterator<Item = usize>,
-) -> Result<Vec<Reference>, MatrixError> {
-    let mut references = Vec::with_capacity(counts.size_hint().0);
-    for count in counts {
-        let kind = NodeKind::of::<T>(count, D);
-        let unit = *end;
-        *end += kind.units::<T>(count, D);
-        if *end > MAX_UNITS {
-            return Err(too_large());
-        }
-        references.push(Reference::new(unit, kind));
-    }
-    Ok(references)
 }
 
 /// Has every node of a level written; `units` begin with the first node's, and the last node ends at the pool's unit

@@ -67,6 +67,10 @@ pub struct InvalidNode {
     pub fault: NodeFault,
 }
 
+/// Entries that a matrix of any pool may have, and for each byte of a larger one.
+const MAX_ENTRIES: u64 = 1 << 27;
+const ENTRIES_A_BYTE: u64 = 16;
+
 /// A node that something refers to, and one place where it is.
 #[derive(Clone, Copy)]
 struct Visit {
@@ -101,14 +105,34 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// overlap, so that none is below itself, and each is of the kind that its number of entries asks for, with entries
     /// inside it and inside the matrix, ascending, and padding of zeros.
     ///
+    /// An entry of a node counts wherever the node is. Nodes that share their children make immense matrices of a few bytes,
+    /// which no operation gets to the end of: so there may be 2²⁷ entries, or 16 for each byte of the pool where that is
+    /// more. [`try_from_pool_with_limit`](Self::try_from_pool_with_limit) takes another limit.
+    ///
     /// # Errors
-    /// Where anything of this is not so: the error names the node and what is wrong with it. Where shared leaves are at
-    /// more than 2³⁰ places in all. Where there is no memory for a copy of the pool.
+    /// Where anything of this is not so: the error names the node and what is wrong with it. Where there are too many
+    /// entries, or leaves are at more than 2³⁰ places. Where there is no memory for a copy of the pool.
     pub fn try_from_pool(
         rows: usize,
         cols: usize,
         pool: &[u8],
         root_reference: u32,
+    ) -> Result<Self, MatrixError> {
+        let limit = MAX_ENTRIES.max(ENTRIES_A_BYTE.saturating_mul(pool.len() as u64));
+        Self::try_from_pool_with_limit(rows, cols, pool, root_reference, limit)
+    }
+
+    /// As [`try_from_pool`](Self::try_from_pool), with a limit of the number of entries: what operations on the matrix
+    /// take is in proportion to it.
+    ///
+    /// # Errors
+    /// As [`try_from_pool`](Self::try_from_pool).
+    pub fn try_from_pool_with_limit(
+        rows: usize,
+        cols: usize,
+        pool: &[u8],
+        root_reference: u32,
+        entry_limit: u64,
     ) -> Result<Self, MatrixError> {
         validate::dimensions(rows, cols)?;
         let len = pool.len() / UNIT_BYTES;
@@ -129,6 +153,9 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         let leaves = statistics.levels.last().map_or(0, |leaves| leaves.all().nodes);
         if leaves > MAX_UNITS as u64 {
             return Err(MatrixError::TooManyLeaves { leaves, limit: MAX_UNITS as u64 });
+        }
+        if statistics.nnz > entry_limit {
+            return Err(MatrixError::TooManyEntries { entries: statistics.nnz, limit: entry_limit });
         }
         matrix.nnz = statistics.nnz as usize;
         Ok(matrix)

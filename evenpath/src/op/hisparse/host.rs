@@ -12,11 +12,10 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If a vector has another length; then nothing is written.
+    /// If a vector has another length, or there is no memory for the list of leaves, 16 bytes each; then nothing is written.
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
         check_slices((self.rows(), self.cols()), x, y)?;
-        cpu::hisparse::multiply(self, 1, alpha, x, beta, y);
-        Ok(())
+        Ok(cpu::hisparse::multiply(self, 1, alpha, x, beta, y)?)
     }
 
     /// Computes `C = alpha A B + beta C`, A transposed and scaled as it is, B and C dense, row after row, and `columns` wide.
@@ -26,13 +25,13 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If B or C has another number of elements; then nothing is written.
+    /// If B or C has another number of elements, or there is no memory for the list of leaves, 16 bytes each; then nothing
+    /// is written.
     pub fn spmm(&self, columns: usize, alpha: V, b: &[V], beta: V, c: &mut [V]) -> Result<(), OpError> {
         let (rows, cols) = (self.rows(), self.cols());
         check_len((rows, cols), ("B", cols.saturating_mul(columns)), b.len())?;
         check_len((rows, cols), ("C", rows.saturating_mul(columns)), c.len())?;
-        cpu::hisparse::multiply(self, columns, alpha, b, beta, c);
-        Ok(())
+        Ok(cpu::hisparse::multiply(self, columns, alpha, b, beta, c)?)
     }
 
     /// The sum of two matrices, each transposed and scaled as it is: with A and `A.transpose()`, A + Aᵀ. What one of them

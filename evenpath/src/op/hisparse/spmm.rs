@@ -105,7 +105,7 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
             (Schedule::Leaves(frozen), Content::Machine(nodes)) => {
                 self.launch(nodes, frozen, alpha, b, beta, c)?;
             }
-            _ => self.run_on_cpu(alpha, b, beta, c),
+            _ => self.run_on_cpu(alpha, b, beta, c)?,
         }
         Ok(())
     }
@@ -153,7 +153,13 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         Ok(())
     }
 
-    fn run_on_cpu(&self, alpha: V, b: &DeviceDense<V>, beta: V, c: &mut DeviceDense<V>) {
+    fn run_on_cpu(
+        &self,
+        alpha: V,
+        b: &DeviceDense<V>,
+        beta: V,
+        c: &mut DeviceDense<V>,
+    ) -> Result<(), OpError> {
         let (b_strides, c_strides, columns) = (b.strides(), c.strides(), b.cols());
         let (b_rows, c_rows) = (b.rows(), c.rows());
         let (host, b) = (self.matrix.host(), b.as_vec().host_slice());
@@ -165,9 +171,10 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
             };
             let by_rows: Vec<V> = places(b_rows, b_strides).map(|place| b[place]).collect();
             let mut result: Vec<V> = places(c_rows, c_strides).map(|place| c[place]).collect();
-            cpu::hisparse::multiply(&host, columns, alpha, &by_rows, beta, &mut result);
+            cpu::hisparse::multiply(&host, columns, alpha, &by_rows, beta, &mut result)?;
             places(c_rows, c_strides).zip(result).for_each(|(place, value)| c[place] = value);
         }
+        Ok(())
     }
 
     /// Bytes of device memory that the plan holds beside the matrix. Waits for the analysis.

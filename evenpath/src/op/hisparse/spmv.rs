@@ -314,7 +314,7 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
             }
             _ => {
                 if let (Some(host), Some(x), Some(y)) = (matrix.host(), x.host_slice(), y.host_slice_mut()) {
-                    cpu::hisparse::multiply(&host, 1, alpha, x, beta, y);
+                    cpu::hisparse::multiply(&host, 1, alpha, x, beta, y)?;
                 }
             }
         }

@@ -107,7 +107,7 @@ impl RowBlocks {
 /// The instance for the matrix's types and its device.
 fn kernel_for<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> &'static KernelInfo {
     let tile = policy::spmv_adaptive(V::TYPE, matrix.device().properties().compute_capability);
-    match AdaptiveRows::<V, O>::instance(tile.block_size, tile.items_per_thread) {
+    match tile.and_then(|tile| AdaptiveRows::<V, O>::instance(tile.block_size, tile.items_per_thread)) {
         Some(kernel) => kernel,
         None => unreachable!("the kernels' tables have an instance for every tile of the policy"),
     }

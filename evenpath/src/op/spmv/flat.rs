@@ -86,7 +86,8 @@ impl<O: Offset> Flat<O> {
     fn cut<V: Value>(matrix: &DeviceCsr<V, O>, filled: FilledRows<O>) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_flat(V::TYPE, device.properties().compute_capability);
-        let Some(tile_kernel) = FlatTile::<V, O>::instance(tile.block_size, tile.items_per_thread) else {
+        let kernel_of = |tile: Tile| FlatTile::<V, O>::instance(tile.block_size, tile.items_per_thread);
+        let Some((tile, tile_kernel)) = tile.and_then(|tile| Some((tile, kernel_of(tile)?))) else {
             unreachable!("the kernels' tables have an instance for every tile of the policy")
         };
         let nonzeros = matrix.nnz();

@@ -21,7 +21,8 @@ impl Merge {
     pub(super) fn analyse<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_merge(V::TYPE, device.properties().compute_capability);
-        let Some(kernel) = MergeTile::<V, O>::instance(tile.block_size, tile.items_per_thread) else {
+        let kernel_of = |tile: Tile| MergeTile::<V, O>::instance(tile.block_size, tile.items_per_thread);
+        let Some((tile, kernel)) = tile.and_then(|tile| Some((tile, kernel_of(tile)?))) else {
             unreachable!("the kernels' tables have an instance for every tile of the policy")
         };
         let tiles = PathTiles::find(matrix, tile.items())?;

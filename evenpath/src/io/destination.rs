@@ -1,0 +1,76 @@
+//! Where a written file goes: all of it or nothing takes the place of what is there.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Symbolic links that are followed one after the other, as many as Linux does.
+const MOST_LINKS: usize = 40;
+
+/// Has `write` write the file of this name. A regular file is replaced when all is written, keeps its permissions, and is
+/// found where links lead; a pipe or a device is written to as it is.
+pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(existing) if existing.is_file() => replace(&fs::canonicalize(path)?, Some(&existing), write),
+        Ok(_) => write(&mut File::options().write(true).open(path)?),
+        Err(error) if error.kind() == ErrorKind::NotFound => replace(&followed(path)?, None, write),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a temporary file in the same folder, which then takes the name.
+fn replace(
+    path: &Path,
+    existing: Option<&Metadata>,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    let folder = folder_of(path);
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    if existing.is_none() {
+        // As for any new file: the process's mask takes its bits off.
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    let mut file = builder.prefix(".mtx-").tempfile_in(folder)?;
+    #[cfg(unix)]
+    if let Some(existing) = existing {
+        file.as_file().set_permissions(existing.permissions())?;
+    }
+    write(file.as_file_mut())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+/// Waits until a rename in the folder is on the disk.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // The file is in place. Some folders can be written to and not read, and some file systems sync none.
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::InvalidInput | ErrorKind::Unsupported
+            ) =>
+        {
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+/// Where links lead that end at no file.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = fs::read_link(&path) else { return Ok(path) };
+        path = folder_of(&path).join(target);
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

@@ -1,0 +1,29 @@
+//! Vectors for which there may be no memory.
+
+use std::collections::TryReserveError;
+
+/// The items in a vector, unless there is no memory for them.
+pub(crate) fn try_collect<T>(items: impl Iterator<Item = T>) -> Result<Vec<T>, TryReserveError> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(items.size_hint().0)?;
+    for item in items {
+        vec.try_reserve(1)?;
+        vec.push(item);
+    }
+    Ok(vec)
+}
+
+/// Cuts an array into parts of these lengths.
+pub(crate) fn split_by<'a, T>(
+    lengths: impl ExactSizeIterator<Item = usize>,
+    mut items: &'a mut [T],
+) -> Result<Vec<&'a mut [T]>, TryReserveError> {
+    let mut parts = Vec::new();
+    parts.try_reserve_exact(lengths.len())?;
+    for length in lengths {
+        let part;
+        (part, items) = items.split_at_mut(length);
+        parts.push(part);
+    }
+    Ok(parts)
+}
