@@ -43,7 +43,7 @@ impl Simulated {
         Self {
             gpu: SimulatedGpu::new(options),
             properties,
-            threads: threads as u32,
+            threads: options.cpu_threads() as u32,
             stream: Mutex::new(()),
             fault: OnceLock::new(),
             until_failure: AtomicU64::new(0),
