@@ -1,5 +1,6 @@
 //! Padded formats, coordinates and row orders: there and back, limits and refusals.
 
+use approx::assert_relative_eq;
 use evenpath::generate::generate;
 use evenpath::{
     Coo, Csr, Duplicates, Ell, Hyb, HybOptions, HybWidth, MatrixError, Offset, PaddingLimit, RowOrder,
@@ -179,7 +180,7 @@ fn rows_are_sorted_by_length_and_stable() {
     let a: Csr<f64> = with_row_lengths(40, &lengths);
     let longest = a.sort_rows_by_length().1.longest_rows(&a).expect("its own order");
     assert_eq!((longest.before.as_slice(), longest.after.as_slice()), (&[40, 2, 40][..], &[40, 3, 2][..]));
-    assert!((longest.ratio() - 45.0 / 82.0).abs() < 1e-15, "{}", longest.ratio());
+    assert_relative_eq!(longest.ratio(), 45.0 / 82.0);
     let error = RowOrder::try_new(vec![0]).expect("an order").longest_rows(&a).expect_err("one row for 70");
     assert_eq!(error, MatrixError::RowOrderLength { rows: 70, found: 1 });
 }

@@ -326,62 +326,6 @@ fn a_copy_is_multiplied_as_asked() {
     }
 }
 
-/// What a plan chose on one device gives the same bits on every other that runs kernels.
-#[test]
-fn simulated_and_real_gpus_agree_bitwise_on_what_one_of_them_chose() {
-    // Long rows, whose leaves are divided among warps, and short ones.
-    let long: Csr<f32> = Csr::from_triplets(
-        3,
-        40_000,
-        (0..120_000).map(|at| (at % 3, at / 3, ((at % 19) as f32 - 9.0) / 7.0)),
-    )
-    .unwrap();
-    let devices = unlike_devices();
-    for (mode, a) in [(HiSparseSpmvMode::Leaves, &long), (HiSparseSpmvMode::Copied, &grid(60))] {
-        let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-        let run = |device: &Device, options| {
-            let plan = device.upload_hisparse(&tree).unwrap().plan_spmv(options).unwrap();
-            let (x, mut y) =
-                (device.upload_slice(&vector::<f32>(a.cols())).unwrap(), device.zeros(a.rows()).unwrap());
-            plan.run(1.25, &x, 0.0, &mut y).unwrap();
-            (y.to_vec().unwrap(), plan.info().unwrap().options())
-        };
-        let results: Vec<_> =
-            devices.iter().map(|one| run(&one.device, HiSparseSpmvOptions::with_mode(mode))).collect();
-        let differs = |(_, chosen): &(_, HiSparseSpmvOptions)| *chosen != results[0].1;
-        assert!(results.iter().any(differs), "all devices choose alike: {:?}", results[0].1);
-        for (expected, chosen) in &results {
-            for DeviceUnderTest { device, .. } in &devices {
-                assert!(run(device, *chosen) == (expected.clone(), *chosen), "{chosen:?} on {device}");
-            }
-        }
-    }
-}
-
-/// With the multiprocessors of any of them, all devices that run kernels give the same bits for dense matrices.
-#[test]
-fn simulated_and_real_gpus_agree_bitwise_on_dense_matrices() {
-    let a: Csr<f32> = generate(Kind::Rmat { scale: 9 }, 5).unwrap();
-    let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-    let devices = unlike_devices();
-    for mode in [HiSparseSpmvMode::Leaves, HiSparseSpmvMode::Copied] {
-        let run = |device: &Device, multiprocessors: Option<u32>| {
-            let mut options = HiSparseSpmvOptions::with_mode(mode);
-            options.multiprocessors = multiprocessors;
-            let plan = device.upload_hisparse(&tree).unwrap().plan_spmm(options).unwrap();
-            let b = device.upload_slice(&vector::<f32>(a.cols() * 4)).unwrap();
-            let b = DeviceDense::try_new(b, a.cols(), 4, Layout::RowMajor).unwrap();
-            let mut c = device.zeros_dense(a.rows(), 4, Layout::RowMajor).unwrap();
-            plan.run(1.25, &b, 0.0, &mut c).unwrap();
-            c.as_vec().to_vec().unwrap()
-        };
-        for DeviceUnderTest { device, .. } in &devices {
-            let (expected, own) = (run(device, None), device.properties().multiprocessors);
-            assert!(devices.iter().all(|other| run(&other.device, Some(own)) == expected), "{device}");
-        }
-    }
-}
-
 /// Runs `C = αAB + βC` with B and C in given layouts, with a gap between their lines, and checks each column.
 fn check_dense<V: Value, const D: usize>(
     matrix: &DeviceHiSparse<V, D>,

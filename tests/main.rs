@@ -14,6 +14,7 @@ mod lost_devices;
 mod machine;
 mod merge;
 mod reduce;
+mod same_bits;
 mod scan;
 mod sets;
 mod sizes;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use approx::abs_diff_ne;
 use evenpath::{Coo, Csr, Device, DeviceCsr, Elementwise, Offset, OpError, Value};
 use evenpath_kernels::spadd::WalkPath;
 use evenpath_tests::{devices, kernel_devices, row_lengths, tile_len};
@@ -77,9 +78,7 @@ fn compare<V: Value, O: Offset>(
         if (row, column) != (expected_row, expected_column) {
             return Err(format!("({row}, {column}) instead of ({expected_row}, {expected_column})"));
         }
-        // Not `>`, which NaN would pass.
-        let close = (value.to_f64() - expected).abs() <= bound;
-        if !close {
+        if abs_diff_ne!(value.to_f64(), expected, epsilon = bound) {
             return Err(format!("({row}, {column}) is {value}, not {expected} within {bound:.1e}"));
         }
     }

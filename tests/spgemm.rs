@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use approx::abs_diff_eq;
 use evenpath::device::BlockOrder;
 use evenpath::generate::generate;
 use evenpath::{
@@ -28,7 +29,7 @@ fn oracle<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> BTreeMap<(usize,
 /// Whether a value is that of an entry of the oracle, but for rounding.
 fn is_close<V: Value>(value: V, (sum, magnitude, count): (f64, f64, u64)) -> bool {
     let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
-    (value.to_f64() - sum).abs() <= 2.0 * (count + 1) as f64 * epsilon * magnitude
+    abs_diff_eq!(value.to_f64(), sum, epsilon = 2.0 * (count + 1) as f64 * epsilon * magnitude)
 }
 
 fn check_product<V: Value, O: Offset, C: Offset>(

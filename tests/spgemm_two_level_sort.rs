@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use approx::abs_diff_eq;
 use evenpath::{Csr, Device, DeviceKind, Offset, OpError, SpgemmMethod, SpgemmOptions, Value};
 use evenpath_kernels::spgemm::two_level_sort::SortProducts;
 use evenpath_tests::{devices, kernel_devices, tile_len};
@@ -36,7 +37,7 @@ fn assert_product<V: Value, O: Offset>(what: &Device, a: &Csr<V, O>, b: &Csr<V, 
     for ((row, column, value), (place, (sum, magnitude, count))) in c.iter().zip(expected) {
         assert_eq!((row, column), place, "{what}");
         let bound = f64::from(count + 1) * epsilon * magnitude;
-        assert!((value.to_f64() - sum).abs() <= bound, "{what}: {value} for {sum} at {place:?}");
+        assert!(abs_diff_eq!(value.to_f64(), sum, epsilon = bound), "{what}: {value} for {sum} at {place:?}");
     }
 }
 

@@ -3,8 +3,7 @@
 use evenpath::generate::{Kind, generate};
 use evenpath::{Csr, Device, DeviceError, Offset, OpError, SpmvMethod, SpmvOptions, Value};
 use evenpath_tests::{
-    DeviceUnderTest, check_spmv, devices, kernel_devices, spmv as oracle, unlike_devices, vector,
-    with_row_lengths,
+    DeviceUnderTest, check_spmv, devices, kernel_devices, unlike_devices, vector, with_row_lengths,
 };
 use proptest::prelude::*;
 
@@ -205,76 +204,6 @@ fn results_are_bitwise_repeatable() {
             })
             .collect();
         assert!(runs.iter().all(|run| run == &runs[0]), "{device}");
-    }
-}
-
-/// y = 1.25 Ax + 0.5 y, and the options that repeat it.
-fn run<V: Value>(device: &Device, a: &Csr<V>, options: SpmvOptions) -> (Vec<V>, SpmvOptions) {
-    let x = device.upload_slice(&vector::<V>(a.cols())).expect("upload");
-    let mut y = device.upload_slice(&vector::<V>(a.rows())).expect("upload");
-    let plan = device.upload(a).expect("upload").plan_spmv(options).expect("plan");
-    plan.run(V::from_f64(1.25), &x, V::from_f64(0.5), &mut y).expect("run");
-    (y.to_vec().expect("download"), plan.info().expect("info").options())
-}
-
-/// Matrices of which plans make different things.
-fn unlike_matrices() -> Vec<Csr<f64>> {
-    let lengths = [
-        vec![5; 400],
-        vec![14; 400],
-        vec![80; 400],
-        vec![1000; 40],
-        [vec![5; 400], vec![2500]].concat(),
-        [vec![5; 4000], vec![0, 2500]].concat(),
-        vec![0, 5, 2500],
-    ];
-    let power_law = generate("power-law:4000".parse().expect("a kind"), 4).expect("a matrix");
-    lengths.iter().map(|lengths| with_row_lengths(3000, lengths)).chain([power_law]).collect()
-}
-
-/// What a plan chose on one device gives the same bits on every other that runs kernels, by their own choice or not: they
-/// run the same kernels.
-#[test]
-fn simulated_and_real_gpus_agree_bitwise_on_what_one_of_them_chose() {
-    fn check<V: Value>(matrices: &[Csr<V>]) {
-        let devices = unlike_devices();
-        let mut choices = Vec::new();
-        for a in matrices {
-            for DeviceUnderTest { device, .. } in &devices {
-                let (expected, chosen) = run(device, a, SpmvOptions::default());
-                assert_eq!(run(device, a, SpmvOptions::default()), (expected.clone(), chosen), "{device}");
-                choices.push(chosen);
-                for DeviceUnderTest { device: other, .. } in &devices {
-                    let repeated = run(other, a, chosen);
-                    assert!(repeated == (expected.clone(), chosen), "{chosen:?} of {device} on {other}");
-                }
-            }
-        }
-        let differ = |choices: &[SpmvOptions]| choices.iter().any(|chosen| *chosen != choices[0]);
-        assert!(choices.chunks(devices.len()).any(differ), "all devices choose alike: {choices:?}");
-    }
-    let matrices = unlike_matrices();
-    check::<f64>(&matrices);
-    check::<f32>(&matrices.into_iter().map(Csr::into_values).collect::<Vec<_>>());
-}
-
-/// With the method, or its lanes a row, given, all devices that have it give the same bits.
-#[test]
-fn simulated_and_real_gpus_agree_bitwise_by_every_method() {
-    let devices = unlike_devices();
-    let a: Csr<f64> = generate("power-law:1000".parse().expect("a kind"), 4).expect("a matrix");
-    let methods = methods(&devices[0].device).filter(|&method| method != SpmvMethod::Auto);
-    for options in methods.map(SpmvOptions::with_method).flat_map(|options| {
-        let lanes = if options.method.takes_lanes() { &[1, 2, 4, 8, 16, 32][..] } else { &[] };
-        std::iter::once(options).chain(lanes.iter().map(move |&lanes| options.lanes(lanes)))
-    }) {
-        let results: Vec<_> = devices.iter().map(|one| run(&one.device, &a, options)).collect();
-        assert!(results.iter().all(|result| result == &results[0]), "{options:?}");
-        let (result, repeated) = &results[0];
-        let is_default = options.lanes.is_none();
-        assert!(repeated.method == options.method && (is_default || repeated.lanes == options.lanes));
-        let expected = oracle(&a, 1.25, &vector(a.cols()), 0.5, &vector(a.rows()));
-        assert_eq!(expected.check(result), Ok(()), "{options:?}");
     }
 }
 

@@ -42,6 +42,7 @@ fn a_lane_that_is_given_up_takes_back_what_it_lent() {
     let gpu = SimulatedGpu::new(Options { threads: 1, ..Options::default() });
     let address = gpu.allocate(4).expect("memory");
     let kernel = LendsItsStack { data: GlobalMut::from_device(address, 1) };
-    gpu.launch(LendsItsStack::first().expect("instance"), 1, 0, &kernel.pack()).expect_err("outside its view");
+    gpu.launch(LendsItsStack::first().expect("instance"), 1, 0, &kernel.pack())
+        .expect_err("outside its view");
     assert_eq!((BEGUN.load(SeqCst), ENDED.load(SeqCst)), (3, 3));
 }

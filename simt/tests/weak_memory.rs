@@ -78,7 +78,8 @@ const BLOCKS: u32 = 3;
 impl Messages {
     fn new(options: Options) -> Self {
         let gpu = SimulatedGpu::new(options);
-        let [message, flags, seen] = [0; 3].map(|_: u64| gpu.allocate(4 * u64::from(BLOCKS)).expect("memory"));
+        let [message, flags, seen] =
+            [0; 3].map(|_: u64| gpu.allocate(4 * u64::from(BLOCKS)).expect("memory"));
         Self { gpu, message, flags, seen }
     }
 
@@ -129,7 +130,8 @@ fn every_option() -> impl Iterator<Item = Options> {
 fn what_is_released_and_acquired_arrives() {
     for options in every_option() {
         let messages = Messages::new(options);
-        for (release, acquire) in [(ORDERED, ORDERED), (FENCED, FENCED), (ORDERED, FENCED), (FENCED, ORDERED)] {
+        for (release, acquire) in [(ORDERED, ORDERED), (FENCED, FENCED), (ORDERED, FENCED), (FENCED, ORDERED)]
+        {
             assert!(messages.pass_often(release, acquire).iter().all(|&seen| seen == [7; 2]), "{options:?}");
             messages.pass(release, acquire, 1).expect("in order");
         }
@@ -162,9 +164,13 @@ fn a_message_without_its_acquire_is_missed() {
 #[test]
 fn a_plain_message_without_order_is_a_race() {
     let messages = Messages::new(Options::default());
-    for (release, acquire) in [(RELAXED, ORDERED), (ORDERED, RELAXED), (FENCED, RELAXED), (RELAXED, RELAXED)] {
+    for (release, acquire) in [(RELAXED, ORDERED), (ORDERED, RELAXED), (FENCED, RELAXED), (RELAXED, RELAXED)]
+    {
         let fault = messages.pass(release, acquire, 1).expect_err("found");
-        assert!(matches!(fault.kind, FaultKind::GlobalRace { this: AccessKind::Read, other: 0, .. }), "{fault}");
+        assert!(
+            matches!(fault.kind, FaultKind::GlobalRace { this: AccessKind::Read, other: 0, .. }),
+            "{fault}"
+        );
     }
 }
 
@@ -221,7 +227,8 @@ fn no_block_goes_back_and_updates_are_never_lost() {
         let address = gpu.allocate(12).expect("memory");
         for _ in 0..LAUNCHES {
             gpu.fill(address, 12, 0).expect("live");
-            let (words, went_back) = (GlobalMut::from_device(address, 2), GlobalMut::from_device(address + 8, 1));
+            let (words, went_back) =
+                (GlobalMut::from_device(address, 2), GlobalMut::from_device(address + 8, 1));
             let kernel = CountUp { words, went_back };
             gpu.launch(CountUp::first().expect("instance"), 4, 0, &kernel.pack()).expect("no race");
             assert_eq!(read(&gpu, address, 3), [20, 80, 0], "{options:?}");
@@ -260,7 +267,8 @@ fn waiting_by_plain_accesses_is_a_race() {
         let address = gpu.allocate(4).expect("memory");
         gpu.fill(address, 4, 0).expect("live");
         let kernel = HalfAtomic { flag: GlobalMut::from_device(address, 1), plain_store };
-        let fault = gpu.launch(HalfAtomic::first().expect("instance"), 2, 0, &kernel.pack()).expect_err("found");
+        let fault =
+            gpu.launch(HalfAtomic::first().expect("instance"), 2, 0, &kernel.pack()).expect_err("found");
         assert!(matches!(fault.kind, FaultKind::GlobalRace { block: 1, other: 0, .. }), "{fault}");
     }
 }
@@ -294,7 +302,8 @@ fn stores_are_not_held_from_blocks_that_vote_while_they_wait() {
         for _ in 0..LAUNCHES {
             gpu.fill(address, 32, 0).expect("live");
             let kernel = VoteWhileWaiting { flags: GlobalMut::from_device(address, 8) };
-            gpu.launch(VoteWhileWaiting::first().expect("instance"), 8, 0, &kernel.pack()).expect("no mistake");
+            gpu.launch(VoteWhileWaiting::first().expect("instance"), 8, 0, &kernel.pack())
+                .expect("no mistake");
             assert_eq!(read(&gpu, address, 8), [1; 8]);
         }
     }

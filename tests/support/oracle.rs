@@ -1,3 +1,4 @@
+use approx::abs_diff_ne;
 use evenpath::{Compute, Csr, Offset, Storage, Value};
 
 /// A vector computed in f64, with a bound on the error of each element when computed in another order.
@@ -78,9 +79,7 @@ impl Expected {
         }
         for (i, ((&expected, &bound), actual)) in self.values.iter().zip(&self.bounds).zip(actual).enumerate()
         {
-            // Not `>`, which NaN would pass.
-            let close = (actual.to_f64() - expected).abs() <= bound;
-            if !close {
+            if abs_diff_ne!(actual.to_f64(), expected, epsilon = bound) {
                 return Err(format!("element {i} is {actual}, not {expected} within {bound}"));
             }
         }

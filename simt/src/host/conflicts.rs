@@ -163,7 +163,9 @@ impl Observer {
             || note.block() == self.block
             || note.bytes() & bytes == 0
             || (note.is_atomic() && how == How::Atomic);
-        if is_harmless || self.seen.borrow().epochs.get(&note.block()).is_some_and(|&seen| seen >= note.epoch()) {
+        if is_harmless
+            || self.seen.borrow().epochs.get(&note.block()).is_some_and(|&seen| seen >= note.epoch())
+        {
             return None;
         }
         Some(note.block())

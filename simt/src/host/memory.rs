@@ -373,13 +373,7 @@ impl Cell<'_> {
 
     /// An error if another block wrote some of it in no order before this access.
     #[inline]
-    fn check_order(
-        &self,
-        address: u64,
-        by: &Observer,
-        how: How,
-        this: AccessKind,
-    ) -> Result<(), FaultKind> {
+    fn check_order(&self, address: u64, by: &Observer, how: How, this: AccessKind) -> Result<(), FaultKind> {
         let racing = self.writers.iter().find_map(|note| by.racing(note, how, self.bytes_of_word()));
         racing.map_or(Ok(()), |other| Err(FaultKind::GlobalRace { address, block: by.block, this, other }))
     }

@@ -304,7 +304,8 @@ impl<'a> WeakMemory<'a> {
                     continue;
                 }
                 let address = held.swap_remove(at);
-                if let Some(history) = histories.get_mut(&address).filter(|history| !history.held.is_empty()) {
+                if let Some(history) = histories.get_mut(&address).filter(|history| !history.held.is_empty())
+                {
                     let any_of = mix(self.random.fetch_add(1, Relaxed)) as usize % history.held.len();
                     let block = history.held[any_of].block;
                     self.show_first_of(history, address, block)?;

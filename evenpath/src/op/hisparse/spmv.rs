@@ -154,7 +154,7 @@ impl HiSparseSpmvPlanInfo {
     pub fn options(&self) -> HiSparseSpmvOptions {
         let warps = (self.warps > 0).then_some(self.warps);
         let spmv = self.copy.as_ref().map_or_else(SpmvOptions::default, SpmvPlanInfo::options);
-        HiSparseSpmvOptions { warps, spmv, ..HiSparseSpmvOptions::with_mode(self.mode) }
+        HiSparseSpmvOptions { spmv, warps, ..HiSparseSpmvOptions::with_mode(self.mode) }
     }
 }
 
@@ -180,7 +180,7 @@ const SUMS_BYTES: u32 = 8 << 10;
 /// How a device does it.
 enum Schedule<V: Value> {
     Cpu,
-    Leaves(Leaves),
+    Leaves(Box<Leaves>),
     Copied(SpmvPlan<V>),
 }
 
@@ -288,7 +288,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     fn schedule(&self, nodes: &Nodes, options: HiSparseSpmvOptions) -> Result<Schedule<V>, OpError> {
         if self.is_by_leaves(options.mode) {
             let leaves = Leaves::new::<V, D>(nodes, self.is_transposed(), options.warps)?;
-            return Ok(Schedule::Leaves(leaves));
+            return Ok(Schedule::Leaves(Box::new(leaves)));
         }
         let copy: DeviceCsr<V> = self.to_csr()?;
         Ok(Schedule::Copied(copy.into_plan(options.spmv)?))

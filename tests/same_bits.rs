@@ -1,0 +1,197 @@
+//! The same bits: from run to run on a device, and on every device that runs kernels where what follows the device is given.
+
+use std::fmt::Debug;
+
+use evenpath::generate::{Kind, generate};
+use evenpath::{
+    Compute, Csr, Device, DeviceDense, HiSparse, HiSparseOptions, HiSparseSpmvMode, HiSparseSpmvOptions,
+    Layout, SimulatedOptions, SpgemmMethod, SpgemmOptions, SpmmOperand, SpmmOptions, SpmvMethod, SpmvOptions,
+    Storage, TransposedMode, TransposedOptions, Value, bf16, f16,
+};
+use evenpath_tests::{DeviceUnderTest, spmv as oracle, unlike_devices, vector, with_row_lengths};
+
+/// A result, by its bits, and the options that repeat it.
+type Repeatable<P> = (Vec<u64>, P);
+
+fn bits<V: Storage>(values: &[V]) -> Vec<u64> {
+    values.iter().map(|value| value.to_f64().to_bits()).collect()
+}
+
+/// Runs on every device with `options`, twice, and with what was chosen then on every other. Gives the choices, one a device.
+fn check<P: Copy + PartialEq + Debug>(options: P, run: impl Fn(&Device, P) -> Repeatable<P>) -> Vec<P> {
+    let devices = unlike_devices();
+    let choices = devices.iter().map(|DeviceUnderTest { device, .. }| {
+        let (expected, chosen) = run(device, options);
+        let same = |other: &Device, options| run(other, options) == (expected.clone(), chosen);
+        assert!(same(device, options), "{device} with {options:?}, once more");
+        for DeviceUnderTest { device: other, .. } in &devices {
+            assert!(same(other, chosen), "{chosen:?} of {device} on {other}");
+        }
+        chosen
+    });
+    choices.collect()
+}
+
+/// Whether devices chose differently, as they must somewhere: or a test would see nothing.
+fn differ<P: PartialEq>(choices: &[P]) -> bool {
+    choices.iter().any(|chosen| *chosen != choices[0])
+}
+
+fn spmv<V: Value>(device: &Device, a: &Csr<V>, options: SpmvOptions) -> (Vec<V>, SpmvOptions) {
+    let x = device.upload_slice(&vector::<V>(a.cols())).unwrap();
+    let mut y = device.upload_slice(&vector::<V>(a.rows())).unwrap();
+    let plan = device.upload(a).unwrap().plan_spmv(options).unwrap();
+    plan.run(V::from_f64(1.25), &x, V::from_f64(0.5), &mut y).unwrap();
+    (y.to_vec().unwrap(), plan.info().unwrap().options())
+}
+
+#[test]
+fn spmv_as_one_device_chose() {
+    fn check_all<V: Value>(matrices: &[Csr<V>]) {
+        let choices = matrices.iter().map(|a| {
+            check(SpmvOptions::default(), |device, options| {
+                let (y, chosen) = spmv(device, a, options);
+                (bits(&y), chosen)
+            })
+        });
+        let choices: Vec<_> = choices.collect();
+        assert!(choices.iter().any(|choices| differ(choices)), "all devices choose alike: {choices:?}");
+    }
+    let lengths = [
+        vec![5; 400],
+        vec![14; 400],
+        vec![80; 400],
+        vec![1000; 40],
+        [vec![5; 400], vec![2500]].concat(),
+        [vec![5; 4000], vec![0, 2500]].concat(),
+        vec![0, 5, 2500],
+    ];
+    let power_law: Csr<f64> = generate(Kind::PowerLaw { rows: 4000 }, 4).unwrap();
+    let matrices = lengths.iter().map(|lengths| with_row_lengths(3000, lengths)).chain([power_law]);
+    let matrices: Vec<Csr<f64>> = matrices.collect();
+    check_all::<f64>(&matrices);
+    check_all::<f32>(&matrices.into_iter().map(Csr::into_values).collect::<Vec<_>>());
+}
+
+#[test]
+fn spmv_by_every_method_and_number_of_lanes() {
+    let devices = unlike_devices();
+    let a: Csr<f64> = generate(Kind::PowerLaw { rows: 1000 }, 4).unwrap();
+    let expected = oracle(&a, 1.25, &vector(a.cols()), 0.5, &vector(a.rows()));
+    let kind = devices[0].device.kind();
+    for method in SpmvMethod::all().filter(|&method| method != SpmvMethod::Auto && method.runs_on(kind)) {
+        let options = SpmvOptions::with_method(method);
+        let lanes = if method.takes_lanes() { &[1, 2, 4, 8, 16, 32][..] } else { &[] };
+        for options in std::iter::once(options).chain(lanes.iter().map(|&lanes| options.lanes(lanes))) {
+            let results: Vec<_> = devices.iter().map(|one| spmv(&one.device, &a, options)).collect();
+            assert!(results.iter().all(|result| result == &results[0]), "{options:?}");
+            let (result, chosen) = &results[0];
+            assert!(chosen.method == method && (options.lanes.is_none() || *chosen == options), "{chosen:?}");
+            assert_eq!(expected.check(result), Ok(()), "{options:?}");
+        }
+    }
+}
+
+#[test]
+fn transposed_spmv_as_one_device_chose() {
+    let a: Csr<f64> = generate(Kind::PowerLaw { rows: 2000 }, 4).unwrap();
+    for mode in [TransposedMode::Ordered, TransposedMode::Copied] {
+        let choices = check(TransposedOptions::with_mode(mode), |device, options| {
+            let x = device.upload_slice(&vector::<f64>(a.rows())).unwrap();
+            let mut y = device.upload_slice(&vector::<f64>(a.cols())).unwrap();
+            let plan = device.upload(&a).unwrap().plan_spmv_transposed(options).unwrap();
+            plan.run(1.25, &x, 0.5, &mut y).unwrap();
+            (bits(&y.to_vec().unwrap()), plan.info().unwrap().options())
+        });
+        assert_eq!(differ(&choices), mode == TransposedMode::Copied, "{choices:?}");
+    }
+}
+
+/// A dense matrix by rows.
+fn dense<T: Storage>(device: &Device, rows: usize, cols: usize) -> DeviceDense<T> {
+    let values: Vec<T> = vector::<f64>(rows * cols).into_iter().map(T::from_f64).collect();
+    DeviceDense::try_new(device.upload_slice(&values).unwrap(), rows, cols, Layout::RowMajor).unwrap()
+}
+
+#[test]
+fn spmm_for_the_multiprocessors_of_one_device() {
+    fn check_type<S: Storage, T: SpmmOperand<S>>(layout: Layout)
+    where
+        Compute<S>: Storage,
+    {
+        let [alpha, beta] = [1.25, 0.0].map(<Compute<S> as Storage>::from_f64);
+        let a: Csr<f64> = generate(Kind::Rmat { scale: 9 }, 4).unwrap();
+        let a = a.into_values::<S>();
+        let choices = check(SpmmOptions::new(16).layout(layout), |device, options| {
+            let plan = device.upload(&a).unwrap().plan_spmm::<T>(options).unwrap();
+            let mut c = device.zeros_dense::<T>(a.rows(), 16, layout).unwrap();
+            plan.run(alpha, &dense(device, a.cols(), 16), beta, &mut c).unwrap();
+            let chosen = options.multiprocessors(plan.info().unwrap().multiprocessors);
+            (bits(&c.as_vec().to_vec().unwrap()), chosen)
+        });
+        assert!(differ(&choices), "{choices:?}");
+    }
+    for layout in [Layout::RowMajor, Layout::ColumnMajor] {
+        check_type::<f64, f64>(layout);
+        check_type::<f32, f32>(layout);
+        check_type::<f16, f16>(layout);
+        check_type::<bf16, bf16>(layout);
+    }
+}
+
+#[test]
+fn hisparse_spmv_as_one_device_chose() {
+    // Long rows, whose leaves are divided among warps, and short ones.
+    let entries = (0..120_000).map(|at| (at % 3, at / 3, ((at % 19) as f32 - 9.0) / 7.0));
+    let long: Csr<f32> = Csr::from_triplets(3, 40_000, entries).unwrap();
+    let grid = generate::<f64, u32>(Kind::Stencil5 { side: 60 }, 1).unwrap().into_values();
+    for (mode, a) in [(HiSparseSpmvMode::Leaves, &long), (HiSparseSpmvMode::Copied, &grid)] {
+        let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+        let choices = check(HiSparseSpmvOptions::with_mode(mode), |device, options| {
+            let plan = device.upload_hisparse(&tree).unwrap().plan_spmv(options).unwrap();
+            let x = device.upload_slice(&vector::<f32>(a.cols())).unwrap();
+            let mut y = device.zeros(a.rows()).unwrap();
+            plan.run(1.25, &x, 0.0, &mut y).unwrap();
+            (bits(&y.to_vec().unwrap()), plan.info().unwrap().options())
+        });
+        assert!(differ(&choices), "all devices choose alike: {choices:?}");
+    }
+}
+
+#[test]
+fn hisparse_spmm_for_the_multiprocessors_of_one_device() {
+    let a: Csr<f32> = generate(Kind::Rmat { scale: 9 }, 5).unwrap();
+    let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
+    for mode in [HiSparseSpmvMode::Leaves, HiSparseSpmvMode::Copied] {
+        check(HiSparseSpmvOptions::with_mode(mode), |device, options| {
+            let plan = device.upload_hisparse(&tree).unwrap().plan_spmm(options).unwrap();
+            let mut c = device.zeros_dense(a.rows(), 4, Layout::RowMajor).unwrap();
+            plan.run(1.25, &dense(device, a.cols(), 4), 0.0, &mut c).unwrap();
+            let own = device.properties().multiprocessors;
+            let chosen = options.multiprocessors(options.multiprocessors.unwrap_or(own));
+            (bits(&c.as_vec().to_vec().unwrap()), chosen)
+        });
+    }
+}
+
+/// By rows; and sorted, where a limit on memory is given. Whatever memory the device has.
+#[test]
+fn spgemm_by_a_method_that_is_given() {
+    let lengths = [9, 0, 80, 31, 3].repeat(20);
+    let mut a: Csr<f64> = with_row_lengths(100, &lengths);
+    a.canonicalize();
+    let small = SimulatedOptions { memory_bytes: 8 << 20, ..SimulatedOptions::default() };
+    let small = DeviceUnderTest { device: Device::simulated(small), fast: false };
+    let devices: Vec<DeviceUnderTest> = unlike_devices().into_iter().chain([small]).collect();
+    let by_rows = SpgemmOptions::new().method(SpgemmMethod::RowWise);
+    let sorted = SpgemmOptions::new().method(SpgemmMethod::TwoLevelSort);
+    for options in [by_rows, sorted.memory_limit(4 << 20), sorted.memory_limit(1 << 20)] {
+        let results = devices.iter().map(|DeviceUnderTest { device, .. }| {
+            let a = device.upload(&a).unwrap();
+            let product = a.multiply_with(&a, options).unwrap_or_else(|error| panic!("{options:?}: {error}"));
+            bits(product.download().unwrap().values())
+        });
+        let results: Vec<_> = results.collect();
+        assert!(results.iter().all(|result| result == &results[0]), "{options:?}");
+    }
+}
