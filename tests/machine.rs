@@ -2,8 +2,8 @@
 
 use evenpath::Device;
 use evenpath_kernels::testing::{
-    ACCESS_RESULTS, AtomicElements, AtomicIntegers, Atomics, BlockSum, Clock, ConditionalBarrier,
-    MemoryAccesses, MessagePassing, Packets, VectorCopy, WARP_RESULTS, WarpCollectives,
+    ACCESS_RESULTS, AtomicElements, AtomicIntegers, Atomics, BIT_COUNTS, BitCounts, BlockSum, Clock,
+    ConditionalBarrier, MemoryAccesses, MessagePassing, Packets, VectorCopy, WARP_RESULTS, WarpCollectives,
 };
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Element, Global, GlobalMut};
@@ -303,5 +303,24 @@ fn the_clock_grows_and_an_opaque_number_stays() {
         let earliest_after = readings[1..].iter().step_by(2).min();
         assert!(latest_before < earliest_after, "{device}: {latest_before:?}, {earliest_after:?}");
         assert_eq!(numbers.to_vec().expect("download"), (1..=64).collect::<Vec<u32>>(), "{device}");
+    }
+}
+
+#[test]
+fn bits_of_words() {
+    // A run of ones of every length and place, so that the counts differ in both halves of a word; and none.
+    let words: Vec<u64> = (0..64).map(|i| u64::MAX >> i << (i / 2)).chain([0]).skip(1).collect();
+    for under_test in kernel_devices() {
+        let device = &under_test.device;
+        let input = device.upload_slice(&words).expect("upload");
+        let mut counts = device.uninitialised(64 * BIT_COUNTS).expect("memory");
+        let kernel = BitCounts { words: input.as_global(), counts: counts.as_global_mut() };
+        // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+        unsafe { device.launch(kernel, only::<BitCounts>(), 1, 0) }.expect("launch");
+        let counts: Vec<u32> = counts.to_vec().expect("download");
+        for (word, counts) in words.iter().zip(counts.chunks_exact(BIT_COUNTS)) {
+            let expected = [word.count_ones(), word.leading_zeros(), word.trailing_zeros()];
+            assert_eq!(counts, expected, "{word:#x} on {device}");
+        }
     }
 }

@@ -30,4 +30,5 @@ mod spmv_methods;
 mod spmv_narrow;
 mod spmv_transposed;
 mod threads;
+mod unsorted;
 mod vector;

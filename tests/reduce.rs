@@ -240,6 +240,19 @@ fn what_does_not_fit_is_refused() {
     }
 }
 
+#[test]
+fn the_first_value_begins_a_segment_whatever_its_flag() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let flags = device.upload_slice(&[0_u8, 0, 255, 0, 128]).expect("upload");
+        let values = device.upload_slice(&[1_u32, 2, 4, 8, 16]).expect("upload");
+        let sums = reduce::by_flag(&flags, &values, Operator::Sum).expect("reduced");
+        assert_eq!(sums.to_vec().expect("download"), [3, 12, 16], "{device}");
+        let scanned = scan::inclusive_by(&flags, &values, Operator::Sum).expect("scanned");
+        assert_eq!(scanned.to_vec().expect("download"), [1, 3, 4, 12, 16], "{device}");
+    }
+}
+
 /// Into vectors that are larger than needed: what follows the results is left alone.
 #[test]
 fn results_leave_the_rest_alone() {

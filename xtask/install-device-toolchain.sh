@@ -25,8 +25,15 @@ main() {
 }
 
 knows_packages() {
-    apt-cache show "${packages[@]}" >/dev/null 2>&1 ||
-        { as_root apt-get update -qq && apt-cache show "${packages[@]}" >/dev/null 2>&1; }
+    has_candidates || { as_root apt-get update -qq && has_candidates; }
+}
+
+# `apt-cache show` of several packages is content with one.
+has_candidates() {
+    local package
+    for package in "${packages[@]}"; do
+        apt-cache show "$package" >/dev/null 2>&1 || return
+    done
 }
 
 as_root() {

@@ -6,6 +6,8 @@
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 // A call that is not inlined costs a kernel its registers; a kernel's parameters are what they are.
 #![allow(clippy::inline_always, clippy::too_many_arguments)]
+// Counts of bits that one of the compilers gets wrong: see clippy.toml.
+#![warn(clippy::disallowed_methods)]
 
 pub mod block;
 pub mod coo;
@@ -218,6 +220,7 @@ fn add_testing(all: &mut Vec<&'static KernelInfo>) {
     add::<testing::AtomicIntegers<u32>>(all);
     add::<testing::VectorCopy<f32>>(all);
     add::<testing::Clock>(all);
+    add::<testing::BitCounts>(all);
 }
 
 #[cfg(all(target_arch = "nvptx64", not(feature = "nvvm")))]

@@ -1,6 +1,10 @@
 //! Kernels that test the machine rather than compute: what compilers have got wrong before, one use
 //! of every operation of the machine, and a deliberate mistake.
 
+mod bits;
+
+pub use bits::{BitCounts, BIT_COUNTS};
+
 use evenpath_simt::atomic::{fence, AtomicElement, AtomicInteger, Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared};
 

@@ -15,6 +15,7 @@
 //! | [`global`] | typed views of global memory, loads and stores that name their cache policy |
 //! | [`shared`] | the block's shared memory: one arena, typed views |
 //! | [`atomic`] | atomic operations and fences, ordering and scope named |
+//! | [`bits`] | counts of the bits of 64-bit words |
 //! | [`element`] | the scalars that memory holds, and arithmetic on them |
 //! | [`mod@kernel`] | what the host knows of a kernel; [`kernel!`] declares one |
 #![cfg_attr(
@@ -27,6 +28,7 @@
 #![allow(clippy::inline_always)]
 
 pub mod atomic;
+pub mod bits;
 pub mod element;
 pub mod global;
 mod macros;

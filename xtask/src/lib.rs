@@ -2,6 +2,7 @@
 //!
 //! A library too, because the PTX tests and the program in `nvvm/` read and split PTX the same way.
 
+pub mod flags;
 pub mod mutants;
 pub mod ptx;
 pub mod toolchain;

@@ -15,6 +15,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::flags;
 use crate::ptx::folder::Compiler;
 use crate::ptx::{PTX_VERSION, Target};
 
@@ -22,21 +23,19 @@ const TRIPLE: &str = "nvptx64-nvidia-cuda";
 const LINKER: &str = "llvm-bitcode-linker";
 const LLVM_TOOLS: [&str; 3] = ["llvm-link", "opt", "llc"];
 
-/// The compiler's flags, besides the target.
+/// The flags that only this compiler gets, besides the target.
 ///
-/// * `JumpThreading` would duplicate a barrier into both arms of a branch.
 /// * A panic becomes a trap: no messages, no source paths, no calls.
-/// * One unit of code generation, so that everything can be inlined.
 /// * The rest is said so that no profile of the workspace has a say.
-pub const FLAGS: [&str; 7] = [
-    "-Zmir-enable-passes=-JumpThreading",
-    "-Cllvm-args=-unroll-threshold=2000",
-    "-Zunstable-options",
-    "-Cpanic=immediate-abort",
-    "-Ccodegen-units=1",
-    "-Copt-level=3",
-    "-Cdebuginfo=0",
-];
+const FLAGS: [&str; 4] = ["-Zunstable-options", "-Cpanic=immediate-abort", "-Copt-level=3", "-Cdebuginfo=0"];
+
+/// The flags for a target, by which the PTX differs from that of other flags.
+pub fn flags(target: Target) -> Vec<String> {
+    let mut flags: Vec<_> = flags::of_target(target.0).into_iter().chain(FLAGS).map(str::to_owned).collect();
+    flags.push(format!("-Ctarget-cpu={target}"));
+    flags.push(format!("-Ctarget-feature=+ptx{PTX_VERSION}"));
+    flags
+}
 
 /// A compiler that makes PTX, with all it needs.
 #[derive(Debug)]
@@ -162,12 +161,6 @@ impl Toolchain {
                 cargo.env_remove(&name);
             }
         }
-        let mut flags = FLAGS.map(str::to_owned).to_vec();
-        flags.push(format!("-Ctarget-cpu={target}"));
-        flags.push(format!("-Ctarget-feature=+ptx{PTX_VERSION}"));
-        if target.copies_asynchronously() {
-            flags.push("--cfg=evenpath_async_copy".to_owned());
-        }
         if let Kind::Rustup(name) = &self.kind {
             cargo.env("RUSTUP_TOOLCHAIN", name);
         }
@@ -175,7 +168,9 @@ impl Toolchain {
             .current_dir(root)
             .env("RUSTC", &self.rustc)
             .env("RUSTC_BOOTSTRAP", "1")
-            .env("RUSTFLAGS", flags.join(" "))
+            // What is compiled incrementally is in units that are optimised each by itself.
+            .env("CARGO_INCREMENTAL", "0")
+            .env("RUSTFLAGS", flags(target).join(" "))
             .env("PATH", self.search_path()?);
         Ok(cargo)
     }
@@ -226,4 +221,24 @@ fn output(command: &mut Command) -> Result<String> {
         bail!("`{name}` failed: {}", message.lines().next().unwrap_or("without a message"));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Incremental compilation cuts the crate into units, whose PTX is another.
+    #[test]
+    fn kernels_are_not_built_incrementally() {
+        let toolchain = Toolchain {
+            kind: Kind::System,
+            cargo: "cargo".into(),
+            rustc: "rustc".into(),
+            path: Vec::new(),
+            compiler: Compiler { rustc: String::new(), llvm: String::new() },
+        };
+        let cargo = toolchain.cargo(Path::new("."), Target(90)).unwrap();
+        let incremental = cargo.get_envs().find(|(name, _)| *name == "CARGO_INCREMENTAL");
+        assert_eq!(incremental.and_then(|(_, value)| value), Some("0".as_ref()));
+    }
 }

@@ -33,7 +33,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
 
     /// Bits that a place in the block takes: [`sort_permutation`](Self::sort_permutation) needs them above
     /// the bits it sorts by.
-    pub const PLACE_BITS: u32 = (Self::LEN - 1).ilog2() + 1;
+    pub const PLACE_BITS: u32 = (Self::LEN as u32 - 1).ilog2() + 1;
 
     /// Takes the sort's memory from an arena whose rest begins at a multiple of 16 bytes.
     #[inline(always)]

@@ -125,10 +125,11 @@ impl TilePair {
         self.a_len + self.b_len
     }
 
-    /// Whether both sequences go on behind the tile.
+    /// Whether both sequences go on behind the tile, by `ahead` elements or more; not zero.
     #[inline(always)]
-    pub fn is_inner(&self) -> bool {
-        self.a_len < self.a_rest && self.b_len < self.b_rest
+    pub fn is_inner(&self, ahead: usize) -> bool {
+        let more = ahead as u32 - 1;
+        self.a_len + more < self.a_rest && self.b_len + more < self.b_rest
     }
 
     /// Loads a thread's part of the tile, of at most `BLOCK` × `ITEMS` + 1 elements, 16 bytes an access.

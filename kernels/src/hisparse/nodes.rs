@@ -7,7 +7,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{bits, kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use super::link::Link;
 use super::runs::Run;
@@ -106,7 +106,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 /// Levels that a node begins on where paths differ so.
 #[inline(always)]
 fn begun(difference: u64, d_log2: u32) -> u32 {
-    (u64::BITS - difference.leading_zeros()).div_ceil(2 * d_log2)
+    (u64::BITS - bits::leading_zeros(difference)).div_ceil(2 * d_log2)
 }
 
 /// What the block's scans tell.

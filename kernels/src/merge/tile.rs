@@ -156,7 +156,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
         let (a, b) = (|index: u32| staged.a.load(index as usize), |index: u32| staged.b.load(index as usize));
         let a_start = merge_path::search(diagonal, pair.a_len, pair.b_len, a, b);
         let start = Cut { a: a_start, b: diagonal - a_start };
-        if pair.is_inner() {
+        if pair.is_inner(1) {
             Self::walk::<false>(pair, staged, start)
         } else {
             Self::walk::<true>(pair, staged, start)

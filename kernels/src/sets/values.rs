@@ -6,6 +6,7 @@
 use evenpath_simt::{thread, Global, GlobalMut, Shared};
 
 use crate::key::Combine;
+use crate::unroll::{unroll, Steps};
 use crate::Bits;
 
 /// Where a result's value comes from: an element of A, one of B, or both, counted from the tile's first.
@@ -59,6 +60,25 @@ impl Origin {
 /// Values of B that are on the way at once: as many as there are registers for.
 const BATCH: usize = 5;
 
+/// The batches of [`Values::combined`]: fewer than items.
+struct CombineBatches<'v, V, const BLOCK: usize, const ITEMS: usize> {
+    values: &'v mut Values<V, BLOCK, ITEMS>,
+    b: Global<V>,
+    origins: Shared<u32>,
+    count: u32,
+    combine: Combine,
+}
+
+impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Steps for CombineBatches<'_, V, BLOCK, ITEMS> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn step(&mut self, batch: usize) {
+        if batch * BATCH < ITEMS {
+            self.values.combine_batch(batch * BATCH, self.b, self.origins, self.count, self.combine);
+        }
+    }
+}
+
 /// The values of a thread's part of a tile's results, every `BLOCK`th, on their way.
 pub(super) struct Values<V, const BLOCK: usize, const ITEMS: usize>([V; ITEMS]);
 
@@ -94,11 +114,7 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
         combine: Combine,
     ) -> Self {
         if combine != Combine::First {
-            let mut first = 0;
-            while first < ITEMS {
-                self.combine_batch(first, b, origins, count, combine);
-                first += BATCH;
-            }
+            unroll::<ITEMS>(&mut CombineBatches { values: &mut self, b, origins, count, combine });
         }
         self
     }

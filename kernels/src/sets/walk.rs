@@ -37,7 +37,9 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     #[inline(always)]
     pub(super) fn walk(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
         let end = ((thread::index() + 1) * ITEMS as u32).min(pair.len());
-        if pair.is_inner() {
+        // Where keys are not sorted, the element behind the tile does not stop the walk, which takes up to `ITEMS` of each
+        // sequence: these, too, are inside both.
+        if pair.is_inner(ITEMS) {
             Self::walk_to::<false>(pair, staged, start, end)
         } else {
             Self::walk_to::<true>(pair, staged, start, end)

@@ -236,7 +236,7 @@ impl<V: Float> Part<V> {
     fn take<T: Stored<Compute = V>, W: Width, const BLOCK: usize>(mut arena: Arena, group: Group) -> Self {
         let is_kept = arena.take(BLOCK);
         let sums = arena.take((BLOCK + thread::WARP_SIZE as usize) * W::len::<T>());
-        Self { sums, is_kept, rows_log2: BLOCK.ilog2() - group.lanes_log2() }
+        Self { sums, is_kept, rows_log2: const { (BLOCK as u32).ilog2() } - group.lanes_log2() }
     }
 
     #[inline(always)]

@@ -74,7 +74,7 @@ impl PathTile {
         entries: Shared<T>,
         of_row: impl Fn(usize) -> T,
     ) {
-        const { assert!(BLOCK.is_power_of_two() && BLOCK >= 32) };
+        const { assert!((BLOCK as u32).is_power_of_two() && BLOCK >= 32) };
         let lanes_log2 = (BLOCK as u32 / (self.rows + 1)).max(1).ilog2();
         let rows_at_once = BLOCK as u32 >> lanes_log2;
         let mut first = 0;

@@ -1,4 +1,4 @@
-//! Special registers, barriers, warp collectives, fused arithmetic.
+//! Special registers, barriers, warp collectives, fused arithmetic, counts of bits.
 
 use core::arch::nvptx;
 
@@ -23,6 +23,12 @@ extern "C" {
     fn llvm_fma_f32(a: f32, b: f32, c: f32) -> f32;
     #[link_name = "llvm.fma.f64"]
     fn llvm_fma_f64(a: f64, b: f64, c: f64) -> f64;
+    #[link_name = "llvm.ctpop.i64"]
+    fn llvm_ctpop(word: i64) -> i64;
+    #[link_name = "llvm.ctlz.i64"]
+    fn llvm_ctlz(word: i64, is_never_zero: bool) -> i64;
+    #[link_name = "llvm.cttz.i64"]
+    fn llvm_cttz(word: i64, is_never_zero: bool) -> i64;
 }
 
 // Safety, for every block of this file: the intrinsics read registers, or wait for lanes which the
@@ -142,4 +148,19 @@ pub(crate) fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
     unsafe { llvm_fma_f64(a, b, c) }
+}
+
+#[inline(always)]
+pub(crate) fn count_ones(word: u64) -> u32 {
+    unsafe { llvm_ctpop(word as i64) as u32 }
+}
+
+#[inline(always)]
+pub(crate) fn leading_zeros(word: u64) -> u32 {
+    unsafe { llvm_ctlz(word as i64, false) as u32 }
+}
+
+#[inline(always)]
+pub(crate) fn trailing_zeros(word: u64) -> u32 {
+    unsafe { llvm_cttz(word as i64, false) as u32 }
 }

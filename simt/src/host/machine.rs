@@ -532,3 +532,18 @@ pub(crate) fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
 pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
     a.mul_add(b, c)
 }
+
+#[inline]
+pub(crate) fn count_ones(word: u64) -> u32 {
+    word.count_ones()
+}
+
+#[inline]
+pub(crate) fn leading_zeros(word: u64) -> u32 {
+    word.leading_zeros()
+}
+
+#[inline]
+pub(crate) fn trailing_zeros(word: u64) -> u32 {
+    word.trailing_zeros()
+}

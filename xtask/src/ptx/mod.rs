@@ -36,13 +36,6 @@ pub const TARGETS: [Target; 2] = [Target(75), Target(90)];
 /// 7.4 for `L1::no_allocate`, and `sm_90` needs 7.8.
 pub const PTX_VERSION: u32 = 78;
 
-impl Target {
-    /// Whether it has instructions that copy from global to shared memory while the thread goes on.
-    pub fn copies_asynchronously(self) -> bool {
-        self.0 >= 80
-    }
-}
-
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sm_{}", self.0)

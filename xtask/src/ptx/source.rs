@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
+use super::TARGETS;
 use crate::toolchain;
 
 /// Crates whose sources become PTX.
@@ -21,7 +22,7 @@ const HOST_ONLY: [&str; 2] = ["simt/src/host", "simt/src/kernel.rs"];
 /// When a source cannot be read.
 pub fn hash(root: &Path) -> Result<String> {
     let mut hash = Sha256::new();
-    for flag in toolchain::FLAGS {
+    for flag in TARGETS.into_iter().flat_map(toolchain::flags) {
         hash.update(flag.as_bytes());
         hash.update([0]);
     }

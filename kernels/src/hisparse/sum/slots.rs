@@ -9,7 +9,7 @@ use crate::unroll::{unroll, Steps};
 
 /// Rows of a warp whose slots are on their way at once. Of a node that is turned, a lane loads so many neighbours together.
 const BATCH: usize = 4;
-const BATCH_LOG2: u32 = BATCH.ilog2();
+const BATCH_LOG2: u32 = (BATCH as u32).ilog2();
 
 /// 32 neighbouring places of a row of the sum, each a lane's, with the slots that dense nodes have there.
 #[derive(Clone, Copy)]

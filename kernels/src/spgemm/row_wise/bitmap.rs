@@ -1,6 +1,6 @@
 //! A window of columns in shared memory, a bit each, and how many bits are set before a column's.
 
-use evenpath_simt::{thread, Arena, Shared};
+use evenpath_simt::{bits, thread, Arena, Shared};
 
 use crate::block::count_scan::CountScan;
 
@@ -64,7 +64,7 @@ impl Bitmap {
         let mut packet = thread::index();
         while packet < self.packets {
             let [low, high] = self.words.load_16(packet as usize * 4);
-            count += low.count_ones() + high.count_ones();
+            count += bits::count_ones(low) + bits::count_ones(high);
             packet += BLOCK as u32;
         }
         count
@@ -86,22 +86,22 @@ impl Bitmap {
             let packet = round + thread::index();
             let [low, high] =
                 if packet < self.packets { self.words.load_16(packet as usize * 4) } else { [0, 0] };
-            let counted = scan.exclusive(low.count_ones() + high.count_ones());
+            let counted = scan.exclusive(bits::count_ones(low) + bits::count_ones(high));
             if packet < self.packets {
                 let mut rank = before + counted.before;
                 self.ranks.store(packet as usize, rank);
                 let column = self.start + packet * PACKET;
-                let (mut bits, mut rest, mut column) = (low, high, column);
+                let (mut left, mut rest, mut column) = (low, high, column);
                 loop {
-                    while bits != 0 {
-                        visit(rank, column + bits.trailing_zeros());
+                    while left != 0 {
+                        visit(rank, column + bits::trailing_zeros(left));
                         rank += 1;
-                        bits &= bits - 1;
+                        left &= left - 1;
                     }
                     if rest == 0 {
                         break;
                     }
-                    (bits, rest, column) = (rest, 0, column + PACKET / 2);
+                    (left, rest, column) = (rest, 0, column + PACKET / 2);
                 }
             }
             before += counted.total;
@@ -119,9 +119,10 @@ impl Bitmap {
         let in_half = bit % (PACKET / 2);
         let is_high = bit % PACKET >= PACKET / 2;
         let own = if is_high { high } else { low };
-        let mut rank = self.ranks.load((bit / PACKET) as usize) + (own & ((1 << in_half) - 1)).count_ones();
+        let below = own & ((1 << in_half) - 1);
+        let mut rank = self.ranks.load((bit / PACKET) as usize) + bits::count_ones(below);
         if is_high {
-            rank += low.count_ones();
+            rank += bits::count_ones(low);
         }
         (rank, own >> in_half & 1 != 0)
     }

@@ -1,0 +1,37 @@
+//! Tests of the program in `nvvm/`, which the usual builds leave out: what they can see without its compiler.
+
+use std::fs;
+
+use xtask::ptx::TARGETS;
+use xtask::{flags, root, toolchain};
+
+#[test]
+fn both_compilers_get_the_shared_flags_of_every_target() {
+    for target in TARGETS {
+        let stock = toolchain::flags(target);
+        for flag in flags::of_target(target.0) {
+            assert!(stock.iter().any(|own| own == flag), "{flag} for {target}");
+        }
+    }
+    let build = fs::read_to_string(root().join("nvvm/build.rs")).unwrap();
+    assert!(build.contains("#[path = \"../xtask/src/flags.rs\"]"), "nvvm/build.rs has flags of its own");
+    assert!(build.contains("flags::of_target(target)"), "nvvm/build.rs leaves the shared flags out");
+    let targets = TARGETS.map(|target| format!("({0}, NvvmArch::Compute{0})", target.0)).join(", ");
+    assert!(build.contains(&targets), "nvvm/build.rs builds other targets than {targets}");
+}
+
+#[test]
+fn kernels_copy_asynchronously_where_the_target_can() {
+    let copies = |number| flags::of_target(number).contains(&"--cfg=evenpath_async_copy");
+    assert!(!copies(75) && copies(80) && copies(90));
+}
+
+/// `cuda_std` takes every glam from 0.22 on, and builds with few.
+#[test]
+fn the_lock_file_keeps_the_glam_that_cuda_std_builds_with() {
+    let lock = fs::read_to_string(root().join("nvvm/Cargo.lock")).unwrap();
+    let versions: Vec<_> =
+        lock.split("[[package]]").filter(|package| package.contains("name = \"glam\"")).collect();
+    assert_eq!(versions.len(), 1, "{versions:?}");
+    assert!(versions[0].contains("version = \"0.30.9\""), "{versions:?}");
+}
