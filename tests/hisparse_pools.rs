@@ -170,7 +170,7 @@ fn entries_of_shared_nodes_are_limited() {
     assert_eq!(full.to_csr::<u32>().unwrap().nnz(), 1 << 20);
     let mut y = vec![7.0; side];
     full.spmv(2.0, &vec![1.0; side], 0.0, &mut y).unwrap();
-    assert!(y.iter().all(|&sum| sum == 2048.0));
+    assert_eq!(y, vec![2048.0; side]);
     let sum = full.add(&full.transpose()).unwrap();
     assert_eq!((sum.nnz(), sum.get(5, 1000)), (1 << 20, Some(2.0)));
 }

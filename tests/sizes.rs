@@ -311,10 +311,9 @@ fn shared_leaves() {
     names(size, tree.to_coo());
     let (x, mut y) = (vec![1.0; side], vec![7.0; side]);
     names(size, tree.spmv(1.0, &x, 0.0, &mut y));
-    names(size, tree.spmm(1, 1.0, &x, 0.0, &mut y));
-    assert!(y.iter().all(|&y| y == 7.0));
-    names("1048576 rows with 2199023255552 nonzeros", tree.add(&tree.transpose()));
+    assert_eq!(y, vec![7.0; side]);
+    names("the nodes do not fit into 17179869184 bytes", tree.add(&tree.transpose()));
     names(size, tree.multiply(&tree));
     let on_cpu = Device::cpu().upload_hisparse(&tree).expect("16 KB");
-    assert!(on_cpu.multiply(&on_cpu).is_err() && on_cpu.add(&on_cpu).is_err() && on_cpu.to_coo().is_err());
+    assert!(on_cpu.to_csr::<u64>().is_err() && on_cpu.to_coo().is_err());
 }

@@ -73,7 +73,7 @@ fn files_longer_than_the_limit_are_refused() {
 #[test]
 fn gzip_of_no_matrix_is_not_decompressed_to_its_end() {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    (0..64).for_each(|_| encoder.write_all(&[0; 1 << 20]).unwrap());
+    (0..1 << 14).for_each(|_| encoder.write_all(&[0; 1 << 12]).unwrap());
     let zeros = encoder.finish().unwrap();
     let steps = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&steps);

@@ -31,6 +31,12 @@
 //! * `+` before a number.
 //!
 //! Entries of a coordinate file are kept even where they are 0; those of an array file are not.
+//!
+//! # Limits
+//!
+//! [`ReadOptions`] limits the bytes of a pipe or a device, the bytes that a compressed file decompresses to, and the rows
+//! that a short file announces, so that a few bytes do not take all memory. The error names the limit and the option that
+//! raises it. What does not begin as a Matrix Market file is refused by its first megabyte.
 
 mod body;
 mod cursor;

@@ -45,14 +45,11 @@ impl Source<'_> {
     /// Reads a file into memory.
     pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
         let mut file = File::open(path)?;
-        let bytes = match regular_len(&file)? {
-            Some(len) => read_regular(&file, options.checked_len(len)?)?,
-            None => {
-                let limit = options.stream_limit();
-                read_to_limit(&mut file, limit, Kind::FileLimit { limit }, |_| {})?
-            }
-        };
-        Ok(Self::Owned(bytes))
+        if let Some(len) = regular_len(&file)? {
+            return Ok(Self::Owned(read_regular(&file, options.checked_len(len)?)?));
+        }
+        let limit = options.stream_limit();
+        Ok(Self::Owned(read_to_limit(&mut file, limit, Kind::FileLimit { limit }, |_| {})?))
     }
 
     /// Maps a file, or reads it where it is a pipe or a device.

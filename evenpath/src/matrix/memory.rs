@@ -14,10 +14,10 @@ pub(crate) fn try_collect<T>(items: impl Iterator<Item = T>) -> Result<Vec<T>, T
 }
 
 /// Cuts an array into parts of these lengths.
-pub(crate) fn split_by<'a, T>(
+pub(crate) fn split_by<T>(
     lengths: impl ExactSizeIterator<Item = usize>,
-    mut items: &'a mut [T],
-) -> Result<Vec<&'a mut [T]>, TryReserveError> {
+    mut items: &mut [T],
+) -> Result<Vec<&mut [T]>, TryReserveError> {
     let mut parts = Vec::new();
     parts.try_reserve_exact(lengths.len())?;
     for length in lengths {

@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use crate::matrix::hisparse::node::{self, MAX_UNITS, Node, Reference, Slot, Unit};
-use crate::matrix::hisparse::tree::{Level, Shape, too_large};
+use crate::matrix::hisparse::tree::{Level, Shape, check_entries, too_large};
 use crate::matrix::memory::{split_by, try_collect};
 use crate::{HiSparse, MatrixError, Value};
 
@@ -41,6 +41,8 @@ pub(crate) fn add<V: Value, const D: usize>(
     a: &HiSparse<V, D>,
     b: &HiSparse<V, D>,
 ) -> Result<HiSparse<V, D>, MatrixError> {
+    // The sum has what either has: of trees whose nodes are shared, that may be far more than they take.
+    check_entries::<V>(a.nnz().max(b.nnz()))?;
     let is_transposed = a.is_transposed() && b.is_transposed();
     let side = |matrix: &'_ HiSparse<V, D>| (matrix.is_transposed() != is_transposed, matrix.scale());
     let ((a_transposed, a_scale), (b_transposed, b_scale)) = (side(a), side(b));

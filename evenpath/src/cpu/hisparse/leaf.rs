@@ -52,7 +52,7 @@ impl<const D: usize> Pattern<D> {
 /// A leaf of C that is summed up.
 pub(super) struct Sums<V, const D: usize> {
     /// D² sums, row by row; zero where no product was added.
-    sums: Vec<V>,
+    values: Vec<V>,
     /// A bit for each that one was added to.
     is_entry: Vec<u64>,
     /// Entries of a leaf of B by row: where those of each row begin, and column and value of each.
@@ -63,7 +63,7 @@ pub(super) struct Sums<V, const D: usize> {
 impl<V: Value, const D: usize> Sums<V, D> {
     pub(super) fn new() -> Self {
         Self {
-            sums: vec![V::ZERO; D * D],
+            values: vec![V::ZERO; D * D],
             is_entry: vec![0; D * D / BITS],
             starts: Vec::new(),
             entries: Vec::new(),
@@ -83,7 +83,7 @@ impl<V: Value, const D: usize> Sums<V, D> {
             let (row, inner) = a.oriented(coordinates);
             for &(col, b_value) in &self.entries[self.starts[inner]..self.starts[inner + 1]] {
                 let place = row * D + col;
-                self.sums[place] += a_value * b_value;
+                self.values[place] += a_value * b_value;
                 self.is_entry[place / BITS] |= 1 << (place % BITS);
             }
         }
@@ -115,7 +115,7 @@ impl<V: Value, const D: usize> Sums<V, D> {
 
     /// Coordinates and sum of every entry, row by row, of which none are left when all have been taken.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (u16, V)> {
-        let Self { sums, is_entry, .. } = self;
+        let Self { values, is_entry, .. } = self;
         is_entry
             .iter_mut()
             .enumerate()
@@ -126,6 +126,6 @@ impl<V: Value, const D: usize> Sums<V, D> {
                     Some(BITS * word + bit)
                 })
             })
-            .map(|place| (pack(place / D, place % D), std::mem::replace(&mut sums[place], V::ZERO)))
+            .map(|place| (pack(place / D, place % D), std::mem::replace(&mut values[place], V::ZERO)))
     }
 }

@@ -118,6 +118,11 @@ pub(crate) fn too_large() -> MatrixError {
     MatrixError::PoolTooLarge { limit: (MAX_UNITS * UNIT_BYTES) as u64 }
 }
 
+/// Refuses a tree of so many entries or more where their values alone are more than references reach.
+pub(crate) fn check_entries<V: Value>(entries: usize) -> Result<(), MatrixError> {
+    if entries > MAX_UNITS * UNIT_BYTES / size_of::<V>() { Err(too_large()) } else { Ok(()) }
+}
+
 /// Has every node of a level written; `units` begin with the first node's, and the last node ends at the pool's unit
 /// `end`. Gives the units behind the level back.
 fn fill<'a>(

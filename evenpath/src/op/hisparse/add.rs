@@ -14,7 +14,7 @@ use super::tree::{self, Shape};
 use crate::Value;
 use crate::device::{Device, DeviceVec};
 use crate::matrix::hisparse::node::MAX_UNITS;
-use crate::matrix::hisparse::tree::too_large;
+use crate::matrix::hisparse::tree::{check_entries, too_large};
 use crate::matrix::hisparse::{self, Reference};
 use crate::op::{OpError, instance, scan};
 
@@ -58,6 +58,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let (Content::Machine(a), Content::Machine(b)) = (self.content(), other.content()) else {
             unreachable!("matrices on one device are all in host memory, or none is")
         };
+        // The sum has what either has.
+        check_entries::<V>(a.nnz.max(b.nnz))?;
         let is_transposed = self.is_transposed() && other.is_transposed();
         // A sum of two does not depend on which is the first, to the last bit.
         let ((left, a), (right, b)) = if self.is_transposed() && !is_transposed {
