@@ -1,6 +1,6 @@
 //! Where PTX comes from: built into the library, or a folder that the user names.
 
-use std::borrow::Cow;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::device::{DeviceError, Version};
@@ -11,8 +11,8 @@ mod modules;
 /// The environment variable that names a folder to take PTX from instead, `sm_<target>/<module>.ptx` in it.
 const FOLDER_VARIABLE: &str = "EVENPATH_PTX_DIR";
 
-/// PTX modules of each target, by name.
-type Targets = &'static [(u32, &'static [(&'static str, &'static str)])];
+/// PTX modules of each target, by name; the texts are compressed (deflate).
+type Targets = &'static [(u32, &'static [(&'static str, &'static [u8])])];
 
 /// The PTX modules for one GPU.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Ptx {
     }
 
     /// The text of a module.
-    pub(super) fn module(&self, name: &str) -> Result<Cow<'static, str>, DeviceError> {
+    pub(super) fn module(&self, name: &str) -> Result<String, DeviceError> {
         let not_found = || DeviceError::ModuleNotFound {
             module: name.to_owned(),
             target: self.target,
@@ -62,12 +62,12 @@ impl Ptx {
                 let target = targets.iter().find(|(target, _)| *target == self.target);
                 let module =
                     target.and_then(|(_, modules)| modules.iter().find(|(module, _)| *module == name));
-                module.map(|(_, text)| Cow::Borrowed(*text)).ok_or_else(not_found)
+                module.map(|(_, text)| inflate(text)).ok_or_else(not_found)
             }
             Origin::Folder(folder) => {
                 let path = self.path(folder, name);
                 match std::fs::read_to_string(&path) {
-                    Ok(text) => Ok(Cow::Owned(text)),
+                    Ok(text) => Ok(text),
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found()),
                     Err(source) => Err(DeviceError::ReadPtx { path, source }),
                 }
@@ -134,6 +134,15 @@ impl std::fmt::Display for Origin {
     }
 }
 
+/// A text of the library, which its build script compressed.
+fn inflate(compressed: &[u8]) -> String {
+    let mut text = String::new();
+    // In memory, and right since it was built: this cannot fail.
+    let read = flate2::read::DeflateDecoder::new(compressed).read_to_string(&mut text);
+    debug_assert!(read.is_ok());
+    text
+}
+
 /// The version of PTX that a module says it is in.
 pub(super) fn version(text: &str) -> Option<Version> {
     let number = text.lines().find_map(|line| line.trim().strip_prefix(".version"))?;
@@ -159,16 +168,26 @@ pub(super) fn cuda_for(ptx: Version) -> Option<Version> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::DeflateEncoder;
+
     use super::*;
     use crate::device::cuda::entry;
 
-    static TARGETS: Targets = &[
-        (75, &[("scan", ".version 6.4\n.target sm_75\n")]),
-        (90, &[("scan", "// generated\n.version 7.8\n.target sm_90\n"), ("sort", "")]),
-    ];
+    fn compressed(text: &str) -> &'static [u8] {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text.as_bytes()).expect("memory");
+        encoder.finish().expect("memory").leak()
+    }
 
     fn built_in(capability: (u32, u32)) -> Result<Ptx, DeviceError> {
-        Ptx::choose(Origin::BuiltIn(TARGETS), "gpu", capability)
+        let of_75 = vec![("scan", compressed(".version 6.4\n.target sm_75\n"))];
+        let scan = "// generated\n.version 7.8\n.target sm_90\n";
+        let of_90 = vec![("scan", compressed(scan)), ("sort", compressed(""))];
+        let targets: Targets = vec![(75, &*of_75.leak()), (90, &*of_90.leak())].leak();
+        Ptx::choose(Origin::BuiltIn(targets), "gpu", capability)
     }
 
     #[test]
@@ -203,7 +222,7 @@ mod tests {
         }
         std::fs::write(folder.path().join("sm_80/scan.ptx"), "text").expect("a new file");
         let ptx = Ptx::choose(origin(), "gpu", (8, 6)).expect("has sm_80");
-        assert_eq!((ptx.target(), &*ptx.module("scan").expect("is there")), (80, "text"));
+        assert_eq!((ptx.target(), ptx.module("scan").expect("is there").as_str()), (80, "text"));
         let error = ptx.module("sort").expect_err("is not there").to_string();
         assert!(error.contains("`sort`") && error.contains(FOLDER_VARIABLE), "{error}");
     }
@@ -216,9 +235,10 @@ mod tests {
             for (name, text) in *modules {
                 let of_module: Vec<_> =
                     kernels.iter().copied().filter(|kernel| kernel.module == *name).collect();
+                let text = inflate(text);
                 let entries = text.matches(".entry").count();
                 assert_eq!(
-                    (entries, entry::compare(text, &of_module)),
+                    (entries, entry::compare(&text, &of_module)),
                     (of_module.len(), Ok(())),
                     "{target} {name}"
                 );
