@@ -11,6 +11,10 @@ use anyhow::{Context, Result, bail, ensure};
 use super::{Mutant, copy};
 use crate::{root, target_dir};
 
+/// How the copy is built: each mutant is run once, so that it takes longer to optimise the host's code than to do without.
+const PROFILE: [&str; 4] =
+    ["--config", "profile.dev.debug=false", "--config", "profile.dev.package.evenpath.opt-level=0"];
+
 /// A copy of the workspace, and where it is built.
 struct Copy {
     tree: PathBuf,
@@ -100,6 +104,7 @@ fn cargo_test(tree: &Path, target: &Path, test: &[String], more: &[&str]) -> Res
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     Command::new(cargo)
         .args(["test", "--quiet"])
+        .args(PROFILE)
         .args(more)
         .args(test)
         .current_dir(tree)
