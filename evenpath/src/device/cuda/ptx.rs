@@ -11,8 +11,10 @@ mod modules;
 /// The environment variable that names a folder to take PTX from instead, `sm_<target>/<module>.ptx` in it.
 const FOLDER_VARIABLE: &str = "EVENPATH_PTX_DIR";
 
-/// PTX modules of each target, by name; the texts are compressed (deflate).
-type Targets = &'static [(u32, &'static [(&'static str, &'static [u8])])];
+/// A PTX module's name, and its text, compressed (deflate).
+type Module = (&'static str, &'static [u8]);
+/// The PTX modules of each target.
+type Targets = &'static [(u32, &'static [Module])];
 
 /// The PTX modules for one GPU.
 #[derive(Debug)]
