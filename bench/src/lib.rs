@@ -13,10 +13,12 @@
 //! * [`program`]: an example's way from the command line to the exit code;
 //! * [`example`]: what the examples on sequences share; [`matrix_example`]: those of SpMV;
 //! * [`sequences`]: sequences to measure primitives with;
+//! * [`command`]: the program's commands;
 //! * one module an operation: what it has to do, and whether a result is right; [`primitives`] has those on sequences.
 
 pub mod arguments;
 pub mod cases;
+pub mod command;
 pub mod example;
 pub mod hisparse;
 pub mod input;

@@ -2,11 +2,11 @@ use std::error::Error;
 use std::fmt::Write; // into strings, which does not fail
 use std::process::ExitCode;
 
+use crate::arguments::ValueType;
+use crate::hisparse::{Case, Product, Record, Summary, measure};
+use crate::measure::copy_rate;
+use crate::peers::PeerValue;
 use evenpath::Csr;
-use evenpath_bench::arguments::ValueType;
-use evenpath_bench::hisparse::{Case, Product, Record, Summary, measure};
-use evenpath_bench::measure::copy_rate;
-use evenpath_bench::peers::PeerValue;
 use serde_json::json;
 
 use super::selection::{MatrixSelection, Measuring, Values};

@@ -3,10 +3,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use evenpath_bench::arguments::DeviceChoice;
-use evenpath_bench::measure::copy_rate;
-use evenpath_bench::primitives::peers::{Means, Peer, Peers, Ratio, Times};
-use evenpath_bench::primitives::{Case, Figures, Measurement, Outcome, Selection, measure};
+use crate::arguments::DeviceChoice;
+use crate::measure::copy_rate;
+use crate::primitives::peers::{Means, Peer, Peers, Ratio, Times};
+use crate::primitives::{Case, Figures, Measurement, Outcome, Selection, measure};
 use serde::Serialize;
 
 #[derive(clap::Args)]

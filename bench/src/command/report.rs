@@ -2,7 +2,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use evenpath_bench::page::Page;
+use crate::page::Page;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

@@ -3,11 +3,11 @@
 use std::error::Error;
 use std::path::PathBuf;
 
+use crate::arguments::{DeviceChoice, ValueType};
+use crate::measure::Repetitions;
+use crate::spmv::{PeerName, Peers};
+use crate::suite::{FOLDER_VARIABLE, Source, Suite};
 use evenpath::{Device, DeviceKind};
-use evenpath_bench::arguments::{DeviceChoice, ValueType};
-use evenpath_bench::measure::Repetitions;
-use evenpath_bench::spmv::{PeerName, Peers};
-use evenpath_bench::suite::{FOLDER_VARIABLE, Source, Suite};
 
 /// Which matrices.
 #[derive(clap::Args)]

@@ -1,13 +1,13 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use crate::arguments::ValueType;
+use crate::measure::{copy_rate, median};
+use crate::peers::PeerValue;
+use crate::spadd::{Addend, check, measure};
+use crate::spmv::Peers;
+use crate::statistics::{correlation, geometric_mean};
 use evenpath::{Csr, Device};
-use evenpath_bench::arguments::ValueType;
-use evenpath_bench::measure::{copy_rate, median};
-use evenpath_bench::peers::PeerValue;
-use evenpath_bench::spadd::{Addend, check, measure};
-use evenpath_bench::spmv::Peers;
-use evenpath_bench::statistics::{correlation, geometric_mean};
 use serde_json::json;
 
 use super::selection::{MatrixSelection, Measuring, Values};

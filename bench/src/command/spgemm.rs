@@ -1,9 +1,9 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use crate::arguments::ValueType;
+use crate::spgemm::{Case, Figures, MethodRecord, Outcome, Record, Summary, measure, other_factor};
 use evenpath::SpgemmMethod;
-use evenpath_bench::arguments::ValueType;
-use evenpath_bench::spgemm::{Case, Figures, MethodRecord, Outcome, Record, Summary, measure, other_factor};
 
 use super::selection::{MatrixSelection, Measuring, Values};
 

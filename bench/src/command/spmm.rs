@@ -1,13 +1,13 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use crate::input::random_vector;
+use crate::measure::{Repetitions, copy_rate, median};
+use crate::peers::cusparse;
+use crate::peers::{PeerRun, PeerValue};
+use crate::spmm::{check, measure};
+use crate::spmv::Peers;
 use evenpath::{Compute, Csr, Device, Layout, SpmmOperand, Storage, bf16, f16};
-use evenpath_bench::input::random_vector;
-use evenpath_bench::measure::{Repetitions, copy_rate, median};
-use evenpath_bench::peers::cusparse;
-use evenpath_bench::peers::{PeerRun, PeerValue};
-use evenpath_bench::spmm::{check, measure};
-use evenpath_bench::spmv::Peers;
 use serde_json::{Value as Json, json};
 
 use super::selection::{MatrixSelection, Measuring};

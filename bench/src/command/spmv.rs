@@ -1,11 +1,11 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use crate::arguments::ValueType;
+use crate::measure::copy_rate;
+use crate::peers::Operation;
+use crate::spmv::{Case, Record, Summary, Way, measure};
 use evenpath::{DeviceKind, SpmvMethod, TransposedMode};
-use evenpath_bench::arguments::ValueType;
-use evenpath_bench::measure::copy_rate;
-use evenpath_bench::peers::Operation;
-use evenpath_bench::spmv::{Case, Record, Summary, Way, measure};
 
 use super::selection::{MatrixSelection, Measuring, Values};
 

@@ -2,10 +2,10 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::measure::copy_rate;
+use crate::results::Setting;
+use crate::study::{self, Bench, Study, StudyFile, Table};
 use evenpath::DeviceKind;
-use evenpath_bench::measure::copy_rate;
-use evenpath_bench::results::Setting;
-use evenpath_bench::study::{self, Bench, Study, StudyFile, Table};
 
 use super::selection::Measuring;
 

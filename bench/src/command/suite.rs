@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use crate::arguments::ValueType;
+use crate::cases::{Bench, CaseValue, Named, Op};
+use crate::measure::{Repetitions, copy_rate};
+use crate::results::{Key, Results, ResultsFile, Row, Setting};
+use crate::suite::Source;
 use evenpath::{Csr, DeviceKind};
-use evenpath_bench::arguments::ValueType;
-use evenpath_bench::cases::{Bench, CaseValue, Named, Op};
-use evenpath_bench::measure::{Repetitions, copy_rate};
-use evenpath_bench::results::{Key, Results, ResultsFile, Row, Setting};
-use evenpath_bench::suite::Source;
 
 use super::selection::{MatrixSelection, Measuring, Values};
 
