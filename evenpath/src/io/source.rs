@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 use rayon::prelude::*;
 
 use super::header::check_start;
@@ -25,7 +25,10 @@ const PIECE: usize = 1 << 23;
 /// Bytes of text, wherever they are.
 pub(super) enum Source<'a> {
     Borrowed(&'a [u8]),
+    /// The pages of a file.
     Mapped(Mmap),
+    /// What was read of a regular file, in pages of its own.
+    Read(MmapMut),
     Owned(Vec<u8>),
 }
 
@@ -36,6 +39,7 @@ impl Deref for Source<'_> {
         match self {
             Self::Borrowed(bytes) => bytes,
             Self::Mapped(map) => map,
+            Self::Read(pages) => pages,
             Self::Owned(bytes) => bytes,
         }
     }
@@ -46,7 +50,7 @@ impl Source<'_> {
     pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
         let mut file = File::open(path)?;
         if let Some(len) = regular_len(&file)? {
-            return Ok(Self::Owned(read_regular(&file, options.checked_len(len)?)?));
+            return Ok(Self::Read(read_regular(&file, options.checked_len(len)?)?));
         }
         let limit = options.stream_limit();
         Ok(Self::Owned(read_to_limit(&mut file, limit, Kind::FileLimit { limit }, |_| {})?))
@@ -81,9 +85,12 @@ fn regular_len(file: &File) -> io::Result<Option<u64>> {
 }
 
 /// Reads the first `len` bytes, on all threads once the first of them look right.
-fn read_regular(file: &File, len: usize) -> Result<Vec<u8>, MatrixMarketError> {
-    let no_memory = |()| io::Error::new(io::ErrorKind::OutOfMemory, format!("no memory for {len} bytes"));
-    let mut bytes: Vec<u8> = bytemuck::allocation::try_zeroed_vec(len).map_err(no_memory)?;
+fn read_regular(file: &File, len: usize) -> Result<MmapMut, MatrixMarketError> {
+    let no_memory = |error: io::Error| io::Error::new(error.kind(), format!("no memory for {len} bytes"));
+    let mut bytes = MmapMut::map_anon(len).map_err(no_memory)?;
+    #[cfg(target_os = "linux")]
+    // Advice only. With small pages, making them takes as long as reading.
+    let _ = bytes.advise(memmap2::Advice::HugePage);
     let (start, rest) = bytes.split_at_mut(len.min(STEP));
     read_at(file, start, 0)?;
     check_file_start(start)?;
