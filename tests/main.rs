@@ -10,6 +10,7 @@ mod hisparse_spgemm;
 mod hisparse_spmv;
 mod host_csr;
 mod injected_failures;
+mod late_stores;
 mod lost_devices;
 mod machine;
 mod merge;

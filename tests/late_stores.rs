@@ -1,0 +1,84 @@
+//! What blocks pass to one another arrives late: results do not depend on when. Only the simulated GPU can make stores
+//! late; each seed does so in another way.
+
+use evenpath::device::MemoryOrder;
+use evenpath::{
+    Csr, Device, DeviceKind, HiSparseOptions, HiSparseSpmvMode, HiSparseSpmvOptions, SimulatedOptions,
+    SpmvMethod, SpmvOptions,
+};
+use evenpath_kernels::spmv::FlatCompactRows;
+use evenpath_tests::{tile_len, with_row_lengths};
+
+fn device(seed: u64) -> Device {
+    Device::simulated(SimulatedOptions {
+        memory_order: MemoryOrder::Weak(seed),
+        ..SimulatedOptions::default()
+    })
+}
+
+/// A matrix of ones with rows of these lengths, so that sums of few whole numbers are exact.
+fn ones(cols: usize, lengths: &[usize]) -> Csr<f64> {
+    let a: Csr<f64> = with_row_lengths(cols, lengths);
+    let (offsets, columns, values) = (a.row_offsets(), a.column_indices(), vec![1.0; a.nnz()]);
+    Csr::try_new(a.rows(), cols, offsets.to_vec(), columns.to_vec(), values).expect("the same pattern")
+}
+
+/// The prefix of a tile is published after its own count, and may be late for very many tiles: their counts alone must do.
+#[test]
+fn rows_are_numbered_from_counts_alone() {
+    let blocks = 70;
+    let rows = blocks * tile_len::<FlatCompactRows<u32>>();
+    let lengths: Vec<usize> = (0..rows).map(|row| usize::from(row % 3 == 0)).collect();
+    let a = ones(1, &lengths);
+    let expected: Vec<f64> = lengths.iter().map(|&length| length as f64).collect();
+    for seed in 0..8 {
+        let matrix = device(seed).upload(&a).expect("upload");
+        for _ in 0..2 {
+            let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::Flat)).expect("plan");
+            let x = matrix.device().upload_slice(&[1.0]).expect("upload");
+            let mut y = matrix.device().upload_slice(&vec![f64::NAN; rows]).expect("upload");
+            plan.run(1.0, &x, 0.0, &mut y).expect("run");
+            assert!(y.to_vec().expect("download") == expected, "seed {seed}");
+        }
+    }
+}
+
+/// What a run leaves for the last block of a row is not taken for what the next run leaves.
+#[test]
+fn parts_of_cut_rows_are_those_of_their_run() {
+    let lengths = [3, 9000, 0, 1, 12_000, 5];
+    let a = ones(40, &lengths);
+    for seed in 0..6 {
+        let device = device(seed);
+        let matrix = device.upload(&a).expect("upload");
+        let mut y = device.zeros(lengths.len()).expect("zeros");
+        for method in SpmvMethod::all().filter(|method| method.runs_on(DeviceKind::Simulated)) {
+            let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+            for factor in [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] {
+                let x = device.upload_slice(&[factor; 40]).expect("upload");
+                plan.run(1.0, &x, 0.0, &mut y).expect("run");
+                let expected = lengths.map(|length| length as f64 * factor);
+                assert_eq!(y.to_vec().expect("download"), expected, "seed {seed}, {method}");
+            }
+        }
+    }
+}
+
+/// The same of rows that are cut by the leaves of a tree.
+#[test]
+fn parts_of_leaves_are_those_of_their_run() {
+    let (rows, cols) = (40, 6000);
+    let a = ones(cols, &vec![4000; rows]).to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
+    for seed in 0..6 {
+        let device = device(seed);
+        let matrix = device.upload_hisparse(&a).expect("upload");
+        let options = HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Leaves);
+        let plan = matrix.plan_spmv(options).expect("plan");
+        let mut y = device.zeros(rows).expect("zeros");
+        for factor in [1.0, 2.0, 3.0, 4.0] {
+            let x = device.upload_slice(&vec![factor; cols]).expect("upload");
+            plan.run(1.0, &x, 0.0, &mut y).expect("run");
+            assert_eq!(y.to_vec().expect("download"), vec![4000.0 * factor; rows], "seed {seed}");
+        }
+    }
+}
