@@ -9,6 +9,9 @@ use evenpath::{
 use evenpath_kernels::spmv::FlatCompactRows;
 use evenpath_tests::{tile_len, with_row_lengths};
 
+/// Whole numbers whose multiples fill both words of an f64, and are exact.
+const FACTORS: [f64; 5] = [1_000_003.0, 2_000_029.0, 3_000_017.0, 4_000_037.0, 5_000_011.0];
+
 fn device(seed: u64) -> Device {
     Device::simulated(SimulatedOptions {
         memory_order: MemoryOrder::Weak(seed),
@@ -16,7 +19,7 @@ fn device(seed: u64) -> Device {
     })
 }
 
-/// A matrix of ones with rows of these lengths, so that sums of few whole numbers are exact.
+/// A matrix of ones with rows of these lengths, so that sums of whole numbers are exact.
 fn ones(cols: usize, lengths: &[usize]) -> Csr<f64> {
     let a: Csr<f64> = with_row_lengths(cols, lengths);
     let (offsets, columns, values) = (a.row_offsets(), a.column_indices(), vec![1.0; a.nnz()]);
@@ -54,7 +57,7 @@ fn parts_of_cut_rows_are_those_of_their_run() {
         let mut y = device.zeros(lengths.len()).expect("zeros");
         for method in SpmvMethod::all().filter(|method| method.runs_on(DeviceKind::Simulated)) {
             let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
-            for factor in [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] {
+            for factor in FACTORS {
                 let x = device.upload_slice(&[factor; 40]).expect("upload");
                 plan.run(1.0, &x, 0.0, &mut y).expect("run");
                 let expected = lengths.map(|length| length as f64 * factor);
@@ -75,7 +78,7 @@ fn parts_of_leaves_are_those_of_their_run() {
         let options = HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Leaves);
         let plan = matrix.plan_spmv(options).expect("plan");
         let mut y = device.zeros(rows).expect("zeros");
-        for factor in [1.0, 2.0, 3.0, 4.0] {
+        for factor in FACTORS {
             let x = device.upload_slice(&vec![factor; cols]).expect("upload");
             plan.run(1.0, &x, 0.0, &mut y).expect("run");
             assert_eq!(y.to_vec().expect("download"), vec![4000.0 * factor; rows], "seed {seed}");
