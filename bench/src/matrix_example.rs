@@ -149,6 +149,7 @@ fn plan_fields(info: &SpmvPlanInfo) -> serde_json::Value {
         "tile": tile,
         "tiles": info.tiles,
         "figures": figures,
+        "lanes": info.lanes,
         "workspace_bytes": info.workspace_bytes,
         "analysis_ms": info.analysis_ms,
     } })
