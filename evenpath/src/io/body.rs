@@ -123,7 +123,7 @@ impl Body<'_> {
         Ok(stored)
     }
 
-    /// Room for so many entries.
+    /// Reserves memory for this many entries.
     fn allocate<V: Value>(&self, entries: usize, indexed: bool) -> Result<Stored<V>, MatrixError> {
         let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.header.rows, nnz: entries };
         let indices = || bytemuck::try_zeroed_vec(if indexed { entries } else { 0 }).map_err(out_of_memory);

@@ -50,7 +50,7 @@ fn a_mapped_file_is_read_alike() {
     for name in ["a.mtx", "a.mtx.gz"] {
         let path = folder.path().join(name);
         write_matrix_market(&path, a.view(), &WriteOptions::new()).unwrap();
-        // SAFETY: nobody else knows the folder.
+        // SAFETY: the folder is this test's own.
         let reader = unsafe { MatrixMarketReader::open_mapped(&path, ReadOptions::new()) }.unwrap();
         assert_eq!(reader.read_csr().unwrap(), a);
     }

@@ -59,7 +59,7 @@ impl Source<'_> {
     /// Maps a file, or reads it where it is a pipe or a device.
     ///
     /// # Safety
-    /// Nobody may write to the file or truncate it while the source lives.
+    /// The file must not be written to or truncated while the source lives.
     pub(super) unsafe fn map(path: &Path, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
         let file = File::open(path)?;
         let Some(len) = regular_len(&file)? else { return Self::read(path, options) };

@@ -129,9 +129,9 @@ impl<V: Value, O: Offset> Schedule<V, O> for Binned {
         Shape {
             tile: Some(Tile::of(self.info)),
             tiles: u64::from(self.grid),
-            lanes: None,
             figures,
             workspace_bytes,
+            ..Shape::default()
         }
     }
 }
