@@ -30,7 +30,11 @@ pub(super) struct Simulated {
 }
 
 impl Simulated {
-    pub(super) fn new(options: Options) -> Self {
+    /// A simulated GPU that runs the library's kernels and `others`, given as names of instances and their bodies.
+    pub(super) fn new(
+        options: Options,
+        others: impl IntoIterator<Item = (&'static str, Simulation)>,
+    ) -> Self {
         let properties = DeviceProperties {
             name: NAME.into(),
             multiprocessors: match options.multiprocessors {
@@ -45,7 +49,7 @@ impl Simulated {
         };
         Self {
             gpu: SimulatedGpu::new(options),
-            simulations: evenpath_kernels::simulations().into_iter().collect(),
+            simulations: evenpath_kernels::simulations().into_iter().chain(others).collect(),
             properties,
             threads: options.cpu_threads() as u32,
             stream: Mutex::new(()),
