@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use evenpath_kernels as kernels;
 use evenpath_simt::GlobalMut;
 
 use super::OpError;
@@ -182,6 +183,22 @@ impl<O: Offset> Pattern<O> {
         column_indices: DeviceVec<u32>,
     ) -> Self {
         Self { rows, cols, row_offsets, column_indices, canonical: OnceLock::from(()) }
+    }
+
+    /// A view for kernels.
+    pub(super) fn view(&self) -> kernels::Pattern<O> {
+        kernels::Pattern {
+            row_offsets: self.row_offsets.as_global(),
+            column_indices: self.column_indices.as_global(),
+            nonzeros: self.column_indices.len() as u64,
+            rows: self.rows as u32,
+        }
+    }
+
+    /// A view for kernels of the matrix with the given values.
+    pub(super) fn csr_view<V: Storage>(&self, values: &DeviceVec<V>) -> kernels::CsrView<V, O> {
+        let kernels::Pattern { row_offsets, column_indices, nonzeros, rows } = self.view();
+        kernels::CsrView { row_offsets, column_indices, values: values.as_global(), nonzeros, rows }
     }
 
     /// The columns, for kernels that find them there and write them only where they do not.

@@ -264,9 +264,8 @@ impl<K: Key> HiSparseWriteNodes<K> {
         let mut counts = counted.before;
         let mut entry = bases.load(depth as usize).wrapping_add(counted.entries_before);
         // The number of the next node of a level.
-        let next = |counts: LevelCounts, height: u32| {
-            bases.load((depth - 1 - height) as usize) + counts.get(height)
-        };
+        let next =
+            |counts: LevelCounts, height: u32| bases.load((depth - 1 - height) as usize) + counts.get(height);
         // 3. Write the nodes, and the place of each run.
         for item in 0..ITEMS {
             let place = share.start + item as u32;

@@ -157,8 +157,7 @@ impl HiSparseLinkNodes {
         if node > 0 {
             let link = Link::from_word(self.links.load(node as usize));
             let parent = link.parent as usize;
-            let parent =
-                self.pool.node(self.references.load(parent), self.counts.load(parent), self.d_log2);
+            let parent = self.pool.node(self.references.load(parent), self.counts.load(parent), self.d_log2);
             parent.put(link.at, link.coordinates, reference);
         }
     }

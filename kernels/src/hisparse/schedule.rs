@@ -228,10 +228,11 @@ fn last_not_above<T: Element + PartialOrd>(numbers: Global<T>, number: T, low: u
 impl HiSparseListParts {
     #[inline(always)]
     fn list_parts<const BLOCK: usize>(self, _: Arena) {
-        let part = thread::block() * BLOCK as u32 + thread::index();
-        if part > self.parts {
+        let place = thread::block() as usize * BLOCK + thread::index() as usize;
+        if place > self.parts as usize {
             return;
         }
+        let part = place as u32;
         let listed = if part == self.parts {
             let leaves = self.strip_leaves.load(self.strips as usize);
             ListedPart { begin: self.firsts.load(leaves as usize), strip: self.strips, leaf: leaves }
@@ -249,6 +250,6 @@ impl HiSparseListParts {
                 leaf: last_not_above(self.firsts, begin, first_leaf, end_leaf),
             }
         };
-        self.list.store_streaming_2(2 * part as usize, listed.pack());
+        self.list.store_streaming_2(2 * place, listed.pack());
     }
 }

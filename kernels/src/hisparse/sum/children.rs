@@ -48,12 +48,12 @@ impl HiSparseAddChildren {
             }
         };
         self.pairs.for_each::<BLOCK>(
-                masks,
-                |part| small::takes(part, BLOCK as u32),
-                |number, pair| tiny::merge(a, b, pair, &sink(number)),
-                |number, pair| keys.merge(a, b, pair, &sink(number)),
-                |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
-            );
+            masks,
+            |part| small::takes(part, BLOCK as u32),
+            |number, pair| tiny::merge(a, b, pair, &sink(number)),
+            |number, pair| keys.merge(a, b, pair, &sink(number)),
+            |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
+        );
     }
 }
 

@@ -30,27 +30,25 @@ impl<T: Element> HiSparseCountSums<T> {
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
         let marking = Arena::dynamic(count_shared_bytes(d_log2, BLOCK as u32));
-        let (marks, bitmaps) = (
-            Marks::take(marking, d_log2, BLOCK as u32),
-            Bitmaps::<BLOCK>::take(marking, scan, d_log2),
-        );
+        let (marks, bitmaps) =
+            (Marks::take(marking, d_log2, BLOCK as u32), Bitmaps::<BLOCK>::take(marking, scan, d_log2));
         let (a, b) = self.pairs.sides();
         self.pairs.for_each::<BLOCK>(
-                masks,
-                |part| marks::takes(part, d_log2, BLOCK as u32),
-                |number, pair| self.counts.store(number as usize, tiny::count(a, b, pair)),
-                |number, pair| {
-                    let count = marks.count(a, b, pair);
-                    if thread::lane() == 0 {
-                        self.counts.store(number as usize, count);
-                    }
-                },
-                |number, pair| {
-                    let count = bitmaps.count(a, b, pair);
-                    if thread::index() == 0 {
-                        self.counts.store(number as usize, count);
-                    }
-                },
-            );
+            masks,
+            |part| marks::takes(part, d_log2, BLOCK as u32),
+            |number, pair| self.counts.store(number as usize, tiny::count(a, b, pair)),
+            |number, pair| {
+                let count = marks.count(a, b, pair);
+                if thread::lane() == 0 {
+                    self.counts.store(number as usize, count);
+                }
+            },
+            |number, pair| {
+                let count = bitmaps.count(a, b, pair);
+                if thread::index() == 0 {
+                    self.counts.store(number as usize, count);
+                }
+            },
+        );
     }
 }

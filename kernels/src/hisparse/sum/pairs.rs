@@ -33,10 +33,7 @@ impl<T: Element> NodePairs<T> {
     pub(super) fn sides(self) -> (Side<T>, Side<T>) {
         let Self { a, b, state, d_log2, .. } = self;
         let is_transposed = state & state::B_TRANSPOSED != 0;
-        (
-            Side { pool: a, is_transposed: false, d_log2 },
-            Side { pool: b, is_transposed, d_log2 },
-        )
+        (Side { pool: a, is_transposed: false, d_log2 }, Side { pool: b, is_transposed, d_log2 })
     }
 
     #[inline(always)]
