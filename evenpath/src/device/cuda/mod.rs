@@ -4,12 +4,12 @@ mod cache;
 mod context;
 mod driver;
 mod entry;
+mod failure;
 mod fault;
 mod landing;
 mod launch_log;
 mod module;
 mod ptx;
-mod symbols;
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use evenpath_simt::kernel::{Argument, KernelInfo};
 use super::machine::{Block, Machine, Moment};
 use super::{DeviceError, DeviceProperties, Version};
 use cache::Cache;
-pub(crate) use context::Mark;
-use context::{Core, Failure, Live, allocate, free};
+use context::{Core, Live, Mark, allocate, free};
 use driver::{CallError, check, check_raw};
+use failure::Failure;
 use fault::GpuRecord;
 use landing::LANDING_BYTES;
 use module::Modules;
@@ -268,6 +268,6 @@ impl Machine for Cuda {
     }
 
     fn record(&self) -> Result<Moment, DeviceError> {
-        Mark::record(&self.core).map(Moment::Cuda)
+        Mark::record(&self.core).map(|mark| Moment::Stream(Box::new(mark)))
     }
 }
