@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::cursor::{Cursor, line_at};
-use super::reader::{Progress, ReadOptions, Stage};
+use super::options::{Progress, ReadOptions, Stage};
 use super::{Field, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader};
 use crate::{MatrixError, Value};
 

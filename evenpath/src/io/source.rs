@@ -10,7 +10,7 @@ use memmap2::{Mmap, MmapMut};
 use rayon::prelude::*;
 
 use super::header::check_start;
-use super::reader::{Progress, ReadOptions, Stage};
+use super::options::{Progress, ReadOptions, Stage};
 use super::{MatrixMarketError, MatrixMarketErrorKind as Kind};
 
 /// The first bytes of every gzip stream.
