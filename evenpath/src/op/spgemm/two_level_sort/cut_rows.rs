@@ -6,11 +6,10 @@ use evenpath_kernels::spgemm::two_level_sort::{
 use super::SortedTiles;
 use super::setup::Entries;
 use crate::device::{Device, DeviceVec};
-use crate::op::ell::blocks;
 use crate::op::reduce;
 use crate::op::scan::Operator;
 use crate::op::sort::{SortKey, SortOptions, sort_pairs};
-use crate::op::{OpError, instance, tile_count};
+use crate::op::{OpError, blocks, instance, tile_count};
 use crate::{Offset, Value};
 
 /// The entries of rows that tiles cut, sorted.
