@@ -16,6 +16,7 @@ mod pairs;
 mod path_tiles;
 mod radix_sort;
 pub mod reduce;
+mod requirement;
 mod row_marks;
 mod row_order;
 pub mod scan;

@@ -1,8 +1,17 @@
-//! Which method a product takes.
+//! How a plan multiplies: by what was asked for, the device, and the memory that there is.
 
 use evenpath_kernels::spgemm::Class;
 
-use super::bins::Bins;
+use super::SpgemmMethod;
+use super::base::{Operands, Workspace};
+use super::cpu::OnCpu;
+use super::row_wise::RowWise;
+use super::strategy::Strategy;
+use super::symbolic::{Analysis, Rows};
+use super::two_level_sort::{self, TwoLevelSort};
+use crate::device::DeviceKind;
+use crate::op::OpError;
+use crate::{Offset, Value};
 
 /// Nanoseconds of a row's *turn*: by windows, the rows of B that a row of A names are added one after the other.
 const TURN: f64 = 1000.0;
@@ -18,8 +27,8 @@ const LAUNCHES: [f64; 2] = [100_000.0, 200_000.0];
 
 /// Whether sorting all products is faster than going row by row: where a row names very many rows of B, each of which has
 /// its turn, and where rows are many products in no order with few columns in common. From times measured on an H200.
-pub(super) fn sorting_is_faster(bins: &Bins, mean: f64) -> bool {
-    let total = bins.total as f64;
+fn sorting_is_faster(Rows { bins, mean, .. }: &Rows) -> bool {
+    let (total, mean) = (bins.total as f64, *mean);
     let (mut left, mut by_rows, mut turns) = (total, LAUNCHES[0], 0.0_f64);
     for bin in &bins.filled {
         match bin.class {
@@ -34,4 +43,34 @@ pub(super) fn sorting_is_faster(bins: &Bins, mean: f64) -> bool {
     }
     by_rows += left * WINDOW_PRODUCT * (WINDOW_ENTRIES / mean.max(1.0)).max(1.0) + turns * TURN;
     LAUNCHES[1] + total * SORTED_PRODUCT < by_rows
+}
+
+/// The way to compute a product, analysed as far as it is before the first run.
+pub(super) fn choose<V: Value, O: Offset, C: Offset>(
+    operands: Operands<'_, V, O>,
+    method: SpgemmMethod,
+    workspace: &Workspace,
+) -> Result<Box<dyn Strategy<V, O, C>>, OpError> {
+    if operands.device().kind() == DeviceKind::Cpu {
+        return Ok(Box::new(OnCpu::count(operands)));
+    }
+    if method == SpgemmMethod::TwoLevelSort {
+        return Ok(Box::new(TwoLevelSort::default()));
+    }
+    let analysis = Analysis::find(operands, workspace)?;
+    if method == SpgemmMethod::Auto && should_sort(operands, &analysis.rows, workspace) {
+        return Ok(Box::new(TwoLevelSort::default()));
+    }
+    Ok(Box::new(RowWise::new(analysis.count(operands)?)))
+}
+
+/// Whether it is better to sort all products: if that is faster, and memory for all of them at once is left.
+fn should_sort<V: Value, O: Offset>(
+    operands: Operands<'_, V, O>,
+    rows: &Rows,
+    workspace: &Workspace,
+) -> bool {
+    let (a_rows, entries) = (operands.a.rows() as u64, operands.a.nnz() as u64);
+    sorting_is_faster(rows)
+        && workspace.has_room(two_level_sort::required::<V>(a_rows, entries, rows.bins.total))
 }

@@ -3,8 +3,8 @@ use evenpath_kernels::spgemm::two_level_sort::{
     CollectCutEntries, NumberCutEntries, PlaceCutEntries, PlaceCutValues,
 };
 
-use super::SortedTiles;
 use super::setup::Entries;
+use super::tiles::SortedTiles;
 use crate::device::{Device, DeviceVec};
 use crate::op::reduce;
 use crate::op::scan::Operator;
@@ -125,7 +125,7 @@ impl CutEntries {
 
     /// Bytes of device memory, once columns are written.
     pub(super) fn bytes(&self) -> u64 {
-        (4 * (self.places.len() + self.c_places.len()) + self.flags.len() + 8) as u64
+        self.places.bytes() + self.c_places.bytes() + self.flags.bytes() + self.unique_count.bytes()
     }
 
     /// Writes the columns of cut rows to C.
