@@ -1,5 +1,4 @@
-use super::choose::Choice;
-use super::{Product, Schedule, Shape, SpmvMethod};
+use super::{Choice, Product, Schedule, Shape, SpmvMethod};
 use crate::cpu::{SpmvCut, SpmvTiles};
 use crate::device::DeviceError;
 use crate::op::DeviceCsr;

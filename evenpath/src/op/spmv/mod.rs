@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod binned;
+mod build;
 mod choose;
 mod cpu;
 mod cut_rows;
@@ -15,6 +16,7 @@ mod narrow;
 mod row_tiles;
 mod rows;
 mod tagged_sums;
+mod thresholds;
 mod windows;
 
 pub use info::SpmvPlanInfo;
@@ -22,7 +24,6 @@ pub use method::{ParseSpmvMethodError, SpmvMethod};
 
 use std::fmt;
 
-use choose::Choice;
 pub(super) use tagged_sums::TaggedSums;
 
 use super::operands::check_product;
@@ -99,6 +100,13 @@ pub struct SpmvPlan<V: Value, O: Offset = u32> {
     analysis: (Event, Event),
 }
 
+/// What a plan runs, and why.
+struct Choice<V: Value, O: Offset> {
+    method: SpmvMethod,
+    reason: String,
+    schedule: Box<dyn Schedule<V, O>>,
+}
+
 /// The work of a run: y = αAx + βy, of operands that fit together and are on one device.
 struct Product<'a, V: Value, O: Offset> {
     matrix: &'a DeviceCsr<V, O>,
@@ -149,7 +157,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// empty, an offset and 4 bytes a row besides), the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
-        let choice = choose::choose(self, options)?;
+        let choice = build::build(self, options)?;
         let analysis = (start, self.device().record()?);
         Ok(SpmvPlan { matrix: self.clone(), choice, analysis })
     }
@@ -158,7 +166,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// and what the plan does not read of the matrix is freed.
     pub(super) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
-        let choice = choose::choose_for_copy(&self, options)?;
+        let choice = build::build_for_copy(&self, options)?;
         let analysis = (start, self.device().record()?);
         let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
         Ok(SpmvPlan { matrix, choice, analysis })

@@ -42,6 +42,11 @@ pub(super) struct Found {
 }
 
 impl Found {
+    #[cfg(test)]
+    pub(super) fn of(covered: u64, elements: u64, near: u64) -> Self {
+        Self { covered, elements, longest: elements, near }
+    }
+
     /// How many nonzeros use an element of a window.
     pub(super) fn uses(self) -> u64 {
         self.covered / self.elements.max(1)
