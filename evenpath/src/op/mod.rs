@@ -14,6 +14,7 @@ mod operands;
 mod operators;
 mod pairs;
 mod path_tiles;
+mod product;
 mod radix_sort;
 pub mod reduce;
 mod requirement;

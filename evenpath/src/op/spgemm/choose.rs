@@ -1,4 +1,4 @@
-//! How a plan multiplies: by what was asked for, the device, and the memory that there is.
+//! Which strategy a plan takes: from its options, the device, and the memory that is left.
 
 use evenpath_kernels::spgemm::Class;
 
@@ -22,7 +22,7 @@ const WINDOW_PRODUCT: f64 = 0.020;
 const WINDOW_ENTRIES: f64 = 20.0;
 /// Nanoseconds of a product that is sorted.
 const SORTED_PRODUCT: f64 = 0.050;
-/// Nanoseconds that each method takes beside: by rows, and by sorting.
+/// Nanoseconds of each method's launches: by rows, and by sorting.
 const LAUNCHES: [f64; 2] = [100_000.0, 200_000.0];
 
 /// Whether sorting all products is faster than going row by row: where a row names very many rows of B, each of which has

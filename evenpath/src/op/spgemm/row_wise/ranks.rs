@@ -75,8 +75,8 @@ impl Ranks {
         work.rank(operands, rows, target, [products, parts, cuts]).map(Some)
     }
 
-    /// Whether it is faster to find the ranks for one product: where rows have more entries than a block has room to sum,
-    /// so that rows of B would have their turns in global memory.
+    /// Whether ranks pay for a single product: where rows have more entries than a block can sum in shared memory, so that
+    /// rows of B would be added one after the other in global memory.
     pub(super) fn pay_at_once<V: Value>(device: &Device, rows: &Rows) -> bool {
         let room = u64::from(sums_bytes(device));
         window_bins(rows).any(|bin| bin.largest.saturating_mul(V::SIZE as u64) > room)
@@ -125,13 +125,13 @@ impl Ranks {
         let info = instance::<SpgemmAddRanked<V, O>>();
         let shared = add_ranked_shared_bytes(sums, V::SIZE as u32, O::SIZE as u32);
         // SAFETY: the views are of matrices that fit together, of C as it was when the ranks were found, and of what was
-        // found; the grid is one block a part. Buffers are freed in the stream's order.
+        // found; the grid is one block per part. Buffers are freed in the stream's order.
         unsafe { self.of_products.device().launch(kernel, info, parts, shared) }?;
         Ok(())
     }
 }
 
-/// What the rows take; each with the sum at the end.
+/// Products, parts and cuts before each row, with the sum at the end.
 struct PartWork {
     rows: (u32, u32),
     first_products: DeviceVec<u64>,

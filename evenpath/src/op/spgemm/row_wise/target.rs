@@ -3,7 +3,7 @@ use evenpath_simt::GlobalMut;
 use crate::Value;
 use crate::device::DeviceVec;
 
-/// C, as far as the numeric phase needs and writes it.
+/// The arrays of C that the numeric phase reads and writes.
 pub(in crate::op::spgemm) struct Target<'c, V: Value> {
     pub(in crate::op::spgemm) row_offsets: &'c DeviceVec<u64>,
     pub(in crate::op::spgemm) column_indices: GlobalMut<u32>,

@@ -8,14 +8,14 @@ use crate::op::{OpError, grid, instance, tile_count};
 /// Rows up to this size are never done by windows.
 pub(in crate::op::spgemm) const ALWAYS_HASH: u32 = 64;
 
-/// Larger ones are if their span has no more columns than this an entry.
+/// Larger ones are if their span has at most this many columns per entry.
 const COLUMNS_AN_ENTRY: u32 = 256;
 
-/// Rows by what they take.
+/// The rows of C by the work that they take.
 pub(in crate::op::spgemm) struct Bins {
-    /// Those that are not empty.
+    /// The bins that have rows.
     pub(in crate::op::spgemm) filled: Vec<Bin>,
-    /// Rows of one bin after the other; nothing where all are of one.
+    /// The rows, bin by bin; empty where all are in one.
     pub(in crate::op::spgemm) list: DeviceVec<u32>,
     /// Sum of all sizes.
     pub(in crate::op::spgemm) total: u64,
@@ -26,7 +26,7 @@ pub(in crate::op::spgemm) struct Bin {
     pub(in crate::op::spgemm) class: Class,
     /// The first in the list.
     pub(in crate::op::spgemm) start: u32,
-    /// How many they are.
+    /// How many rows.
     pub(in crate::op::spgemm) rows: u32,
     /// The largest size.
     pub(in crate::op::spgemm) largest: u64,
@@ -56,7 +56,7 @@ impl Bins {
             columns_an_entry: COLUMNS_AN_ENTRY,
         };
         let info = instance::<SpgemmClassify>();
-        // SAFETY: the views are of arrays with an element a row, and of the counters; buffers are freed in the stream's
+        // SAFETY: the views are of arrays with an element per row, and of the counters; buffers are freed in the stream's
         // order.
         unsafe { device.launch(kernel, info, tile_count("a matrix product", info, rows)?, 0) }?;
         let counts = counters.to_vec()?;

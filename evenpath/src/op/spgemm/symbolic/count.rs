@@ -53,7 +53,7 @@ impl Rows {
         };
         let blocks = blocks(a, bin.rows as usize, info.block_size >> shape.lanes_log2)?;
         // SAFETY: the views are of matrices that fit together, of a list of rows, and of an array with an
-        // element a row; tables have room for the products of the class's rows. Buffers are freed in the
+        // element per row; tables have room for the products of the class's rows. Buffers are freed in the
         // stream's order.
         unsafe { operands.device().launch(kernel, info, blocks, shape.shared_bytes) }?;
         Ok(())

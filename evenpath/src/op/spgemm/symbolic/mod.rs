@@ -1,4 +1,4 @@
-//! What the patterns of A and B say of C: the products of each row, its class, and its entries.
+//! The symbolic phase: the products, class and entries of each row of C, from the patterns of A and B.
 
 mod bins;
 mod count;
@@ -20,7 +20,7 @@ use crate::{Offset, Value};
 pub(super) use self::bins::Bin;
 pub(super) use self::shapes::{HashShape, WindowShape, block_instance, blocks, sums_bytes, window_instance};
 
-/// What of a product only the patterns determine.
+/// The result of the symbolic phase.
 pub(super) struct Symbolic {
     /// Where the rows of C begin, and its entries at the end.
     pub(super) row_offsets: DeviceVec<u64>,
@@ -60,7 +60,7 @@ fn kept(rows: usize) -> Requirement {
     Requirement::all_of([row_offsets, of_rows, of_rows, of_rows])
 }
 
-/// What the rows of C take, before their entries are counted.
+/// The products of each row, before the entries of C are counted.
 pub(super) struct Analysis {
     sizes: DeviceVec<u64>,
     pub(super) rows: Rows,

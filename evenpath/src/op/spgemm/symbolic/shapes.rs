@@ -75,7 +75,7 @@ pub(in crate::op::spgemm) fn sums_bytes(device: &Device) -> u32 {
     SUMS_BYTES.min(shared_limit(device))
 }
 
-/// As many lanes as the mean, as a power of two within limits.
+/// log2 of the lanes for rows of a mean length, within limits.
 pub(super) fn lanes_log2(mean: f64, least: u32, most: u32) -> u32 {
     (mean.min(1e9).ceil() as u32).next_power_of_two().ilog2().clamp(least, most)
 }

@@ -12,10 +12,10 @@ use crate::op::{OpError, instance};
 /// Entries of a row of A whose products one warp counts, if none has more.
 const LONGEST_ROW: u32 = 1024;
 
-/// Blocks a multiprocessor that count the products of longer rows.
+/// Blocks per multiprocessor that count the products of longer rows.
 const LONG_ROW_BLOCKS: u32 = 4;
 
-/// What the rows of C take.
+/// The products of each row of C, and the columns that they span.
 pub(super) struct Work {
     pub(super) sizes: DeviceVec<u64>,
     pub(super) firsts: DeviceVec<u32>,
@@ -24,7 +24,7 @@ pub(super) struct Work {
 
 impl Work {
     fn with_room(device: &Device, rows: usize) -> Result<Self, OpError> {
-        // One size more, which is zero, so that their scan ends with the sum.
+        // One more size, zero, so that their scan ends with the sum.
         let mut sizes = device.uninitialised(rows + 1)?;
         sizes.set_zero()?;
         Ok(Self { sizes, firsts: device.uninitialised(rows)?, lasts: device.uninitialised(rows)? })
@@ -40,7 +40,7 @@ impl Work {
         let mut work = Self::with_room(device, a.rows)?;
         let info = instance::<SpgemmRowWork<O>>();
         let mut long_rows = device.zeros(listed_words(a, longest))?;
-        // A lane has four entries on their way.
+        // Each lane has four loads in flight.
         let lanes_log2 = lanes_log2(a.column_indices.len() as f64 / a.rows.max(1) as f64 / 4.0, 0, 5);
         let kernel = SpgemmRowWork {
             a_row_offsets: a.row_offsets.as_global(),
@@ -57,7 +57,7 @@ impl Work {
             lanes_log2,
         };
         let blocks = blocks(a, a.rows, info.block_size >> lanes_log2)?;
-        // SAFETY: the views are of matrices that fit together, and of arrays with an element a row; there is room for all
+        // SAFETY: the views are of matrices that fit together, and of arrays with an element per row; there is room for all
         // rows that are longer; buffers are freed in the stream's order.
         unsafe { device.launch(kernel, info, blocks, 0) }?;
         if a.column_indices.len() <= longest as usize {
@@ -106,7 +106,7 @@ pub(super) fn longest(entries: usize, device: &Device) -> u32 {
     u32::try_from(4 * share).unwrap_or(u32::MAX).max(LONGEST_ROW)
 }
 
-/// Words of the list of A's rows with more than `longest` entries: their number, and as many as there can be.
+/// Words of the list of A's rows with more than `longest` entries: their number, and room for the most that there can be.
 pub(super) fn listed_words<O: Offset>(a: &Pattern<O>, longest: u32) -> usize {
     1 + a.column_indices.len() / longest as usize
 }

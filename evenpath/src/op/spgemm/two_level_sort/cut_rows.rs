@@ -112,8 +112,8 @@ impl CutEntries {
             len: keys.len() as u32,
             column_bits,
         };
-        // SAFETY: origins are a permutation of the keys' numbers, and outputs have an element a key; rows are those of
-        // lengths and row numbers; the state has a word a tile and one more, all zero.
+        // SAFETY: origins are a permutation of the keys' numbers, and outputs have an element per key; rows are those of
+        // lengths and row numbers; the state has a word per tile and one more, all zero.
         unsafe { device.launch(kernel, info, tiles, 0) }?;
         Ok(unique_keys)
     }

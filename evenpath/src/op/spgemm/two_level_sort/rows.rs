@@ -77,7 +77,7 @@ pub(super) fn rows_of_weighed<V: Value, O: Offset>(
     Ok((RowsOfC { lengths, column_indices, values }, order))
 }
 
-/// All of some rows of C but the values, and what these are computed by.
+/// Some rows of C without their values, and the order in which these are computed.
 struct Symbolic<O: Offset> {
     lengths: DeviceVec<u32>,
     column_indices: DeviceVec<u32>,
