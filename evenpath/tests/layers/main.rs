@@ -109,6 +109,21 @@ fn no_modules_of_a_folder_use_each_other() {
 }
 
 #[test]
+fn ways_to_multiply_do_not_know_each_other() {
+    let is_in = |module: &[String], name: &str| module.iter().take(3).eq(["op", "spgemm", name]);
+    let uses = uses_of("src");
+    let strategies = ["row_wise", "two_level_sort", "cpu"];
+    for user in strategies {
+        assert!(uses.all.iter().any(|one| is_in(&one.user, user)), "there is no op::spgemm::{user}");
+        for used in strategies.into_iter().filter(|&used| used != user) {
+            let found: Vec<_> =
+                uses.all.iter().filter(|one| is_in(&one.user, user) && is_in(&one.used, used)).collect();
+            assert!(found.is_empty(), "strategies of SpGEMM use each other:\n{}", lines(&found));
+        }
+    }
+}
+
+#[test]
 fn what_breaks_the_rules_is_found() {
     let uses = Uses::of_files(&[
         ("lib.rs", "mod low; mod high; mod beside; pub use high::Thing;"),

@@ -13,7 +13,7 @@ use crate::device::DeviceKind;
 use crate::op::OpError;
 use crate::{Offset, Value};
 
-/// Nanoseconds of a row's *turn*: by windows, the rows of B that a row of A names are added one after the other.
+/// Nanoseconds that windows take for each row of B that a row of A names: they are added one after the other.
 const TURN: f64 = 1000.0;
 /// Nanoseconds of a product in a hash table, by whether a row has more than 64 of them.
 const HASH_PRODUCT: [f64; 2] = [0.035, 0.060];
@@ -25,8 +25,8 @@ const SORTED_PRODUCT: f64 = 0.050;
 /// Nanoseconds of each method's launches: by rows, and by sorting.
 const LAUNCHES: [f64; 2] = [100_000.0, 200_000.0];
 
-/// Whether sorting all products is faster than going row by row: where a row names very many rows of B, each of which has
-/// its turn, and where rows are many products in no order with few columns in common. From times measured on an H200.
+/// Whether sorting all products is faster than going row by row: where a row of A names very many rows of B, which windows
+/// add one after the other, and where rows have many products with few columns in common. From times measured on an H200.
 fn sorting_is_faster(Rows { bins, mean, .. }: &Rows) -> bool {
     let (total, mean) = (bins.total as f64, *mean);
     let (mut left, mut by_rows, mut turns) = (total, LAUNCHES[0], 0.0_f64);
@@ -45,7 +45,7 @@ fn sorting_is_faster(Rows { bins, mean, .. }: &Rows) -> bool {
     LAUNCHES[1] + total * SORTED_PRODUCT < by_rows
 }
 
-/// The way to compute a product, analysed as far as it is before the first run.
+/// The strategy for a product, analyzed as far as it is before the first run.
 pub(super) fn choose<V: Value, O: Offset, C: Offset>(
     operands: Operands<'_, V, O>,
     method: SpgemmMethod,

@@ -34,23 +34,27 @@ pub(in crate::op::spgemm) fn required<V: Value>(rows: u64, entries: u64, product
     if products.max(entries).max(rows) >= MAX_PRODUCTS {
         return Requirement::new(u64::MAX);
     }
-    let listed = Requirement::new(entries * (4 + 8 + 4 + 4) + 64);
-    let weighed = Requirement::new(entries * 16);
+    // Their first products, sources, rows and numbers.
+    let listed = Requirement::each(entries, 4 + 8 + 4 + 4);
+    let weighed = Requirement::each(entries, 8 + 8);
+    let counted = Requirement::each(rows, 4 + 8);
     // The permutation and the columns, in whole tiles, with some words each.
     let tiles = products.div_ceil(u64::from(tile_items(instance::<SortProducts<u32>>())));
-    let sorted = Requirement::new(products * (2 + 4) + tiles * 64 + (1 << 16));
-    let counted = Requirement::new(rows * 12 + 64);
+    let sorted = Requirement::all_of([
+        Requirement::each(products, 2 + 4),
+        Requirement::each(tiles, 64),
+        Requirement::new(1 << 16),
+    ]);
     // The sort has two copies of keys and numbers beside what it sorts; what follows takes less.
-    let cut = Requirement::new(products * (3 * 12 + 1) + (1 << 16));
+    let cut = Requirement::all_of([Requirement::each(products, 3 * (8 + 4) + 1), Requirement::new(1 << 16)]);
+    // Keys, numbers, sums and the values of both, and the result.
     let summed = Requirement::all_of([
-        Requirement::new(products * (8 + 8 + 4 + 4)),
-        Requirement::each(2 * products, V::SIZE),
-        // The result.
-        Requirement::of::<u32>(products),
-        Requirement::each(products, V::SIZE),
+        Requirement::each(products, 8 + 8 + 4 + 4 + 2 * V::SIZE),
+        Requirement::each(products, 4 + V::SIZE),
     ]);
     let sorting = Requirement::all_of([sorted, Requirement::any_of([cut, summed])]);
-    Requirement::all_of([listed, counted, Requirement::any_of([weighed, sorting])])
+    let few_words = Requirement::new(128);
+    Requirement::all_of([listed, counted, few_words, Requirement::any_of([weighed, sorting])])
 }
 
 /// Some rows of C, on a device with kernels, which fewer than 2³¹ products make. Both matrices are canonical, and their
