@@ -1,4 +1,4 @@
-//! What operations combine elements by.
+//! How operations combine elements.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use evenpath_kernels::{sets, spadd};
 use crate::Value;
 use crate::element::Element;
 
-/// What a scan combines elements by.
+/// How a scan combines elements.
 ///
 /// ```
 /// use evenpath::Device;
@@ -37,7 +37,7 @@ impl Operator {
         }
     }
 
-    /// What changes nothing: zero, or the greatest or least value there is.
+    /// The identity: zero, or the greatest or least value of the type.
     pub fn identity<T: Element>(self) -> T {
         match self {
             Self::Sum => T::ZERO,
@@ -207,7 +207,7 @@ impl fmt::Display for Elementwise {
     }
 }
 
-/// `factor`·`value`; where the factor is zero, whatever the value is does not count.
+/// `factor`·`value`; zero if the factor is, also where the value is NaN or infinite.
 pub(crate) fn scaled<V: Value>(factor: V, value: V) -> V {
     if factor == V::ZERO { factor * V::ZERO } else { factor * value }
 }

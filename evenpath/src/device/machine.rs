@@ -76,7 +76,7 @@ pub(crate) struct Block {
 
 /// A place in a stream, and the time when the device got there.
 pub(crate) enum Moment {
-    /// On devices that have finished whatever was asked of them when the call returns.
+    /// On devices that have finished all earlier work when a call returns.
     Host(Instant),
     /// In a stream of a device that keeps the time.
     #[cfg(feature = "cuda")]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::MatrixMarketErrorKind as Kind;
 use crate::Duplicates;
 
-/// What becomes of a complex matrix.
+/// How a complex matrix is read.
 ///
 /// ```
 /// use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
@@ -48,7 +48,7 @@ pub enum Stage {
     Parse,
 }
 
-/// How far the reader is.
+/// The progress of a reader.
 ///
 /// ```
 /// use evenpath::io::{MatrixMarketReader, ReadOptions};
@@ -111,21 +111,21 @@ impl ReadOptions {
         Self::default()
     }
 
-    /// What becomes of complex matrices.
+    /// How complex matrices are read.
     #[must_use]
     pub fn complex(mut self, complex: Complex) -> Self {
         self.complex = complex;
         self
     }
 
-    /// What becomes of entries that are stored more than once, in CSR form.
+    /// How entries that are stored more than once are combined, in CSR form.
     #[must_use]
     pub fn duplicates(mut self, duplicates: Duplicates) -> Self {
         self.duplicates = duplicates;
         self
     }
 
-    /// Most rows that a file shorter than one byte a row may announce; 2²⁷ unless set. It bounds what a
+    /// The most rows that a file with less than one byte per row may announce; 2²⁷ unless set. It bounds what a
     /// few bytes of header can make the reader allocate for row offsets.
     #[must_use]
     pub fn row_limit(mut self, rows: usize) -> Self {
@@ -133,7 +133,7 @@ impl ReadOptions {
         self
     }
 
-    /// Most bytes that a file may have, compressed where it is. Unless set, a regular file may be as long as there is
+    /// The most bytes that a file may have, compressed where it is. Unless set, a regular file may be as long as there is
     /// memory, and a pipe or a device, whose end only reading finds, has 2³⁰.
     #[must_use]
     pub fn file_limit(mut self, bytes: usize) -> Self {
@@ -141,7 +141,7 @@ impl ReadOptions {
         self
     }
 
-    /// Most bytes that a compressed file may decompress to; unless set, 1 GiB or 256 times its size,
+    /// The most bytes that a compressed file may decompress to; unless set, 1 GiB or 256 times its size,
     /// whichever is more.
     #[must_use]
     pub fn decompressed_limit(mut self, bytes: usize) -> Self {
@@ -149,7 +149,7 @@ impl ReadOptions {
         self
     }
 
-    /// A function to call now and then while a file is read, to draw a progress bar. Threads call it
+    /// A function that is called from time to time while a file is read, to draw a progress bar. Threads call it
     /// concurrently, so `done` may arrive out of order.
     #[must_use]
     pub fn progress(mut self, callback: impl Fn(Progress) + Send + Sync + 'static) -> Self {
@@ -169,7 +169,7 @@ impl ReadOptions {
         usize::try_from(len).ok().filter(|&len| len <= limit).ok_or(Kind::FileLimit { limit })
     }
 
-    /// Most bytes that a file without a length may have.
+    /// The most bytes that a file without a length may have.
     pub(super) fn stream_limit(&self) -> usize {
         self.file_limit.unwrap_or(1 << 30)
     }

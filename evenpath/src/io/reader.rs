@@ -29,8 +29,8 @@ pub struct MatrixMarketReader<'a> {
 }
 
 impl MatrixMarketReader<'static> {
-    /// Reads a file into memory, decompresses it where it is gzip, and parses its header. What becomes of the file
-    /// afterwards does not matter.
+    /// Reads a file into memory, decompresses it where it is gzip, and parses its header. Later changes to the
+    /// file do not matter.
     ///
     /// # Errors
     /// Where the file cannot be read, is longer than [`file_limit`](ReadOptions::file_limit) allows, or its header is not

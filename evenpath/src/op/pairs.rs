@@ -6,7 +6,7 @@ use super::OpError;
 use crate::device::{Device, DeviceVec};
 use crate::key::{Key, PairValue};
 
-/// Keys and their values, as many of the one as of the other, on one device.
+/// Keys with one value each, on one device.
 ///
 /// ```
 /// use evenpath::{Device, Pairs, coordinate, merge};
@@ -24,7 +24,7 @@ use crate::key::{Key, PairValue};
 pub struct Pairs<'a, K: Key, V: PairValue> {
     /// The keys.
     pub keys: &'a DeviceVec<K>,
-    /// The values, one a key.
+    /// The values, one per key.
     pub values: &'a DeviceVec<V>,
 }
 
@@ -34,7 +34,7 @@ impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
         Self { keys, values }
     }
 
-    /// An error unless the pairs are whole and on `device`.
+    /// An error unless there are as many values as keys, and both are on `device`.
     pub(super) fn check(&self, device: &Device, what: &'static str) -> Result<(), OpError> {
         device.check_same(self.keys.device())?;
         device.check_same(self.values.device())?;

@@ -1,6 +1,6 @@
 //! The operands of products with vectors, checked once.
 
-use super::operands::check_vector;
+use super::operands::{check_product, check_vector};
 use super::{DeviceCsr, OpError};
 use crate::device::DeviceVec;
 use crate::{Offset, Value};
@@ -35,9 +35,7 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
         (alpha, x): (V, &'a DeviceVec<V>),
         (beta, y): (V, &'a mut DeviceVec<V>),
     ) -> Result<Self, OpError> {
-        let (rows, cols) = (matrix.rows(), matrix.cols());
-        check_vector(matrix.device(), (rows, cols), ("x", cols), x)?;
-        check_vector(matrix.device(), (rows, cols), ("y", rows), y)?;
+        check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
 

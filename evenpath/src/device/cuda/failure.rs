@@ -30,7 +30,7 @@ impl CallError {
         self.ends_gpu() || matches!(self.code, 214 | 220 | 709 | 710 | 999)
     }
 
-    /// Whether the process cannot use the GPU any more: the driver documents of these errors that "the process must be
+    /// Whether the process can no longer use the GPU: of these errors the driver documents that "the process must be
     /// terminated and relaunched".
     pub(super) fn ends_gpu(self) -> bool {
         // 226 contained, 700 illegal address, 702 timeout, 714 to 719 stack, instruction, alignment, address space,
