@@ -211,9 +211,8 @@ impl<V: Value> Leaves<V> {
         Ok(Self { launch, frozen, warps, copies_log2, sums })
     }
 
-    fn workspace_bytes<const D: usize>(&self) -> u64 {
-        let parts = if self.frozen.is_cut() { 2 * u64::from(self.frozen.parts) } else { 0 };
-        self.frozen.bytes() + TaggedSums::bytes::<V>(D as u64 * parts, parts)
+    fn workspace_bytes(&self) -> u64 {
+        self.frozen.bytes() + self.sums.bytes()
     }
 
     fn run<const D: usize>(
@@ -330,7 +329,7 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
                 leaves: u64::from(leaves.frozen.leaves),
                 parts: u64::from(leaves.frozen.parts),
                 warps: leaves.warps,
-                workspace_bytes: leaves.workspace_bytes::<D>(),
+                workspace_bytes: leaves.workspace_bytes(),
                 ..info
             },
         })

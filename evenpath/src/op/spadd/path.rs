@@ -107,8 +107,7 @@ impl Path {
 
     /// Bytes of device memory that the path takes.
     pub(super) fn bytes(&self) -> u64 {
-        let words = self.starts.len() + self.codes.len() + self.states.len();
-        8 * words as u64 + 4 * self.counts.len() as u64
+        self.starts.bytes() + self.codes.bytes() + self.states.bytes() + self.counts.bytes()
     }
 
     /// Follows the path, and writes the results to buffers that have room for them.
