@@ -3,7 +3,7 @@ use std::process::ExitCode;
 
 use crate::arguments::ValueType;
 use crate::spgemm::{Case, Figures, MethodRecord, Outcome, Record, Summary, measure, other_factor};
-use evenpath::SpgemmMethod;
+use evenpath::{Csr, SpgemmMethod};
 
 use super::selection::{MatrixSelection, Measuring, Values};
 
@@ -27,6 +27,9 @@ pub(crate) struct Arguments {
     /// Methods, by name.
     #[arg(long, value_delimiter = ',', default_values_t = SpgemmMethod::all())]
     method: Vec<SpgemmMethod>,
+    /// Which product. [default: square, or outer if the matrix is not square]
+    #[arg(long, value_enum)]
+    product: Option<ProductKind>,
     /// Bytes of device memory that a product may take. [default: nine tenths of what is free]
     #[arg(long, value_name = "BYTES")]
     memory_limit: Option<u64>,
@@ -39,6 +42,55 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+/// What is multiplied.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum ProductKind {
+    /// A·A.
+    Square,
+    /// A·Aᵀ.
+    Outer,
+    /// Aᵀ·A.
+    Inner,
+    /// A·P and Pᵀ·(A·P), the coarse matrix of algebraic multigrid; P has aggregates of four neighboring unknowns.
+    Galerkin,
+}
+
+/// A product to measure.
+struct Factors {
+    name: String,
+    a: Csr<f64>,
+    b: Csr<f64>,
+}
+
+impl Factors {
+    /// The products to measure for a matrix of this name.
+    fn of(kind: Option<ProductKind>, name: &str, a: Csr<f64>) -> Result<Vec<Self>, Box<dyn Error>> {
+        let (rows, cols) = (a.rows(), a.cols());
+        if rows != cols && matches!(kind, Some(ProductKind::Square | ProductKind::Galerkin)) {
+            return Err(format!("{name} is {rows} x {cols}, and must be square: --product outer").into());
+        }
+        let factors = |name: String, a, b| Self { name, a, b };
+        Ok(match kind {
+            None | Some(ProductKind::Square) => {
+                let b = other_factor(&a);
+                vec![factors(name.into(), a, b)]
+            }
+            Some(ProductKind::Outer) => {
+                let b = a.transpose();
+                vec![factors(format!("{name} x transpose"), a, b)]
+            }
+            Some(ProductKind::Inner) => vec![factors(format!("transpose x {name}"), a.transpose(), a)],
+            Some(ProductKind::Galerkin) => {
+                let entries = (0..rows).map(|row| (row, row / 4, 1.0));
+                let p: Csr<f64> = Csr::from_triplets(rows, rows.div_ceil(4), entries)?;
+                let ap = (&a * &p)?;
+                let coarse = factors(format!("transposed P x ({name} x P)"), p.transpose(), ap);
+                vec![factors(format!("{name} x P"), a, p), coarse]
+            }
+        })
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let sources = arguments.matrices.sources_or(&GENERATED)?;
     let device = arguments.measuring.device.open()?;
@@ -46,7 +98,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     if arguments.json {
         println!("{}", serde_json::json!({ "device": device.to_string() }));
     } else {
-        println!("{device}; C = AA, or AAᵀ where A is not square");
+        let product = match arguments.product {
+            None => "C = AA, or AAᵀ where A is not square",
+            Some(ProductKind::Square) => "C = AA",
+            Some(ProductKind::Outer) => "C = AAᵀ",
+            Some(ProductKind::Inner) => "C = AᵀA",
+            Some(ProductKind::Galerkin) => "C = AP and PᵀC",
+        };
+        println!("{device}; {product}");
         println!(
             "{:<20} {:>5} {:>12} {:>11}  {:<16} {:>9} {:>9} {:>8} {:>9} {:>6}",
             "matrix",
@@ -63,31 +122,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     }
     let mut records = Vec::new();
     for (suite, source) in sources {
-        let name = source.to_string();
-        let case = Case {
-            device: &device,
-            methods: &arguments.method,
-            cusparse: peers.cusparse(),
-            memory_limit: arguments.memory_limit,
-            repetitions: arguments.measuring.repetitions(device.kind(), 5, 5, 5),
-            suite,
-            matrix: &name,
-        };
-        let mut report = |record: Record| {
-            if arguments.json {
-                println!("{}", serde_json::json!(record));
-            } else {
-                print!("{}", lines(&record));
+        for Factors { name, a, b } in Factors::of(arguments.product, &source.to_string(), source.load()?)? {
+            let case = Case {
+                device: &device,
+                methods: &arguments.method,
+                cusparse: peers.cusparse(),
+                memory_limit: arguments.memory_limit,
+                repetitions: arguments.measuring.repetitions(device.kind(), 5, 5, 5),
+                suite,
+                matrix: &name,
+            };
+            let mut report = |record: Record| {
+                if arguments.json {
+                    println!("{}", serde_json::json!(record));
+                } else {
+                    print!("{}", lines(&record));
+                }
+                records.push(record);
+            };
+            if arguments.values.value.contains(&ValueType::F64) {
+                report(measure(&case, &a, &b)?);
             }
-            records.push(record);
-        };
-        let a = source.load()?;
-        let b = other_factor(&a);
-        if arguments.values.value.contains(&ValueType::F64) {
-            report(measure(&case, &a, &b)?);
-        }
-        if arguments.values.value.contains(&ValueType::F32) {
-            report(measure(&case, &a.into_values::<f32>(), &b.into_values::<f32>())?);
+            if arguments.values.value.contains(&ValueType::F32) {
+                report(measure(&case, &a.into_values::<f32>(), &b.into_values::<f32>())?);
+            }
         }
     }
     for summary in Summary::all(&records) {

@@ -1,7 +1,31 @@
-//! y = Ax in f64, and how far results may be from it.
+//! y = Ax: the work, the product in f64, and how far results may be from it.
 
 use evenpath::{Csr, Offset, Value};
 use rayon::prelude::*;
+
+use crate::measure::Work;
+
+/// Two operations a nonzero; the bytes of matrix, x and y. The effective bytes are those that merge-spmv counts: for
+/// each nonzero its value, its column and one element of x; for each row its offset and one element of y.
+pub fn work<V: Value, O: Offset>(matrix: &Csr<V, O>) -> Work {
+    let (rows, cols, nnz) = (matrix.rows() as u64, matrix.cols() as u64, matrix.nnz() as u64);
+    let (value, offset, column) = (size_of::<V>() as u64, size_of::<O>() as u64, size_of::<u32>() as u64);
+    Work {
+        operations: 2 * nnz,
+        bytes: nnz * (value + column) + (rows + 1) * offset + (rows + cols) * value,
+        effective_bytes: nnz * (2 * value + column) + rows * (offset + value),
+        counted_by: "merge-spmv",
+    }
+}
+
+/// Whether `y` is Ax, by a [`Reference`] that is made for it.
+///
+/// # Errors
+///
+/// As for [`Reference::check`], or if x has not one element a column.
+pub fn check<V: Value, O: Offset>(matrix: &Csr<V, O>, x: &[V], y: &[V]) -> Result<(), String> {
+    Reference::new(matrix, x)?.check(y)
+}
 
 /// Every row times x, in f64: made once, to check many results with.
 pub struct Reference {
@@ -90,7 +114,6 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check;
     use super::*;
 
     fn matrix() -> Csr<f64> {
@@ -128,5 +151,14 @@ mod tests {
         let a = Csr::<f32>::from_triplets(1, 2, [(0, 0, 3e38), (0, 1, 3e38)]).unwrap();
         assert_eq!(check(&a, &[1.0, 1.0], &[f32::INFINITY]), Ok(()));
         assert!(check(&a, &[0.5, 0.5], &[f32::INFINITY]).is_err());
+    }
+
+    #[test]
+    fn work_counts_every_array() {
+        let matrix: Csr<f64> = Csr::from_triplets(3, 2, [(0, 0, 2.0), (0, 1, 1.0), (2, 1, -4.0)]).unwrap();
+        let work = work(&matrix);
+        assert_eq!(work.operations, 6);
+        assert_eq!(work.bytes, 3 * 12 + 4 * 4 + (3 + 2) * 8);
+        assert_eq!(work.effective_bytes, 3 * 20 + 3 * 12);
     }
 }
