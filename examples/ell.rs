@@ -7,10 +7,10 @@
 
 mod support;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::{Csr, Device, DeviceVec, HybOptions, PaddingLimit, SlicedEllOptions};
-use support::Verdict;
 
 /// A format may take three times the memory of the nonzeros; more is refused with an error.
 const LIMIT: PaddingLimit = PaddingLimit::Times(3);
@@ -19,12 +19,12 @@ fn main() -> ExitCode {
     support::on_matrix("stencil5:60", formats)
 }
 
-fn formats(device: &Device, a: &Csr<f64>) -> Verdict {
+fn formats(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let x: Vec<f64> = (0..a.cols()).map(|col| 1.0 / (col + 1) as f64).collect();
     let device_x = device.upload_slice(&x)?;
     let mut y = device.zeros(a.rows())?;
     let mut is_right = true;
-    let mut check = |format: &str, slots: usize, y: &mut DeviceVec<f64>| -> Verdict {
+    let mut check = |format: &str, slots: usize, y: &mut DeviceVec<f64>| -> Result<bool, Box<dyn Error>> {
         println!("{device}, {format}: {slots} slots for {} nonzeros", a.nnz());
         is_right &= is_product(a, &x, &y.to_vec()?);
         y.copy_from_slice(&vec![f64::NAN; a.rows()])?; // so that the next format has to write all of it

@@ -6,16 +6,16 @@
 
 mod support;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::{Csr, Device, DeviceHiSparse, HiSparseOptions, HiSparseSpmvOptions};
-use support::Verdict;
 
 fn main() -> ExitCode {
     support::on_matrix("stencil5:60", hisparse)
 }
 
-fn hisparse(device: &Device, csr: &Csr<f64>) -> Verdict {
+fn hisparse(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     // Nodes of 128 x 128 entries or children; the device builds the tree.
     let a: DeviceHiSparse<f64, 128> = device.upload(csr)?.to_hisparse(HiSparseOptions::default())?;
     println!("{device}: {}", a.download()?.statistics());

@@ -6,16 +6,16 @@
 
 mod support;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::{Device, Pairs, merge};
-use support::Verdict;
 
 fn main() -> ExitCode {
     support::on_sequences(merge)
 }
 
-fn merge(device: &Device, len: usize) -> Verdict {
+fn merge(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     // Sorted keys, with duplicates; values that tell which sequence an element is from, and its place there.
     let a: Vec<(u64, u32)> = (0..len).map(|i| (i as u64 / 3 * 4, i as u32)).collect();
     let b: Vec<(u64, u32)> = (0..len).map(|i| (i as u64 / 2 * 3, !(i as u32))).collect();

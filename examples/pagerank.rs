@@ -11,7 +11,6 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::{Csr, Device, SpmvOptions, vector};
-use support::Verdict;
 
 /// The probability that the random surfer follows a link, and does not jump to a random page.
 const DAMPING: f64 = 0.85;
@@ -23,7 +22,7 @@ fn main() -> ExitCode {
     support::on_matrix(concat!(env!("CARGO_MANIFEST_DIR"), "/data/polblogs.mtx.gz"), pagerank)
 }
 
-fn pagerank(device: &Device, links: &Csr<f64>) -> Verdict {
+fn pagerank(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let pages = links.rows();
     if links.cols() != pages {
         return Err(format!("the matrix is {pages} x {}: that of a graph is square", links.cols()).into());

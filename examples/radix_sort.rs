@@ -7,17 +7,17 @@
 mod support;
 
 use std::cmp::Reverse;
+use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::Device;
 use evenpath::sort::{self, SortOptions, SortOrder};
-use support::Verdict;
 
 fn main() -> ExitCode {
     support::on_sequences(radix_sort)
 }
 
-fn radix_sort(device: &Device, len: usize) -> Verdict {
+fn radix_sort(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     // 20 scattered bits, so that some keys occur more than once.
     let host_keys: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B1) >> 12).collect();
     let keys = device.upload_slice(&host_keys)?;

@@ -7,16 +7,16 @@
 
 mod support;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::{Csr, Device, PaddingLimit};
-use support::Verdict;
 
 fn main() -> ExitCode {
     support::on_matrix("fem:500", row_sorting)
 }
 
-fn row_sorting(device: &Device, a: &Csr<f64>) -> Verdict {
+fn row_sorting(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let (sorted, order) = a.sort_rows_by_length();
     let longest = order.longest_rows(a)?;
     println!(

@@ -6,17 +6,17 @@
 
 mod support;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::scan::{self, Operator};
 use evenpath::{Device, reduce};
-use support::Verdict;
 
 fn main() -> ExitCode {
     support::on_sequences(segmented_scan)
 }
 
-fn segmented_scan(device: &Device, len: usize) -> Verdict {
+fn segmented_scan(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     // Rows of 0 to 6 values; the last takes the rest. The values are small integers, so that sums are exact.
     let values: Vec<f64> = (0..len).map(|i| (i % 10) as f64).collect();
     let mut offsets = vec![0_u32];

@@ -7,17 +7,17 @@
 mod support;
 
 use std::cmp::Ordering;
+use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::Device;
 use evenpath::sets::{self, SetOperation};
-use support::Verdict;
 
 fn main() -> ExitCode {
     support::on_sequences(set_operations)
 }
 
-fn set_operations(device: &Device, len: usize) -> Verdict {
+fn set_operations(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     // Multiples of 2 with every fifth twice, and multiples of 3: a key may occur several times.
     let a: Vec<u64> = (0..len as u64).map(|i| (i - i / 5) * 2).collect();
     let b: Vec<u64> = (0..len as u64).map(|i| i * 3).collect();

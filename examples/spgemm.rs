@@ -7,16 +7,16 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::{Csr, Device, SpgemmOptions};
-use support::Verdict;
 
 fn main() -> ExitCode {
     support::on_matrix("stencil5:60", spgemm)
 }
 
-fn spgemm(device: &Device, a: &Csr<f64>) -> Verdict {
+fn spgemm(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let b = a.transpose();
     let (device_a, device_b) = (device.upload(a)?, device.upload(&b)?);
 

@@ -6,10 +6,10 @@
 
 mod support;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::{Csr, Device, DeviceDense, Layout, SpmmOptions};
-use support::Verdict;
 
 /// Columns of B and C.
 const COLUMNS: usize = 8;
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     support::on_matrix("stencil5:60", spmm)
 }
 
-fn spmm(device: &Device, a: &Csr<f64>) -> Verdict {
+fn spmm(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let b: Vec<f64> = (0..a.cols() * COLUMNS).map(|i| 1.0 / (i + 1) as f64).collect();
     let device_b = DeviceDense::try_new(device.upload_slice(&b)?, a.cols(), COLUMNS, Layout::RowMajor)?;
     let mut c = device.zeros_dense(a.rows(), COLUMNS, Layout::RowMajor)?;

@@ -61,7 +61,7 @@ enum Command {
     Spmv(spmv::Arguments),
     /// The sources' experiments, with evenpath's figures beside the published ones.
     Study(study::Arguments),
-    /// Every operation over suites of matrices, into a file of results that an interrupted run goes on with.
+    /// Every operation over suites of matrices, into a file of results that an interrupted run resumes.
     Suite(suite::Arguments),
 }
 

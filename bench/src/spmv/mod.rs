@@ -1,4 +1,4 @@
-//! y = Ax: what it has to do, measuring it beside other libraries, and whether a result is right.
+//! y = Ax: the work, measurements beside other libraries, and whether a result is right.
 
 mod figures;
 mod measure;
