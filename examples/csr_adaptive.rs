@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use evenpath::{Csr, Device, SpmvMethod, SpmvOptions};
 
 fn main() -> ExitCode {
-    support::on_matrix_by_kernels("rmat:8", csr_adaptive)
+    support::on_matrix_with_kernels("rmat:8", csr_adaptive)
 }
 
 fn csr_adaptive(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use evenpath::{Csr, Device, SpmvMethod, SpmvOptions};
 
 fn main() -> ExitCode {
-    support::on_matrix_by_kernels("power-law:2000", light_spmv)
+    support::on_matrix_with_kernels("power-law:2000", light_spmv)
 }
 
 fn light_spmv(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {

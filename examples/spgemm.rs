@@ -1,4 +1,4 @@
-//! Sparse matrix times sparse matrix, C = AAᵀ: how much any two rows of A have in common.
+//! Sparse matrix times sparse matrix, C = A·Aᵀ: how much any two rows of A have in common.
 //!
 //! ```sh
 //! cargo run --release --example spgemm -- a.mtx.gz

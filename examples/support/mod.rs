@@ -6,36 +6,39 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Device, DeviceKind, SimulatedOptions, io};
+use evenpath::{Csr, Device, DeviceError, DeviceKind, SimulatedOptions, io};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 
 /// Whether the result of an example is right, or why there is none.
-pub(crate) type Verdict = Result<bool, Box<dyn Error>>;
+type Verdict = Result<bool, Box<dyn Error>>;
 
-/// Runs an example on the matrix that the command line names, `default` if it names none. A matrix is a Matrix Market file
-/// or a kind of matrix to generate, such as `stencil5:100`.
+/// Runs an example on the matrix that the command line names, or on `default`. A matrix is a Matrix Market file or a kind of
+/// matrix to generate, such as `stencil5:100`.
 pub(crate) fn on_matrix(default: &str, example: impl FnOnce(&Device, &Csr<f64>) -> Verdict) -> ExitCode {
-    conclude(|| {
-        let Some(arguments) = parse("[FILE or KIND]")? else { return Ok(None) };
-        let device = arguments.device.map_or_else(Device::best, Ok)?;
-        example(&device, &matrix(arguments.input.as_deref().unwrap_or(default))?).map(Some)
-    })
+    on_matrix_and(Device::best, default, example)
 }
 
-/// As [`on_matrix`], for what the CPU does not have: without a GPU, the default device is the simulated one.
-pub(crate) fn on_matrix_by_kernels(
+/// As [`on_matrix`], for methods that the CPU does not have: without a GPU, the default device is the simulated one.
+pub(crate) fn on_matrix_with_kernels(
     default: &str,
+    example: impl FnOnce(&Device, &Csr<f64>) -> Verdict,
+) -> ExitCode {
+    let with_kernels = || match Device::best()? {
+        device if device.kind() == DeviceKind::Cpu => Ok(Device::simulated(SimulatedOptions::default())),
+        gpu => Ok(gpu),
+    };
+    on_matrix_and(with_kernels, default, example)
+}
+
+fn on_matrix_and(
+    default_device: impl FnOnce() -> Result<Device, DeviceError>,
+    default_matrix: &str,
     example: impl FnOnce(&Device, &Csr<f64>) -> Verdict,
 ) -> ExitCode {
     conclude(|| {
         let Some(arguments) = parse("[FILE or KIND]")? else { return Ok(None) };
-        let device = match arguments.device {
-            Some(device) => device,
-            None => Some(Device::best()?)
-                .filter(|device| device.kind() != DeviceKind::Cpu)
-                .unwrap_or_else(|| Device::simulated(SimulatedOptions::default())),
-        };
-        example(&device, &matrix(arguments.input.as_deref().unwrap_or(default))?).map(Some)
+        let device = arguments.device.map_or_else(default_device, Ok)?;
+        example(&device, &matrix(arguments.input.as_deref().unwrap_or(default_matrix))?).map(Some)
     })
 }
 
