@@ -11,7 +11,7 @@ use super::fault::{Fault, FaultKind, Place};
 use super::memory::{Memory, OutOfMemory};
 use super::read_only::ReadOnlyMemory;
 use super::weak::{Delay, WeakMemory};
-use crate::kernel::{Argument, KernelInfo};
+use crate::kernel::{Argument, Kernel, KernelInfo, Simulation};
 
 /// The order in which blocks start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -188,8 +188,8 @@ impl SimulatedGpu {
         Ok(self.memory.write().copy(from, to, bytes)?)
     }
 
-    /// Runs a kernel over `grid` blocks of its declared size, with `dynamic_shared` bytes of shared
-    /// memory beside the statically sized ones, and waits for it.
+    /// Runs a kernel, whose body is `simulation`, over `grid` blocks of its declared size, with `dynamic_shared` bytes of
+    /// shared memory beside the statically sized ones, and waits for it.
     ///
     /// # Errors
     ///
@@ -197,6 +197,7 @@ impl SimulatedGpu {
     pub fn launch(
         &self,
         kernel: &KernelInfo,
+        simulation: Simulation,
         grid: u32,
         dynamic_shared: u32,
         arguments: &[Argument],
@@ -222,6 +223,7 @@ impl SimulatedGpu {
         };
         let launch = Launch {
             kernel,
+            simulation,
             arguments,
             memory: &memory,
             read_only: &ReadOnlyMemory::new(kernel, arguments),
@@ -233,6 +235,21 @@ impl SimulatedGpu {
             progress: &progress,
         };
         Run::new(launch, self.options).run()
+    }
+
+    /// [`launch`](Self::launch)es the first instance of a kernel for its types, over `grid` blocks.
+    ///
+    /// # Errors
+    ///
+    /// As for [`launch`](Self::launch).
+    ///
+    /// # Panics
+    ///
+    /// If the kernel's table has no instance for its types.
+    pub fn run<K: Kernel>(&self, kernel: K, grid: u32) -> Result<(), Fault> {
+        let Some(info) = K::first() else { panic!("no instance for {:?}", K::TYPES) };
+        let Some(simulation) = K::simulation(info) else { unreachable!("the instance is the kernel's own") };
+        self.launch(info, simulation, grid, 0, &kernel.pack())
     }
 
     fn check_launch(
@@ -257,8 +274,9 @@ impl SimulatedGpu {
         if bytes > max_shared_bytes {
             return Err(FaultKind::SharedMemory { what: "in all", bytes, limit: max_shared_bytes });
         }
-        if arguments.len() != kernel.parameters.len() {
-            return Err(FaultKind::Arguments { given: arguments.len(), declared: kernel.parameters.len() });
+        let declared = kernel.scalars().len();
+        if arguments.len() != declared {
+            return Err(FaultKind::Arguments { given: arguments.len(), declared });
         }
         Ok(())
     }

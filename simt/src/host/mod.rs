@@ -35,12 +35,3 @@ mod weak;
 pub use fault::{AccessKind, Fault, FaultKind, Place};
 pub use launch::{BlockOrder, MemoryOrder, Options, SimulatedGpu};
 pub use memory::OutOfMemory;
-
-use crate::kernel::{Argument, Parameter};
-
-/// Takes a kernel's next parameter; the launch has checked that there are enough.
-#[doc(hidden)]
-pub fn unpack<T: Parameter>(arguments: &mut std::slice::Iter<'_, Argument>, name: &str) -> T {
-    let argument = arguments.next().unwrap_or_else(|| panic!("no argument for parameter `{name}`"));
-    T::from_argument(*argument)
-}

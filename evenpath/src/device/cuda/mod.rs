@@ -8,10 +8,10 @@ mod fault;
 mod landing;
 mod launch_log;
 mod module;
+mod parameters;
 mod ptx;
 mod symbols;
 
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use cust::CudaApiVersion;
@@ -28,6 +28,7 @@ use driver::{CallError, check, check_raw};
 use fault::GpuRecord;
 use landing::LANDING_BYTES;
 use module::Modules;
+use parameters::ParameterBytes;
 use ptx::Ptx;
 
 /// An NVIDIA GPU with a context of its own.
@@ -230,14 +231,13 @@ impl Machine for Cuda {
             let reason = format!("{shared} bytes of shared memory a block are over the limit of {limit}");
             return Err(DeviceError::Launch { device: self.core.label.clone(), kernel: kernel.name, reason });
         }
-        // The driver reads as many bytes at each pointer as the parameter has, the low ones first.
-        let mut pointers: Vec<*mut c_void> =
-            arguments.iter().map(|argument| (&raw const argument.bits).cast_mut().cast()).collect();
+        let parameters = ParameterBytes::new(kernel, arguments);
+        let mut pointers = parameters.pointers();
         self.core.with(|live| {
             let function = live.modules.lock().function(kernel, dynamic_shared)?;
             let launch = || {
                 // SAFETY: the function is of a module in the current context. The caller vouches for the number and
-                // kinds of the arguments, which live until the call returns: the driver copies them.
+                // kinds of the arguments, whose bytes live until the call returns: the driver copies them.
                 check_raw("cuLaunchKernel", unsafe {
                     sys::cuLaunchKernel(
                         function,

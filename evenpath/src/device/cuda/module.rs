@@ -1,4 +1,7 @@
-//! PTX modules, loaded when one of their kernels is launched first.
+//! Kernels, compiled by the driver when they are launched first.
+//!
+//! The driver compiles a module as a whole, at about 2 ms per KB of PTX, and one at a time. So each of the library's kernels
+//! is loaded as a module of its own.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,6 +24,7 @@ const DEFAULT_SHARED: u32 = 48 * 1024;
 pub(super) struct Modules {
     ptx: Ptx,
     driver: Version,
+    /// By the name of the kernel, or of the module where that was loaded whole.
     loaded: HashMap<&'static str, Module>,
     functions: HashMap<&'static str, Function>,
 }
@@ -110,9 +114,17 @@ fn find(
     loaded: &mut HashMap<&'static str, Module>,
     kernel: &'static KernelInfo,
 ) -> Result<CUfunction, Failure> {
-    let module = match loaded.entry(kernel.module) {
+    let alone = ptx.kernel(kernel.module, kernel.name)?;
+    let key = if alone.is_some() { kernel.name } else { kernel.module };
+    let module = match loaded.entry(key) {
         Entry::Occupied(entry) => entry.into_mut(),
-        Entry::Vacant(entry) => entry.insert(load(ptx, driver, kernel.module)?),
+        Entry::Vacant(entry) => {
+            let text = match alone {
+                Some(text) => text,
+                None => whole_module(ptx, kernel.module)?,
+            };
+            entry.insert(load(ptx, driver, kernel.module, &text)?)
+        }
     };
     match check("cuModuleGetFunction", module.get_function(kernel.name)) {
         Ok(function) => Ok(function.to_raw()),
@@ -124,10 +136,15 @@ fn find(
     }
 }
 
-/// Loads a module into the current context.
-fn load(ptx: &Ptx, driver: Version, name: &str) -> Result<Module, Failure> {
+/// The text of a module whose kernels are not loaded one by one.
+fn whole_module(ptx: &Ptx, name: &str) -> Result<String, DeviceError> {
     let text = ptx.module(name)?;
     check_entries(ptx, name, &text)?;
+    Ok(text)
+}
+
+/// Loads `text`, which is of the named module, into the current context.
+fn load(ptx: &Ptx, driver: Version, name: &str, text: &str) -> Result<Module, Failure> {
     let refused = |message: String, log: String| DeviceError::Module {
         module: name.to_owned(),
         target: ptx.target(),
@@ -135,13 +152,13 @@ fn load(ptx: &Ptx, driver: Version, name: &str) -> Result<Module, Failure> {
         message,
         log,
     };
-    let image = CString::new(&*text).map_err(|_| refused("it has a NUL byte".into(), String::new()))?;
+    let image = CString::new(text).map_err(|_| refused("it has a NUL byte".into(), String::new()))?;
     let error = match check("cuModuleLoadDataEx", Module::from_ptx_cstr(&image, &[])) {
         Ok(module) => return Ok(module),
         Err(error) if error.ends_context() => return Err(error.into()),
         Err(error) => error,
     };
-    Err(match too_old(&text, driver, error) {
+    Err(match too_old(text, driver, error) {
         Some((version, needed)) => {
             DeviceError::DriverTooOld { driver, ptx: version, needed, module: name.to_owned() }
         }
