@@ -1,6 +1,7 @@
 //! Plots as SVG, legible on a light and on a dark background.
 
 use std::error::Error;
+use std::fmt::Write;
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -250,7 +251,9 @@ fn with_dark_colors(svg: &str) -> String {
     let mut style = "<style>\n@media (prefers-color-scheme: dark) {\n".to_owned();
     for (RGBColor(red, green, blue), dark) in [INK].iter().chain(&COLORS) {
         for property in ["fill", "stroke"] {
-            style += &format!("[{property}=\"#{red:02X}{green:02X}{blue:02X}\"] {{ {property}: {dark}; }}\n");
+            // Writing to a String does not fail.
+            let _ =
+                writeln!(style, "[{property}=\"#{red:02X}{green:02X}{blue:02X}\"] {{ {property}: {dark}; }}");
         }
     }
     style += "}\n</style>\n";
@@ -279,6 +282,21 @@ mod tests {
         assert!(svg.contains("A &amp; B") && svg.contains("a &lt; b"), "{svg}");
         assert_eq!(svg.matches("<circle").count(), 2, "{svg}");
         assert!(svg.contains("1e-7") && svg.ends_with("</svg>\n"), "{svg}");
+    }
+
+    #[test]
+    fn lines_join_their_points() {
+        let series = vec![Series {
+            name: "a".into(),
+            mark: Mark::Line,
+            points: vec![(0.0, 1.0), (1.0, 2.0), (2.0, 1.0)],
+        }];
+        let plot = Plot { title: "A".into(), x: Axis::linear("x"), y: Axis::linear("y"), series };
+        let svg = plot.to_svg();
+        let line = svg.split("stroke=\"#0072B2\" stroke-width=\"2\" points=\"").nth(1).expect("a line");
+        let points: Vec<&str> = line.split('"').next().unwrap_or_default().split_whitespace().collect();
+        assert_eq!(points.len(), 3, "{svg}");
+        assert_eq!(plot.to_svg(), svg, "the same plot gives the same text");
     }
 
     #[test]

@@ -126,3 +126,32 @@ pub(super) fn of_place(place: &Place<'_>) -> Option<(String, (String, String))> 
     let _ = writeln!(text, "\n![{}]({file})\n", plot.title);
     Some((text, (file, plot.to_svg())))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::results::{Contender, Figures, Key, Outcome};
+
+    fn row(matrix: &str, own_ms: f64, peer_ms: f64) -> Row {
+        let (variant, suite, value) = (String::new(), "folder".into(), "f64".into());
+        let key = Key { op: Op::Spmv, variant, suite, matrix: matrix.into(), value };
+        let ours = vec![Contender::ran("evenpath", "auto", own_ms, None, None)];
+        let peers = vec![Contender::ran("cusparse", "csr", peer_ms, None, None)];
+        let figures = Figures::new((1, 2, 3), ours, peers, BTreeMap::new());
+        Row { key, shape: None, outcome: Outcome::Measured(Box::new(figures)) }
+    }
+
+    #[test]
+    fn wins_losses_and_means_are_counted() {
+        // Ratios 4, 1, 1/2 and, of a row without figures, none: their product is 2.
+        let failed = Row::failed(row("d", 1.0, 1.0).key, None, "out of memory");
+        let rows = [row("a", 1.0, 4.0), row("b", 2.0, 2.0), row("c", 2.0, 1.0), failed];
+        let comparison = Comparison::new(&rows, "cusparse");
+        assert_eq!((comparison.compared(), comparison.faster(), comparison.slower()), (3, 2, 1));
+        assert_eq!((comparison.mean(), comparison.lowest()), ("1.260".into(), "0.50 (c)".into()));
+        let none = Comparison::new(&rows, "mkl");
+        assert_eq!((none.compared(), none.mean(), none.lowest()), (0, "-".into(), "-".into()));
+    }
+}
