@@ -1,7 +1,7 @@
 //! Kernels, compiled by the driver when they are launched first.
 //!
-//! The driver compiles a module as a whole, at about 2 ms per KB of PTX, and one at a time. So each of the library's kernels
-//! is loaded as a module of its own.
+//! The driver compiles a module as a whole, at about 2 ms per KB of PTX. So each of the library's kernels is loaded as a
+//! module of its own, and operations that launch several large ones have these compiled at once ([`compile`]).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,6 +11,7 @@ use cust::module::Module;
 use cust::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUresult};
 use evenpath_simt::kernel::KernelInfo;
 
+use super::compile::compile;
 use super::context::Failure;
 use super::driver::{CallError, check, check_raw, describe};
 use super::entry::{self, Mismatch};
@@ -45,6 +46,24 @@ unsafe impl Send for Function {}
 impl Modules {
     pub(super) fn new(ptx: Ptx, driver: Version) -> Self {
         Self { ptx, driver, loaded: HashMap::new(), functions: HashMap::new() }
+    }
+
+    /// Compiles and loads those of the kernels that are not loaded, at once. The context is current.
+    pub(super) fn prepare(&mut self, kernels: &[&'static KernelInfo]) {
+        let missing = kernels.iter().filter(|kernel| !self.loaded.contains_key(kernel.name));
+        let texts = missing.filter_map(|kernel| {
+            let text = self.ptx.kernel(kernel.module, kernel.name).ok().flatten()?;
+            Some((kernel.name, CString::new(text).ok()?))
+        });
+        let texts: Vec<_> = texts.collect();
+        if texts.len() < 2 {
+            return;
+        }
+        let images = compile(&texts.iter().map(|(_, text)| &**text).collect::<Vec<_>>());
+        for ((name, _), image) in texts.into_iter().zip(images) {
+            let module = image.and_then(|image| Module::from_cubin(image, &[]).ok());
+            self.loaded.extend(module.map(|module| (name, module)));
+        }
     }
 
     /// The handle of a kernel, set up for `dynamic_shared` bytes of launch-sized shared memory. The context is current.
@@ -114,12 +133,11 @@ fn find(
     loaded: &mut HashMap<&'static str, Module>,
     kernel: &'static KernelInfo,
 ) -> Result<CUfunction, Failure> {
-    let alone = ptx.kernel(kernel.module, kernel.name)?;
-    let key = if alone.is_some() { kernel.name } else { kernel.module };
+    let key = if ptx.is_built_in() { kernel.name } else { kernel.module };
     let module = match loaded.entry(key) {
         Entry::Occupied(entry) => entry.into_mut(),
         Entry::Vacant(entry) => {
-            let text = match alone {
+            let text = match ptx.kernel(kernel.module, kernel.name)? {
                 Some(text) => text,
                 None => whole_module(ptx, kernel.module)?,
             };
