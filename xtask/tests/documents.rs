@@ -46,10 +46,8 @@ fn anchor(heading: &str) -> String {
 
 fn has_anchor(document: &Path, wanted: &str) -> bool {
     let text = fs::read_to_string(document).expect("a document");
-    let has = prose(&text)
-        .filter(|line| line.starts_with('#'))
-        .any(|heading| anchor(heading.trim_start_matches('#')) == wanted);
-    has
+    let mut headings = prose(&text).filter(|line| line.starts_with('#'));
+    headings.any(|heading| anchor(heading.trim_start_matches('#')) == wanted)
 }
 
 #[test]
