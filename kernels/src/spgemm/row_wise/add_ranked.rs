@@ -89,7 +89,6 @@ impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
             if parts > 1 { self.cuts.skip(first_cuts.load(index as usize) as usize) } else { self.cuts };
         let part = Part {
             cuts,
-
             cut_from: if part > 0 { Some((part as usize - 1) * own.len as usize) } else { None },
             cut_to: if part + 1 < parts { Some(part as usize * own.len as usize) } else { None },
         };

@@ -1,6 +1,6 @@
 //! The rows of C that kernels compute, and the arrays that they read and write.
 
-use evenpath_simt::{parameters, Element, Global, GlobalMut};
+use evenpath_simt::{parameters, thread, Element, Global, GlobalMut};
 
 use super::bitmap::Bitmap;
 use super::stage::Window;
@@ -123,7 +123,7 @@ impl ResultRow {
 /// Calls `visit` with 0 to `len` − 1, each in one thread of the block.
 #[inline(always)]
 pub(super) fn each<const BLOCK: usize>(len: u32, mut visit: impl FnMut(u32)) {
-    let mut place = evenpath_simt::thread::index();
+    let mut place = thread::index();
     while place < len {
         visit(place);
         place += BLOCK as u32;
