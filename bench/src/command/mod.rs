@@ -1,6 +1,7 @@
 //! The program's commands.
 
 mod conjugate_gradients;
+mod first_use;
 mod formats;
 mod hisparse;
 mod hisparse_tree;
@@ -35,6 +36,8 @@ struct Arguments {
 enum Command {
     /// Conjugate gradients with Jacobi preconditioning: steps, time per step, and a plot of the residuals.
     ConjugateGradients(conjugate_gradients::Arguments),
+    /// The first call of each operation on a new device: how long its kernels take to compile.
+    FirstUse(first_use::Arguments),
     /// One matrix in every format: bytes, padding, and the time of y = Ax.
     Formats(formats::Arguments),
     /// HiSparse beside CSR and cuSPARSE, over suites of matrices: bytes, products, sums, conversion.
@@ -75,6 +78,7 @@ pub fn main() -> ExitCode {
         Command::HisparseTree(arguments) => return program::finish(hisparse_tree::run(&arguments)),
         Command::Pagerank(arguments) => return program::finish(pagerank::run(&arguments)),
         Command::RowSorting(arguments) => return program::finish(row_sorting::run(&arguments)),
+        Command::FirstUse(arguments) => first_use::run(&arguments),
         Command::Hisparse(arguments) => hisparse::run(&arguments),
         Command::MatrixMarket(arguments) => matrix_market::run(&arguments),
         Command::Primitives(arguments) => primitives::run(&arguments),

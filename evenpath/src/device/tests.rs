@@ -3,6 +3,7 @@ use evenpath_simt::host::FaultKind;
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Arena, GlobalMut, kernel, thread};
 
+use super::simulated::Simulated;
 use super::*;
 
 kernel! {
@@ -16,21 +17,26 @@ kernel! {
         pub amount: u32,
     }
     shared: 0;
-    body: add::<BLOCK>;
+    body: Add::add::<BLOCK>;
     entries: {
         test_add in test: 64 x 1;
     }
 }
 
-fn add<const BLOCK: usize>(_: Arena, data: GlobalMut<u32>, len: u64, amount: u32) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if (index as u64) < len {
-        data.store(index, data.load(index) + amount);
+impl Add {
+    fn add<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if (index as u64) < self.len {
+            self.data.store(index, self.data.load(index) + self.amount);
+        }
     }
 }
 
+/// A simulated GPU that knows [`Add`].
 fn simulated() -> Device {
-    Device::simulated(SimulatedOptions { memory_bytes: 1 << 20, ..Default::default() })
+    let options = SimulatedOptions { memory_bytes: 1 << 20, ..Default::default() };
+    let add = (Add::INSTANCES[0].name, Add::SIMULATIONS[0]);
+    Device::new(Backend::Machine(Arc::new(Simulated::new(options, [add]))), DeviceKind::Simulated)
 }
 
 fn devices() -> [Device; 2] {
