@@ -5,8 +5,7 @@ use std::sync::Arc;
 use evenpath_kernels::vector::Gather;
 use evenpath_simt::Global;
 
-use super::ell::blocks;
-use super::{OpError, instance};
+use super::{OpError, blocks, instance};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::{RowOrder, Value, cpu};
 

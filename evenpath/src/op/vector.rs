@@ -14,8 +14,7 @@
 
 use evenpath_kernels::vector::{AddAt, Axpby, Dot, Gather, GatherIndices, Iota, MultiplyElements, Scale};
 
-use super::ell::blocks;
-use super::{OpError, instance, tile_items};
+use super::{OpError, blocks, instance, tile_items};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::{Value, cpu};
 

@@ -1,40 +1,42 @@
 use evenpath_kernels::spgemm::{CLASSES, COUNTERS, Class, SpgemmClassify, SpgemmListRows};
 
+use evenpath_simt::Global;
+
 use crate::device::DeviceVec;
 use crate::op::{OpError, grid, instance, tile_count};
 
 /// Rows up to this size are never done by windows.
-pub(super) const ALWAYS_HASH: u32 = 64;
+pub(in crate::op::spgemm) const ALWAYS_HASH: u32 = 64;
 
-/// Larger ones are if their span has no more columns than this an entry.
+/// Larger ones are if their span has at most this many columns per entry.
 const COLUMNS_AN_ENTRY: u32 = 256;
 
-/// Rows by what they take.
-pub(super) struct Bins {
-    /// Those that are not empty.
-    pub(super) filled: Vec<Bin>,
-    /// Rows of one bin after the other; nothing where all are of one.
-    pub(super) list: DeviceVec<u32>,
+/// The rows of C by the work that they take.
+pub(in crate::op::spgemm) struct Bins {
+    /// The bins that have rows.
+    pub(in crate::op::spgemm) filled: Vec<Bin>,
+    /// The rows, bin by bin; empty where all are in one.
+    pub(in crate::op::spgemm) list: DeviceVec<u32>,
     /// Sum of all sizes.
-    pub(super) total: u64,
+    pub(in crate::op::spgemm) total: u64,
 }
 
 /// Rows of one class.
-pub(super) struct Bin {
-    pub(super) class: Class,
+pub(in crate::op::spgemm) struct Bin {
+    pub(in crate::op::spgemm) class: Class,
     /// The first in the list.
-    pub(super) start: u32,
-    /// How many they are.
-    pub(super) rows: u32,
+    pub(in crate::op::spgemm) start: u32,
+    /// How many rows.
+    pub(in crate::op::spgemm) rows: u32,
     /// The largest size.
-    pub(super) largest: u64,
+    pub(in crate::op::spgemm) largest: u64,
     /// The widest span of columns.
-    pub(super) widest: u32,
+    pub(in crate::op::spgemm) widest: u32,
 }
 
 impl Bins {
     /// Sorts rows into bins by their sizes and spans; waits for the device.
-    pub(super) fn find(
+    pub(in crate::op::spgemm) fn find(
         sizes: &DeviceVec<u64>,
         firsts: &DeviceVec<u32>,
         lasts: &DeviceVec<u32>,
@@ -54,7 +56,7 @@ impl Bins {
             columns_an_entry: COLUMNS_AN_ENTRY,
         };
         let info = instance::<SpgemmClassify>();
-        // SAFETY: the views are of arrays with an element a row, and of the counters; buffers are freed in the stream's
+        // SAFETY: the views are of arrays with an element per row, and of the counters; buffers are freed in the stream's
         // order.
         unsafe { device.launch(kernel, info, tile_count("a matrix product", info, rows)?, 0) }?;
         let counts = counters.to_vec()?;
@@ -91,5 +93,18 @@ impl Bins {
         // SAFETY: as above; the list has room for all rows.
         unsafe { device.launch(kernel, info, blocks, 0) }?;
         Ok(Self { filled, list, total })
+    }
+}
+
+impl Bins {
+    /// The rows of a bin, and whether they are listed.
+    pub(in crate::op::spgemm) fn list(&self, bin: &Bin) -> (Global<u32>, u32) {
+        self.list_from(bin.start)
+    }
+
+    /// The rows from the `start`th on, and whether they are listed.
+    pub(in crate::op::spgemm) fn list_from(&self, start: u32) -> (Global<u32>, u32) {
+        let is_listed = !self.list.is_empty();
+        (self.list.as_global().skip(if is_listed { start as usize } else { 0 }), u32::from(is_listed))
     }
 }

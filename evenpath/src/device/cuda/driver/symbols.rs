@@ -9,8 +9,6 @@ use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 #[allow(clippy::wildcard_imports)]
 use cust::sys::*;
 
-use super::driver::trampolines;
-
 trampolines! {
     fn cuArray3DCreate_v2(p_handle: *mut CUarray, p_allocate_array: *const CUDA_ARRAY3D_DESCRIPTOR);
     fn cuArray3DGetDescriptor_v2(

@@ -6,12 +6,12 @@ use evenpath_kernels::spgemm::{
     add_ranked_shared_bytes, part_len, rank_shared_bytes,
 };
 
-use super::bins::Bin;
-use super::options::Allowance;
-use super::row_wise::{Rows, Target, block_instance, sums_bytes};
-use super::{Operands, Product};
+use super::target::Target;
 use crate::device::{Device, DeviceVec};
+use crate::op::requirement::Requirement;
 use crate::op::scan::{self, Operator};
+use crate::op::spgemm::base::{Operands, Product, Workspace};
+use crate::op::spgemm::symbolic::{Bin, Rows, block_instance, sums_bytes};
 use crate::op::{OpError, grid, instance};
 use crate::{Offset, Value};
 
@@ -38,38 +38,45 @@ pub(super) struct Ranks {
     part_rows: DeviceVec<u32>,
 }
 
-/// Bytes of device memory that counting so many rows takes at once at most.
-fn count_bytes(rows: u32) -> u64 {
+/// Device memory that counting so many rows takes at once at most.
+fn counting(rows: u32) -> Requirement {
     let rows = u64::from(rows) + 1;
-    6 * 8 * rows + scan::temporary_bytes::<u64>(rows as usize)
+    // Products, parts and cuts of each row, and their sums.
+    let counts = Requirement::each(6 * rows, size_of::<u64>());
+    Requirement::all_of([counts, Requirement::new(scan::temporary_bytes::<u64>(rows as usize))])
 }
 
 impl Ranks {
-    /// The ranks, if `allowance` has memory for them, where they stay; nothing where no row is done by windows. Writes the
+    /// The ranks, if the workspace has room for them; nothing where no row is done by windows. Writes the
     /// columns of the rows unless they are known. Waits for the device.
     pub(super) fn find<V: Value, O: Offset>(
         operands: Operands<'_, V, O>,
         rows: &Rows,
         target: &Target<'_, V>,
-        allowance: &mut Allowance,
+        workspace: &Workspace,
     ) -> Result<Option<Self>, OpError> {
         let Some(first) = window_bins(rows).next() else { return Ok(None) };
         let count = window_bins(rows).map(|bin| bin.rows).sum();
-        if allowance.left() < count_bytes(count) {
+        if !workspace.has_room(counting(count)) {
             return Ok(None);
         }
         let work = PartWork::count(operands, rows, target.row_offsets, (first.start, count))?;
         let [products, parts, cuts] = work.totals()?;
-        let bytes = count_bytes(count) + 2 * products + 4 * (parts + cuts);
-        if allowance.left() < bytes || grid(count as usize, 0, parts.max(count.into())).is_err() {
+        let required = Requirement::all_of([
+            counting(count),
+            Requirement::of::<u16>(products),
+            Requirement::of::<u32>(parts),
+            Requirement::of::<u32>(cuts),
+        ]);
+        if !workspace.has_room(required) || grid(count as usize, 0, parts.max(count.into())).is_err() {
             return Ok(None);
         }
-        allowance.take("the workspace", bytes)?;
+        let _charge = workspace.take("the workspace", required)?;
         work.rank(operands, rows, target, [products, parts, cuts]).map(Some)
     }
 
-    /// Whether it is faster to find the ranks for one product: where rows have more entries than a block has room to sum,
-    /// so that rows of B would have their turns in global memory.
+    /// Whether ranks pay for a single product: where rows have more entries than a block can sum in shared memory, so that
+    /// rows of B would be added one after the other in global memory.
     pub(super) fn pay_at_once<V: Value>(device: &Device, rows: &Rows) -> bool {
         let room = u64::from(sums_bytes(device));
         window_bins(rows).any(|bin| bin.largest.saturating_mul(V::SIZE as u64) > room)
@@ -77,9 +84,12 @@ impl Ranks {
 
     /// Bytes of device memory that it keeps.
     pub(super) fn bytes(&self) -> u64 {
-        2 * self.of_products.len() as u64
-            + 4 * (self.cuts.len() + self.part_rows.len()) as u64
-            + 3 * 8 * self.first_products.len() as u64
+        self.of_products.bytes()
+            + self.cuts.bytes()
+            + self.part_rows.bytes()
+            + self.first_products.bytes()
+            + self.first_parts.bytes()
+            + self.first_cuts.bytes()
     }
 
     /// Writes the values of the rows.
@@ -115,13 +125,13 @@ impl Ranks {
         let info = instance::<SpgemmAddRanked<V, O>>();
         let shared = add_ranked_shared_bytes(sums, V::SIZE as u32, O::SIZE as u32);
         // SAFETY: the views are of matrices that fit together, of C as it was when the ranks were found, and of what was
-        // found; the grid is one block a part. Buffers are freed in the stream's order.
+        // found; the grid is one block per part. Buffers are freed in the stream's order.
         unsafe { self.of_products.device().launch(kernel, info, parts, shared) }?;
         Ok(())
     }
 }
 
-/// What the rows take; each with the sum at the end.
+/// Products, parts and cuts before each row, with the sum at the end.
 struct PartWork {
     rows: (u32, u32),
     first_products: DeviceVec<u64>,

@@ -1,20 +1,20 @@
-//! Products by two-level sorting: at once, or in parts where memory is short.
+//! Products at once, or in parts where memory is short.
 
 use std::ops::Range;
 
-use super::options::Allowance;
-use super::plan::{Arrays, convert_offsets, countable, result_arrays};
-use super::row_wise::{Analysis, Symbolic};
-use super::two_level_sort::{self, ProductOrder, Recorder, Weighed};
-use super::{Product, RowsOfC};
+use super::phases::Recorder;
+use super::rows::{self, ProductOrder, RowsOfC};
+use super::setup::Weighed;
 use crate::device::DeviceVec;
 use crate::op::OpError;
 use crate::op::scan::{self, Operator};
+use crate::op::spgemm::base::{Arrays, Product, Workspace, convert_offsets, countable, result_arrays};
+use crate::op::spgemm::symbolic::{Analysis, Symbolic};
 use crate::{Offset, Value};
 
 /// C, with what later products of the same patterns can use.
 pub(super) struct Sorted<V: Value, O: Offset> {
-    pub(super) arrays: Arrays<V>,
+    pub(super) arrays: Arrays<V, u64>,
     /// Multiplications.
     pub(super) products: u64,
     /// The order in which products are added, if they were all there at once.
@@ -24,20 +24,20 @@ pub(super) struct Sorted<V: Value, O: Offset> {
 /// The product of two matrices.
 pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
     product: &Product<'_, V, O>,
-    allowance: &mut Allowance,
+    workspace: &Workspace,
     recorder: &mut Recorder,
 ) -> Result<Sorted<V, O>, OpError> {
     let a = product.operands.a;
-    let bytes = |products| two_level_sort::bytes::<V>(a.rows() as u64, a.nnz() as u64, products);
-    if bytes(0) <= allowance.left() {
+    let required = |products| rows::required::<V>(a.rows() as u64, a.nnz() as u64, products);
+    if workspace.has_room(required(0)) {
         recorder.begin(a.device())?;
         let weighed = Weighed::new(product, &(0..a.rows()))?;
         let products = weighed.products;
-        if bytes(products) <= allowance.left() {
+        if workspace.has_room(required(products)) {
             return in_one::<V, O, C>(product, weighed, recorder);
         }
     }
-    in_parts::<V, O, C>(product, allowance, recorder)
+    in_parts::<V, O, C>(product, workspace, recorder)
 }
 
 /// All rows at once.
@@ -46,9 +46,9 @@ fn in_one<V: Value, O: Offset, C: Offset>(
     weighed: Weighed,
     recorder: &mut Recorder,
 ) -> Result<Sorted<V, O>, OpError> {
-    let (rows, products) = (0..product.operands.a.rows(), weighed.products);
+    let (all, products) = (0..product.operands.a.rows(), weighed.products);
     let (RowsOfC { lengths, column_indices, values }, order) =
-        two_level_sort::rows_of_weighed(product, rows, weighed, recorder)?;
+        rows::rows_of_weighed(product, all, weighed, recorder)?;
     let row_offsets = ends_to_offsets(&lengths)?;
     countable::<C>(column_indices.len() as u64)?;
     Ok(Sorted { arrays: Arrays { row_offsets, column_indices, values }, products, order: Some(order) })
@@ -66,33 +66,34 @@ fn ends_to_offsets(lengths: &DeviceVec<u32>) -> Result<DeviceVec<u64>, OpError> 
 /// The result is counted first, row by row, so that parts are copied to where they belong.
 fn in_parts<V: Value, O: Offset, C: Offset>(
     product: &Product<'_, V, O>,
-    allowance: &mut Allowance,
+    workspace: &Workspace,
     recorder: &mut Recorder,
 ) -> Result<Sorted<V, O>, OpError> {
     let a = product.operands.a;
-    let analysis = Analysis::find(product.operands, allowance)?;
-    let before = analysis.products_before(allowance)?;
-    let Symbolic { row_offsets, nonzeros, products, .. } = analysis.count(product.operands, allowance)?;
-    let (mut column_indices, mut values) = result_arrays::<V, C>(a.device(), a.rows(), nonzeros, allowance)?;
+    let analysis = Analysis::find(product.operands, workspace)?;
+    let (before, _charge) = analysis.products_before(workspace)?;
+    let symbolic = analysis.count(product.operands)?;
+    let Symbolic { row_offsets, nonzeros, .. } = &symbolic;
+    let (mut column_indices, mut values, _result) =
+        result_arrays::<V, C>(a.device(), a.rows(), *nonzeros, workspace)?;
     let (before, offsets) = (before.to_vec()?, row_offsets.to_vec()?);
     let a_offsets = a.pattern().row_offsets.to_vec()?;
-    let bytes = |rows: &Range<usize>| {
-        let entries = a_offsets[rows.end].to_u64() - a_offsets[rows.start].to_u64();
-        two_level_sort::bytes::<V>(rows.len() as u64, entries, before[rows.end] - before[rows.start])
+    let required = |part: &Range<usize>| {
+        let entries = a_offsets[part.end].to_u64() - a_offsets[part.start].to_u64();
+        rows::required::<V>(part.len() as u64, entries, before[part.end] - before[part.start])
     };
-    let left = allowance.left();
     let mut start = 0;
     while start < a.rows() {
-        let rows = most_rows(start, a.rows(), |rows| bytes(rows) <= left);
-        allowance.take("a row's part", bytes(&rows))?;
-        let part = two_level_sort::rows(product, rows.clone(), recorder)?;
+        let part = most_rows(start, a.rows(), |part| workspace.has_room(required(part)));
+        let _charge = workspace.take("a row's part", required(&part))?;
+        let of_part = rows::rows(product, part.clone(), recorder)?;
         let place = offsets[start] as usize;
-        column_indices.copy_from_at(place, &part.column_indices)?;
-        values.copy_from_at(place, &part.values)?;
-        allowance.give_back(bytes(&rows));
-        start = rows.end;
+        column_indices.copy_from_at(place, &of_part.column_indices)?;
+        values.copy_from_at(place, &of_part.values)?;
+        start = part.end;
     }
-    Ok(Sorted { arrays: Arrays { row_offsets, column_indices, values }, products, order: None })
+    let arrays = Arrays { row_offsets: symbolic.row_offsets, column_indices, values };
+    Ok(Sorted { arrays, products: symbolic.products, order: None })
 }
 
 /// The longest range of rows from `start` on that fits, one row at least. What fits still does with fewer rows.
