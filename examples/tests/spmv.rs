@@ -1,13 +1,11 @@
-//! The examples as programs: what they print and how they end.
-
-mod support;
+//! The main example.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use support::program;
+
+use super::{File, SYMMETRIC, program};
 
 fn spmv<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
     Command::new(program("spmv"))
@@ -41,26 +39,6 @@ fn spmv_refuses<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Stri
     stderr
 }
 
-/// A folder with a file in it, which goes when it is dropped.
-struct File {
-    path: PathBuf,
-    _folder: tempfile::TempDir,
-}
-
-impl File {
-    fn new(text: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("a.mtx");
-        std::fs::write(&path, text).expect("a file");
-        Self { path, _folder: folder }
-    }
-
-    fn path(&self) -> &str {
-        self.path.to_str().expect("text")
-    }
-}
-
-const SYMMETRIC: &str = "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 2\n3 1 -0.5\n3 3 1e-3\n";
 const COMPLEX: &str = "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 0.5 7\n";
 
 #[test]
@@ -146,47 +124,6 @@ fn methods_are_chosen_by_name() {
     }
 }
 
-/// The examples of one method that only kernels have.
-const KERNELS_ONLY: [(&str, &str, &str); 2] =
-    [("csr_adaptive", "csr-adaptive", "by stream"), ("light_spmv", "light", "lanes a row")];
-
-fn example(name: &str, arguments: &[&str]) -> Output {
-    Command::new(program(name)).args(arguments).output().expect("the program starts")
-}
-
-#[test]
-fn examples_of_methods_need_no_gpu() {
-    for (name, method, figure) in KERNELS_ONLY {
-        for types in [["--value", "f32", "--offset", "u64"], ["--value", "f64", "--offset", "u32"]] {
-            let output = example(name, &types);
-            let text = String::from_utf8(output.stdout).expect("text");
-            assert_eq!(output.status.code(), Some(0), "{text}");
-            assert!(
-                text.contains(&format!("\nplan    {method} (asked for)")) && text.contains(figure),
-                "{text}"
-            );
-            assert!(text.ends_with("\nPASS\n"), "{text}");
-            let is_simulated = text.contains("device  simulated GPU");
-            assert_eq!(text.contains("there is no GPU: this is the simulated one"), is_simulated, "{text}");
-        }
-        let output = example(name, &["--device", "simulated", "--generate", "rmat:7", "--json"]);
-        let json: Value = serde_json::from_slice(&output.stdout).expect("an object");
-        let plan = &json["plan"];
-        let figure = if method == "light" { &plan["lanes"] } else { &plan["figures"][figure] };
-        assert!(figure.as_u64() > Some(0), "{json}");
-    }
-}
-
-#[test]
-fn examples_of_methods_refuse_the_cpu() {
-    for (name, method, _) in KERNELS_ONLY {
-        let output = example(name, &["--device", "cpu", "--generate", "diagonal:5"]);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{stderr}");
-        assert!(stderr.contains(&format!("CPU has no SpMV by `{method}`")), "{stderr}");
-    }
-}
-
 #[test]
 fn files_are_read() {
     let file = File::new(SYMMETRIC);
@@ -257,49 +194,4 @@ fn output_that_cannot_be_written_is_reported() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.starts_with("error: cannot write: ") && stderr.lines().count() == 1, "{stderr}");
-}
-
-#[test]
-fn spmm_is_right_in_every_type_and_layout() {
-    let file = File::new(SYMMETRIC);
-    for value in ["f16", "bf16", "f32", "f64"] {
-        for layout in ["row-major", "column-major"] {
-            for device in ["cpu", "simulated"] {
-                let arguments = ["--matrix", file.path(), "--columns", "5", "--value", value];
-                let output = Command::new(program("spmm"))
-                    .args(arguments)
-                    .args(["--layout", layout, "--device", device, "--iterations", "1", "--json"])
-                    .output()
-                    .expect("the program starts");
-                assert_eq!(output.status.code(), Some(0), "{output:?}");
-                let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-                assert_eq!((&report["pass"], &report["columns"]), (&true.into(), &5.into()), "{report}");
-                assert_eq!(
-                    (&report["value"], &report["layout"]),
-                    (&value.into(), &layout.into()),
-                    "{report}"
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn spadd_is_right_with_every_addend() {
-    let file = File::new(SYMMETRIC);
-    for value in ["f32", "f64"] {
-        for plus in ["itself", "transpose", "shifted"] {
-            for device in ["cpu", "simulated"] {
-                let output = Command::new(program("spadd"))
-                    .args(["--matrix", file.path(), "--value", value, "--plus", plus])
-                    .args(["--device", device, "--iterations", "1", "--json"])
-                    .output()
-                    .expect("the program starts");
-                assert_eq!(output.status.code(), Some(0), "{output:?}");
-                let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-                assert_eq!((&report["pass"], &report["plus"]), (&true.into(), &plus.into()), "{report}");
-                assert_eq!(&report["value"], &Value::from(value), "{report}");
-            }
-        }
-    }
 }

@@ -1,26 +1,26 @@
-//! Times on a device, rates, and the rate they are compared with.
+//! Times on a device, rates, and the copy rate they are compared with.
 
 use evenpath::{Device, DeviceError, DeviceKind, Event};
 use serde::Serialize;
 
-/// Bytes of each buffer with which the copy rate is measured: more than any cache holds.
+/// Bytes of each buffer for the copy rate: more than any cache holds.
 const COPY_BYTES: usize = 512 << 20;
 
-/// Whose time is taken: a stream of work, with events in it. One function times all of them alike.
+/// A stream of work with events, so that one function times evenpath and its peers alike.
 pub trait Clock {
-    /// A place in the stream.
+    /// A point in the stream.
     type Event;
-    /// Why time cannot be taken.
+    /// Why the time cannot be measured.
     type Error;
 
-    /// Marks the place that the stream has come to.
+    /// Records an event after the work so far.
     ///
     /// # Errors
     ///
     /// If the device was lost.
     fn record(&self) -> Result<Self::Event, Self::Error>;
 
-    /// Waits until everything is done.
+    /// Waits until all work is done.
     ///
     /// # Errors
     ///
@@ -52,43 +52,43 @@ impl Clock for Device {
     }
 }
 
-/// What one run has to do, however it does it.
+/// The work of one run, whatever the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
-    /// Operations on values.
+    /// Floating-point operations.
     pub operations: u64,
-    /// Bytes of all arrays, each counted once: the least that must be moved.
+    /// Bytes of all arrays, each counted once: the minimum to be moved.
     pub bytes: u64,
-    /// Bytes as others count them, to compare with their figures.
+    /// Bytes as another source counts them, to compare with its figures.
     pub effective_bytes: u64,
-    /// Who counts so.
+    /// That source.
     pub counted_by: &'static str,
 }
 
-/// How long an operation took, and what that is in operations and bytes a second.
+/// The time of an operation, and its rates in operations and bytes per second.
 #[derive(Debug, Clone, Serialize)]
 pub struct Measurement {
-    /// Runs that were timed.
+    /// Timed runs.
     pub iterations: usize,
     /// Median time of one run.
     pub ms: f64,
     /// The shortest and the longest.
     pub range_ms: (f64, f64),
-    /// 10⁹ operations a second.
+    /// 10⁹ operations per second.
     pub gflops: f64,
-    /// [`Work::effective_bytes`] a second.
+    /// [`Work::effective_bytes`] per second, in 10⁹.
     pub effective_gbps: f64,
     /// [`Work::counted_by`].
     #[serde(skip)]
     pub counted_by: &'static str,
-    /// [`Work::bytes`] a second.
+    /// [`Work::bytes`] per second, in 10⁹.
     pub gbps: f64,
-    /// [`Work::bytes`]: what fits in a cache is measured there.
+    /// [`Work::bytes`]: if they fit in a cache, the rate is that of the cache.
     pub bytes: u64,
 }
 
 impl Measurement {
-    /// From the times of runs that each did the work.
+    /// From the times of runs that each do the work.
     pub fn new(work: Work, times_ms: &[f64]) -> Self {
         let ms = median(times_ms);
         let shortest = times_ms.iter().copied().fold(f64::INFINITY, f64::min);
@@ -106,14 +106,14 @@ impl Measurement {
         }
     }
 
-    /// Whether all of the data fits in the device's second-level cache, which the rate then is that of. `None` where
-    /// the device does not tell.
+    /// Whether all data fits in the L2 cache of the device, so that the rate is that of the cache. `None` if the device
+    /// does not tell.
     pub fn fits_l2(&self, device: &Device) -> Option<bool> {
         device.properties().l2_bytes.map(|l2| self.bytes <= l2)
     }
 }
 
-/// How many runs are timed.
+/// The number of timed runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repetitions {
     most: usize,
@@ -121,7 +121,7 @@ pub struct Repetitions {
 }
 
 impl From<usize> for Repetitions {
-    /// So many, however long they take; one at least.
+    /// This many, however long they take; at least one.
     fn from(count: usize) -> Self {
         Self { most: count.max(1), budget_ms: f64::INFINITY }
     }
@@ -129,33 +129,33 @@ impl From<usize> for Repetitions {
 
 /// What is known after the first runs.
 enum FirstRuns {
-    /// One took so long that it is not repeated.
+    /// One run took so long that it is not repeated.
     Enough(f64),
-    /// So many are to be timed.
+    /// This many are to be timed.
     Wanted(usize),
 }
 
 impl Repetitions {
-    /// Those of which a budget admits more are still made: less than three say little.
+    /// The minimum, whatever the budget: fewer than three runs say little.
     const LEAST: usize = 3;
-    /// A run of so many budgets is not repeated.
+    /// A run that takes this many budgets is not repeated.
     const LONG: f64 = 10.0;
-    /// No first run takes so long because it loads code.
+    /// Loading code does not make a first run longer than this.
     const LONGEST_LOADING_MS: f64 = 1000.0;
 
-    /// As many as fit in a time, three at least; one of what takes ten times as long.
+    /// As many as fit in a time, at least three; only one if it takes ten times as long.
     #[must_use]
     pub fn within(self, budget_ms: f64) -> Self {
         Self { budget_ms, ..self }
     }
 
-    /// Their number where one takes `ms`.
+    /// Their number if one takes `ms`.
     pub fn of_length(self, ms: f64) -> usize {
         let fitting = (self.budget_ms / ms) as usize;
         fitting.clamp(Self::LEAST.min(self.most), self.most)
     }
 
-    /// Makes the runs that decide over the number of the others; `timed` makes one and gives its milliseconds.
+    /// Makes the first runs, which decide how many follow; `timed` makes one and returns its milliseconds.
     fn first_runs<E>(self, mut timed: impl FnMut() -> Result<f64, E>) -> Result<FirstRuns, E> {
         let mut ms = timed()?;
         if self.of_length(ms) < self.most {
@@ -168,7 +168,7 @@ impl Repetitions {
         Ok(if is_long { FirstRuns::Enough(ms) } else { FirstRuns::Wanted(self.of_length(ms)) })
     }
 
-    /// Milliseconds of each run, `timed` making one; after one that is not counted, unless it took too long to be repeated.
+    /// Milliseconds of each run, after one that does not count unless it takes too long to be repeated. `timed` makes one.
     ///
     /// # Errors
     ///
@@ -181,8 +181,8 @@ impl Repetitions {
     }
 }
 
-/// Milliseconds of each of `repetitions` runs, timed with events, after one that is not counted. They follow each other
-/// without waiting.
+/// Milliseconds of each of `repetitions` runs, timed with events, after one that does not count. The host does not wait
+/// between them.
 ///
 /// # Errors
 ///
@@ -217,9 +217,8 @@ pub fn times_ms<C: Clock, E: From<C::Error>>(
     Ok(events.iter().map(|(start, end)| clock.elapsed_ms(start, end)).collect::<Result<_, _>>()?)
 }
 
-/// Milliseconds of each of `repetitions` runs as [`times_ms`] has them, but each on a device that is idle when it begins,
-/// so that what the host takes to launch it counts where the device would wait for it; after as many runs that are not
-/// counted, three at most.
+/// As [`times_ms`], but each run begins on an idle device, so that the time to launch it counts where the device would wait
+/// for it; after as many runs that do not count, at most three.
 ///
 /// # Errors
 ///
@@ -245,7 +244,7 @@ pub fn single_times_ms<E: From<DeviceError>>(
     (0..count).map(|_| single()).collect()
 }
 
-/// The middle of the values, the mean of the two middle ones where their number is even; NaN of none.
+/// The median: the mean of the two middle values if their number is even, NaN if there is none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -256,12 +255,12 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The rate at which the device copies within its memory, in GB/s, bytes read and bytes written counted: the ceiling
-/// of everything that is bound by memory.
+/// The rate at which the device copies within its memory, in GB/s of bytes read plus bytes written: the limit of whatever is
+/// bound by memory.
 ///
 /// # Errors
 ///
-/// If the device has not the memory for two buffers, or was lost.
+/// If there is no memory for two buffers, or the device was lost.
 pub fn copy_rate(device: &Device) -> Result<f64, DeviceError> {
     let (bytes, repetitions) = match device.kind() {
         DeviceKind::Cuda(_) => (COPY_BYTES, 20_usize),

@@ -9,7 +9,7 @@ use evenpath::generate::Kind;
 use evenpath::{Device, DeviceError, DeviceKind, SimulatedOptions};
 use thiserror::Error;
 
-/// What every example takes.
+/// Where and how often to run, and how to print.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunArguments {
     /// Where to run: best, cuda:0 (or another number), cpu, simulated. The best is the first NVIDIA GPU, or the CPU
@@ -19,7 +19,7 @@ pub struct RunArguments {
     /// Runs that are timed. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
     #[arg(long, value_name = "N")]
     iterations: Option<NonZeroUsize>,
-    /// Seed of everything that is random.
+    /// Seed of the random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Print one JSON object instead of text.
@@ -28,7 +28,7 @@ pub struct RunArguments {
 }
 
 impl RunArguments {
-    /// Runs to time on a device: as many as asked for, or as its kind can do in little time.
+    /// Runs to time on a device: as many as asked for, or a default for its kind.
     pub fn iterations(&self, device: &Device) -> usize {
         let default = match device.kind() {
             DeviceKind::Cuda(_) => 100,
@@ -56,7 +56,7 @@ pub struct MatrixArguments {
 fn generate_help() -> String {
     let kinds: Vec<String> = Kind::all().iter().map(Kind::to_string).collect();
     format!(
-        "Generate a matrix, of any size: {}. [default: a stencil5 that suits the device]",
+        "Generate a matrix, of any size: {}. [default: a stencil5, sized for the device]",
         kinds.join(", ")
     )
 }
@@ -69,25 +69,6 @@ pub enum ValueType {
     F64,
 }
 
-/// Type of the keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-#[allow(missing_docs)]
-pub enum KeyType {
-    U32,
-    U64,
-}
-
-/// Type of the elements of a scan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-#[allow(missing_docs)]
-pub enum ElementType {
-    U32,
-    I32,
-    U64,
-    F32,
-    F64,
-}
-
 /// Type of the row offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[allow(missing_docs)]
@@ -96,7 +77,7 @@ pub enum OffsetType {
     U64,
 }
 
-/// A device by its name: `best`, `cuda:0` (or another number), `cpu`, `simulated`.
+/// A device by name: `best`, `cuda:0` (or another number), `cpu`, `simulated`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceChoice {
     /// [`Device::best`].
@@ -109,7 +90,7 @@ pub enum DeviceChoice {
     Simulated,
 }
 
-/// A device that cannot be used, and why.
+/// Why a device cannot be used.
 #[derive(Debug, Error)]
 #[error("device {choice}: {source}")]
 pub struct OpenDeviceError {
@@ -117,7 +98,7 @@ pub struct OpenDeviceError {
     source: DeviceError,
 }
 
-/// A text that names no device.
+/// Text that is not the name of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no device is called `{0}`; there are best, cuda:0 (or another number), cpu, simulated")]
 pub struct ParseDeviceError(String);

@@ -1,14 +1,11 @@
-//! The example on HiSparse as a program: what it prints, and its picture.
-
-mod support;
+//! `evenpath-bench hisparse-tree`: what it prints, and its picture.
 
 use std::process::Command;
 
 use serde_json::Value;
-use support::program;
 
 #[test]
-fn trees_are_said_and_drawn() {
+fn trees_are_described_and_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
     let picture = folder.path().join("tree.svg");
     for (node, value, kind, device) in [
@@ -17,7 +14,8 @@ fn trees_are_said_and_drawn() {
         ("128", "f64", "lp:8", "cpu"),
         ("256", "f32", "dense:300x300", "cpu"),
     ] {
-        let output = Command::new(program("hisparse"))
+        let output = Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
+            .arg("hisparse-tree")
             .args([
                 "--node",
                 node,

@@ -1,4 +1,4 @@
-//! What an example prints: lines for people and the same as one JSON object, and a verdict.
+//! The output of a program: lines of text or one JSON object, and a verdict.
 
 use std::fmt;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use serde_json::{Map, json};
 
 use crate::measure::Measurement;
 
-/// What an example found out. Displays as text or as one JSON object.
+/// The output of a program. Displays as text or as one JSON object.
 #[derive(Debug, Clone)]
 pub struct Report {
     as_json: bool,
@@ -21,12 +21,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// An empty one, whose verdict is that of a check.
+    /// An empty report with the verdict of a check.
     pub fn new(as_json: bool, verdict: Result<(), String>) -> Self {
         Self { as_json, text: String::new(), fields: Map::new(), remarks: Vec::new(), verdict }
     }
 
-    /// Takes another check in: the first that is not passed decides.
+    /// Adds the verdict of a check; the first failure decides.
     pub fn check(&mut self, verdict: Result<(), String>) {
         if self.passed() {
             self.verdict = verdict;
@@ -46,7 +46,7 @@ impl Report {
         }
     }
 
-    /// Adds what the reader should know of the figures before he uses them.
+    /// Adds a note on how to read the figures.
     pub fn remark(&mut self, remark: impl Into<String>) {
         self.remarks.push(remark.into());
     }
@@ -65,7 +65,7 @@ impl Report {
         self.line("device", device, json!({ "device": device.to_string() }));
     }
 
-    /// Adds how long it took from opening a device to the first result on the host, its opening included.
+    /// Adds the time from opening the device, which counts, to the first result on the host.
     pub fn first_result(&mut self, opening: Duration, first_result: Duration) {
         let (opening, first_result) = (opening.as_secs_f64() * 1e3, first_result.as_secs_f64() * 1e3);
         self.line(
@@ -113,7 +113,7 @@ impl Report {
         }
     }
 
-    /// Writes a drawing, and adds where it lies; `what` is its label.
+    /// Writes a drawing, and adds its path; `what` is the label.
     ///
     /// # Errors
     ///

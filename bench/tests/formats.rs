@@ -1,20 +1,21 @@
-//! The examples on formats and row sorting as programs: what they print and how they end.
-
-mod support;
+//! `evenpath-bench formats` and `row-sorting`: what they print, and their exit codes.
 
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use support::program;
 
-fn run(name: &str, arguments: &[&str]) -> Output {
-    Command::new(program(name)).args(arguments).output().expect("the program starts")
+fn run(command: &str, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
+        .arg(command)
+        .args(arguments)
+        .output()
+        .expect("the program starts")
 }
 
-fn passes(name: &str, arguments: &[&str]) -> Value {
-    let output = run(name, &[arguments, &["--json"]].concat());
+fn passes(command: &str, arguments: &[&str]) -> Value {
+    let output = run(command, &[arguments, &["--json"]].concat());
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{name} {arguments:?}: {stdout}");
+    assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{command} {arguments:?}: {stdout}");
     serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}"))
 }
 
@@ -22,7 +23,8 @@ fn passes(name: &str, arguments: &[&str]) -> Value {
 fn every_format_is_measured_and_right() {
     for device in ["cpu", "simulated"] {
         for value in ["f32", "f64"] {
-            let json = passes("ell", &["--device", device, "--value", value, "--generate", "stencil5:30"]);
+            let json =
+                passes("formats", &["--device", device, "--value", value, "--generate", "stencil5:30"]);
             for format in ["CSR", "COO", "ELL", "ELL-R", "sliced ELL", "SELL-32-512", "SELL-32-all", "HYB"] {
                 assert!(json[format]["ms"].as_f64() > Some(0.0), "{format} in {json}");
             }
@@ -34,15 +36,15 @@ fn every_format_is_measured_and_right() {
 }
 
 #[test]
-fn too_much_padding_is_said() {
-    let json = passes("ell", &["--device", "cpu", "--generate", "power-law:100000"]);
+fn too_much_padding_is_refused() {
+    let json = passes("formats", &["--device", "cpu", "--generate", "power-law:100000"]);
     let refused = json["ELL"].as_str().expect("a refusal");
     assert!(
         refused.starts_with("100000 rows padded to up to ") && refused.contains("the limit is"),
         "{refused}"
     );
     assert!(json["HYB"]["ms"].as_f64() > Some(0.0), "{json}");
-    let output = run("row_sorting", &["--device", "cpu", "--generate", "power-law:100000"]);
+    let output = run("row-sorting", &["--device", "cpu", "--generate", "power-law:100000"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.starts_with("error: 100000 rows padded to up to "), "{stderr}");
@@ -51,7 +53,7 @@ fn too_much_padding_is_said() {
 #[test]
 fn sorting_is_measured_and_right() {
     for device in ["cpu", "simulated"] {
-        let json = passes("row_sorting", &["--device", device, "--order", "200"]);
+        let json = passes("row-sorting", &["--device", device, "--order", "200"]);
         let warps = &json["longest_row_of_warp"];
         // Rows of 2 to 40: unsorted, the longest of 32 is nearly always near 40; sorted, it is little above the mean.
         assert!(warps["before"].as_f64() > Some(33.0) && warps["before"].as_f64() < Some(40.1), "{warps}");
@@ -66,5 +68,5 @@ fn sorting_is_measured_and_right() {
         }
         assert!(json["restore_ms"].as_f64() > Some(0.0) && json["sorting_ms"].as_f64() > Some(0.0), "{json}");
     }
-    passes("row_sorting", &["--device", "simulated", "--generate", "fem:100", "--value", "f64"]);
+    passes("row-sorting", &["--device", "simulated", "--generate", "fem:100", "--value", "f64"]);
 }

@@ -1,18 +1,18 @@
-//! The tree over the sparsity pattern, as SVG: legible on light and on dark ground.
+//! The tree over the sparsity pattern, as SVG: legible on light and dark backgrounds.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use evenpath::{HiSparse, HiSparseNode, NodeKind, Value};
 
-/// Width or height of the matrix in the picture, whichever is more; and the least of the other.
+/// The longer side of the matrix in the picture, and the minimum of the shorter.
 const SIZE: f64 = 800.0;
 const MIN_SIZE: f64 = 60.0;
 
 /// Cells of the pattern along each side.
 const CELLS: usize = 200;
 
-/// Nodes of a level that are drawn; of one with more, none.
+/// A level with more nodes is not drawn.
 const MAX_NODES: usize = 20_000;
 
 const STYLE: &str = "<style>
@@ -61,7 +61,7 @@ pub(crate) fn draw<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> String 
     svg
 }
 
-/// Picture units a row and a column.
+/// Picture units per row and per column.
 struct Scale {
     x: f64,
     y: f64,
@@ -87,7 +87,7 @@ fn legend<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> Vec<String> {
     lines
 }
 
-/// Cells with nonzeros, the more opaque the fuller they are.
+/// Cells with nonzeros; fuller cells are more opaque.
 fn pattern<V: Value, const D: usize>(svg: &mut String, matrix: &HiSparse<V, D>, (width, height): (f64, f64)) {
     let cell = |at: usize, len: usize| (at as u64 * CELLS as u64 / len as u64) as usize;
     let mut counts = vec![0_u64; CELLS * CELLS];
@@ -103,7 +103,7 @@ fn pattern<V: Value, const D: usize>(svg: &mut String, matrix: &HiSparse<V, D>, 
     }
 }
 
-/// Frames around nodes: leaves first, so that those above are over them.
+/// Frames around nodes: leaves first, so that inner nodes are drawn over them.
 fn nodes<V: Value, const D: usize>(svg: &mut String, matrix: &HiSparse<V, D>, scale: &Scale) {
     let levels = matrix.statistics().levels;
     for (number, level) in levels.iter().enumerate().rev() {

@@ -32,13 +32,13 @@ pub enum LoadError {
     /// The file cannot be read.
     #[error("{0}")]
     Read(#[source] MatrixMarketError),
-    /// The file is complex, and nobody asked for the real part.
+    /// The file is complex, and the real part was not asked for.
     #[error("{0}: --real-part")]
     Complex(#[source] MatrixMarketError),
     /// The matrix cannot be generated.
     #[error("--generate {kind}: {source}")]
     Generate {
-        /// What was to be generated.
+        /// The kind of matrix.
         kind: Kind,
         /// Why it cannot be.
         source: MatrixError,
@@ -46,7 +46,7 @@ pub enum LoadError {
 }
 
 impl MatrixArguments {
-    /// Reads or generates the matrix; without a word about it, generates `default`.
+    /// Reads or generates the matrix; generates `default` if neither is asked for.
     ///
     /// # Errors
     ///
@@ -77,16 +77,16 @@ fn read<V: Value, O: Offset>(path: &Path, complex: Complex) -> Result<Csr<V, O>,
     })
 }
 
-/// A progress bar on stderr that appears where reading takes a while, and is gone when it is dropped.
+/// A progress bar on stderr that appears if reading takes long, and is cleared when it is dropped.
 struct ReadingBar {
     bar: ProgressBar,
     start: Instant,
-    /// Bytes done in each stage: threads report out of order.
+    /// Bytes done in each stage. Threads report out of order.
     done: [AtomicU64; 2],
 }
 
 impl ReadingBar {
-    /// Files that are read in less time show no bar.
+    /// Shorter reads show no bar.
     const DELAY: Duration = Duration::from_millis(300);
 
     fn new() -> Self {
@@ -104,7 +104,7 @@ impl ReadingBar {
         };
         let done = self.done[index].fetch_max(done, Relaxed).max(done);
         if self.start.elapsed() > Self::DELAY {
-            // Another total is another stage.
+            // A different total means a new stage.
             if self.bar.length() != Some(total) {
                 self.bar.set_length(total);
                 self.bar.set_message(message);
@@ -124,6 +124,6 @@ impl Drop for ReadingBar {
 pub fn random_vector<V: Storage>(len: usize, seed: u64) -> Vec<V> {
     const STEP: f64 = 1.0 / (1_u64 << 52) as f64;
     let mut stream = Xoshiro256PlusPlus::seed_from_u64(seed);
-    // 53 random bits; an f32 that rounds up to 1 is as good.
+    // 53 random bits; in f32, a number may round up to 1.
     (0..len).map(|_| V::from_f64((stream.next_u64() >> 11) as f64 * STEP - 1.0)).collect()
 }

@@ -1,9 +1,33 @@
-//! y = Ax in f64, and how far results may be from it.
+//! y = Ax: the work, the product in f64, and how far results may be from it.
 
 use evenpath::{Csr, Offset, Value};
 use rayon::prelude::*;
 
-/// Every row times x, in f64: made once, to check many results with.
+use crate::measure::Work;
+
+/// Two operations per nonzero; the bytes of the matrix, x and y. The effective bytes are those that merge-spmv counts: for
+/// each nonzero its value, its column and one element of x, for each row its offset and one element of y.
+pub fn work<V: Value, O: Offset>(matrix: &Csr<V, O>) -> Work {
+    let (rows, cols, nnz) = (matrix.rows() as u64, matrix.cols() as u64, matrix.nnz() as u64);
+    let (value, offset, column) = (size_of::<V>() as u64, size_of::<O>() as u64, size_of::<u32>() as u64);
+    Work {
+        operations: 2 * nnz,
+        bytes: nnz * (value + column) + (rows + 1) * offset + (rows + cols) * value,
+        effective_bytes: nnz * (2 * value + column) + rows * (offset + value),
+        counted_by: "merge-spmv",
+    }
+}
+
+/// Whether `y` is Ax, by a [`Reference`] made for this one check.
+///
+/// # Errors
+///
+/// As for [`Reference::check`], or if x does not have one element per column.
+pub fn check<V: Value, O: Offset>(matrix: &Csr<V, O>, x: &[V], y: &[V]) -> Result<(), String> {
+    Reference::new(matrix, x)?.check(y)
+}
+
+/// Every row times x, in f64: computed once, to check many results.
 pub struct Reference {
     rows: Vec<Row>,
 }
@@ -23,7 +47,7 @@ impl Reference {
     ///
     /// # Errors
     ///
-    /// If x has not one element a column.
+    /// If x does not have one element per column.
     pub fn new<V: Value, O: Offset>(matrix: &Csr<V, O>, x: &[V]) -> Result<Self, String> {
         if x.len() != matrix.cols() {
             return Err(format!("{} elements of x, not {}", x.len(), matrix.cols()));
@@ -42,13 +66,13 @@ impl Reference {
         Ok(Self { rows: offsets.par_windows(2).map(multiply).collect() })
     }
 
-    /// Whether `y` is the product. An element of a row of n nonzeros may be off by (n + 1)·ε·Σ|a||x|, what rounding in any
-    /// order can come to here and there, and by n times what is lost where a product underflows. Where Σ|a||x| is out of
-    /// the type's range, so may be the element.
+    /// Whether `y` is the product. In a row of n nonzeros, an element may be off by (n + 1)·ε·Σ|a||x|, which bounds rounding in
+    /// any order here and there, and by n times what an underflow of a product loses. Where Σ|a||x| overflows the type, so may
+    /// the element.
     ///
     /// # Errors
     ///
-    /// The first element that is further off, as text; or that the length is wrong.
+    /// Names the first element that is further off, or the length if it is wrong.
     pub fn check<V: Value>(&self, y: &[V]) -> Result<(), String> {
         if y.len() != self.rows.len() {
             return Err(format!("{} elements of y, not {}", y.len(), self.rows.len()));
@@ -75,7 +99,7 @@ impl Row {
         (self.nonzeros + 1) as f64 * epsilon * self.magnitude + self.nonzeros as f64 * epsilon * min_positive
     }
 
-    /// Infinite and NaN only where that is the sum, or the range is too small for it.
+    /// An element is infinite or NaN only if the sum is, or if the sum overflows the type.
     fn agrees<V: Value>(&self, actual: V) -> bool {
         let (_, _, max) = limits::<V>();
         let actual = actual.to_f64();
@@ -90,7 +114,6 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check;
     use super::*;
 
     fn matrix() -> Csr<f64> {
@@ -128,5 +151,14 @@ mod tests {
         let a = Csr::<f32>::from_triplets(1, 2, [(0, 0, 3e38), (0, 1, 3e38)]).unwrap();
         assert_eq!(check(&a, &[1.0, 1.0], &[f32::INFINITY]), Ok(()));
         assert!(check(&a, &[0.5, 0.5], &[f32::INFINITY]).is_err());
+    }
+
+    #[test]
+    fn work_counts_every_array() {
+        let matrix: Csr<f64> = Csr::from_triplets(3, 2, [(0, 0, 2.0), (0, 1, 1.0), (2, 1, -4.0)]).unwrap();
+        let work = work(&matrix);
+        assert_eq!(work.operations, 6);
+        assert_eq!(work.bytes, 3 * 12 + 4 * 4 + (3 + 2) * 8);
+        assert_eq!(work.effective_bytes, 3 * 20 + 3 * 12);
     }
 }

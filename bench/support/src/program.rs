@@ -1,4 +1,4 @@
-//! An example's way from the command line to the exit code.
+//! From the command line to the exit code.
 
 use std::error::Error;
 use std::io::{self, Write, stderr, stdout};
@@ -8,20 +8,25 @@ use clap::Parser;
 
 use crate::report::Report;
 
-/// Exit code where the result is wrong.
+/// Exit code of a wrong result.
 const FAIL: u8 = 1;
-/// Exit code where there is no result: bad input, or no such device.
+/// Exit code where there is no result: bad input, or a missing device.
 const NO_RESULT: u8 = 2;
 
-/// Parses the command line, runs the example, prints its report. The exit code is 0 where the result is right, 1 where it
-/// is wrong, and 2 where there is none: then one line on stderr says why.
-pub fn run<A: Parser>(example: impl FnOnce(&A) -> Result<Report, Box<dyn Error>>) -> ExitCode {
+/// Parses the command line, runs the program, and prints its report. The exit code is 0 if the result is right, 1 if it
+/// is wrong, and 2 if there is none: then one line on stderr says why.
+pub fn run<A: Parser>(program: impl FnOnce(&A) -> Result<Report, Box<dyn Error>>) -> ExitCode {
     let arguments = match A::try_parse() {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => return no_result(&first_paragraph(&error.to_string())),
         Err(help) => return written(help.print()),
     };
-    conclude(example(&arguments), &mut stdout())
+    finish(program(&arguments))
+}
+
+/// Prints the report of a program, or its error; the exit code is that of [`run`].
+pub fn finish(result: Result<Report, Box<dyn Error>>) -> ExitCode {
+    conclude(result, &mut stdout())
 }
 
 fn conclude(result: Result<Report, Box<dyn Error>>, out: &mut impl Write) -> ExitCode {
@@ -42,7 +47,7 @@ fn written(result: io::Result<()>) -> ExitCode {
 }
 
 fn no_result(message: &str) -> ExitCode {
-    // Where nobody listens there is nobody to tell.
+    // If stderr is closed, nothing is left to report to.
     let _ = writeln!(stderr(), "{message}");
     ExitCode::from(NO_RESULT)
 }
