@@ -5,7 +5,6 @@
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
 use super::{Pair, Part, Place, Side, Sink};
-use crate::block::count_scan;
 use crate::hisparse::node::Node;
 
 /// Entries of a node for a warp, of a block of so many threads: no fewer than a node has rows, and so few that blocks take
@@ -180,7 +179,7 @@ fn sort_rows(from: Shared<u32>, len: u32, to: Shared<u32>, rows: Shared<u32>, d_
     warp::sync(warp::FULL);
     let mut sum = 0;
     for_each_row(of_lane, |row| sum += rows.load(row));
-    let mut before = count_scan::warp_inclusive(sum) - sum;
+    let mut before = warp::inclusive_sum(sum) - sum;
     for_each_row(of_lane, |row| {
         let count = rows.load(row);
         rows.store(row, before);

@@ -7,7 +7,6 @@ use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Share
 
 use super::entries::{nth_row, Entries, Matrix};
 use super::ranked::part_len;
-use crate::block::count_scan::warp_inclusive;
 use crate::Offset;
 
 /// Steps whose products are on their way at once.
@@ -190,7 +189,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
             None => u32::MAX,
         };
         let entries = b.entries_if(column, is_entry);
-        let inclusive = warp_inclusive(u64::from(entries.len));
+        let inclusive = warp::inclusive_sum(u64::from(entries.len));
         let first_product = *products + inclusive - u64::from(entries.len) + u64::from(from);
         *products += warp::shuffle(warp::FULL, inclusive, thread::WARP_SIZE - 1);
         let len = if cut < entries.len { cut - from } else { entries.len - from };
