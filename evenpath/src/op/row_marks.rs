@@ -3,7 +3,7 @@
 use evenpath_kernels::reduce::MarkRows;
 
 use super::sets::first_descent;
-use super::{OpError, instance, tile_count, tile_items};
+use super::{OpError, instance};
 use crate::device::DeviceVec;
 use crate::scalar::Offset;
 
@@ -21,10 +21,9 @@ impl RowMarks {
     pub(super) fn new<O: Offset>(row_offsets: &DeviceVec<O>, len: usize) -> Result<Self, OpError> {
         let device = row_offsets.device();
         let rows = row_offsets.len() - 1;
-        let info = instance::<MarkRows<O>>();
-        let tiles = tile_count("a segmented operation's rows", info, rows)?;
+        let launch = device.kernel::<MarkRows<O>>().threads(rows)?;
         let mut marks = Self { bits: device.zeros(len.div_ceil(32))?, filled_rows: device.zeros(rows)? };
-        let mut states = device.zeros(tiles as usize + 1)?;
+        let mut states = device.zeros(launch.grid() as usize + 1)?;
         let kernel = MarkRows {
             row_offsets: row_offsets.as_global(),
             bits: marks.bits.as_global_mut(),
@@ -34,13 +33,13 @@ impl RowMarks {
         };
         // SAFETY: there are `rows` + 1 offsets, none above `len`, a bit for each of the `len` elements, a word for each
         // row, and the states that the tiles need, all zero; buffers are freed in the stream's order.
-        unsafe { device.launch(kernel, info, tiles, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(marks)
     }
 
     /// Bytes of device memory that they take, with what making them takes.
     pub(super) fn bytes(rows: usize, len: usize) -> u64 {
-        let tiles = rows.div_ceil(tile_items(instance::<MarkRows<u32>>()) as usize);
+        let tiles = rows.div_ceil(instance::<MarkRows<u32>>().tile_items());
         (rows as u64).saturating_mul(4).saturating_add(4 * len.div_ceil(32) as u64 + 8 * (tiles as u64 + 1))
     }
 }

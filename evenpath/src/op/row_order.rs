@@ -5,8 +5,8 @@ use std::sync::Arc;
 use evenpath_kernels::vector::Gather;
 use evenpath_simt::Global;
 
-use super::ell::blocks;
-use super::{OpError, instance};
+use super::OpError;
+use super::vector::update;
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::{RowOrder, Value, cpu};
 
@@ -97,18 +97,16 @@ impl DeviceRowOrder {
             cpu::gather(permuted, positions, alpha, beta, y);
             return Ok(());
         }
-        let info = instance::<Gather<V>>();
+        let launch = self.device().kernel().threads(self.rows())?;
         let kernel = Gather {
             source: permuted.as_global(),
             positions: self.inverse.as_global(),
-            y: y.as_global_mut(),
+            update: update(alpha, beta, y),
             len: self.rows() as u32,
-            alpha,
-            beta,
         };
         // SAFETY: all views have one element a row, and positions are of a permutation of the rows, on this device.
         // Buffers are freed in the stream's order.
-        unsafe { self.device().launch(kernel, info, blocks(self.rows(), info.block_size), 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 

@@ -33,7 +33,7 @@ mod sealed {
 
 pub(crate) use sealed::{Key, Value as MovedValue};
 
-use evenpath_kernels::block::radix_rank::KeyOrder;
+use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
 
 /// What can be sorted by: `u32`, `u64`, `i32`, `i64`, `f32`, `f64`. Sealed.
 ///
@@ -128,7 +128,6 @@ impl SortOptions {
 
     /// The order and bits for keys of type `K`.
     fn resolve<K: SortKey>(&self) -> Result<Comparison<K::Bits>, OpError> {
-        use evenpath_kernels::block::radix_rank::RadixKey;
         let width = K::Bits::BITS;
         let bits = self.bits.clone().unwrap_or(0..width);
         if bits.start > bits.end || bits.end > width {
@@ -145,7 +144,7 @@ impl SortOptions {
 
 /// How keys are compared: the bits `begin..end` of what `order` makes of them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Comparison<B> {
+pub(crate) struct Comparison<B: RadixKey> {
     pub(crate) order: KeyOrder<B>,
     pub(crate) begin: u32,
     pub(crate) end: u32,

@@ -5,7 +5,7 @@ use evenpath_kernels::spmv::{ColumnOffsets, RowIndices};
 use super::device_csr::Pattern;
 use super::path_tiles::PathTiles;
 use super::sort::{SortOptions, sort_pairs};
-use super::{DeviceCsr, OpError, instance, tile_count, tile_items, vector};
+use super::{DeviceCsr, OpError, instance, tile_items, vector};
 use crate::device::{DeviceKind, DeviceVec};
 use crate::{Offset, Value};
 
@@ -88,7 +88,7 @@ pub(super) fn column_offsets<O: Offset>(
     cols: usize,
 ) -> Result<DeviceVec<O>, OpError> {
     let device = columns.device();
-    let info = instance::<ColumnOffsets<O>>();
+    let launch = device.kernel().threads(cols + 1)?;
     let mut column_offsets = device.uninitialised(cols + 1)?;
     let kernel = ColumnOffsets {
         columns: columns.as_global(),
@@ -98,7 +98,7 @@ pub(super) fn column_offsets<O: Offset>(
     };
     // SAFETY: there are `cols` + 1 offsets and as many columns as nonzeros; `O` holds the number of nonzeros, because it
     // does so in the matrix's own row offsets.
-    unsafe { device.launch(kernel, info, tile_count("a transpose", info, cols + 1)?, 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(column_offsets)
 }
 

@@ -10,7 +10,7 @@
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, warp, Arena, Element, Shared};
+use evenpath_simt::{parameters, thread, warp, Arena, Element, Shared};
 
 /// Bits of a digit, at most.
 pub const DIGIT_BITS: u32 = 8;
@@ -50,15 +50,16 @@ pub trait RadixKey: Element + core::ops::BitAnd<Output = Self> {
     fn into_key(self, order: KeyOrder<Self>) -> Self;
 }
 
-/// How the bits of a key type become unsigned integers of the same order: first the bits of
-/// `flip_negative` are flipped where the sign bit is set, then those of `flip` in all keys. The sign bit
-/// is not part of `flip_negative`. Both are zero for unsigned keys in ascending order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyOrder<K> {
-    /// Bits that negative keys have flipped.
-    pub flip_negative: K,
-    /// Bits that all keys have flipped.
-    pub flip: K,
+parameters! {
+    /// How the bits of a key type become unsigned integers of the same order: first the bits of
+    /// `flip_negative` are flipped where the sign bit is set, then those of `flip` in all keys. The sign bit
+    /// is not part of `flip_negative`. Both are zero for unsigned keys in ascending order.
+    pub struct KeyOrder<K: RadixKey> {
+        /// Bits that are flipped in negative keys.
+        pub flip_negative: K,
+        /// Bits that are flipped in all keys.
+        pub flip: K,
+    }
 }
 
 impl<K: RadixKey> KeyOrder<K> {
@@ -107,13 +108,14 @@ macro_rules! radix_keys {
 }
 radix_keys!(u32 as i32, u64 as i64);
 
-/// The bits of a key that one pass sorts by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Digit {
-    /// The lowest.
-    pub begin: u32,
-    /// How many: 1 to [`DIGIT_BITS`].
-    pub bits: u32,
+parameters! {
+    /// The bits of a key that one pass sorts by.
+    pub struct Digit {
+        /// The lowest.
+        pub begin: u32,
+        /// How many: 1 to [`DIGIT_BITS`].
+        pub bits: u32,
+    }
 }
 
 /// The passes that sort by a range of bits. All are as equal as can be, which beats a small remainder: the fewer
