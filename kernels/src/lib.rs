@@ -31,7 +31,7 @@ pub mod update;
 pub mod vector;
 
 pub use key::{Bits, Key};
-pub use matrix::{CsrView, Pattern};
+pub use matrix::{CooView, CsrView, Pattern, RowMap};
 pub use offset::Offset;
 
 #[cfg(not(target_arch = "nvptx64"))]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use evenpath_kernels::RowMap;
 use evenpath_kernels::vector::Gather;
 use evenpath_simt::Global;
 
@@ -116,9 +117,12 @@ impl DeviceRowOrder {
         check_lengths("the matrix's rows and the row order", rows, self.rows())
     }
 
-    /// The order as kernels take it, where there is none too.
-    pub(super) fn view(order: Option<&Self>) -> Global<u32> {
-        order.map_or(Global::from_device(0, 0), |order| order.order.as_global())
+    /// The order as kernels take it; without one, rows are stored in their own order.
+    pub(super) fn view(order: Option<&Self>) -> RowMap {
+        match order {
+            Some(order) => RowMap { rows: order.order.as_global(), is_mapped: 1 },
+            None => RowMap { rows: Global::from_device(0, 0), is_mapped: 0 },
+        }
     }
 
     /// The position of each row, if the device is the CPU.

@@ -9,8 +9,8 @@ use crate::Offset;
 pub const LONG_COUNTERS: usize = 2;
 
 kernel! {
-    /// Lists the long rows and the pieces that they are cut into, one thread a row; where the lists are too short, only
-    /// counts them. The pieces of a row follow each other; the rows come in any order.
+    /// Lists the long rows and the pieces that they are cut into, one thread per row; where the lists are too short, only
+    /// counts them. The pieces of a row are consecutive; the rows come in any order.
     pub struct SpmmLongRows<O: Offset> {
         /// Row offsets, `rows` + 1.
         pub row_offsets: Global<O>,
@@ -26,9 +26,9 @@ kernel! {
         pub piece_ranks: GlobalMut<u32>,
         /// Rows.
         pub rows: u32,
-        /// Long rows that there is room for; all or none.
+        /// Long rows that the lists have room for; all or none.
         pub room: u32,
-        /// Most nonzeros of a row that is not long, and of a piece.
+        /// The most nonzeros of a row that is not long, and of a piece.
         pub longest: u32,
     }
     shared: 0;
@@ -54,7 +54,7 @@ impl<O: Offset> SpmmLongRows<O> {
         if is_long == 0 {
             return;
         }
-        // One addition to the counters a warp.
+        // One addition to the counters per warp.
         let lane = thread::lane();
         let pieces_up_to = warp::inclusive_sum(pieces);
         let (mut first_row, mut first_piece) = (0, 0);

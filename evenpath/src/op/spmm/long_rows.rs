@@ -3,7 +3,7 @@ use evenpath_simt::thread::WARP_SIZE;
 
 use super::shape::SIDE_LANES_LOG2;
 use crate::device::{Device, DeviceError, DeviceVec};
-use crate::op::{DeviceCsr, instance};
+use crate::op::DeviceCsr;
 use crate::{Offset, Storage};
 
 /// Steps of a group of lanes through a row that is not cut, at most: long enough that a piece's sums, a number a column, are
@@ -107,6 +107,7 @@ impl LongRows {
         matrix: &DeviceCsr<S, O>,
     ) -> Result<DeviceVec<u32>, DeviceError> {
         let device = matrix.device();
+        let launch = device.kernel().threads(matrix.rows())?;
         let mut counters = device.zeros(LONG_COUNTERS)?;
         let kernel = SpmmLongRows {
             row_offsets: matrix.pattern().row_offsets.as_global(),
@@ -119,11 +120,9 @@ impl LongRows {
             room: self.rows.len() as u32,
             longest: self.longest,
         };
-        let info = instance::<SpmmLongRows<O>>();
-        let grid = matrix.rows().div_ceil(info.block_size as usize) as u32;
         // SAFETY: the views are of the matrix's row offsets and of own buffers, which have room for all or for none of
         // what is listed, and which are freed in the stream's order.
-        unsafe { device.launch(kernel, info, grid, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(counters)
     }
 
