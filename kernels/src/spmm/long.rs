@@ -1,9 +1,9 @@
 //! The rows that are too long for one group of lanes.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
-use crate::Offset;
+use crate::{Offset, Pattern};
 
 /// Counters of [`SpmmLongRows`]: long rows, and pieces.
 pub const LONG_COUNTERS: usize = 2;
@@ -12,8 +12,8 @@ kernel! {
     /// Lists the long rows and the pieces that they are cut into, one thread per row; where the lists are too short, only
     /// counts them. The pieces of a row are consecutive; the rows come in any order.
     pub struct SpmmLongRows<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
+        /// The matrix.
+        pub pattern: Pattern<O>,
         /// Long rows and pieces, both zero before.
         pub counters: GlobalMut<u32>,
         /// Output: the long rows.
@@ -24,8 +24,6 @@ kernel! {
         pub piece_rows: GlobalMut<u32>,
         /// Output: the number of each piece within its row.
         pub piece_ranks: GlobalMut<u32>,
-        /// Rows.
-        pub rows: u32,
         /// Long rows that the lists have room for; all or none.
         pub room: u32,
         /// The most nonzeros of a row that is not long, and of a piece.
@@ -44,8 +42,8 @@ impl<O: Offset> SpmmLongRows<O> {
     fn list_long_rows<const BLOCK: usize>(self, _: Arena) {
         let row = thread::block() as usize * BLOCK + thread::index() as usize;
         let mut pieces = 0;
-        if row < self.rows as usize {
-            let len = self.row_offsets.load(row + 1).to_usize() - self.row_offsets.load(row).to_usize();
+        if row < self.pattern.rows as usize {
+            let len = self.pattern.row_len(row) as usize;
             if len > self.longest as usize {
                 pieces = len.div_ceil(self.longest as usize) as u32;
             }

@@ -110,13 +110,12 @@ impl LongRows {
         let launch = device.kernel().threads(matrix.rows())?;
         let mut counters = device.zeros(LONG_COUNTERS)?;
         let kernel = SpmmLongRows {
-            row_offsets: matrix.pattern().row_offsets.as_global(),
+            pattern: matrix.pattern().view(),
             counters: counters.as_global_mut(),
             long_rows: self.rows.as_global_mut(),
             first_pieces: self.first_pieces.as_global_mut(),
             piece_rows: self.piece_rows.as_global_mut(),
             piece_ranks: self.piece_ranks.as_global_mut(),
-            rows: matrix.rows() as u32,
             room: self.rows.len() as u32,
             longest: self.longest,
         };

@@ -73,10 +73,10 @@ pub(super) fn choose<V: Value, O: Offset>(
     }
     match method {
         SpmvMethod::Auto => automatic(matrix, false),
-        SpmvMethod::Scalar => Ok(asked(Box::new(rows::Vector::new(matrix, 1)))),
-        SpmvMethod::Vector => Ok(asked(Box::new(rows::Vector::new(matrix, lanes)))),
-        SpmvMethod::Warp => Ok(asked(Box::new(rows::Vector::new(matrix, 32)))),
-        SpmvMethod::Block => Ok(asked(Box::new(rows::Block::new(matrix)))),
+        SpmvMethod::Scalar => Ok(asked(Box::new(rows::Vector::new(matrix, 1)?))),
+        SpmvMethod::Vector => Ok(asked(Box::new(rows::Vector::new(matrix, lanes)?))),
+        SpmvMethod::Warp => Ok(asked(Box::new(rows::Vector::new(matrix, 32)?))),
+        SpmvMethod::Block => Ok(asked(Box::new(rows::Block::new(matrix)?))),
         SpmvMethod::Flat => Ok(asked(Box::new(Flat::analyse(matrix)?))),
         SpmvMethod::MergePath => Ok(asked(Box::new(Merge::analyse(matrix)?))),
         SpmvMethod::CsrAdaptive => Ok(asked(Box::new(Adaptive::analyse(matrix)?))),
@@ -174,8 +174,10 @@ fn automatic<V: Value, O: Offset>(
     let Lengths { longest, mean, empty, limit, .. } = lengths;
     let text = format!("rows have {mean:.1} nonzeros on average and {longest} at most, {empty} are empty");
     let choice = if mean >= BLOCK_MEAN && longest as f64 <= 2.0 * mean {
-        let block = || Choice::new(SpmvMethod::Block, text.clone(), rows::Block::new(matrix));
-        Some(narrow(matrix, lengths, with_narrow, &text)?.unwrap_or_else(block))
+        Some(match narrow(matrix, lengths, with_narrow, &text)? {
+            Some(narrow) => narrow,
+            None => Choice::new(SpmvMethod::Block, text.clone(), rows::Block::new(matrix)?),
+        })
     } else if longest <= u64::from(limit) {
         of_even_rows(matrix, lengths, with_narrow, &text)?
     } else {
@@ -224,7 +226,7 @@ fn of_even_rows<V: Value, O: Offset>(
     let in_cache = stays_in_cache(matrix);
     if in_cache && are_lanes_best(matrix, lengths) {
         let reason = format!("{text}; the matrix stays in cache");
-        let vector = rows::Vector::new(matrix, mean_lanes(matrix));
+        let vector = rows::Vector::new(matrix, mean_lanes(matrix))?;
         return Ok(Some(Choice::new(SpmvMethod::Vector, reason, vector)));
     }
     // In cache, bytes are not what counts, unless rows are short.

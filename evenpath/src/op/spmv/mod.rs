@@ -23,11 +23,14 @@ pub use method::{ParseSpmvMethodError, SpmvMethod};
 use std::fmt;
 
 use choose::Choice;
+use evenpath_kernels::spmv as kernels;
+use evenpath_simt::kernel::Kernel;
 pub(super) use tagged_sums::TaggedSums;
 
 use super::operands::check_product;
+use super::vector::update;
 use super::{DeviceCsr, OpError};
-use crate::device::{DeviceError, DeviceVec, Event};
+use crate::device::{DeviceError, DeviceVec, Event, Launch};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
@@ -106,6 +109,34 @@ struct Product<'a, V: Value, O: Offset> {
     x: &'a DeviceVec<V>,
     beta: V,
     y: &'a mut DeviceVec<V>,
+}
+
+impl<V: Value, O: Offset> Product<'_, V, O> {
+    /// Launches a kernel of the product, which `kernel` makes from the operands as kernels take them.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    ///
+    /// # Safety
+    ///
+    /// The kernel's other views are of the schedule's own buffers, which were made for the matrix, as was the launch.
+    unsafe fn launch<K: Kernel>(
+        &mut self,
+        launch: &Launch<K>,
+        kernel: impl FnOnce(kernels::Product<V, O>) -> K,
+    ) -> Result<(), DeviceError> {
+        let values = self.matrix.values();
+        let product = kernels::Product {
+            matrix: self.matrix.pattern().with_values(&values),
+            x: self.x.as_global(),
+            update: update(self.alpha, self.beta, self.y),
+        };
+        // SAFETY: the views of the product are of the matrix, and of vectors whose lengths were checked; all are on this
+        // device, and buffers are freed in the stream's order. The matrix is valid, so every column index is below x's
+        // length. The caller vouches for the rest.
+        unsafe { launch.launch(kernel(product)) }
+    }
 }
 
 /// A method, prepared for one matrix.

@@ -1,25 +1,26 @@
 use evenpath_kernels::spmv::TransposedProducts;
 
 use super::{Bytes, Product, Schedule};
-use crate::device::DeviceVec;
+use crate::device::{DeviceVec, Launch};
 use crate::op::path_tiles::PathTiles;
 use crate::op::scan::Operator;
 use crate::op::sort::{SortOptions, sort_pairs, temporary_bytes_pairs};
 use crate::op::transpose::{by_column, check_countable};
-use crate::op::{DeviceCsr, OpError, instance, reduce, tile_items, vector};
+use crate::op::{DeviceCsr, OpError, reduce, vector};
 use crate::{Offset, Value};
 
 /// Products in the order of the nonzeros, sorted by column, summed by column.
-pub(super) struct Ordered {
+pub(super) struct Ordered<V: Value, O: Offset> {
+    launch: Launch<TransposedProducts<V, O>>,
     tiles: PathTiles,
     by_column: SortOptions,
     run_bytes: u64,
 }
 
-impl Ordered {
-    pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+impl<V: Value, O: Offset> Ordered<V, O> {
+    pub(super) fn new(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         check_countable(matrix)?;
-        let tiles = PathTiles::find(matrix, tile_items(instance::<TransposedProducts<V, O>>()))?;
+        let (tiles, launch) = PathTiles::find(matrix, matrix.device().kernel())?;
         let by_column = by_column(matrix.cols());
         let pair = 4 + V::SIZE as u64;
         let len = matrix.nnz();
@@ -27,11 +28,11 @@ impl Ordered {
         let sorting = V::SIZE as u64 * len as u64 + temporary_bytes_pairs::<u32, V>(len, &by_column)?;
         let summing = pair * len as u64 + 8 + reduce::temporary_bytes_by_key::<u32, V>(len);
         let run_bytes = pair * len as u64 + sorting.max(summing);
-        Ok(Self { tiles, by_column, run_bytes })
+        Ok(Self { launch, tiles, by_column, run_bytes })
     }
 
     /// The products αax in the order of the nonzeros.
-    fn products<V: Value, O: Offset>(
+    fn products(
         &self,
         matrix: &DeviceCsr<V, O>,
         alpha: V,
@@ -41,23 +42,20 @@ impl Ordered {
         let values = matrix.values();
         let mut products = device.uninitialised(matrix.nnz())?;
         let kernel = TransposedProducts {
-            row_offsets: matrix.pattern().row_offsets.as_global(),
-            values: values.as_global(),
+            matrix: matrix.pattern().with_values(&values),
             x: x.as_global(),
             products: products.as_global_mut(),
             tile_rows: self.tiles.rows.as_global(),
-            rows: matrix.rows() as u32,
-            nonzeros: matrix.nnz() as u64,
             alpha,
         };
-        // SAFETY: the tiles are the matrix's, of the kernel's length; x has an element a row, the products one a
-        // nonzero; buffers are freed in the stream's order.
-        unsafe { device.launch(kernel, instance::<TransposedProducts<V, O>>(), self.tiles.count, 0) }?;
+        // SAFETY: the tiles are the matrix's, of the kernel's length; x has one element per row, and there is one product
+        // per nonzero; buffers are freed in the stream's order.
+        unsafe { self.launch.launch(kernel) }?;
         Ok(products)
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Ordered {
+impl<V: Value, O: Offset> Schedule<V, O> for Ordered<V, O> {
     fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), OpError> {
         let device = matrix.device();
         let products = self.products(matrix, alpha, x)?;
