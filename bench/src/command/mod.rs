@@ -1,5 +1,6 @@
 //! The program's commands.
 
+mod first_use;
 mod hisparse;
 mod matrix_market;
 mod primitives;
@@ -26,6 +27,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// The first call of each operation on a new device: how long its kernels take to compile.
+    FirstUse(first_use::Arguments),
     /// HiSparse beside CSR and cuSPARSE, over suites of matrices: bytes, products, sums, conversion.
     Hisparse(hisparse::Arguments),
     /// How fast Matrix Market files are read: bytes of text a second, on one thread and on all.
@@ -51,6 +54,7 @@ enum Command {
 /// Runs the program: reads the command line, measures, and gives the exit code.
 pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::FirstUse(arguments) => first_use::run(&arguments),
         Command::Hisparse(arguments) => hisparse::run(&arguments),
         Command::MatrixMarket(arguments) => matrix_market::run(&arguments),
         Command::Primitives(arguments) => primitives::run(&arguments),

@@ -47,6 +47,11 @@ pub(crate) trait Machine: Send + Sync {
         arguments: &[Argument],
     ) -> Result<(), DeviceError>;
 
+    /// Makes kernels ready that are going to be launched. Those that cannot be are left to their launch, which says why.
+    fn prepare(&self, _kernels: &[&'static KernelInfo]) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
     /// Blocks of a kernel, each with `dynamic_shared` bytes of launch-sized shared memory, that the machine runs at once.
     fn resident_blocks(&self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, DeviceError>;
 

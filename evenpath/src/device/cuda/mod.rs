@@ -1,6 +1,7 @@
 //! NVIDIA GPUs, through `cust`.
 
 mod cache;
+mod compile;
 mod context;
 mod driver;
 mod entry;
@@ -255,6 +256,13 @@ impl Machine for Cuda {
                 })
             };
             Ok(self.core.launch(kernel.name, launch)?)
+        })
+    }
+
+    fn prepare(&self, kernels: &[&'static KernelInfo]) -> Result<(), DeviceError> {
+        self.core.with(|live| {
+            live.modules.lock().prepare(kernels);
+            Ok(())
         })
     }
 
