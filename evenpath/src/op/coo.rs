@@ -60,7 +60,7 @@ struct Carries<V: Value> {
     sums: DeviceVec<V>,
 }
 
-/// Intervals of so many entries.
+/// Intervals of `entries` entries.
 fn intervals(entries: usize) -> usize {
     entries.div_ceil(COO_INTERVAL as usize)
 }

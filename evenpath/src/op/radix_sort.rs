@@ -12,7 +12,7 @@ use super::sort::{Comparison, Key, MovedValue, SortKey, SortValue, copy};
 use super::{OpError, instance};
 use crate::device::{Device, DeviceError, DeviceVec};
 
-/// Keys that one launch sorts, at most. More would fit a status word; this keeps the status small.
+/// The most keys that one launch sorts. More would fit a status word; this keeps the status small.
 const PORTION_KEYS: usize = 1 << 28;
 const _: () = assert!(PORTION_KEYS <= MAX_PORTION_KEYS);
 

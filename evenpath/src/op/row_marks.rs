@@ -7,10 +7,10 @@ use super::{OpError, instance};
 use crate::device::DeviceVec;
 use crate::scalar::Offset;
 
-/// What the row offsets of a matrix say, in a form that has the same size for any row lengths.
+/// The row offsets of a matrix in another form, which suits any row lengths.
 #[derive(Debug)]
 pub(super) struct RowMarks {
-    /// A bit an element, set where a row begins.
+    /// One bit per element, set where a row begins.
     pub(super) bits: DeviceVec<u32>,
     /// The rows that have elements, in order; what follows them is zero.
     pub(super) filled_rows: DeviceVec<u32>,
@@ -44,7 +44,7 @@ impl RowMarks {
     }
 }
 
-/// Checks that the row offsets are those of a CSR matrix with so many values; waits for the device.
+/// Checks that the row offsets are those of a CSR matrix with as many values; waits for the device.
 pub(super) fn check_row_offsets<O: Offset, T: bytemuck::Pod>(
     row_offsets: &DeviceVec<O>,
     values: &DeviceVec<T>,

@@ -105,13 +105,13 @@ impl DeviceRowOrder {
             update: update(alpha, beta, y),
             len: self.rows() as u32,
         };
-        // SAFETY: all views have one element a row, and positions are of a permutation of the rows, on this device.
+        // SAFETY: all views have one element per row, and positions are a permutation of the rows, on this device.
         // Buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 
-    /// Checks that a matrix of so many rows on that device may have its rows in this order.
+    /// Checks that a matrix of `rows` rows on `device` may have its rows in this order.
     pub(super) fn check(&self, device: &Device, rows: usize) -> Result<(), OpError> {
         device.check_same(self.device())?;
         check_lengths("the matrix's rows and the row order", rows, self.rows())

@@ -100,7 +100,7 @@ impl TilePair {
         }
     }
 
-    /// Words of shared memory that tell all threads of a tile.
+    /// Words of shared memory through which all threads learn of a tile.
     pub const WORDS: usize = 4;
 
     /// Writes the tile to shared memory.
@@ -196,7 +196,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Steps for Fetch<T, BLOC
         let first = (if in_a { number } else { number - a.packets }) * (16 / T::SIZE) as u32;
         let is_last = round + 1 == Fetched::<T, BLOCK, ITEMS>::ROUNDS;
         if self.both_reach {
-            // All others the tile mostly has.
+            // The tile mostly has all rounds but the last.
             if !is_last || number < a.packets + b.packets {
                 self.packets[round] = view.load_streaming_16(first as usize);
             }
@@ -206,7 +206,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Steps for Fetch<T, BLOC
     }
 }
 
-/// A thread's part of a tile on its way to shared memory.
+/// A thread's part of a tile, to be written to shared memory.
 #[derive(Debug)]
 pub struct Fetched<T, const BLOCK: usize, const ITEMS: usize> {
     /// At most as many as items; the rest is never used.
@@ -226,7 +226,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS
         arena.take(staged_len::<T>(BLOCK, ITEMS))
     }
 
-    /// Brings the tile to shared memory, from [`take_memory`](Self::take_memory). Ends before the barrier.
+    /// Writes the tile to shared memory, from [`take_memory`](Self::take_memory). The caller has the barrier after it.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn stage(&self, elements: Shared<T>) -> Staged<T> {

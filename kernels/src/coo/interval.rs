@@ -1,4 +1,4 @@
-//! The intervals, one a warp.
+//! The intervals, one per warp.
 
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
 

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{parameters, thread, Float, Global};
 
-/// The column of a slot that holds nothing. No matrix has so many columns.
+/// The column of a slot that holds nothing. No matrix has that many columns.
 pub const PADDING: u32 = u32::MAX;
 
 parameters! {

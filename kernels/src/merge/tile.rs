@@ -181,7 +181,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 }
 
-/// A thread on its way through a tile.
+/// A thread's position in a tile.
 struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
     /// The elements to come.
     a: Shared<K>,

@@ -41,7 +41,7 @@ pub(super) struct Tile {
     pub(super) pair: TilePair,
 }
 
-/// A tile on its way from the tickets to the block, in the thread that draws.
+/// A ticket for a tile, in the thread that draws.
 #[derive(Clone, Copy)]
 pub(super) struct Ticket(u32);
 

@@ -63,7 +63,7 @@ impl<S: Element> Nonzeros<S> for InGlobal<S> {
     }
 }
 
-/// Nonzeros that the block has brought to shared memory, from `first` on.
+/// Nonzeros that the block has copied to shared memory, from `first` on.
 #[derive(Clone, Copy)]
 pub(super) struct InShared<S> {
     pub(super) column_indices: Shared<u32>,

@@ -27,7 +27,7 @@ pub enum RowBlockKind {
 }
 
 impl RowBlockKind {
-    /// The kind of a row block of so many rows, for a block of `threads` threads.
+    /// The kind of a row block of `rows` rows, for a block of `threads` threads.
     #[inline(always)]
     pub const fn of(rows: u32, threads: u32) -> Self {
         if rows == 1 {

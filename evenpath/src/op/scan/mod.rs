@@ -177,7 +177,7 @@ pub(super) fn launch_over<T: Element, K: Kernel>(
     launcher.shared_bytes(shared_bytes(T::SIZE, mark_bytes, block, items)).items(len)
 }
 
-/// The state of the look-back of so many tiles.
+/// The state of a look-back over `tiles` tiles.
 pub(super) fn look_back_state<T: Element>(
     device: &Device,
     tiles: u32,

@@ -12,10 +12,10 @@ use crate::device::{Device, DeviceError, DeviceVec};
 use crate::op::{DeviceCsr, DeviceDense, Layout, MAX_GRID, OpError};
 use crate::{Compute, Offset, Storage};
 
-/// Most columns of a transposed tile.
+/// The most columns of a transposed tile.
 const TRANSPOSE_COLUMNS: u32 = 32;
 
-/// Passes begin at multiples of so many columns, if they are no narrower, so that they are whole packets of any type.
+/// Passes of at least as many columns begin at multiples of this, so that they are whole packets of any type.
 const PASS_MULTIPLE: usize = 8;
 
 /// What the kernels need beside the matrix.
@@ -25,7 +25,7 @@ pub(super) struct Kernels<T: Storage> {
     mean: f64,
     /// Multiprocessors that the work is divided for.
     multiprocessors: u32,
-    /// How many groups of a lane a row they have room for.
+    /// How many groups of one lane per row they have room for.
     room: f64,
     /// Columns of a pass.
     columns: usize,
@@ -126,7 +126,7 @@ impl<T: Storage> Kernels<T> {
         let &mut Product { matrix, alpha, beta, .. } = product;
         let device = matrix.device();
         let values = matrix.values();
-        let view = matrix.pattern().with_values(&values);
+        let view = matrix.pattern().csr_view(&values);
         let by_columns = product.c.layout() == Layout::ColumnMajor;
         let (c_row_stride, c_column_stride) = product.c.strides();
         let c_stride = if by_columns { c_column_stride } else { c_row_stride };
@@ -203,9 +203,8 @@ impl<T: Storage> Kernels<T> {
     }
 }
 
-/// Most columns of a pass over matrices of so many rows: a grid has [`MAX_GRID`] blocks, one for each 4 rows and 32
-/// columns at least, or as many elements in another shape,
-/// and columns are counted in 32 bits.
+/// The most columns of a pass over matrices of `rows` rows: a grid has [`MAX_GRID`] blocks, each of at least 4 rows and
+/// 32 columns, or as many elements in another shape, and 32 bits count columns.
 fn most_columns(rows: usize) -> usize {
     (32 * (MAX_GRID as usize / rows.div_ceil(4).max(1))).min(1 << 31)
 }

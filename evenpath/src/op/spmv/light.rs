@@ -17,9 +17,9 @@ pub(super) struct Light<V: Value, O: Offset> {
     next_row: Mutex<DeviceVec<u64>>,
 }
 
-/// Draws of a warp, where there are rows for so many: enough to even out what rows differ by.
+/// Draws of a warp, if there are enough rows: enough to even out the differences between rows.
 const DRAWS: u64 = 4;
-/// Rows of a draw for each vector, at most.
+/// The most rows of a draw for each vector.
 const MAX_TURNS: u64 = 8;
 
 impl<V: Value, O: Offset> Light<V, O> {

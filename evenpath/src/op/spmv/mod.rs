@@ -128,7 +128,7 @@ impl<V: Value, O: Offset> Product<'_, V, O> {
     ) -> Result<(), DeviceError> {
         let values = self.matrix.values();
         let product = kernels::Product {
-            matrix: self.matrix.pattern().with_values(&values),
+            matrix: self.matrix.pattern().csr_view(&values),
             x: self.x.as_global(),
             update: update(self.alpha, self.beta, self.y),
         };

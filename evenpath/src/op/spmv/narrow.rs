@@ -14,7 +14,7 @@ use crate::{Offset, Value};
 /// Nonzeros of a tile of rows that a warp takes groups of, in the mean.
 const TILE_NONZEROS: f64 = 4096.0;
 
-/// Rows of such a tile, at most.
+/// The most rows of such a tile.
 const TILE_ROWS: u32 = 512;
 
 /// Rows whose columns have codes of 16 bits.

@@ -46,7 +46,7 @@ impl Found {
     }
 
     /// Whether gathering from windows is faster: nearly all rows have one, their elements are used again, and the
-    /// columns are scattered, so that a cache would do one line a nonzero; or `with_neighbours`, if they are not.
+    /// columns are scattered, so that a cache would need one line per nonzero; or `with_neighbours`, if they are not.
     pub(super) fn are_worth_it(self, nonzeros: u64, with_neighbours: bool) -> bool {
         let is_hard_to_cache = with_neighbours || !self.have_neighbours(nonzeros);
         self.cover(nonzeros) && self.uses() >= USES && is_hard_to_cache
