@@ -2,10 +2,7 @@
 
 use evenpath_kernels::Bits;
 use evenpath_kernels::key::Combine as KernelCombine;
-use evenpath_simt::{Element, Global, GlobalMut};
-
-use crate::device::{Device, DeviceVec};
-use crate::op::OpError;
+use evenpath_simt::Element;
 
 mod sealed {
     pub trait Sealed {}
@@ -102,57 +99,4 @@ pair_values! {
     u64 as u64: AddIntegers, |a, b| a.wrapping_add(b);
     i64 as u64: AddIntegers, |a, b| a.wrapping_add(b);
     f64 as u64: AddFloats, |a, b| a + b;
-}
-
-/// Keys and their values, as many of the one as of the other, on one device.
-///
-/// ```
-/// use evenpath::{Device, Pairs, coordinate, merge};
-///
-/// // Entries of two matrices, by row and column.
-/// let device = Device::cpu();
-/// let (a, ones) = (device.upload_slice(&[coordinate(0, 7)])?, device.upload_slice(&[1.0_f32])?);
-/// let (b, twos) = (device.upload_slice(&[coordinate(0, 2)])?, device.upload_slice(&[2.0_f32])?);
-/// let (keys, values) = merge::pairs(Pairs::new(&a, &ones), Pairs::new(&b, &twos))?;
-/// assert_eq!(keys.to_vec()?, [coordinate(0, 2), coordinate(0, 7)]);
-/// assert_eq!(values.to_vec()?, [2.0, 1.0]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct Pairs<'a, K: Key, V: PairValue> {
-    /// The keys.
-    pub keys: &'a DeviceVec<K>,
-    /// The values, one a key.
-    pub values: &'a DeviceVec<V>,
-}
-
-impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
-    /// Keys with their values.
-    pub fn new(keys: &'a DeviceVec<K>, values: &'a DeviceVec<V>) -> Self {
-        Self { keys, values }
-    }
-
-    /// An error unless the pairs are whole and on `device`.
-    pub(crate) fn check(&self, device: &Device, what: &'static str) -> Result<(), OpError> {
-        device.check_same(self.keys.device())?;
-        device.check_same(self.values.device())?;
-        let (left, right) = (self.keys.len(), self.values.len());
-        if left == right { Ok(()) } else { Err(OpError::Lengths { what, left, right }) }
-    }
-
-    pub(crate) fn host(&self) -> Option<(&'a [K], &'a [V])> {
-        Some((self.keys.host_slice()?, self.values.host_slice()?))
-    }
-}
-
-/// Values as kernels see them.
-pub(crate) fn bits<V: PairValue>(values: &DeviceVec<V>) -> Global<V::Bits> {
-    let view = values.as_global();
-    Global::from_device(view.address(), view.len())
-}
-
-/// Values as kernels see them, to be written.
-pub(crate) fn bits_mut<V: PairValue>(values: &mut DeviceVec<V>) -> GlobalMut<V::Bits> {
-    let view = values.as_global_mut();
-    GlobalMut::from_device(view.address(), view.len())
 }

@@ -21,16 +21,18 @@
 
 mod cpu;
 pub mod device;
+mod element;
 mod interop;
 pub mod io;
 mod key;
 mod matrix;
 mod op;
+mod operation;
 pub mod policy;
 mod scalar;
 
 pub use device::{Device, DeviceError, DeviceKind, DeviceVec, Event, SimulatedOptions};
-pub use key::{Key, PairValue, Pairs, coordinate, row_and_column};
+pub use key::{Key, PairValue, coordinate, row_and_column};
 pub use matrix::generate;
 pub use matrix::{
     Coo, Csr, CsrView, Duplicates, Ell, HiSparse, HiSparseEntries, HiSparseNode, HiSparseOptions,
@@ -44,7 +46,7 @@ pub use op::sort;
 pub use op::{DeviceCoo, DeviceEll, DeviceEllR, DeviceHiSparse, DeviceHyb, DeviceRowOrder, DeviceSlicedEll};
 pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use op::{DeviceDense, InvalidDense, Layout, SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
-pub use op::{Elementwise, ElementwisePlan};
+pub use op::{ElementwisePlan, Pairs};
 pub use op::{
     HiSparseQueueOptions, HiSparseSpgemmMethod, HiSparseSpmmPlan, HiSparseSpmvMode, HiSparseSpmvOptions,
     HiSparseSpmvPlan, HiSparseSpmvPlanInfo, HiSparseSpmvQueues,
@@ -54,4 +56,5 @@ pub use op::{
     ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
 };
 pub use op::{merge, sets, vector};
+pub use operation::Elementwise;
 pub use scalar::{Compute, Offset, Storage, Value, bf16, f16};

@@ -85,8 +85,8 @@ pub trait Value:
     + Decimal
     + evenpath_simt::Float
     + evenpath_kernels::spmv::AtomicFloat
-    + crate::op::scan::Element
-    + crate::op::SortValue
+    + crate::element::Element
+    + crate::element::SortValue
     + Neg<Output = Self>
     + Sum
 {

@@ -132,12 +132,6 @@ impl<V: Value> DeviceEll<V> {
     }
 }
 
-/// Blocks of so many threads that give each row one.
-pub(super) fn blocks(rows: usize, block_size: u32) -> u32 {
-    // There are fewer than 2³² rows.
-    rows.div_ceil(block_size as usize) as u32
-}
-
 /// The slots of a padded matrix as kernels take them.
 pub(super) fn slots<V: Value>(column_indices: &DeviceVec<u32>, values: &DeviceVec<V>) -> ell::Slots<V> {
     ell::Slots { column_indices: column_indices.as_global(), values: values.as_global() }

@@ -12,9 +12,12 @@ mod hyb;
 pub mod merge;
 mod operands;
 mod operators;
+mod pairs;
 mod path_tiles;
+mod product;
 mod radix_sort;
 pub mod reduce;
+mod requirement;
 mod row_marks;
 mod row_order;
 pub mod scan;
@@ -39,11 +42,10 @@ pub use hisparse::{
     HiSparseSpmvOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo, HiSparseSpmvQueues,
 };
 pub use hyb::DeviceHyb;
+pub use pairs::Pairs;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;
-pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
-pub(crate) use spadd::scaled;
-pub use spadd::{Elementwise, ElementwisePlan};
+pub use spadd::ElementwisePlan;
 pub use spgemm::{
     ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo,
 };
@@ -53,10 +55,11 @@ pub use spmv_transposed::{
     ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
 };
 
+use bytemuck::Pod;
 use evenpath_simt::kernel::KernelInfo;
 
 use crate::Offset;
-use crate::device::{instance, variant};
+use crate::device::{DeviceVec, instance, variant};
 
 /// Blocks of a grid, at most.
 const MAX_GRID: u64 = i32::MAX as u64;
@@ -88,6 +91,19 @@ fn grid(rows: usize, nonzeros: usize, blocks: u64) -> Result<u32, OpError> {
         return Err(OpError::TooManyTiles { rows, nonzeros, tiles: blocks, limit: MAX_GRID });
     }
     Ok(blocks as u32)
+}
+
+/// Blocks of `block_size` threads that give each row a thread.
+fn blocks(rows: usize, block_size: u32) -> u32 {
+    // There are fewer than 2³² rows.
+    rows.div_ceil(block_size as usize) as u32
+}
+
+/// The same elements in a vector of its own.
+fn copy<T: Pod>(source: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
+    let mut copy = source.device().uninitialised(source.len())?;
+    copy.copy_from(source)?;
+    Ok(copy)
 }
 
 #[cfg(test)]

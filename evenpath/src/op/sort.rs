@@ -5,76 +5,15 @@
 
 use std::ops::Range;
 
-use bytemuck::Pod;
+use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
 use evenpath_simt::Element;
 
-use super::OpError;
 use super::radix_sort::{self, Pairs};
+use super::{OpError, copy};
 use crate::cpu;
 use crate::device::{Device, DeviceKind, DeviceVec};
-
-mod sealed {
-    use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
-
-    /// How keys become unsigned integers of the same order.
-    pub trait Key {
-        /// Unsigned integers of the key's size.
-        type Bits: RadixKey + bytemuck::Pod + Ord;
-        /// The order of the keys, ascending.
-        const ORDER: KeyOrder<Self::Bits>;
-    }
-
-    /// How values are moved.
-    pub trait Value {
-        /// Unsigned integers of the value's size.
-        type Bits: evenpath_simt::Element + bytemuck::Pod;
-    }
-}
-
-pub(crate) use sealed::{Key, Value as MovedValue};
-
-use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
-
-/// What can be sorted by: `u32`, `u64`, `i32`, `i64`, `f32`, `f64`. Sealed.
-///
-/// Floats sort as [`f32::total_cmp`] does: −0.0 before +0.0, NaNs with the sign bit set before all numbers and
-/// those without it after.
-///
-/// ```
-/// use evenpath::Device;
-/// use evenpath::sort::{SortOptions, sort};
-///
-/// let keys = Device::cpu().upload_slice(&[2.5_f32, -1.0, 0.0])?;
-/// assert_eq!(sort(&keys, &SortOptions::new())?.to_vec()?, [-1.0, 0.0, 2.5]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub trait SortKey: sealed::Key + Element + Pod {}
-
-/// What can be moved with a key: numbers of 32 and 64 bits. Sealed.
-pub trait SortValue: sealed::Value + Element + Pod {}
-
-macro_rules! sortable {
-    ($($type:ident as $bits:ident: $flip_negative:expr, $flip:expr;)*) => {$(
-        impl sealed::Key for $type {
-            type Bits = $bits;
-            const ORDER: KeyOrder<$bits> = KeyOrder { flip_negative: $flip_negative, flip: $flip };
-        }
-        impl SortKey for $type {}
-        impl sealed::Value for $type {
-            type Bits = $bits;
-        }
-        impl SortValue for $type {}
-    )*};
-}
-sortable! {
-    u32 as u32: 0, 0;
-    u64 as u64: 0, 0;
-    i32 as u32: 0, 1 << 31;
-    i64 as u64: 0, 1 << 63;
-    // A larger magnitude is a smaller number where the sign bit is set.
-    f32 as u32: u32::MAX >> 1, 1 << 31;
-    f64 as u64: u64::MAX >> 1, 1 << 63;
-}
+use crate::element::Comparison;
+pub use crate::element::{SortKey, SortValue};
 
 /// Which way keys are sorted.
 ///
@@ -140,14 +79,6 @@ impl SortOptions {
         };
         Ok(Comparison { order: KeyOrder { flip_negative, flip }, begin: bits.start, end: bits.end })
     }
-}
-
-/// How keys are compared: the bits `begin..end` of what `order` makes of them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Comparison<B: RadixKey> {
-    pub(crate) order: KeyOrder<B>,
-    pub(crate) begin: u32,
-    pub(crate) end: u32,
 }
 
 /// The keys, sorted, in a new vector. Equal keys, also those that differ in other bits only, keep their order.
@@ -267,12 +198,6 @@ fn check_pairs<K: SortKey, V: SortValue>(keys: &DeviceVec<K>, values: &DeviceVec
         return Ok(());
     }
     Err(OpError::KeyValueCount { keys: keys.len(), values: values.len() })
-}
-
-pub(super) fn copy<T: Pod>(source: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
-    let mut copy = source.device().uninitialised(source.len())?;
-    copy.copy_from(source)?;
-    Ok(copy)
 }
 
 fn cpu_sort<K: SortKey>(keys: &mut DeviceVec<K>, comparison: Comparison<K::Bits>) {

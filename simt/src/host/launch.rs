@@ -9,6 +9,7 @@ use super::block::{Block, Launch, Progress};
 use super::conflicts::LAUNCHES;
 use super::fault::{Fault, FaultKind, Place};
 use super::memory::{Memory, OutOfMemory};
+use super::mix;
 use super::read_only::ReadOnlyMemory;
 use super::weak::{Delay, WeakMemory};
 use crate::kernel::{Argument, Kernel, KernelInfo, Simulation};
@@ -427,12 +428,4 @@ fn permute(position: u32, len: u32, seed: u64) -> u32 {
             return value as u32;
         }
     }
-}
-
-/// The finaliser of `SplitMix64`.
-pub(crate) fn mix(mut bits: u64) -> u64 {
-    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
 }

@@ -12,9 +12,9 @@ use cust::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUresult};
 use evenpath_simt::kernel::KernelInfo;
 
 use super::compile::compile;
-use super::context::Failure;
 use super::driver::{CallError, check, check_raw, describe};
 use super::entry::{self, Mismatch};
+use super::failure::Failure;
 use super::ptx::{self, Ptx};
 use crate::device::{DeviceError, Version};
 

@@ -186,10 +186,11 @@ impl<V: Value, const D: usize> HiSparseSpmvQueues<V, D> {
 
     /// Bytes of device memory that the queues take.
     pub fn workspace_bytes(&self) -> u64 {
-        let words = |queues: &Queues| {
-            u64::from(PLACE_WORDS * (QUEUES - 1)) * u64::from(queues.capacity) + u64::from(STATE_WORDS)
+        let bytes = |queues: &Queues| {
+            let memory = queues.memory.lock().unwrap_or_else(PoisonError::into_inner);
+            memory.places.bytes() + memory.state.bytes()
         };
-        self.queues.as_ref().map_or(0, |queues| 8 * words(queues))
+        self.queues.as_ref().map_or(0, bytes)
     }
 }
 

@@ -67,12 +67,12 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             }
             Content::Machine(_) => {
                 let copy: DeviceCsr<V> = self.to_csr()?;
-                let bytes = 4 * (copy.rows() + 1) + (4 + V::SIZE) * copy.nnz();
+                let bytes = copy.bytes();
                 let spmm = SpmmOptions {
                     multiprocessors: options.multiprocessors,
                     ..SpmmOptions::new(PASS_COLUMNS)
                 };
-                Schedule::Copied(copy.plan_spmm(spmm)?, bytes as u64)
+                Schedule::Copied(copy.plan_spmm(spmm)?, bytes)
             }
         };
         Ok(HiSparseSpmmPlan { matrix: self.clone(), schedule })

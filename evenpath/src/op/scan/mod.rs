@@ -16,7 +16,6 @@
 //! rounding. Integer sums wrap around. A minimum or maximum passes over NaN.
 
 use bytemuck::Pod;
-use evenpath_kernels::block::operator::Number;
 use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
 use evenpath_kernels::scan::{Scan, ScanArguments, shared_bytes};
 use evenpath_simt::kernel::{Kernel, KernelInfo};
@@ -24,6 +23,8 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 use super::{OpError, variant};
 use crate::cpu;
 use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Launch};
+pub use crate::element::Element;
+pub use crate::operation::Operator;
 
 mod segmented;
 
@@ -33,43 +34,6 @@ pub use segmented::{
     inclusive_by_into, inclusive_by_offsets, inclusive_by_offsets_into, temporary_bytes_by,
     temporary_bytes_by_offsets,
 };
-
-/// What a scan combines elements by.
-///
-/// ```
-/// use evenpath::Device;
-/// use evenpath::scan::{Operator, exclusive, inclusive};
-///
-/// let values = Device::cpu().upload_slice(&[3_u32, 1, 4])?;
-/// assert_eq!(inclusive(&values, Operator::Max)?.to_vec()?, [3, 3, 4]);
-/// assert_eq!(exclusive(&values, Operator::Sum)?.to_vec()?, [0, 3, 4]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Operator {
-    /// The sum; integers wrap around.
-    Sum,
-    /// The least.
-    Min,
-    /// The greatest.
-    Max,
-}
-
-/// Elements that can be scanned: `u32`, `i32`, `u64`, `f32`, `f64`. Sealed.
-pub trait Element: Number + Pod + sealed::Sealed {}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for u8 {}
-}
-
-macro_rules! elements {
-    ($($type:ident)*) => {$(
-        impl sealed::Sealed for $type {}
-        impl Element for $type {}
-    )*};
-}
-elements!(u32 i32 u64 f32 f64);
 
 /// Element i of the result combines elements 0 to i.
 ///
@@ -203,29 +167,5 @@ fn arguments<T: Element>(
         tiles,
         flip: operator.flip(),
         exclusive: u32::from(exclusive),
-    }
-}
-
-impl Operator {
-    /// The kernels' variant.
-    pub(super) fn variant(self) -> &'static str {
-        match self {
-            Self::Sum => "Sum",
-            Self::Min | Self::Max => "Min",
-        }
-    }
-
-    /// What changes nothing: zero, or the greatest or least value there is.
-    pub fn identity<T: Element>(self) -> T {
-        match self {
-            Self::Sum => T::ZERO,
-            Self::Min => T::GREATEST,
-            Self::Max => T::LEAST,
-        }
-    }
-
-    /// The kernels' parameter `flip`.
-    pub(super) fn flip(self) -> u32 {
-        u32::from(self == Self::Max)
     }
 }

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use evenpath_kernels::block::tile_prefix::entry_words;
 use evenpath_kernels::scan::{SegmentMark, SegmentedScan, SegmentedScanByBits};
 
-use super::{Element, Operator, arguments, check_lengths, launch_over, look_back_state, sealed, state_bytes};
+use super::{Element, Operator, arguments, check_lengths, launch_over, look_back_state, state_bytes};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceVec};
 use crate::op::row_marks::{RowMarks, check_row_offsets};
@@ -27,9 +27,18 @@ use crate::scalar::Offset;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Mark: SegmentMark + Pod + sealed::Sealed {}
-impl Mark for u8 {}
-impl Mark for u32 {}
-impl Mark for u64 {}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! marks {
+    ($($type:ident)*) => {$(
+        impl sealed::Sealed for $type {}
+        impl Mark for $type {}
+    )*};
+}
+marks!(u8 u32 u64);
 
 /// Element i of the result combines the elements from the head of its segment to i. The first element is a head
 /// whatever its mark.

@@ -159,7 +159,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Adaptive<V, O> {
             tile: Some(Tile::of(self.launch.info())),
             tiles: u64::from(self.launch.grid()),
             figures,
-            workspace_bytes: self.block_rows.len() as u64 * 4,
+            workspace_bytes: self.block_rows.bytes(),
             ..Shape::default()
         }
     }

@@ -97,7 +97,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Binned<V, O> {
     fn shape(&self) -> Shape {
         let long = self.lengths.long;
         let workspace_bytes =
-            8 * long.rows + 4 * long.pieces + TaggedSums::bytes::<V>(long.pieces, long.rows);
+            self.long_rows.bytes() + self.first_pieces.bytes() + self.piece_rows.bytes() + self.sums.bytes();
         let figures = vec![
             ("rows a warp", u64::from(self.group.rows)),
             ("long rows", long.rows),

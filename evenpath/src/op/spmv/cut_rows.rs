@@ -50,8 +50,8 @@ impl CutRows {
         kernels::CutRows { spans: self.spans.as_global(), sums: work.view() }
     }
 
-    /// Bytes of device memory for this many tiles.
-    pub(super) fn bytes<V: Value>(tiles: u64) -> u64 {
-        (tiles + 1) * 8 + TaggedSums::bytes::<V>(2 * tiles, tiles)
+    /// Bytes of device memory.
+    pub(super) fn bytes(&self) -> u64 {
+        self.spans.bytes() + self.sums.bytes()
     }
 }

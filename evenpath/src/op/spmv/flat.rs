@@ -142,14 +142,13 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<V, O> {
     fn shape(&self) -> Shape {
         let tiles = u64::from(self.tile_launch.grid());
         let count = u64::from(self.filled.count);
-        let offset_bytes = size_of::<O>() as u64;
         let compacted = self.filled.compacted.as_ref();
-        let compacted_bytes = compacted.map_or(0, |_| count * 4 + (count + 1) * offset_bytes);
+        let compacted_bytes = compacted.map_or(0, |(rows, offsets)| rows.bytes() + offsets.bytes());
         Shape {
             tile: Some(Tile::of(self.tile_launch.info())),
             tiles,
             figures: vec![("rows with nonzeros", count)],
-            workspace_bytes: (tiles + 1) * 4 + CutRows::bytes::<V>(tiles) + compacted_bytes,
+            workspace_bytes: self.tile_rows.bytes() + self.cut_rows.bytes() + compacted_bytes,
             ..Shape::default()
         }
     }

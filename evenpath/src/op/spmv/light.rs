@@ -48,13 +48,13 @@ impl<V: Value, O: Offset> Schedule<V, O> for Light<V, O> {
     }
 
     fn shape(&self) -> Shape {
-        let Self { launch, lanes, turns, .. } = self;
+        let Self { launch, lanes, turns, next_row } = self;
         Shape {
             tile: Some(Tile::of(launch.info())),
             tiles: u64::from(launch.grid()),
             lanes: Some(*lanes),
             figures: vec![("rows a draw of each vector", u64::from(*turns))],
-            workspace_bytes: 8,
+            workspace_bytes: next_row.lock().unwrap_or_else(PoisonError::into_inner).bytes(),
         }
     }
 }

@@ -48,7 +48,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Merge<V, O> {
 
     fn shape(&self) -> Shape {
         let tiles = u64::from(self.tiles.count);
-        let workspace_bytes = self.tiles.bytes() + CutRows::bytes::<V>(tiles);
+        let workspace_bytes = self.tiles.bytes() + self.cut_rows.bytes();
         Shape { tile: Some(Tile::of(self.launch.info())), tiles, workspace_bytes, ..Shape::default() }
     }
 }

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod binned;
+mod build;
 mod choose;
 mod cpu;
 mod cut_rows;
@@ -15,6 +16,7 @@ mod narrow;
 mod row_tiles;
 mod rows;
 mod tagged_sums;
+mod thresholds;
 mod windows;
 
 pub use info::SpmvPlanInfo;
@@ -22,15 +24,11 @@ pub use method::{ParseSpmvMethodError, SpmvMethod};
 
 use std::fmt;
 
-use choose::Choice;
-use evenpath_kernels::spmv as kernels;
-use evenpath_simt::kernel::Kernel;
 pub(super) use tagged_sums::TaggedSums;
 
-use super::operands::check_product;
-use super::vector::update;
+use super::product::Product;
 use super::{DeviceCsr, OpError};
-use crate::device::{DeviceError, DeviceVec, Event, Launch};
+use crate::device::{DeviceError, DeviceVec, Event};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
@@ -70,7 +68,7 @@ impl SpmvOptions {
         Self { method, lanes: None }
     }
 
-    /// The same with so many lanes a row.
+    /// The same with so many lanes per row.
     #[must_use]
     pub const fn lanes(self, lanes: u32) -> Self {
         Self { lanes: Some(lanes), ..self }
@@ -102,41 +100,11 @@ pub struct SpmvPlan<V: Value, O: Offset = u32> {
     analysis: (Event, Event),
 }
 
-/// The work of a run: y = αAx + βy, of operands that fit together and are on one device.
-struct Product<'a, V: Value, O: Offset> {
-    matrix: &'a DeviceCsr<V, O>,
-    alpha: V,
-    x: &'a DeviceVec<V>,
-    beta: V,
-    y: &'a mut DeviceVec<V>,
-}
-
-impl<V: Value, O: Offset> Product<'_, V, O> {
-    /// Launches a kernel of the product, which `kernel` makes from the operands as kernels take them.
-    ///
-    /// # Errors
-    ///
-    /// If the device was lost.
-    ///
-    /// # Safety
-    ///
-    /// The kernel's other views are of the schedule's own buffers, which were made for the matrix, as was the launch.
-    unsafe fn launch<K: Kernel>(
-        &mut self,
-        launch: &Launch<K>,
-        kernel: impl FnOnce(kernels::Product<V, O>) -> K,
-    ) -> Result<(), DeviceError> {
-        let values = self.matrix.values();
-        let product = kernels::Product {
-            matrix: self.matrix.pattern().csr_view(&values),
-            x: self.x.as_global(),
-            update: update(self.alpha, self.beta, self.y),
-        };
-        // SAFETY: the views of the product are of the matrix, and of vectors whose lengths were checked; all are on this
-        // device, and buffers are freed in the stream's order. The matrix is valid, so every column index is below x's
-        // length. The caller vouches for the rest.
-        unsafe { launch.launch(kernel(product)) }
-    }
+/// What a plan runs, and why.
+struct Choice<V: Value, O: Offset> {
+    method: SpmvMethod,
+    reason: String,
+    schedule: Box<dyn Schedule<V, O>>,
 }
 
 /// A method, prepared for one matrix.
@@ -177,10 +145,10 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// If the device has not the method that is asked for ([`SpmvMethod::runs_on`]), the method does not take the lanes a
     /// row that are asked for, there is no memory for the
     /// workspace (some 4 bytes plus a value for each tile of about a thousand nonzeros; for `flat`, and rows that are
-    /// empty, an offset and 4 bytes a row besides), the matrix is too large for one launch, or the device was lost.
+    /// empty, an offset and 4 bytes per row besides), the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
-        let choice = choose::choose(self, options)?;
+        let choice = build::build(self, options)?;
         let analysis = (start, self.device().record()?);
         Ok(SpmvPlan { matrix: self.clone(), choice, analysis })
     }
@@ -189,7 +157,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// and what the plan does not read of the matrix is freed.
     pub(super) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
-        let choice = choose::choose_for_copy(&self, options)?;
+        let choice = build::build_for_copy(&self, options)?;
         let analysis = (start, self.device().record()?);
         let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
         Ok(SpmvPlan { matrix, choice, analysis })
@@ -203,12 +171,10 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
-    /// written. If the device was lost.
+    /// If the length of `x` is not the number of columns, or that of `y` not the number of rows, or either is on
+    /// another device; then nothing is written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
-        let shape = (self.matrix.rows(), self.matrix.cols());
-        check_product(self.matrix.device(), shape, x, y)?;
-        Ok(self.choice.schedule.run(Product { matrix: &self.matrix, alpha, x, beta, y })?)
+        Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha, x), (beta, y))?)?)
     }
 
     /// What the plan chose, and what it costs. Waits for the analysis.

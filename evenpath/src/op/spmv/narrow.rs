@@ -122,8 +122,8 @@ impl Codes {
 
     /// Bytes of device memory.
     fn bytes(&self) -> u64 {
-        let words = self.places.len() + self.tile_nonzeros.len();
-        (4 * (self.pairs.len() + self.directories.len()) + 8 * words) as u64
+        let codes = self.pairs.bytes() + self.directories.bytes();
+        codes + self.places.bytes() + self.tile_nonzeros.bytes()
     }
 }
 
@@ -189,9 +189,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
             ("columns with others' codes", self.codes.shared),
         ];
         let (info, tiles, bytes) = match &self.rows {
-            Rows::Blocks { launch, block_rows } => {
-                (launch.info(), launch.grid(), 4 * block_rows.len() as u64)
-            }
+            Rows::Blocks { launch, block_rows } => (launch.info(), launch.grid(), block_rows.bytes()),
             Rows::Tiles { launch, .. } => (launch.info(), launch.grid(), 0),
         };
         Shape {

@@ -34,7 +34,7 @@ impl Group {
     }
 
     /// How well chunks of `chunk` products suit it, for rows of `mean` nonzeros: the share of them that is filled, less
-    /// something for a number of chunks that measured worse. `None` for more chunks than are worth a thought.
+    /// something for a number of chunks that measured worse. `None` for too many chunks.
     pub(super) fn fitness(self, mean: f64, chunk: u32) -> Option<f64> {
         // Loads begin at a multiple of 4 or 8, on average half of that before the first row.
         let products = f64::from(self.rows) * mean + 3.0;

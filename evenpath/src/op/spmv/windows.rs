@@ -40,6 +40,11 @@ pub(super) struct Found {
 }
 
 impl Found {
+    #[cfg(test)]
+    pub(super) fn of(covered: u64, elements: u64, near: u64) -> Self {
+        Self { covered, elements, longest: elements, near }
+    }
+
     /// How many nonzeros use an element of a window.
     pub(super) fn uses(self) -> u64 {
         self.covered / self.elements.max(1)
@@ -118,7 +123,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Windows<V, O> {
     }
 
     fn shape(&self) -> Shape {
-        let workspace_bytes = 8 * u64::from(self.launch.grid());
+        let workspace_bytes = self.firsts.bytes() + self.lens.bytes();
         let figures = vec![
             ("rows a warp", u64::from(self.group.rows)),
             ("elements of the longest window", self.found.longest),

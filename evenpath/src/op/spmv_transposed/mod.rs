@@ -12,7 +12,7 @@ pub use mode::{ParseTransposedModeError, TransposedMode};
 
 use std::fmt;
 
-use super::operands::check_vector;
+use super::product::Product;
 use super::{DeviceCsr, OpError, SpmvOptions, SpmvPlanInfo};
 use crate::device::{DeviceError, DeviceKind, DeviceVec, Event};
 use crate::{Offset, Value};
@@ -73,15 +73,6 @@ pub struct SpmvTransposedPlan<V: Value, O: Offset = u32> {
     analysis: (Event, Event),
 }
 
-/// The work of a run: y = αAᵀx + βy, of operands that fit together and are on one device.
-struct Product<'a, V: Value, O: Offset> {
-    matrix: &'a DeviceCsr<V, O>,
-    alpha: V,
-    x: &'a DeviceVec<V>,
-    beta: V,
-    y: &'a mut DeviceVec<V>,
-}
-
 /// A mode, prepared for one matrix.
 trait Schedule<V: Value, O: Offset>: Send + Sync {
     /// Asks the device for the product. The matrix is the one that the schedule was made for.
@@ -137,13 +128,10 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a row, or `y` one a column, either is on another device, or there is no memory for
+    /// If the length of `x` is not the number of rows, or that of `y` not the number of columns, either is on another device, or there is no memory for
     /// what a run takes; then nothing is written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
-        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
-        check_vector(self.matrix.device(), (rows, cols), ("x", rows), x)?;
-        check_vector(self.matrix.device(), (rows, cols), ("y", cols), y)?;
-        self.schedule.run(Product { matrix: &self.matrix, alpha, x, beta, y })
+        self.schedule.run(Product::transposed(&self.matrix, (alpha, x), (beta, y))?)
     }
 
     /// What the plan costs. Waits for the analysis.

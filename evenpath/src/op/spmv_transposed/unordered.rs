@@ -39,7 +39,7 @@ fn cache_bytes<V: Value>() -> u32 {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Unordered<V, O> {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), OpError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
         vector::scale(beta, y)?;
         let values = matrix.values();
         let kernel = AddTransposed {
@@ -52,8 +52,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Unordered<V, O> {
             slots_log2: SLOTS_LOG2,
             alpha,
         };
-        // SAFETY: the tiles are the matrix's, of the kernel's length; x has one element per row and y one per column, and
-        // the matrix's column indices are below its columns; buffers are freed in the stream's order.
+        // SAFETY: what a `Product` promises; the tiles are the matrix's, of the kernel's length.
         unsafe { self.launch.launch(kernel) }?;
         Ok(())
     }

@@ -1,0 +1,85 @@
+//! The operands of products with vectors, checked once.
+
+use evenpath_kernels::spmv as kernels;
+use evenpath_simt::kernel::Kernel;
+
+use super::operands::{check_product, check_vector};
+use super::vector::update;
+use super::{DeviceCsr, OpError};
+use crate::device::{DeviceError, DeviceVec, Launch};
+use crate::{Offset, Value};
+
+/// The operands of y = αAx + βy, or of y = αAᵀx + βy.
+///
+/// Only its constructors make one, so what kernels rely on holds wherever there is one:
+///
+/// * A is valid: row offsets ascend to the number of nonzeros, and column indices are below the number of columns.
+/// * x has as many elements as A, or Aᵀ, has columns, and y as many as it has rows.
+/// * All are on one device. Buffers are freed in the order of its stream, so a launch may outlive what holds them.
+pub(super) struct Product<'a, V: Value, O: Offset> {
+    pub(super) matrix: &'a DeviceCsr<V, O>,
+    pub(super) alpha: V,
+    pub(super) x: &'a DeviceVec<V>,
+    pub(super) beta: V,
+    pub(super) y: &'a mut DeviceVec<V>,
+    _checked: Checked,
+}
+
+/// Keeps other modules from making a product.
+struct Checked;
+
+impl<'a, V: Value, O: Offset> Product<'a, V, O> {
+    /// y = αAx + βy.
+    ///
+    /// # Errors
+    ///
+    /// If the length of a vector does not fit, or it is on another device.
+    pub(super) fn new(
+        matrix: &'a DeviceCsr<V, O>,
+        (alpha, x): (V, &'a DeviceVec<V>),
+        (beta, y): (V, &'a mut DeviceVec<V>),
+    ) -> Result<Self, OpError> {
+        check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
+        Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
+    }
+
+    /// Launches a kernel that `kernel` makes from the product y = αAx + βy as kernels take it.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    ///
+    /// # Safety
+    ///
+    /// The kernel's other views are of live buffers of the device that were made for the matrix, as was the launch.
+    pub(super) unsafe fn launch<K: Kernel>(
+        &mut self,
+        launch: &Launch<K>,
+        kernel: impl FnOnce(kernels::Product<V, O>) -> K,
+    ) -> Result<(), DeviceError> {
+        let values = self.matrix.values();
+        let product = kernels::Product {
+            matrix: self.matrix.pattern().csr_view(&values),
+            x: self.x.as_global(),
+            update: update(self.alpha, self.beta, self.y),
+        };
+        // SAFETY: what a `Product` promises; the caller vouches for the rest.
+        unsafe { launch.launch(kernel(product)) }
+    }
+
+    /// y = αAᵀx + βy.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new).
+    pub(super) fn transposed(
+        matrix: &'a DeviceCsr<V, O>,
+        (alpha, x): (V, &'a DeviceVec<V>),
+        (beta, y): (V, &'a mut DeviceVec<V>),
+    ) -> Result<Self, OpError> {
+        let (rows, cols) = (matrix.rows(), matrix.cols());
+        check_vector(matrix.device(), (rows, cols), ("x", rows), x)?;
+        check_vector(matrix.device(), (rows, cols), ("y", cols), y)?;
+        Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
+    }
+}
