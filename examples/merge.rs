@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use evenpath::{Key, Pairs, merge};
+use evenpath::key::{Key, Pairs};
+use evenpath::merge;
 use evenpath_bench::arguments::KeyType;
 use evenpath_bench::example::SequenceArguments;
 use evenpath_bench::primitives::check::{Combination, Source};
@@ -51,11 +52,11 @@ fn merge<K: Key + Small>(arguments: &Arguments) -> Result<Report, Box<dyn Error>
     example.input(&input, json!({ "key": K::NAME, "value": "u32" }));
 
     let start = Instant::now();
-    let a = (device.upload_slice(&a_keys)?, device.upload_slice(&a_values)?);
-    let b = (device.upload_slice(&b_keys)?, device.upload_slice(&b_values)?);
+    let a = (device.upload(&a_keys)?, device.upload(&a_values)?);
+    let b = (device.upload(&b_keys)?, device.upload(&b_values)?);
     let (a, b) = (Pairs::new(&a.0, &a.1), Pairs::new(&b.0, &b.1));
     let (mut keys, mut values) = merge::pairs(a, b)?;
-    let (merged_keys, merged_values) = (keys.to_vec()?, values.to_vec()?);
+    let (merged_keys, merged_values) = (keys.download()?, values.download()?);
     example.first_result(start);
 
     // A before B, and each in its order.

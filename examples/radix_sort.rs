@@ -53,31 +53,32 @@ fn radix_sort<K: SortKey + Ord>(arguments: &Arguments) -> Result<Report, Box<dyn
     );
 
     let start = Instant::now();
-    let keys = device.upload_slice(&host_keys)?;
-    sort::sort(&keys, &SortOptions::new())?.to_vec()?;
+    let keys = device.upload(&host_keys)?;
+    sort::sort(&keys, SortOptions::default())?.download()?;
     example.first_result(start);
 
     let mut expected = host_keys.clone();
     expected.sort_unstable();
-    let sort_keys = || sort::sort(&keys, &SortOptions::new());
+    let sort_keys = || sort::sort(&keys, SortOptions::default());
     let bytes = 2 * len * size_of::<K>();
-    example
-        .check_and_measure("keys", len, bytes, sort_keys, |sorted| Ok(same(&sorted.to_vec()?, &expected)))?;
+    example.check_and_measure("keys", len, bytes, sort_keys, |sorted| {
+        Ok(same(&sorted.download()?, &expected))
+    })?;
 
     // With values, in several orders.
     let orders: [(&str, SortOptions, Rank); 3] = [
-        ("pairs", SortOptions::new(), |key| key),
-        ("pairs_descending", SortOptions::new().order(SortOrder::Descending), |key| !key),
-        ("pairs_by_bits_4_to_12", SortOptions::new().bits(4..12), |key| key >> 4 & 0xFF),
+        ("pairs", SortOptions::default(), |key| key),
+        ("pairs_descending", SortOptions::default().with_order(SortOrder::Descending), |key| !key),
+        ("pairs_by_bits_4_to_12", SortOptions::default().with_bits(4..12), |key| key >> 4 & 0xFF),
     ];
-    let values = device.upload_slice(&host_values)?;
+    let values = device.upload(&host_values)?;
     let bytes = 2 * len * (size_of::<K>() + size_of::<u32>());
     for (name, options, rank) in orders {
         let mut expected: Vec<_> = host_keys.iter().copied().zip(host_values.iter().copied()).collect();
         expected.sort_by_key(|&(key, _)| rank(key.to_bits()));
         let sort_pairs = || sort::sort_pairs(&keys, &values, &options);
         example.check_and_measure(name, len, bytes, sort_pairs, |(keys, values)| {
-            let found: Vec<_> = keys.to_vec()?.into_iter().zip(values.to_vec()?).collect();
+            let found: Vec<_> = keys.download()?.into_iter().zip(values.download()?).collect();
             Ok(same(&found, &expected))
         })?;
     }

@@ -55,17 +55,17 @@ fn segmented_scan<T: Element + Small>(arguments: &Arguments) -> Result<Report, B
     example.input(&format!("{len} {name} values in {rows} rows"), json!({ "value": name, "rows": rows }));
 
     let start = Instant::now();
-    let values = device.upload_slice(&host_values)?;
-    let rows = device.upload_slice(&host_rows)?;
-    scan::inclusive_by(&rows, &values, Operator::Sum)?.to_vec()?;
+    let values = device.upload(&host_values)?;
+    let rows = device.upload(&host_rows)?;
+    scan::inclusive_by(&rows, &values, Operator::Sum)?.download()?;
     example.first_result(start);
 
     // Running sums: three ways to tell rows, one result.
-    let flags = device.upload_slice(&host_flags)?;
-    let offsets = device.upload_slice(&host_offsets)?;
+    let flags = device.upload(&host_flags)?;
+    let offsets = device.upload(&host_offsets)?;
     let begins = |index: usize| host_flags[index] != 0;
     let check_sums =
-        |sums: DeviceVec<T>| Ok(check::scan(&host_values, begins, Operator::Sum, false, &sums.to_vec()?));
+        |sums: DeviceVec<T>| Ok(check::scan(&host_values, begins, Operator::Sum, false, &sums.download()?));
     let bytes = 2 * len * size_of::<T>();
     let by_key = || scan::inclusive_by(&rows, &values, Operator::Sum);
     example.check_and_measure("scan_by_key", len, bytes + 4 * len, by_key, check_sums)?;
@@ -78,7 +78,7 @@ fn segmented_scan<T: Element + Small>(arguments: &Arguments) -> Result<Report, B
     let bytes = (len + offsets.len() - 1) * size_of::<T>() + 4 * offsets.len();
     let by_offsets = || reduce::by_offsets(&offsets, &values, Operator::Sum);
     example.check_and_measure("reduce_by_offsets", len, bytes, by_offsets, |totals| {
-        Ok(check::reduce(&host_values, &host_offsets, Operator::Sum, &totals.to_vec()?))
+        Ok(check::reduce(&host_values, &host_offsets, Operator::Sum, &totals.download()?))
     })?;
 
     // By keys, one a row that is not empty, with its number.
@@ -86,11 +86,11 @@ fn segmented_scan<T: Element + Small>(arguments: &Arguments) -> Result<Report, B
     full_rows.dedup();
     full_offsets.dedup();
     let bytes = (len + full_rows.len()) * (size_of::<u32>() + size_of::<T>());
-    let by_key = || reduce::by_key(&rows, &values, Operator::Sum);
+    let by_key = || reduce::by_keys(&rows, &values, Operator::Sum);
     example.check_and_measure("reduce_by_key", len, bytes, by_key, |(rows, totals)| {
         let same_rows =
-            if rows.to_vec()? == full_rows { Ok(()) } else { Err("not the rows with values".into()) };
-        let checked = check::reduce(&host_values, &full_offsets, Operator::Sum, &totals.to_vec()?);
+            if rows.download()? == full_rows { Ok(()) } else { Err("not the rows with values".into()) };
+        let checked = check::reduce(&host_values, &full_offsets, Operator::Sum, &totals.download()?);
         Ok(same_rows.and(checked))
     })?;
     Ok(example.finish())

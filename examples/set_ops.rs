@@ -10,8 +10,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
+use evenpath::error::OpError;
+use evenpath::key::Key;
 use evenpath::sets::{self, SetOperation};
-use evenpath::{Key, OpError};
 use evenpath_bench::arguments::KeyType;
 use evenpath_bench::example::SequenceArguments;
 use evenpath_bench::primitives::check::Combination;
@@ -47,8 +48,8 @@ fn set_ops<K: Key + Small>(arguments: &Arguments) -> Result<Report, Box<dyn Erro
     example.input(&format!("2 sequences of {len} {} keys", K::NAME), json!({ "key": K::NAME }));
 
     let start = Instant::now();
-    let (a, b) = (device.upload_slice(&host_a)?, device.upload_slice(&host_b)?);
-    let union = sets::keys(SetOperation::Union, &a, &b)?.to_vec()?;
+    let (a, b) = (device.upload(&host_a)?, device.upload(&host_b)?);
+    let union = sets::keys(SetOperation::Union, &a, &b)?.download()?;
     example.first_result(start);
     let checked = Combination::Set(SetOperation::Union).check(&host_a, &host_b, &union, |_, _| true);
     example.check("union", checked);
@@ -64,7 +65,7 @@ fn set_ops<K: Key + Small>(arguments: &Arguments) -> Result<Report, Box<dyn Erro
         let name = format!("set_{operation}").replace(' ', "_");
         example.measured(&name, &times, 2 * len, (2 * len + size) * size_of::<K>());
 
-        let keys = &result.to_vec()?[..size];
+        let keys = &result.download()?[..size];
         example.check(&name, Combination::Set(operation).check(&host_a, &host_b, keys, |_, _| true));
         let count = sets::count(operation, &a, &b)?;
         let counted = if count == size { Ok(()) } else { Err(format!("{count} counted, {size} written")) };

@@ -9,8 +9,9 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::Parser;
+use evenpath::device::DeviceKind;
 use evenpath::generate::Kind;
-use evenpath::{Device, DeviceKind, Value};
+use evenpath::{Device, Value};
 use evenpath_bench::arguments::{MatrixArguments, RunArguments, ValueType};
 use evenpath_bench::measure::{Measurement, copy_rate, times_ms};
 use evenpath_bench::program;

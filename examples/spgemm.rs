@@ -11,8 +11,10 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use evenpath::device::DeviceKind;
 use evenpath::generate::Kind;
-use evenpath::{Csr, Device, DeviceCsr, DeviceKind, SpgemmMethod, SpgemmOptions, SpgemmPlanInfo, Value};
+use evenpath::spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPlanInfo};
+use evenpath::{Csr, Device, DeviceCsr, Value};
 use evenpath_bench::arguments::{MatrixArguments, RunArguments, ValueType};
 use evenpath_bench::input::random_vector;
 use evenpath_bench::measure::{median, times_ms};
@@ -66,7 +68,7 @@ fn spgemm<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let Arguments { input, run, product, .. } = arguments;
     let device = run.device.open()?;
     let input = input.load::<V, u32>(default_matrix(&device), run.seed)?;
-    let mut options = SpgemmOptions::new().method(arguments.method);
+    let mut options = SpgemmOptions::default().with_method(arguments.method);
     options.memory_limit = arguments.memory_limit;
     let factors = factors(*product, &input.matrix)?;
     let on_device: Vec<DeviceCsr<V>> = factors.iter().map(|f| device.upload(f)).collect::<Result<_, _>>()?;

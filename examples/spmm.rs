@@ -9,11 +9,10 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use evenpath::device::DeviceKind;
 use evenpath::generate::Kind;
-use evenpath::{
-    Compute, Device, DeviceDense, DeviceKind, Layout, SpmmOperand, SpmmOptions, SpmmPlanInfo, Storage, bf16,
-    f16,
-};
+use evenpath::spmm::{SpmmOperand, SpmmOptions, SpmmPlanInfo};
+use evenpath::{Compute, Device, DeviceDense, Layout, Storage, bf16, f16};
 use evenpath_bench::arguments::{MatrixArguments, RunArguments};
 use evenpath_bench::input::random_vector;
 use evenpath_bench::measure::{Measurement, copy_rate, times_ms};
@@ -72,12 +71,12 @@ where
 
     // Matrices to the device, the analysis, the product, the result back.
     let a = device.upload(&matrix)?;
-    let device_b = DeviceDense::try_new(device.upload_slice(&b)?, matrix.cols(), columns, layout)?;
+    let device_b = DeviceDense::try_new(device.upload(&b)?, matrix.cols(), columns, layout)?;
     let mut device_c = device.zeros_dense(matrix.rows(), columns, layout)?;
-    let plan = a.plan_spmm(SpmmOptions::new(columns).layout(layout))?;
+    let plan = a.plan_spmm(SpmmOptions::default().with_columns(columns).with_layout(layout))?;
     let (one, zero) = (<Compute<S> as Storage>::from_f64(1.0), <Compute<S> as Storage>::from_f64(0.0));
     plan.run(one, &device_b, zero, &mut device_c)?;
-    let verdict = check(&matrix, &b, &device_c.as_vec().to_vec()?, columns, layout);
+    let verdict = check(&matrix, &b, &device_c.as_vec().download()?, columns, layout);
 
     // With a plan made, as often as one likes.
     let times = times_ms(&device, run.iterations(&device), || plan.run(one, &device_b, zero, &mut device_c))?;

@@ -11,7 +11,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use evenpath::{Offset, SpmvMethod, SpmvOptions, Value};
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Offset, Value};
 use evenpath_bench::arguments::{OffsetType, ValueType};
 use evenpath_bench::matrix_example::SpmvArguments;
 use evenpath_bench::program;
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
 }
 
 fn method_help() -> String {
-    let names: Vec<String> = SpmvMethod::all().map(|method| method.to_string()).collect();
+    let names: Vec<String> = SpmvMethod::ALL.iter().copied().map(|method| method.to_string()).collect();
     format!("Method: {}. The CPU has not all of them", names.join(", "))
 }
 
@@ -50,17 +51,17 @@ fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Er
     // Matrix and vectors to the device, the analysis, the product, the result back.
     let start = Instant::now();
     let a = device.upload(&example.matrix)?;
-    let x = device.upload_slice(&example.x)?;
-    let mut y = device.upload_slice(&vec![V::from_f64(f64::NAN); rows])?; // shows what is not written
-    let plan = a.plan_spmv(SpmvOptions::with_method(arguments.method))?;
+    let x = device.upload(&example.x)?;
+    let mut y = device.upload(&vec![V::from_f64(f64::NAN); rows])?; // shows what is not written
+    let plan = a.plan_spmv(SpmvOptions::default().with_method(arguments.method))?;
     plan.run(V::ONE, &x, V::ZERO, &mut y)?;
-    let first_y = y.to_vec()?;
+    let first_y = y.download()?;
     example.first_result(start);
     example.check(&first_y);
 
     // With a plan made, as often as one likes.
     let times = example.times_ms(|| plan.run(V::ONE, &x, V::ZERO, &mut y))?;
-    example.check(&y.to_vec()?);
+    example.check(&y.download()?);
     let info = plan.info()?;
     drop((a, plan, x, y)); // room to measure the copy rate
     Ok(example.finish(&info, &times)?)

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use evenpath::coo::Duplicates;
+use evenpath::error::{MatrixError, OpError};
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Duplicates, HiSparse, HiSparseOptions, MatrixError, NodeKind, OpError, Value};
+use evenpath::hisparse::{HiSparseOptions, NodeKind};
+use evenpath::{Csr, HiSparse, Value};
 use evenpath_tests::{Entries, scattered_squares, spmm, spmv, vector};
 use proptest::prelude::*;
 
-const SHARE: HiSparseOptions = HiSparseOptions { share: true };
+const SHARE: HiSparseOptions = HiSparseOptions::default().with_share(true);
 
 fn convert<V: Value, const D: usize>(a: &Csr<V>) -> HiSparse<V, D> {
     a.to_hisparse(HiSparseOptions::default()).expect("a small matrix")
@@ -178,7 +181,7 @@ fn chain<const D: usize>(depth: usize, row: usize, col: usize, value: f32) -> Ve
 #[test]
 fn single_entries_at_every_corner() {
     fn corners<const D: usize>() {
-        for span in [1, D - 1, D, D * D, D * D + 1, D * D * D - 1, evenpath::MAX_DIMENSION] {
+        for span in [1, D - 1, D, D * D, D * D + 1, D * D * D - 1, evenpath::csr::MAX_DIMENSION] {
             let middle = (span / 2, span / 3);
             for (row, col) in [(0, 0), (0, span - 1), (span - 1, 0), (span - 1, span - 1), middle] {
                 let depth = HiSparse::<f32, D>::try_from_pool(span, span, &[0; 16], 0).unwrap().depth();
@@ -217,7 +220,7 @@ fn depth_is_the_fewest_levels() {
     }
     assert_eq!([depth::<32>(0, 0), depth::<32>(32, 1), depth::<32>(1, 33)], [1, 1, 2]);
     assert_eq!([depth::<128>(1 << 14, 5), depth::<128>(5, (1 << 14) + 1)], [2, 3]);
-    let most = evenpath::MAX_DIMENSION;
+    let most = evenpath::csr::MAX_DIMENSION;
     assert_eq!(
         [depth::<32>(most, 1), depth::<64>(1, most), depth::<128>(most, most), depth::<256>(most, 0)],
         [7, 6, 5, 4]

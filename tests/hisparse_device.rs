@@ -1,12 +1,14 @@
 //! Conversion and sums of HiSparse matrices on every device that is present, against the host's to the last byte.
 
-use evenpath::{Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, Offset, OpError, Value};
+use evenpath::error::OpError;
+use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
+use evenpath::{Csr, Device, HiSparse, Offset, Value};
 use evenpath_kernels::hisparse::{HiSparseCountNodes, HiSparseCountRuns, HiSparseFillLeaves};
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares, tile_len};
 use proptest::prelude::*;
 
-const PLAIN: HiSparseOptions = HiSparseOptions { share: false };
-const SHARE: HiSparseOptions = HiSparseOptions { share: true };
+const PLAIN: HiSparseOptions = HiSparseOptions::default().with_share(false);
+const SHARE: HiSparseOptions = HiSparseOptions::default().with_share(true);
 
 fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
     let entries = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
@@ -39,7 +41,7 @@ fn check_conversion<V: Value, const D: usize>(device: &Device, matrix: &Csr<V>) 
     check_same(&uploaded.to_hisparse::<D>(SHARE).expect("a tree"), &on_host::<V, D>(matrix, SHARE));
     let wide = device.upload(&matrix.clone().try_into_offsets::<u64>().expect("wider")).expect("upload");
     check_same(&wide.to_hisparse::<D>(PLAIN).expect("a tree"), &expected);
-    let coo = device.upload_coo(&matrix.to_coo()).expect("upload");
+    let coo = device.upload(&matrix.to_coo()).expect("upload");
     check_same(&coo.to_hisparse::<D>(PLAIN).expect("a tree"), &expected);
 }
 
@@ -57,7 +59,7 @@ fn check_all_conversions(device: &Device, rows: usize, cols: usize, entries: &En
 
 /// A matrix back from the tree, against the host's.
 fn check_back<V: Value, O: Offset, const D: usize>(device: &Device, matrix: &HiSparse<V, D>) {
-    let uploaded = device.upload_hisparse(matrix).expect("upload");
+    let uploaded = device.upload(matrix).expect("upload");
     let expected: Csr<V, O> = matrix.to_csr().expect("CSR");
     let found = uploaded.to_csr::<O>().expect("CSR");
     assert_eq!(found.download().expect("download"), expected, "{device}, D = {D}, {matrix:?}");
@@ -69,7 +71,7 @@ fn check_back<V: Value, O: Offset, const D: usize>(device: &Device, matrix: &HiS
 
 /// Both ways round, as they are, turned and scaled.
 fn check_sums<V: Value, const D: usize>(device: &Device, a: &HiSparse<V, D>, b: &HiSparse<V, D>) {
-    let upload = |matrix: &HiSparse<V, D>| device.upload_hisparse(matrix).expect("upload");
+    let upload = |matrix: &HiSparse<V, D>| device.upload(matrix).expect("upload");
     for (factor, other) in [(1.0, 1.0), (-2.0, 1.0), (1.0, 0.5)] {
         let (a, b) = (a.scaled(V::from_f64(factor)), b.scaled(V::from_f64(other)));
         check_same(&upload(&a).add(&upload(&b)).expect("a sum"), &a.add(&b).expect("a sum"));
@@ -94,7 +96,7 @@ fn check_all_sums<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr
     if a.rows() == a.cols() {
         let a: HiSparse<V, D> = stored(a, false, PLAIN);
         check_sums(device, &a, &a.transpose());
-        let uploaded = device.upload_hisparse(&a).expect("upload");
+        let uploaded = device.upload(&a).expect("upload");
         let chain = |a: &DeviceHiSparse<V, D>| {
             let turned = a.transpose().scaled(V::from_f64(2.0));
             let sum = a.add(&turned).expect("a sum").transpose();
@@ -209,13 +211,13 @@ fn single_entries_at_every_corner() {
 /// for which there is no memory.
 #[test]
 fn the_deepest_trees() {
-    let side = evenpath::MAX_DIMENSION;
+    let side = evenpath::csr::MAX_DIMENSION;
     for device in kernel_devices() {
         let entries: Entries = (0..300_usize)
             .map(|at| ((at * at * 47_000) % side, (at * 14_316_557) % side, at as f64))
             .collect();
         let coo = evenpath::Coo::from_triplets(side, side, entries.clone()).expect("entries inside");
-        let uploaded = device.device.upload_coo(&coo).expect("upload");
+        let uploaded = device.device.upload(&coo).expect("upload");
         let pool = uploaded.to_hisparse::<32>(PLAIN).expect("a tree").download().expect("download");
         let again = HiSparse::<f64, 32>::try_from_pool(side, side, pool.pool(), pool.root_reference())
             .expect("valid");
@@ -228,7 +230,7 @@ fn the_deepest_trees() {
         let mut expected = entries;
         expected.sort_unstable_by_key(|&(row, col, _)| (row, col));
         assert_eq!(sorted(&again), expected);
-        let tree = device.device.upload_hisparse(&again).expect("upload");
+        let tree = device.device.upload(&again).expect("upload");
         let sum = again.add(&again.transpose()).expect("a sum");
         check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
     }
@@ -272,7 +274,7 @@ fn rows_out_of_order_and_duplicates_are_taken() {
         let expected = on_host::<f64, 128>(&matrix, PLAIN);
         let uploaded = device.device.upload(&matrix).expect("upload");
         check_same(&uploaded.to_hisparse::<128>(PLAIN).expect("a tree"), &expected);
-        let coo = device.device.upload_coo(&matrix.to_coo()).expect("upload");
+        let coo = device.device.upload(&matrix.to_coo()).expect("upload");
         check_same(&coo.to_hisparse::<128>(PLAIN).expect("a tree"), &expected);
     }
 }
@@ -281,13 +283,11 @@ fn rows_out_of_order_and_duplicates_are_taken() {
 fn what_does_not_fit_is_refused() {
     for device in devices() {
         let device = &device.device;
-        let a = device
-            .upload_hisparse(&on_host::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), PLAIN))
-            .expect("upload");
+        let a = device.upload(&on_host::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), PLAIN)).expect("upload");
         let refused = a.add(&a.transpose()).expect_err("shapes differ");
         assert!(matches!(refused, OpError::Shapes { rows: 3, cols: 2, b_rows: 2, b_cols: 3 }), "{refused}");
-        let other = Device::simulated(evenpath::SimulatedOptions::default());
-        let elsewhere = other.upload_hisparse(&a.download().expect("download")).expect("upload");
+        let other = Device::simulated(evenpath::device::SimulatedOptions::default());
+        let elsewhere = other.upload(&a.download().expect("download")).expect("upload");
         assert!(matches!(a.add(&elsewhere), Err(OpError::Device(_))));
     }
 }

@@ -3,7 +3,9 @@
 // Small integers: sums are exact.
 #![allow(clippy::float_cmp)]
 
-use evenpath::{Csr, HiSparse, HiSparseOptions, MatrixError, OpError};
+use evenpath::error::{MatrixError, OpError};
+use evenpath::hisparse::HiSparseOptions;
+use evenpath::{Csr, HiSparse};
 use proptest::prelude::*;
 
 /// Shapes that fit A·B and A + C, and entries of small integers, whose sums are exact.

@@ -1,7 +1,8 @@
 //! Scans, on every device.
 
+use evenpath::Device;
+use evenpath::error::OpError;
 use evenpath::scan::{self, Operator};
-use evenpath::{Device, OpError};
 use evenpath_kernels::scan::{Scan, SegmentedScan};
 use evenpath_tests::{devices, tile_len};
 use proptest::prelude::*;
@@ -12,7 +13,7 @@ const OPERATORS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::Max];
 macro_rules! check_integers {
     ($device:expr, $values:expr, $type:ident) => {{
         let (device, values): (&Device, &[$type]) = ($device, $values);
-        let input = device.upload_slice(values).expect("upload");
+        let input = device.upload(values).expect("upload");
         for operator in OPERATORS {
             let (identity, combine): ($type, fn($type, $type) -> $type) = match operator {
                 Operator::Sum => (0, |a, b| a.wrapping_add(b)),
@@ -28,9 +29,9 @@ macro_rules! check_integers {
                     (before, running)
                 })
                 .unzip();
-            let result = scan::inclusive(&input, operator).expect("scan").to_vec().expect("download");
+            let result = scan::inclusive(&input, operator).expect("scan").download().expect("download");
             assert!(result == inclusive, "{device}, inclusive {operator:?} of {} elements", values.len());
-            let result = scan::exclusive(&input, operator).expect("scan").to_vec().expect("download");
+            let result = scan::exclusive(&input, operator).expect("scan").download().expect("download");
             assert!(result == exclusive, "{device}, exclusive {operator:?} of {} elements", values.len());
         }
     }};
@@ -40,9 +41,9 @@ macro_rules! check_integers {
 macro_rules! check_floats {
     ($device:expr, $values:expr, $type:ident) => {{
         let (device, values): (&Device, &[$type]) = ($device, $values);
-        let input = device.upload_slice(values).expect("upload");
-        let inclusive = scan::inclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
-        let exclusive = scan::exclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
+        let input = device.upload(values).expect("upload");
+        let inclusive = scan::inclusive(&input, Operator::Sum).expect("scan").download().expect("download");
+        let exclusive = scan::exclusive(&input, Operator::Sum).expect("scan").download().expect("download");
         let (mut sum, mut magnitude) = (0.0_f64, 0.0_f64);
         for (i, &value) in values.iter().enumerate() {
             let bound = |magnitude: f64| 2.0 * (i + 2) as f64 * f64::from($type::EPSILON) * magnitude;
@@ -53,7 +54,7 @@ macro_rules! check_floats {
             let with = (f64::from(inclusive[i]) - sum).abs();
             assert!(with <= bound(magnitude), "{device}: inclusive {i} of {}", values.len());
         }
-        let again = scan::inclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
+        let again = scan::inclusive(&input, Operator::Sum).expect("scan").download().expect("download");
         assert!(
             inclusive.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()),
             "{device}: repeatable"
@@ -104,8 +105,8 @@ fn many_tiles() {
     for under_test in evenpath_tests::kernel_devices() {
         let device = &under_test.device;
         let values: Vec<u64> = numbers(tile_len::<Scan<u64>>() * 1060 + 7).collect();
-        let input = device.upload_slice(&values).expect("upload");
-        let result = scan::inclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
+        let input = device.upload(&values).expect("upload");
+        let result = scan::inclusive(&input, Operator::Sum).expect("scan").download().expect("download");
         let mut sum = 0_u64;
         for (value, result) in values.iter().zip(result) {
             sum = sum.wrapping_add(*value);
@@ -118,10 +119,10 @@ fn many_tiles() {
 fn minimum_and_maximum_pass_over_nan() {
     for under_test in devices() {
         let device = &under_test.device;
-        let input = device.upload_slice(&[2.0, f64::NAN, -1.0, 5.0]).expect("upload");
-        let least = scan::inclusive(&input, Operator::Min).expect("scan").to_vec().expect("download");
+        let input = device.upload(&[2.0, f64::NAN, -1.0, 5.0]).expect("upload");
+        let least = scan::inclusive(&input, Operator::Min).expect("scan").download().expect("download");
         assert_eq!(least, [2.0, 2.0, -1.0, -1.0], "{device}");
-        let greatest = scan::exclusive(&input, Operator::Max).expect("scan").to_vec().expect("download");
+        let greatest = scan::exclusive(&input, Operator::Max).expect("scan").download().expect("download");
         assert_eq!(greatest, [f64::NEG_INFINITY, 2.0, 2.0, 2.0], "{device}");
     }
 }
@@ -130,17 +131,17 @@ fn minimum_and_maximum_pass_over_nan() {
 fn vectors_that_do_not_fit_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
-        let input = device.upload_slice(&[1_u32, 2, 3]).expect("upload");
-        let mut short = device.upload_slice(&[7_u32, 7]).expect("upload");
+        let input = device.upload(&[1_u32, 2, 3]).expect("upload");
+        let mut short = device.upload(&[7_u32, 7]).expect("upload");
         let error = scan::inclusive_into(&input, Operator::Sum, &mut short).expect_err("too short");
         assert!(matches!(error, OpError::Lengths { left: 3, right: 2, .. }), "{error}");
-        assert_eq!(short.to_vec().expect("download"), [7, 7]);
-        let other = Device::simulated(evenpath::SimulatedOptions::default());
+        assert_eq!(short.download().expect("download"), [7, 7]);
+        let other = Device::simulated(evenpath::device::SimulatedOptions::default());
         let mut elsewhere = other.zeros::<u32>(3).expect("zeros");
         assert!(scan::exclusive_into(&input, Operator::Sum, &mut elsewhere).is_err());
         let mut right = device.zeros::<u32>(3).expect("zeros");
         scan::exclusive_into(&input, Operator::Sum, &mut right).expect("scan");
-        assert_eq!(right.to_vec().expect("download"), [0, 1, 3]);
+        assert_eq!(right.download().expect("download"), [0, 1, 3]);
     }
     assert!(scan::temporary_bytes::<f32>(1 << 28) < 1 << 22);
 }
@@ -161,15 +162,15 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
     let wide: Vec<u64> = keys.iter().map(|&key| u64::from(key) << 33).collect();
     let flags: Vec<u8> = begins.iter().map(|&begins| u8::from(begins) * 3).collect();
     let (flags, keys, wide) = (
-        device.upload_slice(&flags).expect("upload"),
-        device.upload_slice(&keys).expect("upload"),
-        device.upload_slice(&wide).expect("upload"),
+        device.upload(&flags).expect("upload"),
+        device.upload(&keys).expect("upload"),
+        device.upload(&wide).expect("upload"),
     );
-    let input = device.upload_slice(values).expect("upload");
+    let input = device.upload(values).expect("upload");
     let floats: Vec<f32> = values.iter().map(|&value| (value % 8) as f32).collect();
     let doubles: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
-    let floats_input = device.upload_slice(&floats).expect("upload");
-    let doubles_input = device.upload_slice(&doubles).expect("upload");
+    let floats_input = device.upload(&floats).expect("upload");
+    let doubles_input = device.upload(&doubles).expect("upload");
     for operator in OPERATORS {
         let (identity, combine): (u32, fn(u32, u32) -> u32) = match operator {
             Operator::Sum => (0, |a, b| a.wrapping_add(b)),
@@ -187,16 +188,16 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
             })
             .unzip();
         let got = [
-            scan::inclusive_by(&flags, &input, operator).expect("scan").to_vec().expect("download"),
-            scan::inclusive_by(&keys, &input, operator).expect("scan").to_vec().expect("download"),
-            scan::inclusive_by(&wide, &input, operator).expect("scan").to_vec().expect("download"),
+            scan::inclusive_by(&flags, &input, operator).expect("scan").download().expect("download"),
+            scan::inclusive_by(&keys, &input, operator).expect("scan").download().expect("download"),
+            scan::inclusive_by(&wide, &input, operator).expect("scan").download().expect("download"),
         ];
         assert!(
             got.iter().all(|got| *got == inclusive),
             "{device}, inclusive {operator:?} of {}",
             values.len()
         );
-        let got = scan::exclusive_by(&keys, &input, operator).expect("scan").to_vec().expect("download");
+        let got = scan::exclusive_by(&keys, &input, operator).expect("scan").download().expect("download");
         assert!(got == exclusive, "{device}, exclusive {operator:?} of {}", values.len());
     }
     let sums = |values: &[f64]| -> Vec<f64> {
@@ -211,10 +212,10 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
             .collect()
     };
     let got =
-        scan::inclusive_by(&wide, &doubles_input, Operator::Sum).expect("scan").to_vec().expect("download");
+        scan::inclusive_by(&wide, &doubles_input, Operator::Sum).expect("scan").download().expect("download");
     assert!(got == sums(&doubles), "{device}, f64 of {}", values.len());
     let got =
-        scan::inclusive_by(&flags, &floats_input, Operator::Sum).expect("scan").to_vec().expect("download");
+        scan::inclusive_by(&flags, &floats_input, Operator::Sum).expect("scan").download().expect("download");
     let expected = sums(&floats.iter().map(|&value| f64::from(value)).collect::<Vec<_>>());
     assert!(got.iter().map(|&got| f64::from(got)).eq(expected), "{device}, f32 of {}", values.len());
 }
@@ -240,8 +241,8 @@ fn segments_of_every_length() {
 fn segment_marks_that_do_not_fit_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
-        let values = device.upload_slice(&[1.0, 2.0]).expect("upload");
-        let marks = device.upload_slice(&[1_u8]).expect("upload");
+        let values = device.upload(&[1.0, 2.0]).expect("upload");
+        let marks = device.upload(&[1_u8]).expect("upload");
         let error = scan::inclusive_by(&marks, &values, Operator::Sum).expect_err("one mark short");
         assert!(matches!(error, OpError::Lengths { left: 1, right: 2, .. }), "{error}");
     }

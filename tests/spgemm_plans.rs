@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use evenpath::{
-    Csr, Device, DeviceKind, Offset, SimulatedOptions, SpgemmMethod, SpgemmOptions, SpgemmPlanInfo, Value,
-};
+use evenpath::device::{DeviceKind, SimulatedOptions};
+use evenpath::spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPlanInfo};
+use evenpath::{Csr, Device, Offset, Value};
 use evenpath_kernels::spgemm::{HASH_CLASSES, part_len};
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ fn check<V: Value, O: Offset>(
 }
 
 fn by(method: SpgemmMethod) -> SpgemmOptions {
-    SpgemmOptions::new().method(method)
+    SpgemmOptions::default().with_method(method)
 }
 
 /// Rows in hash tables, in windows, of one part and of several, with rows of B shorter and longer than a warp.
@@ -89,7 +89,7 @@ fn rows_of_every_class() {
             let mut lengths: Vec<usize> = (0..60).map(|row| [0, 1, 3, 8, 40, 7, 1, 33][row % 8]).collect();
             lengths[33] = 300;
             let a = banded(300, &lengths, 1);
-            for method in SpgemmMethod::all() {
+            for method in SpgemmMethod::ALL.iter().copied() {
                 check(&under_test.device, &a, &b, by(method));
             }
         }
@@ -116,7 +116,7 @@ fn rows_around_the_edges_of_parts() {
 /// Spans of columns of several windows, and shared memory for small ones only.
 #[test]
 fn rows_of_several_windows() {
-    let options = SimulatedOptions { max_shared_bytes: 56 << 10, ..SimulatedOptions::default() };
+    let options = SimulatedOptions::default().with_max_shared_bytes(56 << 10);
     let mut devices: Vec<Device> = kernel_devices().into_iter().map(|under_test| under_test.device).collect();
     devices.push(Device::simulated(options));
     for device in devices {
@@ -131,7 +131,7 @@ fn rows_of_several_windows() {
 #[test]
 fn rows_that_are_ranked_at_once() {
     fn all<V: Value, O: Offset>() {
-        let options = SimulatedOptions { max_shared_bytes: 56 << 10, ..SimulatedOptions::default() };
+        let options = SimulatedOptions::default().with_max_shared_bytes(56 << 10);
         let mut devices: Vec<Device> =
             kernel_devices().into_iter().map(|under_test| under_test.device).collect();
         devices.push(Device::simulated(options));
@@ -196,7 +196,7 @@ fn nothing_to_multiply() {
         for (rows, inner, cols) in [(0, 0, 0), (3, 0, 2), (300, 5, 2)] {
             let a = Csr::<f64>::from_triplets(rows, inner, []).unwrap();
             let b = Csr::from_triplets(inner, cols, []).unwrap();
-            for method in SpgemmMethod::all() {
+            for method in SpgemmMethod::ALL.iter().copied() {
                 check(&under_test.device, &a, &b, by(method));
             }
         }

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use evenpath::{Device, DeviceError, DeviceKind, OpError};
+use evenpath::Device;
+use evenpath::device::DeviceKind;
+use evenpath::error::{DeviceError, OpError};
 use serde_json::json;
 
 use crate::arguments::{OpenDeviceError, RunArguments};

@@ -3,8 +3,11 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use evenpath::device::DeviceKind;
+use evenpath::error::DeviceError;
 use evenpath::generate::Kind;
-use evenpath::{Csr, Device, DeviceError, DeviceKind, Offset, SpmvPlanInfo, Value};
+use evenpath::spmv::SpmvPlanInfo;
+use evenpath::{Csr, Device, Offset, Value};
 use serde_json::json;
 
 use crate::arguments::{DeviceChoice, MatrixArguments, OffsetType, RunArguments, ValueType};

@@ -1,6 +1,7 @@
 //! C = αA + βB: the sums that are measured, what one has to do, measuring it, and whether a result is right.
 
-use evenpath::{Csr, Device, Offset, OpError, Value};
+use evenpath::error::OpError;
+use evenpath::{Csr, Device, Offset, Value};
 use rayon::prelude::*;
 
 use crate::measure::{Measurement, Repetitions, Work, times_ms};

@@ -6,6 +6,7 @@ use evenpath_simt::{Element, Global, GlobalMut};
 
 use crate::device::{Device, DeviceVec};
 use crate::op::OpError;
+use crate::op::operands::check_len;
 
 mod sealed {
     pub trait Sealed {}
@@ -23,9 +24,9 @@ mod sealed {
 /// use evenpath::{Device, merge};
 ///
 /// let device = Device::cpu();
-/// let a = device.upload_slice(&[1_u64, 5])?; // u32 is the other kind of key
-/// let merged = merge::keys(&a, &device.upload_slice(&[3_u64])?)?;
-/// assert_eq!(merged.to_vec()?, [1, 3, 5]);
+/// let a = device.upload(&[1_u64, 5])?; // u32 is the other kind of key
+/// let merged = merge::keys(&a, &device.upload(&[3_u64])?)?;
+/// assert_eq!(merged.download()?, [1, 3, 5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Key: sealed::Sealed + evenpath_kernels::Key + bytemuck::Pod + std::fmt::Display {
@@ -44,8 +45,8 @@ impl Key for u64 {
 /// The key of a (row, column) tuple: row · 2³² + column, so that keys are in the order of tuples, rows first.
 ///
 /// ```
-/// assert!(evenpath::coordinate(1, 9) < evenpath::coordinate(2, 0));
-/// assert_eq!(evenpath::row_and_column(evenpath::coordinate(7, 8)), (7, 8));
+/// assert!(evenpath::key::coordinate(1, 9) < evenpath::key::coordinate(2, 0));
+/// assert_eq!(evenpath::key::row_and_column(evenpath::key::coordinate(7, 8)), (7, 8));
 /// ```
 pub const fn coordinate(row: u32, column: u32) -> u64 {
     (row as u64) << 32 | column as u64
@@ -59,13 +60,14 @@ pub const fn row_and_column(key: u64) -> (u32, u32) {
 /// A value that travels with a key: `u32`, `i32`, `f32`, `u64`, `i64` or `f64`. Sealed.
 ///
 /// ```
-/// use evenpath::{Device, Pairs, merge};
+/// use evenpath::key::Pairs;
+/// use evenpath::{Device, merge};
 ///
 /// let device = Device::cpu();
-/// let (keys, values) = (device.upload_slice(&[1_u32, 5])?, device.upload_slice(&[0.1_f64, 0.5])?);
-/// let (other, more) = (device.upload_slice(&[3_u32])?, device.upload_slice(&[0.3_f64])?);
+/// let (keys, values) = (device.upload(&[1_u32, 5])?, device.upload(&[0.1_f64, 0.5])?);
+/// let (other, more) = (device.upload(&[3_u32])?, device.upload(&[0.3_f64])?);
 /// let (_, values) = merge::pairs(Pairs::new(&keys, &values), Pairs::new(&other, &more))?;
-/// assert_eq!(values.to_vec()?, [0.1, 0.3, 0.5]);
+/// assert_eq!(values.download()?, [0.1, 0.3, 0.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait PairValue: sealed::Sealed + Element + bytemuck::Pod {
@@ -107,15 +109,16 @@ pair_values! {
 /// Keys and their values, as many of the one as of the other, on one device.
 ///
 /// ```
-/// use evenpath::{Device, Pairs, coordinate, merge};
+/// use evenpath::key::{Pairs, coordinate};
+/// use evenpath::{Device, merge};
 ///
 /// // Entries of two matrices, by row and column.
 /// let device = Device::cpu();
-/// let (a, ones) = (device.upload_slice(&[coordinate(0, 7)])?, device.upload_slice(&[1.0_f32])?);
-/// let (b, twos) = (device.upload_slice(&[coordinate(0, 2)])?, device.upload_slice(&[2.0_f32])?);
+/// let (a, ones) = (device.upload(&[coordinate(0, 7)])?, device.upload(&[1.0_f32])?);
+/// let (b, twos) = (device.upload(&[coordinate(0, 2)])?, device.upload(&[2.0_f32])?);
 /// let (keys, values) = merge::pairs(Pairs::new(&a, &ones), Pairs::new(&b, &twos))?;
-/// assert_eq!(keys.to_vec()?, [coordinate(0, 2), coordinate(0, 7)]);
-/// assert_eq!(values.to_vec()?, [2.0, 1.0]);
+/// assert_eq!(keys.download()?, [coordinate(0, 2), coordinate(0, 7)]);
+/// assert_eq!(values.download()?, [2.0, 1.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -133,11 +136,10 @@ impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
     }
 
     /// An error unless the pairs are whole and on `device`.
-    pub(crate) fn check(&self, device: &Device, what: &'static str) -> Result<(), OpError> {
+    pub(crate) fn check(&self, device: &Device, values: &'static str) -> Result<(), OpError> {
         device.check_same(self.keys.device())?;
         device.check_same(self.values.device())?;
-        let (left, right) = (self.keys.len(), self.values.len());
-        if left == right { Ok(()) } else { Err(OpError::Lengths { what, left, right }) }
+        check_len(values, self.values.len(), self.keys.len())
     }
 
     pub(crate) fn host(&self) -> Option<(&'a [K], &'a [V])> {

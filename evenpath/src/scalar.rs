@@ -40,7 +40,7 @@ pub(crate) use sealed::Decimal;
 /// }
 /// let a: Csr<f32> = Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 0.5)])?;
 /// assert_eq!((value_bytes(&a), value_bytes(&a.into_values::<f16>())), (8, 4));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub trait Storage:
     sealed::Sealed
@@ -77,7 +77,7 @@ pub type Compute<S> = <S as evenpath_simt::Stored>::Compute;
 ///     Csr::from_triplets(rows, rows, (0..rows).map(|row| (row, row, V::ONE))).expect("inside")
 /// }
 /// assert_eq!((&identity::<f32>(2) * &[5.0, 6.0])?, [5.0, 6.0]);
-/// # Ok::<(), evenpath::OpError>(())
+/// # Ok::<(), evenpath::error::OpError>(())
 /// ```
 pub trait Value:
     Storage
@@ -211,7 +211,7 @@ value!(f64);
 /// }
 /// let a: Csr<f64> = Csr::from_triplets(1, 1, [(0, 0, 1.0)])?;
 /// assert_eq!((bytes(&a), bytes(&a.try_into_offsets::<u64>()?)), (20, 28));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub trait Offset:
     sealed::Sealed + evenpath_kernels::Offset + evenpath_kernels::Key + bytemuck::Pod + Default + Display

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use evenpath::{HiSparse, HiSparseNode, NodeKind, Value};
+use evenpath::hisparse::{HiSparseNode, NodeKind};
+use evenpath::{HiSparse, Value};
 
 /// Width or height of the matrix in the picture, whichever is more; and the least of the other.
 const SIZE: f64 = 800.0;

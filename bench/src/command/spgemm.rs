@@ -3,7 +3,7 @@ use std::process::ExitCode;
 
 use crate::arguments::ValueType;
 use crate::spgemm::{Case, Figures, MethodRecord, Outcome, Record, Summary, measure, other_factor};
-use evenpath::SpgemmMethod;
+use evenpath::spgemm::SpgemmMethod;
 
 use super::selection::{MatrixSelection, Measuring, Values};
 
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     matrices: MatrixSelection,
     /// Methods, by name.
-    #[arg(long, value_delimiter = ',', default_values_t = SpgemmMethod::all())]
+    #[arg(long, value_delimiter = ',', default_values_t = SpgemmMethod::ALL.iter().copied())]
     method: Vec<SpgemmMethod>,
     /// Bytes of device memory that a product may take. [default: nine tenths of what is free]
     #[arg(long, value_name = "BYTES")]

@@ -1,4 +1,4 @@
-use evenpath::OpError;
+use evenpath::error::OpError;
 use evenpath::scan::{self, Element, Operator};
 
 use super::{Bench, Measured, check};
@@ -17,8 +17,8 @@ pub(super) fn elements<T: Element + Small>(bench: &mut Bench<'_>, len: usize) ->
         return Ok(());
     }
     let mut values = vec![T::from_small(1); len];
-    let mut input = bench.device.upload_slice(&values)?;
-    let mut result = bench.device.uninitialised::<T>(len)?;
+    let mut input = bench.device.upload(&values)?;
+    let mut result = bench.device.uninitialized::<T>(len)?;
     let mut host_result = vec![T::ZERO; len];
     for (op, (_, operator, exclusive)) in cases {
         if operator != Operator::Sum {

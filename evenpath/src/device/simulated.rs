@@ -66,7 +66,7 @@ impl Simulated {
 
 /// A mistake of the host: refused, and the device goes on.
 fn refused(fault: Fault) -> DeviceError {
-    DeviceError::Simulated { device: NAME.into(), fault: Box::new(fault) }
+    DeviceError::Simulated { device: NAME.into(), reason: fault.to_string() }
 }
 
 impl Machine for Simulated {

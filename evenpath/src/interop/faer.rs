@@ -14,7 +14,7 @@ use crate::{Csr, InvalidCsr, MatrixError, Value};
 /// assert_eq!(ours.get(0, 2), Some(5.0));
 /// let theirs: SparseRowMat<u32, f64> = ours.try_into()?;
 /// assert_eq!(theirs.get(0, 2), Some(&5.0));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 ///
 /// # Errors

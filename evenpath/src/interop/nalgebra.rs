@@ -14,7 +14,7 @@ use crate::{Coo, Csr, MatrixError, Offset, Value};
 /// let ours: Csr<f64> = theirs.clone().try_into()?;
 /// assert_eq!(ours.get(2, 2), Some(1.0));
 /// assert_eq!(CsrMatrix::from(ours), theirs);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 ///
 /// # Errors

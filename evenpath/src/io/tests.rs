@@ -25,7 +25,7 @@ fn refusal(text: &str) -> String {
 }
 
 fn real_part(text: &str) -> Triplets<f64> {
-    let options = ReadOptions::new().complex(Complex::RealPart);
+    let options = ReadOptions::default().with_complex(Complex::RealPart);
     let reader = MatrixMarketReader::from_bytes(text.as_bytes(), options).unwrap();
     reader.read_csr::<f64, u32>().unwrap().iter().collect()
 }
@@ -241,7 +241,7 @@ fn symmetry_is_checked() {
 fn duplicates_as_asked() {
     let text = "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 2 1\n1 2 5\n2 2 2\n";
     let read = |duplicates| {
-        let options = ReadOptions::new().duplicates(duplicates);
+        let options = ReadOptions::default().with_duplicates(duplicates);
         MatrixMarketReader::from_bytes(text.as_bytes(), options).unwrap().read_csr::<f64, u32>()
     };
     let entries = |duplicates| read(duplicates).unwrap().iter().collect::<Vec<_>>();
@@ -305,14 +305,14 @@ fn a_header_alone_allocates_nothing() {
     assert!(refusal(header).contains("the file ends after 0 of"));
     let empty = header.replace("4000000000000", "0");
     assert!(refusal(&empty).contains("4000000000 rows in a file of"), "{}", refusal(&empty));
-    let reader = MatrixMarketReader::from_bytes(empty.as_bytes(), ReadOptions::new()).unwrap();
+    let reader = MatrixMarketReader::from_bytes(empty.as_bytes(), ReadOptions::default()).unwrap();
     assert_eq!(reader.read_coo::<f64>().unwrap().rows(), 4_000_000_000);
     let array = "%%MatrixMarket matrix array real general\n4000000000 4000000000\n1\n";
     assert!(refusal(array).contains("the file ends after 1 of 16000000000000000000 entries"));
     // As many rows as a limit allows.
     let tall = "%%MatrixMarket matrix coordinate real general\n5000 1 0\n";
     let read = |limit| {
-        let options = ReadOptions::new().row_limit(limit);
+        let options = ReadOptions::default().with_row_limit(limit);
         MatrixMarketReader::from_bytes(tall.as_bytes(), options).unwrap().read_csr::<f64, u32>()
     };
     assert_eq!(read(5000).unwrap().rows(), 5000);
@@ -342,7 +342,7 @@ fn gzip_is_known_by_its_content() {
     damaged[100] ^= 0x40;
     assert!(parse_matrix_market::<f64, u32>(&damaged).is_err());
 
-    let options = ReadOptions::new().decompressed_limit(text.len() - 1);
+    let options = ReadOptions::default().with_decompressed_limit(text.len() - 1);
     let error = MatrixMarketReader::from_bytes(&compressed, options).unwrap_err();
     assert!(matches!(error.kind(), MatrixMarketErrorKind::DecompressedLimit { .. }), "{error}");
 }
@@ -372,7 +372,7 @@ fn progress_reaches_the_end() {
     let text = long_text(100_000);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
-    let options = ReadOptions::new().progress(move |progress| sink.lock().unwrap().push(progress));
+    let options = ReadOptions::default().with_progress(move |progress| sink.lock().unwrap().push(progress));
     let compressed = gzip(text.as_bytes());
     MatrixMarketReader::from_bytes(&compressed, options).unwrap().read_csr::<f32, u32>().unwrap();
     let seen = seen.lock().unwrap();
@@ -383,7 +383,7 @@ fn progress_reaches_the_end() {
     }
 }
 
-fn written(matrix: &Csr<f64>, options: &WriteOptions) -> Result<String, MatrixMarketError> {
+fn written(matrix: &Csr<f64>, options: WriteOptions) -> Result<String, MatrixMarketError> {
     let mut text = Vec::new();
     write_matrix_market_to(&mut text, matrix.view(), options)?;
     Ok(String::from_utf8(text).unwrap())
@@ -401,17 +401,18 @@ fn every_header_is_written() {
                 (Symmetry::Hermitian, &symmetric),
                 (Symmetry::SkewSymmetric, &skew),
             ] {
-                let options = WriteOptions::new().format(format).field(field).symmetry(symmetry);
-                let text = written(matrix, &options.comment("two\nlines")).unwrap();
+                let options =
+                    WriteOptions::default().with_format(format).with_field(field).with_symmetry(symmetry);
+                let text = written(matrix, options.with_comment("two\nlines")).unwrap();
                 let banner = format!("%%MatrixMarket matrix {format} {field} {symmetry}\n% two\n% lines\n");
                 assert!(text.starts_with(&banner), "{text}");
-                let again = ReadOptions::new().complex(Complex::RealPart);
+                let again = ReadOptions::default().with_complex(Complex::RealPart);
                 let reader = MatrixMarketReader::from_bytes(text.as_bytes(), again).unwrap();
                 assert_eq!(&reader.read_csr::<f64, u32>().unwrap(), matrix, "{text}");
             }
         }
     }
-    let pattern = WriteOptions::new().field(Field::Pattern).symmetry(Symmetry::Symmetric);
+    let pattern = WriteOptions::default().with_field(Field::Pattern).with_symmetry(Symmetry::Symmetric);
     let text = written(&symmetric, &pattern).unwrap();
     assert_eq!(text, "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 1\n2 2\n3 1\n");
 }
@@ -422,9 +423,9 @@ fn what_a_header_cannot_say_is_refused() {
         let matrix = Csr::from_triplets(rows, 3, triplets.iter().copied()).unwrap();
         written(&matrix, &options).unwrap_err().to_string()
     };
-    let symmetric = || WriteOptions::new().symmetry(Symmetry::Symmetric);
-    let skew = || WriteOptions::new().symmetry(Symmetry::SkewSymmetric);
-    let integer = || WriteOptions::new().field(Field::Integer);
+    let symmetric = || WriteOptions::default().with_symmetry(Symmetry::Symmetric);
+    let skew = || WriteOptions::default().with_symmetry(Symmetry::SkewSymmetric);
+    let integer = || WriteOptions::default().with_field(Field::Integer);
     assert!(refusal(&[], 2, symmetric()).contains("is square, but this one is 2 x 3"));
     let lone = "row 1, column 2 has no mirror image, or is one";
     assert_eq!(refusal(&[(0, 1, 1.0)], 3, symmetric()), lone);
@@ -436,9 +437,9 @@ fn what_a_header_cannot_say_is_refused() {
     for value in [0.5, f64::NAN, f64::INFINITY, 1e19, -0.0] {
         assert_eq!(refusal(&[(0, 1, value)], 3, integer()), "row 1, column 2 is not a 64-bit integer");
     }
-    assert!(refusal(&[], 3, skew().field(Field::Pattern)).contains("skew-symmetric pattern"));
+    assert!(refusal(&[], 3, skew().with_field(Field::Pattern)).contains("skew-symmetric pattern"));
     let unsorted = Csr::try_new(1, 2, vec![0u32, 2], vec![1, 0], vec![1.0; 2]).unwrap();
-    let error = written(&unsorted, &WriteOptions::new().format(Format::Array)).unwrap_err();
+    let error = written(&unsorted, WriteOptions::default().with_format(Format::Array)).unwrap_err();
     assert!(error.to_string().contains("row 0 is not sorted"), "{error}");
 }
 
@@ -448,13 +449,15 @@ fn a_failed_write_loses_nothing() {
     let path = folder.path().join("a.mtx");
     std::fs::write(&path, "precious").unwrap();
     let half = Csr::<f64>::from_triplets(1, 1, [(0, 0, 0.5)]).unwrap();
-    let error = write_matrix_market(&path, half.view(), &WriteOptions::new().field(Field::Integer));
+    let error = write_matrix_market(&path, half.view(), WriteOptions::default().with_field(Field::Integer));
     assert_eq!(error.unwrap_err().path(), Some(&*path));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    assert!(write_matrix_market(folder.path().join("no/a.mtx"), half.view(), &WriteOptions::new()).is_err());
+    assert!(
+        write_matrix_market(folder.path().join("no/a.mtx"), half.view(), WriteOptions::default()).is_err()
+    );
 
-    write_matrix_market(&path, half.view(), &WriteOptions::new()).unwrap();
+    write_matrix_market(&path, half.view(), WriteOptions::default()).unwrap();
     assert_eq!(read_matrix_market::<f64, u32>(&path).unwrap(), half);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -470,7 +473,7 @@ fn large_matrices_round_trip_through_files() {
     ] {
         let a: Csr<f64, u64> = generate(kind, 5).unwrap();
         let path = folder.path().join(file);
-        write_matrix_market(&path, a.view(), &WriteOptions::new()).unwrap();
+        write_matrix_market(&path, a.view(), WriteOptions::default()).unwrap();
         assert_eq!(read_matrix_market::<f64, u64>(&path).unwrap(), a);
         let is_gzip = std::fs::read(&path).unwrap().starts_with(&[0x1f, 0x8b]);
         assert_eq!(is_gzip, path.extension().unwrap() == "gz");
@@ -493,8 +496,8 @@ proptest! {
         let entries = entries.into_iter().map(|(r, c, v)| (place(r, rows), place(c, cols), value(v)));
         let coo = Coo::from_triplets(rows, cols, entries).unwrap();
         let a: Csr<f64> = coo.to_csr(Duplicates::Keep).unwrap();
-        let text = written(&a, &WriteOptions::new()).unwrap();
-        let options = ReadOptions::new().duplicates(Duplicates::Keep);
+        let text = written(&a, WriteOptions::default()).unwrap();
+        let options = ReadOptions::default().with_duplicates(Duplicates::Keep);
         let again = MatrixMarketReader::from_bytes(text.as_bytes(), options).unwrap();
         let again = again.read_csr::<f64, u32>().unwrap();
         prop_assert_eq!(again.row_offsets(), a.row_offsets());
@@ -509,7 +512,7 @@ proptest! {
         let columns: Vec<u32> = (0..values.len() as u32).collect();
         let a = Csr::try_new(1, values.len(), vec![0, columns.len() as u32], columns, values).unwrap();
         let mut text = Vec::new();
-        write_matrix_market_to(&mut text, a.view(), &WriteOptions::new()).unwrap();
+        write_matrix_market_to(&mut text, a.view(), WriteOptions::default()).unwrap();
         let again: Csr<f32> = parse_matrix_market(&text).unwrap();
         let bits = |a: &Csr<f32>| a.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>();
         prop_assert_eq!(bits(&again), bits(&a));
@@ -534,7 +537,7 @@ proptest! {
         let a = Csr::<f64>::from_triplets(size, size, a.iter().filter(|entry| entry.2 != 0.0)).unwrap();
         let symmetry = if skew { Symmetry::SkewSymmetric } else { Symmetry::Symmetric };
         let format = if array { Format::Array } else { Format::Coordinate };
-        let text = written(&a, &WriteOptions::new().symmetry(symmetry).format(format)).unwrap();
+        let text = written(&a, WriteOptions::default().with_symmetry(symmetry).with_format(format)).unwrap();
         prop_assert_eq!(read(&text).unwrap(), a);
     }
 
@@ -547,7 +550,7 @@ proptest! {
         body in "[0-9 .eE+\\-\n%\t\rinfa]{0,60}",
     ) {
         let text = format!("%%MatrixMarket matrix {format} {field} {symmetry}\n{body}");
-        let options = ReadOptions::new().complex(Complex::RealPart).row_limit(1000);
+        let options = ReadOptions::default().with_complex(Complex::RealPart).with_row_limit(1000);
         if let Ok(reader) = MatrixMarketReader::from_bytes(text.as_bytes(), options) {
             let (coo, csr) = (reader.read_coo::<f64>(), reader.read_csr::<f32, u64>());
             prop_assert!(csr.is_err() || coo.is_ok() || coo.unwrap_err().line().is_some());

@@ -9,14 +9,15 @@ use crate::{Offset, Value};
 /// What becomes of entries with the same row and column.
 ///
 /// ```
-/// use evenpath::{Coo, Csr, Duplicates};
+/// use evenpath::coo::Duplicates;
+/// use evenpath::{Coo, Csr};
 ///
 /// let twice = Coo::from_triplets(1, 2, [(0, 1, 1.0), (0, 1, 2.0)])?;
 /// let summed: Csr<f64> = twice.to_csr(Duplicates::Sum)?;
 /// assert_eq!((summed.nnz(), summed.get(0, 1)), (1, Some(3.0)));
 /// assert_eq!(twice.to_csr::<u32>(Duplicates::Keep)?.nnz(), 2);
 /// assert!(twice.to_csr::<u32>(Duplicates::Refuse).is_err());
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Duplicates {

@@ -15,13 +15,14 @@ const WARP_SIZE: usize = evenpath_simt::thread::WARP_SIZE as usize;
 /// share of x (Prata, Muranho and Gomes, *Impact of row sorting on the sparse matrix-vector product on GPU*).
 ///
 /// ```
-/// use evenpath::{Csr, RowOrder};
+/// use evenpath::row_order::RowOrder;
+/// use evenpath::Csr;
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0)])?;
 /// let (sorted, order) = a.sort_rows_by_length();
 /// assert_eq!(order.order(), [1, 0]); // the longest row first
 /// assert_eq!(sorted, a.permute_rows(&RowOrder::try_new(vec![1, 0])?)?);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowOrder {
@@ -45,6 +46,11 @@ impl RowOrder {
             }
         }
         Ok(Self { order, inverse })
+    }
+
+    /// An order and its inverse.
+    pub(crate) fn from_valid(order: Vec<u32>, inverse: Vec<u32>) -> Self {
+        Self { order, inverse }
     }
 
     /// Longest rows first; rows of equal length stay in their order. Only within each `scope` rows: the σ of SELL-C-σ.
@@ -112,7 +118,7 @@ impl RowOrder {
 /// let (_, order) = a.sort_rows_by_length();
 /// let warps = order.longest_rows(&a)?;
 /// assert_eq!((warps.before, warps.after), (vec![6, 6], vec![6, 1])); // 32 rows each
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -159,7 +165,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// assert_eq!(order.order(), [2, 0, 1]);
     /// assert_eq!(order.inverse(), [1, 2, 0]);
     /// assert_eq!(sorted.row(0), a.row(2));
-    /// # Ok::<(), evenpath::MatrixError>(())
+    /// # Ok::<(), evenpath::error::MatrixError>(())
     /// ```
     #[must_use]
     pub fn sort_rows_by_length(&self) -> (Self, RowOrder) {

@@ -21,14 +21,15 @@ use crate::{Offset, Value};
 /// it were full. Padding is marked as in [`Ell`](crate::Ell).
 ///
 /// ```
-/// use evenpath::{Csr, SlicedEllOptions};
+/// use evenpath::ell::SlicedEllOptions;
+/// use evenpath::Csr;
 ///
 /// let a: Csr<f64> = Csr::from_triplets(3, 2, [(0, 0, 1.0), (2, 0, 2.0), (2, 1, 3.0)])?;
 /// let slices_of_two = SlicedEllOptions { slice_height: 2, ..Default::default() };
 /// assert_eq!(a.to_sliced_ell(slices_of_two)?.slice_offsets(), [0, 2, 6]);
-/// let sorted = SlicedEllOptions { sorting_scope: 4, ..slices_of_two };
+/// let sorted = slices_of_two.with_sorting_scope(4);
 /// assert_eq!(a.to_sliced_ell(sorted)?.to_csr()?, a);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct SlicedEll<V> {
@@ -47,14 +48,16 @@ pub struct SlicedEll<V> {
 /// How [`Csr::to_sliced_ell`] cuts and sorts.
 ///
 /// ```
-/// use evenpath::{Csr, SlicedEllOptions};
+/// use evenpath::ell::SlicedEllOptions;
+/// use evenpath::Csr;
 ///
 /// let a: Csr<f64> = Csr::from_triplets(64, 64, (0..64).map(|row| (row, row, 1.0)))?;
-/// let options = SlicedEllOptions { slice_height: 16, ..SlicedEllOptions::default() };
+/// let options = SlicedEllOptions::default().with_slice_height(16);
 /// assert_eq!(a.to_sliced_ell(options)?.slice_offsets(), [0, 16, 32, 48, 64]);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SlicedEllOptions {
     /// Rows of a slice, C; by default 32, a GPU's warp.
     pub slice_height: u32,
@@ -67,6 +70,26 @@ pub struct SlicedEllOptions {
 impl Default for SlicedEllOptions {
     fn default() -> Self {
         Self { slice_height: 32, sorting_scope: 1, limit: PaddingLimit::default() }
+    }
+}
+
+impl SlicedEllOptions {
+    /// The same with so many rows per slice.
+    #[must_use]
+    pub fn with_slice_height(self, slice_height: u32) -> Self {
+        Self { slice_height, ..self }
+    }
+
+    /// The same with rows sorted among so many.
+    #[must_use]
+    pub fn with_sorting_scope(self, sorting_scope: usize) -> Self {
+        Self { sorting_scope, ..self }
+    }
+
+    /// The same with another limit on padding.
+    #[must_use]
+    pub fn with_limit(self, limit: PaddingLimit) -> Self {
+        Self { limit, ..self }
     }
 }
 

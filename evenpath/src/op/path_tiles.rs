@@ -24,7 +24,7 @@ impl PathTiles {
         let device = matrix.device();
         let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
         let count = grid(rows, nonzeros, (rows as u64 + nonzeros as u64).div_ceil(u64::from(tile_items)))?;
-        let mut tile_rows = device.uninitialised(count as usize + 1)?;
+        let mut tile_rows = device.uninitialized(count as usize + 1)?;
         let partition = MergePartition {
             row_offsets: matrix.pattern().row_offsets.as_global(),
             tile_rows: tile_rows.as_global_mut(),

@@ -20,21 +20,20 @@
 //! error; no memory beside the outputs is touched.
 //!
 //! ```
+//! use evenpath::key::Pairs;
 //! use evenpath::sets::{self, Combine, SetOperation};
-//! use evenpath::{Device, Pairs};
+//! use evenpath::Device;
 //!
 //! let device = Device::cpu();
-//! let (a, b) = (device.upload_slice(&[1_u32, 2, 2, 5])?, device.upload_slice(&[2_u32, 5, 7])?);
-//! assert_eq!(sets::keys(SetOperation::Union, &a, &b)?.to_vec()?, [1, 2, 2, 5, 7]);
+//! let (a, b) = (device.upload(&[1_u32, 2, 2, 5])?, device.upload(&[2_u32, 5, 7])?);
+//! assert_eq!(sets::keys(SetOperation::Union, &a, &b)?.download()?, [1, 2, 2, 5, 7]);
 //! assert_eq!(sets::count(SetOperation::Intersection, &a, &b)?, 2);
 //!
-//! let (x, y) = (device.upload_slice(&[0.5, 1.0, 2.0, 3.0])?, device.upload_slice(&[10.0, 20.0, 30.0])?);
+//! let (x, y) = (device.upload(&[0.5, 1.0, 2.0, 3.0])?, device.upload(&[10.0, 20.0, 30.0])?);
 //! let (_, sums) = sets::pairs(SetOperation::Union, Pairs::new(&a, &x), Pairs::new(&b, &y), Combine::Sum)?;
-//! assert_eq!(sums.to_vec()?, [0.5, 11.0, 2.0, 23.0, 30.0]);
+//! assert_eq!(sums.download()?, [0.5, 11.0, 2.0, 23.0, 30.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
-use std::fmt;
 
 use evenpath_kernels::key::Combine as KernelCombine;
 use evenpath_kernels::sets::{
@@ -43,25 +42,27 @@ use evenpath_kernels::sets::{
 };
 use evenpath_simt::kernel::KernelInfo;
 
+use super::operands::check_room;
 use super::{OpError, instance, tile_count, tile_items};
 use crate::cpu::SetPlan;
 use crate::device::{DeviceKind, DeviceVec};
 use crate::key::{Key, PairValue, Pairs, bits, bits_mut};
+use crate::names::named;
 
 /// An operation on two sets.
 ///
 /// ```
-/// use evenpath::Device;
 /// use evenpath::sets::{SetOperation, keys};
+/// use evenpath::Device;
 ///
 /// let device = Device::cpu();
-/// let (a, b) = (device.upload_slice(&[1_u32, 2, 2])?, device.upload_slice(&[2_u32, 3])?);
-/// let of = |operation| Ok::<_, evenpath::OpError>(keys(operation, &a, &b)?.to_vec()?);
+/// let (a, b) = (device.upload(&[1_u32, 2, 2])?, device.upload(&[2_u32, 3])?);
+/// let of = |operation| Ok::<_, evenpath::error::OpError>(keys(operation, &a, &b)?.download()?);
 /// assert_eq!(of(SetOperation::Union)?, [1, 2, 2, 3]);
 /// assert_eq!(of(SetOperation::Intersection)?, [2]);
 /// assert_eq!(of(SetOperation::Difference)?, [1, 2]);
 /// assert_eq!(of(SetOperation::SymmetricDifference)?, [1, 2, 3]);
-/// # Ok::<(), evenpath::OpError>(())
+/// # Ok::<(), evenpath::error::OpError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SetOperation {
@@ -78,15 +79,16 @@ pub enum SetOperation {
 /// The value of a match in unions and intersections of pairs; the other operations keep no match.
 ///
 /// ```
+/// use evenpath::key::Pairs;
 /// use evenpath::sets::{Combine, SetOperation, pairs};
-/// use evenpath::{Device, Pairs};
+/// use evenpath::Device;
 ///
 /// let device = Device::cpu();
-/// let (keys, values) = (device.upload_slice(&[1_u32, 3])?, device.upload_slice(&[0.5_f32, 2.0])?);
+/// let (keys, values) = (device.upload(&[1_u32, 3])?, device.upload(&[0.5_f32, 2.0])?);
 /// let own = Pairs::new(&keys, &values);
 /// let (_, first) = pairs(SetOperation::Union, own, own, Combine::First)?;
 /// let (_, sums) = pairs(SetOperation::Union, own, own, Combine::Sum)?;
-/// assert_eq!((first.to_vec()?, sums.to_vec()?), (vec![0.5, 2.0], vec![1.0, 4.0]));
+/// assert_eq!((first.download()?, sums.download()?), (vec![0.5, 2.0], vec![1.0, 4.0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -98,10 +100,21 @@ pub enum Combine {
     Sum,
 }
 
-impl SetOperation {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Union, Self::Intersection, Self::Difference, Self::SymmetricDifference];
+named! {
+    SetOperation, "set operation":
+    Union = "union",
+    Intersection = "intersection",
+    Difference = "difference",
+    SymmetricDifference = "symmetric difference",
+}
 
+named! {
+    Combine, "way to combine values":
+    First = "first",
+    Sum = "sum",
+}
+
+impl SetOperation {
     /// The most elements that the result of inputs of these lengths can have.
     pub fn largest_result(self, a_len: usize, b_len: usize) -> usize {
         match self {
@@ -136,17 +149,6 @@ impl SetOperation {
     }
 }
 
-impl fmt::Display for SetOperation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Union => "union",
-            Self::Intersection => "intersection",
-            Self::Difference => "difference",
-            Self::SymmetricDifference => "symmetric difference",
-        })
-    }
-}
-
 /// The keys of the result, in a new vector; waits for the device, which alone knows how many they are.
 ///
 /// On a GPU the result is computed in one pass, in memory for the [largest result](SetOperation::largest_result),
@@ -166,11 +168,11 @@ pub fn keys<K: Key>(
     let device = a.device();
     device.check_same(b.device())?;
     if let Some(plan) = host_plan(operation, a, b) {
-        let mut result = device.uninitialised(plan.len())?;
+        let mut result = device.uninitialized(plan.len())?;
         write_keys(&plan, &mut result);
         return Ok(result);
     }
-    let mut result = device.uninitialised(operation.largest_result(a.len(), b.len()))?;
+    let mut result = device.uninitialized(operation.largest_result(a.len(), b.len()))?;
     let len = keys_into(operation, a, b, &mut result)?;
     result.truncate(len);
     Ok(result)
@@ -237,15 +239,15 @@ pub fn pairs<K: Key, V: PairValue>(
     combine: Combine,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     let device = a.keys.device();
-    a.check(device, "the keys and values of a")?;
-    b.check(device, "the keys and values of b")?;
+    a.check(device, "values of a")?;
+    b.check(device, "values of b")?;
     if let Some(plan) = host_plan(operation, a.keys, b.keys) {
-        let (mut keys, mut values) = (device.uninitialised(plan.len())?, device.uninitialised(plan.len())?);
+        let (mut keys, mut values) = (device.uninitialized(plan.len())?, device.uninitialized(plan.len())?);
         write_pairs(&plan, a, b, combine, &mut keys, &mut values);
         return Ok((keys, values));
     }
     let room = operation.largest_result(a.keys.len(), b.keys.len());
-    let (mut keys, mut values) = (device.uninitialised(room)?, device.uninitialised(room)?);
+    let (mut keys, mut values) = (device.uninitialized(room)?, device.uninitialized(room)?);
     let len = pairs_into(operation, a, b, combine, &mut keys, &mut values)?;
     keys.truncate(len);
     values.truncate(len);
@@ -268,8 +270,8 @@ pub fn pairs_into<K: Key, V: PairValue>(
     values: &mut DeviceVec<V>,
 ) -> Result<usize, OpError> {
     let device = a.keys.device();
-    a.check(device, "the keys and values of a")?;
-    b.check(device, "the keys and values of b")?;
+    a.check(device, "values of a")?;
+    b.check(device, "values of b")?;
     device.check_same(keys.device())?;
     device.check_same(values.device())?;
     if let Some(plan) = host_plan(operation, a.keys, b.keys) {
@@ -413,10 +415,6 @@ fn write_pairs<K: Key, V: PairValue>(
     }
 }
 
-fn check_room(output: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
-    if len >= needed { Ok(()) } else { Err(OpError::OutputLength { output, len, needed }) }
-}
-
 /// Two inputs cut into tiles of a kernel.
 struct Cut {
     tiles: u32,
@@ -431,8 +429,8 @@ impl Cut {
         let device = a.device();
         let (a_len, b_len) = (a.len() as u64, b.len() as u64);
         let tiles = tile_count("a set operation", info, a.len() + b.len())?;
-        let mut starts = device.uninitialised(tiles as usize + 1)?;
-        let mut states = device.uninitialised(state_words(tiles))?;
+        let mut starts = device.uninitialized(tiles as usize + 1)?;
+        let mut states = device.uninitialized(state_words(tiles))?;
         let kernel = SetPartition {
             a: a.as_global(),
             b: b.as_global(),
@@ -466,7 +464,7 @@ fn result_len<K: Key>(
             return Err(OpError::Unsorted { input, index });
         }
     }
-    Err(OpError::OutputLength { output: "result", len: room, needed: len })
+    Err(OpError::Length { operand: "result", len: room, needed: len })
 }
 
 /// The first key that is less than the one before it.
@@ -480,7 +478,7 @@ pub(super) fn first_descent<K: evenpath_kernels::Key + bytemuck::Pod>(
     }
     let info = instance::<FirstDescent<K>>();
     let tiles = tile_count("a check", info, keys.len())?;
-    let mut first = device.upload_slice(&[u64::MAX])?;
+    let mut first = device.upload(&[u64::MAX])?;
     let kernel =
         FirstDescent { keys: keys.as_global(), first: first.as_global_mut(), len: keys.len() as u64 };
     // SAFETY: the views are of live buffers on this device, of as many elements as the kernel is told, and of one.

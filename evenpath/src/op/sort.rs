@@ -12,6 +12,8 @@ use super::OpError;
 use super::radix_sort::{self, Pairs};
 use crate::cpu;
 use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::names::named;
+use crate::op::operands::check_len;
 
 mod sealed {
     use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
@@ -41,11 +43,11 @@ use evenpath_kernels::block::radix_rank::KeyOrder;
 /// those without it after.
 ///
 /// ```
-/// use evenpath::Device;
 /// use evenpath::sort::{SortOptions, sort};
+/// use evenpath::Device;
 ///
-/// let keys = Device::cpu().upload_slice(&[2.5_f32, -1.0, 0.0])?;
-/// assert_eq!(sort(&keys, &SortOptions::new())?.to_vec()?, [-1.0, 0.0, 2.5]);
+/// let keys = Device::cpu().upload(&[2.5_f32, -1.0, 0.0])?;
+/// assert_eq!(sort(&keys, SortOptions::default())?.download()?, [-1.0, 0.0, 2.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait SortKey: sealed::Key + Element + Pod {}
@@ -76,15 +78,15 @@ sortable! {
     f64 as u64: u64::MAX >> 1, 1 << 63;
 }
 
-/// Which way keys are sorted.
+/// The order that keys are sorted in.
 ///
 /// ```
-/// use evenpath::Device;
 /// use evenpath::sort::{SortOptions, SortOrder, sort};
+/// use evenpath::Device;
 ///
-/// let keys = Device::cpu().upload_slice(&[2_u32, 9, 4])?;
-/// let descending = SortOptions::new().order(SortOrder::Descending);
-/// assert_eq!(sort(&keys, &descending)?.to_vec()?, [9, 4, 2]);
+/// let keys = Device::cpu().upload(&[2_u32, 9, 4])?;
+/// let descending = SortOptions::default().with_order(SortOrder::Descending);
+/// assert_eq!(sort(&keys, descending)?.download()?, [9, 4, 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -96,11 +98,24 @@ pub enum SortOrder {
     Descending,
 }
 
+named! {
+    SortOrder, "sort order":
+    Ascending = "ascending",
+    Descending = "descending",
+}
+
 /// How keys are sorted.
+///
+/// ```
+/// use evenpath::sort::{SortOptions, SortOrder};
+///
+/// let options = SortOptions::default().with_order(SortOrder::Descending).with_bits(0..8);
+/// assert_eq!((options.order, options.bits), (SortOrder::Descending, Some(0..8)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct SortOptions {
-    /// Which way.
+    /// Ascending, unless set.
     pub order: SortOrder,
     /// The bits that keys are compared by; all of them by default. Time grows with their number, eight at a time.
     /// Of signed integers and floats these are the bits of the unsigned integer that sorts as the key does, so the
@@ -109,28 +124,23 @@ pub struct SortOptions {
 }
 
 impl SortOptions {
-    /// Ascending, by all bits.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The same, in this order.
     #[must_use]
-    pub fn order(self, order: SortOrder) -> Self {
+    pub fn with_order(self, order: SortOrder) -> Self {
         Self { order, ..self }
     }
 
     /// The same, by these bits only, the lowest being 0. An empty range leaves the keys as they are.
     #[must_use]
-    pub fn bits(self, bits: Range<u32>) -> Self {
-        Self { bits: Some(bits), ..self }
+    pub fn with_bits(self, bits: impl Into<Option<Range<u32>>>) -> Self {
+        Self { bits: bits.into(), ..self }
     }
 
     /// The order and bits for keys of type `K`.
-    fn resolve<K: SortKey>(&self) -> Result<Comparison<K::Bits>, OpError> {
+    fn resolve<K: SortKey>(self) -> Result<Comparison<K::Bits>, OpError> {
         use evenpath_kernels::block::radix_rank::RadixKey;
         let width = K::Bits::BITS;
-        let bits = self.bits.clone().unwrap_or(0..width);
+        let bits = self.bits.unwrap_or(0..width);
         if bits.start > bits.end || bits.end > width {
             return Err(OpError::BitRange { begin: bits.start, end: bits.end, width });
         }
@@ -160,16 +170,16 @@ pub(crate) struct Comparison<B> {
 /// use evenpath::{Device, sort};
 ///
 /// let device = Device::cpu();
-/// let keys = device.upload_slice(&[3.0, -1.0, 2.0])?;
-/// let sorted = sort::sort(&keys, &sort::SortOptions::new())?;
-/// assert_eq!(sorted.to_vec()?, [-1.0, 2.0, 3.0]);
+/// let keys = device.upload(&[3.0, -1.0, 2.0])?;
+/// let sorted = sort::sort(&keys, sort::SortOptions::default())?;
+/// assert_eq!(sorted.download()?, [-1.0, 2.0, 3.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
 /// If the bits are none of the key's, there is no memory, or the device was lost.
-pub fn sort<K: SortKey>(keys: &DeviceVec<K>, options: &SortOptions) -> Result<DeviceVec<K>, OpError> {
+pub fn sort<K: SortKey>(keys: &DeviceVec<K>, options: SortOptions) -> Result<DeviceVec<K>, OpError> {
     let comparison = options.resolve::<K>()?;
     if is_kernel_device(keys.device()) {
         return radix_sort::sort_keys(keys, comparison);
@@ -186,7 +196,7 @@ pub fn sort<K: SortKey>(keys: &DeviceVec<K>, options: &SortOptions) -> Result<De
 /// # Errors
 ///
 /// As for [`sort`].
-pub fn sort_in_place<K: SortKey>(keys: &mut DeviceVec<K>, options: &SortOptions) -> Result<(), OpError> {
+pub fn sort_in_place<K: SortKey>(keys: &mut DeviceVec<K>, options: SortOptions) -> Result<(), OpError> {
     let comparison = options.resolve::<K>()?;
     if is_kernel_device(keys.device()) {
         return radix_sort::sort_keys_in_place(keys, comparison);
@@ -205,7 +215,7 @@ pub fn sort_in_place<K: SortKey>(keys: &mut DeviceVec<K>, options: &SortOptions)
 pub fn sort_pairs<K: SortKey, V: SortValue>(
     keys: &DeviceVec<K>,
     values: &DeviceVec<V>,
-    options: &SortOptions,
+    options: SortOptions,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     check_pairs(keys, values)?;
     let comparison = options.resolve::<K>()?;
@@ -225,7 +235,7 @@ pub fn sort_pairs<K: SortKey, V: SortValue>(
 pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
     keys: &mut DeviceVec<K>,
     values: &mut DeviceVec<V>,
-    options: &SortOptions,
+    options: SortOptions,
 ) -> Result<(), OpError> {
     check_pairs(keys, values)?;
     let comparison = options.resolve::<K>()?;
@@ -242,7 +252,7 @@ pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
 /// # Errors
 ///
 /// If the bits are none of the key's.
-pub fn temporary_bytes<K: SortKey>(len: usize, options: &SortOptions) -> Result<u64, OpError> {
+pub fn temporary_bytes<K: SortKey>(len: usize, options: SortOptions) -> Result<u64, OpError> {
     Ok(radix_sort::temporary_bytes::<K>(len, None, options.resolve::<K>()?))
 }
 
@@ -253,7 +263,7 @@ pub fn temporary_bytes<K: SortKey>(len: usize, options: &SortOptions) -> Result<
 /// If the bits are none of the key's.
 pub fn temporary_bytes_pairs<K: SortKey, V: SortValue>(
     len: usize,
-    options: &SortOptions,
+    options: SortOptions,
 ) -> Result<u64, OpError> {
     Ok(radix_sort::temporary_bytes::<K>(len, Some(V::SIZE), options.resolve::<K>()?))
 }
@@ -264,14 +274,11 @@ fn is_kernel_device(device: &Device) -> bool {
 
 fn check_pairs<K: SortKey, V: SortValue>(keys: &DeviceVec<K>, values: &DeviceVec<V>) -> Result<(), OpError> {
     keys.device().check_same(values.device())?;
-    if keys.len() == values.len() {
-        return Ok(());
-    }
-    Err(OpError::KeyValueCount { keys: keys.len(), values: values.len() })
+    check_len("values", values.len(), keys.len())
 }
 
 pub(super) fn copy<T: Pod>(source: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
-    let mut copy = source.device().uninitialised(source.len())?;
+    let mut copy = source.device().uninitialized(source.len())?;
     copy.copy_from(source)?;
     Ok(copy)
 }

@@ -11,8 +11,8 @@ use super::Published;
 /// size given here as default.
 ///
 /// ```
-/// use evenpath::Csr;
 /// use evenpath::generate::{Kind, generate};
+/// use evenpath::Csr;
 ///
 /// let kind: Kind = "stencil5:100".parse()?;
 /// let a: Csr<f64> = generate(kind, 1)?; // of seed 1

@@ -16,8 +16,9 @@ use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self};
+use crate::op::scan::{Operator, Scan};
 use crate::op::sort::{SortKey, SortOptions, sort_pairs_in_place};
-use crate::op::{DeviceCoo, DeviceCsr, OpError, instance, scan, tile_count, transpose};
+use crate::op::{DeviceCoo, DeviceCsr, OpError, instance, tile_count, transpose};
 use crate::{HiSparseOptions, Offset, Value};
 
 /// Entries that the device converts. With more, values alone exceed the bytes that references reach.
@@ -33,7 +34,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// run and 20 a node beside the matrix and the tree.
     ///
     /// ```
-    /// use evenpath::{Csr, Device, HiSparseOptions};
+    /// use evenpath::hisparse::HiSparseOptions;
+    /// use evenpath::{Csr, Device};
     ///
     /// let a: Csr<f64> = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0), (299, 299, 3.0)])?;
     /// let tree = Device::cpu().upload(&a)?.to_hisparse::<32>(HiSparseOptions::default())?;
@@ -68,7 +70,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
                 return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
             }
         }
-        Ok(device.upload_hisparse(&self.download()?.to_hisparse::<D>(options)?)?)
+        Ok(device.upload(&self.download()?.to_hisparse::<D>(options)?)?)
     }
 }
 
@@ -91,7 +93,7 @@ impl<V: Value> DeviceCoo<V> {
                 return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
             }
         }
-        Ok(device.upload_hisparse(&self.to_csr::<u64>()?.download()?.to_hisparse::<D>(options)?)?)
+        Ok(device.upload(&self.to_csr::<u64>()?.download()?.to_hisparse::<D>(options)?)?)
     }
 }
 
@@ -142,7 +144,7 @@ impl<V: Value> Entries<'_, V> {
         let device = self.cols.device();
         let info = instance::<HiSparseCountRuns>();
         let tiles = tile_count("entries", info, self.cols.len())?;
-        let mut counts = device.uninitialised::<u32>(tiles as usize)?;
+        let mut counts = device.uninitialized::<u32>(tiles as usize)?;
         let mut descents = device.zeros::<u32>(1)?;
         let kernel = HiSparseCountRuns {
             rows: self.rows.as_global(),
@@ -157,7 +159,7 @@ impl<V: Value> Entries<'_, V> {
         if !is_checked && descents.get(0)? > 0 {
             return Ok(None);
         }
-        Ok(Some(scan::inclusive(&counts, scan::Operator::Sum)?))
+        Ok(Some(Scan::inclusive(Operator::Sum).run(&counts)?))
     }
 
     fn convert_runs<K: SortKey + KernelKey, const D: usize>(
@@ -204,8 +206,8 @@ impl<V: Value> Entries<'_, V> {
     ) -> Result<SortedRuns<K>, OpError> {
         let device = self.cols.device();
         let len = ends.get(ends.len() - 1)? as usize;
-        let mut keys = device.uninitialised::<K>(len)?;
-        let mut runs = device.uninitialised::<u64>(len)?;
+        let mut keys = device.uninitialized::<K>(len)?;
+        let mut runs = device.uninitialized::<u64>(len)?;
         let (rows, cols) = self.shape;
         let kernel = HiSparseWriteRuns {
             rows: self.rows.as_global(),
@@ -221,7 +223,7 @@ impl<V: Value> Entries<'_, V> {
         // SAFETY: there are as many rows as columns, which ascend; the runs were counted by tiles of the same length, and
         // there is a key and a run for each. All are on this device.
         unsafe { device.launch(kernel, info, tile_count("entries", info, self.cols.len())?, 0) }?;
-        sort_pairs_in_place(&mut keys, &mut runs, &SortOptions::new().bits(0..bits))?;
+        sort_pairs_in_place(&mut keys, &mut runs, SortOptions::default().with_bits(0..bits))?;
         Ok(SortedRuns { keys, runs })
     }
 }
@@ -232,7 +234,7 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
         let (device, len, d_log2) = (self.keys.device(), self.keys.len(), D.ilog2());
         let info = instance::<HiSparseCountNodes<K>>();
         let tiles = tile_count("runs", info, len)?;
-        let mut counts = device.uninitialised::<u64>((depth + 1) * tiles as usize)?;
+        let mut counts = device.uninitialized::<u64>((depth + 1) * tiles as usize)?;
         let (keys, runs) = (self.keys.as_global(), self.runs.as_global());
         let kernel = HiSparseCountNodes {
             keys,
@@ -245,15 +247,15 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
         };
         // SAFETY: there is a run for each key, and a count for each tile on each level and for its entries.
         unsafe { device.launch(kernel, info, tiles, 0) }?;
-        let ends = scan::inclusive(&counts, scan::Operator::Sum)?;
+        let ends = Scan::inclusive(Operator::Sum).run(&counts)?;
         let starts = level_starts(&ends, depth, tiles)?;
         if starts[depth] > MAX_UNITS as u64 {
             return Err(too_large().into());
         }
         let (inner, nodes) = (starts[depth - 1] as usize, starts[depth] as usize);
-        let mut firsts = device.uninitialised(nodes + 1)?;
-        let mut links = device.uninitialised(nodes)?;
-        let (mut leaves, mut places) = (device.uninitialised(len)?, device.uninitialised(len)?);
+        let mut firsts = device.uninitialized(nodes + 1)?;
+        let mut links = device.uninitialized(nodes)?;
+        let (mut leaves, mut places) = (device.uninitialized(len)?, device.uninitialized(len)?);
         let kernel = HiSparseWriteNodes {
             keys,
             runs,
@@ -270,7 +272,7 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
         // SAFETY: as above; the nodes were counted by tiles of the same length, there is a link for each and a first for one
         // more, and a leaf and a place for each run.
         unsafe { device.launch(kernel, instance::<HiSparseWriteNodes<K>>(), tiles, 0) }?;
-        let mut counts = device.uninitialised(nodes)?;
+        let mut counts = device.uninitialized(nodes)?;
         let kernel = HiSparseNumberEntries {
             firsts: firsts.as_global(),
             counts: counts.as_global_mut(),
@@ -287,7 +289,7 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
 /// The number of each level's first node, that of the first entry, and the one behind the last.
 fn level_starts(ends: &DeviceVec<u64>, depth: usize, tiles: u32) -> Result<Vec<u64>, OpError> {
     let device: &Device = ends.device();
-    let mut starts = device.uninitialised(depth + 2)?;
+    let mut starts = device.uninitialized(depth + 2)?;
     let kernel = HiSparseLevelStarts {
         ends: ends.as_global(),
         starts: starts.as_global_mut(),
@@ -296,7 +298,7 @@ fn level_starts(ends: &DeviceVec<u64>, depth: usize, tiles: u32) -> Result<Vec<u
     };
     // SAFETY: there are `tiles` sums for each level and for entries, and room for a start of each and an end.
     unsafe { device.launch(kernel, instance::<HiSparseLevelStarts>(), 1, 0) }?;
-    Ok(starts.to_vec()?)
+    Ok(starts.download()?)
 }
 
 /// Bits of the longest path of a leaf.

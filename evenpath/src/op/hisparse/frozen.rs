@@ -8,8 +8,9 @@ use evenpath_simt::kernel::KernelInfo;
 use super::device::Nodes;
 use super::leaves::Leaves;
 use crate::device::{Device, DeviceVec};
+use crate::op::scan::{Operator, Scan};
 use crate::op::transpose::{by_column, column_offsets};
-use crate::op::{OpError, grid, instance, scan, sort, vector};
+use crate::op::{OpError, grid, instance, sort, vector};
 
 /// Quads of a part, at least, unless its strip has fewer.
 const FEWEST_QUADS: u64 = 256;
@@ -42,7 +43,7 @@ impl Frozen {
         let strips = elements.div_ceil(D);
         let leaves = references.len() as u32;
         let numbers = vector::iota(device, leaves)?;
-        let (lines, order) = sort::sort_pairs(&lines, &numbers, &by_column(strips))?;
+        let (lines, order) = sort::sort_pairs(&lines, &numbers, by_column(strips))?;
         drop(numbers);
         let strip_leaves = column_offsets::<u32>(&lines, strips)?;
         // SAFETY: the order is a permutation of the leaves' numbers, and all are of one device.
@@ -57,7 +58,7 @@ impl Frozen {
         let part_quads = (quads / u64::from(warps)).clamp(FEWEST_QUADS, MOST_QUADS) as u32;
         let strip_parts = strip_parts(device, &strip_leaves, &firsts, strips as u32, part_quads)?;
         let parts = grid(nodes.rows, nodes.nnz, u64::from(strip_parts.get(strips)?))?;
-        let mut part_list = device.uninitialised(2 * parts as usize + 2)?;
+        let mut part_list = device.uninitialized(2 * parts as usize + 2)?;
         let list = HiSparseListParts {
             strip_leaves: strip_leaves.as_global(),
             strip_parts: strip_parts.as_global(),
@@ -91,7 +92,7 @@ fn first_quads<const D: usize>(
 ) -> Result<DeviceVec<u64>, OpError> {
     let device = nodes.pool.device();
     let leaves = references.len() as u32;
-    let mut quads = device.uninitialised::<u64>(leaves as usize + 1)?;
+    let mut quads = device.uninitialized::<u64>(leaves as usize + 1)?;
     let count = HiSparseCountQuads {
         words: nodes.view::<u32>().words,
         references: references.as_global(),
@@ -102,7 +103,7 @@ fn first_quads<const D: usize>(
     let info = instance::<HiSparseCountQuads>();
     // SAFETY: the tree is valid, the references are those of its leaves, and there is a word for each and one more.
     unsafe { device.launch(count, info, blocks(info, leaves + 1), 0) }?;
-    scan::exclusive(&quads, scan::Operator::Sum)
+    Scan::exclusive(Operator::Sum).run(&quads)
 }
 
 fn list_leaves<const D: usize>(
@@ -113,7 +114,7 @@ fn list_leaves<const D: usize>(
 ) -> Result<DeviceVec<u64>, OpError> {
     let device = nodes.pool.device();
     let leaves = references.len() as u32;
-    let mut leaf_list = device.uninitialised(2 * leaves as usize)?;
+    let mut leaf_list = device.uninitialized(2 * leaves as usize)?;
     let list = HiSparseListLeaves {
         words: nodes.view::<u32>().words,
         references: references.as_global(),
@@ -137,7 +138,7 @@ fn strip_parts(
     strips: u32,
     part_quads: u32,
 ) -> Result<DeviceVec<u32>, OpError> {
-    let mut counts = device.uninitialised::<u32>(strips as usize + 1)?;
+    let mut counts = device.uninitialized::<u32>(strips as usize + 1)?;
     let count = HiSparseCountParts {
         strip_leaves: strip_leaves.as_global(),
         firsts: firsts.as_global(),
@@ -148,7 +149,7 @@ fn strip_parts(
     let info = instance::<HiSparseCountParts>();
     // SAFETY: the strips' leaves are places in `firsts`, and there is a count for each strip and one more.
     unsafe { device.launch(count, info, blocks(info, strips + 1), 0) }?;
-    scan::exclusive(&counts, scan::Operator::Sum)
+    Scan::exclusive(Operator::Sum).run(&counts)
 }
 
 /// Blocks of a kernel of one thread an item.

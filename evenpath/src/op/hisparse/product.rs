@@ -15,12 +15,13 @@ use super::convert::{RunNodes, SortedRuns, path_bits};
 use super::device::{Content, DeviceHiSparse, Nodes};
 use super::host::check_product_shape;
 use super::leaves::Leaves;
-use super::method::HiSparseSpgemmMethod;
 use super::tree;
+use super::{HiSparseSpgemmMethod, HiSparseSpgemmOptions};
 use crate::device::{Device, DeviceVec};
 use crate::matrix::hisparse;
+use crate::op::scan::{Operator, Scan};
 use crate::op::sort::{SortKey, SortOptions, sort_pairs, sort_pairs_in_place};
-use crate::op::{OpError, SpgemmOptions, instance, scan, tile_count, vector};
+use crate::op::{OpError, SpgemmOptions, instance, tile_count, vector};
 use crate::{HiSparseOptions, Value};
 
 /// Bytes of shared memory for the sums of a leaf of C.
@@ -39,7 +40,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// Waits for the device a few times, which alone knows how large things are.
     ///
     /// ```
-    /// use evenpath::{Csr, Device, HiSparseOptions};
+    /// use evenpath::hisparse::HiSparseOptions;
+    /// use evenpath::{Csr, Device};
     ///
     /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
     /// let a = Device::cpu().upload(&a)?.to_hisparse::<128>(HiSparseOptions::default())?;
@@ -53,23 +55,24 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// If B has not a row for each column of A or is on another device, the nodes take more than 16 GiB
     /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is no memory, or the device was lost.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
-        self.multiply_with(b, HiSparseSpgemmMethod::Auto)
+        self.multiply_with(b, HiSparseSpgemmOptions::default())
     }
 
-    /// [`multiply`](Self::multiply) by a method. On the CPU all are the same.
+    /// [`multiply`](Self::multiply) with options. On the CPU all methods are the same.
     ///
     /// # Errors
     ///
     /// As for [`multiply`](Self::multiply); and by leaves, if 2³¹ pairs of them or more meet.
-    pub fn multiply_with(&self, b: &Self, method: HiSparseSpgemmMethod) -> Result<Self, OpError> {
+    pub fn multiply_with(&self, b: &Self, options: HiSparseSpgemmOptions) -> Result<Self, OpError> {
+        let HiSparseSpgemmOptions { method } = options;
         check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;
         let device = self.device();
         device.check_same(b.device())?;
         if self.is_transposed() && b.is_transposed() {
-            return Ok(b.transpose().multiply_with(&self.transpose(), method)?.transpose());
+            return Ok(b.transpose().multiply_with(&self.transpose(), options)?.transpose());
         }
         let (Content::Machine(a_nodes), Content::Machine(b_nodes)) = (self.content(), b.content()) else {
-            return Ok(device.upload_hisparse(&self.download()?.multiply(&b.download()?)?)?);
+            return Ok(device.upload(&self.download()?.multiply(&b.download()?)?)?);
         };
         if method == HiSparseSpgemmMethod::Rows {
             return self.multiply_rows(b);
@@ -145,8 +148,8 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let device = self.device;
         let a = turned(Leaves::find::<D>(self.a)?, self.state & state::A_TRANSPOSED != 0);
         let b = self.by_row(turned(Leaves::find::<D>(self.b)?, self.state & state::B_TRANSPOSED != 0))?;
-        let mut firsts = device.uninitialised(a.len())?;
-        let mut counts = device.uninitialised::<u64>(a.len())?;
+        let mut firsts = device.uninitialized(a.len())?;
+        let mut counts = device.uninitialized::<u64>(a.len())?;
         let kernel = HiSparseCountPairs {
             a_cols: a.cols.as_global(),
             b_rows: b.rows.as_global(),
@@ -159,7 +162,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         // SAFETY: there is a first and a count for each leaf of A; all are on this device, and buffers are freed in the
         // stream's order.
         unsafe { device.launch(kernel, info, tile_count("a tree's leaves", info, a.len())?, 0) }?;
-        let ends = scan::inclusive(&counts, scan::Operator::Sum)?;
+        let ends = Scan::inclusive(Operator::Sum).run(&counts)?;
         let pairs = if a.len() == 0 { 0 } else { ends.get(a.len() - 1)? };
         Ok(Meetings { a, b, firsts, ends, pairs })
     }
@@ -173,7 +176,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         }
         // Of 2³⁰ places of leaves at most.
         let numbers = vector::iota(self.device, leaves.len() as u32)?;
-        let (rows, order) = sort_pairs(&leaves.rows, &numbers, &SortOptions::new())?;
+        let (rows, order) = sort_pairs(&leaves.rows, &numbers, SortOptions::default())?;
         // SAFETY: the order has the numbers of the leaves, each of which has a column and a reference; all are on this
         // device.
         let (cols, references) = unsafe {
@@ -238,8 +241,8 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     /// The pairs.
     fn pairs<K: SortKey + KernelKey>(&self, meetings: &Meetings, bits: u32) -> Result<Pairs<K>, OpError> {
         let (device, len) = (self.device, meetings.pairs as usize);
-        let mut keys = device.uninitialised::<K>(len)?;
-        let mut words = device.uninitialised::<u64>(len)?;
+        let mut keys = device.uninitialized::<K>(len)?;
+        let mut words = device.uninitialized::<u64>(len)?;
         let (a, b) = (&meetings.a, &meetings.b);
         let kernel = HiSparseListPairs {
             ends: meetings.ends.as_global(),
@@ -259,7 +262,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         // SAFETY: ends are sums of what was counted for A's leaves from the same leaves of B, the last of them `len`; there
         // is a key and a word for each pair, and all are on this device.
         unsafe { device.launch(kernel, info, tile_count("pairs of leaves", info, len)?, 0) }?;
-        sort_pairs_in_place(&mut keys, &mut words, &SortOptions::new().bits(0..bits))?;
+        sort_pairs_in_place(&mut keys, &mut words, SortOptions::default().with_bits(0..bits))?;
         Ok(Pairs { keys, words })
     }
 
@@ -270,8 +273,8 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         candidates: &Candidates<K>,
     ) -> Result<Option<SortedRuns<K>>, OpError> {
         let (device, len) = (self.device, candidates.keys.len());
-        let mut counts = device.uninitialised::<u32>(len)?;
-        let mut is_filled = device.uninitialised::<u32>(len)?;
+        let mut counts = device.uninitialized::<u32>(len)?;
+        let mut is_filled = device.uninitialized::<u32>(len)?;
         let (a, b) = (self.a.view::<T>(), self.b.view::<T>());
         let kernel = HiSparseCountProducts {
             a_words: a.words,
@@ -291,13 +294,13 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         // SAFETY: both trees are valid, the pairs are of their leaves, and there is a count and a mark for each leaf that
         // C may have; all are on this device.
         unsafe { device.launch(kernel, info, len as u32, pattern_shared_bytes(D.ilog2())) }?;
-        let numbers = scan::inclusive(&is_filled, scan::Operator::Sum)?;
+        let numbers = Scan::inclusive(Operator::Sum).run(&is_filled)?;
         let filled = numbers.get(len - 1)? as usize;
         if filled == 0 {
             return Ok(None);
         }
         let mut leaves =
-            SortedRuns { keys: device.uninitialised::<K>(filled)?, runs: device.uninitialised(filled)? };
+            SortedRuns { keys: device.uninitialized::<K>(filled)?, runs: device.uninitialized(filled)? };
         let kernel = HiSparseListFilled {
             keys: candidates.keys.as_global(),
             counts: counts.as_global(),
@@ -358,7 +361,7 @@ impl<K: SortKey + KernelKey> Pairs<K> {
     /// The leaves that C may have. Waits for the device.
     fn candidates(&self) -> Result<Candidates<K>, OpError> {
         let (device, len) = (self.keys.device(), self.keys.len());
-        let mut is_first = device.uninitialised::<u32>(len)?;
+        let mut is_first = device.uninitialized::<u32>(len)?;
         let kernel = HiSparseMarkCandidates {
             keys: self.keys.as_global(),
             is_first: is_first.as_global_mut(),
@@ -368,10 +371,10 @@ impl<K: SortKey + KernelKey> Pairs<K> {
         let blocks = tile_count("pairs of leaves", info, len)?;
         // SAFETY: there is a mark for each key, and both are on this device.
         unsafe { device.launch(kernel, info, blocks, 0) }?;
-        let numbers = scan::inclusive(&is_first, scan::Operator::Sum)?;
+        let numbers = Scan::inclusive(Operator::Sum).run(&is_first)?;
         let count = numbers.get(len - 1)? as usize;
         let mut candidates =
-            Candidates { keys: device.uninitialised::<K>(count)?, starts: device.uninitialised(count + 1)? };
+            Candidates { keys: device.uninitialized::<K>(count)?, starts: device.uninitialized(count + 1)? };
         let kernel = HiSparseListCandidates {
             keys: self.keys.as_global(),
             numbers: numbers.as_global(),

@@ -41,7 +41,7 @@ impl Bins {
         rows: usize,
     ) -> Result<Self, OpError> {
         let device = sizes.device();
-        let mut classes = device.uninitialised(rows)?;
+        let mut classes = device.uninitialized(rows)?;
         let mut counters = device.zeros(COUNTERS)?;
         let kernel = SpgemmClassify {
             sizes: sizes.as_global(),
@@ -57,7 +57,7 @@ impl Bins {
         // SAFETY: the views are of arrays with an element a row, and of the counters; buffers are freed in the stream's
         // order.
         unsafe { device.launch(kernel, info, tile_count("a matrix product", info, rows)?, 0) }?;
-        let counts = counters.to_vec()?;
+        let counts = counters.download()?;
         let mut start = 0;
         let filled: Vec<Bin> = (0..CLASSES)
             .map(|class| {
@@ -75,9 +75,9 @@ impl Bins {
             .collect();
         let total = counts[3 * CLASSES];
         if filled.len() <= 1 {
-            return Ok(Self { filled, list: device.uninitialised(0)?, total });
+            return Ok(Self { filled, list: device.uninitialized(0)?, total });
         }
-        let mut list = device.uninitialised(rows)?;
+        let mut list = device.uninitialized(rows)?;
         let mut listed = device.zeros(CLASSES)?;
         let kernel = SpgemmListRows {
             classes: classes.as_global(),

@@ -8,6 +8,7 @@ use super::row_wise::{self, Rows, Target};
 use super::{Operands, SpgemmOptions};
 use crate::device::DeviceKind;
 use crate::op::canonical::check_canonical;
+use crate::op::operands::check_shape;
 use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Value};
 
@@ -20,14 +21,7 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
     let Operands { a, b } = operands;
     let device = a.device();
     device.check_same(mask.device())?;
-    if (mask.rows(), mask.cols()) != (a.rows(), b.cols()) {
-        return Err(OpError::MaskShape {
-            rows: mask.rows(),
-            cols: mask.cols(),
-            needed_rows: a.rows(),
-            needed_cols: b.cols(),
-        });
-    }
+    check_shape("the mask", (mask.rows(), mask.cols()), (a.rows(), b.cols()))?;
     check_canonical("the mask", mask.pattern())?;
     let (product, pattern) = (operands.product(), mask.pattern());
     let mut allowance = Allowance::new(device, options)?;
@@ -35,7 +29,7 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
     if device.kind() != DeviceKind::Cpu {
         allowance.take("the workspace", row_wise::bytes(mask.rows()))?;
     }
-    let mut values = device.uninitialised(mask.nnz())?;
+    let mut values = device.uninitialized(mask.nnz())?;
     if device.kind() == DeviceKind::Cpu {
         let arrays = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
         if let ((Some(row_offsets), Some(columns)), Some(values)) = (arrays, values.host_slice_mut()) {

@@ -13,7 +13,7 @@ mod sorted;
 mod two_level_sort;
 
 pub use info::SpgemmPlanInfo;
-pub use method::{ParseSpgemmMethodError, SpgemmMethod};
+pub use method::SpgemmMethod;
 pub use options::SpgemmOptions;
 pub use plan::SpgemmPlan;
 pub use two_level_sort::SpgemmPhases;
@@ -21,6 +21,7 @@ pub use two_level_sort::SpgemmPhases;
 use std::sync::Arc;
 
 use super::canonical::check_canonical;
+use super::operands::check_shape;
 use super::{DeviceCsr, OpError};
 use crate::device::DeviceVec;
 use crate::{Offset, Value};
@@ -162,14 +163,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     /// The operands, if they can be multiplied.
     fn check(a: &'a DeviceCsr<V, O>, b: &'a DeviceCsr<V, O>) -> Result<Self, OpError> {
         a.device().check_same(b.device())?;
-        if a.cols() != b.rows() {
-            return Err(OpError::ProductShape {
-                a_rows: a.rows(),
-                a_cols: a.cols(),
-                b_rows: b.rows(),
-                b_cols: b.cols(),
-            });
-        }
+        check_shape("B", (b.rows(), b.cols()), (a.cols(), b.cols()))?;
         check_canonical("A", a.pattern())?;
         check_canonical("B", b.pattern())?;
         Ok(Self { a, b })

@@ -21,12 +21,13 @@ use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 /// [`SpgemmPlanInfo::kept_bytes`].
 ///
 /// ```
-/// use evenpath::{Csr, Device, SpgemmOptions};
+/// use evenpath::spgemm::SpgemmOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let device = Device::cpu();
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
 /// let a = device.upload(&a)?;
-/// let plan = a.plan_multiply(&a, SpgemmOptions::new())?;
+/// let plan = a.plan_multiply(&a, SpgemmOptions::default())?;
 /// assert_eq!(plan.run()?.download()?.values(), [1.0, 8.0, 9.0]);
 /// a.set_values(&[1.0, 1.0, 1.0])?;
 /// assert_eq!(plan.run()?.download()?.values(), [1.0, 2.0, 1.0]);
@@ -137,7 +138,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
                 {
                     product.on_cpu().fill(row_offsets, columns, values);
                 }
-                let row_offsets = device.upload_slice(row_offsets)?;
+                let row_offsets = device.upload(row_offsets)?;
                 self.finish(Arrays { row_offsets, column_indices, values })
             }
             Schedule::RowWise(row_wise) => {
@@ -182,7 +183,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
         allowance.take("the values of the result", (nonzeros * size_of::<V>()) as u64)?;
         let values = match &self.schedule {
             Schedule::Cpu(row_offsets, _) => {
-                let mut values = device.uninitialised(nonzeros)?;
+                let mut values = device.uninitialized(nonzeros)?;
                 if let (Some(columns), Some(values)) =
                     (pattern.column_indices.host_slice(), values.host_slice_mut())
                 {
@@ -191,7 +192,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
                 values
             }
             Schedule::RowWise(row_wise) => {
-                let mut values = device.uninitialised(nonzeros)?;
+                let mut values = device.uninitialized(nonzeros)?;
                 let symbolic = &row_wise.symbolic;
                 let columns = 4 * symbolic.nonzeros;
                 let target = Target {
@@ -270,7 +271,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
             },
         };
         let (workspace_bytes, analysis_ms) = (self.peak_bytes, end.elapsed_since(start)?);
-        Ok(SpgemmPlanInfo { method, products, nonzeros, workspace_bytes, kept_bytes, analysis_ms })
+        Ok(SpgemmPlanInfo { method, products, nnz: nonzeros, workspace_bytes, kept_bytes, analysis_ms })
     }
 }
 
@@ -311,13 +312,13 @@ pub(super) fn result_arrays<V: Value, C: Offset>(
     let len = countable::<C>(nonzeros)?;
     let offset_bytes = (rows as u64 + 1) * size_of::<C>() as u64;
     allowance.take("the result", nonzeros * (4 + size_of::<V>() as u64) + offset_bytes)?;
-    Ok((device.uninitialised(len)?, device.uninitialised(len)?))
+    Ok((device.uninitialized(len)?, device.uninitialized(len)?))
 }
 
 /// Row offsets of the type that the result has; they are no greater than it counts.
 pub(super) fn convert_offsets<S: Offset, C: Offset>(offsets: &DeviceVec<S>) -> Result<DeviceVec<C>, OpError> {
     let device = offsets.device();
-    let mut converted = device.uninitialised(offsets.len())?;
+    let mut converted = device.uninitialized(offsets.len())?;
     if let (Some(from), Some(to)) = (offsets.host_slice(), converted.host_slice_mut()) {
         for (from, to) in from.iter().zip(to) {
             *to = C::from_bits(from.to_u64());

@@ -11,7 +11,7 @@ use super::options::Allowance;
 use super::row_wise::{Rows, Target, block_instance, sums_bytes};
 use super::{Operands, Product};
 use crate::device::{Device, DeviceVec};
-use crate::op::scan::{self, Operator};
+use crate::op::scan::{Operator, Scan};
 use crate::op::{OpError, grid, instance};
 use crate::{Offset, Value};
 
@@ -41,7 +41,7 @@ pub(super) struct Ranks {
 /// Bytes of device memory that counting so many rows takes at once at most.
 fn count_bytes(rows: u32) -> u64 {
     let rows = u64::from(rows) + 1;
-    6 * 8 * rows + scan::temporary_bytes::<u64>(rows as usize)
+    6 * 8 * rows + Scan::<u64>::exclusive(Operator::Sum).temporary_bytes(rows as usize)
 }
 
 impl Ranks {
@@ -164,9 +164,9 @@ impl PartWork {
         unsafe { device.launch(kernel, info, blocks, 0) }?;
         Ok(Self {
             rows,
-            first_products: scan::exclusive(&products, Operator::Sum)?,
-            first_parts: scan::exclusive(&parts, Operator::Sum)?,
-            first_cuts: scan::exclusive(&cuts, Operator::Sum)?,
+            first_products: Scan::exclusive(Operator::Sum).run(&products)?,
+            first_parts: Scan::exclusive(Operator::Sum).run(&parts)?,
+            first_cuts: Scan::exclusive(Operator::Sum).run(&cuts)?,
         })
     }
 
@@ -187,9 +187,9 @@ impl PartWork {
         let device = target.row_offsets.device();
         let Self { rows, first_products, first_parts, first_cuts } = self;
         let mut ranks = Ranks {
-            of_products: device.uninitialised(products as usize)?,
-            cuts: device.uninitialised(cuts as usize)?,
-            part_rows: device.uninitialised(parts as usize)?,
+            of_products: device.uninitialized(products as usize)?,
+            cuts: device.uninitialized(cuts as usize)?,
+            part_rows: device.uninitialized(parts as usize)?,
             rows,
             longest: window_bins(all).map(|bin| bin.largest).max().unwrap_or(0),
             first_products,

@@ -13,7 +13,7 @@ use super::options::Allowance;
 use super::ranked::Ranks;
 use super::{Operands, Product, two_level_sort};
 use crate::device::{Device, DeviceVec};
-use crate::op::scan::{self, Operator};
+use crate::op::scan::{Operator, Scan};
 use crate::op::{OpError, device_csr::Pattern, grid, instance};
 use crate::{Offset, Value};
 
@@ -61,7 +61,7 @@ pub(super) struct Target<'c, V: Value> {
 
 /// Bytes of device memory that the analysis of so many rows takes.
 pub(super) fn bytes(rows: usize) -> u64 {
-    let (rows, scan) = (rows as u64 + 1, scan::temporary_bytes::<u64>(rows + 1));
+    let (rows, scan) = (rows as u64 + 1, Scan::<u64>::exclusive(Operator::Sum).temporary_bytes(rows + 1));
     // Sizes and row offsets; first and last columns; classes and the list of rows; counters.
     rows * (8 + 8 + 4 + 4 + 1 + 4) + scan + 8 * COUNTERS as u64
 }
@@ -110,7 +110,7 @@ impl Analysis {
     /// Products of the rows before each, and of all at the end. They stay in `allowance`.
     pub(super) fn products_before(&self, allowance: &mut Allowance) -> Result<DeviceVec<u64>, OpError> {
         allowance.take("the workspace", 8 * self.sizes.len() as u64)?;
-        scan::exclusive(&self.sizes, Operator::Sum)
+        Scan::exclusive(Operator::Sum).run(&self.sizes)
     }
 
     /// Gives back what it took.
@@ -131,7 +131,7 @@ impl Analysis {
         rows.count(a.row_offsets.device(), a, b, &mut sizes)?;
         let Rows { bins, firsts, lasts, mean } = rows;
         drop(bins);
-        let row_offsets = scan::exclusive(&sizes, Operator::Sum)?;
+        let row_offsets = Scan::exclusive(Operator::Sum).run(&sizes)?;
         let bins = Bins::find(&sizes, &firsts, &lasts, a.rows)?;
         allowance.give_back(bytes(a.rows) - kept_bytes(a.rows));
         let nonzeros = bins.total;
@@ -161,9 +161,9 @@ struct Work {
 impl Work {
     fn with_room(device: &Device, rows: usize) -> Result<Self, OpError> {
         // One size more, which is zero, so that their scan ends with the sum.
-        let mut sizes = device.uninitialised(rows + 1)?;
+        let mut sizes = device.uninitialized(rows + 1)?;
         sizes.set_zero()?;
-        Ok(Self { sizes, firsts: device.uninitialised(rows)?, lasts: device.uninitialised(rows)? })
+        Ok(Self { sizes, firsts: device.uninitialized(rows)?, lasts: device.uninitialized(rows)? })
     }
 
     /// Products of each row; all warps take pieces of rows of A with more than `longest` entries.

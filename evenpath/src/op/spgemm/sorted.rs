@@ -9,7 +9,7 @@ use super::two_level_sort::{self, ProductOrder, Recorder, Weighed};
 use super::{Product, RowsOfC};
 use crate::device::DeviceVec;
 use crate::op::OpError;
-use crate::op::scan::{self, Operator};
+use crate::op::scan::{Operator, Scan};
 use crate::{Offset, Value};
 
 /// C, with what later products of the same patterns can use.
@@ -60,7 +60,7 @@ fn ends_to_offsets(lengths: &DeviceVec<u32>) -> Result<DeviceVec<u64>, OpError> 
     let mut longer = device.zeros::<u32>(lengths.len() + 1)?;
     longer.copy_from_at(0, lengths)?;
     let wide: DeviceVec<u64> = convert_offsets(&longer)?;
-    scan::exclusive(&wide, Operator::Sum)
+    Scan::exclusive(Operator::Sum).run(&wide)
 }
 
 /// The result is counted first, row by row, so that parts are copied to where they belong.
@@ -74,8 +74,8 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
     let before = analysis.products_before(allowance)?;
     let Symbolic { row_offsets, nonzeros, products, .. } = analysis.count(product.operands, allowance)?;
     let (mut column_indices, mut values) = result_arrays::<V, C>(a.device(), a.rows(), nonzeros, allowance)?;
-    let (before, offsets) = (before.to_vec()?, row_offsets.to_vec()?);
-    let a_offsets = a.pattern().row_offsets.to_vec()?;
+    let (before, offsets) = (before.download()?, row_offsets.download()?);
+    let a_offsets = a.pattern().row_offsets.download()?;
     let bytes = |rows: &Range<usize>| {
         let entries = a_offsets[rows.end].to_u64() - a_offsets[rows.start].to_u64();
         two_level_sort::bytes::<V>(rows.len() as u64, entries, before[rows.end] - before[rows.start])

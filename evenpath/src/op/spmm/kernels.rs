@@ -80,7 +80,7 @@ impl<T: Storage> Kernels<T> {
             longest: self.long_rows.longest,
             multiprocessors: self.multiprocessors,
             workspace_bytes: self.long_rows.bytes() + (sums_bytes + b_bytes) as u64,
-            analysis_ms: 0.0,
+            ..SpmmPlanInfo::default()
         }
     }
 }
@@ -254,7 +254,7 @@ fn workspace<T: bytemuck::Pod>(
     columns: usize,
 ) -> Result<DeviceVec<T>, DeviceError> {
     let too_large = DeviceError::TooLarge { elements: usize::MAX, element_bytes: size_of::<T>() };
-    device.uninitialised(rows.checked_mul(columns).ok_or(too_large)?)
+    device.uninitialized(rows.checked_mul(columns).ok_or(too_large)?)
 }
 
 /// Copies some columns of B, which is stored by columns, to rows without gaps.

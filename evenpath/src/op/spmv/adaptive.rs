@@ -30,7 +30,7 @@ impl Adaptive {
     /// Copies the row offsets to the host, and cuts the rows there.
     pub(super) fn analyse<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let kernel = kernel_for(matrix);
-        let block_rows = cut_rows(&matrix.pattern().row_offsets.to_vec()?, tile_items(kernel) as usize);
+        let block_rows = cut_rows(&matrix.pattern().row_offsets.download()?, tile_items(kernel) as usize);
         let kinds = Some(Kinds::count(&block_rows, kernel.block_size));
         let RowBlocks { block_rows, blocks } = RowBlocks::upload(matrix, &block_rows)?;
         Ok(Self { kernel, block_rows, blocks, kinds })
@@ -65,12 +65,12 @@ impl RowBlocks {
         if let Some(cut) = Self::on_device(matrix, lengths, limit)? {
             return Ok(cut);
         }
-        Self::upload(matrix, &cut_rows(&matrix.pattern().row_offsets.to_vec()?, limit as usize))
+        Self::upload(matrix, &cut_rows(&matrix.pattern().row_offsets.download()?, limit as usize))
     }
 
     fn upload<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, block_rows: &[u32]) -> Result<Self, OpError> {
         let blocks = grid(matrix.rows(), matrix.nnz(), block_rows.len() as u64 - 1)?;
-        Ok(Self { block_rows: matrix.device().upload_slice(block_rows)?, blocks })
+        Ok(Self { block_rows: matrix.device().upload(block_rows)?, blocks })
     }
 
     /// Cuts the rows on the device, into blocks of at most `limit` nonzeros that hold half of what they could at least.
@@ -89,7 +89,7 @@ impl RowBlocks {
         // Rows without nonzeros are a block's too.
         let blocks =
             grid(rows, nonzeros, (nonzeros as u64).div_ceil(u64::from(share)).max(u64::from(rows > 0)))?;
-        let mut block_rows = device.uninitialised(blocks as usize + 1)?;
+        let mut block_rows = device.uninitialized(blocks as usize + 1)?;
         let info = instance::<CutRowBlocks<O>>();
         let cut = CutRowBlocks {
             row_offsets: matrix.pattern().row_offsets.as_global(),

@@ -31,7 +31,7 @@ impl CutRows {
     /// Finds the rows that are cut.
     pub(super) fn find<V: Value, O: Offset>(device: &Device, cut: &Cut<'_, O>) -> Result<Self, OpError> {
         let tiles = cut.tiles as usize;
-        let mut spans = device.uninitialised(tiles + 1)?;
+        let mut spans = device.uninitialized(tiles + 1)?;
         let kernel = instance::<FindCutRows<O>>();
         let find = FindCutRows {
             row_offsets: cut.row_offsets,

@@ -37,9 +37,9 @@ impl<O: Offset> FilledRows<O> {
         }
         let kernel = instance::<FlatCompactRows<O>>();
         let blocks = tile_count("SpMV's rows", kernel, rows)?;
-        let mut filled_rows = device.uninitialised(rows.min(nonzeros))?;
-        let mut filled_offsets = device.uninitialised(rows.min(nonzeros) + 1)?;
-        let mut count = device.uninitialised(1)?;
+        let mut filled_rows = device.uninitialized(rows.min(nonzeros))?;
+        let mut filled_offsets = device.uninitialized(rows.min(nonzeros) + 1)?;
+        let mut count = device.uninitialized(1)?;
         let mut states = device.zeros(blocks as usize + 1)?;
         let compact = FlatCompactRows {
             row_offsets: matrix.pattern().row_offsets.as_global(),
@@ -92,7 +92,7 @@ impl<O: Offset> Flat<O> {
         };
         let nonzeros = matrix.nnz();
         let tiles = grid(matrix.rows(), nonzeros, (nonzeros as u64).div_ceil(u64::from(tile.items())))?;
-        let mut tile_rows = device.uninitialised(tiles as usize + 1)?;
+        let mut tile_rows = device.uninitialized(tiles as usize + 1)?;
         let partition_kernel = instance::<FlatPartition<O>>();
         let partition = FlatPartition {
             row_offsets: filled.views(&matrix.pattern().row_offsets).1,

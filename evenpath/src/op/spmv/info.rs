@@ -6,7 +6,8 @@ use crate::policy::Tile;
 /// What a plan chose, and what it costs.
 ///
 /// ```
-/// use evenpath::{Csr, Device, SpmvOptions};
+/// use evenpath::spmv::SpmvOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let info = Device::best()?.upload(&a)?.plan_spmv(SpmvOptions::default())?.info()?;

@@ -35,7 +35,7 @@ impl Light {
         let turns = (rows / (vectors * resident * DRAWS)).clamp(1, MAX_TURNS);
         // No more blocks than find a row.
         let grid = rows.div_ceil(vectors * turns).min(resident) as u32;
-        let next_row = Mutex::new(device.uninitialised(1)?);
+        let next_row = Mutex::new(device.uninitialized(1)?);
         Ok(Self { kernel, lanes, turns: turns as u32, grid, next_row })
     }
 }

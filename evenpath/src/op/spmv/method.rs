@@ -1,22 +1,20 @@
-use std::fmt;
-use std::str::FromStr;
-
-use thiserror::Error;
-
 use crate::device::DeviceKind;
+use crate::names::{self, named};
 
-/// Methods of SpMV, which sum in different orders: with the same one, GPUs agree to the last bit. Each has a name, which [`Display`](fmt::Display) writes and [`FromStr`] reads.
+/// Methods of SpMV, which sum in different orders: with the same one, GPUs agree to the last bit.
+/// Each has a [name](Self::name).
 ///
 /// ```
-/// use evenpath::{Csr, Device, SpmvMethod, SpmvOptions};
+/// use evenpath::spmv::{SpmvMethod, SpmvOptions};
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let device = Device::best()?;
 /// let a = device.upload(&a)?;
-/// for method in SpmvMethod::all().filter(|method| method.runs_on(device.kind())) {
-///     let (x, mut y) = (device.upload_slice(&[1.0, 1.0])?, device.zeros(2)?);
-///     a.plan_spmv(SpmvOptions::with_method(method))?.run(1.0, &x, 0.0, &mut y)?;
-///     assert_eq!(y.to_vec()?, [2.0, 3.0], "{method}");
+/// for method in SpmvMethod::ALL.iter().copied().filter(|method| method.runs_on(device.kind())) {
+///     let (x, mut y) = (device.upload(&[1.0, 1.0])?, device.zeros(2)?);
+///     a.plan_spmv(SpmvOptions::default().with_method(method))?.run(1.0, &x, 0.0, &mut y)?;
+///     assert_eq!(y.download()?, [2.0, 3.0], "{method}");
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -63,42 +61,26 @@ pub enum SpmvMethod {
     NarrowColumns,
 }
 
-const NAMES: &[(SpmvMethod, &str)] = &[
-    (SpmvMethod::Auto, "auto"),
-    (SpmvMethod::Scalar, "scalar"),
-    (SpmvMethod::Vector, "vector"),
-    (SpmvMethod::Warp, "warp"),
-    (SpmvMethod::Block, "block"),
-    (SpmvMethod::Flat, "flat"),
-    (SpmvMethod::MergePath, "merge-path"),
-    (SpmvMethod::CsrAdaptive, "csr-adaptive"),
-    (SpmvMethod::Light, "light"),
-    (SpmvMethod::RowParallel, "row-parallel"),
-    (SpmvMethod::RowBlocks, "row-blocks"),
-    (SpmvMethod::RowTiles, "row-tiles"),
-    (SpmvMethod::Binned, "binned"),
-    (SpmvMethod::Windows, "windows"),
-    (SpmvMethod::NarrowColumns, "narrow-columns"),
-];
-
-/// A text that names no method of SpMV.
-///
-/// ```
-/// println!("{}", "by magic".parse::<evenpath::SpmvMethod>().unwrap_err()); // says which there are
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("no method of SpMV is called `{name}`; there are {known}")]
-pub struct ParseSpmvMethodError {
-    name: String,
-    known: String,
+named! {
+    SpmvMethod, "SpMV method":
+    Auto = "auto",
+    Scalar = "scalar",
+    Vector = "vector",
+    Warp = "warp",
+    Block = "block",
+    Flat = "flat",
+    MergePath = "merge-path",
+    CsrAdaptive = "csr-adaptive",
+    Light = "light",
+    RowParallel = "row-parallel",
+    RowBlocks = "row-blocks",
+    RowTiles = "row-tiles",
+    Binned = "binned",
+    Windows = "windows",
+    NarrowColumns = "narrow-columns",
 }
 
 impl SpmvMethod {
-    /// Every method, `auto` first.
-    pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.iter().map(|&(method, _)| method)
-    }
-
     /// Whether devices of a kind have the method.
     pub fn runs_on(self, kind: DeviceKind) -> bool {
         match self {
@@ -108,35 +90,13 @@ impl SpmvMethod {
         }
     }
 
-    /// Whether the lanes a row can be asked for ([`SpmvOptions::lanes`](super::SpmvOptions::lanes)).
+    /// Whether the number of lanes per row can be given ([`SpmvOptions::lanes`](super::SpmvOptions::lanes)).
     pub fn takes_lanes(self) -> bool {
         matches!(self, Self::Vector | Self::Light)
     }
 
     /// The names of the methods for which `is_wanted` holds, with commas between.
     pub(super) fn names(is_wanted: impl Fn(Self) -> bool) -> String {
-        let wanted: Vec<&str> =
-            NAMES.iter().filter(|&&(method, _)| is_wanted(method)).map(|&(_, name)| name).collect();
-        wanted.join(", ")
-    }
-}
-
-impl fmt::Display for SpmvMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match NAMES.iter().find(|(method, _)| method == self) {
-            Some((_, name)) => f.pad(name),
-            None => unreachable!("every method has a name"),
-        }
-    }
-}
-
-impl FromStr for SpmvMethod {
-    type Err = ParseSpmvMethodError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if let Some(&(method, _)) = NAMES.iter().find(|&&(_, name)| name == text) {
-            return Ok(method);
-        }
-        Err(ParseSpmvMethodError { name: text.into(), known: Self::names(|_| true) })
+        names::list(Self::ALL, is_wanted, Self::name)
     }
 }

@@ -81,8 +81,8 @@ impl Windows {
         }
         let blocks = matrix.rows().div_ceil(BLOCK_ROWS as usize);
         let grid = grid(matrix.rows(), matrix.nnz(), blocks as u64)?;
-        let mut firsts = device.uninitialised(blocks)?;
-        let mut lens = device.uninitialised(blocks)?;
+        let mut firsts = device.uninitialized(blocks)?;
+        let mut lens = device.uninitialized(blocks)?;
         let mut totals = device.zeros::<u64>(WINDOW_TOTALS)?;
         let kernel = FindWindows {
             row_offsets: matrix.pattern().row_offsets.as_global(),
@@ -98,7 +98,7 @@ impl Windows {
         // SAFETY: the views are of the matrix's pattern, of an element for each block, and of as many totals as the
         // kernel has; buffers are freed in the stream's order.
         unsafe { device.launch(kernel, instance::<FindWindows<O>>(), grid, 0) }?;
-        let totals = totals.to_vec()?;
+        let totals = totals.download()?;
         let found = Found { covered: totals[0], elements: totals[1], longest: totals[2], near: totals[3] };
         Ok(Some(Self { info, group, grid, firsts, lens, found }))
     }

@@ -24,8 +24,8 @@ impl Ordered {
         let pair = 4 + V::SIZE as u64;
         let len = matrix.nnz();
         // Sorted pairs; and beside them the products and what the sort takes, or the sums and what the reduction takes.
-        let sorting = V::SIZE as u64 * len as u64 + temporary_bytes_pairs::<u32, V>(len, &by_column)?;
-        let summing = pair * len as u64 + 8 + reduce::temporary_bytes_by_key::<u32, V>(len);
+        let sorting = V::SIZE as u64 * len as u64 + temporary_bytes_pairs::<u32, V>(len, by_column.clone())?;
+        let summing = pair * len as u64 + 8 + reduce::temporary_bytes_by_keys::<u32, V>(len);
         let run_bytes = pair * len as u64 + sorting.max(summing);
         Ok(Self { tiles, by_column, run_bytes })
     }
@@ -39,7 +39,7 @@ impl Ordered {
     ) -> Result<DeviceVec<V>, OpError> {
         let device = matrix.device();
         let values = matrix.values();
-        let mut products = device.uninitialised(matrix.nnz())?;
+        let mut products = device.uninitialized(matrix.nnz())?;
         let kernel = TransposedProducts {
             row_offsets: matrix.pattern().row_offsets.as_global(),
             values: values.as_global(),
@@ -61,12 +61,13 @@ impl<V: Value, O: Offset> Schedule<V, O> for Ordered {
     fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), OpError> {
         let device = matrix.device();
         let products = self.products(matrix, alpha, x)?;
-        let (columns, sorted) = sort_pairs(&matrix.pattern().column_indices, &products, &self.by_column)?;
+        let (columns, sorted) =
+            sort_pairs(&matrix.pattern().column_indices, &products, self.by_column.clone())?;
         drop(products);
-        let mut sum_columns = device.uninitialised(columns.len())?;
-        let mut sums = device.uninitialised(columns.len())?;
+        let mut sum_columns = device.uninitialized(columns.len())?;
+        let mut sums = device.uninitialized(columns.len())?;
         let mut count = device.zeros(1)?;
-        reduce::by_key_into(&columns, &sorted, Operator::Sum, &mut sum_columns, &mut sums, &mut count)?;
+        reduce::by_keys_into(&columns, &sorted, Operator::Sum, &mut sum_columns, &mut sums, &mut count)?;
         // y is written when nothing can be refused any more.
         vector::scale(beta, y)?;
         // SAFETY: `count` sums have different columns of the matrix, which are below y's length; all are of this device.

@@ -17,7 +17,7 @@ use super::options::Allowance;
 use super::{Operands, Product, RowsOfC, SpgemmOptions, sorted};
 use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::op::reduce;
-use crate::op::scan::{self, Operator};
+use crate::op::scan::{Operator, Scan};
 use crate::op::{DeviceCsr, OpError, instance, tile_items};
 use crate::{Offset, Value};
 
@@ -130,7 +130,7 @@ impl<O: Offset> Symbolic<O> {
         let mut lengths = device.zeros::<u32>(rows.len() + 1)?;
         let Some(entries) = Entries::list(product, &rows, weighed)? else {
             lengths.truncate(rows.len());
-            let column_indices = device.uninitialised(0)?;
+            let column_indices = device.uninitialized(0)?;
             let order = ProductOrder { first_entry, nonzeros: 0, sorted: None };
             return Ok(Self { lengths, column_indices, order });
         };
@@ -141,8 +141,8 @@ impl<O: Offset> Symbolic<O> {
         let mut cut =
             CutEntries::sort(device, &entries, &tiles, &columns, product.operands.b.cols(), &mut lengths)?;
         recorder.global_sort(device)?;
-        let c_offsets = scan::exclusive(&lengths, Operator::Sum)?;
-        let mut column_indices = device.uninitialised(c_offsets.get(rows.len())? as usize)?;
+        let c_offsets = Scan::exclusive(Operator::Sum).run(&lengths)?;
+        let mut column_indices = device.uninitialized(c_offsets.get(rows.len())? as usize)?;
         let tile_places = tiles.place(&columns, &c_offsets, &mut column_indices)?;
         cut.place(&c_offsets, &mut column_indices)?;
         lengths.truncate(rows.len());
@@ -161,7 +161,7 @@ impl<O: Offset> ProductOrder<O> {
         recorder: &mut Recorder,
     ) -> Result<DeviceVec<V>, OpError> {
         let device = product.operands.a.device();
-        let mut c_values = device.uninitialised(self.nonzeros)?;
+        let mut c_values = device.uninitialized(self.nonzeros)?;
         if let Some(sorted) = &self.sorted {
             let cut_values = sorted.add_products(product, self.first_entry, &mut c_values)?;
             recorder.product_compute(device)?;
@@ -184,7 +184,7 @@ impl<O: Offset> ProductOrder<O> {
     pub(super) fn temporary_bytes<V: Value>(&self) -> u64 {
         let cut = self.sorted.as_ref().map_or(0, |sorted| sorted.cut.len());
         // Values of cut entries, and their sums and number.
-        (2 * cut * V::SIZE) as u64 + 8 + reduce::temporary_bytes_by_flag::<V>(cut)
+        (2 * cut * V::SIZE) as u64 + 8 + reduce::temporary_bytes_by_flags::<V>(cut)
     }
 }
 
@@ -216,9 +216,9 @@ impl SortedTiles {
     ) -> Result<(Self, DeviceVec<u32>), OpError> {
         let info = block_sort::<O>();
         let (count, tile_len) = (entries.tiles, tile_items(info));
-        let mut permutation = device.uninitialised(count as usize * tile_len as usize)?;
-        let mut columns = device.uninitialised(entries.products as usize)?;
-        let mut words = device.uninitialised(count as usize * TILE_WORDS)?;
+        let mut permutation = device.uninitialized(count as usize * tile_len as usize)?;
+        let mut columns = device.uninitialized(entries.products as usize)?;
+        let mut words = device.uninitialized(count as usize * TILE_WORDS)?;
         let mut cut_counts = device.zeros::<u32>(count as usize + 1)?;
         let kernel = SortProducts {
             first_products: entries.first_products.as_global(),
@@ -237,7 +237,7 @@ impl SortedTiles {
         // SAFETY: the entries make the products, of nonzeros that B has, and their rows are below the number of lengths;
         // the outputs have elements for every product or tile.
         unsafe { device.launch(kernel, info, count, shared) }?;
-        let cut_begins = scan::exclusive(&cut_counts, Operator::Sum)?;
+        let cut_begins = Scan::exclusive(Operator::Sum).run(&cut_counts)?;
         Ok((Self { count, tile_len, permutation, words, cut_begins }, columns))
     }
 
@@ -249,7 +249,7 @@ impl SortedTiles {
         c_columns: &mut DeviceVec<u32>,
     ) -> Result<DeviceVec<u32>, OpError> {
         let device = columns.device();
-        let mut tile_places = device.uninitialised(self.count as usize)?;
+        let mut tile_places = device.uninitialized(self.count as usize)?;
         let kernel = PlaceTiles {
             tiles: self.words.as_global(),
             columns: columns.as_global(),
@@ -274,7 +274,7 @@ impl<O: Offset> SortedProducts<O> {
         c_values: &mut DeviceVec<V>,
     ) -> Result<DeviceVec<V>, OpError> {
         let device = product.operands.a.device();
-        let mut cut_values = device.uninitialised(self.cut.len())?;
+        let mut cut_values = device.uninitialized(self.cut.len())?;
         let kernel = AddProducts {
             first_products: self.entries.first_products.as_global(),
             tile_entries: self.entries.tile_begins.as_global(),

@@ -1,0 +1,69 @@
+//! Scans of all elements.
+
+use evenpath_kernels::block::tile_prefix::entry_words;
+use evenpath_kernels::scan::Scan;
+
+use super::builder::Segments;
+use super::{Element, Operator, look_back_state, sealed, state_bytes, tile_shared_bytes};
+use crate::cpu;
+use crate::device::{DeviceKind, DeviceVec};
+use crate::op::operands::check_vector;
+use crate::op::{OpError, variant};
+
+/// One segment: all elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole;
+
+impl sealed::Sealed for Whole {}
+
+impl<T: Element> Segments<T> for Whole {
+    fn scan(
+        &self,
+        values: &DeviceVec<T>,
+        operator: Operator,
+        exclusive: bool,
+        result: &mut DeviceVec<T>,
+    ) -> Result<(), OpError> {
+        run(values, operator, exclusive, result)
+    }
+
+    fn temporary_bytes(&self, len: usize) -> u64 {
+        state_bytes(variant::<Scan<T>>(Operator::Sum.variant()), len, entry_words(T::SIZE, false))
+    }
+
+    fn are_whole(&self) -> bool {
+        true
+    }
+}
+
+fn run<T: Element>(
+    values: &DeviceVec<T>,
+    operator: Operator,
+    exclusive: bool,
+    result: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    check_vector(values.device(), ("result", result), values.len())?;
+    let device = values.device();
+    if device.kind() == DeviceKind::Cpu {
+        if let (Some(values), Some(result)) = (values.host_slice(), result.host_slice_mut()) {
+            cpu::scan(values, operator, exclusive, result);
+        }
+        return Ok(());
+    }
+    let len = values.len();
+    let info = variant::<Scan<T>>(operator.variant());
+    let (tiles, mut state) = look_back_state::<T>("a scan", device, info, len, false)?;
+    let kernel = Scan {
+        source: values.as_global(),
+        target: result.as_global_mut(),
+        state: state.as_global_mut(),
+        len: len as u64,
+        tiles,
+        flip: operator.flip(),
+        exclusive: u32::from(exclusive),
+    };
+    // SAFETY: source and target have `len` elements, the state as many words as its tiles need, all zero; buffers are
+    // freed in the stream's order.
+    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
+    Ok(())
+}
