@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use evenpath::device::DeviceKind;
-use evenpath::ell::{PaddingLimit, SlicedEllOptions};
+use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::OpError;
 use evenpath::generate::Kind;
 use evenpath::hyb::HybOptions;
@@ -80,7 +80,7 @@ fn formats<V: Value>(Arguments { input, run, padding, .. }: &Arguments) -> Resul
             let (slots, bytes) = (ell.values().len(), ell.bytes());
             let on_device = device.upload(&ell)?;
             beside.measure("ELL", slots, bytes, |x, y| on_device.spmv(one, x, zero, y))?;
-            let on_device = device.upload_ell_r(&ell)?;
+            let on_device = device.upload(&EllR(&ell))?;
             let bytes = bytes + 4 * a.rows() as u64;
             beside.measure("ELL-R", slots, bytes, |x, y| on_device.spmv(one, x, zero, y))?;
         }

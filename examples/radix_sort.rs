@@ -76,7 +76,7 @@ fn radix_sort<K: SortKey + Ord>(arguments: &Arguments) -> Result<Report, Box<dyn
     for (name, options, rank) in orders {
         let mut expected: Vec<_> = host_keys.iter().copied().zip(host_values.iter().copied()).collect();
         expected.sort_by_key(|&(key, _)| rank(key.to_bits()));
-        let sort_pairs = || sort::sort_pairs(&keys, &values, &options);
+        let sort_pairs = || sort::sort_pairs(&keys, &values, options);
         example.check_and_measure(name, len, bytes, sort_pairs, |(keys, values)| {
             let found: Vec<_> = keys.download()?.into_iter().zip(values.download()?).collect();
             Ok(same(&found, &expected))

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use evenpath::device::DeviceKind;
-use evenpath::ell::{DeviceEllR, PaddingLimit};
+use evenpath::ell::{DeviceEllR, EllR, PaddingLimit};
 use evenpath::error::{MatrixError, OpError};
 use evenpath::generate::Kind;
 use evenpath::row_order::{DeviceRowOrder, LongestRows};
@@ -108,9 +108,9 @@ fn row_sorting<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>
     drop((plan, sorted_plan));
 
     let plain = device.upload(&ell)?;
-    let ell_r = device.upload_ell_r(&ell)?;
+    let ell_r = device.upload(&EllR(&ell))?;
     let sorted_ell = sorted.to_ell(limit)?;
-    let sorted_ell_r: DeviceEllR<V> = device.upload_ell_r(&sorted_ell)?.with_row_order(&order)?;
+    let sorted_ell_r: DeviceEllR<V> = device.upload(&EllR(&sorted_ell))?.with_row_order(&order)?;
     experiment.time("ELL", |x, y| plain.spmv(one, x, zero, y), Order::Original)?;
     experiment.compare(
         "ELL-R",

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use evenpath::scan::{self, Element, Operator};
+use evenpath::scan::{Element, Operator, Scan};
 use evenpath::{DeviceVec, reduce};
 use evenpath_bench::arguments::ElementType;
 use evenpath_bench::example::SequenceArguments;
@@ -57,7 +57,7 @@ fn segmented_scan<T: Element + Small>(arguments: &Arguments) -> Result<Report, B
     let start = Instant::now();
     let values = device.upload(&host_values)?;
     let rows = device.upload(&host_rows)?;
-    scan::inclusive_by(&rows, &values, Operator::Sum)?.download()?;
+    Scan::inclusive(Operator::Sum).by_keys(&rows).run(&values)?.download()?;
     example.first_result(start);
 
     // Running sums: three ways to tell rows, one result.
@@ -67,11 +67,11 @@ fn segmented_scan<T: Element + Small>(arguments: &Arguments) -> Result<Report, B
     let check_sums =
         |sums: DeviceVec<T>| Ok(check::scan(&host_values, begins, Operator::Sum, false, &sums.download()?));
     let bytes = 2 * len * size_of::<T>();
-    let by_key = || scan::inclusive_by(&rows, &values, Operator::Sum);
+    let by_key = || Scan::inclusive(Operator::Sum).by_keys(&rows).run(&values);
     example.check_and_measure("scan_by_key", len, bytes + 4 * len, by_key, check_sums)?;
-    let by_flag = || scan::inclusive_by(&flags, &values, Operator::Sum);
+    let by_flag = || Scan::inclusive(Operator::Sum).by_flags(&flags).run(&values);
     example.check_and_measure("scan_by_flag", len, bytes + len, by_flag, check_sums)?;
-    let by_offsets = || scan::inclusive_by_offsets(&offsets, &values, Operator::Sum);
+    let by_offsets = || Scan::inclusive(Operator::Sum).by_offsets(&offsets).run(&values);
     example.check_and_measure("scan_by_offsets", len, bytes + 4 * offsets.len(), by_offsets, check_sums)?;
 
     // Totals, one a row, zero where it is empty.

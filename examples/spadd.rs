@@ -66,7 +66,7 @@ fn spadd<V: Value>(
     // With a plan made, values can change as often as one likes.
     let plan = device_a.plan_add(&device_b)?;
     let values_times = times_ms(&device, iterations, || plan.run(V::ONE, V::ONE).map(drop))?;
-    let workspace_bytes = plan.workspace_bytes();
+    let workspace_bytes = plan.info()?.workspace_bytes;
 
     drop((device_a, device_b, plan)); // room for the copy rate's buffers
     let mut report = Report::new(run.json, verdict);

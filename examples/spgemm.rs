@@ -186,7 +186,7 @@ fn plan_fields(info: &SpgemmPlanInfo) -> serde_json::Value {
     json!({ "plan": {
         "method": info.method.to_string(),
         "products": info.products,
-        "nonzeros": info.nonzeros,
+        "nonzeros": info.nnz,
         "workspace_bytes": info.workspace_bytes,
         "analysis_ms": info.analysis_ms,
     } })

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 }
 
 fn method_help() -> String {
-    let names: Vec<String> = SpmvMethod::ALL.iter().copied().map(|method| method.to_string()).collect();
+    let names: Vec<String> = SpmvMethod::ALL.into_iter().map(|method| method.to_string()).collect();
     format!("Method: {}. The CPU has not all of them", names.join(", "))
 }
 

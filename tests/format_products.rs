@@ -1,6 +1,6 @@
 //! Products of padded formats, coordinates and sorted rows with a vector, on every device.
 
-use evenpath::ell::{Ell, SlicedEllOptions};
+use evenpath::ell::{Ell, EllR, SlicedEllOptions};
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
 use evenpath::hyb::{Hyb, HybOptions};
@@ -43,7 +43,7 @@ fn products<'a, V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) -> Vec<Prod
         products.push(("HYB", Box::new(move |alpha, x, beta, y| hyb.spmv(alpha, x, beta, y))));
     }
     let ell = a.to_ell(UNLIMITED).expect("ELL");
-    let (ell, ell_r) = (device.upload(&ell).expect("upload"), device.upload_ell_r(&ell).expect("upload"));
+    let (ell, ell_r) = (device.upload(&ell).expect("upload"), device.upload(&EllR(&ell)).expect("upload"));
     products.push(("ELL", Box::new(move |alpha, x, beta, y| ell.spmv(alpha, x, beta, y))));
     products.push(("ELL-R", Box::new(move |alpha, x, beta, y| ell_r.spmv(alpha, x, beta, y))));
     for options in [sliced(32, 1), sliced(32, 256), sliced(7, 3)] {
@@ -53,7 +53,7 @@ fn products<'a, V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) -> Vec<Prod
     }
     let (sorted, order) = a.sort_rows_by_length();
     let order = device.upload(&order).expect("upload");
-    let ell_r = device.upload_ell_r(&sorted.to_ell(UNLIMITED).expect("ELL")).expect("upload");
+    let ell_r = device.upload(&EllR(&sorted.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
     let ell_r = ell_r.with_row_order(&order).expect("as many rows");
     products.push(("sorted ELL-R", Box::new(move |alpha, x, beta, y| ell_r.spmv(alpha, x, beta, y))));
     let plan = device.upload(&sorted).expect("upload").plan_spmv(SpmvOptions::default()).expect("plan");
@@ -237,7 +237,7 @@ fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
             let mut y = device.upload(&[7.0; 3]).expect("upload");
             let error = product(1.0, &short, 0.0, &mut y).expect_err("x is short");
             assert!(
-                matches!(error, OpError::VectorLength { operand: "x", len: 4, needed: 5, rows: 3, cols: 5 }),
+                matches!(error, OpError::Length { operand: "x", len: 4, needed: 5 }),
                 "{format}: {error}"
             );
             let error = product(1.0, &elsewhere, 0.0, &mut y).expect_err("x is elsewhere");
@@ -248,9 +248,9 @@ fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
             assert_eq!(long.download().expect("download"), [7.0; 4], "{format}");
         }
         let order = device.upload(&RowOrder::try_new(vec![1, 0]).expect("an order")).expect("upload");
-        let ell_r = device.upload_ell_r(&a.to_ell(UNLIMITED).expect("ELL")).expect("upload");
+        let ell_r = device.upload(&EllR(&a.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
         let error = ell_r.with_row_order(&order).expect_err("two rows for three");
-        assert!(matches!(error, OpError::Lengths { left: 3, right: 2, .. }), "{error}");
+        assert!(matches!(error, OpError::Length { len: 3, needed: 2, .. }), "{error}");
     }
 }
 
@@ -284,7 +284,7 @@ fn x_in_sequence() {
         let a: Csr<f64> =
             Csr::from_triplets(3, 9, [(0, 8, 1.0), (2, 3, 10.0), (2, 5, 100.0), (2, 8, 1000.0)])
                 .expect("a matrix");
-        let ell_r = device.upload_ell_r(&a.to_ell(UNLIMITED).expect("ELL")).expect("upload");
+        let ell_r = device.upload(&EllR(&a.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
         let x: Vec<f64> = (1..10).map(f64::from).collect();
         let x = device.upload(&x).expect("upload");
         let mut y = device.zeros(3).expect("zeros");

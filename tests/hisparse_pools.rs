@@ -3,7 +3,7 @@
 use evenpath::device::SimulatedOptions;
 use evenpath::error::MatrixError;
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions, NodeFault, NodeKind};
+use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvOptions, NodeFault, NodeKind};
 use evenpath::{Csr, Device, HiSparse};
 use proptest::prelude::*;
 
@@ -186,7 +186,7 @@ fn operations_on_immense_matrices_are_errors() {
     assert!(on_device.to_csr::<u32>().is_err() && on_device.to_csr::<u64>().is_err());
     assert!(on_device.to_coo().is_err());
     assert!(on_device.plan_spmv(HiSparseSpmvOptions::default()).is_err());
-    assert!(on_device.plan_spmm(HiSparseSpmvOptions::default()).is_err());
+    assert!(on_device.plan_spmm(HiSparseSpmmOptions::default()).is_err());
     assert!(on_device.add(&on_device.transpose()).is_err());
     assert!(on_device.multiply(&on_device).is_err());
 }

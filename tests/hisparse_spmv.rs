@@ -2,7 +2,9 @@
 
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
+use evenpath::hisparse::{
+    DeviceHiSparse, HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
+};
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use evenpath::{Csr, Device, DeviceDense, HiSparse, Layout, Value};
 use evenpath_tests::{
@@ -11,9 +13,6 @@ use evenpath_tests::{
 use proptest::prelude::*;
 
 /// Entries are taken from the leaves, however small these are.
-const LEAVES: HiSparseSpmvOptions = HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves);
-
-const SHARE: HiSparseOptions = HiSparseOptions::default().with_share(true);
 
 fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
     let values = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
@@ -35,7 +34,7 @@ fn check_product<V: Value, const D: usize>(
     }
     let oracle = spmv(expected, alpha, &x, beta, &y);
     let device_x = device.upload(&x).unwrap();
-    let plan = matrix.plan_spmv(LEAVES).unwrap();
+    let plan = matrix.plan_spmv(leaves()).unwrap();
     let run = || {
         let mut device_y = device.upload(&y).unwrap();
         plan.run(alpha, &device_x, beta, &mut device_y).unwrap();
@@ -59,7 +58,7 @@ fn check_product<V: Value, const D: usize>(
 /// The matrix and its transpose, stored as they are and with subtrees shared, scaled and not.
 fn check_matrix<V: Value, const D: usize>(device: &Device, a: &Csr<V>) {
     let transpose = a.transpose();
-    for options in [HiSparseOptions::default(), SHARE] {
+    for options in [HiSparseOptions::default(), share()] {
         let matrix: HiSparse<V, D> = a.to_hisparse(options).unwrap();
         let matrix = device.upload(&matrix).unwrap();
         check_product(&matrix, a, (1.0, 0.0));
@@ -203,9 +202,9 @@ fn absent_entries_of_dense_leaves_take_no_part() {
         let x: Vec<f32> = (0..32).map(|col| if col == 5 { f32::INFINITY } else { 2.0 }).collect();
         let x = device.device.upload(&x).unwrap();
         let mut y = device.device.upload(&[f32::NAN; 32]).unwrap();
-        a.plan_spmv(LEAVES).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        a.plan_spmv(leaves()).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
         assert_eq!(y.download().unwrap(), [62.0; 32]);
-        a.transpose().plan_spmv(LEAVES).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        a.transpose().plan_spmv(leaves()).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
         let y = y.download().unwrap();
         let expected: Vec<f32> = (0..32).map(|col| if col == 5 { 0.0 } else { f32::INFINITY }).collect();
         assert_eq!(y, expected);
@@ -217,14 +216,14 @@ fn refused_products_write_nothing() {
     let a: HiSparse<f64> = csr(3, 5, &vec![(1, 1, 2.0)]).to_hisparse(HiSparseOptions::default()).unwrap();
     for device in devices() {
         let device = device.device;
-        let plan = device.upload(&a).unwrap().plan_spmv(LEAVES).unwrap();
+        let plan = device.upload(&a).unwrap().plan_spmv(leaves()).unwrap();
         let (x, mut y) = (device.upload(&[1.0; 5]).unwrap(), device.upload(&[7.0; 3]).unwrap());
         let short = device.upload(&[1.0; 4]).unwrap();
         let refused = plan.run(1.0, &short, 0.0, &mut y).unwrap_err();
-        assert!(matches!(refused, OpError::VectorLength { operand: "x", len: 4, needed: 5, .. }));
+        assert!(matches!(refused, OpError::Length { operand: "x", len: 4, needed: 5 }));
         let mut long = device.upload(&[7.0; 4]).unwrap();
         let refused = plan.run(1.0, &x, 0.0, &mut long).unwrap_err();
-        assert!(matches!(refused, OpError::VectorLength { operand: "y", len: 4, needed: 3, .. }));
+        assert!(matches!(refused, OpError::Length { operand: "y", len: 4, needed: 3 }));
         assert_eq!((y.download().unwrap(), long.download().unwrap()), (vec![7.0; 3], vec![7.0; 4]));
         let other = Device::simulated(evenpath::device::SimulatedOptions::default());
         let elsewhere = other.upload(&[1.0; 5]).unwrap();
@@ -239,7 +238,7 @@ fn plans_say_what_they_hold() {
     for device in kernel_devices() {
         let matrix = device.device.upload(&a).unwrap();
         let before = device.device.memory().unwrap().in_use;
-        let plan = matrix.plan_spmv(LEAVES).unwrap();
+        let plan = matrix.plan_spmv(leaves()).unwrap();
         let info = plan.info().unwrap();
         assert!(info.leaves > 0 && info.parts == 50, "{info}");
         assert_eq!(device.device.memory().unwrap().in_use - before, info.workspace_bytes);
@@ -263,7 +262,7 @@ fn check_copy(matrix: &DeviceHiSparse<f32, 32>, nnz: usize, options: HiSparseSpm
     let info = matrix.plan_spmv(options).unwrap();
     let held = matrix.device().memory().unwrap().in_use - before;
     let info = info.info().unwrap();
-    assert_eq!((info.mode, info.workspace_bytes), (HiSparseSpmvMethod::Copied, held));
+    assert_eq!((info.method, info.workspace_bytes), (HiSparseSpmvMethod::Copied, held));
     let method = info.copy.as_ref().expect("a copy").method;
     let column_bytes = if method == SpmvMethod::NarrowColumns { 2 } else { 4 };
     let arrays = ((4 + column_bytes) * nnz + 4 * matrix.rows()) as u64;
@@ -357,8 +356,8 @@ fn check_dense<V: Value, const D: usize>(
     for mode in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
         let (mut c, c_values, c_column) = dense(matrix.rows(), c_layout, (beta == 0.0).then_some(f64::NAN));
         let before = device.memory().unwrap().in_use;
-        let plan = matrix.plan_spmm(HiSparseSpmvOptions::default().with_method(mode)).unwrap();
-        assert_eq!(device.memory().unwrap().in_use - before, plan.workspace_bytes().unwrap());
+        let plan = matrix.plan_spmm(HiSparseSpmmOptions::default().with_method(mode)).unwrap();
+        assert_eq!(device.memory().unwrap().in_use - before, plan.info().unwrap().workspace_bytes);
         plan.run(V::from_f64(alpha), &b, V::from_f64(beta), &mut c).unwrap();
         let result = c.as_vec().download().unwrap();
         for column in 0..columns {
@@ -392,7 +391,7 @@ fn products_with_dense_matrices() {
             }
             check_dense(&matrix, a, 5, (ColumnMajor, RowMajor), (1.0, 1.0));
             let single: Csr<f32> = csr(a.rows(), a.cols(), &a.iter().collect());
-            let matrix: HiSparse<f32, 32> = single.to_hisparse(SHARE).unwrap();
+            let matrix: HiSparse<f32, 32> = single.to_hisparse(share()).unwrap();
             let matrix = device.device.upload(&matrix).unwrap();
             check_dense(&matrix, &single, 33, (RowMajor, RowMajor), (1.0, 0.0));
             let matrix: HiSparse<f64, 256> = a.to_hisparse(HiSparseOptions::default()).unwrap();
@@ -400,12 +399,20 @@ fn products_with_dense_matrices() {
             check_dense(&matrix, a, 3, (ColumnMajor, ColumnMajor), (2.0, 0.0));
         }
         let matrix: HiSparse<f64> = mesh.to_hisparse(HiSparseOptions::default()).unwrap();
-        let plan = device.device.upload(&matrix).unwrap().plan_spmm(HiSparseSpmvOptions::default()).unwrap();
+        let plan = device.device.upload(&matrix).unwrap().plan_spmm(HiSparseSpmmOptions::default()).unwrap();
         let (b, mut c) = (
             device.device.zeros_dense::<f64>(289, 2, RowMajor).unwrap(),
             device.device.zeros_dense(289, 3, RowMajor).unwrap(),
         );
         let refused = plan.run(1.0, &b, 0.0, &mut c).unwrap_err();
-        assert!(matches!(refused, OpError::DenseShape { operand: "C", needed_cols: 2, .. }), "{refused}");
+        assert!(matches!(refused, OpError::Shape { operand: "C", needed_cols: 2, .. }), "{refused}");
     }
+}
+
+fn share() -> HiSparseOptions {
+    HiSparseOptions::default().with_share(true)
+}
+
+fn leaves() -> HiSparseSpmvOptions {
+    HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves)
 }

@@ -6,17 +6,17 @@
 //! zero, the next try does not look at it.
 
 use evenpath::device::{DeviceKind, SimulatedOptions};
-use evenpath::ell::{PaddingLimit, SlicedEllOptions};
+use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{
-    DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpgemmMethod, HiSparseSpmvMethod,
-    HiSparseSpmvOptions,
+    DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions,
+    HiSparseSpmvMethod, HiSparseSpmvOptions,
 };
 use evenpath::hyb::HybOptions;
 use evenpath::key::Pairs;
 use evenpath::reduce::by_offsets;
-use evenpath::scan::{self, Operator};
+use evenpath::scan::{Operator, Scan};
 use evenpath::sets::{self, Combine, SetOperation};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spadd::Elementwise;
@@ -221,7 +221,7 @@ fn uploads_and_downloads() {
 #[test]
 fn products_with_a_vector() {
     let a = matrix();
-    for method in SpmvMethod::ALL.iter().copied().filter(|method| method.runs_on(DeviceKind::Simulated)) {
+    for method in SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(DeviceKind::Simulated)) {
         drive_product(
             &format!("SpMV by {method}"),
             method == SpmvMethod::Flat,
@@ -229,7 +229,7 @@ fn products_with_a_vector() {
             |a, x, beta, y| a.plan_spmv(SpmvOptions::default().with_method(method))?.run(2.0, x, beta, y),
         );
     }
-    for mode in SpmvTransposedMethod::ALL.iter().copied() {
+    for mode in SpmvTransposedMethod::ALL {
         drive_product(
             &format!("SpMV, transposed, {mode}"),
             mode != SpmvTransposedMethod::Copied,
@@ -258,7 +258,7 @@ fn products_with_a_vector() {
     drive_product(
         "ELL-R",
         false,
-        |device| device.upload_ell_r(&ell).unwrap(),
+        |device| device.upload(&EllR(&ell)).unwrap(),
         |a, x, beta, y| a.spmv(2.0, x, beta, y),
     );
     drive_product(
@@ -390,7 +390,7 @@ fn products_of_trees() {
             &format!("A·A of trees, {method:?}"),
             upload,
             |a| values_of_tree(a).unwrap(),
-            |a| values_of_tree(&a.multiply_with(a, method)?),
+            |a| values_of_tree(&a.multiply_with(a, HiSparseSpgemmOptions::default().with_method(method))?),
         );
     }
 }
@@ -403,11 +403,13 @@ fn sequences() {
     let held =
         |[keys, sorted]: &[DeviceVec<u32>; 2]| [values(keys).unwrap(), values(sorted).unwrap()].concat();
     let options = SortOptions::default();
-    drive("a scan", upload, held, |[keys, _]| values(&scan::exclusive(keys, Operator::Sum)?));
-    drive("scan by key", upload, held, |[keys, by]| values(&scan::inclusive_by(by, keys, Operator::Max)?));
-    drive("sort", upload, held, |[keys, _]| values(&sort::sort(keys, &options)?));
+    drive("a scan", upload, held, |[keys, _]| values(&Scan::exclusive(Operator::Sum).run(keys)?));
+    drive("scan by key", upload, held, |[keys, by]| {
+        values(&Scan::inclusive(Operator::Max).by_keys(by).run(keys)?)
+    });
+    drive("sort", upload, held, |[keys, _]| values(&sort::sort(keys, options)?));
     drive("sort of pairs", upload, held, |[keys, by]| {
-        let (keys, by) = sort::sort_pairs(keys, by, &options)?;
+        let (keys, by) = sort::sort_pairs(keys, by, options)?;
         Ok([values(&keys)?, values(&by)?].concat())
     });
     drive("merge", upload, held, |[_, sorted]| values(&merge::keys(sorted, sorted)?));

@@ -51,7 +51,7 @@ fn parts_of_cut_rows_are_those_of_their_run() {
         let device = device(seed);
         let matrix = device.upload(&a).expect("upload");
         let mut y = device.zeros(lengths.len()).expect("zeros");
-        for method in SpmvMethod::ALL.iter().copied().filter(|method| method.runs_on(DeviceKind::Simulated)) {
+        for method in SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(DeviceKind::Simulated)) {
             let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
             for factor in FACTORS {
                 let x = device.upload(&[factor; 40]).expect("upload");

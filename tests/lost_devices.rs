@@ -3,7 +3,9 @@
 
 use evenpath::device::SimulatedOptions;
 use evenpath::error::{DeviceError, OpError};
-use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
+use evenpath::hisparse::{
+    HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
+};
 use evenpath::spadd::Elementwise;
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::SpmmOptions;
@@ -55,7 +57,7 @@ fn plans_of_a_lost_device_say_so() {
         .map(|mode| tree.plan_spmv(HiSparseSpmvOptions::default().with_method(mode)).expect("a plan"));
     let queues = tree.plan_spmv_queued(HiSparseQueuedOptions::default()).expect("queues");
     let spmm = a.plan_spmm(SpmmOptions::default().with_columns(1)).expect("a plan");
-    let tree_spmm = tree.plan_spmm(HiSparseSpmvOptions::default()).expect("a plan");
+    let tree_spmm = tree.plan_spmm(HiSparseSpmmOptions::default()).expect("a plan");
     let sums = Elementwise::ALL.map(|operation| a.plan_elementwise(operation, &a).expect("a plan"));
     let products = [SpgemmMethod::RowWise, SpgemmMethod::TwoLevelSort]
         .map(|method| a.plan_multiply(&a, SpgemmOptions::default().with_method(method)).expect("a plan"));

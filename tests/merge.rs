@@ -137,11 +137,11 @@ fn operands_that_do_not_fit_are_refused() {
         let (a, b) = (device.upload(&[1_u32, 2]).expect("upload"), device.upload(&[3]).expect("upload"));
         let mut short = device.upload(&[9_u32; 2]).expect("upload");
         let error = merge::keys_into(&a, &b, &mut short).expect_err("too short");
-        assert!(matches!(error, OpError::OutputLength { output: "merged", len: 2, needed: 3 }), "{error}");
+        assert!(matches!(error, OpError::Length { operand: "merged", len: 2, needed: 3 }), "{error}");
         assert_eq!(short.download().expect("download"), [9; 2]);
         let values = device.upload(&[1.0]).expect("upload");
         let error = merge::pairs(Pairs::new(&a, &values), Pairs::new(&b, &values)).expect_err("one value");
-        assert!(matches!(error, OpError::Lengths { left: 2, right: 1, .. }), "{error}");
+        assert!(matches!(error, OpError::Length { len: 2, needed: 1, .. }), "{error}");
         let elsewhere = Device::simulated(SimulatedOptions::default()).upload(&[1]).expect("upload");
         let error = merge::keys(&a, &elsewhere).expect_err("elsewhere");
         assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");

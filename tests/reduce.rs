@@ -1,7 +1,7 @@
 //! Reductions by segments, and scans by row offsets, on every device.
 
-use evenpath::error::OpError;
-use evenpath::scan::{self, Element, Operator};
+use evenpath::error::{MatrixError, OpError};
+use evenpath::scan::{Element, Operator, Scan};
 use evenpath::{Device, Offset, reduce};
 use evenpath_kernels::reduce::{ReduceByFlag, ReduceByKey, ReduceRows};
 use evenpath_kernels::scan::SegmentedScanByBits;
@@ -127,9 +127,9 @@ fn check<T: Small>(device: &Device, lengths: &[usize]) {
         assert!(sums.download().expect("download") == expected.sums, "by offsets: {what}");
         let sums = reduce::by_offsets(&wide_offsets, &input, operator).expect("reduced");
         assert!(sums.download().expect("download") == expected.sums, "by wide offsets: {what}");
-        let scanned = scan::inclusive_by_offsets(&narrow_offsets, &input, operator).expect("scanned");
+        let scanned = Scan::inclusive(operator).by_offsets(&narrow_offsets).run(&input).expect("scanned");
         assert!(scanned.download().expect("download") == expected.inclusive, "inclusive: {what}");
-        let scanned = scan::exclusive_by_offsets(&wide_offsets, &input, operator).expect("scanned");
+        let scanned = Scan::exclusive(operator).by_offsets(&wide_offsets).run(&input).expect("scanned");
         assert!(scanned.download().expect("download") == expected.exclusive, "exclusive: {what}");
     }
 }
@@ -211,7 +211,7 @@ fn what_does_not_fit_is_refused() {
         let values = device.upload(&[1.0, 2.0, 3.0]).expect("upload");
         let short = device.upload(&[1_u32, 2]).expect("upload");
         let error = reduce::by_keys(&short, &values, Operator::Sum).expect_err("a key short");
-        assert!(matches!(error, OpError::Lengths { left: 2, right: 3, .. }), "{error}");
+        assert!(matches!(error, OpError::Length { len: 2, needed: 3, .. }), "{error}");
 
         let keys = device.upload(&[1_u32, 1, 2]).expect("upload");
         let mut segment_keys = device.upload(&[9_u32, 9, 9]).expect("upload");
@@ -220,7 +220,7 @@ fn what_does_not_fit_is_refused() {
         let error =
             reduce::by_keys_into(&keys, &values, Operator::Sum, &mut segment_keys, &mut sums, &mut segments)
                 .expect_err("too short");
-        assert!(matches!(error, OpError::OutputLength { output: "sums", len: 2, needed: 3 }), "{error}");
+        assert!(matches!(error, OpError::Length { operand: "sums", len: 2, needed: 3 }), "{error}");
         assert_eq!(segment_keys.download().expect("download"), [9, 9, 9]);
         assert_eq!(
             (sums.download().expect("download"), segments.get(0).expect("download")),
@@ -231,15 +231,18 @@ fn what_does_not_fit_is_refused() {
             let offsets = device.upload(offsets).expect("upload");
             let error = reduce::by_offsets(&offsets, &values, Operator::Sum).expect_err("bad offsets");
             let other =
-                scan::inclusive_by_offsets(&offsets, &values, Operator::Sum).expect_err("bad offsets");
+                Scan::inclusive(Operator::Sum).by_offsets(&offsets).run(&values).expect_err("bad offsets");
             assert_eq!(error.to_string(), other.to_string());
             error
         };
-        assert!(matches!(refused(&[]), OpError::NoRowOffsets));
-        assert!(matches!(refused(&[0]), OpError::RowOffsetEnds { first: 0, last: 0, values: 3 }));
-        assert!(matches!(refused(&[1, 3]), OpError::RowOffsetEnds { first: 1, last: 3, .. }));
-        assert!(matches!(refused(&[0, 2]), OpError::RowOffsetEnds { first: 0, last: 2, .. }));
-        assert!(matches!(refused(&[0, 2, 1, 3]), OpError::Unsorted { input: "row offsets", index: 2 }));
+        assert!(matches!(refused(&[]), OpError::Matrix(MatrixError::RowOffsetsLength { rows: 0, found: 0 })));
+        assert!(matches!(refused(&[0]), OpError::Matrix(MatrixError::LastRowOffset { found: 0, nnz: 3 })));
+        assert!(matches!(refused(&[1, 3]), OpError::Matrix(MatrixError::FirstRowOffset { found: 1 })));
+        assert!(matches!(refused(&[0, 2]), OpError::Matrix(MatrixError::LastRowOffset { found: 2, nnz: 3 })));
+        assert!(matches!(
+            refused(&[0, 2, 1, 3]),
+            OpError::Matrix(MatrixError::RowOffsetsDecrease { row: 1, start: 2, end: 1 })
+        ));
     }
 }
 
@@ -251,7 +254,7 @@ fn the_first_value_begins_a_segment_whatever_its_flag() {
         let values = device.upload(&[1_u32, 2, 4, 8, 16]).expect("upload");
         let sums = reduce::by_flags(&flags, &values, Operator::Sum).expect("reduced");
         assert_eq!(sums.download().expect("download"), [3, 12, 16], "{device}");
-        let scanned = scan::inclusive_by(&flags, &values, Operator::Sum).expect("scanned");
+        let scanned = Scan::inclusive(Operator::Sum).by_flags(&flags).run(&values).expect("scanned");
         assert_eq!(scanned.download().expect("download"), [1, 3, 4, 12, 16], "{device}");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use evenpath::device::SimulatedOptions;
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
+use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::{SpmmOperand, SpmmOptions};
 use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
@@ -81,11 +81,11 @@ fn spmv_by_every_method_and_number_of_lanes() {
     let expected = oracle(&a, 1.25, &vector(a.cols()), 0.5, &vector(a.rows()));
     let kind = devices[0].device.kind();
     for method in
-        SpmvMethod::ALL.iter().copied().filter(|&method| method != SpmvMethod::Auto && method.runs_on(kind))
+        SpmvMethod::ALL.into_iter().filter(|&method| method != SpmvMethod::Auto && method.runs_on(kind))
     {
         let options = SpmvOptions::default().with_method(method);
         let lanes = if method.takes_lanes() { &[1, 2, 4, 8, 16, 32][..] } else { &[] };
-        for options in std::iter::once(options).chain(lanes.iter().map(|&lanes| options.lanes(lanes))) {
+        for options in std::iter::once(options).chain(lanes.iter().map(|&lanes| options.with_lanes(lanes))) {
             let results: Vec<_> = devices.iter().map(|one| spmv(&one.device, &a, options)).collect();
             assert!(results.iter().all(|result| result == &results[0]), "{options:?}");
             let (result, chosen) = &results[0];
@@ -130,7 +130,7 @@ fn spmm_for_the_multiprocessors_of_one_device() {
                 let plan = device.upload(&a).unwrap().plan_spmm::<T>(options).unwrap();
                 let mut c = device.zeros_dense::<T>(a.rows(), 16, layout).unwrap();
                 plan.run(alpha, &dense(device, a.cols(), 16), beta, &mut c).unwrap();
-                let chosen = options.multiprocessors(plan.info().unwrap().multiprocessors);
+                let chosen = options.with_multiprocessors(plan.info().unwrap().multiprocessors);
                 (bits(&c.as_vec().download().unwrap()), chosen)
             });
         assert!(differ(&choices), "{choices:?}");
@@ -166,14 +166,12 @@ fn hisparse_spmv_as_one_device_chose() {
 fn hisparse_spmm_for_the_multiprocessors_of_one_device() {
     let a: Csr<f32> = generate(Kind::Rmat { scale: 9 }, 5).unwrap();
     let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-    for mode in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
-        check(HiSparseSpmvOptions::default().with_method(mode), |device, options| {
+    for method in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
+        check(HiSparseSpmmOptions::default().with_method(method), |device, options| {
             let plan = device.upload(&tree).unwrap().plan_spmm(options).unwrap();
             let mut c = device.zeros_dense(a.rows(), 4, Layout::RowMajor).unwrap();
             plan.run(1.25, &dense(device, a.cols(), 4), 0.0, &mut c).unwrap();
-            let own = device.properties().multiprocessors;
-            let chosen = options.multiprocessors(options.multiprocessors.unwrap_or(own));
-            (bits(&c.as_vec().download().unwrap()), chosen)
+            (bits(&c.download().unwrap()), plan.info().unwrap().options())
         });
     }
 }
@@ -189,7 +187,7 @@ fn spgemm_by_a_method_that_is_given() {
     let devices: Vec<DeviceUnderTest> = unlike_devices().into_iter().chain([small]).collect();
     let by_rows = SpgemmOptions::default().with_method(SpgemmMethod::RowWise);
     let sorted = SpgemmOptions::default().with_method(SpgemmMethod::TwoLevelSort);
-    for options in [by_rows, sorted.memory_limit(4 << 20), sorted.memory_limit(1 << 20)] {
+    for options in [by_rows, sorted.with_memory_limit(4 << 20), sorted.with_memory_limit(1 << 20)] {
         let results = devices.iter().map(|DeviceUnderTest { device, .. }| {
             let a = device.upload(&a).unwrap();
             let product = a.multiply_with(&a, options).unwrap_or_else(|error| panic!("{options:?}: {error}"));

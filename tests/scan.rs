@@ -2,8 +2,8 @@
 
 use evenpath::Device;
 use evenpath::error::OpError;
-use evenpath::scan::{self, Operator};
-use evenpath_kernels::scan::{Scan, SegmentedScan};
+use evenpath::scan::{self, Operator, Scan};
+use evenpath_kernels::scan::{Scan as ScanKernel, SegmentedScan};
 use evenpath_tests::{devices, tile_len};
 use proptest::prelude::*;
 
@@ -29,9 +29,9 @@ macro_rules! check_integers {
                     (before, running)
                 })
                 .unzip();
-            let result = scan::inclusive(&input, operator).expect("scan").download().expect("download");
+            let result = Scan::inclusive(operator).run(&input).expect("scan").download().expect("download");
             assert!(result == inclusive, "{device}, inclusive {operator:?} of {} elements", values.len());
-            let result = scan::exclusive(&input, operator).expect("scan").download().expect("download");
+            let result = Scan::exclusive(operator).run(&input).expect("scan").download().expect("download");
             assert!(result == exclusive, "{device}, exclusive {operator:?} of {} elements", values.len());
         }
     }};
@@ -42,8 +42,10 @@ macro_rules! check_floats {
     ($device:expr, $values:expr, $type:ident) => {{
         let (device, values): (&Device, &[$type]) = ($device, $values);
         let input = device.upload(values).expect("upload");
-        let inclusive = scan::inclusive(&input, Operator::Sum).expect("scan").download().expect("download");
-        let exclusive = scan::exclusive(&input, Operator::Sum).expect("scan").download().expect("download");
+        let inclusive =
+            Scan::inclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
+        let exclusive =
+            Scan::exclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
         let (mut sum, mut magnitude) = (0.0_f64, 0.0_f64);
         for (i, &value) in values.iter().enumerate() {
             let bound = |magnitude: f64| 2.0 * (i + 2) as f64 * f64::from($type::EPSILON) * magnitude;
@@ -54,7 +56,7 @@ macro_rules! check_floats {
             let with = (f64::from(inclusive[i]) - sum).abs();
             assert!(with <= bound(magnitude), "{device}: inclusive {i} of {}", values.len());
         }
-        let again = scan::inclusive(&input, Operator::Sum).expect("scan").download().expect("download");
+        let again = Scan::inclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
         assert!(
             inclusive.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()),
             "{device}: repeatable"
@@ -68,7 +70,7 @@ fn numbers(len: usize) -> impl Iterator<Item = u64> {
 
 #[test]
 fn lengths_around_the_edges_of_tiles_and_warps() {
-    let tiles = [tile_len::<Scan<u32>>(), tile_len::<Scan<f64>>()];
+    let tiles = [tile_len::<ScanKernel<u32>>(), tile_len::<ScanKernel<f64>>()];
     for under_test in devices() {
         let device = &under_test.device;
         let fixed = [0, 1, 3, 31, 64, 127, 128, 129, 511, 512, 2047, 2048, 2049, 8191, 8192, 8193, 24_581];
@@ -91,10 +93,14 @@ fn many_tiles() {
         let tiles =
             if under_test.fast { vec![31, 32, 33, 65, 1023, 1024, 1025, 2100] } else { vec![31, 32, 33, 70] };
         for tiles in tiles {
-            check_integers!(device, &numbers(tile_len::<Scan<u64>>() * tiles + 1).collect::<Vec<_>>(), u64);
+            check_integers!(
+                device,
+                &numbers(tile_len::<ScanKernel<u64>>() * tiles + 1).collect::<Vec<_>>(),
+                u64
+            );
             check_floats!(
                 device,
-                &numbers(tile_len::<Scan<f64>>() * tiles - 1)
+                &numbers(tile_len::<ScanKernel<f64>>() * tiles - 1)
                     .map(|x| x as i64 as f64 / 1e18)
                     .collect::<Vec<_>>(),
                 f64
@@ -104,9 +110,9 @@ fn many_tiles() {
     // Divisions on the simulated GPU: small numbers, and only one scan.
     for under_test in evenpath_tests::kernel_devices() {
         let device = &under_test.device;
-        let values: Vec<u64> = numbers(tile_len::<Scan<u64>>() * 1060 + 7).collect();
+        let values: Vec<u64> = numbers(tile_len::<ScanKernel<u64>>() * 1060 + 7).collect();
         let input = device.upload(&values).expect("upload");
-        let result = scan::inclusive(&input, Operator::Sum).expect("scan").download().expect("download");
+        let result = Scan::inclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
         let mut sum = 0_u64;
         for (value, result) in values.iter().zip(result) {
             sum = sum.wrapping_add(*value);
@@ -120,9 +126,10 @@ fn minimum_and_maximum_pass_over_nan() {
     for under_test in devices() {
         let device = &under_test.device;
         let input = device.upload(&[2.0, f64::NAN, -1.0, 5.0]).expect("upload");
-        let least = scan::inclusive(&input, Operator::Min).expect("scan").download().expect("download");
+        let least = Scan::inclusive(Operator::Min).run(&input).expect("scan").download().expect("download");
         assert_eq!(least, [2.0, 2.0, -1.0, -1.0], "{device}");
-        let greatest = scan::exclusive(&input, Operator::Max).expect("scan").download().expect("download");
+        let greatest =
+            Scan::exclusive(Operator::Max).run(&input).expect("scan").download().expect("download");
         assert_eq!(greatest, [f64::NEG_INFINITY, 2.0, 2.0, 2.0], "{device}");
     }
 }
@@ -133,14 +140,14 @@ fn vectors_that_do_not_fit_are_refused() {
         let device = &under_test.device;
         let input = device.upload(&[1_u32, 2, 3]).expect("upload");
         let mut short = device.upload(&[7_u32, 7]).expect("upload");
-        let error = scan::inclusive_into(&input, Operator::Sum, &mut short).expect_err("too short");
-        assert!(matches!(error, OpError::Lengths { left: 3, right: 2, .. }), "{error}");
+        let error = Scan::inclusive(Operator::Sum).run_into(&input, &mut short).expect_err("too short");
+        assert!(matches!(error, OpError::Length { len: 3, needed: 2, .. }), "{error}");
         assert_eq!(short.download().expect("download"), [7, 7]);
         let other = Device::simulated(evenpath::device::SimulatedOptions::default());
         let mut elsewhere = other.zeros::<u32>(3).expect("zeros");
-        assert!(scan::exclusive_into(&input, Operator::Sum, &mut elsewhere).is_err());
+        assert!(Scan::exclusive(Operator::Sum).run_into(&input, &mut elsewhere).is_err());
         let mut right = device.zeros::<u32>(3).expect("zeros");
-        scan::exclusive_into(&input, Operator::Sum, &mut right).expect("scan");
+        Scan::exclusive(Operator::Sum).run_into(&input, &mut right).expect("scan");
         assert_eq!(right.download().expect("download"), [0, 1, 3]);
     }
     assert!(scan::temporary_bytes::<f32>(1 << 28) < 1 << 22);
@@ -188,16 +195,22 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
             })
             .unzip();
         let got = [
-            scan::inclusive_by(&flags, &input, operator).expect("scan").download().expect("download"),
-            scan::inclusive_by(&keys, &input, operator).expect("scan").download().expect("download"),
-            scan::inclusive_by(&wide, &input, operator).expect("scan").download().expect("download"),
+            Scan::inclusive(operator)
+                .by_flags(&flags)
+                .run(&input)
+                .expect("scan")
+                .download()
+                .expect("download"),
+            Scan::inclusive(operator).by_keys(&keys).run(&input).expect("scan").download().expect("download"),
+            Scan::inclusive(operator).by_keys(&wide).run(&input).expect("scan").download().expect("download"),
         ];
         assert!(
             got.iter().all(|got| *got == inclusive),
             "{device}, inclusive {operator:?} of {}",
             values.len()
         );
-        let got = scan::exclusive_by(&keys, &input, operator).expect("scan").download().expect("download");
+        let got =
+            Scan::exclusive(operator).by_keys(&keys).run(&input).expect("scan").download().expect("download");
         assert!(got == exclusive, "{device}, exclusive {operator:?} of {}", values.len());
     }
     let sums = |values: &[f64]| -> Vec<f64> {
@@ -211,11 +224,19 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
             })
             .collect()
     };
-    let got =
-        scan::inclusive_by(&wide, &doubles_input, Operator::Sum).expect("scan").download().expect("download");
+    let got = Scan::inclusive(Operator::Sum)
+        .by_keys(&wide)
+        .run(&doubles_input)
+        .expect("scan")
+        .download()
+        .expect("download");
     assert!(got == sums(&doubles), "{device}, f64 of {}", values.len());
-    let got =
-        scan::inclusive_by(&flags, &floats_input, Operator::Sum).expect("scan").download().expect("download");
+    let got = Scan::inclusive(Operator::Sum)
+        .by_flags(&flags)
+        .run(&floats_input)
+        .expect("scan")
+        .download()
+        .expect("download");
     let expected = sums(&floats.iter().map(|&value| f64::from(value)).collect::<Vec<_>>());
     assert!(got.iter().map(|&got| f64::from(got)).eq(expected), "{device}, f32 of {}", values.len());
 }
@@ -243,8 +264,8 @@ fn segment_marks_that_do_not_fit_are_refused() {
         let device = &under_test.device;
         let values = device.upload(&[1.0, 2.0]).expect("upload");
         let marks = device.upload(&[1_u8]).expect("upload");
-        let error = scan::inclusive_by(&marks, &values, Operator::Sum).expect_err("one mark short");
-        assert!(matches!(error, OpError::Lengths { left: 1, right: 2, .. }), "{error}");
+        let error = Scan::inclusive(Operator::Sum).by_flags(&marks).run(&values).expect_err("one mark short");
+        assert!(matches!(error, OpError::Length { len: 1, needed: 2, .. }), "{error}");
     }
 }
 

@@ -247,7 +247,7 @@ fn results_go_where_there_is_room() {
             assert!(exact.download().expect("download") == expected);
             let mut short = device.upload(&vec![7; needed - 1]).expect("upload");
             let error = sets::keys_into(operation, &a, &b, &mut short).expect_err("no room");
-            assert!(matches!(error, OpError::OutputLength { output: "result", .. }), "{error}");
+            assert!(matches!(error, OpError::Length { operand: "result", .. }), "{error}");
             assert!(short.download().expect("download").iter().all(|&key| key == 7));
             let mut ample = device.upload(&vec![7; 9003]).expect("upload");
             assert_eq!(sets::keys_into(operation, &a, &b, &mut ample).expect("room"), needed);
@@ -314,7 +314,7 @@ fn operands_that_do_not_fit_are_refused() {
         let values = device.upload(&[1.0]).expect("upload");
         let pairs = Pairs::new(&a, &values);
         let error = sets::pairs(SetOperation::Union, pairs, pairs, Combine::Sum).expect_err("one value");
-        assert!(matches!(error, OpError::Lengths { left: 2, right: 1, .. }), "{error}");
+        assert!(matches!(error, OpError::Length { len: 2, needed: 1, .. }), "{error}");
         let elsewhere = Device::simulated(SimulatedOptions::default()).upload(&[1]).expect("upload");
         let error = sets::keys(SetOperation::Union, &a, &elsewhere).expect_err("elsewhere");
         assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");

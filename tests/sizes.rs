@@ -8,9 +8,9 @@ use evenpath::device::SimulatedOptions;
 use evenpath::ell::{Ell, PaddingLimit, SlicedEll, SlicedEllOptions};
 use evenpath::error::{DeviceError, MatrixError, OpError};
 use evenpath::generate::{Kind, generate};
-use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
+use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvMethod};
 use evenpath::io::{MatrixMarketReader, ReadOptions};
-use evenpath::scan::{self, Operator};
+use evenpath::scan::{self, Operator, Scan};
 use evenpath::sets::{self, SetOperation};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spmm::SpmmOptions;
@@ -179,7 +179,7 @@ fn columns_and_strides_of_dense_operands() {
             }
             let tree = one_column.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
             for mode in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
-                let plan = tree.plan_spmm(HiSparseSpmvOptions::default().with_method(mode)).expect("a plan");
+                let plan = tree.plan_spmm(HiSparseSpmmOptions::default().with_method(mode)).expect("a plan");
                 match plan.run(1.0, &b, 0.0, &mut c) {
                     Ok(()) => assert_eq!(c.as_vec().download().expect("memory"), [2.0, 4.0], "{device}"),
                     refused => names(&far.to_string(), refused),
@@ -214,8 +214,8 @@ fn temporary_memory_of_sequences() {
             merge::pairs_temporary_bytes::<u32, f64>(len, len),
             sets::keys_temporary_bytes::<u32>(len, len),
             sets::pairs_temporary_bytes::<u32, f64>(len, len),
-            sort::temporary_bytes::<u64>(len, &options).expect("all bits"),
-            sort::temporary_bytes_pairs::<u64, f64>(len, &options).expect("all bits"),
+            sort::temporary_bytes::<u64>(len, options).expect("all bits"),
+            sort::temporary_bytes_pairs::<u64, f64>(len, options).expect("all bits"),
         ] {
             assert!(bytes >= len as u64 / 4096, "{len}: {bytes}");
         }
@@ -225,7 +225,7 @@ fn temporary_memory_of_sequences() {
     }
     let keys = Device::cpu().upload(&[1_u32]).expect("memory");
     names("4294967295", sort::sort(&keys, SortOptions::default().with_bits(0..u32::MAX)));
-    assert_eq!(scan::inclusive(&keys, Operator::Sum).expect("a sum").download().expect("memory"), [1]);
+    assert_eq!(Scan::inclusive(Operator::Sum).run(&keys).expect("a sum").download().expect("memory"), [1]);
 }
 
 /// Where an allocation is refused, that is an error too and not the end of the process. The test runs itself once more, in a

@@ -112,7 +112,7 @@ fn check<V: Value, O: Offset>(device: &Device, operation: Elementwise, a: &Csr<V
     let count = device_a.count_elementwise(operation, &device_b).expect("count");
     assert_eq!(count, expected.len() as u64, "{device}, {operation} of {a:?} and {b:?}");
     let plan = device_a.plan_elementwise(operation, &device_b).expect("plan");
-    assert_eq!(plan.nnz(), expected.len());
+    assert_eq!(plan.info().unwrap().nnz, expected.len());
     let planned = plan.run(exact_alpha, exact_beta).expect("run").download().expect("download");
     assert!(bits(&planned) == bits(&c), "{device}, {operation} of {a:?} and {b:?}, planned");
 }
@@ -233,7 +233,7 @@ fn values_change_and_the_pattern_stays() {
         assert!(bits(&after) != bits(&before), "earlier results keep their values");
         // A result is an operand like any other.
         let twice = after.add(1.0, &before, 1.0).expect("sum").download().expect("download");
-        assert_eq!(twice.nnz(), plan.nnz());
+        assert_eq!(twice.nnz(), plan.info().unwrap().nnz);
     }
 }
 
@@ -337,10 +337,13 @@ fn operands_that_do_not_fit_are_refused() {
         let device = device.device;
         for other in [&wider, &longer] {
             let result = upload(&device, &a).add(1.0, &upload(&device, other), 1.0);
-            assert!(matches!(result, Err(OpError::Shapes { rows: 3, cols: 5, .. })), "{result:?}");
+            assert!(
+                matches!(result, Err(OpError::Shape { needed_rows: 3, needed_cols: 5, .. })),
+                "{result:?}"
+            );
         }
         let result = upload(&device, &wider).add_transpose(1.0, 1.0);
-        assert!(matches!(result, Err(OpError::Shapes { .. })), "{result:?}");
+        assert!(matches!(result, Err(OpError::Shape { .. })), "{result:?}");
     }
     for device in kernel_devices() {
         let result = upload(&device.device, &a).add(1.0, &upload(&Device::cpu(), &a), 1.0);

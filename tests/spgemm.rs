@@ -287,7 +287,7 @@ fn plans() {
         let wide = a.multiply_wide(&a, SpgemmOptions::default()).unwrap().download().unwrap();
         assert_eq!(bits(wide.values()), bits(alone.values()), "{device}");
         let info = plan.info().unwrap();
-        assert_eq!(info.nonzeros, first.nnz() as u64);
+        assert_eq!(info.nnz, first.nnz() as u64);
         let lengths = |k: usize| host.row(k).unwrap().len() as u64;
         assert_eq!(info.products, host.iter().map(|(_, k, _)| lengths(k)).sum::<u64>());
     }
@@ -328,7 +328,10 @@ fn what_is_refused() {
         let device = &under_test.device;
         let a = device.upload(&banded::<f64, u32>(5, &[2, 3], 1)).unwrap();
         let refused = a.multiply(&a).unwrap_err();
-        assert!(matches!(refused, OpError::ProductShape { a_rows: 2, a_cols: 5, b_rows: 2, b_cols: 5 }));
+        assert!(matches!(
+            refused,
+            OpError::Shape { operand: "B", rows: 2, cols: 5, needed_rows: 5, needed_cols: 5 }
+        ));
         assert_eq!(refused.to_string(), "a matrix of 2 x 5 cannot be multiplied with one of 2 x 5");
 
         let unsorted =
@@ -347,7 +350,10 @@ fn what_is_refused() {
         let mask = device.upload(&banded::<f64, u32>(5, &[1; 3], 1)).unwrap();
         let b = device.upload(&banded::<f64, u32>(5, &[1; 5], 1)).unwrap();
         let refused = a.multiply_masked(&b, &mask, SpgemmOptions::default()).unwrap_err();
-        assert!(matches!(refused, OpError::MaskShape { rows: 3, needed_rows: 2, .. }), "{refused}");
+        assert!(
+            matches!(refused, OpError::Shape { operand: "the mask", rows: 3, needed_rows: 2, .. }),
+            "{refused}"
+        );
     }
 }
 
@@ -388,13 +394,13 @@ fn memory_limits() {
         let result_bytes = nonzeros * 12 + 301 * 4;
         for method in [SpgemmMethod::Auto, SpgemmMethod::RowWise] {
             let options = SpgemmOptions::default().with_method(method);
-            let refused = a.multiply_with(&a, options.memory_limit(result_bytes - 1)).unwrap_err();
+            let refused = a.multiply_with(&a, options.with_memory_limit(result_bytes - 1)).unwrap_err();
             let OpError::ProductMemory { needed, limit, .. } = refused else { panic!("{refused}") };
             assert!(needed > limit && limit == result_bytes - 1, "{refused}");
             // What the error says is enough, if workspace and result are asked for one by one.
             let mut limit = needed;
             let c = loop {
-                match a.multiply_with(&a, options.memory_limit(limit)) {
+                match a.multiply_with(&a, options.with_memory_limit(limit)) {
                     Ok(c) => break c,
                     Err(OpError::ProductMemory { needed, .. }) if needed > limit => limit = needed,
                     Err(error) => panic!("{error}"),
@@ -405,7 +411,7 @@ fn memory_limits() {
             drop(c);
             if device.kind() != DeviceKind::Cpu {
                 device.set_memory_limit(Some(before + limit));
-                let c = a.multiply_with(&a, options.memory_limit(limit)).expect("the limit is kept");
+                let c = a.multiply_with(&a, options.with_memory_limit(limit)).expect("the limit is kept");
                 device.set_memory_limit(None);
                 drop(c);
             }

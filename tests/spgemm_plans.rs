@@ -89,7 +89,7 @@ fn rows_of_every_class() {
             let mut lengths: Vec<usize> = (0..60).map(|row| [0, 1, 3, 8, 40, 7, 1, 33][row % 8]).collect();
             lengths[33] = 300;
             let a = banded(300, &lengths, 1);
-            for method in SpgemmMethod::ALL.iter().copied() {
+            for method in SpgemmMethod::ALL {
                 check(&under_test.device, &a, &b, by(method));
             }
         }
@@ -146,7 +146,7 @@ fn rows_that_are_ranked_at_once() {
             let (left, right) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
             let c = left.multiply_with(&right, options).unwrap().download().unwrap();
             let bytes = ((4 + size_of::<V>()) * c.nnz()) as u64;
-            let short = left.multiply_with(&right, options.memory_limit(bytes + 6000)).unwrap();
+            let short = left.multiply_with(&right, options.with_memory_limit(bytes + 6000)).unwrap();
             assert_eq!(bits(short.download().unwrap().values()), bits(c.values()));
         }
     }
@@ -167,11 +167,11 @@ fn limits_on_what_is_kept() {
         let products: u64 = (40 + 60 + 9) * 50;
         assert!(kept >= 2 * products, "{kept}");
         // Room for the result and the analysis, and not for ranks.
-        let short = check(device, &a, &b, options.memory_limit(12 * nonzeros + 5000));
+        let short = check(device, &a, &b, options.with_memory_limit(12 * nonzeros + 5000));
         assert!(short.kept_bytes < 2 * products, "{short}");
         // Enough for everything.
         let enough = 12 * nonzeros + 5000 + 2 * kept;
-        assert_eq!(check(device, &a, &b, options.memory_limit(enough)).kept_bytes, kept);
+        assert_eq!(check(device, &a, &b, options.with_memory_limit(enough)).kept_bytes, kept);
     }
 }
 
@@ -185,8 +185,8 @@ fn sorted_products_are_kept() {
         let options = by(SpgemmMethod::TwoLevelSort);
         let info = check(device, &a, &b, options);
         assert!(info.kept_bytes >= 2 * info.products, "{info}");
-        let parts = check(device, &a, &b, options.memory_limit(1_200_000));
-        assert_eq!((parts.kept_bytes, parts.nonzeros), (0, info.nonzeros));
+        let parts = check(device, &a, &b, options.with_memory_limit(1_200_000));
+        assert_eq!((parts.kept_bytes, parts.nnz), (0, info.nnz));
     }
 }
 
@@ -196,7 +196,7 @@ fn nothing_to_multiply() {
         for (rows, inner, cols) in [(0, 0, 0), (3, 0, 2), (300, 5, 2)] {
             let a = Csr::<f64>::from_triplets(rows, inner, []).unwrap();
             let b = Csr::from_triplets(inner, cols, []).unwrap();
-            for method in SpgemmMethod::ALL.iter().copied() {
+            for method in SpgemmMethod::ALL {
                 check(&under_test.device, &a, &b, by(method));
             }
         }

@@ -186,7 +186,7 @@ fn limits_on_memory_are_kept() {
         let (mut whole, mut refused, mut products) = (0, 0, 0);
         for limit in (10..24).map(|log| 1_u64 << log) {
             device.reset_peak_memory();
-            match left.multiply_with(&left, two_level_sort().memory_limit(limit)) {
+            match left.multiply_with(&left, two_level_sort().with_memory_limit(limit)) {
                 Ok(c) => {
                     let peak = device.memory().expect("memory").peak - before;
                     assert!(peak <= limit, "{device}: {peak} bytes under a limit of {limit}");

@@ -362,7 +362,7 @@ fn infinite_factors() {
 fn methods_that_a_device_has_not_are_refused() {
     let device = Device::cpu();
     let matrix = device.upload(&with_row_lengths::<f64, u32>(3, &[1, 2])).expect("upload");
-    for method in SpmvMethod::ALL.iter().copied().filter(|method| !method.runs_on(DeviceKind::Cpu)) {
+    for method in SpmvMethod::ALL.into_iter().filter(|method| !method.runs_on(DeviceKind::Cpu)) {
         let error = matrix
             .plan_spmv(SpmvOptions::default().with_method(method))
             .expect_err("the CPU runs no kernels");

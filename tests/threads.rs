@@ -8,7 +8,7 @@ use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{
     DeviceHiSparse, HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions, HiSparseSpmvPlan,
 };
-use evenpath::scan::{self, Operator};
+use evenpath::scan::{Operator, Scan};
 use evenpath::sets::{self, SetOperation};
 use evenpath::sort::{self, SortOptions};
 use evenpath::spgemm::SpgemmOptions;
@@ -43,7 +43,7 @@ impl Shared {
         let b: Vec<f64> = (0..side * 3).map(|at| (at % 5) as f64 - 2.0).collect();
         let tree = a.to_hisparse(HiSparseOptions::default()).expect("a small tree");
         let (a, tree) = (device.upload(&a)?, device.upload(&tree)?);
-        let methods = SpmvMethod::ALL.iter().copied().filter(|method| method.runs_on(device.kind()));
+        let methods = SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(device.kind()));
         Ok(Self {
             spmv: methods
                 .map(|method| a.plan_spmv(SpmvOptions::default().with_method(method)))
@@ -100,7 +100,7 @@ impl Shared {
 
     fn sequences(&self) -> Result<Vec<f64>, OpError> {
         let lists = [
-            scan::inclusive(&self.keys, Operator::Sum)?,
+            Scan::inclusive(Operator::Sum).run(&self.keys)?,
             sort::sort(&self.keys, SortOptions::default())?,
             sets::keys(SetOperation::Union, &self.sorted, &self.sorted)?,
         ];

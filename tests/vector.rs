@@ -53,10 +53,10 @@ fn what_does_not_fit_is_refused() {
         let (two, mut three) = (device.zeros::<f64>(2).unwrap(), device.upload(&[1.0; 3]).unwrap());
         assert!(matches!(
             vector::axpby(1.0, &two, 1.0, &mut three),
-            Err(OpError::Lengths { left: 2, right: 3, .. })
+            Err(OpError::Length { len: 2, needed: 3, .. })
         ));
-        assert!(matches!(vector::dot(&two, &three), Err(OpError::Lengths { .. })));
-        assert!(matches!(vector::multiply_elements(&two, &two, &mut three), Err(OpError::Lengths { .. })));
+        assert!(matches!(vector::dot(&two, &three), Err(OpError::Length { .. })));
+        assert!(matches!(vector::multiply_elements(&two, &two, &mut three), Err(OpError::Length { .. })));
         let others = devices().into_iter().map(|other| other.device);
         let other = others.into_iter().find(|other| !other.is_same(&device)).unwrap();
         let elsewhere = other.zeros::<f64>(3).unwrap();

@@ -68,7 +68,7 @@ fn read<V: Value, O: Offset>(path: &Path, complex: Complex) -> Result<Csr<V, O>,
     let mut options = ReadOptions::default().with_complex(complex);
     if stderr().is_terminal() {
         let bar = ReadingBar::new();
-        options = options.progress(move |progress| bar.update(progress));
+        options = options.with_progress(move |progress| bar.update(progress));
     }
     MatrixMarketReader::open(path, options).and_then(|reader| reader.read_csr()).map_err(|error| match error
         .kind()

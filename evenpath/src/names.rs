@@ -39,7 +39,7 @@ macro_rules! named {
     ($type:ident, $kind:literal: $($variant:ident = $name:literal),+ $(,)?) => {
         impl $type {
             /// All of them, the default first.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
 
             /// The name, which [`Display`](std::fmt::Display) writes and [`FromStr`](std::str::FromStr) reads.
             pub const fn name(self) -> &'static str {
@@ -59,7 +59,7 @@ macro_rules! named {
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 let found = Self::ALL.iter().copied().find(|value| value.name() == text);
                 found.ok_or_else(|| {
-                    let known = crate::names::list(Self::ALL, |_| true, Self::name);
+                    let known = crate::names::list(&Self::ALL, |_| true, Self::name);
                     crate::names::ParseNameError::new($kind, text, known)
                 })
             }
@@ -100,16 +100,16 @@ mod tests {
 
     #[test]
     fn every_name_is_read_as_what_has_it() {
-        check(SpmvMethod::ALL);
-        check(SpmvTransposedMethod::ALL);
-        check(SpgemmMethod::ALL);
-        check(HiSparseSpmvMethod::ALL);
-        check(HiSparseSpgemmMethod::ALL);
-        check(Elementwise::ALL);
-        check(SetOperation::ALL);
-        check(Combine::ALL);
-        check(Operator::ALL);
-        check(SortOrder::ALL);
-        check(Layout::ALL);
+        check(&SpmvMethod::ALL);
+        check(&SpmvTransposedMethod::ALL);
+        check(&SpgemmMethod::ALL);
+        check(&HiSparseSpmvMethod::ALL);
+        check(&HiSparseSpgemmMethod::ALL);
+        check(&Elementwise::ALL);
+        check(&SetOperation::ALL);
+        check(&Combine::ALL);
+        check(&Operator::ALL);
+        check(&SortOrder::ALL);
+        check(&Layout::ALL);
     }
 }

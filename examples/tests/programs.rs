@@ -138,7 +138,7 @@ fn json_has_everything() {
 #[test]
 fn methods_are_chosen_by_name() {
     let kind = evenpath::device::DeviceKind::Simulated;
-    let methods = evenpath::spmv::SpmvMethod::ALL.iter().copied().filter(|method| method.runs_on(kind));
+    let methods = evenpath::spmv::SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(kind));
     for method in methods.map(|method| method.to_string()) {
         let json = spmv_json(&["--device", "simulated", "--generate", "empty-rows:200", "--method", &method]);
         let expected = if method == "auto" { "row-tiles" } else { &method };

@@ -15,7 +15,7 @@ pub(super) fn measure<V: PeerValue>(
 ) -> Measured {
     let ways: Vec<Way> = match operation {
         Operation::Direct => vec![Way::Direct(SpmvMethod::Auto)],
-        Operation::Transposed => SpmvTransposedMethod::ALL.iter().copied().map(Way::Transposed).collect(),
+        Operation::Transposed => SpmvTransposedMethod::ALL.into_iter().map(Way::Transposed).collect(),
     };
     let case = Case {
         device: bench.device,

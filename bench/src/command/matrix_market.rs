@@ -122,7 +122,7 @@ fn read<V: Value>(input: &Input, options: ReadOptions, to_csr: bool) -> Result<u
 fn text_bytes<V: Value>(input: &Input) -> Result<u64, MatrixMarketError> {
     let total = Arc::new(AtomicU64::new(0));
     let seen = Arc::clone(&total);
-    let options = read_options().progress(move |progress| {
+    let options = read_options().with_progress(move |progress| {
         if progress.stage == Stage::Parse {
             seen.store(progress.total, Ordering::Relaxed);
         }

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     matrices: MatrixSelection,
     /// Methods, by name.
-    #[arg(long, value_delimiter = ',', default_values_t = SpgemmMethod::ALL.iter().copied())]
+    #[arg(long, value_delimiter = ',', default_values_t = SpgemmMethod::ALL.into_iter())]
     method: Vec<SpgemmMethod>,
     /// Bytes of device memory that a product may take. [default: nine tenths of what is free]
     #[arg(long, value_name = "BYTES")]

@@ -35,7 +35,7 @@ impl Arguments {
         let all = self.method.iter().any(|name| name == "all");
         if self.transposed {
             if all || self.method.is_empty() {
-                return Ok(SpmvTransposedMethod::ALL.iter().copied().map(Way::Transposed).collect());
+                return Ok(SpmvTransposedMethod::ALL.into_iter().map(Way::Transposed).collect());
             }
             return self.method.iter().map(|name| Ok(Way::Transposed(name.parse()?))).collect();
         }

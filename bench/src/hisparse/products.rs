@@ -1,7 +1,9 @@
 //! Products with a matrix and with its transpose.
 
 use evenpath::error::OpError;
-use evenpath::hisparse::{HiSparseQueuedOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
+use evenpath::hisparse::{
+    HiSparseQueuedOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
+};
 use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 use evenpath::{Csr, Device, DeviceDense, DeviceVec, Layout};
 
@@ -95,13 +97,14 @@ struct Operands<'c, V: PeerValue, const D: usize> {
 impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
     fn measure(&self) -> Measured<Vec<Way>> {
         let mut ways = Vec::new();
-        for (name, mode) in [("frozen", HiSparseSpmvMethod::Leaves), ("copied", HiSparseSpmvMethod::Copied)] {
-            let plan = self.tree.plan_spmv(HiSparseSpmvOptions::default().with_method(mode))?;
+        for (name, method) in [("frozen", HiSparseSpmvMethod::Leaves), ("copied", HiSparseSpmvMethod::Copied)]
+        {
+            let plan = self.tree.plan_spmv(HiSparseSpmvOptions::default().with_method(method))?;
             let plan_bytes = plan.info()?.workspace_bytes;
             ways.push(self.way(name, plan_bytes, |y| plan.run(V::ONE, &self.x, V::ZERO, y))?);
         }
         let queues = self.tree.plan_spmv_queued(HiSparseQueuedOptions::default())?;
-        let queue_bytes = queues.workspace_bytes();
+        let queue_bytes = queues.info()?.workspace_bytes;
         ways.push(self.way("queue", queue_bytes, |y| queues.run(V::ONE, &self.x, V::ZERO, y))?);
         ways.push(self.dense_way()?);
         Ok(ways)
@@ -120,7 +123,7 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
         let b: Vec<V> = self.x.download()?.into_iter().flat_map(|x| [x; DENSE_COLUMNS]).collect();
         let b = dense(&b, cols)?;
         let mut c = dense(&vec![V::from_f64(f64::NAN); rows * DENSE_COLUMNS], rows)?;
-        let plan = self.tree.plan_spmm(HiSparseSpmvOptions::default())?;
+        let plan = self.tree.plan_spmm(HiSparseSpmmOptions::default())?;
         let times = times_ms(device, self.case.repetitions, || plan.run(V::ONE, &b, V::ZERO, &mut c))?;
         let result = c.as_vec().download()?;
         let check = |column: usize| {
@@ -128,7 +131,7 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
             self.reference.check(&of_column).err()
         };
         let difference = (0..DENSE_COLUMNS).find_map(check);
-        Ok(self.figures("spmm, 8", plan.workspace_bytes()?, DENSE_COLUMNS, &times, difference))
+        Ok(self.figures("spmm, 8", plan.info()?.workspace_bytes, DENSE_COLUMNS, &times, difference))
     }
 
     fn way(

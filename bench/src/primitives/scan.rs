@@ -1,5 +1,5 @@
 use evenpath::error::OpError;
-use evenpath::scan::{self, Element, Operator};
+use evenpath::scan::{self, Element, Operator, Scan};
 
 use super::{Bench, Measured, check};
 use crate::sequences::{Small, random_numbers};
@@ -27,9 +27,9 @@ pub(super) fn elements<T: Element + Small>(bench: &mut Bench<'_>, len: usize) ->
         }
         let times_ms = bench.times_ms(|| {
             if exclusive {
-                scan::exclusive_into(&input, operator, &mut result)
+                Scan::exclusive(operator).run_into(&input, &mut result)
             } else {
-                scan::inclusive_into(&input, operator, &mut result)
+                Scan::inclusive(operator).run_into(&input, &mut result)
             }
         })?;
         result.copy_to_slice(&mut host_result)?;

@@ -1,5 +1,5 @@
 use evenpath::error::OpError;
-use evenpath::scan::{self, Element, Operator};
+use evenpath::scan::{self, Element, Operator, Scan};
 use evenpath::{Device, DeviceVec, reduce};
 use rayon::prelude::*;
 
@@ -120,9 +120,9 @@ impl<T: Element + Small> Segments<T> {
         let (values, sum) = (&self.values, Operator::Sum);
         let mut result = bench.device.uninitialized::<T>(self.len())?;
         let times_ms = bench.times_ms(|| match marks {
-            Marks::Keys => scan::inclusive_by_into(&self.keys, values, sum, &mut result),
-            Marks::Flags => scan::inclusive_by_into(&self.flags, values, sum, &mut result),
-            Marks::Offsets => scan::inclusive_by_offsets_into(&self.offsets, values, sum, &mut result),
+            Marks::Keys => Scan::inclusive(sum).by_keys(&self.keys).run_into(values, &mut result),
+            Marks::Flags => Scan::inclusive(sum).by_flags(&self.flags).run_into(values, &mut result),
+            Marks::Offsets => Scan::inclusive(sum).by_offsets(&self.offsets).run_into(values, &mut result),
         })?;
         let begins = |index: usize| self.host_flags[index] != 0;
         let checked = check::scan(&self.host_values, begins, sum, false, &result.download()?);

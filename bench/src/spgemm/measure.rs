@@ -198,11 +198,7 @@ struct Problem<'c, V: PeerValue> {
 
 impl<V: PeerValue> Problem<'_, V> {
     fn options(&self, method: SpgemmMethod) -> SpgemmOptions {
-        let options = SpgemmOptions::default().with_method(method);
-        match self.case.memory_limit {
-            Some(bytes) => options.memory_limit(bytes),
-            None => options,
-        }
+        SpgemmOptions::default().with_method(method).with_memory_limit(self.case.memory_limit)
     }
 
     fn measure(&self, method: SpgemmMethod) -> Result<Figures, OpError> {

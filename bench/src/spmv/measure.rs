@@ -85,7 +85,7 @@ impl<V: Value> Plan<V> {
             Self::Transposed(plan) => {
                 let info = plan.info()?;
                 PlanFigures {
-                    chosen: info.mode.to_string(),
+                    chosen: info.method.to_string(),
                     reason: "asked for".into(),
                     workspace_bytes: info.workspace_bytes + info.run_bytes,
                     analysis_ms: info.analysis_ms,

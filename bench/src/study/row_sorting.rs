@@ -1,7 +1,7 @@
 use std::error::Error;
 
 use evenpath::device::DeviceKind;
-use evenpath::ell::PaddingLimit;
+use evenpath::ell::{EllR, PaddingLimit};
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, Published};
 use evenpath::hyb::HybOptions;
@@ -119,8 +119,8 @@ fn measure(
     match (matrix.to_ell(PaddingLimit::Times(20)), sorted.to_ell(PaddingLimit::Times(20))) {
         (Ok(plain), Ok(sorted_ell)) => {
             let ell = device.upload(&plain)?;
-            let ell_r = device.upload_ell_r(&plain)?;
-            let sorted_r = device.upload_ell_r(&sorted_ell)?.with_row_order(&order)?;
+            let ell_r = device.upload(&EllR(&plain))?;
+            let sorted_r = device.upload(&EllR(&sorted_ell))?.with_row_order(&order)?;
             ell_times = [
                 runs.ms("ELL", true, |x, y| ell.spmv(1.0, x, 0.0, y))?,
                 runs.ms("ELL-R", true, |x, y| ell_r.spmv(1.0, x, 0.0, y))?,

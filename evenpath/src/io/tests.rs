@@ -413,7 +413,7 @@ fn every_header_is_written() {
         }
     }
     let pattern = WriteOptions::default().with_field(Field::Pattern).with_symmetry(Symmetry::Symmetric);
-    let text = written(&symmetric, &pattern).unwrap();
+    let text = written(&symmetric, pattern).unwrap();
     assert_eq!(text, "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 1\n2 2\n3 1\n");
 }
 
@@ -421,7 +421,7 @@ fn every_header_is_written() {
 fn what_a_header_cannot_say_is_refused() {
     let refusal = |triplets: &[(usize, usize, f64)], rows, options: WriteOptions| {
         let matrix = Csr::from_triplets(rows, 3, triplets.iter().copied()).unwrap();
-        written(&matrix, &options).unwrap_err().to_string()
+        written(&matrix, options).unwrap_err().to_string()
     };
     let symmetric = || WriteOptions::default().with_symmetry(Symmetry::Symmetric);
     let skew = || WriteOptions::default().with_symmetry(Symmetry::SkewSymmetric);

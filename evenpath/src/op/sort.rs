@@ -110,17 +110,17 @@ named! {
 /// use evenpath::sort::{SortOptions, SortOrder};
 ///
 /// let options = SortOptions::default().with_order(SortOrder::Descending).with_bits(0..8);
-/// assert_eq!((options.order, options.bits), (SortOrder::Descending, Some(0..8)));
+/// assert_eq!((options.order, options.bits), (SortOrder::Descending, Some((0, 8))));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct SortOptions {
     /// Ascending, unless set.
     pub order: SortOrder,
-    /// The bits that keys are compared by; all of them by default. Time grows with their number, eight at a time.
+    /// The bits that keys are compared by, from the first number to one below the second; all of them by default. Time grows with their number, eight at a time.
     /// Of signed integers and floats these are the bits of the unsigned integer that sorts as the key does, so the
     /// highest one tells the sign.
-    pub bits: Option<Range<u32>>,
+    pub bits: Option<(u32, u32)>,
 }
 
 impl SortOptions {
@@ -132,24 +132,24 @@ impl SortOptions {
 
     /// The same, by these bits only, the lowest being 0. An empty range leaves the keys as they are.
     #[must_use]
-    pub fn with_bits(self, bits: impl Into<Option<Range<u32>>>) -> Self {
-        Self { bits: bits.into(), ..self }
+    pub fn with_bits(self, bits: Range<u32>) -> Self {
+        Self { bits: Some((bits.start, bits.end)), ..self }
     }
 
     /// The order and bits for keys of type `K`.
     fn resolve<K: SortKey>(self) -> Result<Comparison<K::Bits>, OpError> {
         use evenpath_kernels::block::radix_rank::RadixKey;
         let width = K::Bits::BITS;
-        let bits = self.bits.unwrap_or(0..width);
-        if bits.start > bits.end || bits.end > width {
-            return Err(OpError::BitRange { begin: bits.start, end: bits.end, width });
+        let (begin, end) = self.bits.unwrap_or((0, width));
+        if begin > end || end > width {
+            return Err(OpError::BitRange { begin, end, width });
         }
         let KeyOrder { flip_negative, flip } = K::ORDER;
         let flip = match self.order {
             SortOrder::Ascending => flip,
             SortOrder::Descending => K::Bits::from_bits(!flip.to_bits()),
         };
-        Ok(Comparison { order: KeyOrder { flip_negative, flip }, begin: bits.start, end: bits.end })
+        Ok(Comparison { order: KeyOrder { flip_negative, flip }, begin, end })
     }
 }
 

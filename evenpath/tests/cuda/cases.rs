@@ -65,7 +65,7 @@ fn buffers_keep_what_is_written() {
     y.copy_from(&x).expect("the same length");
     x.copy_from_slice(&vec![3; 100_000]).expect("the same length");
     assert_eq!(y.download().expect("a copy"), values);
-    let empty = device.upload_slice::<u64>(&[]).expect("nothing");
+    let empty = device.upload(&[0_u64; 0]).expect("nothing");
     assert!(empty.is_empty() && empty.download().expect("nothing").is_empty());
 }
 

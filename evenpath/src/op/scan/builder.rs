@@ -49,10 +49,6 @@ pub trait Segments<T: Element>: sealed::Sealed {
         result: &mut DeviceVec<T>,
     ) -> Result<(), OpError>;
 
-    /// Bytes of device memory that this takes beside its operands.
-    #[doc(hidden)]
-    fn temporary_bytes(&self, len: usize) -> u64;
-
     /// Whether there is one segment.
     #[doc(hidden)]
     fn are_whole(&self) -> bool {
@@ -108,7 +104,8 @@ impl<T: Element, S: Segments<T>> Scan<T, S> {
     ///
     /// [`OpError::InitialValue`] if there is an initial value and the scan is inclusive or of segments. If there is not one
     /// mark per element, row offsets are not those of a matrix, they are on another device, or segments divide 2³² elements
-    /// or more. If there is no memory for the result and [`temporary_bytes`](Self::temporary_bytes), or the device was lost.
+    /// or more. If there is no memory for the result and the temporary bytes ([`temporary_bytes`](super::temporary_bytes),
+    /// [`temporary_bytes_by`](super::temporary_bytes_by), [`temporary_bytes_by_offsets`](super::temporary_bytes_by_offsets)), or the device was lost.
     pub fn run(&self, values: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
         let mut result = values.device().uninitialized(values.len())?;
         self.run_into(values, &mut result)?;
@@ -136,12 +133,5 @@ impl<T: Element, S: Segments<T>> Scan<T, S> {
         shifted.copy_from_at(1, values)?;
         shifted.truncate(values.len());
         segments.scan(&shifted, *operator, false, result)
-    }
-
-    /// Bytes of device memory that a run with `len` elements takes beside its operands. On the CPU, where it is memory of the
-    /// host's, up to a byte per element and the copy for an initial value.
-    pub fn temporary_bytes(&self, len: usize) -> u64 {
-        let copy = self.initial.map_or(0, |_| (len as u64 + 2).saturating_mul(size_of::<T>() as u64));
-        self.segments.temporary_bytes(len).saturating_add(copy)
     }
 }

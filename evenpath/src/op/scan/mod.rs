@@ -37,9 +37,9 @@ mod plain;
 mod segmented;
 
 pub use builder::Scan;
-pub use plain::Whole;
+pub use plain::{Whole, temporary_bytes};
 pub(super) use segmented::check_countable;
-pub use segmented::{Mark, Marked, Rows};
+pub use segmented::{Mark, Marked, Rows, temporary_bytes_by, temporary_bytes_by_offsets};
 
 /// What a scan combines elements by.
 ///

@@ -27,10 +27,6 @@ impl<T: Element> Segments<T> for Whole {
         run(values, operator, exclusive, result)
     }
 
-    fn temporary_bytes(&self, len: usize) -> u64 {
-        state_bytes(variant::<Scan<T>>(Operator::Sum.variant()), len, entry_words(T::SIZE, false))
-    }
-
     fn are_whole(&self) -> bool {
         true
     }
@@ -66,4 +62,10 @@ fn run<T: Element>(
     // freed in the stream's order.
     unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
     Ok(())
+}
+
+/// Bytes of device memory that a scan of all of `len` elements takes beside its operands; none on the CPU. An initial value
+/// takes a vector as long as they are besides.
+pub fn temporary_bytes<T: Element>(len: usize) -> u64 {
+    state_bytes(variant::<Scan<T>>(Operator::Sum.variant()), len, entry_words(T::SIZE, false))
 }

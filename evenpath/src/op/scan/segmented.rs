@@ -70,11 +70,6 @@ impl<T: Element, K: Mark> Segments<T> for Marked<'_, K> {
     ) -> Result<(), OpError> {
         run_by_marks(self.marks, values, operator, exclusive, result)
     }
-
-    fn temporary_bytes(&self, len: usize) -> u64 {
-        let info = variant::<SegmentedScan<T, K>>(Operator::Sum.variant());
-        state_bytes(info, len, entry_words(T::SIZE, true))
-    }
 }
 
 impl<T: Element, O: Offset> Segments<T> for Rows<'_, O> {
@@ -87,13 +82,20 @@ impl<T: Element, O: Offset> Segments<T> for Rows<'_, O> {
     ) -> Result<(), OpError> {
         run_by_offsets(self.row_offsets, values, operator, exclusive, result)
     }
+}
 
-    /// A bit per element, 4 bytes per row, and some words per tile of thousands of elements.
-    fn temporary_bytes(&self, len: usize) -> u64 {
-        let info = variant::<SegmentedScanByBits<T>>(Operator::Sum.variant());
-        let rows = self.row_offsets.len().saturating_sub(1);
-        RowMarks::bytes(rows, len).saturating_add(state_bytes(info, len, entry_words(T::SIZE, true)))
-    }
+/// Bytes of device memory that a scan of `len` elements by flags or keys takes beside its operands; none on the CPU.
+pub fn temporary_bytes_by<T: Element, K: Mark>(len: usize) -> u64 {
+    let info = variant::<SegmentedScan<T, K>>(Operator::Sum.variant());
+    state_bytes(info, len, entry_words(T::SIZE, true))
+}
+
+/// Bytes of device memory that a scan of `len` elements by the offsets of so many rows takes beside its operands: a bit
+/// per element, 4 bytes per row, and some words per tile of thousands of elements. On the CPU, a byte per element of the
+/// host's.
+pub fn temporary_bytes_by_offsets<T: Element>(rows: usize, len: usize) -> u64 {
+    let info = variant::<SegmentedScanByBits<T>>(Operator::Sum.variant());
+    RowMarks::bytes(rows, len).saturating_add(state_bytes(info, len, entry_words(T::SIZE, true)))
 }
 
 fn run_by_marks<T: Element, K: Mark>(

@@ -11,7 +11,7 @@ use super::options::Allowance;
 use super::row_wise::{Rows, Target, block_instance, sums_bytes};
 use super::{Operands, Product};
 use crate::device::{Device, DeviceVec};
-use crate::op::scan::{Operator, Scan};
+use crate::op::scan::{self, Operator, Scan};
 use crate::op::{OpError, grid, instance};
 use crate::{Offset, Value};
 
@@ -41,7 +41,7 @@ pub(super) struct Ranks {
 /// Bytes of device memory that counting so many rows takes at once at most.
 fn count_bytes(rows: u32) -> u64 {
     let rows = u64::from(rows) + 1;
-    6 * 8 * rows + Scan::<u64>::exclusive(Operator::Sum).temporary_bytes(rows as usize)
+    6 * 8 * rows + scan::temporary_bytes::<u64>(rows as usize)
 }
 
 impl Ranks {

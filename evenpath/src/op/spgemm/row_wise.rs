@@ -13,7 +13,7 @@ use super::options::Allowance;
 use super::ranked::Ranks;
 use super::{Operands, Product, two_level_sort};
 use crate::device::{Device, DeviceVec};
-use crate::op::scan::{Operator, Scan};
+use crate::op::scan::{self, Operator, Scan};
 use crate::op::{OpError, device_csr::Pattern, grid, instance};
 use crate::{Offset, Value};
 
@@ -61,7 +61,7 @@ pub(super) struct Target<'c, V: Value> {
 
 /// Bytes of device memory that the analysis of so many rows takes.
 pub(super) fn bytes(rows: usize) -> u64 {
-    let (rows, scan) = (rows as u64 + 1, Scan::<u64>::exclusive(Operator::Sum).temporary_bytes(rows + 1));
+    let (rows, scan) = (rows as u64 + 1, scan::temporary_bytes::<u64>(rows + 1));
     // Sizes and row offsets; first and last columns; classes and the list of rows; counters.
     rows * (8 + 8 + 4 + 4 + 1 + 4) + scan + 8 * COUNTERS as u64
 }

@@ -11,7 +11,7 @@ use crate::names::{self, named};
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let device = Device::best()?;
 /// let a = device.upload(&a)?;
-/// for method in SpmvMethod::ALL.iter().copied().filter(|method| method.runs_on(device.kind())) {
+/// for method in SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(device.kind())) {
 ///     let (x, mut y) = (device.upload(&[1.0, 1.0])?, device.zeros(2)?);
 ///     a.plan_spmv(SpmvOptions::default().with_method(method))?.run(1.0, &x, 0.0, &mut y)?;
 ///     assert_eq!(y.download()?, [2.0, 3.0], "{method}");
@@ -97,6 +97,6 @@ impl SpmvMethod {
 
     /// The names of the methods for which `is_wanted` holds, with commas between.
     pub(super) fn names(is_wanted: impl Fn(Self) -> bool) -> String {
-        names::list(Self::ALL, is_wanted, Self::name)
+        names::list(&Self::ALL, is_wanted, Self::name)
     }
 }

@@ -11,7 +11,7 @@ use crate::names::named;
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
 /// let device = Device::best()?;
 /// let a = device.upload(&a)?;
-/// for &method in SpmvTransposedMethod::ALL {
+/// for method in SpmvTransposedMethod::ALL {
 ///     let (x, mut y) = (device.upload(&[1.0, 1.0])?, device.zeros(2)?);
 ///     a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(method))?.run(1.0, &x, 0.0, &mut y)?;
 ///     assert_eq!(y.download()?, [0.0, 5.0], "{method}");

@@ -24,7 +24,7 @@ impl Ordered {
         let pair = 4 + V::SIZE as u64;
         let len = matrix.nnz();
         // Sorted pairs; and beside them the products and what the sort takes, or the sums and what the reduction takes.
-        let sorting = V::SIZE as u64 * len as u64 + temporary_bytes_pairs::<u32, V>(len, by_column.clone())?;
+        let sorting = V::SIZE as u64 * len as u64 + temporary_bytes_pairs::<u32, V>(len, by_column)?;
         let summing = pair * len as u64 + 8 + reduce::temporary_bytes_by_keys::<u32, V>(len);
         let run_bytes = pair * len as u64 + sorting.max(summing);
         Ok(Self { tiles, by_column, run_bytes })
@@ -61,8 +61,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Ordered {
     fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), OpError> {
         let device = matrix.device();
         let products = self.products(matrix, alpha, x)?;
-        let (columns, sorted) =
-            sort_pairs(&matrix.pattern().column_indices, &products, self.by_column.clone())?;
+        let (columns, sorted) = sort_pairs(&matrix.pattern().column_indices, &products, self.by_column)?;
         drop(products);
         let mut sum_columns = device.uninitialized(columns.len())?;
         let mut sums = device.uninitialized(columns.len())?;
