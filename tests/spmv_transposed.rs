@@ -168,7 +168,11 @@ fn what_is_no_number_stays_none() {
             };
             let inf = Some(f64::INFINITY);
             assert_eq!(run(1.0, 0.0, [f64::NAN; 4]), [Some(2.0), inf, None, Some(0.0)], "{device}, {method}");
-            assert_eq!(run(0.0, 0.0, [f64::NAN; 4]), [Some(0.0), None, None, Some(0.0)], "{device}, {method}");
+            assert_eq!(
+                run(0.0, 0.0, [f64::NAN; 4]),
+                [Some(0.0), None, None, Some(0.0)],
+                "{device}, {method}"
+            );
             assert_eq!(run(0.0, 3.0, [2.0; 4]), [Some(6.0), None, None, Some(6.0)], "{device}, {method}");
             assert_eq!(
                 run(1.0, 1.0, [4.0, 1.0, 1.0, f64::NAN]),

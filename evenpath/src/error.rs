@@ -9,7 +9,7 @@
 //! | [`ParseNameError`], [`ParseKindError`] | names of methods and of generated matrices |
 //!
 //! What is refused has written nothing. Constructors that are given buffers return them in errors of their own, such as
-//! [`InvalidCsr`](crate::csr::InvalidCsr).
+//! [`InvalidCsr`].
 
 use thiserror::Error as ThisError;
 

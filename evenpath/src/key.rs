@@ -1,19 +1,26 @@
 //! Keys, and the values that travel with them.
 
-use evenpath_kernels::Bits;
 use evenpath_kernels::key::Combine as KernelCombine;
-use evenpath_simt::{Element, Global, GlobalMut};
+use evenpath_simt::{Global, GlobalMut};
 
 use crate::device::{Device, DeviceVec};
 use crate::op::OpError;
 use crate::op::operands::check_len;
 
+/// What kernels ask of keys and values. Nothing outside can name these, so the public traits are sealed.
 mod sealed {
-    pub trait Sealed {}
-    macro_rules! sealed {
-        ($($type:ident)*) => {$(impl Sealed for $type {})*};
+    use evenpath_kernels::key::Combine;
+
+    pub trait Key: evenpath_kernels::Key {}
+    impl Key for u32 {}
+    impl Key for u64 {}
+
+    pub trait PairValue: evenpath_simt::Element {
+        /// What kernels take it for: they move bits.
+        type Bits: evenpath_kernels::Bits;
+        /// How kernels add two.
+        const ADD: Combine;
     }
-    sealed!(u32 u64 i32 i64 f32 f64);
 }
 
 /// A key of a merge or a set operation: `u32`, or `u64`, in their usual order. Sealed.
@@ -29,7 +36,7 @@ mod sealed {
 /// assert_eq!(merged.download()?, [1, 3, 5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Key: sealed::Sealed + evenpath_kernels::Key + bytemuck::Pod + std::fmt::Display {
+pub trait Key: sealed::Key + bytemuck::Pod + std::fmt::Display {
     /// Rust's name of the type.
     const NAME: &'static str;
 }
@@ -70,15 +77,9 @@ pub const fn row_and_column(key: u64) -> (u32, u32) {
 /// assert_eq!(values.download()?, [0.1, 0.3, 0.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait PairValue: sealed::Sealed + Element + bytemuck::Pod {
+pub trait PairValue: sealed::PairValue + bytemuck::Pod {
     /// Rust's name of the type.
     const NAME: &'static str;
-    /// What kernels take it for: they move bits.
-    #[doc(hidden)]
-    type Bits: Bits;
-    /// How kernels add two.
-    #[doc(hidden)]
-    const ADD: KernelCombine;
     /// The sum; integers wrap around.
     #[must_use]
     fn add(self, other: Self) -> Self;
@@ -88,12 +89,14 @@ macro_rules! pair_values {
     ($($type:ident as $bits:ident: $how:ident, |$a:ident, $b:ident| $sum:expr;)*) => {$(
         impl PairValue for $type {
             const NAME: &'static str = stringify!($type);
-            type Bits = $bits;
-            const ADD: KernelCombine = KernelCombine::$how;
             fn add(self, other: Self) -> Self {
                 let ($a, $b) = (self, other);
                 $sum
             }
+        }
+        impl sealed::PairValue for $type {
+            type Bits = $bits;
+            const ADD: KernelCombine = KernelCombine::$how;
         }
     )*};
 }
@@ -125,7 +128,7 @@ pair_values! {
 pub struct Pairs<'a, K: Key, V: PairValue> {
     /// The keys.
     pub keys: &'a DeviceVec<K>,
-    /// The values, one a key.
+    /// The values, one per key.
     pub values: &'a DeviceVec<V>,
 }
 

@@ -25,8 +25,8 @@
 //! |---|---|---|
 //! | [`csr`] | [`Csr`] | [`DeviceCsr`] |
 //! | [`coo`] | [`Coo`] | [`DeviceCoo`](coo::DeviceCoo) |
-//! | [`ell`] | [`Ell`](ell::Ell), [`SlicedEll`](ell::SlicedEll) | [`DeviceEll`](ell::DeviceEll), [`DeviceEllR`](ell::DeviceEllR), [`DeviceSlicedEll`](ell::DeviceSlicedEll) |
-//! | [`hyb`] | [`Hyb`](hyb::Hyb) | [`DeviceHyb`](hyb::DeviceHyb) |
+//! | [`ell`] | [`Ell`], [`SlicedEll`] | [`DeviceEll`](ell::DeviceEll), [`DeviceEllR`](ell::DeviceEllR), [`DeviceSlicedEll`](ell::DeviceSlicedEll) |
+//! | [`hyb`] | [`Hyb`] | [`DeviceHyb`](hyb::DeviceHyb) |
 //! | [`hisparse`] | [`HiSparse`] | [`DeviceHiSparse`](hisparse::DeviceHiSparse) |
 //! | [`dense`] | a slice | [`DeviceVec`], [`DeviceDense`] |
 //!

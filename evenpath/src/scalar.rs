@@ -4,16 +4,24 @@ use std::fmt::Display;
 use std::iter::Sum;
 use std::ops::Neg;
 
+#[doc(inline)]
 pub use evenpath_simt::half::{bf16, f16};
 
+/// What this crate and its kernels ask of scalars besides. Nothing outside can name these, so the public traits are sealed.
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::f16 {}
-    impl Sealed for super::bf16 {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
-    impl Sealed for u32 {}
-    impl Sealed for u64 {}
+    /// What memory holds, computed with as `C`.
+    pub trait Stored<C>: evenpath_simt::Stored<Compute = C> {}
+    impl<S: evenpath_simt::Stored> Stored<S::Compute> for S {}
+
+    /// What kernels compute with.
+    pub trait Computed: Decimal + evenpath_simt::Float + evenpath_kernels::spmv::AtomicFloat {}
+    impl Computed for f32 {}
+    impl Computed for f64 {}
+
+    /// What counts nonzeros.
+    pub trait Offset: evenpath_kernels::Offset + evenpath_kernels::Key {}
+    impl Offset for u32 {}
+    impl Offset for u64 {}
 
     /// Text form of a value; for this crate's readers and writers.
     pub trait Decimal: Sized {
@@ -43,13 +51,11 @@ pub(crate) use sealed::Decimal;
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub trait Storage:
-    sealed::Sealed
-    + evenpath_simt::Stored<Compute: bytemuck::Pod + Default + Display>
-    + bytemuck::Pod
-    + Default
-    + Display
-    + PartialOrd
+    sealed::Stored<<Self as Storage>::Compute> + bytemuck::Pod + Default + Display + PartialOrd
 {
+    /// What it is computed with: `f32`, or `f64` for `f64`.
+    type Compute: Value;
+
     /// The type's name: Rust's, or that of the crate `half`.
     const NAME: &'static str;
 
@@ -66,7 +72,7 @@ pub trait Storage:
 ///
 /// let alpha: Compute<f16> = 0.5; // an f32
 /// ```
-pub type Compute<S> = <S as evenpath_simt::Stored>::Compute;
+pub type Compute<S> = <S as Storage>::Compute;
 
 /// A type to compute with: `f32` or `f64`. Sealed.
 ///
@@ -80,11 +86,8 @@ pub type Compute<S> = <S as evenpath_simt::Stored>::Compute;
 /// # Ok::<(), evenpath::error::OpError>(())
 /// ```
 pub trait Value:
-    Storage
-    + evenpath_simt::Stored<Compute = Self>
-    + Decimal
-    + evenpath_simt::Float
-    + evenpath_kernels::spmv::AtomicFloat
+    Storage<Compute = Self>
+    + sealed::Computed
     + crate::op::scan::Element
     + crate::op::SortValue
     + Neg<Output = Self>
@@ -108,6 +111,7 @@ pub trait Value:
 macro_rules! value {
     ($type:ident) => {
         impl Storage for $type {
+            type Compute = Self;
             const NAME: &'static str = stringify!($type);
 
             fn to_f64(self) -> f64 {
@@ -144,6 +148,7 @@ macro_rules! value {
 macro_rules! half {
     ($type:ident) => {
         impl Storage for $type {
+            type Compute = f32;
             const NAME: &'static str = stringify!($type);
 
             fn to_f64(self) -> f64 {
@@ -213,9 +218,7 @@ value!(f64);
 /// assert_eq!((bytes(&a), bytes(&a.try_into_offsets::<u64>()?)), (20, 28));
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
-pub trait Offset:
-    sealed::Sealed + evenpath_kernels::Offset + evenpath_kernels::Key + bytemuck::Pod + Default + Display
-{
+pub trait Offset: sealed::Offset + bytemuck::Pod + Default + Display {
     /// Rust's name of the type.
     const NAME: &'static str;
     /// The offset as a number; exact.

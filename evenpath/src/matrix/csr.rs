@@ -75,7 +75,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
     /// A matrix without nonzeros.
     ///
     /// # Errors
-    /// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION), or there is no memory for the row offsets.
+    /// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or there is no memory for the row offsets.
     pub fn empty(rows: usize, cols: usize) -> Result<Self, MatrixError> {
         validate::dimensions(rows, cols)?;
         let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz: 0 };

@@ -9,7 +9,7 @@ use crate::{Offset, Value};
 /// Rows whose lengths one task finds.
 const GRAIN: usize = grain(1 << 10);
 
-/// The column that padding has. A matrix has no more than [`MAX_DIMENSION`](crate::MAX_DIMENSION) columns, so no nonzero
+/// The column that padding has. A matrix has no more than [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION) columns, so no nonzero
 /// has it: padding is told from stored zeros.
 pub(crate) const PADDING: u32 = evenpath_kernels::ell::PADDING;
 

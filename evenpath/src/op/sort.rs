@@ -19,7 +19,7 @@ mod sealed {
     use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
 
     /// How keys become unsigned integers of the same order.
-    pub trait Key {
+    pub trait Key: evenpath_simt::Element {
         /// Unsigned integers of the key's size.
         type Bits: RadixKey + bytemuck::Pod + Ord;
         /// The order of the keys, ascending.
@@ -27,7 +27,7 @@ mod sealed {
     }
 
     /// How values are moved.
-    pub trait Value {
+    pub trait Value: evenpath_simt::Element {
         /// Unsigned integers of the value's size.
         type Bits: evenpath_simt::Element + bytemuck::Pod;
     }
@@ -50,10 +50,10 @@ use evenpath_kernels::block::radix_rank::KeyOrder;
 /// assert_eq!(sort(&keys, SortOptions::default())?.download()?, [-1.0, 0.0, 2.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait SortKey: sealed::Key + Element + Pod {}
+pub trait SortKey: sealed::Key + Pod {}
 
 /// What can be moved with a key: numbers of 32 and 64 bits. Sealed.
-pub trait SortValue: sealed::Value + Element + Pod {}
+pub trait SortValue: sealed::Value + Pod {}
 
 macro_rules! sortable {
     ($($type:ident as $bits:ident: $flip_negative:expr, $flip:expr;)*) => {$(

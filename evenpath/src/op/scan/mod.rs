@@ -23,7 +23,6 @@
 //! rounding. Integer sums wrap around. A minimum or maximum ignores NaN.
 
 use bytemuck::Pod;
-use evenpath_kernels::block::operator::Number;
 use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
 use evenpath_kernels::scan::shared_bytes;
 use evenpath_simt::kernel::KernelInfo;
@@ -70,16 +69,21 @@ named! {
 }
 
 /// Elements that can be scanned: `u32`, `i32`, `u64`, `f32`, `f64`. Sealed.
-pub trait Element: Number + Pod + sealed::Sealed {}
+pub trait Element: sealed::Element + Pod {}
 
+/// What kernels ask of elements and marks. Nothing outside can name these, so the public traits are sealed.
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for u8 {}
+    use evenpath_kernels::block::operator::Number;
+    use evenpath_kernels::scan::SegmentMark;
+
+    pub trait Element: Number {}
+    pub trait Mark: SegmentMark {}
+    pub trait Segments {}
 }
 
 macro_rules! elements {
     ($($type:ident)*) => {$(
-        impl sealed::Sealed for $type {}
+        impl sealed::Element for $type {}
         impl Element for $type {}
     )*};
 }

@@ -132,7 +132,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// If the shapes differ or the devices do, the columns of a row do not increase
     /// ([`OpError::NotCanonical`]; looked at once for each pattern), `O` cannot count C's nonzeros
-    /// ([`OpError::OffsetOverflow`]), there is no memory, or the device was lost.
+    /// ([`MatrixError::OffsetOverflow`](crate::error::MatrixError::OffsetOverflow)), there is no memory, or the device was lost.
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         self.elementwise(Elementwise::Sum, alpha, b, beta)
     }
