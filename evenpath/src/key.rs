@@ -11,11 +11,11 @@ use crate::op::operands::check_len;
 mod sealed {
     use evenpath_kernels::key::Combine;
 
-    pub trait Key: evenpath_kernels::Key {}
-    impl Key for u32 {}
-    impl Key for u64 {}
+    pub trait KernelKey: evenpath_kernels::Key {}
+    impl KernelKey for u32 {}
+    impl KernelKey for u64 {}
 
-    pub trait PairValue: evenpath_simt::Element {
+    pub trait KernelValue: evenpath_simt::Element {
         /// What kernels take it for: they move bits.
         type Bits: evenpath_kernels::Bits;
         /// How kernels add two.
@@ -36,7 +36,7 @@ mod sealed {
 /// assert_eq!(merged.download()?, [1, 3, 5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Key: sealed::Key + bytemuck::Pod + std::fmt::Display {
+pub trait Key: sealed::KernelKey + bytemuck::Pod + std::fmt::Display {
     /// Rust's name of the type.
     const NAME: &'static str;
 }
@@ -77,7 +77,7 @@ pub const fn row_and_column(key: u64) -> (u32, u32) {
 /// assert_eq!(values.download()?, [0.1, 0.3, 0.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait PairValue: sealed::PairValue + bytemuck::Pod {
+pub trait PairValue: sealed::KernelValue + bytemuck::Pod {
     /// Rust's name of the type.
     const NAME: &'static str;
     /// The sum; integers wrap around.
@@ -94,7 +94,7 @@ macro_rules! pair_values {
                 $sum
             }
         }
-        impl sealed::PairValue for $type {
+        impl sealed::KernelValue for $type {
             type Bits = $bits;
             const ADD: KernelCombine = KernelCombine::$how;
         }

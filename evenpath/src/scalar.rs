@@ -10,18 +10,18 @@ pub use evenpath_simt::half::{bf16, f16};
 /// What this crate and its kernels ask of scalars besides. Nothing outside can name these, so the public traits are sealed.
 mod sealed {
     /// What memory holds, computed with as `C`.
-    pub trait Stored<C>: evenpath_simt::Stored<Compute = C> {}
-    impl<S: evenpath_simt::Stored> Stored<S::Compute> for S {}
+    pub trait KernelStored<C>: evenpath_simt::Stored<Compute = C> {}
+    impl<S: evenpath_simt::Stored> KernelStored<S::Compute> for S {}
 
     /// What kernels compute with.
-    pub trait Computed: Decimal + evenpath_simt::Float + evenpath_kernels::spmv::AtomicFloat {}
-    impl Computed for f32 {}
-    impl Computed for f64 {}
+    pub trait KernelValue: Decimal + evenpath_simt::Float + evenpath_kernels::spmv::AtomicFloat {}
+    impl KernelValue for f32 {}
+    impl KernelValue for f64 {}
 
     /// What counts nonzeros.
-    pub trait Offset: evenpath_kernels::Offset + evenpath_kernels::Key {}
-    impl Offset for u32 {}
-    impl Offset for u64 {}
+    pub trait KernelOffset: evenpath_kernels::Offset + evenpath_kernels::Key {}
+    impl KernelOffset for u32 {}
+    impl KernelOffset for u64 {}
 
     /// Text form of a value; for this crate's readers and writers.
     pub trait Decimal: Sized {
@@ -51,7 +51,7 @@ pub(crate) use sealed::Decimal;
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub trait Storage:
-    sealed::Stored<<Self as Storage>::Compute> + bytemuck::Pod + Default + Display + PartialOrd
+    sealed::KernelStored<<Self as Storage>::Compute> + bytemuck::Pod + Default + Display + PartialOrd
 {
     /// What it is computed with: `f32`, or `f64` for `f64`.
     type Compute: Value;
@@ -87,7 +87,7 @@ pub type Compute<S> = <S as Storage>::Compute;
 /// ```
 pub trait Value:
     Storage<Compute = Self>
-    + sealed::Computed
+    + sealed::KernelValue
     + crate::op::scan::Element
     + crate::op::SortValue
     + Neg<Output = Self>
@@ -218,7 +218,7 @@ value!(f64);
 /// assert_eq!((bytes(&a), bytes(&a.try_into_offsets::<u64>()?)), (20, 28));
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
-pub trait Offset: sealed::Offset + bytemuck::Pod + Default + Display {
+pub trait Offset: sealed::KernelOffset + bytemuck::Pod + Default + Display {
     /// Rust's name of the type.
     const NAME: &'static str;
     /// The offset as a number; exact.

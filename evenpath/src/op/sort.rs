@@ -19,7 +19,7 @@ mod sealed {
     use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
 
     /// How keys become unsigned integers of the same order.
-    pub trait Key: evenpath_simt::Element {
+    pub trait KernelKey: evenpath_simt::Element {
         /// Unsigned integers of the key's size.
         type Bits: RadixKey + bytemuck::Pod + Ord;
         /// The order of the keys, ascending.
@@ -27,13 +27,13 @@ mod sealed {
     }
 
     /// How values are moved.
-    pub trait Value: evenpath_simt::Element {
+    pub trait KernelValue: evenpath_simt::Element {
         /// Unsigned integers of the value's size.
         type Bits: evenpath_simt::Element + bytemuck::Pod;
     }
 }
 
-pub(crate) use sealed::{Key, Value as MovedValue};
+pub(crate) use sealed::{KernelKey as Key, KernelValue as MovedValue};
 
 use evenpath_kernels::block::radix_rank::KeyOrder;
 
@@ -50,19 +50,19 @@ use evenpath_kernels::block::radix_rank::KeyOrder;
 /// assert_eq!(sort(&keys, SortOptions::default())?.download()?, [-1.0, 0.0, 2.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait SortKey: sealed::Key + Pod {}
+pub trait SortKey: sealed::KernelKey + Pod {}
 
 /// What can be moved with a key: numbers of 32 and 64 bits. Sealed.
-pub trait SortValue: sealed::Value + Pod {}
+pub trait SortValue: sealed::KernelValue + Pod {}
 
 macro_rules! sortable {
     ($($type:ident as $bits:ident: $flip_negative:expr, $flip:expr;)*) => {$(
-        impl sealed::Key for $type {
+        impl sealed::KernelKey for $type {
             type Bits = $bits;
             const ORDER: KeyOrder<$bits> = KeyOrder { flip_negative: $flip_negative, flip: $flip };
         }
         impl SortKey for $type {}
-        impl sealed::Value for $type {
+        impl sealed::KernelValue for $type {
             type Bits = $bits;
         }
         impl SortValue for $type {}

@@ -38,7 +38,7 @@ pub struct Scan<T, S = Whole> {
 
 /// How elements are divided into segments: not at all ([`Whole`]), by marks ([`Marked`]), or by row offsets ([`Rows`]).
 /// Sealed.
-pub trait Segments<T: Element>: sealed::Segments {
+pub trait Segments<T: Element>: sealed::SealedSegments {
     /// Scans; `result` may have another length or be on another device, which is an error.
     #[doc(hidden)]
     fn scan(

@@ -69,21 +69,21 @@ named! {
 }
 
 /// Elements that can be scanned: `u32`, `i32`, `u64`, `f32`, `f64`. Sealed.
-pub trait Element: sealed::Element + Pod {}
+pub trait Element: sealed::KernelElement + Pod {}
 
 /// What kernels ask of elements and marks. Nothing outside can name these, so the public traits are sealed.
 mod sealed {
     use evenpath_kernels::block::operator::Number;
     use evenpath_kernels::scan::SegmentMark;
 
-    pub trait Element: Number {}
-    pub trait Mark: SegmentMark {}
-    pub trait Segments {}
+    pub trait KernelElement: Number {}
+    pub trait KernelMark: SegmentMark {}
+    pub trait SealedSegments {}
 }
 
 macro_rules! elements {
     ($($type:ident)*) => {$(
-        impl sealed::Element for $type {}
+        impl sealed::KernelElement for $type {}
         impl Element for $type {}
     )*};
 }

@@ -14,7 +14,7 @@ use crate::op::{OpError, variant};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Whole;
 
-impl sealed::Segments for Whole {}
+impl sealed::SealedSegments for Whole {}
 
 impl<T: Element> Segments<T> for Whole {
     fn scan(

@@ -28,12 +28,12 @@ use crate::scalar::Offset;
 /// assert_eq!(Scan::inclusive(Operator::Sum).by_flags(&flags).run(&values)?.download()?, [1, 3, 3, 7]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Mark: sealed::Mark + Pod {}
-impl sealed::Mark for u8 {}
+pub trait Mark: sealed::KernelMark + Pod {}
+impl sealed::KernelMark for u8 {}
 impl Mark for u8 {}
-impl sealed::Mark for u32 {}
+impl sealed::KernelMark for u32 {}
 impl Mark for u32 {}
-impl sealed::Mark for u64 {}
+impl sealed::KernelMark for u64 {}
 impl Mark for u64 {}
 
 /// Segments that marks tell: [`Scan::by_flags`](super::Scan::by_flags), [`Scan::by_keys`](super::Scan::by_keys).
@@ -60,8 +60,8 @@ impl<'a, O: Offset> Rows<'a, O> {
     }
 }
 
-impl<K: Mark> sealed::Segments for Marked<'_, K> {}
-impl<O: Offset> sealed::Segments for Rows<'_, O> {}
+impl<K: Mark> sealed::SealedSegments for Marked<'_, K> {}
+impl<O: Offset> sealed::SealedSegments for Rows<'_, O> {}
 
 impl<T: Element, K: Mark> Segments<T> for Marked<'_, K> {
     fn scan(
