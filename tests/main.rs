@@ -14,6 +14,7 @@ mod late_stores;
 mod lost_devices;
 mod machine;
 mod merge;
+mod properties;
 mod reduce;
 mod same_bits;
 mod scan;

@@ -51,10 +51,10 @@ pub(crate) use sealed::Decimal;
 /// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub trait Storage:
-    sealed::KernelStored<<Self as Storage>::Compute> + bytemuck::Pod + Default + Display + PartialOrd
+    sealed::KernelStored<<Self as Storage>::Computed> + bytemuck::Pod + Default + Display + PartialOrd
 {
     /// What it is computed with: `f32`, or `f64` for `f64`.
-    type Compute: Value;
+    type Computed: Value;
 
     /// The type's name: Rust's, or that of the crate `half`.
     const NAME: &'static str;
@@ -72,7 +72,7 @@ pub trait Storage:
 ///
 /// let alpha: Compute<f16> = 0.5; // an f32
 /// ```
-pub type Compute<S> = <S as Storage>::Compute;
+pub type Compute<S> = <S as Storage>::Computed;
 
 /// A type to compute with: `f32` or `f64`. Sealed.
 ///
@@ -86,7 +86,7 @@ pub type Compute<S> = <S as Storage>::Compute;
 /// # Ok::<(), evenpath::error::OpError>(())
 /// ```
 pub trait Value:
-    Storage<Compute = Self>
+    Storage<Computed = Self>
     + sealed::KernelValue
     + crate::op::scan::Element
     + crate::op::SortValue
@@ -111,7 +111,7 @@ pub trait Value:
 macro_rules! value {
     ($type:ident) => {
         impl Storage for $type {
-            type Compute = Self;
+            type Computed = Self;
             const NAME: &'static str = stringify!($type);
 
             fn to_f64(self) -> f64 {
@@ -148,7 +148,7 @@ macro_rules! value {
 macro_rules! half {
     ($type:ident) => {
         impl Storage for $type {
-            type Compute = f32;
+            type Computed = f32;
             const NAME: &'static str = stringify!($type);
 
             fn to_f64(self) -> f64 {

@@ -265,6 +265,27 @@ impl Device {
         }
     }
 
+    /// How often calls have waited for a simulated GPU: to copy from or to host memory, or in [`synchronize`](Self::synchronize).
+    /// For tests that a loop is asynchronous. 0 on other devices.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::simulated(Default::default());
+    /// let x = device.upload(&[1.0, 2.0])?;
+    /// let mut y = device.zeros(2)?;
+    /// let before = device.waits();
+    /// vector::axpby(2.0, &x, 1.0, &mut y)?;
+    /// assert_eq!(device.waits(), before); // a sum is only launched
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    pub fn waits(&self) -> u64 {
+        match &self.shared.backend {
+            Backend::Cpu => 0,
+            Backend::Machine(machine) => machine.waits(),
+        }
+    }
+
     /// What kind of device it is.
     pub fn kind(&self) -> DeviceKind {
         self.shared.kind

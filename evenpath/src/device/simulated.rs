@@ -24,6 +24,8 @@ pub(super) struct Simulated {
     fault: OnceLock<(&'static str, Fault)>,
     /// Calls until one fails that was told to, that one included; 0 where none is.
     until_failure: AtomicU64,
+    /// Calls that a GPU's host would have waited in.
+    waits: AtomicU64,
 }
 
 impl Simulated {
@@ -47,6 +49,7 @@ impl Simulated {
             stream: Mutex::new(()),
             fault: OnceLock::new(),
             until_failure: AtomicU64::new(0),
+            waits: AtomicU64::new(0),
         }
     }
 
@@ -98,11 +101,13 @@ impl Machine for Simulated {
 
     unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let _stream = self.begin()?;
+        self.waits.fetch_add(1, Relaxed);
         self.gpu.write(address, bytes).map_err(refused)
     }
 
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         let _stream = self.begin()?;
+        self.waits.fetch_add(1, Relaxed);
         self.gpu.read(address, bytes).map_err(refused)
     }
 
@@ -119,6 +124,10 @@ impl Machine for Simulated {
     fn inject_failure(&self, calls: Option<u64>) {
         let _stream = self.stream.lock();
         self.until_failure.store(calls.map_or(0, |calls| calls.saturating_add(1)), Relaxed);
+    }
+
+    fn waits(&self) -> u64 {
+        self.waits.load(Relaxed)
     }
 
     fn injected_failure(&self) -> Option<u64> {
@@ -156,7 +165,9 @@ impl Machine for Simulated {
     }
 
     fn synchronize(&self) -> Result<(), DeviceError> {
-        self.begin().map(|_| ())
+        let _stream = self.begin()?;
+        self.waits.fetch_add(1, Relaxed);
+        Ok(())
     }
 
     fn record(&self) -> Result<Moment, DeviceError> {

@@ -89,7 +89,7 @@ impl<T: Storage> Kernels<T> {
     /// Launches what makes C, in as many passes as the workspace takes.
     pub(super) fn run<S: Storage, O: Offset>(&self, product: Product<'_, S, T, O>) -> Result<(), OpError>
     where
-        T: Storage<Compute = Compute<S>>,
+        T: Storage<Computed = Compute<S>>,
     {
         let mut product = product;
         let (device, b) = (product.matrix.device(), product.b);
@@ -127,7 +127,7 @@ impl<T: Storage> Kernels<T> {
         sums: &mut DeviceVec<Compute<T>>,
     ) -> Result<(), DeviceError>
     where
-        T: Storage<Compute = Compute<S>>,
+        T: Storage<Computed = Compute<S>>,
     {
         let &mut Product { matrix, alpha, beta, .. } = product;
         let device = matrix.device();

@@ -31,7 +31,7 @@ use crate::{Compute, Offset, Storage, bf16, f16};
 /// assert_eq!(c.as_vec().download()?, [4.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait SpmmOperand<S: Storage>: Storage<Compute = Compute<S>> {}
+pub trait SpmmOperand<S: Storage>: Storage<Computed = Compute<S>> {}
 
 impl<V: crate::Value> SpmmOperand<V> for V {}
 impl SpmmOperand<f16> for f16 {}
