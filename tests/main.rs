@@ -1,5 +1,6 @@
 //! Integration tests: every one runs on every device that is present.
 
+mod containers;
 mod format_products;
 mod formats;
 mod hisparse;

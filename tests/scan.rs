@@ -290,3 +290,58 @@ proptest! {
         }
     }
 }
+
+/// An exclusive scan from an initial value is that value combined with the plain one, for sums that are exact.
+#[test]
+fn scans_begin_with_an_initial_value() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        for len in [0, 1, 2, 300, 5000] {
+            let values: Vec<u32> = numbers(len).map(|x| x as u32).collect();
+            let input = device.upload(&values).expect("upload");
+            let plain =
+                Scan::exclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
+            let expected: Vec<u32> = plain.iter().map(|sum| sum.wrapping_add(77)).collect();
+            let from = Scan::exclusive(Operator::Sum).with_initial(77);
+            assert_eq!(
+                from.run(&input).expect("scan").download().expect("download"),
+                expected,
+                "{device}, {len}"
+            );
+
+            let greatest = Scan::exclusive(Operator::Max).with_initial(1 << 20);
+            let mut most = 1 << 20;
+            let expected = values.iter().map(|&value| {
+                let before = most;
+                most = most.max(value);
+                before
+            });
+            let found = greatest.run(&input).expect("scan").download().expect("download");
+            assert!(found.into_iter().eq(expected), "{device}, {len}");
+        }
+    }
+}
+
+#[test]
+fn initial_values_that_do_not_combine_are_refused() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let (values, flags) =
+            (device.upload(&[1_u32, 2]).expect("upload"), device.upload(&[1_u8, 0]).expect("upload"));
+        let mut result = device.upload(&[7_u32, 7]).expect("upload");
+        let inclusive = Scan::inclusive(Operator::Sum).with_initial(1);
+        let error = inclusive.run_into(&values, &mut result).expect_err("inclusive");
+        assert!(matches!(error, OpError::InitialValue { is_segmented: false }), "{error}");
+        assert!(error.to_string().ends_with("this one is inclusive"), "{error}");
+        let segmented = Scan::exclusive(Operator::Sum).with_initial(1).by_flags(&flags);
+        let error = segmented.run_into(&values, &mut result).expect_err("of segments");
+        assert!(matches!(error, OpError::InitialValue { is_segmented: true }), "{error}");
+        assert_eq!(result.download().expect("download"), [7, 7]);
+        let long = device.zeros::<u32>(3).expect("zeros");
+        let error = Scan::exclusive(Operator::Sum)
+            .with_initial(1)
+            .run_into(&long, &mut result)
+            .expect_err("too short");
+        assert!(matches!(error, OpError::Length { operand: "result", len: 2, needed: 3 }), "{error}");
+    }
+}
