@@ -188,15 +188,15 @@ fn verdict(residual: f64, tolerance: f64) -> Result<(), String> {
 fn laplacian<V: Value>(side: usize) -> Result<Csr<V>, evenpath::error::MatrixError> {
     let entries = (0..side * side).flat_map(|row| {
         let (i, j) = (row / side, row % side);
-        let neighbours = [
+        let neighbors = [
             (i > 0, row.wrapping_sub(side)),
             (j > 0, row.wrapping_sub(1)),
             (j + 1 < side, row + 1),
             (i + 1 < side, row + side),
         ];
-        let neighbours = neighbours.into_iter().filter(|&(is_inside, _)| is_inside);
-        let neighbours = neighbours.map(move |(_, col)| (row, col, V::from_f64(-1.0)));
-        std::iter::once((row, row, V::from_f64(4.0))).chain(neighbours)
+        let neighbors = neighbors.into_iter().filter(|&(is_inside, _)| is_inside);
+        let neighbors = neighbors.map(move |(_, col)| (row, col, V::from_f64(-1.0)));
+        std::iter::once((row, row, V::from_f64(4.0))).chain(neighbors)
     });
     Csr::from_triplets(side * side, side * side, entries)
 }

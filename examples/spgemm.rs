@@ -49,7 +49,7 @@ struct Arguments {
 enum Product {
     /// A·A: paths of two steps in a graph.
     Square,
-    /// Pᵀ·A·P: the coarse matrix of algebraic multigrid, with four neighbouring unknowns an aggregate.
+    /// Pᵀ·A·P: the coarse matrix of algebraic multigrid, with four neighboring unknowns an aggregate.
     Galerkin,
     /// A·Aᵀ.
     Outer,
@@ -93,7 +93,7 @@ fn spgemm<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let plan = on_device[0].plan_multiply(&right, options)?;
     plan.run()?;
     let again_ms = median(&times_ms(&device, iterations, || plan.run().map(drop))?);
-    let analysed_ms =
+    let analyzed_ms =
         median(&times_ms(&device, iterations, || on_device[0].plan_multiply(&right, options).map(drop))?);
     let info = plan.info()?;
 
@@ -105,9 +105,9 @@ fn spgemm<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     report.line(
         "time",
         format_args!(
-            "{whole_ms:.4} ms, {gflops:.1} GFLOP/s; the last product: {analysed_ms:.4} ms of analysis, {again_ms:.4} ms for new values"
+            "{whole_ms:.4} ms, {gflops:.1} GFLOP/s; the last product: {analyzed_ms:.4} ms of analysis, {again_ms:.4} ms for new values"
         ),
-        json!({ "ms": whole_ms, "gflops": gflops, "analysis_ms": analysed_ms, "again_ms": again_ms }),
+        json!({ "ms": whole_ms, "gflops": gflops, "analysis_ms": analyzed_ms, "again_ms": again_ms }),
     );
     Ok(report)
 }

@@ -39,8 +39,8 @@ fn check<const D: usize>(
     assert_eq!(matrix.to_coo().unwrap().nnz(), expected.len());
     for (&(row, col), &value) in expected.iter().step_by(expected.len() / 300 + 1) {
         assert_eq!(matrix.get(row, col), Some(value));
-        let neighbour = (row, col + 1);
-        assert_eq!(matrix.get(neighbour.0, neighbour.1), expected.get(&neighbour).copied());
+        let neighbor = (row, col + 1);
+        assert_eq!(matrix.get(neighbor.0, neighbor.1), expected.get(&neighbor).copied());
     }
     assert_eq!((matrix.get(rows, 0), matrix.get(0, cols)), (None, None));
 

@@ -99,7 +99,7 @@ fn check<T: Small>(device: &Device, lengths: &[usize]) {
     let values: Vec<T> = numbers(lengths.iter().sum());
     let input = device.upload(&values).expect("upload");
     let filled: Vec<usize> = lengths.iter().copied().filter(|&length| length > 0).collect();
-    // Keys repeat, but not in neighbours.
+    // Keys repeat, but not in neighbors.
     let segments = || filled.iter().enumerate().flat_map(|(i, &length)| std::iter::repeat_n(i, length));
     let keys: Vec<u32> = segments().map(|i| (i % 3) as u32 * 5).collect();
     let wide: Vec<u64> = segments().map(|i| (i as u64 + 1) << 33).collect();

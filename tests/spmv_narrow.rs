@@ -40,7 +40,7 @@ fn check_types(device: &Device, cols: usize, rows: &[Vec<usize>], without_code: 
     check(device, &with_columns::<f64, u64>(cols, rows), without_code);
 }
 
-/// Rows that end as far from their beginning as neighbouring segments reach, and one column further.
+/// Rows that end as far from their beginning as neighboring segments reach, and one column further.
 #[test]
 fn rows_around_the_width_of_a_directory() {
     for DeviceUnderTest { device, .. } in kernel_devices() {

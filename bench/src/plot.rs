@@ -61,8 +61,8 @@ const TOP: f64 = 34.0;
 const BOTTOM: f64 = 48.0;
 const LEGEND_LINE: f64 = 20.0;
 
-/// Colours that people who see few colours tell apart (Okabe and Ito), twice: for light ground and for dark.
-const COLOURS: [(&str, &str); 8] = [
+/// Colours that people who see few colors tell apart (Okabe and Ito), twice: for light ground and for dark.
+const COLORS: [(&str, &str); 8] = [
     ("#0072b2", "#56b4e9"),
     ("#d55e00", "#ff8c42"),
     ("#007a5a", "#2dd4a0"),
@@ -184,14 +184,14 @@ impl Plot {
         );
         self.axes(&mut svg, &x, &y);
         for (index, series) in self.series.iter().enumerate() {
-            let colour = index % COLOURS.len();
+            let color = index % COLORS.len();
             let places = series.points.iter().filter_map(|&(px, py)| Some((x.at(px)?, y.at(py)?)));
             let places: Vec<(f64, f64)> = places.map(|(px, py)| (across(px), down(py))).collect();
-            draw(&mut svg, series.mark, colour, &places);
+            draw(&mut svg, series.mark, color, &places);
             let line = HEIGHT + LEGEND_LINE * index as f64;
             let _ = writeln!(
                 svg,
-                "<rect class=\"f{colour}\" x=\"{LEFT}\" y=\"{}\" width=\"18\" height=\"4\"/><text x=\"{}\" y=\"{}\">{}</text>",
+                "<rect class=\"f{color}\" x=\"{LEFT}\" y=\"{}\" width=\"18\" height=\"4\"/><text x=\"{}\" y=\"{}\">{}</text>",
                 line - 4.0,
                 LEFT + 26.0,
                 line + 2.0,
@@ -248,17 +248,17 @@ fn down(at: f64) -> f64 {
     HEIGHT - BOTTOM - at * (HEIGHT - TOP - BOTTOM)
 }
 
-fn draw(svg: &mut String, mark: Mark, colour: usize, places: &[(f64, f64)]) {
+fn draw(svg: &mut String, mark: Mark, color: usize, places: &[(f64, f64)]) {
     match mark {
         Mark::Line => {
-            let _ = write!(svg, "<path class=\"line s{colour}\" d=\"");
+            let _ = write!(svg, "<path class=\"line s{color}\" d=\"");
             for (index, (x, y)) in places.iter().enumerate() {
                 let _ = write!(svg, "{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' });
             }
             svg.push_str("\"/>\n");
         }
         Mark::Dots => {
-            let _ = write!(svg, "<path class=\"dots s{colour}\" d=\"");
+            let _ = write!(svg, "<path class=\"dots s{color}\" d=\"");
             for (x, y) in places {
                 let _ = write!(svg, "M{x:.1} {y:.1}h0");
             }
@@ -273,16 +273,16 @@ fn style(svg: &mut String) {
          .title { font-size: 14px; font-weight: 600; }\n.grid { stroke: currentColor; stroke-opacity: 0.15; }\n\
          .line { fill: none; stroke-width: 2; }\n.dots { fill: none; stroke-width: 6; stroke-linecap: round; }\n",
     );
-    colours(svg, |colour| colour.0);
+    colors(svg, |color| color.0);
     svg.push_str("@media (prefers-color-scheme: dark) {\nsvg { color: #e6edf3; }\n");
-    colours(svg, |colour| colour.1);
+    colors(svg, |color| color.1);
     svg.push_str("}\n</style>\n");
 }
 
-fn colours(svg: &mut String, of: impl Fn(&(&'static str, &'static str)) -> &'static str) {
-    for (index, colour) in COLOURS.iter().enumerate() {
-        let colour = of(colour);
-        let _ = writeln!(svg, ".s{index} {{ stroke: {colour}; }} .f{index} {{ fill: {colour}; }}");
+fn colors(svg: &mut String, of: impl Fn(&(&'static str, &'static str)) -> &'static str) {
+    for (index, color) in COLORS.iter().enumerate() {
+        let color = of(color);
+        let _ = writeln!(svg, ".s{index} {{ stroke: {color}; }} .f{index} {{ fill: {color}; }}");
     }
 }
 

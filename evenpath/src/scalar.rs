@@ -249,7 +249,7 @@ offset!(u64);
 mod tests {
     use super::*;
 
-    /// Around every tie between neighbouring halves, with more digits than `f32` has.
+    /// Around every tie between neighboring halves, with more digits than `f32` has.
     #[test]
     fn halves_are_the_nearest() {
         fn check<S: Storage>(below: S, above: S) {

@@ -120,7 +120,7 @@ pub enum DeviceError {
         /// The device.
         device: String,
     },
-    /// The device has not that much memory left. It stays usable.
+    /// The device does not have that much memory left. It stays usable.
     #[error("{device} is out of memory: {requested} bytes requested, {free} of {total} free")]
     OutOfMemory {
         /// The device.

@@ -23,7 +23,7 @@ use crate::{Csr, Device, DeviceDense, DeviceError, DeviceVec, Layout, Offset, Op
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl Device {
-    /// Copies an array of one dimension to the device; one whose elements are not neighbours is put together first.
+    /// Copies an array of one dimension to the device; one whose elements are not neighbors is put together first.
     ///
     /// # Errors
     ///

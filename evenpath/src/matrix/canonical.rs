@@ -95,7 +95,7 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
         duplicates.collect::<Vec<_>>().into_iter().flatten().next()
     }
 
-    /// Adds up neighbours with equal columns.
+    /// Adds up neighbors with equal columns.
     fn sum_duplicates(&mut self) {
         let row_offsets = &*self.row_offsets;
         let blocks = row_blocks(row_offsets);
@@ -126,7 +126,7 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
         self.close_gaps(&blocks, &packed);
     }
 
-    /// Moves the blocks' fronts together, `packed` nonzeros a row, and sets the offsets accordingly.
+    /// Moves the blocks' fronts together, `packed` nonzeros per row, and sets the offsets accordingly.
     fn close_gaps(&mut self, blocks: &[std::ops::Range<usize>], packed: &[Vec<usize>]) {
         let mut end = 0;
         for (block, lengths) in blocks.iter().zip(packed) {

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn stencils_couple_neighbours() {
+    fn stencils_couple_neighbors() {
         let a: Csr<f64> = generate(Kind::Stencil5 { side: 4 }, 1).unwrap();
         assert_eq!(a.row(0).unwrap().columns(), [0, 1, 4]);
         assert_eq!(a.row(5).unwrap().columns(), [1, 4, 5, 6, 9]);

@@ -11,7 +11,7 @@ const WARP_SIZE: usize = evenpath_simt::thread::WARP_SIZE as usize;
 
 /// An order of the rows of a matrix: a permutation and its inverse.
 ///
-/// Sorting rows by length gives the threads of a warp, one a row, equal work, and takes from neighbouring rows what they
+/// Sorting rows by length gives the threads of a warp, one per row, equal work, and takes from neighboring rows what they
 /// share of x (Prata, Muranho and Gomes, *Impact of row sorting on the sparse matrix-vector product on GPU*).
 ///
 /// ```
@@ -123,7 +123,7 @@ impl RowOrder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LongestRows {
-    /// In the order of the matrix, one a warp.
+    /// In the order of the matrix, one per warp.
     pub before: Vec<usize>,
     /// In the other order.
     pub after: Vec<usize>,

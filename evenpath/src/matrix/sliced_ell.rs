@@ -12,7 +12,7 @@ use crate::{Offset, Value};
 /// own, as wide as its longest row (Monakov, Lokhmotov and Avetisyan, *Automatically tuning sparse matrix-vector
 /// multiplication for GPU architectures*, High Performance Embedded Architectures and Compilers 2010).
 ///
-/// Rows may be sorted by length before they are cut into slices, within windows of a few slices so that neighbours stay
+/// Rows may be sorted by length before they are cut into slices, within windows of a few slices so that neighbors stay
 /// near: that is SELL-C-σ (Kreutzer, Hager, Wellein, Fehske and Bishop, *A unified sparse matrix data format for efficient
 /// general sparse matrix-vector multiplication on modern processors with wide SIMD units*, SIAM J. Sci. Comput. 36, 2014),
 /// C the slice height and σ the window.
@@ -98,7 +98,7 @@ impl<V: Value> SlicedEll<V> {
     /// position. Values of padding become 0.
     ///
     /// # Errors
-    /// Unless `slice_offsets` has one element a slice and one more, goes from 0 to the length of both other arrays
+    /// Unless `slice_offsets` has one element per slice and one more, goes from 0 to the length of both other arrays
     /// without decreasing, by multiples of `slice_height`, which is not 0; columns are below `cols` or padding; in each
     /// row only padding follows padding, as in rows behind the last; and `row_order` has `rows` rows. Where there is no
     /// memory for the rows' lengths. The error holds the buffers.

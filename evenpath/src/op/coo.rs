@@ -136,7 +136,7 @@ impl<V: Value> DeviceCoo<V> {
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device, or there are more entries
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device, or there are more entries
     /// than one launch can handle; then nothing is written. If the device was lost.
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         self.check(x, y)?;

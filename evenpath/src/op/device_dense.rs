@@ -109,7 +109,7 @@ impl<T: Storage> DeviceDense<T> {
     ///
     /// # Errors
     ///
-    /// If it has not `rows * cols` elements; the error holds the vector.
+    /// If it does not have `rows * cols` elements; the error holds the vector.
     pub fn try_new(
         vec: DeviceVec<T>,
         rows: usize,

@@ -122,7 +122,7 @@ impl<V: Value> DeviceEll<V> {
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         let Arrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
@@ -255,7 +255,7 @@ impl<V: Value> DeviceEllR<V> {
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         self.run(XAccess::ByColumn, alpha, x, beta, y)

@@ -76,7 +76,7 @@ pub enum OpError {
         /// Whether the scan is of segments; it is inclusive otherwise.
         is_segmented: bool,
     },
-    /// The device has not the method that was asked for.
+    /// The device does not have the method that was asked for.
     #[error("{device} has no SpMV by `{method}`; it has {usable}")]
     UnsupportedMethod {
         /// The method.

@@ -70,7 +70,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     ///
     /// # Errors
     ///
-    /// If B has not a row for each column of A, the columns of a row do not increase, `O` cannot count the product's
+    /// If B does not have a row for each column of A, the columns of a row do not increase, `O` cannot count the product's
     /// nonzeros, or there is no memory.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
         let (a_rows, b_cols) = (self.rows(), b.cols());

@@ -34,7 +34,7 @@ use crate::device::{DeviceKind, DeviceVec};
 use crate::key::Key;
 use crate::scalar::Offset;
 
-/// Reduces the values of neighbours with equal keys: the key of each segment, and its sum. Waits for the device, which
+/// Reduces the values of neighbors with equal keys: the key of each segment, and its sum. Waits for the device, which
 /// alone knows how many there are.
 ///
 /// The results are computed in memory for as many segments as there are values, which they keep until they are dropped:
@@ -190,11 +190,11 @@ pub fn by_offsets<T: Element, O: Offset>(
     Ok(sums)
 }
 
-/// [`by_offsets`] into a vector that is there, of one element a row.
+/// [`by_offsets`] into a vector that is there, of one element per row.
 ///
 /// # Errors
 ///
-/// As for [`by_offsets`], and if the result has not one element a row or is on another device; then nothing is written.
+/// As for [`by_offsets`], and if the result does not have one element per row or is on another device; then nothing is written.
 pub fn by_offsets_into<T: Element, O: Offset>(
     row_offsets: &DeviceVec<O>,
     values: &DeviceVec<T>,
@@ -217,7 +217,7 @@ pub fn temporary_bytes_by_flags<T: Element>(len: usize) -> u64 {
 }
 
 /// Bytes of device memory that [`by_offsets`] of `len` values in so many rows takes beside its operands and result: a
-/// bit a value, 4 bytes a row, and some words a tile of thousands of values.
+/// bit per value, 4 bytes per row, and some words per tile of thousands of values.
 pub fn temporary_bytes_by_offsets<T: Element>(rows: usize, len: usize) -> u64 {
     let state = bytes_of::<T>(variant::<ReduceRows<T>>(Operator::Sum.variant()), len);
     RowMarks::bytes(rows, len).saturating_add(state)
@@ -266,7 +266,7 @@ fn reduce_rows<T: Element, O: Offset>(
         tiles,
         flip: operator.flip(),
     };
-    // SAFETY: the marks are those of valid row offsets: a bit a value, as many set as there are rows with values, each
+    // SAFETY: the marks are those of valid row offsets: a bit per value, as many set as there are rows with values, each
     // the number of a sum; the state has as many words as its tiles need, all zero; buffers are freed in the stream's
     // order.
     unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;

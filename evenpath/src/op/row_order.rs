@@ -88,7 +88,7 @@ impl DeviceRowOrder {
     ///
     /// # Errors
     ///
-    /// If a vector has not one element a row, or is on another device; then nothing is written. If the device was lost.
+    /// If a vector does not have one element per row, or is on another device; then nothing is written. If the device was lost.
     pub fn restore<V: Value>(
         &self,
         alpha: V,
@@ -113,7 +113,7 @@ impl DeviceRowOrder {
             alpha,
             beta,
         };
-        // SAFETY: all views have one element a row, and positions are of a permutation of the rows, on this device.
+        // SAFETY: all views have one element per row, and positions are of a permutation of the rows, on this device.
         // Buffers are freed in the stream's order.
         unsafe { self.device().launch(kernel, info, blocks(self.rows(), info.block_size), 0) }?;
         Ok(())

@@ -259,7 +259,7 @@ pub fn pairs<K: Key, V: PairValue>(
 ///
 /// # Errors
 ///
-/// If an output has not room for the result, or there are not as many values as keys; then nothing is written.
+/// If an output does not have room for the result, or there are not as many values as keys; then nothing is written.
 /// Otherwise as for [`keys`].
 pub fn pairs_into<K: Key, V: PairValue>(
     operation: SetOperation,

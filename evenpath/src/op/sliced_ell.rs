@@ -111,7 +111,7 @@ impl<V: Value> DeviceSlicedEll<V> {
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         let Arrays { rows, cols, slice_height, slice_offsets, column_indices, values, row_order, .. } =

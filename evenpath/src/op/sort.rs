@@ -247,7 +247,7 @@ pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
 }
 
 /// Bytes of device memory that [`sort`] of `len` keys takes on a GPU while it runs, beside keys and result: a second
-/// copy of the keys where there is more than one pass, and some words a tile of thousands of keys.
+/// copy of the keys where there is more than one pass, and some words per tile of thousands of keys.
 ///
 /// # Errors
 ///

@@ -31,7 +31,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// entries of the same row and column in the order of this matrix, and without duplicates where it has none.
     ///
     /// On a GPU the numbers of the nonzeros are sorted by column (a stable radix sort, of as many bits as columns have).
-    /// Beside the result that takes 24 bytes a nonzero while it runs.
+    /// Beside the result that takes 24 bytes per nonzero while it runs.
     ///
     /// # Errors
     ///

@@ -57,7 +57,7 @@ pub enum Kind {
         /// Rows, and columns.
         rows: usize,
     },
-    /// `lp:ROWS`: like a linear program with few long rows: 255 ROWS columns, 1300 nonzeros a row, every
+    /// `lp:ROWS`: like a linear program with few long rows: 255 ROWS columns, 1300 nonzeros per row, every
     /// eighth row 12000. Default 4284.
     LinearProgram {
         /// Rows.
@@ -70,7 +70,7 @@ pub enum Kind {
         rows: usize,
     },
     /// `rmat:SCALE`: like a web or social graph: 2^SCALE rows, edges placed by the R-MAT model with the
-    /// Graph500 probabilities 0.57, 0.19, 0.19, 0.05, about 16 a row; an edge drawn again counts once.
+    /// Graph500 probabilities 0.57, 0.19, 0.19, 0.05, about 16 per row; an edge drawn again counts once.
     /// Default 20.
     Rmat {
         /// Binary logarithm of the number of rows.

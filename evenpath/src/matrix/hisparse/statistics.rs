@@ -51,7 +51,7 @@ pub struct LevelStatistics {
     kinds: [NodeStatistics; 4],
 }
 
-/// What the tree of a [`HiSparse`] is made of (thesis, Figure 7.1), and bytes a nonzero beside those of other formats
+/// What the tree of a [`HiSparse`] is made of (thesis, Figure 7.1), and bytes per nonzero beside those of other formats
 /// (Figure 3.2). A node that is shared counts wherever it is in the matrix.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! From CSR and coordinates to the tree, on the device.
 //!
-//! In a row of a canonical matrix, the entries of one leaf are neighbours: a run. Runs are found, and sorted by the paths of
-//! their leaves, stably, so that those of a leaf come by row. Then the number of levels in which two neighbours' paths
+//! In a row of a canonical matrix, the entries of one leaf are neighbors: a run. Runs are found, and sorted by the paths of
+//! their leaves, stably, so that those of a leaf come by row. Then the number of levels in which two neighbors' paths
 //! differ tells which nodes begin, on all levels at once.
 
 use evenpath_kernels::Key as KernelKey;
@@ -30,8 +30,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// The device converts matrices whose columns ascend in every row (Derler, *HiSparse: A Hierarchical Sparse Matrix
     /// Format for the GPU*, 2016, chapter 3, from sorted runs of a row's entries in a leaf). Others, and equal subtrees that
-    /// shall be [shared](HiSparseOptions::share), pass through the host. While it runs it takes 4 bytes a nonzero, up to 32 a
-    /// run and 20 a node beside the matrix and the tree.
+    /// shall be [shared](HiSparseOptions::share), pass through the host. While it runs it takes 4 bytes per nonzero, up to 32 per
+    /// run and 20 per node beside the matrix and the tree.
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;

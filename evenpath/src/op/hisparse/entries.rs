@@ -19,7 +19,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// The matrix in compressed sparse rows, transposed and scaled as it is; canonical.
     ///
     /// In the order of the tree, entries of a row come by column, so a stable radix sort by row is all it takes. Beside the
-    /// result that takes 24 bytes a nonzero and a copy of the values while it runs.
+    /// result that takes 24 bytes per nonzero and a copy of the values while it runs.
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;

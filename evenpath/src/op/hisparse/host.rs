@@ -62,7 +62,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If B has not a row for each column of A, the nodes take more than 16 GiB
+    /// If B does not have a row for each column of A, the nodes take more than 16 GiB
     /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), or there is no memory for the product.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
         check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;

@@ -1,8 +1,8 @@
 //! `C = A B` of two trees on a device, by their leaves.
 //!
 //! Each leaf (i, k) of A meets each leaf (k, j) of B. These pairs are sorted by the leaf (i, j) of C, stably, so that those
-//! of one leaf come by k. A block a leaf counts its entries; those that have any make C's tree, as runs do in conversion;
-//! then a block a leaf adds the products up.
+//! of one leaf come by k. A block per leaf counts its entries; those that have any make C's tree, as runs do in conversion;
+//! then a block per leaf adds the products up.
 
 use evenpath_kernels::Key as KernelKey;
 use evenpath_kernels::hisparse::product::{
@@ -52,7 +52,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If B has not a row for each column of A or is on another device, the nodes take more than 16 GiB
+    /// If B does not have a row for each column of A or is on another device, the nodes take more than 16 GiB
     /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is no memory, or the device was lost.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
         self.multiply_with(b, HiSparseSpgemmOptions::default())

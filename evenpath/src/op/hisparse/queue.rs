@@ -186,7 +186,7 @@ impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is written. If the
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is written. If the
     /// device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;

@@ -137,7 +137,7 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
     ///
     /// # Errors
     ///
-    /// If B has not a row for each column of A, or C not the rows of A and the columns of B, or either is on another device;
+    /// If B does not have a row for each column of A, or C not the rows of A and the columns of B, or either is on another device;
     /// or there are too many columns for one launch. Then nothing is written. If the device was lost.
     pub fn run(&self, alpha: V, b: &DeviceDense<V>, beta: V, c: &mut DeviceDense<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;

@@ -88,12 +88,12 @@ impl fmt::Display for HiSparseSpmvPlanInfo {
         if let Some(copy) = copy {
             return write!(
                 f,
-                "a copy by rows, {workspace_bytes} bytes of workspace, analysed in {analysis_ms:.4} ms, multiplied by {copy}"
+                "a copy by rows, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms, multiplied by {copy}"
             );
         }
         write!(
             f,
-            "{leaves} leaves in {parts} parts, {workspace_bytes} bytes of workspace, analysed in {analysis_ms:.4} ms"
+            "{leaves} leaves in {parts} parts, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms"
         )
     }
 }
@@ -190,7 +190,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// # Errors
     ///
     /// If there is no memory for the workspace ([`HiSparseSpmvPlanInfo::workspace_bytes`]; while leaves are sorted, 40
-    /// bytes a leaf, and where the plan copies, what [`to_csr`](Self::to_csr) takes), the matrix is too large for one launch,
+    /// bytes per leaf, and where the plan copies, what [`to_csr`](Self::to_csr) takes), the matrix is too large for one launch,
     /// a copy is asked for and there are 2³² nonzeros or more, or the device was lost. For a copy, as for
     /// [`DeviceCsr::plan_spmv`].
     pub fn plan_spmv(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmvPlan<V, D>, OpError> {
@@ -226,7 +226,7 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;

@@ -57,7 +57,7 @@ named! {
 }
 
 impl Elementwise {
-    /// Whether entries of A that B has not are in the result.
+    /// Whether entries of A that B does not have are in the result.
     pub(crate) fn keeps_a(self) -> bool {
         matches!(self, Self::Sum | Self::MaskOut)
     }
@@ -67,7 +67,7 @@ impl Elementwise {
         self != Self::MaskOut
     }
 
-    /// Whether entries of B that A has not are in the result.
+    /// Whether entries of B that A does not have are in the result.
     pub(crate) fn keeps_b(self) -> bool {
         self == Self::Sum
     }

@@ -14,7 +14,7 @@ use crate::op::{self, DeviceCsr, OpError, instance, tile_count};
 use crate::{Offset, Value};
 use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 
-/// `C = AB` for two sparse matrices, whose pattern is analysed once, and which is computed as often as values change.
+/// `C = AB` for two sparse matrices, whose pattern is analyzed once, and which is computed as often as values change.
 ///
 /// Results are bitwise those of [`DeviceCsr::multiply_with`], and share one pattern in memory. On devices with kernels the
 /// plan keeps, if `memory_limit` has room for it beside the result, where each product goes:

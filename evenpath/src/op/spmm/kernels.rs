@@ -27,7 +27,7 @@ pub(super) struct Kernels<T: Storage> {
     mean: f64,
     /// Multiprocessors that the work is divided for.
     multiprocessors: u32,
-    /// How many groups of a lane a row they have room for.
+    /// How many groups of a lane per row they have room for.
     room: f64,
     /// Columns of a pass.
     columns: usize,
@@ -51,7 +51,7 @@ struct ByRows<T> {
 
 impl<T: Storage> Kernels<T> {
     /// Finds the long rows, and allocates the workspace for what the options say.
-    pub(super) fn analyse<S: Storage, O: Offset>(
+    pub(super) fn analyze<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
         options: SpmmOptions,
     ) -> Result<Self, DeviceError> {
@@ -205,7 +205,7 @@ impl<T: Storage> Kernels<T> {
         let block_pieces = kernels.pieces.block_size / 32;
         let piece_blocks = (self.long_rows.pieces() as u32).div_ceil(block_pieces);
         let finish_blocks = self.long_rows.rows.len() as u32 * pass_columns.div_ceil(FINISH_COLUMNS);
-        // SAFETY: as above; the sums have a row a piece, of as many columns as a pass has at most.
+        // SAFETY: as above; the sums have a row per piece, of as many columns as a pass has at most.
         unsafe {
             device.launch(pieces, kernels.pieces, piece_blocks * tiles, 0)?;
             device.launch(finish, instance::<SpmmFinish<T>>(), finish_blocks, 0)

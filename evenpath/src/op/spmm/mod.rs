@@ -87,7 +87,7 @@ impl Default for SpmmOptions {
     }
 }
 
-/// `C = αAB + βC` for one sparse matrix A, analysed once and run as often as needed, with dense B and C of any number of
+/// `C = αAB + βC` for one sparse matrix A, analyzed once and run as often as needed, with dense B and C of any number of
 /// columns.
 ///
 /// The result is bitwise the same from run to run; [`SpmmOptions::multiprocessors`] says what that takes on different GPUs. The
@@ -131,7 +131,7 @@ struct Product<'a, S: Storage, T: Storage, O: Offset> {
 }
 
 impl<S: Storage, O: Offset> DeviceCsr<S, O> {
-    /// Analyses the matrix for [`SpmmPlan::run`]. It need not be canonical: duplicates are summed, in order. Waits for
+    /// Analyzes the matrix for [`SpmmPlan::run`]. It need not be canonical: duplicates are summed, in order. Waits for
     /// the analysis, which says how much workspace the matrix needs.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
         let schedule = match self.device().kind() {
             DeviceKind::Cpu => Schedule::Cpu,
             DeviceKind::Cuda(_) | DeviceKind::Simulated => {
-                Schedule::Kernels(Box::new(Kernels::analyse(self, options)?))
+                Schedule::Kernels(Box::new(Kernels::analyze(self, options)?))
             }
         };
         let analysis = (start, self.device().record()?);
@@ -158,7 +158,7 @@ impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
     ///
     /// # Errors
     ///
-    /// If B has not a row for each column of A, or C not the rows of A and the columns of B, or either is on another
+    /// If B does not have a row for each column of A, or C not the rows of A and the columns of B, or either is on another
     /// device; if there is no memory for the workspace that a layout needs which the plan was not made for. Then nothing
     /// is written. If the device was lost.
     pub fn run(

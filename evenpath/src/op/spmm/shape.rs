@@ -23,7 +23,7 @@ const BUSY_THREADS: u64 = 1024;
 const SECTOR: u32 = 32;
 
 /// The group of lanes for products of `columns` columns, `width` of them a lane, with rows of `mean` nonzeros, of at most
-/// `1 << most_lanes_log2` lanes; there is `room` for so many groups of one lane a row and packet of columns.
+/// `1 << most_lanes_log2` lanes; there is `room` for so many groups of one lane per row and packet of columns.
 pub(super) fn group(columns: u32, width: u32, mean: f64, room: f64, most_lanes_log2: u32) -> Group {
     let most_lanes_log2 = WARP_LOG2.min(most_lanes_log2);
     let packets = columns.div_ceil(width);
@@ -35,7 +35,7 @@ pub(super) fn group(columns: u32, width: u32, mean: f64, room: f64, most_lanes_l
     Group { columns_log2, side_log2 }
 }
 
-/// How many groups of one lane a row there is room for on so many multiprocessors.
+/// How many groups of one lane per row there is room for on so many multiprocessors.
 pub(super) fn room(multiprocessors: u32, rows: usize) -> f64 {
     (u64::from(multiprocessors) * BUSY_THREADS) as f64 / rows.max(1) as f64
 }

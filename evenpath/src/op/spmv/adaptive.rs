@@ -28,7 +28,7 @@ struct Kinds {
 
 impl Adaptive {
     /// Copies the row offsets to the host, and cuts the rows there.
-    pub(super) fn analyse<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn analyze<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let kernel = kernel_for(matrix);
         let block_rows = cut_rows(&matrix.pattern().row_offsets.download()?, tile_items(kernel) as usize);
         let kinds = Some(Kinds::count(&block_rows, kernel.block_size));

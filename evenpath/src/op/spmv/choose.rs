@@ -17,19 +17,19 @@ use crate::op::{DeviceCsr, OpError};
 use crate::policy;
 use crate::{Offset, Value};
 
-/// Windows are looked for from this many nonzeros a row on: with fewer, x is no large part of what is read.
+/// Windows are looked for from this many nonzeros per row on: with fewer, x is no large part of what is read.
 const WINDOW_MEAN: f64 = 15.0;
 
-/// In f32, windows pay for rows of so many nonzeros even where neighbouring nonzeros have neighbouring columns.
-const WINDOW_MEAN_OF_NEIGHBOURS: f64 = 56.0;
+/// In f32, windows pay for rows of so many nonzeros even where neighboring nonzeros have neighboring columns.
+const WINDOW_MEAN_OF_NEIGHBORS: f64 = 56.0;
 
-/// Row blocks measure better than row tiles from this many nonzeros a row on.
+/// Row blocks measure better than row tiles from this many nonzeros per row on.
 const ROW_BLOCK_MEAN: f64 = 12.0;
 
-/// From this many nonzeros a row on, a row is a block's work, if all are alike.
+/// From this many nonzeros per row on, a row is a block's work, if all are alike.
 const BLOCK_MEAN: f64 = 768.0;
 
-/// Rows are binned up to this many nonzeros a row.
+/// Rows are binned up to this many nonzeros per row.
 const BINNED_MEAN: f64 = 8.0;
 
 /// Threads of a multiprocessor at once.
@@ -77,13 +77,13 @@ pub(super) fn choose<V: Value, O: Offset>(
         SpmvMethod::Vector => Ok(asked(Box::new(rows::Vector::new(matrix, lanes)))),
         SpmvMethod::Warp => Ok(asked(Box::new(rows::Vector::new(matrix, 32)))),
         SpmvMethod::Block => Ok(asked(Box::new(rows::Block::new(matrix)))),
-        SpmvMethod::Flat => Ok(asked(Box::new(Flat::analyse(matrix)?))),
-        SpmvMethod::MergePath => Ok(asked(Box::new(Merge::analyse(matrix)?))),
-        SpmvMethod::CsrAdaptive => Ok(asked(Box::new(Adaptive::analyse(matrix)?))),
+        SpmvMethod::Flat => Ok(asked(Box::new(Flat::analyze(matrix)?))),
+        SpmvMethod::MergePath => Ok(asked(Box::new(Merge::analyze(matrix)?))),
+        SpmvMethod::CsrAdaptive => Ok(asked(Box::new(Adaptive::analyze(matrix)?))),
         SpmvMethod::Light => Ok(asked(Box::new(Light::new(matrix, lanes)?))),
         SpmvMethod::RowBlocks => {
             let on_device = Adaptive::on_device(matrix, Lengths::count(matrix)?)?;
-            Ok(asked(Box::new(on_device.map_or_else(|| Adaptive::analyse(matrix), Ok)?)))
+            Ok(asked(Box::new(on_device.map_or_else(|| Adaptive::analyze(matrix), Ok)?)))
         }
         SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new),
         SpmvMethod::Binned => of_rows(matrix, method, Binned::new),
@@ -135,7 +135,7 @@ fn stays_in_cache<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> bool {
     matrix.device().properties().l2_bytes.is_some_and(|l2| bytes <= l2 / 10 * 6)
 }
 
-/// Whether lanes a row are best for a matrix that stays in cache.
+/// Whether lanes per row are best for a matrix that stays in cache.
 fn are_lanes_best<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> bool {
     let lanes = u64::from(mean_lanes(matrix));
     let wave = u64::from(matrix.device().properties().multiprocessors) * WAVE_THREADS;
@@ -164,7 +164,7 @@ fn of_rows<V: Value, O: Offset, S: Schedule<V, O> + 'static>(
     Ok(Choice { method, reason: "asked for".into(), schedule: Box::new(schedule) })
 }
 
-/// From the row lengths, and, if those are even and there are many nonzeros a row, from the columns; `with_narrow` says
+/// From the row lengths, and, if those are even and there are many nonzeros per row, from the columns; `with_narrow` says
 /// whether memory for narrow ones is there to be had.
 fn automatic<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
@@ -190,7 +190,7 @@ fn automatic<V: Value, O: Offset>(
     if empty == 0 {
         return Ok(Choice::new(SpmvMethod::Flat, reason, Flat::of_filled_rows(matrix)?));
     }
-    Ok(Choice::new(SpmvMethod::MergePath, reason, Merge::analyse(matrix)?))
+    Ok(Choice::new(SpmvMethod::MergePath, reason, Merge::analyze(matrix)?))
 }
 
 /// Where no row is much longer than the mean.
@@ -211,7 +211,7 @@ fn of_even_rows<V: Value, O: Offset>(
         && let Some(windows) = Windows::find(matrix, lengths)?
     {
         let found = windows.found();
-        if found.are_worth_it(nonzeros, is_f32 && mean >= WINDOW_MEAN_OF_NEIGHBOURS) {
+        if found.are_worth_it(nonzeros, is_f32 && mean >= WINDOW_MEAN_OF_NEIGHBORS) {
             let uses = found.uses();
             let reason = format!("{text}; the rows of a block use the same elements of x {uses} times");
             return Ok(Some(Choice::new(SpmvMethod::Windows, reason, windows)));
@@ -233,7 +233,7 @@ fn of_even_rows<V: Value, O: Offset>(
     {
         return Ok(Some(narrow));
     }
-    let tiles_are_as_good = is_f32 && !in_cache && mean < WINDOW_MEAN_OF_NEIGHBOURS;
+    let tiles_are_as_good = is_f32 && !in_cache && mean < WINDOW_MEAN_OF_NEIGHBORS;
     if mean >= ROW_BLOCK_MEAN
         && !tiles_are_as_good
         && let Some(blocks) = Adaptive::on_device(matrix, lengths)?

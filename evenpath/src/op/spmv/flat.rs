@@ -74,7 +74,7 @@ impl<O: Offset> FilledRows<O> {
 
 impl<O: Offset> Flat<O> {
     /// Finds the rows that have nonzeros, and the row in which each tile begins.
-    pub(super) fn analyse<V: Value>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn analyze<V: Value>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         Self::cut(matrix, FilledRows::find(matrix)?)
     }
 
@@ -142,7 +142,7 @@ impl<O: Offset> Flat<O> {
             beta,
         };
         let grid = rows.div_ceil(self.fill_kernel.block_size);
-        // SAFETY: the views are of the matrix's row offsets, one more than rows, and of a vector of one element a row.
+        // SAFETY: the views are of the matrix's row offsets, one more than rows, and of a vector of one element per row.
         unsafe { matrix.device().launch(fill, self.fill_kernel, grid, 0) }
     }
 }

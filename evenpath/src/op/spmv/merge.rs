@@ -18,7 +18,7 @@ pub(super) struct Merge {
 
 impl Merge {
     /// Cuts the merge of row ends and nonzeros into tiles.
-    pub(super) fn analyse<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn analyze<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_merge(V::TYPE, device.properties().compute_capability);
         let kernel_of = |tile: Tile| MergeTile::<V, O>::instance(tile.block_size, tile.items_per_thread);

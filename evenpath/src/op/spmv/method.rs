@@ -24,14 +24,14 @@ pub enum SpmvMethod {
     /// `auto`: whatever the plan takes to be fastest.
     #[default]
     Auto,
-    /// `scalar`: a thread a row (Bell, Garland, SC 2009).
+    /// `scalar`: a thread per row (Bell, Garland, SC 2009).
     Scalar,
-    /// `vector`: 2, 4, 8, 16 or 32 lanes of a warp a row, by the mean row length (Bell, Garland, SC 2009; Dalton et al.,
+    /// `vector`: 2, 4, 8, 16 or 32 lanes of a warp per row, by the mean row length (Bell, Garland, SC 2009; Dalton et al.,
     /// IPDPS 2015, section III-A).
     Vector,
-    /// `warp`: a warp a row (Bell, Garland, SC 2009).
+    /// `warp`: a warp per row (Bell, Garland, SC 2009).
     Warp,
-    /// `block`: a block a row, for few and long rows.
+    /// `block`: a block per row, for few and long rows.
     Block,
     /// `flat`: equal shares of the nonzeros; partition, reduction, update (Dalton et al., IPDPS 2015, section III-A).
     /// The plan looks for empty rows and waits for the answer: where there are some, it keeps a copy of the row offsets
@@ -56,8 +56,8 @@ pub enum SpmvMethod {
     /// `windows`: row tiles, with the elements of x that a block of rows uses in shared memory too.
     Windows,
     /// `narrow-columns`: as `row-tiles` (f32) or `row-blocks` (f64), with columns of 16 bits, relative to up to 32 segments
-    /// of 2048 columns that some rows have. The plan keeps these, 2 bytes a nonzero, beside the matrix, whose own columns are
-    /// read for rows that need more segments; rows whose neighbours look alike, as in a grid, read the same codes. `auto` does not take it, for that memory.
+    /// of 2048 columns that some rows have. The plan keeps these, 2 bytes per nonzero, beside the matrix, whose own columns are
+    /// read for rows that need more segments; rows whose neighbors look alike, as in a grid, read the same codes. `auto` does not take it, for that memory.
     NarrowColumns,
 }
 

@@ -76,7 +76,7 @@ impl SpmvOptions {
     }
 }
 
-/// y = αAx + βy for one matrix, analysed once and run as often as needed.
+/// y = αAx + βy for one matrix, analyzed once and run as often as needed.
 ///
 /// The result is bitwise the same from run to run, and from plan to plan of the same options on the same device;
 /// [`SpmvOptions`] say what that takes on different ones. The matrix's values may change ([`DeviceCsr::set_values`]); its
@@ -141,7 +141,7 @@ struct Shape {
 }
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// Analyses the matrix for [`SpmvPlan::run`]. The matrix need not be canonical: duplicates are summed, in order.
+    /// Analyzes the matrix for [`SpmvPlan::run`]. The matrix need not be canonical: duplicates are summed, in order.
     /// Matrices of 16-bit values are multiplied with vectors by [`DeviceCsr::plan_spmm`], as matrices of one column.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// If the device has not the method that is asked for ([`SpmvMethod::runs_on`]), the method does not take the lanes a
     /// row that are asked for, there is no memory for the
     /// workspace (some 4 bytes plus a value for each tile of about a thousand nonzeros; for `flat`, and rows that are
-    /// empty, an offset and 4 bytes a row besides), the matrix is too large for one launch, or the device was lost.
+    /// empty, an offset and 4 bytes per row besides), the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
         let choice = choose::choose(self, options)?;
@@ -175,7 +175,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         let shape = (self.matrix.rows(), self.matrix.cols());

@@ -59,7 +59,7 @@ impl Codes {
         let (device, pattern) = (matrix.device(), matrix.pattern());
         let blocks = tile_rows.len() - 1;
         let tiles = grid(matrix.rows(), matrix.nnz(), blocks as u64)?;
-        // Cleared, because wide loads reach into neighbouring tiles, which may have no codes.
+        // Cleared, because wide loads reach into neighboring tiles, which may have no codes.
         let pairs = device.zeros::<u32>(matrix.nnz().div_ceil(2))?;
         let (address, len) = (pairs.as_global().address(), 2 * pairs.len() as u64);
         let mut directories = device.uninitialized(blocks * SEGMENTS as usize)?;

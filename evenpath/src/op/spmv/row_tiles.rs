@@ -28,7 +28,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// 32 rows a warp for each that a lane sums, or fewer with several lanes a row.
+    /// 32 rows per warp for each that a lane sums, or fewer with several lanes per row.
     pub(super) fn all(rows_per_lane: u32) -> impl Iterator<Item = Self> {
         let most = if rows_per_lane == 1 { 5 } else { 0 };
         (0..=most).map(move |lanes_log2| Self { rows: (32 * rows_per_lane) >> lanes_log2, lanes_log2 })

@@ -7,7 +7,7 @@ use crate::op::{DeviceCsr, MAX_GRID, instance};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
-/// A number of lanes a row.
+/// A number of lanes per row.
 pub(super) struct Vector {
     kernel: &'static KernelInfo,
     lanes: u32,
@@ -53,7 +53,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Vector {
     }
 }
 
-/// A block a row.
+/// A block per row.
 pub(super) struct Block {
     kernel: &'static KernelInfo,
     rows: u64,

@@ -48,22 +48,22 @@ impl Found {
     }
 
     /// Whether gathering from windows is faster: nearly all rows have one, their elements are used again, and the
-    /// columns are scattered, so that a cache would do one line a nonzero; or `with_neighbours`, if they are not.
-    pub(super) fn are_worth_it(self, nonzeros: u64, with_neighbours: bool) -> bool {
-        let is_hard_to_cache = with_neighbours || !self.have_neighbours(nonzeros);
+    /// columns are scattered, so that a cache would do one line a nonzero; or `with_neighbors`, if they are not.
+    pub(super) fn are_worth_it(self, nonzeros: u64, with_neighbors: bool) -> bool {
+        let is_hard_to_cache = with_neighbors || !self.have_neighbors(nonzeros);
         self.cover(nonzeros) && self.uses() >= USES && is_hard_to_cache
     }
 
     /// Whether columns are scattered wider than windows are.
     pub(super) fn are_too_narrow(self, nonzeros: u64) -> bool {
-        !self.cover(nonzeros) && !self.have_neighbours(nonzeros)
+        !self.cover(nonzeros) && !self.have_neighbors(nonzeros)
     }
 
     fn cover(self, nonzeros: u64) -> bool {
         self.covered >= nonzeros / 10 * 9
     }
 
-    fn have_neighbours(self, nonzeros: u64) -> bool {
+    fn have_neighbors(self, nonzeros: u64) -> bool {
         self.near >= nonzeros / 2
     }
 }

@@ -43,7 +43,7 @@ impl fmt::Display for SpmvTransposedPlanInfo {
         let Self { method, workspace_bytes, run_bytes, analysis_ms, copy } = self;
         write!(
             f,
-            "{method}, {workspace_bytes} bytes of workspace, {run_bytes} more per run, analysed in {analysis_ms:.4} ms"
+            "{method}, {workspace_bytes} bytes of workspace, {run_bytes} more per run, analyzed in {analysis_ms:.4} ms"
         )?;
         copy.as_ref().map_or(Ok(()), |copy| write!(f, ", multiplied by {copy}"))
     }

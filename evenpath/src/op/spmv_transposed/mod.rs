@@ -49,7 +49,7 @@ impl SpmvTransposedOptions {
     }
 }
 
-/// y = αAᵀx + βy for one matrix, analysed once and run as often as needed.
+/// y = αAᵀx + βy for one matrix, analyzed once and run as often as needed.
 ///
 /// The result is bitwise the same from run to run, except with [`Unordered`](SpmvTransposedMethod::Unordered);
 /// [`SpmvTransposedPlanInfo::options`] repeat it on another GPU. The matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot.
@@ -139,7 +139,7 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a row, or `y` one a column, either is on another device, or there is no memory for
+    /// If `x` does not have one element per row, or `y` one per column, either is on another device, or there is no memory for
     /// what a run takes; then nothing is written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         let (rows, cols) = (self.matrix.rows(), self.matrix.cols());

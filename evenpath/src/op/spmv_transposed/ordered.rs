@@ -50,7 +50,7 @@ impl Ordered {
             nonzeros: matrix.nnz() as u64,
             alpha,
         };
-        // SAFETY: the tiles are the matrix's, of the kernel's length; x has an element a row, the products one a
+        // SAFETY: the tiles are the matrix's, of the kernel's length; x has an element per row, the products one a
         // nonzero; buffers are freed in the stream's order.
         unsafe { device.launch(kernel, instance::<TransposedProducts<V, O>>(), self.tiles.count, 0) }?;
         Ok(products)

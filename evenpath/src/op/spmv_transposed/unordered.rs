@@ -54,7 +54,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Unordered {
             alpha,
         };
         let grid = self.tiles.count.div_ceil(self.block_tiles);
-        // SAFETY: the tiles are the matrix's, of the kernel's length; x has an element a row and y one a column, below
+        // SAFETY: the tiles are the matrix's, of the kernel's length; x has an element per row and y one per column, below
         // which the matrix's column indices are; buffers are freed in the stream's order.
         unsafe { device.launch(kernel, instance::<AddTransposed<V, O>>(), grid, cache_bytes::<V>()) }?;
         Ok(())
