@@ -440,7 +440,7 @@ fn what_a_header_cannot_say_is_refused() {
     assert!(refusal(&[], 3, skew().with_field(Field::Pattern)).contains("skew-symmetric pattern"));
     let unsorted = Csr::try_new(1, 2, vec![0u32, 2], vec![1, 0], vec![1.0; 2]).unwrap();
     let error = written(&unsorted, WriteOptions::default().with_format(Format::Array)).unwrap_err();
-    assert!(error.to_string().contains("row 0 is not sorted"), "{error}");
+    assert!(error.to_string().contains("row 0 is not canonical"), "{error}");
 }
 
 #[test]

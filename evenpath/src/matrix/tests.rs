@@ -171,8 +171,8 @@ fn bad_arrays_are_named_and_given_back() {
         (2, 2, vec![0, 1], vec![0], vec![1.0], "row_offsets has length 2: 2 rows need 2 + 1"),
         (1, 2, vec![1, 1], vec![0], vec![1.0], "row_offsets starts with 1 instead of 0"),
         (2, 2, vec![0, 3, 1], vec![0], vec![1.0], "row_offsets decreases from 3 to 1 at row 1"),
-        (1, 2, vec![0, 2], vec![0], vec![1.0], "row_offsets ends with 2, but column_indices has length 1"),
-        (1, 2, vec![0, 0], vec![0], vec![1.0], "row_offsets ends with 0, but column_indices has length 1"),
+        (1, 2, vec![0, 2], vec![0], vec![1.0], "row_offsets ends with 2, and there are 1 nonzeros"),
+        (1, 2, vec![0, 0], vec![0], vec![1.0], "row_offsets ends with 0, and there are 1 nonzeros"),
         (1, 2, vec![0, 1], vec![0], vec![], "column_indices has length 1, but values has length 0"),
         (
             3,
