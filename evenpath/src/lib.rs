@@ -41,7 +41,8 @@
 //! | [`io`], [`generate`] | Matrix Market files, and matrices to test with |
 //!
 //! A method named `plan_…` analyzes its operands once; the plan's `run` computes, as often as needed, and its `info` says what
-//! was chosen. Options have a `Default` and `with_…` methods. What an error says is in [`error`].
+//! was chosen. Options have a `Default` and `with_…` methods. What an error says is in [`error`]. The types that an operation
+//! takes, the memory that it needs, whether it waits and whether its results repeat to the bit: `docs/guide/properties.md`.
 
 mod cpu;
 pub mod device;
@@ -122,7 +123,7 @@ pub mod spmv {
     };
 }
 
-/// Sparse matrix times dense matrix, C = αAB + βC: [`DeviceCsr::plan_spmm`].
+/// Sparse matrix times dense matrix, `C = αAB + βC`: [`DeviceCsr::plan_spmm`].
 pub mod spmm {
     pub use crate::op::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 }

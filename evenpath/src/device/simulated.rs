@@ -68,6 +68,7 @@ impl Simulated {
 }
 
 /// A mistake of the host: refused, and the device goes on.
+#[expect(clippy::needless_pass_by_value)] // What `map_err` hands over.
 fn refused(fault: Fault) -> DeviceError {
     DeviceError::Simulated { device: NAME.into(), reason: fault.to_string() }
 }

@@ -268,7 +268,10 @@ fn reads_before_writes_are_refused_and_the_device_goes_on() {
     let mut data = device.uninitialized::<u32>(2).unwrap();
     match data.download().unwrap_err() {
         DeviceError::Simulated { reason, .. } => {
-            assert!(reason.contains("of global memory") && reason.ends_with("that nothing wrote"), "{reason}");
+            assert!(
+                reason.contains("of global memory") && reason.ends_with("that nothing wrote"),
+                "{reason}"
+            );
         }
         other => panic!("{other}"),
     }

@@ -110,7 +110,7 @@ fn write_file<V: Value, O: Offset>(
     matrix: CsrView<'_, V, O>,
     options: WriteOptions,
 ) -> Result<(), MatrixMarketError> {
-    let plan = Plan::new(matrix, &options)?;
+    let plan = Plan::new(matrix, options)?;
     let compress = path.extension().is_some_and(|end| end == "gz");
     Ok(destination::write_file(path, |file| write_compressed(file, &plan, compress))?)
 }
@@ -137,19 +137,19 @@ pub fn write_matrix_market_to<V: Value, O: Offset>(
     matrix: CsrView<'_, V, O>,
     options: WriteOptions,
 ) -> Result<(), MatrixMarketError> {
-    Ok(Plan::new(matrix, &options)?.write(writer)?)
+    Ok(Plan::new(matrix, options)?.write(writer)?)
 }
 
 /// A matrix that can be written with its options.
 struct Plan<'a, V, O> {
     matrix: CsrView<'a, V, O>,
-    options: &'a WriteOptions,
+    options: WriteOptions,
     /// For array format, which lists columns, and for what must be symmetric.
     transpose: Option<Csr<V, O>>,
 }
 
 impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
-    fn new(matrix: CsrView<'a, V, O>, options: &'a WriteOptions) -> Result<Self, MatrixMarketError> {
+    fn new(matrix: CsrView<'a, V, O>, options: WriteOptions) -> Result<Self, MatrixMarketError> {
         check_combination(options.format, options.field, options.symmetry)?;
         if options.field == Field::Integer {
             check_integers(matrix)?;
@@ -172,7 +172,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
     }
 
     fn write(&self, writer: &mut impl Write) -> std::io::Result<()> {
-        let WriteOptions { format, field, symmetry, comment } = self.options;
+        let WriteOptions { format, field, symmetry, comment } = &self.options;
         writeln!(writer, "%%MatrixMarket matrix {format} {field} {symmetry}")?;
         for line in comment.lines() {
             writeln!(writer, "% {line}")?;

@@ -25,7 +25,7 @@ use crate::{Offset, Value};
 /// use evenpath::Csr;
 ///
 /// let a: Csr<f64> = Csr::from_triplets(3, 2, [(0, 0, 1.0), (2, 0, 2.0), (2, 1, 3.0)])?;
-/// let slices_of_two = SlicedEllOptions { slice_height: 2, ..Default::default() };
+/// let slices_of_two = SlicedEllOptions::default().with_slice_height(2);
 /// assert_eq!(a.to_sliced_ell(slices_of_two)?.slice_offsets(), [0, 2, 6]);
 /// let sorted = slices_of_two.with_sorting_scope(4);
 /// assert_eq!(a.to_sliced_ell(sorted)?.to_csr()?, a);

@@ -167,7 +167,7 @@ pub(super) fn blocks(rows: usize, block_size: u32) -> u32 {
 /// rows. Its rows may be in another order than those of the product. Clones share the memory.
 ///
 /// ```
-/// use evenpath::ell::PaddingLimit;
+/// use evenpath::ell::{EllR, PaddingLimit};
 /// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
@@ -226,7 +226,7 @@ impl<V: Value> DeviceEllR<V> {
     /// matrix's rows.
     ///
     /// ```
-    /// use evenpath::ell::PaddingLimit;
+    /// use evenpath::ell::{EllR, PaddingLimit};
     /// use evenpath::{Csr, Device};
     ///
     /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
