@@ -14,7 +14,7 @@ fn main() -> io::Result<()> {
         return Ok(());
     }
     // The empty `libcuda.a`, for `cust`'s `-lcuda` where no CUDA is installed: the driver's functions are defined by
-    // `src/device/cuda/symbols.rs`.
+    // `src/device/cuda/driver/symbols.rs`.
     println!("cargo::rustc-link-search=native={}/cuda-stub/lib64", env!("CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     compress_all(&ptx_files(Path::new("ptx"))?, &out)

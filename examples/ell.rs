@@ -1,170 +1,76 @@
-//! One matrix in every format: bytes, padding, time of y = Ax, and whether it is right.
+//! One matrix in every format, times the same vector. Padded formats read memory in long, even lines; how much they pad
+//! depends on the row lengths.
 //!
 //! ```sh
-//! cargo run --release --example ell
-//! cargo run --release --example ell -- --generate power-law:200000 --value f32
+//! cargo run --release --example ell -- a.mtx.gz
 //! ```
+
+mod support;
 
 use std::error::Error;
 use std::process::ExitCode;
 
-use clap::Parser;
-use evenpath::device::DeviceKind;
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
-use evenpath::error::OpError;
-use evenpath::generate::Kind;
 use evenpath::hyb::HybOptions;
-use evenpath::spmv::SpmvOptions;
-use evenpath::{Csr, Device, DeviceVec, Value};
-use evenpath_bench::arguments::{MatrixArguments, RunArguments, ValueType};
-use evenpath_bench::input::random_vector;
-use evenpath_bench::measure::{median, times_ms};
-use evenpath_bench::program;
-use evenpath_bench::report::Report;
-use evenpath_bench::spmv::check;
-use serde_json::json;
+use evenpath::{Csr, Device, DeviceVec};
 
-/// One matrix in every format: bytes, padding, time of y = Ax, and whether it is right.
-///
-/// Exit code: 0 if every result is right, 1 if one is wrong, 2 if there is none.
-#[derive(Parser)]
-struct Arguments {
-    #[command(flatten)]
-    input: MatrixArguments,
-    #[command(flatten)]
-    run: RunArguments,
-    /// Type of the values.
-    #[arg(long, value_enum, default_value = "f64")]
-    value: ValueType,
-    /// How many times the memory of the nonzeros a padded format may take.
-    #[arg(long, value_name = "TIMES", default_value_t = 3)]
-    padding: u32,
-}
+/// A format may take three times the memory of the nonzeros; more is refused with an error.
+const LIMIT: PaddingLimit = PaddingLimit::Times(3);
 
 fn main() -> ExitCode {
-    program::run(|arguments: &Arguments| match arguments.value {
-        ValueType::F32 => formats::<f32>(arguments),
-        ValueType::F64 => formats::<f64>(arguments),
-    })
+    support::on_matrix("stencil5:60", formats)
 }
 
-fn formats<V: Value>(Arguments { input, run, padding, .. }: &Arguments) -> Result<Report, Box<dyn Error>> {
-    let device = run.device.open()?;
-    let input = input.load::<V, u32>(default_matrix(&device), run.seed)?;
-    let a = &input.matrix;
-    let mut report = Report::new(run.json, Ok(()));
-    report.matrix(&input.name, a);
-    report.device(&device);
-    let x = random_vector(a.cols(), run.seed);
-    let mut beside = SideBySide {
-        matrix: a,
-        device_x: device.upload(&x)?,
-        x,
-        iterations: run.iterations(&device),
-        report,
+fn formats(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
+    let x: Vec<f64> = (0..a.cols()).map(|col| 1.0 / (col + 1) as f64).collect();
+    let device_x = device.upload(&x)?;
+    let mut y = device.zeros(a.rows())?;
+    let mut is_right = true;
+    let mut check = |format: &str, slots: usize, y: &mut DeviceVec<f64>| -> Result<bool, Box<dyn Error>> {
+        println!("{device}, {format}: {slots} slots for {} nonzeros", a.nnz());
+        is_right &= is_product(a, &x, &y.download()?);
+        y.copy_from_slice(&vec![f64::NAN; a.rows()])?; // so that the next format has to write all of it
+        Ok(is_right)
     };
-    let (one, zero) = (V::ONE, V::ZERO);
-    let limit = PaddingLimit::Times(*padding);
 
-    let plan = device.upload(a)?.plan_spmv(SpmvOptions::default())?;
-    beside.measure("CSR", a.nnz(), csr_bytes(a), |x, y| plan.run(one, x, zero, y))?;
-    drop(plan);
-
+    // Coordinates: each nonzero with its row and its column.
     let coo = device.upload(&a.to_coo())?;
-    beside.measure("COO", a.nnz(), coo_bytes(a), |x, y| coo.spmv(one, x, zero, y))?;
-    drop(coo);
+    coo.spmv(1.0, &device_x, 0.0, &mut y)?;
+    check("COO", a.nnz(), &mut y)?;
 
-    match a.to_ell(limit) {
-        Err(refused) => beside.refuse("ELL", &refused),
+    // ELL: every row padded to the longest. ELL-R stores the row lengths too, and skips the padding.
+    match a.to_ell(LIMIT) {
         Ok(ell) => {
-            let (slots, bytes) = (ell.values().len(), ell.bytes());
-            let on_device = device.upload(&ell)?;
-            beside.measure("ELL", slots, bytes, |x, y| on_device.spmv(one, x, zero, y))?;
-            let on_device = device.upload(&EllR(&ell))?;
-            let bytes = bytes + 4 * a.rows() as u64;
-            beside.measure("ELL-R", slots, bytes, |x, y| on_device.spmv(one, x, zero, y))?;
+            device.upload(&ell)?.spmv(1.0, &device_x, 0.0, &mut y)?;
+            check("ELL", ell.values().len(), &mut y)?;
+            device.upload(&EllR(&ell))?.spmv(1.0, &device_x, 0.0, &mut y)?;
+            check("ELL-R", ell.values().len(), &mut y)?;
         }
+        Err(refused) => println!("ELL: {refused}"),
     }
 
-    for (name, sorting_scope) in [("sliced ELL", 1), ("SELL-32-512", 512), ("SELL-32-all", usize::MAX)] {
-        match a.to_sliced_ell(
-            SlicedEllOptions::default()
-                .with_slice_height(32)
-                .with_sorting_scope(sorting_scope)
-                .with_limit(limit),
-        ) {
-            Err(refused) => beside.refuse(name, &refused),
-            Ok(sliced) => {
-                let on_device = device.upload(&sliced)?;
-                let (slots, bytes) = (sliced.values().len(), sliced.bytes());
-                beside.measure(name, slots, bytes, |x, y| on_device.spmv(one, x, zero, y))?;
-            }
+    // Sliced ELL: slices of 32 rows, each padded to its own longest; sorting 512 rows at a time by length makes slices even.
+    let options = SlicedEllOptions::default().with_slice_height(32).with_sorting_scope(512).with_limit(LIMIT);
+    match a.to_sliced_ell(options) {
+        Ok(sliced) => {
+            device.upload(&sliced)?.spmv(1.0, &device_x, 0.0, &mut y)?;
+            check("sliced ELL", sliced.values().len(), &mut y)?;
         }
+        Err(refused) => println!("sliced ELL: {refused}"),
     }
 
-    let hyb = a.to_hyb(HybOptions::default().with_limit(limit))?;
-    let on_device = device.upload(&hyb)?;
-    let slots = hyb.ell().values().len() + hyb.coo().nnz();
-    beside.measure("HYB", slots, hyb.bytes(), |x, y| on_device.spmv(one, x, zero, y))?;
-    Ok(beside.report)
+    // HYB: the beginning of each row in ELL, the rest of long rows in coordinates.
+    let hyb = a.to_hyb(HybOptions::default().with_limit(LIMIT))?;
+    device.upload(&hyb)?.spmv(1.0, &device_x, 0.0, &mut y)?;
+    check("HYB", hyb.ell().values().len() + hyb.coo().nnz(), &mut y)
 }
 
-/// As large as the device can do in a moment; on a GPU, larger than its cache.
-fn default_matrix(device: &Device) -> Kind {
-    let side = match device.kind() {
-        DeviceKind::Cuda(_) => 2000,
-        DeviceKind::Cpu => 300,
-        DeviceKind::Simulated => 40,
-    };
-    Kind::Stencil5 { side }
-}
-
-fn csr_bytes<V: Value>(a: &Csr<V>) -> u64 {
-    (a.nnz() * (4 + size_of::<V>()) + 4 * (a.rows() + 1)) as u64
-}
-
-fn coo_bytes<V: Value>(a: &Csr<V>) -> u64 {
-    (a.nnz() * (8 + size_of::<V>())) as u64
-}
-
-/// A matrix, x, and what was found out.
-struct SideBySide<'a, V: Value> {
-    matrix: &'a Csr<V>,
-    x: Vec<V>,
-    device_x: DeviceVec<V>,
-    iterations: usize,
-    report: Report,
-}
-
-impl<V: Value> SideBySide<'_, V> {
-    fn measure(
-        &mut self,
-        format: &str,
-        slots: usize,
-        bytes: u64,
-        spmv: impl Fn(&DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>,
-    ) -> Result<(), Box<dyn Error>> {
-        let device = self.device_x.device();
-        let mut y = device.upload(&vec![V::from_f64(f64::NAN); self.matrix.rows()])?; // shows what is not written
-        let ms = median(&times_ms(device, self.iterations, || spmv(&self.device_x, &mut y))?);
-        let right = check(self.matrix, &self.x, &y.download()?);
-        self.report.check(right.map_err(|difference| format!("{format}: {difference}")));
-        let slots_a_nonzero = slots as f64 / self.matrix.nnz().max(1) as f64;
-        let vectors = ((self.matrix.rows() + self.matrix.cols()) * size_of::<V>()) as u64;
-        let gbps = (bytes + vectors) as f64 / ms / 1e6;
-        let gflops = 2.0 * self.matrix.nnz() as f64 / ms / 1e6;
-        self.report.line(
-            "format",
-            format_args!(
-                "{format:<12}{ms:>9.4} ms, {gflops:>7.2} GFLOP/s, {gbps:>7.1} GB/s; {:>8.2} MB, {slots_a_nonzero:.3} slots a nonzero",
-                bytes as f64 / 1e6
-            ),
-            json!({ format: { "ms": ms, "gflops": gflops, "gbps": gbps, "bytes": bytes, "slots": slots } }),
-        );
-        Ok(())
-    }
-
-    fn refuse(&mut self, format: &str, why: &evenpath::error::MatrixError) {
-        self.report.line("format", format_args!("{format:<12}{why}"), json!({ format: why.to_string() }));
-    }
+/// Whether y = Ax: a sum of n products in another order differs by n rounding errors at most.
+fn is_product(a: &Csr<f64>, x: &[f64], y: &[f64]) -> bool {
+    a.iter_rows().zip(y).all(|(row, y)| {
+        let products = row.iter().map(|(col, value)| value * x[col as usize]);
+        let (sum, magnitude) =
+            products.fold((0.0, 0.0), |(sum, magnitude), p| (sum + p, magnitude + p.abs()));
+        (y - sum).abs() <= (row.len() + 1) as f64 * f64::EPSILON * magnitude
+    })
 }

@@ -1,173 +1,77 @@
-//! PageRank of a directed graph by the power method, on any device, and a plot of how it converges. The graph is that of the
-//! links between political weblogs if no other is named.
+//! PageRank of a directed graph by the power method: an entry (i, j) is a link from i to j, whatever its value. The default
+//! is the graph of the links between political weblogs.
 //!
 //! ```sh
-//! cargo run --release --example pagerank -- --plot convergence.svg
-//! cargo run --release --example pagerank -- --matrix web-NotreDame.mtx.gz
+//! cargo run --release --example pagerank -- web-NotreDame.mtx.gz
 //! ```
 
-use std::error::Error;
-use std::path::PathBuf;
-use std::process::ExitCode;
-use std::time::Instant;
+mod support;
 
-use clap::Parser;
+use std::error::Error;
+use std::process::ExitCode;
+
 use evenpath::spmv::SpmvOptions;
 use evenpath::{Csr, Device, vector};
-use evenpath_bench::arguments::DeviceChoice;
-use evenpath_bench::plot::{Axis, Mark, Plot, Series};
-use evenpath_bench::program;
-use evenpath_bench::report::Report;
-use serde_json::json;
 
-/// PageRank by the power method: an entry (i, j) is a link from i to j, whatever its value.
-///
-/// Exit code: 0 if the ranks, put through one more step on the host, stay what they are, 1 if they do not, 2 if there are none.
-#[derive(Parser)]
-struct Arguments {
-    /// Read the graph from a Matrix Market file.
-    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/data/polblogs.mtx.gz"))]
-    matrix: PathBuf,
-    /// Where to run: best, cuda:0 (or another number), cpu, simulated.
-    #[arg(long, default_value_t = DeviceChoice::Best)]
-    device: DeviceChoice,
-    /// Probability of following a link instead of starting anew anywhere, at least 0 and less than 1.
-    #[arg(long, value_name = "D", default_value_t = 0.85, value_parser = damping)]
-    damping: f64,
-    /// Length of a step, in the 2-norm, at which to stop.
-    #[arg(long, value_name = "R", default_value_t = 1e-12)]
-    tolerance: f64,
-    /// Steps, at most.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    steps: usize,
-    /// Nodes of highest rank to print.
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    top: usize,
-    /// Draw the lengths of the steps, as SVG.
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
-    /// Print one JSON object instead of text.
-    #[arg(long)]
-    json: bool,
-}
-
-fn damping(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(number) if (0.0..1.0).contains(&number) => Ok(number),
-        _ => Err("a number of at least 0 and less than 1".into()),
-    }
-}
+/// The probability that the random surfer follows a link, and does not jump to a random page.
+const DAMPING: f64 = 0.85;
+/// The ranks are done when a step moves them by this little, in the 2-norm.
+const TOLERANCE: f64 = 1e-12;
+const MAX_STEPS: usize = 1000;
 
 fn main() -> ExitCode {
-    program::run(run)
+    support::on_matrix(concat!(env!("CARGO_MANIFEST_DIR"), "/data/polblogs.mtx.gz"), pagerank)
 }
 
-fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
-    let links: Csr<f64> = evenpath::io::read_matrix_market(&arguments.matrix)?;
-    if links.rows() != links.cols() {
-        return Err(format!("the matrix is {} x {}: a graph's is square", links.rows(), links.cols()).into());
+fn pagerank(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
+    let pages = links.rows();
+    if links.cols() != pages {
+        return Err(format!("the matrix is {pages} x {}: that of a graph is square", links.cols()).into());
     }
-    let device = arguments.device.open()?;
-    let chain = Chain::new(links, arguments.damping);
+    // The surfer follows each link of a page with the same probability, and jumps from pages without links.
+    let lengths: Vec<usize> = links.iter_rows().map(|row| row.len()).collect();
+    let jump: Vec<f64> = lengths.iter().map(|&len| if len == 0 { 1.0 } else { 1.0 - DAMPING }).collect();
+    let follow = links.iter().map(|(from, to, _)| (to, from, DAMPING / lengths[from] as f64));
+    let follow: Csr<f64> = Csr::from_triplets(pages, pages, follow)?;
+    let (ranks, steps) = rank(device, &follow, &jump)?;
 
-    let start = Instant::now();
-    let ranked = rank(&device, &chain, arguments.tolerance, arguments.steps)?;
-    let seconds = start.elapsed().as_secs_f64();
+    println!("{device}: {steps} steps; the first pages:");
+    let mut order: Vec<usize> = (0..pages).collect();
+    order.sort_by(|&a, &b| ranks[b].total_cmp(&ranks[a]));
+    for &page in order.iter().take(5) {
+        println!("{page}: {:.9}", ranks[page]);
+    }
 
-    let mut report = Report::new(arguments.json, chain.check(&ranked.ranks, arguments.tolerance)?);
-    report.matrix(&arguments.matrix.display().to_string(), &chain.incoming);
-    report.device(&device);
-    let (steps, ms) = (ranked.lengths.len(), seconds * 1e3);
-    report.line(
-        "ranked",
-        format_args!("{steps} steps in {ms:.1} ms, {:.4} ms a step", ms / steps.max(1) as f64),
-        json!({ "steps": steps, "ms": ms, "lengths": ranked.lengths }),
-    );
-    let mut nodes: Vec<usize> = (0..ranked.ranks.len()).collect();
-    nodes.sort_by(|&a, &b| ranked.ranks[b].total_cmp(&ranked.ranks[a]));
-    for &node in nodes.iter().take(arguments.top) {
-        report.line("node", format_args!("{node}: {:.6}", ranked.ranks[node]), json!({}));
-    }
-    let top: Vec<_> = nodes.iter().take(arguments.top).map(|&node| (node, ranked.ranks[node])).collect();
-    report.line("sum", format_args!("{:.12}", ranked.ranks.iter().sum::<f64>()), json!({ "top": top }));
-    if let Some(path) = &arguments.plot {
-        let points = ranked.lengths.iter().enumerate().map(|(step, &length)| ((step + 1) as f64, length));
-        let plot = Plot {
-            title: "PageRank by the power method".into(),
-            x: Axis::linear("step"),
-            y: Axis::log("length of the step"),
-            series: vec![Series {
-                name: format!("{} nodes, {} links", chain.incoming.rows(), chain.incoming.nnz()),
-                mark: Mark::Line,
-                points: points.collect(),
-            }],
-        };
-        report.drawing("plot", path, &plot.to_svg())?;
-    }
-    Ok(report)
+    // One more step on the host leaves the ranks where they are, and they add up to 1.
+    let jumps: f64 = ranks.iter().zip(&jump).map(|(rank, jump)| rank * jump).sum();
+    let squares = follow.iter_rows().zip(&ranks).map(|(row, rank)| {
+        let followed: f64 = row.iter().map(|(from, probability)| probability * ranks[from as usize]).sum();
+        (followed + jumps / pages as f64 - rank).powi(2)
+    });
+    let is_fixed = squares.sum::<f64>().sqrt() <= TOLERANCE + 1e-12;
+    Ok(is_fixed && (pages == 0 || (ranks.iter().sum::<f64>() - 1.0).abs() <= 1e-9))
 }
 
-/// A random surfer (Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", 1999): follows one of the links of a
-/// page, each as likely, or, and always from a page without links, goes anywhere.
-struct Chain {
-    /// At (j, i) the probability of the link from i to j, damped.
-    incoming: Csr<f64>,
-    /// For each page the probability of going anywhere.
-    anywhere: Vec<f64>,
-}
-
-/// Ranks, and how far each step went.
-struct Ranked {
-    ranks: Vec<f64>,
-    lengths: Vec<f64>,
-}
-
-impl Chain {
-    fn new(mut links: Csr<f64>, damping: f64) -> Self {
-        let lengths: Vec<usize> = links.iter_rows().map(|row| row.len()).collect();
-        let probabilities = lengths.iter().flat_map(|&len| std::iter::repeat_n(damping / len as f64, len));
-        links.values_mut().iter_mut().zip(probabilities).for_each(|(value, damped)| *value = damped);
-        let anywhere = lengths.iter().map(|&len| if len == 0 { 1.0 } else { 1.0 - damping }).collect();
-        Self { incoming: links.transpose(), anywhere }
-    }
-
-    /// Puts ranks through a step on the host, and compares.
-    fn check(&self, ranks: &[f64], tolerance: f64) -> Result<Result<(), String>, Box<dyn Error>> {
-        let jumps: f64 = ranks.iter().zip(&self.anywhere).map(|(rank, anywhere)| rank * anywhere).sum();
-        let followed = (&self.incoming * ranks)?;
-        let squares = followed.iter().zip(ranks).map(|(followed, rank)| {
-            let next = followed + jumps / ranks.len() as f64;
-            (next - rank) * (next - rank)
-        });
-        let length = squares.sum::<f64>().sqrt();
-        let sum: f64 = ranks.iter().sum();
-        Ok(if length > tolerance + 1e-12 {
-            Err(format!("another step goes {length:.2e} far, and should go {tolerance:.2e} at most"))
-        } else if !ranks.is_empty() && (sum - 1.0).abs() > 1e-9 {
-            Err(format!("the ranks add up to {sum}, and should to 1"))
-        } else {
-            Ok(())
-        })
-    }
-}
-
-/// The power method: everything but two numbers a step stays on the device.
-fn rank(device: &Device, chain: &Chain, tolerance: f64, steps: usize) -> Result<Ranked, Box<dyn Error>> {
-    let pages = chain.incoming.rows();
-    let incoming = device.upload(&chain.incoming)?;
-    let anywhere = device.upload(&chain.anywhere)?;
+/// The ranks, and the number of steps. The vectors stay on the device; the host sees two scalars per step.
+fn rank(device: &Device, follow: &Csr<f64>, jump: &[f64]) -> Result<(Vec<f64>, usize), Box<dyn Error>> {
+    let pages = jump.len();
+    let plan = device.upload(follow)?.plan_spmv(SpmvOptions::default())?;
+    let jump = device.upload(jump)?;
     let ones = device.upload(&vec![1.0; pages])?;
-    let plan = incoming.plan_spmv(SpmvOptions::default())?;
     let mut ranks = device.upload(&vec![1.0 / pages as f64; pages])?;
     let mut next = device.zeros(pages)?;
-    let mut lengths = Vec::new();
-    while lengths.len() < steps && lengths.last().is_none_or(|&length| length > tolerance) {
-        let jumps = vector::dot(&anywhere, &ranks)?;
+    for step in 1..=MAX_STEPS {
+        // next = follow · ranks + jumps / pages
+        let jumps = vector::dot(&jump, &ranks)?;
         next.copy_from(&ones)?;
         plan.run(1.0, &ranks, jumps / pages as f64, &mut next)?;
-        vector::axpby(1.0, &next, -1.0, &mut ranks)?; // the step
-        lengths.push(vector::dot(&ranks, &ranks)?.sqrt());
+        // ranks = next − ranks, the step; then they change places
+        vector::axpby(1.0, &next, -1.0, &mut ranks)?;
+        let moved = vector::dot(&ranks, &ranks)?.sqrt();
         std::mem::swap(&mut ranks, &mut next);
+        if moved <= TOLERANCE {
+            return Ok((ranks.download()?, step));
+        }
     }
-    Ok(Ranked { ranks: ranks.download()?, lengths })
+    Ok((ranks.download()?, MAX_STEPS))
 }

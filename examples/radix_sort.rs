@@ -1,90 +1,49 @@
-//! Radix sort of keys, and of keys with values: ascending, descending, by some bits; timed and checked.
+//! Radix sort of keys, and of keys with values.
 //!
 //! ```sh
-//! cargo run --release --example radix_sort
-//! cargo run --release --example radix_sort -- --len 1000000 --key u32 --device cpu
+//! cargo run --release --example radix_sort -- 1000000
 //! ```
 
+mod support;
+
+use std::cmp::Reverse;
 use std::error::Error;
 use std::process::ExitCode;
-use std::time::Instant;
 
-use clap::Parser;
-use evenpath::sort::{self, SortKey, SortOptions, SortOrder};
-use evenpath_bench::arguments::KeyType;
-use evenpath_bench::example::SequenceArguments;
-use evenpath_bench::program;
-use evenpath_bench::report::Report;
-use evenpath_bench::sequences::random_keys;
-use serde_json::json;
-
-/// Radix sort of random keys, alone and with values: timed, and checked against the standard library's stable sort.
-///
-/// Exit code: 0 if the results are right, 1 if one is wrong, 2 if there is none.
-#[derive(Parser)]
-struct Arguments {
-    #[command(flatten)]
-    sequences: SequenceArguments,
-    /// Type of the keys.
-    #[arg(long, value_enum, default_value = "u64")]
-    key: KeyType,
-}
-
-/// What pairs are sorted by, as a number made of the key's bits.
-type Rank = fn(u64) -> u64;
+use evenpath::Device;
+use evenpath::sort::{self, SortOptions, SortOrder};
 
 fn main() -> ExitCode {
-    program::run(|arguments: &Arguments| match arguments.key {
-        KeyType::U32 => radix_sort::<u32>(arguments),
-        KeyType::U64 => radix_sort::<u64>(arguments),
-    })
+    support::on_sequences(radix_sort)
 }
 
-fn radix_sort<K: SortKey + Ord>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
-    let mut example = arguments.sequences.start()?;
-    let (device, len) = (example.device.clone(), example.len);
-    // Some of 2²⁰ keys are there more than once: values show whether equal ones keep their order.
-    let host_keys = random_keys::<K>(len, 20, example.seed);
-    let host_values: Vec<u32> = (0..len as u32).collect();
-    let name = K::TYPE.name();
-    example.input(
-        &format!("{len} {name} keys of 20 bits with u32 values"),
-        json!({ "key": name, "value": "u32" }),
-    );
-
-    let start = Instant::now();
+fn radix_sort(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
+    // 20 scattered bits, so that some keys occur more than once.
+    let host_keys: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B1) >> 12).collect();
     let keys = device.upload(&host_keys)?;
-    sort::sort(&keys, SortOptions::default())?.download()?;
-    example.first_result(start);
 
+    let sorted = sort::sort(&keys, SortOptions::default())?.download()?;
     let mut expected = host_keys.clone();
     expected.sort_unstable();
-    let sort_keys = || sort::sort(&keys, SortOptions::default());
-    let bytes = 2 * len * size_of::<K>();
-    example.check_and_measure("keys", len, bytes, sort_keys, |sorted| {
-        Ok(same(&sorted.download()?, &expected))
-    })?;
+    let mut is_right = sorted == expected;
+    println!("{device}: {len} keys sorted");
 
-    // With values, in several orders.
-    let orders: [(&str, SortOptions, Rank); 3] = [
-        ("pairs", SortOptions::default(), |key| key),
-        ("pairs_descending", SortOptions::default().with_order(SortOrder::Descending), |key| !key),
-        ("pairs_by_bits_4_to_12", SortOptions::default().with_bits(4..12), |key| key >> 4 & 0xFF),
-    ];
+    // With values, in descending order. The sort is stable: equal keys keep their order.
+    let host_values: Vec<u32> = (0..len as u32).collect();
     let values = device.upload(&host_values)?;
-    let bytes = 2 * len * (size_of::<K>() + size_of::<u32>());
-    for (name, options, rank) in orders {
-        let mut expected: Vec<_> = host_keys.iter().copied().zip(host_values.iter().copied()).collect();
-        expected.sort_by_key(|&(key, _)| rank(key.to_bits()));
-        let sort_pairs = || sort::sort_pairs(&keys, &values, options);
-        example.check_and_measure(name, len, bytes, sort_pairs, |(keys, values)| {
-            let found: Vec<_> = keys.download()?.into_iter().zip(values.download()?).collect();
-            Ok(same(&found, &expected))
-        })?;
-    }
-    Ok(example.finish())
-}
+    let options = SortOptions::default().with_order(SortOrder::Descending);
+    let (sorted_keys, sorted_values) = sort::sort_pairs(&keys, &values, options)?;
+    let mut expected: Vec<(u32, u32)> = host_keys.iter().copied().zip(host_values).collect();
+    expected.sort_by_key(|&(key, _)| Reverse(key));
+    is_right &=
+        sorted_keys.download()?.into_iter().zip(sorted_values.download()?).eq(expected.iter().copied());
+    println!("{device}: {len} keys with values sorted in descending order");
 
-fn same<T: PartialEq>(found: &[T], expected: &[T]) -> Result<(), String> {
-    if found == expected { Ok(()) } else { Err("not what the standard library's sort gives".into()) }
+    // By some of the bits, as one pass of a larger sort does.
+    let (_, sorted_values) = sort::sort_pairs(&keys, &values, SortOptions::default().with_bits(4..12))?;
+    expected.sort_by_key(|&(_, value)| value); // as they were
+    expected.sort_by_key(|&(key, _)| key >> 4 & 0xFF);
+    is_right &= sorted_values.download()?.into_iter().eq(expected.into_iter().map(|(_, value)| value));
+    println!("{device}: {len} keys with values sorted by bits 4 to 11");
+    Ok(is_right)
 }

@@ -1,99 +1,48 @@
-//! Sum of sparse matrices, C = A + B: on a file or a generated matrix, timed and checked.
+//! Sum of sparse matrices, C = αA + βB, where B is the transpose of A, or A itself if it is not square.
 //!
 //! ```sh
-//! cargo run --release --example spadd
-//! cargo run --release --example spadd -- --matrix a.mtx.gz --plus itself --value f32
+//! cargo run --release --example spadd -- a.mtx.gz
 //! ```
 
+mod support;
+
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::process::ExitCode;
 
-use clap::Parser;
-use evenpath::device::DeviceKind;
-use evenpath::generate::Kind;
-use evenpath::{Device, Value};
-use evenpath_bench::arguments::{MatrixArguments, RunArguments, ValueType};
-use evenpath_bench::measure::{Measurement, copy_rate, times_ms};
-use evenpath_bench::program;
-use evenpath_bench::report::Report;
-use evenpath_bench::spadd::{Addend, check, work};
-use serde_json::json;
-
-/// Sum of sparse matrices, C = A + B: timed, and checked against a computation in f64.
-///
-/// Exit code: 0 if the result is right, 1 if it is wrong, 2 if there is none.
-#[derive(Parser)]
-struct Arguments {
-    #[command(flatten)]
-    input: MatrixArguments,
-    #[command(flatten)]
-    run: RunArguments,
-    /// B: the matrix itself, its transpose, or the matrix shifted by a column.
-    #[arg(long, value_enum, default_value = "shifted")]
-    plus: Addend,
-    /// Type of the values.
-    #[arg(long, value_enum, default_value = "f64")]
-    value: ValueType,
-}
+use evenpath::{Csr, Device};
 
 fn main() -> ExitCode {
-    program::run(|arguments: &Arguments| match arguments.value {
-        ValueType::F32 => spadd::<f32>(arguments),
-        ValueType::F64 => spadd::<f64>(arguments),
-    })
+    support::on_matrix("stencil5:60", spadd)
 }
 
-fn spadd<V: Value>(
-    &Arguments { ref input, ref run, plus, .. }: &Arguments,
-) -> Result<Report, Box<dyn Error>> {
-    let device = run.device.open()?;
-    let input = input.load::<V, u32>(default_matrix(&device), run.seed)?;
-    let (name, mut a) = (input.name, input.matrix);
-    a.canonicalize();
-    let Some(b) = plus.of(&a) else {
-        return Err(format!("{name} is {} x {}, and its transpose is not", a.rows(), a.cols()).into());
-    };
+fn spadd(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
+    let b = if a.rows() == a.cols() { a.transpose() } else { a.clone() };
+    let (device_a, device_b) = (device.upload(a)?, device.upload(&b)?);
 
-    // Matrices to the device, the sum, the result back.
-    let (device_a, device_b) = (device.upload(&a)?, device.upload(&b)?);
-    let c = device_a.add(V::ONE, &device_b, V::ONE)?;
-    let verdict = check((V::ONE, &a), (V::ONE, &b), &c.download()?);
-    let nonzeros = c.nnz();
-    drop(c);
-    let iterations = run.iterations(&device);
-    let times = times_ms(&device, iterations, || device_a.add(V::ONE, &device_b, V::ONE).map(drop))?;
+    // A single sum.
+    let (alpha, beta) = (2.0, -0.5);
+    let c = device_a.add(alpha, &device_b, beta)?;
+    println!("{device}: {} + {} nonzeros make {}", a.nnz(), b.nnz(), c.nnz());
 
-    // With a plan made, values can change as often as one likes.
+    // Many sums of matrices with the same patterns: a plan keeps what does not depend on the values.
     let plan = device_a.plan_add(&device_b)?;
-    let values_times = times_ms(&device, iterations, || plan.run(V::ONE, V::ONE).map(drop))?;
-    let workspace_bytes = plan.info()?.workspace_bytes;
+    let same = plan.run(alpha, beta)?;
+    println!("the plan takes {} bytes beside the result", plan.info()?.workspace_bytes);
 
-    drop((device_a, device_b, plan)); // room for the copy rate's buffers
-    let mut report = Report::new(run.json, verdict);
-    report.matrix(&name, &a);
-    report.line(
-        "sum",
-        format_args!("A + {}, {nonzeros} nonzeros", plus.name()),
-        json!({ "plus": plus.name(), "nnz_c": nonzeros }),
-    );
-    report.device(&device);
-    let work = work(&a, &b, nonzeros);
-    let values = Measurement::new(work, &values_times);
-    report.line(
-        "planned",
-        format_args!("{:.4} ms for the values alone, {workspace_bytes} bytes beside the result", values.ms),
-        json!({ "values_ms": values.ms, "workspace_bytes": workspace_bytes }),
-    );
-    report.measurement(&device, &Measurement::new(work, &times), copy_rate(&device)?);
-    Ok(report)
-}
-
-/// As large as the device can do in a moment.
-fn default_matrix(device: &Device) -> Kind {
-    let side = match device.kind() {
-        DeviceKind::Cuda(_) => 1000,
-        DeviceKind::Cpu => 300,
-        DeviceKind::Simulated => 20,
-    };
-    Kind::Stencil5 { side }
+    // C has an entry where A or B has one; it rounds three times at most.
+    let mut expected: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
+    for (factor, matrix) in [(alpha, a), (beta, &b)] {
+        for (row, col, value) in matrix.iter() {
+            let (sum, magnitude) = expected.entry((row, col)).or_default();
+            *sum += factor * value;
+            *magnitude += (factor * value).abs();
+        }
+    }
+    let c: Csr<f64> = c.download()?;
+    let is_right = c.nnz() == expected.len()
+        && c.iter().zip(expected).all(|((row, col, found), (position, (sum, magnitude)))| {
+            (row, col) == position && (found - sum).abs() <= 3.0 * f64::EPSILON * magnitude
+        });
+    Ok(is_right && same.download()? == c)
 }

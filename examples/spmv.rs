@@ -11,12 +11,17 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use evenpath::spmv::{SpmvMethod, SpmvOptions};
-use evenpath::{Offset, Value};
-use evenpath_bench::arguments::{OffsetType, ValueType};
-use evenpath_bench::matrix_example::SpmvArguments;
-use evenpath_bench::program;
-use evenpath_bench::report::Report;
+use evenpath::device::DeviceKind;
+use evenpath::generate::Kind;
+use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvPlanInfo};
+use evenpath::{Device, Offset, Value};
+use evenpath_bench_support::arguments::{MatrixArguments, OffsetType, RunArguments, ValueType};
+use evenpath_bench_support::input::{Input, random_vector};
+use evenpath_bench_support::measure::{Measurement, copy_rate, times_ms};
+use evenpath_bench_support::program;
+use evenpath_bench_support::report::Report;
+use evenpath_bench_support::spmv::{Reference, work};
+use serde_json::json;
 
 /// Sparse matrix times dense vector, y = Ax: timed, and checked against a computation in f64 from the triplets.
 ///
@@ -24,14 +29,22 @@ use evenpath_bench::report::Report;
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
-    spmv: SpmvArguments,
+    input: MatrixArguments,
+    #[command(flatten)]
+    run: RunArguments,
+    /// Type of the values.
+    #[arg(long, value_enum, default_value = "f64")]
+    value: ValueType,
+    /// Type of the row offsets.
+    #[arg(long, value_enum, default_value = "u32")]
+    offset: OffsetType,
     /// Method. The help text lists the names.
     #[arg(long, value_name = "NAME", default_value_t = SpmvMethod::Auto, help = method_help())]
     method: SpmvMethod,
 }
 
 fn main() -> ExitCode {
-    program::run(|arguments: &Arguments| match (arguments.spmv.value, arguments.spmv.offset) {
+    program::run(|arguments: &Arguments| match (arguments.value, arguments.offset) {
         (ValueType::F32, OffsetType::U32) => spmv::<f32, u32>(arguments),
         (ValueType::F32, OffsetType::U64) => spmv::<f32, u64>(arguments),
         (ValueType::F64, OffsetType::U32) => spmv::<f64, u32>(arguments),
@@ -45,24 +58,65 @@ fn method_help() -> String {
 }
 
 fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
-    let mut example = arguments.spmv.start::<V, O>()?;
-    let (device, rows) = (example.device.clone(), example.matrix.rows());
-
-    // Matrix and vectors to the device, the analysis, the product, the result back.
+    let Arguments { input, run, method, .. } = arguments;
     let start = Instant::now();
-    let a = device.upload(&example.matrix)?;
-    let x = device.upload(&example.x)?;
-    let mut y = device.upload(&vec![V::from_f64(f64::NAN); rows])?; // shows what is not written
-    let plan = a.plan_spmv(SpmvOptions::default().with_method(arguments.method))?;
+    let device = run.device.open()?;
+    let opening = start.elapsed();
+    let Input { name, matrix } = input.load::<V, O>(default_matrix(&device), run.seed)?;
+    let host_x: Vec<V> = random_vector(matrix.cols(), run.seed);
+
+    // Upload the matrix and the vectors, plan, multiply, download the result.
+    let start = Instant::now();
+    let a = device.upload(&matrix)?;
+    let x = device.upload(&host_x)?;
+    let mut y = device.upload(&vec![V::from_f64(f64::NAN); matrix.rows()])?; // unwritten elements stay NaN
+    let plan = a.plan_spmv(SpmvOptions::default().with_method(*method))?;
     plan.run(V::ONE, &x, V::ZERO, &mut y)?;
     let first_y = y.download()?;
-    example.first_result(start);
-    example.check(&first_y);
+    let first_result = opening + start.elapsed();
+    let reference = Reference::new(&matrix, &host_x)?;
+    let mut verdict = reference.check(&first_y);
 
-    // With a plan made, as often as one likes.
-    let times = example.times_ms(|| plan.run(V::ONE, &x, V::ZERO, &mut y))?;
-    example.check(&y.download()?);
+    // A plan serves any number of products.
+    let times = times_ms(&device, run.iterations(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
+    let last_y = y.download()?;
+    verdict = verdict.and_then(|()| reference.check(&last_y));
     let info = plan.info()?;
-    drop((a, plan, x, y)); // room to measure the copy rate
-    Ok(example.finish(&info, &times)?)
+
+    drop((a, plan, x, y)); // make room for the buffers of the copy rate
+    let mut report = Report::new(run.json, verdict);
+    report.matrix(&name, &matrix);
+    report.device(&device);
+    report.line("plan", &info, plan_fields(&info));
+    report.measurement(&device, &Measurement::new(work(&matrix), &times), copy_rate(&device)?);
+    report.first_result(opening, first_result);
+    Ok(report)
+}
+
+/// A stencil that takes well under a second; on a GPU, larger than its cache.
+fn default_matrix(device: &Device) -> Kind {
+    let side = match device.kind() {
+        DeviceKind::Cuda(_) => 2000,
+        DeviceKind::Cpu => 1000,
+        DeviceKind::Simulated => 60,
+    };
+    Kind::Stencil5 { side }
+}
+
+fn plan_fields(info: &SpmvPlanInfo) -> serde_json::Value {
+    let tile = info
+        .tile
+        .map(|tile| json!({ "block_size": tile.block_size, "items_per_thread": tile.items_per_thread }));
+    let figures: serde_json::Map<_, _> =
+        info.figures.iter().map(|&(name, figure)| (name.to_string(), json!(figure))).collect();
+    json!({ "plan": {
+        "method": info.method.to_string(),
+        "reason": info.reason,
+        "tile": tile,
+        "tiles": info.tiles,
+        "figures": figures,
+        "lanes": info.lanes,
+        "workspace_bytes": info.workspace_bytes,
+        "analysis_ms": info.analysis_ms,
+    } })
 }

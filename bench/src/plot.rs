@@ -1,13 +1,19 @@
-//! Plots as SVG, legible on light and on dark ground.
+//! Plots as SVG, legible on a light and on a dark background.
 
+use std::error::Error;
 use std::fmt::Write;
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
 
 /// How numbers lie along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Evenly.
     Linear,
-    /// By their logarithms; numbers that have none are left out.
+    /// By their logarithms; numbers that are not positive are left out.
     Log,
 }
 
@@ -16,7 +22,7 @@ pub enum Scale {
 pub struct Axis {
     /// What it shows, with the unit.
     pub label: String,
-    /// How.
+    /// Its scale.
     pub scale: Scale,
 }
 
@@ -25,14 +31,14 @@ pub struct Axis {
 pub enum Mark {
     /// A line from point to point.
     Line,
-    /// A dot a point.
+    /// A dot per point.
     Dots,
 }
 
 /// Points that belong together.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: String,
     /// How it is drawn.
     pub mark: Mark,
@@ -49,245 +55,211 @@ pub struct Plot {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// What is drawn; at most eight are told apart.
+    /// What is drawn; colors repeat after eight.
     pub series: Vec<Series>,
 }
 
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 420.0;
-const LEFT: f64 = 74.0;
-const RIGHT: f64 = 16.0;
-const TOP: f64 = 34.0;
-const BOTTOM: f64 = 48.0;
-const LEGEND_LINE: f64 = 20.0;
+const WIDTH: u32 = 840;
+const HEIGHT: u32 = 460;
+const LEGEND_LINE: u32 = 20;
+/// Series per line of the legend.
+const LEGEND_COLUMNS: usize = 2;
+/// The most ticks on an axis.
+const MOST_TICKS: usize = 9;
 
-/// Colours that people who see few colors tell apart (Okabe and Ito), twice: for light ground and for dark.
-const COLORS: [(&str, &str); 8] = [
-    ("#0072b2", "#56b4e9"),
-    ("#d55e00", "#ff8c42"),
-    ("#007a5a", "#2dd4a0"),
-    ("#a0569a", "#e39ad6"),
-    ("#8a6d00", "#e6c229"),
-    ("#24292f", "#e6edf3"),
-    ("#3f8fb5", "#9ad1ee"),
-    ("#7d4e2d", "#d9a37c"),
+/// Text and lines on a light background, and their color on a dark one.
+const INK: (RGBColor, &str) = (RGBColor(0x24, 0x29, 0x2f), "#e6edf3");
+
+/// The colors of Okabe and Ito, which color-blind readers can tell apart, darkened for a light background; beside each its color
+/// on a dark one.
+const COLORS: [(RGBColor, &str); 8] = [
+    (RGBColor(0x00, 0x72, 0xb2), "#56b4e9"),
+    (RGBColor(0xd5, 0x5e, 0x00), "#ff8c42"),
+    (RGBColor(0x00, 0x7a, 0x5a), "#2dd4a0"),
+    (RGBColor(0xa0, 0x56, 0x9a), "#e39ad6"),
+    (RGBColor(0x8a, 0x6d, 0x00), "#e6c229"),
+    (RGBColor(0x7d, 0x4e, 0x2d), "#d9a37c"),
+    (RGBColor(0x57, 0x60, 0x6a), "#afb8c1"),
+    (RGBColor(0x3f, 0x8f, 0xb5), "#9ad1ee"),
 ];
 
 impl Axis {
-    /// An axis with even divisions.
+    /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Linear }
     }
 
-    /// An axis of powers.
+    /// A logarithmic axis.
     pub fn log(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Log }
     }
 }
 
-/// An axis with its ends, in which numbers become places from 0 to 1.
+/// The part of an axis that is drawn; its ends are log10 of the numbers on a logarithmic axis.
+#[derive(Debug, Clone)]
 struct Span {
     scale: Scale,
-    first: f64,
-    last: f64,
+    range: Range<f64>,
 }
 
 impl Span {
-    /// One that holds all numbers; without any, from 0 to 1.
+    /// The least that holds all numbers with a margin; without numbers, 0 to 1.
     fn of(scale: Scale, numbers: impl Iterator<Item = f64>) -> Self {
-        let numbers = numbers.map(|number| place(scale, number)).filter(|number| number.is_finite());
-        let (first, last) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), number| {
-            (first.min(number), last.max(number))
-        });
-        let (first, last) = match (first <= last, first < last) {
-            (false, _) => (0.0, 1.0),
-            (true, false) => (first - 0.5, first + 0.5),
-            (true, true) => (first, last),
+        let places = numbers.map(|number| scale.place(number)).filter(|place| place.is_finite());
+        let (first, last) = places
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |ends, place| (ends.0.min(place), ends.1.max(place)));
+        let margin = if first < last { 0.04 * (last - first) } else { 0.5 };
+        let range = if first <= last { first - margin..last + margin } else { 0.0..1.0 };
+        Self { scale, range }
+    }
+
+    /// The numbers that get a tick.
+    fn ticks(&self) -> Vec<f64> {
+        let width = self.range.end - self.range.start;
+        // Over less than half a decade the digits below leave too few.
+        if self.scale == Scale::Linear || width < 0.45 {
+            return RangedCoordf64::from(self.range()).key_points(MOST_TICKS);
+        }
+        let sets: [&[f64]; 4] = [&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
+        let decades = self.range.start.floor() as i32..=self.range.end.floor() as i32;
+        let of_set = |set: &[f64], every: usize| -> Vec<f64> {
+            let decades = decades.clone().filter(|decade| decade.rem_euclid(every as i32) == 0);
+            let ticks = decades.flat_map(|decade| set.iter().map(move |digit| digit * 10_f64.powi(decade)));
+            ticks.filter(|tick| self.range.contains(&tick.log10())).collect()
         };
-        match scale {
-            Scale::Linear => {
-                let step = step(last - first);
-                Self { scale, first: (first / step).floor() * step, last: (last / step).ceil() * step }
-            }
-            Scale::Log => Self { scale, first: first.floor(), last: last.ceil() },
+        let mut candidates =
+            sets.iter().map(|set| of_set(set, 1)).chain((2..).map(|every| of_set(&[1.0], every)));
+        candidates.find(|ticks| ticks.len() <= MOST_TICKS).unwrap_or_default()
+    }
+}
+
+impl Ranged for Span {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, number: &f64, (first, last): (i32, i32)) -> i32 {
+        let share = (self.scale.place(*number) - self.range.start) / (self.range.end - self.range.start);
+        first + (share * f64::from(last - first)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.ticks()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.scale.number(self.range.start)..self.scale.number(self.range.end)
+    }
+}
+
+impl ValueFormatter<f64> for Span {
+    fn format(number: &f64) -> String {
+        let magnitude = number.abs().log10();
+        if *number != 0.0 && !(-3.5..4.5).contains(&magnitude) {
+            return format!("{number:.0e}");
+        }
+        // A tick has fewer than six decimals, and its rounding error shows only behind them.
+        let text = format!("{number:.6}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}
+
+impl Scale {
+    fn place(self, number: f64) -> f64 {
+        match self {
+            Self::Linear => number,
+            Self::Log => number.log10(),
         }
     }
 
-    /// Where a number is, if it is anywhere.
-    fn at(&self, number: f64) -> Option<f64> {
-        let at = (place(self.scale, number) - self.first) / (self.last - self.first);
-        at.is_finite().then_some(at)
+    fn has_place(self, number: f64) -> bool {
+        self.place(number).is_finite()
     }
 
-    /// Numbers that are marked, and how they are written.
-    fn ticks(&self) -> Vec<(f64, String)> {
-        let span = self.last - self.first;
-        let step = if self.scale == Scale::Log { step(span).max(1.0) } else { step(span) };
-        let count = (span / step).round() as usize;
-        let tick = |index: usize| {
-            let number = self.first + index as f64 * step;
-            let text = match self.scale {
-                Scale::Linear => shortest(number, step),
-                Scale::Log => format!("10<tspan dy=\"-5\" font-size=\"9\">{number:.0}</tspan>"),
-            };
-            ((number - self.first) / span, text)
-        };
-        (0..=count).map(tick).collect()
-    }
-}
-
-fn place(scale: Scale, number: f64) -> f64 {
-    match scale {
-        Scale::Linear => number,
-        Scale::Log => number.log10(),
-    }
-}
-
-/// A round step that divides a span into some five to ten.
-fn step(span: f64) -> f64 {
-    let power = 10_f64.powf((span / 5.0).log10().floor());
-    let digit = span / 5.0 / power;
-    power
-        * if digit >= 5.0 {
-            5.0
-        } else if digit >= 2.0 {
-            2.0
-        } else {
-            1.0
+    fn number(self, place: f64) -> f64 {
+        match self {
+            Self::Linear => place,
+            Self::Log => 10_f64.powf(place),
         }
-}
-
-/// A number with as many decimals as its step has.
-fn shortest(number: f64, step: f64) -> String {
-    let decimals = (-step.log10().floor()).max(0.0) as usize;
-    format!("{number:.decimals$}")
+    }
 }
 
 impl Plot {
     /// The plot as an SVG document. The same plot gives the same text.
+    ///
+    /// # Panics
+    ///
+    /// Never: all that can fail is writing, and the document is written into a string.
     pub fn to_svg(&self) -> String {
-        let all = || self.series.iter().flat_map(|series| &series.points);
-        let x = Span::of(self.x.scale, all().map(|point| point.0));
-        let y = Span::of(self.y.scale, all().map(|point| point.1));
-        let height = HEIGHT + LEGEND_LINE * self.series.len() as f64;
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n<title>{}</title>\n",
-            escaped(&self.title)
-        );
-        style(&mut svg);
-        // Writing to a String does not fail, here and below.
-        let _ = writeln!(
-            svg,
-            "<text class=\"title\" x=\"{}\" y=\"20\" text-anchor=\"middle\">{}</text>",
-            f64::midpoint(LEFT, WIDTH - RIGHT),
-            escaped(&self.title)
-        );
-        self.axes(&mut svg, &x, &y);
+        let mut svg = String::new();
+        let lines = self.series.len().div_ceil(LEGEND_COLUMNS) as u32;
+        let backend = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT + LEGEND_LINE * lines + 8));
+        self.draw(backend).expect("a string takes all that is written");
+        with_dark_colors(&svg)
+    }
+
+    fn draw(&self, backend: SVGBackend<'_>) -> Result<(), Box<dyn Error + '_>> {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let x = Span::of(self.x.scale, points().map(|point| point.0));
+        let y = Span::of(self.y.scale, points().map(|point| point.1));
+        let (area, legend) = backend.into_drawing_area().split_vertically(HEIGHT);
+        let mut chart = ChartBuilder::on(&area)
+            .caption(&self.title, ("sans-serif", 18, &INK.0))
+            .margin(8)
+            .margin_right(24)
+            .x_label_area_size(44)
+            .y_label_area_size(68)
+            .build_cartesian_2d(x.clone(), y.clone())?;
+        chart
+            .configure_mesh()
+            .axis_style(INK.0.mix(0.5))
+            .bold_line_style(INK.0.mix(0.15))
+            .label_style(("sans-serif", 15, &INK.0))
+            .x_desc(&self.x.label)
+            .y_desc(&self.y.label)
+            .draw()?;
         for (index, series) in self.series.iter().enumerate() {
-            let color = index % COLORS.len();
-            let places = series.points.iter().filter_map(|&(px, py)| Some((x.at(px)?, y.at(py)?)));
-            let places: Vec<(f64, f64)> = places.map(|(px, py)| (across(px), down(py))).collect();
-            draw(&mut svg, series.mark, color, &places);
-            let line = HEIGHT + LEGEND_LINE * index as f64;
-            let _ = writeln!(
-                svg,
-                "<rect class=\"f{color}\" x=\"{LEFT}\" y=\"{}\" width=\"18\" height=\"4\"/><text x=\"{}\" y=\"{}\">{}</text>",
-                line - 4.0,
-                LEFT + 26.0,
-                line + 2.0,
-                escaped(&series.name)
-            );
-        }
-        svg.push_str("</svg>\n");
-        svg
-    }
-
-    fn axes(&self, svg: &mut String, x: &Span, y: &Span) {
-        for (at, text) in x.ticks() {
-            let x = across(at);
-            let (top, bottom) = (down(1.0), down(0.0));
-            let _ = writeln!(svg, "<path class=\"grid\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/>");
-            let _ = writeln!(
-                svg,
-                "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>",
-                bottom + 17.0
-            );
-        }
-        for (at, text) in y.ticks() {
-            let y = down(at);
-            let (left, right) = (across(0.0), across(1.0));
-            let _ = writeln!(svg, "<path class=\"grid\" d=\"M{left:.1} {y:.1}H{right:.1}\"/>");
-            let _ = writeln!(
-                svg,
-                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
-                left - 8.0,
-                y + 4.0
-            );
-        }
-        let _ = writeln!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            across(0.5),
-            HEIGHT - 14.0,
-            escaped(&self.x.label)
-        );
-        let _ = writeln!(
-            svg,
-            "<text transform=\"translate(16 {:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-            down(0.5),
-            escaped(&self.y.label)
-        );
-    }
-}
-
-fn across(at: f64) -> f64 {
-    LEFT + at * (WIDTH - LEFT - RIGHT)
-}
-
-fn down(at: f64) -> f64 {
-    HEIGHT - BOTTOM - at * (HEIGHT - TOP - BOTTOM)
-}
-
-fn draw(svg: &mut String, mark: Mark, color: usize, places: &[(f64, f64)]) {
-    match mark {
-        Mark::Line => {
-            let _ = write!(svg, "<path class=\"line s{color}\" d=\"");
-            for (index, (x, y)) in places.iter().enumerate() {
-                let _ = write!(svg, "{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' });
+            let color = COLORS[index % COLORS.len()].0;
+            let has_place = |point: &(f64, f64)| x.scale.has_place(point.0) && y.scale.has_place(point.1);
+            let points = series.points.iter().copied().filter(has_place);
+            match series.mark {
+                Mark::Line => {
+                    let path = PathElement::new(points.collect::<Vec<_>>(), color.stroke_width(2));
+                    chart.draw_series([path])?;
+                }
+                Mark::Dots => {
+                    chart.draw_series(points.map(|point| Circle::new(point, 3, color.filled())))?;
+                }
             }
-            svg.push_str("\"/>\n");
+            let line = LEGEND_LINE as usize * (index / LEGEND_COLUMNS) + 10;
+            let left = 76 + (index % LEGEND_COLUMNS) * (WIDTH as usize - 76) / LEGEND_COLUMNS;
+            let (left, middle) = (left as i32, line as i32);
+            legend.draw(&Rectangle::new([(left, middle - 2), (left + 18, middle + 2)], color.filled()))?;
+            legend.draw(&Text::new(
+                series.name.clone(),
+                (left + 26, middle - 7),
+                ("sans-serif", 15, &INK.0).into_text_style(&legend),
+            ))?;
         }
-        Mark::Dots => {
-            let _ = write!(svg, "<path class=\"dots s{color}\" d=\"");
-            for (x, y) in places {
-                let _ = write!(svg, "M{x:.1} {y:.1}h0");
-            }
-            svg.push_str("\"/>\n");
-        }
+        area.present()?;
+        Ok(())
     }
 }
 
-fn style(svg: &mut String) {
-    svg.push_str(
-        "<style>\nsvg { color: #24292f; font: 12px system-ui, sans-serif; }\ntext { fill: currentColor; }\n\
-         .title { font-size: 14px; font-weight: 600; }\n.grid { stroke: currentColor; stroke-opacity: 0.15; }\n\
-         .line { fill: none; stroke-width: 2; }\n.dots { fill: none; stroke-width: 6; stroke-linecap: round; }\n",
-    );
-    colors(svg, |color| color.0);
-    svg.push_str("@media (prefers-color-scheme: dark) {\nsvg { color: #e6edf3; }\n");
-    colors(svg, |color| color.1);
-    svg.push_str("}\n</style>\n");
-}
-
-fn colors(svg: &mut String, of: impl Fn(&(&'static str, &'static str)) -> &'static str) {
-    for (index, color) in COLORS.iter().enumerate() {
-        let color = of(color);
-        let _ = writeln!(svg, ".s{index} {{ stroke: {color}; }} .f{index} {{ fill: {color}; }}");
+/// Adds rules that give each color its counterpart where the reader prefers a dark background, and leaves out attributes that
+/// have their initial values.
+fn with_dark_colors(svg: &str) -> String {
+    let mut style = "<style>\n@media (prefers-color-scheme: dark) {\n".to_owned();
+    for (RGBColor(red, green, blue), dark) in [INK].iter().chain(&COLORS) {
+        for property in ["fill", "stroke"] {
+            // Writing to a String does not fail.
+            let _ =
+                writeln!(style, "[{property}=\"#{red:02X}{green:02X}{blue:02X}\"] {{ {property}: {dark}; }}");
+        }
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    style += "}\n</style>\n";
+    let svg =
+        svg.replace(" opacity=\"1\"", "").replace(" stroke=\"none\"", "").replace(" stroke-width=\"1\"", "");
+    svg.replacen(">\n", &format!(">\n{style}"), 1)
 }
 
 #[cfg(test)]
@@ -295,23 +267,58 @@ mod tests {
     use super::*;
 
     fn plot(points: Vec<(f64, f64)>, y: Axis) -> String {
-        let series = vec![Series { name: "a < b".into(), mark: Mark::Line, points }];
+        let series = vec![Series { name: "a < b".into(), mark: Mark::Dots, points }];
         Plot { title: "A & B".into(), x: Axis::linear("step"), y, series }.to_svg()
     }
 
-    #[test]
-    fn ends_are_round_and_points_between_them() {
-        let svg = plot(vec![(0.0, 1.0), (7.0, 1e-7)], Axis::log("residual"));
-        assert!(svg.contains("A &amp; B") && svg.contains("a &lt; b"));
-        assert!(svg.contains(&format!("M{:.1} {:.1}L", across(0.0), down(1.0))), "{svg}");
-        assert!(svg.contains("-7</tspan>") && svg.contains(">0</tspan>"), "{svg}");
+    fn ticks(scale: Scale, numbers: &[f64]) -> Vec<String> {
+        let span = Span::of(scale, numbers.iter().copied());
+        span.ticks().iter().map(Span::format).collect()
     }
 
     #[test]
-    fn what_has_no_place_is_left_out() {
-        for points in
-            [vec![], vec![(1.0, 0.0)], vec![(f64::NAN, 1.0), (2.0, f64::INFINITY)], vec![(3.0, 3.0)]]
-        {
+    fn text_is_escaped_and_every_point_drawn() {
+        let svg = plot(vec![(0.0, 1.0), (7.0, 1e-7)], Axis::log("residual"));
+        assert!(svg.contains("A &amp; B") && svg.contains("a &lt; b"), "{svg}");
+        assert_eq!(svg.matches("<circle").count(), 2, "{svg}");
+        assert!(svg.contains("1e-7") && svg.ends_with("</svg>\n"), "{svg}");
+    }
+
+    #[test]
+    fn lines_join_their_points() {
+        let series = vec![Series {
+            name: "a".into(),
+            mark: Mark::Line,
+            points: vec![(0.0, 1.0), (1.0, 2.0), (2.0, 1.0)],
+        }];
+        let plot = Plot { title: "A".into(), x: Axis::linear("x"), y: Axis::linear("y"), series };
+        let svg = plot.to_svg();
+        let line = svg.split("stroke=\"#0072B2\" stroke-width=\"2\" points=\"").nth(1).expect("a line");
+        let points: Vec<&str> = line.split('"').next().unwrap_or_default().split_whitespace().collect();
+        assert_eq!(points.len(), 3, "{svg}");
+        assert_eq!(plot.to_svg(), svg, "the same plot gives the same text");
+    }
+
+    #[test]
+    fn axes_fit_the_data() {
+        // Ratios around 1 do not stretch over whole decades.
+        let ratios = Span::of(Scale::Log, [0.85, 2.0].into_iter());
+        assert!(10_f64.powf(ratios.range.start) > 0.8 && 10_f64.powf(ratios.range.end) < 2.2, "{ratios:?}");
+        assert_eq!(ticks(Scale::Log, &[0.85, 2.0]), ["1", "1.2", "1.4", "1.6", "1.8", "2"]);
+        assert_eq!(ticks(Scale::Log, &[0.95, 1.05]), ["0.96", "0.98", "1", "1.02", "1.04"]);
+        assert_eq!(ticks(Scale::Log, &[0.4, 80.0]), ["0.5", "1", "2", "5", "10", "20", "50"]);
+        let powers = ticks(Scale::Log, &[1e-12, 1.0]);
+        assert!(
+            powers.len() > 4 && powers.len() <= MOST_TICKS && powers.contains(&"1".to_owned()),
+            "{powers:?}"
+        );
+        assert_eq!(ticks(Scale::Linear, &[0.0, 100.0]), ["0", "20", "40", "60", "80", "100"]);
+    }
+
+    #[test]
+    fn numbers_without_a_place_are_left_out() {
+        let cases = [vec![], vec![(1.0, 0.0)], vec![(f64::NAN, 1.0), (2.0, f64::INFINITY)], vec![(3.0, 3.0)]];
+        for points in cases {
             for y in [Axis::log("y"), Axis::linear("y")] {
                 let svg = plot(points.clone(), y);
                 assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
@@ -320,9 +327,13 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_round() {
-        for (span, expected) in [(1.0, 0.2), (10.0, 2.0), (7.0, 1.0), (30.0, 5.0), (0.03, 0.005)] {
-            assert!((step(span) - expected).abs() < 1e-12, "{span}: {}", step(span));
-        }
+    fn colors_have_a_counterpart_on_a_dark_background() {
+        let svg = plot(vec![(0.0, 1.0)], Axis::linear("y"));
+        let style = svg.find("prefers-color-scheme: dark").expect("a style");
+        assert!(style < svg.find("<circle").expect("a dot"), "{svg}");
+        assert!(
+            svg.contains("[fill=\"#0072B2\"] { fill: #56b4e9; }") && svg.contains("fill=\"#0072B2\"/>"),
+            "{svg}"
+        );
     }
 }

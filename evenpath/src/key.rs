@@ -1,11 +1,8 @@
 //! Keys, and the values that travel with them.
 
 use evenpath_kernels::key::Combine as KernelCombine;
-use evenpath_simt::{Global, GlobalMut};
 
-use crate::device::{Device, DeviceVec};
-use crate::op::OpError;
-use crate::op::operands::check_len;
+pub use crate::op::Pairs;
 
 /// What kernels ask of keys and values. Nothing outside can name these, so the public traits are sealed.
 mod sealed {
@@ -107,57 +104,4 @@ pair_values! {
     u64 as u64: AddIntegers, |a, b| a.wrapping_add(b);
     i64 as u64: AddIntegers, |a, b| a.wrapping_add(b);
     f64 as u64: AddFloats, |a, b| a + b;
-}
-
-/// Keys and their values, as many of the one as of the other, on one device.
-///
-/// ```
-/// use evenpath::key::{Pairs, coordinate};
-/// use evenpath::{Device, merge};
-///
-/// // Entries of two matrices, by row and column.
-/// let device = Device::cpu();
-/// let (a, ones) = (device.upload(&[coordinate(0, 7)])?, device.upload(&[1.0_f32])?);
-/// let (b, twos) = (device.upload(&[coordinate(0, 2)])?, device.upload(&[2.0_f32])?);
-/// let (keys, values) = merge::pairs(Pairs::new(&a, &ones), Pairs::new(&b, &twos))?;
-/// assert_eq!(keys.download()?, [coordinate(0, 2), coordinate(0, 7)]);
-/// assert_eq!(values.download()?, [2.0, 1.0]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct Pairs<'a, K: Key, V: PairValue> {
-    /// The keys.
-    pub keys: &'a DeviceVec<K>,
-    /// The values, one per key.
-    pub values: &'a DeviceVec<V>,
-}
-
-impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
-    /// Keys with their values.
-    pub fn new(keys: &'a DeviceVec<K>, values: &'a DeviceVec<V>) -> Self {
-        Self { keys, values }
-    }
-
-    /// An error unless the pairs are whole and on `device`.
-    pub(crate) fn check(&self, device: &Device, values: &'static str) -> Result<(), OpError> {
-        device.check_same(self.keys.device())?;
-        device.check_same(self.values.device())?;
-        check_len(values, self.values.len(), self.keys.len())
-    }
-
-    pub(crate) fn host(&self) -> Option<(&'a [K], &'a [V])> {
-        Some((self.keys.host_slice()?, self.values.host_slice()?))
-    }
-}
-
-/// Values as kernels see them.
-pub(crate) fn bits<V: PairValue>(values: &DeviceVec<V>) -> Global<V::Bits> {
-    let view = values.as_global();
-    Global::from_device(view.address(), view.len())
-}
-
-/// Values as kernels see them, to be written.
-pub(crate) fn bits_mut<V: PairValue>(values: &mut DeviceVec<V>) -> GlobalMut<V::Bits> {
-    let view = values.as_global_mut();
-    GlobalMut::from_device(view.address(), view.len())
 }

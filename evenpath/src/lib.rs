@@ -46,6 +46,7 @@
 
 mod cpu;
 pub mod device;
+mod element;
 pub mod error;
 mod interop;
 pub mod io;
@@ -53,6 +54,7 @@ pub mod key;
 mod matrix;
 mod names;
 mod op;
+mod operation;
 pub mod policy;
 pub mod prelude;
 mod scalar;
@@ -135,7 +137,8 @@ pub mod spgemm {
 
 /// Sums, element-wise products and masks of sparse matrices: [`DeviceCsr::add`], [`DeviceCsr::plan_add`].
 pub mod spadd {
-    pub use crate::op::{Elementwise, ElementwisePlan, ElementwisePlanInfo};
+    pub use crate::op::{ElementwisePlan, ElementwisePlanInfo};
+    pub use crate::operation::Elementwise;
 }
 
 // Names that modules of this crate take from each other.

@@ -88,8 +88,8 @@ pub type Compute<S> = <S as Storage>::Computed;
 pub trait Value:
     Storage<Computed = Self>
     + sealed::KernelValue
-    + crate::op::scan::Element
-    + crate::op::SortValue
+    + crate::element::Element
+    + crate::element::SortValue
     + Neg<Output = Self>
     + Sum
 {

@@ -1,78 +1,53 @@
-//! The examples that solve something, as programs.
+//! The examples that solve something, and that on files.
 
-mod support;
-
-use std::process::{Command, Output};
-
-use serde_json::Value;
-use support::program;
-
-fn run(name: &str, arguments: &[&str]) -> Output {
-    Command::new(program(name)).args(arguments).output().expect("the program starts")
-}
-
-/// The JSON object that it prints where the exit code is 0, and its plot.
-fn passes(name: &str, arguments: &[&str]) -> (Value, String) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let plot = folder.path().join("plot.svg");
-    let own = ["--json", "--plot", plot.to_str().expect("text")];
-    let output = run(name, &[arguments, &own].concat());
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), text.as_ref()), (Some(0), ""), "{name} {arguments:?}");
-    let json = serde_json::from_slice(&output.stdout).expect("an object");
-    (json, std::fs::read_to_string(plot).expect("a plot"))
-}
+use super::{File, passes, refuses, run};
 
 #[test]
 fn conjugate_gradients_solve_on_every_device_that_is_always_there() {
-    for arguments in [
-        &["--device", "cpu"][..],
-        &["--device", "cpu", "--value", "f32", "--tolerance", "1e-3"],
-        &["--device", "cpu", "--poisson", "40"],
-        &["--device", "simulated", "--poisson", "12"],
-        &["--device", "simulated", "--poisson", "1"],
-    ] {
-        let (json, plot) = passes("conjugate_gradients", arguments);
-        let residuals: Vec<f64> =
-            json["residuals"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
-        assert_eq!(residuals.len() as u64, json["steps"].as_u64().unwrap() + 1);
-        assert!(residuals[0] >= 1.0 && residuals[residuals.len() - 1] < 1e-3, "{residuals:?}");
-        assert!(plot.contains("class=\"line s0\""), "{plot}");
+    let laplacian = File::new(
+        "%%MatrixMarket matrix coordinate real symmetric\n4 4 8\n1 1 4\n2 2 4\n3 3 4\n4 4 4\n\
+         2 1 -1\n3 1 -1\n4 2 -1\n4 3 -1\n",
+    );
+    for device in ["cpu", "simulated"] {
+        let text = passes("conjugate_gradients", &["--device", device, laplacian.path()]);
+        // The vector of ones is an eigenvector, and is found in one step.
+        assert!(text.contains(": 1 steps"), "{text}");
     }
+    let text = passes("conjugate_gradients", &["--device", "cpu"]);
+    assert!(text.contains("bcsstk16.mtx.gz: 4884 x 4884"), "{text}");
 }
 
 #[test]
-fn without_enough_steps_the_solution_is_called_wrong() {
-    let output = run("conjugate_gradients", &["--device", "cpu", "--steps", "3"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("FAIL"));
+fn only_positive_definite_matrices_are_solved_with() {
+    let message = refuses("conjugate_gradients", &["--device", "cpu", "lp:8"]);
+    assert!(message.contains("8 x 2040"), "{message}");
+    let no_diagonal = File::new("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 1 1\n");
+    let message = refuses("conjugate_gradients", &["--device", "cpu", no_diagonal.path()]);
+    assert!(message.contains("row 1"), "{message}");
 }
 
 #[test]
 fn pages_are_ranked_on_every_device_that_is_always_there() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("web.mtx");
     // 1 and 2 link to each other and to 3, which links to nothing; 4 links to 1.
     let web = "%%MatrixMarket matrix coordinate pattern general\n4 4 5\n1 2\n2 1\n1 3\n2 3\n4 1\n";
-    std::fs::write(&path, web).expect("a file");
+    let file = File::new(web);
     for device in ["cpu", "simulated"] {
-        let arguments = ["--device", device, "--matrix", path.to_str().expect("text"), "--top", "4"];
-        let (json, _) = passes("pagerank", &arguments);
-        // By hand: with s what goes anywhere, shared by four, r4 = s, r1 = s + 0.85 (r2 / 2 + r4), r2 = s + 0.85 r1 / 2,
+        let text = passes("pagerank", &["--device", device, file.path()]);
+        // By hand: with s for the jumps to each page, r4 = s, r1 = s + 0.85 (r2 / 2 + r4), r2 = s + 0.85 r1 / 2,
         // r3 = s + 0.85 (r1 + r2) / 2, and together they are 1.
         let r1 = (1.0 + 0.425 + 0.85) / (1.0 - 0.425 * 0.425);
         let r2 = 1.0 + 0.425 * r1;
         let r3 = 1.0 + 0.425 * (r1 + r2);
         let sum = 1.0 + r1 + r2 + r3;
-        let mut expected: [(u64, f64); 4] = [(0, r1 / sum), (1, r2 / sum), (2, r3 / sum), (3, 1.0 / sum)];
-        expected.sort_by(|a, b| b.1.total_cmp(&a.1));
-        for (found, expected) in json["top"].as_array().unwrap().iter().zip(expected) {
-            assert_eq!(found[0].as_u64(), Some(expected.0), "{json}");
-            assert!((found[1].as_f64().unwrap() - expected.1).abs() < 1e-9, "{json}");
+        for (page, rank) in [r1, r2, r3, 1.0].into_iter().enumerate() {
+            let line = format!("\n{page}: {:.9}\n", rank / sum);
+            assert!(text.contains(&line), "no {line} in {text}");
         }
     }
-    let (json, _) = passes("pagerank", &["--device", "cpu"]);
-    assert!(json["steps"].as_u64() > Some(20), "{json}");
+    let text = passes("pagerank", &["--device", "cpu"]);
+    assert!(text.contains("polblogs.mtx.gz: 1490 x 1490"), "{text}");
+    let message = refuses("pagerank", &["--device", "cpu", "lp:8"]);
+    assert!(message.contains("8 x 2040"), "{message}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub mod coo;
 pub mod ell;
 pub mod hisparse;
 pub mod key;
+pub mod matrix;
 pub mod merge;
 pub mod offset;
 pub mod reduce;
@@ -30,197 +31,224 @@ pub mod update;
 pub mod vector;
 
 pub use key::{Bits, Key};
+pub use matrix::{CsrView, Pattern};
 pub use offset::Offset;
 
 #[cfg(not(target_arch = "nvptx64"))]
-use evenpath_simt::kernel::{Kernel, KernelInfo};
+use evenpath_simt::kernel::{Kernel, KernelInfo, Simulation};
+
+/// Something done with each kernel of the library.
+#[cfg(not(target_arch = "nvptx64"))]
+trait Visitor {
+    /// Does it with one kernel. What it sees does not depend on the types that the kernel's generic parameters are given.
+    fn visit<K: Kernel>(&mut self);
+}
 
 /// Every kernel instance of the library, grouped by operation.
 #[cfg(not(target_arch = "nvptx64"))]
-#[allow(clippy::too_many_lines)] // A table.
 pub fn kernels() -> Vec<&'static KernelInfo> {
-    let mut all = Vec::new();
-    add_primitives(&mut all);
-    add_spmv(&mut all);
-    add_formats(&mut all);
-    add_sparse(&mut all);
-    add_hisparse(&mut all);
-    add_testing(&mut all);
-    all
+    struct Instances(Vec<&'static KernelInfo>);
+    impl Visitor for Instances {
+        fn visit<K: Kernel>(&mut self) {
+            self.0.extend(K::INSTANCES);
+        }
+    }
+    let mut instances = Instances(Vec::new());
+    visit_all(&mut instances);
+    instances.0
 }
 
-/// Adds the instances of a kernel, which do not depend on the types that its generic parameters are given.
+/// The body of every kernel instance for the simulated GPU, with the name of the instance.
 #[cfg(not(target_arch = "nvptx64"))]
-fn add<K: Kernel>(all: &mut Vec<&'static KernelInfo>) {
-    all.extend(K::INSTANCES);
+pub fn simulations() -> Vec<(&'static str, Simulation)> {
+    struct Simulations(Vec<(&'static str, Simulation)>);
+    impl Visitor for Simulations {
+        fn visit<K: Kernel>(&mut self) {
+            let names = K::INSTANCES.iter().map(|info| info.name);
+            self.0.extend(names.zip(K::SIMULATIONS.iter().copied()));
+        }
+    }
+    let mut simulations = Simulations(Vec::new());
+    visit_all(&mut simulations);
+    simulations.0
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+fn visit_all(visitor: &mut impl Visitor) {
+    visit_primitives(visitor);
+    visit_spmv(visitor);
+    visit_formats(visitor);
+    visit_sparse(visitor);
+    visit_hisparse(visitor);
+    visit_testing(visitor);
 }
 
 /// Sequences and dense vectors.
 #[cfg(not(target_arch = "nvptx64"))]
-fn add_primitives(all: &mut Vec<&'static KernelInfo>) {
-    add::<sort::Histogram<u32>>(all);
-    add::<sort::BinStarts>(all);
-    add::<sort::OnesweepKeys<u32>>(all);
-    add::<sort::OnesweepPairs<u32, u32>>(all);
-    add::<sort::SortTileKeys<u32>>(all);
-    add::<sort::SortTilePairs<u32, u32>>(all);
-    add::<sort::SortTilePermutation<u32>>(all);
-    add::<vector::AddAt<f32>>(all);
-    add::<vector::Axpby<f32>>(all);
-    add::<vector::Dot<f32>>(all);
-    add::<vector::MultiplyElements<f32>>(all);
-    add::<vector::GatherIndices>(all);
-    add::<vector::Iota>(all);
-    add::<merge::MergeKeysPartition<u32>>(all);
-    add::<merge::MergeKeys<u32>>(all);
-    add::<merge::MergePairs<u32, u32>>(all);
-    add::<sets::SetPartition<u32>>(all);
-    add::<sets::SetKeys<u32>>(all);
-    add::<sets::SetPairs<u32, u32>>(all);
-    add::<sets::SetCount<u32>>(all);
-    add::<sets::FirstDescent<u32>>(all);
-    add::<scan::Scan<f32>>(all);
-    add::<scan::SegmentedScan<f32, u32>>(all);
-    add::<scan::SegmentedScanByBits<f32>>(all);
-    add::<reduce::ReduceByKey<f32, u32>>(all);
-    add::<reduce::ReduceByFlag<f32>>(all);
-    add::<reduce::MarkRows<u32>>(all);
-    add::<reduce::FillEmptyRows<f32, u32>>(all);
-    add::<reduce::ReduceRows<f32>>(all);
-    add::<vector::Scale<f32>>(all);
-    add::<vector::Gather<f32>>(all);
+fn visit_primitives(visitor: &mut impl Visitor) {
+    visitor.visit::<sort::Histogram<u32>>();
+    visitor.visit::<sort::BinStarts>();
+    visitor.visit::<sort::OnesweepKeys<u32>>();
+    visitor.visit::<sort::OnesweepPairs<u32, u32>>();
+    visitor.visit::<sort::SortTileKeys<u32>>();
+    visitor.visit::<sort::SortTilePairs<u32, u32>>();
+    visitor.visit::<sort::SortTilePermutation<u32>>();
+    visitor.visit::<vector::AddAt<f32>>();
+    visitor.visit::<vector::Axpby<f32>>();
+    visitor.visit::<vector::Dot<f32>>();
+    visitor.visit::<vector::MultiplyElements<f32>>();
+    visitor.visit::<vector::GatherIndices>();
+    visitor.visit::<vector::Iota>();
+    visitor.visit::<merge::MergeKeysPartition<u32>>();
+    visitor.visit::<merge::MergeKeys<u32>>();
+    visitor.visit::<merge::MergePairs<u32, u32>>();
+    visitor.visit::<sets::SetPartition<u32>>();
+    visitor.visit::<sets::SetKeys<u32>>();
+    visitor.visit::<sets::SetPairs<u32, u32>>();
+    visitor.visit::<sets::SetCount<u32>>();
+    visitor.visit::<sets::FirstDescent<u32>>();
+    visitor.visit::<scan::Scan<f32>>();
+    visitor.visit::<scan::SegmentedScan<f32, u32>>();
+    visitor.visit::<scan::SegmentedScanByBits<f32>>();
+    visitor.visit::<reduce::ReduceByKey<f32, u32>>();
+    visitor.visit::<reduce::ReduceByFlag<f32>>();
+    visitor.visit::<reduce::MarkRows<u32>>();
+    visitor.visit::<reduce::FillEmptyRows<f32, u32>>();
+    visitor.visit::<reduce::ReduceRows<f32>>();
+    visitor.visit::<vector::Scale<f32>>();
+    visitor.visit::<vector::Gather<f32>>();
 }
 
 /// Sparse matrix times dense vector.
 #[cfg(not(target_arch = "nvptx64"))]
-fn add_spmv(all: &mut Vec<&'static KernelInfo>) {
-    add::<spmv::FindCutRows<u32>>(all);
-    add::<spmv::MergePartition<u32>>(all);
-    add::<spmv::MergeTile<f32, u32>>(all);
-    add::<spmv::RowLengths<u32>>(all);
-    add::<spmv::ListLongRows<u32>>(all);
-    add::<spmv::NumberPieces<u32>>(all);
-    add::<spmv::BinnedRows<f32, u32>>(all);
-    add::<spmv::RowTiles<f32, u32>>(all);
-    add::<spmv::FindWindows<u32>>(all);
-    add::<spmv::RowWindows<f32, u32>>(all);
-    add::<spmv::EncodeColumns<u32>>(all);
-    add::<spmv::ShareCodes>(all);
-    add::<spmv::NarrowRows<f32, u32>>(all);
-    add::<spmv::NarrowBlocks<f64, u32>>(all);
-    add::<spmv::VectorRows<f32, u32>>(all);
-    add::<spmv::BlockRows<f32, u32>>(all);
-    add::<spmv::FlatCompactRows<u32>>(all);
-    add::<spmv::FlatPartition<u32>>(all);
-    add::<spmv::FlatTile<f32, u32>>(all);
-    add::<spmv::FlatFillEmptyRows<f32, u32>>(all);
-    add::<spmv::CutRowBlocks<u32>>(all);
-    add::<spmv::AdaptiveRows<f32, u32>>(all);
-    add::<spmv::LightRows<f32, u32>>(all);
-    add::<spmv::AddTransposed<f32, u32>>(all);
-    add::<spmv::TransposedProducts<f32, u32>>(all);
-    add::<spmv::RowIndices<u32>>(all);
-    add::<spmv::ColumnOffsets<u32>>(all);
+fn visit_spmv(visitor: &mut impl Visitor) {
+    visitor.visit::<spmv::FindCutRows<u32>>();
+    visitor.visit::<spmv::MergePartition<u32>>();
+    visitor.visit::<spmv::MergeTile<f32, u32>>();
+    visitor.visit::<spmv::RowLengths<u32>>();
+    visitor.visit::<spmv::ListLongRows<u32>>();
+    visitor.visit::<spmv::NumberPieces<u32>>();
+    visitor.visit::<spmv::BinnedRows<f32, u32>>();
+    visitor.visit::<spmv::RowTiles<f32, u32>>();
+    visitor.visit::<spmv::FindWindows<u32>>();
+    visitor.visit::<spmv::RowWindows<f32, u32>>();
+    visitor.visit::<spmv::EncodeColumns<u32>>();
+    visitor.visit::<spmv::ShareCodes>();
+    visitor.visit::<spmv::NarrowRows<f32, u32>>();
+    visitor.visit::<spmv::NarrowBlocks<f64, u32>>();
+    visitor.visit::<spmv::VectorRows<f32, u32>>();
+    visitor.visit::<spmv::BlockRows<f32, u32>>();
+    visitor.visit::<spmv::FlatCompactRows<u32>>();
+    visitor.visit::<spmv::FlatPartition<u32>>();
+    visitor.visit::<spmv::FlatTile<f32, u32>>();
+    visitor.visit::<spmv::FlatFillEmptyRows<f32, u32>>();
+    visitor.visit::<spmv::CutRowBlocks<u32>>();
+    visitor.visit::<spmv::AdaptiveRows<f32, u32>>();
+    visitor.visit::<spmv::LightRows<f32, u32>>();
+    visitor.visit::<spmv::AddTransposed<f32, u32>>();
+    visitor.visit::<spmv::TransposedProducts<f32, u32>>();
+    visitor.visit::<spmv::RowIndices<u32>>();
+    visitor.visit::<spmv::ColumnOffsets<u32>>();
 }
 
 /// Other formats, and sparse matrix times dense matrix.
 #[cfg(not(target_arch = "nvptx64"))]
-fn add_formats(all: &mut Vec<&'static KernelInfo>) {
-    add::<spmm::SpmmLongRows<u32>>(all);
-    add::<spmm::SpmmRows<f32, f32, u32>>(all);
-    add::<spmm::SpmmPieces<f32, f32, u32>>(all);
-    add::<spmm::SpmmFinish<f32>>(all);
-    add::<spmm::SpmmTranspose<f32>>(all);
-    add::<ell::Ell<f32>>(all);
-    add::<ell::EllR<f32>>(all);
-    add::<ell::SlicedEll<f32>>(all);
-    add::<coo::CooInterval<f32>>(all);
-    add::<coo::CarryFixup<f32>>(all);
+fn visit_formats(visitor: &mut impl Visitor) {
+    visitor.visit::<spmm::SpmmLongRows<u32>>();
+    visitor.visit::<spmm::SpmmRows<f32, f32, u32>>();
+    visitor.visit::<spmm::SpmmPieces<f32, f32, u32>>();
+    visitor.visit::<spmm::SpmmFinish<f32>>();
+    visitor.visit::<spmm::SpmmTranspose<f32>>();
+    visitor.visit::<ell::Ell<f32>>();
+    visitor.visit::<ell::EllR<f32>>();
+    visitor.visit::<ell::SlicedEll<f32>>();
+    visitor.visit::<coo::CooInterval<f32>>();
+    visitor.visit::<coo::CarryFixup<f32>>();
 }
 
 /// Sums and products of sparse matrices.
 #[cfg(not(target_arch = "nvptx64"))]
-fn add_sparse(all: &mut Vec<&'static KernelInfo>) {
-    add::<spgemm::SpgemmRowWork<u32>>(all);
-    add::<spgemm::SpgemmLongRowWork<u32>>(all);
-    add::<spgemm::SpgemmMaskWork<u32>>(all);
-    add::<spgemm::SpgemmClassify>(all);
-    add::<spgemm::SpgemmListRows>(all);
-    add::<spgemm::SpgemmConvertOffsets<u32, u64>>(all);
-    add::<spgemm::SpgemmHashCount<u32>>(all);
-    add::<spgemm::SpgemmHashFill<f32, u32>>(all);
-    add::<spgemm::SpgemmWindowCount<u32>>(all);
-    add::<spgemm::SpgemmWindowFill<f32, u32>>(all);
-    add::<spgemm::two_level_sort::WeighEntries<u32>>(all);
-    add::<spgemm::two_level_sort::ListEntries<u32>>(all);
-    add::<spgemm::two_level_sort::SortProducts<u32>>(all);
-    add::<spgemm::two_level_sort::CollectCutEntries<u32>>(all);
-    add::<spgemm::two_level_sort::NumberCutEntries<u32>>(all);
-    add::<spgemm::two_level_sort::PlaceCutEntries<u32>>(all);
-    add::<spgemm::two_level_sort::PlaceTiles>(all);
-    add::<spgemm::two_level_sort::AddProducts<f32, u32>>(all);
-    add::<spgemm::two_level_sort::PlaceCutValues<f32>>(all);
-    add::<spadd::CutPath<u32>>(all);
-    add::<spadd::CountDescents<u32>>(all);
-    add::<spadd::WalkPath<u32>>(all);
-    add::<spadd::FillTiles<f32, u32>>(all);
-    add::<spgemm::SpgemmPartWork<u32>>(all);
-    add::<spgemm::SpgemmRankProducts<u32>>(all);
-    add::<spgemm::SpgemmCutByParts<u32>>(all);
-    add::<spgemm::SpgemmAddRanked<f32, u32>>(all);
+fn visit_sparse(visitor: &mut impl Visitor) {
+    visitor.visit::<spgemm::SpgemmRowWork<u32>>();
+    visitor.visit::<spgemm::SpgemmLongRowWork<u32>>();
+    visitor.visit::<spgemm::SpgemmMaskWork<u32>>();
+    visitor.visit::<spgemm::SpgemmClassify>();
+    visitor.visit::<spgemm::SpgemmListRows>();
+    visitor.visit::<spgemm::SpgemmConvertOffsets<u32, u64>>();
+    visitor.visit::<spgemm::SpgemmHashCount<u32>>();
+    visitor.visit::<spgemm::SpgemmHashFill<f32, u32>>();
+    visitor.visit::<spgemm::SpgemmWindowCount<u32>>();
+    visitor.visit::<spgemm::SpgemmWindowFill<f32, u32>>();
+    visitor.visit::<spgemm::two_level_sort::WeighEntries<u32>>();
+    visitor.visit::<spgemm::two_level_sort::ListEntries<u32>>();
+    visitor.visit::<spgemm::two_level_sort::SortProducts<u32>>();
+    visitor.visit::<spgemm::two_level_sort::CollectCutEntries<u32>>();
+    visitor.visit::<spgemm::two_level_sort::NumberCutEntries<u32>>();
+    visitor.visit::<spgemm::two_level_sort::PlaceCutEntries<u32>>();
+    visitor.visit::<spgemm::two_level_sort::PlaceTiles>();
+    visitor.visit::<spgemm::two_level_sort::AddProducts<f32, u32>>();
+    visitor.visit::<spgemm::two_level_sort::PlaceCutValues<f32>>();
+    visitor.visit::<spadd::CutPath<u32>>();
+    visitor.visit::<spadd::CountDescents<u32>>();
+    visitor.visit::<spadd::WalkPath<u32>>();
+    visitor.visit::<spadd::FillTiles<f32, u32>>();
+    visitor.visit::<spgemm::SpgemmPartWork<u32>>();
+    visitor.visit::<spgemm::SpgemmRankProducts<u32>>();
+    visitor.visit::<spgemm::SpgemmCutByParts<u32>>();
+    visitor.visit::<spgemm::SpgemmAddRanked<f32, u32>>();
 }
 
 /// Hierarchical matrices.
 #[cfg(not(target_arch = "nvptx64"))]
-fn add_hisparse(all: &mut Vec<&'static KernelInfo>) {
-    add::<hisparse::HiSparseCountChildren>(all);
-    add::<hisparse::HiSparseListChildren>(all);
-    add::<hisparse::HiSparseCountQuads>(all);
-    add::<hisparse::HiSparseListLeaves>(all);
-    add::<hisparse::HiSparseCountParts>(all);
-    add::<hisparse::HiSparseListParts>(all);
-    add::<hisparse::HiSparseSpmv<f32>>(all);
-    add::<hisparse::HiSparseSpmm<f32>>(all);
-    add::<hisparse::HiSparseCountRuns>(all);
-    add::<hisparse::HiSparseWriteRuns<u32>>(all);
-    add::<hisparse::HiSparseCountNodes<u32>>(all);
-    add::<hisparse::HiSparseLevelStarts>(all);
-    add::<hisparse::HiSparseWriteNodes<u32>>(all);
-    add::<hisparse::HiSparseNumberEntries>(all);
-    add::<hisparse::HiSparseFillLeaves<f32>>(all);
-    add::<hisparse::HiSparsePlaceNodes>(all);
-    add::<hisparse::HiSparseLinkNodes>(all);
-    add::<hisparse::sum::HiSparseCountSums<u32>>(all);
-    add::<hisparse::sum::HiSparseAddChildren>(all);
-    add::<hisparse::sum::HiSparseAddLeaves<f32>>(all);
-    add::<hisparse::HiSparseCountEntries<u32>>(all);
-    add::<hisparse::HiSparseListEntries<f32>>(all);
-    add::<hisparse::product::HiSparseCountPairs>(all);
-    add::<hisparse::product::HiSparseListPairs<u32>>(all);
-    add::<hisparse::product::HiSparseMarkCandidates<u32>>(all);
-    add::<hisparse::product::HiSparseListCandidates<u32>>(all);
-    add::<hisparse::product::HiSparseCountProducts<u32>>(all);
-    add::<hisparse::product::HiSparseListFilled<u32>>(all);
-    add::<hisparse::product::HiSparseMultiplyLeaves<f32>>(all);
-    add::<hisparse::queue::HiSparseQueuedSpmv<f32>>(all);
+fn visit_hisparse(visitor: &mut impl Visitor) {
+    visitor.visit::<hisparse::HiSparseCountChildren>();
+    visitor.visit::<hisparse::HiSparseListChildren>();
+    visitor.visit::<hisparse::HiSparseCountQuads>();
+    visitor.visit::<hisparse::HiSparseListLeaves>();
+    visitor.visit::<hisparse::HiSparseCountParts>();
+    visitor.visit::<hisparse::HiSparseListParts>();
+    visitor.visit::<hisparse::HiSparseSpmv<f32>>();
+    visitor.visit::<hisparse::HiSparseSpmm<f32>>();
+    visitor.visit::<hisparse::HiSparseCountRuns>();
+    visitor.visit::<hisparse::HiSparseWriteRuns<u32>>();
+    visitor.visit::<hisparse::HiSparseCountNodes<u32>>();
+    visitor.visit::<hisparse::HiSparseLevelStarts>();
+    visitor.visit::<hisparse::HiSparseWriteNodes<u32>>();
+    visitor.visit::<hisparse::HiSparseNumberEntries>();
+    visitor.visit::<hisparse::HiSparseFillLeaves<f32>>();
+    visitor.visit::<hisparse::HiSparsePlaceNodes>();
+    visitor.visit::<hisparse::HiSparseLinkNodes>();
+    visitor.visit::<hisparse::sum::HiSparseCountSums<u32>>();
+    visitor.visit::<hisparse::sum::HiSparseAddChildren>();
+    visitor.visit::<hisparse::sum::HiSparseAddLeaves<f32>>();
+    visitor.visit::<hisparse::HiSparseCountEntries<u32>>();
+    visitor.visit::<hisparse::HiSparseListEntries<f32>>();
+    visitor.visit::<hisparse::product::HiSparseCountPairs>();
+    visitor.visit::<hisparse::product::HiSparseListPairs<u32>>();
+    visitor.visit::<hisparse::product::HiSparseMarkCandidates<u32>>();
+    visitor.visit::<hisparse::product::HiSparseListCandidates<u32>>();
+    visitor.visit::<hisparse::product::HiSparseCountProducts<u32>>();
+    visitor.visit::<hisparse::product::HiSparseListFilled<u32>>();
+    visitor.visit::<hisparse::product::HiSparseMultiplyLeaves<f32>>();
+    visitor.visit::<hisparse::queue::HiSparseQueuedSpmv<f32>>();
 }
 
 /// What the machines are tested with.
 #[cfg(not(target_arch = "nvptx64"))]
-fn add_testing(all: &mut Vec<&'static KernelInfo>) {
-    add::<testing::ConditionalBarrier>(all);
-    add::<testing::FaultOutOfBounds>(all);
-    add::<testing::WarpCollectives>(all);
-    add::<testing::Packets<u32>>(all);
-    add::<testing::Atomics>(all);
-    add::<testing::BlockSum<f32>>(all);
-    add::<testing::MessagePassing>(all);
-    add::<testing::MemoryAccesses<u8>>(all);
-    add::<testing::AtomicElements<u32>>(all);
-    add::<testing::AtomicIntegers<u32>>(all);
-    add::<testing::VectorCopy<f32>>(all);
-    add::<testing::Clock>(all);
-    add::<testing::BitCounts>(all);
+fn visit_testing(visitor: &mut impl Visitor) {
+    visitor.visit::<testing::ConditionalBarrier>();
+    visitor.visit::<testing::FaultOutOfBounds>();
+    visitor.visit::<testing::WarpCollectives>();
+    visitor.visit::<testing::Packets<u32>>();
+    visitor.visit::<testing::Atomics>();
+    visitor.visit::<testing::BlockSum<f32>>();
+    visitor.visit::<testing::MessagePassing>();
+    visitor.visit::<testing::MemoryAccesses<u8>>();
+    visitor.visit::<testing::AtomicElements<u32>>();
+    visitor.visit::<testing::AtomicIntegers<u32>>();
+    visitor.visit::<testing::VectorCopy<f32>>();
+    visitor.visit::<testing::Clock>();
+    visitor.visit::<testing::BitCounts>();
 }
 
 #[cfg(all(target_arch = "nvptx64", not(feature = "nvvm")))]

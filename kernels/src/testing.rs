@@ -18,22 +18,24 @@ kernel! {
         pub len: u32,
     }
     shared: BLOCK * 4;
-    body: conditional_barrier::<BLOCK>;
+    body: ConditionalBarrier::conditional_barrier::<BLOCK>;
     entries: {
         testing_conditional_barrier in testing: 128 x 1;
     }
 }
 
-fn conditional_barrier<const BLOCK: usize>(mut arena: Arena, data: GlobalMut<u32>, len: u32) {
-    let shared: Shared<u32> = arena.take(BLOCK);
-    let thread = thread::index();
-    if thread < len {
-        shared.store(thread as usize, data.load(thread as usize));
-    }
-    thread::barrier();
-    if thread < len {
-        let next = if thread + 1 == len { 0 } else { thread + 1 };
-        data.store(thread as usize, shared.load(next as usize));
+impl ConditionalBarrier {
+    fn conditional_barrier<const BLOCK: usize>(self, mut arena: Arena) {
+        let shared: Shared<u32> = arena.take(BLOCK);
+        let thread = thread::index();
+        if thread < self.len {
+            shared.store(thread as usize, self.data.load(thread as usize));
+        }
+        thread::barrier();
+        if thread < self.len {
+            let next = if thread + 1 == self.len { 0 } else { thread + 1 };
+            self.data.store(thread as usize, shared.load(next as usize));
+        }
     }
 }
 
@@ -46,15 +48,17 @@ kernel! {
         pub index: u64,
     }
     shared: 0;
-    body: fault_out_of_bounds;
+    body: FaultOutOfBounds::fault_out_of_bounds;
     entries: {
         testing_fault_out_of_bounds in testing: 32 x 1;
     }
 }
 
-fn fault_out_of_bounds(_: Arena, data: GlobalMut<u32>, index: u64) {
-    if thread::index() == 0 {
-        data.store(index as usize, 1);
+impl FaultOutOfBounds {
+    fn fault_out_of_bounds(self, _: Arena) {
+        if thread::index() == 0 {
+            self.data.store(self.index as usize, 1);
+        }
     }
 }
 
@@ -71,36 +75,38 @@ kernel! {
         pub results: GlobalMut<u64>,
     }
     shared: 32 * 8;
-    body: warp_collectives;
+    body: WarpCollectives::warp_collectives;
     entries: {
         testing_warp_collectives in testing: 32 x 1;
     }
 }
 
-fn warp_collectives(mut arena: Arena, values: Global<u64>, results: GlobalMut<u64>) {
-    let lane = thread::lane() as usize;
-    let value = values.load(lane);
-    let low = value as u32;
-    let any_or_all =
-        u64::from(warp::any(warp::FULL, low == 0)) | u64::from(warp::all(warp::FULL, low == 0)) << 1;
-    // The upper half of the warp reads the lower half's values through shared memory.
-    let shared: Shared<u64> = arena.take(32);
-    shared.store(lane, value);
-    warp::sync(warp::FULL);
-    let exchanged = shared.load(31 - lane);
-    let all = [
-        warp::shuffle_up(warp::FULL, value, 3),
-        warp::shuffle_down(warp::FULL, value, 3),
-        warp::shuffle_xor(warp::FULL, value, 5),
-        warp::shuffle(warp::FULL, value, 7),
-        u64::from(warp::ballot(warp::FULL, low % 2 == 1)),
-        u64::from(warp::match_any(warp::FULL, low & 3)),
-        any_or_all,
-        warp::reduce_add(value),
-        exchanged,
-    ];
-    for (i, result) in all.into_iter().enumerate() {
-        results.store(lane * WARP_RESULTS + i, result);
+impl WarpCollectives {
+    fn warp_collectives(self, mut arena: Arena) {
+        let lane = thread::lane() as usize;
+        let value = self.values.load(lane);
+        let low = value as u32;
+        let any_or_all =
+            u64::from(warp::any(warp::FULL, low == 0)) | u64::from(warp::all(warp::FULL, low == 0)) << 1;
+        // The upper half of the warp reads the lower half's values through shared memory.
+        let shared: Shared<u64> = arena.take(32);
+        shared.store(lane, value);
+        warp::sync(warp::FULL);
+        let exchanged = shared.load(31 - lane);
+        let all = [
+            warp::shuffle_up(warp::FULL, value, 3),
+            warp::shuffle_down(warp::FULL, value, 3),
+            warp::shuffle_xor(warp::FULL, value, 5),
+            warp::shuffle(warp::FULL, value, 7),
+            u64::from(warp::ballot(warp::FULL, low % 2 == 1)),
+            u64::from(warp::match_any(warp::FULL, low & 3)),
+            any_or_all,
+            warp::reduce_add(value),
+            exchanged,
+        ];
+        for (i, result) in all.into_iter().enumerate() {
+            self.results.store(lane * WARP_RESULTS + i, result);
+        }
     }
 }
 
@@ -117,32 +123,28 @@ kernel! {
         pub copied: GlobalMut<T>,
     }
     shared: 2 * 64 * 16;
-    body: packets::<T>;
+    body: Packets::packets;
     entries: {
         testing_packets_u32 in testing: <T = u32>, 64 x 1;
         testing_packets_f64 in testing: <T = f64>, 64 x 1;
     }
 }
 
-fn packets<T: Element>(
-    mut arena: Arena,
-    source: Global<T>,
-    reversed: GlobalMut<T>,
-    last: GlobalMut<T>,
-    copied: GlobalMut<T>,
-) {
-    let each = 16 / T::SIZE;
-    let thread = thread::index() as usize;
-    let shared: Shared<T> = arena.take(64 * each);
-    let copies: Shared<T> = arena.take(64 * each);
-    copies.copy_16(thread * each, source, thread * each);
-    shared.store_16(thread * each, source.load_streaming_16(thread * each));
-    thread::await_copies();
-    thread::barrier();
-    let other = 63 - thread;
-    reversed.store_streaming_16(thread * each, shared.load_16(other * each));
-    last.store(thread, shared.load(thread * each + each - 1));
-    copied.store_streaming_16(thread * each, copies.load_16(other * each));
+impl<T: Element> Packets<T> {
+    fn packets(self, mut arena: Arena) {
+        let each = 16 / T::SIZE;
+        let thread = thread::index() as usize;
+        let shared: Shared<T> = arena.take(64 * each);
+        let copies: Shared<T> = arena.take(64 * each);
+        copies.copy_16(thread * each, self.source, thread * each);
+        shared.store_16(thread * each, self.source.load_streaming_16(thread * each));
+        thread::await_copies();
+        thread::barrier();
+        let other = 63 - thread;
+        self.reversed.store_streaming_16(thread * each, shared.load_16(other * each));
+        self.last.store(thread, shared.load(thread * each + each - 1));
+        self.copied.store_streaming_16(thread * each, copies.load_16(other * each));
+    }
 }
 
 kernel! {
@@ -157,39 +159,41 @@ kernel! {
         pub float: GlobalMut<f64>,
     }
     shared: 4;
-    body: atomics;
+    body: Atomics::atomics;
     entries: {
         testing_atomics in testing: 64 x 1;
     }
 }
 
-fn atomics(mut arena: Arena, words: GlobalMut<u32>, wide: GlobalMut<u64>, float: GlobalMut<f64>) {
-    let relaxed = (Ordering::Relaxed, Scope::Device);
-    let index = thread::block() * thread::block_size() + thread::index();
-    words.fetch_add(0, index, relaxed.0, relaxed.1);
-    words.fetch_min(1, index + 1, relaxed.0, relaxed.1);
-    words.fetch_max(2, index, relaxed.0, relaxed.1);
-    words.exchange(3, index, Ordering::AcquireRelease, Scope::Device);
-    let mut seen = words.atomic_load(4, Ordering::Relaxed, Scope::Device);
-    loop {
-        let found = words.compare_exchange(4, seen, seen + 1, Ordering::Relaxed, Scope::Device);
-        if found == seen {
-            break;
+impl Atomics {
+    fn atomics(self, mut arena: Arena) {
+        let relaxed = (Ordering::Relaxed, Scope::Device);
+        let index = thread::block() * thread::block_size() + thread::index();
+        self.words.fetch_add(0, index, relaxed.0, relaxed.1);
+        self.words.fetch_min(1, index + 1, relaxed.0, relaxed.1);
+        self.words.fetch_max(2, index, relaxed.0, relaxed.1);
+        self.words.exchange(3, index, Ordering::AcquireRelease, Scope::Device);
+        let mut seen = self.words.atomic_load(4, Ordering::Relaxed, Scope::Device);
+        loop {
+            let found = self.words.compare_exchange(4, seen, seen + 1, Ordering::Relaxed, Scope::Device);
+            if found == seen {
+                break;
+            }
+            seen = found;
         }
-        seen = found;
+        // A block counts its threads in shared memory; its first thread adds the count.
+        let count: Shared<u32> = arena.take(1);
+        if thread::index() == 0 {
+            count.store(0, 0);
+        }
+        thread::barrier();
+        count.fetch_add(0, 1);
+        thread::barrier();
+        if thread::index() == 0 {
+            self.float.fetch_add(0, f64::from(count.load(0)), relaxed.0, relaxed.1);
+        }
+        self.wide.fetch_add(0, u64::from(index), relaxed.0, relaxed.1);
     }
-    // A block counts its threads in shared memory; its first thread adds the count.
-    let count: Shared<u32> = arena.take(1);
-    if thread::index() == 0 {
-        count.store(0, 0);
-    }
-    thread::barrier();
-    count.fetch_add(0, 1);
-    thread::barrier();
-    if thread::index() == 0 {
-        float.fetch_add(0, f64::from(count.load(0)), relaxed.0, relaxed.1);
-    }
-    wide.fetch_add(0, u64::from(index), relaxed.0, relaxed.1);
 }
 
 kernel! {
@@ -201,28 +205,30 @@ kernel! {
         pub sums: GlobalMut<V>,
     }
     shared: 0;
-    body: block_sum::<V, BLOCK>;
+    body: BlockSum::block_sum::<BLOCK>;
     entries: {
         testing_block_sum_f32 in testing: <V = f32>, 128 x 1;
         testing_block_sum_f64 in testing: <V = f64>, 128 x 1;
     }
 }
 
-fn block_sum<V: Float, const BLOCK: usize>(_: Arena, values: Global<V>, sums: GlobalMut<V>) {
-    let mut arena = Arena::dynamic((BLOCK * V::SIZE) as u32);
-    let shared: Shared<V> = arena.take(BLOCK);
-    let thread = thread::index() as usize;
-    shared.store(thread, values.load_streaming(thread::block() as usize * BLOCK + thread));
-    let mut half = BLOCK / 2;
-    while half > 0 {
-        thread::barrier();
-        if thread < half {
-            shared.store(thread, shared.load(thread) + shared.load(thread + half));
+impl<V: Float> BlockSum<V> {
+    fn block_sum<const BLOCK: usize>(self, _: Arena) {
+        let mut arena = Arena::dynamic((BLOCK * V::SIZE) as u32);
+        let shared: Shared<V> = arena.take(BLOCK);
+        let thread = thread::index() as usize;
+        shared.store(thread, self.values.load_streaming(thread::block() as usize * BLOCK + thread));
+        let mut half = BLOCK / 2;
+        while half > 0 {
+            thread::barrier();
+            if thread < half {
+                shared.store(thread, shared.load(thread) + shared.load(thread + half));
+            }
+            half /= 2;
         }
-        half /= 2;
-    }
-    if thread == 0 {
-        sums.store(thread::block() as usize, shared.load(0));
+        if thread == 0 {
+            self.sums.store(thread::block() as usize, shared.load(0));
+        }
     }
 }
 
@@ -235,7 +241,7 @@ kernel! {
         pub target: GlobalMut<V>,
     }
     shared: 0;
-    body: vector_copy::<V>;
+    body: VectorCopy::vector_copy;
     entries: {
         testing_vector_copy_u16 in testing: <V = u16>, 32 x 1;
         testing_vector_copy_f32 in testing: <V = f32>, 32 x 1;
@@ -243,11 +249,13 @@ kernel! {
     }
 }
 
-fn vector_copy<V: Element>(_: Arena, source: Global<V>, target: GlobalMut<V>) {
-    let index = (thread::block() * thread::block_size() + thread::index()) as usize;
-    target.store_streaming_4(4 * index, source.load_streaming_4(4 * index));
-    let index = 2 * ((thread::grid_size() * thread::block_size()) as usize * 2 + index);
-    target.store_streaming_2(index, source.load_streaming_2(index));
+impl<V: Element> VectorCopy<V> {
+    fn vector_copy(self, _: Arena) {
+        let index = (thread::block() * thread::block_size() + thread::index()) as usize;
+        self.target.store_streaming_4(4 * index, self.source.load_streaming_4(4 * index));
+        let index = 2 * ((thread::grid_size() * thread::block_size()) as usize * 2 + index);
+        self.target.store_streaming_2(index, self.source.load_streaming_2(index));
+    }
 }
 
 kernel! {
@@ -261,31 +269,33 @@ kernel! {
         pub sums: GlobalMut<u64>,
     }
     shared: 4;
-    body: message_passing;
+    body: MessagePassing::message_passing;
     entries: {
         testing_message_passing in testing: 32 x 1;
     }
 }
 
-fn message_passing(mut arena: Arena, ticket: GlobalMut<u32>, flags: GlobalMut<u32>, sums: GlobalMut<u64>) {
-    let shared: Shared<u32> = arena.take(1);
-    if thread::index() == 0 {
-        shared.store(0, ticket.fetch_add(0, 1, Ordering::Relaxed, Scope::Device));
-    }
-    thread::barrier();
-    if thread::index() != 0 {
-        return;
-    }
-    let own = shared.load(0) as usize;
-    let mut sum = own as u64;
-    if own > 0 {
-        while flags.atomic_load(own - 1, Ordering::Acquire, Scope::Device) == 0 {
-            thread::spin_hint();
+impl MessagePassing {
+    fn message_passing(self, mut arena: Arena) {
+        let shared: Shared<u32> = arena.take(1);
+        if thread::index() == 0 {
+            shared.store(0, self.ticket.fetch_add(0, 1, Ordering::Relaxed, Scope::Device));
         }
-        sum += sums.load(own - 1);
+        thread::barrier();
+        if thread::index() != 0 {
+            return;
+        }
+        let own = shared.load(0) as usize;
+        let mut sum = own as u64;
+        if own > 0 {
+            while self.flags.atomic_load(own - 1, Ordering::Acquire, Scope::Device) == 0 {
+                thread::spin_hint();
+            }
+            sum += self.sums.load(own - 1);
+        }
+        self.sums.store(own, sum);
+        self.flags.atomic_store(own, 1, Ordering::Release, Scope::Device);
     }
-    sums.store(own, sum);
-    flags.atomic_store(own, 1, Ordering::Release, Scope::Device);
 }
 
 /// Results that [`MemoryAccesses`] writes for each lane.
@@ -302,7 +312,7 @@ kernel! {
         pub results: GlobalMut<T>,
     }
     shared: 32 * T::SIZE;
-    body: memory_accesses::<T>;
+    body: MemoryAccesses::memory_accesses;
     entries: {
         testing_memory_u8 in testing_types: <T = u8>, 32 x 1;
         testing_memory_u16 in testing_types: <T = u16>, 32 x 1;
@@ -315,28 +325,31 @@ kernel! {
     }
 }
 
-fn memory_accesses<T: Element>(mut arena: Arena, values: Global<T>, results: GlobalMut<T>) {
-    let lane = thread::lane() as usize;
-    let value = values.load(lane);
-    let shared: Shared<T> = arena.take(32);
-    shared.store(lane, value);
-    thread::barrier();
-    let results = results.skip(lane * ACCESS_RESULTS);
-    let two = values.load_streaming_2(lane * 2);
-    let four = values.load_streaming_4(lane * 4);
-    results.store(0, value);
-    results.store_streaming(1, values.load_streaming(lane));
-    let [a, b] = two;
-    results.store(2, a);
-    results.store(3, b);
-    let [a, b, c, d] = four;
-    results.store(4, a);
-    results.store(5, b);
-    results.store(6, c);
-    results.store(7, d);
-    results.store(8, shared.load(31 - lane));
-    results.store(9, warp::shuffle_xor(warp::FULL, value, 1));
-    results.store(10, results.load(0));
+impl<T: Element> MemoryAccesses<T> {
+    fn memory_accesses(self, mut arena: Arena) {
+        let Self { results, .. } = self;
+        let lane = thread::lane() as usize;
+        let value = self.values.load(lane);
+        let shared: Shared<T> = arena.take(32);
+        shared.store(lane, value);
+        thread::barrier();
+        let results = results.skip(lane * ACCESS_RESULTS);
+        let two = self.values.load_streaming_2(lane * 2);
+        let four = self.values.load_streaming_4(lane * 4);
+        results.store(0, value);
+        results.store_streaming(1, self.values.load_streaming(lane));
+        let [a, b] = two;
+        results.store(2, a);
+        results.store(3, b);
+        let [a, b, c, d] = four;
+        results.store(4, a);
+        results.store(5, b);
+        results.store(6, c);
+        results.store(7, d);
+        results.store(8, shared.load(31 - lane));
+        results.store(9, warp::shuffle_xor(warp::FULL, value, 1));
+        results.store(10, results.load(0));
+    }
 }
 
 kernel! {
@@ -351,7 +364,7 @@ kernel! {
         pub results: GlobalMut<T>,
     }
     shared: T::SIZE;
-    body: atomic_elements::<T>;
+    body: AtomicElements::atomic_elements;
     entries: {
         testing_atomic_u32 in testing_types: <T = u32>, 32 x 1;
         testing_atomic_u64 in testing_types: <T = u64>, 32 x 1;
@@ -362,26 +375,23 @@ kernel! {
     }
 }
 
-fn atomic_elements<T: AtomicElement>(
-    mut arena: Arena,
-    word: GlobalMut<T>,
-    operands: Global<T>,
-    results: GlobalMut<T>,
-) {
-    let shared: Shared<T> = arena.take(1);
-    if thread::index() != 0 {
-        return;
+impl<T: AtomicElement> AtomicElements<T> {
+    fn atomic_elements(self, mut arena: Arena) {
+        let shared: Shared<T> = arena.take(1);
+        if thread::index() != 0 {
+            return;
+        }
+        let (a, b, c) = (self.operands.load(0), self.operands.load(1), self.operands.load(2));
+        self.results.store(0, self.word.fetch_add(0, a, Ordering::AcquireRelease, Scope::Block));
+        self.results.store(1, self.word.fetch_add(0, b, Ordering::Release, Scope::Device));
+        self.results.store(2, self.word.exchange(0, c, Ordering::Acquire, Scope::Block));
+        self.results.store(3, self.word.atomic_load(0, Ordering::Acquire, Scope::Block));
+        self.word.atomic_store(0, a, Ordering::Relaxed, Scope::Block);
+        self.results.store(4, self.word.atomic_load(0, Ordering::Relaxed, Scope::Block));
+        shared.store(0, a);
+        self.results.store(5, shared.fetch_add(0, b));
+        self.results.store(6, shared.atomic_load(0));
     }
-    let (a, b, c) = (operands.load(0), operands.load(1), operands.load(2));
-    results.store(0, word.fetch_add(0, a, Ordering::AcquireRelease, Scope::Block));
-    results.store(1, word.fetch_add(0, b, Ordering::Release, Scope::Device));
-    results.store(2, word.exchange(0, c, Ordering::Acquire, Scope::Block));
-    results.store(3, word.atomic_load(0, Ordering::Acquire, Scope::Block));
-    word.atomic_store(0, a, Ordering::Relaxed, Scope::Block);
-    results.store(4, word.atomic_load(0, Ordering::Relaxed, Scope::Block));
-    shared.store(0, a);
-    results.store(5, shared.fetch_add(0, b));
-    results.store(6, shared.atomic_load(0));
 }
 
 kernel! {
@@ -397,7 +407,7 @@ kernel! {
         pub results: GlobalMut<T>,
     }
     shared: T::SIZE;
-    body: atomic_integers::<T>;
+    body: AtomicIntegers::atomic_integers;
     entries: {
         testing_integer_u32 in testing_types: <T = u32>, 32 x 1;
         testing_integer_u64 in testing_types: <T = u64>, 32 x 1;
@@ -406,30 +416,27 @@ kernel! {
     }
 }
 
-fn atomic_integers<T: AtomicInteger>(
-    mut arena: Arena,
-    word: GlobalMut<T>,
-    operands: Global<T>,
-    results: GlobalMut<T>,
-) {
-    let shared: Shared<T> = arena.take(1);
-    if thread::index() != 0 {
-        return;
+impl<T: AtomicInteger> AtomicIntegers<T> {
+    fn atomic_integers(self, mut arena: Arena) {
+        let shared: Shared<T> = arena.take(1);
+        if thread::index() != 0 {
+            return;
+        }
+        let (a, b, c) = (self.operands.load(0), self.operands.load(1), self.operands.load(2));
+        self.results.store(0, self.word.fetch_min(0, a, Ordering::AcquireRelease, Scope::Device));
+        self.results.store(1, self.word.fetch_max(0, b, Ordering::Relaxed, Scope::Block));
+        self.results.store(2, self.word.compare_exchange(0, b, c, Ordering::Acquire, Scope::Device));
+        self.results.store(3, self.word.compare_exchange(0, b, a, Ordering::Release, Scope::Block));
+        fence(Scope::Block);
+        fence(Scope::Device);
+        self.results.store(4, self.word.load(0));
+        shared.store(0, b);
+        self.results.store(5, shared.compare_exchange(0, b, c));
+        self.results.store(6, shared.compare_exchange(0, b, a));
+        self.results.store(7, shared.load(0));
+        self.results.store(8, shared.fetch_or(0, a));
+        self.results.store(9, shared.load(0));
     }
-    let (a, b, c) = (operands.load(0), operands.load(1), operands.load(2));
-    results.store(0, word.fetch_min(0, a, Ordering::AcquireRelease, Scope::Device));
-    results.store(1, word.fetch_max(0, b, Ordering::Relaxed, Scope::Block));
-    results.store(2, word.compare_exchange(0, b, c, Ordering::Acquire, Scope::Device));
-    results.store(3, word.compare_exchange(0, b, a, Ordering::Release, Scope::Block));
-    fence(Scope::Block);
-    fence(Scope::Device);
-    results.store(4, word.load(0));
-    shared.store(0, b);
-    results.store(5, shared.compare_exchange(0, b, c));
-    results.store(6, shared.compare_exchange(0, b, a));
-    results.store(7, shared.load(0));
-    results.store(8, shared.fetch_or(0, a));
-    results.store(9, shared.load(0));
 }
 
 kernel! {
@@ -441,16 +448,18 @@ kernel! {
         pub numbers: GlobalMut<u32>,
     }
     shared: 0;
-    body: clock;
+    body: Clock::clock;
     entries: {
         testing_clock in testing: 64 x 1;
     }
 }
 
-fn clock(_: Arena, readings: GlobalMut<u64>, numbers: GlobalMut<u32>) {
-    let index = thread::index() as usize;
-    readings.store(2 * index, thread::clock());
-    thread::barrier();
-    readings.store(2 * index + 1, thread::clock());
-    numbers.store(index, thread::opaque(thread::index()) + 1);
+impl Clock {
+    fn clock(self, _: Arena) {
+        let index = thread::index() as usize;
+        self.readings.store(2 * index, thread::clock());
+        thread::barrier();
+        self.readings.store(2 * index + 1, thread::clock());
+        self.numbers.store(index, thread::opaque(thread::index()) + 1);
+    }
 }

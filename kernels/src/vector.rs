@@ -15,18 +15,20 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: scale::<V, BLOCK>;
+    body: Scale::scale::<BLOCK>;
     entries: {
         vector_scale_f32 in vector: <V = f32>, 256 x 1;
         vector_scale_f64 in vector: <V = f64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn scale<V: Float, const BLOCK: usize>(_: Arena, y: GlobalMut<V>, len: u32, beta: V) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if index < len as usize {
-        y.store(index, beta * y.load(index));
+impl<V: Float> Scale<V> {
+    #[inline(always)]
+    fn scale<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if index < self.len as usize {
+            self.y.store(index, self.beta * self.y.load(index));
+        }
     }
 }
 
@@ -47,27 +49,21 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: gather::<V, BLOCK>;
+    body: Gather::gather::<BLOCK>;
     entries: {
         vector_gather_f32 in vector: <V = f32>, 256 x 1;
         vector_gather_f64 in vector: <V = f64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn gather<V: Float, const BLOCK: usize>(
-    _: Arena,
-    source: Global<V>,
-    positions: Global<u32>,
-    y: GlobalMut<V>,
-    len: u32,
-    alpha: V,
-    beta: V,
-) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if index < len as usize {
-        let position = positions.load_streaming(index) as usize;
-        update(y, index, alpha, source.load(position), beta);
+impl<V: Float> Gather<V> {
+    #[inline(always)]
+    fn gather<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if index < self.len as usize {
+            let position = self.positions.load_streaming(index) as usize;
+            update(self.y, index, self.alpha, self.source.load(position), self.beta);
+        }
     }
 }
 
@@ -84,25 +80,21 @@ kernel! {
         pub y: GlobalMut<V>,
     }
     shared: 0;
-    body: add_at::<V, BLOCK>;
+    body: AddAt::add_at::<BLOCK>;
     entries: {
         vector_add_at_f32 in vector: <V = f32>, 256 x 1;
         vector_add_at_f64 in vector: <V = f64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn add_at<V: Float, const BLOCK: usize>(
-    _: Arena,
-    positions: Global<u32>,
-    addends: Global<V>,
-    count: Global<u64>,
-    y: GlobalMut<V>,
-) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if (index as u64) < count.load(0) {
-        let position = positions.load_streaming(index) as usize;
-        y.store(position, y.load(position) + addends.load_streaming(index));
+impl<V: Float> AddAt<V> {
+    #[inline(always)]
+    fn add_at<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if (index as u64) < self.count.load(0) {
+            let position = self.positions.load_streaming(index) as usize;
+            self.y.store(position, self.y.load(position) + self.addends.load_streaming(index));
+        }
     }
 }
 
@@ -119,23 +111,19 @@ kernel! {
         pub len: u32,
     }
     shared: 0;
-    body: gather_indices::<BLOCK>;
+    body: GatherIndices::gather_indices::<BLOCK>;
     entries: {
         vector_gather_indices in vector: 256 x 1;
     }
 }
 
-#[inline(always)]
-fn gather_indices<const BLOCK: usize>(
-    _: Arena,
-    source: Global<u32>,
-    positions: Global<u32>,
-    result: GlobalMut<u32>,
-    len: u32,
-) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if index < len as usize {
-        result.store(index, source.load(positions.load_streaming(index) as usize));
+impl GatherIndices {
+    #[inline(always)]
+    fn gather_indices<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if index < self.len as usize {
+            self.result.store(index, self.source.load(self.positions.load_streaming(index) as usize));
+        }
     }
 }
 
@@ -148,17 +136,19 @@ kernel! {
         pub len: u32,
     }
     shared: 0;
-    body: iota::<BLOCK>;
+    body: Iota::iota::<BLOCK>;
     entries: {
         vector_iota in vector: 256 x 1;
     }
 }
 
-#[inline(always)]
-fn iota<const BLOCK: usize>(_: Arena, vector: GlobalMut<u32>, len: u32) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if index < len as usize {
-        vector.store(index, index as u32);
+impl Iota {
+    #[inline(always)]
+    fn iota<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if index < self.len as usize {
+            self.vector.store(index, index as u32);
+        }
     }
 }
 
@@ -177,18 +167,20 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: axpby::<V, BLOCK>;
+    body: Axpby::axpby::<BLOCK>;
     entries: {
         vector_axpby_f32 in vector: <V = f32>, 256 x 1;
         vector_axpby_f64 in vector: <V = f64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn axpby<V: Float, const BLOCK: usize>(_: Arena, x: Global<V>, y: GlobalMut<V>, len: u64, alpha: V, beta: V) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if index < len as usize {
-        update(y, index, alpha, x.load(index), beta);
+impl<V: Float> Axpby<V> {
+    #[inline(always)]
+    fn axpby<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if index < self.len as usize {
+            update(self.y, index, self.alpha, self.x.load(index), self.beta);
+        }
     }
 }
 
@@ -205,24 +197,20 @@ kernel! {
         pub len: u64,
     }
     shared: 0;
-    body: multiply_elements::<V, BLOCK>;
+    body: MultiplyElements::multiply_elements::<BLOCK>;
     entries: {
         vector_multiply_f32 in vector: <V = f32>, 256 x 1;
         vector_multiply_f64 in vector: <V = f64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn multiply_elements<V: Float, const BLOCK: usize>(
-    _: Arena,
-    x: Global<V>,
-    y: Global<V>,
-    z: GlobalMut<V>,
-    len: u64,
-) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if index < len as usize {
-        z.store(index, x.load(index) * y.load(index));
+impl<V: Float> MultiplyElements<V> {
+    #[inline(always)]
+    fn multiply_elements<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if index < self.len as usize {
+            self.z.store(index, self.x.load(index) * self.y.load(index));
+        }
     }
 }
 
@@ -242,48 +230,45 @@ kernel! {
         pub len: u64,
     }
     shared: BLOCK / thread::WARP_SIZE as usize * V::SIZE;
-    body: dot::<V, BLOCK>;
+    body: Dot::dot::<BLOCK>;
     entries: {
         vector_dot_f32 in vector: <V = f32>, 256 x 4;
         vector_dot_f64 in vector: <V = f64>, 256 x 4;
     }
 }
 
-#[inline(always)]
-fn dot<V: Float, const BLOCK: usize>(
-    mut arena: Arena,
-    x: Global<V>,
-    y: Global<V>,
-    sums: GlobalMut<V>,
-    len: u64,
-) {
-    let warps = BLOCK / thread::WARP_SIZE as usize;
-    let of_warps: Shared<V> = arena.take(warps);
-    let (len, stride) = (len as usize, thread::grid_size() as usize * BLOCK * IN_FLIGHT);
-    let mut first = thread::block() as usize * BLOCK * IN_FLIGHT + thread::index() as usize;
-    let mut sum = V::ZERO;
-    while first < len {
-        let (mut left, mut right) = ([V::ZERO; IN_FLIGHT], [V::ZERO; IN_FLIGHT]);
-        for item in 0..IN_FLIGHT {
-            let index = first + item * BLOCK;
-            left[item] = x.load_if(index, index < len);
-            right[item] = y.load_if(index, index < len);
+impl<V: Float> Dot<V> {
+    #[inline(always)]
+    fn dot<const BLOCK: usize>(self, mut arena: Arena) {
+        let Self { len, .. } = self;
+        let warps = BLOCK / thread::WARP_SIZE as usize;
+        let of_warps: Shared<V> = arena.take(warps);
+        let (len, stride) = (len as usize, thread::grid_size() as usize * BLOCK * IN_FLIGHT);
+        let mut first = thread::block() as usize * BLOCK * IN_FLIGHT + thread::index() as usize;
+        let mut sum = V::ZERO;
+        while first < len {
+            let (mut left, mut right) = ([V::ZERO; IN_FLIGHT], [V::ZERO; IN_FLIGHT]);
+            for item in 0..IN_FLIGHT {
+                let index = first + item * BLOCK;
+                left[item] = self.x.load_if(index, index < len);
+                right[item] = self.y.load_if(index, index < len);
+            }
+            for item in 0..IN_FLIGHT {
+                sum = left[item].fma(right[item], sum);
+            }
+            first += stride;
         }
-        for item in 0..IN_FLIGHT {
-            sum = left[item].fma(right[item], sum);
+        let sum = warp::reduce_add(sum);
+        if thread::lane() == 0 {
+            of_warps.store(thread::index() as usize / thread::WARP_SIZE as usize, sum);
         }
-        first += stride;
-    }
-    let sum = warp::reduce_add(sum);
-    if thread::lane() == 0 {
-        of_warps.store(thread::index() as usize / thread::WARP_SIZE as usize, sum);
-    }
-    thread::barrier();
-    if thread::index() == 0 {
-        let mut sum = of_warps.load(0);
-        for warp in 1..warps {
-            sum += of_warps.load(warp);
+        thread::barrier();
+        if thread::index() == 0 {
+            let mut sum = of_warps.load(0);
+            for warp in 1..warps {
+                sum += of_warps.load(warp);
+            }
+            self.sums.store(thread::block() as usize, sum);
         }
-        sums.store(thread::block() as usize, sum);
     }
 }

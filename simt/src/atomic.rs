@@ -2,7 +2,7 @@
 //!
 //! Each names its memory ordering and its scope: which threads it is atomic and ordered for.
 
-use crate::element::Element;
+pub use crate::element::{AtomicElement, AtomicInteger};
 use crate::global::GlobalMut;
 use crate::machine;
 use crate::shared::Shared;
@@ -39,17 +39,6 @@ pub enum Operation {
     Max,
     Exchange,
 }
-
-/// Elements with atomic operations: 32- and 64-bit integers; floats add and exchange.
-pub trait AtomicElement: Element + machine::Atomic {}
-/// Elements with an atomic minimum, maximum, compare-exchange and disjunction: 32- and 64-bit integers.
-pub trait AtomicInteger: AtomicElement + Ord {}
-
-macro_rules! implement {
-    ($trait:ident: $($type:ident)*) => {$(impl $trait for $type {})*};
-}
-implement!(AtomicElement: u32 u64 i32 i64 f32 f64);
-implement!(AtomicInteger: u32 u64 i32 i64);
 
 impl<T: AtomicElement> GlobalMut<T> {
     /// Loads atomically; `ordering` is `Relaxed` or `Acquire` (the others count as `Acquire`).

@@ -88,9 +88,20 @@ macro_rules! integer_elements {
 }
 integer_elements!(u8 as u8: U8, u16 as u16: U16, u32 as u32: U32, u64 as u64: U64, i32 as u32: I32, i64 as u64: I64);
 
+/// Elements with atomic operations: 32- and 64-bit integers; floats add and exchange.
+pub trait AtomicElement: Element + machine::Atomic {}
+/// Elements with an atomic minimum, maximum, compare-exchange and disjunction: 32- and 64-bit integers.
+pub trait AtomicInteger: AtomicElement + Ord {}
+
+macro_rules! implement {
+    ($trait:ident: $($type:ident)*) => {$(impl $trait for $type {})*};
+}
+implement!(AtomicElement: u32 u64 i32 i64 f32 f64);
+implement!(AtomicInteger: u32 u64 i32 i64);
+
 /// Floating-point elements and the arithmetic that kernels need beyond `+` and `*`.
 pub trait Float:
-    crate::atomic::AtomicElement
+    AtomicElement
     + PartialOrd
     + core::ops::Add<Output = Self>
     + core::ops::Sub<Output = Self>

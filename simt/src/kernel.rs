@@ -26,12 +26,12 @@ pub struct KernelInfo {
     pub shared_bytes: u32,
     /// Names and kinds of the parameters, in order.
     pub parameters: &'static [(&'static str, ParameterKind)],
-    /// The same kernel for one lane of the simulated GPU.
-    #[doc(hidden)]
-    pub simulate: fn(&[Argument]),
 }
 
-/// The kinds of kernel parameter. Each is one scalar of the PTX entry.
+/// A kernel's body for one lane of the simulated GPU.
+pub type Simulation = fn(&[Argument]);
+
+/// The kinds of kernel parameter. Each is one parameter of the PTX entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
     /// A [`Global`]: a 64-bit device address, read only.
@@ -40,19 +40,61 @@ pub enum ParameterKind {
     GlobalMut(ScalarType),
     /// A number.
     Scalar(ScalarType),
+    /// A struct of parameters, declared with [`parameters!`](crate::parameters!) and laid out as in C.
+    Struct(&'static [(&'static str, ParameterKind)]),
 }
 
 impl ParameterKind {
-    /// Bytes that the parameter takes: 8 for a view, the scalar's size otherwise.
-    pub const fn size(self) -> usize {
+    /// Bytes that the parameter takes: 8 for a view, the scalar's size, or those of the C struct.
+    pub fn size(self) -> usize {
         match self {
             Self::Global(_) | Self::GlobalMut(_) => 8,
             Self::Scalar(scalar) => scalar.size(),
+            Self::Struct(fields) => {
+                let end = fields.iter().fold(0, |offset, (_, kind)| kind.place(offset) + kind.size());
+                end.next_multiple_of(self.align())
+            }
+        }
+    }
+
+    /// The alignment of the parameter in bytes.
+    pub fn align(self) -> usize {
+        match self {
+            Self::Struct(fields) => fields.iter().map(|(_, kind)| kind.align()).max().unwrap_or(1),
+            _ => self.size(),
+        }
+    }
+
+    /// The first offset, from `offset` on, where the parameter can lie.
+    fn place(self, offset: usize) -> usize {
+        offset.next_multiple_of(self.align())
+    }
+
+    /// Calls `visit` with the kind and byte offset of each scalar and view in the parameter, in order. The parameter begins at
+    /// `offset`.
+    pub fn for_each_scalar(self, offset: usize, visit: &mut impl FnMut(ParameterKind, usize)) {
+        let Self::Struct(fields) = self else { return visit(self, offset) };
+        let mut end = offset;
+        for (_, kind) in fields {
+            let start = kind.place(end);
+            kind.for_each_scalar(start, visit);
+            end = start + kind.size();
         }
     }
 }
 
-/// One packed kernel argument.
+impl KernelInfo {
+    /// The kinds of the scalars and views among the parameters, one for each [`Argument`].
+    pub fn scalars(&self) -> Vec<ParameterKind> {
+        let mut scalars = Vec::new();
+        for (_, kind) in self.parameters {
+            kind.for_each_scalar(0, &mut |kind, _| scalars.push(kind));
+        }
+        scalars
+    }
+}
+
+/// One packed scalar or view of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument {
     /// The bits the GPU gets, little end first: an address or a scalar.
@@ -61,49 +103,62 @@ pub struct Argument {
     pub len: u64,
 }
 
+/// The arguments of a launch that a lane of the simulated GPU has not unpacked yet.
+pub type Arguments<'a> = std::slice::Iter<'a, Argument>;
+
 /// A type that can be a kernel's parameter.
 pub trait Parameter: Copy {
     /// How the parameter is passed.
     const KIND: ParameterKind;
     /// Packs the value for a launch.
-    fn to_argument(self) -> Argument;
+    fn pack(self, arguments: &mut Vec<Argument>);
     /// Unpacks it again, in a lane of the simulated GPU.
-    fn from_argument(argument: Argument) -> Self;
+    fn unpack(arguments: &mut Arguments<'_>) -> Self;
+}
+
+/// The next argument of a lane of the simulated GPU, which has checked their number.
+fn next(arguments: &mut Arguments<'_>) -> Argument {
+    match arguments.next() {
+        Some(&argument) => argument,
+        None => panic!("fewer arguments than parameters"),
+    }
 }
 
 impl<T: Element> Parameter for T {
     const KIND: ParameterKind = ParameterKind::Scalar(T::TYPE);
 
-    fn to_argument(self) -> Argument {
-        Argument { bits: self.to_bits(), len: 0 }
+    fn pack(self, arguments: &mut Vec<Argument>) {
+        arguments.push(Argument { bits: self.to_bits(), len: 0 });
     }
 
-    fn from_argument(argument: Argument) -> Self {
-        T::from_bits(argument.bits)
+    fn unpack(arguments: &mut Arguments<'_>) -> Self {
+        T::from_bits(next(arguments).bits)
     }
 }
 
 impl<T: Element> Parameter for Global<T> {
     const KIND: ParameterKind = ParameterKind::Global(T::TYPE);
 
-    fn to_argument(self) -> Argument {
-        Argument { bits: self.address(), len: self.len() }
+    fn pack(self, arguments: &mut Vec<Argument>) {
+        arguments.push(Argument { bits: self.address(), len: self.len() });
     }
 
-    fn from_argument(argument: Argument) -> Self {
-        Global::from_device(argument.bits, argument.len)
+    fn unpack(arguments: &mut Arguments<'_>) -> Self {
+        let Argument { bits, len } = next(arguments);
+        Self::from_device(bits, len)
     }
 }
 
 impl<T: Element> Parameter for GlobalMut<T> {
     const KIND: ParameterKind = ParameterKind::GlobalMut(T::TYPE);
 
-    fn to_argument(self) -> Argument {
-        Argument { bits: self.address(), len: self.len() }
+    fn pack(self, arguments: &mut Vec<Argument>) {
+        arguments.push(Argument { bits: self.address(), len: self.len() });
     }
 
-    fn from_argument(argument: Argument) -> Self {
-        GlobalMut::from_device(argument.bits, argument.len)
+    fn unpack(arguments: &mut Arguments<'_>) -> Self {
+        let Argument { bits, len } = next(arguments);
+        Self::from_device(bits, len)
     }
 }
 
@@ -111,6 +166,9 @@ impl<T: Element> Parameter for GlobalMut<T> {
 pub trait Kernel {
     /// Every instance of the kernel, in the order of its table.
     const INSTANCES: &'static [&'static KernelInfo];
+    /// The body of each instance for the simulated GPU. Apart from [`INSTANCES`](Self::INSTANCES), so that a program that
+    /// simulates nothing does not link them.
+    const SIMULATIONS: &'static [Simulation];
     /// The types of this instantiation, to find its instances.
     const TYPES: &'static [ScalarType];
     /// Packs the arguments in the order of the parameters.
@@ -128,6 +186,12 @@ pub trait Kernel {
     /// The instance for these types that is the named variant.
     fn variant(name: &str) -> Option<&'static KernelInfo> {
         Self::INSTANCES.iter().copied().find(|info| info.types == Self::TYPES && info.variant == name)
+    }
+
+    /// The body of an instance for the simulated GPU, if it is one of this kernel.
+    fn simulation(instance: &KernelInfo) -> Option<Simulation> {
+        let index = Self::INSTANCES.iter().position(|info| info.name == instance.name)?;
+        Some(Self::SIMULATIONS[index])
     }
 
     /// The first instance for these types: the only one where a kernel has one tile.

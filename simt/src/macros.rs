@@ -10,7 +10,7 @@
 ///         pub factor: V,
 ///     }
 ///     shared: 0;
-///     body: scale::<V, BLOCK, ITEMS>;
+///     body: Scale::scale::<BLOCK, ITEMS>;
 ///     entries: {
 ///         scale_f32 in vector_f32: <V = f32>, 128 x 4;
 ///         scale_f64 in vector_f64: <V = f64>, 128 x 4;
@@ -18,14 +18,15 @@
 /// }
 /// ```
 ///
-/// The struct's fields are the kernel's parameters. Each row of `entries` is one instance: the name
+/// The struct's fields are the kernel's parameters: numbers, views, or structs of them (see
+/// [`parameters!`](crate::parameters!)). Each row of `entries` is one instance: the name
 /// of its PTX entry, the PTX module that holds it, its types, and its tile as threads × items, which
 /// `body` and `shared` (the bytes of statically sized shared memory) know as `BLOCK` and `ITEMS`.
 /// Types may be followed by `with P = Sum`, which names a variant: `body` knows the type `Sum` as `P`, and the
 /// host finds the instance by its types and that name.
 /// A tile may be followed by `resident` and the number of blocks that a multiprocessor shall hold at
 /// once: the compiler then keeps to the registers that leaves a thread.
-/// The body is called with the shared [`Arena`](crate::Arena) and the parameters in order.
+/// The body is a method of the struct, called with the shared [`Arena`](crate::Arena).
 ///
 /// On the GPU every row becomes a PTX entry. Elsewhere the struct is declared, with
 /// [`Kernel`](crate::kernel::Kernel) for it: what the host packs for a launch, and the rows as
@@ -41,7 +42,7 @@ macro_rules! kernel {
     ) => {
         $crate::kernel_rows! {
             $(#[$doc])*
-            $kernel [$($($generic: $bound),+)?] [$($($generic),+)?], { $($fields)* }, $shared, $body,
+            $kernel [$($($generic: $bound),+)?] [$($($generic),+)?], { $($fields)* }, $shared, [$kernel $body],
             $($rows)+
         }
     };
@@ -53,15 +54,18 @@ macro_rules! kernel {
 macro_rules! kernel_rows {
     (
         $(#[$doc:meta])*
-        $kernel:ident $bounds:tt $generics:tt, $fields:tt, $shared:expr, $body:expr,
+        $kernel:ident $bounds:tt $generics:tt, $fields:tt, $shared:expr, $body:tt,
         $($entry:ident in $module:ident: $(<$($assigned:ident = $argument:ty),+>,)? $(with $marker:ident = $variant:ident,)? $block:literal x $items:literal $(resident $resident:literal)?;)+
     ) => {
         $crate::kernel_arguments! {
             $(#[$doc])*
             $kernel $bounds $generics $fields
             [$($crate::kernel_info! {
-                [$($($assigned = $argument),+)?] [$($marker = $variant)?] $block, $items, [$($resident)?], $shared, $body, $entry,
+                [$($($assigned = $argument),+)?] [$($marker = $variant)?] $block, $items, [$($resident)?], $shared, $entry,
                 $module, $fields
+            }),+]
+            [$($crate::kernel_simulation! {
+                [$($($assigned = $argument),+)?] [$($marker = $variant)?] $block, $items, $shared, $body, $fields
             }),+]
         }
         $($crate::kernel_entry! {
@@ -78,7 +82,7 @@ macro_rules! kernel_arguments {
         $(#[$doc:meta])*
         $kernel:ident [$($generic:ident: $bound:ident),*] [$($parameter:ident),*]
         { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
-        [$($info:expr),+]
+        [$($info:expr),+] [$($simulation:expr),+]
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
@@ -89,10 +93,61 @@ macro_rules! kernel_arguments {
         #[cfg(not(target_arch = "nvptx64"))]
         impl<$($generic: $bound),*> $crate::kernel::Kernel for $kernel<$($parameter),*> {
             const INSTANCES: &'static [&'static $crate::kernel::KernelInfo] = &[$($info),+];
+            const SIMULATIONS: &'static [$crate::kernel::Simulation] = &[$($simulation),+];
             const TYPES: &'static [$crate::ScalarType] = &[$(<$generic as $crate::Element>::TYPE),*];
 
             fn pack(self) -> Vec<$crate::kernel::Argument> {
-                vec![$($crate::kernel::Parameter::to_argument(self.$field)),*]
+                let mut arguments = Vec::new();
+                $($crate::kernel::Parameter::pack(self.$field, &mut arguments);)*
+                arguments
+            }
+        }
+    };
+}
+
+/// Declares a struct that kernels take as a parameter, such as a view of a matrix.
+///
+/// Its fields are parameters themselves. On the GPU it is one parameter, laid out as in C.
+///
+/// ```text
+/// parameters! {
+///     /// A vector and its length.
+///     pub struct Vector<V: Element> {
+///         /// The elements.
+///         pub data: Global<V>,
+///         /// How many there are.
+///         pub len: u32,
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! parameters {
+    (
+        $(#[$doc:meta])*
+        pub struct $name:ident<$($generic:ident: $bound:ident),+> {
+            $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)+
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        #[repr(C)]
+        pub struct $name<$($generic: $bound),+> {
+            $($(#[$field_doc])* pub $field: $type,)+
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl<$($generic: $bound),+> $crate::kernel::Parameter for $name<$($generic),+> {
+            const KIND: $crate::kernel::ParameterKind = $crate::kernel::ParameterKind::Struct(&[
+                $((stringify!($field), <$type as $crate::kernel::Parameter>::KIND)),+
+            ]);
+
+            fn pack(self, arguments: &mut Vec<$crate::kernel::Argument>) {
+                $($crate::kernel::Parameter::pack(self.$field, arguments);)+
+            }
+
+            fn unpack(arguments: &mut $crate::kernel::Arguments<'_>) -> Self {
+                // Fields are evaluated in the order in which they are written.
+                Self { $($field: $crate::kernel::Parameter::unpack(arguments),)+ }
             }
         }
     };
@@ -104,7 +159,7 @@ macro_rules! kernel_arguments {
 macro_rules! kernel_info {
     (
         [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr, [$($resident:literal)?],
-        $shared:expr, $body:expr, $entry:ident, $module:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
+        $shared:expr, $entry:ident, $module:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {{
         $(#[allow(dead_code)] type $assigned = $argument;)*
         $(#[allow(dead_code)] type $marker = $variant;)?
@@ -113,13 +168,6 @@ macro_rules! kernel_info {
         #[allow(dead_code)]
         const ITEMS: usize = $items;
         const SHARED: usize = $shared;
-        fn simulate(arguments: &[$crate::kernel::Argument]) {
-            let mut rest = arguments.iter();
-            ($body)(
-                $crate::Arena::fixed::<SHARED>(),
-                $($crate::host::unpack::<$type>(&mut rest, stringify!($field)),)*
-            );
-        }
         &$crate::kernel::KernelInfo {
             name: stringify!($entry),
             module: stringify!($module),
@@ -130,9 +178,40 @@ macro_rules! kernel_info {
             resident_blocks: 0 $(+ $resident)?,
             shared_bytes: SHARED as u32,
             parameters: &[$((stringify!($field), <$type as $crate::kernel::Parameter>::KIND),)*],
-            simulate,
         }
     }};
+}
+
+/// The body of one row of [`kernel!`] for the simulated GPU.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kernel_simulation {
+    (
+        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr,
+        $shared:expr, $body:tt, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
+    ) => {{
+        $(#[allow(dead_code)] type $assigned = $argument;)*
+        $(#[allow(dead_code)] type $marker = $variant;)?
+        #[allow(dead_code)]
+        const BLOCK: usize = $block;
+        #[allow(dead_code)]
+        const ITEMS: usize = $items;
+        fn simulate(arguments: &[$crate::kernel::Argument]) {
+            let mut arguments = arguments.iter();
+            $(let $field: $type = $crate::kernel::Parameter::unpack(&mut arguments);)*
+            $crate::kernel_call! { $body, $crate::Arena::fixed::<{ $shared }>(), $($field),* }
+        }
+        simulate
+    }};
+}
+
+/// Calls the body of [`kernel!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kernel_call {
+    ([$kernel:ident $body:expr], $arena:expr, $($field:ident),*) => {
+        ($body)($kernel { $($field),* }, $arena)
+    };
 }
 
 /// One PTX entry of [`kernel!`]; through cuda_std also on the host, to check that it would take it.
@@ -141,7 +220,7 @@ macro_rules! kernel_info {
 #[cfg(feature = "nvvm")]
 macro_rules! kernel_entry {
     (
-        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr, $shared:expr, $body:expr,
+        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr, $shared:expr, $body:tt,
         $entry:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {
         const _: () = {
@@ -157,7 +236,7 @@ macro_rules! kernel_entry {
             #[$crate::cuda_std::kernel]
             #[allow(improper_ctypes_definitions, unexpected_cfgs, clippy::too_many_arguments)]
             pub unsafe fn $entry($($field: $type),*) {
-                ($body)($crate::Arena::fixed::<{ $shared }>(), $($field),*);
+                $crate::kernel_call! { $body, $crate::Arena::fixed::<{ $shared }>(), $($field),* }
             }
         };
     };
@@ -169,7 +248,7 @@ macro_rules! kernel_entry {
 #[cfg(not(feature = "nvvm"))]
 macro_rules! kernel_entry {
     (
-        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr, $shared:expr, $body:expr,
+        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr, $shared:expr, $body:tt,
         $entry:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {
         #[cfg(target_arch = "nvptx64")]
@@ -185,7 +264,7 @@ macro_rules! kernel_entry {
             /// Launched by the host with live buffers, in blocks of the declared size.
             #[unsafe(no_mangle)]
             pub unsafe extern "ptx-kernel" fn $entry($($field: $type),*) {
-                ($body)($crate::Arena::fixed::<{ $shared }>(), $($field),*);
+                $crate::kernel_call! { $body, $crate::Arena::fixed::<{ $shared }>(), $($field),* }
             }
         };
     };

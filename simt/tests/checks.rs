@@ -3,7 +3,7 @@
 
 use evenpath_simt::atomic::{fence, Ordering, Scope};
 use evenpath_simt::host::{Fault, FaultKind, Options, SimulatedGpu};
-use evenpath_simt::kernel::Kernel;
+use evenpath_simt::kernel::{Argument, Kernel};
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
 
 /// The kernels below have one parameter list and do what `mistake` says, in thread 37 of block 2,
@@ -19,7 +19,7 @@ macro_rules! planted {
                 pub data: GlobalMut<u32>,
             }
             shared: $shared;
-            body: |mut $arena: Arena, $data: GlobalMut<u32>| {
+            body: |$kernel { data: $data }: $kernel, mut $arena: Arena| {
                 let $culprit = thread::block() == BLOCK_INDEX && thread::index() == THREAD;
                 let _ = (&mut $arena, $data);
                 $body
@@ -156,7 +156,7 @@ planted! {
 }
 
 fn launch<K: Kernel>(gpu: &SimulatedGpu, kernel: K) -> Result<(), Fault> {
-    gpu.launch(K::first().expect("the table has an instance"), 4, 0, &kernel.pack())
+    gpu.run(kernel, 4)
 }
 
 fn device() -> SimulatedGpu {
@@ -356,7 +356,7 @@ kernel! {
         pub data: GlobalMut<u32>,
     }
     shared: 0;
-    body: |_: Arena, data: GlobalMut<u32>| {
+    body: |PollsWithoutHint { data }: PollsWithoutHint, _: Arena| {
         // Every block but the last waits for the next.
         let (block, last) = (thread::block() as usize, thread::grid_size() as usize - 1);
         while block < last && data.compare_exchange(block + 1, 1, 1, Ordering::Acquire, Scope::Device) == 0 {}
@@ -379,11 +379,10 @@ fn loops_that_poll_without_saying_so_let_others_go_on() {
         let address = gpu.allocate(40).expect("memory");
         gpu.fill(address, 40, 0).expect("live");
         let kernel = PollsWithoutHint { data: GlobalMut::from_device(address, 10) };
-        let info = PollsWithoutHint::first().expect("instance");
-        gpu.launch(info, 4, 0, &kernel.pack()).expect("all four are in flight");
+        gpu.run(kernel, 4).expect("all four are in flight");
         // More than can be in flight, so that the first wait in vain.
         gpu.fill(address, 40, 0).expect("live");
-        let fault = gpu.launch(info, 10, 0, &kernel.pack()).expect_err("blocks wait forever");
+        let fault = gpu.run(kernel, 10).expect_err("blocks wait forever");
         assert!(matches!(fault.kind, FaultKind::NoProgress { .. }), "{fault}");
     }
 }
@@ -397,7 +396,7 @@ kernel! {
         pub write_first: u32,
     }
     shared: 0;
-    body: |_: Arena, from: Global<u32>, to: GlobalMut<u32>, index: u32, write_first: u32| {
+    body: |CopyOne { from, to, index, write_first }: CopyOne, _: Arena| {
         if thread::block() == BLOCK_INDEX && thread::index() == THREAD {
             if write_first == 1 { to.store(index as usize, 1); }
             let value = from.load(5);
@@ -437,7 +436,7 @@ kernel! {
         pub how: u32,
     }
     shared: 0;
-    body: |_: Arena, data: GlobalMut<u32>, bytes: GlobalMut<u8>, flag: GlobalMut<u32>, how: u32| {
+    body: |HandOver { data, bytes, flag, how }: HandOver, _: Arena| {
         let (release, acquire) = if how == 1 || how == 2 {
             (Ordering::Relaxed, Ordering::Relaxed)
         } else {
@@ -481,7 +480,7 @@ fn blocks_that_meet_in_global_memory_in_no_order() {
             let data = GlobalMut::from_device(data, 10);
             let (bytes, flag) = (GlobalMut::from_device(bytes, 4), GlobalMut::from_device(flag, 1));
             let kernel = HandOver { data, bytes, flag, how };
-            gpu.launch(HandOver::first().expect("instance"), 4, 0, &kernel.pack())
+            gpu.run(kernel, 4)
         };
         // Release and acquire; relaxed with fences; a write that is handed over; all write the same.
         for how in [0, 2, 4, 5] {
@@ -509,7 +508,7 @@ kernel! {
         pub data: Global<u32>,
     }
     shared: 49 * 1024;
-    body: |_: Arena, _: Global<u32>| {};
+    body: |TooLarge { .. }: TooLarge, _: Arena| {};
     entries: {
         too_large_shared in planted: 64 x 1;
         too_large_block in planted: 2048 x 1;
@@ -523,8 +522,11 @@ fn launches_beyond_the_limits() {
     let shared = TooLarge::instance(64, 1).expect("instance");
     let block = TooLarge::instance(2048, 1).expect("instance");
     let small = OutsideView::first().expect("instance");
-    let refused =
-        |info, grid, dynamic| gpu.launch(info, grid, dynamic, &kernel.pack()).expect_err("refused").kind;
+    let simulation = OutsideView::simulation(small).expect("its own instance");
+    let launch = |info, grid, dynamic, arguments: &[Argument]| {
+        gpu.launch(info, simulation, grid, dynamic, arguments).expect_err("refused")
+    };
+    let refused = |info, grid, dynamic| launch(info, grid, dynamic, &kernel.pack()).kind;
     assert!(matches!(
         refused(shared, 1, 0),
         FaultKind::SharedMemory { what: "statically sized", limit: 49152, .. }
@@ -533,7 +535,7 @@ fn launches_beyond_the_limits() {
     assert!(matches!(refused(small, 0, 0), FaultKind::GridSize { blocks: 0, .. }));
     assert!(matches!(refused(small, 1 << 31, 0), FaultKind::GridSize { .. }));
     assert!(matches!(refused(small, 1, 300 * 1024), FaultKind::SharedMemory { what: "in all", .. }));
-    let fault = gpu.launch(small, 1, 0, &[]).expect_err("refused");
+    let fault = launch(small, 1, 0, &[]);
     assert_eq!(fault.kind, FaultKind::Arguments { given: 0, declared: 1 });
     assert!(fault.to_string().starts_with("kernel `outside_view`"), "{fault}");
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::host::{BlockOrder, Options, SimulatedGpu};
-use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut, Shared};
 
 kernel! {
@@ -15,7 +14,7 @@ kernel! {
         pub order: GlobalMut<u32>,
     }
     shared: 0;
-    body: |_: Arena, count: GlobalMut<u32>, order: GlobalMut<u32>| {
+    body: |Record { count, order }: Record, _: Arena| {
         if thread::index() == 0 {
             let place = count.fetch_add(0, 1, Ordering::Relaxed, Scope::Device);
             order.store(place as usize, thread::block());
@@ -35,7 +34,7 @@ fn order_of(blocks: u32, options: Options) -> Vec<u32> {
         count: GlobalMut::from_device(count, 1),
         order: GlobalMut::from_device(order, u64::from(blocks)),
     };
-    gpu.launch(Record::first().expect("instance"), blocks, 0, &kernel.pack()).expect("no mistake");
+    gpu.run(kernel, blocks).expect("no mistake");
     let mut bytes = vec![0; blocks as usize * 4];
     gpu.read(order, &mut bytes).expect("written");
     bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes"))).collect()
@@ -76,7 +75,7 @@ kernel! {
         pub data: GlobalMut<u32>,
     }
     shared: 256;
-    body: |mut arena: Arena, data: GlobalMut<u32>| {
+    body: |PartialWarps { data }: PartialWarps, mut arena: Arena| {
         let shared: Shared<u32> = arena.take(64);
         let half = if thread::lane() < 16 { 0x0000_ffff } else { 0xffff_0000 };
         for round in 0..4 {
@@ -102,7 +101,7 @@ fn warp_barriers_of_half_a_warp_order_its_lanes() {
     let gpu = SimulatedGpu::new(Options::default());
     let address = gpu.allocate(256).expect("memory");
     let kernel = PartialWarps { data: GlobalMut::from_device(address, 64) };
-    gpu.launch(PartialWarps::first().expect("instance"), 1, 0, &kernel.pack()).expect("no race");
+    gpu.run(kernel, 1).expect("no race");
     let mut bytes = [0; 256];
     gpu.read(address, &mut bytes).expect("written");
     for (thread, word) in bytes.chunks_exact(4).enumerate() {
@@ -116,7 +115,7 @@ kernel! {
         pub arrived: GlobalMut<u32>,
     }
     shared: 0;
-    body: |_: Arena, arrived: GlobalMut<u32>| {
+    body: |GridBarrier { arrived }: GridBarrier, _: Arena| {
         if thread::index() == 0 {
             arrived.fetch_add(0, 1, Ordering::AcquireRelease, Scope::Device);
             while arrived.atomic_load(0, Ordering::Acquire, Scope::Device) < thread::grid_size() {
@@ -137,10 +136,9 @@ fn blocks_wait_for_room() {
     let gpu = SimulatedGpu::new(options);
     let address = gpu.allocate(4).expect("memory");
     let kernel = GridBarrier { arrived: GlobalMut::from_device(address, 1) };
-    let info = GridBarrier::first().expect("instance");
     for (blocks, fit) in [(16, true), (48, false), (16, true)] {
         gpu.fill(address, 4, 0).expect("live");
-        assert_eq!(gpu.launch(info, blocks, 0, &kernel.pack()).is_ok(), fit, "{blocks} blocks");
+        assert_eq!(gpu.run(kernel, blocks).is_ok(), fit, "{blocks} blocks");
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 
 use evenpath_simt::host::{Options, SimulatedGpu};
-use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{kernel, thread, Arena, GlobalMut};
 
 static BEGUN: AtomicU32 = AtomicU32::new(0);
@@ -17,7 +16,7 @@ kernel! {
         pub data: GlobalMut<u32>,
     }
     shared: 0;
-    body: |_: Arena, data: GlobalMut<u32>| {
+    body: |LendsItsStack { data }: LendsItsStack, _: Arena| {
         if thread::index() == 3 {
             data.load(5);
         }
@@ -42,7 +41,6 @@ fn a_lane_that_is_given_up_takes_back_what_it_lent() {
     let gpu = SimulatedGpu::new(Options { threads: 1, ..Options::default() });
     let address = gpu.allocate(4).expect("memory");
     let kernel = LendsItsStack { data: GlobalMut::from_device(address, 1) };
-    gpu.launch(LendsItsStack::first().expect("instance"), 1, 0, &kernel.pack())
-        .expect_err("outside its view");
+    gpu.run(kernel, 1).expect_err("outside its view");
     assert_eq!((BEGUN.load(SeqCst), ENDED.load(SeqCst)), (3, 3));
 }

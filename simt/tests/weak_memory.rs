@@ -4,7 +4,6 @@
 
 use evenpath_simt::atomic::{fence, Ordering, Scope};
 use evenpath_simt::host::{AccessKind, BlockOrder, Fault, FaultKind, MemoryOrder, Options, SimulatedGpu};
-use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
 /// Launches after which a mistake must have shown.
@@ -44,7 +43,7 @@ kernel! {
         pub plain: u32,
     }
     shared: 0;
-    body: |_: Arena, message: GlobalMut<u32>, flags: GlobalMut<u32>, seen: GlobalMut<u32>, release: u32, acquire: u32, plain: u32| {
+    body: |PassMessage { message, flags, seen, release, acquire, plain }: PassMessage, _: Arena| {
         let block = thread::block() as usize;
         if thread::index() != 0 {
             return;
@@ -97,7 +96,7 @@ impl Messages {
             acquire,
             plain,
         };
-        self.gpu.launch(PassMessage::first().expect("instance"), BLOCKS, 0, &kernel.pack())?;
+        self.gpu.run(kernel, BLOCKS)?;
         Ok(read(&self.gpu, self.seen, BLOCKS as usize)[1..].try_into().expect("two"))
     }
 
@@ -197,7 +196,7 @@ kernel! {
         pub went_back: GlobalMut<u32>,
     }
     shared: 0;
-    body: |_: Arena, words: GlobalMut<u32>, went_back: GlobalMut<u32>| {
+    body: |CountUp { words, went_back }: CountUp, _: Arena| {
         if thread::index() == 0 {
             let mut last = 0;
             for count in 1..=20 {
@@ -230,7 +229,7 @@ fn no_block_goes_back_and_updates_are_never_lost() {
             let (words, went_back) =
                 (GlobalMut::from_device(address, 2), GlobalMut::from_device(address + 8, 1));
             let kernel = CountUp { words, went_back };
-            gpu.launch(CountUp::first().expect("instance"), 4, 0, &kernel.pack()).expect("no race");
+            gpu.run(kernel, 4).expect("no race");
             assert_eq!(read(&gpu, address, 3), [20, 80, 0], "{options:?}");
         }
     }
@@ -243,7 +242,7 @@ kernel! {
         pub plain_store: u32,
     }
     shared: 0;
-    body: |_: Arena, flag: GlobalMut<u32>, plain_store: u32| {
+    body: |HalfAtomic { flag, plain_store }: HalfAtomic, _: Arena| {
         if thread::index() != 0 {
             return;
         }
@@ -267,8 +266,7 @@ fn waiting_by_plain_accesses_is_a_race() {
         let address = gpu.allocate(4).expect("memory");
         gpu.fill(address, 4, 0).expect("live");
         let kernel = HalfAtomic { flag: GlobalMut::from_device(address, 1), plain_store };
-        let fault =
-            gpu.launch(HalfAtomic::first().expect("instance"), 2, 0, &kernel.pack()).expect_err("found");
+        let fault = gpu.run(kernel, 2).expect_err("found");
         assert!(matches!(fault.kind, FaultKind::GlobalRace { block: 1, other: 0, .. }), "{fault}");
     }
 }
@@ -279,7 +277,7 @@ kernel! {
         pub flags: GlobalMut<u32>,
     }
     shared: 0;
-    body: |_: Arena, flags: GlobalMut<u32>| {
+    body: |VoteWhileWaiting { flags }: VoteWhileWaiting, _: Arena| {
         let block = thread::block() as usize;
         let is_there = || block == 0 || flags.atomic_load(block - 1, Ordering::Relaxed, Scope::Device) == 1;
         while !warp::all(warp::FULL, is_there()) {
@@ -302,8 +300,7 @@ fn stores_are_not_held_from_blocks_that_vote_while_they_wait() {
         for _ in 0..LAUNCHES {
             gpu.fill(address, 32, 0).expect("live");
             let kernel = VoteWhileWaiting { flags: GlobalMut::from_device(address, 8) };
-            gpu.launch(VoteWhileWaiting::first().expect("instance"), 8, 0, &kernel.pack())
-                .expect("no mistake");
+            gpu.run(kernel, 8).expect("no mistake");
             assert_eq!(read(&gpu, address, 8), [1; 8]);
         }
     }

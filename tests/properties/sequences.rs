@@ -3,9 +3,9 @@
 use bytemuck::Pod;
 use evenpath::key::{Key, PairValue, Pairs};
 use evenpath::scan::{Element, Mark, Operator, Scan};
-use evenpath::sets::{Combine, SetOperation};
-use evenpath::sort::{SortKey, SortOptions};
-use evenpath::{Device, DeviceVec, Offset, Value, merge, reduce, sets, sort, vector};
+use evenpath::sets::{self, Combine, SetOperation};
+use evenpath::sort::{self, SortKey, SortOptions};
+use evenpath::{Device, DeviceVec, Offset, Value, merge, reduce, vector};
 
 use super::operations::{Download, ELEMENTS, Run, bytes, download, numbers};
 

@@ -1,6 +1,8 @@
 //! What the integration tests share: the devices to run on, matrices of any row lengths, and independent oracles.
 
 mod devices;
+#[cfg(doctest)]
+mod guide;
 mod matrices;
 mod oracle;
 mod spmv_check;
@@ -11,8 +13,3 @@ pub use matrices::{
 };
 pub use oracle::{Expected, spmm, spmv};
 pub use spmv_check::{check_spmv, vector};
-
-/// The README's programs compile and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-pub struct Readme;

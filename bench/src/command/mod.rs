@@ -1,9 +1,15 @@
 //! The program's commands.
 
+mod conjugate_gradients;
+mod first_use;
+mod formats;
 mod hisparse;
+mod hisparse_tree;
 mod matrix_market;
+mod pagerank;
 mod primitives;
 mod report;
+mod row_sorting;
 mod selection;
 mod spadd;
 mod spgemm;
@@ -16,6 +22,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::program;
+
 /// Measures evenpath.
 #[derive(Parser)]
 #[command(version)]
@@ -26,14 +34,26 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// The first call of each operation on a new device: how long its kernels take to compile.
+    FirstUse(first_use::Arguments),
+    /// Conjugate gradients with Jacobi preconditioning: steps, time per step, and a plot of the residuals.
+    ConjugateGradients(conjugate_gradients::Arguments),
+    /// One matrix in every format: bytes, padding, and the time of y = Ax.
+    Formats(formats::Arguments),
     /// HiSparse beside CSR and cuSPARSE, over suites of matrices: bytes, products, sums, conversion.
     Hisparse(hisparse::Arguments),
+    /// The HiSparse tree of one matrix: nodes and bytes by level, products and sums, and a picture.
+    HisparseTree(hisparse_tree::Arguments),
     /// How fast Matrix Market files are read: bytes of text a second, on one thread and on all.
     MatrixMarket(matrix_market::Arguments),
+    /// PageRank by the power method: steps, time per step, and a plot of how it converges.
+    Pagerank(pagerank::Arguments),
     /// Scans, radix sorts, merges and set operations by size and type, beside other libraries' measurements.
     Primitives(primitives::Arguments),
     /// A page of tables and plots, made of files of results.
     Report(report::Arguments),
+    /// Sorting rows by length on one matrix: one thread per row with and without it, and the longest row of each warp.
+    RowSorting(row_sorting::Arguments),
     /// Sums of sparse matrices, beside cuSPARSE, over suites of matrices: A + A, A + Aᵀ, A + a shifted A.
     Spadd(spadd::Arguments),
     /// Sparse matrix times sparse matrix, beside cuSPARSE, over generated matrices, suites or a folder.
@@ -44,13 +64,21 @@ enum Command {
     Spmv(spmv::Arguments),
     /// The sources' experiments, with evenpath's figures beside the published ones.
     Study(study::Arguments),
-    /// Every operation over suites of matrices, into a file of results that an interrupted run goes on with.
+    /// Every operation over suites of matrices, into a file of results that an interrupted run resumes.
     Suite(suite::Arguments),
 }
 
 /// Runs the program: reads the command line, measures, and gives the exit code.
 pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::FirstUse(arguments) => first_use::run(&arguments),
+        Command::ConjugateGradients(arguments) => {
+            return program::finish(conjugate_gradients::run(&arguments));
+        }
+        Command::Formats(arguments) => return program::finish(formats::run(&arguments)),
+        Command::HisparseTree(arguments) => return program::finish(hisparse_tree::run(&arguments)),
+        Command::Pagerank(arguments) => return program::finish(pagerank::run(&arguments)),
+        Command::RowSorting(arguments) => return program::finish(row_sorting::run(&arguments)),
         Command::Hisparse(arguments) => hisparse::run(&arguments),
         Command::MatrixMarket(arguments) => matrix_market::run(&arguments),
         Command::Primitives(arguments) => primitives::run(&arguments),

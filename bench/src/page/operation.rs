@@ -1,42 +1,55 @@
-//! What the page says of one operation.
+//! The page's section on one operation.
 
 use std::fmt::Write;
 
 use super::distinct;
+use super::summary::Comparison;
 use super::text::{Markdown, escaped, number};
 use crate::cases::Op;
 use crate::results::{Figures, Row, Setting};
-use crate::statistics::geometric_mean;
 
 type Rows<'r> = [(&'r Setting, &'r Row)];
 
-/// The heading.
-pub(super) fn title(op: Op) -> &'static str {
+/// The name in the summary.
+pub(super) fn name(op: Op) -> &'static str {
     match op {
-        Op::Spmv => "SpMV, y = Ax",
-        Op::SpmvTransposed => "SpMV with the transpose, y = Aᵀx",
-        Op::Spmm => "SpMM, C = AB, B dense, the better of both layouts",
-        Op::Spadd => "SpAdd, C = 1.5 A - 0.5 B, the pattern included",
-        Op::Spgemm => "SpGEMM, C = AA, or AAᵀ where A is not square, the pattern included",
-        Op::Hisparse => "SpMV with HiSparse matrices, nodes of 128",
+        Op::Spmv => "SpMV",
+        Op::SpmvTransposed => "SpMV, transposed",
+        Op::Spmm => "SpMM",
+        Op::Spadd => "SpAdd",
+        Op::Spgemm => "SpGEMM",
+        Op::Hisparse => "SpMV with HiSparse",
     }
 }
 
-/// The libraries that rows were compared with.
+/// The heading: the name and what is computed.
+pub(super) fn title(op: Op) -> String {
+    let computed = match op {
+        Op::Spmv => "y = Ax",
+        Op::SpmvTransposed => "y = Aᵀx",
+        Op::Spmm => "C = AB with a dense B, the faster of both layouts",
+        Op::Spadd => "C = 1.5 A - 0.5 B, including the pattern of C",
+        Op::Spgemm => "C = AA, or AAᵀ where A is not square, including the pattern of C",
+        Op::Hisparse => "y = Ax with nodes of 128 × 128",
+    };
+    format!("{}, {computed}", name(op))
+}
+
+/// The libraries that the rows are compared with.
 pub(super) fn libraries(rows: &Rows<'_>) -> Vec<String> {
     distinct(rows.iter().filter_map(|(_, row)| row.figures()).flat_map(Figures::libraries))
 }
 
-/// The types of values, and the cases.
+/// The cases and value types.
 fn groups<'r>(rows: &Rows<'r>) -> Vec<(&'r str, &'r str)> {
     distinct(rows.iter().map(|(_, row)| (row.key.variant.as_str(), row.key.value.as_str())))
 }
 
-/// Counts and means: a row a case, type and library.
+/// Counts and means: a row per case, value type and library.
 pub(super) fn summary(rows: &Rows<'_>) -> String {
     let headings = [
         "",
-        "against",
+        "compared with",
         "matrices",
         "failed",
         "wrong",
@@ -60,33 +73,23 @@ pub(super) fn summary(rows: &Rows<'_>) -> String {
         let wrong = of_group.iter().filter(|row| row.is_wrong()).count();
         let failed = of_group.iter().filter(|row| !row.is_wrong() && row.failure().is_some()).count();
         for library in &libraries {
-            let ratios: Vec<(f64, &Row)> = of_group
-                .iter()
-                .filter_map(|row| Some((*row.figures()?.ratio.get(library.as_ref()?)?, *row)))
-                .collect();
-            let faster = ratios.iter().filter(|(ratio, _)| *ratio >= 1.0).count();
-            let mean = geometric_mean(ratios.iter().map(|(ratio, _)| *ratio));
-            let lowest = ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0));
-            let counts = [of_group.len(), failed, wrong, ratios.len(), faster, ratios.len() - faster];
+            let comparison =
+                Comparison::new(of_group.iter().copied(), library.as_deref().unwrap_or_default());
+            let counts = [of_group.len(), failed, wrong];
+            let compared = [comparison.compared(), comparison.faster(), comparison.slower()];
             let name =
                 [variant, value].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
             let cells = [name, library.clone().unwrap_or_else(|| "-".into())]
                 .into_iter()
-                .chain(counts.map(|count| count.to_string()))
-                .chain([
-                    mean.map_or_else(|| "-".into(), |mean| format!("{mean:.3}")),
-                    lowest.map_or_else(
-                        || "-".into(),
-                        |(ratio, row)| format!("{ratio:.2} ({})", row.key.matrix),
-                    ),
-                ]);
+                .chain(counts.into_iter().chain(compared).map(|count| count.to_string()))
+                .chain([comparison.mean(), comparison.lowest()]);
             table.row(cells);
         }
     }
     table.finish()
 }
 
-/// Every row: a table a case, a row a matrix, in the order in which they were measured.
+/// All rows: a table per case with a row per matrix, in the order of measurement.
 pub(super) fn tables(rows: &Rows<'_>) -> String {
     let libraries = libraries(rows);
     let values = distinct(rows.iter().map(|(_, row)| row.key.value.as_str()));
@@ -146,7 +149,7 @@ fn headings(values: &[&str], libraries: &[String]) -> Vec<String> {
     headings
 }
 
-/// The cells of one type.
+/// The cells of one value type.
 fn figures(found: Option<(&Setting, &Row)>, libraries: &[String]) -> Vec<String> {
     let none = || "-".to_owned();
     let empty = |first: &str| {
@@ -177,7 +180,7 @@ fn figures(found: Option<(&Setting, &Row)>, libraries: &[String]) -> Vec<String>
     cells
 }
 
-/// What has no time, with the reason: evenpath's rows, and those of libraries.
+/// Rows and libraries without a time, and why.
 pub(super) fn failures(rows: &Rows<'_>) -> String {
     let libraries = libraries(rows);
     let mut lines = Vec::new();
@@ -188,13 +191,13 @@ pub(super) fn failures(rows: &Rows<'_>) -> String {
         if let Some(reason) = row.failure() {
             lines.push(format!("- {}: {}\n", escaped(&name), escaped(&reason)));
         } else if row.is_wrong() {
-            lines.push(format!("- {}: a result is wrong\n", escaped(&name)));
+            lines.push(format!("- {}: wrong result\n", escaped(&name)));
         }
         let Some(figures) = row.figures() else { continue };
         for library in libraries.iter().filter(|library| figures.best_peer(library).is_none()) {
             let mut reasons = figures.refusals(library).join("; ");
             if reasons.is_empty() {
-                reasons = "was not measured".into();
+                reasons = "not measured".into();
             }
             lines.push(format!("- {}, {library}: {}\n", escaped(&name), escaped(&reasons)));
         }
@@ -202,5 +205,5 @@ pub(super) fn failures(rows: &Rows<'_>) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    format!("\nWithout a time, and why:\n\n{}", lines.concat())
+    format!("\nMeasurements without a time:\n\n{}", lines.concat())
 }

@@ -1,7 +1,7 @@
 //! The plots of one operation.
 
 use super::distinct;
-use super::operation::libraries;
+use super::operation::{libraries, name};
 use crate::cases::Op;
 use crate::plot::{Axis, Mark, Plot, Series};
 use crate::results::{Figures, Row, Setting};
@@ -9,13 +9,13 @@ use crate::statistics::correlation;
 
 type Rows<'r> = [(&'r Setting, &'r Row)];
 
-/// A plot with the end of its file's name.
+/// A plot and the end of its file name.
 pub(super) struct NamedPlot {
     pub(super) name: &'static str,
     pub(super) plot: Plot,
 }
 
-/// Those of an operation that have points.
+/// The plots of an operation that have points.
 pub(super) fn of_operation(op: Op, rows: &Rows<'_>) -> Vec<NamedPlot> {
     let plots = [
         ("roofline", Some(roofline(op, rows))),
@@ -27,7 +27,7 @@ pub(super) fn of_operation(op: Op, rows: &Rows<'_>) -> Vec<NamedPlot> {
     named.filter(|named| named.plot.series.iter().any(|series| !series.points.is_empty())).collect()
 }
 
-/// The rows of a type that have a time, with it.
+/// The rows of a value type that have a time.
 fn timed<'r>(rows: &Rows<'r>, value: &str) -> Vec<(&'r Row, &'r Figures, f64)> {
     let of_value = rows.iter().filter(|(_, row)| row.key.value == value);
     of_value
@@ -43,7 +43,7 @@ fn dots(name: String, points: Vec<(f64, f64)>) -> Series {
     Series { name, mark: Mark::Dots, points }
 }
 
-/// Operations a byte against operations a second; what copies at the device's rate lies on the line.
+/// Operations per second by operations per byte; a copy at the device's rate lies on the line.
 fn roofline(op: Op, rows: &Rows<'_>) -> Plot {
     let mut series = Vec::new();
     for value in values(rows) {
@@ -58,12 +58,12 @@ fn roofline(op: Op, rows: &Rows<'_>) -> Plot {
     let (first, last) = (intensities().fold(f64::INFINITY, f64::min), intensities().fold(0.0, f64::max));
     if let (Some((setting, _)), true) = (rows.first(), first <= last) {
         let line = [first, last].map(|intensity| (intensity, intensity * setting.copy_gbps));
-        let name = format!("the copy rate, {:.0} GB/s", setting.copy_gbps);
+        let name = format!("copy rate, {:.0} GB/s", setting.copy_gbps);
         series.push(Series { name, mark: Mark::Line, points: line.to_vec() });
     }
     Plot {
-        title: format!("{op}: work a byte and rate, by matrix"),
-        x: Axis::log("operations a byte, every array counted once"),
+        title: format!("{}: rate by arithmetic intensity", name(op)),
+        x: Axis::log("operations per byte, every array counted once"),
         y: Axis::log("GFLOP/s"),
         series,
     }
@@ -78,30 +78,28 @@ fn speedup(op: Op, rows: &Rows<'_>) -> Option<Plot> {
     let mut series = Vec::new();
     for library in &libraries {
         for value in values(rows) {
-            let mut ratios: Vec<f64> = timed(rows, value)
-                .into_iter()
-                .filter_map(|(_, figures, _)| figures.ratio.get(library).copied())
-                .collect();
-            ratios.sort_by(f64::total_cmp);
-            let share = 100.0 / ratios.len().max(1) as f64;
-            let points = ratios
-                .iter()
-                .enumerate()
-                .map(|(rank, &ratio)| ((rank as f64 + 0.5) * share, ratio))
-                .collect();
-            series.push(dots(format!("{library}, {value}"), points));
+            let ratio = |(_, figures, _): (_, &Figures, _)| figures.ratio.get(library).copied();
+            let ratios = timed(rows, value).into_iter().filter_map(ratio).collect();
+            series.push(dots(format!("{library}, {value}"), sorted(ratios)));
         }
     }
-    series.push(Series { name: "as fast".into(), mark: Mark::Line, points: vec![(0.0, 1.0), (100.0, 1.0)] });
+    series.push(Series { name: "equal".into(), mark: Mark::Line, points: vec![(0.0, 1.0), (100.0, 1.0)] });
     Some(Plot {
-        title: format!("{op}: time of the library over evenpath's, sorted"),
-        x: Axis::linear("percent of the cases"),
-        y: Axis::log("ratio"),
+        title: format!("{}: the library's time over evenpath's, sorted", name(op)),
+        x: Axis::linear("percent of the measurements"),
+        y: Axis::log("ratio, above 1 evenpath is faster"),
         series,
     })
 }
 
-/// Time against work, and how far they go together.
+/// Ratios in ascending order, each at its percentile.
+pub(super) fn sorted(mut ratios: Vec<f64>) -> Vec<(f64, f64)> {
+    ratios.sort_by(f64::total_cmp);
+    let share = 100.0 / ratios.len().max(1) as f64;
+    ratios.iter().enumerate().map(|(rank, &ratio)| ((rank as f64 + 0.5) * share, ratio)).collect()
+}
+
+/// Time by work, with their correlation.
 fn time(op: Op, rows: &Rows<'_>) -> Plot {
     let mut series = Vec::new();
     let mut add = |name: String, points: Vec<(f64, f64)>| {
@@ -126,10 +124,10 @@ fn time(op: Op, rows: &Rows<'_>) -> Plot {
         Op::Spadd => "nonzeros of A and B",
         Op::Spgemm => "products",
     };
-    Plot { title: format!("{op}: time against work"), x: Axis::log(work), y: Axis::log("ms"), series }
+    Plot { title: format!("{}: time by work", name(op)), x: Axis::log(work), y: Axis::log("ms"), series }
 }
 
-/// Memory a nonzero: what sparse products take at the most, and what formats take.
+/// Memory per nonzero: the peak of sparse products, and the size of formats.
 fn memory(op: Op, rows: &Rows<'_>) -> Option<Plot> {
     match op {
         Op::Spgemm => Some(memory_of_products(rows)),
@@ -151,14 +149,14 @@ fn memory_of_products(rows: &Rows<'_>) -> Plot {
         };
         series.push(dots(format!("evenpath, {value}"), points(&|figures| figures.best_own()?.bytes)));
         for library in libraries(rows) {
-            let name = format!("{library}'s fastest, {value}");
+            let name = format!("{library}, fastest algorithm, {value}");
             series.push(dots(name, points(&|figures| figures.best_peer(&library)?.0.bytes)));
         }
     }
     Plot {
-        title: "spgemm: memory beside A and B, C included, at the most".into(),
+        title: "SpGEMM: peak memory beside A and B, including C".into(),
         x: Axis::log("nonzeros of C"),
-        y: Axis::log("bytes a nonzero of C"),
+        y: Axis::log("bytes per nonzero of C"),
         series,
     }
 }
@@ -175,9 +173,9 @@ fn memory_of_formats(rows: &Rows<'_>) -> Plot {
         }
     }
     Plot {
-        title: "hisparse: memory of formats".into(),
+        title: "Memory by format".into(),
         x: Axis::log("nonzeros"),
-        y: Axis::log("bytes a nonzero"),
+        y: Axis::log("bytes per nonzero"),
         series,
     }
 }

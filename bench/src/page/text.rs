@@ -1,8 +1,8 @@
-//! Markdown: numbers and tables.
+//! Numbers and tables in Markdown.
 
 use std::fmt::Write;
 
-/// A number with four significant digits, at most nine decimals, and no more than it has.
+/// A number with four significant digits and at most nine decimals, without trailing zeros.
 pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
         return "-".into();
@@ -16,19 +16,19 @@ pub(crate) fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Text that is no markup within a table.
+/// Text escaped for a table cell.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }
 
-/// A table in Markdown; the first column is text and to the left, the others are to the right.
+/// A table in Markdown, with the first column aligned left and the others right.
 pub(crate) struct Markdown {
     text: String,
     columns: usize,
 }
 
 impl Markdown {
-    /// One with headings.
+    /// An empty table with these headings.
     pub(crate) fn new(headings: &[String]) -> Self {
         let mut table = Self { text: String::new(), columns: headings.len() };
         table.row(headings.iter().cloned());
@@ -49,7 +49,7 @@ impl Markdown {
             let _ = write!(self.text, " {} |", escaped(&cell));
             count += 1;
         }
-        debug_assert_eq!(count, self.columns, "a row has a cell a heading");
+        debug_assert_eq!(count, self.columns, "a row has a cell for every heading");
         self.text.push('\n');
     }
 

@@ -8,9 +8,9 @@ use evenpath::spmv::{
 };
 use evenpath::{Csr, Device, DeviceCsr, DeviceVec, Value};
 
+use super::Reference;
 use super::figures::{Figures, MethodRecord, Outcome, Record, break_even};
 use super::peers::Peers;
-use super::reference::Reference;
 use super::work;
 use crate::input::random_vector;
 use crate::measure::{Measurement, Repetitions, median, times_ms};

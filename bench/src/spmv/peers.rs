@@ -3,8 +3,8 @@
 use evenpath::Csr;
 use evenpath::device::DeviceKind;
 
+use super::Reference;
 use super::figures::{Outcome, PeerFigures, PeerRecord};
-use super::reference::Reference;
 use crate::measure::{Repetitions, median};
 use crate::peers::cusparse::Cusparse;
 use crate::peers::mkl::Mkl;

@@ -2,8 +2,9 @@ use evenpath_kernels::block::operator::{Max, Min, Number, Operator as Combine, S
 use rayon::prelude::*;
 
 use super::scan::{CHUNK, before_chunks, chunk};
+use crate::element::Element;
+use crate::operation::Operator;
 use crate::scalar::Offset;
-use crate::scan::{Element, Operator};
 
 /// The first element of each segment, and its sum; `begins` tells whether an element is a segment's first.
 pub(crate) fn reduce<T: Number>(

@@ -3,7 +3,7 @@ use std::ops::Range;
 use evenpath_kernels::block::operator::{Max, Min, Number, Operator as Combine, Segmented, Sum, Summary};
 use rayon::prelude::*;
 
-use crate::scan::Operator;
+use crate::operation::Operator;
 
 /// Elements that one task scans. Fixed, so that the order of additions does not depend on the number of threads.
 pub(super) const CHUNK: usize = 1 << 16;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use evenpath_kernels::block::balanced_path::{self, Cut};
 use rayon::prelude::*;
 
-use crate::sets::SetOperation;
+use crate::operation::SetOperation;
 
 /// Elements of both inputs that a task takes.
 const TILE: usize = 1 << 15;

@@ -4,7 +4,7 @@ use evenpath_kernels::block::radix_rank::RadixKey;
 use evenpath_simt::Element;
 use rayon::prelude::*;
 
-use crate::op::{Comparison, Key, SortKey, SortValue};
+use crate::element::{Comparison, Key, SortKey, SortValue};
 
 /// What a key is compared by.
 fn rank<K: SortKey>(key: K, comparison: Comparison<<K as Key>::Bits>) -> u64 {

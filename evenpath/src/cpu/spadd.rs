@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::matrix::{row_blocks, split};
-use crate::op::{Elementwise, scaled};
+use crate::operation::{Elementwise, scaled};
 use crate::{Offset, Value};
 
 /// Row offsets and column indices of two canonical matrices of as many rows, and what becomes of them.

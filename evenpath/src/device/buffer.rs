@@ -143,6 +143,11 @@ impl<T: Pod> DeviceVec<T> {
         self.reservation.device()
     }
 
+    /// Bytes of device memory that it holds, also behind what [`truncate`](Self::truncate) left.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.reservation.bytes()
+    }
+
     /// Copies all elements to a new vector on the host.
     ///
     /// # Errors

@@ -38,7 +38,9 @@ impl Event {
                 Ok((forth - back) * 1e3)
             }
             #[cfg(feature = "cuda")]
-            (Moment::Cuda(from), Moment::Cuda(to)) => to.elapsed_since(from),
+            (Moment::Stream(from), Moment::Stream(to)) => {
+                to.elapsed_since(&**from).unwrap_or_else(|| Err(self.device.different_from(&earlier.device)))
+            }
             #[cfg(feature = "cuda")]
             _ => Err(self.device.different_from(&earlier.device)),
         }

@@ -1,3 +1,5 @@
+use std::marker::PhantomData;
+
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::{Backend, Device, DeviceError};
@@ -5,7 +7,133 @@ use super::{Backend, Device, DeviceError};
 /// Blocks of a grid, at most, on any GPU.
 const MAX_GRID: u32 = i32::MAX as u32;
 
+/// A kernel instance on a device, to be given a grid and launched:
+/// `device.kernel::<Scale<V>>().threads(len)?.launch(Scale { … })`.
+pub(crate) struct Launcher<K> {
+    device: Device,
+    info: &'static KernelInfo,
+    shared_bytes: u32,
+    kernel: PhantomData<fn(K)>,
+}
+
+impl<K: Kernel> Launcher<K> {
+    /// The kernel instance.
+    pub(crate) fn info(&self) -> &'static KernelInfo {
+        self.info
+    }
+
+    /// Adds `bytes` bytes of shared memory per block to the statically sized ones.
+    pub(crate) fn shared_bytes(self, bytes: u32) -> Self {
+        Self { shared_bytes: bytes, ..self }
+    }
+
+    /// Items that a block handles: its threads times the items per thread.
+    pub(crate) fn tile_items(&self) -> usize {
+        self.info.block_size as usize * self.info.items_per_thread as usize
+    }
+
+    /// The number of blocks that the device runs at once; at least 1.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Device::resident_blocks`].
+    pub(crate) fn resident_blocks(&self) -> Result<u32, DeviceError> {
+        self.device.resident_blocks(self.info, self.shared_bytes)
+    }
+
+    /// A grid of `blocks` blocks.
+    ///
+    /// # Errors
+    ///
+    /// All of the ways to give a grid fail if it has more blocks than a GPU launches.
+    pub(crate) fn blocks(self, blocks: usize) -> Result<Launch<K>, DeviceError> {
+        match u32::try_from(blocks).ok().filter(|&blocks| blocks <= MAX_GRID) {
+            Some(grid) => Ok(Launch { launcher: self, grid }),
+            None => Err(self
+                .device
+                .refuse(self.info, format!("{blocks} blocks are over the limit of {MAX_GRID}"))),
+        }
+    }
+
+    /// As many blocks as have `threads` threads.
+    pub(crate) fn threads(self, threads: usize) -> Result<Launch<K>, DeviceError> {
+        let block_size = self.info.block_size as usize;
+        self.blocks(threads.div_ceil(block_size))
+    }
+
+    /// As many blocks as have `warps` warps.
+    pub(crate) fn warps(self, warps: usize) -> Result<Launch<K>, DeviceError> {
+        let block_warps = self.info.block_size as usize / 32;
+        self.blocks(warps.div_ceil(block_warps))
+    }
+
+    /// As many blocks as handle `items` items: one for each tile.
+    pub(crate) fn items(self, items: usize) -> Result<Launch<K>, DeviceError> {
+        let tile_items = self.tile_items();
+        self.blocks(items.div_ceil(tile_items))
+    }
+}
+
+/// A kernel instance with its grid on a device. Plans keep it.
+pub(crate) struct Launch<K> {
+    launcher: Launcher<K>,
+    grid: u32,
+}
+
+impl<K: Kernel> Launch<K> {
+    /// Blocks of the grid.
+    pub(crate) fn grid(&self) -> u32 {
+        self.grid
+    }
+
+    /// The kernel instance.
+    pub(crate) fn info(&self) -> &'static KernelInfo {
+        self.launcher.info
+    }
+
+    /// Puts the kernel on the device's stream; does not wait for it. An empty grid does nothing.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Device::launch`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`Device::launch`].
+    pub(crate) unsafe fn launch(&self, kernel: K) -> Result<(), DeviceError> {
+        let Launcher { device, info, shared_bytes, .. } = &self.launcher;
+        // SAFETY: the caller's.
+        unsafe { device.launch(kernel, info, self.grid, *shared_bytes) }
+    }
+}
+
 impl Device {
+    /// The kernel's instance for its types: the first in its table.
+    pub(crate) fn kernel<K: Kernel>(&self) -> Launcher<K> {
+        match K::first() {
+            Some(info) => self.instance(info),
+            None => unreachable!("the kernels' tables have an instance for every type"),
+        }
+    }
+
+    /// The named variant of a kernel for its types.
+    pub(crate) fn variant<K: Kernel>(&self, name: &str) -> Launcher<K> {
+        match K::variant(name) {
+            Some(info) => self.instance(info),
+            None => unreachable!("the kernels' tables have every variant for every type"),
+        }
+    }
+
+    /// An instance of a kernel, which is for its types.
+    pub(crate) fn instance<K: Kernel>(&self, info: &'static KernelInfo) -> Launcher<K> {
+        Launcher { device: self.clone(), info, shared_bytes: 0, kernel: PhantomData }
+    }
+
+    /// The error of a launch that is not made.
+    fn refuse(&self, info: &KernelInfo, reason: String) -> DeviceError {
+        DeviceError::Launch { device: self.to_string(), kernel: info.name, reason }
+    }
+
     /// Launches `grid` blocks of the kernel's instance `info`, with `dynamic_shared` bytes of shared memory beside the
     /// statically sized ones, and does not wait for it. An empty grid does nothing.
     ///
@@ -26,8 +154,7 @@ impl Device {
         grid: u32,
         dynamic_shared: u32,
     ) -> Result<(), DeviceError> {
-        let refuse =
-            |reason: String| DeviceError::Launch { device: self.to_string(), kernel: info.name, reason };
+        let refuse = |reason: String| self.refuse(info, reason);
         if info.types != K::TYPES || !K::INSTANCES.iter().any(|instance| instance.name == info.name) {
             return Err(refuse("the arguments are those of another kernel".into()));
         }
@@ -43,6 +170,19 @@ impl Device {
         // SAFETY: `info` is an instance of `K` for its types, so `pack` gives the parameters' arguments in order; the
         // caller vouches for the views.
         unsafe { machine.launch(info, grid, dynamic_shared, &kernel.pack()) }
+    }
+
+    /// Compiles kernels that an operation is going to launch, all at once, which takes no longer than the slowest of them
+    /// where there are enough cores. A kernel that is left out is compiled when it is launched.
+    ///
+    /// # Errors
+    ///
+    /// Whatever went wrong in earlier launches.
+    pub(crate) fn prepare(&self, kernels: &[&'static KernelInfo]) -> Result<(), DeviceError> {
+        match self.backend() {
+            Backend::Cpu => Ok(()),
+            Backend::Machine(machine) => machine.prepare(kernels),
+        }
     }
 
     /// Blocks of the kernel's instance `info`, each with `dynamic_shared` bytes of launch-sized shared memory, that the

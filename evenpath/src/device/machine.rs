@@ -47,6 +47,11 @@ pub(crate) trait Machine: Send + Sync {
         arguments: &[Argument],
     ) -> Result<(), DeviceError>;
 
+    /// Makes kernels ready that are going to be launched. Those that cannot be are left to their launch, which says why.
+    fn prepare(&self, _kernels: &[&'static KernelInfo]) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
     /// Blocks of a kernel, each with `dynamic_shared` bytes of launch-sized shared memory, that the machine runs at once.
     fn resident_blocks(&self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, DeviceError>;
 
@@ -81,8 +86,16 @@ pub(crate) struct Block {
 
 /// A place in a stream, and the time when the device got there.
 pub(crate) enum Moment {
-    /// On devices that have finished whatever was asked of them when the call returns.
+    /// On devices that have finished all earlier work when a call returns.
     Host(Instant),
+    /// In a stream of a device that keeps the time.
     #[cfg(feature = "cuda")]
-    Cuda(super::cuda::Mark),
+    Stream(Box<dyn StreamMark>),
+}
+
+/// A place in a device's stream.
+#[cfg(feature = "cuda")]
+pub(crate) trait StreamMark: std::any::Any + Send + Sync {
+    /// Milliseconds from `earlier` to this mark; waits for both. `None` if the marks are of different kinds of devices.
+    fn elapsed_since(&self, earlier: &dyn StreamMark) -> Option<Result<f64, DeviceError>>;
 }

@@ -72,6 +72,10 @@ impl Reservation {
         }
     }
 
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     pub(super) fn device(&self) -> &Device {
         &self.device
     }

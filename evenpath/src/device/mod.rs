@@ -218,7 +218,7 @@ impl Device {
     /// A GPU that the CPU simulates, to test kernels: it runs them slowly, and reports what a GPU lets pass.
     pub fn simulated(options: SimulatedOptions) -> Self {
         Self::new(
-            Backend::Machine(Arc::new(simulated::Simulated::new(options.into_simulator()))),
+            Backend::Machine(Arc::new(simulated::Simulated::new(options.into_simulator(), []))),
             DeviceKind::Simulated,
         )
     }

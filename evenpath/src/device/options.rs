@@ -5,8 +5,8 @@ use super::{BlockOrder, MemoryOrder};
 /// What a [simulated GPU](super::Device::simulated) is like.
 ///
 /// ```
-/// use evenpath::Device;
 /// use evenpath::device::{BlockOrder, SimulatedOptions};
+/// use evenpath::Device;
 ///
 /// let options = SimulatedOptions::default().with_threads(1).with_block_order(BlockOrder::Seeded(7));
 /// let device = Device::simulated(options);

@@ -1,11 +1,12 @@
 //! The simulated GPU as a device.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use evenpath_simt::host::{Fault, FaultKind, Options, OutOfMemory, SimulatedGpu};
-use evenpath_simt::kernel::{Argument, KernelInfo};
+use evenpath_simt::kernel::{Argument, KernelInfo, Simulation};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::machine::{Block, Machine, Moment};
@@ -15,6 +16,8 @@ pub(super) const NAME: &str = "simulated GPU";
 
 pub(super) struct Simulated {
     gpu: SimulatedGpu,
+    /// The bodies of the kernels by name.
+    simulations: HashMap<&'static str, Simulation>,
     properties: DeviceProperties,
     /// CPU threads that run blocks.
     threads: u32,
@@ -29,7 +32,11 @@ pub(super) struct Simulated {
 }
 
 impl Simulated {
-    pub(super) fn new(options: Options) -> Self {
+    /// A simulated GPU that runs the library's kernels and `others`, given as names of instances and their bodies.
+    pub(super) fn new(
+        options: Options,
+        others: impl IntoIterator<Item = (&'static str, Simulation)>,
+    ) -> Self {
         let properties = DeviceProperties {
             name: NAME.into(),
             multiprocessors: match options.multiprocessors {
@@ -44,6 +51,7 @@ impl Simulated {
         };
         Self {
             gpu: SimulatedGpu::new(options),
+            simulations: evenpath_kernels::simulations().into_iter().chain(others).collect(),
             properties,
             threads: options.cpu_threads() as u32,
             stream: Mutex::new(()),
@@ -144,7 +152,11 @@ impl Machine for Simulated {
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
         let _stream = self.begin()?;
-        self.gpu.launch(kernel, grid, dynamic_shared, arguments).map_err(|fault| {
+        let Some(&simulation) = self.simulations.get(kernel.name) else {
+            let reason = "the library has no such kernel".into();
+            return Err(DeviceError::Launch { device: NAME.into(), kernel: kernel.name, reason });
+        };
+        self.gpu.launch(kernel, simulation, grid, dynamic_shared, arguments).map_err(|fault| {
             if let FaultKind::GridSize { .. }
             | FaultKind::BlockSize { .. }
             | FaultKind::SharedMemory { .. }

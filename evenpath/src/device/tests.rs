@@ -2,6 +2,7 @@ use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Arena, GlobalMut, kernel, thread};
 
+use super::simulated::Simulated;
 use super::*;
 
 kernel! {
@@ -15,21 +16,29 @@ kernel! {
         pub amount: u32,
     }
     shared: 0;
-    body: add::<BLOCK>;
+    body: Add::add::<BLOCK>;
     entries: {
         test_add in test: 64 x 1;
     }
 }
 
-fn add<const BLOCK: usize>(_: Arena, data: GlobalMut<u32>, len: u64, amount: u32) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if (index as u64) < len {
-        data.store(index, data.load(index) + amount);
+impl Add {
+    fn add<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if (index as u64) < self.len {
+            self.data.store(index, self.data.load(index) + self.amount);
+        }
     }
 }
 
+/// A simulated GPU that knows [`Add`].
 fn simulated() -> Device {
-    Device::simulated(SimulatedOptions::default().with_memory_bytes(1 << 20))
+    let options = SimulatedOptions::default().with_memory_bytes(1 << 20);
+    let add = (Add::INSTANCES[0].name, Add::SIMULATIONS[0]);
+    Device::new(
+        Backend::Machine(Arc::new(Simulated::new(options.into_simulator(), [add]))),
+        DeviceKind::Simulated,
+    )
 }
 
 fn devices() -> [Device; 2] {

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::cursor::{Cursor, line_at};
-use super::reader::{Progress, ReadOptions, Stage};
+use super::options::{Progress, ReadOptions, Stage};
 use super::{Field, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader};
 use crate::{MatrixError, Value};
 
-/// Bytes that one task parses, give or take a line.
+/// Bytes that one task parses, to the end of the line.
 const CHUNK: usize = 1 << 19;
 
 /// The part of the text that holds the entries.

@@ -44,6 +44,7 @@ mod destination;
 mod error;
 mod expand;
 mod header;
+mod options;
 mod reader;
 mod source;
 mod writer;
@@ -57,7 +58,8 @@ use std::path::Path;
 
 pub use error::{MatrixMarketError, MatrixMarketErrorKind};
 pub use header::{Field, Format, MatrixMarketHeader, Symmetry};
-pub use reader::{Complex, MatrixMarketReader, Progress, ReadOptions, Stage};
+pub use options::{Complex, Progress, ReadOptions, Stage};
+pub use reader::MatrixMarketReader;
 pub use writer::{WriteOptions, write_matrix_market, write_matrix_market_to};
 
 use crate::{Coo, Csr, Offset, Value};

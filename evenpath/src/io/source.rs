@@ -10,7 +10,7 @@ use memmap2::{Mmap, MmapMut};
 use rayon::prelude::*;
 
 use super::header::check_start;
-use super::reader::{Progress, ReadOptions, Stage};
+use super::options::{Progress, ReadOptions, Stage};
 use super::{MatrixMarketError, MatrixMarketErrorKind as Kind};
 
 /// The first bytes of every gzip stream.
@@ -78,7 +78,8 @@ impl Source<'_> {
     }
 }
 
-/// The length of a regular file; none where only reading tells, as of pipes, devices and files that the system makes up.
+/// The length of a regular file; `None` for pipes, devices and files that the system generates, whose end only reading
+/// finds.
 fn regular_len(file: &File) -> io::Result<Option<u64>> {
     let metadata = file.metadata()?;
     Ok(Some(metadata.len()).filter(|&len| metadata.is_file() && len > 0))

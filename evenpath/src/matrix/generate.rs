@@ -12,13 +12,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod error;
 mod kind;
 mod lattice;
 mod lengths;
 mod published;
 mod rows;
 
-pub use kind::{Kind, ParseKindError};
+pub use error::ParseKindError;
+pub use kind::Kind;
 pub use published::Published;
 
 use rayon::prelude::*;

@@ -136,9 +136,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
         let Pattern { row_offsets, column_indices, .. } = &*self.pattern;
-        let bytes =
-            size_of::<O>() * row_offsets.len() + 4 * column_indices.len() + V::SIZE * self.values().len();
-        bytes as u64
+        row_offsets.bytes() + column_indices.bytes() + self.values().bytes()
     }
 
     fn check_count(&self, len: usize) -> Result<(), OpError> {

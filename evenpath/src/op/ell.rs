@@ -6,7 +6,7 @@ use std::sync::Arc;
 use evenpath_kernels::ell;
 
 use super::operands::check_product;
-use super::{DeviceRowOrder, OpError, instance, variant};
+use super::{DeviceRowOrder, OpError, blocks, instance, variant};
 use crate::cpu::{self, PaddedRows};
 use crate::device::{Device, DeviceError, DeviceVec, Upload};
 use crate::{Ell, Value};
@@ -155,12 +155,6 @@ impl<V: Value> DeviceEll<V> {
         let Arrays { rows, host_slice, column_indices, values, .. } = &*self.arrays;
         PaddedRows::new(self.device(), column_indices, values, *rows, host_slice)
     }
-}
-
-/// Blocks of so many threads that give each row one.
-pub(super) fn blocks(rows: usize, block_size: u32) -> u32 {
-    // There are fewer than 2³² rows.
-    rows.div_ceil(block_size as usize) as u32
 }
 
 /// A matrix in ELL-R form in a device's memory, uploaded by [`Device::upload`]: [`DeviceEll`] and the lengths of its

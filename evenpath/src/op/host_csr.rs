@@ -1,10 +1,11 @@
 //! Operations on a [`Csr`] in host memory. They run on the CPU.
 
 use super::operands::{check_shape, check_slices};
-use super::{Elementwise, OpError, countable};
+use super::{OpError, countable};
 use crate::cpu::{RowMerge, Spgemm, SpmvCut, SpmvTiles, write_row_offsets};
 use crate::device::host_zeros;
 use crate::matrix::first_descent;
+use crate::operation::Elementwise;
 use crate::{Csr, Offset, Value};
 
 /// Products and sums. They run on the CPU, on all its threads, and are the same to the last bit in every run;

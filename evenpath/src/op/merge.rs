@@ -25,10 +25,11 @@ use evenpath_kernels::merge::{MergeKeys, MergeKeysPartition, MergePairs};
 use evenpath_simt::kernel::KernelInfo;
 
 use super::operands::check_len;
+use super::pairs::{Pairs, bits, bits_mut};
 use super::{OpError, instance, tile_count, tile_items};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceVec};
-use crate::key::{Key, PairValue, Pairs, bits, bits_mut};
+use crate::key::{Key, PairValue};
 
 /// All keys of `a` and `b`, sorted, in a new vector. The call does not wait for the device.
 ///

@@ -12,9 +12,12 @@ mod hyb;
 pub mod merge;
 pub(crate) mod operands;
 mod operators;
+mod pairs;
 mod path_tiles;
+mod product;
 mod radix_sort;
 pub mod reduce;
+mod requirement;
 mod row_marks;
 mod row_order;
 pub mod scan;
@@ -40,11 +43,10 @@ pub use hisparse::{
     HiSparseSpmvOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo,
 };
 pub use hyb::DeviceHyb;
+pub use pairs::Pairs;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;
-pub(crate) use sort::{Comparison, Key, SortKey, SortValue};
-pub(crate) use spadd::scaled;
-pub use spadd::{Elementwise, ElementwisePlan, ElementwisePlanInfo};
+pub use spadd::{ElementwisePlan, ElementwisePlanInfo};
 pub use spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
 pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 pub use spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
@@ -52,8 +54,10 @@ pub use spmv_transposed::{
     SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo,
 };
 
+use bytemuck::Pod;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use crate::device::DeviceVec;
 use crate::{MatrixError, Offset};
 
 /// Blocks of a grid, at most.
@@ -103,6 +107,19 @@ fn grid(rows: usize, nonzeros: usize, blocks: u64) -> Result<u32, OpError> {
         return Err(OpError::TooManyTiles { rows, nonzeros, tiles: blocks, limit: MAX_GRID });
     }
     Ok(blocks as u32)
+}
+
+/// Blocks of `block_size` threads that give each row a thread.
+fn blocks(rows: usize, block_size: u32) -> u32 {
+    // There are fewer than 2³² rows.
+    rows.div_ceil(block_size as usize) as u32
+}
+
+/// The same elements in a vector of its own.
+fn copy<T: Pod>(source: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
+    let mut copy = source.device().uninitialized(source.len())?;
+    copy.copy_from(source)?;
+    Ok(copy)
 }
 
 #[cfg(test)]

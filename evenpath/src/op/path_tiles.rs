@@ -42,6 +42,6 @@ impl PathTiles {
 
     /// Bytes of device memory that they take.
     pub(super) fn bytes(&self) -> u64 {
-        4 * self.rows.len() as u64
+        self.rows.bytes()
     }
 }

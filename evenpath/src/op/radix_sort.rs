@@ -8,9 +8,9 @@ use evenpath_kernels::sort::{
 use evenpath_simt::kernel::KernelInfo;
 use evenpath_simt::{Element, Global, GlobalMut};
 
-use super::sort::{Comparison, Key, MovedValue, SortKey, SortValue, copy};
-use super::{OpError, instance};
+use super::{OpError, copy, instance};
 use crate::device::{Device, DeviceError, DeviceVec};
+use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
 
 /// Keys that one launch sorts, at most. More would fit a status word; this keeps the status small.
 const PORTION_KEYS: usize = 1 << 28;

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use evenpath_kernels::vector::Gather;
 use evenpath_simt::Global;
 
-use super::ell::blocks;
 use super::operands::check_vector;
-use super::{OpError, instance};
+use super::{OpError, blocks, instance};
 use crate::device::{Device, DeviceError, DeviceVec, Upload};
 use crate::{MatrixError, RowOrder, Value, cpu};
 

@@ -37,44 +37,20 @@
 
 use evenpath_kernels::key::Combine as KernelCombine;
 use evenpath_kernels::sets::{
-    FirstDescent, RESULT_SIZE, SetCount, SetKeys, SetPairs, SetPartition, keep, keys_shared_bytes,
+    FirstDescent, RESULT_SIZE, SetCount, SetKeys, SetPairs, SetPartition, keys_shared_bytes,
     pairs_shared_bytes, state_words,
 };
 use evenpath_simt::kernel::KernelInfo;
 
 use super::operands::check_room;
+use super::pairs::{Pairs, bits, bits_mut};
 use super::{OpError, instance, tile_count, tile_items};
 use crate::cpu::SetPlan;
 use crate::device::{DeviceKind, DeviceVec};
-use crate::key::{Key, PairValue, Pairs, bits, bits_mut};
+use crate::key::{Key, PairValue};
 use crate::names::named;
 
-/// An operation on two sets.
-///
-/// ```
-/// use evenpath::sets::{SetOperation, keys};
-/// use evenpath::Device;
-///
-/// let device = Device::cpu();
-/// let (a, b) = (device.upload(&[1_u32, 2, 2])?, device.upload(&[2_u32, 3])?);
-/// let of = |operation| Ok::<_, evenpath::error::OpError>(keys(operation, &a, &b)?.download()?);
-/// assert_eq!(of(SetOperation::Union)?, [1, 2, 2, 3]);
-/// assert_eq!(of(SetOperation::Intersection)?, [2]);
-/// assert_eq!(of(SetOperation::Difference)?, [1, 2]);
-/// assert_eq!(of(SetOperation::SymmetricDifference)?, [1, 2, 3]);
-/// # Ok::<(), evenpath::error::OpError>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SetOperation {
-    /// What is in A or in B.
-    Union,
-    /// What is in A and in B.
-    Intersection,
-    /// What is in A and not in B.
-    Difference,
-    /// What is in one of A and B and not in the other.
-    SymmetricDifference,
-}
+pub use crate::operation::SetOperation;
 
 /// The value of a match in unions and intersections of pairs; the other operations keep no match.
 ///
@@ -101,52 +77,9 @@ pub enum Combine {
 }
 
 named! {
-    SetOperation, "set operation":
-    Union = "union",
-    Intersection = "intersection",
-    Difference = "difference",
-    SymmetricDifference = "symmetric difference",
-}
-
-named! {
     Combine, "way to combine values":
     First = "first",
     Sum = "sum",
-}
-
-impl SetOperation {
-    /// The most elements that the result of inputs of these lengths can have.
-    pub fn largest_result(self, a_len: usize, b_len: usize) -> usize {
-        match self {
-            Self::Union | Self::SymmetricDifference => a_len.saturating_add(b_len),
-            Self::Intersection => a_len.min(b_len),
-            Self::Difference => a_len,
-        }
-    }
-
-    /// Whether elements of A that match none of B are in the result.
-    pub fn keeps_a(self) -> bool {
-        self.code() & keep::A_ONLY != 0
-    }
-
-    /// Whether matches are in the result.
-    pub fn keeps_matches(self) -> bool {
-        self.code() & keep::MATCHES != 0
-    }
-
-    /// Whether elements of B that match none of A are in the result.
-    pub fn keeps_b(self) -> bool {
-        self.code() & keep::B_ONLY != 0
-    }
-
-    fn code(self) -> u32 {
-        match self {
-            Self::Union => keep::A_ONLY | keep::MATCHES | keep::B_ONLY,
-            Self::Intersection => keep::MATCHES,
-            Self::Difference => keep::A_ONLY,
-            Self::SymmetricDifference => keep::A_ONLY | keep::B_ONLY,
-        }
-    }
 }
 
 /// The keys of the result, in a new vector; waits for the device, which alone knows how many they are.

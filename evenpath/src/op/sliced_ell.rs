@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use evenpath_kernels::ell;
 
-use super::ell::blocks;
 use super::operands::check_product;
-use super::{DeviceRowOrder, OpError, instance};
+use super::{DeviceRowOrder, OpError, blocks, instance};
 use crate::cpu::{self, PaddedRows};
 use crate::device::{Device, DeviceError, DeviceVec, Upload};
 use crate::{SlicedEll, Value};

@@ -5,78 +5,18 @@
 
 use std::ops::Range;
 
-use bytemuck::Pod;
-use evenpath_simt::Element;
+use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
 
-use super::OpError;
 use super::radix_sort::{self, Pairs};
+use super::{OpError, copy};
 use crate::cpu;
 use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::names::named;
 use crate::op::operands::check_len;
+use evenpath_simt::Element as _;
 
-mod sealed {
-    use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
-
-    /// How keys become unsigned integers of the same order.
-    pub trait KernelKey: evenpath_simt::Element {
-        /// Unsigned integers of the key's size.
-        type Bits: RadixKey + bytemuck::Pod + Ord;
-        /// The order of the keys, ascending.
-        const ORDER: KeyOrder<Self::Bits>;
-    }
-
-    /// How values are moved.
-    pub trait KernelValue: evenpath_simt::Element {
-        /// Unsigned integers of the value's size.
-        type Bits: evenpath_simt::Element + bytemuck::Pod;
-    }
-}
-
-pub(crate) use sealed::{KernelKey as Key, KernelValue as MovedValue};
-
-use evenpath_kernels::block::radix_rank::KeyOrder;
-
-/// What can be sorted by: `u32`, `u64`, `i32`, `i64`, `f32`, `f64`. Sealed.
-///
-/// Floats sort as [`f32::total_cmp`] does: −0.0 before +0.0, NaNs with the sign bit set before all numbers and
-/// those without it after.
-///
-/// ```
-/// use evenpath::sort::{SortOptions, sort};
-/// use evenpath::Device;
-///
-/// let keys = Device::cpu().upload(&[2.5_f32, -1.0, 0.0])?;
-/// assert_eq!(sort(&keys, SortOptions::default())?.download()?, [-1.0, 0.0, 2.5]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub trait SortKey: sealed::KernelKey + Pod {}
-
-/// What can be moved with a key: numbers of 32 and 64 bits. Sealed.
-pub trait SortValue: sealed::KernelValue + Pod {}
-
-macro_rules! sortable {
-    ($($type:ident as $bits:ident: $flip_negative:expr, $flip:expr;)*) => {$(
-        impl sealed::KernelKey for $type {
-            type Bits = $bits;
-            const ORDER: KeyOrder<$bits> = KeyOrder { flip_negative: $flip_negative, flip: $flip };
-        }
-        impl SortKey for $type {}
-        impl sealed::KernelValue for $type {
-            type Bits = $bits;
-        }
-        impl SortValue for $type {}
-    )*};
-}
-sortable! {
-    u32 as u32: 0, 0;
-    u64 as u64: 0, 0;
-    i32 as u32: 0, 1 << 31;
-    i64 as u64: 0, 1 << 63;
-    // A larger magnitude is a smaller number where the sign bit is set.
-    f32 as u32: u32::MAX >> 1, 1 << 31;
-    f64 as u64: u64::MAX >> 1, 1 << 63;
-}
+use crate::element::Comparison;
+pub use crate::element::{SortKey, SortValue};
 
 /// The order that keys are sorted in.
 ///
@@ -138,7 +78,6 @@ impl SortOptions {
 
     /// The order and bits for keys of type `K`.
     fn resolve<K: SortKey>(self) -> Result<Comparison<K::Bits>, OpError> {
-        use evenpath_kernels::block::radix_rank::RadixKey;
         let width = K::Bits::BITS;
         let (begin, end) = self.bits.unwrap_or((0, width));
         if begin > end || end > width {
@@ -151,14 +90,6 @@ impl SortOptions {
         };
         Ok(Comparison { order: KeyOrder { flip_negative, flip }, begin, end })
     }
-}
-
-/// How keys are compared: the bits `begin..end` of what `order` makes of them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Comparison<B> {
-    pub(crate) order: KeyOrder<B>,
-    pub(crate) begin: u32,
-    pub(crate) end: u32,
 }
 
 /// The keys, sorted, in a new vector. Equal keys, also those that differ in other bits only, keep their order.
@@ -275,12 +206,6 @@ fn is_kernel_device(device: &Device) -> bool {
 fn check_pairs<K: SortKey, V: SortValue>(keys: &DeviceVec<K>, values: &DeviceVec<V>) -> Result<(), OpError> {
     keys.device().check_same(values.device())?;
     check_len("values", values.len(), keys.len())
-}
-
-pub(super) fn copy<T: Pod>(source: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
-    let mut copy = source.device().uninitialized(source.len())?;
-    copy.copy_from(source)?;
-    Ok(copy)
 }
 
 fn cpu_sort<K: SortKey>(keys: &mut DeviceVec<K>, comparison: Comparison<K::Bits>) {

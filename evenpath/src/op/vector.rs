@@ -14,9 +14,8 @@
 
 use evenpath_kernels::vector::{AddAt, Axpby, Dot, Gather, GatherIndices, Iota, MultiplyElements, Scale};
 
-use super::ell::blocks;
 use super::operands::check_vector;
-use super::{OpError, instance, tile_items};
+use super::{OpError, blocks, instance, tile_items};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::{Value, cpu};
 

@@ -17,7 +17,7 @@ kernel! {
         pub alpha: V,
     }
     shared: fixup_bytes::<V>(BLOCK);
-    body: fixup::<V, BLOCK>;
+    body: CarryFixup::fixup::<BLOCK>;
     entries: {
         spmv_coo_fixup_f32 in coo_f32: <V = f32>, 256 x 1;
         spmv_coo_fixup_f64 in coo_f64: <V = f64>, 256 x 1;
@@ -32,54 +32,51 @@ const fn fixup_bytes<V: Float>(block: usize) -> usize {
 /// Runs of carries up to this length are summed by one thread, longer ones by the block.
 const SHORT_RUN: u32 = 16;
 
-#[inline(always)]
-fn fixup<V: Float, const BLOCK: usize>(
-    mut arena: Arena,
-    carry_rows: Global<u32>,
-    carries: Global<V>,
-    y: GlobalMut<V>,
-    count: u32,
-    alpha: V,
-) {
-    let partials: Shared<V> = arena.take(BLOCK / thread::WARP_SIZE as usize);
-    let long_runs: Shared<u32> = arena.take(BLOCK);
-    let long_count: Shared<u32> = arena.take(1);
-    if thread::index() == 0 {
-        long_count.store(0, 0);
-    }
-    thread::barrier();
+impl<V: Float> CarryFixup<V> {
+    #[inline(always)]
+    fn fixup<const BLOCK: usize>(self, mut arena: Arena) {
+        let partials: Shared<V> = arena.take(BLOCK / thread::WARP_SIZE as usize);
+        let long_runs: Shared<u32> = arena.take(BLOCK);
+        let long_count: Shared<u32> = arena.take(1);
+        if thread::index() == 0 {
+            long_count.store(0, 0);
+        }
+        thread::barrier();
 
-    let first = thread::block() * BLOCK as u32 + thread::index();
-    if first < count {
-        let row = carry_rows.load(first as usize);
-        if first == 0 || carry_rows.load(first as usize - 1) != row {
-            let end_of_short = if count - first > SHORT_RUN { first + SHORT_RUN } else { count };
-            let is_long = end_of_short < count && carry_rows.load(end_of_short as usize) == row;
-            if is_long {
-                long_runs.store(long_count.fetch_add(0, 1) as usize, first);
-            } else {
-                let mut sum = carries.load(first as usize);
-                let mut index = first + 1;
-                while index < end_of_short && carry_rows.load(index as usize) == row {
-                    sum += carries.load(index as usize);
-                    index += 1;
+        let first = thread::block() * BLOCK as u32 + thread::index();
+        if first < self.count {
+            let row = self.carry_rows.load(first as usize);
+            if first == 0 || self.carry_rows.load(first as usize - 1) != row {
+                let end_of_short =
+                    if self.count - first > SHORT_RUN { first + SHORT_RUN } else { self.count };
+                let is_long = end_of_short < self.count && self.carry_rows.load(end_of_short as usize) == row;
+                if is_long {
+                    long_runs.store(long_count.fetch_add(0, 1) as usize, first);
+                } else {
+                    let mut sum = self.carries.load(first as usize);
+                    let mut index = first + 1;
+                    while index < end_of_short && self.carry_rows.load(index as usize) == row {
+                        sum += self.carries.load(index as usize);
+                        index += 1;
+                    }
+                    add(self.y, row, self.alpha, sum);
                 }
-                add(y, row, alpha, sum);
             }
         }
-    }
-    thread::barrier();
+        thread::barrier();
 
-    let runs = long_count.load(0) as usize;
-    let mut run = 0;
-    while run < runs {
-        let first = long_runs.load(run) as usize;
-        let row = carry_rows.load(first);
-        let sum = sum_run::<V, BLOCK>(carry_rows, carries, first, row, count as usize, partials);
-        if thread::index() == 0 {
-            add(y, row, alpha, sum);
+        let runs = long_count.load(0) as usize;
+        let mut run = 0;
+        while run < runs {
+            let first = long_runs.load(run) as usize;
+            let row = self.carry_rows.load(first);
+            let sum =
+                sum_run::<V, BLOCK>(self.carry_rows, self.carries, first, row, self.count as usize, partials);
+            if thread::index() == 0 {
+                add(self.y, row, self.alpha, sum);
+            }
+            run += 1;
         }
-        run += 1;
     }
 }
 

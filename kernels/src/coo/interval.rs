@@ -35,7 +35,7 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: interval::<V, BLOCK, ITEMS>;
+    body: CooInterval::interval::<BLOCK, ITEMS>;
     entries: {
         spmv_coo_interval_f32 in coo_f32: <V = f32>, 256 x 8;
         spmv_coo_interval_f64 in coo_f64: <V = f64>, 256 x 8;
@@ -74,45 +74,35 @@ impl<V: Float> Output<V> {
     }
 }
 
-#[inline(always)]
-fn interval<V: Float, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    row_indices: Global<u32>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    carry_rows: GlobalMut<u32>,
-    carries: GlobalMut<V>,
-    entries: u64,
-    interval_len: u32,
-    alpha: V,
-    beta: V,
-) {
-    const { assert!(ITEMS.is_multiple_of(VECTOR)) };
-    let warps = BLOCK / thread::WARP_SIZE as usize;
-    let index = thread::block() as usize * warps + thread::warp() as usize;
-    let first = index as u64 * u64::from(interval_len);
-    if first >= entries {
-        return;
-    }
-    let left = entries - first;
-    let entries = Entries {
-        rows: row_indices.skip(first as usize),
-        columns: column_indices.skip(first as usize),
-        values: values.skip(first as usize),
-        len: if left < u64::from(interval_len) { left as u32 } else { interval_len },
-    };
-    let output = Output { y, alpha, beta };
-    let mut open = Open { row: entries.rows.load(0), sum: V::ZERO };
-    let mut step = 0;
-    while step < entries.len {
-        open = entries.reduce_step::<ITEMS>(step, x, open, output);
-        step += thread::WARP_SIZE * ITEMS as u32;
-    }
-    if thread::lane() == 0 {
-        carry_rows.store(index, open.row);
-        carries.store(index, open.sum);
+impl<V: Float> CooInterval<V> {
+    #[inline(always)]
+    fn interval<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let Self { entries, .. } = self;
+        const { assert!(ITEMS.is_multiple_of(VECTOR)) };
+        let warps = BLOCK / thread::WARP_SIZE as usize;
+        let index = thread::block() as usize * warps + thread::warp() as usize;
+        let first = index as u64 * u64::from(self.interval_len);
+        if first >= entries {
+            return;
+        }
+        let left = entries - first;
+        let entries = Entries {
+            rows: self.row_indices.skip(first as usize),
+            columns: self.column_indices.skip(first as usize),
+            values: self.values.skip(first as usize),
+            len: if left < u64::from(self.interval_len) { left as u32 } else { self.interval_len },
+        };
+        let output = Output { y: self.y, alpha: self.alpha, beta: self.beta };
+        let mut open = Open { row: entries.rows.load(0), sum: V::ZERO };
+        let mut step = 0;
+        while step < entries.len {
+            open = entries.reduce_step::<ITEMS>(step, self.x, open, output);
+            step += thread::WARP_SIZE * ITEMS as u32;
+        }
+        if thread::lane() == 0 {
+            self.carry_rows.store(index, open.row);
+            self.carries.store(index, open.sum);
+        }
     }
 }
 

@@ -26,29 +26,26 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: ell::<V, BLOCK, ITEMS>;
+    body: Ell::ell::<BLOCK, ITEMS>;
     entries: {
         spmv_ell_f32 in ell_f32: <V = f32>, 256 x 8;
         spmv_ell_f64 in ell_f64: <V = f64>, 256 x 8;
     }
 }
 
-#[inline(always)]
-fn ell<V: Float, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    rows: u32,
-    width: u32,
-    alpha: V,
-    beta: V,
-) {
-    let row = thread::block() as usize * BLOCK + thread::index() as usize;
-    if row < rows as usize {
-        let slots = RowSlots { column_indices, values, first: row, stride: rows };
-        update(y, row, alpha, slots.dot::<ByColumn, ITEMS>(x, width), beta);
+impl<V: Float> Ell<V> {
+    #[inline(always)]
+    fn ell<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        if row < self.rows as usize {
+            let slots = RowSlots {
+                column_indices: self.column_indices,
+                values: self.values,
+                first: row,
+                stride: self.rows,
+            };
+            update(self.y, row, self.alpha, slots.dot::<ByColumn, ITEMS>(self.x, self.width), self.beta);
+        }
     }
 }
 
@@ -81,37 +78,38 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: sliced_ell::<V, BLOCK, ITEMS>;
+    body: SlicedEll::sliced_ell::<BLOCK, ITEMS>;
     entries: {
         spmv_sliced_ell_f32 in ell_f32: <V = f32>, 256 x 8;
         spmv_sliced_ell_f64 in ell_f64: <V = f64>, 256 x 4;
     }
 }
 
-#[inline(always)]
-fn sliced_ell<V: Float, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    slice_offsets: Global<u64>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    row_order: Global<u32>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    rows: u32,
-    slice_height: u32,
-    is_ordered: u32,
-    alpha: V,
-    beta: V,
-) {
-    let position = thread::block() as usize * BLOCK + thread::index() as usize;
-    if position < rows as usize {
-        // The height is not 0; without `max` the compiler leaves a trap for it.
-        let slice = position as u32 / slice_height.max(1);
-        let (begin, end) = (slice_offsets.load(slice as usize), slice_offsets.load(slice as usize + 1));
-        let row = if is_ordered == 0 { position } else { row_order.load(position) as usize };
-        let first =
-            begin as usize * slice_height as usize + (position as u32 - slice * slice_height) as usize;
-        let slots = RowSlots { column_indices, values, first, stride: slice_height };
-        update(y, row, alpha, slots.dot::<ByColumn, ITEMS>(x, (end - begin) as u32), beta);
+impl<V: Float> SlicedEll<V> {
+    #[inline(always)]
+    fn sliced_ell<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let position = thread::block() as usize * BLOCK + thread::index() as usize;
+        if position < self.rows as usize {
+            // The height is not 0; without `max` the compiler leaves a trap for it.
+            let slice = position as u32 / self.slice_height.max(1);
+            let (begin, end) =
+                (self.slice_offsets.load(slice as usize), self.slice_offsets.load(slice as usize + 1));
+            let row = if self.is_ordered == 0 { position } else { self.row_order.load(position) as usize };
+            let first = begin as usize * self.slice_height as usize
+                + (position as u32 - slice * self.slice_height) as usize;
+            let slots = RowSlots {
+                column_indices: self.column_indices,
+                values: self.values,
+                first,
+                stride: self.slice_height,
+            };
+            update(
+                self.y,
+                row,
+                self.alpha,
+                slots.dot::<ByColumn, ITEMS>(self.x, (end - begin) as u32),
+                self.beta,
+            );
+        }
     }
 }

@@ -30,7 +30,7 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: ell_r::<V, X, BLOCK, ITEMS>;
+    body: EllR::ell_r::<X, BLOCK, ITEMS>;
     entries: {
         spmv_ell_r_f32 in ell_f32: <V = f32>, with X = ByColumn, 256 x 8;
         spmv_ell_r_f64 in ell_f64: <V = f64>, with X = ByColumn, 256 x 4;
@@ -39,25 +39,24 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn ell_r<V: Float, X: XAccess, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    row_lengths: Global<u32>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    row_order: Global<u32>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    rows: u32,
-    is_ordered: u32,
-    alpha: V,
-    beta: V,
-) {
-    let position = thread::block() as usize * BLOCK + thread::index() as usize;
-    if position < rows as usize {
-        let length = row_lengths.load_streaming(position);
-        let row = if is_ordered == 0 { position } else { row_order.load_streaming(position) as usize };
-        let slots = RowSlots { column_indices, values, first: position, stride: rows };
-        update(y, row, alpha, slots.dot::<X, ITEMS>(x, length), beta);
+impl<V: Float> EllR<V> {
+    #[inline(always)]
+    fn ell_r<X: XAccess, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let position = thread::block() as usize * BLOCK + thread::index() as usize;
+        if position < self.rows as usize {
+            let length = self.row_lengths.load_streaming(position);
+            let row = if self.is_ordered == 0 {
+                position
+            } else {
+                self.row_order.load_streaming(position) as usize
+            };
+            let slots = RowSlots {
+                column_indices: self.column_indices,
+                values: self.values,
+                first: position,
+                stride: self.rows,
+            };
+            update(self.y, row, self.alpha, slots.dot::<X, ITEMS>(self.x, length), self.beta);
+        }
     }
 }

@@ -38,7 +38,7 @@ kernel! {
         pub d_log2: u32,
     }
     shared: (6 * BLOCK) * 4 + CountScan::<u32, BLOCK>::BYTES;
-    body: fill_leaves::<V, BLOCK>;
+    body: HiSparseFillLeaves::fill_leaves::<BLOCK>;
     entries: {
         hisparse_fill_leaves_f32 in hisparse_convert: <V = f32>, 128 x 1;
         hisparse_fill_leaves_f64 in hisparse_convert: <V = f64>, 128 x 1;
@@ -58,58 +58,45 @@ struct Staged {
     count: Shared<u32>,
 }
 
-#[inline(always)]
-fn fill_leaves<V: Float, const BLOCK: usize>(
-    mut arena: Arena,
-    runs: Global<u64>,
-    leaves: Global<u32>,
-    places: Global<u32>,
-    firsts: Global<u32>,
-    counts: Global<u32>,
-    references: Global<u32>,
-    cols: Global<u32>,
-    values: Global<V>,
-    words: GlobalMut<u32>,
-    coordinates: GlobalMut<u16>,
-    slots: GlobalMut<V>,
-    len: u32,
-    d_log2: u32,
-) {
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let staged = Staged {
-        before: arena.take(BLOCK),
-        first: arena.take(BLOCK),
-        row: arena.take(BLOCK),
-        at: arena.take(BLOCK),
-        reference: arena.take(BLOCK),
-        count: arena.take(BLOCK),
-    };
-    let own = thread::index() as usize;
-    let number = thread::block() as usize * BLOCK + own;
-    let is_run = number < len as usize;
-    let run = Run::from_word(runs.load_if(number, is_run));
-    let leaf = leaves.load_if(number, is_run) as usize;
-    let place = places.load_if(number, is_run);
-    let entries = scan.exclusive(if is_run { run.len } else { 0 });
-    staged.before.store(own, entries.before);
-    staged.first.store(own, run.first);
-    staged.row.store(own, run.row);
-    staged.at.store(own, place.wrapping_sub(firsts.load_if(leaf, is_run)));
-    staged.reference.store(own, references.load_if(leaf, is_run));
-    staged.count.store(own, counts.load_if(leaf, is_run));
-    thread::barrier();
+impl<V: Float> HiSparseFillLeaves<V> {
+    #[inline(always)]
+    fn fill_leaves<const BLOCK: usize>(self, mut arena: Arena) {
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let staged = Staged {
+            before: arena.take(BLOCK),
+            first: arena.take(BLOCK),
+            row: arena.take(BLOCK),
+            at: arena.take(BLOCK),
+            reference: arena.take(BLOCK),
+            count: arena.take(BLOCK),
+        };
+        let own = thread::index() as usize;
+        let number = thread::block() as usize * BLOCK + own;
+        let is_run = number < self.len as usize;
+        let run = Run::from_word(self.runs.load_if(number, is_run));
+        let leaf = self.leaves.load_if(number, is_run) as usize;
+        let place = self.places.load_if(number, is_run);
+        let entries = scan.exclusive(if is_run { run.len } else { 0 });
+        staged.before.store(own, entries.before);
+        staged.first.store(own, run.first);
+        staged.row.store(own, run.row);
+        staged.at.store(own, place.wrapping_sub(self.firsts.load_if(leaf, is_run)));
+        staged.reference.store(own, self.references.load_if(leaf, is_run));
+        staged.count.store(own, self.counts.load_if(leaf, is_run));
+        thread::barrier();
 
-    let pool = PoolMut { words, coordinates, slots };
-    let mask = (1 << d_log2) - 1;
-    let mut entry = thread::index();
-    while entry < entries.total {
-        let run = run_of::<BLOCK>(staged.before, entry);
-        let offset = entry - staged.before.load(run);
-        let source = (staged.first.load(run) + offset) as usize;
-        let (col, value) = (cols.load(source), values.load(source));
-        let node = pool.node(staged.reference.load(run), staged.count.load(run), d_log2);
-        node.put(staged.at.load(run) + offset, layout::pack(staged.row.load(run), col & mask), value);
-        entry += BLOCK as u32;
+        let pool = PoolMut { words: self.words, coordinates: self.coordinates, slots: self.slots };
+        let mask = (1 << self.d_log2) - 1;
+        let mut entry = thread::index();
+        while entry < entries.total {
+            let run = run_of::<BLOCK>(staged.before, entry);
+            let offset = entry - staged.before.load(run);
+            let source = (staged.first.load(run) + offset) as usize;
+            let (col, value) = (self.cols.load(source), self.values.load(source));
+            let node = pool.node(staged.reference.load(run), staged.count.load(run), self.d_log2);
+            node.put(staged.at.load(run) + offset, layout::pack(staged.row.load(run), col & mask), value);
+            entry += BLOCK as u32;
+        }
     }
 }
 

@@ -22,7 +22,7 @@ kernel! {
         pub d_log2: u32,
     }
     shared: 0;
-    body: count_children::<BLOCK>;
+    body: HiSparseCountChildren::count_children::<BLOCK>;
     entries: {
         hisparse_count_children in hisparse_leaves: 256 x 1;
     }
@@ -46,31 +46,26 @@ fn for_each_slot(node: Node<u32>, mut child: impl FnMut(u32, u32)) {
     }
 }
 
-#[inline(always)]
-fn count_children<const BLOCK: usize>(
-    _: Arena,
-    words: Global<u32>,
-    coordinates: Global<u16>,
-    references: Global<u32>,
-    counts: GlobalMut<u32>,
-    nodes: u32,
-    d_log2: u32,
-) {
-    let index = warp_node::<BLOCK>();
-    let mut count = 0;
-    if index < nodes as usize {
-        let reference = references.load(index);
-        let node = Pool { words, coordinates, slots: words }.node(reference, d_log2);
-        if layout::kind(reference) == layout::DENSE {
-            for_each_slot(node, |_, child| {
-                count += warp::ballot(warp::FULL, child != layout::NULL).count_ones();
-            });
-        } else {
-            count = node.len;
+impl HiSparseCountChildren {
+    #[inline(always)]
+    fn count_children<const BLOCK: usize>(self, _: Arena) {
+        let index = warp_node::<BLOCK>();
+        let mut count = 0;
+        if index < self.nodes as usize {
+            let reference = self.references.load(index);
+            let node = Pool { words: self.words, coordinates: self.coordinates, slots: self.words }
+                .node(reference, self.d_log2);
+            if layout::kind(reference) == layout::DENSE {
+                for_each_slot(node, |_, child| {
+                    count += warp::ballot(warp::FULL, child != layout::NULL).count_ones();
+                });
+            } else {
+                count = node.len;
+            }
         }
-    }
-    if thread::lane() == 0 && index <= nodes as usize {
-        counts.store(index, count);
+        if thread::lane() == 0 && index <= self.nodes as usize {
+            self.counts.store(index, count);
+        }
     }
 }
 
@@ -101,51 +96,41 @@ kernel! {
         pub d_log2: u32,
     }
     shared: 0;
-    body: list_children::<BLOCK>;
+    body: HiSparseListChildren::list_children::<BLOCK>;
     entries: {
         hisparse_list_children in hisparse_leaves: 256 x 1;
     }
 }
 
-#[inline(always)]
-fn list_children<const BLOCK: usize>(
-    _: Arena,
-    words: Global<u32>,
-    coordinates: Global<u16>,
-    references: Global<u32>,
-    rows: Global<u32>,
-    cols: Global<u32>,
-    starts: Global<u32>,
-    child_references: GlobalMut<u32>,
-    child_rows: GlobalMut<u32>,
-    child_cols: GlobalMut<u32>,
-    nodes: u32,
-    d_log2: u32,
-) {
-    let index = warp_node::<BLOCK>();
-    if index >= nodes as usize {
-        return;
-    }
-    let reference = references.load(index);
-    let (row, col) = (rows.load(index), cols.load(index));
-    let is_dense = layout::kind(reference) == layout::DENSE;
-    let node = Pool { words, coordinates, slots: words }.node(reference, d_log2);
-    let mut start = starts.load(index);
-    for_each_slot(node, |slot, child| {
-        let is_child = child != layout::NULL;
-        let children = warp::ballot(warp::FULL, is_child);
-        if is_child {
-            let (local_row, local_col) = if is_dense {
-                (slot >> d_log2, slot & ((1 << d_log2) - 1))
-            } else {
-                layout::unpack(u32::from(node.coordinates.load(slot as usize)))
-            };
-            let below = children & ((1 << thread::lane()) - 1);
-            let place = (start + below.count_ones()) as usize;
-            child_references.store(place, child);
-            child_rows.store(place, row << d_log2 | local_row);
-            child_cols.store(place, col << d_log2 | local_col);
+impl HiSparseListChildren {
+    #[inline(always)]
+    fn list_children<const BLOCK: usize>(self, _: Arena) {
+        let index = warp_node::<BLOCK>();
+        if index >= self.nodes as usize {
+            return;
         }
-        start += children.count_ones();
-    });
+        let reference = self.references.load(index);
+        let (row, col) = (self.rows.load(index), self.cols.load(index));
+        let is_dense = layout::kind(reference) == layout::DENSE;
+        let node = Pool { words: self.words, coordinates: self.coordinates, slots: self.words }
+            .node(reference, self.d_log2);
+        let mut start = self.starts.load(index);
+        for_each_slot(node, |slot, child| {
+            let is_child = child != layout::NULL;
+            let children = warp::ballot(warp::FULL, is_child);
+            if is_child {
+                let (local_row, local_col) = if is_dense {
+                    (slot >> self.d_log2, slot & ((1 << self.d_log2) - 1))
+                } else {
+                    layout::unpack(u32::from(node.coordinates.load(slot as usize)))
+                };
+                let below = children & ((1 << thread::lane()) - 1);
+                let place = (start + below.count_ones()) as usize;
+                self.child_references.store(place, child);
+                self.child_rows.store(place, row << self.d_log2 | local_row);
+                self.child_cols.store(place, col << self.d_log2 | local_col);
+            }
+            start += children.count_ones();
+        });
+    }
 }

@@ -25,42 +25,36 @@ kernel! {
         pub d_log2: u32,
     }
     shared: 0;
-    body: count_entries::<T, BLOCK>;
+    body: HiSparseCountEntries::count_entries::<BLOCK>;
     entries: {
         hisparse_count_entries_u32 in hisparse_entries: <T = u32>, 256 x 1;
         hisparse_count_entries_u64 in hisparse_entries: <T = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn count_entries<T: Element, const BLOCK: usize>(
-    _: Arena,
-    words: Global<u32>,
-    coordinates: Global<u16>,
-    slots: Global<T>,
-    references: Global<u32>,
-    counts: GlobalMut<u32>,
-    len: u32,
-    d_log2: u32,
-) {
-    let leaf = warp_node::<BLOCK>();
-    if leaf >= len as usize {
-        return;
-    }
-    let reference = references.load(leaf);
-    let node = Pool { words, coordinates, slots }.node(reference, d_log2);
-    let mut count = node.len;
-    if layout::kind(reference) == layout::DENSE {
-        count = 0;
-        let mut slot = thread::lane();
-        while slot < node.len {
-            count += u32::from(node.slots.load(slot as usize).to_bits() != 0);
-            slot += thread::WARP_SIZE;
+impl<T: Element> HiSparseCountEntries<T> {
+    #[inline(always)]
+    fn count_entries<const BLOCK: usize>(self, _: Arena) {
+        let leaf = warp_node::<BLOCK>();
+        if leaf >= self.len as usize {
+            return;
         }
-        count = warp::reduce_add(count);
-    }
-    if thread::lane() == 0 {
-        counts.store(leaf, count);
+        let reference = self.references.load(leaf);
+        let node = Pool { words: self.words, coordinates: self.coordinates, slots: self.slots }
+            .node(reference, self.d_log2);
+        let mut count = node.len;
+        if layout::kind(reference) == layout::DENSE {
+            count = 0;
+            let mut slot = thread::lane();
+            while slot < node.len {
+                count += u32::from(node.slots.load(slot as usize).to_bits() != 0);
+                slot += thread::WARP_SIZE;
+            }
+            count = warp::reduce_add(count);
+        }
+        if thread::lane() == 0 {
+            self.counts.store(leaf, count);
+        }
     }
 }
 
@@ -99,62 +93,49 @@ kernel! {
         pub d_log2: u32,
     }
     shared: 0;
-    body: list_entries::<V, BLOCK>;
+    body: HiSparseListEntries::list_entries::<BLOCK>;
     entries: {
         hisparse_list_entries_f32 in hisparse_entries: <V = f32>, 256 x 1;
         hisparse_list_entries_f64 in hisparse_entries: <V = f64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn list_entries<V: Float, const BLOCK: usize>(
-    _: Arena,
-    words: Global<u32>,
-    coordinates: Global<u16>,
-    slots: Global<V>,
-    references: Global<u32>,
-    leaf_rows: Global<u32>,
-    leaf_cols: Global<u32>,
-    ends: Global<u32>,
-    rows: GlobalMut<u32>,
-    cols: GlobalMut<u32>,
-    values: GlobalMut<V>,
-    len: u32,
-    is_transposed: u32,
-    is_scaled: u32,
-    factor: V,
-    d_log2: u32,
-) {
-    let leaf = warp_node::<BLOCK>();
-    if leaf >= len as usize {
-        return;
-    }
-    let reference = references.load(leaf);
-    let (first_row, first_col) = (leaf_rows.load(leaf) << d_log2, leaf_cols.load(leaf) << d_log2);
-    let mut place = ends.load_if(leaf.saturating_sub(1), leaf > 0) as usize;
-    let is_dense = layout::kind(reference) == layout::DENSE;
-    let node = Pool { words, coordinates, slots }.node(reference, d_log2);
-    let mut base = 0;
-    while base < node.len {
-        let slot = base + thread::lane();
-        let value = node.slots.load_if(slot as usize, slot < node.len);
-        let is_entry = slot < node.len && (!is_dense || value.to_bits() != 0);
-        let entries = warp::ballot(warp::FULL, is_entry);
-        if is_entry {
-            let (row, col) = if is_dense {
-                (slot >> d_log2, slot & ((1 << d_log2) - 1))
-            } else {
-                layout::unpack(u32::from(node.coordinates.load(slot as usize)))
-            };
-            let (row, col) = (first_row + row, first_col + col);
-            let (row, col) = if is_transposed != 0 { (col, row) } else { (row, col) };
-            let own = place + (entries & ((1 << thread::lane()) - 1)).count_ones() as usize;
-            rows.store(own, row);
-            cols.store(own, col);
-            // What is not multiplied keeps its bits, those of a NaN too.
-            values.store(own, if is_scaled != 0 { factor * value } else { value });
+impl<V: Float> HiSparseListEntries<V> {
+    #[inline(always)]
+    fn list_entries<const BLOCK: usize>(self, _: Arena) {
+        let leaf = warp_node::<BLOCK>();
+        if leaf >= self.len as usize {
+            return;
         }
-        place += entries.count_ones() as usize;
-        base += thread::WARP_SIZE;
+        let reference = self.references.load(leaf);
+        let (first_row, first_col) =
+            (self.leaf_rows.load(leaf) << self.d_log2, self.leaf_cols.load(leaf) << self.d_log2);
+        let mut place = self.ends.load_if(leaf.saturating_sub(1), leaf > 0) as usize;
+        let is_dense = layout::kind(reference) == layout::DENSE;
+        let node = Pool { words: self.words, coordinates: self.coordinates, slots: self.slots }
+            .node(reference, self.d_log2);
+        let mut base = 0;
+        while base < node.len {
+            let slot = base + thread::lane();
+            let value = node.slots.load_if(slot as usize, slot < node.len);
+            let is_entry = slot < node.len && (!is_dense || value.to_bits() != 0);
+            let entries = warp::ballot(warp::FULL, is_entry);
+            if is_entry {
+                let (row, col) = if is_dense {
+                    (slot >> self.d_log2, slot & ((1 << self.d_log2) - 1))
+                } else {
+                    layout::unpack(u32::from(node.coordinates.load(slot as usize)))
+                };
+                let (row, col) = (first_row + row, first_col + col);
+                let (row, col) = if self.is_transposed != 0 { (col, row) } else { (row, col) };
+                let own = place + (entries & ((1 << thread::lane()) - 1)).count_ones() as usize;
+                self.rows.store(own, row);
+                self.cols.store(own, col);
+                // What is not multiplied keeps its bits, those of a NaN too.
+                self.values.store(own, if self.is_scaled != 0 { self.factor * value } else { value });
+            }
+            place += entries.count_ones() as usize;
+            base += thread::WARP_SIZE;
+        }
     }
 }

@@ -166,31 +166,26 @@ kernel! {
         pub tiles: u32,
     }
     shared: Scans::<BLOCK>::BYTES;
-    body: count_nodes::<K, BLOCK, ITEMS>;
+    body: HiSparseCountNodes::count_nodes::<BLOCK, ITEMS>;
     entries: {
         hisparse_count_nodes_u32 in hisparse_convert: <K = u32>, 256 x 4;
         hisparse_count_nodes_u64 in hisparse_convert: <K = u64>, 256 x 4;
     }
 }
 
-#[inline(always)]
-fn count_nodes<K: Key, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    keys: Global<K>,
-    runs: Global<u64>,
-    counts: GlobalMut<u64>,
-    len: u32,
-    d_log2: u32,
-    depth: u32,
-    tiles: u32,
-) {
-    let scans = Scans::<BLOCK>::take(&mut arena);
-    let share = Share::<K, ITEMS>::load::<BLOCK>(keys, runs, len, d_log2, depth);
-    let counted = scans.exclusive(share.counts, share.entries);
-    let level = thread::index();
-    if level <= depth {
-        let count = if level == depth { counted.entries } else { counted.total.get(depth - 1 - level) };
-        counts.store(level as usize * tiles as usize + thread::block() as usize, u64::from(count));
+impl<K: Key> HiSparseCountNodes<K> {
+    #[inline(always)]
+    fn count_nodes<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let scans = Scans::<BLOCK>::take(&mut arena);
+        let share = Share::<K, ITEMS>::load::<BLOCK>(self.keys, self.runs, self.len, self.d_log2, self.depth);
+        let counted = scans.exclusive(share.counts, share.entries);
+        let level = thread::index();
+        if level <= self.depth {
+            let count =
+                if level == self.depth { counted.entries } else { counted.total.get(self.depth - 1 - level) };
+            self.counts
+                .store(level as usize * self.tiles as usize + thread::block() as usize, u64::from(count));
+        }
     }
 }
 
@@ -207,18 +202,20 @@ kernel! {
         pub tiles: u32,
     }
     shared: 0;
-    body: level_starts;
+    body: HiSparseLevelStarts::level_starts;
     entries: {
         hisparse_level_starts in hisparse_convert: 32 x 1;
     }
 }
 
-#[inline(always)]
-fn level_starts(_: Arena, ends: Global<u64>, starts: GlobalMut<u64>, depth: u32, tiles: u32) {
-    let level = thread::index() as usize;
-    if level <= depth as usize + 1 {
-        let end = level * tiles as usize;
-        starts.store(level, if end == 0 { 0 } else { ends.load(end - 1) });
+impl HiSparseLevelStarts {
+    #[inline(always)]
+    fn level_starts(self, _: Arena) {
+        let level = thread::index() as usize;
+        if level <= self.depth as usize + 1 {
+            let end = level * self.tiles as usize;
+            self.starts.store(level, if end == 0 { 0 } else { self.ends.load(end - 1) });
+        }
     }
 }
 
@@ -249,68 +246,58 @@ kernel! {
         pub tiles: u32,
     }
     shared: Scans::<BLOCK>::BYTES + (MAX_DEPTH + 1) * 4;
-    body: write_nodes::<K, BLOCK, ITEMS>;
+    body: HiSparseWriteNodes::write_nodes::<BLOCK, ITEMS>;
     entries: {
         hisparse_write_nodes_u32 in hisparse_convert: <K = u32>, 256 x 4;
         hisparse_write_nodes_u64 in hisparse_convert: <K = u64>, 256 x 4;
     }
 }
 
-#[inline(always)]
-fn write_nodes<K: Key, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    keys: Global<K>,
-    runs: Global<u64>,
-    ends: Global<u64>,
-    firsts: GlobalMut<u32>,
-    links: GlobalMut<u64>,
-    leaves: GlobalMut<u32>,
-    places: GlobalMut<u32>,
-    len: u32,
-    d_log2: u32,
-    depth: u32,
-    tiles: u32,
-) {
-    let scans = Scans::<BLOCK>::take(&mut arena);
-    let bases: Shared<u32> = arena.take(MAX_DEPTH + 1);
-    let level = thread::index();
-    if level <= depth {
-        let tile = level as usize * tiles as usize + thread::block() as usize;
-        // Numbers of entries may be beyond 32 bits; only their differences count.
-        bases.store(level as usize, if tile == 0 { 0 } else { ends.load(tile - 1) as u32 });
-    }
-    let share = Share::<K, ITEMS>::load::<BLOCK>(keys, runs, len, d_log2, depth);
-    // Its barriers order the bases too.
-    let counted = scans.exclusive(share.counts, share.entries);
-    let mut counts = counted.before;
-    let mut entry = bases.load(depth as usize).wrapping_add(counted.entries_before);
-    // The number of the next node of a level.
-    let next =
-        |counts: LevelCounts, height: u32| bases.load((depth - 1 - height) as usize) + counts.get(height);
-    for item in 0..ITEMS {
-        let place = share.start + item as u32;
-        if place < len {
-            let key = share.keys[item].to_bits();
-            let mut height = share.begun[item];
-            while height > 0 {
-                height -= 1;
-                let node = next(counts, height) as usize;
-                firsts.store(node, if height == 0 { entry } else { next(counts, height - 1) });
-                if height + 1 < depth {
-                    let digits = (key >> (2 * d_log2 * height)) as u32;
-                    let parent = next(counts, height + 1) - 1;
-                    links.store(node, Link::of_digits(parent, digits, d_log2).word());
-                } else {
-                    links.store(node, 0);
+impl<K: Key> HiSparseWriteNodes<K> {
+    #[inline(always)]
+    fn write_nodes<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let scans = Scans::<BLOCK>::take(&mut arena);
+        let bases: Shared<u32> = arena.take(MAX_DEPTH + 1);
+        let level = thread::index();
+        if level <= self.depth {
+            let tile = level as usize * self.tiles as usize + thread::block() as usize;
+            // Numbers of entries may be beyond 32 bits; only their differences count.
+            bases.store(level as usize, if tile == 0 { 0 } else { self.ends.load(tile - 1) as u32 });
+        }
+        let share = Share::<K, ITEMS>::load::<BLOCK>(self.keys, self.runs, self.len, self.d_log2, self.depth);
+        // Its barriers order the bases too.
+        let counted = scans.exclusive(share.counts, share.entries);
+        let mut counts = counted.before;
+        let mut entry = bases.load(self.depth as usize).wrapping_add(counted.entries_before);
+        // The number of the next node of a level.
+        let next = |counts: LevelCounts, height: u32| {
+            bases.load((self.depth - 1 - height) as usize) + counts.get(height)
+        };
+        for item in 0..ITEMS {
+            let place = share.start + item as u32;
+            if place < self.len {
+                let key = share.keys[item].to_bits();
+                let mut height = share.begun[item];
+                while height > 0 {
+                    height -= 1;
+                    let node = next(counts, height) as usize;
+                    self.firsts.store(node, if height == 0 { entry } else { next(counts, height - 1) });
+                    if height + 1 < self.depth {
+                        let digits = (key >> (2 * self.d_log2 * height)) as u32;
+                        let parent = next(counts, height + 1) - 1;
+                        self.links.store(node, Link::of_digits(parent, digits, self.d_log2).word());
+                    } else {
+                        self.links.store(node, 0);
+                    }
+                    counts.add(height);
                 }
-                counts.add(height);
-            }
-            leaves.store(place as usize, next(counts, 0) - 1);
-            places.store(place as usize, entry);
-            entry = entry.wrapping_add(share.runs[item].len);
-            if place + 1 == len {
-                // Behind the last leaf are the entries' numbers.
-                firsts.store(next(counts, 0) as usize, entry);
+                self.leaves.store(place as usize, next(counts, 0) - 1);
+                self.places.store(place as usize, entry);
+                entry = entry.wrapping_add(share.runs[item].len);
+                if place + 1 == self.len {
+                    // Behind the last leaf are the entries' numbers.
+                    self.firsts.store(next(counts, 0) as usize, entry);
+                }
             }
         }
     }
@@ -329,28 +316,24 @@ kernel! {
         pub nodes: u32,
     }
     shared: 0;
-    body: number_entries::<BLOCK>;
+    body: HiSparseNumberEntries::number_entries::<BLOCK>;
     entries: {
         hisparse_number_entries in hisparse_convert: 256 x 1;
     }
 }
 
-#[inline(always)]
-fn number_entries<const BLOCK: usize>(
-    _: Arena,
-    firsts: Global<u32>,
-    counts: GlobalMut<u32>,
-    links: GlobalMut<u64>,
-    nodes: u32,
-) {
-    let node = thread::block() * BLOCK as u32 + thread::index();
-    if node < nodes {
-        let count = firsts.load(node as usize + 1).wrapping_sub(firsts.load(node as usize));
-        counts.store(node as usize, count);
-        if node > 0 {
-            let link = Link::from_word(links.load(node as usize));
-            let at = node - firsts.load(link.parent as usize);
-            links.store(node as usize, Link { at, ..link }.word());
+impl HiSparseNumberEntries {
+    #[inline(always)]
+    fn number_entries<const BLOCK: usize>(self, _: Arena) {
+        let node = thread::block() * BLOCK as u32 + thread::index();
+        if node < self.nodes {
+            let count = self.firsts.load(node as usize + 1).wrapping_sub(self.firsts.load(node as usize));
+            self.counts.store(node as usize, count);
+            if node > 0 {
+                let link = Link::from_word(self.links.load(node as usize));
+                let at = node - self.firsts.load(link.parent as usize);
+                self.links.store(node as usize, Link { at, ..link }.word());
+            }
         }
     }
 }

@@ -38,83 +38,76 @@ kernel! {
         pub d_log2: u32,
     }
     shared: CountScan::<u64, BLOCK>::BYTES + 16;
-    body: place_nodes::<BLOCK, ITEMS>;
+    body: HiSparsePlaceNodes::place_nodes::<BLOCK, ITEMS>;
     entries: {
         hisparse_place_nodes in hisparse_tree: 256 x 4;
     }
 }
 
-#[inline(always)]
-fn place_nodes<const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    counts: Global<u32>,
-    references: GlobalMut<u32>,
-    states: GlobalMut<u64>,
-    inner: u32,
-    nodes: u32,
-    value_bytes: u32,
-    d_log2: u32,
-) {
-    let scan = CountScan::<u64, BLOCK>::take(&mut arena);
-    let prefix: Shared<u64> = arena.take(1);
-    let ticket: Shared<u32> = arena.take(1);
-    if thread::index() == 0 {
-        ticket.store(0, Tickets::new(states.skip(PLACE_RESULTS)).draw());
-    }
-    thread::barrier();
-    let tile = ticket.load(0);
-    let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
-    let mut own_counts = [0; ITEMS];
-    for item in 0..ITEMS {
-        let node = start + item as u32;
-        own_counts[item] = counts.load_if(node as usize, node < nodes);
-    }
-    let mut own = [(0, 0); ITEMS];
-    let (mut units, mut entries) = (0, 0);
-    for item in 0..ITEMS {
-        let node = start + item as u32;
-        if node < nodes {
-            let (count, is_inner) = (own_counts[item], node < inner);
-            let size = if is_inner { 4 } else { value_bytes };
-            let kind = layout::kind_of(count, d_log2, size);
-            own[item] = (layout::units(kind, count, d_log2, size), kind);
-            units += own[item].0;
-            entries += if is_inner { 0 } else { u64::from(count) };
+impl HiSparsePlaceNodes {
+    #[inline(always)]
+    fn place_nodes<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let scan = CountScan::<u64, BLOCK>::take(&mut arena);
+        let prefix: Shared<u64> = arena.take(1);
+        let ticket: Shared<u32> = arena.take(1);
+        if thread::index() == 0 {
+            ticket.store(0, Tickets::new(self.states.skip(PLACE_RESULTS)).draw());
         }
-    }
-    let counted = scan.exclusive(u64::from(units));
-    if thread::warp() == 0 {
-        let lookback = Lookback::new(states.skip(PLACE_RESULTS + 1));
-        // Of 1024 nodes of 2¹⁵ units at most.
-        let total = counted.total as u32;
-        if thread::lane() == 0 {
-            lookback.publish(tile, total);
+        thread::barrier();
+        let tile = ticket.load(0);
+        let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
+        let mut own_counts = [0; ITEMS];
+        for item in 0..ITEMS {
+            let node = start + item as u32;
+            own_counts[item] = self.counts.load_if(node as usize, node < self.nodes);
         }
-        let before = lookback.prefix(tile, total);
-        if thread::lane() == 0 {
-            prefix.store(0, before);
-            if tile + 1 == nodes.div_ceil((BLOCK * ITEMS) as u32) {
-                states.store(0, 1 + before + counted.total);
+        let mut own = [(0, 0); ITEMS];
+        let (mut units, mut entries) = (0, 0);
+        for item in 0..ITEMS {
+            let node = start + item as u32;
+            if node < self.nodes {
+                let (count, is_inner) = (own_counts[item], node < self.inner);
+                let size = if is_inner { 4 } else { self.value_bytes };
+                let kind = layout::kind_of(count, self.d_log2, size);
+                own[item] = (layout::units(kind, count, self.d_log2, size), kind);
+                units += own[item].0;
+                entries += if is_inner { 0 } else { u64::from(count) };
             }
         }
-    }
-    let entries = warp::reduce_add(entries);
-    if thread::lane() == 0 && entries > 0 {
-        states.fetch_add(1, entries, Ordering::Relaxed, Scope::Device);
-    }
-    thread::barrier();
-    let mut unit = 1 + prefix.load(0) + counted.before;
-    for item in 0..ITEMS {
-        let node = start + item as u32;
-        if node < nodes {
-            let (units, kind) = own[item];
-            // Where references do not reach, the host sees it by the total, and nobody looks at them.
-            let reference = layout::reference(unit as u32, kind);
-            references.store(node as usize, reference);
-            if node == 0 {
-                states.store(2, u64::from(reference));
+        let counted = scan.exclusive(u64::from(units));
+        if thread::warp() == 0 {
+            let lookback = Lookback::new(self.states.skip(PLACE_RESULTS + 1));
+            // Of 1024 nodes of 2¹⁵ units at most.
+            let total = counted.total as u32;
+            if thread::lane() == 0 {
+                lookback.publish(tile, total);
             }
-            unit += u64::from(units);
+            let before = lookback.prefix(tile, total);
+            if thread::lane() == 0 {
+                prefix.store(0, before);
+                if tile + 1 == self.nodes.div_ceil((BLOCK * ITEMS) as u32) {
+                    self.states.store(0, 1 + before + counted.total);
+                }
+            }
+        }
+        let entries = warp::reduce_add(entries);
+        if thread::lane() == 0 && entries > 0 {
+            self.states.fetch_add(1, entries, Ordering::Relaxed, Scope::Device);
+        }
+        thread::barrier();
+        let mut unit = 1 + prefix.load(0) + counted.before;
+        for item in 0..ITEMS {
+            let node = start + item as u32;
+            if node < self.nodes {
+                let (units, kind) = own[item];
+                // Where references do not reach, the host sees it by the total, and nobody looks at them.
+                let reference = layout::reference(unit as u32, kind);
+                self.references.store(node as usize, reference);
+                if node == 0 {
+                    self.states.store(2, u64::from(reference));
+                }
+                unit += u64::from(units);
+            }
         }
     }
 }
@@ -138,39 +131,32 @@ kernel! {
         pub d_log2: u32,
     }
     shared: 0;
-    body: link_nodes::<BLOCK>;
+    body: HiSparseLinkNodes::link_nodes::<BLOCK>;
     entries: {
         hisparse_link_nodes in hisparse_tree: 256 x 1;
     }
 }
 
-#[inline(always)]
-fn link_nodes<const BLOCK: usize>(
-    _: Arena,
-    counts: Global<u32>,
-    links: Global<u64>,
-    references: Global<u32>,
-    words: GlobalMut<u32>,
-    coordinates: GlobalMut<u16>,
-    nodes: u32,
-    d_log2: u32,
-) {
-    let node = thread::block() * BLOCK as u32 + thread::index();
-    if node >= nodes {
-        return;
-    }
-    let reference = references.load(node as usize);
-    if layout::kind(reference) != layout::DENSE {
-        words.store(
-            layout::unit(reference) as usize * layout::UNIT_WORDS as usize,
-            counts.load(node as usize),
-        );
-    }
-    if node > 0 {
-        let link = Link::from_word(links.load(node as usize));
-        let parent = link.parent as usize;
-        let pool = PoolMut { words, coordinates, slots: words };
-        let parent = pool.node(references.load(parent), counts.load(parent), d_log2);
-        parent.put(link.at, link.coordinates, reference);
+impl HiSparseLinkNodes {
+    #[inline(always)]
+    fn link_nodes<const BLOCK: usize>(self, _: Arena) {
+        let node = thread::block() * BLOCK as u32 + thread::index();
+        if node >= self.nodes {
+            return;
+        }
+        let reference = self.references.load(node as usize);
+        if layout::kind(reference) != layout::DENSE {
+            self.words.store(
+                layout::unit(reference) as usize * layout::UNIT_WORDS as usize,
+                self.counts.load(node as usize),
+            );
+        }
+        if node > 0 {
+            let link = Link::from_word(self.links.load(node as usize));
+            let parent = link.parent as usize;
+            let pool = PoolMut { words: self.words, coordinates: self.coordinates, slots: self.words };
+            let parent = pool.node(self.references.load(parent), self.counts.load(parent), self.d_log2);
+            parent.put(link.at, link.coordinates, reference);
+        }
     }
 }

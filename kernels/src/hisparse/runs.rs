@@ -136,31 +136,30 @@ kernel! {
         pub d_log2: u32,
     }
     shared: CountScan::<u32, BLOCK>::BYTES;
-    body: count_runs::<BLOCK, ITEMS>;
+    body: HiSparseCountRuns::count_runs::<BLOCK, ITEMS>;
     entries: {
         hisparse_count_runs in hisparse_convert: 256 x 8;
     }
 }
 
-#[inline(always)]
-fn count_runs<const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    rows: Global<u32>,
-    cols: Global<u32>,
-    counts: GlobalMut<u32>,
-    descents: GlobalMut<u32>,
-    len: u32,
-    d_log2: u32,
-) {
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let share = Share::<ITEMS>::load::<BLOCK>(Entries { rows, cols, len, d_log2 });
-    let total = scan.exclusive(share.heads.count_ones()).total;
-    if thread::index() == 0 {
-        counts.store(thread::block() as usize, total);
-    }
-    let own = warp::reduce_add(share.descents);
-    if thread::lane() == 0 && own > 0 {
-        descents.fetch_add(0, own, Ordering::Relaxed, Scope::Device);
+impl HiSparseCountRuns {
+    #[inline(always)]
+    fn count_runs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let share = Share::<ITEMS>::load::<BLOCK>(Entries {
+            rows: self.rows,
+            cols: self.cols,
+            len: self.len,
+            d_log2: self.d_log2,
+        });
+        let total = scan.exclusive(share.heads.count_ones()).total;
+        if thread::index() == 0 {
+            self.counts.store(thread::block() as usize, total);
+        }
+        let own = warp::reduce_add(share.descents);
+        if thread::lane() == 0 && own > 0 {
+            self.descents.fetch_add(0, own, Ordering::Relaxed, Scope::Device);
+        }
     }
 }
 
@@ -185,61 +184,53 @@ kernel! {
         pub depth: u32,
     }
     shared: BLOCK * ITEMS * (8 + K::SIZE) + CountScan::<u32, BLOCK>::BYTES;
-    body: write_runs::<K, BLOCK, ITEMS>;
+    body: HiSparseWriteRuns::write_runs::<BLOCK, ITEMS>;
     entries: {
         hisparse_write_runs_u32 in hisparse_convert: <K = u32>, 256 x 8;
         hisparse_write_runs_u64 in hisparse_convert: <K = u64>, 256 x 8;
     }
 }
 
-#[inline(always)]
-fn write_runs<K: Key, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    rows: Global<u32>,
-    cols: Global<u32>,
-    ends: Global<u32>,
-    keys: GlobalMut<K>,
-    runs: GlobalMut<u64>,
-    len: u32,
-    d_log2: u32,
-    depth: u32,
-) {
-    let staged_runs = arena.take(BLOCK * ITEMS);
-    let staged_keys = arena.take(BLOCK * ITEMS);
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let entries = Entries { rows, cols, len, d_log2 };
-    let share = Share::<ITEMS>::load::<BLOCK>(entries);
-    let counted = scan.exclusive(share.heads.count_ones());
-    let mut place = counted.before;
-    // The thread's last run may go on behind its entries.
-    let mut last_end = (share.start + ITEMS as u32).min(len);
-    if share.heads != 0 && last_end > share.start {
-        let last = last_end - 1 - share.start;
-        let (mut row, mut col) = (0, 0);
+impl<K: Key> HiSparseWriteRuns<K> {
+    #[inline(always)]
+    fn write_runs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let staged_runs = arena.take(BLOCK * ITEMS);
+        let staged_keys = arena.take(BLOCK * ITEMS);
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let entries = Entries { rows: self.rows, cols: self.cols, len: self.len, d_log2: self.d_log2 };
+        let share = Share::<ITEMS>::load::<BLOCK>(entries);
+        let counted = scan.exclusive(share.heads.count_ones());
+        let mut place = counted.before;
+        // The thread's last run may go on behind its entries.
+        let mut last_end = (share.start + ITEMS as u32).min(self.len);
+        if share.heads != 0 && last_end > share.start {
+            let last = last_end - 1 - share.start;
+            let (mut row, mut col) = (0, 0);
+            for item in 0..ITEMS {
+                if item as u32 == last {
+                    (row, col) = (share.rows[item], share.cols[item]);
+                }
+            }
+            last_end = entries.run_end(row, col, last_end);
+        }
         for item in 0..ITEMS {
-            if item as u32 == last {
-                (row, col) = (share.rows[item], share.cols[item]);
+            let first = share.start + item as u32;
+            if share.heads >> item & 1 != 0 {
+                let (row, col) = (share.rows[item], share.cols[item]);
+                let later = share.heads >> item >> 1;
+                let end = if later == 0 { last_end } else { first + 1 + later.trailing_zeros() };
+                let path = path(row >> self.d_log2, col >> self.d_log2, self.d_log2, self.depth);
+                staged_keys.store(place as usize, K::from_bits(path));
+                let run = Run { first, row: row & ((1 << self.d_log2) - 1), len: end - first };
+                staged_runs.store(place as usize, run.word());
+                place += 1;
             }
         }
-        last_end = entries.run_end(row, col, last_end);
+        thread::barrier();
+        let before = (self.ends.load(thread::block() as usize) - counted.total) as usize;
+        output::store::<K, BLOCK, ITEMS>(staged_keys, self.keys, before, counted.total);
+        output::store::<u64, BLOCK, ITEMS>(staged_runs, self.runs, before, counted.total);
     }
-    for item in 0..ITEMS {
-        let first = share.start + item as u32;
-        if share.heads >> item & 1 != 0 {
-            let (row, col) = (share.rows[item], share.cols[item]);
-            let later = share.heads >> item >> 1;
-            let end = if later == 0 { last_end } else { first + 1 + later.trailing_zeros() };
-            let path = path(row >> d_log2, col >> d_log2, d_log2, depth);
-            staged_keys.store(place as usize, K::from_bits(path));
-            let run = Run { first, row: row & ((1 << d_log2) - 1), len: end - first };
-            staged_runs.store(place as usize, run.word());
-            place += 1;
-        }
-    }
-    thread::barrier();
-    let before = (ends.load(thread::block() as usize) - counted.total) as usize;
-    output::store::<K, BLOCK, ITEMS>(staged_keys, keys, before, counted.total);
-    output::store::<u64, BLOCK, ITEMS>(staged_runs, runs, before, counted.total);
 }
 
 /// Row and column of a leaf, counted in leaves, as its path: at every level but the leaves' a digit of each, those of the

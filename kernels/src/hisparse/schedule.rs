@@ -100,27 +100,22 @@ kernel! {
         pub d_log2: u32,
     }
     shared: 0;
-    body: count_quads::<BLOCK>;
+    body: HiSparseCountQuads::count_quads::<BLOCK>;
     entries: {
         hisparse_count_quads in hisparse_schedule: 256 x 1;
     }
 }
 
-#[inline(always)]
-fn count_quads<const BLOCK: usize>(
-    _: Arena,
-    words: Global<u32>,
-    references: Global<u32>,
-    quads: GlobalMut<u64>,
-    leaves: u32,
-    d_log2: u32,
-) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if index < leaves as usize {
-        let count = slot_count(words, references.load(index), d_log2);
-        quads.store(index, u64::from(count.div_ceil(QUAD)));
-    } else if index == leaves as usize {
-        quads.store(index, 0);
+impl HiSparseCountQuads {
+    #[inline(always)]
+    fn count_quads<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if index < self.leaves as usize {
+            let count = slot_count(self.words, self.references.load(index), self.d_log2);
+            self.quads.store(index, u64::from(count.div_ceil(QUAD)));
+        } else if index == self.leaves as usize {
+            self.quads.store(index, 0);
+        }
     }
 }
 
@@ -143,29 +138,27 @@ kernel! {
         pub d_log2: u32,
     }
     shared: 0;
-    body: list_leaves::<BLOCK>;
+    body: HiSparseListLeaves::list_leaves::<BLOCK>;
     entries: {
         hisparse_list_leaves in hisparse_schedule: 256 x 1;
     }
 }
 
-#[inline(always)]
-fn list_leaves<const BLOCK: usize>(
-    _: Arena,
-    words: Global<u32>,
-    references: Global<u32>,
-    operands: Global<u32>,
-    firsts: Global<u64>,
-    list: GlobalMut<u64>,
-    leaves: u32,
-    d_log2: u32,
-) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if index < leaves as usize {
-        let reference = references.load(index);
-        let count = slot_count(words, reference, d_log2);
-        let leaf = ListedLeaf { reference, operand: operands.load(index), first: firsts.load(index), count };
-        list.store_streaming_2(2 * index, leaf.pack());
+impl HiSparseListLeaves {
+    #[inline(always)]
+    fn list_leaves<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if index < self.leaves as usize {
+            let reference = self.references.load(index);
+            let count = slot_count(self.words, reference, self.d_log2);
+            let leaf = ListedLeaf {
+                reference,
+                operand: self.operands.load(index),
+                first: self.firsts.load(index),
+                count,
+            };
+            self.list.store_streaming_2(2 * index, leaf.pack());
+        }
     }
 }
 
@@ -184,28 +177,23 @@ kernel! {
         pub part_quads: u32,
     }
     shared: 0;
-    body: count_parts::<BLOCK>;
+    body: HiSparseCountParts::count_parts::<BLOCK>;
     entries: {
         hisparse_count_parts in hisparse_schedule: 256 x 1;
     }
 }
 
-#[inline(always)]
-fn count_parts<const BLOCK: usize>(
-    _: Arena,
-    strip_leaves: Global<u32>,
-    firsts: Global<u64>,
-    counts: GlobalMut<u32>,
-    strips: u32,
-    part_quads: u32,
-) {
-    let strip = thread::block() as usize * BLOCK + thread::index() as usize;
-    if strip < strips as usize {
-        let quads = firsts.load(strip_leaves.load(strip + 1) as usize)
-            - firsts.load(strip_leaves.load(strip) as usize);
-        counts.store(strip, quads.div_ceil(u64::from(part_quads)).max(1) as u32);
-    } else if strip == strips as usize {
-        counts.store(strip, 0);
+impl HiSparseCountParts {
+    #[inline(always)]
+    fn count_parts<const BLOCK: usize>(self, _: Arena) {
+        let strip = thread::block() as usize * BLOCK + thread::index() as usize;
+        if strip < self.strips as usize {
+            let quads = self.firsts.load(self.strip_leaves.load(strip + 1) as usize)
+                - self.firsts.load(self.strip_leaves.load(strip) as usize);
+            self.counts.store(strip, quads.div_ceil(u64::from(self.part_quads)).max(1) as u32);
+        } else if strip == self.strips as usize {
+            self.counts.store(strip, 0);
+        }
     }
 }
 
@@ -226,7 +214,7 @@ kernel! {
         pub parts: u32,
     }
     shared: 0;
-    body: list_parts::<BLOCK>;
+    body: HiSparseListParts::list_parts::<BLOCK>;
     entries: {
         hisparse_list_parts in hisparse_schedule: 256 x 1;
     }
@@ -247,32 +235,30 @@ fn last_not_above<T: Element + PartialOrd>(numbers: Global<T>, number: T, low: u
     low
 }
 
-#[inline(always)]
-fn list_parts<const BLOCK: usize>(
-    _: Arena,
-    strip_leaves: Global<u32>,
-    strip_parts: Global<u32>,
-    firsts: Global<u64>,
-    list: GlobalMut<u64>,
-    strips: u32,
-    parts: u32,
-) {
-    let part = thread::block() * BLOCK as u32 + thread::index();
-    if part > parts {
-        return;
+impl HiSparseListParts {
+    #[inline(always)]
+    fn list_parts<const BLOCK: usize>(self, _: Arena) {
+        let part = thread::block() * BLOCK as u32 + thread::index();
+        if part > self.parts {
+            return;
+        }
+        let listed = if part == self.parts {
+            let leaves = self.strip_leaves.load(self.strips as usize);
+            ListedPart { begin: self.firsts.load(leaves as usize), strip: self.strips, leaf: leaves }
+        } else {
+            let strip = last_not_above(self.strip_parts, part, 0, self.strips) as usize;
+            let first_part = self.strip_parts.load(strip);
+            let count = self.strip_parts.load(strip + 1) - first_part;
+            let (first_leaf, end_leaf) = (self.strip_leaves.load(strip), self.strip_leaves.load(strip + 1));
+            let (first, end) = (self.firsts.load(first_leaf as usize), self.firsts.load(end_leaf as usize));
+            let quads = (end - first).div_ceil(u64::from(count));
+            let begin = (first + u64::from(part - first_part) * quads).min(end);
+            ListedPart {
+                begin,
+                strip: strip as u32,
+                leaf: last_not_above(self.firsts, begin, first_leaf, end_leaf),
+            }
+        };
+        self.list.store_streaming_2(2 * part as usize, listed.pack());
     }
-    let listed = if part == parts {
-        let leaves = strip_leaves.load(strips as usize);
-        ListedPart { begin: firsts.load(leaves as usize), strip: strips, leaf: leaves }
-    } else {
-        let strip = last_not_above(strip_parts, part, 0, strips) as usize;
-        let first_part = strip_parts.load(strip);
-        let count = strip_parts.load(strip + 1) - first_part;
-        let (first_leaf, end_leaf) = (strip_leaves.load(strip), strip_leaves.load(strip + 1));
-        let (first, end) = (firsts.load(first_leaf as usize), firsts.load(end_leaf as usize));
-        let quads = (end - first).div_ceil(u64::from(count));
-        let begin = (first + u64::from(part - first_part) * quads).min(end);
-        ListedPart { begin, strip: strip as u32, leaf: last_not_above(firsts, begin, first_leaf, end_leaf) }
-    };
-    list.store_streaming_2(2 * part as usize, listed.pack());
 }

@@ -53,7 +53,7 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: spmm::<V>;
+    body: HiSparseSpmm::spmm;
     entries: {
         hisparse_spmm_f32 in hisparse_spmm: <V = f32>, 32 x 1;
         hisparse_spmm_f64 in hisparse_spmm: <V = f64>, 32 x 1;
@@ -113,64 +113,46 @@ impl<V: Float> Column<V> {
     }
 }
 
-#[inline(always)]
-fn spmm<V: Float>(
-    _: Arena,
-    words: Global<u32>,
-    coordinates: Global<u16>,
-    values: Global<V>,
-    b: Global<V>,
-    c: GlobalMut<V>,
-    leaf_list: Global<u64>,
-    part_list: Global<u64>,
-    strip_parts: Global<u32>,
-    strips: u32,
-    rows: u64,
-    columns: u32,
-    b_row_stride: u64,
-    b_column_stride: u64,
-    c_row_stride: u64,
-    c_column_stride: u64,
-    d_log2: u32,
-    is_transposed: u32,
-    alpha: V,
-    beta: V,
-) {
-    let strip = thread::block() % strips;
-    let column = thread::block() / strips * thread::WARP_SIZE + thread::lane();
-    let has_column = column < columns;
-    let d = 1 << d_log2;
-    let mut arena = Arena::dynamic(spmm_sums_bytes(d_log2, V::SIZE as u32));
-    let sums = arena.take::<V>((d * thread::WARP_SIZE) as usize);
-    for place in 0..d {
-        sums.store((place * thread::WARP_SIZE + thread::lane()) as usize, V::ZERO);
-    }
-    let lane_column = Column {
-        sums,
-        b: b.skip(if has_column { column as usize * b_column_stride as usize } else { 0 }),
-        b_row_stride: b_row_stride as usize,
-        is_inside: has_column,
-        d_log2,
-        is_transposed: is_transposed != 0,
-    };
-    let pool = Pool { words, coordinates, slots: values };
-    let begin_part = ListedPart::unpack(part_list.load_16(2 * strip_parts.load(strip as usize) as usize));
-    let end = part_list.load(2 * strip_parts.load(strip as usize + 1) as usize);
-    let (mut quad, mut index) = (begin_part.begin, begin_part.leaf as usize);
-    while quad < end {
-        let leaf = ListedLeaf::unpack(leaf_list.load_16(2 * index));
-        let is_dense = layout::kind(leaf.reference) == DENSE;
-        let first_row = (leaf.operand as usize) << d_log2;
-        lane_column.add_leaf(pool.node(leaf.reference, d_log2), is_dense, first_row);
-        quad += u64::from(leaf.count.div_ceil(QUAD));
-        index += 1;
-    }
-    for place in 0..d {
-        let row = (strip as usize) << d_log2 | place as usize;
-        if has_column && (row as u64) < rows {
-            let sum = sums.load((place * thread::WARP_SIZE + thread::lane()) as usize);
-            let at = row * c_row_stride as usize + column as usize * c_column_stride as usize;
-            update(c, at, alpha, sum, beta);
+impl<V: Float> HiSparseSpmm<V> {
+    #[inline(always)]
+    fn spmm(self, _: Arena) {
+        let strip = thread::block() % self.strips;
+        let column = thread::block() / self.strips * thread::WARP_SIZE + thread::lane();
+        let has_column = column < self.columns;
+        let d = 1 << self.d_log2;
+        let mut arena = Arena::dynamic(spmm_sums_bytes(self.d_log2, V::SIZE as u32));
+        let sums = arena.take::<V>((d * thread::WARP_SIZE) as usize);
+        for place in 0..d {
+            sums.store((place * thread::WARP_SIZE + thread::lane()) as usize, V::ZERO);
+        }
+        let lane_column = Column {
+            sums,
+            b: self.b.skip(if has_column { column as usize * self.b_column_stride as usize } else { 0 }),
+            b_row_stride: self.b_row_stride as usize,
+            is_inside: has_column,
+            d_log2: self.d_log2,
+            is_transposed: self.is_transposed != 0,
+        };
+        let pool = Pool { words: self.words, coordinates: self.coordinates, slots: self.values };
+        let begin_part =
+            ListedPart::unpack(self.part_list.load_16(2 * self.strip_parts.load(strip as usize) as usize));
+        let end = self.part_list.load(2 * self.strip_parts.load(strip as usize + 1) as usize);
+        let (mut quad, mut index) = (begin_part.begin, begin_part.leaf as usize);
+        while quad < end {
+            let leaf = ListedLeaf::unpack(self.leaf_list.load_16(2 * index));
+            let is_dense = layout::kind(leaf.reference) == DENSE;
+            let first_row = (leaf.operand as usize) << self.d_log2;
+            lane_column.add_leaf(pool.node(leaf.reference, self.d_log2), is_dense, first_row);
+            quad += u64::from(leaf.count.div_ceil(QUAD));
+            index += 1;
+        }
+        for place in 0..d {
+            let row = (strip as usize) << self.d_log2 | place as usize;
+            if has_column && (row as u64) < self.rows {
+                let sum = sums.load((place * thread::WARP_SIZE + thread::lane()) as usize);
+                let at = row * self.c_row_stride as usize + column as usize * self.c_column_stride as usize;
+                update(self.c, at, self.alpha, sum, self.beta);
+            }
         }
     }
 }

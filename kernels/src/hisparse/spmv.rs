@@ -56,7 +56,7 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: spmv::<V, T, BLOCK, ITEMS>;
+    body: HiSparseSpmv::spmv::<T, BLOCK, ITEMS>;
     entries: {
         hisparse_spmv_f32 in hisparse_spmv_f32: <V = f32>, with T = Plain, 128 x 3 resident 6;
         hisparse_spmv_f64 in hisparse_spmv_f64: <V = f64>, with T = Plain, 128 x 2 resident 5;
@@ -316,82 +316,71 @@ impl<V: Float, T: Orientation, const ITEMS: usize> Steps for AddTo<'_, V, T, ITE
     }
 }
 
-#[inline(always)]
-fn spmv<V: Float, T: Orientation, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    words: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    leaf_list: Global<u64>,
-    part_list: Global<u64>,
-    strip_parts: Global<u32>,
-    sums: GlobalMut<u64>,
-    arrived: GlobalMut<u32>,
-    run: u32,
-    leaves: u32,
-    parts: u32,
-    elements: u64,
-    d_log2: u32,
-    copies_log2: u32,
-    alpha: V,
-    beta: V,
-) {
-    const { assert!(COUNT_BYTES == 4 && COORDINATES_BYTES == 2, "two coordinates a word, behind a word") };
-    let part = thread::block() * (BLOCK as u32 / thread::WARP_SIZE) + thread::warp();
-    if part >= parts {
-        return;
-    }
-    let own_part = ListedPart::unpack(part_list.load_16(2 * part as usize));
-    let len = (part_list.load(2 * part as usize + 2) - own_part.begin) as i32;
-    let own_sums = Sums::<V>::take::<BLOCK>(d_log2, copies_log2);
-    let listed = |leaf: u32| leaf_list.load_16_if(2 * leaf as usize, leaf < leaves);
-    let mut leaf = own_part.leaf + thread::lane();
-    let mut packed = listed(leaf);
-    let mut begin = 0;
-    let mut quads = Quads::<V, ITEMS> {
-        words,
-        pool: values,
-        x,
-        d_log2,
-        leaves: LaneLeaf::NONE,
-        leaf: LaneLeaf::NONE,
-        first: 0,
-        end: 0,
-        values: [[V::ZERO; QUAD as usize]; ITEMS],
-        operands: [[V::ZERO; QUAD as usize]; ITEMS],
-        coordinates: [[0; 2]; ITEMS],
-        left: [0; ITEMS],
-        operand_leaves: [0; ITEMS],
-        present: [0; ITEMS],
-        partial: 0,
-    };
-    while begin < len {
-        let (lane_leaf, own_end) = LaneLeaf::new::<V>(packed, leaf < leaves, own_part.begin, len);
-        quads.leaves = lane_leaf;
-        quads.end = warp::shuffle(warp::FULL, own_end, thread::WARP_SIZE - 1);
-        leaf += thread::WARP_SIZE;
-        packed = listed(leaf);
-        while begin < quads.end {
-            quads.first = begin + thread::lane() as i32;
-            quads.partial = 0;
-            unroll::<ITEMS>(&mut Load(&mut quads));
-            unroll::<ITEMS>(&mut Gather(&mut quads, PhantomData::<T>));
-            unroll::<ITEMS>(&mut Clear(&mut quads));
-            own_sums.in_turns(|sums| {
-                let orientation = PhantomData::<T>;
-                unroll::<ITEMS>(&mut AddTo { quads: &quads, sums, copies_log2, orientation });
-            });
-            begin = quads.end.min(begin + (ITEMS as u32 * thread::WARP_SIZE) as i32);
+impl<V: Float> HiSparseSpmv<V> {
+    #[inline(always)]
+    fn spmv<T: Orientation, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let Self { strip_parts, sums, .. } = self;
+        const { assert!(COUNT_BYTES == 4 && COORDINATES_BYTES == 2, "two coordinates a word, behind a word") };
+        let part = thread::block() * (BLOCK as u32 / thread::WARP_SIZE) + thread::warp();
+        if part >= self.parts {
+            return;
         }
-    }
-    let strip = own_part.strip as usize;
-    let first = strip_parts.load(strip);
-    let strip_parts = StripParts { first, count: strip_parts.load(strip + 1) - first, all: parts };
-    own_sums.finish(strip_parts, part, TaggedSums::new(sums, arrived, run), |element, sum| {
-        let index = strip << d_log2 | element as usize;
-        if (index as u64) < elements {
-            update(y, index, alpha, sum, beta);
+        let own_part = ListedPart::unpack(self.part_list.load_16(2 * part as usize));
+        let len = (self.part_list.load(2 * part as usize + 2) - own_part.begin) as i32;
+        let own_sums = Sums::<V>::take::<BLOCK>(self.d_log2, self.copies_log2);
+        let listed = |leaf: u32| self.leaf_list.load_16_if(2 * leaf as usize, leaf < self.leaves);
+        let mut leaf = own_part.leaf + thread::lane();
+        let mut packed = listed(leaf);
+        let mut begin = 0;
+        let mut quads = Quads::<V, ITEMS> {
+            words: self.words,
+            pool: self.values,
+            x: self.x,
+            d_log2: self.d_log2,
+            leaves: LaneLeaf::NONE,
+            leaf: LaneLeaf::NONE,
+            first: 0,
+            end: 0,
+            values: [[V::ZERO; QUAD as usize]; ITEMS],
+            operands: [[V::ZERO; QUAD as usize]; ITEMS],
+            coordinates: [[0; 2]; ITEMS],
+            left: [0; ITEMS],
+            operand_leaves: [0; ITEMS],
+            present: [0; ITEMS],
+            partial: 0,
+        };
+        while begin < len {
+            let (lane_leaf, own_end) = LaneLeaf::new::<V>(packed, leaf < self.leaves, own_part.begin, len);
+            quads.leaves = lane_leaf;
+            quads.end = warp::shuffle(warp::FULL, own_end, thread::WARP_SIZE - 1);
+            leaf += thread::WARP_SIZE;
+            packed = listed(leaf);
+            while begin < quads.end {
+                quads.first = begin + thread::lane() as i32;
+                quads.partial = 0;
+                unroll::<ITEMS>(&mut Load(&mut quads));
+                unroll::<ITEMS>(&mut Gather(&mut quads, PhantomData::<T>));
+                unroll::<ITEMS>(&mut Clear(&mut quads));
+                own_sums.in_turns(|sums| {
+                    let orientation = PhantomData::<T>;
+                    unroll::<ITEMS>(&mut AddTo {
+                        quads: &quads,
+                        sums,
+                        copies_log2: self.copies_log2,
+                        orientation,
+                    });
+                });
+                begin = quads.end.min(begin + (ITEMS as u32 * thread::WARP_SIZE) as i32);
+            }
         }
-    });
+        let strip = own_part.strip as usize;
+        let first = strip_parts.load(strip);
+        let strip_parts = StripParts { first, count: strip_parts.load(strip + 1) - first, all: self.parts };
+        own_sums.finish(strip_parts, part, TaggedSums::new(sums, self.arrived, self.run), |element, sum| {
+            let index = strip << self.d_log2 | element as usize;
+            if (index as u64) < self.elements {
+                update(self.y, index, self.alpha, sum, self.beta);
+            }
+        });
+    }
 }

@@ -22,28 +22,28 @@ kernel! {
         pub tile_items: u32,
     }
     shared: 0;
-    body: partition::<K>;
+    body: MergeKeysPartition::partition;
     entries: {
         merge_partition_u32 in merge_u32: <K = u32>, 128 x 1;
         merge_partition_u64 in merge_u64: <K = u64>, 128 x 1;
     }
 }
 
-fn partition<K: Key>(
-    _: Arena,
-    a: Global<K>,
-    b: Global<K>,
-    starts: GlobalMut<u64>,
-    a_len: u64,
-    b_len: u64,
-    tiles: u32,
-    tile_items: u32,
-) {
-    let tile = thread::block() * thread::block_size() + thread::index();
-    if tile > tiles {
-        return;
+impl<K: Key> MergeKeysPartition<K> {
+    fn partition(self, _: Arena) {
+        let Self { a, .. } = self;
+        let tile = thread::block() * thread::block_size() + thread::index();
+        if tile > self.tiles {
+            return;
+        }
+        let diagonal = (u64::from(tile) * u64::from(self.tile_items)).min(self.a_len + self.b_len);
+        let cut = merge_path::search(
+            diagonal,
+            self.a_len,
+            self.b_len,
+            |i| a.load(i as usize),
+            |i| self.b.load(i as usize),
+        );
+        self.starts.store(tile as usize, cut);
     }
-    let diagonal = (u64::from(tile) * u64::from(tile_items)).min(a_len + b_len);
-    let cut = merge_path::search(diagonal, a_len, b_len, |i| a.load(i as usize), |i| b.load(i as usize));
-    starts.store(tile as usize, cut);
 }

@@ -26,32 +26,26 @@ kernel! {
         pub b_len: u64,
     }
     shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS);
-    body: keys::<K, BLOCK, ITEMS>;
+    body: MergeKeys::keys::<BLOCK, ITEMS>;
     entries: {
         merge_keys_u32 in merge_u32: <K = u32>, 256 x 23;
         merge_keys_u64 in merge_u64: <K = u64>, 256 x 15;
     }
 }
 
-fn keys<K: Key, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    a: Global<K>,
-    b: Global<K>,
-    starts: Global<u64>,
-    merged: GlobalMut<K>,
-    a_len: u64,
-    b_len: u64,
-) {
-    let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, starts, a_len, b_len);
-    let fetched = pair.fetch::<K, BLOCK, ITEMS>(a, b);
-    let staged = fetched.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
-    thread::barrier();
-    let share = Share::<K, ITEMS>::merge(&pair, staged);
-    thread::barrier();
-    share.stage(staged);
-    thread::barrier();
-    let first = thread::block() as usize * BLOCK * ITEMS;
-    output::store_aligned::<K, BLOCK, ITEMS>(staged.elements, merged, first, pair.len());
+impl<K: Key> MergeKeys<K> {
+    fn keys<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, self.starts, self.a_len, self.b_len);
+        let fetched = pair.fetch::<K, BLOCK, ITEMS>(self.a, self.b);
+        let staged = fetched.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
+        thread::barrier();
+        let share = Share::<K, ITEMS>::merge(&pair, staged);
+        thread::barrier();
+        share.stage(staged);
+        thread::barrier();
+        let first = thread::block() as usize * BLOCK * ITEMS;
+        output::store_aligned::<K, BLOCK, ITEMS>(staged.elements, self.merged, first, pair.len());
+    }
 }
 
 kernel! {
@@ -77,7 +71,7 @@ kernel! {
         pub b_len: u64,
     }
     shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS) + staged_bytes::<V>(BLOCK, ITEMS);
-    body: pairs::<K, V, BLOCK, ITEMS>;
+    body: MergePairs::pairs::<BLOCK, ITEMS>;
     entries: {
         merge_pairs_u32_32 in merge_pairs_u32: <K = u32, V = u32>, 256 x 15;
         merge_pairs_u32_64 in merge_pairs_u32: <K = u32, V = u64>, 256 x 13;
@@ -86,36 +80,27 @@ kernel! {
     }
 }
 
-fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    a_keys: Global<K>,
-    a_values: Global<V>,
-    b_keys: Global<K>,
-    b_values: Global<V>,
-    starts: Global<u64>,
-    keys: GlobalMut<K>,
-    values: GlobalMut<V>,
-    a_len: u64,
-    b_len: u64,
-) {
-    let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, starts, a_len, b_len);
-    let keys_on_the_way = pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
-    let values_on_the_way = pair.fetch::<V, BLOCK, ITEMS>(a_values, b_values);
-    let staged_keys = keys_on_the_way.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
-    let staged_values = values_on_the_way.stage(Fetched::<V, BLOCK, ITEMS>::take_memory(&mut arena));
-    thread::barrier();
-    let share = Share::<K, ITEMS>::merge(&pair, staged_keys);
-    thread::barrier();
-    share.stage(staged_keys);
-    let own_values = share.gather(staged_values);
-    thread::barrier();
-    let first = thread::block() as usize * BLOCK * ITEMS;
-    output::store_aligned::<K, BLOCK, ITEMS>(staged_keys.elements, keys, first, pair.len());
-    for item in 0..ITEMS {
-        staged_values.elements.store(thread::index() as usize * ITEMS + item, own_values[item]);
+impl<K: Key, V: Bits> MergePairs<K, V> {
+    fn pairs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, self.starts, self.a_len, self.b_len);
+        let keys_on_the_way = pair.fetch::<K, BLOCK, ITEMS>(self.a_keys, self.b_keys);
+        let values_on_the_way = pair.fetch::<V, BLOCK, ITEMS>(self.a_values, self.b_values);
+        let staged_keys = keys_on_the_way.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
+        let staged_values = values_on_the_way.stage(Fetched::<V, BLOCK, ITEMS>::take_memory(&mut arena));
+        thread::barrier();
+        let share = Share::<K, ITEMS>::merge(&pair, staged_keys);
+        thread::barrier();
+        share.stage(staged_keys);
+        let own_values = share.gather(staged_values);
+        thread::barrier();
+        let first = thread::block() as usize * BLOCK * ITEMS;
+        output::store_aligned::<K, BLOCK, ITEMS>(staged_keys.elements, self.keys, first, pair.len());
+        for item in 0..ITEMS {
+            staged_values.elements.store(thread::index() as usize * ITEMS + item, own_values[item]);
+        }
+        thread::barrier();
+        output::store_aligned::<V, BLOCK, ITEMS>(staged_values.elements, self.values, first, pair.len());
     }
-    thread::barrier();
-    output::store_aligned::<V, BLOCK, ITEMS>(staged_values.elements, values, first, pair.len());
 }
 
 /// The block's tile, which one thread finds and tells the others. Ends with a barrier.

@@ -33,7 +33,7 @@ kernel! {
         pub flip: u32,
     }
     shared: 0;
-    body: by_key::<V, K, P, BLOCK, ITEMS>;
+    body: ReduceByKey::by_key::<P, BLOCK, ITEMS>;
     entries: {
         reduce_sum_u32_by_u32 in reduce_sum_u32: <V = u32, K = u32>, with P = Sum, 256 x 20;
         reduce_sum_u32_by_u64 in reduce_sum_u32: <V = u32, K = u64>, with P = Sum, 256 x 12;
@@ -110,24 +110,26 @@ impl<V: Number, K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Output<V
     }
 }
 
-#[inline(always)]
-fn by_key<V: Number, K: SegmentMark, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    source: Global<V>,
-    keys: Global<K>,
-    segment_keys: GlobalMut<K>,
-    segment_sums: GlobalMut<V>,
-    segments: GlobalMut<u64>,
-    state: GlobalMut<u64>,
-    len: u64,
-    tiles: u32,
-    flip: u32,
-) {
-    let mut arena = Arena::dynamic(shared_bytes(V::SIZE, K::SIZE, BLOCK, ITEMS));
-    let mut marks = ElementMarks::<K, BLOCK, ITEMS>::new(&mut arena, keys);
-    let mut output = KeysAndSums { staged: marks.staged(), segment_keys, segment_sums, segments };
-    let arguments = ReduceArguments { source, state, len, tiles, flip: flip != 0 };
-    reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, arguments);
+impl<V: Number, K: SegmentMark> ReduceByKey<V, K> {
+    #[inline(always)]
+    fn by_key<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let mut arena = Arena::dynamic(shared_bytes(V::SIZE, K::SIZE, BLOCK, ITEMS));
+        let mut marks = ElementMarks::<K, BLOCK, ITEMS>::new(&mut arena, self.keys);
+        let mut output = KeysAndSums {
+            staged: marks.staged(),
+            segment_keys: self.segment_keys,
+            segment_sums: self.segment_sums,
+            segments: self.segments,
+        };
+        let arguments = ReduceArguments {
+            source: self.source,
+            state: self.state,
+            len: self.len,
+            tiles: self.tiles,
+            flip: self.flip != 0,
+        };
+        reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, arguments);
+    }
 }
 
 kernel! {
@@ -152,7 +154,7 @@ kernel! {
         pub flip: u32,
     }
     shared: 0;
-    body: by_flag::<V, P, BLOCK, ITEMS>;
+    body: ReduceByFlag::by_flag::<P, BLOCK, ITEMS>;
     entries: {
         reduce_sum_u32_by_flag in reduce_sum_u32: <V = u32>, with P = Sum, 256 x 20;
         reduce_sum_i32_by_flag in reduce_sum_i32: <V = i32>, with P = Sum, 256 x 20;
@@ -187,21 +189,19 @@ impl<V: Number> Output<V> for Sums<V> {
     }
 }
 
-#[inline(always)]
-fn by_flag<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    source: Global<V>,
-    flags: Global<u8>,
-    segment_sums: GlobalMut<V>,
-    segments: GlobalMut<u64>,
-    state: GlobalMut<u64>,
-    len: u64,
-    tiles: u32,
-    flip: u32,
-) {
-    let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
-    let mut marks = WarpMarks::<u8, ITEMS>::new(flags);
-    let arguments = ReduceArguments { source, state, len, tiles, flip: flip != 0 };
-    let mut output = Sums { segment_sums, segments };
-    reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, arguments);
+impl<V: Number> ReduceByFlag<V> {
+    #[inline(always)]
+    fn by_flag<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
+        let mut marks = WarpMarks::<u8, ITEMS>::new(self.flags);
+        let arguments = ReduceArguments {
+            source: self.source,
+            state: self.state,
+            len: self.len,
+            tiles: self.tiles,
+            flip: self.flip != 0,
+        };
+        let mut output = Sums { segment_sums: self.segment_sums, segments: self.segments };
+        reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, arguments);
+    }
 }

@@ -27,29 +27,24 @@ kernel! {
         pub rows: u32,
     }
     shared: numbering_bytes::<BLOCK>();
-    body: mark_rows::<O, BLOCK>;
+    body: MarkRows::mark_rows::<BLOCK>;
     entries: {
         reduce_mark_rows_u32 in reduce_rows: <O = u32>, 256 x 1;
         reduce_mark_rows_u64 in reduce_rows: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn mark_rows<O: Offset, const BLOCK: usize>(
-    arena: Arena,
-    row_offsets: Global<O>,
-    bits: GlobalMut<u32>,
-    filled_rows: GlobalMut<u32>,
-    states: GlobalMut<u64>,
-    rows: u32,
-) {
-    let mark = |begin: usize| {
-        // No other row with elements begins there: adding sets the bit.
-        bits.fetch_add(begin / 32, 1 << (begin % 32), Ordering::Relaxed, Scope::Device);
-    };
-    let numbered = number_filled_rows::<O, BLOCK>(arena, row_offsets, states, rows, mark);
-    if numbered.is_filled {
-        filled_rows.store(numbered.before, numbered.row as u32);
+impl<O: Offset> MarkRows<O> {
+    #[inline(always)]
+    fn mark_rows<const BLOCK: usize>(self, arena: Arena) {
+        let mark = |begin: usize| {
+            // No other row with elements begins there: adding sets the bit.
+            self.bits.fetch_add(begin / 32, 1 << (begin % 32), Ordering::Relaxed, Scope::Device);
+        };
+        let numbered = number_filled_rows::<O, BLOCK>(arena, self.row_offsets, self.states, self.rows, mark);
+        if numbered.is_filled {
+            self.filled_rows.store(numbered.before, numbered.row as u32);
+        }
     }
 }
 
@@ -66,7 +61,7 @@ kernel! {
         pub identity: V,
     }
     shared: 0;
-    body: fill_empty_rows::<V, O, BLOCK>;
+    body: FillEmptyRows::fill_empty_rows::<BLOCK>;
     entries: {
         reduce_fill_u32_u32 in reduce_rows: <V = u32, O = u32>, 256 x 1;
         reduce_fill_u32_u64 in reduce_rows: <V = u32, O = u64>, 256 x 1;
@@ -81,17 +76,15 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn fill_empty_rows<V: Number, O: Offset, const BLOCK: usize>(
-    _: Arena,
-    row_offsets: Global<O>,
-    sums: GlobalMut<V>,
-    rows: u32,
-    identity: V,
-) {
-    let row = thread::block() as usize * BLOCK + thread::index() as usize;
-    if row < rows as usize && row_offsets.load(row).to_usize() == row_offsets.load(row + 1).to_usize() {
-        sums.store(row, identity);
+impl<V: Number, O: Offset> FillEmptyRows<V, O> {
+    #[inline(always)]
+    fn fill_empty_rows<const BLOCK: usize>(self, _: Arena) {
+        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        if row < self.rows as usize
+            && self.row_offsets.load(row).to_usize() == self.row_offsets.load(row + 1).to_usize()
+        {
+            self.sums.store(row, self.identity);
+        }
     }
 }
 
@@ -117,7 +110,7 @@ kernel! {
         pub flip: u32,
     }
     shared: 0;
-    body: reduce_rows::<V, P, BLOCK, ITEMS>;
+    body: ReduceRows::reduce_rows::<P, BLOCK, ITEMS>;
     entries: {
         reduce_sum_u32_by_row in reduce_sum_u32: <V = u32>, with P = Sum, 256 x 28;
         reduce_sum_i32_by_row in reduce_sum_i32: <V = i32>, with P = Sum, 256 x 28;
@@ -146,25 +139,23 @@ impl<V: Number> Output<V> for RowSums<V> {
     }
 }
 
-#[inline(always)]
-fn reduce_rows<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    source: Global<V>,
-    bits: Global<u32>,
-    filled_rows: Global<u32>,
-    sums: GlobalMut<V>,
-    state: GlobalMut<u64>,
-    len: u64,
-    tiles: u32,
-    flip: u32,
-) {
-    let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
-    let mut marks = BitMarks::<ITEMS>::new(bits);
-    let arguments = ReduceArguments { source, state, len, tiles, flip: flip != 0 };
-    reduce_tile::<V, P, _, BLOCK, ITEMS>(
-        &mut arena,
-        &mut marks,
-        &mut RowSums { filled_rows, sums },
-        arguments,
-    );
+impl<V: Number> ReduceRows<V> {
+    #[inline(always)]
+    fn reduce_rows<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
+        let mut marks = BitMarks::<ITEMS>::new(self.bits);
+        let arguments = ReduceArguments {
+            source: self.source,
+            state: self.state,
+            len: self.len,
+            tiles: self.tiles,
+            flip: self.flip != 0,
+        };
+        reduce_tile::<V, P, _, BLOCK, ITEMS>(
+            &mut arena,
+            &mut marks,
+            &mut RowSums { filled_rows: self.filled_rows, sums: self.sums },
+            arguments,
+        );
+    }
 }

@@ -27,7 +27,7 @@ kernel! {
         pub exclusive: u32,
     }
     shared: 0;
-    body: scan::<V, P, BLOCK, ITEMS>;
+    body: Scan::scan::<P, BLOCK, ITEMS>;
     entries: {
         scan_sum_u32 in scan_u32: <V = u32>, with P = Sum, 320 x 44;
         scan_min_u32 in scan_u32: <V = u32>, with P = Min, 320 x 44;
@@ -42,19 +42,21 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn scan<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    source: Global<V>,
-    target: GlobalMut<V>,
-    state: GlobalMut<u64>,
-    len: u64,
-    tiles: u32,
-    flip: u32,
-    exclusive: u32,
-) {
-    let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
-    let (flip, exclusive) = (flip != 0, exclusive != 0);
-    let arguments = ScanArguments { source, target, state, len, tiles, flip, exclusive };
-    scan_tile::<V, P, Unmarked, BLOCK, ITEMS>(arena, Unmarked, arguments);
+impl<V: Number> Scan<V> {
+    #[inline(always)]
+    fn scan<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let Self { flip, exclusive, .. } = self;
+        let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
+        let (flip, exclusive) = (flip != 0, exclusive != 0);
+        let arguments = ScanArguments {
+            source: self.source,
+            target: self.target,
+            state: self.state,
+            len: self.len,
+            tiles: self.tiles,
+            flip,
+            exclusive,
+        };
+        scan_tile::<V, P, Unmarked, BLOCK, ITEMS>(arena, Unmarked, arguments);
+    }
 }

@@ -28,7 +28,7 @@ kernel! {
         pub exclusive: u32,
     }
     shared: 0;
-    body: scan_by_marks::<V, K, P, BLOCK, ITEMS>;
+    body: SegmentedScan::scan_by_marks::<P, BLOCK, ITEMS>;
     entries: {
         segmented_sum_u32_by_flag in segmented_sum_u32: <V = u32, K = u8>, with P = Sum, 320 x 28;
         segmented_sum_u32_by_u32 in segmented_sum_u32: <V = u32, K = u32>, with P = Sum, 320 x 28;
@@ -63,23 +63,24 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn scan_by_marks<V: Number, K: SegmentMark, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    source: Global<V>,
-    marks: Global<K>,
-    target: GlobalMut<V>,
-    state: GlobalMut<u64>,
-    len: u64,
-    tiles: u32,
-    flip: u32,
-    exclusive: u32,
-) {
-    let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
-    let marks = WarpMarks::<K, ITEMS>::new(marks);
-    let (flip, exclusive) = (flip != 0, exclusive != 0);
-    let arguments = ScanArguments { source, target, state, len, tiles, flip, exclusive };
-    scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, marks, arguments);
+impl<V: Number, K: SegmentMark> SegmentedScan<V, K> {
+    #[inline(always)]
+    fn scan_by_marks<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let Self { marks, flip, exclusive, .. } = self;
+        let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
+        let marks = WarpMarks::<K, ITEMS>::new(marks);
+        let (flip, exclusive) = (flip != 0, exclusive != 0);
+        let arguments = ScanArguments {
+            source: self.source,
+            target: self.target,
+            state: self.state,
+            len: self.len,
+            tiles: self.tiles,
+            flip,
+            exclusive,
+        };
+        scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, marks, arguments);
+    }
 }
 
 kernel! {
@@ -103,7 +104,7 @@ kernel! {
         pub exclusive: u32,
     }
     shared: 0;
-    body: scan_by_bits::<V, P, BLOCK, ITEMS>;
+    body: SegmentedScanByBits::scan_by_bits::<P, BLOCK, ITEMS>;
     entries: {
         segmented_sum_u32_by_bit in segmented_sum_u32: <V = u32>, with P = Sum, 320 x 28;
         segmented_sum_i32_by_bit in segmented_sum_i32: <V = i32>, with P = Sum, 320 x 28;
@@ -118,20 +119,21 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn scan_by_bits<V: Number, P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    source: Global<V>,
-    bits: Global<u32>,
-    target: GlobalMut<V>,
-    state: GlobalMut<u64>,
-    len: u64,
-    tiles: u32,
-    flip: u32,
-    exclusive: u32,
-) {
-    let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
-    let (flip, exclusive) = (flip != 0, exclusive != 0);
-    let arguments = ScanArguments { source, target, state, len, tiles, flip, exclusive };
-    scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, BitMarks::<ITEMS>::new(bits), arguments);
+impl<V: Number> SegmentedScanByBits<V> {
+    #[inline(always)]
+    fn scan_by_bits<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let Self { flip, exclusive, .. } = self;
+        let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
+        let (flip, exclusive) = (flip != 0, exclusive != 0);
+        let arguments = ScanArguments {
+            source: self.source,
+            target: self.target,
+            state: self.state,
+            len: self.len,
+            tiles: self.tiles,
+            flip,
+            exclusive,
+        };
+        scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, BitMarks::<ITEMS>::new(self.bits), arguments);
+    }
 }

@@ -26,33 +26,32 @@ kernel! {
         pub operation: u32,
     }
     shared: staged_bytes::<K>(BLOCK, ITEMS) + schedule_bytes(BLOCK);
-    body: count::<K, BLOCK, ITEMS>;
+    body: SetCount::count::<BLOCK, ITEMS>;
     entries: {
         sets_count_u32 in sets_u32: <K = u32>, 256 x 23 resident 5;
         sets_count_u64 in sets_u64: <K = u64>, 256 x 15 resident 5;
     }
 }
 
-fn count<K: Key, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    a: Global<K>,
-    b: Global<K>,
-    starts: Global<u64>,
-    states: GlobalMut<u64>,
-    a_len: u64,
-    b_len: u64,
-    operation: u32,
-) {
-    let schedule =
-        Schedule::<BLOCK, ITEMS>::new(&mut arena, starts, states, a_len, b_len, thread::grid_size());
-    let elements = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
-    let pair = schedule.first().pair;
-    let staged = pair.fetch::<K, BLOCK, ITEMS>(a, b).stage(elements);
-    thread::barrier();
-    let start = Share::<K, ITEMS>::search(&pair, staged);
-    let share = Share::<K, ITEMS>::walk(&pair, staged, start);
-    let total = schedule.total(share.kept(operation).count_ones());
-    if thread::index() == 0 {
-        states.fetch_add(RESULT_SIZE, u64::from(total), Ordering::Relaxed, Scope::Device);
+impl<K: Key> SetCount<K> {
+    fn count<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let schedule = Schedule::<BLOCK, ITEMS>::new(
+            &mut arena,
+            self.starts,
+            self.states,
+            self.a_len,
+            self.b_len,
+            thread::grid_size(),
+        );
+        let elements = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+        let pair = schedule.first().pair;
+        let staged = pair.fetch::<K, BLOCK, ITEMS>(self.a, self.b).stage(elements);
+        thread::barrier();
+        let start = Share::<K, ITEMS>::search(&pair, staged);
+        let share = Share::<K, ITEMS>::walk(&pair, staged, start);
+        let total = schedule.total(share.kept(self.operation).count_ones());
+        if thread::index() == 0 {
+            self.states.fetch_add(RESULT_SIZE, u64::from(total), Ordering::Relaxed, Scope::Device);
+        }
     }
 }

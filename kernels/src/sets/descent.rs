@@ -14,37 +14,34 @@ kernel! {
         pub len: u64,
     }
     shared: 0;
-    body: first_descent::<K, BLOCK, ITEMS>;
+    body: FirstDescent::first_descent::<BLOCK, ITEMS>;
     entries: {
         sets_descent_u32 in sets_u32: <K = u32>, 256 x 8;
         sets_descent_u64 in sets_u64: <K = u64>, 256 x 8;
     }
 }
 
-fn first_descent<K: Key, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    keys: Global<K>,
-    first: GlobalMut<u64>,
-    len: u64,
-) {
-    let start = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
-    let last = len as usize - 1;
-    let mut earlier = [K::ZERO; ITEMS];
-    let mut later = [K::ZERO; ITEMS];
-    for item in 0..ITEMS {
-        let place = start + item * BLOCK;
-        earlier[item] = keys.load(place.min(last));
-        later[item] = keys.load((place + 1).min(last));
-    }
-    let mut descent = usize::MAX;
-    for item in 0..ITEMS {
-        let place = start + item * BLOCK + 1;
-        // Behind the last, both are the last.
-        if later[item] < earlier[item] && place < descent {
-            descent = place;
+impl<K: Key> FirstDescent<K> {
+    fn first_descent<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let start = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
+        let last = self.len as usize - 1;
+        let mut earlier = [K::ZERO; ITEMS];
+        let mut later = [K::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            let place = start + item * BLOCK;
+            earlier[item] = self.keys.load(place.min(last));
+            later[item] = self.keys.load((place + 1).min(last));
         }
-    }
-    if descent != usize::MAX {
-        first.fetch_min(0, descent as u64, Ordering::Relaxed, Scope::Device);
+        let mut descent = usize::MAX;
+        for item in 0..ITEMS {
+            let place = start + item * BLOCK + 1;
+            // Behind the last, both are the last.
+            if later[item] < earlier[item] && place < descent {
+                descent = place;
+            }
+        }
+        if descent != usize::MAX {
+            self.first.fetch_min(0, descent as u64, Ordering::Relaxed, Scope::Device);
+        }
     }
 }

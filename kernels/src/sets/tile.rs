@@ -34,59 +34,56 @@ kernel! {
         pub tiles: u32,
     }
     shared: 0;
-    body: keys::<K, BLOCK, ITEMS>;
+    body: SetKeys::keys::<BLOCK, ITEMS>;
     entries: {
         sets_keys_u32 in sets_u32: <K = u32>, 256 x 23 resident 4;
         sets_keys_u64 in sets_u64: <K = u64>, 256 x 15 resident 3;
     }
 }
 
-fn keys<K: Key, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    a: Global<K>,
-    b: Global<K>,
-    starts: Global<u64>,
-    states: GlobalMut<u64>,
-    result: GlobalMut<K>,
-    a_len: u64,
-    b_len: u64,
-    capacity: u64,
-    operation: u32,
-    tiles: u32,
-) {
-    let mut arena = Arena::dynamic(keys_shared_bytes::<K>(BLOCK, ITEMS));
-    let schedule = Schedule::<BLOCK, ITEMS>::new(&mut arena, starts, states, a_len, b_len, tiles);
-    let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
-    let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
-    let mut waiting = Waiting::NONE;
-    let mut tile = schedule.first();
-    let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(a, b);
-    while schedule.has(tile) {
-        let staged = fetched.stage(memory);
-        let ticket = schedule.draw();
-        thread::barrier();
-        let start = Share::<K, ITEMS>::search(&tile.pair, staged);
-        let bounds = schedule.look_up(ticket);
-        let share = Share::<K, ITEMS>::walk(&tile.pair, staged, start);
-        let kept = share.kept(operation);
-        schedule.announce(ticket, bounds);
+impl<K: Key> SetKeys<K> {
+    fn keys<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let mut arena = Arena::dynamic(keys_shared_bytes::<K>(BLOCK, ITEMS));
+        let schedule = Schedule::<BLOCK, ITEMS>::new(
+            &mut arena,
+            self.starts,
+            self.states,
+            self.a_len,
+            self.b_len,
+            self.tiles,
+        );
+        let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+        let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+        let mut waiting = Waiting::NONE;
+        let mut tile = schedule.first();
+        let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(self.a, self.b);
+        while schedule.has(tile) {
+            let staged = fetched.stage(memory);
+            let ticket = schedule.draw();
+            thread::barrier();
+            let start = Share::<K, ITEMS>::search(&tile.pair, staged);
+            let bounds = schedule.look_up(ticket);
+            let share = Share::<K, ITEMS>::walk(&tile.pair, staged, start);
+            let kept = share.kept(self.operation);
+            schedule.announce(ticket, bounds);
+            schedule.find_place(waiting);
+            // The barrier lets the results go where the tile was, and tells the next tile and the place.
+            let counted = schedule.count(tile, kept.count_ones());
+            share.scatter_keys(kept, memory, counted.before);
+            let next = schedule.announced();
+            fetched = next.pair.fetch::<K, BLOCK, ITEMS>(self.a, self.b);
+            let (start, count) = schedule.place(waiting, self.capacity);
+            output::store::<K, BLOCK, ITEMS>(results, self.result, start, count);
+            thread::barrier();
+            waiting = Waiting { tile: tile.number, count: counted.total };
+            (memory, results) = (results, memory);
+            tile = next;
+        }
         schedule.find_place(waiting);
-        // The barrier lets the results go where the tile was, and tells the next tile and the place.
-        let counted = schedule.count(tile, kept.count_ones());
-        share.scatter_keys(kept, memory, counted.before);
-        let next = schedule.announced();
-        fetched = next.pair.fetch::<K, BLOCK, ITEMS>(a, b);
-        let (start, count) = schedule.place(waiting, capacity);
-        output::store::<K, BLOCK, ITEMS>(results, result, start, count);
         thread::barrier();
-        waiting = Waiting { tile: tile.number, count: counted.total };
-        (memory, results) = (results, memory);
-        tile = next;
+        let (start, count) = schedule.place(waiting, self.capacity);
+        output::store::<K, BLOCK, ITEMS>(results, self.result, start, count);
     }
-    schedule.find_place(waiting);
-    thread::barrier();
-    let (start, count) = schedule.place(waiting, capacity);
-    output::store::<K, BLOCK, ITEMS>(results, result, start, count);
 }
 
 kernel! {
@@ -122,7 +119,7 @@ kernel! {
         pub tiles: u32,
     }
     shared: 0;
-    body: pairs::<K, V, BLOCK, ITEMS>;
+    body: SetPairs::pairs::<BLOCK, ITEMS>;
     entries: {
         sets_pairs_u32_32 in sets_pairs_u32: <K = u32, V = u32>, 256 x 11 resident 4;
         sets_pairs_u32_64 in sets_pairs_u32: <K = u32, V = u64>, 256 x 9 resident 4;
@@ -131,68 +128,70 @@ kernel! {
     }
 }
 
-fn pairs<K: Key, V: Bits, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    a_keys: Global<K>,
-    a_values: Global<V>,
-    b_keys: Global<K>,
-    b_values: Global<V>,
-    starts: Global<u64>,
-    states: GlobalMut<u64>,
-    keys: GlobalMut<K>,
-    values: GlobalMut<V>,
-    a_len: u64,
-    b_len: u64,
-    capacity: u64,
-    operation: u32,
-    combine: u32,
-    tiles: u32,
-) {
-    let mut arena = Arena::dynamic(pairs_shared_bytes::<K>(BLOCK, ITEMS));
-    let schedule = Schedule::<BLOCK, ITEMS>::new(&mut arena, starts, states, a_len, b_len, tiles);
-    let combine = Combine::from_code(combine);
-    let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
-    let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
-    let mut origins: Shared<u32> = arena.take(BLOCK * ITEMS);
-    let mut result_origins: Shared<u32> = arena.take(BLOCK * ITEMS);
-    let mut waiting = Waiting::NONE;
-    // The values of the waiting tile, from its first of each input.
-    let mut inputs = (a_values, b_values);
-    let mut tile = schedule.first();
-    let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
-    while schedule.has(tile) {
-        let staged = fetched.stage(memory);
-        let ticket = schedule.draw();
-        thread::barrier();
-        let start = Share::<K, ITEMS>::search(&tile.pair, staged);
-        let bounds = schedule.look_up(ticket);
-        let share = Share::<K, ITEMS>::walk(&tile.pair, staged, start);
-        let kept = share.kept(operation);
-        schedule.announce(ticket, bounds);
-        schedule.find_place(waiting);
-        // The barrier lets the results go where the tile was, and tells the next tile and the place.
-        let counted = schedule.count(tile, kept.count_ones());
-        share.scatter_keys(kept, memory, counted.before);
-        share.scatter_origins(kept, origins, counted.before);
-        let next = schedule.announced();
-        fetched = next.pair.fetch::<K, BLOCK, ITEMS>(a_keys, b_keys);
+impl<K: Key, V: Bits> SetPairs<K, V> {
+    fn pairs<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let Self { combine, .. } = self;
+        let mut arena = Arena::dynamic(pairs_shared_bytes::<K>(BLOCK, ITEMS));
+        let schedule = Schedule::<BLOCK, ITEMS>::new(
+            &mut arena,
+            self.starts,
+            self.states,
+            self.a_len,
+            self.b_len,
+            self.tiles,
+        );
+        let combine = Combine::from_code(combine);
+        let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+        let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
+        let mut origins: Shared<u32> = arena.take(BLOCK * ITEMS);
+        let mut result_origins: Shared<u32> = arena.take(BLOCK * ITEMS);
+        let mut waiting = Waiting::NONE;
+        // The values of the waiting tile, from its first of each input.
+        let mut inputs = (self.a_values, self.b_values);
+        let mut tile = schedule.first();
+        let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(self.a_keys, self.b_keys);
+        while schedule.has(tile) {
+            let staged = fetched.stage(memory);
+            let ticket = schedule.draw();
+            thread::barrier();
+            let start = Share::<K, ITEMS>::search(&tile.pair, staged);
+            let bounds = schedule.look_up(ticket);
+            let share = Share::<K, ITEMS>::walk(&tile.pair, staged, start);
+            let kept = share.kept(self.operation);
+            schedule.announce(ticket, bounds);
+            schedule.find_place(waiting);
+            // The barrier lets the results go where the tile was, and tells the next tile and the place.
+            let counted = schedule.count(tile, kept.count_ones());
+            share.scatter_keys(kept, memory, counted.before);
+            share.scatter_origins(kept, origins, counted.before);
+            let next = schedule.announced();
+            fetched = next.pair.fetch::<K, BLOCK, ITEMS>(self.a_keys, self.b_keys);
+            let fetched_values = Values::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
+            let (start, count) = schedule.place(waiting, self.capacity);
+            output::store::<K, BLOCK, ITEMS>(results, self.keys, start, count);
+            fetched_values.combined(inputs, result_origins, waiting.count, combine).store(
+                self.values,
+                start,
+                count,
+            );
+            thread::barrier();
+            waiting = Waiting { tile: tile.number, count: counted.total };
+            inputs = (self.a_values.skip(tile.pair.a_first()), self.b_values.skip(tile.pair.b_first()));
+            (memory, results) = (results, memory);
+            (origins, result_origins) = (result_origins, origins);
+            tile = next;
+        }
         let fetched_values = Values::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
-        let (start, count) = schedule.place(waiting, capacity);
-        output::store::<K, BLOCK, ITEMS>(results, keys, start, count);
-        fetched_values.combined(inputs, result_origins, waiting.count, combine).store(values, start, count);
+        schedule.find_place(waiting);
         thread::barrier();
-        waiting = Waiting { tile: tile.number, count: counted.total };
-        inputs = (a_values.skip(tile.pair.a_first()), b_values.skip(tile.pair.b_first()));
-        (memory, results) = (results, memory);
-        (origins, result_origins) = (result_origins, origins);
-        tile = next;
+        let (start, count) = schedule.place(waiting, self.capacity);
+        output::store::<K, BLOCK, ITEMS>(results, self.keys, start, count);
+        fetched_values.combined(inputs, result_origins, waiting.count, combine).store(
+            self.values,
+            start,
+            count,
+        );
     }
-    let fetched_values = Values::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
-    schedule.find_place(waiting);
-    thread::barrier();
-    let (start, count) = schedule.place(waiting, capacity);
-    output::store::<K, BLOCK, ITEMS>(results, keys, start, count);
-    fetched_values.combined(inputs, result_origins, waiting.count, combine).store(values, start, count);
 }
 
 /// Bytes of launch-sized shared memory of [`SetKeys`]: the tile, and the results that wait.

@@ -28,7 +28,7 @@ kernel! {
         pub flip: K,
     }
     shared: max_passes::<K>() * BINS * 4;
-    body: histogram::<K, BLOCK, ITEMS>;
+    body: Histogram::histogram::<BLOCK, ITEMS>;
     entries: {
         sort_histogram_u32 in sort_keys_32: <K = u32>, 256 x 16;
         sort_histogram_u64 in sort_keys_64: <K = u64>, 256 x 8;
@@ -42,59 +42,53 @@ const fn max_passes<K: RadixKey>() -> usize {
 /// Keys of one vector load.
 const VECTOR: usize = 4;
 
-fn histogram<K: RadixKey, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    keys: Global<K>,
-    bases: GlobalMut<u64>,
-    len: u64,
-    begin: u32,
-    end: u32,
-    flip_negative: K,
-    flip: K,
-) {
-    const { assert!(ITEMS.is_multiple_of(VECTOR)) };
-    let order = KeyOrder { flip_negative, flip };
-    let passes = Passes::new(begin, end);
-    let counters: Shared<u32> = arena.take(max_passes::<K>() * BINS);
-    let words = passes.count() as usize * BINS;
-    let thread = thread::index() as usize;
-    let mut word = thread;
-    while word < words {
-        counters.store(word, 0);
-        word += BLOCK;
-    }
-    thread::barrier();
+impl<K: RadixKey> Histogram<K> {
+    fn histogram<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let Self { len, .. } = self;
+        const { assert!(ITEMS.is_multiple_of(VECTOR)) };
+        let order = KeyOrder { flip_negative: self.flip_negative, flip: self.flip };
+        let passes = Passes::new(self.begin, self.end);
+        let counters: Shared<u32> = arena.take(max_passes::<K>() * BINS);
+        let words = passes.count() as usize * BINS;
+        let thread = thread::index() as usize;
+        let mut word = thread;
+        while word < words {
+            counters.store(word, 0);
+            word += BLOCK;
+        }
+        thread::barrier();
 
-    let len = len as usize;
-    let mut first = thread::block() as usize * (BLOCK * ITEMS);
-    while first + BLOCK * ITEMS <= len {
-        let share = keys.skip(first);
-        let mut own = [K::ZERO; ITEMS];
-        for vector in 0..ITEMS / VECTOR {
-            let loaded = share.load_streaming_4((vector * BLOCK + thread) * VECTOR);
-            for item in 0..VECTOR {
-                own[vector * VECTOR + item] = loaded[item];
+        let len = len as usize;
+        let mut first = thread::block() as usize * (BLOCK * ITEMS);
+        while first + BLOCK * ITEMS <= len {
+            let share = self.keys.skip(first);
+            let mut own = [K::ZERO; ITEMS];
+            for vector in 0..ITEMS / VECTOR {
+                let loaded = share.load_streaming_4((vector * BLOCK + thread) * VECTOR);
+                for item in 0..VECTOR {
+                    own[vector * VECTOR + item] = loaded[item];
+                }
             }
+            count(counters, passes, order, &own);
+            first += thread::grid_size() as usize * (BLOCK * ITEMS);
         }
-        count(counters, passes, order, &own);
-        first += thread::grid_size() as usize * (BLOCK * ITEMS);
-    }
-    // The block whose turn it is has the share that is not full.
-    let mut index = first + thread;
-    while index < len {
-        count(counters, passes, order, &[keys.load_streaming(index)]);
-        index += BLOCK;
-    }
-    thread::barrier();
+        // The block whose turn it is has the share that is not full.
+        let mut index = first + thread;
+        while index < len {
+            count(counters, passes, order, &[self.keys.load_streaming(index)]);
+            index += BLOCK;
+        }
+        thread::barrier();
 
-    let mut word = thread;
-    while word < words {
-        let count = counters.load(word);
-        if count != 0 {
-            let index = word / BINS * BASES_PER_PASS + word % BINS;
-            bases.fetch_add(index, u64::from(count), Ordering::Relaxed, Scope::Device);
+        let mut word = thread;
+        while word < words {
+            let count = counters.load(word);
+            if count != 0 {
+                let index = word / BINS * BASES_PER_PASS + word % BINS;
+                self.bases.fetch_add(index, u64::from(count), Ordering::Relaxed, Scope::Device);
+            }
+            word += BLOCK;
         }
-        word += BLOCK;
     }
 }
 
@@ -127,33 +121,35 @@ kernel! {
         pub bases: GlobalMut<u64>,
     }
     shared: BLOCK / thread::WARP_SIZE as usize * 8;
-    body: bin_starts::<BLOCK>;
+    body: BinStarts::bin_starts::<BLOCK>;
     entries: {
         sort_bin_starts in sort_plan: 256 x 1;
     }
 }
 
-fn bin_starts<const BLOCK: usize>(mut arena: Arena, bases: GlobalMut<u64>) {
-    const { assert!(BLOCK == BINS) };
-    let warp_sums: Shared<u64> = arena.take(BLOCK / 32);
-    let index = thread::block() as usize * BASES_PER_PASS + thread::index() as usize;
-    let count = bases.load(index);
-    let mut inclusive = count;
-    for step in 0..5 {
-        let below = warp::shuffle_up(warp::FULL, inclusive, 1 << step);
-        if thread::lane() >= 1 << step {
-            inclusive += below;
+impl BinStarts {
+    fn bin_starts<const BLOCK: usize>(self, mut arena: Arena) {
+        const { assert!(BLOCK == BINS) };
+        let warp_sums: Shared<u64> = arena.take(BLOCK / 32);
+        let index = thread::block() as usize * BASES_PER_PASS + thread::index() as usize;
+        let count = self.bases.load(index);
+        let mut inclusive = count;
+        for step in 0..5 {
+            let below = warp::shuffle_up(warp::FULL, inclusive, 1 << step);
+            if thread::lane() >= 1 << step {
+                inclusive += below;
+            }
         }
+        if thread::lane() == thread::WARP_SIZE - 1 {
+            warp_sums.store(thread::warp() as usize, inclusive);
+        }
+        thread::barrier();
+        let mut before = inclusive - count;
+        let mut warp = 0;
+        while warp < thread::warp() as usize {
+            before += warp_sums.load(warp);
+            warp += 1;
+        }
+        self.bases.store(index, before);
     }
-    if thread::lane() == thread::WARP_SIZE - 1 {
-        warp_sums.store(thread::warp() as usize, inclusive);
-    }
-    thread::barrier();
-    let mut before = inclusive - count;
-    let mut warp = 0;
-    while warp < thread::warp() as usize {
-        before += warp_sums.load(warp);
-        warp += 1;
-    }
-    bases.store(index, before);
 }

@@ -69,7 +69,7 @@ kernel! {
         pub out_flip: K,
     }
     shared: 0;
-    body: keys_pass::<K, BLOCK, ITEMS>;
+    body: OnesweepKeys::keys_pass::<BLOCK, ITEMS>;
     entries: {
         sort_onesweep_keys_u32 in sort_keys_32: <K = u32>, 384 x 21 resident 3;
         sort_onesweep_keys_u64 in sort_keys_64: <K = u64>, 384 x 14 resident 3;
@@ -109,7 +109,7 @@ kernel! {
         pub out_flip: K,
     }
     shared: 0;
-    body: pairs_pass::<K, V, BLOCK, ITEMS>;
+    body: OnesweepPairs::pairs_pass::<BLOCK, ITEMS>;
     entries: {
         sort_onesweep_pairs_u32_u32 in sort_pairs_32: <K = u32, V = u32>, 384 x 22 resident 2;
         sort_onesweep_pairs_u32_u64 in sort_pairs_32: <K = u32, V = u64>, 512 x 11 resident 2;
@@ -118,52 +118,39 @@ kernel! {
     }
 }
 
-fn keys_pass<K: RadixKey, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    keys: Global<K>,
-    sorted_keys: GlobalMut<K>,
-    bases: Global<u64>,
-    next_bases: GlobalMut<u64>,
-    status: GlobalMut<u32>,
-    len: u32,
-    begin: u32,
-    bits: u32,
-    in_flip_negative: K,
-    in_flip: K,
-    out_flip_negative: K,
-    out_flip: K,
-) {
-    let pass = Pass { bases, next_bases, status, len, digit: Digit { begin, bits } };
-    let order_in = KeyOrder { flip_negative: in_flip_negative, flip: in_flip };
-    let order_out = KeyOrder { flip_negative: out_flip_negative, flip: out_flip };
-    let arena = Arena::dynamic(shared_bytes(K::SIZE, 0, BLOCK, ITEMS));
-    let values: Option<(Global<u32>, GlobalMut<u32>)> = None;
-    pass.run::<K, u32, BLOCK, ITEMS>(arena, (keys, sorted_keys), values, order_in, order_out);
+impl<K: RadixKey> OnesweepKeys<K> {
+    fn keys_pass<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let pass = Pass {
+            bases: self.bases,
+            next_bases: self.next_bases,
+            status: self.status,
+            len: self.len,
+            digit: Digit { begin: self.begin, bits: self.bits },
+        };
+        let order_in = KeyOrder { flip_negative: self.in_flip_negative, flip: self.in_flip };
+        let order_out = KeyOrder { flip_negative: self.out_flip_negative, flip: self.out_flip };
+        let arena = Arena::dynamic(shared_bytes(K::SIZE, 0, BLOCK, ITEMS));
+        let values: Option<(Global<u32>, GlobalMut<u32>)> = None;
+        pass.run::<K, u32, BLOCK, ITEMS>(arena, (self.keys, self.sorted_keys), values, order_in, order_out);
+    }
 }
 
-fn pairs_pass<K: RadixKey, V: Element, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    keys: Global<K>,
-    sorted_keys: GlobalMut<K>,
-    values: Global<V>,
-    sorted_values: GlobalMut<V>,
-    bases: Global<u64>,
-    next_bases: GlobalMut<u64>,
-    status: GlobalMut<u32>,
-    len: u32,
-    begin: u32,
-    bits: u32,
-    in_flip_negative: K,
-    in_flip: K,
-    out_flip_negative: K,
-    out_flip: K,
-) {
-    let pass = Pass { bases, next_bases, status, len, digit: Digit { begin, bits } };
-    let order_in = KeyOrder { flip_negative: in_flip_negative, flip: in_flip };
-    let order_out = KeyOrder { flip_negative: out_flip_negative, flip: out_flip };
-    let arena = Arena::dynamic(shared_bytes(K::SIZE, V::SIZE, BLOCK, ITEMS));
-    let values = Some((values, sorted_values));
-    pass.run::<K, V, BLOCK, ITEMS>(arena, (keys, sorted_keys), values, order_in, order_out);
+impl<K: RadixKey, V: Element> OnesweepPairs<K, V> {
+    fn pairs_pass<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let Self { values, .. } = self;
+        let pass = Pass {
+            bases: self.bases,
+            next_bases: self.next_bases,
+            status: self.status,
+            len: self.len,
+            digit: Digit { begin: self.begin, bits: self.bits },
+        };
+        let order_in = KeyOrder { flip_negative: self.in_flip_negative, flip: self.in_flip };
+        let order_out = KeyOrder { flip_negative: self.out_flip_negative, flip: self.out_flip };
+        let arena = Arena::dynamic(shared_bytes(K::SIZE, V::SIZE, BLOCK, ITEMS));
+        let values = Some((values, self.sorted_values));
+        pass.run::<K, V, BLOCK, ITEMS>(arena, (self.keys, self.sorted_keys), values, order_in, order_out);
+    }
 }
 
 /// What the blocks of a launch share.

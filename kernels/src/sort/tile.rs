@@ -24,7 +24,7 @@ kernel! {
         pub end: u32,
     }
     shared: RadixSort::<K, BLOCK, ITEMS>::BYTES;
-    body: sort_keys::<K, BLOCK, ITEMS>;
+    body: SortTileKeys::sort_keys::<BLOCK, ITEMS>;
     entries: {
         sort_tile_keys_u32 in sort_tile: <K = u32>, 128 x 11;
         sort_tile_keys_u64 in sort_tile: <K = u64>, 128 x 11;
@@ -52,7 +52,7 @@ kernel! {
         pub end: u32,
     }
     shared: RadixSort::<K, BLOCK, ITEMS>::BYTES + RadixSort::<K, BLOCK, ITEMS>::LEN * V::SIZE + V::SIZE;
-    body: sort_pairs::<K, V, BLOCK, ITEMS>;
+    body: SortTilePairs::sort_pairs::<BLOCK, ITEMS>;
     entries: {
         sort_tile_pairs_u32_u32 in sort_tile: <K = u32, V = u32>, 128 x 11;
         sort_tile_pairs_u64_u32 in sort_tile: <K = u64, V = u32>, 128 x 11 resident 6;
@@ -76,7 +76,7 @@ kernel! {
         pub bits: u32,
     }
     shared: RadixSort::<K, BLOCK, ITEMS>::BYTES;
-    body: sort_permutation::<K, BLOCK, ITEMS>;
+    body: SortTilePermutation::sort_permutation::<BLOCK, ITEMS>;
     entries: {
         sort_tile_permutation_u32 in sort_tile: <K = u32>, 128 x 11;
         sort_tile_permutation_u64 in sort_tile: <K = u64>, 128 x 11;
@@ -137,57 +137,39 @@ fn timed<R>(cycles: GlobalMut<u32>, sort: impl FnOnce() -> R) -> R {
     result
 }
 
-fn sort_keys<K: RadixKey, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    keys: Global<K>,
-    sorted: GlobalMut<K>,
-    cycles: GlobalMut<u32>,
-    len: u64,
-    begin: u32,
-    end: u32,
-) {
-    let tile = Tile::new::<BLOCK>(len);
-    let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
-    // Padding sorts last whatever the bits: it is largest, comes last, and the sort is stable.
-    let mut own = tile.load(keys, K::ONES);
-    timed(cycles, || sort.sort_keys(&mut own, begin, end));
-    tile.store(sorted, &own);
+impl<K: RadixKey> SortTileKeys<K> {
+    fn sort_keys<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let tile = Tile::new::<BLOCK>(self.len);
+        let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
+        // Padding sorts last whatever the bits: it is largest, comes last, and the sort is stable.
+        let mut own = tile.load(self.keys, K::ONES);
+        timed(self.cycles, || sort.sort_keys(&mut own, self.begin, self.end));
+        tile.store(self.sorted, &own);
+    }
 }
 
-fn sort_pairs<K: RadixKey, V: Element, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    keys: Global<K>,
-    values: Global<V>,
-    sorted_keys: GlobalMut<K>,
-    sorted_values: GlobalMut<V>,
-    cycles: GlobalMut<u32>,
-    len: u64,
-    begin: u32,
-    end: u32,
-) {
-    let tile = Tile::new::<BLOCK>(len);
-    let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
-    let value_exchange = arena.take(BLOCK * ITEMS);
-    let mut own_keys = tile.load(keys, K::ONES);
-    let mut own_values = tile.load(values, V::ZERO);
-    timed(cycles, || sort.sort_pairs(value_exchange, &mut own_keys, &mut own_values, begin, end));
-    tile.store(sorted_keys, &own_keys);
-    tile.store(sorted_values, &own_values);
+impl<K: RadixKey, V: Element> SortTilePairs<K, V> {
+    fn sort_pairs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let tile = Tile::new::<BLOCK>(self.len);
+        let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
+        let value_exchange = arena.take(BLOCK * ITEMS);
+        let mut own_keys = tile.load(self.keys, K::ONES);
+        let mut own_values = tile.load(self.values, V::ZERO);
+        timed(self.cycles, || {
+            sort.sort_pairs(value_exchange, &mut own_keys, &mut own_values, self.begin, self.end)
+        });
+        tile.store(self.sorted_keys, &own_keys);
+        tile.store(self.sorted_values, &own_values);
+    }
 }
 
-fn sort_permutation<K: RadixKey, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    keys: Global<K>,
-    sorted: GlobalMut<K>,
-    permutation: GlobalMut<u16>,
-    cycles: GlobalMut<u32>,
-    len: u64,
-    bits: u32,
-) {
-    let tile = Tile::new::<BLOCK>(len);
-    let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
-    let mut own = tile.load(keys, K::ONES.low_bits(bits));
-    let own_permutation = timed(cycles, || sort.sort_permutation(&mut own, bits));
-    tile.store(sorted, &own);
-    tile.store(permutation, &own_permutation);
+impl<K: RadixKey> SortTilePermutation<K> {
+    fn sort_permutation<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let tile = Tile::new::<BLOCK>(self.len);
+        let sort = RadixSort::<K, BLOCK, ITEMS>::take(&mut arena);
+        let mut own = tile.load(self.keys, K::ONES.low_bits(self.bits));
+        let own_permutation = timed(self.cycles, || sort.sort_permutation(&mut own, self.bits));
+        tile.store(self.sorted, &own);
+        tile.store(self.permutation, &own_permutation);
+    }
 }

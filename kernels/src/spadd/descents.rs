@@ -22,50 +22,45 @@ kernel! {
         pub rows: u32,
     }
     shared: 0;
-    body: count_descents::<O, BLOCK, ITEMS>;
+    body: CountDescents::count_descents::<BLOCK, ITEMS>;
     entries: {
         spadd_descents_u32 in spadd: <O = u32>, 256 x 8;
         spadd_descents_u64 in spadd: <O = u64>, 256 x 8;
     }
 }
 
-fn count_descents<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    row_offsets: Global<O>,
-    columns: Global<u32>,
-    descents: GlobalMut<u64>,
-    nonzeros: u64,
-    rows: u32,
-) {
-    let start = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
-    let mut earlier = [0; ITEMS];
-    let mut later = [0; ITEMS];
-    let mut offsets = [O::ZERO; ITEMS];
-    let mut ends = [O::ZERO; ITEMS];
-    for item in 0..ITEMS {
-        let place = start + item * BLOCK;
-        let is_pair = (place as u64) + 1 < nonzeros;
-        earlier[item] = columns.load_if(place, is_pair);
-        later[item] = columns.load_if(place + 1, is_pair);
-        let is_row = place < rows as usize;
-        offsets[item] = row_offsets.load_if(place, is_row);
-        ends[item] = row_offsets.load_if(place + 1, is_row);
-    }
-    let mut own = 0_i64;
-    for item in 0..ITEMS {
-        let place = start + item * BLOCK;
-        let is_pair = (place as u64) + 1 < nonzeros;
-        own += i64::from(is_pair && later[item] <= earlier[item]);
-    }
-    for item in 0..ITEMS {
-        let (begin, end) = (offsets[item].to_usize(), ends[item].to_usize());
-        // The first row that is not empty begins with no pair.
-        if begin > 0 && begin < end {
-            own -= i64::from(columns.load(begin) <= columns.load(begin - 1));
+impl<O: Offset> CountDescents<O> {
+    fn count_descents<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let start = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
+        let mut earlier = [0; ITEMS];
+        let mut later = [0; ITEMS];
+        let mut offsets = [O::ZERO; ITEMS];
+        let mut ends = [O::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            let place = start + item * BLOCK;
+            let is_pair = (place as u64) + 1 < self.nonzeros;
+            earlier[item] = self.columns.load_if(place, is_pair);
+            later[item] = self.columns.load_if(place + 1, is_pair);
+            let is_row = place < self.rows as usize;
+            offsets[item] = self.row_offsets.load_if(place, is_row);
+            ends[item] = self.row_offsets.load_if(place + 1, is_row);
         }
-    }
-    let sum = warp::reduce_add(own);
-    if thread::lane() == 0 && sum != 0 {
-        descents.fetch_add(0, sum as u64, Ordering::Relaxed, Scope::Device);
+        let mut own = 0_i64;
+        for item in 0..ITEMS {
+            let place = start + item * BLOCK;
+            let is_pair = (place as u64) + 1 < self.nonzeros;
+            own += i64::from(is_pair && later[item] <= earlier[item]);
+        }
+        for item in 0..ITEMS {
+            let (begin, end) = (offsets[item].to_usize(), ends[item].to_usize());
+            // The first row that is not empty begins with no pair.
+            if begin > 0 && begin < end {
+                own -= i64::from(self.columns.load(begin) <= self.columns.load(begin - 1));
+            }
+        }
+        let sum = warp::reduce_add(own);
+        if thread::lane() == 0 && sum != 0 {
+            self.descents.fetch_add(0, sum as u64, Ordering::Relaxed, Scope::Device);
+        }
     }
 }

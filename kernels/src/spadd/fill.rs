@@ -47,7 +47,7 @@ kernel! {
         pub beta: V,
     }
     shared: BLOCK * ITEMS * 4 + CountScan::<u64, BLOCK>::BYTES + 4;
-    body: fill::<V, O, BLOCK, ITEMS>;
+    body: FillTiles::fill::<BLOCK, ITEMS>;
     entries: {
         spadd_fill_f32_u32 in spadd_f32: <V = f32, O = u32>, 192 x 31;
         spadd_fill_f32_u64 in spadd_f32: <V = f32, O = u64>, 192 x 31;
@@ -59,93 +59,78 @@ kernel! {
 /// Results of a thread that are on their way at once.
 const BATCH: usize = 8;
 
-fn fill<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    a_columns: Global<u32>,
-    a_values: Global<V>,
-    b_columns: Global<u32>,
-    b_values: Global<V>,
-    starts: Global<u64>,
-    codes: Global<u64>,
-    counts: Global<u32>,
-    states: Global<u64>,
-    row_offsets: GlobalMut<O>,
-    columns: GlobalMut<u32>,
-    values: GlobalMut<V>,
-    items: u64,
-    keep: u32,
-    write: u32,
-    alpha: V,
-    beta: V,
-) {
-    const { assert!(ITEMS == codes::WORD_ITEMS as usize, "a thread has a word of codes") };
-    let scan = CountScan::<u64, BLOCK>::take(&mut arena);
-    let origins = arena.take(BLOCK * ITEMS);
-    let number = thread::block();
-    let tile = Tile::load(starts, number, items, (BLOCK * ITEMS) as u32);
-    let share = Share::<BLOCK, ITEMS>::load(codes, number, &tile, keep);
-    let before = results_before(counts, states, number);
-    // The nonzero of A of a tile's first pair can be the last of the tile before.
-    let ahead = tile.a_first.min(1);
-    let total = share.scatter(scan, ahead as u32, origins);
-    thread::barrier();
+impl<V: Float, O: Offset> FillTiles<V, O> {
+    fn fill<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let Self { columns, values, .. } = self;
+        const { assert!(ITEMS == codes::WORD_ITEMS as usize, "a thread has a word of self.codes") };
+        let scan = CountScan::<u64, BLOCK>::take(&mut arena);
+        let origins = arena.take(BLOCK * ITEMS);
+        let number = thread::block();
+        let tile = Tile::load(self.starts, number, self.items, (BLOCK * ITEMS) as u32);
+        let share = Share::<BLOCK, ITEMS>::load(self.codes, number, &tile, self.keep);
+        let before = results_before(self.counts, self.states, number);
+        // The nonzero of A of a tile's first pair can be the last of the tile before.
+        let ahead = tile.a_first.min(1);
+        let total = share.scatter(scan, ahead as u32, origins);
+        thread::barrier();
 
-    let a_first = tile.a_first - ahead;
-    let inputs = Inputs {
-        a: (a_columns.skip(a_first), a_values.skip(a_first)),
-        b: (b_columns.skip(tile.b_first), b_values.skip(tile.b_first)),
-        keep,
-        alpha,
-        beta,
-    };
-    let (with_pattern, with_values) = (write & write::PATTERN != 0, write & write::VALUES != 0);
-    if with_pattern {
-        write_row_offsets::<O, BLOCK>(&tile, before, origins.skip(total as usize), row_offsets);
-    }
-    let columns = columns.skip(if with_pattern { before as usize } else { 0 });
-    let values = values.skip(if with_values { before as usize } else { 0 });
-    // Of a sum, the walk knows what each result is of; of all else, it is the same for all results.
-    let (kept_bits, fixed_bits) = match keep {
-        keep if keep & keep::B != 0 => (u32::MAX, 0),
-        keep if keep & keep::MULTIPLY != 0 => (!Origin::FROM, Origin::FROM),
-        _ => (!Origin::FROM, Origin::FROM_A),
-    };
-    let mut first = thread::index();
-    while first < total {
-        let mut own = [Origin::NONE; BATCH];
-        for item in 0..BATCH {
-            let place = first + (item * BLOCK) as u32;
-            if place < total {
-                own[item] = Origin::from_word(origins.load(place as usize) & kept_bits | fixed_bits);
-            }
-        }
-        let mut own_columns = [0; BATCH];
-        let mut own_values = [(V::ZERO, V::ZERO); BATCH];
+        let a_first = tile.a_first - ahead;
+        let inputs = Inputs {
+            a: (self.a_columns.skip(a_first), self.a_values.skip(a_first)),
+            b: (self.b_columns.skip(tile.b_first), self.b_values.skip(tile.b_first)),
+            keep: self.keep,
+            alpha: self.alpha,
+            beta: self.beta,
+        };
+        let (with_pattern, with_values) = (self.write & write::PATTERN != 0, self.write & write::VALUES != 0);
         if with_pattern {
-            for item in 0..BATCH {
-                own_columns[item] = inputs.column(own[item]);
-            }
+            write_row_offsets::<O, BLOCK>(&tile, before, origins.skip(total as usize), self.row_offsets);
         }
-        if with_values {
-            for item in 0..BATCH {
-                own_values[item] = inputs.values(own[item]);
-            }
+        let columns = columns.skip(if with_pattern { before as usize } else { 0 });
+        let values = values.skip(if with_values { before as usize } else { 0 });
+        // Of a sum, the walk knows what each result is of; of all else, it is the same for all results.
+        let (kept_bits, fixed_bits) = match self.keep {
+            keep if keep & keep::B != 0 => (u32::MAX, 0),
+            keep if keep & keep::MULTIPLY != 0 => (!Origin::FROM, Origin::FROM),
+            _ => (!Origin::FROM, Origin::FROM_A),
+        };
+        let mut first = thread::index();
+        while first < total {
+            let mut own = [Origin::NONE; BATCH];
             for item in 0..BATCH {
                 let place = first + (item * BLOCK) as u32;
                 if place < total {
-                    values.store_streaming(place as usize, inputs.combine(own[item], own_values[item]));
+                    own[item] = Origin::from_word(origins.load(place as usize) & kept_bits | fixed_bits);
                 }
             }
-        }
-        if with_pattern {
-            for item in 0..BATCH {
-                let place = first + (item * BLOCK) as u32;
-                if place < total {
-                    columns.store_streaming(place as usize, own_columns[item]);
+            let mut own_columns = [0; BATCH];
+            let mut own_values = [(V::ZERO, V::ZERO); BATCH];
+            if with_pattern {
+                for item in 0..BATCH {
+                    own_columns[item] = inputs.column(own[item]);
                 }
             }
+            if with_values {
+                for item in 0..BATCH {
+                    own_values[item] = inputs.values(own[item]);
+                }
+                for item in 0..BATCH {
+                    let place = first + (item * BLOCK) as u32;
+                    if place < total {
+                        values.store_streaming(place as usize, inputs.combine(own[item], own_values[item]));
+                    }
+                }
+            }
+            if with_pattern {
+                for item in 0..BATCH {
+                    let place = first + (item * BLOCK) as u32;
+                    if place < total {
+                        columns.store_streaming(place as usize, own_columns[item]);
+                    }
+                }
+            }
+            first += (BATCH * BLOCK) as u32;
         }
-        first += (BATCH * BLOCK) as u32;
     }
 }
 

@@ -41,7 +41,7 @@ kernel! {
         pub keep: u32,
     }
     shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u32, BLOCK>::BYTES + 4;
-    body: walk::<O, BLOCK, ITEMS>;
+    body: WalkPath::walk::<BLOCK, ITEMS>;
     entries: {
         spadd_walk_u32 in spadd: <O = u32>, 96 x 62;
         spadd_walk_u64 in spadd: <O = u64>, 96 x 62;
@@ -57,60 +57,49 @@ const fn staged_len(block: usize, items: usize) -> usize {
     (block * items + 2 * (3 + 1 + 3) + 1 + items).next_multiple_of(4)
 }
 
-fn walk<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    a_offsets: Global<O>,
-    a_columns: Global<u32>,
-    b_offsets: Global<O>,
-    b_columns: Global<u32>,
-    starts: Global<u64>,
-    codes: GlobalMut<u64>,
-    counts: GlobalMut<u32>,
-    states: GlobalMut<u64>,
-    a_nonzeros: u64,
-    b_nonzeros: u64,
-    rows: u32,
-    keep: u32,
-) {
-    let memory = arena.take(staged_len(BLOCK, ITEMS));
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let none = arena.take(1);
-    let number = thread::block();
-    let items = a_nonzeros + b_nonzeros + u64::from(rows);
-    let tile = Tile::load(starts, number, items, (BLOCK * ITEMS) as u32);
-    let a = Columns::new(a_columns, tile.a_first, tile.a_len, a_nonzeros);
-    let b = Columns::new(b_columns, tile.b_first, tile.b_len, b_nonzeros);
-    let (b_memory, ends) = (memory.skip(a.room()), memory.skip(a.room() + b.room()));
-    a.stage::<BLOCK>(memory);
-    b.stage::<BLOCK>(b_memory);
-    if thread::index() == 0 {
-        none.store(0, NONE);
-    }
-    let staged = Staged { a: memory.skip(a.skew as usize), b: b_memory.skip(b.skew as usize), none };
-    stage_row_ends::<O, BLOCK, ITEMS>(&tile, (a_offsets, b_offsets), rows, staged, ends);
-    thread::await_copies();
-    thread::barrier();
+impl<O: Offset> WalkPath<O> {
+    fn walk<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let Self { codes, .. } = self;
+        let memory = arena.take(staged_len(BLOCK, ITEMS));
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let none = arena.take(1);
+        let number = thread::block();
+        let items = self.a_nonzeros + self.b_nonzeros + u64::from(self.rows);
+        let tile = Tile::load(self.starts, number, items, (BLOCK * ITEMS) as u32);
+        let a = Columns::new(self.a_columns, tile.a_first, tile.a_len, self.a_nonzeros);
+        let b = Columns::new(self.b_columns, tile.b_first, tile.b_len, self.b_nonzeros);
+        let (b_memory, ends) = (memory.skip(a.room()), memory.skip(a.room() + b.room()));
+        a.stage::<BLOCK>(memory);
+        b.stage::<BLOCK>(b_memory);
+        if thread::index() == 0 {
+            none.store(0, NONE);
+        }
+        let staged = Staged { a: memory.skip(a.skew as usize), b: b_memory.skip(b.skew as usize), none };
+        stage_row_ends::<O, BLOCK, ITEMS>(&tile, (self.a_offsets, self.b_offsets), self.rows, staged, ends);
+        thread::await_copies();
+        thread::barrier();
 
-    let diagonal = (thread::index() * ITEMS as u32).min(tile.items);
-    let mut walk = Walk::new(&tile, staged, ends, diagonal);
-    let words = ITEMS / WORD_ITEMS as usize;
-    let codes = codes.skip((number as usize * BLOCK + thread::index() as usize) * words);
-    let mut left = tile.items - diagonal;
-    let mut results = 0;
-    for word in 0..words {
-        let of_word = walk.next_word();
-        codes.store(word, of_word.word());
-        let items = left.min(WORD_ITEMS);
-        results += of_word.results(keep, items).count_ones();
-        left -= items;
-    }
-    let total = scan.exclusive(results).total;
-    if thread::index() == 0 {
-        counts.store(number as usize, total);
-        // Integers: the sums do not depend on who comes first, and no other block of this launch reads them.
-        let group = GROUPS + (number / GROUP) as usize;
-        states.fetch_add(group, u64::from(total), Ordering::Relaxed, Scope::Device);
-        states.fetch_add(RESULTS, u64::from(total), Ordering::Relaxed, Scope::Device);
+        let diagonal = (thread::index() * ITEMS as u32).min(tile.items);
+        let mut walk = Walk::new(&tile, staged, ends, diagonal);
+        let words = ITEMS / WORD_ITEMS as usize;
+        let codes = codes.skip((number as usize * BLOCK + thread::index() as usize) * words);
+        let mut left = tile.items - diagonal;
+        let mut results = 0;
+        for word in 0..words {
+            let of_word = walk.next_word();
+            codes.store(word, of_word.word());
+            let items = left.min(WORD_ITEMS);
+            results += of_word.results(self.keep, items).count_ones();
+            left -= items;
+        }
+        let total = scan.exclusive(results).total;
+        if thread::index() == 0 {
+            self.counts.store(number as usize, total);
+            // Integers: the sums do not depend on who comes first, and no other block of this launch reads them.
+            let group = GROUPS + (number / GROUP) as usize;
+            self.states.fetch_add(group, u64::from(total), Ordering::Relaxed, Scope::Device);
+            self.states.fetch_add(RESULTS, u64::from(total), Ordering::Relaxed, Scope::Device);
+        }
     }
 }
 

@@ -32,65 +32,56 @@ kernel! {
         pub longest: u32,
     }
     shared: 0;
-    body: list_long_rows::<O, BLOCK>;
+    body: SpmmLongRows::list_long_rows::<BLOCK>;
     entries: {
         spmm_long_rows_u32 in spmm_plan: <O = u32>, 256 x 1;
         spmm_long_rows_u64 in spmm_plan: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn list_long_rows<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    row_offsets: Global<O>,
-    counters: GlobalMut<u32>,
-    long_rows: GlobalMut<u32>,
-    first_pieces: GlobalMut<u32>,
-    piece_rows: GlobalMut<u32>,
-    piece_ranks: GlobalMut<u32>,
-    rows: u32,
-    room: u32,
-    longest: u32,
-) {
-    let row = thread::block() as usize * BLOCK + thread::index() as usize;
-    let mut pieces = 0;
-    if row < rows as usize {
-        let len = row_offsets.load(row + 1).to_usize() - row_offsets.load(row).to_usize();
-        if len > longest as usize {
-            pieces = len.div_ceil(longest as usize) as u32;
+impl<O: Offset> SpmmLongRows<O> {
+    #[inline(always)]
+    fn list_long_rows<const BLOCK: usize>(self, _: Arena) {
+        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let mut pieces = 0;
+        if row < self.rows as usize {
+            let len = self.row_offsets.load(row + 1).to_usize() - self.row_offsets.load(row).to_usize();
+            if len > self.longest as usize {
+                pieces = len.div_ceil(self.longest as usize) as u32;
+            }
         }
-    }
-    let is_long = warp::ballot(warp::FULL, pieces > 0);
-    if is_long == 0 {
-        return;
-    }
-    // One addition to the counters a warp.
-    let lane = thread::lane();
-    let mut pieces_up_to = pieces;
-    let mut distance = 1;
-    while distance < thread::WARP_SIZE {
-        let below = warp::shuffle_up(warp::FULL, pieces_up_to, distance);
-        if lane >= distance {
-            pieces_up_to += below;
+        let is_long = warp::ballot(warp::FULL, pieces > 0);
+        if is_long == 0 {
+            return;
         }
-        distance *= 2;
-    }
-    let (mut first_row, mut first_piece) = (0, 0);
-    if lane == thread::WARP_SIZE - 1 {
-        first_row = counters.fetch_add(0, is_long.count_ones(), Ordering::Relaxed, Scope::Device);
-        first_piece = counters.fetch_add(1, pieces_up_to, Ordering::Relaxed, Scope::Device);
-    }
-    first_row = warp::shuffle(warp::FULL, first_row, thread::WARP_SIZE - 1);
-    first_piece = warp::shuffle(warp::FULL, first_piece, thread::WARP_SIZE - 1) + pieces_up_to - pieces;
-    let slot = first_row + (is_long & ((1 << lane) - 1)).count_ones();
-    if pieces > 0 && slot < room {
-        long_rows.store(slot as usize, row as u32);
-        first_pieces.store(slot as usize, first_piece);
-        let mut rank = 0;
-        while rank < pieces {
-            piece_rows.store((first_piece + rank) as usize, row as u32);
-            piece_ranks.store((first_piece + rank) as usize, rank);
-            rank += 1;
+        // One addition to the counters a warp.
+        let lane = thread::lane();
+        let mut pieces_up_to = pieces;
+        let mut distance = 1;
+        while distance < thread::WARP_SIZE {
+            let below = warp::shuffle_up(warp::FULL, pieces_up_to, distance);
+            if lane >= distance {
+                pieces_up_to += below;
+            }
+            distance *= 2;
+        }
+        let (mut first_row, mut first_piece) = (0, 0);
+        if lane == thread::WARP_SIZE - 1 {
+            first_row = self.counters.fetch_add(0, is_long.count_ones(), Ordering::Relaxed, Scope::Device);
+            first_piece = self.counters.fetch_add(1, pieces_up_to, Ordering::Relaxed, Scope::Device);
+        }
+        first_row = warp::shuffle(warp::FULL, first_row, thread::WARP_SIZE - 1);
+        first_piece = warp::shuffle(warp::FULL, first_piece, thread::WARP_SIZE - 1) + pieces_up_to - pieces;
+        let slot = first_row + (is_long & ((1 << lane) - 1)).count_ones();
+        if pieces > 0 && slot < self.room {
+            self.long_rows.store(slot as usize, row as u32);
+            self.first_pieces.store(slot as usize, first_piece);
+            let mut rank = 0;
+            while rank < pieces {
+                self.piece_rows.store((first_piece + rank) as usize, row as u32);
+                self.piece_ranks.store((first_piece + rank) as usize, rank);
+                rank += 1;
+            }
         }
     }
 }

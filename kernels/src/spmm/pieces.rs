@@ -38,7 +38,7 @@ kernel! {
         pub columns_log2: u32,
     }
     shared: 0;
-    body: sum_pieces::<S, T, O, P, BLOCK>;
+    body: SpmmPieces::sum_pieces::<P, BLOCK>;
     entries: {
         spmm_pieces_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
         spmm_pieces_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
@@ -67,48 +67,39 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn sum_pieces<S: Stored, T: Stored<Compute = S::Compute>, O: Offset, W: Width, const BLOCK: usize>(
-    _: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<S>,
-    b: Global<T>,
-    piece_rows: Global<u32>,
-    piece_ranks: Global<u32>,
-    sums: GlobalMut<S::Compute>,
-    pieces: u32,
-    columns: u32,
-    b_stride: u32,
-    longest: u32,
-    columns_log2: u32,
-) {
-    let group = Group { columns_log2, side_log2: 5 - columns_log2 };
-    let block_pieces = BLOCK as u32 / thread::WARP_SIZE;
-    let piece_blocks = pieces.div_ceil(block_pieces);
-    let tile = thread::block() / piece_blocks;
-    let piece =
-        (thread::block() - tile * piece_blocks) as usize * block_pieces as usize + thread::warp() as usize;
-    let tile_column = (tile << columns_log2) * W::len::<T>() as u32;
-    let own_column = group.column_lane() * W::len::<T>() as u32;
-    let has_columns = tile_column + own_column < columns;
+impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmPieces<S, T, O> {
+    #[inline(always)]
+    fn sum_pieces<W: Width, const BLOCK: usize>(self, _: Arena) {
+        let Self { sums, .. } = self;
+        let group = Group { columns_log2: self.columns_log2, side_log2: 5 - self.columns_log2 };
+        let block_pieces = BLOCK as u32 / thread::WARP_SIZE;
+        let piece_blocks = self.pieces.div_ceil(block_pieces);
+        let tile = thread::block() / piece_blocks;
+        let piece = (thread::block() - tile * piece_blocks) as usize * block_pieces as usize
+            + thread::warp() as usize;
+        let tile_column = (tile << self.columns_log2) * W::len::<T>() as u32;
+        let own_column = group.column_lane() * W::len::<T>() as u32;
+        let has_columns = tile_column + own_column < self.columns;
 
-    let mut stretch = InGlobal { columns: column_indices, values, len: 0 };
-    if piece < pieces as usize {
-        let row = piece_rows.load(piece) as usize;
-        let begin = row_offsets.load(row).to_usize() + piece_ranks.load(piece) as usize * longest as usize;
-        let left = row_offsets.load(row + 1).to_usize() - begin;
-        let len = if left < longest as usize { left as u32 } else { longest };
-        stretch = InGlobal { columns: column_indices.skip(begin), values: values.skip(begin), len };
-    }
-    let lane_column = tile_column + if has_columns { own_column } else { 0 };
-    let lane_b = b.skip(lane_column as usize);
-    let mut lane_sums = group.sum::<W, S, T>(stretch, lane_b, b_stride);
-    group.reduce::<W, T>(&mut lane_sums);
-    if piece < pieces as usize && has_columns && group.side() == 0 {
-        let sums = sums.skip(piece * columns as usize + (tile_column + own_column) as usize);
-        for at in 0..W::len::<T>() {
-            sums.store(at, lane_sums[at]);
+        let mut stretch = InGlobal { columns: self.column_indices, values: self.values, len: 0 };
+        if piece < self.pieces as usize {
+            let row = self.piece_rows.load(piece) as usize;
+            let begin = self.row_offsets.load(row).to_usize()
+                + self.piece_ranks.load(piece) as usize * self.longest as usize;
+            let left = self.row_offsets.load(row + 1).to_usize() - begin;
+            let len = if left < self.longest as usize { left as u32 } else { self.longest };
+            stretch =
+                InGlobal { columns: self.column_indices.skip(begin), values: self.values.skip(begin), len };
+        }
+        let lane_column = tile_column + if has_columns { own_column } else { 0 };
+        let lane_b = self.b.skip(lane_column as usize);
+        let mut lane_sums = group.sum::<W, S, T>(stretch, lane_b, self.b_stride);
+        group.reduce::<W, T>(&mut lane_sums);
+        if piece < self.pieces as usize && has_columns && group.side() == 0 {
+            let sums = sums.skip(piece * self.columns as usize + (tile_column + own_column) as usize);
+            for at in 0..W::len::<T>() {
+                sums.store(at, lane_sums[at]);
+            }
         }
     }
 }
@@ -146,7 +137,7 @@ kernel! {
         pub beta: <T as Stored>::Compute,
     }
     shared: BLOCK * <<T as Stored>::Compute as Element>::SIZE;
-    body: finish::<T, BLOCK>;
+    body: SpmmFinish::finish::<BLOCK>;
     entries: {
         spmm_finish_f32 in spmm_f32: <T = f32>, 256 x 1;
         spmm_finish_f64 in spmm_f64: <T = f64>, 256 x 1;
@@ -158,60 +149,49 @@ kernel! {
 /// Sums that a lane has on their way at once.
 const IN_FLIGHT: usize = 4;
 
-#[inline(always)]
-fn finish<T: Stored, const BLOCK: usize>(
-    mut arena: Arena,
-    sums: Global<T::Compute>,
-    long_rows: Global<u32>,
-    first_pieces: Global<u32>,
-    piece_ranks: Global<u32>,
-    c: GlobalMut<T>,
-    long_count: u32,
-    pieces: u32,
-    columns: u32,
-    c_row_stride: u64,
-    c_column_stride: u64,
-    alpha: T::Compute,
-    beta: T::Compute,
-) {
-    let warps = BLOCK / thread::WARP_SIZE as usize;
-    let partials: Shared<T::Compute> = arena.take(BLOCK);
-    let tile = thread::block() / long_count;
-    let slot = (thread::block() - tile * long_count) as usize;
-    let column = (tile * FINISH_COLUMNS + thread::lane()) as usize;
-    let mut sum = T::Compute::ZERO;
-    if column < columns as usize {
-        let mut piece = first_pieces.load(slot) as usize + thread::warp() as usize;
-        let first = first_pieces.load(slot) as usize;
-        // Ranks grow from zero within a row, so the row ends where they no longer do.
-        let of_row =
-            |piece: usize| piece < pieces as usize && piece_ranks.load(piece) as usize == piece - first;
-        let mut is_row = of_row(piece);
-        while is_row {
-            let mut loaded = [T::Compute::ZERO; IN_FLIGHT];
-            for round in 0..IN_FLIGHT {
-                let at = piece + round * warps;
-                is_row = is_row && of_row(at);
-                loaded[round] = sums.load_if(at * columns as usize + column, is_row);
+impl<T: Stored> SpmmFinish<T> {
+    #[inline(always)]
+    fn finish<const BLOCK: usize>(self, mut arena: Arena) {
+        let warps = BLOCK / thread::WARP_SIZE as usize;
+        let partials: Shared<T::Compute> = arena.take(BLOCK);
+        let tile = thread::block() / self.long_count;
+        let slot = (thread::block() - tile * self.long_count) as usize;
+        let column = (tile * FINISH_COLUMNS + thread::lane()) as usize;
+        let mut sum = T::Compute::ZERO;
+        if column < self.columns as usize {
+            let mut piece = self.first_pieces.load(slot) as usize + thread::warp() as usize;
+            let first = self.first_pieces.load(slot) as usize;
+            // Ranks grow from zero within a row, so the row ends where they no longer do.
+            let of_row = |piece: usize| {
+                piece < self.pieces as usize && self.piece_ranks.load(piece) as usize == piece - first
+            };
+            let mut is_row = of_row(piece);
+            while is_row {
+                let mut loaded = [T::Compute::ZERO; IN_FLIGHT];
+                for round in 0..IN_FLIGHT {
+                    let at = piece + round * warps;
+                    is_row = is_row && of_row(at);
+                    loaded[round] = self.sums.load_if(at * self.columns as usize + column, is_row);
+                }
+                for round in 0..IN_FLIGHT {
+                    sum += loaded[round];
+                }
+                piece += IN_FLIGHT * warps;
+                is_row = is_row && of_row(piece);
             }
-            for round in 0..IN_FLIGHT {
-                sum += loaded[round];
+        }
+        partials.store(thread::index() as usize, sum);
+        thread::barrier();
+        if thread::warp() == 0 && column < self.columns as usize {
+            let mut warp = 1;
+            while warp < warps {
+                sum += partials.load(warp * thread::WARP_SIZE as usize + thread::lane() as usize);
+                warp += 1;
             }
-            piece += IN_FLIGHT * warps;
-            is_row = is_row && of_row(piece);
+            let row = self.long_rows.load(slot) as usize;
+            let index = row * self.c_row_stride as usize + column * self.c_column_stride as usize;
+            let old = if self.beta == T::Compute::ZERO { T::ZERO } else { self.c.load(index) };
+            self.c.store(index, combine(self.alpha, sum, self.beta, old));
         }
-    }
-    partials.store(thread::index() as usize, sum);
-    thread::barrier();
-    if thread::warp() == 0 && column < columns as usize {
-        let mut warp = 1;
-        while warp < warps {
-            sum += partials.load(warp * thread::WARP_SIZE as usize + thread::lane() as usize);
-            warp += 1;
-        }
-        let row = long_rows.load(slot) as usize;
-        let index = row * c_row_stride as usize + column * c_column_stride as usize;
-        let old = if beta == T::Compute::ZERO { T::ZERO } else { c.load(index) };
-        c.store(index, combine(alpha, sum, beta, old));
     }
 }

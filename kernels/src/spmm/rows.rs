@@ -44,7 +44,7 @@ kernel! {
         pub beta: <S as Stored>::Compute,
     }
     shared: shared_bytes::<S, T, P>(BLOCK);
-    body: multiply_rows::<S, T, O, P, BLOCK>;
+    body: SpmmRows::multiply_rows::<P, BLOCK>;
     entries: {
         spmm_rows_f32_u32 in spmm_f32: <S = f32, T = f32, O = u32>, with P = Packets, 128 x 1 resident 10;
         spmm_rows_f32_u64 in spmm_f32: <S = f32, T = f32, O = u64>, with P = Packets, 128 x 1 resident 10;
@@ -106,74 +106,70 @@ pub(super) fn combine<T: Stored>(alpha: T::Compute, sum: T::Compute, beta: T::Co
     T::narrow(if beta == T::Compute::ZERO { product } else { beta.fma(old.widen(), product) })
 }
 
-#[inline(always)]
-fn multiply_rows<S: Stored, T: Stored<Compute = S::Compute>, O: Offset, W: Width, const BLOCK: usize>(
-    arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<S>,
-    b: Global<T>,
-    c: GlobalMut<T>,
-    rows: u32,
-    columns: u32,
-    b_stride: u32,
-    c_stride: u64,
-    c_by_columns: u32,
-    longest: u32,
-    columns_log2: u32,
-    side_log2: u32,
-    alpha: S::Compute,
-    beta: S::Compute,
-) {
-    let group = Group { columns_log2, side_log2 };
-    let block_rows = BLOCK as u32 >> group.lanes_log2();
-    let row_blocks = rows.div_ceil(block_rows);
-    let tile = thread::block() / row_blocks;
-    let first_row = (thread::block() - tile * row_blocks) as usize * block_rows as usize;
-    let row = first_row + group.index() as usize;
-    let tile_column = (tile << columns_log2) * W::len::<T>() as u32;
-    let own_column = group.column_lane() * W::len::<T>() as u32;
-    let has_columns = tile_column + own_column < columns;
+impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmRows<S, T, O> {
+    #[inline(always)]
+    fn multiply_rows<W: Width, const BLOCK: usize>(self, arena: Arena) {
+        let Self { values, c, columns, .. } = self;
+        let group = Group { columns_log2: self.columns_log2, side_log2: self.side_log2 };
+        let block_rows = BLOCK as u32 >> group.lanes_log2();
+        let row_blocks = self.rows.div_ceil(block_rows);
+        let tile = thread::block() / row_blocks;
+        let first_row = (thread::block() - tile * row_blocks) as usize * block_rows as usize;
+        let row = first_row + group.index() as usize;
+        let tile_column = (tile << self.columns_log2) * W::len::<T>() as u32;
+        let own_column = group.column_lane() * W::len::<T>() as u32;
+        let has_columns = tile_column + own_column < columns;
 
-    let (mut begin, mut len, mut is_kept) = (0, 0, false);
-    if row < rows as usize {
-        begin = row_offsets.load(row).to_usize();
-        let row_len = row_offsets.load(row + 1).to_usize() - begin;
-        is_kept = row_len <= longest as usize;
-        len = if is_kept { row_len as u32 } else { 0 };
-    }
-    // Lanes past the last column repeat the first lane's, which costs nothing, and store nothing. B may have no rows.
-    let lane_column = tile_column + if has_columns { own_column } else { 0 };
-    let lane_b = if len > 0 { b.skip(lane_column as usize) } else { b };
-    let block_begin = row_offsets.load(first_row).to_usize();
-    let rows_left = rows as usize - first_row;
-    let end_row = first_row + if rows_left < block_rows as usize { rows_left } else { block_rows as usize };
-    let block_len = row_offsets.load(end_row).to_usize() - block_begin;
-    let mut sums = if block_len <= STAGED {
-        let first = begin.wrapping_sub(block_begin) as u32;
-        let (columns, values) = (column_indices.skip(block_begin), values.skip(block_begin));
-        let staged = stage::<S, BLOCK>(arena, columns, values, block_len as u32);
-        group.sum::<W, S, T>(InShared { first, len, ..staged }, lane_b, b_stride)
-    } else {
-        let nonzeros = InGlobal { columns: column_indices.skip(begin), values: values.skip(begin), len };
-        group.sum::<W, S, T>(nonzeros, lane_b, b_stride)
-    };
-    group.reduce::<W, T>(&mut sums);
-
-    if c_by_columns == 0 {
-        if is_kept && has_columns && group.side() == 0 {
-            let index = row * c_stride as usize + (tile_column + own_column) as usize;
-            store_row::<W, T>(c, index, alpha, &sums, beta);
+        let (mut begin, mut len, mut is_kept) = (0, 0, false);
+        if row < self.rows as usize {
+            begin = self.row_offsets.load(row).to_usize();
+            let row_len = self.row_offsets.load(row + 1).to_usize() - begin;
+            is_kept = row_len <= self.longest as usize;
+            len = if is_kept { row_len as u32 } else { 0 };
         }
-    } else {
-        // The nonzeros have been there.
-        thread::barrier();
-        let part = Part::<T::Compute>::take::<T, W, BLOCK>(arena, group);
-        part.fill::<W, T>(group, &sums, is_kept);
-        thread::barrier();
-        let columns_left = columns - tile_column;
-        let c = c.skip(tile_column as usize * c_stride as usize + first_row);
-        part.store::<W, T, BLOCK>(group, c, c_stride, rows_left, columns_left, alpha, beta);
+        // Lanes past the last column repeat the first lane's, which costs nothing, and store nothing. B may have no rows.
+        let lane_column = tile_column + if has_columns { own_column } else { 0 };
+        let lane_b = if len > 0 { self.b.skip(lane_column as usize) } else { self.b };
+        let block_begin = self.row_offsets.load(first_row).to_usize();
+        let rows_left = self.rows as usize - first_row;
+        let end_row =
+            first_row + if rows_left < block_rows as usize { rows_left } else { block_rows as usize };
+        let block_len = self.row_offsets.load(end_row).to_usize() - block_begin;
+        let mut sums = if block_len <= STAGED {
+            let first = begin.wrapping_sub(block_begin) as u32;
+            let (columns, values) = (self.column_indices.skip(block_begin), values.skip(block_begin));
+            let staged = stage::<S, BLOCK>(arena, columns, values, block_len as u32);
+            group.sum::<W, S, T>(InShared { first, len, ..staged }, lane_b, self.b_stride)
+        } else {
+            let nonzeros =
+                InGlobal { columns: self.column_indices.skip(begin), values: values.skip(begin), len };
+            group.sum::<W, S, T>(nonzeros, lane_b, self.b_stride)
+        };
+        group.reduce::<W, T>(&mut sums);
+
+        if self.c_by_columns == 0 {
+            if is_kept && has_columns && group.side() == 0 {
+                let index = row * self.c_stride as usize + (tile_column + own_column) as usize;
+                store_row::<W, T>(c, index, self.alpha, &sums, self.beta);
+            }
+        } else {
+            // The nonzeros have been there.
+            thread::barrier();
+            let part = Part::<T::Compute>::take::<T, W, BLOCK>(arena, group);
+            part.fill::<W, T>(group, &sums, is_kept);
+            thread::barrier();
+            let columns_left = columns - tile_column;
+            let c = c.skip(tile_column as usize * self.c_stride as usize + first_row);
+            part.store::<W, T, BLOCK>(
+                group,
+                c,
+                self.c_stride,
+                rows_left,
+                columns_left,
+                self.alpha,
+                self.beta,
+            );
+        }
     }
 }
 

@@ -27,7 +27,7 @@ kernel! {
         pub columns_log2: u32,
     }
     shared: (TRANSPOSE_TILE as usize + (1 << MAX_COLUMNS_LOG2)) * T::SIZE;
-    body: transpose::<T, BLOCK, ITEMS>;
+    body: SpmmTranspose::transpose::<BLOCK, ITEMS>;
     entries: {
         spmm_transpose_f32 in spmm_f32: <T = f32>, 256 x 4;
         spmm_transpose_f64 in spmm_f64: <T = f64>, 256 x 4;
@@ -36,47 +36,46 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn transpose<T: Stored, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    source: Global<T>,
-    target: GlobalMut<T>,
-    rows: u32,
-    columns: u32,
-    source_stride: u64,
-    columns_log2: u32,
-) {
-    const { assert!(BLOCK * ITEMS == TRANSPOSE_TILE as usize, "a tile is what the threads hold") };
-    let shared: Shared<T> = arena.take(TRANSPOSE_TILE as usize + (1 << MAX_COLUMNS_LOG2));
-    let rows_log2 = TRANSPOSE_TILE.ilog2() - columns_log2;
-    let row_tiles = (rows >> rows_log2) + u32::from(rows & ((1 << rows_log2) - 1) > 0);
-    let column_tile = thread::block() / row_tiles;
-    let first_row = ((thread::block() - column_tile * row_tiles) as usize) << rows_log2;
-    let first_column = column_tile << columns_log2;
-    let rows_left = rows as usize - first_row;
-    let columns_left = columns - first_column;
-    // A row more a column, against conflicts.
-    let place = |row: u32, column: u32| (column * ((1 << rows_log2) + 1) + row) as usize;
+impl<T: Stored> SpmmTranspose<T> {
+    #[inline(always)]
+    fn transpose<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let Self { source, target, .. } = self;
+        const { assert!(BLOCK * ITEMS == TRANSPOSE_TILE as usize, "a tile is what the threads hold") };
+        let shared: Shared<T> = arena.take(TRANSPOSE_TILE as usize + (1 << MAX_COLUMNS_LOG2));
+        let rows_log2 = TRANSPOSE_TILE.ilog2() - self.columns_log2;
+        let row_tiles = (self.rows >> rows_log2) + u32::from(self.rows & ((1 << rows_log2) - 1) > 0);
+        let column_tile = thread::block() / row_tiles;
+        let first_row = ((thread::block() - column_tile * row_tiles) as usize) << rows_log2;
+        let first_column = column_tile << self.columns_log2;
+        let rows_left = self.rows as usize - first_row;
+        let columns_left = self.columns - first_column;
+        // A row more a column, against conflicts.
+        let place = |row: u32, column: u32| (column * ((1 << rows_log2) + 1) + row) as usize;
 
-    let source = source.skip(first_column as usize * source_stride as usize + first_row);
-    let mut loaded = [T::ZERO; ITEMS];
-    for item in 0..ITEMS {
-        let at = thread::index() + (item * BLOCK) as u32;
-        let (row, column) = (at & ((1 << rows_log2) - 1), at >> rows_log2);
-        let inside = (row as usize) < rows_left && column < columns_left;
-        loaded[item] = source.load_if(column as usize * source_stride as usize + row as usize, inside);
-    }
-    for item in 0..ITEMS {
-        let at = thread::index() + (item * BLOCK) as u32;
-        shared.store(place(at & ((1 << rows_log2) - 1), at >> rows_log2), loaded[item]);
-    }
-    thread::barrier();
-    let target = target.skip(first_row * columns as usize + first_column as usize);
-    for item in 0..ITEMS {
-        let at = thread::index() + (item * BLOCK) as u32;
-        let (column, row) = (at & ((1 << columns_log2) - 1), at >> columns_log2);
-        if (row as usize) < rows_left && column < columns_left {
-            target.store(row as usize * columns as usize + column as usize, shared.load(place(row, column)));
+        let source = source.skip(first_column as usize * self.source_stride as usize + first_row);
+        let mut loaded = [T::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            let at = thread::index() + (item * BLOCK) as u32;
+            let (row, column) = (at & ((1 << rows_log2) - 1), at >> rows_log2);
+            let inside = (row as usize) < rows_left && column < columns_left;
+            loaded[item] =
+                source.load_if(column as usize * self.source_stride as usize + row as usize, inside);
+        }
+        for item in 0..ITEMS {
+            let at = thread::index() + (item * BLOCK) as u32;
+            shared.store(place(at & ((1 << rows_log2) - 1), at >> rows_log2), loaded[item]);
+        }
+        thread::barrier();
+        let target = target.skip(first_row * self.columns as usize + first_column as usize);
+        for item in 0..ITEMS {
+            let at = thread::index() + (item * BLOCK) as u32;
+            let (column, row) = (at & ((1 << self.columns_log2) - 1), at >> self.columns_log2);
+            if (row as usize) < rows_left && column < columns_left {
+                target.store(
+                    row as usize * self.columns as usize + column as usize,
+                    shared.load(place(row, column)),
+                );
+            }
         }
     }
 }

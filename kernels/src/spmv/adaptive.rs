@@ -55,37 +55,32 @@ kernel! {
         pub share: u32,
     }
     shared: 0;
-    body: cut_row_blocks::<O>;
+    body: CutRowBlocks::cut_row_blocks;
     entries: {
         spmv_cut_row_blocks_u32 in spmv_plan: <O = u32>, 256 x 1;
         spmv_cut_row_blocks_u64 in spmv_plan: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn cut_row_blocks<O: Offset>(
-    _: Arena,
-    row_offsets: Global<O>,
-    block_rows: GlobalMut<u32>,
-    rows: u32,
-    blocks: u32,
-    share: u32,
-) {
-    let block = u64::from(thread::block()) * u64::from(thread::block_size()) + u64::from(thread::index());
-    if block > u64::from(blocks) {
-        return;
-    }
-    let start = block * u64::from(share);
-    let (mut low, mut high) = (0, rows);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if (row_offsets.load(middle as usize).to_usize() as u64) < start {
-            low = middle + 1;
-        } else {
-            high = middle;
+impl<O: Offset> CutRowBlocks<O> {
+    #[inline(always)]
+    fn cut_row_blocks(self, _: Arena) {
+        let block = u64::from(thread::block()) * u64::from(thread::block_size()) + u64::from(thread::index());
+        if block > u64::from(self.blocks) {
+            return;
         }
+        let start = block * u64::from(self.share);
+        let (mut low, mut high) = (0, self.rows);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if (self.row_offsets.load(middle as usize).to_usize() as u64) < start {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.block_rows.store(block as usize, if block == u64::from(self.blocks) { self.rows } else { low });
     }
-    block_rows.store(block as usize, if block == u64::from(blocks) { rows } else { low });
 }
 
 kernel! {
@@ -110,7 +105,7 @@ kernel! {
         pub beta: V,
     }
     shared: stream_bytes::<V>(BLOCK * ITEMS);
-    body: adaptive_rows::<V, O, BLOCK, ITEMS>;
+    body: AdaptiveRows::adaptive_rows::<BLOCK, ITEMS>;
     entries: {
         spmv_adaptive_rows_f32_u32 in spmv_adaptive: <V = f32, O = u32>, 128 x 8;
         spmv_adaptive_rows_f32_u64 in spmv_adaptive: <V = f32, O = u64>, 128 x 8;
@@ -231,27 +226,30 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
     }
 }
 
-#[inline(always)]
-fn adaptive_rows<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    block_rows: Global<u32>,
-    alpha: V,
-    beta: V,
-) {
-    let block = thread::block() as usize;
-    let (first, end) = (block_rows.load(block), block_rows.load(block + 1));
-    let operands = Operands { row_offsets, column_indices, values, x };
-    let (first_row, end_row) = (first as usize, end as usize);
-    let row_block =
-        RowBlock::<V, O, BLOCK, ITEMS> { operands, first: first_row, end: end_row, y, alpha, beta };
-    match RowBlockKind::of(end - first, BLOCK as u32) {
-        RowBlockKind::Stream => row_block.stream(&mut arena),
-        RowBlockKind::Vector => row_block.vector(),
-        RowBlockKind::LongVector => row_block.long_vector(&mut arena),
+impl<V: Float, O: Offset> AdaptiveRows<V, O> {
+    #[inline(always)]
+    fn adaptive_rows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let block = thread::block() as usize;
+        let (first, end) = (self.block_rows.load(block), self.block_rows.load(block + 1));
+        let operands = Operands {
+            row_offsets: self.row_offsets,
+            column_indices: self.column_indices,
+            values: self.values,
+            x: self.x,
+        };
+        let (first_row, end_row) = (first as usize, end as usize);
+        let row_block = RowBlock::<V, O, BLOCK, ITEMS> {
+            operands,
+            first: first_row,
+            end: end_row,
+            y: self.y,
+            alpha: self.alpha,
+            beta: self.beta,
+        };
+        match RowBlockKind::of(end - first, BLOCK as u32) {
+            RowBlockKind::Stream => row_block.stream(&mut arena),
+            RowBlockKind::Vector => row_block.vector(),
+            RowBlockKind::LongVector => row_block.long_vector(&mut arena),
+        }
     }
 }

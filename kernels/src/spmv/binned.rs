@@ -53,7 +53,7 @@ kernel! {
         pub beta: V,
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
-    body: binned_rows::<V, O, P, BLOCK, ITEMS>;
+    body: BinnedRows::binned_rows::<P, BLOCK, ITEMS>;
     entries: {
         spmv_binned_rows_1x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 64 x 8 resident 16;
         spmv_binned_rows_2x12_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = TwoRows, 128 x 12;
@@ -66,44 +66,47 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn binned_rows<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    long_rows: Global<u32>,
-    first_pieces: Global<u32>,
-    piece_rows: Global<u32>,
-    sums: GlobalMut<u64>,
-    arrived: GlobalMut<u32>,
-    run: u32,
-    pieces: u32,
-    limit: u32,
-    rows: u32,
-    nonzeros: u64,
-    lanes_log2: u32,
-    alpha: V,
-    beta: V,
-) {
-    let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
-    let warps = (BLOCK / 32) as u32;
-    let piece_blocks = pieces.div_ceil(warps);
-    if thread::block() < piece_blocks {
-        let piece = thread::block() * warps + thread::warp();
-        if piece < pieces {
-            let sums = TaggedSums::new(sums, arrived, run);
-            let long = LongRows { rows: long_rows, first_pieces, piece_rows, sums };
-            let store = |row: u32, sum: V| store_result(y, row as usize, sum, alpha, beta);
-            long.sum_piece::<O, ITEMS>(matrix, x, piece, store);
+impl<V: Float, O: Offset> BinnedRows<V, O> {
+    #[inline(always)]
+    fn binned_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let Self { sums, .. } = self;
+        let matrix = Matrix {
+            row_offsets: self.row_offsets,
+            column_indices: self.column_indices,
+            values: self.values,
+            nonzeros: self.nonzeros,
+        };
+        let warps = (BLOCK / 32) as u32;
+        let piece_blocks = self.pieces.div_ceil(warps);
+        if thread::block() < piece_blocks {
+            let piece = thread::block() * warps + thread::warp();
+            if piece < self.pieces {
+                let sums = TaggedSums::new(sums, self.arrived, self.run);
+                let long = LongRows {
+                    rows: self.long_rows,
+                    first_pieces: self.first_pieces,
+                    piece_rows: self.piece_rows,
+                    sums,
+                };
+                let store = |row: u32, sum: V| store_result(self.y, row as usize, sum, self.alpha, self.beta);
+                long.sum_piece::<O, ITEMS>(matrix, self.x, piece, store);
+            }
+            return;
         }
-        return;
+        let products: Shared<V> = arena.take(BLOCK * ITEMS);
+        let products = products.skip(thread::warp() as usize * 32 * ITEMS);
+        let block = thread::block() - piece_blocks;
+        let tile = Tile {
+            matrix,
+            x: self.x,
+            y: self.y,
+            block,
+            rows: self.rows,
+            lanes_log2: self.lanes_log2,
+            limit: self.limit,
+            alpha: self.alpha,
+            beta: self.beta,
+        };
+        P::run::<V, O, Global<u32>, true, BLOCK, ITEMS>(tile, products);
     }
-    let products: Shared<V> = arena.take(BLOCK * ITEMS);
-    let products = products.skip(thread::warp() as usize * 32 * ITEMS);
-    let block = thread::block() - piece_blocks;
-    let tile = Tile { matrix, x, y, block, rows, lanes_log2, limit, alpha, beta };
-    P::run::<V, O, Global<u32>, true, BLOCK, ITEMS>(tile, products);
 }

@@ -29,41 +29,36 @@ kernel! {
         pub row_ends: u32,
     }
     shared: 0;
-    body: find::<O, BLOCK>;
+    body: FindCutRows::find::<BLOCK>;
     entries: {
         spmv_find_cut_rows_u32 in spmv_plan: <O = u32>, 256 x 1;
         spmv_find_cut_rows_u64 in spmv_plan: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn find<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    row_offsets: Global<O>,
-    tile_rows: Global<u32>,
-    spans: GlobalMut<u64>,
-    rows: u32,
-    tiles: u32,
-    tile_items: u32,
-    row_ends: u32,
-) {
-    let tile = thread::block() * BLOCK as u32 + thread::index();
-    if tile > tiles {
-        return;
-    }
-    let row = tile_rows.load(tile as usize);
-    let mut span = 0;
-    if row < rows {
-        let ends_before = u64::from(row * row_ends);
-        let begin = row_offsets.load(row as usize).to_usize() as u64 + ends_before;
-        let end = row_offsets.load(row as usize + 1).to_usize() as u64 + ends_before + u64::from(row_ends);
-        let first = begin / u64::from(tile_items);
-        let last = (end - 1) / u64::from(tile_items);
-        if first < u64::from(tile) {
-            span = first | last << 32;
+impl<O: Offset> FindCutRows<O> {
+    #[inline(always)]
+    fn find<const BLOCK: usize>(self, _: Arena) {
+        let tile = thread::block() * BLOCK as u32 + thread::index();
+        if tile > self.tiles {
+            return;
         }
+        let row = self.tile_rows.load(tile as usize);
+        let mut span = 0;
+        if row < self.rows {
+            let ends_before = u64::from(row * self.row_ends);
+            let begin = self.row_offsets.load(row as usize).to_usize() as u64 + ends_before;
+            let end = self.row_offsets.load(row as usize + 1).to_usize() as u64
+                + ends_before
+                + u64::from(self.row_ends);
+            let first = begin / u64::from(self.tile_items);
+            let last = (end - 1) / u64::from(self.tile_items);
+            if first < u64::from(tile) {
+                span = first | last << 32;
+            }
+        }
+        self.spans.store(tile as usize, span);
     }
-    spans.store(tile as usize, span);
 }
 
 /// The cut rows of a matrix, with what the sums of their tiles need.

@@ -81,7 +81,7 @@ kernel! {
         pub cols: u32,
     }
     shared: BLOCK / 32 * 8 + SegmentSet::BYTES;
-    body: encode_columns::<O, BLOCK, ITEMS>;
+    body: EncodeColumns::encode_columns::<BLOCK, ITEMS>;
     entries: {
         spmv_encode_columns_u32 in spmv_plan: <O = u32>, 256 x 4;
         spmv_encode_columns_u64 in spmv_plan: <O = u64>, 256 x 4;
@@ -260,86 +260,76 @@ impl SegmentSet {
     }
 }
 
-#[inline(always)]
-fn encode_columns<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    codes: GlobalMut<u16>,
-    directories: GlobalMut<u32>,
-    places: GlobalMut<u64>,
-    tile_nonzeros: GlobalMut<u64>,
-    hashes: GlobalMut<u32>,
-    whole: GlobalMut<u64>,
-    tile_rows: Global<u32>,
-    cols: u32,
-) {
-    const { assert!(BLOCK >= SLOTS as usize) };
-    let parts: Shared<u32> = arena.take(BLOCK / 32 * 2);
-    let set = SegmentSet::take(&mut arena);
-    let block = thread::block() as usize;
-    let offset = |tile: usize| row_offsets.load(tile_rows.load(tile) as usize).to_usize();
-    let (begin, end) = (offset(block), offset(block + 1));
-    let tile = Nonzeros::<BLOCK, ITEMS> { column_indices, begin, end };
-    let index = thread::index();
-    let directory = directories.skip(block * SEGMENTS as usize);
-    set.clear();
-    let (least, greatest) = tile.bounds(parts);
-    let mut hash = 0_u32;
-    let mut put = |place: usize, code: u32| {
-        codes.store_streaming(place, code as u16);
-        hash = hash.wrapping_add(mixed((place - begin) as u32, code));
-    };
-    let kind;
-    // A tile without nonzeros has none that are far from each other.
-    if begin == end || greatest - least < REACH {
-        kind = TileKind::Distances;
-        let from = least.min(cols.saturating_sub(REACH));
-        if index < SEGMENTS {
-            directory.store(index as usize, from);
-        }
-        tile.each(|place, column| put(place, column - from));
-    } else {
-        tile.each_segment(least, |segment| set.insert(segment));
-        thread::barrier();
-        let count = set.count.load(0);
-        if count <= SEGMENTS {
-            kind = TileKind::Segments;
-            // The last segment ends with the matrix, of which there is more than that.
-            let first_of = |segment: u32| (least + (segment << PLACE_BITS)).min(cols - SEGMENT_LEN);
-            if let Some((segment, number)) = set.number() {
-                directory.store(number as usize, first_of(segment));
-            }
-            if index >= count && index < SEGMENTS {
-                directory.store(index as usize, first_of(0));
-            }
-            thread::barrier();
-            let mut last = (FREE, 0);
-            tile.each(|place, column| {
-                let segment = (column - least) >> PLACE_BITS;
-                if segment != last.0 {
-                    last = (segment, set.find(segment));
-                }
-                put(place, last.1 << PLACE_BITS | (column - first_of(segment)));
-            });
-        } else {
-            kind = TileKind::Whole;
+impl<O: Offset> EncodeColumns<O> {
+    #[inline(always)]
+    fn encode_columns<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        const { assert!(BLOCK >= SLOTS as usize) };
+        let parts: Shared<u32> = arena.take(BLOCK / 32 * 2);
+        let set = SegmentSet::take(&mut arena);
+        let block = thread::block() as usize;
+        let offset = |tile: usize| self.row_offsets.load(self.tile_rows.load(tile) as usize).to_usize();
+        let (begin, end) = (offset(block), offset(block + 1));
+        let tile = Nonzeros::<BLOCK, ITEMS> { column_indices: self.column_indices, begin, end };
+        let index = thread::index();
+        let directory = self.directories.skip(block * SEGMENTS as usize);
+        set.clear();
+        let (least, greatest) = tile.bounds(parts);
+        let mut hash = 0_u32;
+        let mut put = |place: usize, code: u32| {
+            self.codes.store_streaming(place, code as u16);
+            hash = hash.wrapping_add(mixed((place - begin) as u32, code));
+        };
+        let kind;
+        // A tile without nonzeros has none that are far from each other.
+        if begin == end || greatest - least < REACH {
+            kind = TileKind::Distances;
+            let from = least.min(self.cols.saturating_sub(REACH));
             if index < SEGMENTS {
-                directory.store(index as usize, 0);
+                directory.store(index as usize, from);
             }
-            if index == 0 {
-                whole.fetch_add(0, (end - begin) as u64, Ordering::Relaxed, Scope::Device);
+            tile.each(|place, column| put(place, column - from));
+        } else {
+            tile.each_segment(least, |segment| set.insert(segment));
+            thread::barrier();
+            let count = set.count.load(0);
+            if count <= SEGMENTS {
+                kind = TileKind::Segments;
+                // The last segment ends with the matrix, of which there is more than that.
+                let first_of = |segment: u32| (least + (segment << PLACE_BITS)).min(self.cols - SEGMENT_LEN);
+                if let Some((segment, number)) = set.number() {
+                    directory.store(number as usize, first_of(segment));
+                }
+                if index >= count && index < SEGMENTS {
+                    directory.store(index as usize, first_of(0));
+                }
+                thread::barrier();
+                let mut last = (FREE, 0);
+                tile.each(|place, column| {
+                    let segment = (column - least) >> PLACE_BITS;
+                    if segment != last.0 {
+                        last = (segment, set.find(segment));
+                    }
+                    put(place, last.1 << PLACE_BITS | (column - first_of(segment)));
+                });
+            } else {
+                kind = TileKind::Whole;
+                if index < SEGMENTS {
+                    directory.store(index as usize, 0);
+                }
+                if index == 0 {
+                    self.whole.fetch_add(0, (end - begin) as u64, Ordering::Relaxed, Scope::Device);
+                }
             }
         }
-    }
-    if index == 0 {
-        places.store(block, kind.pack(begin));
-        tile_nonzeros.store(block, begin as u64);
-        if thread::block() + 1 == thread::grid_size() {
-            tile_nonzeros.store(block + 1, end as u64);
+        if index == 0 {
+            self.places.store(block, kind.pack(begin));
+            self.tile_nonzeros.store(block, begin as u64);
+            if thread::block() + 1 == thread::grid_size() {
+                self.tile_nonzeros.store(block + 1, end as u64);
+            }
         }
+        store_hash::<BLOCK>(hash, parts, self.hashes);
     }
-    store_hash::<BLOCK>(hash, parts, hashes);
 }
 
 /// A hash of a code and its place in the tile.
@@ -396,59 +386,50 @@ kernel! {
         pub alignment: u32,
     }
     shared: 0;
-    body: share_codes::<BLOCK>;
+    body: ShareCodes::share_codes::<BLOCK>;
     entries: {
         spmv_share_codes in spmv_plan: 128 x 1;
     }
 }
 
-#[inline(always)]
-fn share_codes<const BLOCK: usize>(
-    _: Arena,
-    codes: Global<u16>,
-    tile_nonzeros: Global<u64>,
-    hashes: Global<u32>,
-    order: Global<u32>,
-    own_places: Global<u64>,
-    places: GlobalMut<u64>,
-    shared: GlobalMut<u64>,
-    tiles: u32,
-    alignment: u32,
-) {
-    let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
-    if place >= tiles as usize {
-        return;
-    }
-    let hash = hashes.load(place);
-    let (mut low, mut high) = (0, place);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if hashes.load(middle) < hash {
-            low = middle + 1;
-        } else {
-            high = middle;
+impl ShareCodes {
+    #[inline(always)]
+    fn share_codes<const BLOCK: usize>(self, _: Arena) {
+        let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
+        if place >= self.tiles as usize {
+            return;
         }
-    }
-    let (own, first) = (order.load(place) as usize, order.load(low) as usize);
-    let len = |tile: usize| (tile_nonzeros.load(tile + 1) - tile_nonzeros.load(tile)) as usize;
-    let (own_place, first_place) = (own_places.load(own), own_places.load(first));
-    let ((kind, begin), (first_kind, first_begin)) =
-        (TileKind::unpack(own_place), TileKind::unpack(first_place));
-    let mut is_alike =
-        own != first && len(own) == len(first) && kind == first_kind && kind != TileKind::Whole;
-    is_alike &= begin % alignment as usize == first_begin % alignment as usize;
-    let mut index = 0;
-    while is_alike && index < len(own) {
-        let own_index = index + thread::lane() as usize;
-        let differs =
-            own_index < len(own) && codes.load(begin + own_index) != codes.load(first_begin + own_index);
-        is_alike = warp::ballot(warp::FULL, differs) == 0;
-        index += 32;
-    }
-    if thread::lane() == 0 {
-        places.store(own, if is_alike { first_place } else { own_place });
-        if is_alike && len(own) > 0 {
-            shared.fetch_add(0, len(own) as u64, Ordering::Relaxed, Scope::Device);
+        let hash = self.hashes.load(place);
+        let (mut low, mut high) = (0, place);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.hashes.load(middle) < hash {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let (own, first) = (self.order.load(place) as usize, self.order.load(low) as usize);
+        let len = |tile: usize| (self.tile_nonzeros.load(tile + 1) - self.tile_nonzeros.load(tile)) as usize;
+        let (own_place, first_place) = (self.own_places.load(own), self.own_places.load(first));
+        let ((kind, begin), (first_kind, first_begin)) =
+            (TileKind::unpack(own_place), TileKind::unpack(first_place));
+        let mut is_alike =
+            own != first && len(own) == len(first) && kind == first_kind && kind != TileKind::Whole;
+        is_alike &= begin % self.alignment as usize == first_begin % self.alignment as usize;
+        let mut index = 0;
+        while is_alike && index < len(own) {
+            let own_index = index + thread::lane() as usize;
+            let differs = own_index < len(own)
+                && self.codes.load(begin + own_index) != self.codes.load(first_begin + own_index);
+            is_alike = warp::ballot(warp::FULL, differs) == 0;
+            index += 32;
+        }
+        if thread::lane() == 0 {
+            self.places.store(own, if is_alike { first_place } else { own_place });
+            if is_alike && len(own) > 0 {
+                self.shared.fetch_add(0, len(own) as u64, Ordering::Relaxed, Scope::Device);
+            }
         }
     }
 }

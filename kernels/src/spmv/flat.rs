@@ -38,32 +38,27 @@ kernel! {
         pub rows: u32,
     }
     shared: numbering_bytes::<BLOCK>();
-    body: compact_rows::<O, BLOCK>;
+    body: FlatCompactRows::compact_rows::<BLOCK>;
     entries: {
         spmv_flat_compact_rows_u32 in spmv_flat_plan: <O = u32>, 256 x 1;
         spmv_flat_compact_rows_u64 in spmv_flat_plan: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn compact_rows<O: Offset, const BLOCK: usize>(
-    arena: Arena,
-    row_offsets: Global<O>,
-    filled_rows: GlobalMut<u32>,
-    filled_offsets: GlobalMut<O>,
-    count: GlobalMut<u32>,
-    states: GlobalMut<u64>,
-    rows: u32,
-) {
-    let numbered = number_filled_rows::<O, BLOCK>(arena, row_offsets, states, rows, |_| ());
-    if numbered.is_filled {
-        filled_rows.store(numbered.before, numbered.row as u32);
-        filled_offsets.store(numbered.before, row_offsets.load(numbered.row));
-    }
-    if numbered.row == rows as usize - 1 {
-        let all = numbered.before + usize::from(numbered.is_filled);
-        filled_offsets.store(all, row_offsets.load(rows as usize));
-        count.store(0, all as u32);
+impl<O: Offset> FlatCompactRows<O> {
+    #[inline(always)]
+    fn compact_rows<const BLOCK: usize>(self, arena: Arena) {
+        let numbered =
+            number_filled_rows::<O, BLOCK>(arena, self.row_offsets, self.states, self.rows, |_| ());
+        if numbered.is_filled {
+            self.filled_rows.store(numbered.before, numbered.row as u32);
+            self.filled_offsets.store(numbered.before, self.row_offsets.load(numbered.row));
+        }
+        if numbered.row == self.rows as usize - 1 {
+            let all = numbered.before + usize::from(numbered.is_filled);
+            self.filled_offsets.store(all, self.row_offsets.load(self.rows as usize));
+            self.count.store(0, all as u32);
+        }
     }
 }
 
@@ -84,38 +79,32 @@ kernel! {
         pub tile_items: u32,
     }
     shared: 0;
-    body: partition::<O>;
+    body: FlatPartition::partition;
     entries: {
         spmv_flat_partition_u32 in spmv_flat_plan: <O = u32>, 256 x 1;
         spmv_flat_partition_u64 in spmv_flat_plan: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn partition<O: Offset>(
-    _: Arena,
-    row_offsets: Global<O>,
-    tile_rows: GlobalMut<u32>,
-    rows: u32,
-    nonzeros: u64,
-    tiles: u32,
-    tile_items: u32,
-) {
-    let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
-    if tile > tiles as usize {
-        return;
-    }
-    let nonzero = (tile as u64 * u64::from(tile_items)).min(nonzeros) as usize;
-    let (mut low, mut high) = (0, rows);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if row_offsets.load(middle as usize + 1).to_usize() <= nonzero {
-            low = middle + 1;
-        } else {
-            high = middle;
+impl<O: Offset> FlatPartition<O> {
+    #[inline(always)]
+    fn partition(self, _: Arena) {
+        let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
+        if tile > self.tiles as usize {
+            return;
         }
+        let nonzero = (tile as u64 * u64::from(self.tile_items)).min(self.nonzeros) as usize;
+        let (mut low, mut high) = (0, self.rows);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.row_offsets.load(middle as usize + 1).to_usize() <= nonzero {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.tile_rows.store(tile, low);
     }
-    tile_rows.store(tile, low);
 }
 
 kernel! {
@@ -154,7 +143,7 @@ kernel! {
         pub beta: V,
     }
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
-    body: tile::<V, O, BLOCK, ITEMS>;
+    body: FlatTile::tile::<BLOCK, ITEMS>;
     entries: {
         spmv_flat_tile_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 128 x 15;
         spmv_flat_tile_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 128 x 15;
@@ -308,48 +297,34 @@ fn place_in_y(filled_rows: Global<u32>, is_compacted: u32, row: usize) -> usize 
     }
 }
 
-#[inline(always)]
-fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    tile_rows: Global<u32>,
-    filled_rows: Global<u32>,
-    spans: Global<u64>,
-    sums: GlobalMut<u64>,
-    arrived: GlobalMut<u32>,
-    run: u32,
-    is_compacted: u32,
-    nonzeros: u64,
-    alpha: V,
-    beta: V,
-) {
-    let tile = Tile::<V, BLOCK, ITEMS>::new(arena, tile_rows, nonzeros);
-    tile.load(row_offsets, column_indices, values, x);
-    thread::barrier();
-    let remainder = tile.sum_rows();
-    thread::barrier();
-    let cut_rows = CutRows { spans, sums: TaggedSums::new(sums, arrived, run) };
-    let store = |row: u32, sum: V| {
-        let place = place_in_y(filled_rows, is_compacted, tile.first_row + row as usize);
-        store_result(y, place, sum, alpha, beta);
-    };
-    let mut row = thread::index() + u32::from(cut_rows.is_finished_by(thread::block()));
-    while row < tile.rows {
-        store(row, tile.elements.load(row as usize));
-        row += BLOCK as u32;
+impl<V: Float, O: Offset> FlatTile<V, O> {
+    #[inline(always)]
+    fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
+        let tile = Tile::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, self.nonzeros);
+        tile.load(self.row_offsets, self.column_indices, self.values, self.x);
+        thread::barrier();
+        let remainder = tile.sum_rows();
+        thread::barrier();
+        let cut_rows =
+            CutRows { spans: self.spans, sums: TaggedSums::new(self.sums, self.arrived, self.run) };
+        let store = |row: u32, sum: V| {
+            let place = place_in_y(self.filled_rows, self.is_compacted, tile.first_row + row as usize);
+            store_result(self.y, place, sum, self.alpha, self.beta);
+        };
+        let mut row = thread::index() + u32::from(cut_rows.is_finished_by(thread::block()));
+        while row < tile.rows {
+            store(row, tile.elements.load(row as usize));
+            row += BLOCK as u32;
+        }
+        cut_rows.leave(
+            tile.long_span,
+            thread::block(),
+            || tile.elements.load(0),
+            remainder,
+            |sum| store(0, sum),
+            |sum| store(tile.rows, sum),
+        );
     }
-    cut_rows.leave(
-        tile.long_span,
-        thread::block(),
-        || tile.elements.load(0),
-        remainder,
-        |sum| store(0, sum),
-        |sum| store(tile.rows, sum),
-    );
 }
 
 kernel! {
@@ -367,7 +342,7 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: fill_empty_rows::<V, O, BLOCK>;
+    body: FlatFillEmptyRows::fill_empty_rows::<BLOCK>;
     entries: {
         spmv_flat_fill_empty_rows_f32_u32 in spmv_flat_f32: <V = f32, O = u32>, 256 x 1;
         spmv_flat_fill_empty_rows_f32_u64 in spmv_flat_f32: <V = f32, O = u64>, 256 x 1;
@@ -376,17 +351,14 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn fill_empty_rows<V: Float, O: Offset, const BLOCK: usize>(
-    _: Arena,
-    row_offsets: Global<O>,
-    y: GlobalMut<V>,
-    rows: u32,
-    alpha: V,
-    beta: V,
-) {
-    let row = thread::block() as usize * BLOCK + thread::index() as usize;
-    if row < rows as usize && row_offsets.load(row).to_usize() == row_offsets.load(row + 1).to_usize() {
-        store_result(y, row, V::ZERO, alpha, beta);
+impl<V: Float, O: Offset> FlatFillEmptyRows<V, O> {
+    #[inline(always)]
+    fn fill_empty_rows<const BLOCK: usize>(self, _: Arena) {
+        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        if row < self.rows as usize
+            && self.row_offsets.load(row).to_usize() == self.row_offsets.load(row + 1).to_usize()
+        {
+            store_result(self.y, row, V::ZERO, self.alpha, self.beta);
+        }
     }
 }

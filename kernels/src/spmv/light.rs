@@ -45,7 +45,7 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: light_rows::<V, O>;
+    body: LightRows::light_rows;
     entries: {
         spmv_light_rows_f32_u32 in spmv_light: <V = f32, O = u32>, 256 x 1;
         spmv_light_rows_f32_u64 in spmv_light: <V = f32, O = u64>, 256 x 1;
@@ -54,41 +54,36 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn light_rows<V: Float, O: Offset>(
-    _: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    next_row: GlobalMut<u64>,
-    rows: u32,
-    lanes: u32,
-    turns: u32,
-    alpha: V,
-    beta: V,
-) {
-    let operands = Operands { row_offsets, column_indices, values, x };
-    let rows = rows as usize;
-    let log = lanes.trailing_zeros();
-    let vectors = thread::WARP_SIZE >> log;
-    let (vector, lane) = ((thread::lane() >> log) as usize, thread::lane() & (lanes - 1));
-    let count = vectors as usize * turns as usize;
-    loop {
-        let mut first = draw(next_row, count as u64);
-        if first >= rows {
-            break;
-        }
-        let last = (first + count).min(rows);
-        while first < last {
-            let row = first + vector;
-            let (begin, end) = operands.bounds(row, rows);
-            let sum = group_sum(operands.strided_sum(begin, end, lane, lanes), lanes);
-            if lane == 0 && row < rows {
-                store_result(y, row, sum, alpha, beta);
+impl<V: Float, O: Offset> LightRows<V, O> {
+    #[inline(always)]
+    fn light_rows(self, _: Arena) {
+        let Self { rows, .. } = self;
+        let operands = Operands {
+            row_offsets: self.row_offsets,
+            column_indices: self.column_indices,
+            values: self.values,
+            x: self.x,
+        };
+        let rows = rows as usize;
+        let log = self.lanes.trailing_zeros();
+        let vectors = thread::WARP_SIZE >> log;
+        let (vector, lane) = ((thread::lane() >> log) as usize, thread::lane() & (self.lanes - 1));
+        let count = vectors as usize * self.turns as usize;
+        loop {
+            let mut first = draw(self.next_row, count as u64);
+            if first >= rows {
+                break;
             }
-            first += vectors as usize;
+            let last = (first + count).min(rows);
+            while first < last {
+                let row = first + vector;
+                let (begin, end) = operands.bounds(row, rows);
+                let sum = group_sum(operands.strided_sum(begin, end, lane, self.lanes), self.lanes);
+                if lane == 0 && row < rows {
+                    store_result(self.y, row, sum, self.alpha, self.beta);
+                }
+                first += vectors as usize;
+            }
         }
     }
 }

@@ -42,52 +42,47 @@ kernel! {
         pub limit: u32,
     }
     shared: 0;
-    body: list_long_rows::<O, BLOCK>;
+    body: ListLongRows::list_long_rows::<BLOCK>;
     entries: {
         spmv_list_long_rows_u32 in spmv_plan: <O = u32>, 256 x 1;
         spmv_list_long_rows_u64 in spmv_plan: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn list_long_rows<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    row_offsets: Global<O>,
-    long_rows: GlobalMut<u32>,
-    first_pieces: GlobalMut<u32>,
-    listed: GlobalMut<u64>,
-    rows: u32,
-    limit: u32,
-) {
-    let row = thread::block() as usize * BLOCK + thread::index() as usize;
-    let mut pieces = 0;
-    if row < rows as usize {
-        let len = (row_offsets.load(row + 1).to_usize() - row_offsets.load(row).to_usize()) as u64;
-        if len > u64::from(limit) {
-            pieces = piece_count(len);
+impl<O: Offset> ListLongRows<O> {
+    #[inline(always)]
+    fn list_long_rows<const BLOCK: usize>(self, _: Arena) {
+        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        let mut pieces = 0;
+        if row < self.rows as usize {
+            let len =
+                (self.row_offsets.load(row + 1).to_usize() - self.row_offsets.load(row).to_usize()) as u64;
+            if len > u64::from(self.limit) {
+                pieces = piece_count(len);
+            }
         }
-    }
-    if !warp::any(warp::FULL, pieces > 0) {
-        return;
-    }
-    let own = if pieces > 0 { (1 << 32) | pieces } else { 0 };
-    let mut inclusive: u64 = own;
-    let mut distance = 1;
-    while distance < thread::WARP_SIZE {
-        let below = warp::shuffle_up(warp::FULL, inclusive, distance);
-        if thread::lane() >= distance {
-            inclusive += below;
+        if !warp::any(warp::FULL, pieces > 0) {
+            return;
         }
-        distance *= 2;
-    }
-    let mut before = 0;
-    if thread::lane() == 31 {
-        before = listed.fetch_add(0, inclusive, Ordering::Relaxed, Scope::Device);
-    }
-    before = warp::shuffle(warp::FULL, before, 31) + inclusive - own;
-    if pieces > 0 {
-        long_rows.store((before >> 32) as usize, row as u32);
-        first_pieces.store((before >> 32) as usize, before as u32);
+        let own = if pieces > 0 { (1 << 32) | pieces } else { 0 };
+        let mut inclusive: u64 = own;
+        let mut distance = 1;
+        while distance < thread::WARP_SIZE {
+            let below = warp::shuffle_up(warp::FULL, inclusive, distance);
+            if thread::lane() >= distance {
+                inclusive += below;
+            }
+            distance *= 2;
+        }
+        let mut before = 0;
+        if thread::lane() == 31 {
+            before = self.listed.fetch_add(0, inclusive, Ordering::Relaxed, Scope::Device);
+        }
+        before = warp::shuffle(warp::FULL, before, 31) + inclusive - own;
+        if pieces > 0 {
+            self.long_rows.store((before >> 32) as usize, row as u32);
+            self.first_pieces.store((before >> 32) as usize, before as u32);
+        }
     }
 }
 
@@ -106,33 +101,28 @@ kernel! {
         pub count: u32,
     }
     shared: 0;
-    body: number_pieces::<O, BLOCK>;
+    body: NumberPieces::number_pieces::<BLOCK>;
     entries: {
         spmv_number_pieces_u32 in spmv_plan: <O = u32>, 256 x 1;
         spmv_number_pieces_u64 in spmv_plan: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn number_pieces<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    row_offsets: Global<O>,
-    long_rows: Global<u32>,
-    first_pieces: Global<u32>,
-    piece_rows: GlobalMut<u32>,
-    count: u32,
-) {
-    let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
-    if place >= count as usize {
-        return;
-    }
-    let row = long_rows.load(place) as usize;
-    let len = (row_offsets.load(row + 1).to_usize() - row_offsets.load(row).to_usize()) as u64;
-    let first = first_pieces.load(place) as usize;
-    let mut piece = thread::lane();
-    while u64::from(piece) < piece_count(len) {
-        piece_rows.store(first + piece as usize, place as u32);
-        piece += thread::WARP_SIZE;
+impl<O: Offset> NumberPieces<O> {
+    #[inline(always)]
+    fn number_pieces<const BLOCK: usize>(self, _: Arena) {
+        let place = thread::block() as usize * (BLOCK / 32) + thread::warp() as usize;
+        if place >= self.count as usize {
+            return;
+        }
+        let row = self.long_rows.load(place) as usize;
+        let len = (self.row_offsets.load(row + 1).to_usize() - self.row_offsets.load(row).to_usize()) as u64;
+        let first = self.first_pieces.load(place) as usize;
+        let mut piece = thread::lane();
+        while u64::from(piece) < piece_count(len) {
+            self.piece_rows.store(first + piece as usize, place as u32);
+            piece += thread::WARP_SIZE;
+        }
     }
 }
 

@@ -34,32 +34,27 @@ kernel! {
         pub tile_items: u32,
     }
     shared: 0;
-    body: partition::<O>;
+    body: MergePartition::partition;
     entries: {
         spmv_merge_partition_u32 in spmv_plan: <O = u32>, 256 x 1;
         spmv_merge_partition_u64 in spmv_plan: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn partition<O: Offset>(
-    _: Arena,
-    row_offsets: Global<O>,
-    tile_rows: GlobalMut<u32>,
-    rows: u32,
-    nonzeros: u64,
-    tiles: u32,
-    tile_items: u32,
-) {
-    let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
-    if tile > tiles as usize {
-        return;
+impl<O: Offset> MergePartition<O> {
+    #[inline(always)]
+    fn partition(self, _: Arena) {
+        let Self { rows, .. } = self;
+        let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
+        if tile > self.tiles as usize {
+            return;
+        }
+        let rows = u64::from(rows);
+        let diagonal = (tile as u64 * u64::from(self.tile_items)).min(rows + self.nonzeros);
+        let row_end = |row: u64| self.row_offsets.load(row as usize + 1).to_usize() as u64;
+        let row = search_rows(diagonal, rows, self.nonzeros, row_end);
+        self.tile_rows.store(tile, row as u32);
     }
-    let rows = u64::from(rows);
-    let diagonal = (tile as u64 * u64::from(tile_items)).min(rows + nonzeros);
-    let row_end = |row: u64| row_offsets.load(row as usize + 1).to_usize() as u64;
-    let row = search_rows(diagonal, rows, nonzeros, row_end);
-    tile_rows.store(tile, row as u32);
 }
 
 kernel! {
@@ -95,7 +90,7 @@ kernel! {
         pub beta: V,
     }
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
-    body: tile::<V, O, BLOCK, ITEMS>;
+    body: MergeTile::tile::<BLOCK, ITEMS>;
     entries: {
         spmv_merge_tile_f32_u32 in spmv_f32: <V = f32, O = u32>, 128 x 9 resident 10;
         spmv_merge_tile_f32_u64 in spmv_f32: <V = f32, O = u64>, 128 x 9 resident 10;
@@ -222,65 +217,53 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     }
 }
 
-#[inline(always)]
-fn tile<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    tile_rows: Global<u32>,
-    spans: Global<u64>,
-    sums: GlobalMut<u64>,
-    arrived: GlobalMut<u32>,
-    run: u32,
-    rows: u32,
-    nonzeros: u64,
-    alpha: V,
-    beta: V,
-) {
-    let tile = Tile::<V, BLOCK, ITEMS>::new(arena, tile_rows, rows, nonzeros);
-    tile.load(row_offsets, column_indices, values, x);
-    thread::barrier();
+impl<V: Float, O: Offset> MergeTile<V, O> {
+    #[inline(always)]
+    fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
+        let Self { y, .. } = self;
+        let tile = Tile::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, self.rows, self.nonzeros);
+        tile.load(self.row_offsets, self.column_indices, self.values, self.x);
+        thread::barrier();
 
-    // This thread's share of the tile's path, found as if the products filled the tile.
-    let diagonal = thread::index() * ITEMS as u32;
-    let filled = Tile::<V, BLOCK, ITEMS>::LEN as u32 - tile.rows;
-    let first_row = search_rows(diagonal, tile.rows, filled, |row| tile.row_ends.load(row as usize));
-    let mut row = first_row;
-    let mut nonzero = diagonal - first_row;
-    let mut end = tile.row_ends.load(row as usize);
-    let mut sum = V::ZERO;
-    for _ in 0..ITEMS {
-        if nonzero < end {
-            sum += tile.products.load(nonzero as usize);
-            nonzero += 1;
-        } else {
-            tile.sums.store(row as usize, sum);
-            sum = V::ZERO;
-            row += 1;
-            end = tile.row_ends.load(row as usize);
+        // This thread's share of the tile's path, found as if the products filled the tile.
+        let diagonal = thread::index() * ITEMS as u32;
+        let filled = Tile::<V, BLOCK, ITEMS>::LEN as u32 - tile.rows;
+        let first_row = search_rows(diagonal, tile.rows, filled, |row| tile.row_ends.load(row as usize));
+        let mut row = first_row;
+        let mut nonzero = diagonal - first_row;
+        let mut end = tile.row_ends.load(row as usize);
+        let mut sum = V::ZERO;
+        for _ in 0..ITEMS {
+            if nonzero < end {
+                sum += tile.products.load(nonzero as usize);
+                nonzero += 1;
+            } else {
+                tile.sums.store(row as usize, sum);
+                sum = V::ZERO;
+                row += 1;
+                end = tile.row_ends.load(row as usize);
+            }
         }
-    }
 
-    // The first row that ends in the share may have begun before.
-    let scanned = tile.scan.exclusive(sum, row != first_row);
-    if row != first_row {
-        let first = tile.sums.load(first_row as usize);
-        tile.sums.store(first_row as usize, scanned.before + first);
+        // The first row that ends in the share may have begun before.
+        let scanned = tile.scan.exclusive(sum, row != first_row);
+        if row != first_row {
+            let first = tile.sums.load(first_row as usize);
+            tile.sums.store(first_row as usize, scanned.before + first);
+        }
+        thread::barrier();
+        let cut_rows =
+            CutRows { spans: self.spans, sums: TaggedSums::new(self.sums, self.arrived, self.run) };
+        let from = u32::from(cut_rows.is_finished_by(thread::block()));
+        let y = y.skip(tile.first_row);
+        tile.store_rows(from, y, self.alpha, self.beta);
+        cut_rows.leave(
+            tile.long_span,
+            thread::block(),
+            || tile.sums.load(0),
+            scanned.total,
+            |sum| store_result(y, 0, sum, self.alpha, self.beta),
+            |sum| store_result(y, tile.rows as usize, sum, self.alpha, self.beta),
+        );
     }
-    thread::barrier();
-    let cut_rows = CutRows { spans, sums: TaggedSums::new(sums, arrived, run) };
-    let from = u32::from(cut_rows.is_finished_by(thread::block()));
-    let y = y.skip(tile.first_row);
-    tile.store_rows(from, y, alpha, beta);
-    cut_rows.leave(
-        tile.long_span,
-        thread::block(),
-        || tile.sums.load(0),
-        scanned.total,
-        |sum| store_result(y, 0, sum, alpha, beta),
-        |sum| store_result(y, tile.rows as usize, sum, alpha, beta),
-    );
 }

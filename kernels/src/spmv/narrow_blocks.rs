@@ -43,7 +43,7 @@ kernel! {
         pub beta: V,
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
-    body: narrow_blocks::<V, O, BLOCK, ITEMS>;
+    body: NarrowBlocks::narrow_blocks::<BLOCK, ITEMS>;
     entries: {
         spmv_narrow_blocks_f64_u32 in spmv_narrow: <V = f64, O = u32>, 128 x 12 resident 8;
         spmv_narrow_blocks_f64_u64 in spmv_narrow: <V = f64, O = u64>, 128 x 12 resident 8;
@@ -191,70 +191,62 @@ impl<V: Float> Results<V> {
     }
 }
 
-#[inline(always)]
-fn narrow_blocks<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    codes: Global<u16>,
-    directories: Global<u32>,
-    places: Global<u64>,
-    block_rows: Global<u32>,
-    block_nonzeros: Global<u64>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    alpha: V,
-    beta: V,
-) {
-    let products: Shared<V> = arena.take(BLOCK * ITEMS);
-    let block = thread::block() as usize;
-    let place = places.load(block);
-    let (start, stop) = (block_nonzeros.load(block), block_nonzeros.load(block + 1));
-    let (first, end) = (block_rows.load(block), block_rows.load(block + 1));
-    let own = directories.load(block * SEGMENTS as usize + thread::lane() as usize);
-    let (kind, code) = TileKind::unpack(place);
-    let nonzeros = Nonzeros { values: values.skip(start as usize), x, count: stop - start };
-    let results = Results { y, alpha, beta };
-    if nonzeros.count <= (BLOCK * ITEMS) as u64 {
-        let rows = RowsOfBlock::<O, BLOCK> { row_offsets, start, first, end };
-        let own_row = first + (thread::index() >> rows.lanes_log2());
-        let bounds = rows.bounds(own_row);
-        if nonzeros.count > 0 {
-            match kind {
-                TileKind::Distances => {
-                    let columns = Distances { codes: codes.skip(code), from: own };
-                    nonzeros.bring::<BLOCK, ITEMS>(columns, products);
-                }
-                TileKind::Segments => {
-                    let columns = Segments { codes: codes.skip(code), own };
-                    nonzeros.bring::<BLOCK, ITEMS>(columns, products);
-                }
-                TileKind::Whole => {
-                    let columns = column_indices.skip(start as usize);
-                    nonzeros.bring::<BLOCK, ITEMS>(columns, products);
+impl<V: Float, O: Offset> NarrowBlocks<V, O> {
+    #[inline(always)]
+    fn narrow_blocks<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let products: Shared<V> = arena.take(BLOCK * ITEMS);
+        let block = thread::block() as usize;
+        let place = self.places.load(block);
+        let (start, stop) = (self.block_nonzeros.load(block), self.block_nonzeros.load(block + 1));
+        let (first, end) = (self.block_rows.load(block), self.block_rows.load(block + 1));
+        let own = self.directories.load(block * SEGMENTS as usize + thread::lane() as usize);
+        let (kind, code) = TileKind::unpack(place);
+        let nonzeros = Nonzeros { values: self.values.skip(start as usize), x: self.x, count: stop - start };
+        let results = Results { y: self.y, alpha: self.alpha, beta: self.beta };
+        if nonzeros.count <= (BLOCK * ITEMS) as u64 {
+            let rows = RowsOfBlock::<O, BLOCK> { row_offsets: self.row_offsets, start, first, end };
+            let own_row = first + (thread::index() >> rows.lanes_log2());
+            let bounds = rows.bounds(own_row);
+            if nonzeros.count > 0 {
+                match kind {
+                    TileKind::Distances => {
+                        let columns = Distances { codes: self.codes.skip(code), from: own };
+                        nonzeros.bring::<BLOCK, ITEMS>(columns, products);
+                    }
+                    TileKind::Segments => {
+                        let columns = Segments { codes: self.codes.skip(code), own };
+                        nonzeros.bring::<BLOCK, ITEMS>(columns, products);
+                    }
+                    TileKind::Whole => {
+                        let columns = self.column_indices.skip(start as usize);
+                        nonzeros.bring::<BLOCK, ITEMS>(columns, products);
+                    }
                 }
             }
+            thread::barrier();
+            return rows.sum(own_row, bounds, products, results);
+        }
+        let sum = match kind {
+            TileKind::Distances => {
+                nonzeros.sum::<BLOCK, ITEMS>(Distances { codes: self.codes.skip(code), from: own })
+            }
+            TileKind::Segments => {
+                nonzeros.sum::<BLOCK, ITEMS>(Segments { codes: self.codes.skip(code), own })
+            }
+            TileKind::Whole => nonzeros.sum::<BLOCK, ITEMS>(self.column_indices.skip(start as usize)),
+        };
+        let sum = warp::reduce_add(sum);
+        if thread::lane() == 0 {
+            products.store(thread::warp() as usize, sum);
         }
         thread::barrier();
-        return rows.sum(own_row, bounds, products, results);
-    }
-    let sum = match kind {
-        TileKind::Distances => nonzeros.sum::<BLOCK, ITEMS>(Distances { codes: codes.skip(code), from: own }),
-        TileKind::Segments => nonzeros.sum::<BLOCK, ITEMS>(Segments { codes: codes.skip(code), own }),
-        TileKind::Whole => nonzeros.sum::<BLOCK, ITEMS>(column_indices.skip(start as usize)),
-    };
-    let sum = warp::reduce_add(sum);
-    if thread::lane() == 0 {
-        products.store(thread::warp() as usize, sum);
-    }
-    thread::barrier();
-    if thread::index() == 0 {
-        let mut total = products.load(0);
-        for warp in 1..BLOCK / 32 {
-            total += products.load(warp);
+        if thread::index() == 0 {
+            let mut total = products.load(0);
+            for warp in 1..BLOCK / 32 {
+                total += products.load(warp);
+            }
+            results.store(first, total);
         }
-        results.store(first, total);
     }
 }
 

@@ -186,7 +186,7 @@ kernel! {
         pub beta: V,
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
-    body: narrow_rows::<V, O, P, BLOCK, ITEMS>;
+    body: NarrowRows::narrow_rows::<P, BLOCK, ITEMS>;
     entries: {
         spmv_narrow_rows_1x8_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = OneRow, 64 x 8 resident 16;
         spmv_narrow_rows_2x12_f32_u32 in spmv_narrow: <V = f32, O = u32>, with P = TwoRows, 128 x 12;
@@ -199,37 +199,38 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn narrow_rows<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    codes: Global<u32>,
-    directories: Global<u32>,
-    places: Global<u64>,
-    tile_nonzeros: Global<u64>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    rows: u32,
-    nonzeros: u64,
-    tile_rows_log2: u32,
-    lanes_log2: u32,
-    alpha: V,
-    beta: V,
-) {
-    let products: Shared<V> = arena.take(BLOCK * ITEMS);
-    let products = products.skip(thread::warp() as usize * 32 * ITEMS);
-    let column_indices = NarrowColumns {
-        pairs: codes,
-        directories,
-        places,
-        tile_nonzeros,
-        whole: column_indices,
-        tile_rows_log2,
-    };
-    let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
-    let block = thread::block();
-    let tile = Tile { matrix, x, y, block, rows, lanes_log2, limit: u32::MAX, alpha, beta };
-    P::run::<V, O, NarrowColumns, false, BLOCK, ITEMS>(tile, products);
+impl<V: Float, O: Offset> NarrowRows<V, O> {
+    #[inline(always)]
+    fn narrow_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let Self { column_indices, .. } = self;
+        let products: Shared<V> = arena.take(BLOCK * ITEMS);
+        let products = products.skip(thread::warp() as usize * 32 * ITEMS);
+        let column_indices = NarrowColumns {
+            pairs: self.codes,
+            directories: self.directories,
+            places: self.places,
+            tile_nonzeros: self.tile_nonzeros,
+            whole: column_indices,
+            tile_rows_log2: self.tile_rows_log2,
+        };
+        let matrix = Matrix {
+            row_offsets: self.row_offsets,
+            column_indices,
+            values: self.values,
+            nonzeros: self.nonzeros,
+        };
+        let block = thread::block();
+        let tile = Tile {
+            matrix,
+            x: self.x,
+            y: self.y,
+            block,
+            rows: self.rows,
+            lanes_log2: self.lanes_log2,
+            limit: u32::MAX,
+            alpha: self.alpha,
+            beta: self.beta,
+        };
+        P::run::<V, O, NarrowColumns, false, BLOCK, ITEMS>(tile, products);
+    }
 }

@@ -23,65 +23,62 @@ kernel! {
         pub limit: u32,
     }
     shared: BLOCK / 32 * LENGTH_TOTALS * 8;
-    body: row_lengths::<O, BLOCK, ITEMS>;
+    body: RowLengths::row_lengths::<BLOCK, ITEMS>;
     entries: {
         spmv_row_lengths_u32 in spmv_plan: <O = u32>, 256 x 8;
         spmv_row_lengths_u64 in spmv_plan: <O = u64>, 256 x 8;
     }
 }
 
-#[inline(always)]
-#[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
-fn row_lengths<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    totals: GlobalMut<u64>,
-    rows: u32,
-    limit: u32,
-) {
-    let warps = BLOCK / 32;
-    let parts: Shared<u64> = arena.take(LENGTH_TOTALS * warps);
-    let start = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
-    let mut own = [0_u64; LENGTH_TOTALS];
-    for item in 0..ITEMS {
-        let row = start + item * BLOCK;
-        if row < rows as usize {
-            let length = (row_offsets.load(row + 1).to_usize() - row_offsets.load(row).to_usize()) as u64;
-            own[0] = own[0].max(length);
-            own[1] += u64::from(length == 0);
-            if length > u64::from(limit) {
-                own[2] += 1;
-                own[3] += length;
-                own[4] += piece_count(length);
+impl<O: Offset> RowLengths<O> {
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
+    fn row_lengths<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let warps = BLOCK / 32;
+        let parts: Shared<u64> = arena.take(LENGTH_TOTALS * warps);
+        let start = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
+        let mut own = [0_u64; LENGTH_TOTALS];
+        for item in 0..ITEMS {
+            let row = start + item * BLOCK;
+            if row < self.rows as usize {
+                let length = (self.row_offsets.load(row + 1).to_usize()
+                    - self.row_offsets.load(row).to_usize()) as u64;
+                own[0] = own[0].max(length);
+                own[1] += u64::from(length == 0);
+                if length > u64::from(self.limit) {
+                    own[2] += 1;
+                    own[3] += length;
+                    own[4] += piece_count(length);
+                }
             }
         }
-    }
-    let mut distance = thread::WARP_SIZE / 2;
-    while distance > 0 {
-        own[0] = own[0].max(warp::shuffle_xor(warp::FULL, own[0], distance));
-        distance /= 2;
-    }
-    for word in 1..LENGTH_TOTALS {
-        own[word] = warp::reduce_add(own[word]);
-    }
-    if thread::lane() == 0 {
-        for word in 0..LENGTH_TOTALS {
-            parts.store(LENGTH_TOTALS * thread::warp() as usize + word, own[word]);
+        let mut distance = thread::WARP_SIZE / 2;
+        while distance > 0 {
+            own[0] = own[0].max(warp::shuffle_xor(warp::FULL, own[0], distance));
+            distance /= 2;
         }
-    }
-    thread::barrier();
-    let word = thread::index() as usize;
-    if word >= LENGTH_TOTALS {
-        return;
-    }
-    let mut total = parts.load(word);
-    for warp in 1..warps {
-        let part = parts.load(LENGTH_TOTALS * warp + word);
-        total = if word == 0 { total.max(part) } else { total + part };
-    }
-    if word == 0 {
-        totals.fetch_max(word, total, Ordering::Relaxed, Scope::Device);
-    } else if total > 0 {
-        totals.fetch_add(word, total, Ordering::Relaxed, Scope::Device);
+        for word in 1..LENGTH_TOTALS {
+            own[word] = warp::reduce_add(own[word]);
+        }
+        if thread::lane() == 0 {
+            for word in 0..LENGTH_TOTALS {
+                parts.store(LENGTH_TOTALS * thread::warp() as usize + word, own[word]);
+            }
+        }
+        thread::barrier();
+        let word = thread::index() as usize;
+        if word >= LENGTH_TOTALS {
+            return;
+        }
+        let mut total = parts.load(word);
+        for warp in 1..warps {
+            let part = parts.load(LENGTH_TOTALS * warp + word);
+            total = if word == 0 { total.max(part) } else { total + part };
+        }
+        if word == 0 {
+            self.totals.fetch_max(word, total, Ordering::Relaxed, Scope::Device);
+        } else if total > 0 {
+            self.totals.fetch_add(word, total, Ordering::Relaxed, Scope::Device);
+        }
     }
 }

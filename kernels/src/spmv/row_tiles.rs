@@ -36,7 +36,7 @@ kernel! {
         pub beta: V,
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
-    body: row_tiles::<V, O, P, BLOCK, ITEMS>;
+    body: RowTiles::row_tiles::<P, BLOCK, ITEMS>;
     entries: {
         spmv_row_tiles_1x8_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 64 x 8 resident 16;
         spmv_row_tiles_1x12_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, with P = OneRow, 128 x 12 resident 8;
@@ -220,24 +220,29 @@ impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> Store
     }
 }
 
-#[inline(always)]
-fn row_tiles<V: Float, O: Offset, P: RowShare, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    rows: u32,
-    nonzeros: u64,
-    lanes_log2: u32,
-    alpha: V,
-    beta: V,
-) {
-    let products: Shared<V> = arena.take(BLOCK * ITEMS);
-    let products = products.skip(thread::warp() as usize * 32 * ITEMS);
-    let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
-    let block = thread::block();
-    let tile = Tile { matrix, x, y, block, rows, lanes_log2, limit: u32::MAX, alpha, beta };
-    P::run::<V, O, Global<u32>, false, BLOCK, ITEMS>(tile, products);
+impl<V: Float, O: Offset> RowTiles<V, O> {
+    #[inline(always)]
+    fn row_tiles<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let products: Shared<V> = arena.take(BLOCK * ITEMS);
+        let products = products.skip(thread::warp() as usize * 32 * ITEMS);
+        let matrix = Matrix {
+            row_offsets: self.row_offsets,
+            column_indices: self.column_indices,
+            values: self.values,
+            nonzeros: self.nonzeros,
+        };
+        let block = thread::block();
+        let tile = Tile {
+            matrix,
+            x: self.x,
+            y: self.y,
+            block,
+            rows: self.rows,
+            lanes_log2: self.lanes_log2,
+            limit: u32::MAX,
+            alpha: self.alpha,
+            beta: self.beta,
+        };
+        P::run::<V, O, Global<u32>, false, BLOCK, ITEMS>(tile, products);
+    }
 }

@@ -34,7 +34,7 @@ kernel! {
         pub beta: V,
     }
     shared: 0;
-    body: vector_rows::<V, O, BLOCK>;
+    body: VectorRows::vector_rows::<BLOCK>;
     entries: {
         spmv_vector_rows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 256 x 1;
         spmv_vector_rows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 256 x 1;
@@ -43,27 +43,23 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn vector_rows<V: Float, O: Offset, const BLOCK: usize>(
-    _: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    rows: u32,
-    lanes: u32,
-    alpha: V,
-    beta: V,
-) {
-    let operands = Operands { row_offsets, column_indices, values, x };
-    let log = lanes.trailing_zeros();
-    let row = thread::block() as usize * (BLOCK >> log) + (thread::index() >> log) as usize;
-    let lane = thread::index() & (lanes - 1);
-    let (begin, end) = operands.bounds(row, rows as usize);
-    let sum = group_sum(operands.strided_sum(begin, end, lane, lanes), lanes);
-    if lane == 0 && row < rows as usize {
-        store_result(y, row, sum, alpha, beta);
+impl<V: Float, O: Offset> VectorRows<V, O> {
+    #[inline(always)]
+    fn vector_rows<const BLOCK: usize>(self, _: Arena) {
+        let operands = Operands {
+            row_offsets: self.row_offsets,
+            column_indices: self.column_indices,
+            values: self.values,
+            x: self.x,
+        };
+        let log = self.lanes.trailing_zeros();
+        let row = thread::block() as usize * (BLOCK >> log) + (thread::index() >> log) as usize;
+        let lane = thread::index() & (self.lanes - 1);
+        let (begin, end) = operands.bounds(row, self.rows as usize);
+        let sum = group_sum(operands.strided_sum(begin, end, lane, self.lanes), self.lanes);
+        if lane == 0 && row < self.rows as usize {
+            store_result(self.y, row, sum, self.alpha, self.beta);
+        }
     }
 }
 
@@ -88,7 +84,7 @@ kernel! {
         pub beta: V,
     }
     shared: partial_bytes::<V>(BLOCK);
-    body: block_rows::<V, O, BLOCK>;
+    body: BlockRows::block_rows::<BLOCK>;
     entries: {
         spmv_block_rows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 256 x 1;
         spmv_block_rows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 256 x 1;
@@ -97,29 +93,26 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn block_rows<V: Float, O: Offset, const BLOCK: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    rows: u32,
-    alpha: V,
-    beta: V,
-) {
-    let operands = Operands { row_offsets, column_indices, values, x };
-    let partials = take_partials::<V, BLOCK>(&mut arena);
-    let mut row = thread::block() as usize;
-    while row < rows as usize {
-        let (begin, end) = operands.bounds(row, rows as usize);
-        let sum = operands.block_sum::<BLOCK>(begin, end, partials);
-        if thread::index() == 0 {
-            store_result(y, row, sum, alpha, beta);
+impl<V: Float, O: Offset> BlockRows<V, O> {
+    #[inline(always)]
+    fn block_rows<const BLOCK: usize>(self, mut arena: Arena) {
+        let operands = Operands {
+            row_offsets: self.row_offsets,
+            column_indices: self.column_indices,
+            values: self.values,
+            x: self.x,
+        };
+        let partials = take_partials::<V, BLOCK>(&mut arena);
+        let mut row = thread::block() as usize;
+        while row < self.rows as usize {
+            let (begin, end) = operands.bounds(row, self.rows as usize);
+            let sum = operands.block_sum::<BLOCK>(begin, end, partials);
+            if thread::index() == 0 {
+                store_result(self.y, row, sum, self.alpha, self.beta);
+            }
+            row += thread::grid_size() as usize;
+            // The next row writes the partials again.
+            thread::barrier();
         }
-        row += thread::grid_size() as usize;
-        // The next row writes the partials again.
-        thread::barrier();
     }
 }

@@ -23,31 +23,28 @@ kernel! {
         pub nonzeros: u64,
     }
     shared: BLOCK * ITEMS * 4;
-    body: write_row_indices::<O, BLOCK, ITEMS>;
+    body: RowIndices::write_row_indices::<BLOCK, ITEMS>;
     entries: {
         spmv_row_indices_u32 in spmv_transpose: <O = u32>, 256 x 8;
         spmv_row_indices_u64 in spmv_transpose: <O = u64>, 256 x 8;
     }
 }
 
-#[inline(always)]
-fn write_row_indices<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    row_indices: GlobalMut<u32>,
-    tile_rows: Global<u32>,
-    rows: u32,
-    nonzeros: u64,
-) {
-    let entries: Shared<u32> = arena.take(BLOCK * ITEMS);
-    let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, tile_rows, rows, nonzeros);
-    tile.spread::<u32, O, BLOCK>(row_offsets, entries, |row| row as u32);
-    thread::barrier();
-    let row_indices = row_indices.skip(tile.first_nonzero);
-    for item in 0..ITEMS {
-        let place = PathTile::place::<BLOCK>(item);
-        if place < tile.nonzeros {
-            row_indices.store(place as usize, entries.load(place as usize));
+impl<O: Offset> RowIndices<O> {
+    #[inline(always)]
+    fn write_row_indices<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let Self { row_indices, .. } = self;
+        let entries: Shared<u32> = arena.take(BLOCK * ITEMS);
+        let tile =
+            PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, self.rows, self.nonzeros);
+        tile.spread::<u32, O, BLOCK>(self.row_offsets, entries, |row| row as u32);
+        thread::barrier();
+        let row_indices = row_indices.skip(tile.first_nonzero);
+        for item in 0..ITEMS {
+            let place = PathTile::place::<BLOCK>(item);
+            if place < tile.nonzeros {
+                row_indices.store(place as usize, entries.load(place as usize));
+            }
         }
     }
 }
@@ -65,31 +62,27 @@ kernel! {
         pub nonzeros: u64,
     }
     shared: 0;
-    body: find_column_offsets::<O, BLOCK>;
+    body: ColumnOffsets::find_column_offsets::<BLOCK>;
     entries: {
         spmv_column_offsets_u32 in spmv_transpose: <O = u32>, 256 x 1;
         spmv_column_offsets_u64 in spmv_transpose: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn find_column_offsets<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    columns: Global<u32>,
-    column_offsets: GlobalMut<O>,
-    cols: u32,
-    nonzeros: u64,
-) {
-    let column = u64::from(thread::block()) * BLOCK as u64 + u64::from(thread::index());
-    if column > u64::from(cols) {
-        return;
+impl<O: Offset> ColumnOffsets<O> {
+    #[inline(always)]
+    fn find_column_offsets<const BLOCK: usize>(self, _: Arena) {
+        let column = u64::from(thread::block()) * BLOCK as u64 + u64::from(thread::index());
+        if column > u64::from(self.cols) {
+            return;
+        }
+        let (mut low, mut left) = (0, self.nonzeros);
+        while left > 0 {
+            let half = left >> 1;
+            let less = u64::from(self.columns.load((low + half) as usize)) < column;
+            low = if less { low + half + 1 } else { low };
+            left = if less { left - half - 1 } else { half };
+        }
+        self.column_offsets.store(column as usize, O::from_bits(low));
     }
-    let (mut low, mut left) = (0, nonzeros);
-    while left > 0 {
-        let half = left >> 1;
-        let less = u64::from(columns.load((low + half) as usize)) < column;
-        low = if less { low + half + 1 } else { low };
-        left = if less { left - half - 1 } else { half };
-    }
-    column_offsets.store(column as usize, O::from_bits(low));
 }

@@ -54,7 +54,7 @@ kernel! {
         pub alpha: V,
     }
     shared: factor_bytes::<V>(BLOCK * ITEMS);
-    body: add_transposed::<V, O, BLOCK, ITEMS>;
+    body: AddTransposed::add_transposed::<BLOCK, ITEMS>;
     entries: {
         spmv_add_transposed_f32_u32 in spmv_transposed_f32: <V = f32, O = u32>, 256 x 8 resident 4;
         spmv_add_transposed_f32_u64 in spmv_transposed_f32: <V = f32, O = u64>, 256 x 8 resident 4;
@@ -135,47 +135,35 @@ impl<V: AtomicFloat> ColumnCache<V> {
     }
 }
 
-#[inline(always)]
-fn add_transposed<V: AtomicFloat, O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    tile_rows: Global<u32>,
-    rows: u32,
-    nonzeros: u64,
-    tiles: u32,
-    block_tiles: u32,
-    slots_log2: u32,
-    alpha: V,
-) {
-    let factors: Shared<V> = arena.take(BLOCK * ITEMS);
-    let cache = ColumnCache::<V>::new::<BLOCK>(slots_log2);
-    let first = thread::block() * block_tiles;
-    let end = tiles.min(first + block_tiles);
-    for index in first..end {
-        let tile = PathTile::new(index as usize, BLOCK * ITEMS, tile_rows, rows, nonzeros);
-        let columns = tile.load::<u32, BLOCK, ITEMS>(column_indices);
-        let mut products = tile.load::<V, BLOCK, ITEMS>(values);
-        tile.spread::<V, O, BLOCK>(row_offsets, factors, |row| alpha * x.load(row));
-        thread::barrier();
-        let mut owners = [NOBODY; ITEMS];
-        for item in 0..ITEMS {
-            if PathTile::place::<BLOCK>(item) < tile.nonzeros {
-                owners[item] = cache.owners.atomic_load(cache.slot(columns[item]));
-                products[item] = products[item] * factors.load(PathTile::place::<BLOCK>(item) as usize);
+impl<V: AtomicFloat, O: Offset> AddTransposed<V, O> {
+    #[inline(always)]
+    fn add_transposed<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let factors: Shared<V> = arena.take(BLOCK * ITEMS);
+        let cache = ColumnCache::<V>::new::<BLOCK>(self.slots_log2);
+        let first = thread::block() * self.block_tiles;
+        let end = self.tiles.min(first + self.block_tiles);
+        for index in first..end {
+            let tile = PathTile::new(index as usize, BLOCK * ITEMS, self.tile_rows, self.rows, self.nonzeros);
+            let columns = tile.load::<u32, BLOCK, ITEMS>(self.column_indices);
+            let mut products = tile.load::<V, BLOCK, ITEMS>(self.values);
+            tile.spread::<V, O, BLOCK>(self.row_offsets, factors, |row| self.alpha * self.x.load(row));
+            thread::barrier();
+            let mut owners = [NOBODY; ITEMS];
+            for item in 0..ITEMS {
+                if PathTile::place::<BLOCK>(item) < tile.nonzeros {
+                    owners[item] = cache.owners.atomic_load(cache.slot(columns[item]));
+                    products[item] = products[item] * factors.load(PathTile::place::<BLOCK>(item) as usize);
+                }
             }
-        }
-        for item in 0..ITEMS {
-            if PathTile::place::<BLOCK>(item) < tile.nonzeros {
-                cache.add(y, columns[item], owners[item], products[item]);
+            for item in 0..ITEMS {
+                if PathTile::place::<BLOCK>(item) < tile.nonzeros {
+                    cache.add(self.y, columns[item], owners[item], products[item]);
+                }
             }
+            thread::barrier();
         }
-        thread::barrier();
+        cache.flush::<BLOCK>(self.y);
     }
-    cache.flush::<BLOCK>(y);
 }
 
 kernel! {
@@ -200,7 +188,7 @@ kernel! {
         pub alpha: V,
     }
     shared: factor_bytes::<V>(BLOCK * ITEMS);
-    body: transposed_products::<V, O, BLOCK, ITEMS>;
+    body: TransposedProducts::transposed_products::<BLOCK, ITEMS>;
     entries: {
         spmv_transposed_products_f32_u32 in spmv_transposed_f32: <V = f32, O = u32>, 256 x 8 resident 4;
         spmv_transposed_products_f32_u64 in spmv_transposed_f32: <V = f32, O = u64>, 256 x 8 resident 4;
@@ -209,28 +197,22 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn transposed_products<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    values: Global<V>,
-    x: Global<V>,
-    products: GlobalMut<V>,
-    tile_rows: Global<u32>,
-    rows: u32,
-    nonzeros: u64,
-    alpha: V,
-) {
-    let factors: Shared<V> = arena.take(BLOCK * ITEMS);
-    let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, tile_rows, rows, nonzeros);
-    let values = tile.load::<V, BLOCK, ITEMS>(values);
-    tile.spread::<V, O, BLOCK>(row_offsets, factors, |row| alpha * x.load(row));
-    thread::barrier();
-    let products = products.skip(tile.first_nonzero);
-    for item in 0..ITEMS {
-        let place = PathTile::place::<BLOCK>(item);
-        if place < tile.nonzeros {
-            products.store(place as usize, values[item] * factors.load(place as usize));
+impl<V: Float, O: Offset> TransposedProducts<V, O> {
+    #[inline(always)]
+    fn transposed_products<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let Self { values, products, .. } = self;
+        let factors: Shared<V> = arena.take(BLOCK * ITEMS);
+        let tile =
+            PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, self.rows, self.nonzeros);
+        let values = tile.load::<V, BLOCK, ITEMS>(values);
+        tile.spread::<V, O, BLOCK>(self.row_offsets, factors, |row| self.alpha * self.x.load(row));
+        thread::barrier();
+        let products = products.skip(tile.first_nonzero);
+        for item in 0..ITEMS {
+            let place = PathTile::place::<BLOCK>(item);
+            if place < tile.nonzeros {
+                products.store(place as usize, values[item] * factors.load(place as usize));
+            }
         }
     }
 }

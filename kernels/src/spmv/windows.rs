@@ -48,7 +48,7 @@ kernel! {
         pub limit: u32,
     }
     shared: BLOCK / 32 * 16;
-    body: find_windows::<O, BLOCK, ITEMS>;
+    body: FindWindows::find_windows::<BLOCK, ITEMS>;
     entries: {
         spmv_find_windows_u32 in spmv_plan: <O = u32>, 256 x 4;
         spmv_find_windows_u64 in spmv_plan: <O = u64>, 256 x 4;
@@ -88,75 +88,66 @@ impl Seen {
     }
 }
 
-#[inline(always)]
-fn find_windows<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    firsts: GlobalMut<u32>,
-    lens: GlobalMut<u32>,
-    totals: GlobalMut<u64>,
-    rows: u32,
-    cols: u32,
-    block_rows: u32,
-    limit: u32,
-) {
-    let warps = BLOCK / 32;
-    let parts: Shared<u32> = arena.take(3 * warps);
-    let block = thread::block() as usize;
-    let row = block * block_rows as usize;
-    let row_end = (row + block_rows as usize).min(rows as usize);
-    let (begin, end) = (row_offsets.load(row).to_usize(), row_offsets.load(row_end).to_usize());
-    let mut seen = Seen { least: u32::MAX, greatest: 0, near: 0 };
-    let mut start = begin;
-    while start < end {
-        let mut columns = [0_u32; ITEMS];
-        for item in 0..ITEMS {
-            let place = start + thread::index() as usize + item * BLOCK;
-            columns[item] = column_indices.load_streaming(if place < end { place } else { end - 1 });
+impl<O: Offset> FindWindows<O> {
+    #[inline(always)]
+    fn find_windows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let warps = BLOCK / 32;
+        let parts: Shared<u32> = arena.take(3 * warps);
+        let block = thread::block() as usize;
+        let row = block * self.block_rows as usize;
+        let row_end = (row + self.block_rows as usize).min(self.rows as usize);
+        let (begin, end) = (self.row_offsets.load(row).to_usize(), self.row_offsets.load(row_end).to_usize());
+        let mut seen = Seen { least: u32::MAX, greatest: 0, near: 0 };
+        let mut start = begin;
+        while start < end {
+            let mut columns = [0_u32; ITEMS];
+            for item in 0..ITEMS {
+                let place = start + thread::index() as usize + item * BLOCK;
+                columns[item] = self.column_indices.load_streaming(if place < end { place } else { end - 1 });
+            }
+            for item in 0..ITEMS {
+                let place = start + thread::index() as usize + item * BLOCK;
+                let column = columns[item];
+                let before = warp::shuffle_up(warp::FULL, column, 1);
+                let near = thread::lane() > 0 && place < end && column.wrapping_sub(before) <= NEAR;
+                seen = seen.with(Seen { least: column, greatest: column, near: u32::from(near) });
+            }
+            start += BLOCK * ITEMS;
         }
-        for item in 0..ITEMS {
-            let place = start + thread::index() as usize + item * BLOCK;
-            let column = columns[item];
-            let before = warp::shuffle_up(warp::FULL, column, 1);
-            let near = thread::lane() > 0 && place < end && column.wrapping_sub(before) <= NEAR;
-            seen = seen.with(Seen { least: column, greatest: column, near: u32::from(near) });
+        let all = seen.by_warp();
+        let own = 3 * thread::warp() as usize;
+        if thread::lane() == 0 {
+            parts.store(own, all.least);
+            parts.store(own + 1, all.greatest);
+            parts.store(own + 2, all.near);
         }
-        start += BLOCK * ITEMS;
-    }
-    let all = seen.by_warp();
-    let own = 3 * thread::warp() as usize;
-    if thread::lane() == 0 {
-        parts.store(own, all.least);
-        parts.store(own + 1, all.greatest);
-        parts.store(own + 2, all.near);
-    }
-    thread::barrier();
-    if thread::index() > 0 {
-        return;
-    }
-    let mut all = all;
-    for warp in 1..warps {
-        let part = |index: usize| parts.load(3 * warp + index);
-        all = all.with(Seen { least: part(0), greatest: part(1), near: part(2) });
-    }
-    let add = |word: usize, value: u64| {
-        totals.fetch_add(word, value, Ordering::Relaxed, Scope::Device);
-    };
-    let mut window = (0, 0);
-    if begin < end {
-        let first = all.least / WINDOW_STEP * WINDOW_STEP;
-        let behind = (all.greatest / WINDOW_STEP + 1).saturating_mul(WINDOW_STEP).min(cols);
-        add(3, u64::from(all.near));
-        if behind - first <= limit {
-            window = (first, behind - first);
-            add(0, (end - begin) as u64);
-            add(1, u64::from(window.1));
-            totals.fetch_max(2, u64::from(window.1), Ordering::Relaxed, Scope::Device);
+        thread::barrier();
+        if thread::index() > 0 {
+            return;
         }
+        let mut all = all;
+        for warp in 1..warps {
+            let part = |index: usize| parts.load(3 * warp + index);
+            all = all.with(Seen { least: part(0), greatest: part(1), near: part(2) });
+        }
+        let add = |word: usize, value: u64| {
+            self.totals.fetch_add(word, value, Ordering::Relaxed, Scope::Device);
+        };
+        let mut window = (0, 0);
+        if begin < end {
+            let first = all.least / WINDOW_STEP * WINDOW_STEP;
+            let behind = (all.greatest / WINDOW_STEP + 1).saturating_mul(WINDOW_STEP).min(self.cols);
+            add(3, u64::from(all.near));
+            if behind - first <= self.limit {
+                window = (first, behind - first);
+                add(0, (end - begin) as u64);
+                add(1, u64::from(window.1));
+                self.totals.fetch_max(2, u64::from(window.1), Ordering::Relaxed, Scope::Device);
+            }
+        }
+        self.firsts.store(block, window.0);
+        self.lens.store(block, window.1);
     }
-    firsts.store(block, window.0);
-    lens.store(block, window.1);
 }
 
 kernel! {
@@ -194,7 +185,7 @@ kernel! {
         pub beta: V,
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
-    body: row_windows::<V, O, BLOCK, ITEMS>;
+    body: RowWindows::row_windows::<BLOCK, ITEMS>;
     entries: {
         spmv_row_windows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 512 x 6 resident 3;
         spmv_row_windows_f32_u64 in spmv_rows_f32: <V = f32, O = u64>, 512 x 6 resident 3;
@@ -203,54 +194,49 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn row_windows<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    row_offsets: Global<O>,
-    column_indices: Global<u32>,
-    values: Global<V>,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    firsts: Global<u32>,
-    lens: Global<u32>,
-    longest: u32,
-    rows: u32,
-    nonzeros: u64,
-    block_rows: u32,
-    lanes_log2: u32,
-    alpha: V,
-    beta: V,
-) {
-    let window: Shared<V> = Arena::dynamic(longest * V::SIZE as u32).take(longest as usize);
-    let products: Shared<V> = arena.take(BLOCK * ITEMS);
-    let products = products.skip(thread::warp() as usize * 32 * ITEMS);
-    let block = thread::block() as usize;
-    let (window_first, window_len) = (firsts.load(block), lens.load(block));
-    fill_window::<V, BLOCK>(window, x, window_first, window_len);
-    thread::barrier();
+impl<V: Float, O: Offset> RowWindows<V, O> {
+    #[inline(always)]
+    fn row_windows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let window: Shared<V> = Arena::dynamic(self.longest * V::SIZE as u32).take(self.longest as usize);
+        let products: Shared<V> = arena.take(BLOCK * ITEMS);
+        let products = products.skip(thread::warp() as usize * 32 * ITEMS);
+        let block = thread::block() as usize;
+        let (window_first, window_len) = (self.firsts.load(block), self.lens.load(block));
+        fill_window::<V, BLOCK>(window, self.x, window_first, window_len);
+        thread::barrier();
 
-    let matrix = Matrix { row_offsets, column_indices, values, nonzeros };
-    let block_first = thread::block() * block_rows;
-    let block_end = rows.min(block_first + block_rows);
-    let count = 32 >> lanes_log2;
-    let mut first = block_first + thread::warp() * count;
-    while first < block_end {
-        let end = block_end.min(first + count);
-        let group = RowGroup::<1> { first, end, lanes_log2, limit: u32::MAX };
-        let gather = |column: u32| {
-            if window_len > 0 {
-                window.load((column - window_first) as usize)
-            } else {
-                x.load(column as usize)
-            }
+        let matrix = Matrix {
+            row_offsets: self.row_offsets,
+            column_indices: self.column_indices,
+            values: self.values,
+            nonzeros: self.nonzeros,
         };
-        let sums =
-            group.sums::<V, O, _, Exact, false, ITEMS>(matrix, group.bounds(row_offsets), products, gather);
-        let row = group.row(0);
-        if group.stores() && row < end {
-            store_result(y, row as usize, sums[0], alpha, beta);
+        let block_first = thread::block() * self.block_rows;
+        let block_end = self.rows.min(block_first + self.block_rows);
+        let count = 32 >> self.lanes_log2;
+        let mut first = block_first + thread::warp() * count;
+        while first < block_end {
+            let end = block_end.min(first + count);
+            let group = RowGroup::<1> { first, end, lanes_log2: self.lanes_log2, limit: u32::MAX };
+            let gather = |column: u32| {
+                if window_len > 0 {
+                    window.load((column - window_first) as usize)
+                } else {
+                    self.x.load(column as usize)
+                }
+            };
+            let sums = group.sums::<V, O, _, Exact, false, ITEMS>(
+                matrix,
+                group.bounds(self.row_offsets),
+                products,
+                gather,
+            );
+            let row = group.row(0);
+            if group.stores() && row < end {
+                store_result(self.y, row as usize, sums[0], self.alpha, self.beta);
+            }
+            first += (BLOCK / 32) as u32 * count;
         }
-        first += (BLOCK / 32) as u32 * count;
     }
 }
 

@@ -12,17 +12,20 @@ kernel! {
         pub counts: GlobalMut<u32>,
     }
     shared: 0;
-    body: bit_counts;
+    body: BitCounts::bit_counts;
     entries: {
         testing_bit_counts in testing: 64 x 1;
     }
 }
 
-fn bit_counts(_: Arena, words: Global<u64>, counts: GlobalMut<u32>) {
-    let index = thread::index() as usize;
-    let word = words.load(index);
-    let counts = counts.skip(BIT_COUNTS * index);
-    counts.store(0, bits::count_ones(word));
-    counts.store(1, bits::leading_zeros(word));
-    counts.store(2, bits::trailing_zeros(word));
+impl BitCounts {
+    fn bit_counts(self, _: Arena) {
+        let Self { counts, .. } = self;
+        let index = thread::index() as usize;
+        let word = self.words.load(index);
+        let counts = counts.skip(BIT_COUNTS * index);
+        counts.store(0, bits::count_ones(word));
+        counts.store(1, bits::leading_zeros(word));
+        counts.store(2, bits::trailing_zeros(word));
+    }
 }

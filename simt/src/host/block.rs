@@ -17,7 +17,7 @@ use super::shared::{SharedMemory, Stamp};
 use super::warp::{self, Collective};
 use super::weak::WeakMemory;
 use crate::element::Packet;
-use crate::kernel::{Argument, KernelInfo};
+use crate::kernel::{Argument, KernelInfo, Simulation};
 use crate::thread::WARP_SIZE;
 
 /// Atomic operations that change nothing, in a row, after which a lane is taken to poll memory in a
@@ -33,6 +33,7 @@ const MAX_STACKS: usize = 24 * 1024;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Launch<'a> {
     pub(crate) kernel: &'a KernelInfo,
+    pub(crate) simulation: Simulation,
     pub(crate) arguments: &'a [Argument],
     pub(crate) memory: &'a Memory,
     pub(crate) read_only: &'a ReadOnlyMemory,
@@ -423,7 +424,7 @@ fn start(lane: &LaneContext<'_>, stack: DefaultStack) -> LaneCoroutine {
         let lane = unsafe { &*lane };
         lane.yielder.set(yielder);
         let launch = &lane.block.launch;
-        (launch.kernel.simulate)(launch.arguments);
+        (launch.simulation)(launch.arguments);
     })
 }
 

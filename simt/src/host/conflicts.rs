@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 
-use super::launch::mix;
+use super::mix;
 use crate::atomic::{Ordering, Scope};
 
 /// Launches told apart; then all notes are forgotten.

@@ -9,9 +9,10 @@ use super::block::{Block, Launch, Progress};
 use super::conflicts::LAUNCHES;
 use super::fault::{Fault, FaultKind, Place};
 use super::memory::{Memory, OutOfMemory};
+use super::mix;
 use super::read_only::ReadOnlyMemory;
 use super::weak::{Delay, WeakMemory};
-use crate::kernel::{Argument, KernelInfo};
+use crate::kernel::{Argument, Kernel, KernelInfo, Simulation};
 
 /// The order in which blocks start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -188,8 +189,8 @@ impl SimulatedGpu {
         Ok(self.memory.write().copy(from, to, bytes)?)
     }
 
-    /// Runs a kernel over `grid` blocks of its declared size, with `dynamic_shared` bytes of shared
-    /// memory beside the statically sized ones, and waits for it.
+    /// Runs a kernel, whose body is `simulation`, over `grid` blocks of its declared size, with `dynamic_shared` bytes of
+    /// shared memory beside the statically sized ones, and waits for it.
     ///
     /// # Errors
     ///
@@ -197,6 +198,7 @@ impl SimulatedGpu {
     pub fn launch(
         &self,
         kernel: &KernelInfo,
+        simulation: Simulation,
         grid: u32,
         dynamic_shared: u32,
         arguments: &[Argument],
@@ -222,6 +224,7 @@ impl SimulatedGpu {
         };
         let launch = Launch {
             kernel,
+            simulation,
             arguments,
             memory: &memory,
             read_only: &ReadOnlyMemory::new(kernel, arguments),
@@ -233,6 +236,21 @@ impl SimulatedGpu {
             progress: &progress,
         };
         Run::new(launch, self.options).run()
+    }
+
+    /// [`launch`](Self::launch)es the first instance of a kernel for its types, over `grid` blocks.
+    ///
+    /// # Errors
+    ///
+    /// As for [`launch`](Self::launch).
+    ///
+    /// # Panics
+    ///
+    /// If the kernel's table has no instance for its types.
+    pub fn run<K: Kernel>(&self, kernel: K, grid: u32) -> Result<(), Fault> {
+        let Some(info) = K::first() else { panic!("no instance for {:?}", K::TYPES) };
+        let Some(simulation) = K::simulation(info) else { unreachable!("the instance is the kernel's own") };
+        self.launch(info, simulation, grid, 0, &kernel.pack())
     }
 
     fn check_launch(
@@ -257,8 +275,9 @@ impl SimulatedGpu {
         if bytes > max_shared_bytes {
             return Err(FaultKind::SharedMemory { what: "in all", bytes, limit: max_shared_bytes });
         }
-        if arguments.len() != kernel.parameters.len() {
-            return Err(FaultKind::Arguments { given: arguments.len(), declared: kernel.parameters.len() });
+        let declared = kernel.scalars().len();
+        if arguments.len() != declared {
+            return Err(FaultKind::Arguments { given: arguments.len(), declared });
         }
         Ok(())
     }
@@ -409,12 +428,4 @@ fn permute(position: u32, len: u32, seed: u64) -> u32 {
             return value as u32;
         }
     }
-}
-
-/// The finaliser of `SplitMix64`.
-pub(crate) fn mix(mut bits: u64) -> u64 {
-    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
 }

@@ -36,11 +36,10 @@ pub use fault::{AccessKind, Fault, FaultKind, Place};
 pub use launch::{BlockOrder, MemoryOrder, Options, SimulatedGpu};
 pub use memory::OutOfMemory;
 
-use crate::kernel::{Argument, Parameter};
-
-/// Takes a kernel's next parameter; the launch has checked that there are enough.
-#[doc(hidden)]
-pub fn unpack<T: Parameter>(arguments: &mut std::slice::Iter<'_, Argument>, name: &str) -> T {
-    let argument = arguments.next().unwrap_or_else(|| panic!("no argument for parameter `{name}`"));
-    T::from_argument(*argument)
+/// The finalizer of `SplitMix64`.
+fn mix(mut bits: u64) -> u64 {
+    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
 }

@@ -30,11 +30,11 @@ impl ReadOnlyMemory {
     pub(crate) fn new(kernel: &KernelInfo, arguments: &[Argument]) -> Self {
         let mut read_only = Vec::new();
         let mut writable = Vec::new();
-        for (argument, (_, kind)) in arguments.iter().zip(kernel.parameters) {
+        for (argument, kind) in arguments.iter().zip(kernel.scalars()) {
             let (views, element) = match kind {
                 ParameterKind::Global(element) => (&mut read_only, element),
                 ParameterKind::GlobalMut(element) => (&mut writable, element),
-                ParameterKind::Scalar(_) => continue,
+                ParameterKind::Scalar(_) | ParameterKind::Struct(_) => continue,
             };
             let bytes = argument.len.saturating_mul(element.size() as u64);
             views.push(argument.bits..argument.bits.saturating_add(bytes));

@@ -19,8 +19,8 @@ use parking_lot::Mutex;
 
 use super::conflicts::{is_release, Observer, VectorClock};
 use super::fault::{AccessKind, FaultKind};
-use super::launch::mix;
 use super::memory::Memory;
+use super::mix;
 use crate::atomic::{Ordering, Scope};
 
 /// Locks that addresses are spread over.

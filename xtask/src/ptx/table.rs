@@ -26,7 +26,7 @@ pub struct Entry {
 pub struct Parameter {
     /// The parameter's name in the kernel's source.
     pub name: String,
-    /// Its type: a scalar such as `u32`, or `[f32]` and `[f32] mut` for views of device memory.
+    /// Its type: a scalar such as `u32`, `[f32]` and `[f32] mut` for views of device memory, or a struct's fields.
     pub kind: String,
     /// The bytes it takes.
     pub bytes: usize,
@@ -60,15 +60,24 @@ pub fn modules() -> Modules {
     modules
 }
 
+/// A parameter's type for the manifest: that of a struct lists its fields.
+fn describe(kind: ParameterKind) -> String {
+    match kind {
+        ParameterKind::Global(scalar) => format!("[{scalar}]"),
+        ParameterKind::GlobalMut(scalar) => format!("[{scalar}] mut"),
+        ParameterKind::Scalar(scalar) => scalar.to_string(),
+        ParameterKind::Struct(fields) => {
+            let fields = fields.iter().map(|&(name, kind)| format!("{name}: {}", describe(kind)));
+            format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
 impl From<&KernelInfo> for Entry {
     fn from(kernel: &KernelInfo) -> Self {
         let parameters = kernel.parameters.iter().map(|&(name, kind)| Parameter {
             name: name.to_owned(),
-            kind: match kind {
-                ParameterKind::Global(scalar) => format!("[{scalar}]"),
-                ParameterKind::GlobalMut(scalar) => format!("[{scalar}] mut"),
-                ParameterKind::Scalar(scalar) => scalar.to_string(),
-            },
+            kind: describe(kind),
             bytes: kind.size(),
         });
         Self {

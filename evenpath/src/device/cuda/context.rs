@@ -9,6 +9,7 @@
 //! context (see [`fault`](super::fault)), and a few that of its context. A device object destroys its context at its
 //! first call after such a fault, and what comes later is answered without the driver.
 
+use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
@@ -19,12 +20,14 @@ use cust::sys;
 use parking_lot::{Mutex, RwLock};
 
 use super::cache::Cache;
-use super::driver::{CallError, check, check_raw, describe};
+use super::driver::{CallError, check, check_raw};
+use super::failure::Failure;
 use super::fault::{Fault, GpuRecord};
 use super::landing::Landing;
 use super::launch_log::LaunchLog;
 use super::module::Modules;
 use crate::device::DeviceError;
+use crate::device::machine::StreamMark;
 
 /// A context until a fault ends it.
 pub(super) struct Core {
@@ -52,57 +55,6 @@ pub(super) struct Live {
 unsafe impl Send for Live {}
 // SAFETY: as above; the driver's functions are thread-safe.
 unsafe impl Sync for Live {}
-
-/// Why something in a context failed.
-pub(super) enum Failure {
-    Call(CallError),
-    /// A call after which the context must not go on, whatever its code.
-    Fatal(CallError),
-    Error(DeviceError),
-}
-
-impl From<CallError> for Failure {
-    fn from(error: CallError) -> Self {
-        Self::Call(error)
-    }
-}
-
-impl From<DeviceError> for Failure {
-    fn from(error: DeviceError) -> Self {
-        Self::Error(error)
-    }
-}
-
-impl CallError {
-    /// Whether the context answers everything with this error from now on: faults of kernels, and of the hardware.
-    pub(super) fn ends_context(self) -> bool {
-        // 214 ECC, 220 NVLink, 709 context destroyed, 710 assert, 999 unknown.
-        self.ends_gpu() || matches!(self.code, 214 | 220 | 709 | 710 | 999)
-    }
-
-    /// Whether the process cannot use the GPU any more: the driver documents of these errors that "the process must be
-    /// terminated and relaunched".
-    pub(super) fn ends_gpu(self) -> bool {
-        // 226 contained, 700 illegal address, 702 timeout, 714 to 719 stack, instruction, alignment, address space,
-        // program counter, launch failure, 721 tensor memory, 810 MPS client terminated, 911 external device.
-        matches!(self.code, 226 | 700 | 702 | 714..=719 | 721 | 810 | 911)
-    }
-
-    fn into_error(self, device: &str) -> DeviceError {
-        let Self { call, code } = self;
-        DeviceError::Driver { device: device.to_owned(), call, code, message: describe(code) }
-    }
-}
-
-impl Failure {
-    /// The error of a call outside any context.
-    pub(super) fn into_error(self, device: &str) -> DeviceError {
-        match self {
-            Self::Call(error) | Self::Fatal(error) => error.into_error(device),
-            Self::Error(error) => error,
-        }
-    }
-}
 
 impl Live {
     /// A new context on a GPU. It is current in no thread.
@@ -226,7 +178,7 @@ impl Drop for Core {
 }
 
 /// An event in a core's stream.
-pub(crate) struct Mark {
+pub(super) struct Mark {
     core: Arc<Core>,
     event: ManuallyDrop<Event>,
 }
@@ -239,15 +191,17 @@ impl Mark {
             Ok(Self { core: Arc::clone(core), event: ManuallyDrop::new(event) })
         })
     }
+}
 
-    /// Milliseconds from `earlier`, of the same core, to this event.
-    pub(crate) fn elapsed_since(&self, earlier: &Self) -> Result<f64, DeviceError> {
-        self.core.with(|_| {
+impl StreamMark for Mark {
+    fn elapsed_since(&self, earlier: &dyn StreamMark) -> Option<Result<f64, DeviceError>> {
+        let earlier: &Self = (earlier as &dyn Any).downcast_ref()?;
+        Some(self.core.with(|_| {
             check("cuEventSynchronize", self.event.synchronize())?;
             check("cuEventSynchronize", earlier.event.synchronize())?;
             let milliseconds = check("cuEventElapsedTime", self.event.elapsed_time_f32(&earlier.event))?;
             Ok(f64::from(milliseconds))
-        })
+        }))
     }
 }
 

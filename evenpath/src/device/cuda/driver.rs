@@ -16,7 +16,7 @@ use cust::error::CudaError;
 use cust::sys::CUresult;
 use libloading::Library;
 
-use super::symbols::Functions;
+use symbols::Functions;
 
 #[cfg(windows)]
 const LIBRARY: &str = "nvcuda.dll";
@@ -94,7 +94,7 @@ pub(super) unsafe fn symbol<F: Copy>(library: &Library, name: &str) -> Option<F>
 }
 
 /// Runs `function` on the driver's functions, and makes its answer one of the enum's.
-pub(super) fn forward(function: impl FnOnce(&Functions) -> Option<c_int>) -> CUresult {
+fn forward(function: impl FnOnce(&Functions) -> Option<c_int>) -> CUresult {
     let code = match load() {
         Err(_) => CUresult::CUDA_ERROR_NO_DEVICE as c_int,
         Ok(driver) => function(&driver.functions).unwrap_or(CUresult::CUDA_ERROR_NOT_FOUND as c_int),
@@ -179,7 +179,7 @@ macro_rules! trampolines {
             pub(super) fn find(library: &libloading::Library) -> Self {
                 Self {
                     // SAFETY: the signatures are those of the driver's header, by way of `cust_raw`.
-                    $($name: unsafe { super::driver::symbol(library, stringify!($name)) },)*
+                    $($name: unsafe { super::symbol(library, stringify!($name)) },)*
                 }
             }
         }
@@ -190,12 +190,13 @@ macro_rules! trampolines {
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> CUresult {
                 // SAFETY: the caller keeps the driver's contract for the function, and the arguments pass unchanged.
-                super::driver::forward(|driver| driver.$name.map(|function| unsafe { function($($argument),*) }))
+                super::forward(|driver| driver.$name.map(|function| unsafe { function($($argument),*) }))
             }
         )*
     };
 }
-pub(super) use trampolines;
+
+mod symbols;
 
 #[cfg(test)]
 mod tests {

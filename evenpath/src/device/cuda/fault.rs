@@ -14,8 +14,8 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 
-use super::context::Failure;
 use super::driver::{CallError, describe};
+use super::failure::Failure;
 use super::launch_log::LaunchLog;
 use crate::device::DeviceError;
 

@@ -1,17 +1,18 @@
 //! NVIDIA GPUs, through `cust`.
 
 mod cache;
+mod compile;
 mod context;
 mod driver;
 mod entry;
+mod failure;
 mod fault;
 mod landing;
 mod launch_log;
 mod module;
+mod parameters;
 mod ptx;
-mod symbols;
 
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use cust::CudaApiVersion;
@@ -22,12 +23,13 @@ use evenpath_simt::kernel::{Argument, KernelInfo};
 use super::machine::{Block, Machine, Moment};
 use super::{DeviceError, DeviceProperties, Version};
 use cache::Cache;
-pub(crate) use context::Mark;
-use context::{Core, Failure, Live, allocate, free};
+use context::{Core, Live, Mark, allocate, free};
 use driver::{CallError, check, check_raw};
+use failure::Failure;
 use fault::GpuRecord;
 use landing::LANDING_BYTES;
 use module::Modules;
+use parameters::ParameterBytes;
 use ptx::Ptx;
 
 /// An NVIDIA GPU with a context of its own.
@@ -230,14 +232,13 @@ impl Machine for Cuda {
             let reason = format!("{shared} bytes of shared memory a block are over the limit of {limit}");
             return Err(DeviceError::Launch { device: self.core.label.clone(), kernel: kernel.name, reason });
         }
-        // The driver reads as many bytes at each pointer as the parameter has, the low ones first.
-        let mut pointers: Vec<*mut c_void> =
-            arguments.iter().map(|argument| (&raw const argument.bits).cast_mut().cast()).collect();
+        let parameters = ParameterBytes::new(kernel, arguments);
+        let mut pointers = parameters.pointers();
         self.core.with(|live| {
             let function = live.modules.lock().function(kernel, dynamic_shared)?;
             let launch = || {
                 // SAFETY: the function is of a module in the current context. The caller vouches for the number and
-                // kinds of the arguments, which live until the call returns: the driver copies them.
+                // kinds of the arguments, whose bytes live until the call returns: the driver copies them.
                 check_raw("cuLaunchKernel", unsafe {
                     sys::cuLaunchKernel(
                         function,
@@ -258,6 +259,13 @@ impl Machine for Cuda {
         })
     }
 
+    fn prepare(&self, kernels: &[&'static KernelInfo]) -> Result<(), DeviceError> {
+        self.core.with(|live| {
+            live.modules.lock().prepare(kernels);
+            Ok(())
+        })
+    }
+
     fn resident_blocks(&self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, DeviceError> {
         let blocks = self.core.with(|live| live.modules.lock().resident_blocks(kernel, dynamic_shared))?;
         Ok(blocks * self.properties.multiprocessors)
@@ -268,6 +276,6 @@ impl Machine for Cuda {
     }
 
     fn record(&self) -> Result<Moment, DeviceError> {
-        Mark::record(&self.core).map(Moment::Cuda)
+        Mark::record(&self.core).map(|mark| Moment::Stream(Box::new(mark)))
     }
 }

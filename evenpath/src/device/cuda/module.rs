@@ -1,4 +1,7 @@
-//! PTX modules, loaded when one of their kernels is launched first.
+//! Kernels, compiled by the driver when they are launched first.
+//!
+//! The driver compiles a module as a whole, at about 2 ms per KB of PTX. So each of the library's kernels is loaded as a
+//! module of its own, and operations that launch several large ones have these compiled at once ([`compile`]).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,9 +11,10 @@ use cust::module::Module;
 use cust::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUresult};
 use evenpath_simt::kernel::KernelInfo;
 
-use super::context::Failure;
+use super::compile::compile;
 use super::driver::{CallError, check, check_raw, describe};
 use super::entry::{self, Mismatch};
+use super::failure::Failure;
 use super::ptx::{self, Ptx};
 use crate::device::{DeviceError, Version};
 
@@ -21,6 +25,7 @@ const DEFAULT_SHARED: u32 = 48 * 1024;
 pub(super) struct Modules {
     ptx: Ptx,
     driver: Version,
+    /// By the name of the kernel, or of the module where that was loaded whole.
     loaded: HashMap<&'static str, Module>,
     functions: HashMap<&'static str, Function>,
 }
@@ -41,6 +46,24 @@ unsafe impl Send for Function {}
 impl Modules {
     pub(super) fn new(ptx: Ptx, driver: Version) -> Self {
         Self { ptx, driver, loaded: HashMap::new(), functions: HashMap::new() }
+    }
+
+    /// Compiles and loads those of the kernels that are not loaded, at once. The context is current.
+    pub(super) fn prepare(&mut self, kernels: &[&'static KernelInfo]) {
+        let missing = kernels.iter().filter(|kernel| !self.loaded.contains_key(kernel.name));
+        let texts = missing.filter_map(|kernel| {
+            let text = self.ptx.kernel(kernel.module, kernel.name).ok().flatten()?;
+            Some((kernel.name, CString::new(text).ok()?))
+        });
+        let texts: Vec<_> = texts.collect();
+        if texts.len() < 2 {
+            return;
+        }
+        let images = compile(&texts.iter().map(|(_, text)| &**text).collect::<Vec<_>>());
+        for ((name, _), image) in texts.into_iter().zip(images) {
+            let module = image.and_then(|image| Module::from_cubin(image, &[]).ok());
+            self.loaded.extend(module.map(|module| (name, module)));
+        }
     }
 
     /// The handle of a kernel, set up for `dynamic_shared` bytes of launch-sized shared memory. The context is current.
@@ -110,9 +133,16 @@ fn find(
     loaded: &mut HashMap<&'static str, Module>,
     kernel: &'static KernelInfo,
 ) -> Result<CUfunction, Failure> {
-    let module = match loaded.entry(kernel.module) {
+    let key = if ptx.is_built_in() { kernel.name } else { kernel.module };
+    let module = match loaded.entry(key) {
         Entry::Occupied(entry) => entry.into_mut(),
-        Entry::Vacant(entry) => entry.insert(load(ptx, driver, kernel.module)?),
+        Entry::Vacant(entry) => {
+            let text = match ptx.kernel(kernel.module, kernel.name)? {
+                Some(text) => text,
+                None => whole_module(ptx, kernel.module)?,
+            };
+            entry.insert(load(ptx, driver, kernel.module, &text)?)
+        }
     };
     match check("cuModuleGetFunction", module.get_function(kernel.name)) {
         Ok(function) => Ok(function.to_raw()),
@@ -124,10 +154,15 @@ fn find(
     }
 }
 
-/// Loads a module into the current context.
-fn load(ptx: &Ptx, driver: Version, name: &str) -> Result<Module, Failure> {
+/// The text of a module whose kernels are not loaded one by one.
+fn whole_module(ptx: &Ptx, name: &str) -> Result<String, DeviceError> {
     let text = ptx.module(name)?;
     check_entries(ptx, name, &text)?;
+    Ok(text)
+}
+
+/// Loads `text`, which is of the named module, into the current context.
+fn load(ptx: &Ptx, driver: Version, name: &str, text: &str) -> Result<Module, Failure> {
     let refused = |message: String, log: String| DeviceError::Module {
         module: name.to_owned(),
         target: ptx.target(),
@@ -135,13 +170,13 @@ fn load(ptx: &Ptx, driver: Version, name: &str) -> Result<Module, Failure> {
         message,
         log,
     };
-    let image = CString::new(&*text).map_err(|_| refused("it has a NUL byte".into(), String::new()))?;
+    let image = CString::new(text).map_err(|_| refused("it has a NUL byte".into(), String::new()))?;
     let error = match check("cuModuleLoadDataEx", Module::from_ptx_cstr(&image, &[])) {
         Ok(module) => return Ok(module),
         Err(error) if error.ends_context() => return Err(error.into()),
         Err(error) => error,
     };
-    Err(match too_old(&text, driver, error) {
+    Err(match too_old(text, driver, error) {
         Some((version, needed)) => {
             DeviceError::DriverTooOld { driver, ptx: version, needed, module: name.to_owned() }
         }

@@ -77,6 +77,15 @@ impl Ptx {
         }
     }
 
+    /// A module's text with one of its kernels alone, which the driver compiles in a fraction of the time that the whole
+    /// module takes. `None` for texts from a folder, which may have things that kernels share.
+    pub(super) fn kernel(&self, module: &str, kernel: &str) -> Result<Option<String>, DeviceError> {
+        if !self.is_built_in() {
+            return Ok(None);
+        }
+        Ok(only(&self.module(module)?, kernel))
+    }
+
     /// Where a module is, for messages: its file, if it is not built in.
     pub(super) fn location(&self, name: &str) -> String {
         match &self.origin {
@@ -136,6 +145,16 @@ impl std::fmt::Display for Origin {
     }
 }
 
+/// What comes before the first kernel of a text, and the named kernel; `None` if the text does not have it. Each kernel of
+/// the library's own texts begins with `.visible .entry` in a line of its own and ends where the next begins.
+fn only(text: &str, kernel: &str) -> Option<String> {
+    const ENTRY: &str = "\n.visible .entry ";
+    let (head, _) = text.split_once(ENTRY)?;
+    let name_of = |entry: &str| entry.split(|c: char| c == '(' || c.is_whitespace()).next() == Some(kernel);
+    let entry = text.split(ENTRY).skip(1).find(|entry| name_of(entry))?;
+    Some(format!("{head}{ENTRY}{entry}\n"))
+}
+
 /// A text of the library, which its build script compressed.
 fn inflate(compressed: &[u8]) -> String {
     let mut text = String::new();
@@ -190,6 +209,37 @@ mod tests {
         let of_90 = vec![("scan", compressed(scan)), ("sort", compressed(""))];
         let targets: Targets = vec![(75, &*of_75.leak()), (90, &*of_90.leak())].leak();
         Ptx::choose(Origin::BuiltIn(targets), "gpu", capability)
+    }
+
+    #[test]
+    fn a_kernel_is_cut_out_of_its_module() {
+        let text = ".version 7.8\n.extern .shared .b8 s[];\n\n.visible .entry one(\n)\n{\n}\n\n.visible .entry \
+                    one_more( .param .u32 a)\n{\nret;\n}\n";
+        let head = ".version 7.8\n.extern .shared .b8 s[];\n";
+        assert_eq!(
+            only(text, "one").as_deref(),
+            Some(&*format!("{head}\n.visible .entry one(\n)\n{{\n}}\n\n"))
+        );
+        let more = only(text, "one_more").expect("there");
+        assert!(
+            more.starts_with(head) && more.ends_with("a)\n{\nret;\n}\n\n") && !more.contains("entry one(")
+        );
+        assert_eq!(only(text, "on"), None);
+        assert_eq!(only("", "one"), None);
+    }
+
+    #[test]
+    fn every_kernel_can_be_cut_out() {
+        for &(target, _) in modules::TARGETS {
+            let ptx = Ptx { origin: Origin::BuiltIn(modules::TARGETS), target };
+            for kernel in evenpath_kernels::kernels() {
+                let text = ptx.kernel(kernel.module, kernel.name).expect("the module").expect("the kernel");
+                assert_eq!(text.matches(".entry").count(), 1, "{}", kernel.name);
+                assert_eq!(text.matches(&format!(".entry {}(", kernel.name)).count(), 1, "{}", kernel.name);
+                let [open, close] = ['{', '}'].map(|brace| text.matches(brace).count());
+                assert_eq!(open, close, "{}", kernel.name);
+            }
+        }
     }
 
     #[test]

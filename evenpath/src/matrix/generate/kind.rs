@@ -3,9 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use thiserror::Error;
-
-use super::Published;
+use super::{ParseKindError, Published};
 
 /// What to generate. Its name is a word, a colon and a size: `uniform:2000000`. A word alone takes the
 /// size given here as default.
@@ -111,46 +109,6 @@ const DEFAULTS: [Kind; 12] = [
     Kind::Diagonal { rows: 1_000_000 },
     Kind::Like { matrix: Published::PROTEIN },
 ];
-
-/// A text that names no kind of matrix.
-///
-/// ```
-/// use evenpath::generate::{Kind, ParseKindError};
-///
-/// let error = "stencil6:100".parse::<Kind>().unwrap_err();
-/// assert!(matches!(error, ParseKindError::Unknown { .. }));
-/// println!("{error}"); // says which kinds there are
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ParseKindError {
-    /// The word before the colon.
-    #[error("no kind of matrix is called `{name}`; there are {known}")]
-    Unknown {
-        /// The word.
-        name: String,
-        /// All words.
-        known: String,
-    },
-    /// The size after the colon.
-    #[error("`{size}` is not a size of `{name}`: it takes {expected}")]
-    Size {
-        /// The kind.
-        name: String,
-        /// The size.
-        size: String,
-        /// What a size looks like.
-        expected: &'static str,
-    },
-    /// The published matrix after the colon.
-    #[error("there is no stand-in for `{name}`; there are {known}")]
-    Matrix {
-        /// The name.
-        name: String,
-        /// All names.
-        known: String,
-    },
-}
 
 impl Kind {
     /// Every kind, with its default size.

@@ -8,6 +8,7 @@ use std::collections::TryReserveError;
 
 use rayon::prelude::*;
 
+use super::leaf_rows::{Leaf, LeafRow};
 use super::leaves::PlacedNode;
 use super::node::{self, MAX_UNITS, pack};
 use super::share::share;
@@ -18,26 +19,6 @@ use crate::matrix::memory::try_collect;
 use crate::matrix::padding::row_offsets;
 use crate::matrix::{Coo, Csr, CsrView, Duplicates, MatrixError};
 use crate::{Offset, Value};
-
-/// The nonzeros of D consecutive rows, leaf by leaf.
-pub(crate) struct LeafRow<V> {
-    /// Which row of leaves it is.
-    pub(crate) row: u32,
-    pub(crate) coordinates: Vec<u16>,
-    pub(crate) values: Vec<V>,
-    /// Columns of the leaves, counted in leaves and ascending, and their entries.
-    pub(crate) leaves: Vec<(u32, u32)>,
-}
-
-/// A leaf: digits of its row and column, counted in leaves, from the root down, and where its entries are.
-#[derive(Clone, Copy)]
-pub(super) struct Leaf {
-    path: u64,
-    /// Which of the rows of leaves that there are.
-    pub(super) row: u32,
-    pub(super) start: usize,
-    pub(super) count: u32,
-}
 
 impl<V: Value, O: Offset> CsrView<'_, V, O> {
     /// The same matrix as a [`HiSparse`] of D × D nodes; entries that are stored more than once are summed. Runs on the
@@ -88,17 +69,8 @@ impl<V: Value> Coo<V> {
     }
 }
 
-impl Leaf {
-    /// Coordinates and values of its entries.
-    pub(super) fn entries<'a, V>(&self, rows: &'a [LeafRow<V>]) -> (&'a [u16], &'a [V]) {
-        let row = &rows[self.row as usize];
-        let range = self.start..self.start + self.count as usize;
-        (&row.coordinates[range.clone()], &row.values[range])
-    }
-}
-
 /// The matrix of these rows of leaves, ascending.
-pub(crate) fn build<V: Value, const D: usize>(
+fn build<V: Value, const D: usize>(
     rows: usize,
     cols: usize,
     leaf_rows: &[LeafRow<V>],

@@ -2,6 +2,7 @@
 
 pub(crate) mod convert;
 mod entries;
+mod leaf_rows;
 pub(crate) mod leaves;
 pub(crate) mod node;
 mod share;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::convert::{Leaf, LeafRow};
+use super::leaf_rows::{Leaf, LeafRow};
 use super::tree::Level;
 use crate::Value;
 

@@ -76,7 +76,7 @@ impl Frozen {
 
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
-        8 * (self.leaf_list.len() + self.part_list.len()) as u64 + 4 * self.strip_parts.len() as u64
+        self.leaf_list.bytes() + self.part_list.bytes() + self.strip_parts.bytes()
     }
 
     /// Whether a strip has several parts.

@@ -207,11 +207,12 @@ impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
     ///
     /// None today; a [`Result`] as every plan's `info`.
     pub fn info(&self) -> Result<HiSparseQueuedPlanInfo, DeviceError> {
-        let Some(&Queues { capacity, blocks, .. }) = self.queues.as_ref() else {
+        let Some(Queues { capacity, blocks, memory }) = &self.queues else {
             return Ok(HiSparseQueuedPlanInfo::default());
         };
-        let words = u64::from(PLACE_WORDS * (QUEUES - 1)) * u64::from(capacity) + u64::from(STATE_WORDS);
-        Ok(HiSparseQueuedPlanInfo { capacity, blocks, workspace_bytes: 8 * words })
+        let memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let workspace_bytes = memory.places.bytes() + memory.state.bytes();
+        Ok(HiSparseQueuedPlanInfo { capacity: *capacity, blocks: *blocks, workspace_bytes })
     }
 }
 

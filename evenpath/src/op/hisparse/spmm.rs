@@ -118,11 +118,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             }
             Content::Machine(_) => {
                 let copy: DeviceCsr<V> = self.to_csr()?;
-                let bytes = 4 * (copy.rows() + 1) + (4 + V::SIZE) * copy.nnz();
+                let bytes = copy.bytes();
                 let spmm = SpmmOptions::default()
                     .with_columns(PASS_COLUMNS)
                     .with_multiprocessors(options.multiprocessors);
-                Schedule::Copied(copy.plan_spmm(spmm)?, bytes as u64)
+                Schedule::Copied(copy.plan_spmm(spmm)?, bytes)
             }
         };
         let analysis = (start, self.device().record()?);

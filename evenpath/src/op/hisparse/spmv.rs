@@ -139,9 +139,8 @@ impl Leaves {
         Ok(Self { kernel, frozen, warps, copies_log2, shared_bytes, sums })
     }
 
-    fn workspace_bytes<V: Value, const D: usize>(&self) -> u64 {
-        let parts = if self.frozen.is_cut() { 2 * u64::from(self.frozen.parts) } else { 0 };
-        self.frozen.bytes() + TaggedSums::bytes::<V>(D as u64 * parts, parts)
+    fn workspace_bytes(&self) -> u64 {
+        self.frozen.bytes() + self.sums.bytes()
     }
 
     fn run<V: Value, const D: usize>(
@@ -267,7 +266,7 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
                 leaves: u64::from(leaves.frozen.leaves),
                 parts: u64::from(leaves.frozen.parts),
                 warps: leaves.warps,
-                workspace_bytes: leaves.workspace_bytes::<V, D>(),
+                workspace_bytes: leaves.workspace_bytes(),
                 ..info
             },
         })

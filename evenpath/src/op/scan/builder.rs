@@ -11,8 +11,8 @@ use crate::scalar::Offset;
 /// A scan: inclusive or exclusive, of all elements or of segments.
 ///
 /// ```
-/// use evenpath::Device;
 /// use evenpath::scan::{Operator, Scan};
+/// use evenpath::Device;
 ///
 /// let device = Device::cpu();
 /// let values = device.upload(&[1_u32, 2, 3, 4])?;

@@ -3,8 +3,8 @@
 //! [`Scan`] says what is scanned, and `run` scans.
 //!
 //! ```
-//! use evenpath::Device;
 //! use evenpath::scan::{Operator, Scan};
+//! use evenpath::Device;
 //!
 //! let device = Device::best()?;
 //! let lengths = device.upload(&[3_u32, 0, 2, 5])?;
@@ -22,14 +22,15 @@
 //! device determine, so results are bitwise the same from run to run; they can differ between the CPU and GPUs by
 //! rounding. Integer sums wrap around. A minimum or maximum ignores NaN.
 
-use bytemuck::Pod;
 use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
 use evenpath_kernels::scan::shared_bytes;
 use evenpath_simt::kernel::KernelInfo;
 
 use super::{OpError, tile_count, tile_items};
 use crate::device::{Device, DeviceVec};
-use crate::names::named;
+
+pub use crate::element::Element;
+pub use crate::operation::Operator;
 
 mod builder;
 mod plain;
@@ -40,54 +41,11 @@ pub use plain::{Whole, temporary_bytes};
 pub(super) use segmented::check_countable;
 pub use segmented::{Mark, Marked, Rows, temporary_bytes_by, temporary_bytes_by_offsets};
 
-/// What a scan combines elements by.
-///
-/// ```
-/// use evenpath::Device;
-/// use evenpath::scan::{Operator, Scan};
-///
-/// let values = Device::cpu().upload(&[3_u32, 1, 4])?;
-/// assert_eq!(Scan::inclusive(Operator::Max).run(&values)?.download()?, [3, 3, 4]);
-/// assert_eq!(Scan::exclusive(Operator::Sum).run(&values)?.download()?, [0, 3, 4]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Operator {
-    /// The sum; integers wrap around.
-    Sum,
-    /// The least.
-    Min,
-    /// The greatest.
-    Max,
-}
-
-named! {
-    Operator, "scan operator":
-    Sum = "sum",
-    Min = "min",
-    Max = "max",
-}
-
-/// Elements that can be scanned: `u32`, `i32`, `u64`, `f32`, `f64`. Sealed.
-pub trait Element: sealed::KernelElement + Pod {}
-
-/// What kernels ask of elements and marks. Nothing outside can name these, so the public traits are sealed.
+/// What kernels ask of marks. Nothing outside can name these, so the public traits are sealed.
 mod sealed {
-    use evenpath_kernels::block::operator::Number;
-    use evenpath_kernels::scan::SegmentMark;
-
-    pub trait KernelElement: Number {}
-    pub trait KernelMark: SegmentMark {}
+    pub trait KernelMark: evenpath_kernels::scan::SegmentMark {}
     pub trait SealedSegments {}
 }
-
-macro_rules! elements {
-    ($($type:ident)*) => {$(
-        impl sealed::KernelElement for $type {}
-        impl Element for $type {}
-    )*};
-}
-elements!(u32 i32 u64 f32 f64);
 
 /// Bytes of a look-back's state.
 pub(super) fn state_bytes(info: &KernelInfo, len: usize, entry_words: usize) -> u64 {
@@ -109,28 +67,4 @@ pub(super) fn look_back_state<T: Element>(
 /// Bytes of shared memory that a block of a scan takes, with marks of so many bytes, or none.
 pub(super) fn tile_shared_bytes<T: Element>(info: &KernelInfo, mark_bytes: usize) -> u32 {
     shared_bytes(T::SIZE, mark_bytes, info.block_size as usize, info.items_per_thread as usize)
-}
-
-impl Operator {
-    /// The kernels' variant.
-    pub(super) fn variant(self) -> &'static str {
-        match self {
-            Self::Sum => "Sum",
-            Self::Min | Self::Max => "Min",
-        }
-    }
-
-    /// What changes nothing: zero, or the greatest or least value there is.
-    pub fn identity<T: Element>(self) -> T {
-        match self {
-            Self::Sum => T::ZERO,
-            Self::Min => T::GREATEST,
-            Self::Max => T::LEAST,
-        }
-    }
-
-    /// The kernels' parameter `flip`.
-    pub(super) fn flip(self) -> u32 {
-        u32::from(self == Self::Max)
-    }
 }

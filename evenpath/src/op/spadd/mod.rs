@@ -6,96 +6,15 @@ mod path;
 use std::fmt;
 use std::sync::Arc;
 
-use evenpath_kernels::spadd::keep;
-
 use super::canonical::check_canonical;
 use super::device_csr::Pattern;
 use super::operands::check_shape;
 use super::{DeviceCsr, OpError};
 use crate::cpu::{RowMerge, write_row_offsets};
 use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Event};
-use crate::names::named;
+use crate::operation::Elementwise;
 use crate::{Offset, Value};
 use path::{Path, Write};
-
-/// What an element-wise operation makes of two matrices A and B of one shape.
-///
-/// ```
-/// use evenpath::spadd::Elementwise;
-/// use evenpath::{Csr, Device};
-///
-/// let device = Device::best()?;
-/// let a: Csr<f64> = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 1, 2.0)])?;
-/// let b: Csr<f64> = Csr::from_triplets(1, 3, [(0, 1, 10.0), (0, 2, 5.0)])?;
-/// let (a, b) = (device.upload(&a)?, device.upload(&b)?);
-/// let of = |operation| Ok::<_, evenpath::error::OpError>(a.elementwise(operation, 1.0, &b, 1.0)?.download()?.to_dense()?);
-/// assert_eq!(of(Elementwise::Sum)?, [1.0, 12.0, 5.0]);
-/// assert_eq!(of(Elementwise::Product)?, [0.0, 20.0, 0.0]);
-/// assert_eq!(of(Elementwise::Mask)?, [0.0, 2.0, 0.0]);
-/// assert_eq!(of(Elementwise::MaskOut)?, [1.0, 0.0, 0.0]);
-///
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Elementwise {
-    /// αA + βB, with an entry wherever A or B has one.
-    Sum,
-    /// αA ∘ βB, the product of each two elements, with an entry wherever both have one.
-    Product,
-    /// αA where B has an entry: A under the mask B.
-    Mask,
-    /// αA where B has none.
-    MaskOut,
-}
-
-named! {
-    Elementwise, "element-wise operation":
-    Sum = "sum",
-    Product = "product",
-    Mask = "mask",
-    MaskOut = "mask out",
-}
-
-impl Elementwise {
-    /// Whether entries of A that B does not have are in the result.
-    pub(crate) fn keeps_a(self) -> bool {
-        matches!(self, Self::Sum | Self::MaskOut)
-    }
-
-    /// Whether entries that both have are in the result.
-    pub(crate) fn keeps_pairs(self) -> bool {
-        self != Self::MaskOut
-    }
-
-    /// Whether entries of B that A does not have are in the result.
-    pub(crate) fn keeps_b(self) -> bool {
-        self == Self::Sum
-    }
-
-    /// The value of a pair, of αa and βb.
-    pub(crate) fn pair<V: Value>(self, a: V, b: V) -> V {
-        match self {
-            Self::Sum => a + b,
-            Self::Product => a * b,
-            Self::Mask | Self::MaskOut => a,
-        }
-    }
-
-    /// As bits of the kernels' parameter.
-    fn code(self) -> u32 {
-        match self {
-            Self::Sum => keep::A_ONLY | keep::B,
-            Self::Product => keep::PAIRS | keep::MULTIPLY,
-            Self::Mask => keep::PAIRS | keep::FIRST,
-            Self::MaskOut => keep::A_ONLY,
-        }
-    }
-}
-
-/// `factor`·`value`; where the factor is zero, whatever the value is does not count.
-pub(crate) fn scaled<V: Value>(factor: V, value: V) -> V {
-    if factor == V::ZERO { factor * V::ZERO } else { factor * value }
-}
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// C = `alpha`·A + `beta`·B, a new canonical matrix.

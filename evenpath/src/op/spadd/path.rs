@@ -74,7 +74,7 @@ impl Path {
             rows: a.rows as u32,
             keep,
         };
-        // SAFETY: the views are of two valid patterns of as many rows, and of buffers with a word a thread, a tile, and as
+        // SAFETY: the views are of two valid patterns of as many rows, and of buffers with a word per thread, a tile, and as
         // many as the state has; the cut made `starts`, inside both matrices whatever order their columns are in. All are
         // on this device, and buffers are freed in the stream's order.
         unsafe { device.launch(kernel, info, tiles, 0) }?;
@@ -129,8 +129,7 @@ impl Path {
 
     /// Bytes of device memory that the path takes.
     pub(super) fn bytes(&self) -> u64 {
-        let words = self.starts.len() + self.codes.len() + self.states.len();
-        8 * words as u64 + 4 * self.counts.len() as u64
+        self.starts.bytes() + self.codes.bytes() + self.states.bytes() + self.counts.bytes()
     }
 
     /// Follows the path, and writes the results to buffers with room for them.

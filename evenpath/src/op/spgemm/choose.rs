@@ -1,10 +1,19 @@
-//! Which method a product takes.
+//! Which strategy a plan takes: from its options, the device, and the memory that is left.
 
 use evenpath_kernels::spgemm::Class;
 
-use super::bins::Bins;
+use super::SpgemmMethod;
+use super::base::{Operands, Workspace};
+use super::cpu::OnCpu;
+use super::row_wise::RowWise;
+use super::strategy::Strategy;
+use super::symbolic::{Analysis, Rows};
+use super::two_level_sort::{self, TwoLevelSort};
+use crate::device::DeviceKind;
+use crate::op::OpError;
+use crate::{Offset, Value};
 
-/// Nanoseconds of a row's *turn*: by windows, the rows of B that a row of A names are added one after the other.
+/// Nanoseconds that windows take for each row of B that a row of A names: they are added one after the other.
 const TURN: f64 = 1000.0;
 /// Nanoseconds of a product in a hash table, by whether a row has more than 64 of them.
 const HASH_PRODUCT: [f64; 2] = [0.035, 0.060];
@@ -13,13 +22,13 @@ const WINDOW_PRODUCT: f64 = 0.020;
 const WINDOW_ENTRIES: f64 = 20.0;
 /// Nanoseconds of a product that is sorted.
 const SORTED_PRODUCT: f64 = 0.050;
-/// Nanoseconds that each method takes beside: by rows, and by sorting.
+/// Nanoseconds of each method's launches: by rows, and by sorting.
 const LAUNCHES: [f64; 2] = [100_000.0, 200_000.0];
 
-/// Whether sorting all products is faster than going row by row: where a row names very many rows of B, each of which has
-/// its turn, and where rows are many products in no order with few columns in common. From times measured on an H200.
-pub(super) fn sorting_is_faster(bins: &Bins, mean: f64) -> bool {
-    let total = bins.total as f64;
+/// Whether sorting all products is faster than going row by row: where a row of A names very many rows of B, which windows
+/// add one after the other, and where rows have many products with few columns in common. From times measured on an H200.
+fn sorting_is_faster(Rows { bins, mean, .. }: &Rows) -> bool {
+    let (total, mean) = (bins.total as f64, *mean);
     let (mut left, mut by_rows, mut turns) = (total, LAUNCHES[0], 0.0_f64);
     for bin in &bins.filled {
         match bin.class {
@@ -34,4 +43,34 @@ pub(super) fn sorting_is_faster(bins: &Bins, mean: f64) -> bool {
     }
     by_rows += left * WINDOW_PRODUCT * (WINDOW_ENTRIES / mean.max(1.0)).max(1.0) + turns * TURN;
     LAUNCHES[1] + total * SORTED_PRODUCT < by_rows
+}
+
+/// The strategy for a product, analyzed as far as it is before the first run.
+pub(super) fn choose<V: Value, O: Offset, C: Offset>(
+    operands: Operands<'_, V, O>,
+    method: SpgemmMethod,
+    workspace: &Workspace,
+) -> Result<Box<dyn Strategy<V, O, C>>, OpError> {
+    if operands.device().kind() == DeviceKind::Cpu {
+        return Ok(Box::new(OnCpu::count(operands)));
+    }
+    if method == SpgemmMethod::TwoLevelSort {
+        return Ok(Box::new(TwoLevelSort::default()));
+    }
+    let analysis = Analysis::find(operands, workspace)?;
+    if method == SpgemmMethod::Auto && should_sort(operands, &analysis.rows, workspace) {
+        return Ok(Box::new(TwoLevelSort::default()));
+    }
+    Ok(Box::new(RowWise::new(analysis.count(operands)?)))
+}
+
+/// Whether it is better to sort all products: if that is faster, and memory for all of them at once is left.
+fn should_sort<V: Value, O: Offset>(
+    operands: Operands<'_, V, O>,
+    rows: &Rows,
+    workspace: &Workspace,
+) -> bool {
+    let (a_rows, entries) = (operands.a.rows() as u64, operands.a.nnz() as u64);
+    sorting_is_faster(rows)
+        && workspace.has_room(two_level_sort::required::<V>(a_rows, entries, rows.bins.total))
 }

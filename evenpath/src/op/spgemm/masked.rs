@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::options::Allowance;
-use super::plan::convert_offsets;
-use super::row_wise::{self, Rows, Target};
-use super::{Operands, SpgemmOptions};
+use super::SpgemmOptions;
+use super::base::{Operands, Workspace, convert_offsets};
+use super::row_wise::{self, Target};
+use super::symbolic::{self, Rows};
 use crate::device::DeviceKind;
 use crate::op::canonical::check_canonical;
 use crate::op::operands::check_shape;
+use crate::op::requirement::Requirement;
 use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Value};
 
@@ -24,11 +25,13 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
     check_shape("the mask", (mask.rows(), mask.cols()), (a.rows(), b.cols()))?;
     check_canonical("the mask", mask.pattern())?;
     let (product, pattern) = (operands.product(), mask.pattern());
-    let mut allowance = Allowance::new(device, options)?;
-    allowance.take("the values of the result", (mask.nnz() * size_of::<V>()) as u64)?;
-    if device.kind() != DeviceKind::Cpu {
-        allowance.take("the workspace", row_wise::bytes(mask.rows()))?;
-    }
+    let workspace = Workspace::new(device, options)?;
+    let _values = workspace.take("the values of the result", Requirement::of::<V>(mask.nnz() as u64))?;
+    let required = match device.kind() {
+        DeviceKind::Cpu => Requirement::new(0),
+        _ => symbolic::required(mask.rows()),
+    };
+    let _charge = workspace.take("the workspace", required)?;
     let mut values = device.uninitialized(mask.nnz())?;
     if device.kind() == DeviceKind::Cpu {
         let arrays = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
@@ -44,7 +47,7 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
             values: &mut values,
             known: true,
         };
-        rows.fill(&product, target, None)?;
+        row_wise::fill_known(&rows, &product, target)?;
     }
     Ok(DeviceCsr::from_valid(Arc::clone(pattern), values))
 }

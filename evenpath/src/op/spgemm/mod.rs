@@ -1,15 +1,16 @@
 //! Sparse matrix times sparse matrix.
 
-mod bins;
+mod base;
 mod choose;
+mod cpu;
 mod info;
 mod masked;
 mod method;
 mod options;
 mod plan;
-mod ranked;
 mod row_wise;
-mod sorted;
+mod strategy;
+mod symbolic;
 mod two_level_sort;
 
 pub use info::SpgemmPlanInfo;
@@ -18,37 +19,9 @@ pub use options::SpgemmOptions;
 pub use plan::SpgemmPlan;
 pub use two_level_sort::SpgemmPhases;
 
-use std::sync::Arc;
-
-use super::canonical::check_canonical;
-use super::operands::check_shape;
+use self::base::Operands;
 use super::{DeviceCsr, OpError};
-use crate::device::DeviceVec;
 use crate::{Offset, Value};
-
-/// The matrices of a product `C = A B`, of fitting shapes, on one device, both canonical.
-#[derive(Clone, Copy)]
-struct Operands<'a, V: Value, O: Offset> {
-    a: &'a DeviceCsr<V, O>,
-    b: &'a DeviceCsr<V, O>,
-}
-
-/// A product with the values that its matrices have now.
-struct Product<'a, V: Value, O: Offset> {
-    operands: Operands<'a, V, O>,
-    a_values: Arc<DeviceVec<V>>,
-    b_values: Arc<DeviceVec<V>>,
-}
-
-/// Some rows of C, ascending by column, without duplicates.
-struct RowsOfC<V: Value> {
-    /// Entries of each row.
-    lengths: DeviceVec<u32>,
-    /// Columns of the entries.
-    column_indices: DeviceVec<u32>,
-    /// Values of the entries.
-    values: DeviceVec<V>,
-}
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// The product A·B, in memory of its own.
@@ -99,7 +72,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// The product A·B where `mask` has entries, and nothing elsewhere: a matrix with the mask's pattern, zero where no
     /// products fall. The mask's values do not matter.
     ///
-    /// Products elsewhere are computed and left out. Takes 29 bytes a row of memory beside the values of the result, which
+    /// Products elsewhere are computed and left out. Takes 29 bytes per row of memory beside the values of the result, which
     /// shares the mask's pattern; `options` say what it may take, and the method is ignored.
     ///
     /// # Errors
@@ -156,21 +129,5 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         options: SpgemmOptions,
     ) -> Result<SpgemmPlan<V, O, u64>, OpError> {
         SpgemmPlan::new(Operands::check(self, b)?, options)
-    }
-}
-
-impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
-    /// The operands, if they can be multiplied.
-    fn check(a: &'a DeviceCsr<V, O>, b: &'a DeviceCsr<V, O>) -> Result<Self, OpError> {
-        a.device().check_same(b.device())?;
-        check_shape("B", (b.rows(), b.cols()), (a.cols(), b.cols()))?;
-        check_canonical("A", a.pattern())?;
-        check_canonical("B", b.pattern())?;
-        Ok(Self { a, b })
-    }
-
-    /// With the values of now.
-    fn product(self) -> Product<'a, V, O> {
-        Product { operands: self, a_values: self.a.values(), b_values: self.b.values() }
     }
 }

@@ -1,9 +1,4 @@
 use super::SpgemmMethod;
-use crate::device::{Device, DeviceError, DeviceKind};
-use crate::op::OpError;
-
-/// The share of the free memory that a product may take if no limit is given.
-const DEFAULT_SHARE: f64 = 0.9;
 
 /// How sparse matrices are multiplied.
 ///
@@ -43,54 +38,5 @@ impl SpgemmOptions {
     #[must_use]
     pub fn with_memory_limit(self, bytes: impl Into<Option<u64>>) -> Self {
         Self { memory_limit: bytes.into(), ..self }
-    }
-}
-
-/// Bytes that a product may take, and what it takes so far.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Allowance {
-    limit: u64,
-    taken: u64,
-    peak: u64,
-}
-
-impl Allowance {
-    pub(super) fn new(device: &Device, options: SpgemmOptions) -> Result<Self, DeviceError> {
-        let limit = match (options.memory_limit, device.kind()) {
-            (Some(limit), _) => limit,
-            (None, DeviceKind::Cpu) => u64::MAX,
-            (None, _) => {
-                let memory = device.memory()?;
-                let unused = memory.limit.map_or(u64::MAX, |limit| limit.saturating_sub(memory.in_use));
-                (memory.free.unwrap_or(u64::MAX).min(unused) as f64 * DEFAULT_SHARE) as u64
-            }
-        };
-        Ok(Self { limit, taken: 0, peak: 0 })
-    }
-
-    /// Counts `bytes` more, for `what`, or refuses them.
-    pub(super) fn take(&mut self, what: &'static str, bytes: u64) -> Result<(), OpError> {
-        let needed = self.taken.saturating_add(bytes);
-        if needed > self.limit {
-            return Err(OpError::ProductMemory { what, needed, limit: self.limit });
-        }
-        self.taken = needed;
-        self.peak = self.peak.max(needed);
-        Ok(())
-    }
-
-    /// Counts `bytes` that were given back.
-    pub(super) fn give_back(&mut self, bytes: u64) {
-        self.taken -= bytes;
-    }
-
-    /// Bytes that are left.
-    pub(super) fn left(&self) -> u64 {
-        self.limit - self.taken
-    }
-
-    /// The most that was taken at once.
-    pub(super) fn peak(&self) -> u64 {
-        self.peak
     }
 }

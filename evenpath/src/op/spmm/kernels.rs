@@ -72,14 +72,13 @@ impl<T: Storage> Kernels<T> {
 
     pub(super) fn info(&self) -> SpmmPlanInfo {
         let workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
-        let sums_bytes = workspace.sums.len() * size_of::<Compute<T>>();
-        let b_bytes = workspace.b_by_rows.len() * size_of::<T>();
+        let of_runs = workspace.sums.bytes() + workspace.b_by_rows.bytes();
         SpmmPlanInfo {
             long_rows: self.long_rows.rows.len() as u64,
             pieces: self.long_rows.pieces() as u64,
             longest: self.long_rows.longest,
             multiprocessors: self.multiprocessors,
-            workspace_bytes: self.long_rows.bytes() + (sums_bytes + b_bytes) as u64,
+            workspace_bytes: self.long_rows.bytes() + of_runs,
             ..SpmmPlanInfo::default()
         }
     }

@@ -132,7 +132,7 @@ impl LongRows {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        8 * (self.rows.len() + self.piece_rows.len()) as u64
+        self.rows.bytes() + self.piece_rows.bytes()
     }
 }
 

@@ -147,7 +147,7 @@ impl Kinds {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Adaptive {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let (pattern, values) = (matrix.pattern(), matrix.values());
         let kernel = AdaptiveRows {
             row_offsets: pattern.row_offsets.as_global(),
@@ -159,9 +159,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Adaptive {
             alpha,
             beta,
         };
-        // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the row blocks, one more
-        // than the grid has blocks; all are on this device, and buffers are freed in the stream's order. The matrix is
-        // valid, so every column index is below x's length.
+        // SAFETY: what a `Product` promises; there is one row block more than the grid has blocks.
         unsafe { matrix.device().launch(kernel, self.kernel, self.blocks, 0) }
     }
 
@@ -176,7 +174,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Adaptive {
             tile: Some(Tile::of(self.kernel)),
             tiles: u64::from(self.blocks),
             figures,
-            workspace_bytes: self.block_rows.len() as u64 * 4,
+            workspace_bytes: self.block_rows.bytes(),
             ..Shape::default()
         }
     }

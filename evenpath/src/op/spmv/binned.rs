@@ -19,7 +19,7 @@ pub(super) struct Binned {
     long_rows: DeviceVec<u32>,
     first_pieces: DeviceVec<u32>,
     piece_rows: DeviceVec<u32>,
-    /// A part a piece, a sum a long row.
+    /// A part per piece, and a sum per long row.
     sums: TaggedSums,
 }
 
@@ -87,7 +87,7 @@ impl Binned {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Binned {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let pattern = matrix.pattern();
         let values = matrix.values();
         let mut work = self.sums.lock();
@@ -111,16 +111,15 @@ impl<V: Value, O: Offset> Schedule<V, O> for Binned {
             alpha,
             beta,
         };
-        // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the plan's own buffers; all
-        // are on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index
-        // is below x's length. The workspace is this launch's until the next one, which comes behind it in the stream.
+        // SAFETY: what a `Product` promises, and the plan's own buffers are of its matrix. The workspace is this launch's until the
+        // next one, which comes behind it in the stream.
         unsafe { matrix.device().launch(kernel, self.info, self.grid, 0) }
     }
 
     fn shape(&self) -> Shape {
         let long = self.lengths.long;
         let workspace_bytes =
-            8 * long.rows + 4 * long.pieces + TaggedSums::bytes::<V>(long.pieces, long.rows);
+            self.long_rows.bytes() + self.first_pieces.bytes() + self.piece_rows.bytes() + self.sums.bytes();
         let figures = vec![
             ("rows a warp", u64::from(self.group.rows)),
             ("long rows", long.rows),

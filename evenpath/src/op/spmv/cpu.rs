@@ -1,5 +1,4 @@
-use super::choose::Choice;
-use super::{Product, Schedule, Shape, SpmvMethod};
+use super::{Choice, Product, Schedule, Shape, SpmvMethod};
 use crate::cpu::{SpmvCut, SpmvTiles};
 use crate::device::DeviceError;
 use crate::op::DeviceCsr;
@@ -35,7 +34,7 @@ pub(super) fn choose<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, method: Spmv
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let values = matrix.values();
         let view = matrix.pattern().host_view(&values);
         if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {

@@ -10,7 +10,7 @@ use crate::{Offset, Value};
 pub(super) struct CutRows {
     /// The tiles of each cut row, by the tiles that begin in it; one more than tiles.
     pub(super) spans: DeviceVec<u64>,
-    /// Two parts a tile, and at most as many rows as tiles.
+    /// Two parts per tile, and at most as many rows as tiles.
     pub(super) sums: TaggedSums,
 }
 
@@ -42,14 +42,14 @@ impl CutRows {
             tile_items: cut.tile_items,
             row_ends: u32::from(cut.counts_row_ends),
         };
-        // SAFETY: the views are of the offsets of `rows` rows and one more, and of a word a tile and one more each;
+        // SAFETY: the views are of the offsets of `rows` rows and one more, and of a word per tile and one more each;
         // buffers are freed in the stream's order.
         unsafe { device.launch(find, kernel, (cut.tiles + 1).div_ceil(kernel.block_size), 0) }?;
         Ok(Self { spans, sums: TaggedSums::new::<V>(device, 2 * tiles, tiles)? })
     }
 
-    /// Bytes of device memory for this many tiles.
-    pub(super) fn bytes<V: Value>(tiles: u64) -> u64 {
-        (tiles + 1) * 8 + TaggedSums::bytes::<V>(2 * tiles, tiles)
+    /// Bytes of device memory.
+    pub(super) fn bytes(&self) -> u64 {
+        self.spans.bytes() + self.sums.bytes()
     }
 }

@@ -172,9 +172,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<O> {
             alpha,
             beta,
         };
-        // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the plan's own buffers; all
-        // are on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index
-        // is below x's length.
+        // SAFETY: what a `Product` promises, and the plan's own buffers are of its matrix.
         unsafe { device.launch(tile, self.tile_kernel, self.tiles, 0) }?;
         self.fill_empty_rows(product)
     }
@@ -182,14 +180,13 @@ impl<V: Value, O: Offset> Schedule<V, O> for Flat<O> {
     fn shape(&self) -> Shape {
         let tiles = u64::from(self.tiles);
         let count = u64::from(self.filled.count);
-        let offset_bytes = size_of::<O>() as u64;
         let compacted = self.filled.compacted.as_ref();
-        let compacted_bytes = compacted.map_or(0, |_| count * 4 + (count + 1) * offset_bytes);
+        let compacted_bytes = compacted.map_or(0, |(rows, offsets)| rows.bytes() + offsets.bytes());
         Shape {
             tile: Some(Tile::of(self.tile_kernel)),
             tiles,
             figures: vec![("rows with nonzeros", count)],
-            workspace_bytes: (tiles + 1) * 4 + CutRows::bytes::<V>(tiles) + compacted_bytes,
+            workspace_bytes: self.tile_rows.bytes() + self.cut_rows.bytes() + compacted_bytes,
             ..Shape::default()
         }
     }

@@ -41,7 +41,7 @@ impl Light {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Light {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let (pattern, values) = (matrix.pattern(), matrix.values());
         let mut next_row = self.next_row.lock().unwrap_or_else(PoisonError::into_inner);
         next_row.set_zero()?;
@@ -58,20 +58,19 @@ impl<V: Value, O: Offset> Schedule<V, O> for Light {
             alpha,
             beta,
         };
-        // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the plan's counter; all are
-        // on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index is
-        // below x's length. The lock on the counter keeps other runs of the plan from coming between the two.
+        // SAFETY: what a `Product` promises. The lock on the counter keeps other runs of the plan from coming between setting
+        // it to zero and the launch.
         unsafe { matrix.device().launch(kernel, self.kernel, self.grid, 0) }
     }
 
     fn shape(&self) -> Shape {
-        let Self { kernel, lanes, turns, grid, .. } = self;
+        let Self { kernel, lanes, turns, grid, next_row } = self;
         Shape {
             tile: Some(Tile::of(kernel)),
             tiles: u64::from(*grid),
             lanes: Some(*lanes),
             figures: vec![("rows a draw of each vector", u64::from(*turns))],
-            workspace_bytes: 8,
+            workspace_bytes: next_row.lock().unwrap_or_else(PoisonError::into_inner).bytes(),
         }
     }
 }

@@ -40,7 +40,7 @@ impl Merge {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Merge {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let pattern = matrix.pattern();
         let values = matrix.values();
         let mut work = self.cut_rows.sums.lock();
@@ -60,15 +60,13 @@ impl<V: Value, O: Offset> Schedule<V, O> for Merge {
             alpha,
             beta,
         };
-        // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the plan's own buffers; all
-        // are on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index
-        // is below x's length.
+        // SAFETY: what a `Product` promises, and the plan's own buffers are of its matrix.
         unsafe { matrix.device().launch(tile, self.kernel, self.tiles.count, 0) }
     }
 
     fn shape(&self) -> Shape {
         let tiles = u64::from(self.tiles.count);
-        let workspace_bytes = self.tiles.bytes() + CutRows::bytes::<V>(tiles);
+        let workspace_bytes = self.tiles.bytes() + self.cut_rows.bytes();
         Shape { tile: Some(Tile::of(self.kernel)), tiles, workspace_bytes, ..Shape::default() }
     }
 }

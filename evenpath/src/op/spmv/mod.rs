@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod binned;
+mod build;
 mod choose;
 mod cpu;
 mod cut_rows;
@@ -15,6 +16,7 @@ mod narrow;
 mod row_tiles;
 mod rows;
 mod tagged_sums;
+mod thresholds;
 mod windows;
 
 pub use info::SpmvPlanInfo;
@@ -22,10 +24,9 @@ pub use method::SpmvMethod;
 
 use std::fmt;
 
-use choose::Choice;
 pub(super) use tagged_sums::TaggedSums;
 
-use super::operands::check_product;
+use super::product::Product;
 use super::{DeviceCsr, OpError};
 use crate::device::{DeviceError, DeviceVec, Event};
 use crate::policy::Tile;
@@ -102,13 +103,11 @@ pub struct SpmvPlan<V: Value, O: Offset = u32> {
     analysis: (Event, Event),
 }
 
-/// The work of a run: y = αAx + βy, of operands that fit together and are on one device.
-struct Product<'a, V: Value, O: Offset> {
-    matrix: &'a DeviceCsr<V, O>,
-    alpha: V,
-    x: &'a DeviceVec<V>,
-    beta: V,
-    y: &'a mut DeviceVec<V>,
+/// What a plan runs, and why.
+struct Choice<V: Value, O: Offset> {
+    method: SpmvMethod,
+    reason: String,
+    schedule: Box<dyn Schedule<V, O>>,
 }
 
 /// A method, prepared for one matrix.
@@ -152,7 +151,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// empty, an offset and 4 bytes per row besides), the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
-        let choice = choose::choose(self, options)?;
+        let choice = build::build(self, options)?;
         let analysis = (start, self.device().record()?);
         Ok(SpmvPlan { matrix: self.clone(), choice, analysis })
     }
@@ -161,7 +160,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// and what the plan does not read of the matrix is freed.
     pub(super) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
-        let choice = choose::choose_for_copy(&self, options)?;
+        let choice = build::build_for_copy(&self, options)?;
         let analysis = (start, self.device().record()?);
         let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
         Ok(SpmvPlan { matrix, choice, analysis })
@@ -178,9 +177,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
-        let shape = (self.matrix.rows(), self.matrix.cols());
-        check_product(self.matrix.device(), shape, x, y)?;
-        Ok(self.choice.schedule.run(Product { matrix: &self.matrix, alpha, x, beta, y })?)
+        Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha, x), (beta, y))?)?)
     }
 
     /// What the plan chose, and what it costs. Waits for the analysis.

@@ -107,8 +107,8 @@ impl Codes {
 
     /// Bytes of device memory.
     fn bytes(&self) -> u64 {
-        let words = self.places.len() + self.tile_nonzeros.len();
-        (4 * (self.pairs.len() + self.directories.len()) + 8 * words) as u64
+        let codes = self.pairs.bytes() + self.directories.bytes();
+        codes + self.places.bytes() + self.tile_nonzeros.bytes()
     }
 }
 
@@ -146,7 +146,7 @@ impl Narrow {
     fn run_blocks<V: Value, O: Offset>(
         &self,
         blocks: &RowBlocks,
-        Product { matrix, alpha, x, beta, y }: Product<'_, V, O>,
+        Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>,
     ) -> Result<(), DeviceError> {
         let (pattern, values, codes) = (matrix.pattern(), matrix.values(), &self.codes);
         let kernel = NarrowBlocks {
@@ -163,16 +163,15 @@ impl Narrow {
             alpha,
             beta,
         };
-        // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the plan's own buffers; all
-        // are on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index
-        // is below x's length, and so is what a code stands for; column indices are there if a tile has no codes.
+        // SAFETY: what a `Product` promises, and the plan's own buffers are of its matrix: codes stand for its columns, and
+        // column indices are there if a tile has no codes.
         unsafe { matrix.device().launch(kernel, self.kernel, blocks.blocks, 0) }
     }
 
     fn run_tiles<V: Value, O: Offset>(
         &self,
         (group, grid, tile_rows): (Group, u32, u32),
-        Product { matrix, alpha, x, beta, y }: Product<'_, V, O>,
+        Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>,
     ) -> Result<(), DeviceError> {
         let (pattern, values, codes) = (matrix.pattern(), matrix.values(), &self.codes);
         let kernel = NarrowRows {
@@ -215,7 +214,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Narrow {
             ("columns with others' codes", self.codes.shared),
         ];
         let (tiles, bytes) = match &self.rows {
-            Rows::Blocks(blocks) => (blocks.blocks, 4 * blocks.block_rows.len() as u64),
+            Rows::Blocks(blocks) => (blocks.blocks, blocks.block_rows.bytes()),
             Rows::Tiles { grid, .. } => (*grid, 0),
         };
         Shape {

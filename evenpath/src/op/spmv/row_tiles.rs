@@ -23,7 +23,7 @@ pub(super) struct RowTiles {
 pub(super) struct Group {
     /// Rows of a warp.
     pub(super) rows: u32,
-    /// Binary logarithm of the lanes that sum a row.
+    /// log2 of the lanes that sum a row.
     pub(super) lanes_log2: u32,
 }
 
@@ -35,7 +35,7 @@ impl Group {
     }
 
     /// How well chunks of `chunk` products suit it, for rows of `mean` nonzeros: the share of them that is filled, less
-    /// something for a number of chunks that measured worse. `None` for more chunks than are worth a thought.
+    /// something for a number of chunks that measured worse. `None` for too many chunks.
     pub(super) fn fitness(self, mean: f64, chunk: u32) -> Option<f64> {
         // Loads begin at a multiple of 4 or 8, on average half of that before the first row.
         let products = f64::from(self.rows) * mean + 3.0;
@@ -96,7 +96,7 @@ impl RowTiles {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for RowTiles {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let pattern = matrix.pattern();
         let values = matrix.values();
         let kernel = Kernel {
@@ -111,8 +111,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for RowTiles {
             alpha,
             beta,
         };
-        // SAFETY: the views are of the matrix and of vectors whose lengths were checked, all on this device. The matrix
-        // is valid, so every column index is below x's length.
+        // SAFETY: what a `Product` promises.
         unsafe { matrix.device().launch(kernel, self.info, self.grid, 0) }
     }
 

@@ -7,7 +7,7 @@ use crate::op::{DeviceCsr, MAX_GRID, instance};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
-/// A number of lanes per row.
+/// A fixed number of lanes per row.
 pub(super) struct Vector {
     kernel: &'static KernelInfo,
     lanes: u32,
@@ -25,7 +25,7 @@ impl Vector {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Vector {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let (pattern, values) = (matrix.pattern(), matrix.values());
         let kernel = VectorRows {
             row_offsets: pattern.row_offsets.as_global(),
@@ -38,8 +38,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Vector {
             alpha,
             beta,
         };
-        // SAFETY: the views are of the matrix and of vectors whose lengths were checked; all are on this device, and
-        // buffers are freed in the stream's order. The matrix is valid, so every column index is below x's length.
+        // SAFETY: what a `Product` promises.
         unsafe { matrix.device().launch(kernel, self.kernel, self.grid, 0) }
     }
 
@@ -66,7 +65,7 @@ impl Block {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Block {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let (pattern, values) = (matrix.pattern(), matrix.values());
         let kernel = BlockRows {
             row_offsets: pattern.row_offsets.as_global(),
@@ -80,7 +79,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Block {
         };
         // A block that is through with its row takes another where the grid has not one for each.
         let grid = self.rows.min(MAX_GRID) as u32;
-        // SAFETY: as for `Vector`.
+        // SAFETY: what a `Product` promises.
         unsafe { matrix.device().launch(kernel, self.kernel, grid, 0) }
     }
 

@@ -4,13 +4,16 @@ use crate::Value;
 use crate::device::{Device, DeviceError, DeviceVec};
 
 /// Sums whose parts the blocks of a launch leave for one another: the workspace of one launch at a time.
-pub(in crate::op) struct TaggedSums(Mutex<Words>);
+pub(in crate::op) struct TaggedSums {
+    words: Mutex<Words>,
+    bytes: u64,
+}
 
 /// What the kernels work with.
 pub(in crate::op) struct Words {
     /// 64 bits for each 32 of a part: zero, or as the run before left them.
     pub(in crate::op) sums: DeviceVec<u64>,
-    /// A counter a sum, zero between launches.
+    /// A counter per sum, zero between launches.
     pub(in crate::op) arrived: DeviceVec<u32>,
     /// The number of this run.
     pub(in crate::op) run: u32,
@@ -22,24 +25,22 @@ impl TaggedSums {
         parts: usize,
         sums: usize,
     ) -> Result<Self, DeviceError> {
-        let words = device.zeros(Self::words::<V>(parts))?;
-        Ok(Self(Mutex::new(Words { sums: words, arrived: device.zeros(sums)?, run: 0 })))
+        let words = device.zeros(parts * (size_of::<V>() / 4))?;
+        let words = Words { sums: words, arrived: device.zeros(sums)?, run: 0 };
+        let bytes = words.sums.bytes() + words.arrived.bytes();
+        Ok(Self { words: Mutex::new(words), bytes })
     }
 
     /// The workspace, for one launch: the next in the stream finds it as this one left it.
     pub(in crate::op) fn lock(&self) -> MutexGuard<'_, Words> {
-        let mut words = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         // Every word is written in every run, so that none is as old as the number's return.
         words.run = words.run.wrapping_add(1).max(1);
         words
     }
 
     /// Bytes of device memory.
-    pub(in crate::op) fn bytes<V: Value>(parts: u64, sums: u64) -> u64 {
-        8 * Self::words::<V>(parts as usize) as u64 + 4 * sums
-    }
-
-    fn words<V: Value>(parts: usize) -> usize {
-        parts * (size_of::<V>() / 4)
+    pub(in crate::op) fn bytes(&self) -> u64 {
+        self.bytes
     }
 }

@@ -42,6 +42,11 @@ pub(super) struct Found {
 }
 
 impl Found {
+    #[cfg(test)]
+    pub(super) fn of(covered: u64, elements: u64, near: u64) -> Self {
+        Self { covered, elements, longest: elements, near }
+    }
+
     /// How many nonzeros use an element of a window.
     pub(super) fn uses(self) -> u64 {
         self.covered / self.elements.max(1)
@@ -109,7 +114,7 @@ impl Windows {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Windows {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), DeviceError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
         let pattern = matrix.pattern();
         let values = matrix.values();
         let longest = self.found.longest as u32;
@@ -129,14 +134,12 @@ impl<V: Value, O: Offset> Schedule<V, O> for Windows {
             alpha,
             beta,
         };
-        // SAFETY: the views are of the matrix, of vectors whose lengths were checked, and of the plan's own buffers; all
-        // are on this device, and buffers are freed in the stream's order. The matrix is valid, so every column index
-        // is below x's length, and the windows are those of its pattern, none longer than the shared memory asked for.
+        // SAFETY: what a `Product` promises. The windows are those of its pattern, none longer than the shared memory asked for.
         unsafe { matrix.device().launch(kernel, self.info, self.grid, longest * V::SIZE as u32) }
     }
 
     fn shape(&self) -> Shape {
-        let workspace_bytes = 8 * u64::from(self.grid);
+        let workspace_bytes = self.firsts.bytes() + self.lens.bytes();
         let figures = vec![
             ("rows a warp", u64::from(self.group.rows)),
             ("elements of the longest window", self.found.longest),

@@ -25,7 +25,7 @@ impl<V: Value, O: Offset> Copied<V, O> {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Copied<V, O> {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), OpError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let values = matrix.values();
         // The weak reference keeps the address from being used again.
@@ -38,10 +38,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Copied<V, O> {
 
     fn bytes(&self) -> Bytes {
         let Transpose { matrix, permutation } = &self.transpose;
-        let matrix_bytes =
-            (matrix.rows() as u64 + 1) * O::SIZE as u64 + matrix.nnz() as u64 * (4 + V::SIZE as u64);
-        let workspace = self.plan.workspace_bytes();
-        Bytes { held: matrix_bytes + 4 * permutation.len() as u64 + workspace, run: 0 }
+        Bytes { held: matrix.bytes() + permutation.bytes() + self.plan.workspace_bytes(), run: 0 }
     }
 
     fn copy(&self) -> Result<Option<SpmvPlanInfo>, DeviceError> {

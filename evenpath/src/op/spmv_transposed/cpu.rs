@@ -16,7 +16,7 @@ impl Cpu {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Cpu {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), OpError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
         let values = matrix.values();
         let view = matrix.pattern().host_view(&values);
         if let (Some(view), Some(x), Some(y)) = (view, x.host_slice(), y.host_slice_mut()) {

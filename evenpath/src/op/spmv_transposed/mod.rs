@@ -12,7 +12,7 @@ pub use method::SpmvTransposedMethod;
 
 use std::fmt;
 
-use super::operands::check_vector;
+use super::product::Product;
 use super::{DeviceCsr, OpError, SpmvOptions, SpmvPlanInfo};
 use crate::device::{DeviceError, DeviceKind, DeviceVec, Event};
 use crate::{Offset, Value};
@@ -75,15 +75,6 @@ pub struct SpmvTransposedPlan<V: Value, O: Offset = u32> {
     analysis: (Event, Event),
 }
 
-/// The work of a run: y = αAᵀx + βy, of operands that fit together and are on one device.
-struct Product<'a, V: Value, O: Offset> {
-    matrix: &'a DeviceCsr<V, O>,
-    alpha: V,
-    x: &'a DeviceVec<V>,
-    beta: V,
-    y: &'a mut DeviceVec<V>,
-}
-
 /// A method, prepared for one matrix.
 trait Schedule<V: Value, O: Offset>: Send + Sync {
     /// Asks the device for the product. The matrix is the one that the schedule was made for.
@@ -142,10 +133,7 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
     /// If `x` does not have one element per row, or `y` one per column, either is on another device, or there is no memory for
     /// what a run takes; then nothing is written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
-        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
-        check_vector(self.matrix.device(), ("x", x), rows)?;
-        check_vector(self.matrix.device(), ("y", y), cols)?;
-        self.schedule.run(Product { matrix: &self.matrix, alpha, x, beta, y })
+        self.schedule.run(Product::transposed(&self.matrix, (alpha, x), (beta, y))?)
     }
 
     /// What the plan costs. Waits for the analysis.

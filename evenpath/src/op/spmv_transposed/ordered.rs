@@ -3,6 +3,7 @@ use evenpath_kernels::spmv::TransposedProducts;
 use super::{Bytes, Product, Schedule};
 use crate::device::DeviceVec;
 use crate::op::path_tiles::PathTiles;
+use crate::op::requirement::Requirement;
 use crate::op::scan::Operator;
 use crate::op::sort::{SortOptions, sort_pairs, temporary_bytes_pairs};
 use crate::op::transpose::{by_column, check_countable};
@@ -21,13 +22,16 @@ impl Ordered {
         check_countable(matrix)?;
         let tiles = PathTiles::find(matrix, tile_items(instance::<TransposedProducts<V, O>>()))?;
         let by_column = by_column(matrix.cols());
-        let pair = 4 + V::SIZE as u64;
         let len = matrix.nnz();
+        let products = Requirement::of::<V>(len as u64);
+        let pairs = Requirement::all_of([Requirement::of::<u32>(len as u64), products]);
         // Sorted pairs; and beside them the products and what the sort takes, or the sums and what the reduction takes.
-        let sorting = V::SIZE as u64 * len as u64 + temporary_bytes_pairs::<u32, V>(len, by_column)?;
-        let summing = pair * len as u64 + 8 + reduce::temporary_bytes_by_keys::<u32, V>(len);
-        let run_bytes = pair * len as u64 + sorting.max(summing);
-        Ok(Self { tiles, by_column, run_bytes })
+        let sort = Requirement::new(temporary_bytes_pairs::<u32, V>(len, by_column)?);
+        let reduction = Requirement::new(reduce::temporary_bytes_by_keys::<u32, V>(len));
+        let sorting = Requirement::all_of([products, sort]);
+        let summing = Requirement::all_of([pairs, Requirement::of::<u64>(1), reduction]);
+        let run = Requirement::all_of([pairs, Requirement::any_of([sorting, summing])]);
+        Ok(Self { tiles, by_column, run_bytes: run.bytes() })
     }
 
     /// The products αax in the order of the nonzeros.
@@ -50,15 +54,15 @@ impl Ordered {
             nonzeros: matrix.nnz() as u64,
             alpha,
         };
-        // SAFETY: the tiles are the matrix's, of the kernel's length; x has an element per row, the products one a
-        // nonzero; buffers are freed in the stream's order.
+        // SAFETY: x has an element for each row, as a `Product` promises; the tiles are the matrix's, and there is a product for each
+        // nonzero.
         unsafe { device.launch(kernel, instance::<TransposedProducts<V, O>>(), self.tiles.count, 0) }?;
         Ok(products)
     }
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Ordered {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), OpError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
         let device = matrix.device();
         let products = self.products(matrix, alpha, x)?;
         let (columns, sorted) = sort_pairs(&matrix.pattern().column_indices, &products, self.by_column)?;

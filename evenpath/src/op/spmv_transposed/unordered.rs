@@ -35,7 +35,7 @@ fn cache_bytes<V: Value>() -> u32 {
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Unordered {
-    fn run(&self, Product { matrix, alpha, x, beta, y }: Product<'_, V, O>) -> Result<(), OpError> {
+    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
         let (device, pattern) = (matrix.device(), matrix.pattern());
         vector::scale(beta, y)?;
         let values = matrix.values();
@@ -54,8 +54,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Unordered {
             alpha,
         };
         let grid = self.tiles.count.div_ceil(self.block_tiles);
-        // SAFETY: the tiles are the matrix's, of the kernel's length; x has an element per row and y one per column, below
-        // which the matrix's column indices are; buffers are freed in the stream's order.
+        // SAFETY: what a `Product` promises; the tiles are the matrix's, of the kernel's length.
         unsafe { device.launch(kernel, instance::<AddTransposed<V, O>>(), grid, cache_bytes::<V>()) }?;
         Ok(())
     }

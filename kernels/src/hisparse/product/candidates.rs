@@ -16,24 +16,21 @@ kernel! {
         pub len: u32,
     }
     shared: 0;
-    body: mark_candidates::<K, BLOCK>;
+    body: HiSparseMarkCandidates::mark_candidates::<BLOCK>;
     entries: {
         hisparse_mark_candidates_u32 in hisparse_product: <K = u32>, 256 x 1;
         hisparse_mark_candidates_u64 in hisparse_product: <K = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn mark_candidates<K: Key, const BLOCK: usize>(
-    _: Arena,
-    keys: Global<K>,
-    is_first: GlobalMut<u32>,
-    len: u32,
-) {
-    let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
-    if pair < len as usize {
-        let differs = pair == 0 || keys.load(pair) != keys.load(pair - 1);
-        is_first.store(pair, u32::from(differs));
+impl<K: Key> HiSparseMarkCandidates<K> {
+    #[inline(always)]
+    fn mark_candidates<const BLOCK: usize>(self, _: Arena) {
+        let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
+        if pair < self.len as usize {
+            let differs = pair == 0 || self.keys.load(pair) != self.keys.load(pair - 1);
+            self.is_first.store(pair, u32::from(differs));
+        }
     }
 }
 
@@ -52,31 +49,26 @@ kernel! {
         pub len: u32,
     }
     shared: 0;
-    body: list_candidates::<K, BLOCK>;
+    body: HiSparseListCandidates::list_candidates::<BLOCK>;
     entries: {
         hisparse_list_candidates_u32 in hisparse_product: <K = u32>, 256 x 1;
         hisparse_list_candidates_u64 in hisparse_product: <K = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn list_candidates<K: Key, const BLOCK: usize>(
-    _: Arena,
-    keys: Global<K>,
-    numbers: Global<u32>,
-    leaf_keys: GlobalMut<K>,
-    starts: GlobalMut<u32>,
-    len: u32,
-) {
-    let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
-    if pair < len as usize {
-        let number = numbers.load(pair) as usize;
-        if numbers.load_if(pair.saturating_sub(1), pair > 0) as usize != number {
-            leaf_keys.store(number - 1, keys.load(pair));
-            starts.store(number - 1, pair as u32);
-        }
-        if pair + 1 == len as usize {
-            starts.store(number, len);
+impl<K: Key> HiSparseListCandidates<K> {
+    #[inline(always)]
+    fn list_candidates<const BLOCK: usize>(self, _: Arena) {
+        let pair = (thread::block() * BLOCK as u32 + thread::index()) as usize;
+        if pair < self.len as usize {
+            let number = self.numbers.load(pair) as usize;
+            if self.numbers.load_if(pair.saturating_sub(1), pair > 0) as usize != number {
+                self.leaf_keys.store(number - 1, self.keys.load(pair));
+                self.starts.store(number - 1, pair as u32);
+            }
+            if pair + 1 == self.len as usize {
+                self.starts.store(number, self.len);
+            }
         }
     }
 }
@@ -98,30 +90,24 @@ kernel! {
         pub len: u32,
     }
     shared: 0;
-    body: list_filled::<K, BLOCK>;
+    body: HiSparseListFilled::list_filled::<BLOCK>;
     entries: {
         hisparse_list_filled_u32 in hisparse_product: <K = u32>, 256 x 1;
         hisparse_list_filled_u64 in hisparse_product: <K = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn list_filled<K: Key, const BLOCK: usize>(
-    _: Arena,
-    keys: Global<K>,
-    counts: Global<u32>,
-    numbers: Global<u32>,
-    leaf_keys: GlobalMut<K>,
-    leaves: GlobalMut<u64>,
-    len: u32,
-) {
-    let candidate = thread::block() * BLOCK as u32 + thread::index();
-    if candidate < len {
-        let count = counts.load(candidate as usize);
-        if count > 0 {
-            let number = numbers.load(candidate as usize) as usize - 1;
-            leaf_keys.store(number, keys.load(candidate as usize));
-            leaves.store(number, Run { first: candidate, row: 0, len: count }.word());
+impl<K: Key> HiSparseListFilled<K> {
+    #[inline(always)]
+    fn list_filled<const BLOCK: usize>(self, _: Arena) {
+        let candidate = thread::block() * BLOCK as u32 + thread::index();
+        if candidate < self.len {
+            let count = self.counts.load(candidate as usize);
+            if count > 0 {
+                let number = self.numbers.load(candidate as usize) as usize - 1;
+                self.leaf_keys.store(number, self.keys.load(candidate as usize));
+                self.leaves.store(number, Run { first: candidate, row: 0, len: count }.word());
+            }
         }
     }
 }

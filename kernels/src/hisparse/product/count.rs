@@ -35,49 +35,37 @@ kernel! {
         pub d_log2: u32,
     }
     shared: CountScan::<u32, BLOCK>::BYTES;
-    body: count_products::<T, BLOCK>;
+    body: HiSparseCountProducts::count_products::<BLOCK>;
     entries: {
         hisparse_count_products_u32 in hisparse_product: <T = u32>, 128 x 1;
         hisparse_count_products_u64 in hisparse_product: <T = u64>, 128 x 1;
     }
 }
 
-#[inline(always)]
-fn count_products<T: Element, const BLOCK: usize>(
-    mut arena: Arena,
-    a_words: Global<u32>,
-    a_coordinates: Global<u16>,
-    a_slots: Global<T>,
-    b_words: Global<u32>,
-    b_coordinates: Global<u16>,
-    b_slots: Global<T>,
-    pairs: Global<u64>,
-    starts: Global<u32>,
-    counts: GlobalMut<u32>,
-    is_filled: GlobalMut<u32>,
-    state: u32,
-    d_log2: u32,
-) {
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let pattern = Pattern::take(&mut Arena::dynamic(pattern_shared_bytes(d_log2)), d_log2);
-    let factor = |words, coordinates, slots, transposed| Factor {
-        pool: Pool { words, coordinates, slots },
-        is_transposed: state & transposed != 0,
-        d_log2,
-    };
-    let a = factor(a_words, a_coordinates, a_slots, state::A_TRANSPOSED);
-    let b = factor(b_words, b_coordinates, b_slots, state::B_TRANSPOSED);
-    let leaf = thread::block() as usize;
-    pattern.find::<T, BLOCK>(a, b, pairs, starts.load(leaf), starts.load(leaf + 1));
-    let mut count = 0;
-    let mut word = thread::index();
-    while word < leaf_words(d_log2) {
-        count += pattern.c.load(word).count_ones();
-        word += BLOCK as u32;
-    }
-    let total = scan.exclusive(count).total;
-    if thread::index() == 0 {
-        counts.store(leaf, total);
-        is_filled.store(leaf, u32::from(total > 0));
+impl<T: Element> HiSparseCountProducts<T> {
+    #[inline(always)]
+    fn count_products<const BLOCK: usize>(self, mut arena: Arena) {
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let pattern = Pattern::take(&mut Arena::dynamic(pattern_shared_bytes(self.d_log2)), self.d_log2);
+        let factor = |words, coordinates, slots, transposed| Factor {
+            pool: Pool { words, coordinates, slots },
+            is_transposed: self.state & transposed != 0,
+            d_log2: self.d_log2,
+        };
+        let a = factor(self.a_words, self.a_coordinates, self.a_slots, state::A_TRANSPOSED);
+        let b = factor(self.b_words, self.b_coordinates, self.b_slots, state::B_TRANSPOSED);
+        let leaf = thread::block() as usize;
+        pattern.find::<T, BLOCK>(a, b, self.pairs, self.starts.load(leaf), self.starts.load(leaf + 1));
+        let mut count = 0;
+        let mut word = thread::index();
+        while word < leaf_words(self.d_log2) {
+            count += pattern.c.load(word).count_ones();
+            word += BLOCK as u32;
+        }
+        let total = scan.exclusive(count).total;
+        if thread::index() == 0 {
+            self.counts.store(leaf, total);
+            self.is_filled.store(leaf, u32::from(total > 0));
+        }
     }
 }

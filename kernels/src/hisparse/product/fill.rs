@@ -60,77 +60,62 @@ kernel! {
         pub b_scale: V,
     }
     shared: CountScan::<u32, BLOCK>::BYTES;
-    body: multiply_leaves::<V, BLOCK>;
+    body: HiSparseMultiplyLeaves::multiply_leaves::<BLOCK>;
     entries: {
         hisparse_multiply_leaves_f32 in hisparse_product: <V = f32>, 256 x 1;
         hisparse_multiply_leaves_f64 in hisparse_product: <V = f64>, 256 x 1 resident 5;
     }
 }
 
-#[inline(always)]
-fn multiply_leaves<V: Float, const BLOCK: usize>(
-    mut arena: Arena,
-    a_words: Global<u32>,
-    a_coordinates: Global<u16>,
-    a_slots: Global<V>,
-    b_words: Global<u32>,
-    b_coordinates: Global<u16>,
-    b_slots: Global<V>,
-    pairs: Global<u64>,
-    starts: Global<u32>,
-    leaves: Global<u64>,
-    references: Global<u32>,
-    words: GlobalMut<u32>,
-    coordinates: GlobalMut<u16>,
-    slots: GlobalMut<V>,
-    state: u32,
-    d_log2: u32,
-    room: u32,
-    a_scale: V,
-    b_scale: V,
-) {
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let mut arena = Arena::dynamic(product_shared_bytes(d_log2, state, room, V::SIZE as u32));
-    let sums: Shared<V> = arena.take(room as usize);
-    // Its leaf of B lies where the pairs' leaves come later.
-    let mut pattern_arena = arena;
-    let pattern = Pattern::take(&mut pattern_arena, d_log2);
-    let c = Bits::take(&mut arena, d_log2);
-    let factor = |words, coordinates, slots, transposed| Factor {
-        pool: Pool { words, coordinates, slots },
-        is_transposed: state & transposed != 0,
-        d_log2,
-    };
-    let a = factor(a_words, a_coordinates, a_slots, state::A_TRANSPOSED);
-    let b = factor(b_words, b_coordinates, b_slots, state::B_TRANSPOSED);
-    let leaf = thread::block() as usize;
-    let run = Run::from_word(leaves.load(leaf));
-    let (first, end) = (starts.load(run.first as usize), starts.load(run.first as usize + 1));
-    let product = Product::<V, BLOCK> {
-        a: Stage::take(&mut arena, a),
-        b: Stage::take(&mut arena, b),
-        c,
-        ranks: arena.take(leaf_words(d_log2) as usize),
-        pairs,
-        first,
-        end,
-        d_log2,
-    };
-    pattern.find::<V, BLOCK>(a, b, pairs, first, end);
-    product.rank(scan);
-    let node = PoolMut { words, coordinates, slots }.node(references.load(leaf), run.len, d_log2);
-    let scale = |sum| a_scale * (b_scale * sum);
-    if run.len <= room {
-        let mut sum = thread::index();
-        while sum < run.len {
-            sums.store(sum as usize, V::ZERO);
-            sum += BLOCK as u32;
+impl<V: Float> HiSparseMultiplyLeaves<V> {
+    #[inline(always)]
+    fn multiply_leaves<const BLOCK: usize>(self, mut arena: Arena) {
+        let Self { words, coordinates, slots, .. } = self;
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let mut arena =
+            Arena::dynamic(product_shared_bytes(self.d_log2, self.state, self.room, V::SIZE as u32));
+        let sums: Shared<V> = arena.take(self.room as usize);
+        // Its leaf of B lies where the pairs' leaves come later.
+        let mut pattern_arena = arena;
+        let pattern = Pattern::take(&mut pattern_arena, self.d_log2);
+        let c = Bits::take(&mut arena, self.d_log2);
+        let factor = |words, coordinates, slots, transposed| Factor {
+            pool: Pool { words, coordinates, slots },
+            is_transposed: self.state & transposed != 0,
+            d_log2: self.d_log2,
+        };
+        let a = factor(self.a_words, self.a_coordinates, self.a_slots, state::A_TRANSPOSED);
+        let b = factor(self.b_words, self.b_coordinates, self.b_slots, state::B_TRANSPOSED);
+        let leaf = thread::block() as usize;
+        let run = Run::from_word(self.leaves.load(leaf));
+        let (first, end) = (self.starts.load(run.first as usize), self.starts.load(run.first as usize + 1));
+        let product = Product::<V, BLOCK> {
+            a: Stage::take(&mut arena, a),
+            b: Stage::take(&mut arena, b),
+            c,
+            ranks: arena.take(leaf_words(self.d_log2) as usize),
+            pairs: self.pairs,
+            first,
+            end,
+            d_log2: self.d_log2,
+        };
+        pattern.find::<V, BLOCK>(a, b, self.pairs, first, end);
+        product.rank(scan);
+        let node =
+            PoolMut { words, coordinates, slots }.node(self.references.load(leaf), run.len, self.d_log2);
+        let scale = |sum| self.a_scale * (self.b_scale * sum);
+        if run.len <= self.room {
+            let mut sum = thread::index();
+            while sum < run.len {
+                sums.store(sum as usize, V::ZERO);
+                sum += BLOCK as u32;
+            }
+            product.add(sums);
+            product.write(sums, node, scale);
+        } else {
+            product.add(node);
+            product.write(node, node, scale);
         }
-        product.add(sums);
-        product.write(sums, node, scale);
-    } else {
-        product.add(node);
-        product.write(node, node, scale);
     }
 }
 

@@ -36,29 +36,24 @@ kernel! {
         pub b_len: u32,
     }
     shared: 0;
-    body: count_pairs::<BLOCK>;
+    body: HiSparseCountPairs::count_pairs::<BLOCK>;
     entries: {
         hisparse_count_pairs in hisparse_product: 256 x 1;
     }
 }
 
-#[inline(always)]
-fn count_pairs<const BLOCK: usize>(
-    _: Arena,
-    a_cols: Global<u32>,
-    b_rows: Global<u32>,
-    firsts: GlobalMut<u32>,
-    counts: GlobalMut<u64>,
-    a_len: u32,
-    b_len: u32,
-) {
-    let leaf = thread::block() * BLOCK as u32 + thread::index();
-    if leaf < a_len {
-        let inner = a_cols.load(leaf as usize);
-        let first = partition_point(b_rows, b_len, |row| row < inner);
-        let count = partition_point(b_rows.skip(first as usize), b_len - first, |row| row == inner);
-        firsts.store(leaf as usize, first);
-        counts.store(leaf as usize, u64::from(count));
+impl HiSparseCountPairs {
+    #[inline(always)]
+    fn count_pairs<const BLOCK: usize>(self, _: Arena) {
+        let leaf = thread::block() * BLOCK as u32 + thread::index();
+        if leaf < self.a_len {
+            let inner = self.a_cols.load(leaf as usize);
+            let first = partition_point(self.b_rows, self.b_len, |row| row < inner);
+            let count =
+                partition_point(self.b_rows.skip(first as usize), self.b_len - first, |row| row == inner);
+            self.firsts.store(leaf as usize, first);
+            self.counts.store(leaf as usize, u64::from(count));
+        }
     }
 }
 
@@ -91,35 +86,29 @@ kernel! {
         pub depth: u32,
     }
     shared: 0;
-    body: list_pairs::<K, BLOCK>;
+    body: HiSparseListPairs::list_pairs::<BLOCK>;
     entries: {
         hisparse_list_pairs_u32 in hisparse_product: <K = u32>, 256 x 1;
         hisparse_list_pairs_u64 in hisparse_product: <K = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn list_pairs<K: Key, const BLOCK: usize>(
-    _: Arena,
-    ends: Global<u64>,
-    firsts: Global<u32>,
-    a_references: Global<u32>,
-    a_rows: Global<u32>,
-    b_references: Global<u32>,
-    b_cols: Global<u32>,
-    keys: GlobalMut<K>,
-    pairs: GlobalMut<u64>,
-    a_len: u32,
-    len: u32,
-    d_log2: u32,
-    depth: u32,
-) {
-    let pair = thread::block() * BLOCK as u32 + thread::index();
-    if pair < len {
-        let a = partition_point(ends, a_len, |end| end <= u64::from(pair)) as usize;
-        let before = ends.load_if(a.saturating_sub(1), a > 0) as u32;
-        let b = (firsts.load(a) + (pair - before)) as usize;
-        keys.store(pair as usize, K::from_bits(path(a_rows.load(a), b_cols.load(b), d_log2, depth)));
-        pairs.store(pair as usize, u64::from(b_references.load(b)) << 32 | u64::from(a_references.load(a)));
+impl<K: Key> HiSparseListPairs<K> {
+    #[inline(always)]
+    fn list_pairs<const BLOCK: usize>(self, _: Arena) {
+        let pair = thread::block() * BLOCK as u32 + thread::index();
+        if pair < self.len {
+            let a = partition_point(self.ends, self.a_len, |end| end <= u64::from(pair)) as usize;
+            let before = self.ends.load_if(a.saturating_sub(1), a > 0) as u32;
+            let b = (self.firsts.load(a) + (pair - before)) as usize;
+            self.keys.store(
+                pair as usize,
+                K::from_bits(path(self.a_rows.load(a), self.b_cols.load(b), self.d_log2, self.depth)),
+            );
+            self.pairs.store(
+                pair as usize,
+                u64::from(self.b_references.load(b)) << 32 | u64::from(self.a_references.load(a)),
+            );
+        }
     }
 }

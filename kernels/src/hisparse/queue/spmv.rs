@@ -42,7 +42,7 @@ kernel! {
         pub alpha: V,
     }
     shared: SHARED_BYTES;
-    body: queued_spmv::<V, BLOCK>;
+    body: HiSparseQueuedSpmv::queued_spmv::<BLOCK>;
     entries: {
         hisparse_queued_spmv_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
         hisparse_queued_spmv_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
@@ -116,26 +116,30 @@ impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
     }
 }
 
-#[inline(always)]
-fn queued_spmv<V: AtomicFloat, const BLOCK: usize>(
-    arena: Arena,
-    words: Global<u32>,
-    values: Global<V>,
-    root: u32,
-    height: u32,
-    d_log2: u32,
-    places: GlobalMut<u64>,
-    state: GlobalMut<u64>,
-    capacity: u32,
-    run: u32,
-    transposed: u32,
-    x: Global<V>,
-    y: GlobalMut<V>,
-    scale: V,
-    alpha: V,
-) {
-    const { assert!(BLOCK == super::BLOCK as usize, "a thread a child") };
-    let tree = Tree { words, values, root, height, d_log2 };
-    let queues = Queues { places, state, capacity, run };
-    traverse(arena, tree, queues, AddProducts { x, y, transposed, scale, alpha });
+impl<V: AtomicFloat> HiSparseQueuedSpmv<V> {
+    #[inline(always)]
+    fn queued_spmv<const BLOCK: usize>(self, arena: Arena) {
+        const { assert!(BLOCK == super::BLOCK as usize, "a thread a child") };
+        let tree = Tree {
+            words: self.words,
+            values: self.values,
+            root: self.root,
+            height: self.height,
+            d_log2: self.d_log2,
+        };
+        let queues =
+            Queues { places: self.places, state: self.state, capacity: self.capacity, run: self.run };
+        traverse(
+            arena,
+            tree,
+            queues,
+            AddProducts {
+                x: self.x,
+                y: self.y,
+                transposed: self.transposed,
+                scale: self.scale,
+                alpha: self.alpha,
+            },
+        );
+    }
 }

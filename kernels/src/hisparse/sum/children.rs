@@ -42,52 +42,44 @@ kernel! {
         pub d_log2: u32,
     }
     shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
-    body: add_children::<BLOCK>;
+    body: HiSparseAddChildren::add_children::<BLOCK>;
     entries: {
         hisparse_add_children in hisparse_sum: 512 x 1 resident 2;
     }
 }
 
-#[inline(always)]
-fn add_children<const BLOCK: usize>(
-    mut arena: Arena,
-    a_words: Global<u32>,
-    a_coordinates: Global<u16>,
-    b_words: Global<u32>,
-    b_coordinates: Global<u16>,
-    pairs: Global<u64>,
-    root: u64,
-    ends: Global<u32>,
-    children: GlobalMut<u64>,
-    links: GlobalMut<u64>,
-    first_node: u32,
-    len: u32,
-    share: u32,
-    state: u32,
-    d_log2: u32,
-) {
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
-    let merging = Arena::dynamic(merge_shared_bytes(d_log2, BLOCK as u32));
-    let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
-    let side = |words: Global<u32>, coordinates, is_transposed| Side {
-        pool: Pool { words, coordinates, slots: words },
-        is_transposed,
-        d_log2,
-    };
-    let a = side(a_words, a_coordinates, false);
-    let b = side(b_words, b_coordinates, state & state::B_TRANSPOSED != 0);
-    let sink = |number: u32| {
-        let first = ends.load_if((number as usize).saturating_sub(1), number > 0) as usize;
-        Children { words: children.skip(first), links: links.skip(first), parent: first_node + number }
-    };
-    Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
-        masks,
-        |part| small::takes(part, BLOCK as u32),
-        |number, pair| tiny::merge(a, b, pair, &sink(number)),
-        |number, pair| keys.merge(a, b, pair, &sink(number)),
-        |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
-    );
+impl HiSparseAddChildren {
+    #[inline(always)]
+    fn add_children<const BLOCK: usize>(self, mut arena: Arena) {
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
+        let merging = Arena::dynamic(merge_shared_bytes(self.d_log2, BLOCK as u32));
+        let (keys, bitmaps) =
+            (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, self.d_log2));
+        let side = |words: Global<u32>, coordinates, is_transposed| Side {
+            pool: Pool { words, coordinates, slots: words },
+            is_transposed,
+            d_log2: self.d_log2,
+        };
+        let a = side(self.a_words, self.a_coordinates, false);
+        let b = side(self.b_words, self.b_coordinates, self.state & state::B_TRANSPOSED != 0);
+        let sink = |number: u32| {
+            let first = self.ends.load_if((number as usize).saturating_sub(1), number > 0) as usize;
+            Children {
+                words: self.children.skip(first),
+                links: self.links.skip(first),
+                parent: self.first_node + number,
+            }
+        };
+        Pairs { a, b, words: self.pairs, root: self.root, len: self.len, share: self.share }
+            .for_each::<BLOCK>(
+                masks,
+                |part| small::takes(part, BLOCK as u32),
+                |number, pair| tiny::merge(a, b, pair, &sink(number)),
+                |number, pair| keys.merge(a, b, pair, &sink(number)),
+                |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
+            );
+    }
 }
 
 /// The children of one pair.

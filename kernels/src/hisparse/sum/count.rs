@@ -38,7 +38,7 @@ kernel! {
         pub d_log2: u32,
     }
     shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
-    body: count_sums::<T, BLOCK>;
+    body: HiSparseCountSums::count_sums::<BLOCK>;
     entries: {
         hisparse_count_sums_u32 in hisparse_sum: <T = u32>, 128 x 1;
         hisparse_count_sums_u64 in hisparse_sum: <T = u64>, 128 x 1;
@@ -46,50 +46,40 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn count_sums<T: Element, const BLOCK: usize>(
-    mut arena: Arena,
-    a_words: Global<u32>,
-    a_coordinates: Global<u16>,
-    a_slots: Global<T>,
-    b_words: Global<u32>,
-    b_coordinates: Global<u16>,
-    b_slots: Global<T>,
-    pairs: Global<u64>,
-    root: u64,
-    counts: GlobalMut<u32>,
-    len: u32,
-    share: u32,
-    state: u32,
-    d_log2: u32,
-) {
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
-    let marking = Arena::dynamic(count_shared_bytes(d_log2, BLOCK as u32));
-    let (marks, bitmaps) =
-        (Marks::take(marking, d_log2, BLOCK as u32), Bitmaps::<BLOCK>::take(marking, scan, d_log2));
-    let side = |words, coordinates, slots, is_transposed| Side {
-        pool: Pool { words, coordinates, slots },
-        is_transposed,
-        d_log2,
-    };
-    let a = side(a_words, a_coordinates, a_slots, false);
-    let b = side(b_words, b_coordinates, b_slots, state & state::B_TRANSPOSED != 0);
-    Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
-        masks,
-        |part| marks::takes(part, d_log2, BLOCK as u32),
-        |number, pair| counts.store(number as usize, tiny::count(a, b, pair)),
-        |number, pair| {
-            let count = marks.count(a, b, pair);
-            if thread::lane() == 0 {
-                counts.store(number as usize, count);
-            }
-        },
-        |number, pair| {
-            let count = bitmaps.count(a, b, pair);
-            if thread::index() == 0 {
-                counts.store(number as usize, count);
-            }
-        },
-    );
+impl<T: Element> HiSparseCountSums<T> {
+    #[inline(always)]
+    fn count_sums<const BLOCK: usize>(self, mut arena: Arena) {
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
+        let marking = Arena::dynamic(count_shared_bytes(self.d_log2, BLOCK as u32));
+        let (marks, bitmaps) = (
+            Marks::take(marking, self.d_log2, BLOCK as u32),
+            Bitmaps::<BLOCK>::take(marking, scan, self.d_log2),
+        );
+        let side = |words, coordinates, slots, is_transposed| Side {
+            pool: Pool { words, coordinates, slots },
+            is_transposed,
+            d_log2: self.d_log2,
+        };
+        let a = side(self.a_words, self.a_coordinates, self.a_slots, false);
+        let b = side(self.b_words, self.b_coordinates, self.b_slots, self.state & state::B_TRANSPOSED != 0);
+        Pairs { a, b, words: self.pairs, root: self.root, len: self.len, share: self.share }
+            .for_each::<BLOCK>(
+                masks,
+                |part| marks::takes(part, self.d_log2, BLOCK as u32),
+                |number, pair| self.counts.store(number as usize, tiny::count(a, b, pair)),
+                |number, pair| {
+                    let count = marks.count(a, b, pair);
+                    if thread::lane() == 0 {
+                        self.counts.store(number as usize, count);
+                    }
+                },
+                |number, pair| {
+                    let count = bitmaps.count(a, b, pair);
+                    if thread::index() == 0 {
+                        self.counts.store(number as usize, count);
+                    }
+                },
+            );
+    }
 }

@@ -51,63 +51,48 @@ kernel! {
         pub b_scale: V,
     }
     shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
-    body: add_leaves::<V, BLOCK>;
+    body: HiSparseAddLeaves::add_leaves::<BLOCK>;
     entries: {
         hisparse_add_leaves_f32 in hisparse_sum: <V = f32>, 128 x 1 resident 8;
         hisparse_add_leaves_f64 in hisparse_sum: <V = f64>, 128 x 1 resident 8;
     }
 }
 
-#[inline(always)]
-fn add_leaves<V: Float, const BLOCK: usize>(
-    mut arena: Arena,
-    a_words: Global<u32>,
-    a_coordinates: Global<u16>,
-    a_slots: Global<V>,
-    b_words: Global<u32>,
-    b_coordinates: Global<u16>,
-    b_slots: Global<V>,
-    pairs: Global<u64>,
-    root: u64,
-    counts: Global<u32>,
-    references: Global<u32>,
-    words: GlobalMut<u32>,
-    coordinates: GlobalMut<u16>,
-    slots: GlobalMut<V>,
-    len: u32,
-    share: u32,
-    state: u32,
-    d_log2: u32,
-    a_scale: V,
-    b_scale: V,
-) {
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
-    let merging = Arena::dynamic(merge_shared_bytes(d_log2, BLOCK as u32));
-    let (keys, bitmaps) = (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
-    let side = |words, coordinates, slots, is_transposed| Side {
-        pool: Pool { words, coordinates, slots },
-        is_transposed,
-        d_log2,
-    };
-    let a = side(a_words, a_coordinates, a_slots, false);
-    let b = side(b_words, b_coordinates, b_slots, state & state::B_TRANSPOSED != 0);
-    let pool = PoolMut { words, coordinates, slots };
-    let sink = |number: u32| {
-        let (count, reference) = (counts.load(number as usize), references.load(number as usize));
-        Leaf {
-            a: Addend { is_scaled: state & state::A_SCALED != 0, factor: a_scale },
-            b: Addend { is_scaled: state & state::B_SCALED != 0, factor: b_scale },
-            sum: pool.node(reference, count, d_log2),
-        }
-    };
-    Pairs { a, b, words: pairs, root, len, share }.for_each::<BLOCK>(
-        masks,
-        |part| small::takes(part, BLOCK as u32),
-        |number, pair| tiny::merge(a, b, pair, &sink(number)),
-        |number, pair| keys.merge(a, b, pair, &sink(number)),
-        |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
-    );
+impl<V: Float> HiSparseAddLeaves<V> {
+    #[inline(always)]
+    fn add_leaves<const BLOCK: usize>(self, mut arena: Arena) {
+        let Self { words, coordinates, slots, .. } = self;
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
+        let merging = Arena::dynamic(merge_shared_bytes(self.d_log2, BLOCK as u32));
+        let (keys, bitmaps) =
+            (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, self.d_log2));
+        let side = |words, coordinates, slots, is_transposed| Side {
+            pool: Pool { words, coordinates, slots },
+            is_transposed,
+            d_log2: self.d_log2,
+        };
+        let a = side(self.a_words, self.a_coordinates, self.a_slots, false);
+        let b = side(self.b_words, self.b_coordinates, self.b_slots, self.state & state::B_TRANSPOSED != 0);
+        let pool = PoolMut { words, coordinates, slots };
+        let sink = |number: u32| {
+            let (count, reference) =
+                (self.counts.load(number as usize), self.references.load(number as usize));
+            Leaf {
+                a: Addend { is_scaled: self.state & state::A_SCALED != 0, factor: self.a_scale },
+                b: Addend { is_scaled: self.state & state::B_SCALED != 0, factor: self.b_scale },
+                sum: pool.node(reference, count, self.d_log2),
+            }
+        };
+        Pairs { a, b, words: self.pairs, root: self.root, len: self.len, share: self.share }
+            .for_each::<BLOCK>(
+                masks,
+                |part| small::takes(part, BLOCK as u32),
+                |number, pair| tiny::merge(a, b, pair, &sink(number)),
+                |number, pair| keys.merge(a, b, pair, &sink(number)),
+                |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
+            );
+    }
 }
 
 /// What a matrix's values are multiplied with.

@@ -64,7 +64,7 @@ kernel! {
         pub sums: u32,
     }
     shared: 0;
-    body: add_ranked::<V, O>;
+    body: SpgemmAddRanked::add_ranked;
     entries: {
         spgemm_add_ranked_f32_u32 in spgemm_ranks: <V = f32, O = u32>, 32 x 1 resident 32;
         spgemm_add_ranked_f32_u64 in spgemm_ranks: <V = f32, O = u64>, 32 x 1 resident 32;
@@ -73,67 +73,51 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn add_ranked<V: Float, O: Offset>(
-    _: Arena,
-    a_row_offsets: Global<O>,
-    a_columns: Global<u32>,
-    a_values: Global<V>,
-    b_row_offsets: Global<O>,
-    b_values: Global<V>,
-    c_row_offsets: Global<u64>,
-    c_values: GlobalMut<V>,
-    list: Global<u32>,
-    first_products: Global<u64>,
-    first_parts: Global<u64>,
-    first_cuts: Global<u64>,
-    ranks: Global<u16>,
-    cuts: Global<u32>,
-    part_rows: Global<u32>,
-    listed: u32,
-    all_parts: u32,
-    most_sums: u32,
-) {
-    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_values };
-    let b = Matrix { row_offsets: b_row_offsets, columns: a_columns, values: b_values };
-    let mut arena = Arena::dynamic(add_ranked_shared_bytes(most_sums, V::SIZE as u32, O::SIZE as u32));
-    let sums: Shared<V> = arena.take(most_sums as usize);
-    let part = all_parts - 1 - thread::block();
-    let index = part_rows.load(part as usize);
-    let row = nth_row(list, listed, index, true) as usize;
-    let own = a.entries_if(row as u32, true);
-    let first_part = first_parts.load(index as usize);
-    let parts = (first_parts.load(index as usize + 1) - first_part) as u32;
-    let part = part - first_part as u32;
-    let c_begin = c_row_offsets.load(row) + u64::from(part) * u64::from(part_len(V::SIZE));
-    let c_left = c_row_offsets.load(row + 1) - c_begin;
-    let c_values = c_values.skip(c_begin as usize);
-    let len = if c_left < u64::from(part_len(V::SIZE)) { c_left as u32 } else { part_len(V::SIZE) };
-    let mut place = thread::lane();
-    while place < len {
-        sums.store(place as usize, V::ZERO);
-        place += thread::WARP_SIZE;
-    }
-    let cuts = if parts > 1 { cuts.skip(first_cuts.load(index as usize) as usize) } else { cuts };
-    let part = Part {
-        cuts,
-        // Where the entries' cuts begin and end.
-        cut_from: if part > 0 { Some((part as usize - 1) * own.len as usize) } else { None },
-        cut_to: if part + 1 < parts { Some(part as usize * own.len as usize) } else { None },
-    };
-    let stage = Stage::<V, O>::take(&mut arena);
-    let ranks = ranks.skip(first_products.load(index as usize) as usize);
-    let (mut first, mut products) = (0, 0_u64);
-    while first < own.len {
-        let staged = stage.bring(a, b, own, first + thread::lane(), part, &mut products);
-        warp::sync(warp::FULL);
-        stage.add(ranks, b_values, sums, staged);
-        first += thread::WARP_SIZE;
-    }
-    let mut place = thread::lane();
-    while place < len {
-        c_values.store_streaming(place as usize, sums.load(place as usize));
-        place += thread::WARP_SIZE;
+impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
+    #[inline(always)]
+    fn add_ranked(self, _: Arena) {
+        let Self { c_values, ranks, cuts, parts: all_parts, sums: most_sums, .. } = self;
+        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_values };
+        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.a_columns, values: self.b_values };
+        let mut arena = Arena::dynamic(add_ranked_shared_bytes(most_sums, V::SIZE as u32, O::SIZE as u32));
+        let sums: Shared<V> = arena.take(most_sums as usize);
+        let part = all_parts - 1 - thread::block();
+        let index = self.part_rows.load(part as usize);
+        let row = nth_row(self.list, self.listed, index, true) as usize;
+        let own = a.entries_if(row as u32, true);
+        let first_part = self.first_parts.load(index as usize);
+        let parts = (self.first_parts.load(index as usize + 1) - first_part) as u32;
+        let part = part - first_part as u32;
+        let c_begin = self.c_row_offsets.load(row) + u64::from(part) * u64::from(part_len(V::SIZE));
+        let c_left = self.c_row_offsets.load(row + 1) - c_begin;
+        let c_values = c_values.skip(c_begin as usize);
+        let len = if c_left < u64::from(part_len(V::SIZE)) { c_left as u32 } else { part_len(V::SIZE) };
+        let mut place = thread::lane();
+        while place < len {
+            sums.store(place as usize, V::ZERO);
+            place += thread::WARP_SIZE;
+        }
+        let cuts = if parts > 1 { cuts.skip(self.first_cuts.load(index as usize) as usize) } else { cuts };
+        let part = Part {
+            cuts,
+            // Where the entries' cuts begin and end.
+            cut_from: if part > 0 { Some((part as usize - 1) * own.len as usize) } else { None },
+            cut_to: if part + 1 < parts { Some(part as usize * own.len as usize) } else { None },
+        };
+        let stage = Stage::<V, O>::take(&mut arena);
+        let ranks = ranks.skip(self.first_products.load(index as usize) as usize);
+        let (mut first, mut products) = (0, 0_u64);
+        while first < own.len {
+            let staged = stage.bring(a, b, own, first + thread::lane(), part, &mut products);
+            warp::sync(warp::FULL);
+            stage.add(ranks, self.b_values, sums, staged);
+            first += thread::WARP_SIZE;
+        }
+        let mut place = thread::lane();
+        while place < len {
+            c_values.store_streaming(place as usize, sums.load(place as usize));
+            place += thread::WARP_SIZE;
+        }
     }
 }
 

@@ -110,95 +110,88 @@ kernel! {
         pub columns_an_entry: u32,
     }
     shared: CLASSES * 4;
-    body: classify::<BLOCK, ITEMS>;
+    body: SpgemmClassify::classify::<BLOCK, ITEMS>;
     entries: {
         spgemm_classify in spgemm_plan: 256 x 8;
     }
 }
 
-#[inline(always)]
-fn classify<const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    sizes: Global<u64>,
-    firsts: Global<u32>,
-    lasts: Global<u32>,
-    classes: GlobalMut<u8>,
-    counters: GlobalMut<u64>,
-    rows: u32,
-    always_hash: u32,
-    columns_an_entry: u32,
-) {
-    let counts: Shared<u32> = arena.take(CLASSES);
-    let limits = ClassLimits { always_hash, columns_an_entry };
-    if (thread::index() as usize) < CLASSES {
-        counts.store(thread::index() as usize, 0);
-    }
-    thread::barrier();
-    let mut sizes_of = [0_u64; ITEMS];
-    let mut spans = [0_u32; ITEMS];
-    let mut classes_of = [u32::MAX; ITEMS];
-    let row_of = |item: usize| (thread::block() as usize * ITEMS + item) * BLOCK + thread::index() as usize;
-    for item in 0..ITEMS {
-        let (row, is_row) = (row_of(item), row_of(item) < rows as usize);
-        sizes_of[item] = sizes.load_if(row, is_row);
-        let (first, last) = (firsts.load_if(row, is_row), lasts.load_if(row, is_row));
-        spans[item] = if is_row && first <= last { last - first + 1 } else { 0 };
-    }
-    let (mut total, mut largest, mut widest) = (0, 0, 0);
-    let mut is_alike = true;
-    let mut alike = u32::MAX;
-    for item in 0..ITEMS {
-        let is_row = row_of(item) < rows as usize;
-        let class = limits.class_of(sizes_of[item], spans[item]);
-        if is_row {
-            classes.store(row_of(item), class as u8);
+impl SpgemmClassify {
+    #[inline(always)]
+    fn classify<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let counts: Shared<u32> = arena.take(CLASSES);
+        let limits = ClassLimits { always_hash: self.always_hash, columns_an_entry: self.columns_an_entry };
+        if (thread::index() as usize) < CLASSES {
+            counts.store(thread::index() as usize, 0);
         }
-        classes_of[item] = if is_row { class } else { u32::MAX };
-        if item == 0 {
-            alike = warp::shuffle(warp::FULL, classes_of[0], 0);
-        }
-        is_alike &= warp::all(warp::FULL, classes_of[item] == alike);
-        total += sizes_of[item];
-        largest = largest.max(sizes_of[item]);
-        widest = widest.max(spans[item]);
-    }
-    let lane = thread::lane();
-    if is_alike && alike < CLASSES as u32 {
-        // One access a warp.
-        let mut distance = thread::WARP_SIZE / 2;
-        while distance > 0 {
-            largest = largest.max(warp::shuffle_xor(warp::FULL, largest, distance));
-            widest = widest.max(warp::shuffle_xor(warp::FULL, widest, distance));
-            distance /= 2;
-        }
-        if lane == 0 {
-            counts.fetch_add(alike as usize, thread::WARP_SIZE * ITEMS as u32);
-            note_largest(counters, 3 * alike as usize + 1, largest);
-            note_largest(counters, 3 * alike as usize + 2, u64::from(widest));
-        }
-    } else {
+        thread::barrier();
+        let mut sizes_of = [0_u64; ITEMS];
+        let mut spans = [0_u32; ITEMS];
+        let mut classes_of = [u32::MAX; ITEMS];
+        let row_of =
+            |item: usize| (thread::block() as usize * ITEMS + item) * BLOCK + thread::index() as usize;
         for item in 0..ITEMS {
-            let mates = warp::match_any(warp::FULL, classes_of[item]);
-            if classes_of[item] < CLASSES as u32 {
-                let class = classes_of[item] as usize;
-                if lane == mates.trailing_zeros() {
-                    counts.fetch_add(class, mates.count_ones());
+            let (row, is_row) = (row_of(item), row_of(item) < self.rows as usize);
+            sizes_of[item] = self.sizes.load_if(row, is_row);
+            let (first, last) = (self.firsts.load_if(row, is_row), self.lasts.load_if(row, is_row));
+            spans[item] = if is_row && first <= last { last - first + 1 } else { 0 };
+        }
+        let (mut total, mut largest, mut widest) = (0, 0, 0);
+        let mut is_alike = true;
+        let mut alike = u32::MAX;
+        for item in 0..ITEMS {
+            let is_row = row_of(item) < self.rows as usize;
+            let class = limits.class_of(sizes_of[item], spans[item]);
+            if is_row {
+                self.classes.store(row_of(item), class as u8);
+            }
+            classes_of[item] = if is_row { class } else { u32::MAX };
+            if item == 0 {
+                alike = warp::shuffle(warp::FULL, classes_of[0], 0);
+            }
+            is_alike &= warp::all(warp::FULL, classes_of[item] == alike);
+            total += sizes_of[item];
+            largest = largest.max(sizes_of[item]);
+            widest = widest.max(spans[item]);
+        }
+        let lane = thread::lane();
+        if is_alike && alike < CLASSES as u32 {
+            // One access a warp.
+            let mut distance = thread::WARP_SIZE / 2;
+            while distance > 0 {
+                largest = largest.max(warp::shuffle_xor(warp::FULL, largest, distance));
+                widest = widest.max(warp::shuffle_xor(warp::FULL, widest, distance));
+                distance /= 2;
+            }
+            if lane == 0 {
+                counts.fetch_add(alike as usize, thread::WARP_SIZE * ITEMS as u32);
+                note_largest(self.counters, 3 * alike as usize + 1, largest);
+                note_largest(self.counters, 3 * alike as usize + 2, u64::from(widest));
+            }
+        } else {
+            for item in 0..ITEMS {
+                let mates = warp::match_any(warp::FULL, classes_of[item]);
+                if classes_of[item] < CLASSES as u32 {
+                    let class = classes_of[item] as usize;
+                    if lane == mates.trailing_zeros() {
+                        counts.fetch_add(class, mates.count_ones());
+                    }
+                    note_largest(self.counters, 3 * class + 1, sizes_of[item]);
+                    note_largest(self.counters, 3 * class + 2, u64::from(spans[item]));
                 }
-                note_largest(counters, 3 * class + 1, sizes_of[item]);
-                note_largest(counters, 3 * class + 2, u64::from(spans[item]));
             }
         }
-    }
-    let total = warp::reduce_add(total);
-    if lane == 0 && total > 0 {
-        counters.fetch_add(3 * CLASSES, total, Ordering::Relaxed, Scope::Device);
-    }
-    thread::barrier();
-    let class = thread::index() as usize;
-    if class < CLASSES {
-        let count = counts.load(class);
-        if count > 0 {
-            counters.fetch_add(3 * class, u64::from(count), Ordering::Relaxed, Scope::Device);
+        let total = warp::reduce_add(total);
+        if lane == 0 && total > 0 {
+            self.counters.fetch_add(3 * CLASSES, total, Ordering::Relaxed, Scope::Device);
+        }
+        thread::barrier();
+        let class = thread::index() as usize;
+        if class < CLASSES {
+            let count = counts.load(class);
+            if count > 0 {
+                self.counters.fetch_add(3 * class, u64::from(count), Ordering::Relaxed, Scope::Device);
+            }
         }
     }
 }
@@ -227,54 +220,49 @@ kernel! {
         pub rows: u32,
     }
     shared: CLASSES * 8;
-    body: list_rows::<BLOCK>;
+    body: SpgemmListRows::list_rows::<BLOCK>;
     entries: {
         spgemm_list_rows in spgemm_plan: 256 x 1;
     }
 }
 
-#[inline(always)]
-fn list_rows<const BLOCK: usize>(
-    mut arena: Arena,
-    classes: Global<u8>,
-    counters: Global<u64>,
-    listed: GlobalMut<u32>,
-    list: GlobalMut<u32>,
-    rows: u32,
-) {
-    let counts: Shared<u32> = arena.take(CLASSES);
-    let starts: Shared<u32> = arena.take(CLASSES);
-    let thread = thread::index() as usize;
-    if thread < CLASSES {
-        counts.store(thread, 0);
-    }
-    thread::barrier();
-    let row = thread::block() as usize * BLOCK + thread;
-    let is_row = row < rows as usize;
-    let class = if is_row { u32::from(classes.load(row)) } else { u32::MAX };
-    let alike = warp::match_any(warp::FULL, class);
-    let first = alike.trailing_zeros();
-    let mut place = 0;
-    if is_row && thread::lane() == first {
-        place = counts.fetch_add(class as usize, alike.count_ones());
-    }
-    place = warp::shuffle(warp::FULL, place, first) + (alike & ((1 << thread::lane()) - 1)).count_ones();
-    thread::barrier();
-    if thread < CLASSES {
-        let count = counts.load(thread);
-        let mut start = 0;
-        if count > 0 {
-            for class in 0..CLASSES {
-                if class < thread {
-                    start += counters.load(3 * class) as u32;
-                }
-            }
-            start += listed.fetch_add(thread, count, Ordering::Relaxed, Scope::Device);
+impl SpgemmListRows {
+    #[inline(always)]
+    fn list_rows<const BLOCK: usize>(self, mut arena: Arena) {
+        let counts: Shared<u32> = arena.take(CLASSES);
+        let starts: Shared<u32> = arena.take(CLASSES);
+        let thread = thread::index() as usize;
+        if thread < CLASSES {
+            counts.store(thread, 0);
         }
-        starts.store(thread, start);
-    }
-    thread::barrier();
-    if is_row {
-        list.store((starts.load(class as usize) + place) as usize, row as u32);
+        thread::barrier();
+        let row = thread::block() as usize * BLOCK + thread;
+        let is_row = row < self.rows as usize;
+        let class = if is_row { u32::from(self.classes.load(row)) } else { u32::MAX };
+        let alike = warp::match_any(warp::FULL, class);
+        let first = alike.trailing_zeros();
+        let mut place = 0;
+        if is_row && thread::lane() == first {
+            place = counts.fetch_add(class as usize, alike.count_ones());
+        }
+        place = warp::shuffle(warp::FULL, place, first) + (alike & ((1 << thread::lane()) - 1)).count_ones();
+        thread::barrier();
+        if thread < CLASSES {
+            let count = counts.load(thread);
+            let mut start = 0;
+            if count > 0 {
+                for class in 0..CLASSES {
+                    if class < thread {
+                        start += self.counters.load(3 * class) as u32;
+                    }
+                }
+                start += self.listed.fetch_add(thread, count, Ordering::Relaxed, Scope::Device);
+            }
+            starts.store(thread, start);
+        }
+        thread::barrier();
+        if is_row {
+            self.list.store((starts.load(class as usize) + place) as usize, row as u32);
+        }
     }
 }

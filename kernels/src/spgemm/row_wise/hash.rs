@@ -45,48 +45,38 @@ kernel! {
         pub table_log2: u32,
     }
     shared: 0;
-    body: count_rows::<O, BLOCK>;
+    body: SpgemmHashCount::count_rows::<BLOCK>;
     entries: {
         spgemm_hash_count_u32 in spgemm_count: <O = u32>, 256 x 1;
         spgemm_hash_count_u64 in spgemm_count: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn count_rows<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    a_row_offsets: Global<O>,
-    a_columns: Global<u32>,
-    b_row_offsets: Global<O>,
-    b_columns: Global<u32>,
-    list: Global<u32>,
-    lengths: GlobalMut<u64>,
-    rows: u32,
-    listed: u32,
-    lanes_log2: u32,
-    table_log2: u32,
-) {
-    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
-    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_columns };
-    let mut arena = Arena::dynamic(hash_shared_bytes(BLOCK as u32, lanes_log2, table_log2, 0));
-    let group = Group::<BLOCK>::new(lanes_log2);
-    let (row, is_row) = group.row(list, listed, rows);
-    let table = group.table(&mut arena, table_log2);
-    group.each_slot(table, |slot| table.clear(slot));
-    warp::sync(warp::FULL);
-    let mut count = 0;
-    group.each_product::<false, _, _>(a, b, a.entries_if(row, is_row), |column, _, _, is_product| {
-        if is_product {
-            count += u64::from(table.insert(column).is_new);
+impl<O: Offset> SpgemmHashCount<O> {
+    #[inline(always)]
+    fn count_rows<const BLOCK: usize>(self, _: Arena) {
+        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
+        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
+        let mut arena = Arena::dynamic(hash_shared_bytes(BLOCK as u32, self.lanes_log2, self.table_log2, 0));
+        let group = Group::<BLOCK>::new(self.lanes_log2);
+        let (row, is_row) = group.row(self.list, self.listed, self.rows);
+        let table = group.table(&mut arena, self.table_log2);
+        group.each_slot(table, |slot| table.clear(slot));
+        warp::sync(warp::FULL);
+        let mut count = 0;
+        group.each_product::<false, _, _>(a, b, a.entries_if(row, is_row), |column, _, _, is_product| {
+            if is_product {
+                count += u64::from(table.insert(column).is_new);
+            }
+        });
+        let mut distance = group.lanes / 2;
+        while distance > 0 {
+            count += warp::shuffle_xor(warp::FULL, count, distance);
+            distance /= 2;
         }
-    });
-    let mut distance = group.lanes / 2;
-    while distance > 0 {
-        count += warp::shuffle_xor(warp::FULL, count, distance);
-        distance /= 2;
-    }
-    if is_row && group.lane == 0 {
-        lengths.store(row as usize, count);
+        if is_row && group.lane == 0 {
+            self.lengths.store(row as usize, count);
+        }
     }
 }
 
@@ -125,7 +115,7 @@ kernel! {
         pub table_log2: u32,
     }
     shared: 0;
-    body: fill_rows::<V, O, BLOCK>;
+    body: SpgemmHashFill::fill_rows::<BLOCK>;
     entries: {
         spgemm_hash_fill_f32_u32 in spgemm_fill_f32_u32: <V = f32, O = u32>, 256 x 1;
         spgemm_hash_fill_f32_u64 in spgemm_fill_f32_u64: <V = f32, O = u64>, 256 x 1;
@@ -134,66 +124,58 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn fill_rows<V: Float, O: Offset, const BLOCK: usize>(
-    _: Arena,
-    a_row_offsets: Global<O>,
-    a_columns: Global<u32>,
-    a_values: Global<V>,
-    b_row_offsets: Global<O>,
-    b_columns: Global<u32>,
-    b_values: Global<V>,
-    c_row_offsets: Global<u64>,
-    c_columns: GlobalMut<u32>,
-    c_values: GlobalMut<V>,
-    list: Global<u32>,
-    rows: u32,
-    listed: u32,
-    known: u32,
-    lanes_log2: u32,
-    table_log2: u32,
-) {
-    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_values };
-    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_values };
-    let mut arena = Arena::dynamic(hash_shared_bytes(BLOCK as u32, lanes_log2, table_log2, V::SIZE as u32));
-    let group = Group::<BLOCK>::new(lanes_log2);
-    let (row, is_row) = group.row(list, listed, rows);
-    let sums: Shared<V> = group.take(&mut arena, table_log2);
-    let table = group.table(&mut arena, table_log2);
-    let c_begin = c_row_offsets.load_if(row as usize, is_row);
-    let c_len = (c_row_offsets.load_if(row as usize + 1, is_row) - c_begin) as u32;
-    let (c_columns, c_values) = (c_columns.skip(c_begin as usize), c_values.skip(c_begin as usize));
-    group.each_slot(table, |slot| {
-        table.clear(slot);
-        sums.store(slot as usize, V::ZERO);
-    });
-    warp::sync(warp::FULL);
-    if known != 0 {
-        group.each(c_len, |place| {
-            table.insert(c_columns.load(place as usize));
+impl<V: Float, O: Offset> SpgemmHashFill<V, O> {
+    #[inline(always)]
+    fn fill_rows<const BLOCK: usize>(self, _: Arena) {
+        let Self { c_columns, c_values, .. } = self;
+        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_values };
+        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_values };
+        let mut arena =
+            Arena::dynamic(hash_shared_bytes(BLOCK as u32, self.lanes_log2, self.table_log2, V::SIZE as u32));
+        let group = Group::<BLOCK>::new(self.lanes_log2);
+        let (row, is_row) = group.row(self.list, self.listed, self.rows);
+        let sums: Shared<V> = group.take(&mut arena, self.table_log2);
+        let table = group.table(&mut arena, self.table_log2);
+        let c_begin = self.c_row_offsets.load_if(row as usize, is_row);
+        let c_len = (self.c_row_offsets.load_if(row as usize + 1, is_row) - c_begin) as u32;
+        let (c_columns, c_values) = (c_columns.skip(c_begin as usize), c_values.skip(c_begin as usize));
+        group.each_slot(table, |slot| {
+            table.clear(slot);
+            sums.store(slot as usize, V::ZERO);
         });
         warp::sync(warp::FULL);
-    }
-    group.each_product::<true, _, _>(a, b, a.entries_if(row, is_row), |column, left, right, is_product| {
-        if is_product {
-            let (slot, is_there) =
-                if known != 0 { table.find(column) } else { (table.insert(column).index, true) };
-            if is_there {
-                sums.store(slot as usize, left.fma(right, sums.load(slot as usize)));
-            }
+        if self.known != 0 {
+            group.each(c_len, |place| {
+                table.insert(c_columns.load(place as usize));
+            });
+            warp::sync(warp::FULL);
         }
-        // The next row of B may add to the same sums.
-        warp::sync(warp::FULL);
-    });
-    if known != 0 {
-        group.each(c_len, |place| {
-            let (slot, _) = table.find(c_columns.load(place as usize));
-            c_values.store_streaming(place as usize, sums.load(slot as usize));
-        });
-        return;
+        group.each_product::<true, _, _>(
+            a,
+            b,
+            a.entries_if(row, is_row),
+            |column, left, right, is_product| {
+                if is_product {
+                    let (slot, is_there) =
+                        if self.known != 0 { table.find(column) } else { (table.insert(column).index, true) };
+                    if is_there {
+                        sums.store(slot as usize, left.fma(right, sums.load(slot as usize)));
+                    }
+                }
+                // The next row of B may add to the same sums.
+                warp::sync(warp::FULL);
+            },
+        );
+        if self.known != 0 {
+            group.each(c_len, |place| {
+                let (slot, _) = table.find(c_columns.load(place as usize));
+                c_values.store_streaming(place as usize, sums.load(slot as usize));
+            });
+            return;
+        }
+        let columns = group.compact(table, sums);
+        group.store_sorted(columns, sums, c_len, c_columns, c_values);
     }
-    let columns = group.compact(table, sums);
-    group.store_sorted(columns, sums, c_len, c_columns, c_values);
 }
 
 /// The lanes that do a row together. All groups of a warp call what has a collective.

@@ -15,7 +15,7 @@ kernel! {
         pub len: u64,
     }
     shared: 0;
-    body: convert::<S, T, BLOCK>;
+    body: SpgemmConvertOffsets::convert::<BLOCK>;
     entries: {
         spgemm_offsets_to_u32 in spgemm_plan: <S = u64, T = u32>, 256 x 1;
         spgemm_offsets_to_u64 in spgemm_plan: <S = u32, T = u64>, 256 x 1;
@@ -23,15 +23,12 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn convert<S: Offset, T: Offset, const BLOCK: usize>(
-    _: Arena,
-    source: Global<S>,
-    target: GlobalMut<T>,
-    len: u64,
-) {
-    let index = thread::block() as usize * BLOCK + thread::index() as usize;
-    if (index as u64) < len {
-        target.store(index, T::from_bits(source.load_streaming(index).to_bits()));
+impl<S: Offset, T: Offset> SpgemmConvertOffsets<S, T> {
+    #[inline(always)]
+    fn convert<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if (index as u64) < self.len {
+            self.target.store(index, T::from_bits(self.source.load_streaming(index).to_bits()));
+        }
     }
 }

@@ -51,45 +51,34 @@ kernel! {
         pub part_len: u32,
     }
     shared: 0;
-    body: part_work::<O, BLOCK>;
+    body: SpgemmPartWork::part_work::<BLOCK>;
     entries: {
         spgemm_part_work_u32 in spgemm_ranks: <O = u32>, 256 x 1;
         spgemm_part_work_u64 in spgemm_ranks: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn part_work<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    a_row_offsets: Global<O>,
-    a_columns: Global<u32>,
-    b_row_offsets: Global<O>,
-    c_row_offsets: Global<u64>,
-    list: Global<u32>,
-    products: GlobalMut<u64>,
-    parts: GlobalMut<u64>,
-    cuts: GlobalMut<u64>,
-    rows: u32,
-    listed: u32,
-    part_len: u32,
-) {
-    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
-    let b = Matrix { row_offsets: b_row_offsets, columns: a_columns, values: a_columns };
-    let index = thread::block() * (BLOCK as u32 / thread::WARP_SIZE) + thread::warp();
-    let is_row = index < rows;
-    let row = nth_row(list, listed, index, is_row);
-    let own = a.entries_if(row, is_row);
-    let mut count = 0_u64;
-    each_row_of_b(a, b, own, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
-        count += u64::from(entries.len);
-    });
-    let count = warp::reduce_add(count);
-    if is_row && thread::lane() == 0 {
-        let len = c_row_offsets.load(row as usize + 1) - c_row_offsets.load(row as usize);
-        let row_parts = len.div_ceil(u64::from(part_len));
-        products.store(index as usize, count);
-        parts.store(index as usize, row_parts);
-        cuts.store(index as usize, row_parts.saturating_sub(1) * u64::from(own.len));
+impl<O: Offset> SpgemmPartWork<O> {
+    #[inline(always)]
+    fn part_work<const BLOCK: usize>(self, _: Arena) {
+        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
+        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.a_columns, values: self.a_columns };
+        let index = thread::block() * (BLOCK as u32 / thread::WARP_SIZE) + thread::warp();
+        let is_row = index < self.rows;
+        let row = nth_row(self.list, self.listed, index, is_row);
+        let own = a.entries_if(row, is_row);
+        let mut count = 0_u64;
+        each_row_of_b(a, b, own, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
+            count += u64::from(entries.len);
+        });
+        let count = warp::reduce_add(count);
+        if is_row && thread::lane() == 0 {
+            let len = self.c_row_offsets.load(row as usize + 1) - self.c_row_offsets.load(row as usize);
+            let row_parts = len.div_ceil(u64::from(self.part_len));
+            self.products.store(index as usize, count);
+            self.parts.store(index as usize, row_parts);
+            self.cuts.store(index as usize, row_parts.saturating_sub(1) * u64::from(own.len));
+        }
     }
 }
 
@@ -140,7 +129,7 @@ kernel! {
         pub packets: u32,
     }
     shared: 0;
-    body: rank_products::<O, BLOCK>;
+    body: SpgemmRankProducts::rank_products::<BLOCK>;
     entries: {
         spgemm_rank_products_u32_128 in spgemm_ranks: <O = u32>, 128 x 1 resident 10;
         spgemm_rank_products_u64_128 in spgemm_ranks: <O = u64>, 128 x 1 resident 10;
@@ -149,79 +138,62 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn rank_products<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    a_row_offsets: Global<O>,
-    a_columns: Global<u32>,
-    b_row_offsets: Global<O>,
-    b_columns: Global<u32>,
-    c_row_offsets: Global<u64>,
-    c_columns: GlobalMut<u32>,
-    list: Global<u32>,
-    firsts: Global<u32>,
-    lasts: Global<u32>,
-    first_products: Global<u64>,
-    first_parts: Global<u64>,
-    ranks: GlobalMut<u16>,
-    part_rows: GlobalMut<u32>,
-    first_row: u32,
-    listed: u32,
-    known: u32,
-    part_len: u32,
-    packets: u32,
-) {
-    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
-    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_columns };
-    let mut arena = Arena::dynamic(rank_shared_bytes(BLOCK as u32, packets));
-    let bitmap = Bitmap::take(&mut arena, packets);
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let products = Products::<BLOCK>::take(&mut arena);
-    let index = (first_row + thread::block()) as usize;
-    let row = nth_row(list, listed, index as u32, true) as usize;
-    let own = a.entries_if(row as u32, true);
-    let c_begin = c_row_offsets.load(row);
-    let c_len = (c_row_offsets.load(row + 1) - c_begin) as u32;
-    let c_columns = c_columns.skip(c_begin as usize);
+impl<O: Offset> SpgemmRankProducts<O> {
+    #[inline(always)]
+    fn rank_products<const BLOCK: usize>(self, _: Arena) {
+        let Self { c_columns, ranks, .. } = self;
+        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
+        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
+        let mut arena = Arena::dynamic(rank_shared_bytes(BLOCK as u32, self.packets));
+        let bitmap = Bitmap::take(&mut arena, self.packets);
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let products = Products::<BLOCK>::take(&mut arena);
+        let index = (self.first_row + thread::block()) as usize;
+        let row = nth_row(self.list, self.listed, index as u32, true) as usize;
+        let own = a.entries_if(row as u32, true);
+        let c_begin = self.c_row_offsets.load(row);
+        let c_len = (self.c_row_offsets.load(row + 1) - c_begin) as u32;
+        let c_columns = c_columns.skip(c_begin as usize);
 
-    let ranks = ranks.skip(first_products.load(index) as usize);
-    let mut before = 0;
-    let mut windows = Windows::new(firsts.load(row), lasts.load(row), packets);
-    while let Some(window) = windows.next() {
-        let bitmap = bitmap.window(window.start, window.len);
-        bitmap.clear::<BLOCK>();
-        thread::barrier();
-        let count = if known != 0 {
-            each::<BLOCK>(c_len, |place| {
-                let column = c_columns.load(place as usize);
+        let ranks = ranks.skip(self.first_products.load(index) as usize);
+        let mut before = 0;
+        let mut windows = Windows::new(self.firsts.load(row), self.lasts.load(row), self.packets);
+        while let Some(window) = windows.next() {
+            let bitmap = bitmap.window(window.start, window.len);
+            bitmap.clear::<BLOCK>();
+            thread::barrier();
+            let count = if self.known != 0 {
+                each::<BLOCK>(c_len, |place| {
+                    let column = c_columns.load(place as usize);
+                    if window.has(column) {
+                        bitmap.set(column);
+                    }
+                });
+                bitmap.rank(scan, |_, _| {})
+            } else {
+                products.each(a, b, own, |_, column| {
+                    if window.has(column) {
+                        bitmap.set(column);
+                    }
+                });
+                bitmap.rank(scan, |rank, column| c_columns.store((before + rank) as usize, column))
+            };
+            thread::barrier();
+            products.each(a, b, own, |product, column| {
                 if window.has(column) {
-                    bitmap.set(column);
+                    let rank = before + bitmap.place(column).0;
+                    ranks.store_streaming(product, (rank & (self.part_len - 1)) as u16);
                 }
             });
-            bitmap.rank(scan, |_, _| {})
-        } else {
-            products.each(a, b, own, |_, column| {
-                if window.has(column) {
-                    bitmap.set(column);
-                }
-            });
-            bitmap.rank(scan, |rank, column| c_columns.store((before + rank) as usize, column))
-        };
-        thread::barrier();
-        products.each(a, b, own, |product, column| {
-            if window.has(column) {
-                let rank = before + bitmap.place(column).0;
-                ranks.store_streaming(product, (rank & (part_len - 1)) as u16);
-            }
-        });
-        before += count;
-        // The next window's bits are cleared.
-        thread::barrier();
+            before += count;
+            // The next window's bits are cleared.
+            thread::barrier();
+        }
+
+        let first_part = self.first_parts.load(index) as usize;
+        let parts = (self.first_parts.load(index + 1) - self.first_parts.load(index)) as u32;
+        each::<BLOCK>(parts, |part| self.part_rows.store(first_part + part as usize, index as u32));
     }
-
-    let first_part = first_parts.load(index) as usize;
-    let parts = (first_parts.load(index + 1) - first_parts.load(index)) as u32;
-    each::<BLOCK>(parts, |part| part_rows.store(first_part + part as usize, index as u32));
 }
 
 kernel! {
@@ -256,46 +228,36 @@ kernel! {
         pub part_len: u32,
     }
     shared: 0;
-    body: cut_by_parts::<O, BLOCK>;
+    body: SpgemmCutByParts::cut_by_parts::<BLOCK>;
     entries: {
         spgemm_cut_by_parts_u32 in spgemm_ranks: <O = u32>, 128 x 1;
         spgemm_cut_by_parts_u64 in spgemm_ranks: <O = u64>, 128 x 1;
     }
 }
 
-#[inline(always)]
-fn cut_by_parts<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    a_row_offsets: Global<O>,
-    a_columns: Global<u32>,
-    b_row_offsets: Global<O>,
-    b_columns: Global<u32>,
-    c_row_offsets: Global<u64>,
-    c_columns: GlobalMut<u32>,
-    list: Global<u32>,
-    first_parts: Global<u64>,
-    first_cuts: Global<u64>,
-    part_rows: Global<u32>,
-    cuts: GlobalMut<u32>,
-    listed: u32,
-    part_len: u32,
-) {
-    let index = part_rows.load(thread::block() as usize);
-    let part = thread::block() - first_parts.load(index as usize) as u32;
-    if u64::from(thread::block()) + 1 == first_parts.load(index as usize + 1) {
-        return;
+impl<O: Offset> SpgemmCutByParts<O> {
+    #[inline(always)]
+    fn cut_by_parts<const BLOCK: usize>(self, _: Arena) {
+        let Self { cuts, .. } = self;
+        let index = self.part_rows.load(thread::block() as usize);
+        let part = thread::block() - self.first_parts.load(index as usize) as u32;
+        if u64::from(thread::block()) + 1 == self.first_parts.load(index as usize + 1) {
+            return;
+        }
+        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
+        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
+        let row = nth_row(self.list, self.listed, index, true);
+        let own = a.entries_if(row, true);
+        let end =
+            self.c_row_offsets.load(row as usize) as usize + (part as usize + 1) * self.part_len as usize;
+        let bound = self.c_columns.load(end);
+        let cuts =
+            cuts.skip(self.first_cuts.load(index as usize) as usize + part as usize * own.len as usize);
+        each::<BLOCK>(own.len, |place| {
+            let entries = b.entries_if(a.column_if(own, place, true), true);
+            cuts.store(place as usize, lower_bound(b, entries, bound));
+        });
     }
-    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
-    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_columns };
-    let row = nth_row(list, listed, index, true);
-    let own = a.entries_if(row, true);
-    let end = c_row_offsets.load(row as usize) as usize + (part as usize + 1) * part_len as usize;
-    let bound = c_columns.load(end);
-    let cuts = cuts.skip(first_cuts.load(index as usize) as usize + part as usize * own.len as usize);
-    each::<BLOCK>(own.len, |place| {
-        let entries = b.entries_if(a.column_if(own, place, true), true);
-        cuts.store(place as usize, lower_bound(b, entries, bound));
-    });
 }
 
 /// Columns that a lane has on their way at once.

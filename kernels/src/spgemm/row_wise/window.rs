@@ -56,7 +56,7 @@ kernel! {
         pub lanes_log2: u32,
     }
     shared: 0;
-    body: count_row::<O, BLOCK>;
+    body: SpgemmWindowCount::count_row::<BLOCK>;
     entries: {
         spgemm_window_count_u32_32 in spgemm_count: <O = u32>, 32 x 1;
         spgemm_window_count_u64_32 in spgemm_count: <O = u64>, 32 x 1;
@@ -67,43 +67,33 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn count_row<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    a_row_offsets: Global<O>,
-    a_columns: Global<u32>,
-    b_row_offsets: Global<O>,
-    b_columns: Global<u32>,
-    list: Global<u32>,
-    firsts: Global<u32>,
-    lasts: Global<u32>,
-    lengths: GlobalMut<u64>,
-    listed: u32,
-    packets: u32,
-    lanes_log2: u32,
-) {
-    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
-    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_columns };
-    let mut arena = Arena::dynamic(window_shared_bytes(BLOCK as u32, packets, 0, 0, O::SIZE as u32));
-    let bitmap = Bitmap::take(&mut arena, packets);
-    let stage = Stage::<u32, O, BLOCK>::take::<false>(&mut arena, lanes_log2);
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let row = nth_row(list, listed, thread::block(), true);
-    let own = a.entries_if(row, true);
-    let mut count = 0;
-    let mut windows = Windows::new(firsts.load(row as usize), lasts.load(row as usize), packets);
-    while let Some(window) = windows.next() {
-        let bitmap = bitmap.window(window.start, window.len);
-        bitmap.clear::<BLOCK>();
-        thread::barrier();
-        stage.mark(a, b, own, window, bitmap);
-        thread::barrier();
-        count += bitmap.count_own::<BLOCK>();
-        thread::barrier();
-    }
-    let counted = scan.exclusive(count);
-    if thread::index() == 0 {
-        lengths.store(row as usize, u64::from(counted.total));
+impl<O: Offset> SpgemmWindowCount<O> {
+    #[inline(always)]
+    fn count_row<const BLOCK: usize>(self, _: Arena) {
+        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
+        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
+        let mut arena = Arena::dynamic(window_shared_bytes(BLOCK as u32, self.packets, 0, 0, O::SIZE as u32));
+        let bitmap = Bitmap::take(&mut arena, self.packets);
+        let stage = Stage::<u32, O, BLOCK>::take::<false>(&mut arena, self.lanes_log2);
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let row = nth_row(self.list, self.listed, thread::block(), true);
+        let own = a.entries_if(row, true);
+        let mut count = 0;
+        let mut windows =
+            Windows::new(self.firsts.load(row as usize), self.lasts.load(row as usize), self.packets);
+        while let Some(window) = windows.next() {
+            let bitmap = bitmap.window(window.start, window.len);
+            bitmap.clear::<BLOCK>();
+            thread::barrier();
+            stage.mark(a, b, own, window, bitmap);
+            thread::barrier();
+            count += bitmap.count_own::<BLOCK>();
+            thread::barrier();
+        }
+        let counted = scan.exclusive(count);
+        if thread::index() == 0 {
+            self.lengths.store(row as usize, u64::from(counted.total));
+        }
     }
 }
 
@@ -146,7 +136,7 @@ kernel! {
         pub lanes_log2: u32,
     }
     shared: 0;
-    body: fill_row::<V, O, BLOCK>;
+    body: SpgemmWindowFill::fill_row::<BLOCK>;
     entries: {
         spgemm_window_fill_f32_u32_32 in spgemm_fill_f32_u32: <V = f32, O = u32>, 32 x 1 resident 28;
         spgemm_window_fill_f32_u64_32 in spgemm_fill_f32_u64: <V = f32, O = u64>, 32 x 1 resident 28;
@@ -163,69 +153,54 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn fill_row<V: Float, O: Offset, const BLOCK: usize>(
-    _: Arena,
-    a_row_offsets: Global<O>,
-    a_columns: Global<u32>,
-    a_values: Global<V>,
-    b_row_offsets: Global<O>,
-    b_columns: Global<u32>,
-    b_values: Global<V>,
-    c_row_offsets: Global<u64>,
-    c_columns: GlobalMut<u32>,
-    c_values: GlobalMut<V>,
-    list: Global<u32>,
-    firsts: Global<u32>,
-    lasts: Global<u32>,
-    listed: u32,
-    known: u32,
-    packets: u32,
-    sums: u32,
-    lanes_log2: u32,
-) {
-    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_values };
-    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_values };
-    let bytes = window_shared_bytes(BLOCK as u32, packets, sums, V::SIZE as u32, O::SIZE as u32);
-    let mut arena = Arena::dynamic(bytes);
-    let bitmap = Bitmap::take(&mut arena, packets);
-    let stage = Stage::<V, O, BLOCK>::take::<true>(&mut arena, lanes_log2);
-    let shared_sums: Shared<V> = arena.take(sums as usize);
-    let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-    let row = nth_row(list, listed, thread::block(), true);
-    let own = a.entries_if(row, true);
-    let c_begin = c_row_offsets.load(row as usize);
-    let c_len = (c_row_offsets.load(row as usize + 1) - c_begin) as u32;
-    let (c_columns, c_values) = (c_columns.skip(c_begin as usize), c_values.skip(c_begin as usize));
-    let mut before = 0;
-    let mut windows = Windows::new(firsts.load(row as usize), lasts.load(row as usize), packets);
-    while let Some(mut window) = windows.next() {
-        let bitmap = bitmap.window(window.start, window.len);
-        bitmap.clear::<BLOCK>();
-        thread::barrier();
-        let count = if known != 0 {
-            window.is_part = true;
-            each::<BLOCK>(c_len, |place| {
-                let column = c_columns.load(place as usize);
-                if window.has(column) {
-                    bitmap.set(column);
-                }
-            });
-            bitmap.rank(scan, |_, _| {})
-        } else {
-            stage.mark(a, b, own, window, bitmap);
-            bitmap.rank(scan, |rank, column| c_columns.store_streaming((before + rank) as usize, column))
-        };
-        let window_values = c_values.skip(before as usize);
-        let sums = Sums { shared: shared_sums, global: window_values, in_shared: count <= sums };
-        each::<BLOCK>(count, |place| sums.clear(place));
-        thread::barrier();
-        stage.add(a, b, own, window, bitmap, sums);
-        if sums.in_shared {
-            each::<BLOCK>(count, |place| {
-                window_values.store_streaming(place as usize, shared_sums.load(place as usize));
-            });
+impl<V: Float, O: Offset> SpgemmWindowFill<V, O> {
+    #[inline(always)]
+    fn fill_row<const BLOCK: usize>(self, _: Arena) {
+        let Self { c_columns, c_values, sums, .. } = self;
+        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_values };
+        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_values };
+        let bytes = window_shared_bytes(BLOCK as u32, self.packets, sums, V::SIZE as u32, O::SIZE as u32);
+        let mut arena = Arena::dynamic(bytes);
+        let bitmap = Bitmap::take(&mut arena, self.packets);
+        let stage = Stage::<V, O, BLOCK>::take::<true>(&mut arena, self.lanes_log2);
+        let shared_sums: Shared<V> = arena.take(sums as usize);
+        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
+        let row = nth_row(self.list, self.listed, thread::block(), true);
+        let own = a.entries_if(row, true);
+        let c_begin = self.c_row_offsets.load(row as usize);
+        let c_len = (self.c_row_offsets.load(row as usize + 1) - c_begin) as u32;
+        let (c_columns, c_values) = (c_columns.skip(c_begin as usize), c_values.skip(c_begin as usize));
+        let mut before = 0;
+        let mut windows =
+            Windows::new(self.firsts.load(row as usize), self.lasts.load(row as usize), self.packets);
+        while let Some(mut window) = windows.next() {
+            let bitmap = bitmap.window(window.start, window.len);
+            bitmap.clear::<BLOCK>();
+            thread::barrier();
+            let count = if self.known != 0 {
+                window.is_part = true;
+                each::<BLOCK>(c_len, |place| {
+                    let column = c_columns.load(place as usize);
+                    if window.has(column) {
+                        bitmap.set(column);
+                    }
+                });
+                bitmap.rank(scan, |_, _| {})
+            } else {
+                stage.mark(a, b, own, window, bitmap);
+                bitmap.rank(scan, |rank, column| c_columns.store_streaming((before + rank) as usize, column))
+            };
+            let window_values = c_values.skip(before as usize);
+            let sums = Sums { shared: shared_sums, global: window_values, in_shared: count <= sums };
+            each::<BLOCK>(count, |place| sums.clear(place));
+            thread::barrier();
+            stage.add(a, b, own, window, bitmap, sums);
+            if sums.in_shared {
+                each::<BLOCK>(count, |place| {
+                    window_values.store_streaming(place as usize, shared_sums.load(place as usize));
+                });
+            }
+            before += count;
         }
-        before += count;
     }
 }

@@ -37,7 +37,7 @@ kernel! {
         pub lanes_log2: u32,
     }
     shared: 0;
-    body: row_work::<O, BLOCK>;
+    body: SpgemmRowWork::row_work::<BLOCK>;
     entries: {
         spgemm_row_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
         spgemm_row_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
@@ -50,71 +50,61 @@ const IN_FLIGHT: usize = 4;
 /// Entries of a row of A, a lane, from which on its warp does it.
 const LONG: u32 = 32;
 
-#[inline(always)]
-fn row_work<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    a_row_offsets: Global<O>,
-    a_columns: Global<u32>,
-    b_row_offsets: Global<O>,
-    b_columns: Global<u32>,
-    products: GlobalMut<u64>,
-    firsts: GlobalMut<u32>,
-    lasts: GlobalMut<u32>,
-    long_rows: GlobalMut<u32>,
-    rows: u32,
-    longest: u32,
-    short: u32,
-    lanes_log2: u32,
-) {
-    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
-    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_columns };
-    let row = thread::block() * (BLOCK as u32 >> lanes_log2) + (thread::index() >> lanes_log2);
-    let lane = thread::index() & ((1 << lanes_log2) - 1);
-    let mut own = a.entries_if(row, row < rows);
-    if own.len > longest {
-        if lane == 0 {
-            let place = long_rows.fetch_add(0, 1, Ordering::Relaxed, Scope::Device);
-            long_rows.store(1 + place as usize, row);
+impl<O: Offset> SpgemmRowWork<O> {
+    #[inline(always)]
+    fn row_work<const BLOCK: usize>(self, _: Arena) {
+        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
+        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
+        let row = thread::block() * (BLOCK as u32 >> self.lanes_log2) + (thread::index() >> self.lanes_log2);
+        let lane = thread::index() & ((1 << self.lanes_log2) - 1);
+        let mut own = a.entries_if(row, row < self.rows);
+        if own.len > self.longest {
+            if lane == 0 {
+                let place = self.long_rows.fetch_add(0, 1, Ordering::Relaxed, Scope::Device);
+                self.long_rows.store(1 + place as usize, row);
+            }
+            own = Entries::NONE;
         }
-        own = Entries::NONE;
-    }
-    let is_long = own.len > LONG << lanes_log2;
-    let (mut count, mut first, mut last) = (0_u64, u32::MAX, 0);
-    if !is_long {
-        each_row_of_b(a, b, own, lane, lanes_log2, |entries| count += u64::from(entries.len));
-    }
-    let mut distance = (1 << lanes_log2) / 2;
-    while distance > 0 {
-        count += warp::shuffle_xor(warp::FULL, count, distance);
-        distance /= 2;
-    }
-    if count > u64::from(short) {
-        each_row_of_b(a, b, own, lane, lanes_log2, |entries| widen(b, entries, &mut first, &mut last));
-    }
-    let mut distance = (1 << lanes_log2) / 2;
-    while distance > 0 {
-        first = first.min(warp::shuffle_xor(warp::FULL, first, distance));
-        last = last.max(warp::shuffle_xor(warp::FULL, last, distance));
-        distance /= 2;
-    }
-    // Long rows one after the other, by the whole warp.
-    let mut left = warp::ballot(warp::FULL, is_long && lane == 0);
-    while left != 0 {
-        let source = left.trailing_zeros();
-        let entries = Entries {
-            begin: warp::shuffle(warp::FULL, own.begin as u64, source) as usize,
-            len: warp::shuffle(warp::FULL, own.len, source),
-        };
-        let (all, least, greatest) = warp_work(a, b, entries);
-        if thread::lane() == source {
-            (count, first, last) = (all, least, greatest);
+        let is_long = own.len > LONG << self.lanes_log2;
+        let (mut count, mut first, mut last) = (0_u64, u32::MAX, 0);
+        if !is_long {
+            each_row_of_b(a, b, own, lane, self.lanes_log2, |entries| count += u64::from(entries.len));
         }
-        left &= left - 1;
-    }
-    if row < rows && lane == 0 {
-        products.store(row as usize, count);
-        firsts.store(row as usize, first);
-        lasts.store(row as usize, last);
+        let mut distance = (1 << self.lanes_log2) / 2;
+        while distance > 0 {
+            count += warp::shuffle_xor(warp::FULL, count, distance);
+            distance /= 2;
+        }
+        if count > u64::from(self.short) {
+            each_row_of_b(a, b, own, lane, self.lanes_log2, |entries| {
+                widen(b, entries, &mut first, &mut last)
+            });
+        }
+        let mut distance = (1 << self.lanes_log2) / 2;
+        while distance > 0 {
+            first = first.min(warp::shuffle_xor(warp::FULL, first, distance));
+            last = last.max(warp::shuffle_xor(warp::FULL, last, distance));
+            distance /= 2;
+        }
+        // Long rows one after the other, by the whole warp.
+        let mut left = warp::ballot(warp::FULL, is_long && lane == 0);
+        while left != 0 {
+            let source = left.trailing_zeros();
+            let entries = Entries {
+                begin: warp::shuffle(warp::FULL, own.begin as u64, source) as usize,
+                len: warp::shuffle(warp::FULL, own.len, source),
+            };
+            let (all, least, greatest) = warp_work(a, b, entries);
+            if thread::lane() == source {
+                (count, first, last) = (all, least, greatest);
+            }
+            left &= left - 1;
+        }
+        if row < self.rows && lane == 0 {
+            self.products.store(row as usize, count);
+            self.firsts.store(row as usize, first);
+            self.lasts.store(row as usize, last);
+        }
     }
 }
 
@@ -199,53 +189,44 @@ kernel! {
         pub blocks: u32,
     }
     shared: 0;
-    body: long_row_work::<O, BLOCK>;
+    body: SpgemmLongRowWork::long_row_work::<BLOCK>;
     entries: {
         spgemm_long_row_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
         spgemm_long_row_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn long_row_work<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    a_row_offsets: Global<O>,
-    a_columns: Global<u32>,
-    b_row_offsets: Global<O>,
-    b_columns: Global<u32>,
-    products: GlobalMut<u64>,
-    firsts: GlobalMut<u32>,
-    lasts: GlobalMut<u32>,
-    long_rows: Global<u32>,
-    blocks: u32,
-) {
-    let a = Matrix { row_offsets: a_row_offsets, columns: a_columns, values: a_columns };
-    let b = Matrix { row_offsets: b_row_offsets, columns: b_columns, values: b_columns };
-    let block_warps = BLOCK as u32 / thread::WARP_SIZE;
-    let (own_warp, warps) = (thread::block() * block_warps + thread::warp(), blocks * block_warps);
-    let listed = long_rows.load(0);
-    // Pieces go round the warps, those of a row after those of the one before.
-    let (mut at, mut first_warp) = (0, 0);
-    while at < listed {
-        let row = long_rows.load(1 + at as usize);
-        let entries = a.entries_if(row, true);
-        let pieces = entries.len.div_ceil(PIECE);
-        let mut piece =
-            if own_warp < first_warp { own_warp + warps - first_warp } else { own_warp - first_warp };
-        while piece < pieces {
-            let left = entries.len - piece * PIECE;
-            let len = if left < PIECE { left } else { PIECE };
-            let begin = entries.begin + piece as usize * PIECE as usize;
-            let (count, first, last) = warp_work(a, b, Entries { begin, len });
-            if thread::lane() == 0 && count > 0 {
-                products.fetch_add(row as usize, count, Ordering::Relaxed, Scope::Device);
-                firsts.fetch_min(row as usize, first, Ordering::Relaxed, Scope::Device);
-                lasts.fetch_max(row as usize, last, Ordering::Relaxed, Scope::Device);
+impl<O: Offset> SpgemmLongRowWork<O> {
+    #[inline(always)]
+    fn long_row_work<const BLOCK: usize>(self, _: Arena) {
+        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
+        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
+        let block_warps = BLOCK as u32 / thread::WARP_SIZE;
+        let (own_warp, warps) = (thread::block() * block_warps + thread::warp(), self.blocks * block_warps);
+        let listed = self.long_rows.load(0);
+        // Pieces go round the warps, those of a row after those of the one before.
+        let (mut at, mut first_warp) = (0, 0);
+        while at < listed {
+            let row = self.long_rows.load(1 + at as usize);
+            let entries = a.entries_if(row, true);
+            let pieces = entries.len.div_ceil(PIECE);
+            let mut piece =
+                if own_warp < first_warp { own_warp + warps - first_warp } else { own_warp - first_warp };
+            while piece < pieces {
+                let left = entries.len - piece * PIECE;
+                let len = if left < PIECE { left } else { PIECE };
+                let begin = entries.begin + piece as usize * PIECE as usize;
+                let (count, first, last) = warp_work(a, b, Entries { begin, len });
+                if thread::lane() == 0 && count > 0 {
+                    self.products.fetch_add(row as usize, count, Ordering::Relaxed, Scope::Device);
+                    self.firsts.fetch_min(row as usize, first, Ordering::Relaxed, Scope::Device);
+                    self.lasts.fetch_max(row as usize, last, Ordering::Relaxed, Scope::Device);
+                }
+                piece += warps;
             }
-            piece += warps;
+            first_warp = (first_warp + pieces) % warps;
+            at += 1;
         }
-        first_warp = (first_warp + pieces) % warps;
-        at += 1;
     }
 }
 
@@ -266,35 +247,29 @@ kernel! {
         pub rows: u32,
     }
     shared: 0;
-    body: mask_work::<O, BLOCK>;
+    body: SpgemmMaskWork::mask_work::<BLOCK>;
     entries: {
         spgemm_mask_work_u32 in spgemm_plan: <O = u32>, 256 x 1;
         spgemm_mask_work_u64 in spgemm_plan: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn mask_work<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    row_offsets: Global<O>,
-    columns: Global<u32>,
-    lengths: GlobalMut<u64>,
-    firsts: GlobalMut<u32>,
-    lasts: GlobalMut<u32>,
-    rows: u32,
-) {
-    let row = thread::block() * BLOCK as u32 + thread::index();
-    if row >= rows {
-        return;
+impl<O: Offset> SpgemmMaskWork<O> {
+    #[inline(always)]
+    fn mask_work<const BLOCK: usize>(self, _: Arena) {
+        let row = thread::block() * BLOCK as u32 + thread::index();
+        if row >= self.rows {
+            return;
+        }
+        let mask = Matrix { row_offsets: self.row_offsets, columns: self.columns, values: self.columns };
+        let own = mask.entries_if(row, true);
+        self.lengths.store(row as usize, u64::from(own.len));
+        let (mut first, mut last) = (u32::MAX, 0);
+        if own.len > 0 {
+            first = mask.column_if(own, 0, true);
+            last = mask.column_if(own, own.len - 1, true);
+        }
+        self.firsts.store(row as usize, first);
+        self.lasts.store(row as usize, last);
     }
-    let mask = Matrix { row_offsets, columns, values: columns };
-    let own = mask.entries_if(row, true);
-    lengths.store(row as usize, u64::from(own.len));
-    let (mut first, mut last) = (u32::MAX, 0);
-    if own.len > 0 {
-        first = mask.column_if(own, 0, true);
-        last = mask.column_if(own, own.len - 1, true);
-    }
-    firsts.store(row as usize, first);
-    lasts.store(row as usize, last);
 }

@@ -57,62 +57,62 @@ kernel! {
         pub products: u32,
     }
     shared: 0;
-    body: sort_products::<O, BLOCK, ITEMS>;
+    body: SortProducts::sort_products::<BLOCK, ITEMS>;
     entries: {
         spgemm_sort_products_u32 in spgemm_two_level_sort: <O = u32>, 256 x 8 resident 4;
         spgemm_sort_products_u64 in spgemm_two_level_sort: <O = u64>, 256 x 8;
     }
 }
 
-#[inline(always)]
-fn sort_products<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    _: Arena,
-    first_products: Global<u32>,
-    tile_entries: Global<u32>,
-    sources: Global<O>,
-    entry_rows: Global<u32>,
-    b_columns: Global<u32>,
-    permutation: GlobalMut<u16>,
-    columns: GlobalMut<u32>,
-    tiles: GlobalMut<u32>,
-    cut_counts: GlobalMut<u32>,
-    row_counts: GlobalMut<u32>,
-    products: u32,
-) {
-    const { assert!(BLOCK * ITEMS <= BEGINS_ENTRY as usize) };
-    // Row starts are where the sort has its counts, below the keys.
-    const { assert!((BLOCK * ITEMS + 1) * 4 <= RadixRank::<BLOCK>::BYTES) };
-    let mut arena = Arena::dynamic(shared_bytes(BLOCK, ITEMS));
-    let sort_memory = arena;
-    let wide = RadixSort::<u64, BLOCK, ITEMS>::take(&mut arena);
-    let block = SortBlock::<BLOCK, ITEMS> {
-        ranges: arena.take(2 * BLOCK / thread::WARP_SIZE as usize),
-        entries: NumberedBits::take(&mut arena),
-        rows: NumberedBits::take(&mut arena),
-        heads: NumberedBits::take(&mut arena),
-        scan: CountScan::take(&mut arena),
-        row_starts: {
-            let mut again = sort_memory;
-            again.take(BLOCK * ITEMS + 1)
-        },
-    };
-    let all = Entries { first_products, tile_begins: tile_entries, products };
-    let tile = all.tile((BLOCK * ITEMS) as u32);
-    let row_count = block.number_entries(tile, first_products, entry_rows);
-    let own_columns = block.expand(tile, sources, b_columns);
-    let (least, column_bits) = block.column_range(tile, &own_columns);
-    // At least one, so that there is a pass.
-    let bits = (column_bits + bits_of(row_count - 1)).max(1);
-    let output = Output { permutation, columns, tiles, cut_counts, row_counts, entry_rows };
-    let sorted = Sorted { least, column_bits, bits, row_count, cut: Cut::of(tile, all, entry_rows) };
-    if bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
-        let narrow = {
-            let mut again = sort_memory;
-            RadixSort::<u32, BLOCK, ITEMS>::take(&mut again)
+impl<O: Offset> SortProducts<O> {
+    #[inline(always)]
+    fn sort_products<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        const { assert!(BLOCK * ITEMS <= BEGINS_ENTRY as usize) };
+        // Row starts are where the sort has its counts, below the keys.
+        const { assert!((BLOCK * ITEMS + 1) * 4 <= RadixRank::<BLOCK>::BYTES) };
+        let mut arena = Arena::dynamic(shared_bytes(BLOCK, ITEMS));
+        let sort_memory = arena;
+        let wide = RadixSort::<u64, BLOCK, ITEMS>::take(&mut arena);
+        let block = SortBlock::<BLOCK, ITEMS> {
+            ranges: arena.take(2 * BLOCK / thread::WARP_SIZE as usize),
+            entries: NumberedBits::take(&mut arena),
+            rows: NumberedBits::take(&mut arena),
+            heads: NumberedBits::take(&mut arena),
+            scan: CountScan::take(&mut arena),
+            row_starts: {
+                let mut again = sort_memory;
+                again.take(BLOCK * ITEMS + 1)
+            },
         };
-        block.sort(narrow, tile, &own_columns, sorted, output);
-    } else {
-        block.sort(wide, tile, &own_columns, sorted, output);
+        let all = Entries {
+            first_products: self.first_products,
+            tile_begins: self.tile_entries,
+            products: self.products,
+        };
+        let tile = all.tile((BLOCK * ITEMS) as u32);
+        let row_count = block.number_entries(tile, self.first_products, self.entry_rows);
+        let own_columns = block.expand(tile, self.sources, self.b_columns);
+        let (least, column_bits) = block.column_range(tile, &own_columns);
+        // At least one, so that there is a pass.
+        let bits = (column_bits + bits_of(row_count - 1)).max(1);
+        let output = Output {
+            permutation: self.permutation,
+            columns: self.columns,
+            tiles: self.tiles,
+            cut_counts: self.cut_counts,
+            row_counts: self.row_counts,
+            entry_rows: self.entry_rows,
+        };
+        let sorted = Sorted { least, column_bits, bits, row_count, cut: Cut::of(tile, all, self.entry_rows) };
+        if bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
+            let narrow = {
+                let mut again = sort_memory;
+                RadixSort::<u32, BLOCK, ITEMS>::take(&mut again)
+            };
+            block.sort(narrow, tile, &own_columns, sorted, output);
+        } else {
+            block.sort(wide, tile, &own_columns, sorted, output);
+        }
     }
 }
 

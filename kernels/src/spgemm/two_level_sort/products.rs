@@ -30,39 +30,34 @@ kernel! {
         pub tile_len: u32,
     }
     shared: 0;
-    body: place_tiles::<BLOCK>;
+    body: PlaceTiles::place_tiles::<BLOCK>;
     entries: {
         spgemm_place_tiles in spgemm_two_level_sort: 256 x 1;
     }
 }
 
-#[inline(always)]
-fn place_tiles<const BLOCK: usize>(
-    _: Arena,
-    tiles: Global<u32>,
-    columns: Global<u32>,
-    c_offsets: Global<u32>,
-    c_columns: GlobalMut<u32>,
-    tile_places: GlobalMut<u32>,
-    tile_len: u32,
-) {
-    let tile = thread::block() as usize;
-    let words = tiles.skip(tile * TILE_WORDS);
-    let (count, head, tail) = (words.load(0), words.load(1), words.load(2));
-    let place = c_offsets.load(words.load(3) as usize);
-    if thread::index() == 0 {
-        tile_places.store(tile, place);
-    }
-    let columns = columns.skip(tile * tile_len as usize + head as usize);
-    let whole = count - head - tail;
-    if whole == 0 {
-        return;
-    }
-    let c_columns = c_columns.skip(place as usize);
-    let mut entry = thread::index();
-    while entry < whole {
-        c_columns.store(entry as usize, columns.load_streaming(entry as usize));
-        entry += BLOCK as u32;
+impl PlaceTiles {
+    #[inline(always)]
+    fn place_tiles<const BLOCK: usize>(self, _: Arena) {
+        let Self { columns, c_columns, .. } = self;
+        let tile = thread::block() as usize;
+        let words = self.tiles.skip(tile * TILE_WORDS);
+        let (count, head, tail) = (words.load(0), words.load(1), words.load(2));
+        let place = self.c_offsets.load(words.load(3) as usize);
+        if thread::index() == 0 {
+            self.tile_places.store(tile, place);
+        }
+        let columns = columns.skip(tile * self.tile_len as usize + head as usize);
+        let whole = count - head - tail;
+        if whole == 0 {
+            return;
+        }
+        let c_columns = c_columns.skip(place as usize);
+        let mut entry = thread::index();
+        while entry < whole {
+            c_columns.store(entry as usize, columns.load_streaming(entry as usize));
+            entry += BLOCK as u32;
+        }
     }
 }
 
@@ -106,7 +101,7 @@ kernel! {
         pub products: u32,
     }
     shared: product_bytes::<BLOCK, ITEMS>(V::SIZE);
-    body: add_products::<V, O, BLOCK, ITEMS>;
+    body: AddProducts::add_products::<BLOCK, ITEMS>;
     entries: {
         spgemm_add_products_f32_u32 in spgemm_two_level_sort: <V = f32, O = u32>, 256 x 8;
         spgemm_add_products_f32_u64 in spgemm_two_level_sort: <V = f32, O = u64>, 256 x 8;
@@ -115,57 +110,48 @@ kernel! {
     }
 }
 
-#[inline(always)]
-fn add_products<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    first_products: Global<u32>,
-    tile_entries: Global<u32>,
-    sources: Global<O>,
-    entries: Global<u32>,
-    a_values: Global<V>,
-    b_values: Global<V>,
-    permutation: Global<u16>,
-    tiles: Global<u32>,
-    cut_begins: Global<u32>,
-    cut_places: Global<u32>,
-    tile_places: Global<u32>,
-    c_values: GlobalMut<V>,
-    cut_values: GlobalMut<V>,
-    products: u32,
-) {
-    let block = ProductBlock::<V, BLOCK, ITEMS> {
-        values: arena.take(BLOCK * ITEMS),
-        sums: SegmentedScan::take(&mut arena),
-        counts: CountScan::take(&mut arena),
-        marks: NumberedBits::take(&mut arena),
-        scan: CountScan::take(&mut arena),
-    };
-    let all = Entries { first_products, tile_begins: tile_entries, products };
-    let tile = all.tile((BLOCK * ITEMS) as u32);
-    tile.mark(first_products, block.marks, |_, _| ());
-    block.marks.number(block.scan);
-    let order = load_order(permutation.skip(tile.first as usize));
-    block.compute(tile, (sources, b_values), (entries, a_values));
-    thread::barrier();
-    block.add_up(&order);
+impl<V: Float, O: Offset> AddProducts<V, O> {
+    #[inline(always)]
+    fn add_products<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let Self { cut_places, c_values, .. } = self;
+        let block = ProductBlock::<V, BLOCK, ITEMS> {
+            values: arena.take(BLOCK * ITEMS),
+            sums: SegmentedScan::take(&mut arena),
+            counts: CountScan::take(&mut arena),
+            marks: NumberedBits::take(&mut arena),
+            scan: CountScan::take(&mut arena),
+        };
+        let all = Entries {
+            first_products: self.first_products,
+            tile_begins: self.tile_entries,
+            products: self.products,
+        };
+        let tile = all.tile((BLOCK * ITEMS) as u32);
+        tile.mark(self.first_products, block.marks, |_, _| ());
+        block.marks.number(block.scan);
+        let order = load_order(self.permutation.skip(tile.first as usize));
+        block.compute(tile, (self.sources, self.b_values), (self.entries, self.a_values));
+        thread::barrier();
+        block.add_up(&order);
 
-    let index = thread::block() as usize;
-    let words = tiles.skip(index * TILE_WORDS);
-    let (count, head, tail) = (words.load(0), words.load(1), words.load(2));
-    let cut_places = cut_places.skip(cut_begins.load(index) as usize);
-    let c_values = c_values.skip(tile_places.load(index) as usize);
-    let mut entry = thread::index();
-    while entry < count {
-        let sum = block.values.load(entry as usize);
-        if entry < head {
-            cut_values.store(cut_places.load(entry as usize) as usize, sum);
-        } else if entry < count - tail {
-            c_values.store((entry - head) as usize, sum);
-        } else {
-            let cut = entry - (count - tail) + head;
-            cut_values.store(cut_places.load(cut as usize) as usize, sum);
+        let index = thread::block() as usize;
+        let words = self.tiles.skip(index * TILE_WORDS);
+        let (count, head, tail) = (words.load(0), words.load(1), words.load(2));
+        let cut_places = cut_places.skip(self.cut_begins.load(index) as usize);
+        let c_values = c_values.skip(self.tile_places.load(index) as usize);
+        let mut entry = thread::index();
+        while entry < count {
+            let sum = block.values.load(entry as usize);
+            if entry < head {
+                self.cut_values.store(cut_places.load(entry as usize) as usize, sum);
+            } else if entry < count - tail {
+                c_values.store((entry - head) as usize, sum);
+            } else {
+                let cut = entry - (count - tail) + head;
+                self.cut_values.store(cut_places.load(cut as usize) as usize, sum);
+            }
+            entry += BLOCK as u32;
         }
-        entry += BLOCK as u32;
     }
 }
 

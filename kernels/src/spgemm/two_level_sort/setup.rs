@@ -25,59 +25,56 @@ kernel! {
         pub len: u32,
     }
     shared: 2 * BLOCK / thread::WARP_SIZE as usize * u64::SIZE;
-    body: weigh_entries::<O, BLOCK, ITEMS>;
+    body: WeighEntries::weigh_entries::<BLOCK, ITEMS>;
     entries: {
         spgemm_weigh_entries_u32 in spgemm_two_level_sort: <O = u32>, 256 x 8;
         spgemm_weigh_entries_u64 in spgemm_two_level_sort: <O = u64>, 256 x 8;
     }
 }
 
-#[inline(always)]
-#[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
-fn weigh_entries<O: Offset, const BLOCK: usize, const ITEMS: usize>(
-    mut arena: Arena,
-    columns: Global<u32>,
-    b_offsets: Global<O>,
-    weights: GlobalMut<u64>,
-    totals: GlobalMut<u64>,
-    len: u32,
-) {
-    const WARP: usize = thread::WARP_SIZE as usize;
-    let sums: Shared<u64> = arena.take(2 * BLOCK / WARP);
-    let entry = |item: usize| (thread::block() as usize * ITEMS + item) * BLOCK + thread::index() as usize;
-    let mut rows = [0; ITEMS];
-    for item in 0..ITEMS {
-        if entry(item) < len as usize {
-            rows[item] = columns.load_streaming(entry(item)) as usize;
+impl<O: Offset> WeighEntries<O> {
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
+    fn weigh_entries<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        const WARP: usize = thread::WARP_SIZE as usize;
+        let sums: Shared<u64> = arena.take(2 * BLOCK / WARP);
+        let entry =
+            |item: usize| (thread::block() as usize * ITEMS + item) * BLOCK + thread::index() as usize;
+        let mut rows = [0; ITEMS];
+        for item in 0..ITEMS {
+            if entry(item) < self.len as usize {
+                rows[item] = self.columns.load_streaming(entry(item)) as usize;
+            }
         }
-    }
-    let mut products = [0; ITEMS];
-    for item in 0..ITEMS {
-        if entry(item) < len as usize {
-            products[item] = b_offsets.load(rows[item] + 1).to_bits() - b_offsets.load(rows[item]).to_bits();
+        let mut products = [0; ITEMS];
+        for item in 0..ITEMS {
+            if entry(item) < self.len as usize {
+                products[item] =
+                    self.b_offsets.load(rows[item] + 1).to_bits() - self.b_offsets.load(rows[item]).to_bits();
+            }
         }
-    }
-    let (mut own_products, mut own_entries) = (0, 0);
-    for item in 0..ITEMS {
-        let makes_any = products[item] > 0;
-        if entry(item) <= len as usize {
-            weights.store(entry(item), products[item] + if makes_any { ENTRY } else { 0 });
+        let (mut own_products, mut own_entries) = (0, 0);
+        for item in 0..ITEMS {
+            let makes_any = products[item] > 0;
+            if entry(item) <= self.len as usize {
+                self.weights.store(entry(item), products[item] + if makes_any { ENTRY } else { 0 });
+            }
+            own_products += products[item];
+            own_entries += u64::from(makes_any);
         }
-        own_products += products[item];
-        own_entries += u64::from(makes_any);
-    }
-    let own = [warp::reduce_add(own_products), warp::reduce_add(own_entries)];
-    if thread::lane() == 0 {
-        sums.store(thread::warp() as usize, own[0]);
-        sums.store(BLOCK / WARP + thread::warp() as usize, own[1]);
-    }
-    thread::barrier();
-    if thread::index() < 2 {
-        let mut total = 0;
-        for warp in 0..BLOCK / WARP {
-            total += sums.load(thread::index() as usize * (BLOCK / WARP) + warp);
+        let own = [warp::reduce_add(own_products), warp::reduce_add(own_entries)];
+        if thread::lane() == 0 {
+            sums.store(thread::warp() as usize, own[0]);
+            sums.store(BLOCK / WARP + thread::warp() as usize, own[1]);
         }
-        totals.fetch_add(thread::index() as usize, total, Ordering::Relaxed, Scope::Device);
+        thread::barrier();
+        if thread::index() < 2 {
+            let mut total = 0;
+            for warp in 0..BLOCK / WARP {
+                total += sums.load(thread::index() as usize * (BLOCK / WARP) + warp);
+            }
+            self.totals.fetch_add(thread::index() as usize, total, Ordering::Relaxed, Scope::Device);
+        }
     }
 }
 
@@ -111,53 +108,41 @@ kernel! {
         pub tile_len: u32,
     }
     shared: 0;
-    body: list_entries::<O, BLOCK>;
+    body: ListEntries::list_entries::<BLOCK>;
     entries: {
         spgemm_list_entries_u32 in spgemm_two_level_sort: <O = u32>, 256 x 1;
         spgemm_list_entries_u64 in spgemm_two_level_sort: <O = u64>, 256 x 1;
     }
 }
 
-#[inline(always)]
-fn list_entries<O: Offset, const BLOCK: usize>(
-    _: Arena,
-    sums: Global<u64>,
-    columns: Global<u32>,
-    a_offsets: Global<O>,
-    b_offsets: Global<O>,
-    first_products: GlobalMut<u32>,
-    sources: GlobalMut<O>,
-    entry_rows: GlobalMut<u32>,
-    entries: GlobalMut<u32>,
-    tile_entries: GlobalMut<u32>,
-    len: u32,
-    rows: u32,
-    tile_len: u32,
-) {
-    let entry = thread::block() as usize * BLOCK + thread::index() as usize;
-    if entry > len as usize {
-        return;
-    }
-    let sum = sums.load(entry);
-    let (first, listed) = (sum as u32, (sum / ENTRY) as usize);
-    if entry == len as usize {
-        first_products.store(listed, first);
-        tile_entries.store(first.div_ceil(tile_len) as usize, listed as u32);
-        return;
-    }
-    let end = sums.load(entry + 1) as u32;
-    if first == end {
-        return;
-    }
-    let begin = b_offsets.load(columns.load_streaming(entry) as usize).to_bits();
-    first_products.store(listed, first);
-    sources.store(listed, O::from_bits(begin.wrapping_sub(u64::from(first))));
-    entry_rows.store(listed, row_of(a_offsets, rows, entry));
-    entries.store(listed, entry as u32);
-    let mut tile = first.div_ceil(tile_len);
-    while tile * tile_len < end {
-        tile_entries.store(tile as usize, listed as u32);
-        tile += 1;
+impl<O: Offset> ListEntries<O> {
+    #[inline(always)]
+    fn list_entries<const BLOCK: usize>(self, _: Arena) {
+        let entry = thread::block() as usize * BLOCK + thread::index() as usize;
+        if entry > self.len as usize {
+            return;
+        }
+        let sum = self.sums.load(entry);
+        let (first, listed) = (sum as u32, (sum / ENTRY) as usize);
+        if entry == self.len as usize {
+            self.first_products.store(listed, first);
+            self.tile_entries.store(first.div_ceil(self.tile_len) as usize, listed as u32);
+            return;
+        }
+        let end = self.sums.load(entry + 1) as u32;
+        if first == end {
+            return;
+        }
+        let begin = self.b_offsets.load(self.columns.load_streaming(entry) as usize).to_bits();
+        self.first_products.store(listed, first);
+        self.sources.store(listed, O::from_bits(begin.wrapping_sub(u64::from(first))));
+        self.entry_rows.store(listed, row_of(self.a_offsets, self.rows, entry));
+        self.entries.store(listed, entry as u32);
+        let mut tile = first.div_ceil(self.tile_len);
+        while tile * self.tile_len < end {
+            self.tile_entries.store(tile as usize, listed as u32);
+            tile += 1;
+        }
     }
 }
 

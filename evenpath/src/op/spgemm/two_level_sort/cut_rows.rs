@@ -3,14 +3,13 @@ use evenpath_kernels::spgemm::two_level_sort::{
     CollectCutEntries, NumberCutEntries, PlaceCutEntries, PlaceCutValues,
 };
 
-use super::SortedTiles;
 use super::setup::Entries;
+use super::tiles::SortedTiles;
 use crate::device::{Device, DeviceVec};
-use crate::op::ell::blocks;
 use crate::op::reduce;
 use crate::op::scan::Operator;
 use crate::op::sort::{SortKey, SortOptions, sort_pairs};
-use crate::op::{OpError, instance, tile_count};
+use crate::op::{OpError, blocks, instance, tile_count};
 use crate::{Offset, Value};
 
 /// The entries of rows that tiles cut, sorted.
@@ -113,8 +112,8 @@ impl CutEntries {
             len: keys.len() as u32,
             column_bits,
         };
-        // SAFETY: origins are a permutation of the keys' numbers, and outputs have an element a key; rows are those of
-        // lengths and row numbers; the state has a word a tile and one more, all zero.
+        // SAFETY: origins are a permutation of the keys' numbers, and outputs have an element per key; rows are those of
+        // lengths and row numbers; the state has a word per tile and one more, all zero.
         unsafe { device.launch(kernel, info, tiles, 0) }?;
         Ok(unique_keys)
     }
@@ -126,7 +125,7 @@ impl CutEntries {
 
     /// Bytes of device memory, once columns are written.
     pub(super) fn bytes(&self) -> u64 {
-        (4 * (self.places.len() + self.c_places.len()) + self.flags.len() + 8) as u64
+        self.places.bytes() + self.c_places.bytes() + self.flags.bytes() + self.unique_count.bytes()
     }
 
     /// Writes the columns of cut rows to C.

@@ -1,14 +1,19 @@
 use std::ops::Range;
 
-use evenpath_kernels::spgemm::two_level_sort::{ListEntries, WeighEntries};
+use evenpath_kernels::spgemm::two_level_sort::{ListEntries, SortProducts, WeighEntries};
+use evenpath_simt::kernel::KernelInfo;
 
-use super::block_sort;
 use crate::device::{DeviceError, DeviceVec};
 use crate::op::device_csr::Pattern;
 use crate::op::scan::{Operator, Scan};
-use crate::op::spgemm::Product;
+use crate::op::spgemm::base::Product;
 use crate::op::{OpError, instance, tile_count, tile_items};
 use crate::{Offset, Value};
+
+/// The block sort's kernel.
+pub(super) fn block_sort<O: Offset>() -> &'static KernelInfo {
+    instance::<SortProducts<O>>()
+}
 
 /// The entries of some rows of A that make products, and the tiles of these.
 pub(super) struct Entries<O: Offset> {
@@ -83,8 +88,8 @@ impl Weighed {
 impl<O: Offset> Entries<O> {
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
-        let words = self.first_products.len() + self.rows.len() + self.numbers.len() + self.tile_begins.len();
-        (4 * words + O::SIZE * self.sources.len()) as u64
+        let words = self.first_products.bytes() + self.rows.bytes() + self.numbers.bytes();
+        words + self.sources.bytes() + self.tile_begins.bytes()
     }
 
     /// Lists those of A's entries in `rows` that make products, of which there are fewer than 2³¹; nothing where there

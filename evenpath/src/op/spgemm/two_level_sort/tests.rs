@@ -1,9 +1,10 @@
 //! Parts of a product, and the memory they take: what the public interface shows only in the whole.
 
-use super::super::Operands;
-use super::{Recorder, bytes, rows};
+use super::Recorder;
+use super::rows::{required, rows};
 use crate::device::SimulatedOptions;
 use crate::generate::generate;
+use crate::op::spgemm::base::Operands;
 use crate::{Csr, Device};
 
 /// Checks parts of so many rows of A·A, taken by kernels, against those of the CPU.
@@ -23,7 +24,7 @@ fn check(a: &Csr<f64>, rows_at_once: usize) {
         let peak = device.memory().unwrap().peak - before;
         let of_a = a.row_offsets()[range.start] as usize..a.row_offsets()[range.end] as usize;
         let products = a.column_indices()[of_a.clone()].iter().map(|&column| length(column as usize)).sum();
-        let promised = bytes::<f64>(range.len() as u64, of_a.len() as u64, products);
+        let promised = required::<f64>(range.len() as u64, of_a.len() as u64, products).bytes();
         assert!(peak <= promised, "{peak} bytes, and {promised} were promised");
 
         let lengths: Vec<u32> = range.clone().map(|row| offsets[row + 1] - offsets[row]).collect();

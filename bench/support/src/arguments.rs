@@ -1,0 +1,166 @@
+//! Devices, types and matrices as the command line names them.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use evenpath::Device;
+use evenpath::device::{DeviceKind, SimulatedOptions};
+use evenpath::error::DeviceError;
+use evenpath::generate::Kind;
+use thiserror::Error;
+
+/// Where and how often to run, and how to print.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RunArguments {
+    /// Where to run: best, cuda:0 (or another number), cpu, simulated. The best is the first NVIDIA GPU, or the CPU
+    /// where there is none.
+    #[arg(long, default_value_t = DeviceChoice::Best)]
+    pub device: DeviceChoice,
+    /// Runs that are timed. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
+    #[arg(long, value_name = "N")]
+    iterations: Option<NonZeroUsize>,
+    /// Seed of the random numbers.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl RunArguments {
+    /// Runs to time on a device: as many as asked for, or a default for its kind.
+    pub fn iterations(&self, device: &Device) -> usize {
+        let default = match device.kind() {
+            DeviceKind::Cuda(_) => 100,
+            DeviceKind::Cpu => 20,
+            DeviceKind::Simulated => 3,
+        };
+        self.iterations.map_or(default, NonZeroUsize::get)
+    }
+}
+
+/// Which matrix.
+#[derive(Debug, Clone, clap::Args)]
+pub struct MatrixArguments {
+    /// Read a Matrix Market file: .mtx or .mtx.gz.
+    #[arg(long, value_name = "FILE", conflicts_with = "generate")]
+    pub matrix: Option<PathBuf>,
+    /// Generate a matrix. The help text lists the kinds.
+    #[arg(long, value_name = "KIND", help = generate_help())]
+    pub generate: Option<Kind>,
+    /// Read the real part of a complex file.
+    #[arg(long, requires = "matrix")]
+    pub real_part: bool,
+}
+
+fn generate_help() -> String {
+    let kinds: Vec<String> = Kind::all().iter().map(Kind::to_string).collect();
+    format!(
+        "Generate a matrix, of any size: {}. [default: a stencil5, sized for the device]",
+        kinds.join(", ")
+    )
+}
+
+/// Type of the values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[allow(missing_docs)]
+pub enum ValueType {
+    F32,
+    F64,
+}
+
+/// Type of the row offsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[allow(missing_docs)]
+pub enum OffsetType {
+    U32,
+    U64,
+}
+
+/// A device by name: `best`, `cuda:0` (or another number), `cpu`, `simulated`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// [`Device::best`].
+    Best,
+    /// [`Device::cuda`].
+    Cuda(u32),
+    /// [`Device::cpu`].
+    Cpu,
+    /// [`Device::simulated`], with its default options.
+    Simulated,
+}
+
+/// Why a device cannot be used.
+#[derive(Debug, Error)]
+#[error("device {choice}: {source}")]
+pub struct OpenDeviceError {
+    choice: DeviceChoice,
+    source: DeviceError,
+}
+
+/// Text that is not the name of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("no device is called `{0}`; there are best, cuda:0 (or another number), cpu, simulated")]
+pub struct ParseDeviceError(String);
+
+impl DeviceChoice {
+    /// Opens the device.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such device, or it cannot be used.
+    pub fn open(self) -> Result<Device, OpenDeviceError> {
+        let device = match self {
+            Self::Best => Device::best(),
+            Self::Cuda(ordinal) => Device::cuda(ordinal),
+            Self::Cpu => Ok(Device::cpu()),
+            Self::Simulated => Ok(Device::simulated(SimulatedOptions::default())),
+        };
+        device.map_err(|source| OpenDeviceError { choice: self, source })
+    }
+}
+
+impl FromStr for DeviceChoice {
+    type Err = ParseDeviceError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let unknown = || ParseDeviceError(text.into());
+        Ok(match text {
+            "best" => Self::Best,
+            "cpu" => Self::Cpu,
+            "simulated" => Self::Simulated,
+            _ => {
+                let ordinal = text.strip_prefix("cuda:").ok_or_else(unknown)?;
+                Self::Cuda(ordinal.parse().map_err(|_| unknown())?)
+            }
+        })
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Best => f.write_str("best"),
+            Self::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::Simulated => f.write_str("simulated"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_names_round_trip() {
+        for name in ["best", "cpu", "simulated", "cuda:0", "cuda:12"] {
+            assert_eq!(name.parse::<DeviceChoice>().unwrap().to_string(), name);
+        }
+        for name in ["", "gpu", "cuda", "cuda:", "cuda:-1", "cuda:0x", "CPU"] {
+            assert_eq!(name.parse::<DeviceChoice>(), Err(ParseDeviceError(name.into())));
+        }
+    }
+}

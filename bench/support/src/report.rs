@@ -1,0 +1,188 @@
+//! The output of a program: lines of text or one JSON object, and a verdict.
+
+use std::fmt;
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use evenpath::csr::Statistics;
+use evenpath::device::DeviceKind;
+use evenpath::{Csr, Device, Offset, Storage};
+use serde_json::{Map, json};
+
+use crate::measure::Measurement;
+
+/// The output of a program. Displays as text or as one JSON object.
+#[derive(Debug, Clone)]
+pub struct Report {
+    as_json: bool,
+    text: String,
+    fields: Map<String, serde_json::Value>,
+    remarks: Vec<String>,
+    verdict: Result<(), String>,
+}
+
+impl Report {
+    /// An empty report with the verdict of a check.
+    pub fn new(as_json: bool, verdict: Result<(), String>) -> Self {
+        Self { as_json, text: String::new(), fields: Map::new(), remarks: Vec::new(), verdict }
+    }
+
+    /// Adds the verdict of a check; the first failure decides.
+    pub fn check(&mut self, verdict: Result<(), String>) {
+        if self.passed() {
+            self.verdict = verdict;
+        }
+    }
+
+    /// Whether every check was passed.
+    pub fn passed(&self) -> bool {
+        self.verdict.is_ok()
+    }
+
+    /// Adds a line of text with a label, and the same as the fields of a JSON object.
+    pub fn line(&mut self, label: &str, text: impl fmt::Display, fields: serde_json::Value) {
+        self.text(format_args!("{label:<8}{text}\n"));
+        if let serde_json::Value::Object(fields) = fields {
+            self.fields.extend(fields);
+        }
+    }
+
+    /// Adds a note on how to read the figures.
+    pub fn remark(&mut self, remark: impl Into<String>) {
+        self.remarks.push(remark.into());
+    }
+
+    /// Adds a matrix: its name, its types, its statistics in merge-spmv's layout.
+    pub fn matrix<V: Storage, O: Offset>(&mut self, name: &str, matrix: &Csr<V, O>) {
+        let fields = json!({ "matrix": name, "value": V::NAME, "offset": O::NAME });
+        self.line("matrix", format_args!("{name}; {} values, {} row offsets", V::NAME, O::NAME), fields);
+        let statistics = matrix.statistics();
+        self.text(format_args!("{statistics}\n"));
+        self.fields.insert("statistics".into(), statistics_fields(&statistics));
+    }
+
+    /// Adds a device.
+    pub fn device(&mut self, device: &Device) {
+        self.line("device", device, json!({ "device": device.to_string() }));
+    }
+
+    /// Adds the time from opening the device, which counts, to the first result on the host.
+    pub fn first_result(&mut self, opening: Duration, first_result: Duration) {
+        let (opening, first_result) = (opening.as_secs_f64() * 1e3, first_result.as_secs_f64() * 1e3);
+        self.line(
+            "first",
+            format_args!(
+                "{first_result:.1} ms to the first result on the host, of which {opening:.1} ms to open the device"
+            ),
+            json!({ "open_ms": opening, "first_result_ms": first_result }),
+        );
+    }
+
+    /// Adds a measurement, beside the rate at which the device copies.
+    pub fn measurement(&mut self, device: &Device, measured: &Measurement, copy_gbps: f64) {
+        let &Measurement { iterations, ms, gflops, effective_gbps, counted_by, gbps, bytes, .. } = measured;
+        let (shortest, longest) = measured.range_ms;
+        let copy_share = gbps / copy_gbps;
+        self.line(
+            "time",
+            format_args!("{ms:.4} ms, median of {iterations} (shortest {shortest:.4}, longest {longest:.4})"),
+            json!({ "iterations": iterations, "ms": ms, "shortest_ms": shortest, "longest_ms": longest }),
+        );
+        self.line(
+            "rate",
+            format_args!("{gflops:.2} GFLOP/s, {effective_gbps:.2} effective GB/s as {counted_by} counts"),
+            json!({ "gflops": gflops, "effective_gbps": effective_gbps }),
+        );
+        self.line(
+            "memory",
+            format_args!(
+                "{gbps:.2} GB/s with each array counted once, {copy_share:.3} of the device's copy rate ({copy_gbps:.1} GB/s)"
+            ),
+            json!({ "bytes": bytes, "gbps": gbps, "copy_gbps": copy_gbps, "copy_share": copy_share }),
+        );
+        let fits_l2 = measured.fits_l2(device);
+        self.fields.insert("fits_l2".into(), json!(fits_l2));
+        if let (Some(true), Some(l2)) = (fits_l2, device.properties().l2_bytes) {
+            self.remark(format!(
+                "the data, {bytes} bytes, fits in the device's L2 of {l2}: the rate is the cache's"
+            ));
+        }
+        match device.kind() {
+            DeviceKind::Cuda(_) => {}
+            DeviceKind::Cpu => self.remark("the copy rate of the CPU is that of one thread"),
+            DeviceKind::Simulated => self.remark("times on the simulated GPU are those of the simulation"),
+        }
+    }
+
+    /// Writes a drawing, and adds its path; `what` is the label.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn drawing(&mut self, what: &str, path: &Path, svg: &str) -> Result<(), String> {
+        std::fs::write(path, svg).map_err(|error| format!("{}: {error}", path.display()))?;
+        self.line(what, path.display(), json!({ what: path }));
+        Ok(())
+    }
+
+    fn text(&mut self, text: fmt::Arguments<'_>) {
+        // Writing to a string does not fail.
+        let _ = self.text.write_fmt(text);
+    }
+}
+
+fn statistics_fields(statistics: &Statistics) -> serde_json::Value {
+    json!({
+        "rows": statistics.rows,
+        "cols": statistics.cols,
+        "nnz": statistics.nnz,
+        "row_length_mean": statistics.row_length_mean,
+        "row_length_std_dev": statistics.row_length_std_dev,
+        "row_length_variation": statistics.row_length_variation,
+        "row_length_skewness": statistics.row_length_skewness,
+        "row_length_max": statistics.row_length_max,
+        "empty_rows": statistics.empty_rows,
+        "degree_histogram": statistics.degree_histogram,
+    })
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.as_json {
+            let mut fields = self.fields.clone();
+            fields.insert("remarks".into(), json!(self.remarks));
+            fields.insert("pass".into(), json!(self.passed()));
+            fields.insert("difference".into(), json!(self.verdict.as_ref().err()));
+            return write!(f, "{}", serde_json::Value::Object(fields));
+        }
+        f.write_str(&self.text)?;
+        for remark in &self.remarks {
+            writeln!(f, "{:<8}{remark}", "note")?;
+        }
+        match &self.verdict {
+            Ok(()) => f.write_str("PASS"),
+            Err(difference) => write!(f, "FAIL: {difference}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_json_give_the_verdict() {
+        let mut report = Report::new(false, Err("y[3] is 1, not 2".into()));
+        report.line("answer", 42, json!({ "answer": 42 }));
+        report.remark("beware");
+        assert_eq!(report.to_string(), "answer  42\nnote    beware\nFAIL: y[3] is 1, not 2");
+        assert!(!report.passed());
+        report.check(Ok(()));
+        report.check(Err("later".into()));
+        report.as_json = true;
+        let expected =
+            json!({ "answer": 42, "remarks": ["beware"], "pass": false, "difference": "y[3] is 1, not 2" });
+        assert_eq!(report.to_string().parse::<serde_json::Value>().unwrap(), expected);
+    }
+}

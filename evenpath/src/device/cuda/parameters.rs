@@ -1,0 +1,84 @@
+//! A launch's arguments as the driver reads them.
+
+use std::ffi::c_void;
+
+use evenpath_simt::kernel::{Argument, KernelInfo};
+
+/// The bytes of each parameter, laid out as in C. Little-endian, as every host of an NVIDIA GPU is.
+pub(super) struct ParameterBytes {
+    /// The parameters, each at a multiple of 8 bytes.
+    words: Vec<u64>,
+    /// The word at which each parameter begins.
+    starts: Vec<usize>,
+}
+
+impl ParameterBytes {
+    /// Lays out `arguments`, which are those of the scalars and views among the kernel's parameters, in order.
+    pub(super) fn new(kernel: &KernelInfo, arguments: &[Argument]) -> Self {
+        let mut words = Vec::with_capacity(arguments.len());
+        let mut starts = Vec::with_capacity(kernel.parameters.len());
+        let mut arguments = arguments.iter();
+        for (_, kind) in kernel.parameters {
+            let start = words.len();
+            starts.push(start);
+            words.resize(start + kind.size().div_ceil(size_of::<u64>()), 0);
+            kind.for_each_scalar(0, &mut |_, offset| {
+                if let Some(argument) = arguments.next() {
+                    words[start + offset / 8] |= argument.bits << (offset % 8 * 8);
+                }
+            });
+        }
+        Self { words, starts }
+    }
+
+    /// A pointer to each parameter, for `cuLaunchKernel`, which reads through them. Valid for as long as `self` is.
+    pub(super) fn pointers(&self) -> Vec<*mut c_void> {
+        self.starts.iter().map(|&start| self.words[start..].as_ptr().cast_mut().cast()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenpath_simt::ScalarType;
+    use evenpath_simt::kernel::ParameterKind;
+
+    use super::*;
+
+    #[test]
+    fn structs_are_laid_out_as_in_c() {
+        let word = ParameterKind::Scalar(ScalarType::U32);
+        let short = ParameterKind::Scalar(ScalarType::U16);
+        let view = ParameterKind::Global(ScalarType::F32);
+        const INNER: &[(&str, ParameterKind)] =
+            &[("a", ParameterKind::Scalar(ScalarType::U16)), ("b", ParameterKind::Scalar(ScalarType::U32))];
+        const OUTER: &[(&str, ParameterKind)] = &[
+            ("view", ParameterKind::Global(ScalarType::F32)),
+            ("short", ParameterKind::Scalar(ScalarType::U16)),
+            ("inner", ParameterKind::Struct(INNER)),
+        ];
+        let (inner, outer) = (ParameterKind::Struct(INNER), ParameterKind::Struct(OUTER));
+        assert_eq!((inner.size(), inner.align()), (8, 4));
+        assert_eq!((outer.size(), outer.align()), (24, 8));
+        let info = KernelInfo {
+            name: "kernel",
+            module: "module",
+            types: &[],
+            variant: "",
+            block_size: 32,
+            items_per_thread: 1,
+            resident_blocks: 0,
+            shared_bytes: 0,
+            parameters: Box::leak(Box::new([
+                ("short", short),
+                ("outer", outer),
+                ("view", view),
+                ("word", word),
+            ])),
+        };
+        let arguments: Vec<_> = (1..=6).map(|bits| Argument { bits, len: 0 }).collect();
+        assert_eq!(info.scalars(), [short, view, short, short, word, view, word][..6].to_vec().as_slice());
+        let parameters = ParameterBytes::new(&info, &arguments);
+        assert_eq!(parameters.starts, [0, 1, 4, 5]);
+        assert_eq!(parameters.words, [1, 2, 3 | 4 << 32, 5, 6, 0]);
+    }
+}

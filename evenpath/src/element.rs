@@ -1,0 +1,87 @@
+//! The types that scans, reductions and sorts take.
+
+use bytemuck::Pod;
+use evenpath_kernels::block::radix_rank::KeyOrder;
+
+mod sealed {
+    use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
+
+    /// Marks what can be scanned.
+    pub trait KernelElement: evenpath_kernels::block::operator::Number {}
+
+    /// How keys become unsigned integers of the same order.
+    pub trait KernelKey: evenpath_simt::Element {
+        /// Unsigned integers of the key's size.
+        type Bits: RadixKey + bytemuck::Pod + Ord;
+        /// The order of the keys, ascending.
+        const ORDER: KeyOrder<Self::Bits>;
+    }
+
+    /// How values are moved.
+    pub trait KernelValue: evenpath_simt::Element {
+        /// Unsigned integers of the value's size.
+        type Bits: evenpath_simt::Element + bytemuck::Pod;
+    }
+}
+
+pub(crate) use sealed::{KernelKey as Key, KernelValue as MovedValue};
+
+/// Elements that can be scanned: `u32`, `i32`, `u64`, `f32`, `f64`. Sealed.
+pub trait Element: sealed::KernelElement + Pod {}
+
+macro_rules! elements {
+    ($($type:ident)*) => {$(
+        impl sealed::KernelElement for $type {}
+        impl Element for $type {}
+    )*};
+}
+elements!(u32 i32 u64 f32 f64);
+
+/// What can be sorted by: `u32`, `u64`, `i32`, `i64`, `f32`, `f64`. Sealed.
+///
+/// Floats sort as [`f32::total_cmp`] does: −0.0 before +0.0, NaNs with the sign bit set before all numbers and
+/// those without it after.
+///
+/// ```
+/// use evenpath::sort::{SortOptions, sort};
+/// use evenpath::Device;
+///
+/// let keys = Device::cpu().upload(&[2.5_f32, -1.0, 0.0])?;
+/// assert_eq!(sort(&keys, SortOptions::default())?.download()?, [-1.0, 0.0, 2.5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait SortKey: sealed::KernelKey + Pod {}
+
+/// What can be moved with a key: numbers of 32 and 64 bits. Sealed.
+pub trait SortValue: sealed::KernelValue + Pod {}
+
+macro_rules! sortable {
+    ($($type:ident as $bits:ident: $flip_negative:expr, $flip:expr;)*) => {$(
+        impl sealed::KernelKey for $type {
+            type Bits = $bits;
+            const ORDER: KeyOrder<$bits> = KeyOrder { flip_negative: $flip_negative, flip: $flip };
+        }
+        impl SortKey for $type {}
+        impl sealed::KernelValue for $type {
+            type Bits = $bits;
+        }
+        impl SortValue for $type {}
+    )*};
+}
+sortable! {
+    u32 as u32: 0, 0;
+    u64 as u64: 0, 0;
+    i32 as u32: 0, 1 << 31;
+    i64 as u64: 0, 1 << 63;
+    // A larger magnitude is a smaller number where the sign bit is set.
+    f32 as u32: u32::MAX >> 1, 1 << 31;
+    f64 as u64: u64::MAX >> 1, 1 << 63;
+}
+
+/// How keys are compared: the bits `begin..end` of what `order` makes of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Comparison<B> {
+    pub(crate) order: KeyOrder<B>,
+    pub(crate) begin: u32,
+    pub(crate) end: u32,
+}

@@ -1,0 +1,41 @@
+use thiserror::Error;
+
+/// A text that names no kind of matrix.
+///
+/// ```
+/// use evenpath::generate::{Kind, ParseKindError};
+///
+/// let error = "stencil6:100".parse::<Kind>().unwrap_err();
+/// assert!(matches!(error, ParseKindError::Unknown { .. }));
+/// println!("{error}"); // says which kinds there are
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ParseKindError {
+    /// The word before the colon.
+    #[error("no kind of matrix is called `{name}`; there are {known}")]
+    Unknown {
+        /// The word.
+        name: String,
+        /// All words.
+        known: String,
+    },
+    /// The size after the colon.
+    #[error("`{size}` is not a size of `{name}`: it takes {expected}")]
+    Size {
+        /// The kind.
+        name: String,
+        /// The size.
+        size: String,
+        /// What a size looks like.
+        expected: &'static str,
+    },
+    /// The published matrix after the colon.
+    #[error("there is no stand-in for `{name}`; there are {known}")]
+    Matrix {
+        /// The name.
+        name: String,
+        /// All names.
+        known: String,
+    },
+}

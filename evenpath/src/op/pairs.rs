@@ -1,0 +1,61 @@
+//! Keys and their values in a device's memory.
+
+use evenpath_simt::{Global, GlobalMut};
+
+use super::OpError;
+use super::operands::check_len;
+use crate::device::{Device, DeviceVec};
+use crate::key::{Key, PairValue};
+
+/// Keys with one value each, on one device.
+///
+/// ```
+/// use evenpath::key::{Pairs, coordinate};
+/// use evenpath::{Device, merge};
+///
+/// // Entries of two matrices, by row and column.
+/// let device = Device::cpu();
+/// let (a, ones) = (device.upload(&[coordinate(0, 7)])?, device.upload(&[1.0_f32])?);
+/// let (b, twos) = (device.upload(&[coordinate(0, 2)])?, device.upload(&[2.0_f32])?);
+/// let (keys, values) = merge::pairs(Pairs::new(&a, &ones), Pairs::new(&b, &twos))?;
+/// assert_eq!(keys.download()?, [coordinate(0, 2), coordinate(0, 7)]);
+/// assert_eq!(values.download()?, [2.0, 1.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Pairs<'a, K: Key, V: PairValue> {
+    /// The keys.
+    pub keys: &'a DeviceVec<K>,
+    /// The values, one per key.
+    pub values: &'a DeviceVec<V>,
+}
+
+impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
+    /// Keys with their values.
+    pub fn new(keys: &'a DeviceVec<K>, values: &'a DeviceVec<V>) -> Self {
+        Self { keys, values }
+    }
+
+    /// An error unless there are as many values as keys, and both are on `device`.
+    pub(super) fn check(&self, device: &Device, values: &'static str) -> Result<(), OpError> {
+        device.check_same(self.keys.device())?;
+        device.check_same(self.values.device())?;
+        check_len(values, self.values.len(), self.keys.len())
+    }
+
+    pub(super) fn host(&self) -> Option<(&'a [K], &'a [V])> {
+        Some((self.keys.host_slice()?, self.values.host_slice()?))
+    }
+}
+
+/// Values as kernels see them.
+pub(super) fn bits<V: PairValue>(values: &DeviceVec<V>) -> Global<V::Bits> {
+    let view = values.as_global();
+    Global::from_device(view.address(), view.len())
+}
+
+/// Values as kernels see them, to be written.
+pub(super) fn bits_mut<V: PairValue>(values: &mut DeviceVec<V>) -> GlobalMut<V::Bits> {
+    let view = values.as_global_mut();
+    GlobalMut::from_device(view.address(), view.len())
+}

@@ -1,0 +1,57 @@
+//! The operands of products with vectors, checked once.
+
+use super::operands::{check_product, check_vector};
+use super::{DeviceCsr, OpError};
+use crate::device::DeviceVec;
+use crate::{Offset, Value};
+
+/// The operands of y = αAx + βy, or of y = αAᵀx + βy.
+///
+/// Only its constructors make one, so what kernels rely on holds wherever there is one:
+///
+/// * A is valid: row offsets ascend to the number of nonzeros, and column indices are below the number of columns.
+/// * x has as many elements as A, or Aᵀ, has columns, and y as many as it has rows.
+/// * All are on one device. Buffers are freed in the order of its stream, so a launch may outlive what holds them.
+pub(super) struct Product<'a, V: Value, O: Offset> {
+    pub(super) matrix: &'a DeviceCsr<V, O>,
+    pub(super) alpha: V,
+    pub(super) x: &'a DeviceVec<V>,
+    pub(super) beta: V,
+    pub(super) y: &'a mut DeviceVec<V>,
+    _checked: Checked,
+}
+
+/// Keeps other modules from making a product.
+struct Checked;
+
+impl<'a, V: Value, O: Offset> Product<'a, V, O> {
+    /// y = αAx + βy.
+    ///
+    /// # Errors
+    ///
+    /// If the length of a vector does not fit, or it is on another device.
+    pub(super) fn new(
+        matrix: &'a DeviceCsr<V, O>,
+        (alpha, x): (V, &'a DeviceVec<V>),
+        (beta, y): (V, &'a mut DeviceVec<V>),
+    ) -> Result<Self, OpError> {
+        check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
+        Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
+    }
+
+    /// y = αAᵀx + βy.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new).
+    pub(super) fn transposed(
+        matrix: &'a DeviceCsr<V, O>,
+        (alpha, x): (V, &'a DeviceVec<V>),
+        (beta, y): (V, &'a mut DeviceVec<V>),
+    ) -> Result<Self, OpError> {
+        let (rows, cols) = (matrix.rows(), matrix.cols());
+        check_vector(matrix.device(), ("x", x), rows)?;
+        check_vector(matrix.device(), ("y", y), cols)?;
+        Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
+    }
+}

@@ -1,0 +1,62 @@
+//! What all ways to multiply sparse matrices have in common: the operands, the arrays of C, and the memory that they take.
+
+mod offsets;
+mod workspace;
+
+use std::sync::Arc;
+
+pub(super) use offsets::{Arrays, convert_offsets, countable, result_arrays};
+pub(super) use workspace::{Charge, Workspace};
+
+use crate::cpu::Spgemm;
+use crate::device::{Device, DeviceVec};
+use crate::op::canonical::check_canonical;
+use crate::op::operands::check_shape;
+use crate::op::{DeviceCsr, OpError};
+use crate::{Offset, Value};
+
+/// The matrices of a product `C = A B`, of fitting shapes, on one device, both canonical.
+#[derive(Clone, Copy)]
+pub(super) struct Operands<'a, V: Value, O: Offset> {
+    pub(super) a: &'a DeviceCsr<V, O>,
+    pub(super) b: &'a DeviceCsr<V, O>,
+}
+
+/// A product with the values that its matrices have now.
+pub(super) struct Product<'a, V: Value, O: Offset> {
+    pub(super) operands: Operands<'a, V, O>,
+    pub(super) a_values: Arc<DeviceVec<V>>,
+    pub(super) b_values: Arc<DeviceVec<V>>,
+}
+
+impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
+    /// The operands, if they can be multiplied.
+    pub(super) fn check(a: &'a DeviceCsr<V, O>, b: &'a DeviceCsr<V, O>) -> Result<Self, OpError> {
+        a.device().check_same(b.device())?;
+        check_shape("B", (b.rows(), b.cols()), (a.cols(), b.cols()))?;
+        check_canonical("A", a.pattern())?;
+        check_canonical("B", b.pattern())?;
+        Ok(Self { a, b })
+    }
+
+    /// The device of both.
+    pub(super) fn device(self) -> &'a Device {
+        self.a.device()
+    }
+
+    /// With the values of now.
+    pub(super) fn product(self) -> Product<'a, V, O> {
+        Product { operands: self, a_values: self.a.values(), b_values: self.b.values() }
+    }
+}
+
+impl<V: Value, O: Offset> Product<'_, V, O> {
+    /// The product on the CPU, where its matrices are.
+    pub(super) fn on_cpu(&self) -> Spgemm<'_, V, O> {
+        let Operands { a, b } = self.operands;
+        match (a.pattern().host_view(&self.a_values), b.pattern().host_view(&self.b_values)) {
+            (Some(a), Some(b)) => Spgemm::new(a, b),
+            _ => unreachable!("the CPU's buffers are the host's"),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The arrays of C.
+
+use evenpath_kernels::spgemm::SpgemmConvertOffsets;
+
+use super::workspace::{Charge, Workspace};
+use crate::device::{Device, DeviceVec};
+use crate::op::requirement::Requirement;
+use crate::op::{self, OpError, instance, tile_count};
+use crate::{Offset, Value};
+
+/// The arrays of C.
+pub(in crate::op::spgemm) struct Arrays<V: Value, C: Offset> {
+    pub(in crate::op::spgemm) row_offsets: DeviceVec<C>,
+    pub(in crate::op::spgemm) column_indices: DeviceVec<u32>,
+    pub(in crate::op::spgemm) values: DeviceVec<V>,
+}
+
+/// The number of nonzeros of C, if its row offsets count them.
+pub(in crate::op::spgemm) fn countable<C: Offset>(nonzeros: u64) -> Result<usize, OpError> {
+    op::countable::<C>(nonzeros, "multiply_wide gives it row offsets of u64")
+}
+
+/// Room for the columns and values of C, and the charge for all its arrays.
+pub(in crate::op::spgemm) fn result_arrays<V: Value, C: Offset>(
+    device: &Device,
+    rows: usize,
+    nonzeros: u64,
+    workspace: &Workspace,
+) -> Result<(DeviceVec<u32>, DeviceVec<V>, Charge), OpError> {
+    let len = countable::<C>(nonzeros)?;
+    let required = Requirement::all_of([
+        Requirement::of::<u32>(nonzeros),
+        Requirement::of::<V>(nonzeros),
+        Requirement::of::<C>(rows as u64 + 1),
+    ]);
+    let charge = workspace.take("the result", required)?;
+    Ok((device.uninitialized(len)?, device.uninitialized(len)?, charge))
+}
+
+/// Row offsets of the type that the result has; they are no greater than it counts.
+pub(in crate::op::spgemm) fn convert_offsets<S: Offset, C: Offset>(
+    offsets: &DeviceVec<S>,
+) -> Result<DeviceVec<C>, OpError> {
+    let device = offsets.device();
+    let mut converted = device.uninitialized(offsets.len())?;
+    if let (Some(from), Some(to)) = (offsets.host_slice(), converted.host_slice_mut()) {
+        for (from, to) in from.iter().zip(to) {
+            *to = C::from_bits(from.to_u64());
+        }
+        return Ok(converted);
+    }
+    let info = instance::<SpgemmConvertOffsets<S, C>>();
+    let kernel = SpgemmConvertOffsets {
+        source: offsets.as_global(),
+        target: converted.as_global_mut(),
+        len: offsets.len() as u64,
+    };
+    let blocks = tile_count("row offsets", info, offsets.len())?;
+    // SAFETY: both have as many elements; buffers are freed in the stream's order.
+    unsafe { device.launch(kernel, info, blocks, 0) }?;
+    Ok(converted)
+}

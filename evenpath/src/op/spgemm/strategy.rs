@@ -1,0 +1,44 @@
+//! What a plan asks of each way to multiply.
+
+use super::SpgemmMethod;
+use super::base::{Arrays, Product, Workspace};
+use crate::device::DeviceVec;
+use crate::op::OpError;
+use crate::op::device_csr::Pattern;
+use crate::{Offset, Value};
+
+/// A way to compute `C = AB` for two patterns, which keeps what it finds out for later runs.
+pub(super) trait Strategy<V: Value, O: Offset, C: Offset>: Send + Sync {
+    /// C, where its columns are not known yet.
+    fn first(&self, product: &Product<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError>;
+
+    /// The values of C, whose pattern an earlier run found; only where that said that it repeats. They are charged
+    /// already.
+    fn again(
+        &self,
+        product: &Product<'_, V, O>,
+        pattern: &Pattern<C>,
+        workspace: &Workspace,
+    ) -> Result<DeviceVec<V>, OpError>;
+
+    /// What it knows of the product.
+    fn info(&self) -> Info;
+}
+
+/// What a first run finds.
+pub(super) struct Found<V: Value, C: Offset> {
+    pub(super) arrays: Arrays<V, C>,
+    /// Whether later runs need values only.
+    pub(super) repeats: bool,
+}
+
+/// What is known of a product.
+pub(super) struct Info {
+    pub(super) method: SpgemmMethod,
+    /// Multiplications.
+    pub(super) products: u64,
+    /// Entries of C.
+    pub(super) nonzeros: u64,
+    /// Bytes of device memory that are kept between runs.
+    pub(super) kept_bytes: u64,
+}

@@ -1,0 +1,135 @@
+//! The symbolic phase: the products, class and entries of each row of C, from the patterns of A and B.
+
+mod bins;
+mod count;
+mod shapes;
+mod work;
+
+use evenpath_kernels::spgemm::COUNTERS;
+
+use self::bins::Bins;
+use self::work::{Work, listed_words, longest};
+use super::base::{Charge, Operands, Workspace};
+use crate::device::DeviceVec;
+use crate::op::OpError;
+use crate::op::device_csr::Pattern;
+use crate::op::requirement::Requirement;
+use crate::op::scan::{self, Operator, Scan};
+use crate::{Offset, Value};
+
+pub(super) use self::bins::Bin;
+pub(super) use self::shapes::{HashShape, WindowShape, block_instance, blocks, sums_bytes, window_instance};
+
+/// The result of the symbolic phase.
+pub(super) struct Symbolic {
+    /// Where the rows of C begin, and its entries at the end.
+    pub(super) row_offsets: DeviceVec<u64>,
+    /// Entries of C.
+    pub(super) nonzeros: u64,
+    /// Multiplications.
+    pub(super) products: u64,
+    pub(super) rows: Rows,
+    /// For what it keeps.
+    _charge: Charge,
+}
+
+/// The rows of C, by class.
+pub(super) struct Rows {
+    pub(super) bins: Bins,
+    /// First and last column of each row that may be done by windows.
+    pub(super) firsts: DeviceVec<u32>,
+    pub(super) lasts: DeviceVec<u32>,
+    /// Mean length of the rows of B that are added.
+    pub(super) mean: f64,
+}
+
+/// Device memory that the analysis of so many rows takes.
+pub(super) fn required(rows: usize) -> Requirement {
+    let sizes = Requirement::of::<u64>(rows as u64 + 1);
+    let classes = Requirement::of::<u8>(rows as u64 + 1);
+    let counters = Requirement::of::<u64>(COUNTERS as u64);
+    let scan = Requirement::new(scan::temporary_bytes::<u64>(rows + 1));
+    Requirement::all_of([kept(rows), sizes, classes, counters, scan])
+}
+
+/// The part of it that stays until C is computed.
+fn kept(rows: usize) -> Requirement {
+    let rows = rows as u64 + 1;
+    let (row_offsets, of_rows) = (Requirement::of::<u64>(rows), Requirement::of::<u32>(rows));
+    // The first and last columns, and the list of rows.
+    Requirement::all_of([row_offsets, of_rows, of_rows, of_rows])
+}
+
+/// The products of each row, before the entries of C are counted.
+pub(super) struct Analysis {
+    sizes: DeviceVec<u64>,
+    pub(super) rows: Rows,
+    charge: Charge,
+}
+
+impl Analysis {
+    /// Counts products; waits for the device.
+    pub(super) fn find<V: Value, O: Offset>(
+        operands: Operands<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<Self, OpError> {
+        let (a, b) = (operands.a.pattern(), operands.b.pattern());
+        let charge = workspace.take("the workspace", required(a.rows))?;
+        let longest = longest(a.column_indices.len(), a.row_offsets.device());
+        let list = Requirement::of::<u32>(listed_words(a, longest) as u64);
+        let list = workspace.take("the workspace", list)?;
+        let Work { sizes, firsts, lasts } = Work::of_product(a, b, longest)?;
+        drop(list);
+        let bins = Bins::find(&sizes, &firsts, &lasts, a.rows)?;
+        let mean = bins.total as f64 / a.column_indices.len().max(1) as f64;
+        Ok(Self { sizes, rows: Rows { bins, firsts, lasts, mean }, charge })
+    }
+
+    /// Products of the rows before each, and of all at the end, with their charge.
+    pub(super) fn products_before(&self, workspace: &Workspace) -> Result<(DeviceVec<u64>, Charge), OpError> {
+        let charge = workspace.take("the workspace", Requirement::of::<u64>(self.sizes.len() as u64))?;
+        Ok((Scan::exclusive(Operator::Sum).run(&self.sizes)?, charge))
+    }
+
+    /// Counts the entries of C; waits for the device.
+    pub(super) fn count<V: Value, O: Offset>(
+        self,
+        operands: Operands<'_, V, O>,
+    ) -> Result<Symbolic, OpError> {
+        let Self { mut sizes, rows, mut charge } = self;
+        let products = rows.bins.total;
+        // Rows without products keep their size, which is zero.
+        rows.count(operands, &mut sizes)?;
+        let Rows { bins, firsts, lasts, mean } = rows;
+        drop(bins);
+        let row_offsets = Scan::exclusive(Operator::Sum).run(&sizes)?;
+        let bins = Bins::find(&sizes, &firsts, &lasts, operands.a.rows())?;
+        charge.shrink_to(kept(operands.a.rows()));
+        let nonzeros = bins.total;
+        let rows = Rows { bins, firsts, lasts, mean };
+        Ok(Symbolic { row_offsets, nonzeros, products, rows, _charge: charge })
+    }
+}
+
+impl Symbolic {
+    /// Device memory that it takes, at most.
+    pub(super) fn required(&self) -> Requirement {
+        kept(self.row_offsets.len() - 1)
+    }
+
+    /// Bytes of device memory that it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        let Rows { bins, firsts, lasts, .. } = &self.rows;
+        self.row_offsets.bytes() + bins.list.bytes() + firsts.bytes() + lasts.bytes()
+    }
+}
+
+impl Rows {
+    /// The rows of a pattern that is given, for a product with B.
+    pub(super) fn of_pattern<O: Offset>(pattern: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
+        let Work { sizes, firsts, lasts } = Work::of_pattern(pattern)?;
+        let bins = Bins::find(&sizes, &firsts, &lasts, pattern.rows)?;
+        let mean = b.column_indices.len() as f64 / b.rows.max(1) as f64;
+        Ok(Self { bins, firsts, lasts, mean })
+    }
+}

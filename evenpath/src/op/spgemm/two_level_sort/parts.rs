@@ -1,0 +1,111 @@
+//! Products at once, or in parts where memory is short.
+
+use std::ops::Range;
+
+use super::phases::Recorder;
+use super::rows::{self, ProductOrder, RowsOfC};
+use super::setup::Weighed;
+use crate::device::DeviceVec;
+use crate::op::OpError;
+use crate::op::scan::{Operator, Scan};
+use crate::op::spgemm::base::{Arrays, Product, Workspace, convert_offsets, countable, result_arrays};
+use crate::op::spgemm::symbolic::{Analysis, Symbolic};
+use crate::{Offset, Value};
+
+/// C, with what later products of the same patterns can use.
+pub(super) struct Sorted<V: Value, O: Offset> {
+    pub(super) arrays: Arrays<V, u64>,
+    /// Multiplications.
+    pub(super) products: u64,
+    /// The order in which products are added, if they were all there at once.
+    pub(super) order: Option<ProductOrder<O>>,
+}
+
+/// The product of two matrices.
+pub(super) fn multiply<V: Value, O: Offset, C: Offset>(
+    product: &Product<'_, V, O>,
+    workspace: &Workspace,
+    recorder: &mut Recorder,
+) -> Result<Sorted<V, O>, OpError> {
+    let a = product.operands.a;
+    let required = |products| rows::required::<V>(a.rows() as u64, a.nnz() as u64, products);
+    if workspace.has_room(required(0)) {
+        recorder.begin(a.device())?;
+        let weighed = Weighed::new(product, &(0..a.rows()))?;
+        let products = weighed.products;
+        if workspace.has_room(required(products)) {
+            return in_one::<V, O, C>(product, weighed, recorder);
+        }
+    }
+    in_parts::<V, O, C>(product, workspace, recorder)
+}
+
+/// All rows at once.
+fn in_one<V: Value, O: Offset, C: Offset>(
+    product: &Product<'_, V, O>,
+    weighed: Weighed,
+    recorder: &mut Recorder,
+) -> Result<Sorted<V, O>, OpError> {
+    let (all, products) = (0..product.operands.a.rows(), weighed.products);
+    let (RowsOfC { lengths, column_indices, values }, order) =
+        rows::rows_of_weighed(product, all, weighed, recorder)?;
+    let row_offsets = ends_to_offsets(&lengths)?;
+    countable::<C>(column_indices.len() as u64)?;
+    Ok(Sorted { arrays: Arrays { row_offsets, column_indices, values }, products, order: Some(order) })
+}
+
+/// Row offsets from the lengths of rows.
+fn ends_to_offsets(lengths: &DeviceVec<u32>) -> Result<DeviceVec<u64>, OpError> {
+    let device = lengths.device();
+    let mut longer = device.zeros::<u32>(lengths.len() + 1)?;
+    longer.copy_from_at(0, lengths)?;
+    let wide: DeviceVec<u64> = convert_offsets(&longer)?;
+    Scan::exclusive(Operator::Sum).run(&wide)
+}
+
+/// The result is counted first, row by row, so that parts are copied to where they belong.
+fn in_parts<V: Value, O: Offset, C: Offset>(
+    product: &Product<'_, V, O>,
+    workspace: &Workspace,
+    recorder: &mut Recorder,
+) -> Result<Sorted<V, O>, OpError> {
+    let a = product.operands.a;
+    let analysis = Analysis::find(product.operands, workspace)?;
+    let (before, _charge) = analysis.products_before(workspace)?;
+    let symbolic = analysis.count(product.operands)?;
+    let Symbolic { row_offsets, nonzeros, .. } = &symbolic;
+    let (mut column_indices, mut values, _result) =
+        result_arrays::<V, C>(a.device(), a.rows(), *nonzeros, workspace)?;
+    let (before, offsets) = (before.download()?, row_offsets.download()?);
+    let a_offsets = a.pattern().row_offsets.download()?;
+    let required = |part: &Range<usize>| {
+        let entries = a_offsets[part.end].to_u64() - a_offsets[part.start].to_u64();
+        rows::required::<V>(part.len() as u64, entries, before[part.end] - before[part.start])
+    };
+    let mut start = 0;
+    while start < a.rows() {
+        let part = most_rows(start, a.rows(), |part| workspace.has_room(required(part)));
+        let _charge = workspace.take("a row's part", required(&part))?;
+        let of_part = rows::rows(product, part.clone(), recorder)?;
+        let place = offsets[start] as usize;
+        column_indices.copy_from_at(place, &of_part.column_indices)?;
+        values.copy_from_at(place, &of_part.values)?;
+        start = part.end;
+    }
+    let arrays = Arrays { row_offsets: symbolic.row_offsets, column_indices, values };
+    Ok(Sorted { arrays, products: symbolic.products, order: None })
+}
+
+/// The longest range of rows from `start` on that fits, one row at least. What fits still does with fewer rows.
+fn most_rows(start: usize, rows: usize, fits: impl Fn(&Range<usize>) -> bool) -> Range<usize> {
+    let (mut low, mut high) = (start + 1, rows);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if fits(&(start..middle)) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    start..low
+}

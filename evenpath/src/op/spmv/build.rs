@@ -1,0 +1,143 @@
+//! From a method, asked for or chosen, to what a plan runs.
+
+use super::adaptive::Adaptive;
+use super::binned::Binned;
+use super::choose::{Candidate, Features, candidates};
+use super::flat::Flat;
+use super::lengths::Lengths;
+use super::light::Light;
+use super::merge::Merge;
+use super::narrow::Narrow;
+use super::row_tiles::RowTiles;
+use super::windows::Windows;
+use super::{Choice, Schedule, SpmvMethod, SpmvOptions, cpu, rows};
+use crate::device::DeviceKind;
+use crate::op::{DeviceCsr, OpError};
+use crate::policy;
+use crate::{Offset, Value};
+
+type Boxed<V, O> = Box<dyn Schedule<V, O>>;
+
+/// The schedule of the method that is asked for, or of the best one.
+pub(super) fn build<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    options: SpmvOptions,
+) -> Result<Choice<V, O>, OpError> {
+    let method = options.method;
+    let device = matrix.device();
+    let kind = device.kind();
+    if !method.runs_on(kind) {
+        let usable = SpmvMethod::names(|method| method.runs_on(kind));
+        return Err(OpError::UnsupportedMethod { method, device: device.to_string(), usable });
+    }
+    let lanes = lanes(matrix, options)?;
+    if kind == DeviceKind::Cpu {
+        return Ok(cpu::choose(matrix, method));
+    }
+    if method == SpmvMethod::Auto {
+        return automatic(matrix, false);
+    }
+    Ok(Choice { method, reason: "asked for".into(), schedule: asked_for(matrix, method, lanes)? })
+}
+
+/// As [`build`]; the automatic choice has narrow columns where these are faster.
+pub(super) fn build_for_copy<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    options: SpmvOptions,
+) -> Result<Choice<V, O>, OpError> {
+    if options == SpmvOptions::default() && matrix.device().kind() != DeviceKind::Cpu {
+        return automatic(matrix, true);
+    }
+    build(matrix, options)
+}
+
+/// Lanes per row: those that are asked for, if there are such.
+fn lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, options: SpmvOptions) -> Result<u32, OpError> {
+    let SpmvOptions { method, lanes } = options;
+    match lanes {
+        None => Ok(policy::spmv_lanes(matrix.rows() as u64, matrix.nnz() as u64)),
+        Some(lanes @ (1 | 2 | 4 | 8 | 16 | 32)) if method.takes_lanes() => Ok(lanes),
+        Some(lanes) => Err(OpError::Lanes { lanes, method }),
+    }
+}
+
+/// A method that was asked for, on a device with kernels.
+fn asked_for<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    method: SpmvMethod,
+    lanes: u32,
+) -> Result<Boxed<V, O>, OpError> {
+    Ok(match method {
+        SpmvMethod::Scalar => Box::new(rows::Vector::new(matrix, 1)),
+        SpmvMethod::Vector => Box::new(rows::Vector::new(matrix, lanes)),
+        SpmvMethod::Warp => Box::new(rows::Vector::new(matrix, 32)),
+        SpmvMethod::Block => Box::new(rows::Block::new(matrix)),
+        SpmvMethod::Flat => Box::new(Flat::analyze(matrix)?),
+        SpmvMethod::MergePath => Box::new(Merge::analyze(matrix)?),
+        SpmvMethod::CsrAdaptive => Box::new(Adaptive::analyze(matrix)?),
+        SpmvMethod::Light => Box::new(Light::new(matrix, lanes)?),
+        SpmvMethod::RowBlocks => {
+            let on_device = Adaptive::on_device(matrix, Lengths::count(matrix)?)?;
+            Box::new(on_device.map_or_else(|| Adaptive::analyze(matrix), Ok)?)
+        }
+        SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new)?,
+        SpmvMethod::Binned => of_rows(matrix, method, Binned::new)?,
+        SpmvMethod::Windows => of_rows(matrix, method, Windows::find)?,
+        SpmvMethod::NarrowColumns => of_rows(matrix, method, Narrow::new)?,
+        SpmvMethod::Auto | SpmvMethod::RowParallel => unreachable!("they are handled before"),
+    })
+}
+
+/// A schedule of rows that was asked for.
+fn of_rows<V: Value, O: Offset, S: Schedule<V, O> + 'static>(
+    matrix: &DeviceCsr<V, O>,
+    method: SpmvMethod,
+    new: impl FnOnce(&DeviceCsr<V, O>, Lengths) -> Result<Option<S>, OpError>,
+) -> Result<Boxed<V, O>, OpError> {
+    let lengths = Lengths::count(matrix)?;
+    let schedule = new(matrix, lengths)?
+        .ok_or_else(|| OpError::RowTooLong { method: method.to_string(), len: lengths.longest })?;
+    Ok(Box::new(schedule))
+}
+
+/// Measures the matrix, and builds the best method that it can be built for.
+fn automatic<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    may_narrow: bool,
+) -> Result<Choice<V, O>, OpError> {
+    let lengths = Lengths::count(matrix)?;
+    let mut features = Features::new(matrix, lengths, may_narrow);
+    let windows = if features.may_have_windows() { Windows::find(matrix, lengths)? } else { None };
+    features.windows = windows.as_ref().map(Windows::found);
+    let candidates = candidates(&features);
+    let mut windows = windows.filter(|_| candidates.iter().any(|one| one.method == SpmvMethod::Windows));
+    for Candidate { method, reason } in candidates {
+        if let Some(schedule) = chosen(matrix, method, &features, &mut windows)? {
+            return Ok(Choice { method, reason: reason.explain(&features), schedule });
+        }
+    }
+    unreachable!("the last candidate can always be built")
+}
+
+/// A method that was chosen; `None` where rows are too long for its kernels, or it turns out not to be worth it.
+fn chosen<V: Value, O: Offset>(
+    matrix: &DeviceCsr<V, O>,
+    method: SpmvMethod,
+    features: &Features,
+    windows: &mut Option<Windows>,
+) -> Result<Option<Boxed<V, O>>, OpError> {
+    fn boxed<V: Value, O: Offset>(schedule: Option<impl Schedule<V, O> + 'static>) -> Option<Boxed<V, O>> {
+        schedule.map(|schedule| Box::new(schedule) as Boxed<V, O>)
+    }
+    let lengths = features.lengths;
+    Ok(match method {
+        SpmvMethod::Windows => boxed(windows.take()),
+        SpmvMethod::NarrowColumns => boxed(Narrow::new(matrix, lengths)?.filter(Narrow::is_worth_it)),
+        SpmvMethod::RowBlocks => boxed(Adaptive::on_device(matrix, lengths)?),
+        SpmvMethod::RowTiles => boxed(RowTiles::new(matrix, lengths)?),
+        SpmvMethod::Binned => boxed(Binned::new(matrix, lengths)?),
+        // The rows were counted: none is empty.
+        SpmvMethod::Flat => boxed(Some(Flat::of_filled_rows(matrix)?)),
+        method => Some(asked_for(matrix, method, features.lanes())?),
+    })
+}

@@ -1,0 +1,144 @@
+//! The modules of a crate form layers, and no two modules of a folder use each other.
+//!
+//! The sources are parsed, and every path in them is resolved to the module that defines its item, through re-exports.
+
+mod uses;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use uses::{Use, Uses};
+
+/// The top-level modules of the library, from the bottom up. A module may use modules of lower lines, and none of its own
+/// line. `docs/architecture.md` draws them.
+const LAYERS: [&[&str]; 8] = [
+    &["element"],
+    &["scalar", "key"],
+    &["operation"],
+    &["matrix"],
+    &["io", "policy", "device"],
+    &["cpu"],
+    &["op"],
+    &["interop"],
+];
+
+/// The host formats convert into each other, so the modules of this folder know each other.
+const FORMATS: &str = "matrix";
+
+/// The error of an area names the types that its messages are about, which return the error in turn.
+const ERROR: &str = "error";
+
+/// The two machines behind the interface that kernels are written against; they take its types.
+const MACHINES: [&str; 2] = ["gpu", "host"];
+
+fn uses_of(folder: &str) -> Uses {
+    Uses::of_crate(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+}
+
+/// The uses that go up, or to a neighbor on the same line.
+fn against_layers<'a>(uses: &'a Uses, layers: &[&[&str]]) -> Vec<&'a Use> {
+    let line = |module: &str| {
+        let found = layers.iter().position(|line| line.contains(&module));
+        found.unwrap_or_else(|| panic!("`{module}` is on no line of LAYERS"))
+    };
+    let is_against = |one: &&Use| match (one.user.first(), one.used.first()) {
+        (Some(user), Some(used)) => user != used && line(user) <= line(used),
+        _ => false,
+    };
+    uses.all.iter().filter(is_against).collect()
+}
+
+/// The uses that are part of a circle of a folder's modules, one for each pair of modules.
+fn circles(uses: &Uses) -> Vec<String> {
+    let mut folders: BTreeMap<&[String], BTreeMap<(&str, &str), &Use>> = BTreeMap::new();
+    for one in &uses.all {
+        let common = one.user.iter().zip(&one.used).take_while(|(user, used)| user == used).count();
+        if let (Some(user), Some(used)) = (one.user.get(common), one.used.get(common))
+            && one.user[..common] != [FORMATS]
+            && user != ERROR
+            && !MACHINES.contains(&&**user)
+        {
+            folders.entry(&one.user[..common]).or_default().entry((user, used)).or_insert(one);
+        }
+    }
+    let mut found = Vec::new();
+    for (folder, edges) in &folders {
+        for &(user, used) in edges.keys() {
+            if reaches(edges, used, user) {
+                let one = edges[&(user, used)];
+                found.push(format!(
+                    "in `{}`, `{user}` uses `{used}`, which uses it: {one}",
+                    folder.join("::")
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Whether there is a way along the edges.
+fn reaches(edges: &BTreeMap<(&str, &str), &Use>, from: &str, to: &str) -> bool {
+    let (mut seen, mut open) = (BTreeSet::from([from]), vec![from]);
+    while let Some(module) = open.pop() {
+        if module == to {
+            return true;
+        }
+        open.extend(edges.keys().filter(|edge| edge.0 == module && seen.insert(edge.1)).map(|edge| edge.1));
+    }
+    false
+}
+
+fn lines<T: ToString>(found: &[T]) -> String {
+    found.iter().map(T::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn each_layer_uses_only_those_below() {
+    let uses = uses_of("src");
+    assert!(uses.all.len() > 500, "{} uses: the sources were not read", uses.all.len());
+    let found = against_layers(&uses, &LAYERS);
+    assert!(found.is_empty(), "these uses go against the layers {LAYERS:?}:\n{}", lines(&found));
+}
+
+#[test]
+fn no_modules_of_a_folder_use_each_other() {
+    for folder in ["src", "../simt/src"] {
+        let found = circles(&uses_of(folder));
+        assert!(found.is_empty(), "there are circles of modules in {folder}:\n{}", lines(&found));
+    }
+}
+
+#[test]
+fn ways_to_multiply_do_not_know_each_other() {
+    let is_in = |module: &[String], name: &str| module.iter().take(3).eq(["op", "spgemm", name]);
+    let uses = uses_of("src");
+    let strategies = ["row_wise", "two_level_sort", "cpu"];
+    for user in strategies {
+        assert!(uses.all.iter().any(|one| is_in(&one.user, user)), "there is no op::spgemm::{user}");
+        for used in strategies.into_iter().filter(|&used| used != user) {
+            let found: Vec<_> =
+                uses.all.iter().filter(|one| is_in(&one.user, user) && is_in(&one.used, used)).collect();
+            assert!(found.is_empty(), "strategies of SpGEMM use each other:\n{}", lines(&found));
+        }
+    }
+}
+
+#[test]
+fn what_breaks_the_rules_is_found() {
+    let uses = Uses::of_files(&[
+        ("lib.rs", "mod low; mod high; mod beside; pub use high::Thing;"),
+        ("low.rs", "fn f(thing: crate::Thing) {}"),
+        ("beside.rs", "macro_rules! m { () => { crate::low::f() } }"),
+        ("high.rs", "mod a; mod b; pub use b::Thing; #[cfg(test)] mod tests { use crate::beside; }"),
+        ("high/a.rs", "use super::b::{self, Thing}; pub struct Part;"),
+        ("high/b.rs", "pub struct Thing(super::a::Part);"),
+    ]);
+    let found = lines(&against_layers(&uses, &[&["low"], &["high", "beside"]]));
+    assert_eq!(found, "low.rs:1: `low` uses `high::b`");
+    let found = lines(&against_layers(&uses, &[&["high"], &["low", "beside"]]));
+    assert_eq!(found, "beside.rs:1: `beside` uses `low`");
+    let found = circles(&uses);
+    assert_eq!(found.len(), 2, "{}", lines(&found));
+    assert!(found[0].starts_with("in `high`, `a` uses `b`"), "{}", found[0]);
+    assert!(found[1].ends_with("high/b.rs:1: `high::b` uses `high::a`"), "{}", found[1]);
+}

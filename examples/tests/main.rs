@@ -1,0 +1,61 @@
+//! The examples as programs: what they print, and their exit codes.
+
+mod matrices;
+mod sequences;
+mod solvers;
+mod spmv;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The program of an example. `cargo test` builds it beside the tests.
+fn program(name: &str) -> PathBuf {
+    let tests = std::env::current_exe().expect("the path of this test");
+    let profile = tests.parent().and_then(Path::parent).expect("<profile>/deps/<test>");
+    let program = profile.join("examples").join(name).with_extension(std::env::consts::EXE_EXTENSION);
+    assert!(program.exists(), "{} is missing: `cargo test --test` builds no examples", program.display());
+    program
+}
+
+fn run(name: &str, arguments: &[&str]) -> Output {
+    Command::new(program(name)).args(arguments).output().expect("the program starts")
+}
+
+/// What an example prints if it passes.
+fn passes(name: &str, arguments: &[&str]) -> String {
+    let output = run(name, arguments);
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{name} {arguments:?}: {stdout}");
+    assert!(stdout.ends_with("PASS\n"), "{name} {arguments:?}: {stdout}");
+    stdout.into_owned()
+}
+
+/// The line on stderr if an example has no result.
+fn refuses(name: &str, arguments: &[&str]) -> String {
+    let output = run(name, arguments);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{name} {arguments:?}: {stderr}");
+    assert!(stderr.starts_with("error: ") && stderr.lines().count() == 1, "{name} {arguments:?}: {stderr}");
+    stderr.into_owned()
+}
+
+/// A folder with a file in it, which is removed when it is dropped.
+struct File {
+    path: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl File {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.mtx");
+        std::fs::write(&path, text).expect("a file");
+        Self { path, _folder: folder }
+    }
+
+    fn path(&self) -> &str {
+        self.path.to_str().expect("text")
+    }
+}
+
+const SYMMETRIC: &str = "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 2\n3 1 -0.5\n3 3 1e-3\n";
