@@ -35,8 +35,8 @@ pub(super) struct Operation {
     pub(super) offsets: String,
     /// For each combination of types.
     pub(super) instances: Vec<Setup>,
-    /// Nonzeros, or elements.
-    pub(super) elements: usize,
+    /// Whether the documentation says that a run does not wait for the device.
+    pub(super) is_asynchronous: bool,
     /// Whether the documentation says that results are bitwise repeatable.
     pub(super) is_ordered: bool,
 }
@@ -45,14 +45,14 @@ pub(super) struct Operation {
 pub(super) const ELEMENTS: usize = 5000;
 
 macro_rules! operations {
-    ($($name:literal, $call:literal, $setup:ident [$($value:ident)*] $offsets:tt $elements:expr, $is_ordered:expr;)*) => {
+    ($($name:literal, $call:literal, $setup:ident [$($value:ident)*] $offsets:tt $is_asynchronous:expr, $is_ordered:expr;)*) => {
         vec![$(Operation {
             name: $name,
             call: $call,
             values: [$(stringify!($value)),*].join(", "),
             offsets: operations!(@names $offsets),
             instances: [$(operations!(@instances $setup $value $offsets)),*].concat(),
-            elements: $elements,
+            is_asynchronous: $is_asynchronous,
             is_ordered: $is_ordered,
         }),*]
     };
@@ -63,42 +63,40 @@ macro_rules! operations {
 }
 
 pub(super) fn operations() -> Vec<Operation> {
-    let nnz = matrix::<f64, u32>().nnz();
-    let len = ELEMENTS;
     operations! {
-        "SpMV, CSR", "`DeviceCsr::plan_spmv`", spmv [f32 f64] [u32 u64] nnz, true;
-        "SpMV, COO", "`DeviceCoo::spmv`", spmv_coo [f32 f64] [] nnz, true;
-        "SpMV, ELL", "`DeviceEll::spmv`", spmv_ell [f32 f64] [] nnz, true;
-        "SpMV, ELL-R", "`DeviceEllR::spmv`", spmv_ell_r [f32 f64] [] nnz, true;
-        "SpMV, sliced ELL", "`DeviceSlicedEll::spmv`", spmv_sliced_ell [f32 f64] [] nnz, true;
-        "SpMV, HYB", "`DeviceHyb::spmv`", spmv_hyb [f32 f64] [] nnz, true;
-        "SpMV, HiSparse, copied", "`DeviceHiSparse::plan_spmv`", spmv_tree_copied [f32 f64] [] nnz, true;
-        "SpMV, HiSparse, leaves", "`DeviceHiSparse::plan_spmv`", spmv_tree_leaves [f32 f64] [] nnz, true;
-        "SpMV, HiSparse, queues", "`DeviceHiSparse::plan_spmv_queued`", spmv_tree_queued [f32 f64] [] nnz, false;
-        "SpMV transposed, ordered", "`DeviceCsr::plan_spmv_transposed`", transposed_ordered [f32 f64] [u32 u64] nnz, true;
-        "SpMV transposed, unordered", "`DeviceCsr::plan_spmv_transposed`", transposed_unordered [f32 f64] [u32 u64] nnz, false;
-        "SpMV transposed, copied", "`DeviceCsr::plan_spmv_transposed`", transposed_copied [f32 f64] [u32 u64] nnz, true;
-        "SpMM, CSR", "`DeviceCsr::plan_spmm`", spmm [f16 bf16 f32 f64] [u32 u64] nnz, true;
-        "SpMM, HiSparse", "`DeviceHiSparse::plan_spmm`", spmm_tree [f32 f64] [] nnz, true;
-        "SpGEMM, row-wise", "`DeviceCsr::plan_multiply`", spgemm_row_wise [f32 f64] [u32 u64] nnz, true;
-        "SpGEMM, two-level sort", "`DeviceCsr::plan_multiply`", spgemm_sorted [f32 f64] [u32 u64] nnz, true;
-        "SpGEMM, HiSparse", "`DeviceHiSparse::multiply`", multiply_trees [f32 f64] [] nnz, true;
-        "SpAdd, CSR", "`DeviceCsr::plan_add`", add [f32 f64] [u32 u64] nnz, true;
-        "SpAdd, COO", "`DeviceCoo::add`", add_coo [f32 f64] [] nnz, true;
-        "SpAdd, HiSparse", "`DeviceHiSparse::add`", add_trees [f32 f64] [] nnz, true;
-        "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64] [u32 u64] nnz, true;
-        "scan", "`Scan::run`", scan [u32 i32 u64 f32 f64] [] len, true;
-        "scan by keys", "`Scan::by_keys`", scan_by_keys [u32 i32 u64 f32 f64] [u32 u64] len, true;
-        "scan by offsets", "`Scan::by_offsets`", scan_by_offsets [u32 i32 u64 f32 f64] [u32 u64] len, true;
-        "reduce by keys", "`reduce::by_keys`", reduce_by_keys [u32 i32 u64 f32 f64] [u32 u64] len, true;
-        "sort keys", "`sort::sort`", sort_keys [u32 u64 i32 i64 f32 f64] [] len, true;
-        "sort pairs", "`sort::sort_pairs`", sort_pairs [u32 u64 i32 i64 f32 f64] [] len, true;
-        "merge keys", "`merge::keys`", merge_keys [u32 u64] [] len, true;
-        "merge pairs", "`merge::pairs`", merge_pairs [u32 u64 i32 i64 f32 f64] [u32 u64] len, true;
-        "set union of keys", "`sets::keys`", union_keys [u32 u64] [] len, true;
-        "set union of pairs", "`sets::pairs`", union_pairs [u32 u64 i32 i64 f32 f64] [u32 u64] len, true;
-        "αx + βy", "`vector::axpby`", axpby [f32 f64] [] len, true;
-        "xᵀy", "`vector::dot`", dot [f32 f64] [] len, true;
+        "SpMV, CSR", "`DeviceCsr::plan_spmv`", spmv [f32 f64] [u32 u64] true, true;
+        "SpMV, COO", "`DeviceCoo::spmv`", spmv_coo [f32 f64] [] true, true;
+        "SpMV, ELL", "`DeviceEll::spmv`", spmv_ell [f32 f64] [] true, true;
+        "SpMV, ELL-R", "`DeviceEllR::spmv`", spmv_ell_r [f32 f64] [] true, true;
+        "SpMV, sliced ELL", "`DeviceSlicedEll::spmv`", spmv_sliced_ell [f32 f64] [] true, true;
+        "SpMV, HYB", "`DeviceHyb::spmv`", spmv_hyb [f32 f64] [] true, true;
+        "SpMV, HiSparse, copied", "`DeviceHiSparse::plan_spmv`", spmv_tree_copied [f32 f64] [] true, true;
+        "SpMV, HiSparse, leaves", "`DeviceHiSparse::plan_spmv`", spmv_tree_leaves [f32 f64] [] true, true;
+        "SpMV, HiSparse, queues", "`DeviceHiSparse::plan_spmv_queued`", spmv_tree_queued [f32 f64] [] true, false;
+        "SpMV transposed, ordered", "`DeviceCsr::plan_spmv_transposed`", transposed_ordered [f32 f64] [u32 u64] true, true;
+        "SpMV transposed, unordered", "`DeviceCsr::plan_spmv_transposed`", transposed_unordered [f32 f64] [u32 u64] true, false;
+        "SpMV transposed, copied", "`DeviceCsr::plan_spmv_transposed`", transposed_copied [f32 f64] [u32 u64] true, true;
+        "SpMM, CSR", "`DeviceCsr::plan_spmm`", spmm [f16 bf16 f32 f64] [u32 u64] true, true;
+        "SpMM, HiSparse", "`DeviceHiSparse::plan_spmm`", spmm_tree [f32 f64] [] true, true;
+        "SpGEMM, row-wise", "`DeviceCsr::plan_multiply`", spgemm_row_wise [f32 f64] [u32 u64] false, true;
+        "SpGEMM, two-level sort", "`DeviceCsr::plan_multiply`", spgemm_sorted [f32 f64] [u32 u64] false, true;
+        "SpGEMM, HiSparse", "`DeviceHiSparse::multiply`", multiply_trees [f32 f64] [] false, true;
+        "SpAdd, CSR", "`DeviceCsr::plan_add`", add [f32 f64] [u32 u64] true, true;
+        "SpAdd, COO", "`DeviceCoo::add`", add_coo [f32 f64] [] false, true;
+        "SpAdd, HiSparse", "`DeviceHiSparse::add`", add_trees [f32 f64] [] false, true;
+        "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64] [u32 u64] false, true;
+        "scan", "`Scan::run`", scan [u32 i32 u64 f32 f64] [] true, true;
+        "scan by keys", "`Scan::by_keys`", scan_by_keys [u32 i32 u64 f32 f64] [u32 u64] true, true;
+        "scan by offsets", "`Scan::by_offsets`", scan_by_offsets [u32 i32 u64 f32 f64] [u32 u64] false, true;
+        "reduce by keys", "`reduce::by_keys`", reduce_by_keys [u32 i32 u64 f32 f64] [u32 u64] false, true;
+        "sort keys", "`sort::sort`", sort_keys [u32 u64 i32 i64 f32 f64] [] false, true;
+        "sort pairs", "`sort::sort_pairs`", sort_pairs [u32 u64 i32 i64 f32 f64] [] false, true;
+        "merge keys", "`merge::keys`", merge_keys [u32 u64] [] true, true;
+        "merge pairs", "`merge::pairs`", merge_pairs [u32 u64 i32 i64 f32 f64] [u32 u64] true, true;
+        "set union of keys", "`sets::keys`", union_keys [u32 u64] [] false, true;
+        "set union of pairs", "`sets::pairs`", union_pairs [u32 u64 i32 i64 f32 f64] [u32 u64] false, true;
+        "αx + βy", "`vector::axpby`", axpby [f32 f64] [] true, true;
+        "xᵀy", "`vector::dot`", dot [f32 f64] [] false, true;
     }
 }
 
