@@ -1,7 +1,8 @@
 //! Dense vectors: scaled, added, multiplied, and put into another order.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
 
+use crate::block::reduce::BlockReduce;
 use crate::update::update;
 
 kernel! {
@@ -229,7 +230,7 @@ kernel! {
         /// Elements of each vector.
         pub len: u64,
     }
-    shared: BLOCK / thread::WARP_SIZE as usize * V::SIZE;
+    shared: BlockReduce::<V, BLOCK>::BYTES;
     body: Dot::dot::<BLOCK>;
     entries: {
         vector_dot_f32 in vector: <V = f32>, 256 x 4;
@@ -241,8 +242,7 @@ impl<V: Float> Dot<V> {
     #[inline(always)]
     fn dot<const BLOCK: usize>(self, mut arena: Arena) {
         let Self { len, .. } = self;
-        let warps = BLOCK / thread::WARP_SIZE as usize;
-        let of_warps: Shared<V> = arena.take(warps);
+        let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
         let (len, stride) = (len as usize, thread::grid_size() as usize * BLOCK * IN_FLIGHT);
         let mut first = thread::block() as usize * BLOCK * IN_FLIGHT + thread::index() as usize;
         let mut sum = V::ZERO;
@@ -258,17 +258,9 @@ impl<V: Float> Dot<V> {
             }
             first += stride;
         }
-        let sum = warp::reduce_add(sum);
-        if thread::lane() == 0 {
-            of_warps.store(thread::index() as usize / thread::WARP_SIZE as usize, sum);
-        }
-        thread::barrier();
+        reduce.share(sum, |a, b| a + b);
         if thread::index() == 0 {
-            let mut sum = of_warps.load(0);
-            for warp in 1..warps {
-                sum += of_warps.load(warp);
-            }
-            self.sums.store(thread::block() as usize, sum);
+            self.sums.store(thread::block() as usize, reduce.total(|a, b| a + b));
         }
     }
 }

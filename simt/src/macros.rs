@@ -124,19 +124,19 @@ macro_rules! kernel_arguments {
 macro_rules! parameters {
     (
         $(#[$doc:meta])*
-        pub struct $name:ident<$($generic:ident: $bound:ident),+> {
+        pub struct $name:ident $(<$($generic:ident: $bound:ident),+>)? {
             $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)+
         }
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         #[repr(C)]
-        pub struct $name<$($generic: $bound),+> {
+        pub struct $name $(<$($generic: $bound),+>)? {
             $($(#[$field_doc])* pub $field: $type,)+
         }
 
         #[cfg(not(target_arch = "nvptx64"))]
-        impl<$($generic: $bound),+> $crate::kernel::Parameter for $name<$($generic),+> {
+        impl $(<$($generic: $bound),+>)? $crate::kernel::Parameter for $name $(<$($generic),+>)? {
             const KIND: $crate::kernel::ParameterKind = $crate::kernel::ParameterKind::Struct(&[
                 $((stringify!($field), <$type as $crate::kernel::Parameter>::KIND)),+
             ]);

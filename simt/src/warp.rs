@@ -1,12 +1,12 @@
 //! Collectives among the 32 lanes of a warp.
 //!
-//! Each takes a mask with the lanes that take part, one bit a lane; all of them, and only they,
-//! must call the same collective with the same mask. They order registers, not memory: lanes which
-//! exchange data through memory need [`sync`].
+//! Most take a mask of the lanes that take part, one bit per lane. All of these lanes, and no others, must call the same
+//! collective with the same mask. Reductions and scans are for whole warps. Collectives order registers, not memory:
+//! lanes that exchange data through memory need [`sync`].
 
 use crate::element::Element;
 use crate::machine;
-use crate::thread::WARP_SIZE;
+use crate::thread::{lane, WARP_SIZE};
 
 /// All lanes of a warp.
 pub const FULL: u32 = u32::MAX;
@@ -46,7 +46,7 @@ shuffles! {
     shuffle(source) = Index;
 }
 
-/// The lanes of `mask` for which `predicate` holds, one bit a lane.
+/// The lanes of `mask` for which `predicate` holds, one bit per lane.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn ballot(mask: u32, predicate: bool) -> u32 {
@@ -67,7 +67,7 @@ pub fn all(mask: u32, predicate: bool) -> bool {
     machine::ballot(mask, predicate) == mask
 }
 
-/// The lanes of `mask` whose `value` equals this lane's, one bit a lane.
+/// The lanes of `mask` whose `value` equals this lane's, one bit per lane.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn match_any(mask: u32, value: u32) -> u32 {
@@ -81,15 +81,64 @@ pub fn sync(mask: u32) {
     machine::warp_sync(mask);
 }
 
-/// The sum over the whole warp, in every lane: a butterfly, its order fixed.
+/// Combines the values of the warp's 32 lanes with `op`; every lane has the result.
+///
+/// A butterfly with distances 16, 8, 4, 2, 1: each lane combines its own value, on the left, with that of the lane at
+/// that distance. So the order of operations is fixed, and where `op` is commutative, as sums are, all lanes have the
+/// same bits. All lanes of the warp call it.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn reduce<T: Element>(value: T, op: impl Fn(T, T) -> T) -> T {
+    reduce_groups(value, WARP_SIZE, op)
+}
+
+/// As [`reduce`], but for each group of `lanes` neighboring lanes on its own; `lanes` is a power of two from 1 to 32,
+/// the same in all lanes. All lanes of the warp call it, also those whose group has nothing to combine.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn reduce_groups<T: Element>(value: T, lanes: u32, op: impl Fn(T, T) -> T) -> T {
+    let mut result = value;
+    let mut distance = lanes / 2;
+    while distance > 0 {
+        result = op(result, shuffle_xor(FULL, result, distance));
+        distance /= 2;
+    }
+    result
+}
+
+/// As [`reduce`], across groups of `lanes` neighboring lanes: combines the values of the lanes that have the same place
+/// in their groups. All lanes of the warp call it.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn reduce_across<T: Element>(value: T, lanes: u32, op: impl Fn(T, T) -> T) -> T {
+    let mut result = value;
+    let mut distance = WARP_SIZE / 2;
+    while distance >= lanes {
+        result = op(result, shuffle_xor(FULL, result, distance));
+        distance /= 2;
+    }
+    result
+}
+
+/// The sum over the warp, in every lane, in the order of [`reduce`].
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn reduce_add<T: Element + core::ops::Add<Output = T>>(value: T) -> T {
+    reduce(value, |a, b| a + b)
+}
+
+/// The sum of the values of the lanes up to and including this one. All lanes of the warp call it.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn inclusive_sum<T: Element + core::ops::Add<Output = T>>(value: T) -> T {
     let mut sum = value;
-    let mut distance = WARP_SIZE / 2;
-    while distance > 0 {
-        sum = sum + shuffle_xor(FULL, sum, distance);
-        distance /= 2;
+    let mut distance = 1;
+    while distance < WARP_SIZE {
+        let below = shuffle_up(FULL, sum, distance);
+        if lane() >= distance {
+            sum = sum + below;
+        }
+        distance *= 2;
     }
     sum
 }

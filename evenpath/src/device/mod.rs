@@ -50,6 +50,7 @@ pub use error::{DeviceError, Version};
 #[doc(inline)]
 pub use evenpath_simt::host::{BlockOrder, MemoryOrder};
 pub use event::Event;
+pub(crate) use launch::{Launch, Launcher};
 pub use options::SimulatedOptions;
 pub use upload::Upload;
 

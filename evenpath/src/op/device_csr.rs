@@ -179,6 +179,27 @@ impl<O: Offset> Pattern<O> {
         Self { rows, cols, row_offsets, column_indices, canonical: OnceLock::from(()) }
     }
 
+    /// The pattern as kernels take it.
+    pub(super) fn view(&self) -> evenpath_kernels::Pattern<O> {
+        evenpath_kernels::Pattern {
+            row_offsets: self.row_offsets.as_global(),
+            column_indices: self.column_indices.as_global(),
+            nonzeros: self.column_indices.len() as u64,
+            rows: self.rows as u32,
+        }
+    }
+
+    /// The matrix with the given values, one per nonzero, as kernels take it.
+    pub(super) fn with_values<V: Storage>(&self, values: &DeviceVec<V>) -> evenpath_kernels::CsrView<V, O> {
+        evenpath_kernels::CsrView {
+            row_offsets: self.row_offsets.as_global(),
+            column_indices: self.column_indices.as_global(),
+            values: values.as_global(),
+            nonzeros: values.len() as u64,
+            rows: self.rows as u32,
+        }
+    }
+
     /// The columns, for kernels that find them there and write them only where they do not.
     pub(super) fn columns_of_known(&self) -> GlobalMut<u32> {
         let columns = self.column_indices.as_global();

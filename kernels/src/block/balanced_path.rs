@@ -8,6 +8,7 @@
 //! Path", IPDPS 2015, section III-B). On one side of a cut, ranks count on from where the other side
 //! left off: the copies before it are as many in both sequences, or one sequence has no more.
 
+use super::search::partition_point;
 use super::{merge_path, Index};
 
 /// Where a diagonal cuts the path.
@@ -95,31 +96,13 @@ fn run_start<T: Index, K: Copy + PartialOrd>(end: T, key: K, element: impl Fn(T)
         high = probe;
         stride = stride + stride;
     }
-    while low < high {
-        let middle = low + ((high - low) >> 1);
-        if element(middle) < key {
-            low = middle + one;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    partition_point(low, high, |index| element(index) < key)
 }
 
 /// The first of the elements in `start..limit` that is greater than `key`, or `limit`.
 #[inline(always)]
 fn run_end<T: Index, K: Copy + PartialOrd>(start: T, limit: T, key: K, element: impl Fn(T) -> K) -> T {
-    let one = T::from(1);
-    let (mut low, mut high) = (start, limit);
-    while low < high {
-        let middle = low + ((high - low) >> 1);
-        if element(middle) <= key {
-            low = middle + one;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    partition_point(start, limit, |index| element(index) <= key)
 }
 
 #[cfg(test)]

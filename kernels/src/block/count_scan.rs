@@ -43,7 +43,7 @@ impl<C: Count, const BLOCK: usize> CountScan<C, BLOCK> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn exclusive(self, count: C) -> Counted<C> {
-        let inclusive = warp_inclusive(count);
+        let inclusive = warp::inclusive_sum(count);
         let own_warp = thread::warp() as usize;
         if thread::lane() == thread::WARP_SIZE - 1 {
             self.totals.store(own_warp, inclusive);
@@ -60,20 +60,4 @@ impl<C: Count, const BLOCK: usize> CountScan<C, BLOCK> {
         }
         Counted { before, total }
     }
-}
-
-/// The sum of the counts of the lanes up to and with this one: for one whole warp.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub fn warp_inclusive<C: Count>(count: C) -> C {
-    let mut inclusive = count;
-    let mut distance = 1;
-    while distance < thread::WARP_SIZE {
-        let below = warp::shuffle_up(warp::FULL, inclusive, distance);
-        if thread::lane() >= distance {
-            inclusive += below;
-        }
-        distance *= 2;
-    }
-    inclusive
 }

@@ -5,6 +5,7 @@
 //! diagonal, independently of every other cut (Green, McColl, Bader, "GPU Merge Path", ICS 2012;
 //! Merrill, Garland, "Merge-based Parallel Sparse Matrix-Vector Multiplication", SC 2016).
 
+use super::search::partition_point;
 use super::Index;
 
 /// How many of the `rows` row ends lie before diagonal `diagonal` of their merge with the numbers
@@ -13,17 +14,9 @@ use super::Index;
 /// `row_end(i)` is the number of nonzeros in rows 0 to i, so it does not decrease with i.
 #[inline(always)]
 pub fn search_rows<T: Index>(diagonal: T, rows: T, nonzeros: T, row_end: impl Fn(T) -> T) -> T {
-    let mut low = if diagonal > nonzeros { diagonal - nonzeros } else { T::from(0) };
-    let mut high = if diagonal < rows { diagonal } else { rows };
-    while low < high {
-        let middle = low + ((high - low) >> 1);
-        if row_end(middle) + middle < diagonal {
-            low = middle + T::from(1);
-        } else {
-            high = middle;
-        }
-    }
-    low
+    let low = if diagonal > nonzeros { diagonal - nonzeros } else { T::from(0) };
+    let high = if diagonal < rows { diagonal } else { rows };
+    partition_point(low, high, |row| row_end(row) + row < diagonal)
 }
 
 /// How many elements of A, `a_len` long, lie before diagonal `diagonal` of its merge with B, `b_len`
@@ -39,16 +32,7 @@ pub fn search<T: Index, K: PartialOrd>(
     a: impl Fn(T) -> K,
     b: impl Fn(T) -> K,
 ) -> T {
-    let (zero, one) = (T::from(0), T::from(1));
-    let mut low = if diagonal > b_len { diagonal - b_len } else { zero };
-    let mut left = (if diagonal < a_len { diagonal } else { a_len }) - low;
-    // One loop variable fewer than with both ends, which in registers is two.
-    while left > zero {
-        let half = left >> 1;
-        let middle = low + half;
-        let takes_a = a(middle) <= b(diagonal - one - middle);
-        low = if takes_a { middle + one } else { low };
-        left = if takes_a { left - half - one } else { half };
-    }
-    low
+    let low = if diagonal > b_len { diagonal - b_len } else { T::from(0) };
+    let high = if diagonal < a_len { diagonal } else { a_len };
+    partition_point(low, high, |a_taken| a(a_taken) <= b(diagonal - T::from(1) - a_taken))
 }

@@ -13,6 +13,8 @@ pub mod operator;
 pub mod output;
 pub mod radix_rank;
 pub mod radix_sort;
+pub mod reduce;
+pub mod search;
 pub mod segmented_scan;
 pub mod staged;
 pub mod tagged_sums;

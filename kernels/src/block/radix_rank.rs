@@ -293,13 +293,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn exclusive_sum(self, value: u32) -> u32 {
         let scanning = BINS.div_ceil(Self::BINS_PER_THREAD * thread::WARP_SIZE as usize);
-        let mut inclusive = value;
-        for step in 0..5 {
-            let below = warp::shuffle_up(warp::FULL, inclusive, 1 << step);
-            if thread::lane() >= 1 << step {
-                inclusive += below;
-            }
-        }
+        let inclusive = warp::inclusive_sum(value);
         let own_warp = thread::warp() as usize;
         if thread::lane() == thread::WARP_SIZE - 1 {
             self.warp_sums.store(own_warp, inclusive);

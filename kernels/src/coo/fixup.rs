@@ -1,6 +1,8 @@
 //! The carries of rows that reach the end of an interval.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+
+use crate::block::reduce::BlockReduce;
 
 kernel! {
     /// Adds to every row with carries their sum: one thread a carry, of which the first of each row counts.
@@ -35,7 +37,7 @@ const SHORT_RUN: u32 = 16;
 impl<V: Float> CarryFixup<V> {
     #[inline(always)]
     fn fixup<const BLOCK: usize>(self, mut arena: Arena) {
-        let partials: Shared<V> = arena.take(BLOCK / thread::WARP_SIZE as usize);
+        let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
         let long_runs: Shared<u32> = arena.take(BLOCK);
         let long_count: Shared<u32> = arena.take(1);
         if thread::index() == 0 {
@@ -71,7 +73,7 @@ impl<V: Float> CarryFixup<V> {
             let first = long_runs.load(run) as usize;
             let row = self.carry_rows.load(first);
             let sum =
-                sum_run::<V, BLOCK>(self.carry_rows, self.carries, first, row, self.count as usize, partials);
+                sum_run::<V, BLOCK>(self.carry_rows, self.carries, first, row, self.count as usize, reduce);
             if thread::index() == 0 {
                 add(self.y, row, self.alpha, sum);
             }
@@ -94,7 +96,7 @@ fn sum_run<V: Float, const BLOCK: usize>(
     first: usize,
     row: u32,
     count: usize,
-    partials: Shared<V>,
+    reduce: BlockReduce<V, BLOCK>,
 ) -> V {
     let mut sum = V::ZERO;
     let mut index = first + thread::index() as usize;
@@ -102,18 +104,8 @@ fn sum_run<V: Float, const BLOCK: usize>(
         sum += carries.load(index);
         index += BLOCK;
     }
-    let sum = warp::reduce_add(sum);
-    if thread::lane() == 0 {
-        partials.store(thread::warp() as usize, sum);
-    }
-    thread::barrier();
-    let mut total = partials.load(0);
-    let mut index = 1;
-    while index < BLOCK / thread::WARP_SIZE as usize {
-        total += partials.load(index);
-        index += 1;
-    }
-    // The next run writes the partials again.
+    let total = reduce.sum(sum);
+    // The next run uses the same shared memory.
     thread::barrier();
     total
 }

@@ -133,13 +133,7 @@ impl BinStarts {
         let warp_sums: Shared<u64> = arena.take(BLOCK / 32);
         let index = thread::block() as usize * BASES_PER_PASS + thread::index() as usize;
         let count = self.bases.load(index);
-        let mut inclusive = count;
-        for step in 0..5 {
-            let below = warp::shuffle_up(warp::FULL, inclusive, 1 << step);
-            if thread::lane() >= 1 << step {
-                inclusive += below;
-            }
-        }
+        let inclusive = warp::inclusive_sum(count);
         if thread::lane() == thread::WARP_SIZE - 1 {
             warp_sums.store(thread::warp() as usize, inclusive);
         }

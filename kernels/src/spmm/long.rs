@@ -56,15 +56,7 @@ impl<O: Offset> SpmmLongRows<O> {
         }
         // One addition to the counters a warp.
         let lane = thread::lane();
-        let mut pieces_up_to = pieces;
-        let mut distance = 1;
-        while distance < thread::WARP_SIZE {
-            let below = warp::shuffle_up(warp::FULL, pieces_up_to, distance);
-            if lane >= distance {
-                pieces_up_to += below;
-            }
-            distance *= 2;
-        }
+        let pieces_up_to = warp::inclusive_sum(pieces);
         let (mut first_row, mut first_piece) = (0, 0);
         if lane == thread::WARP_SIZE - 1 {
             first_row = self.counters.fetch_add(0, is_long.count_ones(), Ordering::Relaxed, Scope::Device);

@@ -7,10 +7,12 @@
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::row::{group_sum, take_partials, Operands};
-use super::store_result;
+use super::row::Operands;
+use crate::block::reduce::BlockReduce;
+use crate::block::search::partition_point;
+use crate::update::update;
 use crate::Offset;
 
 /// How a row block is multiplied.
@@ -70,16 +72,11 @@ impl<O: Offset> CutRowBlocks<O> {
             return;
         }
         let start = block * u64::from(self.share);
-        let (mut low, mut high) = (0, self.rows);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if (self.row_offsets.load(middle as usize).to_usize() as u64) < start {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        self.block_rows.store(block as usize, if block == u64::from(self.blocks) { self.rows } else { low });
+        let first = partition_point(0, self.rows, |row| {
+            (self.row_offsets.load(row as usize).to_usize() as u64) < start
+        });
+        self.block_rows
+            .store(block as usize, if block == u64::from(self.blocks) { self.rows } else { first });
     }
 }
 
@@ -132,7 +129,7 @@ struct RowBlock<V, O, const BLOCK: usize, const ITEMS: usize> {
 impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O, BLOCK, ITEMS> {
     #[inline(always)]
     fn store(&self, row: usize, sum: V) {
-        store_result(self.y, row, sum, self.alpha, self.beta);
+        update(self.y, row, self.alpha, sum, self.beta);
     }
 
     #[inline(always)]
@@ -157,7 +154,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
                 sum += products.load(place as usize);
                 place += lanes;
             }
-            let sum = group_sum(sum, lanes);
+            let sum = warp::reduce_groups(sum, lanes, |a, b| a + b);
             if lane == 0 && row < self.end {
                 self.store(row, sum);
             }
@@ -209,7 +206,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         let row = self.first + thread::warp() as usize;
         let (begin, end) = self.operands.bounds(row, self.end);
         let sum = self.operands.strided_sum(begin, end, thread::lane(), thread::WARP_SIZE);
-        let sum = group_sum(sum, thread::WARP_SIZE);
+        let sum = warp::reduce_add(sum);
         if thread::lane() == 0 && row < self.end {
             self.store(row, sum);
         }
@@ -217,9 +214,9 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
 
     #[inline(always)]
     fn long_vector(&self, arena: &mut Arena) {
-        let partials = take_partials::<V, BLOCK>(arena);
+        let reduce = BlockReduce::take(arena);
         let (begin, end) = self.operands.bounds(self.first, self.end);
-        let sum = self.operands.block_sum::<BLOCK>(begin, end, partials);
+        let sum = self.operands.block_sum::<BLOCK>(begin, end, reduce);
         if thread::index() == 0 {
             self.store(self.first, sum);
         }

@@ -6,8 +6,8 @@ use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 use super::long_rows::LongRows;
 use super::row_group::{product_bytes, Matrix};
 use super::row_tiles::{FourRows, OneRow, RowShare, Tile, TwoRows};
-use super::store_result;
 use crate::block::tagged_sums::TaggedSums;
+use crate::update::update;
 use crate::Offset;
 
 kernel! {
@@ -88,7 +88,7 @@ impl<V: Float, O: Offset> BinnedRows<V, O> {
                     piece_rows: self.piece_rows,
                     sums,
                 };
-                let store = |row: u32, sum: V| store_result(self.y, row as usize, sum, self.alpha, self.beta);
+                let store = |row: u32, sum: V| update(self.y, row as usize, self.alpha, sum, self.beta);
                 long.sum_piece::<O, ITEMS>(matrix, self.x, piece, store);
             }
             return;

@@ -6,6 +6,7 @@
 
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
+use crate::block::reduce::BlockReduce;
 use crate::block::tagged_sums::TaggedSums;
 use crate::Offset;
 
@@ -78,7 +79,7 @@ const SHORT_SPAN: u32 = 64;
 #[derive(Clone, Copy)]
 pub(super) struct LongSpan<V, const BLOCK: usize> {
     is_last: Shared<u32>,
-    partials: Shared<V>,
+    reduce: BlockReduce<V, BLOCK>,
 }
 
 impl<V: Float, const BLOCK: usize> LongSpan<V, BLOCK> {
@@ -87,7 +88,7 @@ impl<V: Float, const BLOCK: usize> LongSpan<V, BLOCK> {
 
     #[inline(always)]
     pub(super) fn take(arena: &mut Arena) -> Self {
-        Self { partials: arena.take(BLOCK / thread::WARP_SIZE as usize), is_last: arena.take(1) }
+        Self { reduce: BlockReduce::take(arena), is_last: arena.take(1) }
     }
 }
 
@@ -221,17 +222,6 @@ impl<V: Float> CutRows<V> {
             sums[0] += self.sums.part(span.place(base), self.sums.look(span.place(base)));
             base += BLOCK as u32;
         }
-        let sum = warp::reduce_add((sums[0] + sums[1]) + (sums[2] + sums[3]));
-        if thread::lane() == 0 {
-            shared.partials.store(thread::warp() as usize, sum);
-        }
-        thread::barrier();
-        let mut total = shared.partials.load(0);
-        let mut index = 1;
-        while index < BLOCK / thread::WARP_SIZE as usize {
-            total += shared.partials.load(index);
-            index += 1;
-        }
-        total
+        shared.reduce.sum((sums[0] + sums[1]) + (sums[2] + sums[3]))
     }
 }

@@ -12,6 +12,8 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
 
+use crate::block::reduce::BlockReduce;
+use crate::block::search::partition_point;
 use crate::unroll::{unroll, Steps};
 use crate::Offset;
 
@@ -153,12 +155,8 @@ impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
     fn bounds(self, parts: Shared<u32>) -> (u32, u32) {
         let (mut least, mut greatest) = (u32::MAX, 0);
         self.each(|_, column| (least, greatest) = (column.min(least), column.max(greatest)));
-        let mut distance = thread::WARP_SIZE / 2;
-        while distance > 0 {
-            least = least.min(warp::shuffle_xor(warp::FULL, least, distance));
-            greatest = greatest.max(warp::shuffle_xor(warp::FULL, greatest, distance));
-            distance /= 2;
-        }
+        least = warp::reduce(least, u32::min);
+        greatest = warp::reduce(greatest, u32::max);
         if thread::lane() == 0 {
             parts.store(2 * thread::warp() as usize, least);
             parts.store(2 * thread::warp() as usize + 1, greatest);
@@ -343,23 +341,12 @@ fn mixed(place: u32, code: u32) -> u32 {
 /// Stores the sum of all threads' hashes. Every thread of the block calls it.
 #[inline(always)]
 fn store_hash<const BLOCK: usize>(own: u32, parts: Shared<u32>, hashes: GlobalMut<u32>) {
-    let mut of_warp = own;
-    let mut distance = thread::WARP_SIZE / 2;
-    while distance > 0 {
-        of_warp = of_warp.wrapping_add(warp::shuffle_xor(warp::FULL, of_warp, distance));
-        distance /= 2;
-    }
+    // The parts may still be read.
     thread::barrier();
-    if thread::lane() == 0 {
-        parts.store(thread::warp() as usize, of_warp);
-    }
-    thread::barrier();
+    let reduce = BlockReduce::<u32, BLOCK>::new(parts);
+    reduce.share(own, u32::wrapping_add);
     if thread::index() == 0 {
-        let mut hash = parts.load(0);
-        for warp in 1..BLOCK / 32 {
-            hash = hash.wrapping_add(parts.load(warp));
-        }
-        hashes.store(thread::block() as usize, hash);
+        hashes.store(thread::block() as usize, reduce.total(u32::wrapping_add));
     }
 }
 
@@ -400,16 +387,8 @@ impl ShareCodes {
             return;
         }
         let hash = self.hashes.load(place);
-        let (mut low, mut high) = (0, place);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.hashes.load(middle) < hash {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        let (own, first) = (self.order.load(place) as usize, self.order.load(low) as usize);
+        let first = partition_point(0, place, |index| self.hashes.load(index) < hash);
+        let (own, first) = (self.order.load(place) as usize, self.order.load(first) as usize);
         let len = |tile: usize| (self.tile_nonzeros.load(tile + 1) - self.tile_nonzeros.load(tile)) as usize;
         let (own_place, first_place) = (self.own_places.load(own), self.own_places.load(first));
         let ((kind, begin), (first_kind, first_begin)) =

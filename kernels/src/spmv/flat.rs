@@ -15,10 +15,11 @@
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, LongSpan};
-use super::store_result;
 use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
+use crate::block::search::partition_point;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::block::tagged_sums::TaggedSums;
+use crate::update::update;
 use crate::Offset;
 
 kernel! {
@@ -94,16 +95,10 @@ impl<O: Offset> FlatPartition<O> {
             return;
         }
         let nonzero = (tile as u64 * u64::from(self.tile_items)).min(self.nonzeros) as usize;
-        let (mut low, mut high) = (0, self.rows);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.row_offsets.load(middle as usize + 1).to_usize() <= nonzero {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        self.tile_rows.store(tile, low);
+        let row = partition_point(0, self.rows, |row| {
+            self.row_offsets.load(row as usize + 1).to_usize() <= nonzero
+        });
+        self.tile_rows.store(tile, row);
     }
 }
 
@@ -309,7 +304,7 @@ impl<V: Float, O: Offset> FlatTile<V, O> {
             CutRows { spans: self.spans, sums: TaggedSums::new(self.sums, self.arrived, self.run) };
         let store = |row: u32, sum: V| {
             let place = place_in_y(self.filled_rows, self.is_compacted, tile.first_row + row as usize);
-            store_result(self.y, place, sum, self.alpha, self.beta);
+            update(self.y, place, self.alpha, sum, self.beta);
         };
         let mut row = thread::index() + u32::from(cut_rows.is_finished_by(thread::block()));
         while row < tile.rows {
@@ -358,7 +353,7 @@ impl<V: Float, O: Offset> FlatFillEmptyRows<V, O> {
         if row < self.rows as usize
             && self.row_offsets.load(row).to_usize() == self.row_offsets.load(row + 1).to_usize()
         {
-            store_result(self.y, row, V::ZERO, self.alpha, self.beta);
+            update(self.y, row, self.alpha, V::ZERO, self.beta);
         }
     }
 }

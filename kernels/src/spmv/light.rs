@@ -14,8 +14,8 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
 
-use super::row::{group_sum, Operands};
-use super::store_result;
+use super::row::Operands;
+use crate::update::update;
 use crate::Offset;
 
 kernel! {
@@ -78,9 +78,10 @@ impl<V: Float, O: Offset> LightRows<V, O> {
             while first < last {
                 let row = first + vector;
                 let (begin, end) = operands.bounds(row, rows);
-                let sum = group_sum(operands.strided_sum(begin, end, lane, self.lanes), self.lanes);
+                let sum = operands.strided_sum(begin, end, lane, self.lanes);
+                let sum = warp::reduce_groups(sum, self.lanes, |a, b| a + b);
                 if lane == 0 && row < rows {
-                    store_result(self.y, row, sum, self.alpha, self.beta);
+                    update(self.y, row, self.alpha, sum, self.beta);
                 }
                 first += vectors as usize;
             }

@@ -65,15 +65,7 @@ impl<O: Offset> ListLongRows<O> {
             return;
         }
         let own = if pieces > 0 { (1 << 32) | pieces } else { 0 };
-        let mut inclusive: u64 = own;
-        let mut distance = 1;
-        while distance < thread::WARP_SIZE {
-            let below = warp::shuffle_up(warp::FULL, inclusive, distance);
-            if thread::lane() >= distance {
-                inclusive += below;
-            }
-            distance *= 2;
-        }
+        let inclusive: u64 = warp::inclusive_sum(own);
         let mut before = 0;
         if thread::lane() == 31 {
             before = self.listed.fetch_add(0, inclusive, Ordering::Relaxed, Scope::Device);

@@ -11,10 +11,10 @@
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, LongSpan};
-use super::store_result;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::block::tagged_sums::TaggedSums;
+use crate::update::update;
 use crate::Offset;
 
 kernel! {
@@ -211,7 +211,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     fn store_rows(&self, from: u32, y: GlobalMut<V>, alpha: V, beta: V) {
         let mut row = thread::index() + from;
         while row < self.rows {
-            store_result(y, row as usize, self.sums.load(row as usize), alpha, beta);
+            update(y, row as usize, alpha, self.sums.load(row as usize), beta);
             row += BLOCK as u32;
         }
     }
@@ -262,8 +262,8 @@ impl<V: Float, O: Offset> MergeTile<V, O> {
             thread::block(),
             || tile.sums.load(0),
             scanned.total,
-            |sum| store_result(y, 0, sum, self.alpha, self.beta),
-            |sum| store_result(y, tile.rows as usize, sum, self.alpha, self.beta),
+            |sum| update(y, 0, self.alpha, sum, self.beta),
+            |sum| update(y, tile.rows as usize, self.alpha, sum, self.beta),
         );
     }
 }

@@ -36,14 +36,3 @@ pub use rows::{BlockRows, VectorRows};
 pub use transpose::{ColumnOffsets, RowIndices};
 pub use transposed::{slot_bytes, AddTransposed, AtomicFloat, TransposedProducts};
 pub use windows::{FindWindows, RowWindows, NEAR, WINDOW_STEP, WINDOW_TOTALS};
-
-use evenpath_simt::{Float, GlobalMut};
-
-/// Writes an element of the result, αsum + βy; where β is zero, whatever y held does not count.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn store_result<V: Float>(y: GlobalMut<V>, row: usize, sum: V, alpha: V, beta: V) {
-    let product = alpha * sum;
-    let value = if beta == V::ZERO { product } else { beta.fma(y.load(row), product) };
-    y.store(row, value);
-}

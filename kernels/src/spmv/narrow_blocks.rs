@@ -8,9 +8,9 @@
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::encode_columns::{TileKind, PLACE_BITS, SEGMENTS};
-use super::row::group_sum;
 use super::row_group::product_bytes;
-use super::store_result;
+use crate::block::reduce::BlockReduce;
+use crate::update::update;
 use crate::Offset;
 
 kernel! {
@@ -187,7 +187,7 @@ struct Results<V> {
 impl<V: Float> Results<V> {
     #[inline(always)]
     fn store(self, row: u32, sum: V) {
-        store_result(self.y, row as usize, sum, self.alpha, self.beta);
+        update(self.y, row as usize, self.alpha, sum, self.beta);
     }
 }
 
@@ -235,17 +235,10 @@ impl<V: Float, O: Offset> NarrowBlocks<V, O> {
             }
             TileKind::Whole => nonzeros.sum::<BLOCK, ITEMS>(self.column_indices.skip(start as usize)),
         };
-        let sum = warp::reduce_add(sum);
-        if thread::lane() == 0 {
-            products.store(thread::warp() as usize, sum);
-        }
-        thread::barrier();
+        let reduce = BlockReduce::<V, BLOCK>::new(products);
+        reduce.share(sum, |a, b| a + b);
         if thread::index() == 0 {
-            let mut total = products.load(0);
-            for warp in 1..BLOCK / 32 {
-                total += products.load(warp);
-            }
-            results.store(first, total);
+            results.store(first, reduce.total(|a, b| a + b));
         }
     }
 }
@@ -291,7 +284,7 @@ impl<O: Offset, const BLOCK: usize> RowsOfBlock<O, BLOCK> {
                 sum += products.load(place as usize);
                 place += lanes;
             }
-            let sum = group_sum(sum, lanes);
+            let sum = warp::reduce_groups(sum, lanes, |a, b| a + b);
             if lane == 0 && row < self.end {
                 results.store(row, sum);
             }

@@ -2,8 +2,9 @@
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, warp, Arena, Float, Global, Shared};
+use evenpath_simt::{thread, Float, Global};
 
+use crate::block::reduce::BlockReduce;
 use crate::Offset;
 
 /// A matrix and the vector that it multiplies.
@@ -63,45 +64,15 @@ impl<V: Float, O: Offset> Operands<V, O> {
         sum
     }
 
-    /// The sum of the products of the nonzeros `begin` to before `end` by the whole block, for thread 0; `partials` has
-    /// an element a warp. Every thread calls it; it has one barrier, before which the partials are written.
+    /// The sum of the products of the nonzeros `begin` to before `end` by the whole block, as [`BlockReduce::sum`].
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn block_sum<const BLOCK: usize>(&self, begin: usize, end: usize, partials: Shared<V>) -> V {
-        let sum = warp::reduce_add(self.strided_sum(begin, end, thread::index(), BLOCK as u32));
-        if thread::lane() == 0 {
-            partials.store(thread::warp() as usize, sum);
-        }
-        thread::barrier();
-        let mut total = partials.load(0);
-        for index in 1..BLOCK / thread::WARP_SIZE as usize {
-            total += partials.load(index);
-        }
-        total
+    pub(super) fn block_sum<const BLOCK: usize>(
+        &self,
+        begin: usize,
+        end: usize,
+        reduce: BlockReduce<V, BLOCK>,
+    ) -> V {
+        reduce.sum(self.strided_sum(begin, end, thread::index(), BLOCK as u32))
     }
-}
-
-/// Shared memory of [`take_partials`].
-pub(super) const fn partial_bytes<V: Float>(block: usize) -> usize {
-    block / thread::WARP_SIZE as usize * V::SIZE
-}
-
-/// An element a warp, for [`Operands::block_sum`].
-#[inline(always)]
-pub(super) fn take_partials<V: Float, const BLOCK: usize>(arena: &mut Arena) -> Shared<V> {
-    arena.take(BLOCK / thread::WARP_SIZE as usize)
-}
-
-/// The sum over each group of `lanes` neighbouring lanes, a power of two up to 32, in each of its lanes. Every lane of
-/// the warp calls it, those of groups without a row too: a shuffle waits for all the lanes that it names.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub(super) fn group_sum<V: Float>(value: V, lanes: u32) -> V {
-    let mut sum = value;
-    let mut distance = lanes / 2;
-    while distance > 0 {
-        sum += warp::shuffle_xor(warp::FULL, sum, distance);
-        distance /= 2;
-    }
-    sum
 }

@@ -261,11 +261,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
             chunk = next;
         }
         if ROWS == 1 {
-            let mut distance = (1 << self.lanes_log2) >> 1;
-            while distance > 0 {
-                sums[0] = sums[0] + warp::shuffle_xor(warp::FULL, sums[0], distance);
-                distance >>= 1;
-            }
+            sums[0] = warp::reduce_groups(sums[0], 1 << self.lanes_log2, |a, b| a + b);
         }
         sums
     }

@@ -52,11 +52,7 @@ impl<O: Offset> RowLengths<O> {
                 }
             }
         }
-        let mut distance = thread::WARP_SIZE / 2;
-        while distance > 0 {
-            own[0] = own[0].max(warp::shuffle_xor(warp::FULL, own[0], distance));
-            distance /= 2;
-        }
+        own[0] = warp::reduce(own[0], u64::max);
         for word in 1..LENGTH_TOTALS {
             own[word] = warp::reduce_add(own[word]);
         }

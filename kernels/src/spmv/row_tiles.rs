@@ -6,8 +6,8 @@
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::row_group::{product_bytes, Columns, Matrix, Packets, RowGroup, Strided};
-use super::store_result;
 use crate::unroll::{unroll, Steps};
+use crate::update::update;
 use crate::Offset;
 
 kernel! {
@@ -207,7 +207,7 @@ impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> Steps
     fn step(&mut self, index: usize) {
         let row = self.group.row(index);
         if self.group.stores() && row < self.group.end && !(LIMITED && self.is_long(row)) {
-            store_result(self.tile.y, row as usize, self.sums[index], self.tile.alpha, self.tile.beta);
+            update(self.tile.y, row as usize, self.tile.alpha, self.sums[index], self.tile.beta);
         }
     }
 }

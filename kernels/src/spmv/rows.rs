@@ -5,10 +5,11 @@
 //! Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015,
 //! section III-A). Both are [`VectorRows`]; [`BlockRows`] gives a row to a whole block.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
 
-use super::row::{group_sum, partial_bytes, take_partials, Operands};
-use super::store_result;
+use super::row::Operands;
+use crate::block::reduce::BlockReduce;
+use crate::update::update;
 use crate::Offset;
 
 kernel! {
@@ -56,9 +57,10 @@ impl<V: Float, O: Offset> VectorRows<V, O> {
         let row = thread::block() as usize * (BLOCK >> log) + (thread::index() >> log) as usize;
         let lane = thread::index() & (self.lanes - 1);
         let (begin, end) = operands.bounds(row, self.rows as usize);
-        let sum = group_sum(operands.strided_sum(begin, end, lane, self.lanes), self.lanes);
+        let sum = operands.strided_sum(begin, end, lane, self.lanes);
+        let sum = warp::reduce_groups(sum, self.lanes, |a, b| a + b);
         if lane == 0 && row < self.rows as usize {
-            store_result(self.y, row, sum, self.alpha, self.beta);
+            update(self.y, row, self.alpha, sum, self.beta);
         }
     }
 }
@@ -83,7 +85,7 @@ kernel! {
         /// Factor of what y held.
         pub beta: V,
     }
-    shared: partial_bytes::<V>(BLOCK);
+    shared: BlockReduce::<V, BLOCK>::BYTES;
     body: BlockRows::block_rows::<BLOCK>;
     entries: {
         spmv_block_rows_f32_u32 in spmv_rows_f32: <V = f32, O = u32>, 256 x 1;
@@ -102,13 +104,13 @@ impl<V: Float, O: Offset> BlockRows<V, O> {
             values: self.values,
             x: self.x,
         };
-        let partials = take_partials::<V, BLOCK>(&mut arena);
+        let reduce = BlockReduce::take(&mut arena);
         let mut row = thread::block() as usize;
         while row < self.rows as usize {
             let (begin, end) = operands.bounds(row, self.rows as usize);
-            let sum = operands.block_sum::<BLOCK>(begin, end, partials);
+            let sum = operands.block_sum::<BLOCK>(begin, end, reduce);
             if thread::index() == 0 {
-                store_result(self.y, row, sum, self.alpha, self.beta);
+                update(self.y, row, self.alpha, sum, self.beta);
             }
             row += thread::grid_size() as usize;
             // The next row writes the partials again.

@@ -6,6 +6,7 @@
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use super::path_tile::PathTile;
+use crate::block::search::partition_point;
 use crate::Offset;
 
 kernel! {
@@ -76,13 +77,9 @@ impl<O: Offset> ColumnOffsets<O> {
         if column > u64::from(self.cols) {
             return;
         }
-        let (mut low, mut left) = (0, self.nonzeros);
-        while left > 0 {
-            let half = left >> 1;
-            let less = u64::from(self.columns.load((low + half) as usize)) < column;
-            low = if less { low + half + 1 } else { low };
-            left = if less { left - half - 1 } else { half };
-        }
-        self.column_offsets.store(column as usize, O::from_bits(low));
+        let first = partition_point(0, self.nonzeros, |nonzero| {
+            u64::from(self.columns.load(nonzero as usize)) < column
+        });
+        self.column_offsets.store(column as usize, O::from_bits(first));
     }
 }

@@ -12,7 +12,7 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::row_group::{product_bytes, Exact, Matrix, RowGroup};
-use super::store_result;
+use crate::update::update;
 use crate::Offset;
 
 /// Windows begin and end at multiples of this, where the vector does not end before.
@@ -75,16 +75,11 @@ impl Seen {
 
     #[inline(always)]
     fn by_warp(self) -> Self {
-        let mut all = self;
-        let mut distance = thread::WARP_SIZE / 2;
-        while distance > 0 {
-            let least = warp::shuffle_xor(warp::FULL, all.least, distance);
-            let greatest = warp::shuffle_xor(warp::FULL, all.greatest, distance);
-            let near = warp::shuffle_xor(warp::FULL, all.near, distance);
-            all = all.with(Self { least, greatest, near });
-            distance /= 2;
+        Self {
+            least: warp::reduce(self.least, u32::min),
+            greatest: warp::reduce(self.greatest, u32::max),
+            near: warp::reduce_add(self.near),
         }
-        all
     }
 }
 
@@ -233,7 +228,7 @@ impl<V: Float, O: Offset> RowWindows<V, O> {
             );
             let row = group.row(0);
             if group.stores() && row < end {
-                store_result(self.y, row as usize, sums[0], self.alpha, self.beta);
+                update(self.y, row as usize, self.alpha, sums[0], self.beta);
             }
             first += (BLOCK / 32) as u32 * count;
         }
