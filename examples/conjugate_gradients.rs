@@ -10,7 +10,8 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::{Csr, Device, SpmvOptions, vector};
+use evenpath::spmv::SpmvOptions;
+use evenpath::{Csr, Device, vector};
 
 /// The solver stops when the residual is this small, relative to b.
 const TOLERANCE: f64 = 1e-8;
@@ -46,11 +47,11 @@ fn solve(device: &Device, a: &Csr<f64>, b: &[f64]) -> Result<(Vec<f64>, usize), 
     if let Some(row) = inverse_diagonal.iter().position(|inverse| !inverse.is_finite() || *inverse < 0.0) {
         return Err(format!("row {row} has no positive entry on the diagonal").into());
     }
-    let inverse_diagonal = device.upload_slice(&inverse_diagonal)?;
+    let inverse_diagonal = device.upload(&inverse_diagonal)?;
     let plan = device.upload(a)?.plan_spmv(SpmvOptions::default())?;
 
     let mut x = device.zeros(b.len())?;
-    let mut r = device.upload_slice(b)?; // the residual, b − Ax
+    let mut r = device.upload(b)?; // the residual, b − Ax
     let mut z = device.zeros(b.len())?; // the residual, preconditioned
     vector::multiply_elements(&inverse_diagonal, &r, &mut z)?;
     let mut p = device.zeros(b.len())?; // the search direction
@@ -63,7 +64,7 @@ fn solve(device: &Device, a: &Csr<f64>, b: &[f64]) -> Result<(Vec<f64>, usize), 
         // A residual of NaN ends the loop too.
         let residual = vector::dot(&r, &r)?.sqrt();
         if residual.is_nan() || residual <= TOLERANCE * norm_b {
-            return Ok((x.to_vec()?, step));
+            return Ok((x.download()?, step));
         }
         plan.run(1.0, &p, 0.0, &mut ap)?;
         let alpha = rz / vector::dot(&p, &ap)?;
@@ -74,5 +75,5 @@ fn solve(device: &Device, a: &Csr<f64>, b: &[f64]) -> Result<(Vec<f64>, usize), 
         rz *= beta;
         vector::axpby(1.0, &z, beta, &mut p)?; // p = z + βp
     }
-    Ok((x.to_vec()?, MAX_STEPS))
+    Ok((x.download()?, MAX_STEPS))
 }

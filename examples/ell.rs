@@ -10,7 +10,9 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::{Csr, Device, DeviceVec, HybOptions, PaddingLimit, SlicedEllOptions};
+use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
+use evenpath::hyb::HybOptions;
+use evenpath::{Csr, Device, DeviceVec};
 
 /// A format may take three times the memory of the nonzeros; more is refused with an error.
 const LIMIT: PaddingLimit = PaddingLimit::Times(3);
@@ -21,45 +23,45 @@ fn main() -> ExitCode {
 
 fn formats(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let x: Vec<f64> = (0..a.cols()).map(|col| 1.0 / (col + 1) as f64).collect();
-    let device_x = device.upload_slice(&x)?;
+    let device_x = device.upload(&x)?;
     let mut y = device.zeros(a.rows())?;
     let mut is_right = true;
     let mut check = |format: &str, slots: usize, y: &mut DeviceVec<f64>| -> Result<bool, Box<dyn Error>> {
         println!("{device}, {format}: {slots} slots for {} nonzeros", a.nnz());
-        is_right &= is_product(a, &x, &y.to_vec()?);
+        is_right &= is_product(a, &x, &y.download()?);
         y.copy_from_slice(&vec![f64::NAN; a.rows()])?; // so that the next format has to write all of it
         Ok(is_right)
     };
 
     // Coordinates: each nonzero with its row and its column.
-    let coo = device.upload_coo(&a.to_coo())?;
+    let coo = device.upload(&a.to_coo())?;
     coo.spmv(1.0, &device_x, 0.0, &mut y)?;
     check("COO", a.nnz(), &mut y)?;
 
     // ELL: every row padded to the longest. ELL-R stores the row lengths too, and skips the padding.
     match a.to_ell(LIMIT) {
         Ok(ell) => {
-            device.upload_ell(&ell)?.spmv(1.0, &device_x, 0.0, &mut y)?;
+            device.upload(&ell)?.spmv(1.0, &device_x, 0.0, &mut y)?;
             check("ELL", ell.values().len(), &mut y)?;
-            device.upload_ell_r(&ell)?.spmv(1.0, &device_x, 0.0, &mut y)?;
+            device.upload(&EllR(&ell))?.spmv(1.0, &device_x, 0.0, &mut y)?;
             check("ELL-R", ell.values().len(), &mut y)?;
         }
         Err(refused) => println!("ELL: {refused}"),
     }
 
     // Sliced ELL: slices of 32 rows, each padded to its own longest; sorting 512 rows at a time by length makes slices even.
-    let options = SlicedEllOptions { slice_height: 32, sorting_scope: 512, limit: LIMIT };
+    let options = SlicedEllOptions::default().with_slice_height(32).with_sorting_scope(512).with_limit(LIMIT);
     match a.to_sliced_ell(options) {
         Ok(sliced) => {
-            device.upload_sliced_ell(&sliced)?.spmv(1.0, &device_x, 0.0, &mut y)?;
+            device.upload(&sliced)?.spmv(1.0, &device_x, 0.0, &mut y)?;
             check("sliced ELL", sliced.values().len(), &mut y)?;
         }
         Err(refused) => println!("sliced ELL: {refused}"),
     }
 
     // HYB: the beginning of each row in ELL, the rest of long rows in coordinates.
-    let hyb = a.to_hyb(HybOptions { limit: LIMIT, ..HybOptions::default() })?;
-    device.upload_hyb(&hyb)?.spmv(1.0, &device_x, 0.0, &mut y)?;
+    let hyb = a.to_hyb(HybOptions::default().with_limit(LIMIT))?;
+    device.upload(&hyb)?.spmv(1.0, &device_x, 0.0, &mut y)?;
     check("HYB", hyb.ell().values().len() + hyb.coo().nnz(), &mut y)
 }
 

@@ -9,7 +9,8 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::{Csr, Device, DeviceHiSparse, HiSparseOptions, HiSparseSpmvOptions};
+use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseSpmvOptions};
+use evenpath::{Csr, Device};
 
 fn main() -> ExitCode {
     support::on_matrix("stencil5:60", hisparse)
@@ -36,12 +37,12 @@ fn hisparse(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
 }
 
 /// A times a vector of ones.
-fn multiply(a: &DeviceHiSparse<f64, 128>) -> Result<Vec<f64>, evenpath::OpError> {
-    let x = a.device().upload_slice(&vec![1.0; a.cols()])?;
+fn multiply(a: &DeviceHiSparse<f64, 128>) -> Result<Vec<f64>, evenpath::error::OpError> {
+    let x = a.device().upload(&vec![1.0; a.cols()])?;
     let mut y = a.device().zeros(a.rows())?;
     let plan = a.plan_spmv(HiSparseSpmvOptions::default())?; // once per matrix
     plan.run(1.0, &x, 0.0, &mut y)?;
-    Ok(y.to_vec()?)
+    Ok(y.download()?)
 }
 
 /// Whether y has the sums of the rows: a sum of n values in another order differs by n rounding errors at most.

@@ -10,7 +10,8 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::{Csr, Device, SpmvMethod, SpmvOptions};
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Csr, Device};
 
 fn main() -> ExitCode {
     support::on_matrix_with_kernels("power-law:2000", light_spmv)
@@ -18,16 +19,16 @@ fn main() -> ExitCode {
 
 fn light_spmv(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let x: Vec<f64> = (0..a.cols()).map(|col| 1.0 / (col + 1) as f64).collect();
-    let device_x = device.upload_slice(&x)?;
+    let device_x = device.upload(&x)?;
     let mut y = device.zeros(a.rows())?;
 
     // The plan chooses the lanes per row from the mean row length.
-    let plan = device.upload(a)?.plan_spmv(SpmvOptions::with_method(SpmvMethod::Light))?;
+    let plan = device.upload(a)?.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::Light))?;
     plan.run(1.0, &device_x, 0.0, &mut y)?;
     println!("{device}: {}", plan.info()?);
 
     // Row by row on the host. A sum of n products in another order differs by n rounding errors at most.
-    Ok(a.iter_rows().zip(y.to_vec()?).all(|(row, y)| {
+    Ok(a.iter_rows().zip(y.download()?).all(|(row, y)| {
         let (mut sum, mut magnitude) = (0.0, 0.0);
         for (col, value) in row.iter() {
             let product = value * x[col as usize];

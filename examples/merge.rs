@@ -9,7 +9,8 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::{Device, Pairs, merge};
+use evenpath::key::Pairs;
+use evenpath::{Device, merge};
 
 fn main() -> ExitCode {
     support::on_sequences(merge)
@@ -22,13 +23,13 @@ fn merge(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     let (a_keys, a_values): (Vec<u64>, Vec<u32>) = a.iter().copied().unzip();
     let (b_keys, b_values): (Vec<u64>, Vec<u32>) = b.iter().copied().unzip();
 
-    let (a_keys, a_values) = (device.upload_slice(&a_keys)?, device.upload_slice(&a_values)?);
-    let (b_keys, b_values) = (device.upload_slice(&b_keys)?, device.upload_slice(&b_values)?);
+    let (a_keys, a_values) = (device.upload(&a_keys)?, device.upload(&a_values)?);
+    let (b_keys, b_values) = (device.upload(&b_keys)?, device.upload(&b_values)?);
     let (keys, values) = merge::pairs(Pairs::new(&a_keys, &a_values), Pairs::new(&b_keys, &b_values))?;
     println!("{device}: 2 sequences of {len} merged into one of {}", keys.len());
 
     // The merge is stable: of equal keys those of A come first, in their order. So a stable sort of A and B gives the same.
     let mut expected = [a, b].concat();
     expected.sort_by_key(|&(key, _)| key);
-    Ok(keys.to_vec()?.into_iter().zip(values.to_vec()?).eq(expected))
+    Ok(keys.download()?.into_iter().zip(values.download()?).eq(expected))
 }

@@ -9,5 +9,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::best()?; // the first NVIDIA GPU, or the CPU
     let (a, b): (Csr<f64>, Csr<f64>) = (read_matrix_market(a)?, read_matrix_market(b)?);
     let c = device.upload(&a)?.multiply(&device.upload(&b)?)?;
-    Ok(write_matrix_market(product, c.download()?.view(), &WriteOptions::new())?)
+    Ok(write_matrix_market(product, c.download()?.view(), WriteOptions::default())?)
 }

@@ -10,7 +10,8 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::{Csr, Device, SpmvOptions, vector};
+use evenpath::spmv::SpmvOptions;
+use evenpath::{Csr, Device, vector};
 
 /// The probability that the random surfer follows a link, and does not jump to a random page.
 const DAMPING: f64 = 0.85;
@@ -55,9 +56,9 @@ fn pagerank(device: &Device, links: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
 fn rank(device: &Device, follow: &Csr<f64>, jump: &[f64]) -> Result<(Vec<f64>, usize), Box<dyn Error>> {
     let pages = jump.len();
     let plan = device.upload(follow)?.plan_spmv(SpmvOptions::default())?;
-    let jump = device.upload_slice(jump)?;
-    let ones = device.upload_slice(&vec![1.0; pages])?;
-    let mut ranks = device.upload_slice(&vec![1.0 / pages as f64; pages])?;
+    let jump = device.upload(jump)?;
+    let ones = device.upload(&vec![1.0; pages])?;
+    let mut ranks = device.upload(&vec![1.0 / pages as f64; pages])?;
     let mut next = device.zeros(pages)?;
     for step in 1..=MAX_STEPS {
         // next = follow · ranks + jumps / pages
@@ -69,8 +70,8 @@ fn rank(device: &Device, follow: &Csr<f64>, jump: &[f64]) -> Result<(Vec<f64>, u
         let moved = vector::dot(&ranks, &ranks)?.sqrt();
         std::mem::swap(&mut ranks, &mut next);
         if moved <= TOLERANCE {
-            return Ok((ranks.to_vec()?, step));
+            return Ok((ranks.download()?, step));
         }
     }
-    Ok((ranks.to_vec()?, MAX_STEPS))
+    Ok((ranks.download()?, MAX_STEPS))
 }

@@ -20,9 +20,9 @@ fn main() -> ExitCode {
 fn radix_sort(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     // 20 scattered bits, so that some keys occur more than once.
     let host_keys: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B1) >> 12).collect();
-    let keys = device.upload_slice(&host_keys)?;
+    let keys = device.upload(&host_keys)?;
 
-    let sorted = sort::sort(&keys, &SortOptions::new())?.to_vec()?;
+    let sorted = sort::sort(&keys, SortOptions::default())?.download()?;
     let mut expected = host_keys.clone();
     expected.sort_unstable();
     let mut is_right = sorted == expected;
@@ -30,19 +30,20 @@ fn radix_sort(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
 
     // With values, in descending order. The sort is stable: equal keys keep their order.
     let host_values: Vec<u32> = (0..len as u32).collect();
-    let values = device.upload_slice(&host_values)?;
-    let options = SortOptions::new().order(SortOrder::Descending);
-    let (sorted_keys, sorted_values) = sort::sort_pairs(&keys, &values, &options)?;
+    let values = device.upload(&host_values)?;
+    let options = SortOptions::default().with_order(SortOrder::Descending);
+    let (sorted_keys, sorted_values) = sort::sort_pairs(&keys, &values, options)?;
     let mut expected: Vec<(u32, u32)> = host_keys.iter().copied().zip(host_values).collect();
     expected.sort_by_key(|&(key, _)| Reverse(key));
-    is_right &= sorted_keys.to_vec()?.into_iter().zip(sorted_values.to_vec()?).eq(expected.iter().copied());
+    is_right &=
+        sorted_keys.download()?.into_iter().zip(sorted_values.download()?).eq(expected.iter().copied());
     println!("{device}: {len} keys with values sorted in descending order");
 
     // By some of the bits, as one pass of a larger sort does.
-    let (_, sorted_values) = sort::sort_pairs(&keys, &values, &SortOptions::new().bits(4..12))?;
+    let (_, sorted_values) = sort::sort_pairs(&keys, &values, SortOptions::default().with_bits(4..12))?;
     expected.sort_by_key(|&(_, value)| value); // as they were
     expected.sort_by_key(|&(key, _)| key >> 4 & 0xFF);
-    is_right &= sorted_values.to_vec()?.into_iter().eq(expected.into_iter().map(|(_, value)| value));
+    is_right &= sorted_values.download()?.into_iter().eq(expected.into_iter().map(|(_, value)| value));
     println!("{device}: {len} keys with values sorted by bits 4 to 11");
     Ok(is_right)
 }

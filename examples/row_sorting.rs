@@ -10,7 +10,8 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::{Csr, Device, PaddingLimit};
+use evenpath::ell::{EllR, PaddingLimit};
+use evenpath::{Csr, Device};
 
 fn main() -> ExitCode {
     support::on_matrix("fem:500", row_sorting)
@@ -27,16 +28,16 @@ fn row_sorting(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
 
     // ELL-R of the sorted rows. With the row order, the product is written where the matrix has the row.
     let ell = sorted.to_ell(PaddingLimit::Times(3))?;
-    let order = device.upload_row_order(&order)?;
-    let sorted = device.upload_ell_r(&ell)?.with_row_order(&order)?;
+    let order = device.upload(&order)?;
+    let sorted = device.upload(&EllR(&ell))?.with_row_order(&order)?;
     let x: Vec<f64> = (0..a.cols()).map(|col| 1.0 / (col + 1) as f64).collect();
-    let device_x = device.upload_slice(&x)?;
+    let device_x = device.upload(&x)?;
     let mut y = device.zeros(a.rows())?;
     sorted.spmv(1.0, &device_x, 0.0, &mut y)?;
     println!("{device}: y = Ax by ELL-R of {} slots", ell.values().len());
 
     // Row by row on the host. A sum of n products in another order differs by n rounding errors at most.
-    Ok(a.iter_rows().zip(y.to_vec()?).all(|(row, y)| {
+    Ok(a.iter_rows().zip(y.download()?).all(|(row, y)| {
         let (mut sum, mut magnitude) = (0.0, 0.0);
         for (col, value) in row.iter() {
             let product = value * x[col as usize];

@@ -9,7 +9,7 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::scan::{self, Operator};
+use evenpath::scan::{Operator, Scan};
 use evenpath::{Device, reduce};
 
 fn main() -> ExitCode {
@@ -39,25 +39,26 @@ fn segmented_scan(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
         totals.push(sum);
     }
 
-    let device_values = device.upload_slice(&values)?;
-    let (device_keys, device_flags) = (device.upload_slice(&keys)?, device.upload_slice(&flags)?);
-    let device_offsets = device.upload_slice(&offsets)?;
+    let device_values = device.upload(&values)?;
+    let (device_keys, device_flags) = (device.upload(&keys)?, device.upload(&flags)?);
+    let device_offsets = device.upload(&offsets)?;
 
     // Running sums, by each of the three.
-    let by_key = scan::inclusive_by(&device_keys, &device_values, Operator::Sum)?.to_vec()?;
-    let by_flag = scan::inclusive_by(&device_flags, &device_values, Operator::Sum)?.to_vec()?;
-    let by_offsets = scan::inclusive_by_offsets(&device_offsets, &device_values, Operator::Sum)?.to_vec()?;
+    let by_key = Scan::inclusive(Operator::Sum).by_keys(&device_keys).run(&device_values)?.download()?;
+    let by_flag = Scan::inclusive(Operator::Sum).by_flags(&device_flags).run(&device_values)?.download()?;
+    let by_offsets =
+        Scan::inclusive(Operator::Sum).by_offsets(&device_offsets).run(&device_values)?.download()?;
     println!("{device}: running sums of {len} values in {} rows", totals.len());
     let mut is_right = by_key == running && by_flag == running && by_offsets == running;
 
     // Totals: by offsets one per row, 0 where it is empty; by keys one per key that occurs.
-    let of_rows = reduce::by_offsets(&device_offsets, &device_values, Operator::Sum)?.to_vec()?;
-    let (rows, of_keys) = reduce::by_key(&device_keys, &device_values, Operator::Sum)?;
+    let of_rows = reduce::by_offsets(&device_offsets, &device_values, Operator::Sum)?.download()?;
+    let (rows, of_keys) = reduce::by_keys(&device_keys, &device_values, Operator::Sum)?;
     println!("{device}: totals of {} rows, {} of which have values", of_rows.len(), rows.len());
     is_right &= of_rows == totals;
     let filled = (0_u32..).zip(&offsets).zip(&offsets[1..]).filter(|((_, start), end)| start < end);
     let filled: Vec<u32> = filled.map(|((row, _), _)| row).collect();
-    is_right &= rows.to_vec()? == filled;
-    is_right &= of_keys.to_vec()?.into_iter().eq(filled.iter().map(|&row| totals[row as usize]));
+    is_right &= rows.download()? == filled;
+    is_right &= of_keys.download()?.into_iter().eq(filled.iter().map(|&row| totals[row as usize]));
     Ok(is_right)
 }

@@ -21,13 +21,13 @@ fn set_operations(device: &Device, len: usize) -> Result<bool, Box<dyn Error>> {
     // Multiples of 2 with every fifth twice, and multiples of 3: a key may occur several times.
     let a: Vec<u64> = (0..len as u64).map(|i| (i - i / 5) * 2).collect();
     let b: Vec<u64> = (0..len as u64).map(|i| i * 3).collect();
-    let (device_a, device_b) = (device.upload_slice(&a)?, device.upload_slice(&b)?);
+    let (device_a, device_b) = (device.upload(&a)?, device.upload(&b)?);
 
     let mut is_right = true;
     for operation in SetOperation::ALL {
         let result = sets::keys(operation, &device_a, &device_b)?;
         println!("{device}: the {operation} of 2 sequences of {len} has {} keys", result.len());
-        is_right &= result.to_vec()? == expected(operation, &a, &b);
+        is_right &= result.download()? == expected(operation, &a, &b);
         // The size alone, without the keys.
         is_right &= sets::count(operation, &device_a, &device_b)? == result.len();
     }

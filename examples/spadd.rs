@@ -28,7 +28,7 @@ fn spadd(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     // Many sums of matrices with the same patterns: a plan keeps what does not depend on the values.
     let plan = device_a.plan_add(&device_b)?;
     let same = plan.run(alpha, beta)?;
-    println!("the plan takes {} bytes beside the result", plan.workspace_bytes());
+    println!("the plan takes {} bytes beside the result", plan.info()?.workspace_bytes);
 
     // C has an entry where A or B has one; it rounds three times at most.
     let mut expected: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::{Csr, Device, SpgemmOptions};
+use evenpath::spgemm::SpgemmOptions;
+use evenpath::{Csr, Device};
 
 fn main() -> ExitCode {
     support::on_matrix("stencil5:60", spgemm)

@@ -9,7 +9,8 @@ mod support;
 use std::error::Error;
 use std::process::ExitCode;
 
-use evenpath::{Csr, Device, DeviceDense, Layout, SpmmOptions};
+use evenpath::spmm::SpmmOptions;
+use evenpath::{Csr, Device, DeviceDense, Layout};
 
 /// Columns of B and C.
 const COLUMNS: usize = 8;
@@ -20,16 +21,16 @@ fn main() -> ExitCode {
 
 fn spmm(device: &Device, a: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
     let b: Vec<f64> = (0..a.cols() * COLUMNS).map(|i| 1.0 / (i + 1) as f64).collect();
-    let device_b = DeviceDense::try_new(device.upload_slice(&b)?, a.cols(), COLUMNS, Layout::RowMajor)?;
+    let device_b = DeviceDense::try_new(device.upload(&b)?, a.cols(), COLUMNS, Layout::RowMajor)?;
     let mut c = device.zeros_dense(a.rows(), COLUMNS, Layout::RowMajor)?;
 
     // The plan is made for a number of columns, and serves any number of products.
-    let plan = device.upload(a)?.plan_spmm(SpmmOptions::new(COLUMNS))?;
+    let plan = device.upload(a)?.plan_spmm(SpmmOptions::default().with_columns(COLUMNS))?;
     plan.run(1.0, &device_b, 0.0, &mut c)?;
     println!("{device}: {COLUMNS} columns, {}", plan.info()?);
 
     // Row by row on the host. A sum of n products in another order differs by n rounding errors at most.
-    let c = c.into_vec().to_vec()?;
+    let c = c.into_vec().download()?;
     Ok(a.iter_rows().zip(c.chunks(COLUMNS)).all(|(row, c)| {
         (0..COLUMNS).all(|column| {
             let (mut sum, mut magnitude) = (0.0, 0.0);

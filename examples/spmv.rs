@@ -11,8 +11,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
+use evenpath::device::DeviceKind;
 use evenpath::generate::Kind;
-use evenpath::{Device, DeviceKind, Offset, SpmvMethod, SpmvOptions, SpmvPlanInfo, Value};
+use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvPlanInfo};
+use evenpath::{Device, Offset, Value};
 use evenpath_bench_support::arguments::{MatrixArguments, OffsetType, RunArguments, ValueType};
 use evenpath_bench_support::input::{Input, random_vector};
 use evenpath_bench_support::measure::{Measurement, copy_rate, times_ms};
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
 }
 
 fn method_help() -> String {
-    let names: Vec<String> = SpmvMethod::all().map(|method| method.to_string()).collect();
+    let names: Vec<String> = SpmvMethod::ALL.into_iter().map(|method| method.to_string()).collect();
     format!("Method: {}. The CPU has not all of them", names.join(", "))
 }
 
@@ -66,18 +68,18 @@ fn spmv<V: Value, O: Offset>(arguments: &Arguments) -> Result<Report, Box<dyn Er
     // Upload the matrix and the vectors, plan, multiply, download the result.
     let start = Instant::now();
     let a = device.upload(&matrix)?;
-    let x = device.upload_slice(&host_x)?;
-    let mut y = device.upload_slice(&vec![V::from_f64(f64::NAN); matrix.rows()])?; // unwritten elements stay NaN
-    let plan = a.plan_spmv(SpmvOptions::with_method(*method))?;
+    let x = device.upload(&host_x)?;
+    let mut y = device.upload(&vec![V::from_f64(f64::NAN); matrix.rows()])?; // unwritten elements stay NaN
+    let plan = a.plan_spmv(SpmvOptions::default().with_method(*method))?;
     plan.run(V::ONE, &x, V::ZERO, &mut y)?;
-    let first_y = y.to_vec()?;
+    let first_y = y.download()?;
     let first_result = opening + start.elapsed();
     let reference = Reference::new(&matrix, &host_x)?;
     let mut verdict = reference.check(&first_y);
 
     // A plan serves any number of products.
     let times = times_ms(&device, run.iterations(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
-    let last_y = y.to_vec()?;
+    let last_y = y.download()?;
     verdict = verdict.and_then(|()| reference.check(&last_y));
     let info = plan.info()?;
 

@@ -1,10 +1,12 @@
 //! Products of padded formats, coordinates and sorted rows with a vector, on every device.
 
+use evenpath::ell::{Ell, EllR, SlicedEllOptions};
+use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
-use evenpath::{
-    Coo, Csr, Device, DeviceError, DeviceVec, Ell, Hyb, HybOptions, Offset, OpError, RowOrder,
-    SlicedEllOptions, SpmvOptions, Value,
-};
+use evenpath::hyb::{Hyb, HybOptions};
+use evenpath::row_order::RowOrder;
+use evenpath::spmv::SpmvOptions;
+use evenpath::{Coo, Csr, Device, DeviceVec, Offset, Value};
 use evenpath_kernels::{coo, ell};
 use evenpath_simt::kernel::Kernel;
 use evenpath_tests::{
@@ -20,7 +22,10 @@ fn vector<V: Value>(len: usize) -> Vec<V> {
 }
 
 fn sliced(slice_height: u32, sorting_scope: usize) -> SlicedEllOptions {
-    SlicedEllOptions { slice_height, sorting_scope, limit: UNLIMITED }
+    SlicedEllOptions::default()
+        .with_slice_height(slice_height)
+        .with_sorting_scope(sorting_scope)
+        .with_limit(UNLIMITED)
 }
 
 /// y = αAx + βy in one format.
@@ -29,26 +34,26 @@ type Product<'a, V> =
 
 /// Every format in which a device multiplies the matrix; HYB and COO first, whose sums are cut.
 fn products<'a, V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) -> Vec<Product<'a, V>> {
-    let coo = device.upload_coo(&a.to_coo()).expect("upload");
+    let coo = device.upload(&a.to_coo()).expect("upload");
     let mut products: Vec<Product<'a, V>> =
         vec![("COO", Box::new(move |alpha, x, beta, y| coo.spmv(alpha, x, beta, y)))];
     for width in hyb_widths() {
-        let hyb = a.to_hyb(HybOptions { width, limit: UNLIMITED }).expect("HYB");
-        let hyb = device.upload_hyb(&hyb).expect("upload");
+        let hyb = a.to_hyb(HybOptions::default().with_width(width).with_limit(UNLIMITED)).expect("HYB");
+        let hyb = device.upload(&hyb).expect("upload");
         products.push(("HYB", Box::new(move |alpha, x, beta, y| hyb.spmv(alpha, x, beta, y))));
     }
     let ell = a.to_ell(UNLIMITED).expect("ELL");
-    let (ell, ell_r) = (device.upload_ell(&ell).expect("upload"), device.upload_ell_r(&ell).expect("upload"));
+    let (ell, ell_r) = (device.upload(&ell).expect("upload"), device.upload(&EllR(&ell)).expect("upload"));
     products.push(("ELL", Box::new(move |alpha, x, beta, y| ell.spmv(alpha, x, beta, y))));
     products.push(("ELL-R", Box::new(move |alpha, x, beta, y| ell_r.spmv(alpha, x, beta, y))));
     for options in [sliced(32, 1), sliced(32, 256), sliced(7, 3)] {
         let sliced = a.to_sliced_ell(options).expect("sliced ELL");
-        let sliced = device.upload_sliced_ell(&sliced).expect("upload");
+        let sliced = device.upload(&sliced).expect("upload");
         products.push(("sliced ELL", Box::new(move |alpha, x, beta, y| sliced.spmv(alpha, x, beta, y))));
     }
     let (sorted, order) = a.sort_rows_by_length();
-    let order = device.upload_row_order(&order).expect("upload");
-    let ell_r = device.upload_ell_r(&sorted.to_ell(UNLIMITED).expect("ELL")).expect("upload");
+    let order = device.upload(&order).expect("upload");
+    let ell_r = device.upload(&EllR(&sorted.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
     let ell_r = ell_r.with_row_order(&order).expect("as many rows");
     products.push(("sorted ELL-R", Box::new(move |alpha, x, beta, y| ell_r.spmv(alpha, x, beta, y))));
     let plan = device.upload(&sorted).expect("upload").plan_spmv(SpmvOptions::default()).expect("plan");
@@ -72,11 +77,11 @@ fn check_products<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f6
         y.fill(V::from_f64(f64::NAN));
     }
     let expected = oracle(a, alpha, &x, beta, &y);
-    let x = device.upload_slice(&x).expect("upload");
+    let x = device.upload(&x).expect("upload");
     for (format, product) in products(device, a) {
-        let mut result = device.upload_slice(&y).expect("upload");
+        let mut result = device.upload(&y).expect("upload");
         product(alpha, &x, beta, &mut result).expect("product");
-        if let Err(difference) = expected.check(&result.to_vec().expect("download")) {
+        if let Err(difference) = expected.check(&result.download().expect("download")) {
             panic!("{device}, {a:?} in {format}, alpha {alpha}, beta {beta}: {difference}");
         }
     }
@@ -129,11 +134,10 @@ fn coordinates_around_edges() {
         let check = |a: &Csr<f64>| {
             let (alpha, x, y) = (1.5, vector(a.cols()), vector(a.rows()));
             let expected = oracle(a, alpha, &x, 0.5, &y);
-            let coo = device.upload_coo(&a.to_coo()).expect("upload");
-            let (x, mut y) =
-                (device.upload_slice(&x).expect("upload"), device.upload_slice(&y).expect("upload"));
+            let coo = device.upload(&a.to_coo()).expect("upload");
+            let (x, mut y) = (device.upload(&x).expect("upload"), device.upload(&y).expect("upload"));
             coo.spmv(alpha, &x, 0.5, &mut y).expect("product");
-            if let Err(difference) = expected.check(&y.to_vec().expect("download")) {
+            if let Err(difference) = expected.check(&y.download().expect("download")) {
                 panic!("{device}, {a:?}: {difference}");
             }
         };
@@ -183,20 +187,20 @@ fn results_are_bitwise_repeatable() {
     let a: Csr<f32> = generate("power-law:700".parse().expect("a kind"), 3).expect("a matrix");
     let mut of_devices: Vec<Vec<Vec<u32>>> = Vec::new();
     for DeviceUnderTest { device, .. } in devices() {
-        let x = device.upload_slice(&vector::<f32>(a.cols())).expect("upload");
+        let x = device.upload(&vector::<f32>(a.cols())).expect("upload");
         let mut results = Vec::new();
         for (format, product) in products(&device, &a) {
             let runs: Vec<Vec<u32>> = (0..3)
                 .map(|_| {
                     let mut y = device.zeros(a.rows()).expect("zeros");
                     product(1.25, &x, 0.0, &mut y).expect("product");
-                    y.to_vec().expect("download").into_iter().map(f32::to_bits).collect()
+                    y.download().expect("download").into_iter().map(f32::to_bits).collect()
                 })
                 .collect();
             assert!(runs.iter().all(|run| run == &runs[0]), "{format} on {device}");
             results.extend(runs.into_iter().next());
         }
-        if device.kind() != evenpath::DeviceKind::Cpu {
+        if device.kind() != evenpath::device::DeviceKind::Cpu {
             of_devices.push(results);
         }
     }
@@ -210,11 +214,11 @@ fn padding_counts_nothing_and_stored_zeros_count() {
         let a: Csr<f64> =
             Csr::try_new(3, 2, vec![0_u32, 3, 4, 5], vec![0, 0, 0, 0, 1], vec![1.0, 1.0, 1.0, 2.0, 0.0])
                 .expect("a matrix");
-        let x = device.upload_slice(&[2.0, f64::INFINITY]).expect("upload");
+        let x = device.upload(&[2.0, f64::INFINITY]).expect("upload");
         for (format, product) in products(&device, &a) {
-            let mut y = device.upload_slice(&[f64::NAN; 3]).expect("upload");
+            let mut y = device.upload(&[f64::NAN; 3]).expect("upload");
             product(1.0, &x, 0.0, &mut y).expect("product");
-            let y = y.to_vec().expect("download");
+            let y = y.download().expect("download");
             assert_eq!(y[..2], [6.0, 4.0], "{format} on {device}");
             assert!(y[2].is_nan(), "{format} on {device}: 0 times infinity");
         }
@@ -225,29 +229,28 @@ fn padding_counts_nothing_and_stored_zeros_count() {
 fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
     for DeviceUnderTest { device, .. } in devices() {
         let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
-        let x = device.upload_slice(&[1.0; 5]).expect("upload");
-        let short = device.upload_slice(&[1.0; 4]).expect("upload");
-        let other = Device::simulated(evenpath::SimulatedOptions::default());
-        let elsewhere = other.upload_slice(&[1.0; 5]).expect("upload");
+        let x = device.upload(&[1.0; 5]).expect("upload");
+        let short = device.upload(&[1.0; 4]).expect("upload");
+        let other = Device::simulated(evenpath::device::SimulatedOptions::default());
+        let elsewhere = other.upload(&[1.0; 5]).expect("upload");
         for (format, product) in products(&device, &a) {
-            let mut y = device.upload_slice(&[7.0; 3]).expect("upload");
+            let mut y = device.upload(&[7.0; 3]).expect("upload");
             let error = product(1.0, &short, 0.0, &mut y).expect_err("x is short");
             assert!(
-                matches!(error, OpError::VectorLength { operand: "x", len: 4, needed: 5, rows: 3, cols: 5 }),
+                matches!(error, OpError::Length { operand: "x", len: 4, needed: 5 }),
                 "{format}: {error}"
             );
             let error = product(1.0, &elsewhere, 0.0, &mut y).expect_err("x is elsewhere");
             assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
-            assert_eq!(y.to_vec().expect("download"), [7.0; 3], "{format}");
-            let mut long = device.upload_slice(&[7.0; 4]).expect("upload");
+            assert_eq!(y.download().expect("download"), [7.0; 3], "{format}");
+            let mut long = device.upload(&[7.0; 4]).expect("upload");
             product(1.0, &x, 0.0, &mut long).expect_err("y is long");
-            assert_eq!(long.to_vec().expect("download"), [7.0; 4], "{format}");
+            assert_eq!(long.download().expect("download"), [7.0; 4], "{format}");
         }
-        let order =
-            device.upload_row_order(&RowOrder::try_new(vec![1, 0]).expect("an order")).expect("upload");
-        let ell_r = device.upload_ell_r(&a.to_ell(UNLIMITED).expect("ELL")).expect("upload");
+        let order = device.upload(&RowOrder::try_new(vec![1, 0]).expect("an order")).expect("upload");
+        let ell_r = device.upload(&EllR(&a.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
         let error = ell_r.with_row_order(&order).expect_err("two rows for three");
-        assert!(matches!(error, OpError::Lengths { left: 3, right: 2, .. }), "{error}");
+        assert!(matches!(error, OpError::Length { len: 3, needed: 2, .. }), "{error}");
     }
 }
 
@@ -266,11 +269,11 @@ fn arrays_of_callers() {
             (csr.column_indices(), csr.values()),
             (&[0, 1, 1, 1, 1][..], &[1.0, 4.0, 8.0, 2.0, 16.0][..])
         );
-        let hyb = device.upload_hyb(&hyb).expect("upload");
-        let x = device.upload_slice(&[1.0, 100.0]).expect("upload");
-        let mut y = device.upload_slice(&[f64::NAN; 2]).expect("upload");
+        let hyb = device.upload(&hyb).expect("upload");
+        let x = device.upload(&[1.0, 100.0]).expect("upload");
+        let mut y = device.upload(&[f64::NAN; 2]).expect("upload");
         hyb.spmv(1.0, &x, 0.0, &mut y).expect("product");
-        assert_eq!(y.to_vec().expect("download"), [1201.0, 1800.0], "{device}");
+        assert_eq!(y.download().expect("download"), [1201.0, 1800.0], "{device}");
     }
 }
 
@@ -281,12 +284,12 @@ fn x_in_sequence() {
         let a: Csr<f64> =
             Csr::from_triplets(3, 9, [(0, 8, 1.0), (2, 3, 10.0), (2, 5, 100.0), (2, 8, 1000.0)])
                 .expect("a matrix");
-        let ell_r = device.upload_ell_r(&a.to_ell(UNLIMITED).expect("ELL")).expect("upload");
+        let ell_r = device.upload(&EllR(&a.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
         let x: Vec<f64> = (1..10).map(f64::from).collect();
-        let x = device.upload_slice(&x).expect("upload");
+        let x = device.upload(&x).expect("upload");
         let mut y = device.zeros(3).expect("zeros");
         ell_r.spmv_with_x_in_sequence(1.0, &x, 0.0, &mut y).expect("run");
-        assert_eq!(y.to_vec().expect("download"), [1.0, 0.0, 3210.0], "{device}");
+        assert_eq!(y.download().expect("download"), [1.0, 0.0, 3210.0], "{device}");
     }
 }
 proptest! {

@@ -1,18 +1,23 @@
 //! Padded formats, coordinates and row orders: there and back, limits and refusals.
 
 use approx::assert_relative_eq;
+use evenpath::coo::Duplicates;
+use evenpath::ell::{Ell, PaddingLimit, SlicedEll, SlicedEllOptions};
+use evenpath::error::MatrixError;
 use evenpath::generate::generate;
-use evenpath::{
-    Coo, Csr, Duplicates, Ell, Hyb, HybOptions, HybWidth, MatrixError, Offset, PaddingLimit, RowOrder,
-    SlicedEll, SlicedEllOptions, Value,
-};
+use evenpath::hyb::{Hyb, HybOptions, HybWidth};
+use evenpath::row_order::RowOrder;
+use evenpath::{Coo, Csr, Offset, Value};
 use evenpath_tests::{UNLIMITED, hyb_widths, with_row_lengths};
 use proptest::prelude::*;
 
 const PADDING: u32 = Ell::<f64>::PADDING;
 
 fn sliced(slice_height: u32, sorting_scope: usize) -> SlicedEllOptions {
-    SlicedEllOptions { slice_height, sorting_scope, limit: UNLIMITED }
+    SlicedEllOptions::default()
+        .with_slice_height(slice_height)
+        .with_sorting_scope(sorting_scope)
+        .with_limit(UNLIMITED)
 }
 
 /// Every format gives the matrix back as it was: pattern, order, zeros and duplicates.
@@ -32,7 +37,7 @@ fn check_round_trips<V: Value, O: Offset>(a: &Csr<V, O>) {
         assert_eq!(again.expect("its own arrays"), sliced);
     }
     for width in hyb_widths() {
-        let hyb = a.to_hyb(HybOptions { width, limit: UNLIMITED }).expect("HYB");
+        let hyb = a.to_hyb(HybOptions::default().with_width(width).with_limit(UNLIMITED)).expect("HYB");
         assert_eq!(&hyb.to_csr::<O>().expect("CSR"), a, "{hyb:?}");
         assert_eq!(hyb.nnz(), a.nnz());
     }
@@ -63,16 +68,16 @@ fn padding_above_the_limit_is_refused() {
     let bytes = 12 * 10_000_000 * 1_000_000;
     let refused = MatrixError::PaddingTooLarge { rows: ROWS, width: 1_000_000, bytes, limit: 36_000_000 };
     assert_eq!(a.to_ell(PaddingLimit::default()).expect_err("terabytes"), refused);
-    let all = HybOptions { width: HybWidth::Slots(usize::MAX), ..HybOptions::default() };
+    let all = HybOptions::default().with_width(HybWidth::Slots(usize::MAX));
     assert_eq!(a.to_hyb(all).expect_err("terabytes"), refused);
     let text = refused.to_string();
     for part in ["10000000 rows", "1000000 nonzeros", "120000000000000 bytes", "36000000"] {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
     // As one slice it is refused, cut into slices it is small.
-    let one_slice = SlicedEllOptions { slice_height: ROWS as u32, ..SlicedEllOptions::default() };
+    let one_slice = SlicedEllOptions::default().with_slice_height(ROWS as u32);
     assert_eq!(a.to_sliced_ell(one_slice).expect_err("terabytes"), refused);
-    let slices = a.to_sliced_ell(SlicedEllOptions { limit: UNLIMITED, ..SlicedEllOptions::default() });
+    let slices = a.to_sliced_ell(SlicedEllOptions::default().with_limit(UNLIMITED));
     assert_eq!(slices.expect("384 MB").values().len(), 32_000_000);
 
     // At the limit, and one byte below. Relative limits begin to count at 2²⁰ slots.

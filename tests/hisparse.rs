@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use evenpath::coo::Duplicates;
+use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Duplicates, HiSparse, HiSparseOptions, MatrixError, NodeKind, OpError, Value};
+use evenpath::hisparse::{HiSparseOptions, NodeKind};
+use evenpath::{Csr, HiSparse, Value};
 use evenpath_tests::{Entries, scattered_squares, spmm, spmv, vector};
 use proptest::prelude::*;
-
-const SHARE: HiSparseOptions = HiSparseOptions { share: true };
 
 fn convert<V: Value, const D: usize>(a: &Csr<V>) -> HiSparse<V, D> {
     a.to_hisparse(HiSparseOptions::default()).expect("a small matrix")
@@ -38,8 +39,8 @@ fn check<const D: usize>(
     assert_eq!(matrix.to_coo().unwrap().nnz(), expected.len());
     for (&(row, col), &value) in expected.iter().step_by(expected.len() / 300 + 1) {
         assert_eq!(matrix.get(row, col), Some(value));
-        let neighbour = (row, col + 1);
-        assert_eq!(matrix.get(neighbour.0, neighbour.1), expected.get(&neighbour).copied());
+        let neighbor = (row, col + 1);
+        assert_eq!(matrix.get(neighbor.0, neighbor.1), expected.get(&neighbor).copied());
     }
     assert_eq!((matrix.get(rows, 0), matrix.get(0, cols)), (None, None));
 
@@ -76,7 +77,7 @@ fn check_all_ways<const D: usize>(rows: usize, cols: usize, entries: &Entries) {
     let a: Csr<f64> = Csr::from_triplets(rows, cols, entries.iter().copied()).unwrap();
     let expected = sums(entries.iter().copied());
     let plain = convert::<_, D>(&a);
-    let shared = a.to_hisparse::<D>(SHARE).unwrap();
+    let shared = a.to_hisparse::<D>(share()).unwrap();
     assert!(shared.pool().len() <= plain.pool().len());
     assert_eq!(shared.pool().len() as u64 + shared.statistics().saved_bytes, plain.pool().len() as u64);
     let transposed = expected.iter().map(|(&(row, col), &value)| ((col, row), -3.0 * value)).collect();
@@ -178,7 +179,7 @@ fn chain<const D: usize>(depth: usize, row: usize, col: usize, value: f32) -> Ve
 #[test]
 fn single_entries_at_every_corner() {
     fn corners<const D: usize>() {
-        for span in [1, D - 1, D, D * D, D * D + 1, D * D * D - 1, evenpath::MAX_DIMENSION] {
+        for span in [1, D - 1, D, D * D, D * D + 1, D * D * D - 1, evenpath::csr::MAX_DIMENSION] {
             let middle = (span / 2, span / 3);
             for (row, col) in [(0, 0), (0, span - 1), (span - 1, 0), (span - 1, span - 1), middle] {
                 let depth = HiSparse::<f32, D>::try_from_pool(span, span, &[0; 16], 0).unwrap().depth();
@@ -217,7 +218,7 @@ fn depth_is_the_fewest_levels() {
     }
     assert_eq!([depth::<32>(0, 0), depth::<32>(32, 1), depth::<32>(1, 33)], [1, 1, 2]);
     assert_eq!([depth::<128>(1 << 14, 5), depth::<128>(5, (1 << 14) + 1)], [2, 3]);
-    let most = evenpath::MAX_DIMENSION;
+    let most = evenpath::csr::MAX_DIMENSION;
     assert_eq!(
         [depth::<32>(most, 1), depth::<64>(1, most), depth::<128>(most, most), depth::<256>(most, 0)],
         [7, 6, 5, 4]
@@ -350,7 +351,7 @@ fn equal_subtrees_are_stored_once() {
     // Ones on the diagonal: every leaf is the same, and so is every node above.
     let rows = 1 << 14;
     let csr: Csr<f32> = Csr::from_triplets(rows, rows, (0..rows).map(|i| (i, i, 1.0))).unwrap();
-    let matrix: HiSparse<f32, 32> = csr.to_hisparse(SHARE).unwrap();
+    let matrix: HiSparse<f32, 32> = csr.to_hisparse(share()).unwrap();
     let plain = convert::<_, 32>(&csr);
     assert_eq!(matrix.statistics().levels, plain.statistics().levels);
     // One leaf and one node above it, of 32 entries, and a root of 16 references to that.
@@ -367,23 +368,23 @@ fn wrong_shapes_are_refused() {
     let mut y = [7.0; 3];
     assert!(matches!(
         matrix.spmv(1.0, &[1.0; 3], 0.0, &mut y),
-        Err(OpError::VectorLength { operand: "x", len: 3, needed: 2, .. })
+        Err(OpError::Length { operand: "x", len: 3, needed: 2 })
     ));
     assert!(matches!(
         matrix.spmv(1.0, &[1.0; 2], 0.0, &mut y[..2]),
-        Err(OpError::VectorLength { operand: "y", .. })
+        Err(OpError::Length { operand: "y", .. })
     ));
     assert!(matches!(
         matrix.spmm(2, 1.0, &[1.0; 4], 0.0, &mut y),
-        Err(OpError::VectorLength { operand: "C", len: 3, needed: 6, .. })
+        Err(OpError::Length { operand: "C", len: 3, needed: 6 })
     ));
     assert!(matches!(
         matrix.spmm(usize::MAX, 1.0, &[1.0; 4], 0.0, &mut y),
-        Err(OpError::VectorLength { operand: "B", .. })
+        Err(OpError::Length { operand: "B", .. })
     ));
     assert_eq!(y.map(f64::to_bits), [7.0_f64.to_bits(); 3]);
     let refused = matrix.add(&matrix.transpose()).unwrap_err();
-    assert_eq!(refused, MatrixError::SumShapes { left: (3, 2), right: (2, 3) });
+    assert!(matches!(refused, OpError::Shape { rows: 2, cols: 3, needed_rows: 3, needed_cols: 2, .. }));
     let empty = HiSparse::<f64>::try_from_pool(0, 5, &[0; 16], 0).unwrap();
     empty.spmm(usize::MAX / 8, 1.0, &[], 0.0, &mut []).unwrap_err();
     empty.transpose().spmm(0, 1.0, &[], 0.0, &mut []).unwrap();
@@ -395,4 +396,8 @@ fn unsorted_rows_and_duplicates_are_taken() {
     let matrix = convert::<_, 128>(&csr);
     assert_eq!(matrix.iter().collect::<Vec<_>>(), [(0, 0, 6.0), (0, 2, 4.0)]);
     assert_eq!(matrix.to_coo().unwrap().to_csr::<u32>(Duplicates::Refuse).unwrap(), matrix.to_csr().unwrap());
+}
+
+fn share() -> HiSparseOptions {
+    HiSparseOptions::default().with_share(true)
 }

@@ -1,12 +1,11 @@
 //! Conversion and sums of HiSparse matrices on every device that is present, against the host's to the last byte.
 
-use evenpath::{Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, Offset, OpError, Value};
+use evenpath::error::OpError;
+use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
+use evenpath::{Csr, Device, HiSparse, Offset, Value};
 use evenpath_kernels::hisparse::{HiSparseCountNodes, HiSparseCountRuns, HiSparseFillLeaves};
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares, tile_len};
 use proptest::prelude::*;
-
-const PLAIN: HiSparseOptions = HiSparseOptions { share: false };
-const SHARE: HiSparseOptions = HiSparseOptions { share: true };
 
 fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
     let entries = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
@@ -31,16 +30,16 @@ fn check_same<V: Value, const D: usize>(found: &DeviceHiSparse<V, D>, expected: 
 }
 
 fn check_conversion<V: Value, const D: usize>(device: &Device, matrix: &Csr<V>) {
-    let expected = on_host::<V, D>(matrix, PLAIN);
+    let expected = on_host::<V, D>(matrix, plain());
     let uploaded = device.upload(matrix).expect("upload");
-    check_same(&uploaded.to_hisparse::<D>(PLAIN).expect("a tree"), &expected);
+    check_same(&uploaded.to_hisparse::<D>(plain()).expect("a tree"), &expected);
     // Now its order is known.
-    check_same(&uploaded.to_hisparse::<D>(PLAIN).expect("a tree"), &expected);
-    check_same(&uploaded.to_hisparse::<D>(SHARE).expect("a tree"), &on_host::<V, D>(matrix, SHARE));
+    check_same(&uploaded.to_hisparse::<D>(plain()).expect("a tree"), &expected);
+    check_same(&uploaded.to_hisparse::<D>(share()).expect("a tree"), &on_host::<V, D>(matrix, share()));
     let wide = device.upload(&matrix.clone().try_into_offsets::<u64>().expect("wider")).expect("upload");
-    check_same(&wide.to_hisparse::<D>(PLAIN).expect("a tree"), &expected);
-    let coo = device.upload_coo(&matrix.to_coo()).expect("upload");
-    check_same(&coo.to_hisparse::<D>(PLAIN).expect("a tree"), &expected);
+    check_same(&wide.to_hisparse::<D>(plain()).expect("a tree"), &expected);
+    let coo = device.upload(&matrix.to_coo()).expect("upload");
+    check_same(&coo.to_hisparse::<D>(plain()).expect("a tree"), &expected);
 }
 
 fn check_all_conversions(device: &Device, rows: usize, cols: usize, entries: &Entries) {
@@ -57,7 +56,7 @@ fn check_all_conversions(device: &Device, rows: usize, cols: usize, entries: &En
 
 /// A matrix back from the tree, against the host's.
 fn check_back<V: Value, O: Offset, const D: usize>(device: &Device, matrix: &HiSparse<V, D>) {
-    let uploaded = device.upload_hisparse(matrix).expect("upload");
+    let uploaded = device.upload(matrix).expect("upload");
     let expected: Csr<V, O> = matrix.to_csr().expect("CSR");
     let found = uploaded.to_csr::<O>().expect("CSR");
     assert_eq!(found.download().expect("download"), expected, "{device}, D = {D}, {matrix:?}");
@@ -69,7 +68,7 @@ fn check_back<V: Value, O: Offset, const D: usize>(device: &Device, matrix: &HiS
 
 /// Both ways round, as they are, turned and scaled.
 fn check_sums<V: Value, const D: usize>(device: &Device, a: &HiSparse<V, D>, b: &HiSparse<V, D>) {
-    let upload = |matrix: &HiSparse<V, D>| device.upload_hisparse(matrix).expect("upload");
+    let upload = |matrix: &HiSparse<V, D>| device.upload(matrix).expect("upload");
     for (factor, other) in [(1.0, 1.0), (-2.0, 1.0), (1.0, 0.5)] {
         let (a, b) = (a.scaled(V::from_f64(factor)), b.scaled(V::from_f64(other)));
         check_same(&upload(&a).add(&upload(&b)).expect("a sum"), &a.add(&b).expect("a sum"));
@@ -89,12 +88,12 @@ fn check_all_sums<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr
         }
     };
     for (a_turned, b_turned) in [(false, false), (false, true), (true, false), (true, true)] {
-        check_sums(device, &stored(a, a_turned, PLAIN), &stored(b, b_turned, SHARE));
+        check_sums(device, &stored(a, a_turned, plain()), &stored(b, b_turned, share()));
     }
     if a.rows() == a.cols() {
-        let a: HiSparse<V, D> = stored(a, false, PLAIN);
+        let a: HiSparse<V, D> = stored(a, false, plain());
         check_sums(device, &a, &a.transpose());
-        let uploaded = device.upload_hisparse(&a).expect("upload");
+        let uploaded = device.upload(&a).expect("upload");
         let chain = |a: &DeviceHiSparse<V, D>| {
             let turned = a.transpose().scaled(V::from_f64(2.0));
             let sum = a.add(&turned).expect("a sum").transpose();
@@ -121,11 +120,11 @@ proptest! {
     fn trees_are_turned_back_as_on_the_host((rows, cols, entries) in scattered_squares(1000..70_000, 36..48), factor in prop_oneof![Just(1.0), Just(-2.5)]) {
         for device in devices() {
             let (single, double) = (csr::<f32>(rows, cols, &entries), csr::<f64>(rows, cols, &entries));
-            let single_tree = on_host::<f32, 32>(&single, SHARE).scaled(factor as f32);
+            let single_tree = on_host::<f32, 32>(&single, share()).scaled(factor as f32);
             check_back::<_, u32, 32>(&device.device, &single_tree);
             check_back::<_, u64, 32>(&device.device, &single_tree.transpose());
-            check_back::<_, u32, 128>(&device.device, &on_host::<f64, 128>(&double, PLAIN).scaled(factor).transpose());
-            check_back::<_, u64, 256>(&device.device, &on_host::<f64, 256>(&double, SHARE).scaled(factor));
+            check_back::<_, u32, 128>(&device.device, &on_host::<f64, 128>(&double, plain()).scaled(factor).transpose());
+            check_back::<_, u64, 256>(&device.device, &on_host::<f64, 256>(&double, share()).scaled(factor));
         }
     }
 
@@ -170,11 +169,11 @@ fn every_pair_of_nodes() {
         for (at, a) in matrices.iter().enumerate() {
             for b in &matrices[at..] {
                 let (a, b) =
-                    (on_host::<f64, 32>(&csr(side, side, a), PLAIN), on_host(&csr(side, side, b), SHARE));
+                    (on_host::<f64, 32>(&csr(side, side, a), plain()), on_host(&csr(side, side, b), share()));
                 check_sums(&device.device, &a, &b);
                 check_sums(&device.device, &a, &b.transpose());
             }
-            check_back::<_, u32, 32>(&device.device, &on_host::<f32, 32>(&csr(side, side, a), PLAIN));
+            check_back::<_, u32, 32>(&device.device, &on_host::<f32, 32>(&csr(side, side, a), plain()));
         }
     }
 }
@@ -187,8 +186,8 @@ fn single_entries_at_every_corner() {
                 [(0, 0), (0, span - 1), (span - 1, 0), (span - 1, span - 1), (span / 2, span / 3)]
             {
                 let matrix: Csr<f32> = csr(span, span, &vec![(row, col, 2.5)]);
-                let expected = on_host::<f32, D>(&matrix, PLAIN);
-                let tree = device.upload(&matrix).expect("upload").to_hisparse::<D>(PLAIN).expect("a tree");
+                let expected = on_host::<f32, D>(&matrix, plain());
+                let tree = device.upload(&matrix).expect("upload").to_hisparse::<D>(plain()).expect("a tree");
                 check_same(&tree, &expected);
                 let sum = expected.add(&expected.transpose()).expect("a sum");
                 check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
@@ -209,14 +208,14 @@ fn single_entries_at_every_corner() {
 /// for which there is no memory.
 #[test]
 fn the_deepest_trees() {
-    let side = evenpath::MAX_DIMENSION;
+    let side = evenpath::csr::MAX_DIMENSION;
     for device in kernel_devices() {
         let entries: Entries = (0..300_usize)
             .map(|at| ((at * at * 47_000) % side, (at * 14_316_557) % side, at as f64))
             .collect();
         let coo = evenpath::Coo::from_triplets(side, side, entries.clone()).expect("entries inside");
-        let uploaded = device.device.upload_coo(&coo).expect("upload");
-        let pool = uploaded.to_hisparse::<32>(PLAIN).expect("a tree").download().expect("download");
+        let uploaded = device.device.upload(&coo).expect("upload");
+        let pool = uploaded.to_hisparse::<32>(plain()).expect("a tree").download().expect("download");
         let again = HiSparse::<f64, 32>::try_from_pool(side, side, pool.pool(), pool.root_reference())
             .expect("valid");
         let sorted = |matrix: &HiSparse<f64, 32>| {
@@ -228,7 +227,7 @@ fn the_deepest_trees() {
         let mut expected = entries;
         expected.sort_unstable_by_key(|&(row, col, _)| (row, col));
         assert_eq!(sorted(&again), expected);
-        let tree = device.device.upload_hisparse(&again).expect("upload");
+        let tree = device.device.upload(&again).expect("upload");
         let sum = again.add(&again.transpose()).expect("a sum");
         check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
     }
@@ -241,8 +240,8 @@ fn full_and_empty_matrices() {
             let entries: Entries =
                 (0..side * side).map(|at| (at / side, at % side, (at % 5) as f64)).collect();
             let matrix: Csr<f64> = csr(side, side, &entries);
-            let tree = device.upload(&matrix).expect("upload").to_hisparse::<D>(PLAIN).expect("a tree");
-            let expected = on_host::<f64, D>(&matrix, PLAIN);
+            let tree = device.upload(&matrix).expect("upload").to_hisparse::<D>(plain()).expect("a tree");
+            let expected = on_host::<f64, D>(&matrix, plain());
             check_same(&tree, &expected);
             let sum = expected.add(&expected.transpose()).expect("a sum");
             check_same(&tree.add(&tree.transpose()).expect("a sum"), &sum);
@@ -254,12 +253,12 @@ fn full_and_empty_matrices() {
         for (rows, cols) in [(0, 0), (0, 9), (300, 0), (5, 700)] {
             let empty = csr::<f32>(rows, cols, &Entries::new());
             check_conversion::<f32, 64>(&device.device, &empty);
-            let tree = on_host::<f32, 64>(&empty, PLAIN);
+            let tree = on_host::<f32, 64>(&empty, plain());
             check_back::<_, u32, 64>(&device.device, &tree);
             check_sums(&device.device, &tree, &tree);
         }
-        let one = on_host::<f32, 64>(&csr(5, 700, &vec![(3, 650, 1.5)]), PLAIN);
-        check_sums(&device.device, &one, &on_host(&csr(5, 700, &Entries::new()), PLAIN));
+        let one = on_host::<f32, 64>(&csr(5, 700, &vec![(3, 650, 1.5)]), plain());
+        check_sums(&device.device, &one, &on_host(&csr(5, 700, &Entries::new()), plain()));
     }
 }
 
@@ -269,11 +268,11 @@ fn rows_out_of_order_and_duplicates_are_taken() {
         Csr::try_new(2, 300, vec![0_u32, 4, 5], vec![2, 290, 2, 0, 7], vec![1.0, 2.0, 3.0, 4.0, 5.0])
             .expect("a matrix");
     for device in devices() {
-        let expected = on_host::<f64, 128>(&matrix, PLAIN);
+        let expected = on_host::<f64, 128>(&matrix, plain());
         let uploaded = device.device.upload(&matrix).expect("upload");
-        check_same(&uploaded.to_hisparse::<128>(PLAIN).expect("a tree"), &expected);
-        let coo = device.device.upload_coo(&matrix.to_coo()).expect("upload");
-        check_same(&coo.to_hisparse::<128>(PLAIN).expect("a tree"), &expected);
+        check_same(&uploaded.to_hisparse::<128>(plain()).expect("a tree"), &expected);
+        let coo = device.device.upload(&matrix.to_coo()).expect("upload");
+        check_same(&coo.to_hisparse::<128>(plain()).expect("a tree"), &expected);
     }
 }
 
@@ -281,13 +280,17 @@ fn rows_out_of_order_and_duplicates_are_taken() {
 fn what_does_not_fit_is_refused() {
     for device in devices() {
         let device = &device.device;
-        let a = device
-            .upload_hisparse(&on_host::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), PLAIN))
-            .expect("upload");
+        let a = device.upload(&on_host::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), plain())).expect("upload");
         let refused = a.add(&a.transpose()).expect_err("shapes differ");
-        assert!(matches!(refused, OpError::Shapes { rows: 3, cols: 2, b_rows: 2, b_cols: 3 }), "{refused}");
-        let other = Device::simulated(evenpath::SimulatedOptions::default());
-        let elsewhere = other.upload_hisparse(&a.download().expect("download")).expect("upload");
+        assert!(
+            matches!(
+                refused,
+                OpError::Shape { operand: "B", rows: 2, cols: 3, needed_rows: 3, needed_cols: 2 }
+            ),
+            "{refused}"
+        );
+        let other = Device::simulated(evenpath::device::SimulatedOptions::default());
+        let elsewhere = other.upload(&a.download().expect("download")).expect("upload");
         assert!(matches!(a.add(&elsewhere), Err(OpError::Device(_))));
     }
 }
@@ -309,4 +312,12 @@ fn tiles_have_edges() {
             }
         }
     }
+}
+
+fn plain() -> HiSparseOptions {
+    HiSparseOptions::default().with_share(false)
+}
+
+fn share() -> HiSparseOptions {
+    HiSparseOptions::default().with_share(true)
 }

@@ -1,10 +1,10 @@
 //! Pools that are no matrices: every fault by name, and any bytes without a panic.
 
+use evenpath::device::SimulatedOptions;
+use evenpath::error::MatrixError;
 use evenpath::generate::{Kind, generate};
-use evenpath::{
-    Csr, Device, HiSparse, HiSparseOptions, HiSparseSpmvOptions, MatrixError, NodeFault, NodeKind,
-    SimulatedOptions,
-};
+use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvOptions, NodeFault, NodeKind};
+use evenpath::{Csr, Device, HiSparse};
 use proptest::prelude::*;
 
 type Matrix = HiSparse<f32, 32>;
@@ -97,7 +97,7 @@ fn dense_leaves_are_checked() {
 #[test]
 fn shared_nodes_are_checked_at_the_edge() {
     let a: Csr<f32> = Csr::from_triplets(64, 64, [(20, 0, 1.0), (52, 32, 1.0)]).unwrap();
-    let shared: Matrix = a.to_hisparse(HiSparseOptions { share: true }).unwrap();
+    let shared: Matrix = a.to_hisparse(HiSparseOptions::default().with_share(true)).unwrap();
     assert_eq!(shared.pool().len(), 16 + 16 + 16);
     let (pool, root) = (shared.pool(), shared.root_reference());
     assert_eq!(Matrix::try_from_pool(64, 64, pool, root).unwrap().nnz(), 2);
@@ -128,7 +128,7 @@ fn full_levels(levels: u32) -> Vec<u8> {
 fn shared_children_do_not_multiply_work() {
     // 1024 to the 6th leaves' places, in 25 KB.
     let mut pool = full_levels(7);
-    let side = evenpath::MAX_DIMENSION;
+    let side = evenpath::csr::MAX_DIMENSION;
     // The edge of a matrix of 2³² - 1 rows cuts a node: the last row's children would be outside.
     assert!(matches!(Matrix::try_from_pool(side, side, &pool, 4), Err(MatrixError::HiSparseNode(_))));
     // Of four levels, the last four.
@@ -146,7 +146,7 @@ fn shared_children_do_not_multiply_work() {
     pool.resize(16 * root as usize + 32, 0);
     pool.extend((0..9).flat_map(|_| (unit_of(1) << 2).to_le_bytes()));
     pool.resize(16 * root as usize + 80, 0);
-    let side = evenpath::MAX_DIMENSION;
+    let side = evenpath::csr::MAX_DIMENSION;
     let refused = Matrix::try_from_pool(side, side, &pool, root << 2 | NodeKind::Coo4 as u32);
     let leaves = 9 * places * 1024 * 1024;
     assert_eq!(refused.unwrap_err(), MatrixError::TooManyLeaves { leaves, limit: places });
@@ -181,12 +181,12 @@ fn operations_on_immense_matrices_are_errors() {
     let (pool, side) = (full_levels(4), 1 << 20);
     let immense = Matrix::try_from_pool_with_limit(side, side, &pool, 4, u64::MAX).unwrap();
     assert!(matches!(immense.to_csr::<u32>(), Err(MatrixError::OffsetOverflow { .. })));
-    let simulated = Device::simulated(SimulatedOptions { memory_bytes: 1 << 22, ..Default::default() });
-    let on_device = simulated.upload_hisparse(&immense).unwrap();
+    let simulated = Device::simulated(SimulatedOptions::default().with_memory_bytes(1 << 22));
+    let on_device = simulated.upload(&immense).unwrap();
     assert!(on_device.to_csr::<u32>().is_err() && on_device.to_csr::<u64>().is_err());
     assert!(on_device.to_coo().is_err());
     assert!(on_device.plan_spmv(HiSparseSpmvOptions::default()).is_err());
-    assert!(on_device.plan_spmm(HiSparseSpmvOptions::default()).is_err());
+    assert!(on_device.plan_spmm(HiSparseSpmmOptions::default()).is_err());
     assert!(on_device.add(&on_device.transpose()).is_err());
     assert!(on_device.multiply(&on_device).is_err());
 }

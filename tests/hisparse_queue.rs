@@ -1,11 +1,10 @@
 //! Products of HiSparse matrices by the queue scheduler. Values are small integers: sums are exact in any order, and any
 //! difference is an error.
 
-use evenpath::device::BlockOrder;
-use evenpath::{
-    Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, HiSparseQueueOptions, OpError, SimulatedOptions,
-    Value,
-};
+use evenpath::device::{BlockOrder, SimulatedOptions};
+use evenpath::error::OpError;
+use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions};
+use evenpath::{Csr, Device, HiSparse, Value};
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares};
 use proptest::prelude::*;
 
@@ -35,14 +34,14 @@ impl Matrix {
     }
 }
 
-fn capacity(places: u32) -> HiSparseQueueOptions {
-    let mut options = HiSparseQueueOptions::default();
+fn capacity(places: u32) -> HiSparseQueuedOptions {
+    let mut options = HiSparseQueuedOptions::default();
     options.capacity = Some(places);
     options
 }
 
-fn blocks(blocks: u32) -> HiSparseQueueOptions {
-    let mut options = HiSparseQueueOptions::default();
+fn blocks(blocks: u32) -> HiSparseQueuedOptions {
+    let mut options = HiSparseQueuedOptions::default();
     options.blocks = Some(blocks);
     options
 }
@@ -52,13 +51,13 @@ fn check<V: Value, const D: usize>(
     matrix: &Matrix,
     tree: &HiSparse<V, D>,
     device: &Device,
-    options: HiSparseQueueOptions,
+    options: HiSparseQueuedOptions,
 ) {
     let number = |value: i64| {
         let one = if value < 0 { -V::ONE } else { V::ONE };
         (0..value.abs()).map(|_| one).sum::<V>()
     };
-    let uploaded: DeviceHiSparse<V, D> = device.upload_hisparse(tree).unwrap();
+    let uploaded: DeviceHiSparse<V, D> = device.upload(tree).unwrap();
     for is_transposed in [false, true] {
         let a = if is_transposed {
             uploaded.scaled(number(-1)).transpose().scaled(number(3))
@@ -68,11 +67,11 @@ fn check<V: Value, const D: usize>(
         let mut y: Vec<i64> = (0..a.rows()).map(|at| (at % 5) as i64).collect();
         let x: Vec<i64> = (0..a.cols()).map(|at| (at % 13) as i64 - 6).collect();
         let vector = |from: &[i64]| -> Vec<V> { from.iter().map(|&value| number(value)).collect() };
-        let queued = a.queue_spmv(options).unwrap();
-        let device_x = device.upload_slice(&vector(&x)).unwrap();
+        let queued = a.plan_spmv_queued(options).unwrap();
+        let device_x = device.upload(&vector(&x)).unwrap();
         // What y holds counts for nothing where beta is 0, be it no number.
         let nan = V::from_bits(u64::MAX);
-        let mut device_y = device.upload_slice(&vec![nan; y.len()]).unwrap();
+        let mut device_y = device.upload(&vec![nan; y.len()]).unwrap();
         for (run, beta) in [0, -1, 1].into_iter().enumerate() {
             let mut sums = vec![0; y.len()];
             for &(row, col, value) in &matrix.entries {
@@ -84,18 +83,18 @@ fn check<V: Value, const D: usize>(
                 *y = 2 * -3 * sum + beta * *y;
             }
             queued.run(number(2), &device_x, number(beta), &mut device_y).unwrap();
-            let result = device_y.to_vec().unwrap();
+            let result = device_y.download().unwrap();
             assert_eq!(result, vector(&y), "run {run}, transposed {is_transposed}, {queued:?}");
         }
     }
 }
 
-fn check_all_ways<const D: usize>(matrix: &Matrix, device: &Device, options: HiSparseQueueOptions) {
+fn check_all_ways<const D: usize>(matrix: &Matrix, device: &Device, options: HiSparseQueuedOptions) {
     check::<f32, D>(matrix, &matrix.tree(HiSparseOptions::default()), device, options);
-    check::<f64, D>(matrix, &matrix.tree(HiSparseOptions { share: true }), device, options);
+    check::<f64, D>(matrix, &matrix.tree(HiSparseOptions::default().with_share(true)), device, options);
 }
 
-fn check_all_sizes(matrix: &Matrix, device: &Device, options: HiSparseQueueOptions) {
+fn check_all_sizes(matrix: &Matrix, device: &Device, options: HiSparseQueuedOptions) {
     check_all_ways::<32>(matrix, device, options);
     check_all_ways::<64>(matrix, device, options);
     check_all_ways::<128>(matrix, device, options);
@@ -136,10 +135,8 @@ proptest! {
         (threads, resident_blocks) in (1..3_usize, 1..5_usize),
     ) {
         let matrix = Matrix::new(rows, cols, entries.into_iter().map(|(row, col, _)| (row, col)));
-        let simulated = SimulatedOptions {
-            block_order: BlockOrder::Seeded(seed), threads, resident_blocks, ..SimulatedOptions::default()
-        };
-        let mut options = HiSparseQueueOptions::default();
+        let simulated = SimulatedOptions::default().with_block_order(BlockOrder::Seeded(seed)).with_threads(threads).with_resident_blocks(resident_blocks);
+        let mut options = HiSparseQueuedOptions::default();
         options.capacity = capacity;
         options.blocks = blocks;
         check_all_sizes(&matrix, &Device::simulated(simulated), options);
@@ -155,7 +152,7 @@ proptest! {
 fn every_mix_of_nodes() {
     let matrix = mixed();
     for device in devices() {
-        check_all_sizes(&matrix, &device.device, HiSparseQueueOptions::default());
+        check_all_sizes(&matrix, &device.device, HiSparseQueuedOptions::default());
     }
 }
 
@@ -177,12 +174,10 @@ fn queues_may_overflow() {
 fn any_number_of_blocks_will_do() {
     let matrix = mixed();
     for seed in 0..4 {
-        let options = SimulatedOptions {
-            block_order: BlockOrder::Seeded(seed),
-            threads: 1,
-            resident_blocks: 1,
-            ..SimulatedOptions::default()
-        };
+        let options = SimulatedOptions::default()
+            .with_block_order(BlockOrder::Seeded(seed))
+            .with_threads(1)
+            .with_resident_blocks(1);
         check_all_ways::<32>(&matrix, &Device::simulated(options), blocks(1 + 8 * seed as u32));
     }
     for device in kernel_devices() {
@@ -207,7 +202,7 @@ fn deep_trees() {
         ]
     };
     for device in devices() {
-        if device.device.kind() == evenpath::DeviceKind::Cpu {
+        if device.device.kind() == evenpath::device::DeviceKind::Cpu {
             // Its vectors would take the time of gigabytes.
             continue;
         }
@@ -222,7 +217,7 @@ fn deep_trees() {
 fn empty_matrices_scale_y() {
     for device in devices() {
         for (rows, cols) in [(0, 0), (0, 5), (5, 0), (300, 40)] {
-            check_all_sizes(&Matrix::new(rows, cols, []), &device.device, HiSparseQueueOptions::default());
+            check_all_sizes(&Matrix::new(rows, cols, []), &device.device, HiSparseQueuedOptions::default());
         }
     }
 }
@@ -232,19 +227,19 @@ fn vectors_that_do_not_fit_are_refused() {
     let matrix = Matrix::new(40, 50, [(3, 4), (39, 49)]);
     for device in devices() {
         let device = device.device;
-        let a = device.upload_hisparse(&matrix.tree::<f32, 32>(HiSparseOptions::default())).unwrap();
-        let (x, mut y) = (device.zeros(50).unwrap(), device.upload_slice(&[7.0; 40]).unwrap());
-        let refused =
-            a.transpose().queue_spmv(HiSparseQueueOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y);
-        assert!(matches!(
-            refused,
-            Err(OpError::VectorLength { operand: "x", len: 50, needed: 40, rows: 50, cols: 40 })
-        ));
-        let queued = a.queue_spmv(HiSparseQueueOptions::default()).unwrap();
+        let a = device.upload(&matrix.tree::<f32, 32>(HiSparseOptions::default())).unwrap();
+        let (x, mut y) = (device.zeros(50).unwrap(), device.upload(&[7.0; 40]).unwrap());
+        let refused = a
+            .transpose()
+            .plan_spmv_queued(HiSparseQueuedOptions::default())
+            .unwrap()
+            .run(1.0, &x, 0.0, &mut y);
+        assert!(matches!(refused, Err(OpError::Length { operand: "x", len: 50, needed: 40 })));
+        let queued = a.plan_spmv_queued(HiSparseQueuedOptions::default()).unwrap();
         assert!(queued.run(1.0, &device.zeros(49).unwrap(), 0.0, &mut y).is_err());
         let elsewhere = Device::simulated(SimulatedOptions::default()).zeros(50).unwrap();
         assert!(matches!(queued.run(1.0, &elsewhere, 0.0, &mut y), Err(OpError::Device(_))));
-        assert_eq!(y.to_vec().unwrap(), [7.0; 40]);
+        assert_eq!(y.download().unwrap(), [7.0; 40]);
     }
 }
 
@@ -256,12 +251,12 @@ fn absent_entries_meet_no_infinity() {
     let matrix = Matrix::new(32, 32, places);
     for device in devices() {
         let device = device.device;
-        let a = device.upload_hisparse(&matrix.tree::<f64, 32>(HiSparseOptions::default())).unwrap();
+        let a = device.upload(&matrix.tree::<f64, 32>(HiSparseOptions::default())).unwrap();
         let mut x = vec![0.0; 32];
         x[6] = f64::INFINITY;
-        let (x, mut y) = (device.upload_slice(&x).unwrap(), device.zeros(32).unwrap());
-        a.queue_spmv(HiSparseQueueOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
-        let y = y.to_vec().unwrap();
+        let (x, mut y) = (device.upload(&x).unwrap(), device.zeros(32).unwrap());
+        a.plan_spmv_queued(HiSparseQueuedOptions::default()).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        let y = y.download().unwrap();
         assert_eq!(y[5].to_bits(), 0);
         let meets = |&&(_, col, _): &&(usize, usize, f64)| col == 6;
         for &(row, _, value) in matrix.entries.iter().filter(meets) {

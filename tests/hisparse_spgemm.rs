@@ -1,15 +1,13 @@
 //! Products of HiSparse matrices on every device that is present, and on the host, against those of compressed rows.
 
-use evenpath::{
-    Csr, Device, DeviceHiSparse, HiSparse, HiSparseOptions, HiSparseSpgemmMethod, OpError, SimulatedOptions,
-    Value,
-};
+use evenpath::device::SimulatedOptions;
+use evenpath::error::OpError;
+use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions};
+use evenpath::{Csr, Device, HiSparse, Value};
 use evenpath_kernels::hisparse::product::{HiSparseCountPairs, HiSparseListPairs};
 use evenpath_tests::{Entries, devices, kernel_devices, tile_len};
 use proptest::prelude::*;
 
-const PLAIN: HiSparseOptions = HiSparseOptions { share: false };
-const SHARE: HiSparseOptions = HiSparseOptions { share: true };
 const METHODS: [HiSparseSpgemmMethod; 3] =
     [HiSparseSpgemmMethod::Leaves, HiSparseSpgemmMethod::Rows, HiSparseSpgemmMethod::Auto];
 
@@ -35,7 +33,7 @@ fn check<V: Value, const D: usize>(found: &HiSparse<V, D>, expected: &Csr<V>, wh
     assert_eq!(found.nnz(), expected.nnz(), "{what}, D = {D}");
     assert_eq!(found.scale(), V::ONE);
     let content = if found.is_transposed() { entries.transpose() } else { entries };
-    let converted: HiSparse<V, D> = content.to_hisparse(PLAIN).expect("a small matrix");
+    let converted: HiSparse<V, D> = content.to_hisparse(plain()).expect("a small matrix");
     assert_eq!(found.pool(), converted.pool(), "{what}, D = {D}");
     assert_eq!(found.root_reference(), converted.root_reference(), "{what}, D = {D}");
 }
@@ -53,22 +51,30 @@ fn check_products<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr
     )
     .expect("the same pattern");
     for (a_turned, b_turned) in [(false, false), (false, true), (true, false), (true, true)] {
-        let a = tree::<V, D>(a, a_turned, PLAIN);
-        let b = tree::<V, D>(b, b_turned, SHARE);
+        let a = tree::<V, D>(a, a_turned, plain());
+        let b = tree::<V, D>(b, b_turned, share());
         let what = format!("{device}, {a:?} times {b:?}");
         check(&a.multiply(&b).expect("a product"), &product, &what);
-        let upload = |matrix: &HiSparse<V, D>| device.upload_hisparse(matrix).expect("upload");
+        let upload = |matrix: &HiSparse<V, D>| device.upload(matrix).expect("upload");
         let (a, b) = (upload(&a), upload(&b));
         let download = |product: DeviceHiSparse<V, D>| product.download().expect("download");
         // By rows all states are one.
         let methods = if a_turned || b_turned { &METHODS[..1] } else { &METHODS };
         for &method in methods {
-            let found = download(a.multiply_with(&b, method).expect("a product"));
+            let found = download(
+                a.multiply_with(&b, HiSparseSpgemmOptions::default().with_method(method)).expect("a product"),
+            );
             check(&found, &product, &format!("{what}, {method:?}"));
         }
         let (a, b) = (a.scaled(V::from_f64(-2.0)), b.scaled(V::from_f64(0.5)));
         let method = HiSparseSpgemmMethod::Leaves;
-        check(&download(a.multiply_with(&b, method).expect("a product")), &scaled, &what);
+        check(
+            &download(
+                a.multiply_with(&b, HiSparseSpgemmOptions::default().with_method(method)).expect("a product"),
+            ),
+            &scaled,
+            &what,
+        );
     }
 }
 
@@ -202,7 +208,7 @@ fn tiles_have_edges() {
 /// Trees of seven levels, whose paths take 54 bits.
 #[test]
 fn the_deepest_trees() {
-    let side = evenpath::MAX_DIMENSION;
+    let side = evenpath::csr::MAX_DIMENSION;
     // On the CPU, coordinates pass through row offsets, for which there is no memory.
     for device in kernel_devices() {
         let coo = evenpath::Coo::from_triplets(
@@ -212,7 +218,7 @@ fn the_deepest_trees() {
         )
         .expect("entries inside");
         let a: DeviceHiSparse<f64, 32> =
-            device.device.upload_coo(&coo).expect("upload").to_hisparse(PLAIN).expect("a tree");
+            device.device.upload(&coo).expect("upload").to_hisparse(plain()).expect("a tree");
         let host = a.download().expect("download");
         for (a, host) in [(a.clone(), host.clone()), (a.transpose(), host.transpose())] {
             let found = a.multiply(&a).expect("a product").download().expect("download");
@@ -240,10 +246,7 @@ fn products_are_the_same_in_every_run() {
     for device in devices() {
         let value = |at: usize| (at as f64 * 0.754_877_666).fract() - 0.5;
         let a: Entries = (0..6000).map(|at| (at * 37 % 400, at * 61 % 400, value(at))).collect();
-        let a = device
-            .device
-            .upload_hisparse(&tree::<f32, 128>(&csr(400, 400, &a), false, PLAIN))
-            .expect("upload");
+        let a = device.device.upload(&tree::<f32, 128>(&csr(400, 400, &a), false, plain())).expect("upload");
         for b in [a.clone(), a.transpose()] {
             let run = || a.multiply(&b).expect("a product").download().expect("download").pool().to_vec();
             assert_eq!(run(), run(), "{}", device.device);
@@ -253,19 +256,27 @@ fn products_are_the_same_in_every_run() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let a = tree::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), false, PLAIN);
+    let a = tree::<f64, 128>(&csr(3, 2, &vec![(0, 1, 1.0)]), false, plain());
     let refused = a.multiply(&a).expect_err("shapes differ");
     assert!(
-        matches!(refused, OpError::ProductShape { a_rows: 3, a_cols: 2, b_rows: 3, b_cols: 2 }),
+        matches!(refused, OpError::Shape { operand: "B", rows: 3, cols: 2, needed_rows: 2, needed_cols: 2 }),
         "{refused}"
     );
-    assert!(matches!(&a * &a, Err(OpError::ProductShape { .. })));
+    assert!(matches!(&a * &a, Err(OpError::Shape { .. })));
     assert_eq!((&a * &a.transpose()).expect("a product").get(0, 0), Some(1.0));
     for device in devices() {
-        let uploaded = device.device.upload_hisparse(&a).expect("upload");
-        assert!(matches!(uploaded.multiply(&uploaded), Err(OpError::ProductShape { .. })));
+        let uploaded = device.device.upload(&a).expect("upload");
+        assert!(matches!(uploaded.multiply(&uploaded), Err(OpError::Shape { .. })));
         let other = Device::simulated(SimulatedOptions::default());
-        let elsewhere = other.upload_hisparse(&a.transpose()).expect("upload");
+        let elsewhere = other.upload(&a.transpose()).expect("upload");
         assert!(matches!(uploaded.multiply(&elsewhere), Err(OpError::Device(_))));
     }
+}
+
+fn plain() -> HiSparseOptions {
+    HiSparseOptions::default().with_share(false)
+}
+
+fn share() -> HiSparseOptions {
+    HiSparseOptions::default().with_share(true)
 }

@@ -1,19 +1,18 @@
 //! Products with HiSparse matrices by plans, on every device, against the definition.
 
+use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
-use evenpath::{
-    Csr, Device, DeviceDense, DeviceHiSparse, HiSparse, HiSparseOptions, HiSparseSpmvMode,
-    HiSparseSpmvOptions, Layout, OpError, SpmvMethod, SpmvOptions, Value,
+use evenpath::hisparse::{
+    DeviceHiSparse, HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
 };
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Csr, Device, DeviceDense, HiSparse, Layout, Value};
 use evenpath_tests::{
     DeviceUnderTest, Entries, devices, kernel_devices, scattered_squares, spmm, spmv, unlike_devices, vector,
 };
 use proptest::prelude::*;
 
 /// Entries are taken from the leaves, however small these are.
-const LEAVES: HiSparseSpmvOptions = HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Leaves);
-
-const SHARE: HiSparseOptions = HiSparseOptions { share: true };
 
 fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
     let values = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
@@ -34,12 +33,12 @@ fn check_product<V: Value, const D: usize>(
         y.fill(V::from_f64(f64::NAN));
     }
     let oracle = spmv(expected, alpha, &x, beta, &y);
-    let device_x = device.upload_slice(&x).unwrap();
-    let plan = matrix.plan_spmv(LEAVES).unwrap();
+    let device_x = device.upload(&x).unwrap();
+    let plan = matrix.plan_spmv(leaves()).unwrap();
     let run = || {
-        let mut device_y = device.upload_slice(&y).unwrap();
+        let mut device_y = device.upload(&y).unwrap();
         plan.run(alpha, &device_x, beta, &mut device_y).unwrap();
-        device_y.to_vec().unwrap()
+        device_y.download().unwrap()
     };
     let result = run();
     if let Err(difference) = oracle.check(&result) {
@@ -47,10 +46,11 @@ fn check_product<V: Value, const D: usize>(
     }
     let bits = |values: Vec<V>| values.into_iter().map(|value| value.to_f64().to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(run()), bits(result), "the same to the last bit");
-    let copied = matrix.plan_spmv(HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Copied)).unwrap();
-    let mut device_y = device.upload_slice(&y).unwrap();
+    let copied =
+        matrix.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Copied)).unwrap();
+    let mut device_y = device.upload(&y).unwrap();
     copied.run(alpha, &device_x, beta, &mut device_y).unwrap();
-    if let Err(difference) = oracle.check(&device_y.to_vec().unwrap()) {
+    if let Err(difference) = oracle.check(&device_y.download().unwrap()) {
         panic!("{matrix:?}, copied, alpha {alpha}, beta {beta}: {difference}");
     }
 }
@@ -58,14 +58,14 @@ fn check_product<V: Value, const D: usize>(
 /// The matrix and its transpose, stored as they are and with subtrees shared, scaled and not.
 fn check_matrix<V: Value, const D: usize>(device: &Device, a: &Csr<V>) {
     let transpose = a.transpose();
-    for options in [HiSparseOptions::default(), SHARE] {
+    for options in [HiSparseOptions::default(), share()] {
         let matrix: HiSparse<V, D> = a.to_hisparse(options).unwrap();
-        let matrix = device.upload_hisparse(&matrix).unwrap();
+        let matrix = device.upload(&matrix).unwrap();
         check_product(&matrix, a, (1.0, 0.0));
         check_product(&matrix.transpose(), &transpose, (-2.0, 0.5));
     }
     let matrix: HiSparse<V, D> = transpose.to_hisparse(HiSparseOptions::default()).unwrap();
-    let matrix = device.upload_hisparse(&matrix.scaled(V::from_f64(4.0))).unwrap();
+    let matrix = device.upload(&matrix.scaled(V::from_f64(4.0))).unwrap();
     let matrix =
         matrix.transpose().scaled(V::from_f64(-0.5)).transpose().transpose().scaled(V::from_f64(-0.5));
     check_product(&matrix, a, (1.5, -1.0));
@@ -198,14 +198,14 @@ fn absent_entries_of_dense_leaves_take_no_part() {
     let entries: Entries = (0..32 * 32).filter(|at| at % 32 != 5).map(|at| (at / 32, at % 32, 1.0)).collect();
     for device in devices() {
         let a: HiSparse<f32, 32> = csr(32, 32, &entries).to_hisparse(HiSparseOptions::default()).unwrap();
-        let a = device.device.upload_hisparse(&a).unwrap();
+        let a = device.device.upload(&a).unwrap();
         let x: Vec<f32> = (0..32).map(|col| if col == 5 { f32::INFINITY } else { 2.0 }).collect();
-        let x = device.device.upload_slice(&x).unwrap();
-        let mut y = device.device.upload_slice(&[f32::NAN; 32]).unwrap();
-        a.plan_spmv(LEAVES).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
-        assert_eq!(y.to_vec().unwrap(), [62.0; 32]);
-        a.transpose().plan_spmv(LEAVES).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
-        let y = y.to_vec().unwrap();
+        let x = device.device.upload(&x).unwrap();
+        let mut y = device.device.upload(&[f32::NAN; 32]).unwrap();
+        a.plan_spmv(leaves()).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        assert_eq!(y.download().unwrap(), [62.0; 32]);
+        a.transpose().plan_spmv(leaves()).unwrap().run(1.0, &x, 0.0, &mut y).unwrap();
+        let y = y.download().unwrap();
         let expected: Vec<f32> = (0..32).map(|col| if col == 5 { 0.0 } else { f32::INFINITY }).collect();
         assert_eq!(y, expected);
     }
@@ -216,17 +216,17 @@ fn refused_products_write_nothing() {
     let a: HiSparse<f64> = csr(3, 5, &vec![(1, 1, 2.0)]).to_hisparse(HiSparseOptions::default()).unwrap();
     for device in devices() {
         let device = device.device;
-        let plan = device.upload_hisparse(&a).unwrap().plan_spmv(LEAVES).unwrap();
-        let (x, mut y) = (device.upload_slice(&[1.0; 5]).unwrap(), device.upload_slice(&[7.0; 3]).unwrap());
-        let short = device.upload_slice(&[1.0; 4]).unwrap();
+        let plan = device.upload(&a).unwrap().plan_spmv(leaves()).unwrap();
+        let (x, mut y) = (device.upload(&[1.0; 5]).unwrap(), device.upload(&[7.0; 3]).unwrap());
+        let short = device.upload(&[1.0; 4]).unwrap();
         let refused = plan.run(1.0, &short, 0.0, &mut y).unwrap_err();
-        assert!(matches!(refused, OpError::VectorLength { operand: "x", len: 4, needed: 5, .. }));
-        let mut long = device.upload_slice(&[7.0; 4]).unwrap();
+        assert!(matches!(refused, OpError::Length { operand: "x", len: 4, needed: 5 }));
+        let mut long = device.upload(&[7.0; 4]).unwrap();
         let refused = plan.run(1.0, &x, 0.0, &mut long).unwrap_err();
-        assert!(matches!(refused, OpError::VectorLength { operand: "y", len: 4, needed: 3, .. }));
-        assert_eq!((y.to_vec().unwrap(), long.to_vec().unwrap()), (vec![7.0; 3], vec![7.0; 4]));
-        let other = Device::simulated(evenpath::SimulatedOptions::default());
-        let elsewhere = other.upload_slice(&[1.0; 5]).unwrap();
+        assert!(matches!(refused, OpError::Length { operand: "y", len: 4, needed: 3 }));
+        assert_eq!((y.download().unwrap(), long.download().unwrap()), (vec![7.0; 3], vec![7.0; 4]));
+        let other = Device::simulated(evenpath::device::SimulatedOptions::default());
+        let elsewhere = other.upload(&[1.0; 5]).unwrap();
         assert!(matches!(plan.run(1.0, &elsewhere, 0.0, &mut y).unwrap_err(), OpError::Device(_)));
     }
 }
@@ -236,14 +236,15 @@ fn plans_say_what_they_hold() {
     let a: Csr<f32> = generate(Kind::Stencil5 { side: 40 }, 1).unwrap();
     let a: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
     for device in kernel_devices() {
-        let matrix = device.device.upload_hisparse(&a).unwrap();
+        let matrix = device.device.upload(&a).unwrap();
         let before = device.device.memory().unwrap().in_use;
-        let plan = matrix.plan_spmv(LEAVES).unwrap();
+        let plan = matrix.plan_spmv(leaves()).unwrap();
         let info = plan.info().unwrap();
         assert!(info.leaves > 0 && info.parts == 50, "{info}");
         assert_eq!(device.device.memory().unwrap().in_use - before, info.workspace_bytes);
         drop(plan);
-        let plan = matrix.plan_spmv(HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Copied)).unwrap();
+        let plan =
+            matrix.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Copied)).unwrap();
         let held = device.device.memory().unwrap().in_use - before;
         assert_eq!(held, plan.info().unwrap().workspace_bytes);
     }
@@ -261,7 +262,7 @@ fn check_copy(matrix: &DeviceHiSparse<f32, 32>, nnz: usize, options: HiSparseSpm
     let info = matrix.plan_spmv(options).unwrap();
     let held = matrix.device().memory().unwrap().in_use - before;
     let info = info.info().unwrap();
-    assert_eq!((info.mode, info.workspace_bytes), (HiSparseSpmvMode::Copied, held));
+    assert_eq!((info.method, info.workspace_bytes), (HiSparseSpmvMethod::Copied, held));
     let method = info.copy.as_ref().expect("a copy").method;
     let column_bytes = if method == SpmvMethod::NarrowColumns { 2 } else { 4 };
     let arrays = ((4 + column_bytes) * nnz + 4 * matrix.rows()) as u64;
@@ -278,7 +279,7 @@ fn the_automatic_choice_is_a_copy() {
     for DeviceUnderTest { device, .. } in unlike_devices() {
         for (a, is_far) in [(grid(90), false), (far.clone(), true)] {
             let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-            let matrix = device.upload_hisparse(&tree).unwrap();
+            let matrix = device.upload(&tree).unwrap();
             let method = check_copy(&matrix, a.nnz(), HiSparseSpmvOptions::default());
             let is_in_cache = device.properties().l2_bytes.is_some_and(|l2| l2 > 512 << 10);
             let is_narrow = method == SpmvMethod::NarrowColumns;
@@ -299,7 +300,7 @@ fn a_copy_that_stays_in_no_cache_has_narrow_columns() {
         // Some 50 bytes a row.
         let a = grid(l2_bytes.map_or(90, |l2| (l2 / 40).isqrt() as usize));
         let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-        let matrix = device.upload_hisparse(&tree).unwrap();
+        let matrix = device.upload(&tree).unwrap();
         let method = check_copy(&matrix, a.nnz(), HiSparseSpmvOptions::default());
         assert_eq!(method, SpmvMethod::NarrowColumns, "{device}");
     }
@@ -310,9 +311,9 @@ fn a_copy_is_multiplied_as_asked() {
     let a = grid(90);
     let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
     for DeviceUnderTest { device, .. } in unlike_devices() {
-        let matrix = device.upload_hisparse(&tree).unwrap();
+        let matrix = device.upload(&tree).unwrap();
         for asked in [SpmvMethod::NarrowColumns, SpmvMethod::Vector, SpmvMethod::MergePath] {
-            let options = HiSparseSpmvOptions::default().spmv(SpmvOptions::with_method(asked));
+            let options = HiSparseSpmvOptions::default().with_spmv(SpmvOptions::default().with_method(asked));
             if asked == SpmvMethod::MergePath {
                 let copy = matrix.plan_spmv(options).unwrap().info().unwrap().copy;
                 assert_eq!(copy.expect("a copy").method, asked);
@@ -320,8 +321,8 @@ fn a_copy_is_multiplied_as_asked() {
                 assert_eq!(check_copy(&matrix, a.nnz(), options), asked);
             }
         }
-        let lanes = SpmvOptions::with_method(SpmvMethod::Warp).lanes(2);
-        let refused = matrix.plan_spmv(HiSparseSpmvOptions::default().spmv(lanes)).unwrap_err();
+        let lanes = SpmvOptions::default().with_method(SpmvMethod::Warp).with_lanes(2);
+        let refused = matrix.plan_spmv(HiSparseSpmvOptions::default().with_spmv(lanes)).unwrap_err();
         assert!(matches!(refused, OpError::Lanes { lanes: 2, .. }), "{refused}");
     }
 }
@@ -347,18 +348,18 @@ fn check_dense<V: Value, const D: usize>(
                 |row| if layout == Layout::RowMajor { row * stride + column } else { column * stride + row };
             (0..rows).map(|row| values[at(row)]).collect()
         };
-        let uploaded = device.upload_slice(&values).unwrap();
+        let uploaded = device.upload(&values).unwrap();
         let uploaded = DeviceDense::try_with_leading_dimension(uploaded, rows, columns, layout, stride);
         (uploaded.unwrap(), values, of_column)
     };
     let (b, b_values, b_column) = dense(matrix.cols(), b_layout, None);
-    for mode in [HiSparseSpmvMode::Leaves, HiSparseSpmvMode::Copied] {
+    for mode in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
         let (mut c, c_values, c_column) = dense(matrix.rows(), c_layout, (beta == 0.0).then_some(f64::NAN));
         let before = device.memory().unwrap().in_use;
-        let plan = matrix.plan_spmm(HiSparseSpmvOptions::with_mode(mode)).unwrap();
-        assert_eq!(device.memory().unwrap().in_use - before, plan.workspace_bytes().unwrap());
+        let plan = matrix.plan_spmm(HiSparseSpmmOptions::default().with_method(mode)).unwrap();
+        assert_eq!(device.memory().unwrap().in_use - before, plan.info().unwrap().workspace_bytes);
         plan.run(V::from_f64(alpha), &b, V::from_f64(beta), &mut c).unwrap();
-        let result = c.as_vec().to_vec().unwrap();
+        let result = c.as_vec().download().unwrap();
         for column in 0..columns {
             let oracle =
                 spmm(expected, alpha, &b_column(&b_values, column), beta, &c_column(&c_values, column));
@@ -382,7 +383,7 @@ fn products_with_dense_matrices() {
     for device in devices() {
         for a in [&mesh, &square, &empty] {
             let matrix: HiSparse<f64, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-            let matrix = device.device.upload_hisparse(&matrix).unwrap();
+            let matrix = device.device.upload(&matrix).unwrap();
             let transpose = a.transpose();
             for columns in [0, 1, 31, 32, 33, 70] {
                 check_dense(&matrix, a, columns, (RowMajor, RowMajor), (1.5, 0.0));
@@ -390,25 +391,28 @@ fn products_with_dense_matrices() {
             }
             check_dense(&matrix, a, 5, (ColumnMajor, RowMajor), (1.0, 1.0));
             let single: Csr<f32> = csr(a.rows(), a.cols(), &a.iter().collect());
-            let matrix: HiSparse<f32, 32> = single.to_hisparse(SHARE).unwrap();
-            let matrix = device.device.upload_hisparse(&matrix).unwrap();
+            let matrix: HiSparse<f32, 32> = single.to_hisparse(share()).unwrap();
+            let matrix = device.device.upload(&matrix).unwrap();
             check_dense(&matrix, &single, 33, (RowMajor, RowMajor), (1.0, 0.0));
             let matrix: HiSparse<f64, 256> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-            let matrix = device.device.upload_hisparse(&matrix).unwrap();
+            let matrix = device.device.upload(&matrix).unwrap();
             check_dense(&matrix, a, 3, (ColumnMajor, ColumnMajor), (2.0, 0.0));
         }
         let matrix: HiSparse<f64> = mesh.to_hisparse(HiSparseOptions::default()).unwrap();
-        let plan = device
-            .device
-            .upload_hisparse(&matrix)
-            .unwrap()
-            .plan_spmm(HiSparseSpmvOptions::default())
-            .unwrap();
+        let plan = device.device.upload(&matrix).unwrap().plan_spmm(HiSparseSpmmOptions::default()).unwrap();
         let (b, mut c) = (
             device.device.zeros_dense::<f64>(289, 2, RowMajor).unwrap(),
             device.device.zeros_dense(289, 3, RowMajor).unwrap(),
         );
         let refused = plan.run(1.0, &b, 0.0, &mut c).unwrap_err();
-        assert!(matches!(refused, OpError::DenseShape { operand: "C", needed_cols: 2, .. }), "{refused}");
+        assert!(matches!(refused, OpError::Shape { operand: "C", needed_cols: 2, .. }), "{refused}");
     }
+}
+
+fn share() -> HiSparseOptions {
+    HiSparseOptions::default().with_share(true)
+}
+
+fn leaves() -> HiSparseSpmvOptions {
+    HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves)
 }

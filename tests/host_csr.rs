@@ -3,7 +3,9 @@
 // Small integers: sums are exact.
 #![allow(clippy::float_cmp)]
 
-use evenpath::{Csr, HiSparse, HiSparseOptions, MatrixError, OpError};
+use evenpath::error::OpError;
+use evenpath::hisparse::HiSparseOptions;
+use evenpath::{Csr, HiSparse};
 use proptest::prelude::*;
 
 /// Shapes that fit A·B and A + C, and entries of small integers, whose sums are exact.
@@ -74,9 +76,9 @@ fn what_does_not_fit_is_refused() {
     let shapes = [(&a * &a).unwrap_err().to_string(), (&a + &a.transpose()).unwrap_err().to_string()];
     assert_eq!(shapes[0], "a matrix of 2 x 3 cannot be multiplied with one of 2 x 3");
     assert_eq!(shapes[1], "A is 2 x 3 and B is 3 x 2: they must have one shape");
-    assert!(matches!(&a * &[1.0, 2.0], Err(OpError::VectorLength { operand: "x", len: 2, needed: 3, .. })));
+    assert!(matches!(&a * &[1.0, 2.0], Err(OpError::Length { operand: "x", len: 2, needed: 3 })));
     let mut y = [7.0; 3];
-    assert!(matches!(a.spmv(1.0, &[0.0; 3], 0.0, &mut y), Err(OpError::VectorLength { operand: "y", .. })));
+    assert!(matches!(a.spmv(1.0, &[0.0; 3], 0.0, &mut y), Err(OpError::Length { operand: "y", .. })));
     assert_eq!(y, [7.0; 3]);
 
     let unsorted = Csr::try_new(2, 3, vec![0_u32, 2, 2], vec![2, 1], vec![1.0, 2.0]).unwrap();
@@ -85,6 +87,6 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(&a + &unsorted, Err(OpError::NotCanonical { operand: "B", row: 0, .. })));
 
     let tree = a.to_hisparse::<32>(HiSparseOptions::default()).unwrap();
-    assert!(matches!(&tree - &tree.transpose(), Err(MatrixError::SumShapes { .. })));
-    assert!(matches!(&tree * &[1.0], Err(OpError::VectorLength { .. })));
+    assert!(matches!(&tree - &tree.transpose(), Err(OpError::Shape { .. })));
+    assert!(matches!(&tree * &[1.0], Err(OpError::Length { .. })));
 }

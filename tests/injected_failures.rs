@@ -5,18 +5,25 @@
 //! Some products write y by several launches. If a launch fails after another succeeded, y is written in part; with a β of
 //! zero, the next try does not look at it.
 
+use evenpath::device::{DeviceKind, SimulatedOptions};
+use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
+use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
-use evenpath::reduce::by_offsets;
-use evenpath::scan::Operator;
-use evenpath::sets::{Combine, SetOperation};
-use evenpath::sort::SortOptions;
-use evenpath::{
-    Csr, Device, DeviceCsr, DeviceDense, DeviceError, DeviceHiSparse, DeviceKind, DeviceVec, Elementwise,
-    HiSparseOptions, HiSparseQueueOptions, HiSparseSpgemmMethod, HiSparseSpmvMode, HiSparseSpmvOptions,
-    HybOptions, Layout, OpError, PaddingLimit, Pairs, SimulatedOptions, SlicedEllOptions, SpgemmMethod,
-    SpgemmOptions, SpmmOptions, SpmvMethod, SpmvOptions, TransposedMode, TransposedOptions, merge, scan,
-    sets, sort, vector,
+use evenpath::hisparse::{
+    DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions,
+    HiSparseSpmvMethod, HiSparseSpmvOptions,
 };
+use evenpath::hyb::HybOptions;
+use evenpath::key::Pairs;
+use evenpath::reduce::by_offsets;
+use evenpath::scan::{Operator, Scan};
+use evenpath::sets::{self, Combine, SetOperation};
+use evenpath::sort::{self, SortOptions};
+use evenpath::spadd::Elementwise;
+use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
+use evenpath::spmm::SpmmOptions;
+use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, merge, vector};
 use evenpath_tests::lose;
 
 /// What an operation gives, as numbers.
@@ -24,7 +31,7 @@ type Numbers = Result<Vec<f64>, OpError>;
 
 fn device() -> Device {
     // One thread: the calls come in one order.
-    Device::simulated(SimulatedOptions { memory_bytes: 256 << 20, threads: 1, ..SimulatedOptions::default() })
+    Device::simulated(SimulatedOptions::default().with_memory_bytes(256 << 20).with_threads(1))
 }
 
 fn is_injected(error: &OpError) -> bool {
@@ -157,7 +164,7 @@ fn numbers(len: usize) -> Vec<f64> {
 }
 
 fn values<T: bytemuck::Pod + Into<f64>>(vector: &DeviceVec<T>) -> Numbers {
-    Ok(vector.to_vec()?.into_iter().map(Into::into).collect())
+    Ok(vector.download()?.into_iter().map(Into::into).collect())
 }
 
 fn values_of(matrix: &DeviceCsr<f64>) -> Numbers {
@@ -174,7 +181,7 @@ struct Product<A> {
 
 impl<A> Product<A> {
     fn new(device: &Device, a: A) -> Self {
-        let vector = || device.upload_slice(&numbers(301)).expect("memory");
+        let vector = || device.upload(&numbers(301)).expect("memory");
         Self { a, x: vector(), y: vector() }
     }
 
@@ -198,11 +205,11 @@ fn drive_product<A>(
 #[test]
 fn uploads_and_downloads() {
     let (a, x) = (matrix(), numbers(50));
-    drive("a vector", Device::clone, |_| vec![], |device| values(&device.upload_slice(&x)?));
+    drive("a vector", Device::clone, |_| vec![], |device| values(&device.upload(&x)?));
     drive("a matrix", Device::clone, |_| vec![], |device| values_of(&device.upload(&a)?));
     drive(
         "a copy",
-        |device| (device.upload_slice(&x).unwrap(), device.zeros::<f64>(50).unwrap()),
+        |device| (device.upload(&x).unwrap(), device.zeros::<f64>(50).unwrap()),
         |(_, to)| values(to).unwrap(),
         |(from, to)| {
             to.copy_from(from)?;
@@ -214,20 +221,23 @@ fn uploads_and_downloads() {
 #[test]
 fn products_with_a_vector() {
     let a = matrix();
-    for method in SpmvMethod::all().filter(|method| method.runs_on(DeviceKind::Simulated)) {
+    for method in SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(DeviceKind::Simulated)) {
         drive_product(
             &format!("SpMV by {method}"),
             method == SpmvMethod::Flat,
             |device| device.upload(&a).unwrap(),
-            |a, x, beta, y| a.plan_spmv(SpmvOptions::with_method(method))?.run(2.0, x, beta, y),
+            |a, x, beta, y| a.plan_spmv(SpmvOptions::default().with_method(method))?.run(2.0, x, beta, y),
         );
     }
-    for mode in TransposedMode::all() {
+    for mode in SpmvTransposedMethod::ALL {
         drive_product(
             &format!("SpMV, transposed, {mode}"),
-            mode != TransposedMode::Copied,
+            mode != SpmvTransposedMethod::Copied,
             |device| device.upload(&a).unwrap(),
-            |a, x, beta, y| a.plan_spmv_transposed(TransposedOptions::with_mode(mode))?.run(2.0, x, beta, y),
+            |a, x, beta, y| {
+                a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(mode))?
+                    .run(2.0, x, beta, y)
+            },
         );
     }
     let (coo, ell) = (a.to_coo(), a.to_ell(PaddingLimit::Bytes(1 << 30)).unwrap());
@@ -236,31 +246,31 @@ fn products_with_a_vector() {
     drive_product(
         "COO",
         true,
-        |device| device.upload_coo(&coo).unwrap(),
+        |device| device.upload(&coo).unwrap(),
         |a, x, beta, y| a.spmv(2.0, x, beta, y),
     );
     drive_product(
         "ELL",
         false,
-        |device| device.upload_ell(&ell).unwrap(),
+        |device| device.upload(&ell).unwrap(),
         |a, x, beta, y| a.spmv(2.0, x, beta, y),
     );
     drive_product(
         "ELL-R",
         false,
-        |device| device.upload_ell_r(&ell).unwrap(),
+        |device| device.upload(&EllR(&ell)).unwrap(),
         |a, x, beta, y| a.spmv(2.0, x, beta, y),
     );
     drive_product(
         "sliced ELL",
         false,
-        |device| device.upload_sliced_ell(&sliced).unwrap(),
+        |device| device.upload(&sliced).unwrap(),
         |a, x, beta, y| a.spmv(2.0, x, beta, y),
     );
     drive_product(
         "HYB",
         true,
-        |device| device.upload_hyb(&hyb).unwrap(),
+        |device| device.upload(&hyb).unwrap(),
         |a, x, beta, y| a.spmv(2.0, x, beta, y),
     );
 }
@@ -270,7 +280,7 @@ fn products_with_dense_matrices() {
     let a = matrix();
     for layout in [Layout::RowMajor, Layout::ColumnMajor] {
         let dense = |device: &Device| {
-            let values = device.upload_slice(&numbers(301 * 3)).unwrap();
+            let values = device.upload(&numbers(301 * 3)).unwrap();
             DeviceDense::try_new(values, 301, 3, layout).unwrap()
         };
         drive_in(
@@ -279,7 +289,7 @@ fn products_with_dense_matrices() {
             |device| (device.upload(&a).unwrap(), dense(device), dense(device)),
             |(_, _, c)| values(c.as_vec()).unwrap(),
             |(a, b, c)| {
-                let plan = a.plan_spmm(SpmmOptions::new(3))?;
+                let plan = a.plan_spmm(SpmmOptions::default().with_columns(3))?;
                 plan.run(2.0, b, 0.0, c)?;
                 Ok(vec![])
             },
@@ -304,7 +314,7 @@ fn sparse_results() {
         });
     }
     for method in [SpgemmMethod::RowWise, SpgemmMethod::TwoLevelSort, SpgemmMethod::Auto] {
-        let options = SpgemmOptions::new().method(method);
+        let options = SpgemmOptions::default().with_method(method);
         drive(&format!("A·A by {method}"), upload, held, |a| values_of(&a.multiply_with(a, options)?));
         drive(&format!("A·A planned, by {method}"), upload, held, |a| {
             let plan = a.plan_multiply(a, options)?;
@@ -313,11 +323,11 @@ fn sparse_results() {
         });
     }
     drive("A·A under a mask", upload, held, |a| {
-        values_of(&a.multiply_masked(a, a, SpgemmOptions::new())?)
+        values_of(&a.multiply_masked(a, a, SpgemmOptions::default())?)
     });
     drive(
         "coordinates to CSR",
-        |device| device.upload_coo(&a.to_coo()).unwrap(),
+        |device| device.upload(&a.to_coo()).unwrap(),
         |_| vec![],
         |a| values_of(&a.to_csr()?),
     );
@@ -348,12 +358,12 @@ fn trees() {
             "CSR to HiSparse",
             |device| device.upload(&a).unwrap(),
             |a| values_of(a).unwrap(),
-            |a| values_of_tree::<32>(&a.to_hisparse(HiSparseOptions { share })?),
+            |a| values_of_tree::<32>(&a.to_hisparse(HiSparseOptions::default().with_share(share))?),
         );
     }
     drive(
         "COO to HiSparse",
-        |device| device.upload_coo(&a.to_coo()).unwrap(),
+        |device| device.upload(&a.to_coo()).unwrap(),
         |_| vec![],
         |a| values_of_tree::<32>(&a.to_hisparse(HiSparseOptions::default())?),
     );
@@ -367,20 +377,20 @@ fn trees() {
 fn products_of_trees() {
     let a = matrix();
     let upload = |device: &Device| to_tree::<128>(device, &a);
-    for mode in [HiSparseSpmvMode::Auto, HiSparseSpmvMode::Leaves, HiSparseSpmvMode::Copied] {
+    for mode in [HiSparseSpmvMethod::Auto, HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
         drive_product(&format!("SpMV of trees, {mode:?}"), false, upload, |a, x, beta, y| {
-            a.plan_spmv(HiSparseSpmvOptions::with_mode(mode))?.run(2.0, x, beta, y)
+            a.plan_spmv(HiSparseSpmvOptions::default().with_method(mode))?.run(2.0, x, beta, y)
         });
     }
     drive_product("SpMV by queues", true, upload, |a, x, beta, y| {
-        a.queue_spmv(HiSparseQueueOptions::default())?.run(2.0, x, beta, y)
+        a.plan_spmv_queued(HiSparseQueuedOptions::default())?.run(2.0, x, beta, y)
     });
     for method in [HiSparseSpgemmMethod::Leaves, HiSparseSpgemmMethod::Rows] {
         drive(
             &format!("A·A of trees, {method:?}"),
             upload,
             |a| values_of_tree(a).unwrap(),
-            |a| values_of_tree(&a.multiply_with(a, method)?),
+            |a| values_of_tree(&a.multiply_with(a, HiSparseSpgemmOptions::default().with_method(method))?),
         );
     }
 }
@@ -389,15 +399,17 @@ fn products_of_trees() {
 fn sequences() {
     let keys: Vec<u32> = (0..3000).map(|at| at * 7 % 1000).collect();
     let sorted: Vec<u32> = (0..3000).map(|at| at / 3).collect();
-    let upload = |device: &Device| [&keys, &sorted].map(|keys| device.upload_slice(keys).unwrap());
+    let upload = |device: &Device| [&keys, &sorted].map(|keys| device.upload(keys).unwrap());
     let held =
         |[keys, sorted]: &[DeviceVec<u32>; 2]| [values(keys).unwrap(), values(sorted).unwrap()].concat();
-    let options = SortOptions::new();
-    drive("a scan", upload, held, |[keys, _]| values(&scan::exclusive(keys, Operator::Sum)?));
-    drive("scan by key", upload, held, |[keys, by]| values(&scan::inclusive_by(by, keys, Operator::Max)?));
-    drive("sort", upload, held, |[keys, _]| values(&sort::sort(keys, &options)?));
+    let options = SortOptions::default();
+    drive("a scan", upload, held, |[keys, _]| values(&Scan::exclusive(Operator::Sum).run(keys)?));
+    drive("scan by key", upload, held, |[keys, by]| {
+        values(&Scan::inclusive(Operator::Max).by_keys(by).run(keys)?)
+    });
+    drive("sort", upload, held, |[keys, _]| values(&sort::sort(keys, options)?));
     drive("sort of pairs", upload, held, |[keys, by]| {
-        let (keys, by) = sort::sort_pairs(keys, by, &options)?;
+        let (keys, by) = sort::sort_pairs(keys, by, options)?;
         Ok([values(&keys)?, values(&by)?].concat())
     });
     drive("merge", upload, held, |[_, sorted]| values(&merge::keys(sorted, sorted)?));
@@ -411,9 +423,7 @@ fn sequences() {
     }
     drive(
         "sums of rows",
-        |device| {
-            (device.upload_slice(&[0_u32, 5, 5, 50]).unwrap(), device.upload_slice(&numbers(50)).unwrap())
-        },
+        |device| (device.upload(&[0_u32, 5, 5, 50]).unwrap(), device.upload(&numbers(50)).unwrap()),
         |_| vec![],
         |(offsets, numbers)| values(&by_offsets(offsets, numbers, Operator::Sum)?),
     );

@@ -1,11 +1,10 @@
 //! What blocks pass to one another arrives late: results do not depend on when. Only the simulated GPU can make stores
 //! late; each seed does so in another way.
 
-use evenpath::device::MemoryOrder;
-use evenpath::{
-    Csr, Device, DeviceKind, HiSparseOptions, HiSparseSpmvMode, HiSparseSpmvOptions, SimulatedOptions,
-    SpmvMethod, SpmvOptions,
-};
+use evenpath::device::{DeviceKind, MemoryOrder, SimulatedOptions};
+use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Csr, Device};
 use evenpath_kernels::spmv::FlatCompactRows;
 use evenpath_tests::{tile_len, with_row_lengths};
 
@@ -13,10 +12,7 @@ use evenpath_tests::{tile_len, with_row_lengths};
 const FACTORS: [f64; 5] = [1_000_003.0, 2_000_029.0, 3_000_017.0, 4_000_037.0, 5_000_011.0];
 
 fn device(seed: u64) -> Device {
-    Device::simulated(SimulatedOptions {
-        memory_order: MemoryOrder::Weak(seed),
-        ..SimulatedOptions::default()
-    })
+    Device::simulated(SimulatedOptions::default().with_memory_order(MemoryOrder::Weak(seed)))
 }
 
 /// A matrix of ones with rows of these lengths, so that sums of whole numbers are exact.
@@ -37,11 +33,11 @@ fn rows_are_numbered_from_counts_alone() {
     for seed in 0..8 {
         let matrix = device(seed).upload(&a).expect("upload");
         for _ in 0..2 {
-            let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::Flat)).expect("plan");
-            let x = matrix.device().upload_slice(&[1.0]).expect("upload");
-            let mut y = matrix.device().upload_slice(&vec![f64::NAN; rows]).expect("upload");
+            let plan = matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::Flat)).expect("plan");
+            let x = matrix.device().upload(&[1.0]).expect("upload");
+            let mut y = matrix.device().upload(&vec![f64::NAN; rows]).expect("upload");
             plan.run(1.0, &x, 0.0, &mut y).expect("run");
-            assert!(y.to_vec().expect("download") == expected, "seed {seed}");
+            assert!(y.download().expect("download") == expected, "seed {seed}");
         }
     }
 }
@@ -55,13 +51,13 @@ fn parts_of_cut_rows_are_those_of_their_run() {
         let device = device(seed);
         let matrix = device.upload(&a).expect("upload");
         let mut y = device.zeros(lengths.len()).expect("zeros");
-        for method in SpmvMethod::all().filter(|method| method.runs_on(DeviceKind::Simulated)) {
-            let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        for method in SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(DeviceKind::Simulated)) {
+            let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
             for factor in FACTORS {
-                let x = device.upload_slice(&[factor; 40]).expect("upload");
+                let x = device.upload(&[factor; 40]).expect("upload");
                 plan.run(1.0, &x, 0.0, &mut y).expect("run");
                 let expected = lengths.map(|length| length as f64 * factor);
-                assert_eq!(y.to_vec().expect("download"), expected, "seed {seed}, {method}");
+                assert_eq!(y.download().expect("download"), expected, "seed {seed}, {method}");
             }
         }
     }
@@ -74,14 +70,14 @@ fn parts_of_leaves_are_those_of_their_run() {
     let a = ones(cols, &vec![4000; rows]).to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
     for seed in 0..6 {
         let device = device(seed);
-        let matrix = device.upload_hisparse(&a).expect("upload");
-        let options = HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Leaves);
+        let matrix = device.upload(&a).expect("upload");
+        let options = HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves);
         let plan = matrix.plan_spmv(options).expect("plan");
         let mut y = device.zeros(rows).expect("zeros");
         for factor in FACTORS {
-            let x = device.upload_slice(&vec![factor; cols]).expect("upload");
+            let x = device.upload(&vec![factor; cols]).expect("upload");
             plan.run(1.0, &x, 0.0, &mut y).expect("run");
-            assert_eq!(y.to_vec().expect("download"), vec![4000.0 * factor; rows], "seed {seed}");
+            assert_eq!(y.download().expect("download"), vec![4000.0 * factor; rows], "seed {seed}");
         }
     }
 }

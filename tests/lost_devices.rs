@@ -1,15 +1,20 @@
 //! A device that is lost, and one whose memory runs out: plans and buffers that are there already, other devices, and other
 //! threads. `injected_failures` has the operations themselves.
 
-use evenpath::{
-    Csr, Device, DeviceDense, DeviceError, Elementwise, HiSparseOptions, HiSparseQueueOptions,
-    HiSparseSpmvMode, HiSparseSpmvOptions, Layout, OpError, SimulatedOptions, SpgemmMethod, SpgemmOptions,
-    SpmmOptions, SpmvMethod, SpmvOptions, TransposedMode, TransposedOptions,
+use evenpath::device::SimulatedOptions;
+use evenpath::error::{DeviceError, OpError};
+use evenpath::hisparse::{
+    HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
 };
+use evenpath::spadd::Elementwise;
+use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
+use evenpath::spmm::SpmmOptions;
+use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
+use evenpath::{Csr, Device, DeviceDense, Layout};
 use evenpath_tests::{lose, with_row_lengths};
 
 fn device(memory_bytes: u64) -> Device {
-    Device::simulated(SimulatedOptions { memory_bytes, ..SimulatedOptions::default() })
+    Device::simulated(SimulatedOptions::default().with_memory_bytes(memory_bytes))
 }
 
 fn matrix() -> Csr<f64> {
@@ -19,7 +24,7 @@ fn matrix() -> Csr<f64> {
 }
 
 fn ones(device: &Device) -> evenpath::DeviceVec<f64> {
-    device.upload_slice(&[1.0; 200]).expect("memory")
+    device.upload(&[1.0; 200]).expect("memory")
 }
 
 fn is_lost(result: Result<(), impl Into<OpError>>) -> bool {
@@ -35,21 +40,27 @@ fn plans_of_a_lost_device_say_so() {
     let dense = |device| DeviceDense::try_new(ones(device), 200, 1, Layout::RowMajor).expect("200 numbers");
     let (b, mut c) = (dense(&device), dense(&device));
 
-    let spmv: Vec<_> = SpmvMethod::all()
+    let spmv: Vec<_> = SpmvMethod::ALL
+        .iter()
+        .copied()
         .filter(|method| method.runs_on(device.kind()))
-        .map(|method| a.plan_spmv(SpmvOptions::with_method(method)).expect("a plan"))
+        .map(|method| a.plan_spmv(SpmvOptions::default().with_method(method)).expect("a plan"))
         .collect();
-    let transposed: Vec<_> = TransposedMode::all()
-        .map(|mode| a.plan_spmv_transposed(TransposedOptions::with_mode(mode)).expect("a plan"))
+    let transposed: Vec<_> = SpmvTransposedMethod::ALL
+        .iter()
+        .copied()
+        .map(|mode| {
+            a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(mode)).expect("a plan")
+        })
         .collect();
-    let trees = [HiSparseSpmvMode::Leaves, HiSparseSpmvMode::Copied]
-        .map(|mode| tree.plan_spmv(HiSparseSpmvOptions::with_mode(mode)).expect("a plan"));
-    let queues = tree.queue_spmv(HiSparseQueueOptions::default()).expect("queues");
-    let spmm = a.plan_spmm(SpmmOptions::new(1)).expect("a plan");
-    let tree_spmm = tree.plan_spmm(HiSparseSpmvOptions::default()).expect("a plan");
+    let trees = [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied]
+        .map(|mode| tree.plan_spmv(HiSparseSpmvOptions::default().with_method(mode)).expect("a plan"));
+    let queues = tree.plan_spmv_queued(HiSparseQueuedOptions::default()).expect("queues");
+    let spmm = a.plan_spmm(SpmmOptions::default().with_columns(1)).expect("a plan");
+    let tree_spmm = tree.plan_spmm(HiSparseSpmmOptions::default()).expect("a plan");
     let sums = Elementwise::ALL.map(|operation| a.plan_elementwise(operation, &a).expect("a plan"));
     let products = [SpgemmMethod::RowWise, SpgemmMethod::TwoLevelSort]
-        .map(|method| a.plan_multiply(&a, SpgemmOptions::new().method(method)).expect("a plan"));
+        .map(|method| a.plan_multiply(&a, SpgemmOptions::default().with_method(method)).expect("a plan"));
     let event = device.record().expect("an event");
 
     lose(&device);
@@ -77,12 +88,12 @@ fn buffers_of_a_lost_device_say_so() {
     let mut empty = device.zeros::<f64>(0).expect("nothing");
     lose(&device);
     assert!(is_lost(x.get(0).map(drop)));
-    assert!(is_lost(x.to_vec().map(drop)));
+    assert!(is_lost(x.download().map(drop)));
     assert!(is_lost(x.copy_to_slice(&mut [0.0; 200])));
     assert!(is_lost(x.copy_from_slice(&[0.0; 200])));
     assert!(is_lost(x.copy_from(&y)));
     assert!(is_lost(x.set_zero()));
-    assert!(is_lost(device.uninitialised::<f64>(1).map(drop)));
+    assert!(is_lost(device.uninitialized::<f64>(1).map(drop)));
     assert!(is_lost(device.zeros_dense::<f64>(2, 2, Layout::RowMajor).map(drop)));
     assert!(is_lost(device.upload(&matrix()).map(drop)));
     // A mistake of the caller is named before the device is asked.
@@ -92,7 +103,7 @@ fn buffers_of_a_lost_device_say_so() {
     assert!(is_lost(x.shrink_to_fit()));
     y.truncate(0);
     empty.copy_from(&y).expect("nothing to copy");
-    assert_eq!((x.len(), y.len(), empty.to_vec().expect("nothing")), (100, 0, vec![]));
+    assert_eq!((x.len(), y.len(), empty.download().expect("nothing")), (100, 0, vec![]));
 }
 
 #[test]
@@ -112,10 +123,10 @@ fn other_devices_go_on() {
         assert!(y.copy_from(&ones(&device)).is_ok());
         let a = device.upload(&a).expect("memory");
         a.plan_spmv(SpmvOptions::default()).expect("a plan").run(1.0, &x, 0.0, &mut y).expect("as ever");
-        assert_eq!(y.to_vec().expect("memory"), lengths, "{device}");
+        assert_eq!(y.download().expect("memory"), lengths, "{device}");
     }
     // And a new one in place of the lost one.
-    assert_eq!(ones(&device(1 << 20)).to_vec().expect("memory"), [1.0; 200]);
+    assert_eq!(ones(&device(1 << 20)).download().expect("memory"), [1.0; 200]);
 }
 
 /// A thread at work learns of it from its next call.

@@ -19,12 +19,12 @@ fn a_barrier_between_two_branches_on_one_condition() {
     for under_test in kernel_devices() {
         for len in [1, 31, 32, 33, 100, 128] {
             let device = &under_test.device;
-            let mut data = device.upload_slice(&(0..len).collect::<Vec<u32>>()).expect("upload");
+            let mut data = device.upload(&(0..len).collect::<Vec<u32>>()).expect("upload");
             let kernel = ConditionalBarrier { data: data.as_global_mut(), len };
             // SAFETY: the buffer has `len` elements and lives until it is read.
             unsafe { device.launch(kernel, only::<ConditionalBarrier>(), 1, 0) }.expect("launch");
             let rotated: Vec<u32> = (1..len).chain([0]).collect();
-            assert_eq!(data.to_vec().expect("download"), rotated, "{device}");
+            assert_eq!(data.download().expect("download"), rotated, "{device}");
         }
     }
 }
@@ -35,7 +35,7 @@ fn launches_from_tasks_of_a_thread_pool() {
     for under_test in kernel_devices() {
         let device = &under_test.device;
         (0..40_u32).into_par_iter().for_each(|_| {
-            let mut words = device.upload_slice(&[0, u32::MAX, 0, 0, 0]).expect("upload");
+            let mut words = device.upload(&[0, u32::MAX, 0, 0, 0]).expect("upload");
             let mut wide = device.zeros::<u64>(1).expect("zeros");
             let mut float = device.zeros::<f64>(1).expect("zeros");
             let kernel = Atomics {
@@ -45,7 +45,7 @@ fn launches_from_tasks_of_a_thread_pool() {
             };
             // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
             unsafe { device.launch(kernel, only::<Atomics>(), 8, 0) }.expect("launch");
-            assert_eq!(float.to_vec().expect("download"), [512.0], "{device}");
+            assert_eq!(float.download().expect("download"), [512.0], "{device}");
         });
     }
 }
@@ -56,12 +56,12 @@ fn warp_collectives() {
     let low = |lane: usize| values[lane] as u32;
     for under_test in kernel_devices() {
         let device = &under_test.device;
-        let input = device.upload_slice(&values).expect("upload");
-        let mut results = device.uninitialised(32 * WARP_RESULTS).expect("memory");
+        let input = device.upload(&values).expect("upload");
+        let mut results = device.uninitialized(32 * WARP_RESULTS).expect("memory");
         let kernel = WarpCollectives { values: input.as_global(), results: results.as_global_mut() };
         // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
         unsafe { device.launch(kernel, only::<WarpCollectives>(), 1, 0) }.expect("launch");
-        let results: Vec<u64> = results.to_vec().expect("download");
+        let results: Vec<u64> = results.download().expect("download");
         let set =
             |wanted: &dyn Fn(usize) -> bool| (0..32).filter(|&l| wanted(l)).fold(0, |set, l| set | 1 << l);
         for (lane, result) in results.chunks_exact(WARP_RESULTS).enumerate() {
@@ -88,10 +88,10 @@ fn sixteen_bytes_at_a_time() {
         let values: Vec<T> = (0..64 * each).map(value).collect();
         for under_test in kernel_devices() {
             let device = &under_test.device;
-            let source = device.upload_slice(&values).expect("upload");
-            let mut reversed = device.uninitialised::<T>(64 * each).expect("memory");
-            let mut last = device.uninitialised::<T>(64).expect("memory");
-            let mut copied = device.uninitialised::<T>(64 * each).expect("memory");
+            let source = device.upload(&values).expect("upload");
+            let mut reversed = device.uninitialized::<T>(64 * each).expect("memory");
+            let mut last = device.uninitialized::<T>(64).expect("memory");
+            let mut copied = device.uninitialized::<T>(64 * each).expect("memory");
             let kernel = Packets {
                 source: source.as_global(),
                 reversed: reversed.as_global_mut(),
@@ -101,10 +101,10 @@ fn sixteen_bytes_at_a_time() {
             // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
             unsafe { device.launch(kernel, only::<Packets<T>>(), 1, 0) }.expect("launch");
             let expected: Vec<T> = values.chunks(each).rev().flatten().copied().collect();
-            assert_eq!(reversed.to_vec().expect("download"), expected, "{device}");
-            assert_eq!(copied.to_vec().expect("download"), expected, "{device}");
+            assert_eq!(reversed.download().expect("download"), expected, "{device}");
+            assert_eq!(copied.download().expect("download"), expected, "{device}");
             let expected: Vec<T> = values.chunks(each).map(|packet| packet[each - 1]).collect();
-            assert_eq!(last.to_vec().expect("download"), expected, "{device}");
+            assert_eq!(last.download().expect("download"), expected, "{device}");
         }
     }
     check(|i| i as u32 * 7919);
@@ -116,7 +116,7 @@ fn atomics() {
     const BLOCKS: u32 = 50;
     for under_test in kernel_devices() {
         let device = &under_test.device;
-        let mut words = device.upload_slice(&[0, u32::MAX, 0, 0, 0]).expect("upload");
+        let mut words = device.upload(&[0, u32::MAX, 0, 0, 0]).expect("upload");
         let mut wide = device.zeros::<u64>(1).expect("zeros");
         let mut float = device.zeros::<f64>(1).expect("zeros");
         let kernel = Atomics {
@@ -129,11 +129,11 @@ fn atomics() {
         unsafe { device.launch(kernel, info, BLOCKS, 0) }.expect("launch");
         let threads = BLOCKS * info.block_size;
         let sum = threads * (threads - 1) / 2;
-        let words = words.to_vec().expect("download");
+        let words = words.download().expect("download");
         assert_eq!((words[0], words[1], words[2], words[4]), (sum, 1, threads - 1, threads), "{device}");
         assert!(words[3] < threads, "{device}");
-        assert_eq!(wide.to_vec().expect("download"), [u64::from(sum)], "{device}");
-        assert_eq!(float.to_vec().expect("download"), [f64::from(threads)], "{device}");
+        assert_eq!(wide.download().expect("download"), [u64::from(sum)], "{device}");
+        assert_eq!(float.download().expect("download"), [f64::from(threads)], "{device}");
     }
 }
 
@@ -144,13 +144,13 @@ fn shared_memory_that_the_launch_sizes() {
         let info = only::<BlockSum<f64>>();
         let size = info.block_size as usize;
         let values: Vec<f64> = (0..3 * size).map(|i| i as f64).collect();
-        let input = device.upload_slice(&values).expect("upload");
-        let mut sums = device.uninitialised(3).expect("memory");
+        let input = device.upload(&values).expect("upload");
+        let mut sums = device.uninitialized(3).expect("memory");
         let kernel = BlockSum { values: input.as_global(), sums: sums.as_global_mut() };
         // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
         unsafe { device.launch(kernel, info, 3, info.block_size * 8) }.expect("launch");
         let expected: Vec<f64> = values.chunks_exact(size).map(|block| block.iter().sum()).collect();
-        assert_eq!(sums.to_vec().expect("download"), expected, "{device}");
+        assert_eq!(sums.download().expect("download"), expected, "{device}");
     }
 }
 
@@ -166,12 +166,12 @@ fn accesses_of_several_elements() {
 }
 
 fn check_vector_copy<V: Element + bytemuck::Pod>(device: &Device, values: &[V]) {
-    let source = device.upload_slice(values).expect("upload");
-    let mut target = device.uninitialised(values.len()).expect("memory");
+    let source = device.upload(values).expect("upload");
+    let mut target = device.uninitialized(values.len()).expect("memory");
     let kernel = VectorCopy { source: source.as_global(), target: target.as_global_mut() };
     // SAFETY: the buffers have six elements a thread, and live until they are read.
     unsafe { device.launch(kernel, only::<VectorCopy<V>>(), 3, 0) }.expect("launch");
-    assert_eq!(target.to_vec().expect("download"), values, "{device}");
+    assert_eq!(target.download().expect("download"), values, "{device}");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn blocks_that_wait_for_each_other() {
         let device = &under_test.device;
         let mut ticket = device.zeros(1).expect("zeros");
         let mut flags = device.zeros(BLOCKS as usize).expect("zeros");
-        let mut sums = device.uninitialised(BLOCKS as usize).expect("memory");
+        let mut sums = device.uninitialized(BLOCKS as usize).expect("memory");
         let kernel = MessagePassing {
             ticket: ticket.as_global_mut(),
             flags: flags.as_global_mut(),
@@ -190,7 +190,7 @@ fn blocks_that_wait_for_each_other() {
         // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
         unsafe { device.launch(kernel, only::<MessagePassing>(), BLOCKS, 0) }.expect("launch");
         let expected: Vec<u64> = (0..u64::from(BLOCKS)).map(|block| block * (block + 1) / 2).collect();
-        assert_eq!(sums.to_vec().expect("download"), expected, "{device}");
+        assert_eq!(sums.download().expect("download"), expected, "{device}");
     }
 }
 
@@ -208,12 +208,12 @@ fn memory_of_every_type() {
                 .collect();
             for under_test in kernel_devices() {
                 let device = &under_test.device;
-                let input = device.upload_slice(&values).expect("upload");
-                let mut results = device.uninitialised(32 * ACCESS_RESULTS).expect("memory");
+                let input = device.upload(&values).expect("upload");
+                let mut results = device.uninitialized(32 * ACCESS_RESULTS).expect("memory");
                 let kernel = MemoryAccesses { values: input.as_global(), results: results.as_global_mut() };
                 // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
                 unsafe { device.launch(kernel, only::<MemoryAccesses<$type>>(), 1, 0) }.expect("launch");
-                let results: Vec<$type> = results.to_vec().expect("download");
+                let results: Vec<$type> = results.download().expect("download");
                 for (lane, result) in results.chunks_exact(ACCESS_RESULTS).enumerate() {
                     let [two, four] = [lane * 2, lane * 4];
                     let places =
@@ -235,13 +235,13 @@ fn on_a_word<T: Element + bytemuck::Pod, K: Kernel>(
     operands: [T; 3],
     kernel: fn(GlobalMut<T>, Global<T>, GlobalMut<T>) -> K,
 ) -> Vec<T> {
-    let mut word = device.upload_slice(&[word]).expect("upload");
-    let operands = device.upload_slice(&operands).expect("upload");
-    let mut results = device.uninitialised(count).expect("memory");
+    let mut word = device.upload(&[word]).expect("upload");
+    let operands = device.upload(&operands).expect("upload");
+    let mut results = device.uninitialized(count).expect("memory");
     let kernel = kernel(word.as_global_mut(), operands.as_global(), results.as_global_mut());
     // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
     unsafe { device.launch(kernel, only::<K>(), 1, 0) }.expect("launch");
-    results.to_vec().expect("download")
+    results.download().expect("download")
 }
 
 #[test]
@@ -293,16 +293,16 @@ fn atomics_of_integers() {
 fn the_clock_grows_and_an_opaque_number_stays() {
     for under_test in kernel_devices() {
         let device = &under_test.device;
-        let mut readings = device.uninitialised(128).expect("memory");
-        let mut numbers = device.uninitialised(64).expect("memory");
+        let mut readings = device.uninitialized(128).expect("memory");
+        let mut numbers = device.uninitialized(64).expect("memory");
         let kernel = Clock { readings: readings.as_global_mut(), numbers: numbers.as_global_mut() };
         // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
         unsafe { device.launch(kernel, only::<Clock>(), 1, 0) }.expect("launch");
-        let readings: Vec<u64> = readings.to_vec().expect("download");
+        let readings: Vec<u64> = readings.download().expect("download");
         let latest_before = readings.iter().step_by(2).max();
         let earliest_after = readings[1..].iter().step_by(2).min();
         assert!(latest_before < earliest_after, "{device}: {latest_before:?}, {earliest_after:?}");
-        assert_eq!(numbers.to_vec().expect("download"), (1..=64).collect::<Vec<u32>>(), "{device}");
+        assert_eq!(numbers.download().expect("download"), (1..=64).collect::<Vec<u32>>(), "{device}");
     }
 }
 
@@ -312,12 +312,12 @@ fn bits_of_words() {
     let words: Vec<u64> = (0..64).map(|i| u64::MAX >> i << (i / 2)).chain([0]).skip(1).collect();
     for under_test in kernel_devices() {
         let device = &under_test.device;
-        let input = device.upload_slice(&words).expect("upload");
-        let mut counts = device.uninitialised(64 * BIT_COUNTS).expect("memory");
+        let input = device.upload(&words).expect("upload");
+        let mut counts = device.uninitialized(64 * BIT_COUNTS).expect("memory");
         let kernel = BitCounts { words: input.as_global(), counts: counts.as_global_mut() };
         // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
         unsafe { device.launch(kernel, only::<BitCounts>(), 1, 0) }.expect("launch");
-        let counts: Vec<u32> = counts.to_vec().expect("download");
+        let counts: Vec<u32> = counts.download().expect("download");
         for (word, counts) in words.iter().zip(counts.chunks_exact(BIT_COUNTS)) {
             let expected = [word.count_ones(), word.leading_zeros(), word.trailing_zeros()];
             assert_eq!(counts, expected, "{word:#x} on {device}");

@@ -1,5 +1,6 @@
 //! Integration tests: every one runs on every device that is present.
 
+mod containers;
 mod format_products;
 mod formats;
 mod hisparse;
@@ -14,6 +15,7 @@ mod late_stores;
 mod lost_devices;
 mod machine;
 mod merge;
+mod properties;
 mod reduce;
 mod same_bits;
 mod scan;

@@ -1,6 +1,9 @@
 //! Merge of sorted sequences, on every device.
 
-use evenpath::{Device, DeviceError, Key, OpError, PairValue, Pairs, SimulatedOptions, coordinate, merge};
+use evenpath::device::SimulatedOptions;
+use evenpath::error::{DeviceError, OpError};
+use evenpath::key::{Key, PairValue, Pairs, coordinate};
+use evenpath::{Device, merge};
 use evenpath_tests::devices;
 use proptest::prelude::*;
 
@@ -17,8 +20,8 @@ fn oracle<K: Key, V: PairValue>(a: &[(K, V)], b: &[(K, V)]) -> Vec<(K, V)> {
 fn check_keys<K: Key>(device: &Device, a: &[K], b: &[K]) {
     let mut expected = [a, b].concat();
     expected.sort_unstable();
-    let (a, b) = (device.upload_slice(a).expect("upload"), device.upload_slice(b).expect("upload"));
-    let merged = merge::keys(&a, &b).expect("merge").to_vec().expect("download");
+    let (a, b) = (device.upload(a).expect("upload"), device.upload(b).expect("upload"));
+    let merged = merge::keys(&a, &b).expect("merge").download().expect("download");
     assert!(merged == expected, "{device}, {} and {} {} keys", a.len(), b.len(), K::NAME);
 }
 
@@ -31,14 +34,14 @@ fn check_pairs<K: Key, V: PairValue>(device: &Device, a: &[K], b: &[K], value: i
     let (keys, values): (Vec<K>, Vec<V>) = oracle(&a, &b).into_iter().unzip();
     let upload = |pairs: &[(K, V)]| {
         let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().copied().unzip();
-        (device.upload_slice(&keys).expect("upload"), device.upload_slice(&values).expect("upload"))
+        (device.upload(&keys).expect("upload"), device.upload(&values).expect("upload"))
     };
     let ((a_keys, a_values), (b_keys, b_values)) = (upload(&a), upload(&b));
     let merged = merge::pairs(Pairs::new(&a_keys, &a_values), Pairs::new(&b_keys, &b_values));
     let (merged_keys, merged_values) = merged.expect("merge");
     let what = format!("{device}, {} and {} pairs of {} and {}", a.len(), b.len(), K::NAME, V::NAME);
-    assert!(merged_keys.to_vec().expect("download") == keys, "keys: {what}");
-    assert!(merged_values.to_vec().expect("download") == values, "values: {what}");
+    assert!(merged_keys.download().expect("download") == keys, "keys: {what}");
+    assert!(merged_values.download().expect("download") == values, "values: {what}");
 }
 
 fn check_all(device: &Device, a: &[u32], b: &[u32]) {
@@ -120,8 +123,8 @@ fn unsorted_input_does_no_harm() {
             let mut a: Vec<u32> = sorted(len, 1000, 7);
             a.reverse();
             let b: Vec<u32> = (0..len / 2).map(|i| (i as u32).wrapping_mul(2_654_435_761)).collect();
-            let (a, b) = (device.upload_slice(&a).expect("upload"), device.upload_slice(&b).expect("upload"));
-            let merged = merge::keys(&a, &b).expect("no fault").to_vec().expect("no fault");
+            let (a, b) = (device.upload(&a).expect("upload"), device.upload(&b).expect("upload"));
+            let merged = merge::keys(&a, &b).expect("no fault").download().expect("no fault");
             assert_eq!(merged.len(), len + len / 2);
         }
     }
@@ -131,16 +134,15 @@ fn unsorted_input_does_no_harm() {
 fn operands_that_do_not_fit_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
-        let (a, b) =
-            (device.upload_slice(&[1_u32, 2]).expect("upload"), device.upload_slice(&[3]).expect("upload"));
-        let mut short = device.upload_slice(&[9_u32; 2]).expect("upload");
+        let (a, b) = (device.upload(&[1_u32, 2]).expect("upload"), device.upload(&[3]).expect("upload"));
+        let mut short = device.upload(&[9_u32; 2]).expect("upload");
         let error = merge::keys_into(&a, &b, &mut short).expect_err("too short");
-        assert!(matches!(error, OpError::OutputLength { output: "merged", len: 2, needed: 3 }), "{error}");
-        assert_eq!(short.to_vec().expect("download"), [9; 2]);
-        let values = device.upload_slice(&[1.0]).expect("upload");
+        assert!(matches!(error, OpError::Length { operand: "merged", len: 2, needed: 3 }), "{error}");
+        assert_eq!(short.download().expect("download"), [9; 2]);
+        let values = device.upload(&[1.0]).expect("upload");
         let error = merge::pairs(Pairs::new(&a, &values), Pairs::new(&b, &values)).expect_err("one value");
-        assert!(matches!(error, OpError::Lengths { left: 2, right: 1, .. }), "{error}");
-        let elsewhere = Device::simulated(SimulatedOptions::default()).upload_slice(&[1]).expect("upload");
+        assert!(matches!(error, OpError::Length { len: 2, needed: 1, .. }), "{error}");
+        let elsewhere = Device::simulated(SimulatedOptions::default()).upload(&[1]).expect("upload");
         let error = merge::keys(&a, &elsewhere).expect_err("elsewhere");
         assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
     }
@@ -150,10 +152,8 @@ fn operands_that_do_not_fit_are_refused() {
 fn temporary_memory_is_what_is_said() {
     for under_test in evenpath_tests::kernel_devices() {
         let device = &under_test.device;
-        let (a, b) = (
-            device.upload_slice(&sorted(20_000, 99, 0)).expect("upload"),
-            device.upload_slice(&[7]).expect("upload"),
-        );
+        let (a, b) =
+            (device.upload(&sorted(20_000, 99, 0)).expect("upload"), device.upload(&[7]).expect("upload"));
         let mut merged = device.zeros(20_001).expect("zeros");
         let before = device.memory().expect("memory").in_use;
         let bytes = merge::keys_temporary_bytes::<u32>(20_000, 1);

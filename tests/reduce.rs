@@ -1,7 +1,8 @@
 //! Reductions by segments, and scans by row offsets, on every device.
 
-use evenpath::scan::{self, Element, Operator};
-use evenpath::{Device, Offset, OpError, reduce};
+use evenpath::error::{MatrixError, OpError};
+use evenpath::scan::{Element, Operator, Scan};
+use evenpath::{Device, Offset, reduce};
 use evenpath_kernels::reduce::{ReduceByFlag, ReduceByKey, ReduceRows};
 use evenpath_kernels::scan::SegmentedScanByBits;
 use evenpath_tests::{devices, tile_len};
@@ -96,40 +97,40 @@ fn expected<T: Small>(lengths: &[usize], values: &[T], operator: Operator) -> Ex
 /// Checks all that segments of these lengths, some of which may be empty, can be told by.
 fn check<T: Small>(device: &Device, lengths: &[usize]) {
     let values: Vec<T> = numbers(lengths.iter().sum());
-    let input = device.upload_slice(&values).expect("upload");
+    let input = device.upload(&values).expect("upload");
     let filled: Vec<usize> = lengths.iter().copied().filter(|&length| length > 0).collect();
-    // Keys repeat, but not in neighbours.
+    // Keys repeat, but not in neighbors.
     let segments = || filled.iter().enumerate().flat_map(|(i, &length)| std::iter::repeat_n(i, length));
     let keys: Vec<u32> = segments().map(|i| (i % 3) as u32 * 5).collect();
     let wide: Vec<u64> = segments().map(|i| (i as u64 + 1) << 33).collect();
     let flags: Vec<u8> =
         filled.iter().flat_map(|&length| (0..length).map(|i| if i == 0 { 4 } else { 0 })).collect();
-    let keys_input = device.upload_slice(&keys).expect("upload");
-    let wide_input = device.upload_slice(&wide).expect("upload");
-    let flags_input = device.upload_slice(&flags).expect("upload");
-    let narrow_offsets = device.upload_slice(&offsets::<u32>(lengths)).expect("upload");
-    let wide_offsets = device.upload_slice(&offsets::<u64>(lengths)).expect("upload");
+    let keys_input = device.upload(&keys).expect("upload");
+    let wide_input = device.upload(&wide).expect("upload");
+    let flags_input = device.upload(&flags).expect("upload");
+    let narrow_offsets = device.upload(&offsets::<u32>(lengths)).expect("upload");
+    let wide_offsets = device.upload(&offsets::<u64>(lengths)).expect("upload");
     for operator in OPERATORS {
         let expected = expected(lengths, &values, operator);
         let what = format!("{device}, {operator:?} of {} in {}, {}", values.len(), lengths.len(), T::TYPE);
-        let (segment_keys, sums) = reduce::by_key(&keys_input, &input, operator).expect("reduced");
+        let (segment_keys, sums) = reduce::by_keys(&keys_input, &input, operator).expect("reduced");
         let own_keys: Vec<u32> = (0..filled.len()).map(|i| (i % 3) as u32 * 5).collect();
-        assert!(segment_keys.to_vec().expect("download") == own_keys, "keys: {what}");
-        assert!(sums.to_vec().expect("download") == expected.filled, "by key: {what}");
-        let (segment_keys, sums) = reduce::by_key(&wide_input, &input, operator).expect("reduced");
+        assert!(segment_keys.download().expect("download") == own_keys, "keys: {what}");
+        assert!(sums.download().expect("download") == expected.filled, "by key: {what}");
+        let (segment_keys, sums) = reduce::by_keys(&wide_input, &input, operator).expect("reduced");
         let own_keys: Vec<u64> = (0..filled.len() as u64).map(|i| (i + 1) << 33).collect();
-        assert!(segment_keys.to_vec().expect("download") == own_keys, "wide keys: {what}");
-        assert!(sums.to_vec().expect("download") == expected.filled, "by wide key: {what}");
-        let sums = reduce::by_flag(&flags_input, &input, operator).expect("reduced");
-        assert!(sums.to_vec().expect("download") == expected.filled, "by flag: {what}");
+        assert!(segment_keys.download().expect("download") == own_keys, "wide keys: {what}");
+        assert!(sums.download().expect("download") == expected.filled, "by wide key: {what}");
+        let sums = reduce::by_flags(&flags_input, &input, operator).expect("reduced");
+        assert!(sums.download().expect("download") == expected.filled, "by flag: {what}");
         let sums = reduce::by_offsets(&narrow_offsets, &input, operator).expect("reduced");
-        assert!(sums.to_vec().expect("download") == expected.sums, "by offsets: {what}");
+        assert!(sums.download().expect("download") == expected.sums, "by offsets: {what}");
         let sums = reduce::by_offsets(&wide_offsets, &input, operator).expect("reduced");
-        assert!(sums.to_vec().expect("download") == expected.sums, "by wide offsets: {what}");
-        let scanned = scan::inclusive_by_offsets(&narrow_offsets, &input, operator).expect("scanned");
-        assert!(scanned.to_vec().expect("download") == expected.inclusive, "inclusive: {what}");
-        let scanned = scan::exclusive_by_offsets(&wide_offsets, &input, operator).expect("scanned");
-        assert!(scanned.to_vec().expect("download") == expected.exclusive, "exclusive: {what}");
+        assert!(sums.download().expect("download") == expected.sums, "by wide offsets: {what}");
+        let scanned = Scan::inclusive(operator).by_offsets(&narrow_offsets).run(&input).expect("scanned");
+        assert!(scanned.download().expect("download") == expected.inclusive, "inclusive: {what}");
+        let scanned = Scan::exclusive(operator).by_offsets(&wide_offsets).run(&input).expect("scanned");
+        assert!(scanned.download().expect("download") == expected.exclusive, "exclusive: {what}");
     }
 }
 
@@ -191,11 +192,10 @@ fn floating_point_sums_repeat() {
         let len = if under_test.fast { 3_000_000 } else { 100_000 };
         let values: Vec<f32> = (0..len).map(|i| ((i * 37 % 1000) as f32 - 450.0).exp2()).collect();
         let keys: Vec<u32> = (0..len).map(|i| i / 3000).collect();
-        let (keys, values) =
-            (device.upload_slice(&keys).expect("upload"), device.upload_slice(&values).expect("upload"));
+        let (keys, values) = (device.upload(&keys).expect("upload"), device.upload(&values).expect("upload"));
         let run = || -> Vec<u32> {
-            let (_, sums) = reduce::by_key(&keys, &values, Operator::Sum).expect("reduced");
-            sums.to_vec().expect("download").into_iter().map(f32::to_bits).collect()
+            let (_, sums) = reduce::by_keys(&keys, &values, Operator::Sum).expect("reduced");
+            sums.download().expect("download").into_iter().map(f32::to_bits).collect()
         };
         let first = run();
         for _ in 0..if under_test.fast { 20 } else { 2 } {
@@ -208,35 +208,41 @@ fn floating_point_sums_repeat() {
 fn what_does_not_fit_is_refused() {
     for under_test in devices() {
         let device = &under_test.device;
-        let values = device.upload_slice(&[1.0, 2.0, 3.0]).expect("upload");
-        let short = device.upload_slice(&[1_u32, 2]).expect("upload");
-        let error = reduce::by_key(&short, &values, Operator::Sum).expect_err("a key short");
-        assert!(matches!(error, OpError::Lengths { left: 2, right: 3, .. }), "{error}");
+        let values = device.upload(&[1.0, 2.0, 3.0]).expect("upload");
+        let short = device.upload(&[1_u32, 2]).expect("upload");
+        let error = reduce::by_keys(&short, &values, Operator::Sum).expect_err("a key short");
+        assert!(matches!(error, OpError::Length { len: 2, needed: 3, .. }), "{error}");
 
-        let keys = device.upload_slice(&[1_u32, 1, 2]).expect("upload");
-        let mut segment_keys = device.upload_slice(&[9_u32, 9, 9]).expect("upload");
-        let mut sums = device.upload_slice(&[8.0, 8.0]).expect("upload");
-        let mut segments = device.upload_slice(&[7_u64]).expect("upload");
+        let keys = device.upload(&[1_u32, 1, 2]).expect("upload");
+        let mut segment_keys = device.upload(&[9_u32, 9, 9]).expect("upload");
+        let mut sums = device.upload(&[8.0, 8.0]).expect("upload");
+        let mut segments = device.upload(&[7_u64]).expect("upload");
         let error =
-            reduce::by_key_into(&keys, &values, Operator::Sum, &mut segment_keys, &mut sums, &mut segments)
+            reduce::by_keys_into(&keys, &values, Operator::Sum, &mut segment_keys, &mut sums, &mut segments)
                 .expect_err("too short");
-        assert!(matches!(error, OpError::OutputLength { output: "sums", len: 2, needed: 3 }), "{error}");
-        assert_eq!(segment_keys.to_vec().expect("download"), [9, 9, 9]);
-        assert_eq!((sums.to_vec().expect("download"), segments.get(0).expect("download")), (vec![8.0; 2], 7));
+        assert!(matches!(error, OpError::Length { operand: "sums", len: 2, needed: 3 }), "{error}");
+        assert_eq!(segment_keys.download().expect("download"), [9, 9, 9]);
+        assert_eq!(
+            (sums.download().expect("download"), segments.get(0).expect("download")),
+            (vec![8.0; 2], 7)
+        );
 
         let refused = |offsets: &[u32]| {
-            let offsets = device.upload_slice(offsets).expect("upload");
+            let offsets = device.upload(offsets).expect("upload");
             let error = reduce::by_offsets(&offsets, &values, Operator::Sum).expect_err("bad offsets");
             let other =
-                scan::inclusive_by_offsets(&offsets, &values, Operator::Sum).expect_err("bad offsets");
+                Scan::inclusive(Operator::Sum).by_offsets(&offsets).run(&values).expect_err("bad offsets");
             assert_eq!(error.to_string(), other.to_string());
             error
         };
-        assert!(matches!(refused(&[]), OpError::NoRowOffsets));
-        assert!(matches!(refused(&[0]), OpError::RowOffsetEnds { first: 0, last: 0, values: 3 }));
-        assert!(matches!(refused(&[1, 3]), OpError::RowOffsetEnds { first: 1, last: 3, .. }));
-        assert!(matches!(refused(&[0, 2]), OpError::RowOffsetEnds { first: 0, last: 2, .. }));
-        assert!(matches!(refused(&[0, 2, 1, 3]), OpError::Unsorted { input: "row offsets", index: 2 }));
+        assert!(matches!(refused(&[]), OpError::Matrix(MatrixError::RowOffsetsLength { rows: 0, found: 0 })));
+        assert!(matches!(refused(&[0]), OpError::Matrix(MatrixError::LastRowOffset { found: 0, nnz: 3 })));
+        assert!(matches!(refused(&[1, 3]), OpError::Matrix(MatrixError::FirstRowOffset { found: 1 })));
+        assert!(matches!(refused(&[0, 2]), OpError::Matrix(MatrixError::LastRowOffset { found: 2, nnz: 3 })));
+        assert!(matches!(
+            refused(&[0, 2, 1, 3]),
+            OpError::Matrix(MatrixError::RowOffsetsDecrease { row: 1, start: 2, end: 1 })
+        ));
     }
 }
 
@@ -244,12 +250,12 @@ fn what_does_not_fit_is_refused() {
 fn the_first_value_begins_a_segment_whatever_its_flag() {
     for under_test in devices() {
         let device = &under_test.device;
-        let flags = device.upload_slice(&[0_u8, 0, 255, 0, 128]).expect("upload");
-        let values = device.upload_slice(&[1_u32, 2, 4, 8, 16]).expect("upload");
-        let sums = reduce::by_flag(&flags, &values, Operator::Sum).expect("reduced");
-        assert_eq!(sums.to_vec().expect("download"), [3, 12, 16], "{device}");
-        let scanned = scan::inclusive_by(&flags, &values, Operator::Sum).expect("scanned");
-        assert_eq!(scanned.to_vec().expect("download"), [1, 3, 4, 12, 16], "{device}");
+        let flags = device.upload(&[0_u8, 0, 255, 0, 128]).expect("upload");
+        let values = device.upload(&[1_u32, 2, 4, 8, 16]).expect("upload");
+        let sums = reduce::by_flags(&flags, &values, Operator::Sum).expect("reduced");
+        assert_eq!(sums.download().expect("download"), [3, 12, 16], "{device}");
+        let scanned = Scan::inclusive(Operator::Sum).by_flags(&flags).run(&values).expect("scanned");
+        assert_eq!(scanned.download().expect("download"), [1, 3, 4, 12, 16], "{device}");
     }
 }
 
@@ -258,16 +264,16 @@ fn the_first_value_begins_a_segment_whatever_its_flag() {
 fn results_leave_the_rest_alone() {
     for under_test in devices() {
         let device = &under_test.device;
-        let keys = device.upload_slice(&[4_u64, 4, 6]).expect("upload");
-        let values = device.upload_slice(&[1_i32, 2, 4]).expect("upload");
-        let mut segment_keys = device.upload_slice(&[9_u64; 5]).expect("upload");
-        let mut sums = device.upload_slice(&[8_i32; 5]).expect("upload");
-        let mut segments = device.upload_slice(&[7_u64, 7]).expect("upload");
-        reduce::by_key_into(&keys, &values, Operator::Max, &mut segment_keys, &mut sums, &mut segments)
+        let keys = device.upload(&[4_u64, 4, 6]).expect("upload");
+        let values = device.upload(&[1_i32, 2, 4]).expect("upload");
+        let mut segment_keys = device.upload(&[9_u64; 5]).expect("upload");
+        let mut sums = device.upload(&[8_i32; 5]).expect("upload");
+        let mut segments = device.upload(&[7_u64, 7]).expect("upload");
+        reduce::by_keys_into(&keys, &values, Operator::Max, &mut segment_keys, &mut sums, &mut segments)
             .expect("reduced");
         assert_eq!(segments.get(0).expect("download"), 2, "{device}");
-        assert_eq!(segment_keys.to_vec().expect("download"), [4, 6, 9, 9, 9], "{device}");
-        assert_eq!(sums.to_vec().expect("download"), [2, 4, 8, 8, 8], "{device}");
+        assert_eq!(segment_keys.download().expect("download"), [4, 6, 9, 9, 9], "{device}");
+        assert_eq!(sums.download().expect("download"), [2, 4, 8, 8, 8], "{device}");
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::fmt::Debug;
 
+use evenpath::device::SimulatedOptions;
 use evenpath::generate::{Kind, generate};
-use evenpath::{
-    Compute, Csr, Device, DeviceDense, HiSparse, HiSparseOptions, HiSparseSpmvMode, HiSparseSpmvOptions,
-    Layout, SimulatedOptions, SpgemmMethod, SpgemmOptions, SpmmOperand, SpmmOptions, SpmvMethod, SpmvOptions,
-    Storage, TransposedMode, TransposedOptions, Value, bf16, f16,
-};
+use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
+use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
+use evenpath::spmm::{SpmmOperand, SpmmOptions};
+use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
+use evenpath::{Compute, Csr, Device, DeviceDense, HiSparse, Layout, Storage, Value, bf16, f16};
 use evenpath_tests::{DeviceUnderTest, spmv as oracle, unlike_devices, vector, with_row_lengths};
 
 /// A result, by its bits, and the options that repeat it.
@@ -38,11 +39,11 @@ fn differ<P: PartialEq>(choices: &[P]) -> bool {
 }
 
 fn spmv<V: Value>(device: &Device, a: &Csr<V>, options: SpmvOptions) -> (Vec<V>, SpmvOptions) {
-    let x = device.upload_slice(&vector::<V>(a.cols())).unwrap();
-    let mut y = device.upload_slice(&vector::<V>(a.rows())).unwrap();
+    let x = device.upload(&vector::<V>(a.cols())).unwrap();
+    let mut y = device.upload(&vector::<V>(a.rows())).unwrap();
     let plan = device.upload(a).unwrap().plan_spmv(options).unwrap();
     plan.run(V::from_f64(1.25), &x, V::from_f64(0.5), &mut y).unwrap();
-    (y.to_vec().unwrap(), plan.info().unwrap().options())
+    (y.download().unwrap(), plan.info().unwrap().options())
 }
 
 #[test]
@@ -79,10 +80,12 @@ fn spmv_by_every_method_and_number_of_lanes() {
     let a: Csr<f64> = generate(Kind::PowerLaw { rows: 1000 }, 4).unwrap();
     let expected = oracle(&a, 1.25, &vector(a.cols()), 0.5, &vector(a.rows()));
     let kind = devices[0].device.kind();
-    for method in SpmvMethod::all().filter(|&method| method != SpmvMethod::Auto && method.runs_on(kind)) {
-        let options = SpmvOptions::with_method(method);
+    for method in
+        SpmvMethod::ALL.into_iter().filter(|&method| method != SpmvMethod::Auto && method.runs_on(kind))
+    {
+        let options = SpmvOptions::default().with_method(method);
         let lanes = if method.takes_lanes() { &[1, 2, 4, 8, 16, 32][..] } else { &[] };
-        for options in std::iter::once(options).chain(lanes.iter().map(|&lanes| options.lanes(lanes))) {
+        for options in std::iter::once(options).chain(lanes.iter().map(|&lanes| options.with_lanes(lanes))) {
             let results: Vec<_> = devices.iter().map(|one| spmv(&one.device, &a, options)).collect();
             assert!(results.iter().all(|result| result == &results[0]), "{options:?}");
             let (result, chosen) = &results[0];
@@ -95,22 +98,22 @@ fn spmv_by_every_method_and_number_of_lanes() {
 #[test]
 fn transposed_spmv_as_one_device_chose() {
     let a: Csr<f64> = generate(Kind::PowerLaw { rows: 2000 }, 4).unwrap();
-    for mode in [TransposedMode::Ordered, TransposedMode::Copied] {
-        let choices = check(TransposedOptions::with_mode(mode), |device, options| {
-            let x = device.upload_slice(&vector::<f64>(a.rows())).unwrap();
-            let mut y = device.upload_slice(&vector::<f64>(a.cols())).unwrap();
+    for mode in [SpmvTransposedMethod::Ordered, SpmvTransposedMethod::Copied] {
+        let choices = check(SpmvTransposedOptions::default().with_method(mode), |device, options| {
+            let x = device.upload(&vector::<f64>(a.rows())).unwrap();
+            let mut y = device.upload(&vector::<f64>(a.cols())).unwrap();
             let plan = device.upload(&a).unwrap().plan_spmv_transposed(options).unwrap();
             plan.run(1.25, &x, 0.5, &mut y).unwrap();
-            (bits(&y.to_vec().unwrap()), plan.info().unwrap().options())
+            (bits(&y.download().unwrap()), plan.info().unwrap().options())
         });
-        assert_eq!(differ(&choices), mode == TransposedMode::Copied, "{choices:?}");
+        assert_eq!(differ(&choices), mode == SpmvTransposedMethod::Copied, "{choices:?}");
     }
 }
 
 /// A dense matrix by rows.
 fn dense<T: Storage>(device: &Device, rows: usize, cols: usize) -> DeviceDense<T> {
     let values: Vec<T> = vector::<f64>(rows * cols).into_iter().map(T::from_f64).collect();
-    DeviceDense::try_new(device.upload_slice(&values).unwrap(), rows, cols, Layout::RowMajor).unwrap()
+    DeviceDense::try_new(device.upload(&values).unwrap(), rows, cols, Layout::RowMajor).unwrap()
 }
 
 #[test]
@@ -122,13 +125,14 @@ fn spmm_for_the_multiprocessors_of_one_device() {
         let [alpha, beta] = [1.25, 0.0].map(<Compute<S> as Storage>::from_f64);
         let a: Csr<f64> = generate(Kind::Rmat { scale: 9 }, 4).unwrap();
         let a = a.into_values::<S>();
-        let choices = check(SpmmOptions::new(16).layout(layout), |device, options| {
-            let plan = device.upload(&a).unwrap().plan_spmm::<T>(options).unwrap();
-            let mut c = device.zeros_dense::<T>(a.rows(), 16, layout).unwrap();
-            plan.run(alpha, &dense(device, a.cols(), 16), beta, &mut c).unwrap();
-            let chosen = options.multiprocessors(plan.info().unwrap().multiprocessors);
-            (bits(&c.as_vec().to_vec().unwrap()), chosen)
-        });
+        let choices =
+            check(SpmmOptions::default().with_columns(16).with_layout(layout), |device, options| {
+                let plan = device.upload(&a).unwrap().plan_spmm::<T>(options).unwrap();
+                let mut c = device.zeros_dense::<T>(a.rows(), 16, layout).unwrap();
+                plan.run(alpha, &dense(device, a.cols(), 16), beta, &mut c).unwrap();
+                let chosen = options.with_multiprocessors(plan.info().unwrap().multiprocessors);
+                (bits(&c.as_vec().download().unwrap()), chosen)
+            });
         assert!(differ(&choices), "{choices:?}");
     }
     for layout in [Layout::RowMajor, Layout::ColumnMajor] {
@@ -145,14 +149,14 @@ fn hisparse_spmv_as_one_device_chose() {
     let entries = (0..120_000).map(|at| (at % 3, at / 3, ((at % 19) as f32 - 9.0) / 7.0));
     let long: Csr<f32> = Csr::from_triplets(3, 40_000, entries).unwrap();
     let grid = generate::<f64, u32>(Kind::Stencil5 { side: 60 }, 1).unwrap().into_values();
-    for (mode, a) in [(HiSparseSpmvMode::Leaves, &long), (HiSparseSpmvMode::Copied, &grid)] {
+    for (mode, a) in [(HiSparseSpmvMethod::Leaves, &long), (HiSparseSpmvMethod::Copied, &grid)] {
         let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-        let choices = check(HiSparseSpmvOptions::with_mode(mode), |device, options| {
-            let plan = device.upload_hisparse(&tree).unwrap().plan_spmv(options).unwrap();
-            let x = device.upload_slice(&vector::<f32>(a.cols())).unwrap();
+        let choices = check(HiSparseSpmvOptions::default().with_method(mode), |device, options| {
+            let plan = device.upload(&tree).unwrap().plan_spmv(options).unwrap();
+            let x = device.upload(&vector::<f32>(a.cols())).unwrap();
             let mut y = device.zeros(a.rows()).unwrap();
             plan.run(1.25, &x, 0.0, &mut y).unwrap();
-            (bits(&y.to_vec().unwrap()), plan.info().unwrap().options())
+            (bits(&y.download().unwrap()), plan.info().unwrap().options())
         });
         assert!(differ(&choices), "all devices choose alike: {choices:?}");
     }
@@ -162,14 +166,12 @@ fn hisparse_spmv_as_one_device_chose() {
 fn hisparse_spmm_for_the_multiprocessors_of_one_device() {
     let a: Csr<f32> = generate(Kind::Rmat { scale: 9 }, 5).unwrap();
     let tree: HiSparse<f32, 64> = a.to_hisparse(HiSparseOptions::default()).unwrap();
-    for mode in [HiSparseSpmvMode::Leaves, HiSparseSpmvMode::Copied] {
-        check(HiSparseSpmvOptions::with_mode(mode), |device, options| {
-            let plan = device.upload_hisparse(&tree).unwrap().plan_spmm(options).unwrap();
+    for method in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
+        check(HiSparseSpmmOptions::default().with_method(method), |device, options| {
+            let plan = device.upload(&tree).unwrap().plan_spmm(options).unwrap();
             let mut c = device.zeros_dense(a.rows(), 4, Layout::RowMajor).unwrap();
             plan.run(1.25, &dense(device, a.cols(), 4), 0.0, &mut c).unwrap();
-            let own = device.properties().multiprocessors;
-            let chosen = options.multiprocessors(options.multiprocessors.unwrap_or(own));
-            (bits(&c.as_vec().to_vec().unwrap()), chosen)
+            (bits(&c.download().unwrap()), plan.info().unwrap().options())
         });
     }
 }
@@ -180,12 +182,12 @@ fn spgemm_by_a_method_that_is_given() {
     let lengths = [9, 0, 80, 31, 3].repeat(20);
     let mut a: Csr<f64> = with_row_lengths(100, &lengths);
     a.canonicalize();
-    let small = SimulatedOptions { memory_bytes: 8 << 20, ..SimulatedOptions::default() };
+    let small = SimulatedOptions::default().with_memory_bytes(8 << 20);
     let small = DeviceUnderTest { device: Device::simulated(small), fast: false };
     let devices: Vec<DeviceUnderTest> = unlike_devices().into_iter().chain([small]).collect();
-    let by_rows = SpgemmOptions::new().method(SpgemmMethod::RowWise);
-    let sorted = SpgemmOptions::new().method(SpgemmMethod::TwoLevelSort);
-    for options in [by_rows, sorted.memory_limit(4 << 20), sorted.memory_limit(1 << 20)] {
+    let by_rows = SpgemmOptions::default().with_method(SpgemmMethod::RowWise);
+    let sorted = SpgemmOptions::default().with_method(SpgemmMethod::TwoLevelSort);
+    for options in [by_rows, sorted.with_memory_limit(4 << 20), sorted.with_memory_limit(1 << 20)] {
         let results = devices.iter().map(|DeviceUnderTest { device, .. }| {
             let a = device.upload(&a).unwrap();
             let product = a.multiply_with(&a, options).unwrap_or_else(|error| panic!("{options:?}: {error}"));

@@ -1,8 +1,9 @@
 //! Scans, on every device.
 
-use evenpath::scan::{self, Operator};
-use evenpath::{Device, OpError};
-use evenpath_kernels::scan::{Scan, SegmentedScan};
+use evenpath::Device;
+use evenpath::error::OpError;
+use evenpath::scan::{self, Operator, Scan};
+use evenpath_kernels::scan::{Scan as ScanKernel, SegmentedScan};
 use evenpath_tests::{devices, tile_len};
 use proptest::prelude::*;
 
@@ -12,7 +13,7 @@ const OPERATORS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::Max];
 macro_rules! check_integers {
     ($device:expr, $values:expr, $type:ident) => {{
         let (device, values): (&Device, &[$type]) = ($device, $values);
-        let input = device.upload_slice(values).expect("upload");
+        let input = device.upload(values).expect("upload");
         for operator in OPERATORS {
             let (identity, combine): ($type, fn($type, $type) -> $type) = match operator {
                 Operator::Sum => (0, |a, b| a.wrapping_add(b)),
@@ -28,9 +29,9 @@ macro_rules! check_integers {
                     (before, running)
                 })
                 .unzip();
-            let result = scan::inclusive(&input, operator).expect("scan").to_vec().expect("download");
+            let result = Scan::inclusive(operator).run(&input).expect("scan").download().expect("download");
             assert!(result == inclusive, "{device}, inclusive {operator:?} of {} elements", values.len());
-            let result = scan::exclusive(&input, operator).expect("scan").to_vec().expect("download");
+            let result = Scan::exclusive(operator).run(&input).expect("scan").download().expect("download");
             assert!(result == exclusive, "{device}, exclusive {operator:?} of {} elements", values.len());
         }
     }};
@@ -40,9 +41,11 @@ macro_rules! check_integers {
 macro_rules! check_floats {
     ($device:expr, $values:expr, $type:ident) => {{
         let (device, values): (&Device, &[$type]) = ($device, $values);
-        let input = device.upload_slice(values).expect("upload");
-        let inclusive = scan::inclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
-        let exclusive = scan::exclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
+        let input = device.upload(values).expect("upload");
+        let inclusive =
+            Scan::inclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
+        let exclusive =
+            Scan::exclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
         let (mut sum, mut magnitude) = (0.0_f64, 0.0_f64);
         for (i, &value) in values.iter().enumerate() {
             let bound = |magnitude: f64| 2.0 * (i + 2) as f64 * f64::from($type::EPSILON) * magnitude;
@@ -53,7 +56,7 @@ macro_rules! check_floats {
             let with = (f64::from(inclusive[i]) - sum).abs();
             assert!(with <= bound(magnitude), "{device}: inclusive {i} of {}", values.len());
         }
-        let again = scan::inclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
+        let again = Scan::inclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
         assert!(
             inclusive.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()),
             "{device}: repeatable"
@@ -67,7 +70,7 @@ fn numbers(len: usize) -> impl Iterator<Item = u64> {
 
 #[test]
 fn lengths_around_the_edges_of_tiles_and_warps() {
-    let tiles = [tile_len::<Scan<u32>>(), tile_len::<Scan<f64>>()];
+    let tiles = [tile_len::<ScanKernel<u32>>(), tile_len::<ScanKernel<f64>>()];
     for under_test in devices() {
         let device = &under_test.device;
         let fixed = [0, 1, 3, 31, 64, 127, 128, 129, 511, 512, 2047, 2048, 2049, 8191, 8192, 8193, 24_581];
@@ -90,10 +93,14 @@ fn many_tiles() {
         let tiles =
             if under_test.fast { vec![31, 32, 33, 65, 1023, 1024, 1025, 2100] } else { vec![31, 32, 33, 70] };
         for tiles in tiles {
-            check_integers!(device, &numbers(tile_len::<Scan<u64>>() * tiles + 1).collect::<Vec<_>>(), u64);
+            check_integers!(
+                device,
+                &numbers(tile_len::<ScanKernel<u64>>() * tiles + 1).collect::<Vec<_>>(),
+                u64
+            );
             check_floats!(
                 device,
-                &numbers(tile_len::<Scan<f64>>() * tiles - 1)
+                &numbers(tile_len::<ScanKernel<f64>>() * tiles - 1)
                     .map(|x| x as i64 as f64 / 1e18)
                     .collect::<Vec<_>>(),
                 f64
@@ -103,9 +110,9 @@ fn many_tiles() {
     // Divisions on the simulated GPU: small numbers, and only one scan.
     for under_test in evenpath_tests::kernel_devices() {
         let device = &under_test.device;
-        let values: Vec<u64> = numbers(tile_len::<Scan<u64>>() * 1060 + 7).collect();
-        let input = device.upload_slice(&values).expect("upload");
-        let result = scan::inclusive(&input, Operator::Sum).expect("scan").to_vec().expect("download");
+        let values: Vec<u64> = numbers(tile_len::<ScanKernel<u64>>() * 1060 + 7).collect();
+        let input = device.upload(&values).expect("upload");
+        let result = Scan::inclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
         let mut sum = 0_u64;
         for (value, result) in values.iter().zip(result) {
             sum = sum.wrapping_add(*value);
@@ -118,10 +125,11 @@ fn many_tiles() {
 fn minimum_and_maximum_pass_over_nan() {
     for under_test in devices() {
         let device = &under_test.device;
-        let input = device.upload_slice(&[2.0, f64::NAN, -1.0, 5.0]).expect("upload");
-        let least = scan::inclusive(&input, Operator::Min).expect("scan").to_vec().expect("download");
+        let input = device.upload(&[2.0, f64::NAN, -1.0, 5.0]).expect("upload");
+        let least = Scan::inclusive(Operator::Min).run(&input).expect("scan").download().expect("download");
         assert_eq!(least, [2.0, 2.0, -1.0, -1.0], "{device}");
-        let greatest = scan::exclusive(&input, Operator::Max).expect("scan").to_vec().expect("download");
+        let greatest =
+            Scan::exclusive(Operator::Max).run(&input).expect("scan").download().expect("download");
         assert_eq!(greatest, [f64::NEG_INFINITY, 2.0, 2.0, 2.0], "{device}");
     }
 }
@@ -130,17 +138,17 @@ fn minimum_and_maximum_pass_over_nan() {
 fn vectors_that_do_not_fit_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
-        let input = device.upload_slice(&[1_u32, 2, 3]).expect("upload");
-        let mut short = device.upload_slice(&[7_u32, 7]).expect("upload");
-        let error = scan::inclusive_into(&input, Operator::Sum, &mut short).expect_err("too short");
-        assert!(matches!(error, OpError::Lengths { left: 3, right: 2, .. }), "{error}");
-        assert_eq!(short.to_vec().expect("download"), [7, 7]);
-        let other = Device::simulated(evenpath::SimulatedOptions::default());
+        let input = device.upload(&[1_u32, 2, 3]).expect("upload");
+        let mut short = device.upload(&[7_u32, 7]).expect("upload");
+        let error = Scan::inclusive(Operator::Sum).run_into(&input, &mut short).expect_err("too short");
+        assert!(matches!(error, OpError::Length { len: 3, needed: 2, .. }), "{error}");
+        assert_eq!(short.download().expect("download"), [7, 7]);
+        let other = Device::simulated(evenpath::device::SimulatedOptions::default());
         let mut elsewhere = other.zeros::<u32>(3).expect("zeros");
-        assert!(scan::exclusive_into(&input, Operator::Sum, &mut elsewhere).is_err());
+        assert!(Scan::exclusive(Operator::Sum).run_into(&input, &mut elsewhere).is_err());
         let mut right = device.zeros::<u32>(3).expect("zeros");
-        scan::exclusive_into(&input, Operator::Sum, &mut right).expect("scan");
-        assert_eq!(right.to_vec().expect("download"), [0, 1, 3]);
+        Scan::exclusive(Operator::Sum).run_into(&input, &mut right).expect("scan");
+        assert_eq!(right.download().expect("download"), [0, 1, 3]);
     }
     assert!(scan::temporary_bytes::<f32>(1 << 28) < 1 << 22);
 }
@@ -161,15 +169,15 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
     let wide: Vec<u64> = keys.iter().map(|&key| u64::from(key) << 33).collect();
     let flags: Vec<u8> = begins.iter().map(|&begins| u8::from(begins) * 3).collect();
     let (flags, keys, wide) = (
-        device.upload_slice(&flags).expect("upload"),
-        device.upload_slice(&keys).expect("upload"),
-        device.upload_slice(&wide).expect("upload"),
+        device.upload(&flags).expect("upload"),
+        device.upload(&keys).expect("upload"),
+        device.upload(&wide).expect("upload"),
     );
-    let input = device.upload_slice(values).expect("upload");
+    let input = device.upload(values).expect("upload");
     let floats: Vec<f32> = values.iter().map(|&value| (value % 8) as f32).collect();
     let doubles: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
-    let floats_input = device.upload_slice(&floats).expect("upload");
-    let doubles_input = device.upload_slice(&doubles).expect("upload");
+    let floats_input = device.upload(&floats).expect("upload");
+    let doubles_input = device.upload(&doubles).expect("upload");
     for operator in OPERATORS {
         let (identity, combine): (u32, fn(u32, u32) -> u32) = match operator {
             Operator::Sum => (0, |a, b| a.wrapping_add(b)),
@@ -187,16 +195,22 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
             })
             .unzip();
         let got = [
-            scan::inclusive_by(&flags, &input, operator).expect("scan").to_vec().expect("download"),
-            scan::inclusive_by(&keys, &input, operator).expect("scan").to_vec().expect("download"),
-            scan::inclusive_by(&wide, &input, operator).expect("scan").to_vec().expect("download"),
+            Scan::inclusive(operator)
+                .by_flags(&flags)
+                .run(&input)
+                .expect("scan")
+                .download()
+                .expect("download"),
+            Scan::inclusive(operator).by_keys(&keys).run(&input).expect("scan").download().expect("download"),
+            Scan::inclusive(operator).by_keys(&wide).run(&input).expect("scan").download().expect("download"),
         ];
         assert!(
             got.iter().all(|got| *got == inclusive),
             "{device}, inclusive {operator:?} of {}",
             values.len()
         );
-        let got = scan::exclusive_by(&keys, &input, operator).expect("scan").to_vec().expect("download");
+        let got =
+            Scan::exclusive(operator).by_keys(&keys).run(&input).expect("scan").download().expect("download");
         assert!(got == exclusive, "{device}, exclusive {operator:?} of {}", values.len());
     }
     let sums = |values: &[f64]| -> Vec<f64> {
@@ -210,11 +224,19 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
             })
             .collect()
     };
-    let got =
-        scan::inclusive_by(&wide, &doubles_input, Operator::Sum).expect("scan").to_vec().expect("download");
+    let got = Scan::inclusive(Operator::Sum)
+        .by_keys(&wide)
+        .run(&doubles_input)
+        .expect("scan")
+        .download()
+        .expect("download");
     assert!(got == sums(&doubles), "{device}, f64 of {}", values.len());
-    let got =
-        scan::inclusive_by(&flags, &floats_input, Operator::Sum).expect("scan").to_vec().expect("download");
+    let got = Scan::inclusive(Operator::Sum)
+        .by_flags(&flags)
+        .run(&floats_input)
+        .expect("scan")
+        .download()
+        .expect("download");
     let expected = sums(&floats.iter().map(|&value| f64::from(value)).collect::<Vec<_>>());
     assert!(got.iter().map(|&got| f64::from(got)).eq(expected), "{device}, f32 of {}", values.len());
 }
@@ -240,10 +262,10 @@ fn segments_of_every_length() {
 fn segment_marks_that_do_not_fit_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
-        let values = device.upload_slice(&[1.0, 2.0]).expect("upload");
-        let marks = device.upload_slice(&[1_u8]).expect("upload");
-        let error = scan::inclusive_by(&marks, &values, Operator::Sum).expect_err("one mark short");
-        assert!(matches!(error, OpError::Lengths { left: 1, right: 2, .. }), "{error}");
+        let values = device.upload(&[1.0, 2.0]).expect("upload");
+        let marks = device.upload(&[1_u8]).expect("upload");
+        let error = Scan::inclusive(Operator::Sum).by_flags(&marks).run(&values).expect_err("one mark short");
+        assert!(matches!(error, OpError::Length { len: 1, needed: 2, .. }), "{error}");
     }
 }
 
@@ -266,5 +288,60 @@ proptest! {
         for under_test in devices() {
             check_segments(&under_test.device, &values, &begins);
         }
+    }
+}
+
+/// An exclusive scan from an initial value is that value combined with the plain one, for sums that are exact.
+#[test]
+fn scans_begin_with_an_initial_value() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        for len in [0, 1, 2, 300, 5000] {
+            let values: Vec<u32> = numbers(len).map(|x| x as u32).collect();
+            let input = device.upload(&values).expect("upload");
+            let plain =
+                Scan::exclusive(Operator::Sum).run(&input).expect("scan").download().expect("download");
+            let expected: Vec<u32> = plain.iter().map(|sum| sum.wrapping_add(77)).collect();
+            let from = Scan::exclusive(Operator::Sum).with_initial(77);
+            assert_eq!(
+                from.run(&input).expect("scan").download().expect("download"),
+                expected,
+                "{device}, {len}"
+            );
+
+            let greatest = Scan::exclusive(Operator::Max).with_initial(1 << 20);
+            let mut most = 1 << 20;
+            let expected = values.iter().map(|&value| {
+                let before = most;
+                most = most.max(value);
+                before
+            });
+            let found = greatest.run(&input).expect("scan").download().expect("download");
+            assert!(found.into_iter().eq(expected), "{device}, {len}");
+        }
+    }
+}
+
+#[test]
+fn initial_values_that_do_not_combine_are_refused() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        let (values, flags) =
+            (device.upload(&[1_u32, 2]).expect("upload"), device.upload(&[1_u8, 0]).expect("upload"));
+        let mut result = device.upload(&[7_u32, 7]).expect("upload");
+        let inclusive = Scan::inclusive(Operator::Sum).with_initial(1);
+        let error = inclusive.run_into(&values, &mut result).expect_err("inclusive");
+        assert!(matches!(error, OpError::InitialValue { is_segmented: false }), "{error}");
+        assert!(error.to_string().ends_with("this one is inclusive"), "{error}");
+        let segmented = Scan::exclusive(Operator::Sum).with_initial(1).by_flags(&flags);
+        let error = segmented.run_into(&values, &mut result).expect_err("of segments");
+        assert!(matches!(error, OpError::InitialValue { is_segmented: true }), "{error}");
+        assert_eq!(result.download().expect("download"), [7, 7]);
+        let long = device.zeros::<u32>(3).expect("zeros");
+        let error = Scan::exclusive(Operator::Sum)
+            .with_initial(1)
+            .run_into(&long, &mut result)
+            .expect_err("too short");
+        assert!(matches!(error, OpError::Length { operand: "result", len: 2, needed: 3 }), "{error}");
     }
 }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use evenpath::Device;
+use evenpath::device::SimulatedOptions;
+use evenpath::error::{DeviceError, OpError};
+use evenpath::key::{Key, PairValue, Pairs};
 use evenpath::sets::{self, Combine, SetOperation};
-use evenpath::{Device, DeviceError, Key, OpError, PairValue, Pairs, SimulatedOptions};
 use evenpath_simt::host::BlockOrder;
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
@@ -44,8 +47,8 @@ fn oracle<K: Key, V: PairValue>(
 
 fn check_keys<K: Key>(device: &Device, a: &[K], b: &[K]) {
     let unit = |keys: &[K]| keys.iter().map(|&key| (key, 0_u32)).collect::<Vec<_>>();
-    let device_a = device.upload_slice(a).expect("upload");
-    let device_b = device.upload_slice(b).expect("upload");
+    let device_a = device.upload(a).expect("upload");
+    let device_b = device.upload(b).expect("upload");
     for operation in SetOperation::ALL {
         let expected: Vec<K> =
             oracle(operation, &unit(a), &unit(b), Combine::First).into_iter().map(|pair| pair.0).collect();
@@ -53,7 +56,7 @@ fn check_keys<K: Key>(device: &Device, a: &[K], b: &[K]) {
         let count = sets::count(operation, &device_a, &device_b).expect("count");
         assert_eq!(count, expected.len(), "count of {what}");
         let result = sets::keys(operation, &device_a, &device_b).expect("keys");
-        assert!(result.to_vec().expect("download") == expected, "{what}");
+        assert!(result.download().expect("download") == expected, "{what}");
     }
 }
 
@@ -65,7 +68,7 @@ fn check_pairs<K: Key, V: PairValue>(device: &Device, a: &[K], b: &[K], value: i
     let (a, b) = (number(a, 0), number(b, a.len()));
     let upload = |pairs: &[(K, V)]| {
         let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().copied().unzip();
-        (device.upload_slice(&keys).expect("upload"), device.upload_slice(&values).expect("upload"))
+        (device.upload(&keys).expect("upload"), device.upload(&values).expect("upload"))
     };
     let ((a_keys, a_values), (b_keys, b_values)) = (upload(&a), upload(&b));
     let (device_a, device_b) = (Pairs::new(&a_keys, &a_values), Pairs::new(&b_keys, &b_values));
@@ -80,8 +83,8 @@ fn check_pairs<K: Key, V: PairValue>(device: &Device, a: &[K], b: &[K], value: i
                 K::NAME,
                 V::NAME
             );
-            assert!(result.0.to_vec().expect("download") == keys, "keys: {what}");
-            assert!(result.1.to_vec().expect("download") == values, "values: {what}");
+            assert!(result.0.download().expect("download") == keys, "keys: {what}");
+            assert!(result.1.download().expect("download") == values, "values: {what}");
         }
     }
 }
@@ -195,7 +198,7 @@ fn long_runs_of_duplicates() {
 #[test]
 fn few_blocks_do_many_tiles() {
     for (threads, block_order) in [(1, BlockOrder::Ascending), (3, BlockOrder::Seeded(7))] {
-        let options = SimulatedOptions { threads, block_order, ..SimulatedOptions::default() };
+        let options = SimulatedOptions::default().with_threads(threads).with_block_order(block_order);
         let device = Device::simulated(options);
         check_all(&device, &unique(30_000, 1), &unique(40_000, 2));
         check_keys(&device, &sorted(60_000, 7000, 3), &sorted(50_000, 9000, 4));
@@ -216,14 +219,13 @@ fn large_inputs() {
 fn results_are_repeatable() {
     for under_test in kernel_devices() {
         let device = &under_test.device;
-        let keys = device.upload_slice(&sorted(30_000, 9000, 1)).expect("upload");
-        let values =
-            device.upload_slice(&(0..30_000).map(|i| i as f32 / 7.0).collect::<Vec<_>>()).expect("upload");
+        let keys = device.upload(&sorted(30_000, 9000, 1)).expect("upload");
+        let values = device.upload(&(0..30_000).map(|i| i as f32 / 7.0).collect::<Vec<_>>()).expect("upload");
         let pairs = Pairs::new(&keys, &values);
         let run = || {
             let (keys, values) = sets::pairs(SetOperation::Union, pairs, pairs, Combine::Sum).expect("union");
-            let bits = values.to_vec().expect("download").into_iter().map(f32::to_bits);
-            (keys.to_vec().expect("download"), bits.collect::<Vec<_>>())
+            let bits = values.download().expect("download").into_iter().map(f32::to_bits);
+            (keys.download().expect("download"), bits.collect::<Vec<_>>())
         };
         let first = run();
         assert!((0..4).all(|_| run() == first), "{device}");
@@ -235,21 +237,21 @@ fn results_go_where_there_is_room() {
     for under_test in devices() {
         let device = &under_test.device;
         let (a, b) = (unique(5000, 1), unique(4000, 2));
-        let (a, b) = (device.upload_slice(&a).expect("upload"), device.upload_slice(&b).expect("upload"));
+        let (a, b) = (device.upload(&a).expect("upload"), device.upload(&b).expect("upload"));
         for operation in SetOperation::ALL {
-            let expected = sets::keys(operation, &a, &b).expect("keys").to_vec().expect("download");
+            let expected = sets::keys(operation, &a, &b).expect("keys").download().expect("download");
             let needed = expected.len();
             // Just enough, then one too few, then more than enough.
-            let mut exact = device.upload_slice(&vec![7; needed]).expect("upload");
+            let mut exact = device.upload(&vec![7; needed]).expect("upload");
             assert_eq!(sets::keys_into(operation, &a, &b, &mut exact).expect("room"), needed);
-            assert!(exact.to_vec().expect("download") == expected);
-            let mut short = device.upload_slice(&vec![7; needed - 1]).expect("upload");
+            assert!(exact.download().expect("download") == expected);
+            let mut short = device.upload(&vec![7; needed - 1]).expect("upload");
             let error = sets::keys_into(operation, &a, &b, &mut short).expect_err("no room");
-            assert!(matches!(error, OpError::OutputLength { output: "result", .. }), "{error}");
-            assert!(short.to_vec().expect("download").iter().all(|&key| key == 7));
-            let mut ample = device.upload_slice(&vec![7; 9003]).expect("upload");
+            assert!(matches!(error, OpError::Length { operand: "result", .. }), "{error}");
+            assert!(short.download().expect("download").iter().all(|&key| key == 7));
+            let mut ample = device.upload(&vec![7; 9003]).expect("upload");
             assert_eq!(sets::keys_into(operation, &a, &b, &mut ample).expect("room"), needed);
-            let ample = ample.to_vec().expect("download");
+            let ample = ample.download().expect("download");
             assert!(ample[..needed] == expected && ample[needed..].iter().all(|&key| key == 7));
         }
     }
@@ -259,18 +261,16 @@ fn results_go_where_there_is_room() {
 fn a_result_can_be_shrunk() {
     for under_test in devices() {
         let device = &under_test.device;
-        let (a, b) = (
-            device.upload_slice(&[1_u32, 2, 3]).expect("upload"),
-            device.upload_slice(&[2_u32, 3]).expect("upload"),
-        );
+        let (a, b) =
+            (device.upload(&[1_u32, 2, 3]).expect("upload"), device.upload(&[2_u32, 3]).expect("upload"));
         let mut result = sets::keys(SetOperation::Union, &a, &b).expect("union");
         result.shrink_to_fit().expect("memory");
-        assert_eq!(result.to_vec().expect("download"), [1, 2, 3]);
+        assert_eq!(result.download().expect("download"), [1, 2, 3]);
         assert_eq!(device.memory().expect("memory").in_use, 8 * 4);
         let mut nothing = sets::keys(SetOperation::Difference, &b, &a).expect("difference");
         assert!(nothing.is_empty());
         nothing.shrink_to_fit().expect("memory");
-        assert_eq!(nothing.to_vec().expect("download"), [0_u32; 0]);
+        assert_eq!(nothing.download().expect("download"), [0_u32; 0]);
     }
 }
 
@@ -284,7 +284,7 @@ fn unsorted_input_is_found_and_does_no_harm() {
         descending.reverse();
         let inputs = [scrambled(10), scrambled(9000), descending, sorted(15_000, 1000, 3), vec![5; 9000]];
         for a in &inputs {
-            let device_a = device.upload_slice(a).expect("upload");
+            let device_a = device.upload(a).expect("upload");
             let descent = (1..a.len()).find(|&i| a[i] < a[i - 1]);
             match (sets::check_sorted(&device_a), descent) {
                 (Ok(()), None) => {}
@@ -294,7 +294,7 @@ fn unsorted_input_is_found_and_does_no_harm() {
                 (found, expected) => panic!("{found:?}, not {expected:?}"),
             }
             for b in &inputs {
-                let device_b = device.upload_slice(b).expect("upload");
+                let device_b = device.upload(b).expect("upload");
                 for operation in SetOperation::ALL {
                     let result = sets::keys(operation, &device_a, &device_b);
                     assert!(matches!(result, Ok(_) | Err(OpError::Unsorted { .. })), "{result:?}");
@@ -310,12 +310,12 @@ fn unsorted_input_is_found_and_does_no_harm() {
 fn operands_that_do_not_fit_are_refused() {
     for under_test in devices() {
         let device = &under_test.device;
-        let a = device.upload_slice(&[1_u32, 2]).expect("upload");
-        let values = device.upload_slice(&[1.0]).expect("upload");
+        let a = device.upload(&[1_u32, 2]).expect("upload");
+        let values = device.upload(&[1.0]).expect("upload");
         let pairs = Pairs::new(&a, &values);
         let error = sets::pairs(SetOperation::Union, pairs, pairs, Combine::Sum).expect_err("one value");
-        assert!(matches!(error, OpError::Lengths { left: 2, right: 1, .. }), "{error}");
-        let elsewhere = Device::simulated(SimulatedOptions::default()).upload_slice(&[1]).expect("upload");
+        assert!(matches!(error, OpError::Length { len: 2, needed: 1, .. }), "{error}");
+        let elsewhere = Device::simulated(SimulatedOptions::default()).upload(&[1]).expect("upload");
         let error = sets::keys(SetOperation::Union, &a, &elsewhere).expect_err("elsewhere");
         assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
         let error = sets::count(SetOperation::Union, &a, &elsewhere).expect_err("elsewhere");
@@ -327,7 +327,7 @@ fn operands_that_do_not_fit_are_refused() {
 fn temporary_memory_is_what_is_said() {
     for under_test in kernel_devices() {
         let device = &under_test.device;
-        let a = device.upload_slice(&unique(20_000, 1)).expect("upload");
+        let a = device.upload(&unique(20_000, 1)).expect("upload");
         let mut result = device.zeros(40_000).expect("zeros");
         let before = device.memory().expect("memory").in_use;
         let bytes = sets::keys_temporary_bytes::<u32>(20_000, 20_000);

@@ -2,16 +2,19 @@
 
 use std::process::Command;
 
+use evenpath::coo::Duplicates;
+use evenpath::csr::CsrView;
+use evenpath::device::SimulatedOptions;
+use evenpath::ell::{Ell, PaddingLimit, SlicedEll, SlicedEllOptions};
+use evenpath::error::{DeviceError, MatrixError, OpError};
 use evenpath::generate::{Kind, generate};
+use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions, HiSparseSpmvMethod};
 use evenpath::io::{MatrixMarketReader, ReadOptions};
-use evenpath::scan::Operator;
-use evenpath::sets::SetOperation;
-use evenpath::sort::SortOptions;
-use evenpath::{
-    Coo, Csr, CsrView, Device, DeviceDense, DeviceError, Duplicates, Ell, HiSparse, HiSparseOptions,
-    HiSparseSpmvMode, HiSparseSpmvOptions, Layout, MatrixError, OpError, PaddingLimit, SimulatedOptions,
-    SlicedEll, SlicedEllOptions, SpmmOptions, merge, reduce, scan, sets, sort,
-};
+use evenpath::scan::{self, Operator, Scan};
+use evenpath::sets::{self, SetOperation};
+use evenpath::sort::{self, SortOptions};
+use evenpath::spmm::SpmmOptions;
+use evenpath::{Coo, Csr, Device, DeviceDense, HiSparse, Layout, merge, reduce};
 
 /// More than 32 bits count.
 const BEYOND: usize = 1 << 32;
@@ -19,7 +22,7 @@ const BEYOND: usize = 1 << 32;
 const MOST: usize = BEYOND - 1;
 
 fn devices() -> [Device; 2] {
-    [Device::cpu(), Device::simulated(SimulatedOptions { memory_bytes: 1 << 20, ..Default::default() })]
+    [Device::cpu(), Device::simulated(SimulatedOptions::default().with_memory_bytes(1 << 20))]
 }
 
 /// Asserts that the operation is refused and that the error names the size.
@@ -60,7 +63,12 @@ fn slots_of_padded_formats() {
     // A slice of 2³² - 1 rows, 1000 slots wide.
     let a: Csr<f64> = Csr::from_triplets(2, 1000, (0..1000).map(|col| (1, col, 1.0))).expect("a matrix");
     let one_slice = |limit| {
-        a.to_sliced_ell(SlicedEllOptions { slice_height: u32::MAX, sorting_scope: usize::MAX, limit })
+        a.to_sliced_ell(
+            SlicedEllOptions::default()
+                .with_slice_height(u32::MAX)
+                .with_sorting_scope(usize::MAX)
+                .with_limit(limit),
+        )
     };
     names("51539607540000 bytes", one_slice(PaddingLimit::default()));
     names("51539607540000 bytes", one_slice(PaddingLimit::Bytes(1 << 40)));
@@ -123,7 +131,7 @@ fn lengths_of_buffers() {
         for len in [usize::MAX, usize::MAX / 8 + 1, isize::MAX as usize / 8 + 1] {
             let size = &format!("{len} elements of 8 bytes");
             names(size, device.zeros::<f64>(len));
-            names(size, device.uninitialised::<u64>(len));
+            names(size, device.uninitialized::<u64>(len));
         }
         names("9223372036854775800 bytes", device.zeros::<f64>(isize::MAX as usize / 8));
         assert_eq!(device.memory().expect("memory").in_use, 0, "{device}");
@@ -140,9 +148,9 @@ fn columns_and_strides_of_dense_operands() {
     for device in devices() {
         let a: Csr<f64> = Csr::from_triplets(3, 3, (0..3).map(|at| (at, at, 2.0))).expect("diagonal");
         let on_device = device.upload(&a).expect("memory");
-        let is_cpu = device.kind() == evenpath::DeviceKind::Cpu;
+        let is_cpu = device.kind() == evenpath::device::DeviceKind::Cpu;
         for columns in [usize::MAX, usize::MAX / 2, 1 << 61] {
-            let options = SpmmOptions::new(columns).layout(Layout::ColumnMajor);
+            let options = SpmmOptions::default().with_columns(columns).with_layout(Layout::ColumnMajor);
             let plan = on_device.plan_spmm::<f64>(options);
             // The CPU needs no workspace; elsewhere B is copied, as many columns of it at once as a launch takes.
             assert_eq!(plan.is_ok(), is_cpu);
@@ -157,31 +165,31 @@ fn columns_and_strides_of_dense_operands() {
         // One line, and the next so far away that there is none.
         for far in [BEYOND, 1 << 62, usize::MAX] {
             let line = |values: &[f64], rows, cols, layout| {
-                let vec = device.upload_slice(values).expect("memory");
+                let vec = device.upload(values).expect("memory");
                 DeviceDense::try_with_leading_dimension(vec, rows, cols, layout, far).expect("one line")
             };
             let one_column: Csr<f64> = Csr::from_triplets(1, 1, [(0, 0, 2.0)]).expect("one entry");
             let one_column = device.upload(&one_column).expect("memory");
-            let plan = one_column.plan_spmm::<f64>(SpmmOptions::new(2)).expect("a plan");
+            let plan = one_column.plan_spmm::<f64>(SpmmOptions::default().with_columns(2)).expect("a plan");
             let b = line(&[1.0, 2.0], 1, 2, Layout::RowMajor);
             let mut c = line(&[0.0, 0.0], 1, 2, Layout::RowMajor);
             match plan.run(1.0, &b, 0.0, &mut c) {
-                Ok(()) => assert_eq!(c.as_vec().to_vec().expect("memory"), [2.0, 4.0], "{device}"),
+                Ok(()) => assert_eq!(c.as_vec().download().expect("memory"), [2.0, 4.0], "{device}"),
                 refused => names(&far.to_string(), refused),
             }
             let tree = one_column.to_hisparse::<32>(HiSparseOptions::default()).expect("a tree");
-            for mode in [HiSparseSpmvMode::Leaves, HiSparseSpmvMode::Copied] {
-                let plan = tree.plan_spmm(HiSparseSpmvOptions::with_mode(mode)).expect("a plan");
+            for mode in [HiSparseSpmvMethod::Leaves, HiSparseSpmvMethod::Copied] {
+                let plan = tree.plan_spmm(HiSparseSpmmOptions::default().with_method(mode)).expect("a plan");
                 match plan.run(1.0, &b, 0.0, &mut c) {
-                    Ok(()) => assert_eq!(c.as_vec().to_vec().expect("memory"), [2.0, 4.0], "{device}"),
+                    Ok(()) => assert_eq!(c.as_vec().download().expect("memory"), [2.0, 4.0], "{device}"),
                     refused => names(&far.to_string(), refused),
                 }
             }
-            let plan = on_device.plan_spmm::<f64>(SpmmOptions::new(1)).expect("a plan");
+            let plan = on_device.plan_spmm::<f64>(SpmmOptions::default().with_columns(1)).expect("a plan");
             let b = line(&[1.0, 2.0, 3.0], 3, 1, Layout::ColumnMajor);
             let mut c = line(&[0.0; 3], 3, 1, Layout::ColumnMajor);
             match plan.run(1.0, &b, 0.0, &mut c) {
-                Ok(()) => assert_eq!(c.as_vec().to_vec().expect("memory"), [2.0, 4.0, 6.0], "{device}"),
+                Ok(()) => assert_eq!(c.as_vec().download().expect("memory"), [2.0, 4.0, 6.0], "{device}"),
                 refused => names(&far.to_string(), refused),
             }
         }
@@ -193,21 +201,21 @@ fn columns_and_strides_of_dense_operands() {
 /// What sequences would take: absurd lengths are absurdly much, not a panic and not little.
 #[test]
 fn temporary_memory_of_sequences() {
-    let options = SortOptions::new();
+    let options = SortOptions::default();
     for len in [BEYOND, usize::MAX / 16, usize::MAX] {
         for bytes in [
             scan::temporary_bytes::<f64>(len),
             scan::temporary_bytes_by::<f64, u32>(len),
             scan::temporary_bytes_by_offsets::<f64>(len, len),
-            reduce::temporary_bytes_by_key::<u32, f64>(len),
-            reduce::temporary_bytes_by_flag::<f64>(len),
+            reduce::temporary_bytes_by_keys::<u32, f64>(len),
+            reduce::temporary_bytes_by_flags::<f64>(len),
             reduce::temporary_bytes_by_offsets::<f64>(len, len),
             merge::keys_temporary_bytes::<u32>(len, len),
             merge::pairs_temporary_bytes::<u32, f64>(len, len),
             sets::keys_temporary_bytes::<u32>(len, len),
             sets::pairs_temporary_bytes::<u32, f64>(len, len),
-            sort::temporary_bytes::<u64>(len, &options).expect("all bits"),
-            sort::temporary_bytes_pairs::<u64, f64>(len, &options).expect("all bits"),
+            sort::temporary_bytes::<u64>(len, options).expect("all bits"),
+            sort::temporary_bytes_pairs::<u64, f64>(len, options).expect("all bits"),
         ] {
             assert!(bytes >= len as u64 / 4096, "{len}: {bytes}");
         }
@@ -215,9 +223,9 @@ fn temporary_memory_of_sequences() {
             assert!(operation.largest_result(len, len) >= len, "{operation} of {len}");
         }
     }
-    let keys = Device::cpu().upload_slice(&[1_u32]).expect("memory");
-    names("4294967295", sort::sort(&keys, &SortOptions::new().bits(0..u32::MAX)));
-    assert_eq!(scan::inclusive(&keys, Operator::Sum).expect("a sum").to_vec().expect("memory"), [1]);
+    let keys = Device::cpu().upload(&[1_u32]).expect("memory");
+    names("4294967295", sort::sort(&keys, SortOptions::default().with_bits(0..u32::MAX)));
+    assert_eq!(Scan::inclusive(Operator::Sum).run(&keys).expect("a sum").download().expect("memory"), [1]);
 }
 
 /// Where an allocation is refused, that is an error too and not the end of the process. The test runs itself once more, in a
@@ -253,8 +261,8 @@ fn ask_for_too_much() {
         assert!(sorted.is_sorted_by_row() && sorted.nnz() == tall.nnz());
     }
     let header = b"%%MatrixMarket matrix coordinate real general\n4294967295 1 1\n7 1 1\n";
-    let reader =
-        MatrixMarketReader::from_bytes(header, ReadOptions::new().row_limit(MOST)).expect("a header");
+    let reader = MatrixMarketReader::from_bytes(header, ReadOptions::default().with_row_limit(MOST))
+        .expect("a header");
     names(rows, reader.read_csr::<f64, u64>());
     for kind in [
         "diagonal:4294967295",
@@ -272,17 +280,14 @@ fn ask_for_too_much() {
     let wide: Csr<f64> = Csr::from_triplets(1, MOST, [(0, MOST - 1, 1.0), (0, 3, 2.0)]).expect("few entries");
     names("1 x 4294967295", wide.to_dense());
     names(rows, wide.try_transpose());
-    let slices = SlicedEllOptions {
-        slice_height: u32::MAX,
-        limit: PaddingLimit::Times(u32::MAX),
-        ..Default::default()
-    };
+    let slices =
+        SlicedEllOptions::default().with_slice_height(u32::MAX).with_limit(PaddingLimit::Times(u32::MAX));
     names("1 rows with 2 nonzeros", wide.to_sliced_ell(slices));
     let tall = wide.to_hisparse::<256>(HiSparseOptions::default()).expect("few nodes").transpose();
     names(rows, tall.to_csr::<u32>());
     names(rows, tall.to_coo());
     shared_leaves();
-    let simulated = Device::simulated(SimulatedOptions { memory_bytes: 1 << 40, ..Default::default() });
+    let simulated = Device::simulated(SimulatedOptions::default().with_memory_bytes(1 << 40));
     for device in [Device::cpu(), simulated] {
         names("34359738368 bytes", device.zeros::<f64>(BEYOND));
         let transposed = device.upload(&wide).expect("few entries").transpose();
@@ -294,7 +299,7 @@ fn ask_for_too_much() {
             other => panic!("{other:?}"),
         }
         let entries = Coo::from_triplets(MOST, 1, [(9, 0, 1.0), (0, 0, 2.0)]).expect("few entries");
-        let entries = device.upload_coo(&entries).expect("few entries");
+        let entries = device.upload(&entries).expect("few entries");
         assert!(entries.to_csr::<u32>().is_err());
     }
 }
@@ -314,6 +319,6 @@ fn shared_leaves() {
     assert_eq!(y, vec![7.0; side]);
     names("the nodes do not fit into 17179869184 bytes", tree.add(&tree.transpose()));
     names(size, tree.multiply(&tree));
-    let on_cpu = Device::cpu().upload_hisparse(&tree).expect("16 KB");
+    let on_cpu = Device::cpu().upload(&tree).expect("16 KB");
     assert!(on_cpu.to_csr::<u64>().is_err() && on_cpu.to_coo().is_err());
 }

@@ -3,11 +3,12 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
+use evenpath::Device;
+use evenpath::error::OpError;
 use evenpath::sort::{
     SortKey, SortOptions, SortOrder, SortValue, sort, sort_in_place, sort_pairs, sort_pairs_in_place,
     temporary_bytes, temporary_bytes_pairs,
 };
-use evenpath::{Device, OpError};
 use evenpath_kernels::sort::{OnesweepKeys, OnesweepPairs};
 use evenpath_tests::{DeviceUnderTest, devices, tile_len};
 use proptest::prelude::*;
@@ -88,13 +89,13 @@ fn assert_bits<K: Oracle>(actual: &[K], wanted: impl Iterator<Item = K>, what: &
 fn check_keys<K: Oracle>(device: &Device, keys: &[K], order: SortOrder, bits: Range<u32>) {
     let what = (device, std::any::type_name::<K>(), keys.len(), order, bits.clone());
     let places = expected(keys, order, bits.clone());
-    let options = SortOptions::new().order(order).bits(bits);
-    let mut vector = device.upload_slice(keys).expect("upload");
-    let sorted = sort(&vector, &options).expect("sort").to_vec().expect("download");
+    let options = SortOptions::default().with_order(order).with_bits(bits);
+    let mut vector = device.upload(keys).expect("upload");
+    let sorted = sort(&vector, options).expect("sort").download().expect("download");
     assert_bits(&sorted, places.iter().map(|&place| keys[place]), &what);
-    assert_bits(&vector.to_vec().expect("download"), keys.iter().copied(), &what);
-    sort_in_place(&mut vector, &options).expect("sort");
-    assert_bits(&vector.to_vec().expect("download"), places.iter().map(|&place| keys[place]), &what);
+    assert_bits(&vector.download().expect("download"), keys.iter().copied(), &what);
+    sort_in_place(&mut vector, options).expect("sort");
+    assert_bits(&vector.download().expect("download"), places.iter().map(|&place| keys[place]), &what);
 }
 
 /// As [`check_keys`], with values that tell where each key was.
@@ -108,15 +109,15 @@ fn check_pairs<K: Oracle, V: SortValue>(
     let what = (device, std::any::type_name::<(K, V)>(), keys.len(), order, bits.clone());
     let places = expected(keys, order, bits.clone());
     let values: Vec<V> = places.iter().map(|&place| value(place)).collect();
-    let options = SortOptions::new().order(order).bits(bits);
-    let mut vector = device.upload_slice(keys).expect("upload");
-    let mut payload = device.upload_slice(&(0..keys.len()).map(value).collect::<Vec<V>>()).expect("upload");
-    let (sorted, moved) = sort_pairs(&vector, &payload, &options).expect("sort");
-    assert_bits(&sorted.to_vec().expect("download"), places.iter().map(|&place| keys[place]), &what);
-    assert!(moved.to_vec().expect("download") == values, "values, {what:?}");
-    sort_pairs_in_place(&mut vector, &mut payload, &options).expect("sort");
-    assert_bits(&vector.to_vec().expect("download"), places.iter().map(|&place| keys[place]), &what);
-    assert!(payload.to_vec().expect("download") == values, "values in place, {what:?}");
+    let options = SortOptions::default().with_order(order).with_bits(bits);
+    let mut vector = device.upload(keys).expect("upload");
+    let mut payload = device.upload(&(0..keys.len()).map(value).collect::<Vec<V>>()).expect("upload");
+    let (sorted, moved) = sort_pairs(&vector, &payload, options).expect("sort");
+    assert_bits(&sorted.download().expect("download"), places.iter().map(|&place| keys[place]), &what);
+    assert!(moved.download().expect("download") == values, "values, {what:?}");
+    sort_pairs_in_place(&mut vector, &mut payload, options).expect("sort");
+    assert_bits(&vector.download().expect("download"), places.iter().map(|&place| keys[place]), &what);
+    assert!(payload.download().expect("download") == values, "values in place, {what:?}");
 }
 
 fn for_every_type(device: &Device, len: usize, order: SortOrder) {
@@ -223,12 +224,12 @@ fn floats_in_total_order() {
         f32::MIN,
     ];
     for DeviceUnderTest { device, .. } in devices() {
-        let vector = device.upload_slice(&keys).expect("upload");
-        let sorted = sort(&vector, &SortOptions::new()).expect("sort").to_vec().expect("download");
+        let vector = device.upload(&keys).expect("upload");
+        let sorted = sort(&vector, SortOptions::default()).expect("sort").download().expect("download");
         keys.sort_by(f32::total_cmp);
         assert_bits(&sorted, keys.iter().copied(), &device);
-        let options = SortOptions::new().order(SortOrder::Descending);
-        let sorted = sort(&vector, &options).expect("sort").to_vec().expect("download");
+        let options = SortOptions::default().with_order(SortOrder::Descending);
+        let sorted = sort(&vector, options).expect("sort").download().expect("download");
         assert_bits(&sorted, keys.iter().rev().copied(), &device);
     }
 }
@@ -236,24 +237,24 @@ fn floats_in_total_order() {
 #[test]
 fn operands_that_do_not_fit_are_refused() {
     for DeviceUnderTest { device, .. } in devices() {
-        let mut keys = device.upload_slice(&[3_u32, 1, 2]).expect("upload");
-        let mut values = device.upload_slice(&[0_u64, 1]).expect("upload");
-        let options = SortOptions::new();
-        let error = sort_pairs(&keys, &values, &options).expect_err("one value too few");
-        assert!(matches!(error, OpError::KeyValueCount { keys: 3, values: 2 }), "{error}");
-        let error = sort_pairs_in_place(&mut keys, &mut values, &options).expect_err("one value too few");
-        assert!(matches!(error, OpError::KeyValueCount { .. }), "{error}");
+        let mut keys = device.upload(&[3_u32, 1, 2]).expect("upload");
+        let mut values = device.upload(&[0_u64, 1]).expect("upload");
+        let options = SortOptions::default();
+        let error = sort_pairs(&keys, &values, options).expect_err("one value too few");
+        assert!(matches!(error, OpError::Length { operand: "values", len: 2, needed: 3 }), "{error}");
+        let error = sort_pairs_in_place(&mut keys, &mut values, options).expect_err("one value too few");
+        assert!(matches!(error, OpError::Length { .. }), "{error}");
         for (begin, end) in [(5, 4), (0, 33), (40, 41)] {
-            let options = SortOptions::new().bits(begin..end);
-            let error = sort(&keys, &options).expect_err("no such bits");
+            let options = SortOptions::default().with_bits(begin..end);
+            let error = sort(&keys, options).expect_err("no such bits");
             assert!(matches!(error, OpError::BitRange { width: 32, .. }), "{error}");
-            assert!(sort_in_place(&mut keys, &options).is_err());
-            assert!(temporary_bytes::<u32>(3, &options).is_err());
+            assert!(sort_in_place(&mut keys, options).is_err());
+            assert!(temporary_bytes::<u32>(3, options).is_err());
         }
-        assert_eq!(keys.to_vec().expect("download"), [3, 1, 2]);
-        let elsewhere = Device::simulated(evenpath::SimulatedOptions::default());
-        let values = elsewhere.upload_slice(&[1_u32, 2, 3]).expect("upload");
-        assert!(matches!(sort_pairs(&keys, &values, &options), Err(OpError::Device(_))));
+        assert_eq!(keys.download().expect("download"), [3, 1, 2]);
+        let elsewhere = Device::simulated(evenpath::device::SimulatedOptions::default());
+        let values = elsewhere.upload(&[1_u32, 2, 3]).expect("upload");
+        assert!(matches!(sort_pairs(&keys, &values, options), Err(OpError::Device(_))));
     }
 }
 
@@ -262,18 +263,18 @@ fn operands_that_do_not_fit_are_refused() {
 fn temporary_memory_is_what_was_said() {
     for DeviceUnderTest { device, .. } in evenpath_tests::kernel_devices() {
         let len = 20_000;
-        let keys = device.upload_slice(&random_keys::<u32>(len)).expect("upload");
-        let values = device.upload_slice(&vec![1.0_f64; len]).expect("upload");
+        let keys = device.upload(&random_keys::<u32>(len)).expect("upload");
+        let values = device.upload(&vec![1.0_f64; len]).expect("upload");
         let in_use = device.memory().expect("memory").in_use;
-        for options in [SortOptions::new(), SortOptions::new().bits(4..10)] {
-            let pairs = temporary_bytes_pairs::<u32, f64>(len, &options).expect("bits");
+        for options in [SortOptions::default(), SortOptions::default().with_bits(4..10)] {
+            let pairs = temporary_bytes_pairs::<u32, f64>(len, options).expect("bits");
             device.set_memory_limit(Some(in_use + pairs + 12 * len as u64));
-            sort_pairs(&keys, &values, &options).expect("enough memory");
+            sort_pairs(&keys, &values, options).expect("enough memory");
             device.set_memory_limit(Some(in_use + pairs + 12 * len as u64 - 1));
-            assert!(sort_pairs(&keys, &values, &options).is_err());
-            let alone = temporary_bytes::<u32>(len, &options).expect("bits");
+            assert!(sort_pairs(&keys, &values, options).is_err());
+            let alone = temporary_bytes::<u32>(len, options).expect("bits");
             device.set_memory_limit(Some(in_use + alone + 4 * len as u64));
-            sort(&keys, &options).expect("enough memory");
+            sort(&keys, options).expect("enough memory");
             device.set_memory_limit(None);
         }
     }

@@ -30,10 +30,10 @@ fn check_keys<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, begin: u
     let keys: Vec<K> = keys(len).into_iter().map(K::from_bits).collect();
     let bits: Vec<u64> = keys.iter().map(|key| key.to_bits()).collect();
     let places = expected(&bits, begin, end);
-    let input = device.upload_slice(&keys).expect("upload");
-    let mut sorted = device.uninitialised::<K>(len).expect("memory");
+    let input = device.upload(&keys).expect("upload");
+    let mut sorted = device.uninitialized::<K>(len).expect("memory");
     let tiles = len.div_ceil(TILE);
-    let mut cycles = device.uninitialised(tiles).expect("memory");
+    let mut cycles = device.uninitialized(tiles).expect("memory");
     let kernel = SortTileKeys {
         keys: input.as_global(),
         sorted: sorted.as_global_mut(),
@@ -46,20 +46,20 @@ fn check_keys<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, begin: u
     // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
     unsafe { device.launch(kernel, info, tiles as u32, 0) }.expect("launch");
     let wanted: Vec<K> = places.iter().map(|&place| keys[place]).collect();
-    assert_eq!(sorted.to_vec().expect("download"), wanted, "{device}, {len} keys, bits {begin}..{end}");
-    assert!(cycles.to_vec().expect("download").iter().all(|&cycles| cycles > 0), "{device}");
+    assert_eq!(sorted.download().expect("download"), wanted, "{device}, {len} keys, bits {begin}..{end}");
+    assert!(cycles.download().expect("download").iter().all(|&cycles| cycles > 0), "{device}");
 }
 
 fn check_pairs<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, begin: u32, end: u32) {
     let keys: Vec<K> = keys(len).into_iter().map(K::from_bits).collect();
     let bits: Vec<u64> = keys.iter().map(|key| key.to_bits()).collect();
     let places: Vec<u32> = expected(&bits, begin, end).into_iter().map(|place| place as u32).collect();
-    let input = device.upload_slice(&keys).expect("upload");
-    let values = device.upload_slice(&(0..len as u32).collect::<Vec<_>>()).expect("upload");
-    let mut sorted_keys = device.uninitialised::<K>(len).expect("memory");
-    let mut sorted_values = device.uninitialised(len).expect("memory");
+    let input = device.upload(&keys).expect("upload");
+    let values = device.upload(&(0..len as u32).collect::<Vec<_>>()).expect("upload");
+    let mut sorted_keys = device.uninitialized::<K>(len).expect("memory");
+    let mut sorted_values = device.uninitialized(len).expect("memory");
     let tiles = len.div_ceil(TILE);
-    let mut cycles = device.uninitialised(tiles).expect("memory");
+    let mut cycles = device.uninitialized(tiles).expect("memory");
     let kernel = SortTilePairs::<K, u32> {
         keys: input.as_global(),
         values: values.as_global(),
@@ -74,9 +74,13 @@ fn check_pairs<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, begin: 
     // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
     unsafe { device.launch(kernel, info, tiles as u32, 0) }.expect("launch");
     let wanted: Vec<K> = places.iter().map(|&place| keys[place as usize]).collect();
-    assert_eq!(sorted_keys.to_vec().expect("download"), wanted, "{device}, {len} pairs, bits {begin}..{end}");
     assert_eq!(
-        sorted_values.to_vec().expect("download"),
+        sorted_keys.download().expect("download"),
+        wanted,
+        "{device}, {len} pairs, bits {begin}..{end}"
+    );
+    assert_eq!(
+        sorted_values.download().expect("download"),
         places,
         "{device}, {len} pairs, bits {begin}..{end}"
     );
@@ -86,11 +90,11 @@ fn check_permutation<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, b
     let keys: Vec<K> = keys(len).into_iter().map(|key| K::from_bits(key).low_bits(bits)).collect();
     let words: Vec<u64> = keys.iter().map(|key| key.to_bits()).collect();
     let places = expected(&words, 0, bits);
-    let input = device.upload_slice(&keys).expect("upload");
-    let mut sorted = device.uninitialised::<K>(len).expect("memory");
-    let mut permutation = device.uninitialised(len).expect("memory");
+    let input = device.upload(&keys).expect("upload");
+    let mut sorted = device.uninitialized::<K>(len).expect("memory");
+    let mut permutation = device.uninitialized(len).expect("memory");
     let tiles = len.div_ceil(TILE);
-    let mut cycles = device.uninitialised(tiles).expect("memory");
+    let mut cycles = device.uninitialized(tiles).expect("memory");
     let kernel = SortTilePermutation {
         keys: input.as_global(),
         sorted: sorted.as_global_mut(),
@@ -103,9 +107,9 @@ fn check_permutation<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, b
     // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
     unsafe { device.launch(kernel, info, tiles as u32, 0) }.expect("launch");
     let wanted: Vec<K> = places.iter().map(|&place| keys[place]).collect();
-    assert_eq!(sorted.to_vec().expect("download"), wanted, "{device}, {len} keys of {bits} bits");
+    assert_eq!(sorted.download().expect("download"), wanted, "{device}, {len} keys of {bits} bits");
     let wanted: Vec<u16> = places.iter().map(|place| (place % TILE) as u16).collect();
-    assert_eq!(permutation.to_vec().expect("download"), wanted, "{device}, {len} keys of {bits} bits");
+    assert_eq!(permutation.download().expect("download"), wanted, "{device}, {len} keys of {bits} bits");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use approx::abs_diff_ne;
-use evenpath::{Coo, Csr, Device, DeviceCsr, Elementwise, Offset, OpError, Value};
+use evenpath::error::OpError;
+use evenpath::spadd::Elementwise;
+use evenpath::{Coo, Csr, Device, DeviceCsr, Offset, Value};
 use evenpath_kernels::spadd::WalkPath;
 use evenpath_tests::{devices, kernel_devices, row_lengths, tile_len};
 use proptest::prelude::*;
@@ -110,7 +112,7 @@ fn check<V: Value, O: Offset>(device: &Device, operation: Elementwise, a: &Csr<V
     let count = device_a.count_elementwise(operation, &device_b).expect("count");
     assert_eq!(count, expected.len() as u64, "{device}, {operation} of {a:?} and {b:?}");
     let plan = device_a.plan_elementwise(operation, &device_b).expect("plan");
-    assert_eq!(plan.nnz(), expected.len());
+    assert_eq!(plan.info().unwrap().nnz, expected.len());
     let planned = plan.run(exact_alpha, exact_beta).expect("run").download().expect("download");
     assert!(bits(&planned) == bits(&c), "{device}, {operation} of {a:?} and {b:?}, planned");
 }
@@ -231,7 +233,7 @@ fn values_change_and_the_pattern_stays() {
         assert!(bits(&after) != bits(&before), "earlier results keep their values");
         // A result is an operand like any other.
         let twice = after.add(1.0, &before, 1.0).expect("sum").download().expect("download");
-        assert_eq!(twice.nnz(), plan.nnz());
+        assert_eq!(twice.nnz(), plan.info().unwrap().nnz);
     }
 }
 
@@ -254,7 +256,7 @@ fn coordinates() {
             [(0, vec![], vec![]), (3, vec![0; 4], vec![0, 3, 0, 1]), (90, vec![7; 900], vec![4; 900])]
         {
             let (a, b): (Csr<f64>, Csr<f64>) = (matrix(cols, &of_a, 1), matrix(cols, &of_b, 2));
-            let coordinates = |matrix: &Csr<f64>| device.upload_coo(&matrix.to_coo()).expect("upload");
+            let coordinates = |matrix: &Csr<f64>| device.upload(&matrix.to_coo()).expect("upload");
             let c = coordinates(&a).add(1.5, &coordinates(&b), -2.0).expect("sum");
             let c = c.to_csr::<u64>().expect("conversion").download().expect("download");
             compare(&c, &oracle(Elementwise::Sum, (1.5, &a), (-2.0, &b))).expect("equal");
@@ -262,7 +264,7 @@ fn coordinates() {
             assert!(back.download().expect("download") == a, "{device}");
         }
         let twice = Coo::from_triplets(2, 2, [(1, 0, 1.0), (1, 0, 2.0)]).expect("valid");
-        let twice = device.upload_coo(&twice).expect("upload");
+        let twice = device.upload(&twice).expect("upload");
         let refused = twice.add(1.0, &twice, 1.0);
         assert!(matches!(refused, Err(OpError::NotCanonical { operand: "A", row: 1, .. })), "{refused:?}");
     }
@@ -335,10 +337,13 @@ fn operands_that_do_not_fit_are_refused() {
         let device = device.device;
         for other in [&wider, &longer] {
             let result = upload(&device, &a).add(1.0, &upload(&device, other), 1.0);
-            assert!(matches!(result, Err(OpError::Shapes { rows: 3, cols: 5, .. })), "{result:?}");
+            assert!(
+                matches!(result, Err(OpError::Shape { needed_rows: 3, needed_cols: 5, .. })),
+                "{result:?}"
+            );
         }
         let result = upload(&device, &wider).add_transpose(1.0, 1.0);
-        assert!(matches!(result, Err(OpError::Shapes { .. })), "{result:?}");
+        assert!(matches!(result, Err(OpError::Shape { .. })), "{result:?}");
     }
     for device in kernel_devices() {
         let result = upload(&device.device, &a).add(1.0, &upload(&Device::cpu(), &a), 1.0);

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use approx::abs_diff_eq;
-use evenpath::device::BlockOrder;
+use evenpath::device::{BlockOrder, DeviceKind, SimulatedOptions};
+use evenpath::error::OpError;
 use evenpath::generate::generate;
-use evenpath::{
-    Csr, Device, DeviceCsr, DeviceKind, Offset, OpError, SimulatedOptions, SpgemmMethod, SpgemmOptions, Value,
-};
+use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
+use evenpath::{Csr, Device, DeviceCsr, Offset, Value};
 use evenpath_kernels::spgemm::{HASH_CLASSES, WINDOW_COLUMNS};
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
@@ -54,7 +54,7 @@ fn check_product<V: Value, O: Offset, C: Offset>(
 /// Multiplies on a device row by row, and checks the result. Gives it back.
 fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) -> DeviceCsr<V, O> {
     let (left, right) = (device.upload(a).expect("upload"), device.upload(b).expect("upload"));
-    let options = SpgemmOptions::new().method(SpgemmMethod::RowWise);
+    let options = SpgemmOptions::default().with_method(SpgemmMethod::RowWise);
     let c = left.multiply_with(&right, options).expect("a product");
     check_product(device, a, b, &c.download().expect("download"));
     c
@@ -149,7 +149,7 @@ fn rows_of_all_sizes() {
 /// Spans of columns that take several windows, for want of shared memory and for their width.
 #[test]
 fn rows_of_several_windows() {
-    let options = SimulatedOptions { max_shared_bytes: 56 << 10, ..SimulatedOptions::default() };
+    let options = SimulatedOptions::default().with_max_shared_bytes(56 << 10);
     let mut devices: Vec<Device> = devices().into_iter().map(|under_test| under_test.device).collect();
     devices.push(Device::simulated(options));
     for device in devices {
@@ -199,7 +199,7 @@ fn what_is_chosen() {
         let device = &under_test.device;
         let method = |a: &Csr<f64>, b: &Csr<f64>| {
             let (a, b) = (device.upload(a).unwrap(), device.upload(b).unwrap());
-            let plan = a.plan_multiply(&b, SpgemmOptions::new()).unwrap();
+            let plan = a.plan_multiply(&b, SpgemmOptions::default()).unwrap();
             let c = a.multiply(&b).unwrap().download().unwrap();
             check_product(device, &a.download().unwrap(), &b.download().unwrap(), &c);
             plan.info().unwrap().method
@@ -211,7 +211,7 @@ fn what_is_chosen() {
         assert_eq!(method(&row, &two), SpgemmMethod::TwoLevelSort);
         // Not where memory is short.
         let (a, b) = (device.upload(&row).unwrap(), device.upload(&two).unwrap());
-        let plan = a.plan_multiply(&b, SpgemmOptions::new().memory_limit(50_000)).unwrap();
+        let plan = a.plan_multiply(&b, SpgemmOptions::default().with_memory_limit(50_000)).unwrap();
         assert_eq!(plan.info().unwrap().method, SpgemmMethod::RowWise);
     }
 }
@@ -250,7 +250,7 @@ fn products_of_products() {
         let wide = if under_test.fast { wide } else { banded(500, &[40, 0, 3, 200], 9) };
         let device_wide = device.upload(&wide).unwrap();
         let transposed = wide.transpose();
-        let options = SpgemmOptions::new();
+        let options = SpgemmOptions::default();
         let outer = device_wide.multiply_by_transpose(options).unwrap();
         check_product(device, &wide, &transposed, &outer.download().unwrap());
         if wide.cols() < 5000 {
@@ -272,7 +272,7 @@ fn plans() {
         let scale = if under_test.fast { 10 } else { 6 };
         let host: Csr<f32> = generate(format!("rmat:{scale}").parse().unwrap(), 3).unwrap();
         let a = device.upload(&host).unwrap();
-        let plan = a.plan_multiply(&a, SpgemmOptions::new()).unwrap();
+        let plan = a.plan_multiply(&a, SpgemmOptions::default()).unwrap();
         let first = plan.run().unwrap().download().unwrap();
         check_product(device, &host, &host, &first);
         assert_eq!(bits(plan.run().unwrap().download().unwrap().values()), bits(first.values()), "{device}");
@@ -284,10 +284,10 @@ fn plans() {
         check_product(device, &changed, &changed, &again);
         let alone = a.multiply(&a).unwrap().download().unwrap();
         assert_eq!(bits(again.values()), bits(alone.values()), "{device}");
-        let wide = a.multiply_wide(&a, SpgemmOptions::new()).unwrap().download().unwrap();
+        let wide = a.multiply_wide(&a, SpgemmOptions::default()).unwrap().download().unwrap();
         assert_eq!(bits(wide.values()), bits(alone.values()), "{device}");
         let info = plan.info().unwrap();
-        assert_eq!(info.nonzeros, first.nnz() as u64);
+        assert_eq!(info.nnz, first.nnz() as u64);
         let lengths = |k: usize| host.row(k).unwrap().len() as u64;
         assert_eq!(info.products, host.iter().map(|(_, k, _)| lengths(k)).sum::<u64>());
     }
@@ -308,7 +308,7 @@ fn masks() {
         let (device_a, device_b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
         for mask in masks {
             let c = device_a
-                .multiply_masked(&device_b, &device.upload(&mask).unwrap(), SpgemmOptions::new())
+                .multiply_masked(&device_b, &device.upload(&mask).unwrap(), SpgemmOptions::default())
                 .unwrap()
                 .download()
                 .unwrap();
@@ -328,7 +328,10 @@ fn what_is_refused() {
         let device = &under_test.device;
         let a = device.upload(&banded::<f64, u32>(5, &[2, 3], 1)).unwrap();
         let refused = a.multiply(&a).unwrap_err();
-        assert!(matches!(refused, OpError::ProductShape { a_rows: 2, a_cols: 5, b_rows: 2, b_cols: 5 }));
+        assert!(matches!(
+            refused,
+            OpError::Shape { operand: "B", rows: 2, cols: 5, needed_rows: 5, needed_cols: 5 }
+        ));
         assert_eq!(refused.to_string(), "a matrix of 2 x 5 cannot be multiplied with one of 2 x 5");
 
         let unsorted =
@@ -346,8 +349,11 @@ fn what_is_refused() {
 
         let mask = device.upload(&banded::<f64, u32>(5, &[1; 3], 1)).unwrap();
         let b = device.upload(&banded::<f64, u32>(5, &[1; 5], 1)).unwrap();
-        let refused = a.multiply_masked(&b, &mask, SpgemmOptions::new()).unwrap_err();
-        assert!(matches!(refused, OpError::MaskShape { rows: 3, needed_rows: 2, .. }), "{refused}");
+        let refused = a.multiply_masked(&b, &mask, SpgemmOptions::default()).unwrap_err();
+        assert!(
+            matches!(refused, OpError::Shape { operand: "the mask", rows: 3, needed_rows: 2, .. }),
+            "{refused}"
+        );
     }
 }
 
@@ -387,14 +393,14 @@ fn memory_limits() {
         let nonzeros = oracle(&host, &host).len() as u64;
         let result_bytes = nonzeros * 12 + 301 * 4;
         for method in [SpgemmMethod::Auto, SpgemmMethod::RowWise] {
-            let options = SpgemmOptions::new().method(method);
-            let refused = a.multiply_with(&a, options.memory_limit(result_bytes - 1)).unwrap_err();
+            let options = SpgemmOptions::default().with_method(method);
+            let refused = a.multiply_with(&a, options.with_memory_limit(result_bytes - 1)).unwrap_err();
             let OpError::ProductMemory { needed, limit, .. } = refused else { panic!("{refused}") };
             assert!(needed > limit && limit == result_bytes - 1, "{refused}");
             // What the error says is enough, if workspace and result are asked for one by one.
             let mut limit = needed;
             let c = loop {
-                match a.multiply_with(&a, options.memory_limit(limit)) {
+                match a.multiply_with(&a, options.with_memory_limit(limit)) {
                     Ok(c) => break c,
                     Err(OpError::ProductMemory { needed, .. }) if needed > limit => limit = needed,
                     Err(error) => panic!("{error}"),
@@ -405,7 +411,7 @@ fn memory_limits() {
             drop(c);
             if device.kind() != DeviceKind::Cpu {
                 device.set_memory_limit(Some(before + limit));
-                let c = a.multiply_with(&a, options.memory_limit(limit)).expect("the limit is kept");
+                let c = a.multiply_with(&a, options.with_memory_limit(limit)).expect("the limit is kept");
                 device.set_memory_limit(None);
                 drop(c);
             }
@@ -424,7 +430,7 @@ fn results_do_not_depend_on_the_order_of_blocks() {
     });
     let first = results.next().expect("a simulated GPU");
     assert!(results.all(|other| other == first));
-    let seeded = SimulatedOptions { block_order: BlockOrder::Seeded(99), ..SimulatedOptions::default() };
+    let seeded = SimulatedOptions::default().with_block_order(BlockOrder::Seeded(99));
     let device = Device::simulated(seeded);
     let a = device.upload(&a).unwrap();
     assert_eq!(bits(a.multiply(&a).unwrap().download().unwrap().values()), first);

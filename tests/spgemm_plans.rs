@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use evenpath::{
-    Csr, Device, DeviceKind, Offset, SimulatedOptions, SpgemmMethod, SpgemmOptions, SpgemmPlanInfo, Value,
-};
+use evenpath::device::{DeviceKind, SimulatedOptions};
+use evenpath::spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPlanInfo};
+use evenpath::{Csr, Device, Offset, Value};
 use evenpath_kernels::spgemm::{HASH_CLASSES, part_len};
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ fn check<V: Value, O: Offset>(
 }
 
 fn by(method: SpgemmMethod) -> SpgemmOptions {
-    SpgemmOptions::new().method(method)
+    SpgemmOptions::default().with_method(method)
 }
 
 /// Rows in hash tables, in windows, of one part and of several, with rows of B shorter and longer than a warp.
@@ -89,7 +89,7 @@ fn rows_of_every_class() {
             let mut lengths: Vec<usize> = (0..60).map(|row| [0, 1, 3, 8, 40, 7, 1, 33][row % 8]).collect();
             lengths[33] = 300;
             let a = banded(300, &lengths, 1);
-            for method in SpgemmMethod::all() {
+            for method in SpgemmMethod::ALL {
                 check(&under_test.device, &a, &b, by(method));
             }
         }
@@ -116,7 +116,7 @@ fn rows_around_the_edges_of_parts() {
 /// Spans of columns of several windows, and shared memory for small ones only.
 #[test]
 fn rows_of_several_windows() {
-    let options = SimulatedOptions { max_shared_bytes: 56 << 10, ..SimulatedOptions::default() };
+    let options = SimulatedOptions::default().with_max_shared_bytes(56 << 10);
     let mut devices: Vec<Device> = kernel_devices().into_iter().map(|under_test| under_test.device).collect();
     devices.push(Device::simulated(options));
     for device in devices {
@@ -131,7 +131,7 @@ fn rows_of_several_windows() {
 #[test]
 fn rows_that_are_ranked_at_once() {
     fn all<V: Value, O: Offset>() {
-        let options = SimulatedOptions { max_shared_bytes: 56 << 10, ..SimulatedOptions::default() };
+        let options = SimulatedOptions::default().with_max_shared_bytes(56 << 10);
         let mut devices: Vec<Device> =
             kernel_devices().into_iter().map(|under_test| under_test.device).collect();
         devices.push(Device::simulated(options));
@@ -146,7 +146,7 @@ fn rows_that_are_ranked_at_once() {
             let (left, right) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
             let c = left.multiply_with(&right, options).unwrap().download().unwrap();
             let bytes = ((4 + size_of::<V>()) * c.nnz()) as u64;
-            let short = left.multiply_with(&right, options.memory_limit(bytes + 6000)).unwrap();
+            let short = left.multiply_with(&right, options.with_memory_limit(bytes + 6000)).unwrap();
             assert_eq!(bits(short.download().unwrap().values()), bits(c.values()));
         }
     }
@@ -167,11 +167,11 @@ fn limits_on_what_is_kept() {
         let products: u64 = (40 + 60 + 9) * 50;
         assert!(kept >= 2 * products, "{kept}");
         // Room for the result and the analysis, and not for ranks.
-        let short = check(device, &a, &b, options.memory_limit(12 * nonzeros + 5000));
+        let short = check(device, &a, &b, options.with_memory_limit(12 * nonzeros + 5000));
         assert!(short.kept_bytes < 2 * products, "{short}");
         // Enough for everything.
         let enough = 12 * nonzeros + 5000 + 2 * kept;
-        assert_eq!(check(device, &a, &b, options.memory_limit(enough)).kept_bytes, kept);
+        assert_eq!(check(device, &a, &b, options.with_memory_limit(enough)).kept_bytes, kept);
     }
 }
 
@@ -185,8 +185,8 @@ fn sorted_products_are_kept() {
         let options = by(SpgemmMethod::TwoLevelSort);
         let info = check(device, &a, &b, options);
         assert!(info.kept_bytes >= 2 * info.products, "{info}");
-        let parts = check(device, &a, &b, options.memory_limit(1_200_000));
-        assert_eq!((parts.kept_bytes, parts.nonzeros), (0, info.nonzeros));
+        let parts = check(device, &a, &b, options.with_memory_limit(1_200_000));
+        assert_eq!((parts.kept_bytes, parts.nnz), (0, info.nnz));
     }
 }
 
@@ -196,7 +196,7 @@ fn nothing_to_multiply() {
         for (rows, inner, cols) in [(0, 0, 0), (3, 0, 2), (300, 5, 2)] {
             let a = Csr::<f64>::from_triplets(rows, inner, []).unwrap();
             let b = Csr::from_triplets(inner, cols, []).unwrap();
-            for method in SpgemmMethod::all() {
+            for method in SpgemmMethod::ALL {
                 check(&under_test.device, &a, &b, by(method));
             }
         }

@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use approx::abs_diff_eq;
-use evenpath::{Csr, Device, DeviceKind, Offset, OpError, SpgemmMethod, SpgemmOptions, Value};
+use evenpath::device::DeviceKind;
+use evenpath::error::OpError;
+use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
+use evenpath::{Csr, Device, Offset, Value};
 use evenpath_kernels::spgemm::two_level_sort::SortProducts;
 use evenpath_tests::{devices, kernel_devices, tile_len};
 use proptest::prelude::*;
@@ -25,7 +28,7 @@ fn oracle<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> BTreeMap<(usize,
 }
 
 fn two_level_sort() -> SpgemmOptions {
-    SpgemmOptions::new().method(SpgemmMethod::TwoLevelSort)
+    SpgemmOptions::default().with_method(SpgemmMethod::TwoLevelSort)
 }
 
 /// Whether C is A·B: its pattern, and each value but for rounding.
@@ -183,7 +186,7 @@ fn limits_on_memory_are_kept() {
         let (mut whole, mut refused, mut products) = (0, 0, 0);
         for limit in (10..24).map(|log| 1_u64 << log) {
             device.reset_peak_memory();
-            match left.multiply_with(&left, two_level_sort().memory_limit(limit)) {
+            match left.multiply_with(&left, two_level_sort().with_memory_limit(limit)) {
                 Ok(c) => {
                     let peak = device.memory().expect("memory").peak - before;
                     assert!(peak <= limit, "{device}: {peak} bytes under a limit of {limit}");
@@ -207,7 +210,7 @@ fn phases_are_timed() {
     for under_test in devices() {
         let device = &under_test.device;
         let a = device.upload(&skewed()).expect("A");
-        let phases = a.two_level_sort_phases(&a, SpgemmOptions::new()).expect("phases");
+        let phases = a.two_level_sort_phases(&a, SpgemmOptions::default()).expect("phases");
         if device.kind() == DeviceKind::Cpu {
             assert_eq!(phases.total().to_bits(), 0, "{device}");
         } else {

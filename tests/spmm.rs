@@ -1,10 +1,9 @@
 //! Sparse matrix times dense matrix, on every device.
 
+use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::generate;
-use evenpath::{
-    Compute, Csr, Device, DeviceDense, DeviceError, Layout, Offset, OpError, SpmmOperand, SpmmOptions,
-    SpmmPlan, Storage, bf16, f16,
-};
+use evenpath::spmm::{SpmmOperand, SpmmOptions, SpmmPlan};
+use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, Storage, bf16, f16};
 use evenpath_tests::{devices, kernel_devices, spmm as oracle};
 use proptest::prelude::*;
 
@@ -55,7 +54,7 @@ impl<T: Storage> HostDense<T> {
     }
 
     fn upload(&self, device: &Device) -> DeviceDense<T> {
-        let values = device.upload_slice(&self.values).expect("upload");
+        let values = device.upload(&self.values).expect("upload");
         let Self { rows, cols, layout, leading_dimension, .. } = *self;
         DeviceDense::try_with_leading_dimension(values, rows, cols, layout, leading_dimension)
             .expect("a matrix")
@@ -79,7 +78,7 @@ where
 {
     /// Runs the product on a device with a plan of its own, C filled with NaN where β is zero, and checks it.
     fn check<T: SpmmOperand<S>>(&self, device: &Device) -> Vec<T> {
-        let options = SpmmOptions::new(self.columns).layout(self.b_layout);
+        let options = SpmmOptions::default().with_columns(self.columns).with_layout(self.b_layout);
         let plan = device.upload(self.a).expect("upload").plan_spmm(options).expect("plan");
         self.check_plan(device, &plan)
     }
@@ -94,7 +93,7 @@ where
         let mut device_c = c.upload(device);
         let factor = <Compute<S> as Storage>::from_f64;
         plan.run(factor(alpha), &b.upload(device), factor(beta), &mut device_c).expect("run");
-        let result = device_c.as_vec().to_vec().expect("download");
+        let result = device_c.as_vec().download().expect("download");
         for column in 0..columns {
             let expected = oracle(a, alpha, &b.column(column), beta, &c.column(column));
             let found: Vec<T> = (0..a.rows()).map(|row| result[c.place(row, column)]).collect();
@@ -258,7 +257,7 @@ fn plans_take_other_operands_than_they_were_made_for() {
         let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 0, 40]));
         let matrix = device.upload(&a).expect("upload");
         for planned in [0, 1, 3, 8, 12, 1000] {
-            let plan = matrix.plan_spmm::<f32>(SpmmOptions::new(planned)).expect("plan");
+            let plan = matrix.plan_spmm::<f32>(SpmmOptions::default().with_columns(planned)).expect("plan");
             for columns in [1, 5, 8, 29] {
                 for layout in LAYOUTS {
                     Case { beta: 1.5, ..case(&a, columns, layout) }.check_plan(device, &plan);
@@ -294,16 +293,20 @@ fn what_is_no_number_stays_none() {
         let device = &under_test.device;
         let a: Csr<f64> =
             Csr::from_triplets(4, 2, [(0, 0, 1.0), (1, 1, 1.0), (2, 0, f64::NAN)]).expect("a matrix");
-        let plan = device.upload(&a).expect("upload").plan_spmm(SpmmOptions::new(2)).expect("plan");
-        let values = device.upload_slice(&[2.0, 2.0, f64::INFINITY, 1.0]).expect("upload");
+        let plan = device
+            .upload(&a)
+            .expect("upload")
+            .plan_spmm(SpmmOptions::default().with_columns(2))
+            .expect("plan");
+        let values = device.upload(&[2.0, 2.0, f64::INFINITY, 1.0]).expect("upload");
         let b = DeviceDense::try_new(values, 2, 2, Layout::RowMajor).expect("a matrix");
         let run = |alpha, beta, c: f64| {
-            let values = device.upload_slice(&[c; 8]).expect("upload");
+            let values = device.upload(&[c; 8]).expect("upload");
             let mut c = DeviceDense::try_new(values, 4, 2, Layout::RowMajor).expect("a matrix");
             plan.run(alpha, &b, beta, &mut c).expect("run");
             // Bits, for the sign of zero; one NaN is like another.
             let bits = |c: f64| if c.is_nan() { u64::MAX } else { c.to_bits() };
-            c.into_vec().to_vec().expect("download").into_iter().map(bits).collect::<Vec<_>>()
+            c.into_vec().download().expect("download").into_iter().map(bits).collect::<Vec<_>>()
         };
         let nan = u64::MAX;
         let [zero, one, two, four, six, inf] = [0.0, 1.0, 2.0, 4.0, 6.0, f64::INFINITY].map(f64::to_bits);
@@ -336,7 +339,7 @@ fn work_can_be_divided_for_any_number_of_multiprocessors() {
     let a: Csr<f32> = generate("rmat:7".parse().expect("a kind"), 4).expect("a matrix");
     for under_test in devices() {
         for multiprocessors in [0, 1, u32::MAX] {
-            let options = SpmmOptions::new(5).multiprocessors(multiprocessors);
+            let options = SpmmOptions::default().with_columns(5).with_multiprocessors(multiprocessors);
             let plan = under_test.device.upload(&a).expect("upload").plan_spmm(options).expect("plan");
             case(&a, 5, Layout::RowMajor).check_plan::<f32>(&under_test.device, &plan);
         }
@@ -348,41 +351,39 @@ fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
-        let plan = device.upload(&a).expect("upload").plan_spmm(SpmmOptions::new(2)).expect("plan");
+        let plan = device
+            .upload(&a)
+            .expect("upload")
+            .plan_spmm(SpmmOptions::default().with_columns(2))
+            .expect("plan");
         let dense = |rows: usize, cols: usize| {
-            let values = device.upload_slice(&vec![7.0; rows * cols]).expect("upload");
+            let values = device.upload(&vec![7.0; rows * cols]).expect("upload");
             DeviceDense::try_new(values, rows, cols, Layout::RowMajor).expect("a matrix")
         };
         let mut c = dense(3, 2);
         let error = plan.run(1.0, &dense(4, 2), 0.0, &mut c).expect_err("B has a row too few");
-        assert!(
-            matches!(error, OpError::DenseShape { operand: "B", rows: 4, needed_rows: 5, .. }),
-            "{error}"
-        );
+        assert!(matches!(error, OpError::Shape { operand: "B", rows: 4, needed_rows: 5, .. }), "{error}");
         let error = plan.run(1.0, &dense(5, 3), 0.0, &mut c).expect_err("C has a column too few");
-        assert!(
-            matches!(error, OpError::DenseShape { operand: "C", cols: 2, needed_cols: 3, .. }),
-            "{error}"
-        );
-        let other = Device::simulated(evenpath::SimulatedOptions::default());
+        assert!(matches!(error, OpError::Shape { operand: "C", cols: 2, needed_cols: 3, .. }), "{error}");
+        let other = Device::simulated(evenpath::device::SimulatedOptions::default());
         let elsewhere = other.zeros_dense(5, 2, Layout::RowMajor).expect("zeros");
         let error = plan.run(1.0, &elsewhere, 0.0, &mut c).expect_err("B is elsewhere");
         assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
-        assert_eq!(c.into_vec().to_vec().expect("download"), [7.0; 6]);
+        assert_eq!(c.into_vec().download().expect("download"), [7.0; 6]);
     }
 }
 
 #[test]
 fn vectors_that_are_no_matrix_are_given_back() {
     let device = Device::cpu();
-    let vec = device.upload_slice(&[1.0_f32; 10]).expect("upload");
+    let vec = device.upload(&[1.0_f32; 10]).expect("upload");
     let refused = DeviceDense::try_new(vec, 3, 3, Layout::RowMajor).expect_err("one too many");
     assert_eq!(refused.to_string(), "10 elements for a 3 x 3 matrix");
     let refused = DeviceDense::try_with_leading_dimension(refused.into_vec(), 4, 2, Layout::ColumnMajor, 3)
         .expect_err("columns overlap");
     assert_eq!(refused.to_string(), "leading dimension 3 of a column-major 4 x 2 matrix, which needs 4");
     let vec = refused.into_vec();
-    assert_eq!(vec.to_vec().expect("download"), [1.0; 10]);
+    assert_eq!(vec.download().expect("download"), [1.0; 10]);
     let refused = DeviceDense::try_with_leading_dimension(vec, 2, 3, Layout::RowMajor, usize::MAX)
         .expect_err("more than there is");
     let matrix = DeviceDense::try_with_leading_dimension(refused.into_vec(), 3, 2, Layout::RowMajor, 4)
@@ -392,16 +393,16 @@ fn vectors_that_are_no_matrix_are_given_back() {
 
 #[test]
 fn memory_that_is_not_there_is_an_error() {
-    let device = Device::simulated(evenpath::SimulatedOptions::default());
+    let device = Device::simulated(evenpath::device::SimulatedOptions::default());
     let a: Csr<f64> = with_row_lengths(600, &[3, 600]);
     let matrix = device.upload(&a).expect("upload");
     let b = device.zeros_dense::<f64>(600, 4, Layout::ColumnMajor).expect("zeros");
     let mut c = device.zeros_dense(2, 4, Layout::RowMajor).expect("zeros");
-    let plan = matrix.plan_spmm(SpmmOptions::new(4)).expect("plan");
+    let plan = matrix.plan_spmm(SpmmOptions::default().with_columns(4)).expect("plan");
     device.set_memory_limit(Some(device.memory().expect("memory").in_use + 1000));
     let error = plan.run(1.0, &b, 0.0, &mut c).expect_err("no room for B by rows");
     assert!(matches!(error, OpError::Device(DeviceError::MemoryLimit { .. })), "{error}");
-    let options = SpmmOptions::new(4).layout(Layout::ColumnMajor);
+    let options = SpmmOptions::default().with_columns(4).with_layout(Layout::ColumnMajor);
     assert!(matrix.plan_spmm::<f64>(options).is_err());
     device.set_memory_limit(None);
     plan.run(1.0, &b, 0.0, &mut c).expect("there is room now");
@@ -412,7 +413,7 @@ fn a_plan_says_what_it_chose() {
     for under_test in kernel_devices() {
         let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 600, 0, PIECE]));
         let matrix = under_test.device.upload(&a).expect("upload");
-        let options = SpmmOptions::new(8).layout(Layout::ColumnMajor);
+        let options = SpmmOptions::default().with_columns(8).with_layout(Layout::ColumnMajor);
         let info = matrix.plan_spmm::<f32>(options).expect("plan").info().expect("info");
         assert_eq!((info.long_rows, info.pieces, info.longest), (1, 10, PIECE as u32));
         assert_eq!(info.workspace_bytes, 8 * (1 + 10) + 10 * 8 * 4 + 600 * 8 * 4);
@@ -420,11 +421,19 @@ fn a_plan_says_what_it_chose() {
         // Where no row takes many steps, none is cut: here steps of one nonzero, and of sixteen.
         let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 2 * PIECE]));
         let matrix = under_test.device.upload(&a).expect("upload");
-        let info = matrix.plan_spmm::<f32>(SpmmOptions::new(8)).expect("plan").info().expect("info");
+        let info = matrix
+            .plan_spmm::<f32>(SpmmOptions::default().with_columns(8))
+            .expect("plan")
+            .info()
+            .expect("info");
         assert_eq!((info.pieces, info.longest), (0, 2 * PIECE as u32));
         let a: Csr<f32> = with_row_lengths(600, &[400, 500, 300]);
         let matrix = under_test.device.upload(&a).expect("upload");
-        let info = matrix.plan_spmm::<f32>(SpmmOptions::new(8)).expect("plan").info().expect("info");
+        let info = matrix
+            .plan_spmm::<f32>(SpmmOptions::default().with_columns(8))
+            .expect("plan")
+            .info()
+            .expect("info");
         assert_eq!((info.pieces, info.longest), (0, 2048));
     }
 }

@@ -1,7 +1,9 @@
 //! Sparse matrix times dense vector, on every device.
 
+use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Device, DeviceError, Offset, OpError, SpmvMethod, SpmvOptions, Value};
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Csr, Device, Offset, Value};
 use evenpath_tests::{
     DeviceUnderTest, check_spmv, devices, kernel_devices, unlike_devices, vector, with_row_lengths,
 };
@@ -17,7 +19,7 @@ fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, bet
 /// The methods that a device has, `auto` first.
 fn methods(device: &Device) -> impl Iterator<Item = SpmvMethod> {
     let kind = device.kind();
-    SpmvMethod::all().filter(move |method| method.runs_on(kind))
+    SpmvMethod::ALL.into_iter().filter(move |method| method.runs_on(kind))
 }
 
 fn check_types(device: &Device, cols: usize, lengths: &[usize]) {
@@ -119,13 +121,13 @@ fn what_is_no_number_stays_none() {
             Csr::from_triplets(4, 2, [(0, 0, 1.0), (1, 1, 1.0), (2, 0, f64::NAN)]).expect("a matrix");
         let matrix = device.upload(&a).expect("upload");
         let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
-        let x = device.upload_slice(&[2.0, f64::INFINITY]).expect("upload");
+        let x = device.upload(&[2.0, f64::INFINITY]).expect("upload");
         let run = |alpha, beta, y: [f64; 4]| {
-            let mut y = device.upload_slice(&y).expect("upload");
+            let mut y = device.upload(&y).expect("upload");
             plan.run(alpha, &x, beta, &mut y).expect("run");
             // Bits, for the sign of zero; one NaN is like another.
             let bits = |y: f64| if y.is_nan() { u64::MAX } else { y.to_bits() };
-            y.to_vec().expect("download").into_iter().map(bits).collect::<Vec<_>>()
+            y.download().expect("download").into_iter().map(bits).collect::<Vec<_>>()
         };
         let nan = u64::MAX;
         let [zero, two, six, inf] = [0.0, 2.0, 6.0, f64::INFINITY].map(f64::to_bits);
@@ -149,11 +151,11 @@ fn infinite_factors() {
         let a = a.into_positive();
         let device = &under_test.device;
         let matrix = device.upload(&a).expect("upload");
-        let x = device.upload_slice(&vec![1.0; TILE]).expect("upload");
+        let x = device.upload(&vec![1.0; TILE]).expect("upload");
         let mut y = device.zeros(4).expect("zeros");
-        let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::MergePath)).expect("plan");
+        let plan = matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::MergePath)).expect("plan");
         plan.run(f64::INFINITY, &x, 0.0, &mut y).expect("run");
-        assert_eq!(y.to_vec().expect("download"), [f64::INFINITY; 4], "{device}");
+        assert_eq!(y.download().expect("download"), [f64::INFINITY; 4], "{device}");
     }
 }
 
@@ -194,13 +196,13 @@ fn results_are_bitwise_repeatable() {
             generate(format!("power-law:{size}").parse().expect("a kind"), 3).expect("a matrix");
         let device = &under_test.device;
         let matrix = device.upload(&a).expect("upload");
-        let x = device.upload_slice(&vector::<f32>(a.cols())).expect("upload");
+        let x = device.upload(&vector::<f32>(a.cols())).expect("upload");
         let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
         let runs: Vec<Vec<u32>> = (0..5)
             .map(|_| {
                 let mut y = device.zeros(a.rows()).expect("zeros");
                 plan.run(1.0, &x, 0.0, &mut y).expect("run");
-                y.to_vec().expect("download").into_iter().map(f32::to_bits).collect()
+                y.download().expect("download").into_iter().map(f32::to_bits).collect()
             })
             .collect();
         assert!(runs.iter().all(|run| run == &runs[0]), "{device}");
@@ -212,10 +214,13 @@ fn lanes_that_a_method_does_not_take_are_refused() {
     let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
     for DeviceUnderTest { device, .. } in devices() {
         let matrix = device.upload(&a).expect("upload");
-        let merge = SpmvOptions::with_method(SpmvMethod::MergePath).lanes(4);
-        let mut refused = vec![merge, SpmvOptions::default().lanes(2)];
+        let merge = SpmvOptions::default().with_method(SpmvMethod::MergePath).with_lanes(4);
+        let mut refused = vec![merge, SpmvOptions::default().with_lanes(2)];
         if SpmvMethod::Vector.runs_on(device.kind()) {
-            refused.extend([0, 3, 64].map(|lanes| SpmvOptions::with_method(SpmvMethod::Vector).lanes(lanes)));
+            refused.extend(
+                [0, 3, 64]
+                    .map(|lanes| SpmvOptions::default().with_method(SpmvMethod::Vector).with_lanes(lanes)),
+            );
         }
         for options in refused {
             let error = matrix.plan_spmv(options).expect_err("no such lanes");
@@ -235,17 +240,17 @@ fn values_change_under_a_plan() {
         let a: Csr<f64> = with_row_lengths(50, &[3, 0, 50, 7]);
         let matrix = device.upload(&a).expect("upload");
         let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
-        let x = device.upload_slice(&[1.0; 50]).expect("upload");
+        let x = device.upload(&[1.0; 50]).expect("upload");
         let mut y = device.zeros(4).expect("zeros");
         matrix.set_values(&[2.0; 60]).expect("as many values as nonzeros");
         plan.run(1.0, &x, 0.0, &mut y).expect("run");
-        assert_eq!(y.to_vec().expect("download"), [6.0, 0.0, 100.0, 14.0]);
-        let ones = device.upload_slice(&[1.0; 60]).expect("upload");
+        assert_eq!(y.download().expect("download"), [6.0, 0.0, 100.0, 14.0]);
+        let ones = device.upload(&[1.0; 60]).expect("upload");
         matrix.set_values_from(&ones).expect("same device and length");
         plan.run(1.0, &x, 0.0, &mut y).expect("run");
-        assert_eq!(y.to_vec().expect("download"), [3.0, 0.0, 50.0, 7.0]);
+        assert_eq!(y.download().expect("download"), [3.0, 0.0, 50.0, 7.0]);
         let error = matrix.set_values(&[0.0; 59]).expect_err("one too few");
-        assert!(matches!(error, OpError::ValueCount { len: 59, nonzeros: 60 }));
+        assert!(matches!(error, OpError::Length { operand: "values", len: 59, needed: 60 }));
         assert_eq!(matrix.download().expect("download").values(), [1.0; 60]);
     }
 }
@@ -257,20 +262,20 @@ fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
         let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
         let matrix = device.upload(&a).expect("upload");
         let plan = matrix.plan_spmv(SpmvOptions::default()).expect("plan");
-        let x = device.upload_slice(&[1.0; 5]).expect("upload");
-        let short = device.upload_slice(&[1.0; 4]).expect("upload");
-        let mut y = device.upload_slice(&[7.0; 3]).expect("upload");
+        let x = device.upload(&[1.0; 5]).expect("upload");
+        let short = device.upload(&[1.0; 4]).expect("upload");
+        let mut y = device.upload(&[7.0; 3]).expect("upload");
         let error = plan.run(1.0, &short, 0.0, &mut y).expect_err("x is short");
-        assert!(matches!(error, OpError::VectorLength { operand: "x", len: 4, needed: 5, rows: 3, cols: 5 }));
-        assert_eq!(y.to_vec().expect("download"), [7.0; 3]);
-        let mut long = device.upload_slice(&[7.0; 4]).expect("upload");
+        assert!(matches!(error, OpError::Length { operand: "x", len: 4, needed: 5 }));
+        assert_eq!(y.download().expect("download"), [7.0; 3]);
+        let mut long = device.upload(&[7.0; 4]).expect("upload");
         let error = plan.run(1.0, &x, 0.0, &mut long).expect_err("y is long");
-        assert!(matches!(error, OpError::VectorLength { operand: "y", .. }));
-        let other = Device::simulated(evenpath::SimulatedOptions::default());
-        let elsewhere = other.upload_slice(&[1.0; 5]).expect("upload");
+        assert!(matches!(error, OpError::Length { operand: "y", .. }));
+        let other = Device::simulated(evenpath::device::SimulatedOptions::default());
+        let elsewhere = other.upload(&[1.0; 5]).expect("upload");
         let error = plan.run(1.0, &elsewhere, 0.0, &mut y).expect_err("x is elsewhere");
         assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
-        assert_eq!(y.to_vec().expect("download"), [7.0; 3]);
+        assert_eq!(y.download().expect("download"), [7.0; 3]);
     }
 }
 
@@ -281,7 +286,7 @@ fn a_plan_says_what_it_chose() {
         let a: Csr<f32> = generate("stencil5:100".parse().expect("a kind"), 0).expect("a matrix");
         let matrix = device.upload(&a).expect("upload");
         for method in methods(device) {
-            let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+            let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
             let info = plan.info().expect("info");
             assert!(info.tiles > 1 && info.analysis_ms >= 0.0, "{info}");
             let asked = method == SpmvMethod::Auto || (info.method == method && info.reason == "asked for");

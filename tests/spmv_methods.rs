@@ -1,7 +1,10 @@
 //! Every method of SpMV, by its name, on every device that has it.
 
+use evenpath::device::DeviceKind;
+use evenpath::error::OpError;
 use evenpath::generate::generate;
-use evenpath::{Csr, Device, DeviceKind, Offset, OpError, SpmvMethod, SpmvOptions, Value};
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Csr, Device, Offset, Value};
 use evenpath_kernels::spmv::{AdaptiveRows, BlockRows, FlatTile, LightRows, VectorRows};
 use evenpath_tests::{
     DeviceUnderTest, check_spmv, devices, kernel_devices, tile_len, vector, with_row_lengths,
@@ -12,7 +15,9 @@ use proptest::prelude::*;
 fn devices_and_methods() -> Vec<(DeviceUnderTest, SpmvMethod)> {
     let with_methods = |under_test: DeviceUnderTest| {
         let kind = under_test.device.kind();
-        SpmvMethod::all()
+        SpmvMethod::ALL
+            .iter()
+            .copied()
             .filter(move |method| method.runs_on(kind))
             .map(move |method| (under_test.clone(), method))
     };
@@ -87,7 +92,7 @@ fn light_draws_of_several_rows() {
             let a = with_row_lengths::<f32, u32>(cols, &vec![length; rows]);
             check_spmv(&device, &a, SpmvMethod::Light, 1.0, 0.5);
             let matrix = device.upload(&a).expect("upload");
-            let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::Light)).expect("plan");
+            let plan = matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::Light)).expect("plan");
             let (_, turns) = plan.info().expect("info").figures[0];
             assert!(turns > 1, "{device}: {turns}");
         }
@@ -157,7 +162,8 @@ fn adaptive_plans_count_their_row_blocks() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
         let lengths = [vec![items + 1], vec![items / 2; 2], vec![4; items / 4]].concat();
         let matrix = device.upload(&with_row_lengths::<f64, u32>(items + 1, &lengths)).expect("upload");
-        let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::CsrAdaptive)).expect("plan");
+        let plan =
+            matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::CsrAdaptive)).expect("plan");
         let info = plan.info().expect("info");
         assert_eq!(info.figures, [("by stream", 1), ("by vector", 1), ("by long vector", 1)]);
         assert_eq!((info.tiles, info.workspace_bytes), (3, 16));
@@ -175,7 +181,7 @@ fn plans_say_how_many_lanes_a_row_gets() {
             _ => continue,
         };
         let matrix = device.upload(&with_row_lengths::<f32, u32>(9, &[5, 9, 6])).expect("upload");
-        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
         assert_eq!(plan.info().expect("info").lanes, Some(expected), "{method}");
     }
 }
@@ -186,7 +192,7 @@ fn flat_plans_compact_what_has_empty_rows() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
         for (lengths, copied) in [(&[2, 1, 3][..], 0), (&[2, 0, 1, 0], 2 * 4 + 3 * 4), (&[0, 0], 4)] {
             let matrix = device.upload(&with_row_lengths::<f64, u32>(3, lengths)).expect("upload");
-            let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::Flat)).expect("plan");
+            let plan = matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::Flat)).expect("plan");
             let info = plan.info().expect("info");
             let filled = lengths.iter().filter(|&&length| length > 0).count() as u64;
             assert_eq!(info.figures, [("rows with nonzeros", filled)]);
@@ -236,12 +242,12 @@ fn results_are_bitwise_repeatable() {
         let first = check_spmv(&under_test.device, &a, method, 1.0, 0.0);
         let device = &under_test.device;
         let matrix = device.upload(&a).expect("upload");
-        let x = device.upload_slice(&vector::<f32>(a.cols())).expect("upload");
-        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        let x = device.upload(&vector::<f32>(a.cols())).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
         for _ in 0..4 {
-            let mut y = device.upload_slice(&vec![f32::NAN; a.rows()]).expect("upload");
+            let mut y = device.upload(&vec![f32::NAN; a.rows()]).expect("upload");
             plan.run(1.0, &x, 0.0, &mut y).expect("run");
-            assert_eq!(bits(&y.to_vec().expect("download")), bits(&first), "{device}, {method}");
+            assert_eq!(bits(&y.download().expect("download")), bits(&first), "{device}, {method}");
         }
     }
 }
@@ -259,12 +265,12 @@ fn runs_of_a_plan_do_not_interfere() {
         let a: Csr<f64> =
             generate(format!("power-law:{size}").parse().expect("a kind"), 5).expect("a matrix");
         let matrix = device.upload(&a).expect("upload");
-        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
         let run = |alpha: f64| {
-            let x = device.upload_slice(&vector::<f64>(a.cols())).expect("upload");
-            let mut y = device.upload_slice(&vec![f64::NAN; a.rows()]).expect("upload");
+            let x = device.upload(&vector::<f64>(a.cols())).expect("upload");
+            let mut y = device.upload(&vec![f64::NAN; a.rows()]).expect("upload");
             plan.run(alpha, &x, 0.0, &mut y).expect("run");
-            bits(&y.to_vec().expect("download"))
+            bits(&y.download().expect("download"))
         };
         let alphas = [1.0, -2.0, 0.5, 3.0];
         let alone = alphas.map(run);
@@ -299,14 +305,14 @@ fn values_change_under_a_plan() {
     for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
         let a: Csr<f64> = with_row_lengths(50, &[3, 0, 50, 7]);
         let matrix = device.upload(&a).expect("upload");
-        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
-        let x = device.upload_slice(&[1.0; 50]).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
+        let x = device.upload(&[1.0; 50]).expect("upload");
         let mut y = device.zeros(4).expect("zeros");
         for value in [2.0, 1.0] {
             matrix.set_values(&[value; 60]).expect("as many values as nonzeros");
             plan.run(1.0, &x, 0.0, &mut y).expect("run");
             let expected = [3.0, 0.0, 50.0, 7.0].map(|count| count * value);
-            assert_eq!(y.to_vec().expect("download"), expected, "{device}, {method}");
+            assert_eq!(y.download().expect("download"), expected, "{device}, {method}");
         }
     }
 }
@@ -318,14 +324,14 @@ fn what_is_no_number_stays_none() {
         let a: Csr<f64> =
             Csr::from_triplets(4, 2, [(0, 0, 1.0), (1, 1, 1.0), (2, 0, f64::NAN)]).expect("a matrix");
         let matrix = device.upload(&a).expect("upload");
-        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
-        let x = device.upload_slice(&[2.0, f64::INFINITY]).expect("upload");
+        let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
+        let x = device.upload(&[2.0, f64::INFINITY]).expect("upload");
         let run = |alpha, beta, y: [f64; 4]| {
-            let mut y = device.upload_slice(&y).expect("upload");
+            let mut y = device.upload(&y).expect("upload");
             plan.run(alpha, &x, beta, &mut y).expect("run");
             // Bits, for the sign of zero; one NaN is like another.
             let bits = |y: f64| if y.is_nan() { u64::MAX } else { y.to_bits() };
-            y.to_vec().expect("download").into_iter().map(bits).collect::<Vec<_>>()
+            y.download().expect("download").into_iter().map(bits).collect::<Vec<_>>()
         };
         let nan = u64::MAX;
         let [zero, two, six, inf] = [0.0, 2.0, 6.0, f64::INFINITY].map(f64::to_bits);
@@ -344,11 +350,11 @@ fn infinite_factors() {
         let mut a = with_row_lengths::<f64, u32>(tile, &[tile, 2, tile - 2, 3]);
         a.values_mut().fill(1.0);
         let matrix = device.upload(&a).expect("upload");
-        let x = device.upload_slice(&vec![1.0; tile]).expect("upload");
+        let x = device.upload(&vec![1.0; tile]).expect("upload");
         let mut y = device.zeros(4).expect("zeros");
-        let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+        let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
         plan.run(f64::INFINITY, &x, 0.0, &mut y).expect("run");
-        assert_eq!(y.to_vec().expect("download"), [f64::INFINITY; 4], "{device}, {method}");
+        assert_eq!(y.download().expect("download"), [f64::INFINITY; 4], "{device}, {method}");
     }
 }
 
@@ -356,8 +362,10 @@ fn infinite_factors() {
 fn methods_that_a_device_has_not_are_refused() {
     let device = Device::cpu();
     let matrix = device.upload(&with_row_lengths::<f64, u32>(3, &[1, 2])).expect("upload");
-    for method in SpmvMethod::all().filter(|method| !method.runs_on(DeviceKind::Cpu)) {
-        let error = matrix.plan_spmv(SpmvOptions::with_method(method)).expect_err("the CPU runs no kernels");
+    for method in SpmvMethod::ALL.into_iter().filter(|method| !method.runs_on(DeviceKind::Cpu)) {
+        let error = matrix
+            .plan_spmv(SpmvOptions::default().with_method(method))
+            .expect_err("the CPU runs no kernels");
         assert!(matches!(error, OpError::UnsupportedMethod { .. }), "{error}");
         let text = error.to_string();
         assert!(

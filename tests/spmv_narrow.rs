@@ -1,7 +1,8 @@
 //! SpMV with narrow columns: directories of columns at their edges.
 
 use evenpath::generate::generate;
-use evenpath::{Csr, Device, Offset, SpmvMethod, SpmvOptions, Value};
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Csr, Device, Offset, Value};
 use evenpath_tests::{DeviceUnderTest, check_spmv, kernel_devices, with_row_lengths};
 use proptest::prelude::*;
 
@@ -26,7 +27,7 @@ fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, without_code: usiz
     check_spmv(device, a, SpmvMethod::NarrowColumns, 1.0, 0.0);
     check_spmv(device, a, SpmvMethod::NarrowColumns, -0.5, 2.0);
     let matrix = device.upload(a).expect("upload");
-    let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::NarrowColumns)).expect("plan");
+    let plan = matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::NarrowColumns)).expect("plan");
     let info = plan.info().expect("info");
     let figure = ("columns without a code", without_code as u64);
     assert!(info.figures.contains(&figure), "{device}: {info} instead of {without_code}");
@@ -39,7 +40,7 @@ fn check_types(device: &Device, cols: usize, rows: &[Vec<usize>], without_code: 
     check(device, &with_columns::<f64, u64>(cols, rows), without_code);
 }
 
-/// Rows that end as far from their beginning as neighbouring segments reach, and one column further.
+/// Rows that end as far from their beginning as neighboring segments reach, and one column further.
 #[test]
 fn rows_around_the_width_of_a_directory() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
@@ -75,7 +76,8 @@ fn columns_at_the_end_of_their_type() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
         let rows = [vec![COLS - 1], vec![], vec![COLS - 1, 0], vec![0, 1 << 31, COLS - 1]];
         let matrix = device.upload(&with_columns::<f32, u32>(COLS, &rows)).expect("upload");
-        let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::NarrowColumns)).expect("plan");
+        let plan =
+            matrix.plan_spmv(SpmvOptions::default().with_method(SpmvMethod::NarrowColumns)).expect("plan");
         assert!(plan.info().expect("info").figures.contains(&("columns without a code", 0)));
     }
 }
@@ -127,7 +129,9 @@ fn row_blocks_that_look_alike_share_codes() {
             let a: Csr<f32> = generate(kind.parse().expect("a kind"), 2).expect("a matrix");
             check_spmv(&device, &a, SpmvMethod::NarrowColumns, 1.5, 0.5);
             let matrix = device.upload(&a).expect("upload");
-            let plan = matrix.plan_spmv(SpmvOptions::with_method(SpmvMethod::NarrowColumns)).expect("plan");
+            let plan = matrix
+                .plan_spmv(SpmvOptions::default().with_method(SpmvMethod::NarrowColumns))
+                .expect("plan");
             let figures = plan.info().expect("info").figures;
             let figure = figures.iter().find(|(name, _)| *name == "columns with others' codes");
             figure.expect("a figure of the plan").1 as f64 / a.nnz() as f64

@@ -1,10 +1,10 @@
 //! The transpose of a sparse matrix times a dense vector, and the transpose itself, on every device.
 
+use evenpath::device::DeviceKind;
+use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
-use evenpath::{
-    Csr, Device, DeviceError, DeviceKind, Offset, OpError, SpmvTransposedPlan, TransposedMode,
-    TransposedOptions, Value,
-};
+use evenpath::spmv::{SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan};
+use evenpath::{Csr, Device, Offset, Value};
 use evenpath_kernels::spmv::AddTransposed;
 use evenpath_tests::{Expected, devices, spmv as oracle, tile_len, vector};
 use proptest::prelude::*;
@@ -28,13 +28,13 @@ fn expected<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &
 fn plan<V: Value, O: Offset>(
     device: &Device,
     a: &Csr<V, O>,
-    mode: TransposedMode,
+    method: SpmvTransposedMethod,
 ) -> SpmvTransposedPlan<V, O> {
     let matrix = device.upload(a).expect("upload");
-    matrix.plan_spmv_transposed(TransposedOptions::with_mode(mode)).expect("plan")
+    matrix.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(method)).expect("plan")
 }
 
-/// Runs y = αAᵀx + βy on a device in every mode, y filled with NaN where β is zero, and checks it against the oracle.
+/// Runs y = αAᵀx + βy on a device in every method, y filled with NaN where β is zero, and checks it against the oracle.
 fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) {
     let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
     let x: Vec<V> = vector(a.rows());
@@ -43,12 +43,12 @@ fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, bet
         y.fill(V::from_f64(f64::NAN));
     }
     let expected = expected(a, alpha, &x, beta, &y);
-    let x = device.upload_slice(&x).expect("upload");
-    for mode in TransposedMode::all() {
-        let mut device_y = device.upload_slice(&y).expect("upload");
-        let plan = plan(device, a, mode);
+    let x = device.upload(&x).expect("upload");
+    for method in SpmvTransposedMethod::ALL {
+        let mut device_y = device.upload(&y).expect("upload");
+        let plan = plan(device, a, method);
         plan.run(alpha, &x, beta, &mut device_y).expect("run");
-        if let Err(difference) = expected.check(&device_y.to_vec().expect("download")) {
+        if let Err(difference) = expected.check(&device_y.download().expect("download")) {
             panic!("{device}, {plan:?}, alpha {alpha}, beta {beta}: {difference}");
         }
     }
@@ -153,34 +153,38 @@ fn what_is_no_number_stays_none() {
         let device = &under_test.device;
         let a: Csr<f64> =
             Csr::from_triplets(2, 4, [(0, 0, 1.0), (1, 1, 1.0), (0, 2, f64::NAN)]).expect("a matrix");
-        let x = device.upload_slice(&[2.0, f64::INFINITY]).expect("upload");
-        for mode in TransposedMode::all() {
-            let plan = plan(device, &a, mode);
+        let x = device.upload(&[2.0, f64::INFINITY]).expect("upload");
+        for method in SpmvTransposedMethod::ALL {
+            let plan = plan(device, &a, method);
             let run = |alpha, beta, y: [f64; 4]| {
-                let mut y = device.upload_slice(&y).expect("upload");
+                let mut y = device.upload(&y).expect("upload");
                 plan.run(alpha, &x, beta, &mut y).expect("run");
                 // One NaN is like another.
-                y.to_vec()
+                y.download()
                     .expect("download")
                     .into_iter()
                     .map(|y| (!y.is_nan()).then_some(y))
                     .collect::<Vec<_>>()
             };
             let inf = Some(f64::INFINITY);
-            assert_eq!(run(1.0, 0.0, [f64::NAN; 4]), [Some(2.0), inf, None, Some(0.0)], "{device}, {mode}");
-            assert_eq!(run(0.0, 0.0, [f64::NAN; 4]), [Some(0.0), None, None, Some(0.0)], "{device}, {mode}");
-            assert_eq!(run(0.0, 3.0, [2.0; 4]), [Some(6.0), None, None, Some(6.0)], "{device}, {mode}");
+            assert_eq!(run(1.0, 0.0, [f64::NAN; 4]), [Some(2.0), inf, None, Some(0.0)], "{device}, {method}");
+            assert_eq!(
+                run(0.0, 0.0, [f64::NAN; 4]),
+                [Some(0.0), None, None, Some(0.0)],
+                "{device}, {method}"
+            );
+            assert_eq!(run(0.0, 3.0, [2.0; 4]), [Some(6.0), None, None, Some(6.0)], "{device}, {method}");
             assert_eq!(
                 run(1.0, 1.0, [4.0, 1.0, 1.0, f64::NAN]),
                 [Some(6.0), inf, None, None],
-                "{device}, {mode}"
+                "{device}, {method}"
             );
-            assert_eq!(run(1.0, -0.0, [f64::NAN; 4])[3], Some(0.0), "{device}, {mode}");
+            assert_eq!(run(1.0, -0.0, [f64::NAN; 4])[3], Some(0.0), "{device}, {method}");
         }
     }
 }
 
-/// Every mode that says so; on the CPU all of them.
+/// Every method that says so; on the CPU all of them.
 #[test]
 fn results_are_bitwise_repeatable() {
     for under_test in devices() {
@@ -188,20 +192,20 @@ fn results_are_bitwise_repeatable() {
         let size = if under_test.fast { 200_000 } else { 2_000 };
         let a: Csr<f32> =
             generate(format!("power-law:{size}").parse().expect("a kind"), 3).expect("a matrix");
-        let x = device.upload_slice(&vector::<f32>(a.rows())).expect("upload");
-        for mode in TransposedMode::all() {
-            if mode == TransposedMode::Unordered && device.kind() != DeviceKind::Cpu {
+        let x = device.upload(&vector::<f32>(a.rows())).expect("upload");
+        for method in SpmvTransposedMethod::ALL {
+            if method == SpmvTransposedMethod::Unordered && device.kind() != DeviceKind::Cpu {
                 continue;
             }
-            let plan = plan(device, &a, mode);
+            let plan = plan(device, &a, method);
             let runs: Vec<Vec<u32>> = (0..3)
                 .map(|_| {
                     let mut y = device.zeros(a.cols()).expect("zeros");
                     plan.run(1.25, &x, 0.0, &mut y).expect("run");
-                    y.to_vec().expect("download").into_iter().map(f32::to_bits).collect()
+                    y.download().expect("download").into_iter().map(f32::to_bits).collect()
                 })
                 .collect();
-            assert!(runs.iter().all(|run| run == &runs[0]), "{device}, {mode}");
+            assert!(runs.iter().all(|run| run == &runs[0]), "{device}, {method}");
         }
     }
 }
@@ -212,22 +216,24 @@ fn values_change_under_a_plan() {
         let device = &under_test.device;
         let a: Csr<f64> =
             Csr::from_triplets(3, 2, [(0, 0, 5.0), (0, 1, 6.0), (2, 0, 7.0), (2, 1, 8.0)]).expect("a matrix");
-        let x = device.upload_slice(&[1.0, 10.0, 100.0]).expect("upload");
-        for mode in TransposedMode::all() {
+        let x = device.upload(&[1.0, 10.0, 100.0]).expect("upload");
+        for method in SpmvTransposedMethod::ALL {
             let matrix = device.upload(&a).expect("upload");
-            let plan = matrix.plan_spmv_transposed(TransposedOptions::with_mode(mode)).expect("plan");
+            let plan = matrix
+                .plan_spmv_transposed(SpmvTransposedOptions::default().with_method(method))
+                .expect("plan");
             let run = || {
                 let mut y = device.zeros(2).expect("zeros");
                 plan.run(1.0, &x, 0.0, &mut y).expect("run");
-                y.to_vec().expect("download")
+                y.download().expect("download")
             };
-            assert_eq!(run(), [705.0, 806.0], "{device}, {mode}");
+            assert_eq!(run(), [705.0, 806.0], "{device}, {method}");
             matrix.set_values(&[1.0, 2.0, 3.0, 4.0]).expect("as many values as nonzeros");
-            assert_eq!(run(), [301.0, 402.0], "{device}, {mode}");
-            assert_eq!(run(), [301.0, 402.0], "{device}, {mode}");
-            let ones = device.upload_slice(&[1.0; 4]).expect("upload");
+            assert_eq!(run(), [301.0, 402.0], "{device}, {method}");
+            assert_eq!(run(), [301.0, 402.0], "{device}, {method}");
+            let ones = device.upload(&[1.0; 4]).expect("upload");
             matrix.set_values_from(&ones).expect("same device and length");
-            assert_eq!(run(), [101.0, 101.0], "{device}, {mode}");
+            assert_eq!(run(), [101.0, 101.0], "{device}, {method}");
         }
     }
 }
@@ -249,25 +255,22 @@ fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
-        for mode in TransposedMode::all() {
-            let plan = plan(device, &a, mode);
-            let x = device.upload_slice(&[1.0; 3]).expect("upload");
-            let mut y = device.upload_slice(&[7.0; 5]).expect("upload");
-            let long = device.upload_slice(&[1.0; 5]).expect("upload");
+        for method in SpmvTransposedMethod::ALL {
+            let plan = plan(device, &a, method);
+            let x = device.upload(&[1.0; 3]).expect("upload");
+            let mut y = device.upload(&[7.0; 5]).expect("upload");
+            let long = device.upload(&[1.0; 5]).expect("upload");
             let error = plan.run(1.0, &long, 0.0, &mut y).expect_err("x is long");
-            assert!(
-                matches!(error, OpError::VectorLength { operand: "x", len: 5, needed: 3, rows: 3, cols: 5 }),
-                "{error}"
-            );
-            let mut short = device.upload_slice(&[7.0; 3]).expect("upload");
+            assert!(matches!(error, OpError::Length { operand: "x", len: 5, needed: 3 }), "{error}");
+            let mut short = device.upload(&[7.0; 3]).expect("upload");
             let error = plan.run(1.0, &x, 0.0, &mut short).expect_err("y is short");
-            assert!(matches!(error, OpError::VectorLength { operand: "y", .. }), "{error}");
-            assert_eq!(short.to_vec().expect("download"), [7.0; 3]);
-            let other = Device::simulated(evenpath::SimulatedOptions::default());
-            let elsewhere = other.upload_slice(&[1.0; 3]).expect("upload");
+            assert!(matches!(error, OpError::Length { operand: "y", .. }), "{error}");
+            assert_eq!(short.download().expect("download"), [7.0; 3]);
+            let other = Device::simulated(evenpath::device::SimulatedOptions::default());
+            let elsewhere = other.upload(&[1.0; 3]).expect("upload");
             let error = plan.run(1.0, &elsewhere, 0.0, &mut y).expect_err("x is elsewhere");
             assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");
-            assert_eq!(y.to_vec().expect("download"), [7.0; 5]);
+            assert_eq!(y.download().expect("download"), [7.0; 5]);
         }
     }
 }
@@ -278,10 +281,10 @@ fn without_memory_nothing_is_written() {
     for under_test in evenpath_tests::kernel_devices() {
         let device = &under_test.device;
         let a: Csr<f64> = with_row_lengths(500, &[400; 10]);
-        let plan = plan(device, &a, TransposedMode::Ordered);
+        let plan = plan(device, &a, SpmvTransposedMethod::Ordered);
         let info = plan.info().expect("info");
-        let x = device.upload_slice(&[1.0; 10]).expect("upload");
-        let mut y = device.upload_slice(&[7.0; 500]).expect("upload");
+        let x = device.upload(&[1.0; 10]).expect("upload");
+        let mut y = device.upload(&[7.0; 500]).expect("upload");
         let in_use = device.memory().expect("memory").in_use;
         // Down to what does not even hold the products.
         for bytes in [info.run_bytes - 1, info.run_bytes / 2, 0] {
@@ -290,7 +293,7 @@ fn without_memory_nothing_is_written() {
             assert!(matches!(error, OpError::Device(DeviceError::MemoryLimit { .. })), "{error}");
         }
         device.set_memory_limit(Some(in_use + info.run_bytes));
-        assert_eq!(y.to_vec().expect("download"), [7.0; 500]);
+        assert_eq!(y.download().expect("download"), [7.0; 500]);
         plan.run(1.0, &x, 0.0, &mut y).expect("as much memory as the plan says");
         device.set_memory_limit(None);
         assert_eq!(device.memory().expect("memory").in_use, in_use);
@@ -302,13 +305,15 @@ fn a_plan_says_what_it_costs() {
     for under_test in devices() {
         let device = &under_test.device;
         let a: Csr<f32> = generate("stencil5:40".parse().expect("a kind"), 0).expect("a matrix");
-        for mode in TransposedMode::all() {
+        for method in SpmvTransposedMethod::ALL {
             let matrix = device.upload(&a).expect("upload");
             let before = device.memory().expect("memory").in_use;
-            let plan = matrix.plan_spmv_transposed(TransposedOptions::with_mode(mode)).expect("plan");
+            let plan = matrix
+                .plan_spmv_transposed(SpmvTransposedOptions::default().with_method(method))
+                .expect("plan");
             let info = plan.info().expect("info");
-            assert_eq!(info.mode, mode);
-            assert!(info.analysis_ms >= 0.0 && info.to_string().starts_with(&mode.to_string()), "{info}");
+            assert_eq!(info.method, method);
+            assert!(info.analysis_ms >= 0.0 && info.to_string().starts_with(&method.to_string()), "{info}");
             let held = device.memory().expect("memory").in_use - before;
             assert_eq!(info.workspace_bytes, held, "{device}, {info}");
         }
@@ -316,14 +321,14 @@ fn a_plan_says_what_it_costs() {
 }
 
 #[test]
-fn modes_have_names() {
-    for mode in TransposedMode::all() {
-        assert_eq!(mode.to_string().parse(), Ok(mode));
+fn methods_have_names() {
+    for method in SpmvTransposedMethod::ALL {
+        assert_eq!(method.to_string().parse(), Ok(method));
     }
-    let error = "sideways".parse::<TransposedMode>().expect_err("no mode");
+    let error = "sideways".parse::<SpmvTransposedMethod>().expect_err("no method");
     assert_eq!(
         error.to_string(),
-        "no mode of SpMV with the transpose is called `sideways`; there are ordered, unordered, copied"
+        "no method of SpMV with the transpose is called `sideways`; there are ordered, unordered, copied"
     );
 }
 

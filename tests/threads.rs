@@ -2,16 +2,19 @@
 
 use std::sync::Barrier;
 
+use evenpath::device::DeviceKind;
+use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
-use evenpath::scan::Operator;
-use evenpath::sets::SetOperation;
-use evenpath::sort::SortOptions;
-use evenpath::{
-    Csr, Device, DeviceCsr, DeviceDense, DeviceHiSparse, DeviceKind, DeviceVec, HiSparseOptions,
-    HiSparseSpmvMode, HiSparseSpmvOptions, HiSparseSpmvPlan, Layout, OpError, SpgemmOptions, SpmmOptions,
-    SpmmPlan, SpmvMethod, SpmvOptions, SpmvPlan, SpmvTransposedPlan, TransposedOptions, scan, sets, sort,
-    vector,
+use evenpath::hisparse::{
+    DeviceHiSparse, HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions, HiSparseSpmvPlan,
 };
+use evenpath::scan::{Operator, Scan};
+use evenpath::sets::{self, SetOperation};
+use evenpath::sort::{self, SortOptions};
+use evenpath::spgemm::SpgemmOptions;
+use evenpath::spmm::{SpmmOptions, SpmmPlan};
+use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvTransposedOptions, SpmvTransposedPlan};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, vector};
 use evenpath_tests::devices;
 
 const THREADS: usize = 4;
@@ -39,19 +42,19 @@ impl Shared {
         let sorted: Vec<u32> = (0..5000).map(|at| at / 3).collect();
         let b: Vec<f64> = (0..side * 3).map(|at| (at % 5) as f64 - 2.0).collect();
         let tree = a.to_hisparse(HiSparseOptions::default()).expect("a small tree");
-        let (a, tree) = (device.upload(&a)?, device.upload_hisparse(&tree)?);
-        let methods = SpmvMethod::all().filter(|method| method.runs_on(device.kind()));
+        let (a, tree) = (device.upload(&a)?, device.upload(&tree)?);
+        let methods = SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(device.kind()));
         Ok(Self {
             spmv: methods
-                .map(|method| a.plan_spmv(SpmvOptions::with_method(method)))
+                .map(|method| a.plan_spmv(SpmvOptions::default().with_method(method)))
                 .collect::<Result<_, _>>()?,
-            transposed: a.plan_spmv_transposed(TransposedOptions::default())?,
-            spmm: a.plan_spmm(SpmmOptions::new(3))?,
-            leaves: tree.plan_spmv(HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Leaves))?,
-            x: device.upload_slice(&numbers)?,
-            b: DeviceDense::try_new(device.upload_slice(&b)?, side, 3, Layout::RowMajor).expect("its size"),
-            keys: device.upload_slice(&keys)?,
-            sorted: device.upload_slice(&sorted)?,
+            transposed: a.plan_spmv_transposed(SpmvTransposedOptions::default())?,
+            spmm: a.plan_spmm(SpmmOptions::default().with_columns(3))?,
+            leaves: tree.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves))?,
+            x: device.upload(&numbers)?,
+            b: DeviceDense::try_new(device.upload(&b)?, side, 3, Layout::RowMajor).expect("its size"),
+            keys: device.upload(&keys)?,
+            sorted: device.upload(&sorted)?,
             tree,
             a,
         })
@@ -61,7 +64,7 @@ impl Shared {
     fn run(&self, first: usize) -> Result<Vec<Vec<f64>>, OpError> {
         let operations: [&dyn Fn() -> Result<Vec<f64>, OpError>; 8] = [
             &|| self.products(),
-            &|| numbers(&self.a.multiply_with(&self.a, SpgemmOptions::new())?),
+            &|| numbers(&self.a.multiply_with(&self.a, SpgemmOptions::default())?),
             &|| numbers(&self.a.add_transpose(2.0, -1.0)?),
             &|| self.sequences(),
             &|| self.products(),
@@ -83,27 +86,27 @@ impl Shared {
         for plan in &self.spmv {
             let mut y = device.zeros(self.a.rows())?;
             plan.run(2.0, &self.x, 0.0, &mut y)?;
-            all.extend(y.to_vec()?);
+            all.extend(y.download()?);
         }
         let mut y = device.zeros(self.a.cols())?;
         self.transposed.run(2.0, &self.x, 0.0, &mut y)?;
-        all.extend(y.to_vec()?);
+        all.extend(y.download()?);
         let c = device.zeros(self.a.rows() * 3)?;
         let mut c = DeviceDense::try_new(c, self.a.rows(), 3, Layout::RowMajor).expect("its size");
         self.spmm.run(1.0, &self.b, 0.0, &mut c)?;
-        all.extend(c.as_vec().to_vec()?);
+        all.extend(c.as_vec().download()?);
         Ok(all)
     }
 
     fn sequences(&self) -> Result<Vec<f64>, OpError> {
         let lists = [
-            scan::inclusive(&self.keys, Operator::Sum)?,
-            sort::sort(&self.keys, &SortOptions::new())?,
+            Scan::inclusive(Operator::Sum).run(&self.keys)?,
+            sort::sort(&self.keys, SortOptions::default())?,
             sets::keys(SetOperation::Union, &self.sorted, &self.sorted)?,
         ];
         let mut all = Vec::new();
         for list in lists {
-            all.extend(list.to_vec()?.into_iter().map(f64::from));
+            all.extend(list.download()?.into_iter().map(f64::from));
         }
         Ok(all)
     }
@@ -113,7 +116,7 @@ impl Shared {
         self.leaves.run(1.0, &self.x, 0.0, &mut y)?;
         let sum = self.tree.add(&self.tree.transpose())?;
         let made = self.a.to_hisparse::<64>(HiSparseOptions::default())?;
-        Ok([y.to_vec()?, numbers(&sum.to_csr::<u32>()?)?, numbers(&made.to_csr::<u32>()?)?].concat())
+        Ok([y.download()?, numbers(&sum.to_csr::<u32>()?)?, numbers(&made.to_csr::<u32>()?)?].concat())
     }
 }
 

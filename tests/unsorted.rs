@@ -1,7 +1,9 @@
 //! Merges and set operations of keys that are not sorted, on every device: some result or an error, and no harm.
 
+use evenpath::error::OpError;
+use evenpath::key::{Key, PairValue, Pairs};
 use evenpath::sets::{self, Combine, SetOperation};
-use evenpath::{Device, Key, OpError, PairValue, Pairs, merge};
+use evenpath::{Device, merge};
 use evenpath_kernels::merge::MergePairs;
 use evenpath_kernels::sets::SetPairs;
 use evenpath_tests::{devices, tile_len};
@@ -64,7 +66,7 @@ fn check_pairs<K: Key, V: PairValue + Into<f64>>(
     let len = a.len() + b.len();
     let values: Vec<V> = (1..=len).map(value).collect();
     let upload = |keys: &[K], values: &[V]| {
-        (device.upload_slice(keys).expect("upload"), device.upload_slice(values).expect("upload"))
+        (device.upload(keys).expect("upload"), device.upload(values).expect("upload"))
     };
     let (a_keys, a_values) = upload(a, &values[..a.len()]);
     let (b_keys, b_values) = upload(b, &values[a.len()..]);
@@ -86,22 +88,22 @@ fn check_pairs<K: Key, V: PairValue + Into<f64>>(
         let room = operation.largest_result(a.len(), b.len());
         let (mut keys, mut found) = upload(&vec![a[0]; room + 100], &vec![values[0]; room]);
         let result = sets::pairs_into(operation, a_pairs, b_pairs, combine, &mut keys, &mut found);
-        let keys = keys.to_vec().expect("no fault");
+        let keys = keys.download().expect("no fault");
         assert!(keys[room..].iter().all(|&key| key == a[0]), "{operation} of {what}");
         match result {
-            Ok(len) => check_values(&found.to_vec().expect("no fault")[..len], 1.0, 2 * values.len()),
+            Ok(len) => check_values(&found.download().expect("no fault")[..len], 1.0, 2 * values.len()),
             Err(error) => {
                 assert!(matches!(error, OpError::Unsorted { .. }), "{operation} of {what}: {error}");
             }
         }
     }
     let (keys, merged) = merge::pairs(a_pairs, b_pairs).expect("no fault");
-    assert_eq!(keys.to_vec().expect("no fault").len(), len, "merge of {what}");
+    assert_eq!(keys.download().expect("no fault").len(), len, "merge of {what}");
     // A merge may fill up with zeros.
-    check_values(&merged.to_vec().expect("no fault"), 0.0, len);
-    assert!(a_keys.to_vec().expect("no fault") == a && b_keys.to_vec().expect("no fault") == b, "{what}");
-    assert!(a_values.to_vec().expect("no fault") == values[..a.len()], "{what}");
-    assert!(b_values.to_vec().expect("no fault") == values[a.len()..], "{what}");
+    check_values(&merged.download().expect("no fault"), 0.0, len);
+    assert!(a_keys.download().expect("no fault") == a && b_keys.download().expect("no fault") == b, "{what}");
+    assert!(a_values.download().expect("no fault") == values[..a.len()], "{what}");
+    assert!(b_values.download().expect("no fault") == values[a.len()..], "{what}");
 }
 
 /// Checks pairs of these types with lengths around the edges of their kernels' tiles.

@@ -3,7 +3,8 @@
 // Small integers: sums are exact.
 #![allow(clippy::float_cmp)]
 
-use evenpath::{Device, OpError, Value, vector};
+use evenpath::error::OpError;
+use evenpath::{Device, Value, vector};
 use evenpath_tests::{DeviceUnderTest, devices};
 
 /// Small integers: their products and sums are exact in any order.
@@ -20,19 +21,19 @@ fn check<V: Value>(device: &Device, len: usize) {
             assert_eq!(value.to_f64(), expected(at), "element {at} of {len} on {device}");
         }
     };
-    let (dx, mut dy) = (device.upload_slice(&x).unwrap(), device.upload_slice(&y).unwrap());
+    let (dx, mut dy) = (device.upload(&x).unwrap(), device.upload(&y).unwrap());
     let dot: f64 = (0..len).map(|at| wide(at).0 * wide(at).1).sum();
     assert_eq!(vector::dot(&dx, &dy).unwrap().to_f64(), dot, "{len} on {device}");
 
-    let mut dz = device.upload_slice(&vec![V::from_f64(f64::NAN); len]).unwrap();
+    let mut dz = device.upload(&vec![V::from_f64(f64::NAN); len]).unwrap();
     vector::multiply_elements(&dx, &dy, &mut dz).unwrap();
-    all(dz.to_vec().unwrap(), &|at| wide(at).0 * wide(at).1);
+    all(dz.download().unwrap(), &|at| wide(at).0 * wide(at).1);
 
     vector::axpby(V::from_f64(2.0), &dx, V::from_f64(-3.0), &mut dy).unwrap();
-    all(dy.to_vec().unwrap(), &|at| 2.0 * wide(at).0 - 3.0 * wide(at).1);
-    let mut dy = device.upload_slice(&vec![V::from_f64(f64::NAN); len]).unwrap();
+    all(dy.download().unwrap(), &|at| 2.0 * wide(at).0 - 3.0 * wide(at).1);
+    let mut dy = device.upload(&vec![V::from_f64(f64::NAN); len]).unwrap();
     vector::axpby(V::ONE, &dx, V::ZERO, &mut dy).unwrap();
-    all(dy.to_vec().unwrap(), &|at| wide(at).0);
+    all(dy.download().unwrap(), &|at| wide(at).0);
 }
 
 #[test]
@@ -49,17 +50,17 @@ fn vectors_of_every_length() {
 #[test]
 fn what_does_not_fit_is_refused() {
     for DeviceUnderTest { device, .. } in devices() {
-        let (two, mut three) = (device.zeros::<f64>(2).unwrap(), device.upload_slice(&[1.0; 3]).unwrap());
+        let (two, mut three) = (device.zeros::<f64>(2).unwrap(), device.upload(&[1.0; 3]).unwrap());
         assert!(matches!(
             vector::axpby(1.0, &two, 1.0, &mut three),
-            Err(OpError::Lengths { left: 2, right: 3, .. })
+            Err(OpError::Length { len: 2, needed: 3, .. })
         ));
-        assert!(matches!(vector::dot(&two, &three), Err(OpError::Lengths { .. })));
-        assert!(matches!(vector::multiply_elements(&two, &two, &mut three), Err(OpError::Lengths { .. })));
+        assert!(matches!(vector::dot(&two, &three), Err(OpError::Length { .. })));
+        assert!(matches!(vector::multiply_elements(&two, &two, &mut three), Err(OpError::Length { .. })));
         let others = devices().into_iter().map(|other| other.device);
         let other = others.into_iter().find(|other| !other.is_same(&device)).unwrap();
         let elsewhere = other.zeros::<f64>(3).unwrap();
         assert!(matches!(vector::axpby(1.0, &elsewhere, 1.0, &mut three), Err(OpError::Device(_))));
-        assert_eq!(three.to_vec().unwrap(), [1.0; 3]);
+        assert_eq!(three.download().unwrap(), [1.0; 3]);
     }
 }

@@ -1,6 +1,7 @@
 //! C = αA + βB: the sums that are measured, what one has to do, measuring it, and whether a result is right.
 
-use evenpath::{Csr, Device, Offset, OpError, Value};
+use evenpath::error::OpError;
+use evenpath::{Csr, Device, Offset, Value};
 use rayon::prelude::*;
 
 use crate::measure::{Measurement, Repetitions, Work, times_ms};
@@ -94,11 +95,11 @@ pub fn measure<V: Value, O: Offset>(
     let whole = times_ms(device, repetitions, || device_a.add(alpha, &device_b, beta).map(drop))?;
     let plan = device_a.plan_add(&device_b)?;
     let values = times_ms(device, repetitions, || plan.run(alpha, beta).map(drop))?;
-    let work = work(a, b, plan.nnz());
+    let work = work(a, b, plan.info()?.nnz);
     Ok(Measured {
         whole: Measurement::new(work, &whole),
         values: Measurement::new(work, &values),
-        workspace_bytes: plan.workspace_bytes(),
+        workspace_bytes: plan.info()?.workspace_bytes,
         result: device_a.add(alpha, &device_b, beta)?.download()?,
     })
 }

@@ -1,7 +1,8 @@
 //! C = AB: what it has to do, measuring it, and whether a result is right.
 
-use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, OpError, SpmmOperand, SpmmOptions};
-use evenpath::{SpmmPlanInfo, Storage};
+use evenpath::error::OpError;
+use evenpath::spmm::{SpmmOperand, SpmmOptions, SpmmPlanInfo};
+use evenpath::{Compute, Csr, Device, DeviceDense, Layout, Offset, Storage};
 use rayon::prelude::*;
 
 use crate::measure::{Measurement, Repetitions, Work, times_ms};
@@ -45,16 +46,16 @@ where
 {
     let a = device.upload(matrix)?;
     let dense = |values: &[T], rows| {
-        let values = device.upload_slice(values)?;
+        let values = device.upload(values)?;
         Ok::<_, OpError>(DeviceDense::try_new(values, rows, columns, layout).expect("B and C are as large"))
     };
     let b = dense(b, matrix.cols())?;
     // Filled with what must not come out again.
     let mut c = dense(&vec![T::from_f64(f64::NAN); matrix.rows() * columns], matrix.rows())?;
-    let plan = a.plan_spmm(SpmmOptions::new(columns).layout(layout))?;
+    let plan = a.plan_spmm(SpmmOptions::default().with_columns(columns).with_layout(layout))?;
     let (one, zero) = (<Compute<S> as Storage>::from_f64(1.0), Compute::<S>::default());
     let times = times_ms(device, repetitions, || plan.run(one, &b, zero, &mut c))?;
-    Ok((Measurement::new(work::<S, T, O>(matrix, columns), &times), plan.info()?, c.into_vec().to_vec()?))
+    Ok((Measurement::new(work::<S, T, O>(matrix, columns), &times), plan.info()?, c.into_vec().download()?))
 }
 
 /// Whether `c` is AB, computed in f64. An element of a row of n nonzeros may be off by (n + 1)·ε·Σ|a||b|, what rounding in

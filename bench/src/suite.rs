@@ -3,9 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use evenpath::Csr;
+use evenpath::error::MatrixError;
 use evenpath::generate::{Kind, Published, generate};
 use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
-use evenpath::{Csr, MatrixError};
 use thiserror::Error;
 
 /// The variable that names a folder of Matrix Market files.
@@ -146,7 +147,7 @@ impl Source {
                 generate(*kind, SEED).map_err(|source| SuiteError::Generate { kind: *kind, source })
             }
             Self::File(path) => {
-                let options = ReadOptions::new().complex(Complex::RealPart);
+                let options = ReadOptions::default().with_complex(Complex::RealPart);
                 Ok(MatrixMarketReader::open(path, options)?.read_csr()?)
             }
         }

@@ -1,18 +1,16 @@
 //! The types that scans, reductions and sorts take.
 
 use bytemuck::Pod;
-use evenpath_kernels::block::operator::Number;
 use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
-use evenpath_simt::Element as Scalar;
 
 mod sealed {
     use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
 
     /// Marks what can be scanned.
-    pub trait Scanned {}
+    pub trait KernelElement: evenpath_kernels::block::operator::Number {}
 
     /// How keys become unsigned integers of the same order.
-    pub trait Key {
+    pub trait KernelKey: evenpath_simt::Element {
         /// Unsigned integers of the key's size.
         type Bits: RadixKey + bytemuck::Pod + Ord;
         /// The order of the keys, ascending.
@@ -20,20 +18,20 @@ mod sealed {
     }
 
     /// How values are moved.
-    pub trait Value {
+    pub trait KernelValue: evenpath_simt::Element {
         /// Unsigned integers of the value's size.
         type Bits: evenpath_simt::Element + bytemuck::Pod;
     }
 }
 
-pub(crate) use sealed::{Key, Value as MovedValue};
+pub(crate) use sealed::{KernelKey as Key, KernelValue as MovedValue};
 
 /// Elements that can be scanned: `u32`, `i32`, `u64`, `f32`, `f64`. Sealed.
-pub trait Element: Number + Pod + sealed::Scanned {}
+pub trait Element: sealed::KernelElement + Pod {}
 
 macro_rules! elements {
     ($($type:ident)*) => {$(
-        impl sealed::Scanned for $type {}
+        impl sealed::KernelElement for $type {}
         impl Element for $type {}
     )*};
 }
@@ -45,26 +43,26 @@ elements!(u32 i32 u64 f32 f64);
 /// those without it after.
 ///
 /// ```
-/// use evenpath::Device;
 /// use evenpath::sort::{SortOptions, sort};
+/// use evenpath::Device;
 ///
-/// let keys = Device::cpu().upload_slice(&[2.5_f32, -1.0, 0.0])?;
-/// assert_eq!(sort(&keys, &SortOptions::new())?.to_vec()?, [-1.0, 0.0, 2.5]);
+/// let keys = Device::cpu().upload(&[2.5_f32, -1.0, 0.0])?;
+/// assert_eq!(sort(&keys, SortOptions::default())?.download()?, [-1.0, 0.0, 2.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait SortKey: sealed::Key + Scalar + Pod {}
+pub trait SortKey: sealed::KernelKey + Pod {}
 
 /// What can be moved with a key: numbers of 32 and 64 bits. Sealed.
-pub trait SortValue: sealed::Value + Scalar + Pod {}
+pub trait SortValue: sealed::KernelValue + Pod {}
 
 macro_rules! sortable {
     ($($type:ident as $bits:ident: $flip_negative:expr, $flip:expr;)*) => {$(
-        impl sealed::Key for $type {
+        impl sealed::KernelKey for $type {
             type Bits = $bits;
             const ORDER: KeyOrder<$bits> = KeyOrder { flip_negative: $flip_negative, flip: $flip };
         }
         impl SortKey for $type {}
-        impl sealed::Value for $type {
+        impl sealed::KernelValue for $type {
             type Bits = $bits;
         }
         impl SortValue for $type {}

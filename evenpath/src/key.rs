@@ -1,15 +1,23 @@
 //! Keys, and the values that travel with them.
 
-use evenpath_kernels::Bits;
 use evenpath_kernels::key::Combine as KernelCombine;
-use evenpath_simt::Element;
 
+pub use crate::op::Pairs;
+
+/// What kernels ask of keys and values. Nothing outside can name these, so the public traits are sealed.
 mod sealed {
-    pub trait Sealed {}
-    macro_rules! sealed {
-        ($($type:ident)*) => {$(impl Sealed for $type {})*};
+    use evenpath_kernels::key::Combine;
+
+    pub trait KernelKey: evenpath_kernels::Key {}
+    impl KernelKey for u32 {}
+    impl KernelKey for u64 {}
+
+    pub trait KernelValue: evenpath_simt::Element {
+        /// What kernels take it for: they move bits.
+        type Bits: evenpath_kernels::Bits;
+        /// How kernels add two.
+        const ADD: Combine;
     }
-    sealed!(u32 u64 i32 i64 f32 f64);
 }
 
 /// A key of a merge or a set operation: `u32`, or `u64`, in their usual order. Sealed.
@@ -20,12 +28,12 @@ mod sealed {
 /// use evenpath::{Device, merge};
 ///
 /// let device = Device::cpu();
-/// let a = device.upload_slice(&[1_u64, 5])?; // u32 is the other kind of key
-/// let merged = merge::keys(&a, &device.upload_slice(&[3_u64])?)?;
-/// assert_eq!(merged.to_vec()?, [1, 3, 5]);
+/// let a = device.upload(&[1_u64, 5])?; // u32 is the other kind of key
+/// let merged = merge::keys(&a, &device.upload(&[3_u64])?)?;
+/// assert_eq!(merged.download()?, [1, 3, 5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Key: sealed::Sealed + evenpath_kernels::Key + bytemuck::Pod + std::fmt::Display {
+pub trait Key: sealed::KernelKey + bytemuck::Pod + std::fmt::Display {
     /// Rust's name of the type.
     const NAME: &'static str;
 }
@@ -41,8 +49,8 @@ impl Key for u64 {
 /// The key of a (row, column) tuple: row · 2³² + column, so that keys are in the order of tuples, rows first.
 ///
 /// ```
-/// assert!(evenpath::coordinate(1, 9) < evenpath::coordinate(2, 0));
-/// assert_eq!(evenpath::row_and_column(evenpath::coordinate(7, 8)), (7, 8));
+/// assert!(evenpath::key::coordinate(1, 9) < evenpath::key::coordinate(2, 0));
+/// assert_eq!(evenpath::key::row_and_column(evenpath::key::coordinate(7, 8)), (7, 8));
 /// ```
 pub const fn coordinate(row: u32, column: u32) -> u64 {
     (row as u64) << 32 | column as u64
@@ -56,24 +64,19 @@ pub const fn row_and_column(key: u64) -> (u32, u32) {
 /// A value that travels with a key: `u32`, `i32`, `f32`, `u64`, `i64` or `f64`. Sealed.
 ///
 /// ```
-/// use evenpath::{Device, Pairs, merge};
+/// use evenpath::key::Pairs;
+/// use evenpath::{Device, merge};
 ///
 /// let device = Device::cpu();
-/// let (keys, values) = (device.upload_slice(&[1_u32, 5])?, device.upload_slice(&[0.1_f64, 0.5])?);
-/// let (other, more) = (device.upload_slice(&[3_u32])?, device.upload_slice(&[0.3_f64])?);
+/// let (keys, values) = (device.upload(&[1_u32, 5])?, device.upload(&[0.1_f64, 0.5])?);
+/// let (other, more) = (device.upload(&[3_u32])?, device.upload(&[0.3_f64])?);
 /// let (_, values) = merge::pairs(Pairs::new(&keys, &values), Pairs::new(&other, &more))?;
-/// assert_eq!(values.to_vec()?, [0.1, 0.3, 0.5]);
+/// assert_eq!(values.download()?, [0.1, 0.3, 0.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait PairValue: sealed::Sealed + Element + bytemuck::Pod {
+pub trait PairValue: sealed::KernelValue + bytemuck::Pod {
     /// Rust's name of the type.
     const NAME: &'static str;
-    /// What kernels take it for: they move bits.
-    #[doc(hidden)]
-    type Bits: Bits;
-    /// How kernels add two.
-    #[doc(hidden)]
-    const ADD: KernelCombine;
     /// The sum; integers wrap around.
     #[must_use]
     fn add(self, other: Self) -> Self;
@@ -83,12 +86,14 @@ macro_rules! pair_values {
     ($($type:ident as $bits:ident: $how:ident, |$a:ident, $b:ident| $sum:expr;)*) => {$(
         impl PairValue for $type {
             const NAME: &'static str = stringify!($type);
-            type Bits = $bits;
-            const ADD: KernelCombine = KernelCombine::$how;
             fn add(self, other: Self) -> Self {
                 let ($a, $b) = (self, other);
                 $sum
             }
+        }
+        impl sealed::KernelValue for $type {
+            type Bits = $bits;
+            const ADD: KernelCombine = KernelCombine::$how;
         }
     )*};
 }

@@ -1,60 +1,147 @@
 //! Sparse linear algebra on NVIDIA GPUs, written entirely in Rust.
 //!
-//! * [`Csr`] and [`Coo`]: matrices in host memory, validated; [`generate`] makes some, [`io`] reads
-//!   and writes Matrix Market files, [`Statistics`] describes how their nonzeros are spread.
-//! * [`Ell`], [`SlicedEll`], [`Hyb`]: matrices whose rows are padded, made of a [`Csr`] and back; [`RowOrder`]: rows sorted
-//!   by length. On a device they, and [`Coo`], are multiplied by `spmv` of [`DeviceEll`], [`DeviceEllR`],
-//!   [`DeviceSlicedEll`], [`DeviceHyb`] and [`DeviceCoo`].
-//! * A [`Csr`] in host memory is multiplied and added there too: `&a * &x`, `&a * &b`, `&a + &b`.
-//! * [`HiSparse`]: a tree of small nodes, each dense or sparse, made of a [`Csr`] or [`Coo`] and back; in host memory its
-//!   products and sums run on the CPU, as a [`DeviceHiSparse`] on any device.
-//! * [`Device`]: an NVIDIA GPU, the CPU, or a simulated GPU; [`DeviceCsr`] and [`DeviceVec`] are in its memory.
-//! * [`DeviceCsr::plan_spmv`]: sparse matrix times dense vector; [`DeviceCsr::plan_spmv_transposed`]: with the transpose,
-//!   which [`DeviceCsr::transpose`] builds; [`DeviceCsr::plan_spmm`]: times a [`DeviceDense`] matrix;
-//!   [`DeviceCsr::multiply`]: times a sparse matrix.
-//! * [`DeviceCsr::add`]: sums of sparse matrices, [`DeviceCsr::plan_add`] for values that change; products by element and
-//!   masks beside it ([`Elementwise`]).
-//! * [`vector`]: sums and inner products of dense vectors.
-//! * [`scan`]: plain and segmented scans; [`reduce`]: sums of segments.
-//! * [`merge`] and [`sets`]: merge, union, intersection and difference of sorted sequences.
-//! * [`sort`]: radix sort of keys, and of keys with values.
+//! ```
+//! use evenpath::prelude::*;
+//!
+//! fn main() -> evenpath::Result<()> {
+//!     let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+//!     let device = Device::best()?; // the first NVIDIA GPU, or the CPU
+//!     let a = device.upload(&a)?;
+//!     let x = device.upload(&[1.0, 10.0, 100.0])?;
+//!     let mut y = device.zeros(a.rows())?;
+//!     let plan = a.plan_spmv(SpmvOptions::default())?; // once per matrix
+//!     plan.run(1.0, &x, 0.0, &mut y)?; // y = 1·Ax + 0·y, as often as needed
+//!     assert_eq!(y.download()?, [201.0, 30.0]);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Where things are
+//!
+//! The root has what most programs name: matrices, devices, value types and [`Error`]. [`prelude`] has these and the options
+//! of the common operations. Everything else is in the module of its format or operation.
+//!
+//! | formats | in host memory | on a device |
+//! |---|---|---|
+//! | [`csr`] | [`Csr`] | [`DeviceCsr`] |
+//! | [`coo`] | [`Coo`] | [`DeviceCoo`](coo::DeviceCoo) |
+//! | [`ell`] | [`Ell`], [`SlicedEll`] | [`DeviceEll`](ell::DeviceEll), [`DeviceEllR`](ell::DeviceEllR), [`DeviceSlicedEll`](ell::DeviceSlicedEll) |
+//! | [`hyb`] | [`Hyb`] | [`DeviceHyb`](hyb::DeviceHyb) |
+//! | [`hisparse`] | [`HiSparse`] | [`DeviceHiSparse`](hisparse::DeviceHiSparse) |
+//! | [`dense`] | a slice | [`DeviceVec`], [`DeviceDense`] |
+//!
+//! [`Device::upload`] copies any of them to a device, and its `download` copies it back.
+//!
+//! | operations | |
+//! |---|---|
+//! | [`spmv`], [`spmm`] | sparse matrix times dense vector or matrix, also with the transpose |
+//! | [`spgemm`], [`spadd`] | products, sums and masks of sparse matrices |
+//! | [`vector`] | sums and inner products of dense vectors |
+//! | [`scan`], [`reduce`], [`sort`], [`merge`], [`sets`] | primitives on sequences |
+//! | [`io`], [`generate`] | Matrix Market files, and matrices to test with |
+//!
+//! A method named `plan_…` analyzes its operands once; the plan's `run` computes, as often as needed, and its `info` says what
+//! was chosen. Options have a `Default` and `with_…` methods. What an error says is in [`error`]. The types that an operation
+//! takes, the memory that it needs, whether it waits and whether its results repeat to the bit: `docs/guide/properties.md`.
 
 mod cpu;
 pub mod device;
 mod element;
+pub mod error;
 mod interop;
 pub mod io;
-mod key;
+pub mod key;
 mod matrix;
+mod names;
 mod op;
 mod operation;
 pub mod policy;
+pub mod prelude;
 mod scalar;
 
-pub use device::{Device, DeviceError, DeviceKind, DeviceVec, Event, SimulatedOptions};
-pub use key::{Key, PairValue, coordinate, row_and_column};
-pub use matrix::generate;
-pub use matrix::{
-    Coo, Csr, CsrView, Duplicates, Ell, HiSparse, HiSparseEntries, HiSparseNode, HiSparseOptions,
-    HiSparseStatistics, Hyb, HybOptions, HybWidth, InvalidCoo, InvalidCsr, InvalidEll, InvalidHyb,
-    InvalidNode, InvalidSlicedEll, LevelStatistics, LongestRows, MAX_DIMENSION, MatrixError, NodeFault,
-    NodeKind, NodeStatistics, PaddingLimit, Row, RowOrder, Rows, SlicedEll, SlicedEllOptions, Statistics,
-};
-pub use op::reduce;
-pub use op::scan;
-pub use op::sort;
-pub use op::{DeviceCoo, DeviceEll, DeviceEllR, DeviceHiSparse, DeviceHyb, DeviceRowOrder, DeviceSlicedEll};
-pub use op::{DeviceCsr, OpError, ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
-pub use op::{DeviceDense, InvalidDense, Layout, SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
-pub use op::{ElementwisePlan, Pairs};
-pub use op::{
-    HiSparseQueueOptions, HiSparseSpgemmMethod, HiSparseSpmmPlan, HiSparseSpmvMode, HiSparseSpmvOptions,
-    HiSparseSpmvPlan, HiSparseSpmvPlanInfo, HiSparseSpmvQueues,
-};
-pub use op::{ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
-pub use op::{
-    ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
-};
-pub use op::{merge, sets, vector};
-pub use operation::Elementwise;
+pub use device::{Device, DeviceVec};
+pub use error::{Error, Result};
+pub use matrix::{Coo, Csr, HiSparse, generate};
+pub use op::{DeviceCsr, DeviceDense, Layout, merge, reduce, scan, sets, sort, vector};
 pub use scalar::{Compute, Offset, Storage, Value, bf16, f16};
+
+/// Compressed sparse rows: row offsets, column indices, values.
+pub mod csr {
+    pub use crate::matrix::{Csr, CsrView, InvalidCsr, MAX_DIMENSION, Row, Rows, Statistics};
+    pub use crate::op::DeviceCsr;
+}
+
+/// Coordinates: row index, column index, value of each entry.
+pub mod coo {
+    pub use crate::matrix::{Coo, Duplicates, InvalidCoo};
+    pub use crate::op::DeviceCoo;
+}
+
+/// ELL, ELL-R and sliced ELL: rows padded to a common length.
+pub mod ell {
+    pub use crate::matrix::{Ell, InvalidEll, InvalidSlicedEll, PaddingLimit, SlicedEll, SlicedEllOptions};
+    pub use crate::op::{DeviceEll, DeviceEllR, DeviceSlicedEll, EllR};
+}
+
+/// HYB: the first nonzeros of each row in ELL, the rest in coordinates.
+pub mod hyb {
+    pub use crate::matrix::{Hyb, HybOptions, HybWidth, InvalidHyb};
+    pub use crate::op::DeviceHyb;
+}
+
+/// Dense matrices on a device.
+pub mod dense {
+    pub use crate::op::{DeviceDense, InvalidDense, Layout};
+}
+
+/// Rows in another order, such as sorted by length.
+pub mod row_order {
+    pub use crate::matrix::{LongestRows, RowOrder};
+    pub use crate::op::DeviceRowOrder;
+}
+
+/// HiSparse: a tree of small nodes, each dense or sparse, and its operations.
+pub mod hisparse {
+    pub use crate::matrix::{
+        HiSparse, HiSparseEntries, HiSparseNode, HiSparseOptions, HiSparseStatistics, InvalidNode,
+        LevelStatistics, NodeFault, NodeKind, NodeStatistics,
+    };
+    pub use crate::op::{
+        DeviceHiSparse, HiSparseQueuedOptions, HiSparseQueuedPlan, HiSparseQueuedPlanInfo,
+        HiSparseSpgemmMethod, HiSparseSpgemmOptions, HiSparseSpmmOptions, HiSparseSpmmPlan,
+        HiSparseSpmmPlanInfo, HiSparseSpmvMethod, HiSparseSpmvOptions, HiSparseSpmvPlan,
+        HiSparseSpmvPlanInfo,
+    };
+}
+
+/// Sparse matrix times dense vector, y = αAx + βy and y = αAᵀx + βy.
+///
+/// [`DeviceCsr::plan_spmv`] and [`DeviceCsr::plan_spmv_transposed`] make plans. Matrices in the formats [`coo`], [`ell`] and
+/// [`hyb`] have a method `spmv`, which needs none; those of [`hisparse`] have plans of their own.
+pub mod spmv {
+    pub use crate::op::{
+        SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, SpmvTransposedMethod, SpmvTransposedOptions,
+        SpmvTransposedPlan, SpmvTransposedPlanInfo,
+    };
+}
+
+/// Sparse matrix times dense matrix, `C = αAB + βC`: [`DeviceCsr::plan_spmm`].
+pub mod spmm {
+    pub use crate::op::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
+}
+
+/// Sparse matrix times sparse matrix: [`DeviceCsr::multiply`], [`DeviceCsr::plan_multiply`].
+pub mod spgemm {
+    pub use crate::op::{SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
+}
+
+/// Sums, element-wise products and masks of sparse matrices: [`DeviceCsr::add`], [`DeviceCsr::plan_add`].
+pub mod spadd {
+    pub use crate::op::{ElementwisePlan, ElementwisePlanInfo};
+    pub use crate::operation::Elementwise;
+}
+
+// Names that modules of this crate take from each other.
+pub(crate) use device::{DeviceError, DeviceKind};
+pub(crate) use matrix::{CsrView, Duplicates, Ell, HiSparseOptions, Hyb, MatrixError, RowOrder, SlicedEll};
+pub(crate) use op::OpError;

@@ -1,21 +1,20 @@
 //! How operations combine elements.
 
-use std::fmt;
-
 use evenpath_kernels::{sets, spadd};
 
 use crate::Value;
 use crate::element::Element;
+use crate::names::named;
 
 /// How a scan combines elements.
 ///
 /// ```
+/// use evenpath::scan::{Operator, Scan};
 /// use evenpath::Device;
-/// use evenpath::scan::{Operator, exclusive, inclusive};
 ///
-/// let values = Device::cpu().upload_slice(&[3_u32, 1, 4])?;
-/// assert_eq!(inclusive(&values, Operator::Max)?.to_vec()?, [3, 3, 4]);
-/// assert_eq!(exclusive(&values, Operator::Sum)?.to_vec()?, [0, 3, 4]);
+/// let values = Device::cpu().upload(&[3_u32, 1, 4])?;
+/// assert_eq!(Scan::inclusive(Operator::Max).run(&values)?.download()?, [3, 3, 4]);
+/// assert_eq!(Scan::exclusive(Operator::Sum).run(&values)?.download()?, [0, 3, 4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +25,13 @@ pub enum Operator {
     Min,
     /// The greatest.
     Max,
+}
+
+named! {
+    Operator, "scan operator":
+    Sum = "sum",
+    Min = "min",
+    Max = "max",
 }
 
 impl Operator {
@@ -55,17 +61,17 @@ impl Operator {
 /// An operation on two sets.
 ///
 /// ```
-/// use evenpath::Device;
 /// use evenpath::sets::{SetOperation, keys};
+/// use evenpath::Device;
 ///
 /// let device = Device::cpu();
-/// let (a, b) = (device.upload_slice(&[1_u32, 2, 2])?, device.upload_slice(&[2_u32, 3])?);
-/// let of = |operation| Ok::<_, evenpath::OpError>(keys(operation, &a, &b)?.to_vec()?);
+/// let (a, b) = (device.upload(&[1_u32, 2, 2])?, device.upload(&[2_u32, 3])?);
+/// let of = |operation| Ok::<_, evenpath::error::OpError>(keys(operation, &a, &b)?.download()?);
 /// assert_eq!(of(SetOperation::Union)?, [1, 2, 2, 3]);
 /// assert_eq!(of(SetOperation::Intersection)?, [2]);
 /// assert_eq!(of(SetOperation::Difference)?, [1, 2]);
 /// assert_eq!(of(SetOperation::SymmetricDifference)?, [1, 2, 3]);
-/// # Ok::<(), evenpath::OpError>(())
+/// # Ok::<(), evenpath::error::OpError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SetOperation {
@@ -79,10 +85,15 @@ pub enum SetOperation {
     SymmetricDifference,
 }
 
-impl SetOperation {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Union, Self::Intersection, Self::Difference, Self::SymmetricDifference];
+named! {
+    SetOperation, "set operation":
+    Union = "union",
+    Intersection = "intersection",
+    Difference = "difference",
+    SymmetricDifference = "symmetric difference",
+}
 
+impl SetOperation {
     /// The most elements that the result of inputs of these lengths can have.
     pub fn largest_result(self, a_len: usize, b_len: usize) -> usize {
         match self {
@@ -117,27 +128,17 @@ impl SetOperation {
     }
 }
 
-impl fmt::Display for SetOperation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Union => "union",
-            Self::Intersection => "intersection",
-            Self::Difference => "difference",
-            Self::SymmetricDifference => "symmetric difference",
-        })
-    }
-}
-
 /// What an element-wise operation makes of two matrices A and B of one shape.
 ///
 /// ```
-/// use evenpath::{Csr, Device, Elementwise};
+/// use evenpath::spadd::Elementwise;
+/// use evenpath::{Csr, Device};
 ///
 /// let device = Device::best()?;
 /// let a: Csr<f64> = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 1, 2.0)])?;
 /// let b: Csr<f64> = Csr::from_triplets(1, 3, [(0, 1, 10.0), (0, 2, 5.0)])?;
 /// let (a, b) = (device.upload(&a)?, device.upload(&b)?);
-/// let of = |operation| Ok::<_, evenpath::OpError>(a.elementwise(operation, 1.0, &b, 1.0)?.download()?.to_dense()?);
+/// let of = |operation| Ok::<_, evenpath::error::OpError>(a.elementwise(operation, 1.0, &b, 1.0)?.download()?.to_dense()?);
 /// assert_eq!(of(Elementwise::Sum)?, [1.0, 12.0, 5.0]);
 /// assert_eq!(of(Elementwise::Product)?, [0.0, 20.0, 0.0]);
 /// assert_eq!(of(Elementwise::Mask)?, [0.0, 2.0, 0.0]);
@@ -157,10 +158,15 @@ pub enum Elementwise {
     MaskOut,
 }
 
-impl Elementwise {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Sum, Self::Product, Self::Mask, Self::MaskOut];
+named! {
+    Elementwise, "element-wise operation":
+    Sum = "sum",
+    Product = "product",
+    Mask = "mask",
+    MaskOut = "mask out",
+}
 
+impl Elementwise {
     /// Whether entries of A that B has not are in the result.
     pub(crate) fn keeps_a(self) -> bool {
         matches!(self, Self::Sum | Self::MaskOut)
@@ -193,17 +199,6 @@ impl Elementwise {
             Self::Mask => spadd::keep::PAIRS | spadd::keep::FIRST,
             Self::MaskOut => spadd::keep::A_ONLY,
         }
-    }
-}
-
-impl fmt::Display for Elementwise {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Sum => "sum",
-            Self::Product => "product",
-            Self::Mask => "mask",
-            Self::MaskOut => "mask out",
-        })
     }
 }
 

@@ -4,16 +4,24 @@ use std::fmt::Display;
 use std::iter::Sum;
 use std::ops::Neg;
 
+#[doc(inline)]
 pub use evenpath_simt::half::{bf16, f16};
 
+/// What this crate and its kernels ask of scalars besides. Nothing outside can name these, so the public traits are sealed.
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::f16 {}
-    impl Sealed for super::bf16 {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
-    impl Sealed for u32 {}
-    impl Sealed for u64 {}
+    /// What memory holds, computed with as `C`.
+    pub trait KernelStored<C>: evenpath_simt::Stored<Compute = C> {}
+    impl<S: evenpath_simt::Stored> KernelStored<S::Compute> for S {}
+
+    /// What kernels compute with.
+    pub trait KernelValue: Decimal + evenpath_simt::Float + evenpath_kernels::spmv::AtomicFloat {}
+    impl KernelValue for f32 {}
+    impl KernelValue for f64 {}
+
+    /// What counts nonzeros.
+    pub trait KernelOffset: evenpath_kernels::Offset + evenpath_kernels::Key {}
+    impl KernelOffset for u32 {}
+    impl KernelOffset for u64 {}
 
     /// Text form of a value; for this crate's readers and writers.
     pub trait Decimal: Sized {
@@ -40,16 +48,14 @@ pub(crate) use sealed::Decimal;
 /// }
 /// let a: Csr<f32> = Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 0.5)])?;
 /// assert_eq!((value_bytes(&a), value_bytes(&a.into_values::<f16>())), (8, 4));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub trait Storage:
-    sealed::Sealed
-    + evenpath_simt::Stored<Compute: bytemuck::Pod + Default + Display>
-    + bytemuck::Pod
-    + Default
-    + Display
-    + PartialOrd
+    sealed::KernelStored<<Self as Storage>::Computed> + bytemuck::Pod + Default + Display + PartialOrd
 {
+    /// What it is computed with: `f32`, or `f64` for `f64`.
+    type Computed: Value;
+
     /// The type's name: Rust's, or that of the crate `half`.
     const NAME: &'static str;
 
@@ -66,7 +72,7 @@ pub trait Storage:
 ///
 /// let alpha: Compute<f16> = 0.5; // an f32
 /// ```
-pub type Compute<S> = <S as evenpath_simt::Stored>::Compute;
+pub type Compute<S> = <S as Storage>::Computed;
 
 /// A type to compute with: `f32` or `f64`. Sealed.
 ///
@@ -77,14 +83,11 @@ pub type Compute<S> = <S as evenpath_simt::Stored>::Compute;
 ///     Csr::from_triplets(rows, rows, (0..rows).map(|row| (row, row, V::ONE))).expect("inside")
 /// }
 /// assert_eq!((&identity::<f32>(2) * &[5.0, 6.0])?, [5.0, 6.0]);
-/// # Ok::<(), evenpath::OpError>(())
+/// # Ok::<(), evenpath::error::OpError>(())
 /// ```
 pub trait Value:
-    Storage
-    + evenpath_simt::Stored<Compute = Self>
-    + Decimal
-    + evenpath_simt::Float
-    + evenpath_kernels::spmv::AtomicFloat
+    Storage<Computed = Self>
+    + sealed::KernelValue
     + crate::element::Element
     + crate::element::SortValue
     + Neg<Output = Self>
@@ -108,6 +111,7 @@ pub trait Value:
 macro_rules! value {
     ($type:ident) => {
         impl Storage for $type {
+            type Computed = Self;
             const NAME: &'static str = stringify!($type);
 
             fn to_f64(self) -> f64 {
@@ -144,6 +148,7 @@ macro_rules! value {
 macro_rules! half {
     ($type:ident) => {
         impl Storage for $type {
+            type Computed = f32;
             const NAME: &'static str = stringify!($type);
 
             fn to_f64(self) -> f64 {
@@ -211,11 +216,9 @@ value!(f64);
 /// }
 /// let a: Csr<f64> = Csr::from_triplets(1, 1, [(0, 0, 1.0)])?;
 /// assert_eq!((bytes(&a), bytes(&a.try_into_offsets::<u64>()?)), (20, 28));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
-pub trait Offset:
-    sealed::Sealed + evenpath_kernels::Offset + evenpath_kernels::Key + bytemuck::Pod + Default + Display
-{
+pub trait Offset: sealed::KernelOffset + bytemuck::Pod + Default + Display {
     /// Rust's name of the type.
     const NAME: &'static str;
     /// The offset as a number; exact.
@@ -246,7 +249,7 @@ offset!(u64);
 mod tests {
     use super::*;
 
-    /// Around every tie between neighbouring halves, with more digits than `f32` has.
+    /// Around every tie between neighboring halves, with more digits than `f32` has.
     #[test]
     fn halves_are_the_nearest() {
         fn check<S: Storage>(below: S, above: S) {

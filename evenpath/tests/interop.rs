@@ -1,9 +1,11 @@
 //! Conversions to and from other crates' types, both ways, and what they do with matrices that those would refuse.
 
-use evenpath::{
-    Coo, Csr, Device, DeviceDense, Duplicates, Ell, HiSparse, HiSparseOptions, HybOptions, Layout,
-    MatrixError, PaddingLimit, SlicedEll, SlicedEllOptions,
-};
+use evenpath::coo::Duplicates;
+use evenpath::ell::{Ell, PaddingLimit, SlicedEll, SlicedEllOptions};
+use evenpath::error::MatrixError;
+use evenpath::hisparse::HiSparseOptions;
+use evenpath::hyb::HybOptions;
+use evenpath::{Coo, Csr, Device, DeviceDense, HiSparse, Layout};
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat};
 use nalgebra_sparse::{CooMatrix, CsrMatrix};
 use ndarray::{Array2, ShapeBuilder, array, s};
@@ -91,7 +93,7 @@ fn ndarray() {
     let device = Device::cpu();
     let vector = array![1.0, 2.0, 3.0, 4.0, 5.0];
     let x = device.upload_array1(&vector.slice(s![..;2])).unwrap();
-    assert_eq!(x.to_array1().unwrap(), array![1.0, 3.0, 5.0]);
+    assert_eq!(x.download_array1().unwrap(), array![1.0, 3.0, 5.0]);
     assert_eq!((&matrix() * &vector.slice(s![..;2])).unwrap(), array![10.0, 0.0, 6.0]);
     assert_eq!((&matrix() * &array![1.0, 3.0, 5.0]).unwrap(), array![10.0, 0.0, 6.0]);
     assert!((&matrix() * &vector).is_err());
@@ -102,19 +104,19 @@ fn ndarray() {
     let layouts = [(by_rows.view(), Layout::RowMajor), (by_columns.view(), Layout::ColumnMajor)];
     for (array, layout) in layouts {
         let dense = device.upload_array2(&array).unwrap();
-        assert_eq!((dense.layout(), dense.to_array2().unwrap()), (layout, by_rows.clone()));
+        assert_eq!((dense.layout(), dense.download_array2().unwrap()), (layout, by_rows.clone()));
     }
     let part = device.upload_array2(&by_rows.slice(s![.., ..;2])).unwrap();
-    assert_eq!(part.to_array2().unwrap(), array![[1.0, 3.0], [4.0, 6.0]]);
+    assert_eq!(part.download_array2().unwrap(), array![[1.0, 3.0], [4.0, 6.0]]);
     let empty = device.upload_array2(&Array2::<f32>::zeros((0, 4))).unwrap();
-    assert_eq!(empty.to_array2().unwrap().dim(), (0, 4));
+    assert_eq!(empty.download_array2().unwrap().dim(), (0, 4));
 
-    let values = device.upload_slice(&[1.0, 2.0, f64::NAN, 3.0, 4.0, f64::NAN]).unwrap();
+    let values = device.upload(&[1.0, 2.0, f64::NAN, 3.0, 4.0, f64::NAN]).unwrap();
     let with_gaps = DeviceDense::try_with_leading_dimension(values, 2, 2, Layout::RowMajor, 3).unwrap();
-    assert_eq!(with_gaps.to_array2().unwrap(), array![[1.0, 2.0], [3.0, 4.0]]);
+    assert_eq!(with_gaps.download_array2().unwrap(), array![[1.0, 2.0], [3.0, 4.0]]);
     let values = with_gaps.into_vec();
     let by_columns = DeviceDense::try_with_leading_dimension(values, 2, 2, Layout::ColumnMajor, 3).unwrap();
-    assert_eq!(by_columns.to_array2().unwrap(), array![[1.0, 3.0], [2.0, 4.0]]);
+    assert_eq!(by_columns.download_array2().unwrap(), array![[1.0, 3.0], [2.0, 4.0]]);
 }
 
 fn round_trip<T: Serialize + for<'de> Deserialize<'de>>(value: &T) -> T {
@@ -136,7 +138,7 @@ fn every_format_comes_back() -> Result<(), MatrixError> {
     assert_eq!(round_trip(&a.to_coo()).to_csr::<u64>(Duplicates::Keep)?, a);
     let ell = a.to_ell(PaddingLimit::default())?;
     assert!(round_trip(&ell) == ell);
-    let options = SlicedEllOptions { slice_height: 2, sorting_scope: 4, ..SlicedEllOptions::default() };
+    let options = SlicedEllOptions::default().with_slice_height(2).with_sorting_scope(4);
     let sliced = a.to_sliced_ell(options)?;
     assert!(sliced.row_order().is_some() && round_trip(&sliced) == sliced);
     let hyb = a.to_hyb(HybOptions::default())?;

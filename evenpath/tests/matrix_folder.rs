@@ -41,7 +41,7 @@ fn every_matrix_is_what_its_index_says() {
         let path = folder.join(format!("{name}.mtx.gz"));
         let header = &entry["header"];
 
-        let reader = MatrixMarketReader::open(&path, ReadOptions::new()).unwrap();
+        let reader = MatrixMarketReader::open(&path, ReadOptions::default()).unwrap();
         let found = reader.header();
         assert_eq!(&format!("{} {} {}", found.format, found.field, found.symmetry), header);
         assert_eq!(found.entries, number("stored_entries") as u128, "{name}");
@@ -49,7 +49,7 @@ fn every_matrix_is_what_its_index_says() {
             let refused = reader.read_csr::<f64, u32>().unwrap_err();
             assert!(matches!(refused.kind(), MatrixMarketErrorKind::Complex), "{refused}");
         }
-        let options = ReadOptions::new().complex(Complex::RealPart);
+        let options = ReadOptions::default().with_complex(Complex::RealPart);
         let a: Csr<f64> = MatrixMarketReader::open(&path, options).unwrap().read_csr().unwrap();
         let statistics = a.statistics();
         let found = (a.rows(), a.cols(), a.nnz(), statistics.row_length_max, statistics.empty_rows);
@@ -103,7 +103,7 @@ fn every_reader_test_is_read_or_refused_as_its_index_says() {
     let mut met = 0;
     for entry in index {
         let file = &entry["file"];
-        let options = ReadOptions::new().complex(Complex::RealPart);
+        let options = ReadOptions::default().with_complex(Complex::RealPart);
         let reader = MatrixMarketReader::open(folder.join(file), options);
         let found = reader.and_then(|reader| {
             reader.read_csr::<f64, u64>()?;

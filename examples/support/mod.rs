@@ -5,8 +5,10 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use evenpath::device::{DeviceKind, SimulatedOptions};
+use evenpath::error::DeviceError;
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Device, DeviceError, DeviceKind, SimulatedOptions, io};
+use evenpath::{Csr, Device, io};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 
 /// Whether the result of an example is right, or why there is none.

@@ -115,8 +115,8 @@ fn json_has_everything() {
 
 #[test]
 fn methods_are_chosen_by_name() {
-    let kind = evenpath::DeviceKind::Simulated;
-    let methods = evenpath::SpmvMethod::all().filter(|method| method.runs_on(kind));
+    let kind = evenpath::device::DeviceKind::Simulated;
+    let methods = evenpath::spmv::SpmvMethod::ALL.into_iter().filter(|method| method.runs_on(kind));
     for method in methods.map(|method| method.to_string()) {
         let json = spmv_json(&["--device", "simulated", "--generate", "empty-rows:200", "--method", &method]);
         let expected = if method == "auto" { "row-tiles" } else { &method };

@@ -1,7 +1,8 @@
 //! Any arrays as a CSR matrix: they are refused and given back, or every operation on them works.
 #![no_main]
 
-use evenpath::{Csr, CsrView};
+use evenpath::csr::CsrView;
+use evenpath::Csr;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 

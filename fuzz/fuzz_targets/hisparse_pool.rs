@@ -1,7 +1,9 @@
 //! Any bytes as a pool of nodes: they are refused, or every operation on the matrix works and agrees with its entries.
 #![no_main]
 
-use evenpath::{HiSparse, MAX_DIMENSION, MatrixError};
+use evenpath::csr::MAX_DIMENSION;
+use evenpath::error::MatrixError;
+use evenpath::HiSparse;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 

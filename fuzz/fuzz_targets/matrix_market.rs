@@ -1,10 +1,9 @@
 //! Any bytes as a Matrix Market file: the reader answers, and what it reads can be written and read again.
 #![no_main]
 
-use evenpath::io::{
-    Complex, MatrixMarketReader, ReadOptions, WriteOptions, write_matrix_market_to,
-};
-use evenpath::{Csr, Duplicates, Offset, Value};
+use evenpath::coo::Duplicates;
+use evenpath::io::{Complex, MatrixMarketReader, ReadOptions, WriteOptions, write_matrix_market_to};
+use evenpath::{Csr, Offset, Value};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,11 +12,11 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn round_trip<V: Value, O: Offset>(bytes: &[u8]) {
-    let options = ReadOptions::new()
-        .complex(Complex::RealPart)
-        .duplicates(Duplicates::Keep)
-        .row_limit(1 << 16)
-        .decompressed_limit(1 << 20);
+    let options = ReadOptions::default()
+        .with_complex(Complex::RealPart)
+        .with_duplicates(Duplicates::Keep)
+        .with_row_limit(1 << 16)
+        .with_decompressed_limit(1 << 20);
     let Ok(reader) = MatrixMarketReader::from_bytes(bytes, options.clone()) else {
         return;
     };
@@ -33,7 +32,7 @@ fn round_trip<V: Value, O: Offset>(bytes: &[u8]) {
     );
 
     let mut text = Vec::new();
-    write_matrix_market_to(&mut text, csr.view(), &WriteOptions::new()).unwrap();
+    write_matrix_market_to(&mut text, csr.view(), WriteOptions::default()).unwrap();
     let again = MatrixMarketReader::from_bytes(&text, options)
         .unwrap()
         .read_csr::<V, O>()

@@ -1,5 +1,5 @@
-use evenpath::device::{BlockOrder, DeviceError, MemoryOrder};
-use evenpath::{Device, SimulatedOptions};
+use evenpath::Device;
+use evenpath::device::{BlockOrder, DeviceError, MemoryOrder, SimulatedOptions};
 use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 
@@ -32,7 +32,8 @@ pub fn devices() -> Vec<DeviceUnderTest> {
 pub fn kernel_devices() -> Vec<DeviceUnderTest> {
     let simulated = |block_order, seed| {
         let memory_order = MemoryOrder::Weak(seed);
-        let options = SimulatedOptions { block_order, memory_order, ..SimulatedOptions::default() };
+        let options =
+            SimulatedOptions::default().with_block_order(block_order).with_memory_order(memory_order);
         DeviceUnderTest { device: Device::simulated(options), fast: false }
     };
     let mut devices = vec![simulated(BlockOrder::Ascending, 0), simulated(BlockOrder::Seeded(7), 7)];
@@ -58,12 +59,8 @@ pub fn kernel_devices() -> Vec<DeviceUnderTest> {
 ///
 /// As [`devices`].
 pub fn unlike_devices() -> Vec<DeviceUnderTest> {
-    let large = SimulatedOptions {
-        threads: 1,
-        multiprocessors: 132,
-        l2_bytes: Some(50 << 20),
-        ..SimulatedOptions::default()
-    };
+    let large =
+        SimulatedOptions::default().with_threads(1).with_multiprocessors(132).with_l2_bytes(Some(50 << 20));
     let mut devices = kernel_devices();
     devices.push(DeviceUnderTest { device: Device::simulated(large), fast: false });
     devices

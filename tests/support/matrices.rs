@@ -1,6 +1,8 @@
 use std::ops::Range;
 
-use evenpath::{Csr, HybWidth, Offset, PaddingLimit, Value};
+use evenpath::ell::PaddingLimit;
+use evenpath::hyb::HybWidth;
+use evenpath::{Csr, Offset, Value};
 use proptest::prelude::*;
 
 /// Padding may take what it wants.

@@ -1,4 +1,5 @@
-use evenpath::{Csr, Device, Offset, SpmvMethod, SpmvOptions, Value};
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Csr, Device, Offset, Value};
 
 use crate::oracle;
 
@@ -28,11 +29,11 @@ pub fn check_spmv<V: Value, O: Offset>(
     }
     let expected = oracle::spmv(a, alpha, &x, beta, &y);
     let matrix = device.upload(a).expect("upload");
-    let x = device.upload_slice(&x).expect("upload");
-    let mut device_y = device.upload_slice(&y).expect("upload");
-    let plan = matrix.plan_spmv(SpmvOptions::with_method(method)).expect("plan");
+    let x = device.upload(&x).expect("upload");
+    let mut device_y = device.upload(&y).expect("upload");
+    let plan = matrix.plan_spmv(SpmvOptions::default().with_method(method)).expect("plan");
     plan.run(alpha, &x, beta, &mut device_y).expect("run");
-    let result = device_y.to_vec().expect("download");
+    let result = device_y.download().expect("download");
     if let Err(difference) = expected.check(&result) {
         panic!("{device}, {matrix:?}, {method}, alpha {alpha}, beta {beta}: {difference}");
     }

@@ -138,8 +138,9 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use evenpath::Device;
+    use evenpath::device::SimulatedOptions;
     use evenpath::generate::{Kind, generate};
-    use evenpath::{Device, SimulatedOptions};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use evenpath::SpgemmMethod;
+use evenpath::spgemm::SpgemmMethod;
 
 use super::{Bench, Measured, Named};
 use crate::peers::PeerValue;

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use evenpath::{Csr, Layout, OpError, SpmmPlanInfo};
+use evenpath::error::OpError;
+use evenpath::spmm::SpmmPlanInfo;
+use evenpath::{Csr, Layout};
 
 use super::{Bench, Measured, Named};
 use crate::input::random_vector;

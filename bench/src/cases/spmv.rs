@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use evenpath::{SpmvMethod, TransposedMode};
+use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 
 use super::{Bench, Measured, Named};
 use crate::peers::{Operation, PeerValue};
@@ -15,7 +15,7 @@ pub(super) fn measure<V: PeerValue>(
 ) -> Measured {
     let ways: Vec<Way> = match operation {
         Operation::Direct => vec![Way::Direct(SpmvMethod::Auto)],
-        Operation::Transposed => TransposedMode::all().map(Way::Transposed).collect(),
+        Operation::Transposed => SpmvTransposedMethod::ALL.into_iter().map(Way::Transposed).collect(),
     };
     let case = Case {
         device: bench.device,

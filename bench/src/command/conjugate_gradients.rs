@@ -8,7 +8,9 @@ use std::time::Instant;
 use crate::arguments::{DeviceChoice, ValueType};
 use crate::plot::{Axis, Mark, Plot, Series};
 use crate::report::Report;
-use evenpath::{Csr, Device, DeviceVec, OpError, SpmvOptions, Value, vector};
+use evenpath::error::OpError;
+use evenpath::spmv::SpmvOptions;
+use evenpath::{Csr, Device, DeviceVec, Value, vector};
 use serde_json::json;
 
 #[derive(clap::Args)]
@@ -109,11 +111,11 @@ fn solve<V: Value>(
     tolerance: f64,
     steps: usize,
 ) -> Result<Solved<V>, Box<dyn Error>> {
-    let inverse_diagonal = device.upload_slice(&inverse_diagonal(a)?)?;
+    let inverse_diagonal = device.upload(&inverse_diagonal(a)?)?;
     let a = device.upload(a)?;
     let plan = a.plan_spmv(SpmvOptions::default())?;
     let mut x = device.zeros(b.len())?;
-    let mut r = device.upload_slice(b)?; // b − Ax
+    let mut r = device.upload(b)?; // b − Ax
     let mut z = device.zeros(b.len())?; // r over the diagonal
     let mut ap = device.zeros(b.len())?;
 
@@ -135,7 +137,7 @@ fn solve<V: Value>(
         vector::axpby(V::ONE, &z, V::from_f64(next.to_f64() / rz.to_f64()), &mut p)?; // p = z + βp
         rz = next;
     }
-    Ok(Solved { x: x.to_vec()?, residuals })
+    Ok(Solved { x: x.download()?, residuals })
 }
 
 fn norm<V: Value>(x: &DeviceVec<V>) -> Result<f64, OpError> {
@@ -172,7 +174,7 @@ fn verdict(residual: f64, tolerance: f64) -> Result<(), String> {
 }
 
 /// The 5-point Laplacian on a square of `side` by `side` points, zero on the boundary.
-fn laplacian<V: Value>(side: usize) -> Result<Csr<V>, evenpath::MatrixError> {
+fn laplacian<V: Value>(side: usize) -> Result<Csr<V>, evenpath::error::MatrixError> {
     let entries = (0..side * side).flat_map(|row| {
         let (i, j) = (row / side, row % side);
         let neighbors = [

@@ -4,16 +4,18 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::generate::{Kind, generate};
-use evenpath::scan::Operator;
+use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
+use evenpath::hyb::HybOptions;
+use evenpath::key::Pairs;
+use evenpath::scan::{Operator, Scan};
 use evenpath::sets::{self, SetOperation};
 use evenpath::sort::{self, SortOptions};
-use evenpath::{
-    Csr, Device, DeviceCsr, DeviceDense, DeviceVec, HiSparseOptions, HiSparseQueueOptions, HiSparseSpmvMode,
-    HiSparseSpmvOptions, HybOptions, Layout, PaddingLimit, Pairs, SlicedEllOptions, SpgemmMethod,
-    SpgemmOptions, SpmmOptions, SpmvMethod, SpmvOptions, TransposedMode, TransposedOptions, merge, reduce,
-    scan, vector,
-};
+use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
+use evenpath::spmm::SpmmOptions;
+use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, merge, reduce, vector};
 use serde_json::json;
 
 use crate::arguments::DeviceChoice;
@@ -51,20 +53,20 @@ impl Operands {
         let device = choice.open()?;
         let host: Csr<f64> = generate(Kind::PowerLaw { rows: 20_000 }, 1)?;
         let matrix = device.upload(&host)?;
-        let x = device.upload_slice(&random_vector(host.cols(), 1))?;
+        let x = device.upload(&random_vector(host.cols(), 1))?;
         let y = device.zeros(host.rows())?;
         let keys: Vec<u32> = (0..host.cols() as u32).map(|index| index / 3).collect();
-        let keys = device.upload_slice(&keys)?;
+        let keys = device.upload(&keys)?;
         Ok(Self { device, host, matrix, x, y, keys })
     }
 
     fn spmv(&mut self, method: SpmvMethod) -> Done {
-        let plan = self.matrix.plan_spmv(SpmvOptions::with_method(method))?;
+        let plan = self.matrix.plan_spmv(SpmvOptions::default().with_method(method))?;
         Ok(plan.run(1.0, &self.x, 0.0, &mut self.y)?)
     }
 
-    fn spmv_transposed(&mut self, mode: TransposedMode) -> Done {
-        let plan = self.matrix.plan_spmv_transposed(TransposedOptions::with_mode(mode))?;
+    fn spmv_transposed(&mut self, mode: SpmvTransposedMethod) -> Done {
+        let plan = self.matrix.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(mode))?;
         Ok(plan.run(1.0, &self.x, 0.0, &mut self.y)?)
     }
 
@@ -72,12 +74,12 @@ impl Operands {
         let (rows, layout) = (self.host.rows(), Layout::RowMajor);
         let b: DeviceDense<f64> = self.device.zeros_dense(rows, columns, layout)?;
         let mut c = self.device.zeros_dense(rows, columns, layout)?;
-        let plan = self.matrix.plan_spmm(SpmmOptions::new(columns))?;
+        let plan = self.matrix.plan_spmm(SpmmOptions::default().with_columns(columns))?;
         Ok(plan.run(1.0, &b, 0.0, &mut c)?)
     }
 
     fn spgemm(&self, method: SpgemmMethod) -> Done {
-        self.matrix.multiply_with(&self.matrix, SpgemmOptions::new().method(method))?;
+        self.matrix.multiply_with(&self.matrix, SpgemmOptions::default().with_method(method))?;
         Ok(())
     }
 
@@ -98,11 +100,11 @@ type Operation = (&'static str, fn(&mut Operands) -> Done);
 const OPERATIONS: &[Operation] = &[
     ("vector::axpby", |o| Ok(vector::axpby(2.0, &o.x, 1.0, &mut o.y)?)),
     ("vector::dot", |o| Ok(vector::dot(&o.x, &o.y).map(drop)?)),
-    ("scan, inclusive", |o| Ok(scan::inclusive(&o.x, Operator::Sum).map(drop)?)),
-    ("scan, by key", |o| Ok(scan::inclusive_by(&o.keys, &o.x, Operator::Sum).map(drop)?)),
-    ("reduce, by key", |o| Ok(reduce::by_key(&o.keys, &o.x, Operator::Sum).map(drop)?)),
-    ("sort, keys", |o| Ok(sort::sort(&o.keys, &SortOptions::new()).map(drop)?)),
-    ("sort, pairs", |o| Ok(sort::sort_pairs(&o.keys, &o.keys, &SortOptions::new()).map(drop)?)),
+    ("scan, inclusive", |o| Ok(Scan::inclusive(Operator::Sum).run(&o.x).map(drop)?)),
+    ("scan, by key", |o| Ok(Scan::inclusive(Operator::Sum).by_keys(&o.keys).run(&o.x).map(drop)?)),
+    ("reduce, by key", |o| Ok(reduce::by_keys(&o.keys, &o.x, Operator::Sum).map(drop)?)),
+    ("sort, keys", |o| Ok(sort::sort(&o.keys, SortOptions::default()).map(drop)?)),
+    ("sort, pairs", |o| Ok(sort::sort_pairs(&o.keys, &o.keys, SortOptions::default()).map(drop)?)),
     ("merge, keys", |o| Ok(merge::keys(&o.keys, &o.keys).map(drop)?)),
     ("merge, pairs", |o| Ok(merge::pairs(o.pairs(), o.pairs()).map(drop)?)),
     ("sets, union", |o| o.sets(SetOperation::Union)),
@@ -116,9 +118,9 @@ const OPERATIONS: &[Operation] = &[
     ("spmv, row-tiles", |o| o.spmv(SpmvMethod::RowTiles)),
     ("spmv, windows", |o| o.spmv(SpmvMethod::Windows)),
     ("spmv, narrow-columns", |o| o.spmv(SpmvMethod::NarrowColumns)),
-    ("spmv transposed, copied", |o| o.spmv_transposed(TransposedMode::Copied)),
-    ("spmv transposed, ordered", |o| o.spmv_transposed(TransposedMode::Ordered)),
-    ("spmv transposed, unordered", |o| o.spmv_transposed(TransposedMode::Unordered)),
+    ("spmv transposed, copied", |o| o.spmv_transposed(SpmvTransposedMethod::Copied)),
+    ("spmv transposed, ordered", |o| o.spmv_transposed(SpmvTransposedMethod::Ordered)),
+    ("spmv transposed, unordered", |o| o.spmv_transposed(SpmvTransposedMethod::Unordered)),
     ("transpose", |o| Ok(o.matrix.transpose().map(drop)?)),
     ("spmm, 4 columns", |o| o.spmm(4)),
     ("spmm, 32 columns", |o| o.spmm(32)),
@@ -127,45 +129,45 @@ const OPERATIONS: &[Operation] = &[
     ("spgemm, row-wise", |o| o.spgemm(SpgemmMethod::RowWise)),
     ("spgemm, two-level-sort", |o| o.spgemm(SpgemmMethod::TwoLevelSort)),
     ("spgemm, plan and run", |o| {
-        Ok(o.matrix.plan_multiply(&o.matrix, SpgemmOptions::new())?.run().map(drop)?)
+        Ok(o.matrix.plan_multiply(&o.matrix, SpgemmOptions::default())?.run().map(drop)?)
     }),
     ("ell", |o| {
-        let ell = o.device.upload_ell(&o.host.to_ell(PaddingLimit::default())?)?;
+        let ell = o.device.upload(&o.host.to_ell(PaddingLimit::default())?)?;
         Ok(ell.spmv(1.0, &o.x, 0.0, &mut o.y)?)
     }),
     ("ell-r", |o| {
-        let ell = o.device.upload_ell_r(&o.host.to_ell(PaddingLimit::default())?)?;
+        let ell = o.device.upload(&EllR(&o.host.to_ell(PaddingLimit::default())?))?;
         Ok(ell.spmv(1.0, &o.x, 0.0, &mut o.y)?)
     }),
     ("sliced-ell", |o| {
-        let ell = o.device.upload_sliced_ell(&o.host.to_sliced_ell(SlicedEllOptions::default())?)?;
+        let ell = o.device.upload(&o.host.to_sliced_ell(SlicedEllOptions::default())?)?;
         Ok(ell.spmv(1.0, &o.x, 0.0, &mut o.y)?)
     }),
     ("hyb", |o| {
-        let hyb = o.device.upload_hyb(&o.host.to_hyb(HybOptions::default())?)?;
+        let hyb = o.device.upload(&o.host.to_hyb(HybOptions::default())?)?;
         Ok(hyb.spmv(1.0, &o.x, 0.0, &mut o.y)?)
     }),
-    ("coo", |o| Ok(o.device.upload_coo(&o.host.to_coo())?.spmv(1.0, &o.x, 0.0, &mut o.y)?)),
+    ("coo", |o| Ok(o.device.upload(&o.host.to_coo())?.spmv(1.0, &o.x, 0.0, &mut o.y)?)),
     ("hisparse, from CSR", |o| Ok(o.matrix.to_hisparse::<32>(HiSparseOptions::default()).map(drop)?)),
     ("hisparse, from the host and back to CSR", |o| {
-        let tree = o.device.upload_hisparse(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
+        let tree = o.device.upload(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
         Ok(tree.to_csr::<u32>().map(drop)?)
     }),
     ("hisparse spmv, leaves", |o| {
-        let tree = o.device.upload_hisparse(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
-        let plan = tree.plan_spmv(HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Leaves))?;
+        let tree = o.device.upload(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
+        let plan = tree.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves))?;
         Ok(plan.run(1.0, &o.x, 0.0, &mut o.y)?)
     }),
     ("hisparse spmv, queues", |o| {
-        let tree = o.device.upload_hisparse(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
-        Ok(tree.queue_spmv(HiSparseQueueOptions::default())?.run(1.0, &o.x, 0.0, &mut o.y)?)
+        let tree = o.device.upload(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
+        Ok(tree.plan_spmv_queued(HiSparseQueuedOptions::default())?.run(1.0, &o.x, 0.0, &mut o.y)?)
     }),
     ("hisparse, sum", |o| {
-        let tree = o.device.upload_hisparse(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
+        let tree = o.device.upload(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
         Ok(tree.add(&tree).map(drop)?)
     }),
     ("hisparse, product", |o| {
-        let tree = o.device.upload_hisparse(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
+        let tree = o.device.upload(&o.host.to_hisparse::<32>(HiSparseOptions::default())?)?;
         Ok(tree.multiply(&tree).map(drop)?)
     }),
 ];

@@ -7,11 +7,13 @@ use crate::input::random_vector;
 use crate::measure::{median, times_ms};
 use crate::report::Report;
 use crate::spmv::check;
+use evenpath::device::DeviceKind;
+use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
+use evenpath::error::OpError;
 use evenpath::generate::Kind;
-use evenpath::{
-    Csr, Device, DeviceKind, DeviceVec, HybOptions, OpError, PaddingLimit, SlicedEllOptions, SpmvOptions,
-    Value,
-};
+use evenpath::hyb::HybOptions;
+use evenpath::spmv::SpmvOptions;
+use evenpath::{Csr, Device, DeviceVec, Value};
 use serde_json::json;
 
 #[derive(clap::Args)]
@@ -45,7 +47,7 @@ fn formats<V: Value>(Arguments { input, run, padding, .. }: &Arguments) -> Resul
     let x = random_vector(a.cols(), run.seed);
     let mut beside = SideBySide {
         matrix: a,
-        device_x: device.upload_slice(&x)?,
+        device_x: device.upload(&x)?,
         x,
         iterations: run.iterations(&device),
         report,
@@ -57,7 +59,7 @@ fn formats<V: Value>(Arguments { input, run, padding, .. }: &Arguments) -> Resul
     beside.measure("CSR", a.nnz(), csr_bytes(a), |x, y| plan.run(one, x, zero, y))?;
     drop(plan);
 
-    let coo = device.upload_coo(&a.to_coo())?;
+    let coo = device.upload(&a.to_coo())?;
     beside.measure("COO", a.nnz(), coo_bytes(a), |x, y| coo.spmv(one, x, zero, y))?;
     drop(coo);
 
@@ -65,27 +67,32 @@ fn formats<V: Value>(Arguments { input, run, padding, .. }: &Arguments) -> Resul
         Err(refused) => beside.refuse("ELL", &refused),
         Ok(ell) => {
             let (slots, bytes) = (ell.values().len(), ell.bytes());
-            let on_device = device.upload_ell(&ell)?;
+            let on_device = device.upload(&ell)?;
             beside.measure("ELL", slots, bytes, |x, y| on_device.spmv(one, x, zero, y))?;
-            let on_device = device.upload_ell_r(&ell)?;
+            let on_device = device.upload(&EllR(&ell))?;
             let bytes = bytes + 4 * a.rows() as u64;
             beside.measure("ELL-R", slots, bytes, |x, y| on_device.spmv(one, x, zero, y))?;
         }
     }
 
     for (name, sorting_scope) in [("sliced ELL", 1), ("SELL-32-512", 512), ("SELL-32-all", usize::MAX)] {
-        match a.to_sliced_ell(SlicedEllOptions { slice_height: 32, sorting_scope, limit }) {
+        match a.to_sliced_ell(
+            SlicedEllOptions::default()
+                .with_slice_height(32)
+                .with_sorting_scope(sorting_scope)
+                .with_limit(limit),
+        ) {
             Err(refused) => beside.refuse(name, &refused),
             Ok(sliced) => {
-                let on_device = device.upload_sliced_ell(&sliced)?;
+                let on_device = device.upload(&sliced)?;
                 let (slots, bytes) = (sliced.values().len(), sliced.bytes());
                 beside.measure(name, slots, bytes, |x, y| on_device.spmv(one, x, zero, y))?;
             }
         }
     }
 
-    let hyb = a.to_hyb(HybOptions { limit, ..Default::default() })?;
-    let on_device = device.upload_hyb(&hyb)?;
+    let hyb = a.to_hyb(HybOptions::default().with_limit(limit))?;
+    let on_device = device.upload(&hyb)?;
     let slots = hyb.ell().values().len() + hyb.coo().nnz();
     beside.measure("HYB", slots, hyb.bytes(), |x, y| on_device.spmv(one, x, zero, y))?;
     Ok(beside.report)
@@ -127,9 +134,9 @@ impl<V: Value> SideBySide<'_, V> {
         spmv: impl Fn(&DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>,
     ) -> Result<(), Box<dyn Error>> {
         let device = self.device_x.device();
-        let mut y = device.upload_slice(&vec![V::from_f64(f64::NAN); self.matrix.rows()])?; // an element that is not written stays NaN
+        let mut y = device.upload(&vec![V::from_f64(f64::NAN); self.matrix.rows()])?; // an element that is not written stays NaN
         let ms = median(&times_ms(device, self.iterations, || spmv(&self.device_x, &mut y))?);
-        let right = check(self.matrix, &self.x, &y.to_vec()?);
+        let right = check(self.matrix, &self.x, &y.download()?);
         self.report.check(right.map_err(|difference| format!("{format}: {difference}")));
         let slots_per_nonzero = slots as f64 / self.matrix.nnz().max(1) as f64;
         let vectors = ((self.matrix.rows() + self.matrix.cols()) * size_of::<V>()) as u64;
@@ -146,7 +153,7 @@ impl<V: Value> SideBySide<'_, V> {
         Ok(())
     }
 
-    fn refuse(&mut self, format: &str, why: &evenpath::MatrixError) {
+    fn refuse(&mut self, format: &str, why: &evenpath::error::MatrixError) {
         self.report.line("format", format_args!("{format:<12}{why}"), json!({ format: why.to_string() }));
     }
 }

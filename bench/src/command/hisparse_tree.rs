@@ -11,11 +11,13 @@ use crate::input::random_vector;
 use crate::measure::{median, times_ms};
 use crate::report::Report;
 use crate::spmv::check;
+use evenpath::device::DeviceKind;
+use evenpath::error::DeviceError;
 use evenpath::generate::Kind;
-use evenpath::{
-    Csr, Device, DeviceError, DeviceHiSparse, DeviceKind, DeviceVec, HiSparseOptions, HiSparseSpmvOptions,
-    HiSparseStatistics, NodeKind, Value,
+use evenpath::hisparse::{
+    DeviceHiSparse, HiSparseOptions, HiSparseSpmvOptions, HiSparseStatistics, NodeKind,
 };
+use evenpath::{Csr, Device, DeviceVec, Value};
 use serde_json::json;
 
 #[derive(clap::Args)]
@@ -64,7 +66,7 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
     report.matrix(&input.name, csr);
     report.device(&device);
 
-    let options = HiSparseOptions { share: arguments.share };
+    let options = HiSparseOptions::default().with_share(arguments.share);
     let on_device = device.upload(csr)?;
     let a: DeviceHiSparse<V, D> = on_device.to_hisparse(options)?;
     report.check(right("back to CSR", a.to_csr::<u32>()?.download()? == *csr));
@@ -79,7 +81,7 @@ fn hisparse<V: Value, const D: usize>(arguments: &Arguments) -> Result<Report, B
         let (x, mut y) = vectors(csr, &device, run.seed)?;
         let plan = a.plan_spmv(HiSparseSpmvOptions::default())?;
         let times = times_ms(&device, run.iterations(&device), || plan.run(V::ONE, &x, V::ZERO, &mut y))?;
-        let verdict = check(csr, &x.to_vec()?, &y.to_vec()?);
+        let verdict = check(csr, &x.download()?, &y.download()?);
         report.check(verdict.map_err(|difference| format!("{name}: {difference}")));
         say_time(&mut report, (name, label), &times);
     }
@@ -115,7 +117,7 @@ fn vectors<V: Value>(
     seed: u64,
 ) -> Result<(DeviceVec<V>, DeviceVec<V>), DeviceError> {
     let x: Vec<V> = random_vector(csr.cols(), seed);
-    Ok((device.upload_slice(&x)?, device.upload_slice(&vec![V::from_f64(f64::NAN); csr.rows()])?))
+    Ok((device.upload(&x)?, device.upload(&vec![V::from_f64(f64::NAN); csr.rows()])?))
 }
 
 fn right(what: &str, is_right: bool) -> Result<(), String> {
@@ -123,7 +125,7 @@ fn right(what: &str, is_right: bool) -> Result<(), String> {
 }
 
 /// A + Aᵀ from the entries. Where both have one, the sum of two rounds once, in either order.
-fn sum_with_transpose<V: Value>(a: &Csr<V>) -> Result<Csr<V>, evenpath::MatrixError> {
+fn sum_with_transpose<V: Value>(a: &Csr<V>) -> Result<Csr<V>, evenpath::error::MatrixError> {
     let both = a.iter().flat_map(|(row, col, value)| [(row, col, value), (col, row, value)]);
     Csr::from_triplets(a.rows(), a.cols(), both)
 }

@@ -57,7 +57,7 @@ fn generated_text(megabytes: usize) -> Result<Vec<u8>, Box<dyn Error>> {
     let rows = megabytes * 1_000_000 / (16 * 36) + 1;
     let a: Csr<f64> = generate(Kind::Uniform { rows }, 1)?;
     let mut text = Vec::new();
-    write_matrix_market_to(&mut text, a.view(), &WriteOptions::new())?;
+    write_matrix_market_to(&mut text, a.view(), WriteOptions::default())?;
     Ok(text)
 }
 
@@ -100,7 +100,7 @@ fn median_ms<V: Value>(repetitions: usize, input: &Input, to_csr: bool) -> Resul
 }
 
 fn read_options() -> ReadOptions {
-    ReadOptions::new().complex(Complex::RealPart)
+    ReadOptions::default().with_complex(Complex::RealPart)
 }
 
 /// Reads the input once; the result's size, so that nothing is left out.
@@ -122,7 +122,7 @@ fn read<V: Value>(input: &Input, options: ReadOptions, to_csr: bool) -> Result<u
 fn text_bytes<V: Value>(input: &Input) -> Result<u64, MatrixMarketError> {
     let total = Arc::new(AtomicU64::new(0));
     let seen = Arc::clone(&total);
-    let options = read_options().progress(move |progress| {
+    let options = read_options().with_progress(move |progress| {
         if progress.stage == Stage::Parse {
             seen.store(progress.total, Ordering::Relaxed);
         }

@@ -8,7 +8,8 @@ use std::time::Instant;
 use crate::arguments::DeviceChoice;
 use crate::plot::{Axis, Mark, Plot, Series};
 use crate::report::Report;
-use evenpath::{Csr, Device, SpmvOptions, vector};
+use evenpath::spmv::SpmvOptions;
+use evenpath::{Csr, Device, vector};
 use serde_json::json;
 
 #[derive(clap::Args)]
@@ -144,10 +145,10 @@ impl Chain {
 fn rank(device: &Device, chain: &Chain, tolerance: f64, steps: usize) -> Result<Ranked, Box<dyn Error>> {
     let pages = chain.incoming.rows();
     let incoming = device.upload(&chain.incoming)?;
-    let anywhere = device.upload_slice(&chain.anywhere)?;
-    let ones = device.upload_slice(&vec![1.0; pages])?;
+    let anywhere = device.upload(&chain.anywhere)?;
+    let ones = device.upload(&vec![1.0; pages])?;
     let plan = incoming.plan_spmv(SpmvOptions::default())?;
-    let mut ranks = device.upload_slice(&vec![1.0 / pages as f64; pages])?;
+    let mut ranks = device.upload(&vec![1.0 / pages as f64; pages])?;
     let mut next = device.zeros(pages)?;
     let mut lengths = Vec::new();
     while lengths.len() < steps && lengths.last().is_none_or(|&length| length > tolerance) {
@@ -158,5 +159,5 @@ fn rank(device: &Device, chain: &Chain, tolerance: f64, steps: usize) -> Result<
         lengths.push(vector::dot(&ranks, &ranks)?.sqrt());
         std::mem::swap(&mut ranks, &mut next);
     }
-    Ok(Ranked { ranks: ranks.to_vec()?, lengths })
+    Ok(Ranked { ranks: ranks.download()?, lengths })
 }

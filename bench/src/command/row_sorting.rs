@@ -10,11 +10,13 @@ use crate::input::random_vector;
 use crate::measure::{median, times_ms};
 use crate::report::Report;
 use crate::spmv::check;
+use evenpath::device::DeviceKind;
+use evenpath::ell::{DeviceEllR, EllR, PaddingLimit};
+use evenpath::error::{MatrixError, OpError};
 use evenpath::generate::Kind;
-use evenpath::{
-    Csr, Device, DeviceEllR, DeviceKind, DeviceRowOrder, DeviceVec, LongestRows, MatrixError, OpError,
-    PaddingLimit, SpmvMethod, SpmvOptions, Value,
-};
+use evenpath::row_order::{DeviceRowOrder, LongestRows};
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Csr, Device, DeviceVec, Value};
 use serde_json::json;
 
 #[derive(clap::Args)]
@@ -70,10 +72,10 @@ fn row_sorting<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>
     longest_rows(&mut report, &order.longest_rows(&a)?);
 
     let x = random_vector(a.cols(), run.seed);
-    let order = device.upload_row_order(&order)?;
+    let order = device.upload(&order)?;
     let mut experiment = Experiment {
         matrix: &a,
-        device_x: device.upload_slice(&x)?,
+        device_x: device.upload(&x)?,
         x,
         iterations: run.iterations(&device),
         report,
@@ -82,7 +84,7 @@ fn row_sorting<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>
     let (one, zero) = (V::ONE, V::ZERO);
     // One thread per row; on the CPU, rows in parallel.
     let method = if device.kind() == DeviceKind::Cpu { SpmvMethod::RowParallel } else { SpmvMethod::Scalar };
-    let options = SpmvOptions::with_method(method);
+    let options = SpmvOptions::default().with_method(method);
     let plan = device.upload(&a)?.plan_spmv(options)?;
     let sorted_plan = device.upload(&sorted)?.plan_spmv(options)?;
     experiment.compare(
@@ -93,10 +95,10 @@ fn row_sorting<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>
     )?;
     drop((plan, sorted_plan));
 
-    let plain = device.upload_ell(&ell)?;
-    let ell_r = device.upload_ell_r(&ell)?;
+    let plain = device.upload(&ell)?;
+    let ell_r = device.upload(&EllR(&ell))?;
     let sorted_ell = sorted.to_ell(limit)?;
-    let sorted_ell_r: DeviceEllR<V> = device.upload_ell_r(&sorted_ell)?.with_row_order(&order)?;
+    let sorted_ell_r: DeviceEllR<V> = device.upload(&EllR(&sorted_ell))?.with_row_order(&order)?;
     experiment.time("ELL", |x, y| plain.spmv(one, x, zero, y), Order::Original)?;
     experiment.compare(
         "ELL-R",
@@ -198,12 +200,12 @@ impl<V: Value> Experiment<'_, V> {
         order: Order<'_>,
     ) -> Result<f64, Box<dyn Error>> {
         let device = self.device_x.device();
-        let mut y = device.upload_slice(&vec![V::from_f64(f64::NAN); self.matrix.rows()])?; // an element that is not written stays NaN
+        let mut y = device.upload(&vec![V::from_f64(f64::NAN); self.matrix.rows()])?; // an element that is not written stays NaN
         let ms = median(&times_ms(device, self.iterations, || spmv(&self.device_x, &mut y))?);
         let gflops = 2.0 * self.matrix.nnz() as f64 / ms / 1e6;
         if let Order::AsStored(order) = order {
             let permuted = y;
-            y = device.uninitialised(self.matrix.rows())?;
+            y = device.uninitialized(self.matrix.rows())?;
             let restoring =
                 times_ms(device, self.iterations, || order.restore(V::ONE, &permuted, V::ZERO, &mut y))?;
             let ms = median(&restoring);
@@ -214,7 +216,7 @@ impl<V: Value> Experiment<'_, V> {
             );
         }
         if !matches!(order, Order::NoProduct) {
-            let right = check(self.matrix, &self.x, &y.to_vec()?);
+            let right = check(self.matrix, &self.x, &y.download()?);
             self.report.check(right.map_err(|difference| format!("{method}: {difference}")));
         }
         self.report.line(

@@ -7,7 +7,8 @@ use crate::arguments::{DeviceChoice, ValueType};
 use crate::measure::Repetitions;
 use crate::spmv::{PeerName, Peers};
 use crate::suite::{FOLDER_VARIABLE, Source, Suite};
-use evenpath::{Device, DeviceKind};
+use evenpath::Device;
+use evenpath::device::DeviceKind;
 
 /// Which matrices.
 #[derive(clap::Args)]

@@ -3,7 +3,8 @@ use std::process::ExitCode;
 
 use crate::arguments::ValueType;
 use crate::spgemm::{Case, Figures, MethodRecord, Outcome, Record, Summary, measure, other_factor};
-use evenpath::{Csr, SpgemmMethod};
+use evenpath::Csr;
+use evenpath::spgemm::SpgemmMethod;
 
 use super::selection::{MatrixSelection, Measuring, Values};
 
@@ -24,7 +25,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     matrices: MatrixSelection,
     /// Methods, by name.
-    #[arg(long, value_delimiter = ',', default_values_t = SpgemmMethod::all())]
+    #[arg(long, value_delimiter = ',', default_values_t = SpgemmMethod::ALL.into_iter())]
     method: Vec<SpgemmMethod>,
     /// Which product. [default: square, or outer if the matrix is not square]
     #[arg(long, value_enum)]

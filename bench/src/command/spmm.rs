@@ -7,7 +7,8 @@ use crate::peers::cusparse;
 use crate::peers::{PeerRun, PeerValue};
 use crate::spmm::{check, measure};
 use crate::spmv::Peers;
-use evenpath::{Compute, Csr, Device, Layout, SpmmOperand, Storage, bf16, f16};
+use evenpath::spmm::SpmmOperand;
+use evenpath::{Compute, Csr, Device, Layout, Storage, bf16, f16};
 use serde_json::{Value as Json, json};
 
 use super::selection::{MatrixSelection, Measuring};

@@ -5,7 +5,8 @@ use crate::arguments::ValueType;
 use crate::measure::copy_rate;
 use crate::peers::Operation;
 use crate::spmv::{Case, Record, Summary, Way, measure};
-use evenpath::{DeviceKind, SpmvMethod, TransposedMode};
+use evenpath::device::DeviceKind;
+use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
 
 use super::selection::{MatrixSelection, Measuring, Values};
 
@@ -34,12 +35,17 @@ impl Arguments {
         let all = self.method.iter().any(|name| name == "all");
         if self.transposed {
             if all || self.method.is_empty() {
-                return Ok(TransposedMode::all().map(Way::Transposed).collect());
+                return Ok(SpmvTransposedMethod::ALL.into_iter().map(Way::Transposed).collect());
             }
             return self.method.iter().map(|name| Ok(Way::Transposed(name.parse()?))).collect();
         }
         if all {
-            return Ok(SpmvMethod::all().filter(|method| method.runs_on(kind)).map(Way::Direct).collect());
+            return Ok(SpmvMethod::ALL
+                .iter()
+                .copied()
+                .filter(|method| method.runs_on(kind))
+                .map(Way::Direct)
+                .collect());
         }
         if self.method.is_empty() {
             return Ok(vec![Way::Direct(SpmvMethod::Auto)]);

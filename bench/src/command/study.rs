@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::measure::copy_rate;
 use crate::results::Setting;
 use crate::study::{self, Bench, Study, StudyFile, Table};
-use evenpath::DeviceKind;
+use evenpath::device::DeviceKind;
 
 use super::selection::Measuring;
 

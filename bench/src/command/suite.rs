@@ -10,7 +10,8 @@ use crate::cases::{Bench, CaseValue, Named, Op};
 use crate::measure::{Repetitions, copy_rate};
 use crate::results::{Key, Results, ResultsFile, Row, Setting};
 use crate::suite::Source;
-use evenpath::{Csr, DeviceKind};
+use evenpath::Csr;
+use evenpath::device::DeviceKind;
 
 use super::selection::{MatrixSelection, Measuring, Values};
 

@@ -8,7 +8,9 @@ mod sums;
 pub use products::Case;
 pub use record::{Bytes, Product, Record, Sum, Summary, Way};
 
-use evenpath::{Csr, DeviceHiSparse, HiSparse, HiSparseOptions, OpError};
+use evenpath::error::OpError;
+use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
+use evenpath::{Csr, HiSparse};
 
 use crate::peers::PeerValue;
 
@@ -23,7 +25,7 @@ pub fn measure<V: PeerValue, const D: usize>(
 ) -> Result<Record, Box<dyn std::error::Error>> {
     let tree: HiSparse<V, D> = matrix.to_hisparse(HiSparseOptions::default())?;
     let bytes = Bytes::new(matrix, &tree);
-    let tree = case.device.upload_hisparse(&tree)?;
+    let tree = case.device.upload(&tree)?;
     let products = case.products(matrix, &tree)?;
     let sums = case.sums(matrix, &tree)?;
     Ok(Record {

@@ -1,9 +1,11 @@
 //! Products with a matrix and with its transpose.
 
-use evenpath::{
-    Csr, Device, DeviceDense, DeviceVec, HiSparseQueueOptions, HiSparseSpmvMode, HiSparseSpmvOptions, Layout,
-    OpError, SpmvMethod, TransposedMode,
+use evenpath::error::OpError;
+use evenpath::hisparse::{
+    HiSparseQueuedOptions, HiSparseSpmmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
 };
+use evenpath::spmv::{SpmvMethod, SpmvTransposedMethod};
+use evenpath::{Csr, Device, DeviceDense, DeviceVec, Layout};
 
 use super::record::{Product, Way};
 use super::{Measured, Tree};
@@ -51,7 +53,10 @@ impl Case<'_> {
     ) -> Measured<Product> {
         let is_transposed = operation == Operation::Transposed;
         let ways: &[spmv::Way] = if is_transposed {
-            &[spmv::Way::Transposed(TransposedMode::Copied), spmv::Way::Transposed(TransposedMode::Unordered)]
+            &[
+                spmv::Way::Transposed(SpmvTransposedMethod::Copied),
+                spmv::Way::Transposed(SpmvTransposedMethod::Unordered),
+            ]
         } else {
             &[spmv::Way::Direct(SpmvMethod::Auto)]
         };
@@ -74,7 +79,7 @@ impl Case<'_> {
         let tree = if is_transposed { tree.transpose() } else { tree.clone() };
         let x: Vec<V> = random_vector(matrix.cols(), 1);
         let Ok(reference) = Reference::new(matrix, &x) else { unreachable!("x has one element a column") };
-        let operands = Operands { case: self, tree, x: self.device.upload_slice(&x)?, reference };
+        let operands = Operands { case: self, tree, x: self.device.upload(&x)?, reference };
         Ok(Product { op: csr.op, ways: operands.measure()?, csr })
     }
 }
@@ -92,13 +97,14 @@ struct Operands<'c, V: PeerValue, const D: usize> {
 impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
     fn measure(&self) -> Measured<Vec<Way>> {
         let mut ways = Vec::new();
-        for (name, mode) in [("frozen", HiSparseSpmvMode::Leaves), ("copied", HiSparseSpmvMode::Copied)] {
-            let plan = self.tree.plan_spmv(HiSparseSpmvOptions::with_mode(mode))?;
+        for (name, method) in [("frozen", HiSparseSpmvMethod::Leaves), ("copied", HiSparseSpmvMethod::Copied)]
+        {
+            let plan = self.tree.plan_spmv(HiSparseSpmvOptions::default().with_method(method))?;
             let plan_bytes = plan.info()?.workspace_bytes;
             ways.push(self.way(name, plan_bytes, |y| plan.run(V::ONE, &self.x, V::ZERO, y))?);
         }
-        let queues = self.tree.queue_spmv(HiSparseQueueOptions::default())?;
-        let queue_bytes = queues.workspace_bytes();
+        let queues = self.tree.plan_spmv_queued(HiSparseQueuedOptions::default())?;
+        let queue_bytes = queues.info()?.workspace_bytes;
         ways.push(self.way("queue", queue_bytes, |y| queues.run(V::ONE, &self.x, V::ZERO, y))?);
         ways.push(self.dense_way()?);
         Ok(ways)
@@ -109,23 +115,23 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
         let device = self.case.device;
         let (rows, cols) = (self.tree.rows(), self.tree.cols());
         let dense = |values: &[V], rows| -> Measured<_> {
-            match DeviceDense::try_new(device.upload_slice(values)?, rows, DENSE_COLUMNS, Layout::RowMajor) {
+            match DeviceDense::try_new(device.upload(values)?, rows, DENSE_COLUMNS, Layout::RowMajor) {
                 Ok(dense) => Ok(dense),
                 Err(_) => unreachable!("there are {DENSE_COLUMNS} elements a row"),
             }
         };
-        let b: Vec<V> = self.x.to_vec()?.into_iter().flat_map(|x| [x; DENSE_COLUMNS]).collect();
+        let b: Vec<V> = self.x.download()?.into_iter().flat_map(|x| [x; DENSE_COLUMNS]).collect();
         let b = dense(&b, cols)?;
         let mut c = dense(&vec![V::from_f64(f64::NAN); rows * DENSE_COLUMNS], rows)?;
-        let plan = self.tree.plan_spmm(HiSparseSpmvOptions::default())?;
+        let plan = self.tree.plan_spmm(HiSparseSpmmOptions::default())?;
         let times = times_ms(device, self.case.repetitions, || plan.run(V::ONE, &b, V::ZERO, &mut c))?;
-        let result = c.as_vec().to_vec()?;
+        let result = c.as_vec().download()?;
         let check = |column: usize| {
             let of_column: Vec<V> = result.iter().skip(column).step_by(DENSE_COLUMNS).copied().collect();
             self.reference.check(&of_column).err()
         };
         let difference = (0..DENSE_COLUMNS).find_map(check);
-        Ok(self.figures("spmm, 8", plan.workspace_bytes()?, DENSE_COLUMNS, &times, difference))
+        Ok(self.figures("spmm, 8", plan.info()?.workspace_bytes, DENSE_COLUMNS, &times, difference))
     }
 
     fn way(
@@ -136,9 +142,9 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
     ) -> Measured<Way> {
         let Case { device, repetitions, .. } = *self.case;
         // Filled with what must not come out again.
-        let mut y = device.upload_slice(&vec![V::from_f64(f64::NAN); self.tree.rows()])?;
+        let mut y = device.upload(&vec![V::from_f64(f64::NAN); self.tree.rows()])?;
         let times = times_ms(device, repetitions, || run(&mut y))?;
-        let difference = self.reference.check(&y.to_vec()?).err();
+        let difference = self.reference.check(&y.download()?).err();
         Ok(self.figures(name, workspace_bytes, 1, &times, difference))
     }
 

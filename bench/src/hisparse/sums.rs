@@ -2,7 +2,8 @@
 
 use std::error::Error;
 
-use evenpath::{Csr, HiSparseOptions};
+use evenpath::Csr;
+use evenpath::hisparse::HiSparseOptions;
 
 use super::record::Sum;
 use super::{Case, Tree};

@@ -41,7 +41,7 @@ pub enum PeerError {
 /// What a peer's algorithm did with one problem.
 #[derive(Debug)]
 pub struct PeerRun<V> {
-    /// The algorithm, as the library calls it; with `+ preprocess` where it had analysed the matrix before.
+    /// The algorithm, as the library calls it; with `+ preprocess` where it had analyzed the matrix before.
     pub algorithm: String,
     /// The format of the matrix: `csr`, or one that it must be brought into.
     pub format: &'static str,

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use evenpath::Key;
+use evenpath::key::Key;
 use evenpath::scan::{Element, Operator};
 use evenpath::sets::SetOperation;
 use evenpath::sort::SortKey;

@@ -11,7 +11,9 @@ mod sets;
 mod sort;
 mod sort_tiles;
 
-use evenpath::{Device, DeviceError, DeviceKind, OpError};
+use evenpath::Device;
+use evenpath::device::DeviceKind;
+use evenpath::error::{DeviceError, OpError};
 use serde::{Deserialize, Serialize};
 
 use crate::measure::{median, single_times_ms};

@@ -1,5 +1,5 @@
-use evenpath::OpError;
-use evenpath::scan::{self, Element, Operator};
+use evenpath::error::OpError;
+use evenpath::scan::{self, Element, Operator, Scan};
 
 use super::{Bench, Measured, check};
 use crate::sequences::{Small, random_numbers};
@@ -17,8 +17,8 @@ pub(super) fn elements<T: Element + Small>(bench: &mut Bench<'_>, len: usize) ->
         return Ok(());
     }
     let mut values = vec![T::from_small(1); len];
-    let mut input = bench.device.upload_slice(&values)?;
-    let mut result = bench.device.uninitialised::<T>(len)?;
+    let mut input = bench.device.upload(&values)?;
+    let mut result = bench.device.uninitialized::<T>(len)?;
     let mut host_result = vec![T::ZERO; len];
     for (op, (_, operator, exclusive)) in cases {
         if operator != Operator::Sum {
@@ -27,9 +27,9 @@ pub(super) fn elements<T: Element + Small>(bench: &mut Bench<'_>, len: usize) ->
         }
         let times_ms = bench.times_ms(|| {
             if exclusive {
-                scan::exclusive_into(&input, operator, &mut result)
+                Scan::exclusive(operator).run_into(&input, &mut result)
             } else {
-                scan::inclusive_into(&input, operator, &mut result)
+                Scan::inclusive(operator).run_into(&input, &mut result)
             }
         })?;
         result.copy_to_slice(&mut host_result)?;

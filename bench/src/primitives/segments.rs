@@ -1,5 +1,6 @@
-use evenpath::scan::{self, Element, Operator};
-use evenpath::{Device, DeviceVec, OpError, reduce};
+use evenpath::error::OpError;
+use evenpath::scan::{self, Element, Operator, Scan};
+use evenpath::{Device, DeviceVec, reduce};
 use rayon::prelude::*;
 
 use super::{Bench, Measured, check};
@@ -86,10 +87,10 @@ impl<T: Element + Small> Segments<T> {
         host_offsets.push(len as u32);
         let host_values = vec![T::from_small(1); len];
         Ok(Self {
-            keys: device.upload_slice(&host_keys)?,
-            flags: device.upload_slice(&host_flags)?,
-            offsets: device.upload_slice(&host_offsets)?,
-            values: device.upload_slice(&host_values)?,
+            keys: device.upload(&host_keys)?,
+            flags: device.upload(&host_flags)?,
+            offsets: device.upload(&host_offsets)?,
+            values: device.upload(&host_values)?,
             host_keys,
             host_flags,
             host_offsets,
@@ -117,14 +118,14 @@ impl<T: Element + Small> Segments<T> {
 
     fn scan(&self, bench: &Bench<'_>, op: String, marks: Marks) -> Result<Measured, OpError> {
         let (values, sum) = (&self.values, Operator::Sum);
-        let mut result = bench.device.uninitialised::<T>(self.len())?;
+        let mut result = bench.device.uninitialized::<T>(self.len())?;
         let times_ms = bench.times_ms(|| match marks {
-            Marks::Keys => scan::inclusive_by_into(&self.keys, values, sum, &mut result),
-            Marks::Flags => scan::inclusive_by_into(&self.flags, values, sum, &mut result),
-            Marks::Offsets => scan::inclusive_by_offsets_into(&self.offsets, values, sum, &mut result),
+            Marks::Keys => Scan::inclusive(sum).by_keys(&self.keys).run_into(values, &mut result),
+            Marks::Flags => Scan::inclusive(sum).by_flags(&self.flags).run_into(values, &mut result),
+            Marks::Offsets => Scan::inclusive(sum).by_offsets(&self.offsets).run_into(values, &mut result),
         })?;
         let begins = |index: usize| self.host_flags[index] != 0;
-        let checked = check::scan(&self.host_values, begins, sum, false, &result.to_vec()?);
+        let checked = check::scan(&self.host_values, begins, sum, false, &result.download()?);
         let (key, mark_bytes) = self.marks(marks);
         Ok(Measured {
             op,
@@ -150,7 +151,7 @@ impl<T: Element + Small> Segments<T> {
                 (times_ms, checked, 4 * self.count())
             }
             Marks::Flags => {
-                let run = || reduce::by_flag(&self.flags, &self.values, Operator::Sum);
+                let run = || reduce::by_flags(&self.flags, &self.values, Operator::Sum);
                 (bench.times_ms(|| run().map(drop))?, self.check_totals(&run()?)?, 0)
             }
             Marks::Offsets => {
@@ -166,8 +167,8 @@ impl<T: Element + Small> Segments<T> {
             times_ms,
             bytes: mark_bytes + key_bytes + (self.len() + self.count()) * T::SIZE,
             temporary_bytes: match marks {
-                Marks::Keys => reduce::temporary_bytes_by_key::<u32, T>(self.len()),
-                Marks::Flags => reduce::temporary_bytes_by_flag::<T>(self.len()),
+                Marks::Keys => reduce::temporary_bytes_by_keys::<u32, T>(self.len()),
+                Marks::Flags => reduce::temporary_bytes_by_flags::<T>(self.len()),
                 Marks::Offsets => reduce::temporary_bytes_by_offsets::<T>(self.count(), self.len()),
             },
             checked: Some(checked),
@@ -180,7 +181,7 @@ impl<T: Element + Small> Segments<T> {
         let mut totals = bench.device.zeros::<T>(self.len())?;
         let mut count = bench.device.zeros::<u64>(1)?;
         let times_ms = bench.times_ms(|| {
-            reduce::by_key_into(&self.keys, &self.values, Operator::Sum, &mut keys, &mut totals, &mut count)
+            reduce::by_keys_into(&self.keys, &self.values, Operator::Sum, &mut keys, &mut totals, &mut count)
         })?;
         let count = count.get(0)? as usize;
         keys.truncate(count);
@@ -188,11 +189,11 @@ impl<T: Element + Small> Segments<T> {
         let heads = self.host_offsets[..self.count()].iter();
         let expected_keys = heads.map(|&head| &self.host_keys[head as usize]);
         let same_keys =
-            if keys.to_vec()?.iter().eq(expected_keys) { Ok(()) } else { Err("wrong keys".into()) };
+            if keys.download()?.iter().eq(expected_keys) { Ok(()) } else { Err("wrong keys".into()) };
         Ok((times_ms, self.check_totals(&totals)?.and(same_keys)))
     }
 
     fn check_totals(&self, totals: &DeviceVec<T>) -> Result<Result<(), String>, OpError> {
-        Ok(check::reduce(&self.host_values, &self.host_offsets, Operator::Sum, &totals.to_vec()?))
+        Ok(check::reduce(&self.host_values, &self.host_offsets, Operator::Sum, &totals.download()?))
     }
 }

@@ -1,5 +1,7 @@
+use evenpath::error::OpError;
+use evenpath::key::{Key, PairValue, Pairs};
+use evenpath::merge;
 use evenpath::sets::{self, Combine, SetOperation};
-use evenpath::{Key, OpError, PairValue, Pairs, merge};
 
 use super::check::{Combination, Source};
 use super::{Bench, Measured};
@@ -37,7 +39,7 @@ pub(super) fn keys<K: Key + Small>(bench: &mut Bench<'_>, n: usize) -> Result<()
     }
     let len = n / 2;
     let (host_a, host_b) = (sorted_unique::<K>(len, 11), sorted_unique::<K>(len, 12));
-    let (a, b) = (bench.device.upload_slice(&host_a)?, bench.device.upload_slice(&host_b)?);
+    let (a, b) = (bench.device.upload(&host_a)?, bench.device.upload(&host_b)?);
     let mut result = bench.device.zeros::<K>(n)?;
     let mut host_result = vec![K::ZERO; n];
     for (op, case) in cases {
@@ -108,7 +110,7 @@ pub(super) fn pairs<K: Key + Small, V: PairValue + Small>(
     let host = |seed| (sorted_unique::<K>(len, seed), random_numbers::<V>(len, 1 << 12, seed));
     let (host_a, host_b) = (host(11), host(12));
     let upload = |(keys, values): &(Vec<K>, Vec<V>)| {
-        Ok::<_, OpError>((bench.device.upload_slice(keys)?, bench.device.upload_slice(values)?))
+        Ok::<_, OpError>((bench.device.upload(keys)?, bench.device.upload(values)?))
     };
     let (a, b) = (upload(&host_a)?, upload(&host_b)?);
     let (a, b) = (Pairs::new(&a.0, &a.1), Pairs::new(&b.0, &b.1));

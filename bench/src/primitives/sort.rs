@@ -1,4 +1,4 @@
-use evenpath::OpError;
+use evenpath::error::OpError;
 use evenpath::sort::{SortKey, SortOptions, sort, sort_pairs, temporary_bytes, temporary_bytes_pairs};
 
 use super::{Bench, Measured, check};
@@ -8,16 +8,16 @@ use crate::sequences::random_keys;
 /// are sorted by these.
 pub(super) fn by_bits<K: SortKey>(bench: &mut Bench<'_>, len: usize, bits: &[u32]) -> Result<(), OpError> {
     for &bits in bits {
-        let options = SortOptions::new().bits(0..bits);
+        let options = SortOptions::default().with_bits(0..bits);
         let cases = bench.selected(["keys", "pairs"], |what| format!("radix_sort_{what}_{bits}bit"));
         if cases.is_empty() {
             continue;
         }
         let host_keys = random_keys::<K>(len, bits, 1);
-        let keys = bench.device.upload_slice(&host_keys)?;
+        let keys = bench.device.upload(&host_keys)?;
         for (op, what) in cases {
             let measured = if what == "keys" {
-                let times_ms = bench.times_ms(|| sort(&keys, &options).map(drop))?;
+                let times_ms = bench.times_ms(|| sort(&keys, options).map(drop))?;
                 Measured {
                     op,
                     key: K::TYPE.name(),
@@ -25,13 +25,13 @@ pub(super) fn by_bits<K: SortKey>(bench: &mut Bench<'_>, len: usize, bits: &[u32
                     n: len,
                     times_ms,
                     bytes: 2 * len * K::SIZE,
-                    temporary_bytes: temporary_bytes::<K>(len, &options)?,
-                    checked: Some(check::sorted_keys(&host_keys, &sort(&keys, &options)?.to_vec()?)),
+                    temporary_bytes: temporary_bytes::<K>(len, options)?,
+                    checked: Some(check::sorted_keys(&host_keys, &sort(&keys, options)?.download()?)),
                 }
             } else {
-                let places = bench.device.upload_slice(&(0..len as u32).collect::<Vec<_>>())?;
-                let times_ms = bench.times_ms(|| sort_pairs(&keys, &places, &options).map(drop))?;
-                let (sorted, moved) = sort_pairs(&keys, &places, &options)?;
+                let places = bench.device.upload(&(0..len as u32).collect::<Vec<_>>())?;
+                let times_ms = bench.times_ms(|| sort_pairs(&keys, &places, options).map(drop))?;
+                let (sorted, moved) = sort_pairs(&keys, &places, options)?;
                 Measured {
                     op,
                     key: K::TYPE.name(),
@@ -39,8 +39,8 @@ pub(super) fn by_bits<K: SortKey>(bench: &mut Bench<'_>, len: usize, bits: &[u32
                     n: len,
                     times_ms,
                     bytes: 2 * len * (K::SIZE + 4),
-                    temporary_bytes: temporary_bytes_pairs::<K, u32>(len, &options)?,
-                    checked: Some(check::sorted_places(&host_keys, &sorted.to_vec()?, &moved.to_vec()?)),
+                    temporary_bytes: temporary_bytes_pairs::<K, u32>(len, options)?,
+                    checked: Some(check::sorted_places(&host_keys, &sorted.download()?, &moved.download()?)),
                 }
             };
             bench.report(measured);

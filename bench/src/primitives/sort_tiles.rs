@@ -1,5 +1,7 @@
+use evenpath::device::DeviceKind;
+use evenpath::error::{DeviceError, OpError};
 use evenpath::sort::SortKey;
-use evenpath::{Device, DeviceError, DeviceKind, DeviceVec, OpError};
+use evenpath::{Device, DeviceVec};
 use evenpath_kernels::block::radix_rank::RadixKey;
 use evenpath_kernels::sort::{SortTileKeys, SortTilePairs, SortTilePermutation};
 use evenpath_simt::kernel::{Kernel, KernelInfo};
@@ -112,13 +114,13 @@ impl<'d, K: SortKey + RadixKey> Tiles<'d, K> {
             info,
             count,
             bits,
-            keys: device.upload_slice(&host_keys)?,
+            keys: device.upload(&host_keys)?,
             host_keys,
-            places: device.upload_slice(&(0..tile).cycle().take(len).collect::<Vec<_>>())?,
-            sorted: device.uninitialised(len)?,
+            places: device.upload(&(0..tile).cycle().take(len).collect::<Vec<_>>())?,
+            sorted: device.uninitialized(len)?,
             sorted_places: device.zeros(len)?,
             permutation: device.zeros(len)?,
-            cycles: device.uninitialised(count as usize)?,
+            cycles: device.uninitialized(count as usize)?,
         })
     }
 
@@ -127,7 +129,7 @@ impl<'d, K: SortKey + RadixKey> Tiles<'d, K> {
         for _ in 0..LAUNCHES {
             self.launch()?;
         }
-        let mut cycles = self.cycles.to_vec()?;
+        let mut cycles = self.cycles.download()?;
         cycles.sort_unstable();
         Ok((cycles[cycles.len() / 2], self.check()?))
     }
@@ -167,11 +169,11 @@ impl<'d, K: SortKey + RadixKey> Tiles<'d, K> {
 
     /// Whether every tile is sorted.
     fn check(&self) -> Result<Result<(), String>, DeviceError> {
-        let sorted = self.sorted.to_vec()?;
+        let sorted = self.sorted.download()?;
         let places = match self.what {
             What::Keys => Vec::new(),
-            What::Permutation => self.permutation.to_vec()?.into_iter().map(u32::from).collect(),
-            What::Pairs => self.sorted_places.to_vec()?,
+            What::Permutation => self.permutation.download()?.into_iter().map(u32::from).collect(),
+            What::Pairs => self.sorted_places.download()?,
         };
         let tile_len = self.host_keys.len() / self.count as usize;
         Ok((0..self.count as usize).try_for_each(|tile| {

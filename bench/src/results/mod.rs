@@ -10,7 +10,8 @@ pub use file::{Results, ResultsError, ResultsFile};
 pub(crate) use row::OWN_NAME;
 pub use row::{Contender, Figures, Key, Outcome, Row, Shape};
 
-use evenpath::{Device, DeviceKind};
+use evenpath::Device;
+use evenpath::device::DeviceKind;
 use serde::{Deserialize, Serialize};
 
 /// The version of what a line has.

@@ -1,4 +1,7 @@
-use evenpath::{Csr, Device, DeviceCsr, DeviceKind, OpError, SpgemmMethod, SpgemmOptions};
+use evenpath::device::DeviceKind;
+use evenpath::error::OpError;
+use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
+use evenpath::{Csr, Device, DeviceCsr};
 use serde::Serialize;
 
 use super::{Check, products};
@@ -171,7 +174,9 @@ pub fn measure<V: PeerValue>(case: &Case<'_>, a: &Csr<V>, b: &Csr<V>) -> Result<
     for &method in case.methods {
         let outcome = match problem.measure(method) {
             Ok(figures) => Outcome::Measured(figures),
-            Err(error @ OpError::Device(evenpath::DeviceError::KernelFault { .. })) => return Err(error),
+            Err(error @ OpError::Device(evenpath::error::DeviceError::KernelFault { .. })) => {
+                return Err(error);
+            }
             Err(error) => Outcome::Failed { error: error.to_string() },
         };
         if let (SpgemmMethod::TwoLevelSort, Some(figures)) = (method, outcome.right()) {
@@ -193,11 +198,7 @@ struct Problem<'c, V: PeerValue> {
 
 impl<V: PeerValue> Problem<'_, V> {
     fn options(&self, method: SpgemmMethod) -> SpgemmOptions {
-        let options = SpgemmOptions::new().method(method);
-        match self.case.memory_limit {
-            Some(bytes) => options.memory_limit(bytes),
-            None => options,
-        }
+        SpgemmOptions::default().with_method(method).with_memory_limit(self.case.memory_limit)
     }
 
     fn measure(&self, method: SpgemmMethod) -> Result<Figures, OpError> {
@@ -230,7 +231,7 @@ impl<V: PeerValue> Problem<'_, V> {
         let mut best = None;
         for _ in 0..count {
             let phases = self.a.two_level_sort_phases(&self.b, self.options(SpgemmMethod::TwoLevelSort))?;
-            if best.is_none_or(|best: evenpath::SpgemmPhases| phases.total() < best.total()) {
+            if best.is_none_or(|best: evenpath::spgemm::SpgemmPhases| phases.total() < best.total()) {
                 best = Some(phases);
             }
         }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use evenpath::{
-    Csr, Device, DeviceCsr, DeviceVec, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvTransposedPlan,
-    TransposedMode, TransposedOptions, Value,
+use evenpath::error::OpError;
+use evenpath::spmv::{
+    SpmvMethod, SpmvOptions, SpmvPlan, SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan,
 };
+use evenpath::{Csr, Device, DeviceCsr, DeviceVec, Value};
 
 use super::Reference;
 use super::figures::{Figures, MethodRecord, Outcome, Record, break_even};
@@ -26,7 +27,7 @@ pub enum Way {
     /// With the matrix, by a method.
     Direct(SpmvMethod),
     /// With its transpose, in a mode.
-    Transposed(TransposedMode),
+    Transposed(SpmvTransposedMethod),
 }
 
 impl fmt::Display for Way {
@@ -55,9 +56,9 @@ struct PlanFigures {
 impl<V: Value> Plan<V> {
     fn new(a: &DeviceCsr<V>, way: Way) -> Result<Self, OpError> {
         Ok(match way {
-            Way::Direct(method) => Self::Direct(a.plan_spmv(SpmvOptions::with_method(method))?),
+            Way::Direct(method) => Self::Direct(a.plan_spmv(SpmvOptions::default().with_method(method))?),
             Way::Transposed(mode) => {
-                Self::Transposed(a.plan_spmv_transposed(TransposedOptions::with_mode(mode))?)
+                Self::Transposed(a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(mode))?)
             }
         })
     }
@@ -84,7 +85,7 @@ impl<V: Value> Plan<V> {
             Self::Transposed(plan) => {
                 let info = plan.info()?;
                 PlanFigures {
-                    chosen: info.mode.to_string(),
+                    chosen: info.method.to_string(),
                     reason: "asked for".into(),
                     workspace_bytes: info.workspace_bytes + info.run_bytes,
                     analysis_ms: info.analysis_ms,
@@ -151,7 +152,7 @@ pub fn measure<V: PeerValue>(case: &Case<'_>, matrix: &Csr<V>) -> Result<Record,
         case,
         host: multiplied,
         a: case.device.upload(matrix)?,
-        x: case.device.upload_slice(&x)?,
+        x: case.device.upload(&x)?,
         rows,
         reference: &reference,
         unprepared,
@@ -197,7 +198,7 @@ impl<V: Value> Problem<'_, V> {
             plans_ms.push(plan.figures()?.analysis_ms);
         }
         let times = times_ms(device, self.case.repetitions, || plan.run(&self.x, &mut y))?;
-        let result = y.to_vec()?;
+        let result = y.download()?;
         let mut repeatable = true;
         for run in 0..REPEATED_RUNS {
             let mut again = self.nowhere()?;
@@ -205,7 +206,7 @@ impl<V: Value> Problem<'_, V> {
                 plan = Plan::new(&self.a, way)?;
             }
             plan.run(&self.x, &mut again)?;
-            repeatable &= bits(&again.to_vec()?) == bits(&result);
+            repeatable &= bits(&again.download()?) == bits(&result);
         }
         let info = plan.figures()?;
         let measured = Measurement::new(work(self.host), &times);
@@ -218,7 +219,7 @@ impl<V: Value> Problem<'_, V> {
             workspace_bytes: info.workspace_bytes,
             break_even: self.unprepared.and_then(|peer_ms| break_even(plan_ms, measured.ms, peer_ms)),
             repeatable,
-            ordered: way != Way::Transposed(TransposedMode::Unordered),
+            ordered: way != Way::Transposed(SpmvTransposedMethod::Unordered),
             difference: self.reference.check(&result).err(),
             measured,
         })
@@ -226,6 +227,6 @@ impl<V: Value> Problem<'_, V> {
 
     /// A result's place, filled with what must not come out again.
     fn nowhere(&self) -> Result<DeviceVec<V>, OpError> {
-        Ok(self.case.device.upload_slice(&vec![V::from_f64(f64::NAN); self.rows])?)
+        Ok(self.case.device.upload(&vec![V::from_f64(f64::NAN); self.rows])?)
     }
 }

@@ -1,6 +1,7 @@
 //! The peers that SpMV is compared with, by name.
 
-use evenpath::{Csr, DeviceKind};
+use evenpath::Csr;
+use evenpath::device::DeviceKind;
 
 use super::Reference;
 use super::figures::{Outcome, PeerFigures, PeerRecord};

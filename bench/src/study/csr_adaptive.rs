@@ -1,7 +1,10 @@
 use std::error::Error;
 
+use evenpath::device::DeviceKind;
+use evenpath::ell::PaddingLimit;
 use evenpath::generate::{Kind, Published};
-use evenpath::{Csr, DeviceKind, DeviceVec, PaddingLimit, SpmvMethod};
+use evenpath::spmv::SpmvMethod;
+use evenpath::{Csr, DeviceVec};
 use evenpath_kernels::spmv::AdaptiveRows;
 use evenpath_simt::kernel::Kernel;
 
@@ -149,8 +152,8 @@ fn methods<V: PeerValue>(
             None
         }
         Ok(ell) => {
-            let ell = bench.device.upload_ell(&ell)?;
-            let x = bench.device.upload_slice(&random_vector::<V>(matrix.cols(), 1))?;
+            let ell = bench.device.upload(&ell)?;
+            let x = bench.device.upload(&random_vector::<V>(matrix.cols(), 1))?;
             let mut y = bench.device.zeros::<V>(matrix.rows())?;
             let times = times_ms(bench.device, bench.repetitions, || ell.spmv(V::ONE, &x, V::ZERO, &mut y))?;
             check(name, "ELL", matrix, &y, table)?;
@@ -180,7 +183,7 @@ fn check<V: PeerValue>(
     table: &mut Table,
 ) -> Result<(), Box<dyn Error>> {
     let reference = Reference::new(matrix, &random_vector::<V>(matrix.cols(), 1))?;
-    if let Err(difference) = reference.check(&y.to_vec()?) {
+    if let Err(difference) = reference.check(&y.download()?) {
         table.wrong.push(format!("{name}, {what}: {difference}"));
     }
     Ok(())
@@ -222,12 +225,12 @@ fn row_blocks_ms<V: PeerValue>(
     }
     let block_rows = cut_rows(matrix.row_offsets(), limit);
     let blocks = u32::try_from(block_rows.len() - 1)?;
-    let block_rows = bench.device.upload_slice(&block_rows)?;
-    let x = bench.device.upload_slice(&random_vector::<V>(matrix.cols(), 1))?;
-    let mut y = bench.device.upload_slice(&vec![V::from_f64(f64::NAN); matrix.rows()])?;
-    let offsets = bench.device.upload_slice(matrix.row_offsets())?;
-    let columns = bench.device.upload_slice(matrix.column_indices())?;
-    let values = bench.device.upload_slice(matrix.values())?;
+    let block_rows = bench.device.upload(&block_rows)?;
+    let x = bench.device.upload(&random_vector::<V>(matrix.cols(), 1))?;
+    let mut y = bench.device.upload(&vec![V::from_f64(f64::NAN); matrix.rows()])?;
+    let offsets = bench.device.upload(matrix.row_offsets())?;
+    let columns = bench.device.upload(matrix.column_indices())?;
+    let values = bench.device.upload(matrix.values())?;
     let times = times_ms(bench.device, bench.repetitions, || {
         let arguments = AdaptiveRows {
             row_offsets: offsets.as_global(),
@@ -268,8 +271,9 @@ fn cut_rows(row_offsets: &[u32], limit: usize) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use evenpath::Device;
+    use evenpath::device::SimulatedOptions;
     use evenpath::generate::generate;
-    use evenpath::{Device, SimulatedOptions};
 
     use super::*;
     use crate::spmv::Peers;

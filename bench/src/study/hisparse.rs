@@ -1,6 +1,7 @@
 use std::error::Error;
 
-use evenpath::{Csr, HiSparse, HiSparseOptions, LevelStatistics, NodeKind};
+use evenpath::hisparse::{HiSparseOptions, LevelStatistics, NodeKind};
+use evenpath::{Csr, HiSparse};
 
 use super::published::{HISPARSE_MEANS, HISPARSE_OVER_COO, HISPARSE_OVER_CSR};
 use super::{Bench, Cell, Report, Study, Table, quotient};

@@ -1,8 +1,11 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
+use evenpath::Csr;
+use evenpath::device::DeviceKind;
 use evenpath::generate::{Kind, Published};
-use evenpath::{Csr, DeviceKind, SpgemmMethod, SpmvMethod};
+use evenpath::spgemm::SpgemmMethod;
+use evenpath::spmv::SpmvMethod;
 
 use super::published::MERGE_PATH_CORRELATION;
 use super::{Bench, Cell, Report, Study, Table, correlation, cusparse_ms, gflops, method_ms, quotient};

@@ -1,7 +1,9 @@
 use std::error::Error;
 
+use evenpath::device::DeviceKind;
 use evenpath::generate::{Kind, Published};
-use evenpath::{Csr, Device, DeviceKind, SpmvMethod, SpmvOptions};
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Csr, Device};
 use rayon::ThreadPoolBuilder;
 
 use super::published::{CIRCUIT5M, CIRCUIT5M_NONZEROS};
@@ -142,15 +144,15 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
 
 /// On the calling thread's pool.
 fn cpu_ms(repetitions: Repetitions, matrix: &Csr<f64>, method: SpmvMethod) -> Result<f64, String> {
-    let text = |error: evenpath::OpError| error.to_string();
+    let text = |error: evenpath::error::OpError| error.to_string();
     let device = Device::cpu();
     let x = random_vector::<f64>(matrix.cols(), 1);
     let run = || {
-        let plan = device.upload(matrix)?.plan_spmv(SpmvOptions::with_method(method))?;
-        let device_x = device.upload_slice(&x)?;
+        let plan = device.upload(matrix)?.plan_spmv(SpmvOptions::default().with_method(method))?;
+        let device_x = device.upload(&x)?;
         let mut y = device.zeros::<f64>(matrix.rows())?;
         let times = times_ms(&device, repetitions, || plan.run(1.0, &device_x, 0.0, &mut y))?;
-        Ok((median(&times), y.to_vec()?))
+        Ok((median(&times), y.download()?))
     };
     let (ms, y) = run().map_err(text)?;
     check(matrix, &x, &y).map(|()| ms)

@@ -18,7 +18,8 @@ use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use evenpath::generate::{Kind, generate};
-use evenpath::{Csr, Device, SpmvMethod};
+use evenpath::spmv::SpmvMethod;
+use evenpath::{Csr, Device};
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Repetitions;

@@ -1,7 +1,12 @@
 use std::error::Error;
 
+use evenpath::device::DeviceKind;
+use evenpath::ell::{EllR, PaddingLimit};
+use evenpath::error::OpError;
 use evenpath::generate::{Kind, Published};
-use evenpath::{Csr, DeviceKind, DeviceVec, HybOptions, OpError, PaddingLimit, SpmvMethod, SpmvOptions};
+use evenpath::hyb::HybOptions;
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Csr, DeviceVec};
 
 use super::published::{SORTED, SortedMatrix};
 use super::{Bench, Cell, Report, Study, Table, quotient};
@@ -87,9 +92,9 @@ impl Runs<'_> {
         is_product: bool,
         mut run: impl FnMut(&DeviceVec<f32>, &mut DeviceVec<f32>) -> Result<(), OpError>,
     ) -> Result<f64, Box<dyn Error>> {
-        let mut y = self.bench.device.upload_slice(&vec![f32::NAN; self.rows])?;
+        let mut y = self.bench.device.upload(&vec![f32::NAN; self.rows])?;
         let times = times_ms(self.bench.device, self.bench.repetitions, || run(&self.x, &mut y))?;
-        if is_product && let Err(difference) = self.reference.check(&y.to_vec()?) {
+        if is_product && let Err(difference) = self.reference.check(&y.download()?) {
             self.wrong.push(format!("{}, {what}: {difference}", self.name));
         }
         Ok(median(&times))
@@ -105,17 +110,17 @@ fn measure(
 ) -> Result<(), Box<dyn Error>> {
     let device = bench.device;
     let (sorted, order) = matrix.sort_rows_by_length();
-    let order = device.upload_row_order(&order)?;
+    let order = device.upload(&order)?;
     let x = random_vector::<f32>(matrix.cols(), 1);
     let reference = Reference::new(matrix, &x)?;
-    let (x, rows) = (device.upload_slice(&x)?, matrix.rows());
+    let (x, rows) = (device.upload(&x)?, matrix.rows());
     let mut runs = Runs { bench, x, reference, rows, name, wrong: Vec::new() };
     let mut ell_times = [None; 5];
     match (matrix.to_ell(PaddingLimit::Times(20)), sorted.to_ell(PaddingLimit::Times(20))) {
         (Ok(plain), Ok(sorted_ell)) => {
-            let ell = device.upload_ell(&plain)?;
-            let ell_r = device.upload_ell_r(&plain)?;
-            let sorted_r = device.upload_ell_r(&sorted_ell)?.with_row_order(&order)?;
+            let ell = device.upload(&plain)?;
+            let ell_r = device.upload(&EllR(&plain))?;
+            let sorted_r = device.upload(&EllR(&sorted_ell))?.with_row_order(&order)?;
             ell_times = [
                 runs.ms("ELL", true, |x, y| ell.spmv(1.0, x, 0.0, y))?,
                 runs.ms("ELL-R", true, |x, y| ell_r.spmv(1.0, x, 0.0, y))?,
@@ -127,14 +132,14 @@ fn measure(
         }
         (Err(error), _) | (_, Err(error)) => table.note(format!("{name}: {error}")),
     }
-    let hyb = device.upload_hyb(&matrix.to_hyb(HybOptions::default())?)?;
-    let sorted_hyb = device.upload_hyb(&sorted.to_hyb(HybOptions::default())?)?;
+    let hyb = device.upload(&matrix.to_hyb(HybOptions::default())?)?;
+    let sorted_hyb = device.upload(&sorted.to_hyb(HybOptions::default())?)?;
     let hyb = runs.ms("HYB", true, |x, y| hyb.spmv(1.0, x, 0.0, y))?;
     // Its y is in the order of the sorted rows.
     let sorted_hyb = runs.ms("", false, |x, y| sorted_hyb.spmv(1.0, x, 0.0, y))?;
     let method = if device.kind() == DeviceKind::Cpu { SpmvMethod::RowParallel } else { SpmvMethod::Scalar };
-    let plan = device.upload(matrix)?.plan_spmv(SpmvOptions::with_method(method))?;
-    let sorted_plan = device.upload(&sorted)?.plan_spmv(SpmvOptions::with_method(method))?;
+    let plan = device.upload(matrix)?.plan_spmv(SpmvOptions::default().with_method(method))?;
+    let sorted_plan = device.upload(&sorted)?.plan_spmv(SpmvOptions::default().with_method(method))?;
     let csr = runs.ms("CSR", true, |x, y| plan.run(1.0, x, 0.0, y))?;
     let sorted_csr = runs.ms("", false, |x, y| sorted_plan.run(1.0, x, 0.0, y))?;
     let [ell, ell_r, sorted_r, sequence, sorted_sequence] = ell_times;

@@ -5,8 +5,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use evenpath::Device;
+use evenpath::device::{DeviceKind, SimulatedOptions};
+use evenpath::error::DeviceError;
 use evenpath::generate::Kind;
-use evenpath::{Device, DeviceError, DeviceKind, SimulatedOptions};
 use thiserror::Error;
 
 /// Where and how often to run, and how to print.

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use evenpath::error::MatrixError;
 use evenpath::generate::{Kind, generate};
 use evenpath::io::{
     Complex, MatrixMarketError, MatrixMarketErrorKind, MatrixMarketReader, Progress, ReadOptions, Stage,
 };
-use evenpath::{Csr, MatrixError, Offset, Storage, Value};
+use evenpath::{Csr, Offset, Storage, Value};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -64,10 +65,10 @@ impl MatrixArguments {
 }
 
 fn read<V: Value, O: Offset>(path: &Path, complex: Complex) -> Result<Csr<V, O>, LoadError> {
-    let mut options = ReadOptions::new().complex(complex);
+    let mut options = ReadOptions::default().with_complex(complex);
     if stderr().is_terminal() {
         let bar = ReadingBar::new();
-        options = options.progress(move |progress| bar.update(progress));
+        options = options.with_progress(move |progress| bar.update(progress));
     }
     MatrixMarketReader::open(path, options).and_then(|reader| reader.read_csr()).map_err(|error| match error
         .kind()

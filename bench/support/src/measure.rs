@@ -1,6 +1,8 @@
 //! Times on a device, rates, and the copy rate they are compared with.
 
-use evenpath::{Device, DeviceError, DeviceKind, Event};
+use evenpath::Device;
+use evenpath::device::{DeviceKind, Event};
+use evenpath::error::DeviceError;
 use serde::Serialize;
 
 /// Bytes of each buffer for the copy rate: more than any cache holds.
@@ -267,7 +269,7 @@ pub fn copy_rate(device: &Device) -> Result<f64, DeviceError> {
         DeviceKind::Cpu => (COPY_BYTES / 4, 5),
         DeviceKind::Simulated => (1 << 20, 3),
     };
-    let source = device.upload_slice(&vec![1_u64; bytes / 8])?;
+    let source = device.upload(&vec![1_u64; bytes / 8])?;
     let mut target = device.zeros::<u64>(bytes / 8)?;
     let times = times_ms(device, repetitions, || target.copy_from(&source))?;
     Ok(2.0 * bytes as f64 / median(&times) / 1e6)

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use evenpath::{Csr, Device, DeviceKind, Offset, Statistics, Storage};
+use evenpath::csr::Statistics;
+use evenpath::device::DeviceKind;
+use evenpath::{Csr, Device, Offset, Storage};
 use serde_json::{Map, json};
 
 use crate::measure::Measurement;

@@ -43,7 +43,7 @@ enum Part<'a, T> {
 ///
 /// B has a row for each column of A, and C the rows of A. Each element is one sum in the order of the row's nonzeros, so
 /// results depend neither on the number of threads nor on layouts.
-pub(crate) fn spmm<S: Storage, T: Storage + evenpath_simt::Stored<Compute = Compute<S>>, O: Offset>(
+pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     matrix: CsrView<'_, S, O>,
     alpha: Compute<S>,
     b: Dense<'_, T>,
@@ -69,7 +69,7 @@ pub(crate) fn spmm<S: Storage, T: Storage + evenpath_simt::Stored<Compute = Comp
 }
 
 /// The products of one row with some columns of B, as many as [`COLUMNS`] at most.
-fn sum_row<S: Storage, T: Storage + evenpath_simt::Stored<Compute = Compute<S>>, O: Offset>(
+fn sum_row<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     matrix: CsrView<'_, S, O>,
     row: usize,
     b: Dense<'_, T>,

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::{CsrView, Offset, Value};
 
-/// Pieces, at most: more than this many sums a column would cost more than they gain.
+/// Pieces, at most: more than this many sums per column would cost more than they gain.
 const MAX_PIECES: usize = 16;
 
 /// Nonzeros that a piece has for each column, at least: clearing and adding its sums is small beside.
@@ -30,7 +30,7 @@ pub(crate) fn spmv_transposed_pieces(cols: usize, nnz: usize) -> usize {
 
 /// Computes `y = alpha A^T x + beta y`. Where `beta` is 0, `y` is overwritten whatever it holds.
 ///
-/// `x` has one element a row and `y` one a column.
+/// `x` has one element per row and `y` one per column.
 pub(crate) fn spmv_transposed<V: Value, O: Offset>(
     matrix: CsrView<'_, V, O>,
     alpha: V,

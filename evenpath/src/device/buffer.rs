@@ -1,3 +1,5 @@
+//! Vectors in a device's memory.
+
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -5,7 +7,7 @@ use evenpath_simt::{Element, Global, GlobalMut};
 
 use super::machine::{Block, Machine};
 use super::memory_limit::Reservation;
-use super::{Backend, Device, DeviceError};
+use super::{Backend, Device, DeviceError, Upload};
 
 /// A vector in a device's memory.
 ///
@@ -16,8 +18,8 @@ use super::{Backend, Device, DeviceError};
 /// let device = evenpath::Device::best()?;
 /// let mut x = device.zeros::<f32>(3)?;
 /// x.copy_from_slice(&[1.0, 2.0, 3.0])?;
-/// assert_eq!((x.len(), x.get(1)?, x.to_vec()?), (3, 2.0, vec![1.0, 2.0, 3.0]));
-/// # Ok::<(), evenpath::DeviceError>(())
+/// assert_eq!((x.len(), x.get(1)?, x.download()?), (3, 2.0, vec![1.0, 2.0, 3.0]));
+/// # Ok::<(), evenpath::error::DeviceError>(())
 /// ```
 pub struct DeviceVec<T: Pod> {
     storage: Storage<T>,
@@ -38,24 +40,13 @@ struct Allocation {
 }
 
 impl Device {
-    /// Copies a slice to the device.
-    ///
-    /// # Errors
-    ///
-    /// If there is no memory for it, within the device or its limit, or the device was lost.
-    pub fn upload_slice<T: Pod>(&self, values: &[T]) -> Result<DeviceVec<T>, DeviceError> {
-        let mut buffer = self.uninitialised(values.len())?;
-        buffer.copy_from_slice(values)?;
-        Ok(buffer)
-    }
-
     /// A buffer of `len` elements with all bits zero.
     ///
     /// # Errors
     ///
-    /// As for [`upload_slice`](Self::upload_slice).
+    /// As for [`upload`](Self::upload).
     pub fn zeros<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
-        let mut buffer = self.uninitialised(len)?;
+        let mut buffer = self.uninitialized(len)?;
         if let Storage::Machine(allocation, len) = &mut buffer.storage {
             // SAFETY: the range is the whole buffer.
             unsafe { allocation.machine.zero(allocation.block.address, byte_count::<T>(*len)?) }?;
@@ -68,8 +59,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// As for [`upload_slice`](Self::upload_slice).
-    pub fn uninitialised<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
+    /// As for [`upload`](Self::upload).
+    pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceVec<T>, DeviceError> {
         let bytes = byte_count::<T>(len)?;
         let reservation = Reservation::new(self, bytes)?;
         let storage = match self.backend() {
@@ -81,6 +72,32 @@ impl Device {
         };
         self.budget().record_peak();
         Ok(DeviceVec { storage, reservation })
+    }
+}
+
+impl<T: Pod> Upload for [T] {
+    type OnDevice = DeviceVec<T>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceVec<T>, DeviceError> {
+        let mut buffer = device.uninitialized(self.len())?;
+        buffer.copy_from_slice(self)?;
+        Ok(buffer)
+    }
+}
+
+impl<T: Pod, const N: usize> Upload for [T; N] {
+    type OnDevice = DeviceVec<T>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceVec<T>, DeviceError> {
+        self.as_slice().upload_to(device)
+    }
+}
+
+impl<T: Pod> Upload for Vec<T> {
+    type OnDevice = DeviceVec<T>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceVec<T>, DeviceError> {
+        self.as_slice().upload_to(device)
     }
 }
 
@@ -115,7 +132,7 @@ impl<T: Pod> DeviceVec<T> {
     /// If there is no memory for the copy beside the whole, within the device or its limit, or the device was lost;
     /// then the vector is as before.
     pub fn shrink_to_fit(&mut self) -> Result<(), DeviceError> {
-        let mut fitting = self.device().uninitialised(self.len())?;
+        let mut fitting = self.device().uninitialized(self.len())?;
         fitting.copy_from(self)?;
         *self = fitting;
         Ok(())
@@ -136,7 +153,7 @@ impl<T: Pod> DeviceVec<T> {
     /// # Errors
     ///
     /// If the device was lost, the host has no memory, or, on the simulated GPU, an element was never written.
-    pub fn to_vec(&self) -> Result<Vec<T>, DeviceError> {
+    pub fn download(&self) -> Result<Vec<T>, DeviceError> {
         let mut values = host_zeros(self.len())?;
         self.copy_to_slice(&mut values)?;
         Ok(values)
@@ -146,7 +163,7 @@ impl<T: Pod> DeviceVec<T> {
     ///
     /// # Errors
     ///
-    /// If the lengths differ, and as for [`to_vec`](Self::to_vec).
+    /// If the lengths differ, and as for [`download`](Self::download).
     pub fn copy_to_slice(&self, values: &mut [T]) -> Result<(), DeviceError> {
         check_len(self.len(), values.len())?;
         match &self.storage {
@@ -165,7 +182,7 @@ impl<T: Pod> DeviceVec<T> {
     ///
     /// # Errors
     ///
-    /// If the buffer has no such element, and as for [`to_vec`](Self::to_vec).
+    /// If the buffer has no such element, and as for [`download`](Self::download).
     pub fn get(&self, index: usize) -> Result<T, DeviceError> {
         if index >= self.len() {
             return Err(DeviceError::OutOfBounds { index, len: self.len() });

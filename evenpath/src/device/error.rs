@@ -4,7 +4,8 @@ use std::path::PathBuf;
 /// What can go wrong on a device.
 ///
 /// ```
-/// use evenpath::{Device, DeviceError};
+/// use evenpath::error::DeviceError;
+/// use evenpath::Device;
 ///
 /// let device = Device::cpu();
 /// device.set_memory_limit(Some(1000));
@@ -119,7 +120,7 @@ pub enum DeviceError {
         /// The device.
         device: String,
     },
-    /// The device has not that much memory left. It stays usable.
+    /// The device does not have that much memory left. It stays usable.
     #[error("{device} is out of memory: {requested} bytes requested, {free} of {total} free")]
     OutOfMemory {
         /// The device.
@@ -236,12 +237,12 @@ pub enum DeviceError {
         reason: String,
     },
     /// The simulated GPU refused an access by the host, such as a read of memory that nothing wrote.
-    #[error("{device}: {fault}")]
+    #[error("{device}: {reason}")]
     Simulated {
         /// The device.
         device: String,
         /// What it was.
-        fault: Box<evenpath_simt::host::Fault>,
+        reason: String,
     },
     /// The driver answered with an error that has no variant of its own.
     #[error("{device}: {call} failed: {message} ({code})")]

@@ -12,7 +12,7 @@ use super::{Device, DeviceError};
 /// let x = device.zeros::<f64>(1_000_000)?;
 /// let ms = device.record()?.elapsed_since(&start)?; // waits for both
 /// assert!(ms >= 0.0);
-/// # Ok::<(), evenpath::DeviceError>(())
+/// # Ok::<(), evenpath::error::DeviceError>(())
 /// ```
 pub struct Event {
     device: Device,

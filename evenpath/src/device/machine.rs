@@ -65,6 +65,11 @@ pub(crate) trait Machine: Send + Sync {
     /// alone do nothing.
     fn inject_failure(&self, _calls: Option<u64>) {}
 
+    /// How often a call has waited for the machine, where it counts that.
+    fn waits(&self) -> u64 {
+        0
+    }
+
     /// How many calls come before the one that is to fail, if there is one.
     fn injected_failure(&self) -> Option<u64> {
         None

@@ -8,8 +8,8 @@
 //! use evenpath::device::Device;
 //!
 //! let device = Device::best()?;
-//! let x = device.upload_slice(&[1.0, 2.0, 3.0])?;
-//! assert_eq!(x.to_vec()?, [1.0, 2.0, 3.0]);
+//! let x = device.upload(&[1.0, 2.0, 3.0])?;
+//! assert_eq!(x.download()?, [1.0, 2.0, 3.0]);
 //! # Ok::<(), evenpath::device::DeviceError>(())
 //! ```
 //!
@@ -33,9 +33,11 @@ mod event;
 mod launch;
 mod machine;
 mod memory_limit;
+mod options;
 mod simulated;
 #[cfg(test)]
 mod tests;
+mod upload;
 
 use std::fmt;
 use std::sync::Arc;
@@ -45,9 +47,12 @@ use std::time::Instant;
 pub use buffer::DeviceVec;
 pub(crate) use buffer::host_zeros;
 pub use error::{DeviceError, Version};
-pub use evenpath_simt::host::{BlockOrder, MemoryOrder, Options as SimulatedOptions};
+#[doc(inline)]
+pub use evenpath_simt::host::{BlockOrder, MemoryOrder};
 pub use event::Event;
 pub(crate) use launch::{Launch, Launcher, instance, variant};
+pub use options::SimulatedOptions;
+pub use upload::Upload;
 
 use machine::{Machine, Moment};
 use memory_limit::Budget;
@@ -58,10 +63,10 @@ use memory_limit::Budget;
 /// use evenpath::Device;
 ///
 /// let device = Device::best()?; // the first NVIDIA GPU, or the CPU
-/// let x = device.upload_slice(&[1.0, 2.0])?;
-/// assert_eq!(x.to_vec()?, [1.0, 2.0]);
+/// let x = device.upload(&[1.0, 2.0])?;
+/// assert_eq!(x.download()?, [1.0, 2.0]);
 /// println!("{device}");
-/// # Ok::<(), evenpath::DeviceError>(())
+/// # Ok::<(), evenpath::error::DeviceError>(())
 /// ```
 #[derive(Clone)]
 pub struct Device {
@@ -86,13 +91,14 @@ pub(crate) enum Backend {
 /// The kinds of device.
 ///
 /// ```
-/// use evenpath::{Device, DeviceKind};
+/// use evenpath::device::DeviceKind;
+/// use evenpath::Device;
 ///
 /// match Device::best()?.kind() {
 ///     DeviceKind::Cuda(ordinal) => println!("GPU {ordinal}"),
 ///     DeviceKind::Cpu | DeviceKind::Simulated => println!("no GPU"),
 /// }
-/// # Ok::<(), evenpath::DeviceError>(())
+/// # Ok::<(), evenpath::error::DeviceError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeviceKind {
@@ -110,7 +116,7 @@ pub enum DeviceKind {
 /// let device = evenpath::Device::best()?;
 /// let properties = device.properties();
 /// println!("{}, {} multiprocessors", properties.name, properties.multiprocessors);
-/// # Ok::<(), evenpath::DeviceError>(())
+/// # Ok::<(), evenpath::error::DeviceError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -141,7 +147,7 @@ pub struct DeviceProperties {
 /// assert_eq!(device.memory()?.in_use, 800);
 /// drop(x);
 /// assert_eq!((device.memory()?.in_use, device.memory()?.peak), (0, 800));
-/// # Ok::<(), evenpath::DeviceError>(())
+/// # Ok::<(), evenpath::error::DeviceError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceMemory {
@@ -212,7 +218,10 @@ impl Device {
 
     /// A GPU that the CPU simulates, to test kernels: it runs them slowly, and reports what a GPU lets pass.
     pub fn simulated(options: SimulatedOptions) -> Self {
-        Self::new(Backend::Machine(Arc::new(simulated::Simulated::new(options, []))), DeviceKind::Simulated)
+        Self::new(
+            Backend::Machine(Arc::new(simulated::Simulated::new(options.into_simulator(), []))),
+            DeviceKind::Simulated,
+        )
     }
 
     fn new(backend: Backend, kind: DeviceKind) -> Self {
@@ -229,15 +238,17 @@ impl Device {
     /// that comes after `calls` others, with [`DeviceError::Injected`]. With `None`, none does. Other devices ignore it.
     ///
     /// ```
-    /// use evenpath::{Device, DeviceError, SimulatedOptions};
+    /// use evenpath::device::SimulatedOptions;
+    /// use evenpath::error::DeviceError;
+    /// use evenpath::Device;
     ///
     /// let device = Device::simulated(SimulatedOptions::default());
     /// device.inject_failure(Some(1));
     /// let x = device.zeros::<f64>(0)?; // nothing to allocate
     /// // The first call allocates, the second fails.
-    /// assert!(matches!(device.upload_slice(&[1.0]), Err(DeviceError::Injected { .. })));
+    /// assert!(matches!(device.upload(&[1.0]), Err(DeviceError::Injected { .. })));
     /// assert_eq!((device.injected_failure(), device.memory()?.in_use), (None, 0));
-    /// assert_eq!(device.upload_slice(&[1.0])?.to_vec()?, [1.0]);
+    /// assert_eq!(device.upload(&[1.0])?.download()?, [1.0]);
     /// # Ok::<(), DeviceError>(())
     /// ```
     pub fn inject_failure(&self, calls: Option<u64>) {
@@ -252,6 +263,27 @@ impl Device {
         match &self.shared.backend {
             Backend::Cpu => None,
             Backend::Machine(machine) => machine.injected_failure(),
+        }
+    }
+
+    /// How often calls have waited for a simulated GPU: to copy from or to host memory, or in [`synchronize`](Self::synchronize).
+    /// For tests that a loop is asynchronous. 0 on other devices.
+    ///
+    /// ```
+    /// use evenpath::{Device, vector};
+    ///
+    /// let device = Device::simulated(Default::default());
+    /// let x = device.upload(&[1.0, 2.0])?;
+    /// let mut y = device.zeros(2)?;
+    /// let before = device.waits();
+    /// vector::axpby(2.0, &x, 1.0, &mut y)?;
+    /// assert_eq!(device.waits(), before); // a sum is only launched
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    pub fn waits(&self) -> u64 {
+        match &self.shared.backend {
+            Backend::Cpu => 0,
+            Backend::Machine(machine) => machine.waits(),
         }
     }
 

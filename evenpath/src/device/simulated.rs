@@ -27,6 +27,8 @@ pub(super) struct Simulated {
     fault: OnceLock<(&'static str, Fault)>,
     /// Calls until one fails that was told to, that one included; 0 where none is.
     until_failure: AtomicU64,
+    /// Calls that a GPU's host would have waited in.
+    waits: AtomicU64,
 }
 
 impl Simulated {
@@ -55,6 +57,7 @@ impl Simulated {
             stream: Mutex::new(()),
             fault: OnceLock::new(),
             until_failure: AtomicU64::new(0),
+            waits: AtomicU64::new(0),
         }
     }
 
@@ -73,8 +76,9 @@ impl Simulated {
 }
 
 /// A mistake of the host: refused, and the device goes on.
+#[expect(clippy::needless_pass_by_value)] // What `map_err` hands over.
 fn refused(fault: Fault) -> DeviceError {
-    DeviceError::Simulated { device: NAME.into(), fault: Box::new(fault) }
+    DeviceError::Simulated { device: NAME.into(), reason: fault.to_string() }
 }
 
 impl Machine for Simulated {
@@ -106,11 +110,13 @@ impl Machine for Simulated {
 
     unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let _stream = self.begin()?;
+        self.waits.fetch_add(1, Relaxed);
         self.gpu.write(address, bytes).map_err(refused)
     }
 
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         let _stream = self.begin()?;
+        self.waits.fetch_add(1, Relaxed);
         self.gpu.read(address, bytes).map_err(refused)
     }
 
@@ -127,6 +133,10 @@ impl Machine for Simulated {
     fn inject_failure(&self, calls: Option<u64>) {
         let _stream = self.stream.lock();
         self.until_failure.store(calls.map_or(0, |calls| calls.saturating_add(1)), Relaxed);
+    }
+
+    fn waits(&self) -> u64 {
+        self.waits.load(Relaxed)
     }
 
     fn injected_failure(&self) -> Option<u64> {
@@ -168,7 +178,9 @@ impl Machine for Simulated {
     }
 
     fn synchronize(&self) -> Result<(), DeviceError> {
-        self.begin().map(|_| ())
+        let _stream = self.begin()?;
+        self.waits.fetch_add(1, Relaxed);
+        Ok(())
     }
 
     fn record(&self) -> Result<Moment, DeviceError> {

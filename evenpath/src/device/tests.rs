@@ -1,5 +1,4 @@
 use evenpath_kernels::testing::FaultOutOfBounds;
-use evenpath_simt::host::FaultKind;
 use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Arena, GlobalMut, kernel, thread};
 
@@ -34,9 +33,12 @@ impl Add {
 
 /// A simulated GPU that knows [`Add`].
 fn simulated() -> Device {
-    let options = SimulatedOptions { memory_bytes: 1 << 20, ..Default::default() };
+    let options = SimulatedOptions::default().with_memory_bytes(1 << 20);
     let add = (Add::INSTANCES[0].name, Add::SIMULATIONS[0]);
-    Device::new(Backend::Machine(Arc::new(Simulated::new(options, [add]))), DeviceKind::Simulated)
+    Device::new(
+        Backend::Machine(Arc::new(Simulated::new(options.into_simulator(), [add]))),
+        DeviceKind::Simulated,
+    )
 }
 
 fn devices() -> [Device; 2] {
@@ -58,13 +60,13 @@ fn launch_fault(device: &Device, data: &mut DeviceVec<u32>) -> Result<(), Device
 #[test]
 fn buffers_keep_what_is_written() {
     for device in devices() {
-        let mut x = device.upload_slice(&[1_i64, -2, 3]).unwrap();
+        let mut x = device.upload(&[1_i64, -2, 3]).unwrap();
         assert_eq!((x.len(), x.is_empty(), x.device().is_same(&device)), (3, false, true));
-        assert_eq!(x.to_vec().unwrap(), [1, -2, 3]);
+        assert_eq!(x.download().unwrap(), [1, -2, 3]);
         assert_eq!(x.get(2).unwrap(), 3);
         x.copy_from_slice(&[4, 5, 6]).unwrap();
         let mut y = device.zeros::<i64>(3).unwrap();
-        assert_eq!(y.to_vec().unwrap(), [0; 3]);
+        assert_eq!(y.download().unwrap(), [0; 3]);
         y.copy_from(&x).unwrap();
         let mut out = [0; 3];
         y.copy_to_slice(&mut out).unwrap();
@@ -76,11 +78,11 @@ fn buffers_keep_what_is_written() {
 #[test]
 fn empty_buffers_are_ordinary() {
     for device in devices() {
-        let mut x = device.upload_slice::<u64>(&[]).unwrap();
+        let mut x = device.upload(&[0_u64; 0]).unwrap();
         let y = device.zeros::<u64>(0).unwrap();
         x.copy_from(&y).unwrap();
         x.copy_from_slice(&[]).unwrap();
-        assert!(x.is_empty() && x.to_vec().unwrap().is_empty());
+        assert!(x.is_empty() && x.download().unwrap().is_empty());
         assert!(matches!(x.get(0), Err(DeviceError::OutOfBounds { index: 0, len: 0 })));
     }
 }
@@ -88,32 +90,32 @@ fn empty_buffers_are_ordinary() {
 #[test]
 fn wrong_lengths_and_indices_are_refused() {
     for device in devices() {
-        let mut x = device.upload_slice(&[1_u32, 2, 3]).unwrap();
-        let y = device.upload_slice(&[7_u32, 8]).unwrap();
+        let mut x = device.upload(&[1_u32, 2, 3]).unwrap();
+        let y = device.upload(&[7_u32, 8]).unwrap();
         let error = x.copy_from_slice(&[9; 4]).unwrap_err().to_string();
         assert_eq!(error, "copy of 4 elements to 3");
         assert!(matches!(x.copy_from(&y), Err(DeviceError::LengthMismatch { .. })));
         assert!(matches!(x.copy_to_slice(&mut [0; 2]), Err(DeviceError::LengthMismatch { .. })));
         assert!(matches!(x.get(3), Err(DeviceError::OutOfBounds { index: 3, len: 3 })));
-        assert_eq!(x.to_vec().unwrap(), [1, 2, 3]);
+        assert_eq!(x.download().unwrap(), [1, 2, 3]);
     }
 }
 
 #[test]
 fn host_slices_are_the_cpu_s_only() {
     let [cpu, simulated] = devices();
-    let mut x = cpu.upload_slice(&[1_u32, 2]).unwrap();
+    let mut x = cpu.upload(&[1_u32, 2]).unwrap();
     x.host_slice_mut().unwrap()[1] = 5;
     assert_eq!(x.host_slice(), Some(&[1, 5][..]));
-    assert_eq!(simulated.upload_slice(&[1_u32]).unwrap().host_slice(), None);
+    assert_eq!(simulated.upload(&[1_u32]).unwrap().host_slice(), None);
 }
 
 #[test]
 fn buffers_of_different_devices_do_not_mix() {
     let (one, other) = (simulated(), simulated());
-    let mut x = one.upload_slice(&[1_u8]).unwrap();
+    let mut x = one.upload(&[1_u8]).unwrap();
     for device in [&other, &Device::cpu()] {
-        let y = device.upload_slice(&[2_u8]).unwrap();
+        let y = device.upload(&[2_u8]).unwrap();
         let error = x.copy_from(&y).unwrap_err();
         assert!(matches!(error, DeviceError::DifferentDevices { .. }), "{error}");
         let message = error.to_string();
@@ -122,7 +124,7 @@ fn buffers_of_different_devices_do_not_mix() {
             assert!(message.contains(&name), "{message}");
         }
     }
-    assert_eq!(x.to_vec().unwrap(), [1]);
+    assert_eq!(x.download().unwrap(), [1]);
     assert!(one.record().unwrap().elapsed_since(&other.record().unwrap()).is_err());
     assert!(one.is_same(&one.clone()) && !one.is_same(&other));
 }
@@ -130,8 +132,8 @@ fn buffers_of_different_devices_do_not_mix() {
 #[test]
 fn all_cpu_devices_are_one() {
     let mut x = Device::cpu().zeros::<u32>(2).unwrap();
-    x.copy_from(&Device::cpu().upload_slice(&[3, 4]).unwrap()).unwrap();
-    assert_eq!(x.to_vec().unwrap(), [3, 4]);
+    x.copy_from(&Device::cpu().upload(&[3, 4]).unwrap()).unwrap();
+    assert_eq!(x.download().unwrap(), [3, 4]);
 }
 
 #[test]
@@ -184,7 +186,7 @@ fn allocations_that_cannot_be_had_leave_the_device_usable() {
             ),
         }
         assert_eq!(device.memory().unwrap().in_use, 0);
-        assert_eq!(device.upload_slice(&[5_u16]).unwrap().to_vec().unwrap(), [5]);
+        assert_eq!(device.upload(&[5_u16]).unwrap().download().unwrap(), [5]);
     }
 }
 
@@ -214,15 +216,15 @@ fn events_tell_the_time_between() {
 #[test]
 fn kernels_run_on_the_simulated_gpu() {
     let device = simulated();
-    let mut data = device.upload_slice(&(0..150).collect::<Vec<u32>>()).unwrap();
+    let mut data = device.upload(&(0..150).collect::<Vec<u32>>()).unwrap();
     launch_add(&device, &mut data, 3).unwrap();
-    assert_eq!(data.to_vec().unwrap(), (7..157).collect::<Vec<u32>>());
+    assert_eq!(data.download().unwrap(), (7..157).collect::<Vec<u32>>());
 }
 
 #[test]
 fn launches_that_cannot_be_are_refused() {
     let [cpu, device] = devices();
-    let mut data = device.upload_slice(&[1_u32]).unwrap();
+    let mut data = device.upload(&[1_u32]).unwrap();
     launch_add(&device, &mut data, 0).unwrap();
     let error = launch_add(&device, &mut data, 1 << 31).unwrap_err().to_string();
     assert!(error.contains("test_add") && error.contains("2147483648"), "{error}");
@@ -234,13 +236,13 @@ fn launches_that_cannot_be_are_refused() {
     let shared = unsafe { device.launch(kernel, Add::INSTANCES[0], 1, 1 << 20) }.unwrap_err();
     assert!(matches!(shared, DeviceError::Launch { kernel: "test_add", .. }), "{shared}");
     assert!(matches!(launch_add(&cpu, &mut cpu.zeros(1).unwrap(), 1), Err(DeviceError::Launch { .. })));
-    assert_eq!(data.to_vec().unwrap(), [1]);
+    assert_eq!(data.download().unwrap(), [1]);
 }
 
 #[test]
 fn a_kernel_s_fault_ends_the_device_and_names_the_kernel() {
     let device = simulated();
-    let mut data = device.upload_slice(&[1_u32, 2]).unwrap();
+    let mut data = device.upload(&[1_u32, 2]).unwrap();
     let name = FaultOutOfBounds::INSTANCES[0].name;
     match launch_fault(&device, &mut data).unwrap_err() {
         DeviceError::KernelFault { kernels, reason, .. } => {
@@ -250,7 +252,7 @@ fn a_kernel_s_fault_ends_the_device_and_names_the_kernel() {
         other => panic!("{other}"),
     }
     for lost in [
-        data.to_vec().map(|_| ()),
+        data.download().map(|_| ()),
         data.copy_from_slice(&[0, 0]),
         device.zeros::<u8>(1).map(|_| ()),
         launch_add(&device, &mut data, 1),
@@ -266,21 +268,24 @@ fn a_kernel_s_fault_ends_the_device_and_names_the_kernel() {
     drop((data, device));
 
     let device = simulated();
-    assert_eq!(device.upload_slice(&[3_u32]).unwrap().to_vec().unwrap(), [3]);
+    assert_eq!(device.upload(&[3_u32]).unwrap().download().unwrap(), [3]);
 }
 
 #[test]
 fn reads_before_writes_are_refused_and_the_device_goes_on() {
     let device = simulated();
-    let mut data = device.uninitialised::<u32>(2).unwrap();
-    match data.to_vec().unwrap_err() {
-        DeviceError::Simulated { fault, .. } => {
-            assert!(matches!(fault.kind, FaultKind::UninitialisedGlobal { .. }), "{fault}");
+    let mut data = device.uninitialized::<u32>(2).unwrap();
+    match data.download().unwrap_err() {
+        DeviceError::Simulated { reason, .. } => {
+            assert!(
+                reason.contains("of global memory") && reason.ends_with("that nothing wrote"),
+                "{reason}"
+            );
         }
         other => panic!("{other}"),
     }
     data.copy_from_slice(&[8, 9]).unwrap();
-    assert_eq!(data.to_vec().unwrap(), [8, 9]);
+    assert_eq!(data.download().unwrap(), [8, 9]);
 }
 
 #[test]
@@ -290,8 +295,8 @@ fn threads_share_a_device() {
             let work = |thread: u64| {
                 let device = &device;
                 scope.spawn(move || {
-                    let buffers = (0..50).map(|i| device.upload_slice(&[thread, i]).unwrap());
-                    buffers.map(|buffer| buffer.to_vec().unwrap().iter().sum::<u64>()).sum()
+                    let buffers = (0..50).map(|i| device.upload(&[thread, i]).unwrap());
+                    buffers.map(|buffer| buffer.download().unwrap().iter().sum::<u64>()).sum()
                 })
             };
             let threads: Vec<_> = (0..4).map(work).collect();
@@ -326,7 +331,7 @@ fn without_cuda_the_best_device_is_the_cpu() {
 #[test]
 fn blocks_that_run_at_once_are_the_simulated_gpus_threads() {
     for (multiprocessors, reported) in [(0, 3), (132, 132)] {
-        let options = SimulatedOptions { threads: 3, multiprocessors, ..Default::default() };
+        let options = SimulatedOptions::default().with_threads(3).with_multiprocessors(multiprocessors);
         let device = Device::simulated(options);
         assert_eq!(device.properties().multiprocessors, reported);
         assert_eq!(device.resident_blocks(Add::INSTANCES[0], 0).expect("a kernel"), 3);

@@ -14,11 +14,11 @@ use crate::{Csr, InvalidCsr, MatrixError, Value};
 /// assert_eq!(ours.get(0, 2), Some(5.0));
 /// let theirs: SparseRowMat<u32, f64> = ours.try_into()?;
 /// assert_eq!(theirs.get(0, 2), Some(&5.0));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION).
+/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
 impl<V: Value> TryFrom<SparseRowMat<u32, V>> for Csr<V, u32> {
     type Error = MatrixError;
 
@@ -46,7 +46,7 @@ impl<V: Value> TryFrom<SparseRowMat<u32, V>> for Csr<V, u32> {
 /// From faer with indices of `usize`, which are copied.
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION), or `u32` cannot count the nonzeros.
+/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `u32` cannot count the nonzeros.
 impl<V: Value> TryFrom<&SparseRowMat<usize, V>> for Csr<V, u32> {
     type Error = MatrixError;
 

@@ -27,7 +27,7 @@ mod indices {
     ) -> Result<Csr<V, O>, MatrixError> {
         check_dimensions(rows, cols)?;
         let nnz = values.len();
-        let overflow = || MatrixError::OffsetOverflow { nnz, offset: O::NAME };
+        let overflow = || MatrixError::offset_overflow::<O>(nnz);
         let offset = |offset| O::try_from_usize(offset).ok_or_else(overflow);
         let row_offsets = row_offsets.map(offset).collect::<Result<_, _>>()?;
         // One that is no column of a matrix stays one.

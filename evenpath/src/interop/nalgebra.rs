@@ -14,11 +14,11 @@ use crate::{Coo, Csr, MatrixError, Offset, Value};
 /// let ours: Csr<f64> = theirs.clone().try_into()?;
 /// assert_eq!(ours.get(2, 2), Some(1.0));
 /// assert_eq!(CsrMatrix::from(ours), theirs);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION), or `O` cannot count the nonzeros.
+/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `O` cannot count the nonzeros.
 impl<V: Value, O: Offset> TryFrom<CsrMatrix<V>> for Csr<V, O> {
     type Error = MatrixError;
 
@@ -52,7 +52,7 @@ impl<V: Value, O: Offset> From<Csr<V, O>> for CsrMatrix<V> {
 /// From nalgebra-sparse's triplets; they are copied, in their order.
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION).
+/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
 impl<V: Value> TryFrom<&CooMatrix<V>> for Coo<V> {
     type Error = MatrixError;
 

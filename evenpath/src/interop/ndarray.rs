@@ -7,7 +7,8 @@ use crate::{Csr, Device, DeviceDense, DeviceError, DeviceVec, Layout, Offset, Op
 /// Arrays of `ndarray`.
 ///
 /// ```
-/// use evenpath::{Csr, Device, SpmmOptions};
+/// use evenpath::spmm::SpmmOptions;
+/// use evenpath::{Csr, Device};
 /// use ndarray::{Array2, array};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
@@ -18,11 +19,11 @@ use crate::{Csr, Device, DeviceDense, DeviceError, DeviceVec, Layout, Offset, Op
 /// let mut c = device.upload_array2(&Array2::zeros((2, 3)))?;
 /// let plan = device.upload(&a)?.plan_spmm(SpmmOptions::default())?;
 /// plan.run(1.0, &b, 0.0, &mut c)?;
-/// assert_eq!(c.to_array2()?, array![[1.0, 2.0, 3.0], [0.0, 3.0, 3.0]]);
+/// assert_eq!(c.download_array2()?, array![[1.0, 2.0, 3.0], [0.0, 3.0, 3.0]]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl Device {
-    /// Copies an array of one dimension to the device; one whose elements are not neighbours is put together first.
+    /// Copies an array of one dimension to the device; one whose elements are not neighbors is put together first.
     ///
     /// # Errors
     ///
@@ -32,8 +33,8 @@ impl Device {
         array: &ArrayBase<impl Data<Elem = T>, Ix1>,
     ) -> Result<DeviceVec<T>, DeviceError> {
         match array.as_slice() {
-            Some(values) => self.upload_slice(values),
-            None => self.upload_slice(&array.to_vec()),
+            Some(values) => self.upload(values),
+            None => self.upload(&array.to_vec()),
         }
     }
 
@@ -49,11 +50,11 @@ impl Device {
     ) -> Result<DeviceDense<T>, DeviceError> {
         let (rows, cols) = array.dim();
         let (values, layout) = match (array.as_slice(), array.t().to_slice()) {
-            (Some(values), _) => (self.upload_slice(values)?, Layout::RowMajor),
-            (None, Some(values)) => (self.upload_slice(values)?, Layout::ColumnMajor),
+            (Some(values), _) => (self.upload(values)?, Layout::RowMajor),
+            (None, Some(values)) => (self.upload(values)?, Layout::ColumnMajor),
             (None, None) => {
                 let values: Vec<T> = array.iter().copied().collect();
-                (self.upload_slice(&values)?, Layout::RowMajor)
+                (self.upload(&values)?, Layout::RowMajor)
             }
         };
         match DeviceDense::try_new(values, rows, cols, layout) {
@@ -69,8 +70,8 @@ impl<T: Storage> DeviceVec<T> {
     /// # Errors
     ///
     /// As for [`to_vec`](Self::to_vec).
-    pub fn to_array1(&self) -> Result<Array1<T>, DeviceError> {
-        Ok(Array1::from_vec(self.to_vec()?))
+    pub fn download_array1(&self) -> Result<Array1<T>, DeviceError> {
+        Ok(Array1::from_vec(self.download()?))
     }
 }
 
@@ -80,9 +81,9 @@ impl<T: Storage> DeviceDense<T> {
     /// # Errors
     ///
     /// As for [`DeviceVec::to_vec`].
-    pub fn to_array2(&self) -> Result<Array2<T>, DeviceError> {
+    pub fn download_array2(&self) -> Result<Array2<T>, DeviceError> {
         let (rows, cols, leading) = (self.rows(), self.cols(), self.leading_dimension());
-        let mut values = self.as_vec().to_vec()?;
+        let mut values = self.as_vec().download()?;
         let (line, lines) = match self.layout() {
             Layout::RowMajor => (cols, rows),
             Layout::ColumnMajor => (rows, cols),

@@ -16,11 +16,11 @@ use crate::{Csr, MatrixError, Offset, Value};
 /// assert_eq!(ours.get(0, 2), Some(5.0));
 /// let theirs: CsMatI<f64, u32, u32> = ours.into();
 /// assert_eq!(theirs.get(0, 2), Some(&5.0));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION).
+/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
 impl<V: Value, O: Offset + SpIndex> TryFrom<CsMatI<V, u32, O>> for Csr<V, O> {
     type Error = MatrixError;
 
@@ -42,11 +42,11 @@ impl<V: Value, O: Offset + SpIndex> TryFrom<CsMatI<V, u32, O>> for Csr<V, O> {
 /// let ours: evenpath::Csr<f64> = (&theirs).try_into()?;
 /// assert_eq!(ours.get(2, 2), Some(1.0));
 /// assert_eq!(sprs::CsMat::<f64>::from(&ours), theirs);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION), or `O` cannot count the nonzeros.
+/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `O` cannot count the nonzeros.
 impl<V: Value, O: Offset> TryFrom<&CsMatI<V, usize, usize>> for Csr<V, O> {
     type Error = MatrixError;
 

@@ -14,7 +14,7 @@ use crate::MatrixError;
 /// use evenpath::io::{MatrixMarketReader, ReadOptions};
 ///
 /// let file = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 0.5\n";
-/// let error = MatrixMarketReader::from_bytes(file, ReadOptions::new())?.read_coo::<f64>().unwrap_err();
+/// let error = MatrixMarketReader::from_bytes(file, ReadOptions::default())?.read_coo::<f64>().unwrap_err();
 /// assert_eq!(error.line(), Some(3));
 /// println!("{error}");
 /// # Ok::<(), evenpath::io::MatrixMarketError>(())
@@ -34,7 +34,7 @@ struct Inner {
 /// ```
 /// use evenpath::io::{MatrixMarketErrorKind, MatrixMarketReader, ReadOptions};
 ///
-/// let error = MatrixMarketReader::from_bytes(b"no matrix", ReadOptions::new()).unwrap_err();
+/// let error = MatrixMarketReader::from_bytes(b"no matrix", ReadOptions::default()).unwrap_err();
 /// assert!(matches!(error.kind(), MatrixMarketErrorKind::Banner { .. }));
 /// ```
 #[derive(Debug, Error)]

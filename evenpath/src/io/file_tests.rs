@@ -36,8 +36,8 @@ fn a_file_may_be_truncated_after_it_was_opened() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.mtx");
     let a = diagonal(300_000);
-    write_matrix_market(&path, a.view(), &WriteOptions::new()).unwrap();
-    let reader = MatrixMarketReader::open(&path, ReadOptions::new()).unwrap();
+    write_matrix_market(&path, a.view(), WriteOptions::default()).unwrap();
+    let reader = MatrixMarketReader::open(&path, ReadOptions::default()).unwrap();
     File::options().write(true).open(&path).unwrap().set_len(100).unwrap();
     assert_eq!(reader.read_csr().unwrap(), a);
     assert_eq!(read_matrix_market::<f64, u32>(&path).unwrap_err().line(), Some(7));
@@ -49,9 +49,9 @@ fn a_mapped_file_is_read_alike() {
     let a = diagonal(1000);
     for name in ["a.mtx", "a.mtx.gz"] {
         let path = folder.path().join(name);
-        write_matrix_market(&path, a.view(), &WriteOptions::new()).unwrap();
+        write_matrix_market(&path, a.view(), WriteOptions::default()).unwrap();
         // SAFETY: the folder is this test's own.
-        let reader = unsafe { MatrixMarketReader::open_mapped(&path, ReadOptions::new()) }.unwrap();
+        let reader = unsafe { MatrixMarketReader::open_mapped(&path, ReadOptions::default()) }.unwrap();
         assert_eq!(reader.read_csr().unwrap(), a);
     }
 }
@@ -60,9 +60,9 @@ fn a_mapped_file_is_read_alike() {
 fn files_longer_than_the_limit_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.mtx");
-    write_matrix_market(&path, diagonal(10).view(), &WriteOptions::new()).unwrap();
+    write_matrix_market(&path, diagonal(10).view(), WriteOptions::default()).unwrap();
     let len = fs::metadata(&path).unwrap().len() as usize;
-    let limited = |limit| MatrixMarketReader::open(&path, ReadOptions::new().file_limit(limit));
+    let limited = |limit| MatrixMarketReader::open(&path, ReadOptions::default().with_file_limit(limit));
     assert!(limited(len).is_ok());
     let error = limited(len - 1).unwrap_err();
     assert!(matches!(error.kind(), MatrixMarketErrorKind::FileLimit { limit } if *limit == len - 1));
@@ -77,7 +77,7 @@ fn gzip_of_no_matrix_is_not_decompressed_to_its_end() {
     let zeros = encoder.finish().unwrap();
     let steps = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&steps);
-    let options = ReadOptions::new().progress(move |_| {
+    let options = ReadOptions::default().with_progress(move |_| {
         seen.fetch_add(1, Ordering::Relaxed);
     });
     let error = MatrixMarketReader::from_bytes(&zeros, options).unwrap_err();
@@ -96,7 +96,7 @@ fn gzip_members_are_counted_together() {
     let mut file = member(&format!("{HEADER}9 9 1\n"));
     let blanks = member(&" ".repeat(1 << 16));
     (0..64).for_each(|_| file.extend_from_slice(&blanks));
-    let options = ReadOptions::new().decompressed_limit(1 << 20);
+    let options = ReadOptions::default().with_decompressed_limit(1 << 20);
     let error = MatrixMarketReader::from_bytes(&file, options).unwrap_err();
     assert!(matches!(error.kind(), MatrixMarketErrorKind::DecompressedLimit { .. }), "{error}");
 }
@@ -107,8 +107,8 @@ fn columns_without_rows_take_no_time() {
     let empty = at_once(|| parse_matrix_market::<f64, u32>(text.as_bytes())).unwrap();
     assert_eq!((empty.rows(), empty.cols(), empty.nnz()), (0, 4_294_967_295, 0));
     let mut written = Vec::new();
-    let options = WriteOptions::new().format(Format::Array);
-    at_once(|| write_matrix_market_to(&mut written, empty.view(), &options)).unwrap();
+    let options = WriteOptions::default().with_format(Format::Array);
+    at_once(|| write_matrix_market_to(&mut written, empty.view(), options.clone())).unwrap();
     assert_eq!(written, text.as_bytes());
 }
 
@@ -116,8 +116,9 @@ fn columns_without_rows_take_no_time() {
 #[test]
 fn what_is_not_square_is_not_transposed_to_find_its_symmetry() {
     let wide: Csr<f64> = Csr::from_triplets(1, 4_294_967_295, [(0, 7, 1.0)]).unwrap();
-    let options = WriteOptions::new().symmetry(Symmetry::Symmetric);
-    let error = at_once(|| write_matrix_market_to(&mut Vec::new(), wide.view(), &options)).unwrap_err();
+    let options = WriteOptions::default().with_symmetry(Symmetry::Symmetric);
+    let error =
+        at_once(|| write_matrix_market_to(&mut Vec::new(), wide.view(), options.clone())).unwrap_err();
     assert!(matches!(error.kind(), MatrixMarketErrorKind::NotSquare { rows: 1, .. }), "{error}");
 }
 
@@ -136,7 +137,7 @@ mod unix {
 
     #[test]
     fn endless_devices_are_refused_by_their_first_bytes() {
-        let error = at_once(|| refusal(Path::new("/dev/zero"), ReadOptions::new()));
+        let error = at_once(|| refusal(Path::new("/dev/zero"), ReadOptions::default()));
         assert!(matches!(error.kind(), MatrixMarketErrorKind::Banner { .. }), "{error}");
     }
 
@@ -152,10 +153,10 @@ mod unix {
                 text = vec![b'\n'; 1 << 16];
             }
         });
-        let error = at_once(|| refusal(&path, ReadOptions::new().file_limit(3 << 20)));
+        let error = at_once(|| refusal(&path, ReadOptions::default().with_file_limit(3 << 20)));
         assert!(matches!(error.kind(), MatrixMarketErrorKind::FileLimit { limit: 0x30_0000 }), "{error}");
         writer.join().unwrap();
-        assert_eq!(ReadOptions::new().stream_limit(), 1 << 30);
+        assert_eq!(ReadOptions::default().stream_limit(), 1 << 30);
     }
 
     #[test]
@@ -165,7 +166,7 @@ mod unix {
         let a = diagonal(20_000);
         let source = path.clone();
         let reader = std::thread::spawn(move || read_matrix_market::<f64, u32>(source));
-        write_matrix_market(&path, a.view(), &WriteOptions::new()).unwrap();
+        write_matrix_market(&path, a.view(), WriteOptions::default()).unwrap();
         assert_eq!(reader.join().unwrap().unwrap(), a);
         assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -183,14 +184,14 @@ mod unix {
         // To a file that is not there yet, then to one that is.
         for rows in [3, 4] {
             let a = diagonal(rows);
-            write_matrix_market(&first, a.view(), &WriteOptions::new()).unwrap();
+            write_matrix_market(&first, a.view(), WriteOptions::default()).unwrap();
             assert!(first.is_symlink() && second.is_symlink() && !target.is_symlink());
             assert_eq!(read_matrix_market::<f64, u32>(&target).unwrap(), a);
             assert_eq!((fs::read_dir(&links).unwrap().count(), fs::read_dir(&data).unwrap().count()), (2, 1));
         }
         let around = links.join("around.mtx");
         symlink("around.mtx", &around).unwrap();
-        assert!(write_matrix_market(&around, diagonal(1).view(), &WriteOptions::new()).is_err());
+        assert!(write_matrix_market(&around, diagonal(1).view(), WriteOptions::default()).is_err());
     }
 
     #[test]
@@ -201,14 +202,14 @@ mod unix {
         fs::write(&path, "secret").unwrap();
         for kept in [0o600, 0o640, 0o604] {
             fs::set_permissions(&path, fs::Permissions::from_mode(kept)).unwrap();
-            write_matrix_market(&path, diagonal(2).view(), &WriteOptions::new()).unwrap();
+            write_matrix_market(&path, diagonal(2).view(), WriteOptions::default()).unwrap();
             assert_eq!(mode(), kept);
         }
         // A new file has what any new file has.
         let other = folder.path().join("b");
         fs::write(&other, "").unwrap();
         fs::remove_file(&path).unwrap();
-        write_matrix_market(&path, diagonal(2).view(), &WriteOptions::new()).unwrap();
+        write_matrix_market(&path, diagonal(2).view(), WriteOptions::default()).unwrap();
         assert_eq!(mode(), fs::metadata(&other).unwrap().mode() & 0o7777);
     }
 
@@ -219,7 +220,8 @@ mod unix {
         let path = pipe(folder.path());
         let source = path.clone();
         let reader = std::thread::spawn(move || File::open(source).unwrap().read_exact(&mut [0; 10]));
-        let error = write_matrix_market(&path, diagonal(200_000).view(), &WriteOptions::new()).unwrap_err();
+        let error =
+            write_matrix_market(&path, diagonal(200_000).view(), WriteOptions::default()).unwrap_err();
         reader.join().unwrap().unwrap();
         assert_eq!(error.path(), Some(&*path));
         assert!(matches!(error.kind(), MatrixMarketErrorKind::Io(_)), "{error}");

@@ -68,7 +68,7 @@ words! {
 /// use evenpath::io::{MatrixMarketReader, ReadOptions, Symmetry};
 ///
 /// let file = b"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n";
-/// let reader = MatrixMarketReader::from_bytes(file, ReadOptions::new())?;
+/// let reader = MatrixMarketReader::from_bytes(file, ReadOptions::default())?;
 /// let header = reader.header();
 /// assert_eq!((header.rows, header.entries, header.symmetry), (2, 1, Symmetry::Symmetric));
 /// # Ok::<(), evenpath::io::MatrixMarketError>(())

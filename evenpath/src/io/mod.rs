@@ -77,7 +77,7 @@ use crate::{Coo, Csr, Offset, Value};
 pub fn read_matrix_market<V: Value, O: Offset>(
     path: impl AsRef<Path>,
 ) -> Result<Csr<V, O>, MatrixMarketError> {
-    MatrixMarketReader::open(path, ReadOptions::new())?.read_csr()
+    MatrixMarketReader::open(path, ReadOptions::default())?.read_csr()
 }
 
 /// Reads a Matrix Market file as coordinates in the order of the file, with the default [`ReadOptions`].
@@ -85,7 +85,7 @@ pub fn read_matrix_market<V: Value, O: Offset>(
 /// # Errors
 /// As [`read_matrix_market`].
 pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarketError> {
-    MatrixMarketReader::open(path, ReadOptions::new())?.read_coo()
+    MatrixMarketReader::open(path, ReadOptions::default())?.read_coo()
 }
 
 /// Reads the contents of a Matrix Market file, with the default [`ReadOptions`].
@@ -93,5 +93,5 @@ pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarket
 /// # Errors
 /// As [`read_matrix_market`].
 pub fn parse_matrix_market<V: Value, O: Offset>(bytes: &[u8]) -> Result<Csr<V, O>, MatrixMarketError> {
-    MatrixMarketReader::from_bytes(bytes, ReadOptions::new())?.read_csr()
+    MatrixMarketReader::from_bytes(bytes, ReadOptions::default())?.read_csr()
 }

@@ -12,10 +12,10 @@ use crate::Duplicates;
 /// use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
 ///
 /// let file = b"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2.5 -1.0\n";
-/// let options = ReadOptions::new().complex(Complex::RealPart);
+/// let options = ReadOptions::default().with_complex(Complex::RealPart);
 /// let a = MatrixMarketReader::from_bytes(file, options)?.read_csr::<f64, u32>()?;
 /// assert_eq!(a.get(0, 0), Some(2.5));
-/// assert!(MatrixMarketReader::from_bytes(file, ReadOptions::new())?.read_coo::<f64>().is_err());
+/// assert!(MatrixMarketReader::from_bytes(file, ReadOptions::default())?.read_coo::<f64>().is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,7 +32,7 @@ pub enum Complex {
 /// ```
 /// use evenpath::io::{MatrixMarketReader, ReadOptions, Stage};
 ///
-/// let options = ReadOptions::new().progress(|progress| match progress.stage {
+/// let options = ReadOptions::default().with_progress(|progress| match progress.stage {
 ///     Stage::Decompress => eprintln!("decompressing"),
 ///     Stage::Parse => eprintln!("reading"),
 /// });
@@ -53,7 +53,7 @@ pub enum Stage {
 /// ```
 /// use evenpath::io::{MatrixMarketReader, ReadOptions};
 ///
-/// let options = ReadOptions::new().progress(|progress| eprintln!("{} of {}", progress.done, progress.total));
+/// let options = ReadOptions::default().with_progress(|progress| eprintln!("{} of {}", progress.done, progress.total));
 /// let file = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 0.5\n";
 /// MatrixMarketReader::from_bytes(file, options)?.read_coo::<f64>()?;
 /// # Ok::<(), evenpath::io::MatrixMarketError>(())
@@ -77,18 +77,26 @@ type Callback = Arc<dyn Fn(Progress) + Send + Sync>;
 /// use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
 ///
 /// let text = b"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2.5 -1\n";
-/// let options = ReadOptions::new().complex(Complex::RealPart);
+/// let options = ReadOptions::default().with_complex(Complex::RealPart);
 /// let a: evenpath::Csr<f64> = MatrixMarketReader::from_bytes(text, options)?.read_csr()?;
 /// assert_eq!(a.values(), [2.5]);
 /// # Ok::<(), evenpath::io::MatrixMarketError>(())
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ReadOptions {
-    pub(super) complex: Complex,
-    pub(super) duplicates: Duplicates,
-    pub(super) row_limit: usize,
-    file_limit: Option<usize>,
-    decompressed_limit: Option<usize>,
+    /// What becomes of complex matrices; they are refused by default.
+    pub complex: Complex,
+    /// What becomes of entries that are stored more than once, in CSR form; they are added up by default.
+    pub duplicates: Duplicates,
+    /// Most rows that a file shorter than one byte per row may announce; 2²⁷ by default. It bounds what a few bytes of header
+    /// can make the reader allocate for row offsets.
+    pub row_limit: usize,
+    /// Most bytes that a file may have, compressed where it is. By default a regular file may be as long as there is memory,
+    /// and a pipe or a device, whose end only reading finds, has 2³⁰.
+    pub file_limit: Option<usize>,
+    /// Most bytes that a compressed file may decompress to; by default 1 GiB or 256 times its size, whichever is more.
+    pub decompressed_limit: Option<usize>,
     progress: Option<Callback>,
 }
 
@@ -106,55 +114,41 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Complex matrices are refused and duplicates added up.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// How complex matrices are read.
+    /// The same with another treatment of complex matrices.
     #[must_use]
-    pub fn complex(mut self, complex: Complex) -> Self {
-        self.complex = complex;
-        self
+    pub fn with_complex(self, complex: Complex) -> Self {
+        Self { complex, ..self }
     }
 
-    /// How entries that are stored more than once are combined, in CSR form.
+    /// The same with another treatment of duplicates.
     #[must_use]
-    pub fn duplicates(mut self, duplicates: Duplicates) -> Self {
-        self.duplicates = duplicates;
-        self
+    pub fn with_duplicates(self, duplicates: Duplicates) -> Self {
+        Self { duplicates, ..self }
     }
 
-    /// The most rows that a file with less than one byte per row may announce; 2²⁷ unless set. It bounds what a
-    /// few bytes of header can make the reader allocate for row offsets.
+    /// The same with another limit on the rows that a short file announces.
     #[must_use]
-    pub fn row_limit(mut self, rows: usize) -> Self {
-        self.row_limit = rows;
-        self
+    pub fn with_row_limit(self, rows: usize) -> Self {
+        Self { row_limit: rows, ..self }
     }
 
-    /// The most bytes that a file may have, compressed where it is. Unless set, a regular file may be as long as there is
-    /// memory, and a pipe or a device, whose end only reading finds, has 2³⁰.
+    /// The same with a limit on the bytes of the file.
     #[must_use]
-    pub fn file_limit(mut self, bytes: usize) -> Self {
-        self.file_limit = Some(bytes);
-        self
+    pub fn with_file_limit(self, bytes: impl Into<Option<usize>>) -> Self {
+        Self { file_limit: bytes.into(), ..self }
     }
 
-    /// The most bytes that a compressed file may decompress to; unless set, 1 GiB or 256 times its size,
-    /// whichever is more.
+    /// The same with a limit on the bytes that a compressed file decompresses to.
     #[must_use]
-    pub fn decompressed_limit(mut self, bytes: usize) -> Self {
-        self.decompressed_limit = Some(bytes);
-        self
+    pub fn with_decompressed_limit(self, bytes: impl Into<Option<usize>>) -> Self {
+        Self { decompressed_limit: bytes.into(), ..self }
     }
 
-    /// A function that is called from time to time while a file is read, to draw a progress bar. Threads call it
+    /// The same with a function to call now and then while a file is read, to draw a progress bar. Threads call it
     /// concurrently, so `done` may arrive out of order.
     #[must_use]
-    pub fn progress(mut self, callback: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.progress = Some(Arc::new(callback));
-        self
+    pub fn with_progress(self, callback: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self { progress: Some(Arc::new(callback)), ..self }
     }
 
     pub(super) fn report(&self, progress: Progress) {
@@ -176,6 +170,21 @@ impl ReadOptions {
 
     pub(super) fn decompressed_limit_of(&self, compressed: usize) -> usize {
         self.decompressed_limit.unwrap_or(compressed.saturating_mul(256).max(1 << 30))
+    }
+}
+
+/// Two callbacks are equal if they are the same one.
+impl PartialEq for ReadOptions {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { complex, duplicates, row_limit, file_limit, decompressed_limit, progress } = self;
+        let same_callback = match (progress, &other.progress) {
+            (Some(own), Some(others)) => Arc::ptr_eq(own, others),
+            (own, others) => own.is_none() && others.is_none(),
+        };
+        same_callback
+            && (*complex, *duplicates) == (other.complex, other.duplicates)
+            && (*row_limit, *file_limit) == (other.row_limit, other.file_limit)
+            && *decompressed_limit == other.decompressed_limit
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{Coo, Csr, Offset, Value};
 /// ```no_run
 /// use evenpath::io::{MatrixMarketReader, ReadOptions};
 ///
-/// let reader = MatrixMarketReader::open("a.mtx.gz", ReadOptions::new())?;
+/// let reader = MatrixMarketReader::open("a.mtx.gz", ReadOptions::default())?;
 /// println!("{} rows", reader.header().rows);
 /// let a: evenpath::Csr<f32, u64> = reader.read_csr()?;
 /// # Ok::<(), evenpath::io::MatrixMarketError>(())
@@ -47,7 +47,7 @@ impl MatrixMarketReader<'static> {
     /// use evenpath::io::{MatrixMarketReader, ReadOptions};
     ///
     /// // SAFETY: the file is on a disk that is mounted read-only.
-    /// let reader = unsafe { MatrixMarketReader::open_mapped("/data/large.mtx", ReadOptions::new())? };
+    /// let reader = unsafe { MatrixMarketReader::open_mapped("/data/large.mtx", ReadOptions::default())? };
     /// let a: evenpath::Csr<f64, u64> = reader.read_csr()?;
     /// # Ok::<(), evenpath::io::MatrixMarketError>(())
     /// ```

@@ -23,16 +23,22 @@ const BLOCK: usize = 1 << 14;
 ///
 /// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(2, 2, [(0, 1, 0.5), (1, 0, 0.5)])?;
 /// let mut text = Vec::new();
-/// io::write_matrix_market_to(&mut text, a.view(), &WriteOptions::new().symmetry(Symmetry::Symmetric))?;
+/// io::write_matrix_market_to(&mut text, a.view(), WriteOptions::default().with_symmetry(Symmetry::Symmetric))?;
 /// assert_eq!(text, b"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WriteOptions {
-    format: Format,
-    field: Field,
-    symmetry: Symmetry,
-    comment: String,
+    /// How entries are listed; by default as coordinates. In array format zeros that are stored cannot be told from others.
+    pub format: Format,
+    /// How values are written; by default as real numbers. As integers, which they then must be; as a pattern, which leaves
+    /// them out; or as complex numbers with imaginary part 0.
+    pub field: Field,
+    /// The symmetry to use; general by default. The matrix must have it to the last bit: the lower triangle is written.
+    pub symmetry: Symmetry,
+    /// Text for comment lines after the banner; none by default.
+    pub comment: String,
 }
 
 impl Default for WriteOptions {
@@ -47,38 +53,28 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// Coordinate, real, general, without comment.
-    pub fn new() -> Self {
-        Self::default()
+    /// The same in another format.
+    #[must_use]
+    pub fn with_format(self, format: Format) -> Self {
+        Self { format, ..self }
     }
 
-    /// How entries are listed. In array format zeros that are stored cannot be told from others.
+    /// The same with values written in another way.
     #[must_use]
-    pub fn format(mut self, format: Format) -> Self {
-        self.format = format;
-        self
+    pub fn with_field(self, field: Field) -> Self {
+        Self { field, ..self }
     }
 
-    /// How values are written: as integers, which they then must be; as a pattern, which leaves them out;
-    /// or as complex numbers with imaginary part 0.
+    /// The same with another symmetry.
     #[must_use]
-    pub fn field(mut self, field: Field) -> Self {
-        self.field = field;
-        self
+    pub fn with_symmetry(self, symmetry: Symmetry) -> Self {
+        Self { symmetry, ..self }
     }
 
-    /// The symmetry to use, which the matrix must have to the last bit: the lower triangle is written.
+    /// The same with text for comment lines.
     #[must_use]
-    pub fn symmetry(mut self, symmetry: Symmetry) -> Self {
-        self.symmetry = symmetry;
-        self
-    }
-
-    /// Text for comment lines after the banner.
-    #[must_use]
-    pub fn comment(mut self, comment: impl Into<String>) -> Self {
-        self.comment = comment.into();
-        self
+    pub fn with_comment(self, comment: impl Into<String>) -> Self {
+        Self { comment: comment.into(), ..self }
     }
 }
 
@@ -93,7 +89,7 @@ impl WriteOptions {
 /// use evenpath::io::{WriteOptions, write_matrix_market};
 ///
 /// # let a: evenpath::Csr<f64> = evenpath::Csr::empty(1, 1)?;
-/// write_matrix_market("a.mtx.gz", a.view(), &WriteOptions::new().comment("made by hand"))?;
+/// write_matrix_market("a.mtx.gz", a.view(), WriteOptions::default().with_comment("made by hand"))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -103,7 +99,7 @@ impl WriteOptions {
 pub fn write_matrix_market<V: Value, O: Offset>(
     path: impl AsRef<Path>,
     matrix: CsrView<'_, V, O>,
-    options: &WriteOptions,
+    options: WriteOptions,
 ) -> Result<(), MatrixMarketError> {
     let path = path.as_ref();
     write_file(path, matrix, options).map_err(|error| error.in_file(Some(path)))
@@ -112,7 +108,7 @@ pub fn write_matrix_market<V: Value, O: Offset>(
 fn write_file<V: Value, O: Offset>(
     path: &Path,
     matrix: CsrView<'_, V, O>,
-    options: &WriteOptions,
+    options: WriteOptions,
 ) -> Result<(), MatrixMarketError> {
     let plan = Plan::new(matrix, options)?;
     let compress = path.extension().is_some_and(|end| end == "gz");
@@ -139,7 +135,7 @@ fn write_compressed<V: Value, O: Offset>(
 pub fn write_matrix_market_to<V: Value, O: Offset>(
     writer: &mut impl Write,
     matrix: CsrView<'_, V, O>,
-    options: &WriteOptions,
+    options: WriteOptions,
 ) -> Result<(), MatrixMarketError> {
     Ok(Plan::new(matrix, options)?.write(writer)?)
 }
@@ -147,13 +143,13 @@ pub fn write_matrix_market_to<V: Value, O: Offset>(
 /// A matrix that can be written with its options.
 struct Plan<'a, V, O> {
     matrix: CsrView<'a, V, O>,
-    options: &'a WriteOptions,
+    options: WriteOptions,
     /// For array format, which lists columns, and for what must be symmetric.
     transpose: Option<Csr<V, O>>,
 }
 
 impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
-    fn new(matrix: CsrView<'a, V, O>, options: &'a WriteOptions) -> Result<Self, MatrixMarketError> {
+    fn new(matrix: CsrView<'a, V, O>, options: WriteOptions) -> Result<Self, MatrixMarketError> {
         check_combination(options.format, options.field, options.symmetry)?;
         if options.field == Field::Integer {
             check_integers(matrix)?;
@@ -176,7 +172,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
     }
 
     fn write(&self, writer: &mut impl Write) -> std::io::Result<()> {
-        let WriteOptions { format, field, symmetry, comment } = self.options;
+        let WriteOptions { format, field, symmetry, comment } = &self.options;
         writeln!(writer, "%%MatrixMarket matrix {format} {field} {symmetry}")?;
         for line in comment.lines() {
             writeln!(writer, "% {line}")?;
@@ -215,7 +211,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
 
     fn coordinate_row(&self, row: usize, text: &mut Vec<u8>) {
         let mut number = itoa::Buffer::new();
-        for (column, value) in self.matrix.row(row).iter().flat_map(crate::Row::iter) {
+        for (column, value) in self.matrix.row(row).iter().flat_map(crate::csr::Row::iter) {
             if !self.is_stored(row, column as usize) {
                 continue;
             }

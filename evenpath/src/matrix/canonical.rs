@@ -9,14 +9,15 @@ use crate::{Offset, Value};
 /// What becomes of entries with the same row and column.
 ///
 /// ```
-/// use evenpath::{Coo, Csr, Duplicates};
+/// use evenpath::coo::Duplicates;
+/// use evenpath::{Coo, Csr};
 ///
 /// let twice = Coo::from_triplets(1, 2, [(0, 1, 1.0), (0, 1, 2.0)])?;
 /// let summed: Csr<f64> = twice.to_csr(Duplicates::Sum)?;
 /// assert_eq!((summed.nnz(), summed.get(0, 1)), (1, Some(3.0)));
 /// assert_eq!(twice.to_csr::<u32>(Duplicates::Keep)?.nnz(), 2);
 /// assert!(twice.to_csr::<u32>(Duplicates::Refuse).is_err());
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Duplicates {
@@ -94,7 +95,7 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
         duplicates.collect::<Vec<_>>().into_iter().flatten().next()
     }
 
-    /// Adds up neighbours with equal columns.
+    /// Adds up neighbors with equal columns.
     fn sum_duplicates(&mut self) {
         let row_offsets = &*self.row_offsets;
         let blocks = row_blocks(row_offsets);
@@ -125,7 +126,7 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
         self.close_gaps(&blocks, &packed);
     }
 
-    /// Moves the blocks' fronts together, `packed` nonzeros a row, and sets the offsets accordingly.
+    /// Moves the blocks' fronts together, `packed` nonzeros per row, and sets the offsets accordingly.
     fn close_gaps(&mut self, blocks: &[std::ops::Range<usize>], packed: &[Vec<usize>]) {
         let mut end = 0;
         for (block, lengths) in blocks.iter().zip(packed) {

@@ -13,12 +13,13 @@ use crate::{Offset, Value};
 /// An entry may be stored more than once; it then stands for the sum.
 ///
 /// ```
-/// use evenpath::{Coo, Csr, Duplicates};
+/// use evenpath::coo::Duplicates;
+/// use evenpath::{Coo, Csr};
 ///
 /// let entries = Coo::try_new(2, 2, vec![1, 0, 1], vec![0, 1, 0], vec![1.0, 2.0, 3.0])?;
 /// let a: Csr<f64> = entries.to_csr(Duplicates::Sum)?;
 /// assert_eq!(a.get(1, 0), Some(4.0));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Coo<V> {
@@ -156,7 +157,7 @@ impl<V: Value> Coo<V> {
     pub fn to_csr<O: Offset>(&self, duplicates: Duplicates) -> Result<Csr<V, O>, MatrixError> {
         let nnz = self.nnz();
         if O::try_from_usize(nnz).is_none() {
-            return Err(MatrixError::OffsetOverflow { nnz, offset: O::NAME });
+            return Err(MatrixError::offset_overflow::<O>(nnz));
         }
         let entries =
             Entries { rows: &self.row_indices, columns: &self.column_indices, values: &self.values };

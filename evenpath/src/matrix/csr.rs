@@ -28,7 +28,7 @@ use crate::{Offset, Storage, Value};
 /// let refused = Csr::try_new(2, 3, vec![0u32, 2, 3], vec![0, 2, 7], vec![1.0, 2.0, 3.0]).unwrap_err();
 /// assert_eq!(refused.to_string(), "column 7 at position 2, in row 1: the matrix has 3 columns");
 /// let (row_offsets, column_indices, values) = refused.into_parts();
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Clone)]
 pub struct Csr<V, O = u32> {
@@ -75,7 +75,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
     /// A matrix without nonzeros.
     ///
     /// # Errors
-    /// Where a dimension is beyond [`MAX_DIMENSION`](crate::MAX_DIMENSION), or there is no memory for the row offsets.
+    /// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or there is no memory for the row offsets.
     pub fn empty(rows: usize, cols: usize) -> Result<Self, MatrixError> {
         validate::dimensions(rows, cols)?;
         let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz: 0 };
@@ -170,7 +170,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         let converted: Option<Vec<P>> =
             row_offsets.par_iter().map(|offset| P::try_from_usize(offset.to_usize())).collect();
         let Some(row_offsets_converted) = converted else {
-            let error = MatrixError::OffsetOverflow { nnz: values.len(), offset: P::NAME };
+            let error = MatrixError::offset_overflow::<P>(values.len());
             return Err(InvalidCsr { error, row_offsets, column_indices, values });
         };
         Ok(Csr { rows, cols, row_offsets: row_offsets_converted, column_indices, values })
@@ -194,7 +194,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// ```
     /// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0)])?;
     /// assert_eq!(a.get(1, 0), Some(4.0));
-    /// # Ok::<(), evenpath::MatrixError>(())
+    /// # Ok::<(), evenpath::error::MatrixError>(())
     /// ```
     ///
     /// # Errors

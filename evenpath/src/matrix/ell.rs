@@ -22,7 +22,8 @@ const GRAIN: usize = grain(1 << 10);
 /// ELL-R (Vázquez, Fernández and Garzón, *A new approach for sparse matrix vector product on NVIDIA GPUs*, 2011).
 ///
 /// ```
-/// use evenpath::{Csr, Ell, PaddingLimit};
+/// use evenpath::ell::{Ell, PaddingLimit};
+/// use evenpath::Csr;
 ///
 /// // [1 0 2]
 /// // [0 0 3]
@@ -36,7 +37,7 @@ const GRAIN: usize = grain(1 << 10);
 /// // A limit is checked before anything is allocated.
 /// let refused = a.to_ell(PaddingLimit::Bytes(40)).unwrap_err();
 /// assert_eq!(refused.to_string(), "2 rows padded to up to 2 nonzeros take 48 bytes: the limit is 40");
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Ell<V> {

@@ -7,13 +7,15 @@ use thiserror::Error;
 #[cfg(feature = "faer")]
 use super::Csr;
 use super::{Coo, Ell, InvalidNode, MAX_DIMENSION, RowOrder};
+use crate::Offset;
 #[cfg(feature = "faer")]
-use crate::{Offset, Storage};
+use crate::Storage;
 
 /// Why a matrix was refused. Rows, columns and positions count from 0.
 ///
 /// ```
-/// use evenpath::{Csr, MatrixError};
+/// use evenpath::error::MatrixError;
+/// use evenpath::Csr;
 ///
 /// let error = Csr::<f64>::from_triplets(2, 2, [(0, 5, 1.0)]).unwrap_err();
 /// assert!(matches!(error, MatrixError::ColumnOutOfRange { column: 5, cols: 2, .. }));
@@ -34,7 +36,7 @@ pub enum MatrixError {
     FirstRowOffset { found: u64 },
     #[error("row_offsets decreases from {start} to {end} at row {row}")]
     RowOffsetsDecrease { row: usize, start: u64, end: u64 },
-    #[error("row_offsets ends with {found}, but column_indices has length {nnz}")]
+    #[error("row_offsets ends with {found}, and there are {nnz} nonzeros")]
     LastRowOffset { found: u64, nnz: usize },
     #[error("column_indices has length {columns}, but values has length {values}")]
     ValuesLength { columns: usize, values: usize },
@@ -44,12 +46,16 @@ pub enum MatrixError {
     ColumnOutOfRange { row: usize, position: usize, column: usize, cols: usize },
     #[error("row {row} at position {position}: the matrix has {rows} rows")]
     RowOutOfRange { position: usize, row: usize, rows: usize },
-    #[error("row {row} is not sorted: column {column} follows column {previous}")]
-    Unsorted { row: usize, previous: u32, column: u32 },
+    #[error("row {row} is not canonical: column {column} comes after column {previous}")]
+    NotCanonical { row: usize, previous: u32, column: u32 },
     #[error("row {row} has column {column} more than once")]
     Duplicate { row: usize, column: u32 },
-    #[error("{nnz} nonzeros are more than {offset} row offsets can count: use u64 offsets")]
-    OffsetOverflow { nnz: usize, offset: &'static str },
+    #[error("{nnz} nonzeros are more than {offset} row offsets can count: {remedy}")]
+    OffsetOverflow { nnz: u64, offset: &'static str, remedy: &'static str },
+    #[error("leading dimension {leading_dimension} of a {rows} x {cols} matrix, which needs {needed}")]
+    LeadingDimension { rows: usize, cols: usize, leading_dimension: usize, needed: usize },
+    #[error("{len} elements do not hold a {rows} x {cols} matrix of leading dimension {leading_dimension}")]
+    DenseLength { rows: usize, cols: usize, leading_dimension: usize, len: usize },
     #[error("{rows} x {cols} dense values do not fit in memory")]
     DenseTooLarge { rows: usize, cols: usize },
     #[error("{rows} rows with {nnz} nonzeros do not fit in memory")]
@@ -90,14 +96,13 @@ pub enum MatrixError {
     PoolTooLarge { limit: u64 },
     #[error(transparent)]
     HiSparseNode(Box<InvalidNode>),
-    #[error("{} x {} and {} x {} matrices have no sum", left.0, left.1, right.0, right.1)]
-    SumShapes { left: (usize, usize), right: (usize, usize) },
 }
 
 /// A refused CSR matrix: the reason, and the buffers, so that nothing is lost.
 ///
 /// ```
-/// use evenpath::{Csr, MatrixError};
+/// use evenpath::error::MatrixError;
+/// use evenpath::Csr;
 ///
 /// let refused = Csr::<f64>::try_new(1, 1, vec![0, 1], vec![7], vec![5.0]).unwrap_err();
 /// assert!(matches!(refused.kind(), MatrixError::ColumnOutOfRange { column: 7, cols: 1, .. }));
@@ -120,6 +125,13 @@ impl<V: Storage, O: Offset> InvalidCsr<V, O> {
     }
 }
 
+impl MatrixError {
+    /// More nonzeros than row offsets of a type count.
+    pub(crate) fn offset_overflow<O: Offset>(nnz: usize) -> Self {
+        Self::OffsetOverflow { nnz: nnz as u64, offset: O::NAME, remedy: "use u64 offsets" }
+    }
+}
+
 impl<V, O> InvalidCsr<V, O> {
     /// What is wrong.
     pub fn kind(&self) -> &MatrixError {
@@ -135,7 +147,8 @@ impl<V, O> InvalidCsr<V, O> {
 /// A refused COO matrix: the reason, and the buffers, so that nothing is lost.
 ///
 /// ```
-/// use evenpath::{Coo, MatrixError};
+/// use evenpath::error::MatrixError;
+/// use evenpath::Coo;
 ///
 /// let refused = Coo::<f64>::try_new(1, 1, vec![3], vec![0], vec![5.0]).unwrap_err();
 /// assert!(matches!(refused.kind(), MatrixError::RowOutOfRange { row: 3, rows: 1, .. }));
@@ -164,7 +177,8 @@ impl<V> InvalidCoo<V> {
 /// A refused ELL matrix: the reason, and the buffers, so that nothing is lost.
 ///
 /// ```
-/// use evenpath::{Ell, MatrixError};
+/// use evenpath::ell::Ell;
+/// use evenpath::error::MatrixError;
 ///
 /// let refused = Ell::<f64>::try_new(2, 1, 1, vec![0], vec![5.0]).unwrap_err();
 /// assert!(matches!(refused.kind(), MatrixError::SlotCount { rows: 2, width: 1, found: 1 }));
@@ -192,7 +206,8 @@ impl<V> InvalidEll<V> {
 /// A refused sliced ELL matrix: the reason, and the buffers, so that nothing is lost.
 ///
 /// ```
-/// use evenpath::{MatrixError, SlicedEll};
+/// use evenpath::ell::SlicedEll;
+/// use evenpath::error::MatrixError;
 ///
 /// let refused = SlicedEll::<f64>::try_new(1, 1, 0, vec![0, 1], vec![0], vec![5.0], None).unwrap_err();
 /// assert!(matches!(refused.kind(), MatrixError::NoSliceHeight));
@@ -222,7 +237,10 @@ impl<V> InvalidSlicedEll<V> {
 /// A refused hybrid matrix: the reason, and the parts, so that nothing is lost.
 ///
 /// ```
-/// use evenpath::{Coo, Ell, Hyb, MatrixError};
+/// use evenpath::ell::Ell;
+/// use evenpath::error::MatrixError;
+/// use evenpath::hyb::Hyb;
+/// use evenpath::Coo;
 ///
 /// let ell = Ell::<f64>::try_new(2, 1, 0, vec![], vec![])?;
 /// let coo = Coo::try_new(1, 1, vec![0], vec![0], vec![5.0])?;
@@ -230,7 +248,7 @@ impl<V> InvalidSlicedEll<V> {
 /// assert!(matches!(refused.kind(), MatrixError::PartShapes { ell: (2, 1), coo: (1, 1) }));
 /// let (_, coo) = refused.into_parts(); // the parts come back
 /// assert_eq!(coo.nnz(), 1);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub struct InvalidHyb<V> {
     pub(super) error: MatrixError,

@@ -45,7 +45,7 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
     // Where not even the fewest nonzeros fit that there can be, no row is looked at.
     let fewest = pattern.fewest_nonzeros();
     if O::try_from_usize(fewest).is_none() {
-        return Err(MatrixError::OffsetOverflow { nnz: fewest, offset: O::NAME });
+        return Err(MatrixError::offset_overflow::<O>(fewest));
     }
     drop(bytemuck::try_zeroed_vec::<u32>(fewest).map_err(no_memory_for(fewest))?);
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn stencils_couple_neighbours() {
+    fn stencils_couple_neighbors() {
         let a: Csr<f64> = generate(Kind::Stencil5 { side: 4 }, 1).unwrap();
         assert_eq!(a.row(0).unwrap().columns(), [0, 1, 4]);
         assert_eq!(a.row(5).unwrap().columns(), [1, 4, 5, 6, 9]);

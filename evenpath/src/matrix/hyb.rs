@@ -12,13 +12,14 @@ use crate::{Offset, Value};
 /// Garland, *Implementing sparse matrix-vector multiplication on throughput-oriented processors*, SC 2009).
 ///
 /// ```
-/// use evenpath::{Csr, HybOptions, HybWidth};
+/// use evenpath::hyb::{HybOptions, HybWidth};
+/// use evenpath::Csr;
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 1, 2.0), (0, 2, 3.0), (1, 1, 4.0)])?;
-/// let hyb = a.to_hyb(HybOptions { width: HybWidth::Slots(1), ..Default::default() })?;
+/// let hyb = a.to_hyb(HybOptions::default().with_width(HybWidth::Slots(1)))?;
 /// assert_eq!((hyb.ell().nnz(), hyb.coo().nnz()), (2, 2));
 /// assert_eq!(hyb.to_csr()?, a);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Hyb<V> {
@@ -29,12 +30,13 @@ pub struct Hyb<V> {
 /// Nonzeros of each row that go to the ELL part of a [`Hyb`].
 ///
 /// ```
-/// use evenpath::{Csr, HybOptions, HybWidth};
+/// use evenpath::hyb::{HybOptions, HybWidth};
+/// use evenpath::Csr;
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 1, 2.0)])?;
-/// let hyb = a.to_hyb(HybOptions { width: HybWidth::Typical, ..HybOptions::default() })?;
+/// let hyb = a.to_hyb(HybOptions::default())?;
 /// assert_eq!(hyb.nnz(), 2);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HybWidth {
@@ -50,20 +52,36 @@ pub enum HybWidth {
 /// How [`Csr::to_hyb`] divides a matrix.
 ///
 /// ```
-/// use evenpath::{Csr, HybOptions, HybWidth};
+/// use evenpath::hyb::{HybOptions, HybWidth};
+/// use evenpath::Csr;
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0), (1, 2, 4.0)])?;
-/// let hyb = a.to_hyb(HybOptions { width: HybWidth::Slots(1), ..HybOptions::default() })?;
+/// let hyb = a.to_hyb(HybOptions::default().with_width(HybWidth::Slots(1)))?;
 /// assert_eq!((hyb.ell().nnz(), hyb.coo().nnz()), (2, 2));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct HybOptions {
     /// Slots of the ELL part's rows.
     pub width: HybWidth,
     /// How much memory the ELL part may take. With the typical width a third of the rows is full, so there are at most
-    /// three slots a nonzero, and the default limit never refuses.
+    /// three slots per nonzero, and the default limit never refuses.
     pub limit: PaddingLimit,
+}
+
+impl HybOptions {
+    /// The same with another width of the ELL part.
+    #[must_use]
+    pub fn with_width(self, width: HybWidth) -> Self {
+        Self { width, ..self }
+    }
+
+    /// The same with another limit on the memory of the ELL part.
+    #[must_use]
+    pub fn with_limit(self, limit: PaddingLimit) -> Self {
+        Self { limit, ..self }
+    }
 }
 
 impl<V: Value> Hyb<V> {
@@ -78,6 +96,11 @@ impl<V: Value> Hyb<V> {
         }
         let error = MatrixError::PartShapes { ell: ell_shape, coo: coo_shape };
         Err(InvalidHyb { error, parts: Box::new((ell, coo)) })
+    }
+
+    /// A matrix of parts of one shape.
+    pub(crate) fn from_valid(ell: Ell<V>, coo: Coo<V>) -> Self {
+        Self { ell, coo }
     }
 
     /// The parts.
@@ -122,7 +145,7 @@ impl<V: Value> Hyb<V> {
     /// Where `O` cannot count the nonzeros.
     pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
         let nnz = self.nnz();
-        let overflow = || MatrixError::OffsetOverflow { nnz, offset: O::NAME };
+        let overflow = || MatrixError::offset_overflow::<O>(nnz);
         let ell: Csr<V, O> = self.ell.to_csr()?;
         let coo: Csr<V, O> = self.coo.to_csr(Duplicates::Keep)?;
         if self.coo.nnz() == 0 {

@@ -9,7 +9,7 @@ use crate::{Offset, Value};
 /// Rows whose lengths one task finds.
 const GRAIN: usize = grain(1 << 10);
 
-/// The column that padding has. A matrix has no more than [`MAX_DIMENSION`](crate::MAX_DIMENSION) columns, so no nonzero
+/// The column that padding has. A matrix has no more than [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION) columns, so no nonzero
 /// has it: padding is told from stored zeros.
 pub(crate) const PADDING: u32 = evenpath_kernels::ell::PADDING;
 
@@ -20,12 +20,14 @@ pub(crate) const PADDING: u32 = evenpath_kernels::ell::PADDING;
 /// 2²⁰ slots.
 ///
 /// ```
-/// use evenpath::{Csr, MatrixError, PaddingLimit};
+/// use evenpath::ell::PaddingLimit;
+/// use evenpath::error::MatrixError;
+/// use evenpath::Csr;
 ///
 /// let uneven: Csr<f64> = Csr::from_triplets(1000, 1000, (0..1000).map(|col| (0, col, 1.0)))?;
 /// let refused = uneven.to_ell(PaddingLimit::Bytes(1 << 20)).unwrap_err(); // a million slots
 /// assert!(matches!(refused, MatrixError::PaddingTooLarge { width: 1000, .. }));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -198,7 +200,7 @@ pub(super) fn row_offsets<O: Offset>(lengths: &[u32]) -> Result<Vec<O>, MatrixEr
     let mut end = 0;
     for (offset, &length) in offsets[1..].iter_mut().zip(lengths) {
         end += length as usize;
-        *offset = O::try_from_usize(end).ok_or(MatrixError::OffsetOverflow { nnz, offset: O::NAME })?;
+        *offset = O::try_from_usize(end).ok_or(MatrixError::offset_overflow::<O>(nnz))?;
     }
     Ok(offsets)
 }

@@ -13,7 +13,7 @@ use crate::{Offset, Storage};
 /// let row = a.iter_rows().next().expect("a row");
 /// assert_eq!((row.columns(), row.values()), (&[2, 5][..], &[1.0, 3.0][..]));
 /// assert_eq!(row.iter().map(|(_, value)| value).sum::<f64>(), 4.0);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row<'a, V> {
@@ -58,7 +58,7 @@ impl<'a, V: Storage> Row<'a, V> {
 /// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(3, 9, [(0, 2, 1.0), (0, 5, 3.0), (2, 0, 1.0)])?;
 /// let lengths: Vec<usize> = a.iter_rows().map(|row| row.len()).collect();
 /// assert_eq!(lengths, [2, 0, 1]);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Clone)]
 pub struct Rows<'a, V, O = u32> {

@@ -11,17 +11,18 @@ const WARP_SIZE: usize = evenpath_simt::thread::WARP_SIZE as usize;
 
 /// An order of the rows of a matrix: a permutation and its inverse.
 ///
-/// Sorting rows by length gives the threads of a warp, one a row, equal work, and takes from neighbouring rows what they
+/// Sorting rows by length gives the threads of a warp, one per row, equal work, and takes from neighboring rows what they
 /// share of x (Prata, Muranho and Gomes, *Impact of row sorting on the sparse matrix-vector product on GPU*).
 ///
 /// ```
-/// use evenpath::{Csr, RowOrder};
+/// use evenpath::row_order::RowOrder;
+/// use evenpath::Csr;
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0)])?;
 /// let (sorted, order) = a.sort_rows_by_length();
 /// assert_eq!(order.order(), [1, 0]); // the longest row first
 /// assert_eq!(sorted, a.permute_rows(&RowOrder::try_new(vec![1, 0])?)?);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowOrder {
@@ -45,6 +46,11 @@ impl RowOrder {
             }
         }
         Ok(Self { order, inverse })
+    }
+
+    /// An order and its inverse.
+    pub(crate) fn from_valid(order: Vec<u32>, inverse: Vec<u32>) -> Self {
+        Self { order, inverse }
     }
 
     /// Longest rows first; rows of equal length stay in their order. Only within each `scope` rows: the σ of SELL-C-σ.
@@ -112,12 +118,12 @@ impl RowOrder {
 /// let (_, order) = a.sort_rows_by_length();
 /// let warps = order.longest_rows(&a)?;
 /// assert_eq!((warps.before, warps.after), (vec![6, 6], vec![6, 1])); // 32 rows each
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LongestRows {
-    /// In the order of the matrix, one a warp.
+    /// In the order of the matrix, one per warp.
     pub before: Vec<usize>,
     /// In the other order.
     pub after: Vec<usize>,
@@ -159,7 +165,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// assert_eq!(order.order(), [2, 0, 1]);
     /// assert_eq!(order.inverse(), [1, 2, 0]);
     /// assert_eq!(sorted.row(0), a.row(2));
-    /// # Ok::<(), evenpath::MatrixError>(())
+    /// # Ok::<(), evenpath::error::MatrixError>(())
     /// ```
     #[must_use]
     pub fn sort_rows_by_length(&self) -> (Self, RowOrder) {

@@ -12,7 +12,7 @@ use crate::{Offset, Value};
 /// own, as wide as its longest row (Monakov, Lokhmotov and Avetisyan, *Automatically tuning sparse matrix-vector
 /// multiplication for GPU architectures*, High Performance Embedded Architectures and Compilers 2010).
 ///
-/// Rows may be sorted by length before they are cut into slices, within windows of a few slices so that neighbours stay
+/// Rows may be sorted by length before they are cut into slices, within windows of a few slices so that neighbors stay
 /// near: that is SELL-C-σ (Kreutzer, Hager, Wellein, Fehske and Bishop, *A unified sparse matrix data format for efficient
 /// general sparse matrix-vector multiplication on modern processors with wide SIMD units*, SIAM J. Sci. Comput. 36, 2014),
 /// C the slice height and σ the window.
@@ -21,14 +21,15 @@ use crate::{Offset, Value};
 /// it were full. Padding is marked as in [`Ell`](crate::Ell).
 ///
 /// ```
-/// use evenpath::{Csr, SlicedEllOptions};
+/// use evenpath::ell::SlicedEllOptions;
+/// use evenpath::Csr;
 ///
 /// let a: Csr<f64> = Csr::from_triplets(3, 2, [(0, 0, 1.0), (2, 0, 2.0), (2, 1, 3.0)])?;
-/// let slices_of_two = SlicedEllOptions { slice_height: 2, ..Default::default() };
+/// let slices_of_two = SlicedEllOptions::default().with_slice_height(2);
 /// assert_eq!(a.to_sliced_ell(slices_of_two)?.slice_offsets(), [0, 2, 6]);
-/// let sorted = SlicedEllOptions { sorting_scope: 4, ..slices_of_two };
+/// let sorted = slices_of_two.with_sorting_scope(4);
 /// assert_eq!(a.to_sliced_ell(sorted)?.to_csr()?, a);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct SlicedEll<V> {
@@ -47,14 +48,16 @@ pub struct SlicedEll<V> {
 /// How [`Csr::to_sliced_ell`] cuts and sorts.
 ///
 /// ```
-/// use evenpath::{Csr, SlicedEllOptions};
+/// use evenpath::ell::SlicedEllOptions;
+/// use evenpath::Csr;
 ///
 /// let a: Csr<f64> = Csr::from_triplets(64, 64, (0..64).map(|row| (row, row, 1.0)))?;
-/// let options = SlicedEllOptions { slice_height: 16, ..SlicedEllOptions::default() };
+/// let options = SlicedEllOptions::default().with_slice_height(16);
 /// assert_eq!(a.to_sliced_ell(options)?.slice_offsets(), [0, 16, 32, 48, 64]);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SlicedEllOptions {
     /// Rows of a slice, C; by default 32, a GPU's warp.
     pub slice_height: u32,
@@ -70,12 +73,32 @@ impl Default for SlicedEllOptions {
     }
 }
 
+impl SlicedEllOptions {
+    /// The same with so many rows per slice.
+    #[must_use]
+    pub fn with_slice_height(self, slice_height: u32) -> Self {
+        Self { slice_height, ..self }
+    }
+
+    /// The same with rows sorted among so many.
+    #[must_use]
+    pub fn with_sorting_scope(self, sorting_scope: usize) -> Self {
+        Self { sorting_scope, ..self }
+    }
+
+    /// The same with another limit on padding.
+    #[must_use]
+    pub fn with_limit(self, limit: PaddingLimit) -> Self {
+        Self { limit, ..self }
+    }
+}
+
 impl<V: Value> SlicedEll<V> {
     /// Makes a `rows` x `cols` matrix of its arrays; `row_order` says which row each stored row is, where that is not its
     /// position. Values of padding become 0.
     ///
     /// # Errors
-    /// Unless `slice_offsets` has one element a slice and one more, goes from 0 to the length of both other arrays
+    /// Unless `slice_offsets` has one element per slice and one more, goes from 0 to the length of both other arrays
     /// without decreasing, by multiples of `slice_height`, which is not 0; columns are below `cols` or padding; in each
     /// row only padding follows padding, as in rows behind the last; and `row_order` has `rows` rows. Where there is no
     /// memory for the rows' lengths. The error holds the buffers.

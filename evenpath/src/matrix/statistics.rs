@@ -19,7 +19,7 @@ const CLASSES: usize = 21;
 /// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 1.0)])?;
 /// let statistics = a.statistics();
 /// assert_eq!((statistics.row_length_mean, statistics.empty_rows), (1.0, 1));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -107,14 +107,14 @@ proptest! {
         let csr: Csr<f64> = coo.to_csr(Duplicates::Keep).unwrap();
         let ell = csr.to_ell(PaddingLimit::default()).unwrap();
         prop_assert_eq!(ell.to_csr::<u32>().unwrap(), csr.clone());
-        let sliced = SlicedEllOptions { slice_height: 4, sorting_scope: 16, ..SlicedEllOptions::default() };
+        let sliced = SlicedEllOptions::default().with_slice_height(4).with_sorting_scope(16);
         prop_assert_eq!(csr.to_sliced_ell(sliced).unwrap().to_csr::<u32>().unwrap(), csr.clone());
         for width in [HybWidth::Slots(0), HybWidth::Slots(3)] {
-            let hyb = csr.to_hyb(HybOptions { width, ..HybOptions::default() }).unwrap();
+            let hyb = csr.to_hyb(HybOptions::default().with_width(width)).unwrap();
             prop_assert_eq!(hyb.to_csr::<u32>().unwrap(), csr.clone());
         }
         let summed: Csr<f64> = coo.to_csr(Duplicates::Sum).unwrap();
-        let tree = csr.to_hisparse::<32>(HiSparseOptions { share: true }).unwrap();
+        let tree = csr.to_hisparse::<32>(HiSparseOptions::default().with_share(true)).unwrap();
         prop_assert_eq!(tree.to_csr::<u32>().unwrap(), summed);
         let (pool, root) = (tree.pool(), tree.root_reference());
         let again = HiSparse::<f64, 32>::try_from_pool(rows, cols, pool, root).unwrap();
@@ -171,8 +171,8 @@ fn bad_arrays_are_named_and_given_back() {
         (2, 2, vec![0, 1], vec![0], vec![1.0], "row_offsets has length 2: 2 rows need 2 + 1"),
         (1, 2, vec![1, 1], vec![0], vec![1.0], "row_offsets starts with 1 instead of 0"),
         (2, 2, vec![0, 3, 1], vec![0], vec![1.0], "row_offsets decreases from 3 to 1 at row 1"),
-        (1, 2, vec![0, 2], vec![0], vec![1.0], "row_offsets ends with 2, but column_indices has length 1"),
-        (1, 2, vec![0, 0], vec![0], vec![1.0], "row_offsets ends with 0, but column_indices has length 1"),
+        (1, 2, vec![0, 2], vec![0], vec![1.0], "row_offsets ends with 2, and there are 1 nonzeros"),
+        (1, 2, vec![0, 0], vec![0], vec![1.0], "row_offsets ends with 0, and there are 1 nonzeros"),
         (1, 2, vec![0, 1], vec![0], vec![], "column_indices has length 1, but values has length 0"),
         (
             3,
@@ -234,8 +234,8 @@ fn canonical_check_names_the_first_bad_row() {
         CsrView::try_new(3, 9, &[0u32, 2, 2, 4], &columns, &[1.0; 4]).unwrap().check_canonical()
     };
     assert_eq!(check([0, 1, 0, 1]), Ok(()));
-    assert_eq!(check([0, 1, 4, 3]), Err(MatrixError::Unsorted { row: 2, previous: 4, column: 3 }));
-    assert_eq!(check([5, 5, 4, 3]), Err(MatrixError::Duplicate { row: 0, column: 5 }));
+    assert_eq!(check([0, 1, 4, 3]), Err(MatrixError::NotCanonical { row: 2, previous: 4, column: 3 }));
+    assert_eq!(check([5, 5, 4, 3]), Err(MatrixError::NotCanonical { row: 0, previous: 5, column: 5 }));
 }
 
 #[test]

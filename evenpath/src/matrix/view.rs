@@ -14,14 +14,14 @@ use crate::{Offset, Storage, Value};
 /// A sparse matrix in CSR form whose arrays belong to someone else; as cheap to copy as a slice.
 ///
 /// ```
-/// use evenpath::CsrView;
+/// use evenpath::csr::CsrView;
 ///
 /// // [1 0 2]
 /// // [0 0 3]
 /// let view = CsrView::try_new(2, 3, &[0u32, 2, 3], &[0, 2, 2], &[1.0, 2.0, 3.0])?;
 /// assert_eq!(view.get(0, 2), Some(2.0));
 /// assert_eq!(view.transpose().rows(), 3);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 pub struct CsrView<'a, V, O = u32> {
     rows: usize,
@@ -132,10 +132,7 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
     pub fn check_canonical(&self) -> Result<(), MatrixError> {
         match first_descent(self.row_offsets, self.column_indices) {
             None => Ok(()),
-            Some((row, previous, column)) if previous == column => {
-                Err(MatrixError::Duplicate { row, column })
-            }
-            Some((row, previous, column)) => Err(MatrixError::Unsorted { row, previous, column }),
+            Some((row, previous, column)) => Err(MatrixError::NotCanonical { row, previous, column }),
         }
     }
 

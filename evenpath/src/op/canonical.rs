@@ -46,7 +46,7 @@ pub(super) fn conclude<O: Offset>(
     if is_canonical {
         return report(operand, pattern, None);
     }
-    let (offsets, columns) = (pattern.row_offsets.to_vec()?, pattern.column_indices.to_vec()?);
+    let (offsets, columns) = (pattern.row_offsets.download()?, pattern.column_indices.download()?);
     report(operand, pattern, first_descent(&offsets, &columns))
 }
 

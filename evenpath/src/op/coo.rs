@@ -8,22 +8,22 @@ use evenpath_kernels::coo::{CarryFixup, CooInterval};
 
 use super::operands::check_product;
 use super::{MAX_GRID, OpError, vector};
-use crate::device::{Device, DeviceError, DeviceVec};
+use crate::device::{Device, DeviceError, DeviceVec, Upload};
 use crate::policy::COO_INTERVAL;
 use crate::{Coo, Value, cpu};
 
-/// A matrix of coordinates in a device's memory, uploaded by [`Device::upload_coo`]. Clones share the memory.
+/// A matrix of coordinates in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
 ///
 /// ```
 /// use evenpath::{Coo, Device};
 ///
 /// let a: Coo<f64> = Coo::from_triplets(2, 3, [(1, 1, 3.0), (0, 0, 1.0), (0, 2, 2.0)])?;
 /// let device = Device::cpu();
-/// let a = device.upload_coo(&a)?;
-/// let x = device.upload_slice(&[1.0, 10.0, 100.0])?;
+/// let a = device.upload(&a)?;
+/// let x = device.upload(&[1.0, 10.0, 100.0])?;
 /// let mut y = device.zeros(2)?;
 /// a.spmv(1.0, &x, 0.0, &mut y)?;
-/// assert_eq!(y.to_vec()?, [201.0, 30.0]);
+/// assert_eq!(y.download()?, [201.0, 30.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -65,24 +65,22 @@ fn intervals(entries: usize) -> usize {
     entries.div_ceil(COO_INTERVAL as usize)
 }
 
-impl Device {
-    /// Copies a matrix of coordinates to the device, sorted by row; the entries of a row stay in their order.
-    ///
-    /// # Errors
-    ///
-    /// If there is no memory for it and 4 bytes plus a value for each 512 entries, within the device or its limit,
-    /// or the device was lost.
-    pub fn upload_coo<V: Value>(&self, matrix: &Coo<V>) -> Result<DeviceCoo<V>, DeviceError> {
-        if !matrix.is_sorted_by_row() {
-            let mut sorted = matrix.clone();
+/// The matrix is sorted by row; the entries of a row stay in their order. Beside it there are 4 bytes plus a value for each 512
+/// entries.
+impl<V: Value> Upload for Coo<V> {
+    type OnDevice = DeviceCoo<V>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceCoo<V>, DeviceError> {
+        if !self.is_sorted_by_row() {
+            let mut sorted = self.clone();
             sorted.sort_by_row();
-            return self.upload_coo(&sorted);
+            return sorted.upload_to(device);
         }
         DeviceCoo::from_valid(
-            (matrix.rows(), matrix.cols()),
-            self.upload_slice(matrix.row_indices())?,
-            self.upload_slice(matrix.column_indices())?,
-            self.upload_slice(matrix.values())?,
+            (self.rows(), self.cols()),
+            device.upload(self.row_indices())?,
+            device.upload(self.column_indices())?,
+            device.upload(self.values())?,
         )
     }
 }
@@ -97,7 +95,7 @@ impl<V: Value> DeviceCoo<V> {
     ) -> Result<Self, DeviceError> {
         let device = values.device();
         let carries = if device.kind() == crate::DeviceKind::Cpu { 0 } else { intervals(values.len()) };
-        let carries = Carries { rows: device.uninitialised(carries)?, sums: device.uninitialised(carries)? };
+        let carries = Carries { rows: device.uninitialized(carries)?, sums: device.uninitialized(carries)? };
         let carries = Mutex::new(carries);
         Ok(Self { arrays: Arc::new(Arrays { rows, cols, row_indices, column_indices, values, carries }) })
     }
@@ -127,14 +125,30 @@ impl<V: Value> DeviceCoo<V> {
         self.arrays.values.device()
     }
 
-    /// y = `alpha`·A·`x` + `beta`·y, the same number of entries a thread (Bell and Garland, SC 2009). Ordered on the
+    /// Copies the matrix to the host, sorted by row as it is here.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost or the host has no memory.
+    pub fn download(&self) -> Result<Coo<V>, DeviceError> {
+        let (rows, columns, values) = self.arrays();
+        Ok(Coo::from_valid(
+            self.rows(),
+            self.cols(),
+            rows.download()?,
+            columns.download()?,
+            values.download()?,
+        ))
+    }
+
+    /// y = `alpha`·A·`x` + `beta`·y, the same number of entries per thread (Bell and Garland, SC 2009). Ordered on the
     /// device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero, y is
     /// overwritten, whatever it held. `alpha` multiplies the parts of a row that is cut, not their sum, and rows without
     /// entries not at all.
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device, or there are more entries
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device, or there are more entries
     /// than one launch can handle; then nothing is written. If the device was lost.
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         self.check(x, y)?;

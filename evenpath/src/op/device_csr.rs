@@ -5,7 +5,8 @@ use evenpath_kernels as kernels;
 use evenpath_simt::GlobalMut;
 
 use super::OpError;
-use crate::device::{Device, DeviceError, DeviceVec};
+use super::operands::check_len;
+use crate::device::{Device, DeviceError, DeviceVec, Upload};
 use crate::matrix::{Csr, CsrView};
 use crate::{Offset, Storage};
 
@@ -41,17 +42,14 @@ pub(super) struct Pattern<O: Offset> {
     pub(super) canonical: OnceLock<()>,
 }
 
-impl Device {
-    /// Copies a matrix to the device.
-    ///
-    /// # Errors
-    ///
-    /// If there is no memory for it, within the device or its limit, or the device was lost.
-    pub fn upload<V: Storage, O: Offset>(&self, matrix: &Csr<V, O>) -> Result<DeviceCsr<V, O>, DeviceError> {
-        let row_offsets = self.upload_slice(matrix.row_offsets())?;
-        let column_indices = self.upload_slice(matrix.column_indices())?;
-        let values = self.upload_slice(matrix.values())?;
-        let pattern = Pattern::new(matrix.rows(), matrix.cols(), row_offsets, column_indices);
+impl<V: Storage, O: Offset> Upload for Csr<V, O> {
+    type OnDevice = DeviceCsr<V, O>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceCsr<V, O>, DeviceError> {
+        let row_offsets = device.upload(self.row_offsets())?;
+        let column_indices = device.upload(self.column_indices())?;
+        let values = device.upload(self.values())?;
+        let pattern = Pattern::new(self.rows(), self.cols(), row_offsets, column_indices);
         Ok(DeviceCsr::from_valid(pattern, values))
     }
 }
@@ -86,9 +84,9 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
         Ok(Csr::from_valid(
             self.rows(),
             self.cols(),
-            self.pattern.row_offsets.to_vec()?,
-            self.pattern.column_indices.to_vec()?,
-            self.values().to_vec()?,
+            self.pattern.row_offsets.download()?,
+            self.pattern.column_indices.download()?,
+            self.values().download()?,
         ))
     }
 
@@ -101,7 +99,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// values stay.
     pub fn set_values(&self, values: &[V]) -> Result<(), OpError> {
         self.check_count(values.len())?;
-        self.replace(self.device().upload_slice(values)?);
+        self.replace(self.device().upload(values)?);
         Ok(())
     }
 
@@ -112,7 +110,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// As for [`set_values`](Self::set_values), and if the vector is on another device.
     pub fn set_values_from(&self, values: &DeviceVec<V>) -> Result<(), OpError> {
         self.check_count(values.len())?;
-        let mut own = self.device().uninitialised(values.len())?;
+        let mut own = self.device().uninitialized(values.len())?;
         own.copy_from(values)?;
         self.replace(own);
         Ok(())
@@ -126,7 +124,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     /// The matrix without its column indices, for who multiplies by something else that knows them: no matrix for anything
     /// else.
     pub(super) fn without_columns(self) -> Result<Self, DeviceError> {
-        let none = self.device().uninitialised(0)?;
+        let none = self.device().uninitialized(0)?;
         let values = self.values;
         match Arc::try_unwrap(self.pattern) {
             Ok(pattern) => {
@@ -143,8 +141,7 @@ impl<V: Storage, O: Offset> DeviceCsr<V, O> {
     }
 
     fn check_count(&self, len: usize) -> Result<(), OpError> {
-        let nonzeros = self.nnz();
-        if len == nonzeros { Ok(()) } else { Err(OpError::ValueCount { len, nonzeros }) }
+        check_len("values", len, self.nnz())
     }
 
     pub(super) fn pattern(&self) -> &Arc<Pattern<O>> {

@@ -1,15 +1,18 @@
 use std::fmt;
-use std::str::FromStr;
 
+use super::OpError;
+use super::operands::check_shape;
 use crate::Storage;
 use crate::device::{Device, DeviceError, DeviceVec};
+use crate::matrix::MatrixError;
+use crate::names::named;
 
 /// How a dense matrix lies in memory.
 ///
 /// ```
 /// use evenpath::{Device, DeviceDense, Layout};
 ///
-/// let by_columns = Device::cpu().upload_slice(&[1.0, 3.0, 2.0, 4.0])?; // 1 2, 3 4
+/// let by_columns = Device::cpu().upload(&[1.0, 3.0, 2.0, 4.0])?; // 1 2, 3 4
 /// let b = DeviceDense::try_new(by_columns, 2, 2, Layout::ColumnMajor)?;
 /// assert_eq!((b.layout(), b.leading_dimension()), (Layout::ColumnMajor, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -33,25 +36,10 @@ impl Layout {
     }
 }
 
-impl fmt::Display for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::RowMajor => "row-major",
-            Self::ColumnMajor => "column-major",
-        })
-    }
-}
-
-impl FromStr for Layout {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "row-major" => Ok(Self::RowMajor),
-            "column-major" => Ok(Self::ColumnMajor),
-            _ => Err(format!("no layout is called `{text}`; there are row-major, column-major")),
-        }
-    }
+named! {
+    Layout, "layout":
+    RowMajor = "row-major",
+    ColumnMajor = "column-major",
 }
 
 /// A dense matrix in a device's memory: a [`DeviceVec`] and how the matrix lies in it.
@@ -62,13 +50,13 @@ impl FromStr for Layout {
 /// let device = Device::cpu();
 /// // [1 2 3]
 /// // [4 5 6]
-/// let values = device.upload_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let values = device.upload(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 /// let matrix = DeviceDense::try_new(values, 2, 3, Layout::RowMajor)?;
 /// assert_eq!((matrix.rows(), matrix.cols(), matrix.leading_dimension()), (2, 3, 3));
 ///
 /// // A refusal says what is wrong and gives the vector back.
 /// let refused = DeviceDense::try_new(matrix.into_vec(), 2, 4, Layout::RowMajor).unwrap_err();
-/// assert_eq!(refused.to_string(), "6 elements for a row-major 2 x 4 matrix of leading dimension 4, which needs 8");
+/// assert_eq!(refused.to_string(), "6 elements do not hold a 2 x 4 matrix of leading dimension 4");
 /// assert_eq!(refused.into_vec().len(), 6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -85,14 +73,14 @@ pub struct DeviceDense<T: Storage> {
 /// ```
 /// use evenpath::{Device, DeviceDense, Layout};
 ///
-/// let values = Device::cpu().upload_slice(&[1.0, 2.0, 3.0])?;
+/// let values = Device::cpu().upload(&[1.0, 2.0, 3.0])?;
 /// let refused = DeviceDense::try_new(values, 2, 2, Layout::RowMajor).unwrap_err();
 /// println!("{refused}");
-/// assert_eq!(refused.into_vec().to_vec()?, [1.0, 2.0, 3.0]); // they come back
-/// # Ok::<(), evenpath::DeviceError>(())
+/// assert_eq!(refused.into_vec().download()?, [1.0, 2.0, 3.0]); // they come back
+/// # Ok::<(), evenpath::error::DeviceError>(())
 /// ```
 pub struct InvalidDense<T: Storage> {
-    message: String,
+    error: MatrixError,
     vec: DeviceVec<T>,
 }
 
@@ -121,7 +109,7 @@ impl<T: Storage> DeviceDense<T> {
     ///
     /// # Errors
     ///
-    /// If it has not `rows * cols` elements; the error holds the vector.
+    /// If it does not have `rows * cols` elements; the error holds the vector.
     pub fn try_new(
         vec: DeviceVec<T>,
         rows: usize,
@@ -133,8 +121,8 @@ impl<T: Storage> DeviceDense<T> {
         let matrix = Self::try_with_leading_dimension(vec, rows, cols, layout, leading_dimension)?;
         if has_more {
             let vec = matrix.vec;
-            let message = format!("{} elements for a {rows} x {cols} matrix", vec.len());
-            return Err(InvalidDense { message, vec });
+            let error = MatrixError::DenseLength { rows, cols, leading_dimension, len: vec.len() };
+            return Err(InvalidDense { error, vec });
         }
         Ok(matrix)
     }
@@ -156,10 +144,8 @@ impl<T: Storage> DeviceDense<T> {
     ) -> Result<Self, InvalidDense<T>> {
         let (line, lines) = layout.line(rows, cols);
         if leading_dimension < line {
-            let message = format!(
-                "leading dimension {leading_dimension} of a {layout} {rows} x {cols} matrix, which needs {line}"
-            );
-            return Err(InvalidDense { message, vec });
+            let error = MatrixError::LeadingDimension { rows, cols, leading_dimension, needed: line };
+            return Err(InvalidDense { error, vec });
         }
         let needed = match lines.checked_sub(1) {
             Some(full) if line > 0 => {
@@ -168,13 +154,8 @@ impl<T: Storage> DeviceDense<T> {
             _ => Some(0),
         };
         if needed.is_none_or(|needed| vec.len() < needed) {
-            let needed =
-                needed.map_or_else(|| "more than can be addressed".into(), |needed| needed.to_string());
-            let message = format!(
-                "{} elements for a {layout} {rows} x {cols} matrix of leading dimension {leading_dimension}, which needs {needed}",
-                vec.len()
-            );
-            return Err(InvalidDense { message, vec });
+            let error = MatrixError::DenseLength { rows, cols, leading_dimension, len: vec.len() };
+            return Err(InvalidDense { error, vec });
         }
         Ok(Self { vec, rows, cols, layout, leading_dimension })
     }
@@ -218,6 +199,15 @@ impl<T: Storage> DeviceDense<T> {
         self.vec.copy_from_slice(values)
     }
 
+    /// Copies all elements to the host, in the order of memory, gaps included.
+    ///
+    /// # Errors
+    ///
+    /// As for [`DeviceVec::download`].
+    pub fn download(&self) -> Result<Vec<T>, DeviceError> {
+        self.vec.download()
+    }
+
     /// The vector that it was made of.
     pub fn into_vec(self) -> DeviceVec<T> {
         self.vec
@@ -244,6 +234,11 @@ impl<T: Storage> fmt::Debug for DeviceDense<T> {
 }
 
 impl<T: Storage> InvalidDense<T> {
+    /// What is wrong.
+    pub fn kind(&self) -> &MatrixError {
+        &self.error
+    }
+
     /// The vector.
     pub fn into_vec(self) -> DeviceVec<T> {
         self.vec
@@ -252,14 +247,30 @@ impl<T: Storage> InvalidDense<T> {
 
 impl<T: Storage> fmt::Display for InvalidDense<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        self.error.fmt(f)
     }
 }
 
 impl<T: Storage> fmt::Debug for InvalidDense<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "InvalidDense({}, {:?})", self.message, self.vec)
+        write!(f, "InvalidDense({}, {:?})", self.error, self.vec)
     }
 }
 
 impl<T: Storage> std::error::Error for InvalidDense<T> {}
+
+impl<T: Storage> From<InvalidDense<T>> for MatrixError {
+    fn from(refused: InvalidDense<T>) -> Self {
+        refused.error
+    }
+}
+
+/// Checks that a matrix, by its name, is on `device` and has the shape that is needed.
+pub(super) fn check_dense<T: Storage>(
+    device: &Device,
+    (operand, matrix): (&'static str, &DeviceDense<T>),
+    needed: (usize, usize),
+) -> Result<(), OpError> {
+    device.check_same(matrix.device())?;
+    check_shape(operand, (matrix.rows, matrix.cols), needed)
+}

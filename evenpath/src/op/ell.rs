@@ -9,21 +9,22 @@ use super::operands::check_product;
 use super::vector::update;
 use super::{DeviceRowOrder, OpError};
 use crate::cpu::{self, PaddedRows};
-use crate::device::{Device, DeviceError, DeviceVec};
+use crate::device::{Device, DeviceError, DeviceVec, Upload};
 use crate::{Ell, Value};
 
-/// A matrix in ELL form in a device's memory, uploaded by [`Device::upload_ell`]. Clones share the memory.
+/// A matrix in ELL form in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
 ///
 /// ```
-/// use evenpath::{Csr, Device, PaddingLimit};
+/// use evenpath::ell::PaddingLimit;
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
 /// let device = Device::cpu();
-/// let a = device.upload_ell(&a.to_ell(PaddingLimit::default())?)?;
-/// let x = device.upload_slice(&[1.0, 10.0, 100.0])?;
+/// let a = device.upload(&a.to_ell(PaddingLimit::default())?)?;
+/// let x = device.upload(&[1.0, 10.0, 100.0])?;
 /// let mut y = device.zeros(2)?;
 /// a.spmv(1.0, &x, 0.0, &mut y)?;
-/// assert_eq!(y.to_vec()?, [201.0, 30.0]);
+/// assert_eq!(y.download()?, [201.0, 30.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -43,33 +44,43 @@ struct Arrays<V: Value> {
     values: DeviceVec<V>,
 }
 
-impl Device {
-    /// Copies a matrix in ELL form to the device, without the lengths of its rows.
-    ///
-    /// # Errors
-    ///
-    /// If there is no memory for it, within the device or its limit, or the device was lost.
-    pub fn upload_ell<V: Value>(&self, matrix: &Ell<V>) -> Result<DeviceEll<V>, DeviceError> {
+impl<V: Value> Upload for Ell<V> {
+    type OnDevice = DeviceEll<V>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceEll<V>, DeviceError> {
         let arrays = Arrays {
-            rows: matrix.rows(),
-            cols: matrix.cols(),
-            nnz: matrix.nnz(),
-            width: matrix.width(),
-            host_slice: [0, matrix.width() as u64],
-            column_indices: self.upload_slice(matrix.column_indices())?,
-            values: self.upload_slice(matrix.values())?,
+            rows: self.rows(),
+            cols: self.cols(),
+            nnz: self.nnz(),
+            width: self.width(),
+            host_slice: [0, self.width() as u64],
+            column_indices: device.upload(self.column_indices())?,
+            values: device.upload(self.values())?,
         };
         Ok(DeviceEll { arrays: Arc::new(arrays) })
     }
+}
 
-    /// Copies a matrix in ELL form to the device, with the lengths of its rows: as ELL-R.
-    ///
-    /// # Errors
-    ///
-    /// As for [`upload_ell`](Self::upload_ell).
-    pub fn upload_ell_r<V: Value>(&self, matrix: &Ell<V>) -> Result<DeviceEllR<V>, DeviceError> {
-        let row_lengths = Arc::new(self.upload_slice(matrix.row_lengths())?);
-        Ok(DeviceEllR { ell: self.upload_ell(matrix)?, row_lengths, row_order: None })
+/// An [`Ell`] matrix to be uploaded with the lengths of its rows: in ELL-R form.
+///
+/// ```
+/// use evenpath::ell::{EllR, PaddingLimit};
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
+/// let ell = a.to_ell(PaddingLimit::default())?;
+/// assert_eq!(Device::best()?.upload(&EllR(&ell))?.download()?, ell);
+/// # Ok::<(), evenpath::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq)]
+pub struct EllR<'a, V: Value>(pub &'a Ell<V>);
+
+impl<V: Value> Upload for EllR<'_, V> {
+    type OnDevice = DeviceEllR<V>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceEllR<V>, DeviceError> {
+        let row_lengths = Arc::new(device.upload(self.0.row_lengths())?);
+        Ok(DeviceEllR { ell: device.upload(self.0)?, row_lengths, row_order: None })
     }
 }
 
@@ -94,13 +105,25 @@ impl<V: Value> DeviceEll<V> {
         self.arrays.values.device()
     }
 
-    /// y = `alpha`·A·`x` + `beta`·y, one thread a row, which goes through its padding too (Bell and Garland, SC 2009).
+    /// Copies the matrix to the host.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost or the host has no memory.
+    pub fn download(&self) -> Result<Ell<V>, DeviceError> {
+        let Arrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
+        let matrix = Ell::try_new(*rows, *cols, *width, column_indices.download()?, values.download()?);
+        // The arrays are those of a matrix: only memory for the lengths of its rows can be missing.
+        matrix.map_err(|_| DeviceError::HostOutOfMemory { requested: 4 * *rows as u64 })
+    }
+
+    /// y = `alpha`·A·`x` + `beta`·y, one thread per row, which goes through its padding too (Bell and Garland, SC 2009).
     /// Ordered on the device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero,
     /// y is overwritten, whatever it held.
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         let Arrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
@@ -137,18 +160,19 @@ pub(super) fn slots<V: Value>(column_indices: &DeviceVec<u32>, values: &DeviceVe
     ell::Slots { column_indices: column_indices.as_global(), values: values.as_global() }
 }
 
-/// A matrix in ELL-R form in a device's memory, uploaded by [`Device::upload_ell_r`]: [`DeviceEll`] and the lengths of its
+/// A matrix in ELL-R form in a device's memory, uploaded by [`Device::upload`]: [`DeviceEll`] and the lengths of its
 /// rows. Its rows may be in another order than those of the product. Clones share the memory.
 ///
 /// ```
-/// use evenpath::{Csr, Device, PaddingLimit};
+/// use evenpath::ell::{EllR, PaddingLimit};
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
 /// let device = Device::best()?;
-/// let ell = device.upload_ell_r(&a.to_ell(PaddingLimit::default())?)?;
-/// let (x, mut y) = (device.upload_slice(&[10.0, 1.0])?, device.zeros(2)?);
+/// let ell = device.upload(&EllR(&a.to_ell(PaddingLimit::default())?))?;
+/// let (x, mut y) = (device.upload(&[10.0, 1.0])?, device.zeros(2)?);
 /// ell.spmv(1.0, &x, 0.0, &mut y)?;
-/// assert_eq!(y.to_vec()?, [12.0, 3.0]);
+/// assert_eq!(y.download()?, [12.0, 3.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -186,21 +210,31 @@ impl<V: Value> DeviceEllR<V> {
         self.ell.device()
     }
 
+    /// Copies the matrix to the host, its rows as they lie here.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost or the host has no memory.
+    pub fn download(&self) -> Result<Ell<V>, DeviceError> {
+        self.ell.download()
+    }
+
     /// The matrix whose rows, in the given order, these are: products have the elements of y at the places of that
     /// matrix's rows.
     ///
     /// ```
-    /// use evenpath::{Csr, Device, PaddingLimit};
+    /// use evenpath::ell::{EllR, PaddingLimit};
+    /// use evenpath::{Csr, Device};
     ///
     /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
     /// let (sorted, order) = a.sort_rows_by_length();
     /// let device = Device::cpu();
-    /// let order = device.upload_row_order(&order)?;
-    /// let a = device.upload_ell_r(&sorted.to_ell(PaddingLimit::default())?)?.with_row_order(&order)?;
-    /// let x = device.upload_slice(&[1.0, 10.0, 100.0])?;
+    /// let order = device.upload(&order)?;
+    /// let a = device.upload(&EllR(&sorted.to_ell(PaddingLimit::default())?))?.with_row_order(&order)?;
+    /// let x = device.upload(&[1.0, 10.0, 100.0])?;
     /// let mut y = device.zeros(2)?;
     /// a.spmv(1.0, &x, 0.0, &mut y)?;
-    /// assert_eq!(y.to_vec()?, [30.0, 201.0]);
+    /// assert_eq!(y.download()?, [30.0, 201.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -212,13 +246,13 @@ impl<V: Value> DeviceEllR<V> {
         Ok(Self { row_order: Some(order.clone()), ..self })
     }
 
-    /// y = `alpha`·A·`x` + `beta`·y, one thread a row, which stops at the row's end (Vázquez et al., 2011). Ordered on the
+    /// y = `alpha`·A·`x` + `beta`·y, one thread per row, which stops at the row's end (Vázquez et al., 2011). Ordered on the
     /// device's stream; the call does not wait for it. Bitwise the same from run to run. With `beta` zero, y is
     /// overwritten, whatever it held.
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         self.run(XAccess::ByColumn, alpha, x, beta, y)

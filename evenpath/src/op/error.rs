@@ -5,61 +5,40 @@ use crate::matrix::MatrixError;
 /// Why an operation was refused or failed. An operation that is refused has written nothing.
 ///
 /// ```
-/// use evenpath::{Csr, OpError};
+/// use evenpath::error::OpError;
+/// use evenpath::Csr;
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 2, 1.0)])?;
 /// let error = (&a * &[1.0, 2.0]).unwrap_err();
-/// assert!(matches!(error, OpError::VectorLength { operand: "x", len: 2, needed: 3, .. }));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// assert!(matches!(error, OpError::Length { operand: "x", len: 2, needed: 3 }));
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpError {
-    /// A vector has not the length that the matrix asks for.
-    #[error("{operand} has {len} elements, and the matrix of {rows} x {cols} needs {needed}")]
-    VectorLength {
+    /// A vector or a list of values has not the length that the other operands ask for.
+    #[error("{operand} has {len} elements, and needs {needed}")]
+    Length {
         /// Which operand, such as `x`.
         operand: &'static str,
         /// Its length.
         len: usize,
-        /// The length it should have.
+        /// The length that it should have, or have at least.
         needed: usize,
-        /// Rows of the matrix.
-        rows: usize,
-        /// Columns of the matrix.
-        cols: usize,
     },
-    /// A dense matrix has not the shape that the sparse matrix asks for.
+    /// A matrix has not the shape that the other operands ask for.
     #[error("{operand} is {rows} x {cols}, and must be {needed_rows} x {needed_cols}")]
-    DenseShape {
+    Shape {
         /// Which operand, such as `B`.
         operand: &'static str,
         /// Its rows.
         rows: usize,
         /// Its columns.
         cols: usize,
-        /// The rows it should have.
+        /// The rows that it should have.
         needed_rows: usize,
-        /// The columns it should have.
+        /// The columns that it should have.
         needed_cols: usize,
-    },
-    /// Not as many values as the matrix has nonzeros.
-    #[error("{len} values for a matrix of {nonzeros} nonzeros")]
-    ValueCount {
-        /// Values given.
-        len: usize,
-        /// Nonzeros of the matrix.
-        nonzeros: usize,
-    },
-    /// Two operands that must have one length do not.
-    #[error("{what} have {left} and {right} elements")]
-    Lengths {
-        /// Which operands.
-        what: &'static str,
-        /// Length of the first.
-        left: usize,
-        /// Length of the second.
-        right: usize,
     },
     /// An operand has more elements than the operation counts.
     #[error("{what} of {len} elements; the limit is {limit}")]
@@ -91,7 +70,13 @@ pub enum OpError {
         /// Blocks of a grid.
         limit: u64,
     },
-    /// The device has not the method that was asked for.
+    /// An initial value for a scan that takes none.
+    #[error("an initial value goes with exclusive scans of all elements, and this one is {}", if *.is_segmented { "of segments" } else { "inclusive" })]
+    InitialValue {
+        /// Whether the scan is of segments; it is inclusive otherwise.
+        is_segmented: bool,
+    },
+    /// The device does not have the method that was asked for.
     #[error("{device} has no SpMV by `{method}`; it has {usable}")]
     UnsupportedMethod {
         /// The method.
@@ -101,25 +86,15 @@ pub enum OpError {
         /// The methods that it has.
         usable: String,
     },
-    /// Lanes a row that the method does not take.
+    /// Lanes per row that the method does not take.
     #[error(
-        "{lanes} lanes a row by `{method}`: `vector` and `light` take 1, 2, 4, 8, 16 or 32, other methods none"
+        "{lanes} lanes per row by `{method}`: `vector` and `light` take 1, 2, 4, 8, 16 or 32, other methods none"
     )]
     Lanes {
         /// Lanes asked for.
         lanes: u32,
         /// The method.
         method: SpmvMethod,
-    },
-    /// An output is too short for the result, or, where lengths must agree, too long.
-    #[error("{output} has {len} elements, and the result has {needed}")]
-    OutputLength {
-        /// Which output, such as `keys`.
-        output: &'static str,
-        /// Its length.
-        len: usize,
-        /// Elements of the result.
-        needed: usize,
     },
     /// Keys are not sorted.
     #[error("{input} is not sorted: the key at {index} is less than the one before it")]
@@ -128,27 +103,6 @@ pub enum OpError {
         input: &'static str,
         /// The first key that is less than the one before it.
         index: usize,
-    },
-    /// There are no row offsets; of no rows there would be one.
-    #[error("there are no row offsets, of which a matrix has one more than rows")]
-    NoRowOffsets,
-    /// Row offsets do not span the values.
-    #[error("row offsets from {first} to {last} for {values} values")]
-    RowOffsetEnds {
-        /// The first, which should be 0.
-        first: u64,
-        /// The last, which should be the number of values.
-        last: u64,
-        /// Values given.
-        values: usize,
-    },
-    /// Not as many values as keys.
-    #[error("{values} values for {keys} keys")]
-    KeyValueCount {
-        /// Keys given.
-        keys: usize,
-        /// Values given.
-        values: usize,
     },
     /// A range of bits that keys do not have.
     #[error("bits {begin}..{end} are no range of bits of a key, which has {width}")]
@@ -159,18 +113,6 @@ pub enum OpError {
         end: u32,
         /// Bits of a key.
         width: u32,
-    },
-    /// Two matrices that must have one shape do not.
-    #[error("A is {rows} x {cols} and B is {b_rows} x {b_cols}: they must have one shape")]
-    Shapes {
-        /// Rows of A.
-        rows: usize,
-        /// Columns of A.
-        cols: usize,
-        /// Rows of B.
-        b_rows: usize,
-        /// Columns of B.
-        b_cols: usize,
     },
     /// The columns of a row do not increase.
     #[error(
@@ -187,38 +129,6 @@ pub enum OpError {
         /// The first column that is not greater than the one before it.
         column: u32,
     },
-    /// Matrices that cannot be multiplied, because one has not a row for each column of the other.
-    #[error("a matrix of {a_rows} x {a_cols} cannot be multiplied with one of {b_rows} x {b_cols}")]
-    ProductShape {
-        /// Rows of the left one.
-        a_rows: usize,
-        /// Its columns.
-        a_cols: usize,
-        /// Rows of the right one.
-        b_rows: usize,
-        /// Its columns.
-        b_cols: usize,
-    },
-    /// A mask has not the product's shape.
-    #[error("the mask is {rows} x {cols}, and the product {needed_rows} x {needed_cols}")]
-    MaskShape {
-        /// The mask's rows.
-        rows: usize,
-        /// Its columns.
-        cols: usize,
-        /// The product's rows.
-        needed_rows: usize,
-        /// The product's columns.
-        needed_cols: usize,
-    },
-    /// The result has more nonzeros than its row offsets count.
-    #[error("the result has {nonzeros} nonzeros, more than its row offsets count; {remedy}")]
-    OffsetOverflow {
-        /// Nonzeros of the result.
-        nonzeros: u64,
-        /// What to do about it.
-        remedy: &'static str,
-    },
     /// A product takes more memory than it may.
     #[error(
         "{what} of a matrix product would take the memory that it needs to {needed} bytes, and the limit is {limit}"
@@ -231,7 +141,7 @@ pub enum OpError {
         /// The limit.
         limit: u64,
     },
-    /// A matrix that cannot be made.
+    /// A matrix that cannot be made, or row offsets that are of none.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
     /// The device failed, or an operand is on another one. A product whose result is written by several launches may then

@@ -1,6 +1,6 @@
 //! Operations on a [`Csr`] in host memory. They run on the CPU.
 
-use super::operands::check_slices;
+use super::operands::{check_shape, check_slices};
 use super::{OpError, countable};
 use crate::cpu::{RowMerge, Spgemm, SpmvCut, SpmvTiles, write_row_offsets};
 use crate::device::host_zeros;
@@ -22,7 +22,7 @@ use crate::{Csr, Offset, Value};
 /// let sum = (&a + &a.transpose())?;
 /// assert_eq!(sum.to_dense()?, [2.0, 2.0, 2.0, 6.0]);
 /// assert_eq!((&a * &sum)?.to_dense()?, [6.0, 14.0, 6.0, 18.0]);
-/// assert_eq!((&a * &[1.0]).unwrap_err().to_string(), "x has 1 elements, and the matrix of 2 x 2 needs 2");
+/// assert_eq!((&a * &[1.0]).unwrap_err().to_string(), "x has 1 elements, and needs 2");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl<V: Value, O: Offset> Csr<V, O> {
@@ -49,10 +49,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
     ///
     /// If the shapes differ, the columns of a row do not increase, `O` cannot count C's nonzeros, or there is no memory.
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
-        let ((rows, cols), (b_rows, b_cols)) = ((self.rows(), self.cols()), (b.rows(), b.cols()));
-        if (rows, cols) != (b_rows, b_cols) {
-            return Err(OpError::Shapes { rows, cols, b_rows, b_cols });
-        }
+        let (rows, cols) = (self.rows(), self.cols());
+        check_shape("B", (b.rows(), b.cols()), (rows, cols))?;
         check_canonical(self, b)?;
         let merge = RowMerge {
             operation: Elementwise::Sum,
@@ -73,13 +71,11 @@ impl<V: Value, O: Offset> Csr<V, O> {
     ///
     /// # Errors
     ///
-    /// If B has not a row for each column of A, the columns of a row do not increase, `O` cannot count the product's
+    /// If B does not have a row for each column of A, the columns of a row do not increase, `O` cannot count the product's
     /// nonzeros, or there is no memory.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
-        let ((a_rows, a_cols), (b_rows, b_cols)) = ((self.rows(), self.cols()), (b.rows(), b.cols()));
-        if a_cols != b_rows {
-            return Err(OpError::ProductShape { a_rows, a_cols, b_rows, b_cols });
-        }
+        let (a_rows, b_cols) = (self.rows(), b.cols());
+        check_shape("B", (b.rows(), b_cols), (self.cols(), b_cols))?;
         check_canonical(self, b)?;
         let product = Spgemm::new(self.view(), b.view());
         let offsets = product.row_offsets();

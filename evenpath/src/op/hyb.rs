@@ -1,21 +1,22 @@
 //! HYB on a device.
 
 use super::{DeviceCoo, DeviceEll, OpError};
-use crate::device::{Device, DeviceError, DeviceVec};
+use crate::device::{Device, DeviceError, DeviceVec, Upload};
 use crate::{Hyb, Value};
 
-/// A matrix in hybrid form in a device's memory, uploaded by [`Device::upload_hyb`]. Clones share the memory.
+/// A matrix in hybrid form in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
 ///
 /// ```
-/// use evenpath::{Csr, Device, HybOptions};
+/// use evenpath::hyb::HybOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
 /// let device = Device::cpu();
-/// let a = device.upload_hyb(&a.to_hyb(HybOptions::default())?)?;
-/// let x = device.upload_slice(&[1.0, 10.0, 100.0])?;
+/// let a = device.upload(&a.to_hyb(HybOptions::default())?)?;
+/// let x = device.upload(&[1.0, 10.0, 100.0])?;
 /// let mut y = device.zeros(2)?;
 /// a.spmv(1.0, &x, 0.0, &mut y)?;
-/// assert_eq!(y.to_vec()?, [201.0, 30.0]);
+/// assert_eq!(y.download()?, [201.0, 30.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -24,14 +25,11 @@ pub struct DeviceHyb<V: Value> {
     coo: DeviceCoo<V>,
 }
 
-impl Device {
-    /// Copies a matrix in hybrid form to the device.
-    ///
-    /// # Errors
-    ///
-    /// As for [`upload_coo`](Self::upload_coo).
-    pub fn upload_hyb<V: Value>(&self, matrix: &Hyb<V>) -> Result<DeviceHyb<V>, DeviceError> {
-        Ok(DeviceHyb { ell: self.upload_ell(matrix.ell())?, coo: self.upload_coo(matrix.coo())? })
+impl<V: Value> Upload for Hyb<V> {
+    type OnDevice = DeviceHyb<V>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceHyb<V>, DeviceError> {
+        Ok(DeviceHyb { ell: device.upload(self.ell())?, coo: device.upload(self.coo())? })
     }
 }
 
@@ -54,6 +52,15 @@ impl<V: Value> DeviceHyb<V> {
     /// The device whose memory it is in.
     pub fn device(&self) -> &Device {
         self.ell.device()
+    }
+
+    /// Copies the matrix to the host.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost or the host has no memory.
+    pub fn download(&self) -> Result<Hyb<V>, DeviceError> {
+        Ok(Hyb::from_valid(self.ell.download()?, self.coo.download()?))
     }
 
     /// y = `alpha`·A·`x` + `beta`·y: the ELL part, then the COO part added (Bell and Garland, SC 2009). Ordered on the

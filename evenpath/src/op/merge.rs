@@ -1,22 +1,23 @@
 //! Merge of two sorted sequences on a device.
 //!
 //! Stable: equal keys of A come before those of B, each input's in their order. Keys are [`Key`]s; (row, column)
-//! tuples go as [`coordinate`](crate::coordinate)s. Method: merge path (Green, `McColl`, Bader, "GPU Merge Path", ICS
+//! tuples go as [`coordinate`](crate::key::coordinate)s. Method: merge path (Green, `McColl`, Bader, "GPU Merge Path", ICS
 //! 2012): tiles of equal work, whatever the keys.
 //!
 //! The inputs must be sorted, which [`sets::check_sorted`](crate::sets::check_sorted) checks. If they are not, the
 //! result is some sequence of as many elements, and no memory beside it is touched.
 //!
 //! ```
-//! use evenpath::{Device, Pairs, merge};
+//! use evenpath::key::Pairs;
+//! use evenpath::{Device, merge};
 //!
 //! let device = Device::cpu();
-//! let (a, b) = (device.upload_slice(&[1_u32, 3, 3])?, device.upload_slice(&[2_u32, 3])?);
-//! assert_eq!(merge::keys(&a, &b)?.to_vec()?, [1, 2, 3, 3, 3]);
+//! let (a, b) = (device.upload(&[1_u32, 3, 3])?, device.upload(&[2_u32, 3])?);
+//! assert_eq!(merge::keys(&a, &b)?.download()?, [1, 2, 3, 3, 3]);
 //!
-//! let (x, y) = (device.upload_slice(&[0.1, 0.2, 0.3])?, device.upload_slice(&[1.1, 1.2])?);
+//! let (x, y) = (device.upload(&[0.1, 0.2, 0.3])?, device.upload(&[1.1, 1.2])?);
 //! let (_, values) = merge::pairs(Pairs::new(&a, &x), Pairs::new(&b, &y))?;
-//! assert_eq!(values.to_vec()?, [0.1, 1.1, 0.2, 0.3, 1.2]);
+//! assert_eq!(values.download()?, [0.1, 1.1, 0.2, 0.3, 1.2]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -24,6 +25,7 @@ use evenpath_kernels::block::two_sequences::Sequences;
 use evenpath_kernels::merge::{MergeKeys, MergeKeysPartition, MergePairs};
 use evenpath_simt::kernel::KernelInfo;
 
+use super::operands::check_len;
 use super::pairs::{Pairs, bits, bits_mut};
 use super::{OpError, instance};
 use crate::cpu;
@@ -38,7 +40,7 @@ use crate::key::{Key, PairValue};
 /// [temporary bytes](keys_temporary_bytes), or the device was lost.
 pub fn keys<K: Key>(a: &DeviceVec<K>, b: &DeviceVec<K>) -> Result<DeviceVec<K>, OpError> {
     a.device().check_same(b.device())?;
-    let mut merged = a.device().uninitialised(a.len() + b.len())?;
+    let mut merged = a.device().uninitialized(a.len() + b.len())?;
     keys_into(a, b, &mut merged)?;
     Ok(merged)
 }
@@ -56,7 +58,7 @@ pub fn keys_into<K: Key>(
     let device = a.device();
     device.check_same(b.device())?;
     device.check_same(merged.device())?;
-    check_output("merged", merged.len(), a.len() + b.len())?;
+    check_len("merged", merged.len(), a.len() + b.len())?;
     if device.kind() == DeviceKind::Cpu {
         if let (Some(a), Some(b), Some(merged)) = (a.host_slice(), b.host_slice(), merged.host_slice_mut()) {
             cpu::merge_keys(a, b, merged);
@@ -84,10 +86,10 @@ pub fn pairs<K: Key, V: PairValue>(
     b: Pairs<'_, K, V>,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     let device = a.keys.device();
-    a.check(device, "the keys and values of a")?;
-    b.check(device, "the keys and values of b")?;
+    a.check(device, "values of a")?;
+    b.check(device, "values of b")?;
     let len = a.keys.len() + b.keys.len();
-    let (mut keys, mut values) = (device.uninitialised(len)?, device.uninitialised(len)?);
+    let (mut keys, mut values) = (device.uninitialized(len)?, device.uninitialized(len)?);
     pairs_into(a, b, &mut keys, &mut values)?;
     Ok((keys, values))
 }
@@ -104,13 +106,13 @@ pub fn pairs_into<K: Key, V: PairValue>(
     values: &mut DeviceVec<V>,
 ) -> Result<(), OpError> {
     let device = a.keys.device();
-    a.check(device, "the keys and values of a")?;
-    b.check(device, "the keys and values of b")?;
+    a.check(device, "values of a")?;
+    b.check(device, "values of b")?;
     device.check_same(keys.device())?;
     device.check_same(values.device())?;
     let len = a.keys.len() + b.keys.len();
-    check_output("keys", keys.len(), len)?;
-    check_output("values", values.len(), len)?;
+    check_len("keys", keys.len(), len)?;
+    check_len("values", values.len(), len)?;
     if device.kind() == DeviceKind::Cpu {
         let outputs = keys.host_slice_mut().zip(values.host_slice_mut());
         if let (Some(a), Some(b), Some((keys, values))) = (a.host(), b.host(), outputs) {
@@ -149,10 +151,6 @@ fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {
     (elements.div_ceil(info.tile_items() as u64) + 1) * 8
 }
 
-fn check_output(output: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
-    if len == needed { Ok(()) } else { Err(OpError::OutputLength { output, len, needed }) }
-}
-
 /// Both inputs as kernels take them.
 pub(super) fn sequences<K: evenpath_kernels::Key + bytemuck::Pod>(
     a: &DeviceVec<K>,
@@ -170,7 +168,7 @@ fn partition<K: Key>(
 ) -> Result<DeviceVec<u64>, OpError> {
     let device = a.device();
     let launch = device.kernel::<MergeKeysPartition<K>>().threads(tiles as usize + 1)?;
-    let mut starts = device.uninitialised(tiles as usize + 1)?;
+    let mut starts = device.uninitialized(tiles as usize + 1)?;
     let kernel = MergeKeysPartition {
         inputs: sequences(a, b),
         starts: starts.as_global_mut(),

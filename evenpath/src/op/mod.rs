@@ -10,7 +10,7 @@ mod hisparse;
 mod host_csr;
 mod hyb;
 pub mod merge;
-mod operands;
+pub(crate) mod operands;
 mod operators;
 mod pairs;
 mod path_tiles;
@@ -35,31 +35,30 @@ pub mod vector;
 pub use coo::DeviceCoo;
 pub use device_csr::DeviceCsr;
 pub use device_dense::{DeviceDense, InvalidDense, Layout};
-pub use ell::{DeviceEll, DeviceEllR};
+pub use ell::{DeviceEll, DeviceEllR, EllR};
 pub use error::OpError;
 pub use hisparse::{
-    DeviceHiSparse, HiSparseQueueOptions, HiSparseSpgemmMethod, HiSparseSpmmPlan, HiSparseSpmvMode,
-    HiSparseSpmvOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo, HiSparseSpmvQueues,
+    DeviceHiSparse, HiSparseQueuedOptions, HiSparseQueuedPlan, HiSparseQueuedPlanInfo, HiSparseSpgemmMethod,
+    HiSparseSpgemmOptions, HiSparseSpmmOptions, HiSparseSpmmPlan, HiSparseSpmmPlanInfo, HiSparseSpmvMethod,
+    HiSparseSpmvOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo,
 };
 pub use hyb::DeviceHyb;
 pub use pairs::Pairs;
 pub use row_order::DeviceRowOrder;
 pub use sliced_ell::DeviceSlicedEll;
-pub use spadd::ElementwisePlan;
-pub use spgemm::{
-    ParseSpgemmMethodError, SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo,
-};
+pub use spadd::{ElementwisePlan, ElementwisePlanInfo};
+pub use spgemm::{SpgemmMethod, SpgemmOptions, SpgemmPhases, SpgemmPlan, SpgemmPlanInfo};
 pub use spmm::{SpmmOperand, SpmmOptions, SpmmPlan, SpmmPlanInfo};
-pub use spmv::{ParseSpmvMethodError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+pub use spmv::{SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 pub use spmv_transposed::{
-    ParseTransposedModeError, SpmvTransposedPlan, SpmvTransposedPlanInfo, TransposedMode, TransposedOptions,
+    SpmvTransposedMethod, SpmvTransposedOptions, SpmvTransposedPlan, SpmvTransposedPlanInfo,
 };
 
 use bytemuck::Pod;
 use evenpath_simt::kernel::KernelInfo;
 
-use crate::Offset;
 use crate::device::{DeviceVec, instance, variant};
+use crate::{MatrixError, Offset};
 
 /// Blocks of a grid, at most.
 const MAX_GRID: u64 = i32::MAX as u64;
@@ -82,7 +81,8 @@ fn tile_count(what: &'static str, info: &KernelInfo, len: usize) -> Result<u32, 
 /// The number of nonzeros of a result, if row offsets of this type count them; `remedy` says what to call if not.
 fn countable<O: Offset>(nonzeros: u64, remedy: &'static str) -> Result<usize, OpError> {
     let len = usize::try_from(nonzeros).ok().filter(|&len| O::try_from_usize(len).is_some());
-    len.ok_or(OpError::OffsetOverflow { nonzeros, remedy })
+    let overflow = MatrixError::OffsetOverflow { nnz: nonzeros, offset: O::NAME, remedy };
+    len.ok_or(OpError::Matrix(overflow))
 }
 
 /// A grid of `blocks` blocks, which a matrix of so many rows and nonzeros makes.
@@ -101,7 +101,7 @@ fn blocks(rows: usize, block_size: u32) -> u32 {
 
 /// The same elements in a vector of its own.
 fn copy<T: Pod>(source: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
-    let mut copy = source.device().uninitialised(source.len())?;
+    let mut copy = source.device().uninitialized(source.len())?;
     copy.copy_from(source)?;
     Ok(copy)
 }

@@ -1,4 +1,6 @@
-//! What every product asks of its operands.
+//! What operations ask of their operands: lengths, shapes, devices.
+
+use bytemuck::Pod;
 
 use super::OpError;
 use crate::Value;
@@ -11,32 +13,44 @@ pub(super) fn check_product<V: Value>(
     x: &DeviceVec<V>,
     y: &DeviceVec<V>,
 ) -> Result<(), OpError> {
-    check_vector(device, (rows, cols), ("x", cols), x)?;
-    check_vector(device, (rows, cols), ("y", rows), y)
+    check_vector(device, ("x", x), cols)?;
+    check_vector(device, ("y", y), rows)
 }
 
-/// Checks a vector, by its name, that a product with a matrix of `rows` x `cols` on `device` needs `needed` elements of.
-pub(super) fn check_vector<V: Value>(
+/// Checks that a vector, by its name, is on `device` and has as many elements as needed.
+pub(super) fn check_vector<T: Pod>(
     device: &Device,
-    (rows, cols): (usize, usize),
-    (operand, needed): (&'static str, usize),
-    vector: &DeviceVec<V>,
+    (operand, vector): (&'static str, &DeviceVec<T>),
+    needed: usize,
 ) -> Result<(), OpError> {
     device.check_same(vector.device())?;
-    check_len((rows, cols), (operand, needed), vector.len())
+    check_len(operand, vector.len(), needed)
 }
 
 /// Checks x and y of y = αAx + βy in host memory, for A of `rows` x `cols`.
 pub(super) fn check_slices<V>((rows, cols): (usize, usize), x: &[V], y: &[V]) -> Result<(), OpError> {
-    check_len((rows, cols), ("x", cols), x.len())?;
-    check_len((rows, cols), ("y", rows), y.len())
+    check_len("x", x.len(), cols)?;
+    check_len("y", y.len(), rows)
 }
 
-/// Checks the number of elements of an operand, by its name, of which a matrix of `rows` x `cols` needs `needed`.
-pub(super) fn check_len(
+/// Checks the number of elements of an operand, by its name.
+pub(crate) fn check_len(operand: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
+    if len == needed { Ok(()) } else { Err(OpError::Length { operand, len, needed }) }
+}
+
+/// Checks that an output, by its name, has room for so many elements.
+pub(super) fn check_room(operand: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
+    if len >= needed { Ok(()) } else { Err(OpError::Length { operand, len, needed }) }
+}
+
+/// Checks the rows and columns of an operand, by its name.
+pub(super) fn check_shape(
+    operand: &'static str,
     (rows, cols): (usize, usize),
-    (operand, needed): (&'static str, usize),
-    len: usize,
+    (needed_rows, needed_cols): (usize, usize),
 ) -> Result<(), OpError> {
-    if len == needed { Ok(()) } else { Err(OpError::VectorLength { operand, len, needed, rows, cols }) }
+    if (rows, cols) == (needed_rows, needed_cols) {
+        return Ok(());
+    }
+    Err(OpError::Shape { operand, rows, cols, needed_rows, needed_cols })
 }

@@ -4,7 +4,7 @@ use std::ops::{Add, Mul, Sub};
 
 use super::OpError;
 use crate::device::host_zeros;
-use crate::{Csr, HiSparse, MatrixError, Offset, Value};
+use crate::{Csr, HiSparse, Offset, Value};
 
 impl<V: Value, O: Offset> Mul<&[V]> for &Csr<V, O> {
     type Output = Result<Vec<V>, OpError>;
@@ -65,7 +65,7 @@ impl<V: Value, const D: usize> Mul for &HiSparse<V, D> {
 }
 
 impl<V: Value, const D: usize> Add for &HiSparse<V, D> {
-    type Output = Result<HiSparse<V, D>, MatrixError>;
+    type Output = Result<HiSparse<V, D>, OpError>;
 
     /// A + B: see [`HiSparse::add`].
     fn add(self, b: Self) -> Self::Output {
@@ -74,7 +74,7 @@ impl<V: Value, const D: usize> Add for &HiSparse<V, D> {
 }
 
 impl<V: Value, const D: usize> Sub for &HiSparse<V, D> {
-    type Output = Result<HiSparse<V, D>, MatrixError>;
+    type Output = Result<HiSparse<V, D>, OpError>;
 
     /// A − B: see [`HiSparse::add`].
     fn sub(self, b: Self) -> Self::Output {

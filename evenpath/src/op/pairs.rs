@@ -3,21 +3,23 @@
 use evenpath_simt::{Global, GlobalMut};
 
 use super::OpError;
+use super::operands::check_len;
 use crate::device::{Device, DeviceVec};
 use crate::key::{Key, PairValue};
 
 /// Keys with one value each, on one device.
 ///
 /// ```
-/// use evenpath::{Device, Pairs, coordinate, merge};
+/// use evenpath::key::{Pairs, coordinate};
+/// use evenpath::{Device, merge};
 ///
 /// // Entries of two matrices, by row and column.
 /// let device = Device::cpu();
-/// let (a, ones) = (device.upload_slice(&[coordinate(0, 7)])?, device.upload_slice(&[1.0_f32])?);
-/// let (b, twos) = (device.upload_slice(&[coordinate(0, 2)])?, device.upload_slice(&[2.0_f32])?);
+/// let (a, ones) = (device.upload(&[coordinate(0, 7)])?, device.upload(&[1.0_f32])?);
+/// let (b, twos) = (device.upload(&[coordinate(0, 2)])?, device.upload(&[2.0_f32])?);
 /// let (keys, values) = merge::pairs(Pairs::new(&a, &ones), Pairs::new(&b, &twos))?;
-/// assert_eq!(keys.to_vec()?, [coordinate(0, 2), coordinate(0, 7)]);
-/// assert_eq!(values.to_vec()?, [2.0, 1.0]);
+/// assert_eq!(keys.download()?, [coordinate(0, 2), coordinate(0, 7)]);
+/// assert_eq!(values.download()?, [2.0, 1.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -35,11 +37,10 @@ impl<'a, K: Key, V: PairValue> Pairs<'a, K, V> {
     }
 
     /// An error unless there are as many values as keys, and both are on `device`.
-    pub(super) fn check(&self, device: &Device, what: &'static str) -> Result<(), OpError> {
+    pub(super) fn check(&self, device: &Device, values: &'static str) -> Result<(), OpError> {
         device.check_same(self.keys.device())?;
         device.check_same(self.values.device())?;
-        let (left, right) = (self.keys.len(), self.values.len());
-        if left == right { Ok(()) } else { Err(OpError::Lengths { what, left, right }) }
+        check_len(values, self.values.len(), self.keys.len())
     }
 
     pub(super) fn host(&self) -> Option<(&'a [K], &'a [V])> {

@@ -27,7 +27,7 @@ impl PathTiles {
         let tiles = launcher.items(matrix.rows() + matrix.nnz())?;
         let count = tiles.grid();
         let launch = device.kernel().threads(count as usize + 1)?;
-        let mut tile_rows = device.uninitialised(count as usize + 1)?;
+        let mut tile_rows = device.uninitialized(count as usize + 1)?;
         let partition = MergePartition {
             pattern: matrix.pattern().view(),
             tile_rows: tile_rows.as_global_mut(),

@@ -78,8 +78,8 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
         (beta, y): (V, &'a mut DeviceVec<V>),
     ) -> Result<Self, OpError> {
         let (rows, cols) = (matrix.rows(), matrix.cols());
-        check_vector(matrix.device(), (rows, cols), ("x", rows), x)?;
-        check_vector(matrix.device(), (rows, cols), ("y", cols), y)?;
+        check_vector(matrix.device(), ("x", x), rows)?;
+        check_vector(matrix.device(), ("y", y), cols)?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
     }
 }

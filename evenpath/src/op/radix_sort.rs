@@ -65,8 +65,8 @@ pub(super) fn sort_keys<K: SortKey>(
     let Some(mut sweep) = Sweep::<_, u32>::new::<K>(device, keys.len(), false, comparison)? else {
         return copy(keys);
     };
-    let mut first = device.uninitialised(keys.len())?;
-    let mut second = device.uninitialised(if sweep.passes.count() > 1 { keys.len() } else { 0 })?;
+    let mut first = device.uninitialized(keys.len())?;
+    let mut second = device.uninitialized(if sweep.passes.count() > 1 { keys.len() } else { 0 })?;
     let source = Input { keys: input(keys), values: None };
     let buffers = [&mut first, &mut second].map(|keys| Output { keys: output(keys), values: None });
     // SAFETY: the buffers are of this device and as long as the keys, the second one where it is used.
@@ -82,7 +82,7 @@ pub(super) fn sort_keys_in_place<K: SortKey>(
     let Some(mut sweep) = Sweep::<_, u32>::new::<K>(&device, keys.len(), false, comparison)? else {
         return Ok(());
     };
-    let mut other = device.uninitialised(keys.len())?;
+    let mut other = device.uninitialized(keys.len())?;
     let source = Input { keys: input(keys), values: None };
     let buffers = [&mut other, &mut *keys].map(|keys| Output { keys: output(keys), values: None });
     // SAFETY: the buffers are of this device and as long as the keys; the first pass does not write the second.
@@ -104,8 +104,8 @@ pub(super) fn sort_pairs<K: SortKey, V: SortValue>(
         return Ok((copy(keys)?, copy(values)?));
     };
     let second_len = if sweep.passes.count() > 1 { len } else { 0 };
-    let mut first = (device.uninitialised(len)?, device.uninitialised(len)?);
-    let mut second = (device.uninitialised(second_len)?, device.uninitialised(second_len)?);
+    let mut first = (device.uninitialized(len)?, device.uninitialized(len)?);
+    let mut second = (device.uninitialized(second_len)?, device.uninitialized(second_len)?);
     let source = Input { keys: input(keys), values: Some(input(values)) };
     let buffers = [&mut first, &mut second]
         .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<V, _>(values)) });
@@ -125,8 +125,8 @@ pub(super) fn sort_pairs_in_place<K: SortKey, V: SortValue>(
     else {
         return Ok(());
     };
-    let mut other_keys = device.uninitialised(len)?;
-    let mut other_values = device.uninitialised(len)?;
+    let mut other_keys = device.uninitialized(len)?;
+    let mut other_values = device.uninitialized(len)?;
     let source = Input { keys: input(keys), values: Some(input(values)) };
     let buffers = [(&mut other_keys, &mut other_values), (&mut *keys, &mut *values)]
         .map(|(keys, values)| Output { keys: output(keys), values: Some(output::<V, _>(values)) });
@@ -221,7 +221,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
             info,
             portion: tiles * info.tile_items(),
             bases: device.zeros(passes.count() as usize * BASES_PER_PASS)?,
-            status: device.uninitialised(status_words(tiles))?,
+            status: device.uninitialized(status_words(tiles))?,
             values: std::marker::PhantomData,
         }))
     }
@@ -326,7 +326,7 @@ fn unchanged<B: RadixKey>() -> KeyOrder<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SimulatedOptions;
+    use crate::device::SimulatedOptions;
 
     /// Inputs over the limit of one launch, with a limit that is small enough to test.
     #[test]
@@ -338,15 +338,15 @@ mod tests {
             let keys: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B9) >> 11).collect();
             let mut expected: Vec<(u32, u64)> = keys.iter().copied().zip(0..).collect();
             expected.sort_by_key(|(key, _)| key & 0xFFF);
-            let source = device.upload_slice(&keys).expect("upload");
-            let places = device.upload_slice(&(0..len as u64).collect::<Vec<_>>()).expect("upload");
+            let source = device.upload(&keys).expect("upload");
+            let places = device.upload(&(0..len as u64).collect::<Vec<_>>()).expect("upload");
             let mut sweep = Sweep::<u32, u64>::with_portion::<u32>(&device, len, true, comparison, 2 * tile)
                 .expect("memory")
                 .expect("something to sort");
             assert!(sweep.portion <= 2 * tile);
             let mut buffers = [(); 2].map(|()| {
-                let keys = device.uninitialised::<u32>(len).expect("memory");
-                (keys, device.uninitialised::<u64>(len).expect("memory"))
+                let keys = device.uninitialized::<u32>(len).expect("memory");
+                (keys, device.uninitialized::<u64>(len).expect("memory"))
             });
             let source = Input { keys: input(&source), values: Some(input(&places)) };
             let outputs = buffers
@@ -355,7 +355,8 @@ mod tests {
             // SAFETY: all buffers are `len` long and of this device.
             unsafe { sweep.run(source, outputs) }.expect("sorted");
             let (keys, values) = &buffers[usize::from(!sweep.ends_in_first())];
-            let sorted = keys.to_vec().expect("download").into_iter().zip(values.to_vec().expect("download"));
+            let sorted =
+                keys.download().expect("download").into_iter().zip(values.download().expect("download"));
             assert!(sorted.eq(expected), "{len} keys");
         }
     }

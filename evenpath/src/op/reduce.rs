@@ -5,14 +5,14 @@
 //! use evenpath::{Device, reduce};
 //!
 //! let device = Device::best()?;
-//! let keys = device.upload_slice(&[7_u32, 7, 3, 3, 3, 7])?;
-//! let values = device.upload_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-//! let (keys, sums) = reduce::by_key(&keys, &values, Operator::Sum)?;
-//! assert_eq!(keys.to_vec()?, [7, 3, 7]);
-//! assert_eq!(sums.to_vec()?, [3.0, 12.0, 6.0]);
+//! let keys = device.upload(&[7_u32, 7, 3, 3, 3, 7])?;
+//! let values = device.upload(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let (keys, sums) = reduce::by_keys(&keys, &values, Operator::Sum)?;
+//! assert_eq!(keys.download()?, [7, 3, 7]);
+//! assert_eq!(sums.download()?, [3.0, 12.0, 6.0]);
 //!
-//! let row_offsets = device.upload_slice(&[0_u32, 2, 2, 6])?;
-//! assert_eq!(reduce::by_offsets(&row_offsets, &values, Operator::Sum)?.to_vec()?, [3.0, 0.0, 18.0]);
+//! let row_offsets = device.upload(&[0_u32, 2, 2, 6])?;
+//! assert_eq!(reduce::by_offsets(&row_offsets, &values, Operator::Sum)?.download()?, [3.0, 0.0, 18.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -23,17 +23,16 @@ use evenpath_kernels::block::tile_prefix::entry_words;
 use evenpath_kernels::reduce::{FillEmptyRows, ReduceArguments, ReduceByFlag, ReduceByKey, ReduceRows};
 use evenpath_simt::kernel::KernelInfo;
 
+use super::operands::{check_room, check_vector};
 use super::row_marks::{RowMarks, check_row_offsets};
-use super::scan::{
-    Element, Mark, Operator, check_countable, check_lengths, launch_over, look_back_state, state_bytes,
-};
+use super::scan::{Element, Mark, Operator, check_countable, launch_over, look_back_state, state_bytes};
 use super::{OpError, variant};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceVec};
 use crate::key::Key;
 use crate::scalar::Offset;
 
-/// Reduces the values of neighbours with equal keys: the key of each segment, and its sum. Waits for the device, which
+/// Reduces the values of neighbors with equal keys: the key of each segment, and its sum. Waits for the device, which
 /// alone knows how many there are.
 ///
 /// The results are computed in memory for as many segments as there are values, which they keep until they are dropped:
@@ -42,31 +41,31 @@ use crate::scalar::Offset;
 /// # Errors
 ///
 /// If there is not one key a value, they are on another device, or there are 2³² values or more; then nothing is
-/// written. If there is no memory for the results and [`temporary_bytes_by_key`], or the device was lost.
-pub fn by_key<K: Key + Mark, T: Element>(
+/// written. If there is no memory for the results and [`temporary_bytes_by_keys`], or the device was lost.
+pub fn by_keys<K: Key + Mark, T: Element>(
     keys: &DeviceVec<K>,
     values: &DeviceVec<T>,
     operator: Operator,
 ) -> Result<(DeviceVec<K>, DeviceVec<T>), OpError> {
     let device = values.device();
-    let mut segment_keys = device.uninitialised(keys.len())?;
-    let mut sums = device.uninitialised(values.len())?;
+    let mut segment_keys = device.uninitialized(keys.len())?;
+    let mut sums = device.uninitialized(values.len())?;
     let mut segments = device.zeros(1)?;
-    by_key_into(keys, values, operator, &mut segment_keys, &mut sums, &mut segments)?;
+    by_keys_into(keys, values, operator, &mut segment_keys, &mut sums, &mut segments)?;
     let count = segments.get(0)? as usize;
     segment_keys.truncate(count);
     sums.truncate(count);
     Ok((segment_keys, sums))
 }
 
-/// [`by_key`] into vectors that are there, without waiting: the first element of `segments` becomes the number of
+/// [`by_keys`] into vectors that are there, without waiting: the first element of `segments` becomes the number of
 /// segments, of which the keys and sums are at the beginning of `segment_keys` and `sums`. What follows is unchanged.
 ///
 /// # Errors
 ///
-/// As for [`by_key`], and if `segment_keys` or `sums` is shorter than there are values, `segments` is empty, or one of
+/// As for [`by_keys`], and if `segment_keys` or `sums` is shorter than there are values, `segments` is empty, or one of
 /// them is on another device; then nothing is written.
-pub fn by_key_into<K: Key + Mark, T: Element>(
+pub fn by_keys_into<K: Key + Mark, T: Element>(
     keys: &DeviceVec<K>,
     values: &DeviceVec<T>,
     operator: Operator,
@@ -107,29 +106,29 @@ pub fn by_key_into<K: Key + Mark, T: Element>(
 }
 
 /// Reduces the values from each flagged one, not zero in `flags`, to the next; the first value begins a segment whatever
-/// its flag. Waits for the device; otherwise as [`by_key`].
+/// its flag. Waits for the device; otherwise as [`by_keys`].
 ///
 /// # Errors
 ///
-/// As for [`by_key`].
-pub fn by_flag<T: Element>(
+/// As for [`by_keys`].
+pub fn by_flags<T: Element>(
     flags: &DeviceVec<u8>,
     values: &DeviceVec<T>,
     operator: Operator,
 ) -> Result<DeviceVec<T>, OpError> {
-    let mut sums = values.device().uninitialised(values.len())?;
+    let mut sums = values.device().uninitialized(values.len())?;
     let mut segments = values.device().zeros(1)?;
-    by_flag_into(flags, values, operator, &mut sums, &mut segments)?;
+    by_flags_into(flags, values, operator, &mut sums, &mut segments)?;
     sums.truncate(segments.get(0)? as usize);
     Ok(sums)
 }
 
-/// [`by_flag`] into vectors that are there, as [`by_key_into`].
+/// [`by_flags`] into vectors that are there, as [`by_keys_into`].
 ///
 /// # Errors
 ///
-/// As for [`by_key_into`].
-pub fn by_flag_into<T: Element>(
+/// As for [`by_keys_into`].
+pub fn by_flags_into<T: Element>(
     flags: &DeviceVec<u8>,
     values: &DeviceVec<T>,
     operator: Operator,
@@ -176,16 +175,16 @@ pub fn by_offsets<T: Element, O: Offset>(
     operator: Operator,
 ) -> Result<DeviceVec<T>, OpError> {
     check_row_offsets(row_offsets, values)?;
-    let mut sums = values.device().uninitialised(row_offsets.len() - 1)?;
+    let mut sums = values.device().uninitialized(row_offsets.len() - 1)?;
     reduce_rows(row_offsets, values, operator, &mut sums)?;
     Ok(sums)
 }
 
-/// [`by_offsets`] into a vector that is there, of one element a row.
+/// [`by_offsets`] into a vector that is there, of one element per row.
 ///
 /// # Errors
 ///
-/// As for [`by_offsets`], and if the result has not one element a row or is on another device; then nothing is written.
+/// As for [`by_offsets`], and if the result does not have one element per row or is on another device; then nothing is written.
 pub fn by_offsets_into<T: Element, O: Offset>(
     row_offsets: &DeviceVec<O>,
     values: &DeviceVec<T>,
@@ -193,26 +192,22 @@ pub fn by_offsets_into<T: Element, O: Offset>(
     sums: &mut DeviceVec<T>,
 ) -> Result<(), OpError> {
     check_row_offsets(row_offsets, values)?;
-    values.device().check_same(sums.device())?;
-    let (left, right) = (row_offsets.len() - 1, sums.len());
-    if left != right {
-        return Err(OpError::Lengths { what: "a reduction's rows and sums", left, right });
-    }
+    check_vector(values.device(), ("sums", sums), row_offsets.len() - 1)?;
     reduce_rows(row_offsets, values, operator, sums)
 }
 
-/// Bytes of device memory that [`by_key`] of `len` values takes beside its operands and results; none on the CPU.
-pub fn temporary_bytes_by_key<K: Key + Mark, T: Element>(len: usize) -> u64 {
+/// Bytes of device memory that [`by_keys`] of `len` values takes beside its operands and results; none on the CPU.
+pub fn temporary_bytes_by_keys<K: Key + Mark, T: Element>(len: usize) -> u64 {
     bytes_of::<T>(variant::<ReduceByKey<T, K>>(Operator::Sum.variant()), len)
 }
 
-/// Bytes of device memory that [`by_flag`] of `len` values takes beside its operands and result; none on the CPU.
-pub fn temporary_bytes_by_flag<T: Element>(len: usize) -> u64 {
+/// Bytes of device memory that [`by_flags`] of `len` values takes beside its operands and result; none on the CPU.
+pub fn temporary_bytes_by_flags<T: Element>(len: usize) -> u64 {
     bytes_of::<T>(variant::<ReduceByFlag<T>>(Operator::Sum.variant()), len)
 }
 
 /// Bytes of device memory that [`by_offsets`] of `len` values in so many rows takes beside its operands and result: a
-/// bit a value, 4 bytes a row, and some words a tile of thousands of values.
+/// bit per value, 4 bytes per row, and some words per tile of thousands of values.
 pub fn temporary_bytes_by_offsets<T: Element>(rows: usize, len: usize) -> u64 {
     let state = bytes_of::<T>(variant::<ReduceRows<T>>(Operator::Sum.variant()), len);
     RowMarks::bytes(rows, len).saturating_add(state)
@@ -280,7 +275,7 @@ fn arguments<T: Element>(
 }
 
 fn check_marks<K: Mark, T: Element>(marks: &DeviceVec<K>, values: &DeviceVec<T>) -> Result<(), OpError> {
-    check_lengths("a reduction's marks and values", marks, values)?;
+    check_vector(values.device(), ("marks", marks), values.len())?;
     check_countable("a reduction", values.len())
 }
 
@@ -291,8 +286,7 @@ fn check_output<T: Element, U: bytemuck::Pod>(
     needed: usize,
 ) -> Result<(), OpError> {
     values.device().check_same(vector.device())?;
-    let len = vector.len();
-    if len < needed { Err(OpError::OutputLength { output, len, needed }) } else { Ok(()) }
+    check_room(output, vector.len(), needed)
 }
 
 fn write_host<T: Element>(own: &[T], sums: &mut DeviceVec<T>, segments: &mut DeviceVec<u64>) {

@@ -4,6 +4,7 @@ use evenpath_kernels::reduce::MarkRows;
 
 use super::sets::first_descent;
 use super::{OpError, instance};
+use crate::MatrixError;
 use crate::device::DeviceVec;
 use crate::scalar::Offset;
 
@@ -50,16 +51,22 @@ pub(super) fn check_row_offsets<O: Offset, T: bytemuck::Pod>(
     values: &DeviceVec<T>,
 ) -> Result<(), OpError> {
     values.device().check_same(row_offsets.device())?;
-    let rows = row_offsets.len().checked_sub(1).ok_or(OpError::NoRowOffsets)?;
+    let Some(rows) = row_offsets.len().checked_sub(1) else {
+        return Err(MatrixError::RowOffsetsLength { rows: 0, found: 0 }.into());
+    };
     if u32::try_from(rows).is_err() {
         return Err(OpError::TooLong { what: "row offsets", len: rows, limit: u32::MAX as usize });
     }
     if let Some(index) = first_descent(row_offsets)? {
-        return Err(OpError::Unsorted { input: "row offsets", index });
+        let (start, end) = (row_offsets.get(index - 1)?.to_u64(), row_offsets.get(index)?.to_u64());
+        return Err(MatrixError::RowOffsetsDecrease { row: index - 1, start, end }.into());
     }
     let (first, last) = (row_offsets.get(0)?.to_u64(), row_offsets.get(rows)?.to_u64());
-    if first != 0 || last != values.len() as u64 {
-        return Err(OpError::RowOffsetEnds { first, last, values: values.len() });
+    if first != 0 {
+        return Err(MatrixError::FirstRowOffset { found: first }.into());
+    }
+    if last != values.len() as u64 {
+        return Err(MatrixError::LastRowOffset { found: last, nnz: values.len() }.into());
     }
     Ok(())
 }

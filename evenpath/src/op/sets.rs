@@ -12,7 +12,7 @@
 //!
 //! Values go with their keys; a match has A's value, or the sum of both if asked for ([`Combine`]).
 //!
-//! Keys are [`Key`]s; (row, column) tuples go as [`coordinate`](crate::coordinate)s. Method: balanced path (Baxter,
+//! Keys are [`Key`]s; (row, column) tuples go as [`coordinate`](crate::key::coordinate)s. Method: balanced path (Baxter,
 //! "Modern GPU", 2013; Dalton et al., IPDPS 2015): tiles of equal work, however many copies a key has, and one pass
 //! over the data. Results are bitwise the same from run to run.
 //!
@@ -20,17 +20,18 @@
 //! error; no memory beside the outputs is touched.
 //!
 //! ```
+//! use evenpath::key::Pairs;
 //! use evenpath::sets::{self, Combine, SetOperation};
-//! use evenpath::{Device, Pairs};
+//! use evenpath::Device;
 //!
 //! let device = Device::cpu();
-//! let (a, b) = (device.upload_slice(&[1_u32, 2, 2, 5])?, device.upload_slice(&[2_u32, 5, 7])?);
-//! assert_eq!(sets::keys(SetOperation::Union, &a, &b)?.to_vec()?, [1, 2, 2, 5, 7]);
+//! let (a, b) = (device.upload(&[1_u32, 2, 2, 5])?, device.upload(&[2_u32, 5, 7])?);
+//! assert_eq!(sets::keys(SetOperation::Union, &a, &b)?.download()?, [1, 2, 2, 5, 7]);
 //! assert_eq!(sets::count(SetOperation::Intersection, &a, &b)?, 2);
 //!
-//! let (x, y) = (device.upload_slice(&[0.5, 1.0, 2.0, 3.0])?, device.upload_slice(&[10.0, 20.0, 30.0])?);
+//! let (x, y) = (device.upload(&[0.5, 1.0, 2.0, 3.0])?, device.upload(&[10.0, 20.0, 30.0])?);
 //! let (_, sums) = sets::pairs(SetOperation::Union, Pairs::new(&a, &x), Pairs::new(&b, &y), Combine::Sum)?;
-//! assert_eq!(sums.to_vec()?, [0.5, 11.0, 2.0, 23.0, 30.0]);
+//! assert_eq!(sums.download()?, [0.5, 11.0, 2.0, 23.0, 30.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -42,25 +43,29 @@ use evenpath_kernels::sets::{
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::merge::sequences;
+use super::operands::check_room;
 use super::pairs::{Pairs, bits, bits_mut};
 use super::{OpError, instance};
 use crate::cpu::SetPlan;
 use crate::device::{DeviceKind, DeviceVec};
 use crate::key::{Key, PairValue};
+use crate::names::named;
+
 pub use crate::operation::SetOperation;
 
 /// The value of a match in unions and intersections of pairs; the other operations keep no match.
 ///
 /// ```
+/// use evenpath::key::Pairs;
 /// use evenpath::sets::{Combine, SetOperation, pairs};
-/// use evenpath::{Device, Pairs};
+/// use evenpath::Device;
 ///
 /// let device = Device::cpu();
-/// let (keys, values) = (device.upload_slice(&[1_u32, 3])?, device.upload_slice(&[0.5_f32, 2.0])?);
+/// let (keys, values) = (device.upload(&[1_u32, 3])?, device.upload(&[0.5_f32, 2.0])?);
 /// let own = Pairs::new(&keys, &values);
 /// let (_, first) = pairs(SetOperation::Union, own, own, Combine::First)?;
 /// let (_, sums) = pairs(SetOperation::Union, own, own, Combine::Sum)?;
-/// assert_eq!((first.to_vec()?, sums.to_vec()?), (vec![0.5, 2.0], vec![1.0, 4.0]));
+/// assert_eq!((first.download()?, sums.download()?), (vec![0.5, 2.0], vec![1.0, 4.0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -70,6 +75,12 @@ pub enum Combine {
     First,
     /// A's value plus B's; integers wrap around.
     Sum,
+}
+
+named! {
+    Combine, "way to combine values":
+    First = "first",
+    Sum = "sum",
 }
 
 /// The keys of the result, in a new vector; waits for the device, which alone knows how many they are.
@@ -91,11 +102,11 @@ pub fn keys<K: Key>(
     let device = a.device();
     device.check_same(b.device())?;
     if let Some(plan) = host_plan(operation, a, b) {
-        let mut result = device.uninitialised(plan.len())?;
+        let mut result = device.uninitialized(plan.len())?;
         write_keys(&plan, &mut result);
         return Ok(result);
     }
-    let mut result = device.uninitialised(operation.largest_result(a.len(), b.len()))?;
+    let mut result = device.uninitialized(operation.largest_result(a.len(), b.len()))?;
     let len = keys_into(operation, a, b, &mut result)?;
     result.truncate(len);
     Ok(result)
@@ -160,15 +171,15 @@ pub fn pairs<K: Key, V: PairValue>(
     combine: Combine,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     let device = a.keys.device();
-    a.check(device, "the keys and values of a")?;
-    b.check(device, "the keys and values of b")?;
+    a.check(device, "values of a")?;
+    b.check(device, "values of b")?;
     if let Some(plan) = host_plan(operation, a.keys, b.keys) {
-        let (mut keys, mut values) = (device.uninitialised(plan.len())?, device.uninitialised(plan.len())?);
+        let (mut keys, mut values) = (device.uninitialized(plan.len())?, device.uninitialized(plan.len())?);
         write_pairs(&plan, a, b, combine, &mut keys, &mut values);
         return Ok((keys, values));
     }
     let room = operation.largest_result(a.keys.len(), b.keys.len());
-    let (mut keys, mut values) = (device.uninitialised(room)?, device.uninitialised(room)?);
+    let (mut keys, mut values) = (device.uninitialized(room)?, device.uninitialized(room)?);
     let len = pairs_into(operation, a, b, combine, &mut keys, &mut values)?;
     keys.truncate(len);
     values.truncate(len);
@@ -180,7 +191,7 @@ pub fn pairs<K: Key, V: PairValue>(
 ///
 /// # Errors
 ///
-/// If an output has not room for the result, or there are not as many values as keys; then nothing is written.
+/// If an output does not have room for the result, or there are not as many values as keys; then nothing is written.
 /// Otherwise as for [`keys`].
 pub fn pairs_into<K: Key, V: PairValue>(
     operation: SetOperation,
@@ -191,8 +202,8 @@ pub fn pairs_into<K: Key, V: PairValue>(
     values: &mut DeviceVec<V>,
 ) -> Result<usize, OpError> {
     let device = a.keys.device();
-    a.check(device, "the keys and values of a")?;
-    b.check(device, "the keys and values of b")?;
+    a.check(device, "values of a")?;
+    b.check(device, "values of b")?;
     device.check_same(keys.device())?;
     device.check_same(values.device())?;
     if let Some(plan) = host_plan(operation, a.keys, b.keys) {
@@ -331,10 +342,6 @@ fn write_pairs<K: Key, V: PairValue>(
     }
 }
 
-fn check_room(output: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
-    if len >= needed { Ok(()) } else { Err(OpError::OutputLength { output, len, needed }) }
-}
-
 /// Two inputs cut into tiles of a set operation's kernel.
 struct Cut {
     tiles: u32,
@@ -349,8 +356,8 @@ impl Cut {
         let device = a.device();
         let tiles = device.kernel::<S>().items(a.len() + b.len())?.grid();
         let launch = device.kernel().threads(tiles as usize + 1)?;
-        let mut starts = device.uninitialised(tiles as usize + 1)?;
-        let mut states = device.uninitialised(state_words(tiles))?;
+        let mut starts = device.uninitialized(tiles as usize + 1)?;
+        let mut states = device.uninitialized(state_words(tiles))?;
         let kernel = SetPartition {
             inputs: sequences(a, b),
             starts: starts.as_global_mut(),
@@ -380,7 +387,7 @@ fn result_len<K: Key>(
             return Err(OpError::Unsorted { input, index });
         }
     }
-    Err(OpError::OutputLength { output: "result", len: room, needed: len })
+    Err(OpError::Length { operand: "result", len: room, needed: len })
 }
 
 /// The first key that is less than the one before it.
@@ -393,7 +400,7 @@ pub(super) fn first_descent<K: evenpath_kernels::Key + bytemuck::Pod>(
         return Ok(keys.windows(2).position(|pair| pair[1] < pair[0]).map(|index| index + 1));
     }
     let launch = device.kernel().items(keys.len())?;
-    let mut first = device.upload_slice(&[u64::MAX])?;
+    let mut first = device.upload(&[u64::MAX])?;
     let kernel =
         FirstDescent { keys: keys.as_global(), first: first.as_global_mut(), len: keys.len() as u64 };
     // SAFETY: the views are of live buffers on this device, of as many elements as the kernel is told, and of one.

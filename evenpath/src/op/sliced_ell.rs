@@ -10,22 +10,23 @@ use super::operands::check_product;
 use super::vector::update;
 use super::{DeviceRowOrder, OpError};
 use crate::cpu::{self, PaddedRows};
-use crate::device::{Device, DeviceError, DeviceVec};
+use crate::device::{Device, DeviceError, DeviceVec, Upload};
 use crate::{SlicedEll, Value};
 
-/// A matrix in sliced ELL form in a device's memory, uploaded by [`Device::upload_sliced_ell`]. Clones share the memory.
+/// A matrix in sliced ELL form in a device's memory, uploaded by [`Device::upload`]. Clones share the memory.
 ///
 /// ```
-/// use evenpath::{Csr, Device, SlicedEllOptions};
+/// use evenpath::ell::SlicedEllOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 1, 3.0), (1, 0, 1.0), (1, 2, 2.0)])?;
-/// let sell_32_512 = SlicedEllOptions { sorting_scope: 512, ..Default::default() };
+/// let sell_32_512 = SlicedEllOptions::default().with_sorting_scope(512);
 /// let device = Device::cpu();
-/// let a = device.upload_sliced_ell(&a.to_sliced_ell(sell_32_512)?)?;
-/// let x = device.upload_slice(&[1.0, 10.0, 100.0])?;
+/// let a = device.upload(&a.to_sliced_ell(sell_32_512)?)?;
+/// let x = device.upload(&[1.0, 10.0, 100.0])?;
 /// let mut y = device.zeros(2)?;
 /// a.spmv(1.0, &x, 0.0, &mut y)?;
-/// assert_eq!(y.to_vec()?, [30.0, 201.0]);
+/// assert_eq!(y.download()?, [30.0, 201.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -46,28 +47,22 @@ struct Arrays<V: Value> {
     row_order: Option<DeviceRowOrder>,
 }
 
-impl Device {
-    /// Copies a matrix in sliced ELL form to the device.
-    ///
-    /// # Errors
-    ///
-    /// If there is no memory for it, within the device or its limit, or the device was lost.
-    pub fn upload_sliced_ell<V: Value>(
-        &self,
-        matrix: &SlicedEll<V>,
-    ) -> Result<DeviceSlicedEll<V>, DeviceError> {
-        let slice_height = matrix.slice_height();
+impl<V: Value> Upload for SlicedEll<V> {
+    type OnDevice = DeviceSlicedEll<V>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceSlicedEll<V>, DeviceError> {
+        let slice_height = self.slice_height();
         let in_rows = |&offset: &u64| offset / u64::from(slice_height);
-        let slice_offsets: Vec<u64> = matrix.slice_offsets().iter().map(in_rows).collect();
+        let slice_offsets: Vec<u64> = self.slice_offsets().iter().map(in_rows).collect();
         let arrays = Arrays {
-            rows: matrix.rows(),
-            cols: matrix.cols(),
-            nnz: matrix.nnz(),
+            rows: self.rows(),
+            cols: self.cols(),
+            nnz: self.nnz(),
             slice_height,
-            slice_offsets: self.upload_slice(&slice_offsets)?,
-            column_indices: self.upload_slice(matrix.column_indices())?,
-            values: self.upload_slice(matrix.values())?,
-            row_order: matrix.row_order().map(|order| self.upload_row_order(order)).transpose()?,
+            slice_offsets: device.upload(&slice_offsets)?,
+            column_indices: device.upload(self.column_indices())?,
+            values: device.upload(self.values())?,
+            row_order: self.row_order().map(|order| device.upload(order)).transpose()?,
         };
         Ok(DeviceSlicedEll { arrays: Arc::new(arrays) })
     }
@@ -94,13 +89,30 @@ impl<V: Value> DeviceSlicedEll<V> {
         self.arrays.values.device()
     }
 
-    /// y = `alpha`·A·`x` + `beta`·y, one thread a row; y has the order of the matrix, whatever that of its rows in
+    /// Copies the matrix to the host.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost or the host has no memory.
+    pub fn download(&self) -> Result<SlicedEll<V>, DeviceError> {
+        let Arrays { rows, cols, slice_height, slice_offsets, column_indices, values, row_order, .. } =
+            &*self.arrays;
+        let in_slots = |offset| offset * u64::from(*slice_height);
+        let offsets = slice_offsets.download()?.into_iter().map(in_slots).collect();
+        let (columns, values) = (column_indices.download()?, values.download()?);
+        let order = row_order.as_ref().map(DeviceRowOrder::download).transpose()?;
+        let matrix = SlicedEll::try_new(*rows, *cols, *slice_height, offsets, columns, values, order);
+        // The arrays are those of a matrix: only memory for the lengths of its rows can be missing.
+        matrix.map_err(|_| DeviceError::HostOutOfMemory { requested: 4 * *rows as u64 })
+    }
+
+    /// y = `alpha`·A·`x` + `beta`·y, one thread per row; y has the order of the matrix, whatever that of its rows in
     /// memory. Ordered on the device's stream; the call does not wait for it. Bitwise the same from run to run. With
     /// `beta` zero, y is overwritten, whatever it held.
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         let Arrays { rows, cols, slice_height, slice_offsets, column_indices, values, row_order, .. } =

@@ -6,24 +6,27 @@
 use std::ops::Range;
 
 use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
-use evenpath_simt::Element;
 
 use super::radix_sort::{self, Pairs};
 use super::{OpError, copy};
 use crate::cpu;
 use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::names::named;
+use crate::op::operands::check_len;
+use evenpath_simt::Element as _;
+
 use crate::element::Comparison;
 pub use crate::element::{SortKey, SortValue};
 
-/// Which way keys are sorted.
+/// The order that keys are sorted in.
 ///
 /// ```
-/// use evenpath::Device;
 /// use evenpath::sort::{SortOptions, SortOrder, sort};
+/// use evenpath::Device;
 ///
-/// let keys = Device::cpu().upload_slice(&[2_u32, 9, 4])?;
-/// let descending = SortOptions::new().order(SortOrder::Descending);
-/// assert_eq!(sort(&keys, &descending)?.to_vec()?, [9, 4, 2]);
+/// let keys = Device::cpu().upload(&[2_u32, 9, 4])?;
+/// let descending = SortOptions::default().with_order(SortOrder::Descending);
+/// assert_eq!(sort(&keys, descending)?.download()?, [9, 4, 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -35,49 +38,57 @@ pub enum SortOrder {
     Descending,
 }
 
+named! {
+    SortOrder, "sort order":
+    Ascending = "ascending",
+    Descending = "descending",
+}
+
 /// How keys are sorted.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+///
+/// ```
+/// use evenpath::sort::{SortOptions, SortOrder};
+///
+/// let options = SortOptions::default().with_order(SortOrder::Descending).with_bits(0..8);
+/// assert_eq!((options.order, options.bits), (SortOrder::Descending, Some((0, 8))));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct SortOptions {
-    /// Which way.
+    /// Ascending, unless set.
     pub order: SortOrder,
-    /// The bits that keys are compared by; all of them by default. Time grows with their number, eight at a time.
+    /// The bits that keys are compared by, from the first number to one below the second; all of them by default. Time grows with their number, eight at a time.
     /// Of signed integers and floats these are the bits of the unsigned integer that sorts as the key does, so the
     /// highest one tells the sign.
-    pub bits: Option<Range<u32>>,
+    pub bits: Option<(u32, u32)>,
 }
 
 impl SortOptions {
-    /// Ascending, by all bits.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The same, in this order.
     #[must_use]
-    pub fn order(self, order: SortOrder) -> Self {
+    pub fn with_order(self, order: SortOrder) -> Self {
         Self { order, ..self }
     }
 
     /// The same, by these bits only, the lowest being 0. An empty range leaves the keys as they are.
     #[must_use]
-    pub fn bits(self, bits: Range<u32>) -> Self {
-        Self { bits: Some(bits), ..self }
+    pub fn with_bits(self, bits: Range<u32>) -> Self {
+        Self { bits: Some((bits.start, bits.end)), ..self }
     }
 
     /// The order and bits for keys of type `K`.
-    fn resolve<K: SortKey>(&self) -> Result<Comparison<K::Bits>, OpError> {
+    fn resolve<K: SortKey>(self) -> Result<Comparison<K::Bits>, OpError> {
         let width = K::Bits::BITS;
-        let bits = self.bits.clone().unwrap_or(0..width);
-        if bits.start > bits.end || bits.end > width {
-            return Err(OpError::BitRange { begin: bits.start, end: bits.end, width });
+        let (begin, end) = self.bits.unwrap_or((0, width));
+        if begin > end || end > width {
+            return Err(OpError::BitRange { begin, end, width });
         }
         let KeyOrder { flip_negative, flip } = K::ORDER;
         let flip = match self.order {
             SortOrder::Ascending => flip,
             SortOrder::Descending => K::Bits::from_bits(!flip.to_bits()),
         };
-        Ok(Comparison { order: KeyOrder { flip_negative, flip }, begin: bits.start, end: bits.end })
+        Ok(Comparison { order: KeyOrder { flip_negative, flip }, begin, end })
     }
 }
 
@@ -90,16 +101,16 @@ impl SortOptions {
 /// use evenpath::{Device, sort};
 ///
 /// let device = Device::cpu();
-/// let keys = device.upload_slice(&[3.0, -1.0, 2.0])?;
-/// let sorted = sort::sort(&keys, &sort::SortOptions::new())?;
-/// assert_eq!(sorted.to_vec()?, [-1.0, 2.0, 3.0]);
+/// let keys = device.upload(&[3.0, -1.0, 2.0])?;
+/// let sorted = sort::sort(&keys, sort::SortOptions::default())?;
+/// assert_eq!(sorted.download()?, [-1.0, 2.0, 3.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
 /// If the bits are none of the key's, there is no memory, or the device was lost.
-pub fn sort<K: SortKey>(keys: &DeviceVec<K>, options: &SortOptions) -> Result<DeviceVec<K>, OpError> {
+pub fn sort<K: SortKey>(keys: &DeviceVec<K>, options: SortOptions) -> Result<DeviceVec<K>, OpError> {
     let comparison = options.resolve::<K>()?;
     if is_kernel_device(keys.device()) {
         return radix_sort::sort_keys(keys, comparison);
@@ -116,7 +127,7 @@ pub fn sort<K: SortKey>(keys: &DeviceVec<K>, options: &SortOptions) -> Result<De
 /// # Errors
 ///
 /// As for [`sort`].
-pub fn sort_in_place<K: SortKey>(keys: &mut DeviceVec<K>, options: &SortOptions) -> Result<(), OpError> {
+pub fn sort_in_place<K: SortKey>(keys: &mut DeviceVec<K>, options: SortOptions) -> Result<(), OpError> {
     let comparison = options.resolve::<K>()?;
     if is_kernel_device(keys.device()) {
         return radix_sort::sort_keys_in_place(keys, comparison);
@@ -135,7 +146,7 @@ pub fn sort_in_place<K: SortKey>(keys: &mut DeviceVec<K>, options: &SortOptions)
 pub fn sort_pairs<K: SortKey, V: SortValue>(
     keys: &DeviceVec<K>,
     values: &DeviceVec<V>,
-    options: &SortOptions,
+    options: SortOptions,
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     check_pairs(keys, values)?;
     let comparison = options.resolve::<K>()?;
@@ -155,7 +166,7 @@ pub fn sort_pairs<K: SortKey, V: SortValue>(
 pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
     keys: &mut DeviceVec<K>,
     values: &mut DeviceVec<V>,
-    options: &SortOptions,
+    options: SortOptions,
 ) -> Result<(), OpError> {
     check_pairs(keys, values)?;
     let comparison = options.resolve::<K>()?;
@@ -167,12 +178,12 @@ pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
 }
 
 /// Bytes of device memory that [`sort`] of `len` keys takes on a GPU while it runs, beside keys and result: a second
-/// copy of the keys where there is more than one pass, and some words a tile of thousands of keys.
+/// copy of the keys where there is more than one pass, and some words per tile of thousands of keys.
 ///
 /// # Errors
 ///
 /// If the bits are none of the key's.
-pub fn temporary_bytes<K: SortKey>(len: usize, options: &SortOptions) -> Result<u64, OpError> {
+pub fn temporary_bytes<K: SortKey>(len: usize, options: SortOptions) -> Result<u64, OpError> {
     Ok(radix_sort::temporary_bytes::<K>(len, None, options.resolve::<K>()?))
 }
 
@@ -183,7 +194,7 @@ pub fn temporary_bytes<K: SortKey>(len: usize, options: &SortOptions) -> Result<
 /// If the bits are none of the key's.
 pub fn temporary_bytes_pairs<K: SortKey, V: SortValue>(
     len: usize,
-    options: &SortOptions,
+    options: SortOptions,
 ) -> Result<u64, OpError> {
     Ok(radix_sort::temporary_bytes::<K>(len, Some(V::SIZE), options.resolve::<K>()?))
 }
@@ -194,10 +205,7 @@ fn is_kernel_device(device: &Device) -> bool {
 
 fn check_pairs<K: SortKey, V: SortValue>(keys: &DeviceVec<K>, values: &DeviceVec<V>) -> Result<(), OpError> {
     keys.device().check_same(values.device())?;
-    if keys.len() == values.len() {
-        return Ok(());
-    }
-    Err(OpError::KeyValueCount { keys: keys.len(), values: values.len() })
+    check_len("values", values.len(), keys.len())
 }
 
 fn cpu_sort<K: SortKey>(keys: &mut DeviceVec<K>, comparison: Comparison<K::Bits>) {

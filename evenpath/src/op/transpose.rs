@@ -31,7 +31,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// entries of the same row and column in the order of this matrix, and without duplicates where it has none.
     ///
     /// On a GPU the numbers of the nonzeros are sorted by column (a stable radix sort, of as many bits as columns have).
-    /// Beside the result that takes 24 bytes a nonzero while it runs.
+    /// Beside the result that takes 24 bytes per nonzero while it runs.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ pub(super) fn transpose<V: Value, O: Offset>(
     let nonzeros = check_countable(matrix)?;
     let (device, pattern) = (matrix.device(), matrix.pattern());
     let numbers = vector::iota(device, nonzeros)?;
-    let (columns, permutation) = sort_pairs(&pattern.column_indices, &numbers, &by_column(pattern.cols))?;
+    let (columns, permutation) = sort_pairs(&pattern.column_indices, &numbers, by_column(pattern.cols))?;
     drop(numbers);
     let row_offsets = column_offsets(&columns, pattern.cols)?;
     drop(columns);
@@ -79,7 +79,7 @@ pub(super) fn check_countable<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> 
 
 /// How column indices below `cols` are sorted.
 pub(super) fn by_column(cols: usize) -> SortOptions {
-    SortOptions::new().bits(0..usize::BITS - cols.saturating_sub(1).leading_zeros())
+    SortOptions::default().with_bits(0..usize::BITS - cols.saturating_sub(1).leading_zeros())
 }
 
 /// Where each column begins in the sorted columns, or row in sorted rows.
@@ -89,7 +89,7 @@ pub(super) fn column_offsets<O: Offset>(
 ) -> Result<DeviceVec<O>, OpError> {
     let device = column_indices.device();
     let launch = device.kernel().threads(cols + 1)?;
-    let mut column_offsets = device.uninitialised(cols + 1)?;
+    let mut column_offsets = device.uninitialized(cols + 1)?;
     let kernel = ColumnOffsets {
         column_indices: column_indices.as_global(),
         column_offsets: column_offsets.as_global_mut(),
@@ -106,7 +106,7 @@ pub(super) fn column_offsets<O: Offset>(
 pub(super) fn row_indices<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<DeviceVec<u32>, OpError> {
     let device = matrix.device();
     let (tiles, launch) = PathTiles::find(matrix, device.kernel())?;
-    let mut row_indices = device.uninitialised(matrix.nnz())?;
+    let mut row_indices = device.uninitialized(matrix.nnz())?;
     let kernel = RowIndices {
         pattern: matrix.pattern().view(),
         row_indices: row_indices.as_global_mut(),

@@ -4,10 +4,10 @@
 //! use evenpath::{Device, vector};
 //!
 //! let device = Device::best()?;
-//! let x = device.upload_slice(&[1.0, 2.0, 3.0])?;
-//! let mut y = device.upload_slice(&[1.0, 1.0, 1.0])?;
+//! let x = device.upload(&[1.0, 2.0, 3.0])?;
+//! let mut y = device.upload(&[1.0, 1.0, 1.0])?;
 //! vector::axpby(2.0, &x, -1.0, &mut y)?;
-//! assert_eq!(y.to_vec()?, [1.0, 3.0, 5.0]);
+//! assert_eq!(y.download()?, [1.0, 3.0, 5.0]);
 //! assert_eq!(vector::dot(&x, &y)?, 22.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -15,6 +15,7 @@
 use evenpath_kernels::update::Update;
 use evenpath_kernels::vector::{AddAt, Axpby, Dot, Gather, GatherIndices, Iota, MultiplyElements, Scale};
 
+use super::operands::check_vector;
 use super::{OpError, instance};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::{Value, cpu};
@@ -26,7 +27,7 @@ use crate::{Value, cpu};
 ///
 /// If the vectors differ in length or are on two devices; then nothing is written. If the device was lost.
 pub fn axpby<V: Value>(alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
-    check_pair("x and y", x, y)?;
+    check_vector(x.device(), ("y", y), x.len())?;
     if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
         cpu::axpby(alpha, x, beta, y);
         return Ok(());
@@ -48,8 +49,8 @@ pub fn multiply_elements<V: Value>(
     y: &DeviceVec<V>,
     z: &mut DeviceVec<V>,
 ) -> Result<(), OpError> {
-    check_pair("x and y", x, y)?;
-    check_pair("x and z", x, z)?;
+    check_vector(x.device(), ("y", y), x.len())?;
+    check_vector(x.device(), ("z", z), x.len())?;
     if let (Some(x), Some(y), Some(z)) = (x.host_slice(), y.host_slice(), z.host_slice_mut()) {
         cpu::multiply_elements(x, y, z);
         return Ok(());
@@ -72,34 +73,24 @@ const DOT_BLOCKS: usize = 1024;
 ///
 /// If the vectors differ in length or are on two devices, or the device was lost.
 pub fn dot<V: Value>(x: &DeviceVec<V>, y: &DeviceVec<V>) -> Result<V, OpError> {
-    check_pair("x and y", x, y)?;
+    check_vector(x.device(), ("y", y), x.len())?;
     if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice()) {
         return Ok(cpu::dot(x, y));
     }
     let (device, len) = (x.device(), x.len());
     let blocks = len.div_ceil(instance::<Dot<V>>().tile_items()).min(DOT_BLOCKS);
     let launch = device.kernel().blocks(blocks)?;
-    let mut sums = device.uninitialised(blocks)?;
+    let mut sums = device.uninitialized(blocks)?;
     let kernel = Dot { x: x.as_global(), y: y.as_global(), sums: sums.as_global_mut(), len: len as u64 };
     // SAFETY: the views are of vectors of `len` elements and of one sum per block, on this device; buffers are freed in
     // the stream's order.
     unsafe { launch.launch(kernel) }?;
-    Ok(sums.to_vec()?.into_iter().fold(V::ZERO, |sum, part| sum + part))
+    Ok(sums.download()?.into_iter().fold(V::ZERO, |sum, part| sum + part))
 }
 
 /// y = α·(…) + βy as kernels take it.
 pub(super) fn update<V: Value>(alpha: V, beta: V, y: &mut DeviceVec<V>) -> Update<V> {
     Update { y: y.as_global_mut(), alpha, beta }
-}
-
-fn check_pair<V: Value>(
-    what: &'static str,
-    left: &DeviceVec<V>,
-    right: &DeviceVec<V>,
-) -> Result<(), OpError> {
-    left.device().check_same(right.device())?;
-    let (left, right) = (left.len(), right.len());
-    if left == right { Ok(()) } else { Err(OpError::Lengths { what, left, right }) }
 }
 
 /// y = `beta`·y, zero where `beta` is, whatever y held. There are fewer than 2³² elements, as of every matrix's vectors.
@@ -157,7 +148,7 @@ pub(super) unsafe fn gather<V: Value>(
     let device = source.device();
     let len = positions.len();
     let launch = device.kernel().threads(len)?;
-    let mut result = device.uninitialised(len)?;
+    let mut result = device.uninitialized(len)?;
     let kernel = Gather {
         source: source.as_global(),
         positions: positions.as_global(),
@@ -181,7 +172,7 @@ pub(super) unsafe fn gather_indices(
     let device = source.device();
     let len = positions.len();
     let launch = device.kernel().threads(len)?;
-    let mut result = device.uninitialised(len)?;
+    let mut result = device.uninitialized(len)?;
     let kernel = GatherIndices {
         source: source.as_global(),
         positions: positions.as_global(),
@@ -196,7 +187,7 @@ pub(super) unsafe fn gather_indices(
 /// 0, 1, 2, … `len` − 1. Not on the CPU.
 pub(super) fn iota(device: &Device, len: u32) -> Result<DeviceVec<u32>, DeviceError> {
     let launch = device.kernel().threads(len as usize)?;
-    let mut vector = device.uninitialised(len as usize)?;
+    let mut vector = device.uninitialized(len as usize)?;
     let kernel = Iota { vector: vector.as_global_mut(), len };
     // SAFETY: the vector has `len` elements, and buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }?;

@@ -2,6 +2,7 @@
 //!
 //! Every entry was chosen by measurement; the benchmark prints the table beside its results.
 
+#[doc(inline)]
 pub use evenpath_simt::ScalarType;
 use evenpath_simt::kernel::KernelInfo;
 

@@ -57,16 +57,16 @@ fn a_gpu_that_is_not_there_is_named() {
 fn buffers_keep_what_is_written() {
     let device = gpu();
     let values: Vec<u64> = (0..100_000).map(|i| i * i).collect();
-    let mut x = device.upload_slice(&values).expect("a buffer");
-    assert_eq!(x.to_vec().expect("a copy"), values);
+    let mut x = device.upload(&values).expect("a buffer");
+    assert_eq!(x.download().expect("a copy"), values);
     assert_eq!(x.get(99_999).expect("the last"), 99_999 * 99_999);
     let mut y = device.zeros::<u64>(100_000).expect("a buffer");
-    assert!(y.to_vec().expect("a copy").iter().all(|&value| value == 0));
+    assert!(y.download().expect("a copy").iter().all(|&value| value == 0));
     y.copy_from(&x).expect("the same length");
     x.copy_from_slice(&vec![3; 100_000]).expect("the same length");
-    assert_eq!(y.to_vec().expect("a copy"), values);
-    let empty = device.upload_slice::<u64>(&[]).expect("nothing");
-    assert!(empty.is_empty() && empty.to_vec().expect("nothing").is_empty());
+    assert_eq!(y.download().expect("a copy"), values);
+    let empty = device.upload(&[0_u64; 0]).expect("nothing");
+    assert!(empty.is_empty() && empty.download().expect("nothing").is_empty());
 }
 
 fn kernels_write_to_buffers() {
@@ -77,7 +77,7 @@ fn kernels_write_to_buffers() {
         store(&mut data, index).expect("a launch");
     }
     let expected: Vec<u32> = (0..1_000).map(|index| u32::from(index % 3 == 0)).collect();
-    assert_eq!(data.to_vec().expect("a copy"), expected);
+    assert_eq!(data.download().expect("a copy"), expected);
 }
 
 fn events_tell_the_time_between() {
@@ -96,9 +96,9 @@ fn two_devices_work_at_once() {
     let work = || {
         let device = gpu();
         for round in 0..50_u32 {
-            let mut data = device.upload_slice(&[round; 64]).expect("a buffer");
+            let mut data = device.upload(&[round; 64]).expect("a buffer");
             store(&mut data, u64::from(round)).expect("a launch");
-            let result = data.to_vec().expect("a copy");
+            let result = data.download().expect("a copy");
             assert!((0..64).all(|i| result[i as usize] == if i == round { 1 } else { round }));
         }
     };
@@ -122,12 +122,12 @@ fn threads_share_a_device() {
 
 fn buffers_of_two_devices_do_not_mix() {
     let (one, other) = (gpu(), gpu());
-    let mut x = one.upload_slice(&[1_u32]).expect("a buffer");
-    let y = other.upload_slice(&[2_u32]).expect("a buffer");
+    let mut x = one.upload(&[1_u32]).expect("a buffer");
+    let y = other.upload(&[2_u32]).expect("a buffer");
     assert!(matches!(x.copy_from(&y), Err(DeviceError::DifferentDevices { .. })));
     let (earlier, later) = (one.record().expect("an event"), other.record().expect("an event"));
     assert!(matches!(later.elapsed_since(&earlier), Err(DeviceError::DifferentDevices { .. })));
-    assert_eq!(x.to_vec().expect("a copy"), [1]);
+    assert_eq!(x.download().expect("a copy"), [1]);
 }
 
 fn the_memory_limit_refuses() {
@@ -147,13 +147,13 @@ fn the_memory_limit_refuses() {
 fn impossible_allocations_are_refused() {
     let device = gpu();
     let quarter = device.memory().expect("a healthy device").free.expect("a GPU's") / 4;
-    let _kept = device.uninitialised::<u8>(quarter as usize).expect("a quarter of what is free");
+    let _kept = device.uninitialized::<u8>(quarter as usize).expect("a quarter of what is free");
     let memory = device.memory().expect("a healthy device");
     let (free, total) = (memory.free.expect("a GPU's"), memory.total.expect("a GPU's"));
     // The GPU has that much, but not free.
     let above = free + free / 8;
     for bytes in [1 << 50, total + 1, above] {
-        match device.uninitialised::<u8>(bytes as usize).expect_err("more than there is") {
+        match device.uninitialized::<u8>(bytes as usize).expect_err("more than there is") {
             DeviceError::OutOfMemory { requested, free: told, total: told_total, .. } => {
                 assert_eq!((requested, told_total), (bytes, total));
                 assert!(told < bytes, "{told}");
@@ -170,19 +170,19 @@ fn freed_memory_is_there_for_other_sizes() {
     let eighth = (free / 8) as usize;
     drop(
         [eighth, eighth - (4 << 20)]
-            .map(|bytes| device.uninitialised::<u8>(bytes).expect("a part of what is free")),
+            .map(|bytes| device.uninitialized::<u8>(bytes).expect("a part of what is free")),
     );
     let after = device.memory().expect("a healthy device").free.expect("a GPU's");
     assert!(after > free - (8 << 20), "{free} bytes were free, now {after}");
     let most = free - (free >> 4);
-    device.uninitialised::<u8>(most as usize).expect("what was freed is free");
+    device.uninitialized::<u8>(most as usize).expect("what was freed is free");
     assert_works(&device);
 }
 
 fn freed_memory_is_used_again() {
     let device = gpu();
     let bytes = 3_u64 << 20;
-    let address = || device.uninitialised::<u8>(bytes as usize).expect("a buffer").as_global().address();
+    let address = || device.uninitialized::<u8>(bytes as usize).expect("a buffer").as_global().address();
     let first = address();
     assert!((0..10).all(|_| address() == first));
     // A kernel that was launched before its buffer was dropped does not reach what takes its place.
@@ -190,7 +190,7 @@ fn freed_memory_is_used_again() {
     store(&mut old, 7).expect("a launch");
     drop(old);
     let new = device.zeros::<u32>(1_000).expect("a buffer");
-    assert!(new.to_vec().expect("a copy").iter().all(|&value| value == 0));
+    assert!(new.download().expect("a copy").iter().all(|&value| value == 0));
 }
 
 fn launches_over_a_limit_are_refused() {
@@ -208,5 +208,5 @@ fn launches_over_a_limit_are_refused() {
         // SAFETY: as above.
         unsafe { device.launch(kernel, info, grid, shared) }.expect("within the limits");
     }
-    assert_eq!(data.to_vec().expect("a copy"), [0, 0, 1, 0]);
+    assert_eq!(data.download().expect("a copy"), [0, 0, 1, 0]);
 }

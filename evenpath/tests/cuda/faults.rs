@@ -30,7 +30,7 @@ cases! {
 
 /// Makes the device fault; the error that tells.
 fn fault(device: &Device) -> DeviceError {
-    let mut data = device.upload_slice(&[0_u32; 4]).expect("a small buffer");
+    let mut data = device.upload(&[0_u32; 4]).expect("a small buffer");
     store(&mut data, OUTSIDE).expect("the launch itself goes well");
     device.synchronize().expect_err("the store is far outside")
 }
@@ -71,12 +71,12 @@ fn assert_gpu_lost(result: Result<Device, DeviceError>, expected: &[&str]) {
 
 fn a_fault_ends_the_device_and_names_the_kernel() {
     let device = gpu();
-    let mut kept = device.upload_slice(&[1_u32, 2]).expect("a buffer");
+    let mut kept = device.upload(&[1_u32, 2]).expect("a buffer");
     let event = device.record().expect("an event");
     assert_kernel_fault(&fault(&device), &[STORE]);
     for lost in [
         device.synchronize(),
-        kept.to_vec().map(|_| ()),
+        kept.download().map(|_| ()),
         kept.copy_from_slice(&[0, 0]),
         device.zeros::<u8>(1).map(|_| ()),
         device.memory().map(|_| ()),
@@ -91,16 +91,16 @@ fn a_fault_ends_the_device_and_names_the_kernel() {
 fn a_fault_is_not_blamed_on_kernels_that_ended_well() {
     let (device, other) = (gpu(), gpu());
     for device in [&device, &other] {
-        let mut data = device.upload_slice(&[1_u32, 2, 3]).expect("a buffer");
+        let mut data = device.upload(&[1_u32, 2, 3]).expect("a buffer");
         rotate(&mut data).expect("a launch");
-        assert_eq!(data.to_vec().expect("a copy"), [2, 3, 1]);
+        assert_eq!(data.download().expect("a copy"), [2, 3, 1]);
     }
     assert_kernel_fault(&fault(&device), &[STORE]);
 }
 
 fn kernels_that_were_not_waited_for_may_have_made_the_fault() {
     let device = gpu();
-    let mut data = device.upload_slice(&[1_u32, 2, 3]).expect("a buffer");
+    let mut data = device.upload(&[1_u32, 2, 3]).expect("a buffer");
     let mut faulty = device.zeros::<u32>(4).expect("a buffer");
     rotate(&mut data).expect("a launch");
     store(&mut faulty, OUTSIDE).expect("the launch itself goes well");
@@ -109,16 +109,16 @@ fn kernels_that_were_not_waited_for_may_have_made_the_fault() {
 
 fn a_fault_ends_every_device_object_of_the_gpu() {
     let (faulty, other) = (gpu(), gpu());
-    let mut data = other.upload_slice(&[1_u32, 2, 3]).expect("a buffer");
+    let mut data = other.upload(&[1_u32, 2, 3]).expect("a buffer");
     let event = other.record().expect("an event");
     // A buffer of this size would be given out again without asking the driver.
     drop(other.zeros::<u32>(3).expect("a buffer"));
     other.synchronize().expect("nothing is wrong yet");
     assert_kernel_fault(&fault(&faulty), &[STORE]);
     for lost in [
-        other.uninitialised::<u32>(3).map(|_| ()),
+        other.uninitialized::<u32>(3).map(|_| ()),
         store(&mut data, 2),
-        data.to_vec().map(|_| ()),
+        data.download().map(|_| ()),
         other.synchronize(),
         other.memory().map(|_| ()),
         event.elapsed_since(&event).map(|_| ()),
@@ -130,7 +130,7 @@ fn a_fault_ends_every_device_object_of_the_gpu() {
 
 fn pending_kernels_of_every_device_object_are_named() {
     let (faulty, other) = (gpu(), gpu());
-    let mut data = other.upload_slice(&[1_u32, 2, 3]).expect("a buffer");
+    let mut data = other.upload(&[1_u32, 2, 3]).expect("a buffer");
     let mut outside = faulty.zeros::<u32>(4).expect("a buffer");
     rotate(&mut data).expect("a launch");
     store(&mut outside, OUTSIDE).expect("the launch itself goes well");
@@ -178,7 +178,7 @@ fn no_device_object_can_be_made_after_a_fault() {
 
     let cpu = Device::cpu();
     assert_eq!(cpu.kind(), DeviceKind::Cpu);
-    assert_eq!(cpu.upload_slice(&[1_u32, 2]).expect("a buffer").to_vec().expect("a copy"), [1, 2]);
+    assert_eq!(cpu.upload(&[1_u32, 2]).expect("a buffer").download().expect("a copy"), [1, 2]);
     let simulated = Device::simulated(SimulatedOptions::default());
     assert_works(&simulated);
 }

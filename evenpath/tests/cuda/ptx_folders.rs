@@ -32,10 +32,10 @@ fn in_child_with_ptx(name: &str, files: &[(&str, &str)]) {
 pub(crate) fn run_child(name: &str) {
     let launch = || {
         let device = gpu();
-        let mut data = device.upload_slice(&[4_u32]).expect("a buffer");
+        let mut data = device.upload(&[4_u32]).expect("a buffer");
         let error = store(&mut data, 0).expect_err("there is no such kernel");
         println!("{error}");
-        assert_eq!(data.to_vec().expect("the device is still usable"), [4]);
+        assert_eq!(data.download().expect("the device is still usable"), [4]);
         error
     };
     match name {

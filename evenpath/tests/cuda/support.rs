@@ -46,9 +46,9 @@ pub(crate) fn rotate(data: &mut DeviceVec<u32>) -> Result<(), DeviceError> {
 }
 
 pub(crate) fn assert_works(device: &Device) {
-    let mut data = device.upload_slice(&[5_u32, 6, 7]).expect("a small buffer");
+    let mut data = device.upload(&[5_u32, 6, 7]).expect("a small buffer");
     store(&mut data, 1).expect("a launch");
-    assert_eq!(data.to_vec().expect("a copy"), [5, 1, 7]);
+    assert_eq!(data.download().expect("a copy"), [5, 1, 7]);
 }
 
 /// Runs a case in a process of its own, with more in its environment.

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use evenpath::{HiSparse, HiSparseNode, NodeKind, Value};
+use evenpath::hisparse::{HiSparseNode, NodeKind};
+use evenpath::{HiSparse, Value};
 
 /// The longer side of the matrix in the picture, and the minimum of the shorter.
 const SIZE: f64 = 800.0;

@@ -81,7 +81,7 @@ impl SpmvTiles {
     }
 
     /// Computes `y = alpha A x + beta y` for the matrix that was cut. Where `beta` is 0, `y` is overwritten whatever it
-    /// holds. `x` has one element a column and `y` one a row.
+    /// holds. `x` has one element per column and `y` one per row.
     pub(crate) fn multiply<V: Value, O: Offset>(
         &self,
         matrix: CsrView<'_, V, O>,

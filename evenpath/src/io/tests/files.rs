@@ -58,14 +58,14 @@ fn a_header_alone_allocates_nothing() {
     assert!(refusal(header).contains("the file ends after 0 of"));
     let empty = header.replace("4000000000000", "0");
     assert!(refusal(&empty).contains("4000000000 rows in a file of"), "{}", refusal(&empty));
-    let reader = MatrixMarketReader::from_bytes(empty.as_bytes(), ReadOptions::new()).unwrap();
+    let reader = MatrixMarketReader::from_bytes(empty.as_bytes(), ReadOptions::default()).unwrap();
     assert_eq!(reader.read_coo::<f64>().unwrap().rows(), 4_000_000_000);
     let array = "%%MatrixMarket matrix array real general\n4000000000 4000000000\n1\n";
     assert!(refusal(array).contains("the file ends after 1 of 16000000000000000000 entries"));
     // As many rows as a limit allows.
     let tall = "%%MatrixMarket matrix coordinate real general\n5000 1 0\n";
     let read = |limit| {
-        let options = ReadOptions::new().row_limit(limit);
+        let options = ReadOptions::default().with_row_limit(limit);
         MatrixMarketReader::from_bytes(tall.as_bytes(), options).unwrap().read_csr::<f64, u32>()
     };
     assert_eq!(read(5000).unwrap().rows(), 5000);
@@ -95,7 +95,7 @@ fn gzip_is_known_by_its_content() {
     damaged[100] ^= 0x40;
     assert!(parse_matrix_market::<f64, u32>(&damaged).is_err());
 
-    let options = ReadOptions::new().decompressed_limit(text.len() - 1);
+    let options = ReadOptions::default().with_decompressed_limit(text.len() - 1);
     let error = MatrixMarketReader::from_bytes(&compressed, options).unwrap_err();
     assert!(matches!(error.kind(), MatrixMarketErrorKind::DecompressedLimit { .. }), "{error}");
 }
@@ -125,7 +125,7 @@ fn progress_reaches_the_end() {
     let text = long_text(100_000);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
-    let options = ReadOptions::new().progress(move |progress| sink.lock().unwrap().push(progress));
+    let options = ReadOptions::default().with_progress(move |progress| sink.lock().unwrap().push(progress));
     let compressed = gzip(text.as_bytes());
     MatrixMarketReader::from_bytes(&compressed, options).unwrap().read_csr::<f32, u32>().unwrap();
     let seen = seen.lock().unwrap();

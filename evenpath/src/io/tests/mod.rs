@@ -27,7 +27,7 @@ fn refusal(text: &str) -> String {
 }
 
 fn real_part(text: &str) -> Triplets<f64> {
-    let options = ReadOptions::new().complex(Complex::RealPart);
+    let options = ReadOptions::default().with_complex(Complex::RealPart);
     let reader = MatrixMarketReader::from_bytes(text.as_bytes(), options).unwrap();
     reader.read_csr::<f64, u32>().unwrap().iter().collect()
 }
@@ -38,7 +38,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn written(matrix: &Csr<f64>, options: &WriteOptions) -> Result<String, MatrixMarketError> {
+fn written(matrix: &Csr<f64>, options: WriteOptions) -> Result<String, MatrixMarketError> {
     let mut text = Vec::new();
     write_matrix_market_to(&mut text, matrix.view(), options)?;
     Ok(String::from_utf8(text).unwrap())

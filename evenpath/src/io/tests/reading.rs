@@ -208,7 +208,7 @@ fn symmetry_is_checked() {
 fn duplicates_as_asked() {
     let text = "%%MatrixMarket matrix coordinate real general\n2 2 3\n2 2 1\n1 2 5\n2 2 2\n";
     let read = |duplicates| {
-        let options = ReadOptions::new().duplicates(duplicates);
+        let options = ReadOptions::default().with_duplicates(duplicates);
         MatrixMarketReader::from_bytes(text.as_bytes(), options).unwrap().read_csr::<f64, u32>()
     };
     let entries = |duplicates| read(duplicates).unwrap().iter().collect::<Vec<_>>();

@@ -21,8 +21,8 @@ proptest! {
         let entries = entries.into_iter().map(|(r, c, v)| (place(r, rows), place(c, cols), value(v)));
         let coo = Coo::from_triplets(rows, cols, entries).unwrap();
         let a: Csr<f64> = coo.to_csr(Duplicates::Keep).unwrap();
-        let text = written(&a, &WriteOptions::new()).unwrap();
-        let options = ReadOptions::new().duplicates(Duplicates::Keep);
+        let text = written(&a, WriteOptions::default()).unwrap();
+        let options = ReadOptions::default().with_duplicates(Duplicates::Keep);
         let again = MatrixMarketReader::from_bytes(text.as_bytes(), options).unwrap();
         let again = again.read_csr::<f64, u32>().unwrap();
         prop_assert_eq!(again.row_offsets(), a.row_offsets());
@@ -37,7 +37,7 @@ proptest! {
         let columns: Vec<u32> = (0..values.len() as u32).collect();
         let a = Csr::try_new(1, values.len(), vec![0, columns.len() as u32], columns, values).unwrap();
         let mut text = Vec::new();
-        write_matrix_market_to(&mut text, a.view(), &WriteOptions::new()).unwrap();
+        write_matrix_market_to(&mut text, a.view(), WriteOptions::default()).unwrap();
         let again: Csr<f32> = parse_matrix_market(&text).unwrap();
         let bits = |a: &Csr<f32>| a.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>();
         prop_assert_eq!(bits(&again), bits(&a));
@@ -62,7 +62,7 @@ proptest! {
         let a = Csr::<f64>::from_triplets(size, size, a.iter().filter(|entry| entry.2 != 0.0)).unwrap();
         let symmetry = if skew { Symmetry::SkewSymmetric } else { Symmetry::Symmetric };
         let format = if array { Format::Array } else { Format::Coordinate };
-        let text = written(&a, &WriteOptions::new().symmetry(symmetry).format(format)).unwrap();
+        let text = written(&a, WriteOptions::default().with_symmetry(symmetry).with_format(format)).unwrap();
         prop_assert_eq!(read(&text).unwrap(), a);
     }
 
@@ -75,7 +75,7 @@ proptest! {
         body in "[0-9 .eE+\\-\n%\t\rinfa]{0,60}",
     ) {
         let text = format!("%%MatrixMarket matrix {format} {field} {symmetry}\n{body}");
-        let options = ReadOptions::new().complex(Complex::RealPart).row_limit(1000);
+        let options = ReadOptions::default().with_complex(Complex::RealPart).with_row_limit(1000);
         if let Ok(reader) = MatrixMarketReader::from_bytes(text.as_bytes(), options) {
             let (coo, csr) = (reader.read_coo::<f64>(), reader.read_csr::<f32, u64>());
             prop_assert!(csr.is_err() || coo.is_ok() || coo.unwrap_err().line().is_some());

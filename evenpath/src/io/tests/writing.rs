@@ -14,18 +14,19 @@ fn every_header_is_written() {
                 (Symmetry::Hermitian, &symmetric),
                 (Symmetry::SkewSymmetric, &skew),
             ] {
-                let options = WriteOptions::new().format(format).field(field).symmetry(symmetry);
-                let text = written(matrix, &options.comment("two\nlines")).unwrap();
+                let options =
+                    WriteOptions::default().with_format(format).with_field(field).with_symmetry(symmetry);
+                let text = written(matrix, options.with_comment("two\nlines")).unwrap();
                 let banner = format!("%%MatrixMarket matrix {format} {field} {symmetry}\n% two\n% lines\n");
                 assert!(text.starts_with(&banner), "{text}");
-                let again = ReadOptions::new().complex(Complex::RealPart);
+                let again = ReadOptions::default().with_complex(Complex::RealPart);
                 let reader = MatrixMarketReader::from_bytes(text.as_bytes(), again).unwrap();
                 assert_eq!(&reader.read_csr::<f64, u32>().unwrap(), matrix, "{text}");
             }
         }
     }
-    let pattern = WriteOptions::new().field(Field::Pattern).symmetry(Symmetry::Symmetric);
-    let text = written(&symmetric, &pattern).unwrap();
+    let pattern = WriteOptions::default().with_field(Field::Pattern).with_symmetry(Symmetry::Symmetric);
+    let text = written(&symmetric, pattern).unwrap();
     assert_eq!(text, "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 1\n2 2\n3 1\n");
 }
 
@@ -33,11 +34,11 @@ fn every_header_is_written() {
 fn what_a_header_cannot_say_is_refused() {
     let refusal = |triplets: &[(usize, usize, f64)], rows, options: WriteOptions| {
         let matrix = Csr::from_triplets(rows, 3, triplets.iter().copied()).unwrap();
-        written(&matrix, &options).unwrap_err().to_string()
+        written(&matrix, options).unwrap_err().to_string()
     };
-    let symmetric = || WriteOptions::new().symmetry(Symmetry::Symmetric);
-    let skew = || WriteOptions::new().symmetry(Symmetry::SkewSymmetric);
-    let integer = || WriteOptions::new().field(Field::Integer);
+    let symmetric = || WriteOptions::default().with_symmetry(Symmetry::Symmetric);
+    let skew = || WriteOptions::default().with_symmetry(Symmetry::SkewSymmetric);
+    let integer = || WriteOptions::default().with_field(Field::Integer);
     assert!(refusal(&[], 2, symmetric()).contains("is square, but this one is 2 x 3"));
     let lone = "row 1, column 2 has no mirror image, or is one";
     assert_eq!(refusal(&[(0, 1, 1.0)], 3, symmetric()), lone);
@@ -49,10 +50,10 @@ fn what_a_header_cannot_say_is_refused() {
     for value in [0.5, f64::NAN, f64::INFINITY, 1e19, -0.0] {
         assert_eq!(refusal(&[(0, 1, value)], 3, integer()), "row 1, column 2 is not a 64-bit integer");
     }
-    assert!(refusal(&[], 3, skew().field(Field::Pattern)).contains("skew-symmetric pattern"));
+    assert!(refusal(&[], 3, skew().with_field(Field::Pattern)).contains("skew-symmetric pattern"));
     let unsorted = Csr::try_new(1, 2, vec![0u32, 2], vec![1, 0], vec![1.0; 2]).unwrap();
-    let error = written(&unsorted, &WriteOptions::new().format(Format::Array)).unwrap_err();
-    assert!(error.to_string().contains("row 0 is not sorted"), "{error}");
+    let error = written(&unsorted, WriteOptions::default().with_format(Format::Array)).unwrap_err();
+    assert!(error.to_string().contains("row 0 is not canonical"), "{error}");
 }
 
 #[test]
@@ -61,13 +62,15 @@ fn a_failed_write_loses_nothing() {
     let path = folder.path().join("a.mtx");
     std::fs::write(&path, "precious").unwrap();
     let half = Csr::<f64>::from_triplets(1, 1, [(0, 0, 0.5)]).unwrap();
-    let error = write_matrix_market(&path, half.view(), &WriteOptions::new().field(Field::Integer));
+    let error = write_matrix_market(&path, half.view(), WriteOptions::default().with_field(Field::Integer));
     assert_eq!(error.unwrap_err().path(), Some(&*path));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    assert!(write_matrix_market(folder.path().join("no/a.mtx"), half.view(), &WriteOptions::new()).is_err());
+    assert!(
+        write_matrix_market(folder.path().join("no/a.mtx"), half.view(), WriteOptions::default()).is_err()
+    );
 
-    write_matrix_market(&path, half.view(), &WriteOptions::new()).unwrap();
+    write_matrix_market(&path, half.view(), WriteOptions::default()).unwrap();
     assert_eq!(read_matrix_market::<f64, u32>(&path).unwrap(), half);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -83,7 +86,7 @@ fn large_matrices_round_trip_through_files() {
     ] {
         let a: Csr<f64, u64> = generate(kind, 5).unwrap();
         let path = folder.path().join(file);
-        write_matrix_market(&path, a.view(), &WriteOptions::new()).unwrap();
+        write_matrix_market(&path, a.view(), WriteOptions::default()).unwrap();
         assert_eq!(read_matrix_market::<f64, u64>(&path).unwrap(), a);
         let is_gzip = std::fs::read(&path).unwrap().starts_with(&[0x1f, 0x8b]);
         assert_eq!(is_gzip, path.extension().unwrap() == "gz");

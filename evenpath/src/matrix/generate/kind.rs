@@ -9,8 +9,8 @@ use super::{ParseKindError, Published};
 /// size given here as default.
 ///
 /// ```
-/// use evenpath::Csr;
 /// use evenpath::generate::{Kind, generate};
+/// use evenpath::Csr;
 ///
 /// let kind: Kind = "stencil5:100".parse()?;
 /// let a: Csr<f64> = generate(kind, 1)?; // of seed 1
@@ -55,7 +55,7 @@ pub enum Kind {
         /// Rows, and columns.
         rows: usize,
     },
-    /// `lp:ROWS`: like a linear program with few long rows: 255 ROWS columns, 1300 nonzeros a row, every
+    /// `lp:ROWS`: like a linear program with few long rows: 255 ROWS columns, 1300 nonzeros per row, every
     /// eighth row 12000. Default 4284.
     LinearProgram {
         /// Rows.
@@ -68,7 +68,7 @@ pub enum Kind {
         rows: usize,
     },
     /// `rmat:SCALE`: like a web or social graph: 2^SCALE rows, edges placed by the R-MAT model with the
-    /// Graph500 probabilities 0.57, 0.19, 0.19, 0.05, about 16 a row; an edge drawn again counts once.
+    /// Graph500 probabilities 0.57, 0.19, 0.19, 0.05, about 16 per row; an edge drawn again counts once.
     /// Default 20.
     Rmat {
         /// Binary logarithm of the number of rows.

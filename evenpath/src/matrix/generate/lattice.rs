@@ -45,16 +45,16 @@ pub(super) fn triangulation(row: usize, columns: &mut Vec<u32>) {
 
 /// Sites along one side of the lattice.
 const SIDE: usize = 8;
-/// Unknowns of a site: 4 spins of 3 colours.
+/// Unknowns of a site: 4 spins of 3 colors.
 const UNKNOWNS: usize = 12;
 /// The spin that each spin is coupled with along x, y and z.
 const PARTNERS: [[usize; 4]; 3] = [[3, 2, 1, 0], [3, 2, 1, 0], [2, 3, 0, 1]];
 
-/// The hopping term of Wilson fermions: an unknown is coupled with all colours of its own spin and of a partner at the six
-/// neighbours in space, and of its own spin at one neighbour in time; 39 in all.
+/// The hopping term of Wilson fermions: an unknown is coupled with all colors of its own spin and of a partner at the six
+/// neighbors in space, and of its own spin at one neighbor in time; 39 in all.
 pub(super) fn chromodynamics(row: usize, columns: &mut Vec<u32>) {
     let (site, spin) = (row / UNKNOWNS, row % UNKNOWNS / 3);
-    let neighbour = |axis: usize, step: usize| {
+    let neighbor = |axis: usize, step: usize| {
         let unit = SIDE.pow(axis as u32);
         let at = site / unit % SIDE;
         site - at * unit + (at + step) % SIDE * unit
@@ -65,11 +65,11 @@ pub(super) fn chromodynamics(row: usize, columns: &mut Vec<u32>) {
     };
     for (axis, partners) in PARTNERS.iter().enumerate() {
         for step in [1, SIDE - 1] {
-            couple(neighbour(axis, step), spin);
-            couple(neighbour(axis, step), partners[spin]);
+            couple(neighbor(axis, step), spin);
+            couple(neighbor(axis, step), partners[spin]);
         }
     }
-    couple(neighbour(3, if spin < 2 { 1 } else { SIDE - 1 }), spin);
+    couple(neighbor(3, if spin < 2 { 1 } else { SIDE - 1 }), spin);
     columns.sort_unstable();
 }
 

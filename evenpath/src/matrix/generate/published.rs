@@ -43,9 +43,9 @@ pub(super) enum Structure {
     Full,
     /// States (i, j), i + j <= 1024, each coupled with itself, (i ± 1, j) and (i, j - 1): known exactly.
     Epidemic,
-    /// The same states, each coupled with itself and its six neighbours in a triangulation: known exactly.
+    /// The same states, each coupled with itself and its six neighbors in a triangulation: known exactly.
     Triangulation,
-    /// Sites of a periodic lattice of 8⁴, 4 spins of 3 colours each: known exactly up to the order of spins.
+    /// Sites of a periodic lattice of 8⁴, 4 spins of 3 colors each: known exactly up to the order of spins.
     Chromodynamics,
     /// Dense blocks of this many unknowns a node, within this many nodes.
     Blocks { block: usize, reach: usize },

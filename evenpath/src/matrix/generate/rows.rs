@@ -163,7 +163,7 @@ impl Pattern {
             }
             Structure::Band { reach } => {
                 let count = length();
-                distinct_near(&mut stream, count, self.centre(row), reach, self.cols, columns);
+                distinct_near(&mut stream, count, self.center(row), reach, self.cols, columns);
             }
             Structure::Scattered => {
                 let count = length();
@@ -175,14 +175,14 @@ impl Pattern {
                     return distinct(&mut stream, count, self.cols, columns);
                 }
                 let near = reach.min(count - count / 4);
-                distinct_near(&mut stream, near, self.centre(row), reach, self.cols, columns);
+                distinct_near(&mut stream, near, self.center(row), reach, self.cols, columns);
                 add_distinct(&mut stream, count, self.cols, columns);
             }
         }
     }
 
     /// The column on the diagonal from the first corner to the last.
-    fn centre(&self, row: usize) -> usize {
+    fn center(&self, row: usize) -> usize {
         (row as u128 * self.cols as u128 / self.rows as u128) as usize
     }
 }
@@ -201,14 +201,14 @@ pub(super) fn lengths_of(matrix: Published) -> Option<Lengths> {
 
 fn stencil5(side: usize, row: usize, columns: &mut Vec<u32>) {
     let (y, x) = (row / side, row % side);
-    let neighbours = [
+    let neighbors = [
         (y > 0, row.wrapping_sub(side)),
         (x > 0, row.wrapping_sub(1)),
         (true, row),
         (x + 1 < side, row + 1),
         (y + 1 < side, row + side),
     ];
-    columns.extend(neighbours.iter().filter(|(inside, _)| *inside).map(|&(_, column)| column as u32));
+    columns.extend(neighbors.iter().filter(|(inside, _)| *inside).map(|&(_, column)| column as u32));
 }
 
 fn stencil27(side: usize, row: usize, columns: &mut Vec<u32>) {

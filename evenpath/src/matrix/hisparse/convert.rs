@@ -185,7 +185,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
         let (rows, nnz) = (self.rows(), self.nnz());
         if O::try_from_usize(nnz).is_none() {
-            return Err(MatrixError::OffsetOverflow { nnz, offset: O::NAME });
+            return Err(MatrixError::offset_overflow::<O>(nnz));
         }
         let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
         let zeroed = |len| bytemuck::allocation::try_zeroed_vec::<u32>(len).map_err(out_of_memory);

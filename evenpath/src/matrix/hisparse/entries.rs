@@ -10,13 +10,14 @@ use crate::Value;
 /// A node of a [`HiSparse`], where it is in the matrix.
 ///
 /// ```
-/// use evenpath::{Csr, HiSparse, HiSparseOptions};
+/// use evenpath::hisparse::HiSparseOptions;
+/// use evenpath::{Csr, HiSparse};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (150, 3, 2.0)])?;
 /// let tree: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let leaves: Vec<_> = tree.nodes().filter(|node| node.level + 1 == tree.depth()).collect();
 /// assert!(leaves.iter().any(|leaf| leaf.rows.contains(&150) && leaf.cols.contains(&3) && leaf.entries == 1));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -125,14 +126,15 @@ impl<V: Value, const D: usize> Iterator for Nodes<'_, V, D> {
 /// Iterator over the entries of a [`HiSparse`]: row, column and value of each.
 ///
 /// ```
-/// use evenpath::{Csr, HiSparse, HiSparseOptions};
+/// use evenpath::hisparse::HiSparseOptions;
+/// use evenpath::{Csr, HiSparse};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (150, 3, 2.0)])?;
 /// let tree: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let mut entries: Vec<_> = tree.iter().collect();
 /// entries.sort_by_key(|&(row, col, _)| (row, col));
 /// assert_eq!(entries, [(0, 199, 1.0), (150, 3, 2.0)]);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Clone)]
 pub struct HiSparseEntries<'a, V, const D: usize> {

@@ -31,17 +31,18 @@ pub(crate) use tree::Tree;
 /// whose layout `docs/hisparse.md` gives to the byte.
 ///
 /// The content never changes, and copies of a matrix share it. Whether it is transposed, and a factor, are state beside
-/// it: [`transpose`](Self::transpose) and [`scaled`](Self::scaled) take no time.
+/// it: [`transpose`](Self::transpose) and [`scaled`](Self::scaled) take O(1).
 ///
 /// ```
-/// use evenpath::{Csr, HiSparse, HiSparseOptions};
+/// use evenpath::hisparse::HiSparseOptions;
+/// use evenpath::{Csr, HiSparse};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let b = a.transpose().scaled(10.0);
 /// assert_eq!((b.rows(), b.cols(), b.depth()), (300, 2, 2));
 /// assert_eq!((b.get(299, 1), b.get(0, 1)), (Some(30.0), None));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Clone)]
 pub struct HiSparse<V, const D: usize = 128> {
@@ -58,19 +59,29 @@ pub struct HiSparse<V, const D: usize = 128> {
 /// How [`Csr::to_hisparse`](crate::Csr::to_hisparse) builds the tree.
 ///
 /// ```
-/// use evenpath::{Csr, HiSparse, HiSparseOptions};
+/// use evenpath::hisparse::HiSparseOptions;
+/// use evenpath::{Csr, HiSparse};
 ///
 /// // Two equal blocks of the diagonal are one node.
 /// let a: Csr<f64> = Csr::from_triplets(256, 256, [(0, 0, 1.0), (128, 128, 1.0)])?;
-/// let shared: HiSparse<f64> = a.to_hisparse(HiSparseOptions { share: true })?;
+/// let shared: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default().with_share(true))?;
 /// let plain: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// assert!(shared.pool().len() < plain.pool().len());
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct HiSparseOptions {
     /// Whether equal subtrees are stored once; by default not. [`HiSparseStatistics::saved_bytes`] is what that saves.
     pub share: bool,
+}
+
+impl HiSparseOptions {
+    /// The same with equal subtrees stored once, or not.
+    #[must_use]
+    pub fn with_share(self, share: bool) -> Self {
+        Self { share }
+    }
 }
 
 /// Levels of the tree of a `rows` x `cols` matrix: the fewest whose span is no less than either.
@@ -128,13 +139,13 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         self.scale
     }
 
-    /// The transpose, which shares this matrix's content; takes no time.
+    /// The transpose, which shares this matrix's content; in O(1).
     #[must_use]
     pub fn transpose(&self) -> Self {
         Self { is_transposed: !self.is_transposed, ..self.clone() }
     }
 
-    /// The matrix times `factor`, which shares this matrix's content; takes no time. Factors are multiplied together in
+    /// The matrix times `factor`, which shares this matrix's content; in O(1). Factors are multiplied together in
     /// `V`, then with values.
     #[must_use]
     pub fn scaled(&self, factor: V) -> Self {

@@ -22,13 +22,14 @@ const COUNT_BYTES: usize = layout::COUNT_BYTES as usize;
 /// How a node of [`HiSparse`](super::HiSparse) is stored; the number is that in the low bits of references.
 ///
 /// ```
-/// use evenpath::{Csr, HiSparse, HiSparseOptions, NodeKind};
+/// use evenpath::hisparse::{HiSparseOptions, NodeKind};
+/// use evenpath::{Csr, HiSparse};
 ///
 /// let a: Csr<f32> = Csr::from_triplets(200, 200, [(0, 0, 1.0), (0, 1, 2.0), (150, 3, 2.0)])?;
 /// let tree: HiSparse<f32> = a.to_hisparse(HiSparseOptions::default())?;
 ///
 /// assert!(tree.nodes().all(|node| node.kind != NodeKind::Dense)); // they have few entries
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NodeKind {

@@ -11,7 +11,8 @@ use crate::Value;
 /// Nodes of one kind.
 ///
 /// ```
-/// use evenpath::{Csr, HiSparse, HiSparseOptions};
+/// use evenpath::hisparse::HiSparseOptions;
+/// use evenpath::{Csr, HiSparse};
 ///
 /// let a: Csr<f32> = Csr::from_triplets(200, 200, [(0, 0, 1.0), (0, 1, 2.0), (150, 3, 2.0)])?;
 /// let tree: HiSparse<f32> = a.to_hisparse(HiSparseOptions::default())?;
@@ -19,7 +20,7 @@ use crate::Value;
 ///
 /// let leaves = statistics.levels[1].sparse(); // below the root's level
 /// assert_eq!((leaves.nodes, leaves.entries, leaves.mean_entries()), (2, 3, 1.5));
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeStatistics {
@@ -34,7 +35,8 @@ pub struct NodeStatistics {
 /// The nodes of one level.
 ///
 /// ```
-/// use evenpath::{Csr, HiSparse, HiSparseOptions};
+/// use evenpath::hisparse::HiSparseOptions;
+/// use evenpath::{Csr, HiSparse};
 ///
 /// let a: Csr<f32> = Csr::from_triplets(200, 200, [(0, 0, 1.0), (0, 1, 2.0), (150, 3, 2.0)])?;
 /// let tree: HiSparse<f32> = a.to_hisparse(HiSparseOptions::default())?;
@@ -42,25 +44,26 @@ pub struct NodeStatistics {
 ///
 /// assert_eq!(statistics.levels.len(), tree.depth());
 /// assert_eq!(statistics.levels[1].sparse().nodes, 2); // leaves
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LevelStatistics {
     kinds: [NodeStatistics; 4],
 }
 
-/// What the tree of a [`HiSparse`] is made of (thesis, Figure 7.1), and bytes a nonzero beside those of other formats
+/// What the tree of a [`HiSparse`] is made of (thesis, Figure 7.1), and bytes per nonzero beside those of other formats
 /// (Figure 3.2). A node that is shared counts wherever it is in the matrix.
 ///
 /// ```
-/// use evenpath::{Csr, HiSparse, HiSparseOptions, NodeKind};
+/// use evenpath::hisparse::{HiSparseOptions, NodeKind};
+/// use evenpath::{Csr, HiSparse};
 ///
 /// let a: Csr<f32> = Csr::from_triplets(200, 200, (0..200).map(|i| (i, i, 1.0)))?;
 /// let a: HiSparse<f32> = a.to_hisparse(HiSparseOptions::default())?;
 /// let statistics = a.statistics();
 /// assert_eq!(statistics.levels[0].kind(NodeKind::Coo2).nodes, 1);
 /// assert_eq!(statistics.levels[1].kind(NodeKind::Coo4).entries, 200);
-/// # Ok::<(), evenpath::MatrixError>(())
+/// # Ok::<(), evenpath::error::MatrixError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

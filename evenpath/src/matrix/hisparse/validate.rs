@@ -14,7 +14,9 @@ use crate::matrix::{MatrixError, validate};
 /// What is wrong with a node of a [`HiSparse`] pool. Rows and columns are those in the node, from 0.
 ///
 /// ```
-/// use evenpath::{HiSparse, MatrixError, NodeFault};
+/// use evenpath::error::MatrixError;
+/// use evenpath::hisparse::NodeFault;
+/// use evenpath::HiSparse;
 ///
 /// // A sparse leaf that says it has no entries.
 /// match HiSparse::<f64, 32>::try_from_pool(32, 32, &[0; 16], 0x1) {

@@ -17,7 +17,9 @@ use crate::device::{Device, DeviceVec, Launcher};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::{check_entries, too_large};
 use crate::matrix::hisparse::{self, Reference};
-use crate::op::{OpError, scan};
+use crate::op::OpError;
+use crate::op::operands::check_shape;
+use crate::op::scan::{Operator, Scan};
 
 /// Blocks per multiprocessor, if there are enough pairs.
 const BLOCKS: usize = 32;
@@ -34,7 +36,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// a node while it runs.
     ///
     /// ```
-    /// use evenpath::{Csr, Device, HiSparseOptions};
+    /// use evenpath::hisparse::HiSparseOptions;
+    /// use evenpath::{Csr, Device};
     ///
     /// let a: Csr<f64> = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0)])?;
     /// let a = Device::cpu().upload(&a)?.to_hisparse::<128>(HiSparseOptions::default())?;
@@ -48,13 +51,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// If shapes differ or devices do, the nodes take more than 16 GiB
     /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is no memory, or the device was lost.
     pub fn add(&self, other: &Self) -> Result<Self, OpError> {
-        let ((rows, cols), (b_rows, b_cols)) = ((self.rows(), self.cols()), (other.rows(), other.cols()));
-        if (rows, cols) != (b_rows, b_cols) {
-            return Err(OpError::Shapes { rows, cols, b_rows, b_cols });
-        }
+        let (rows, cols) = (self.rows(), self.cols());
+        check_shape("B", (other.rows(), other.cols()), (rows, cols))?;
         self.device().check_same(other.device())?;
         if let (Some(a), Some(b)) = (self.host(), other.host()) {
-            return Ok(self.device().upload_hisparse(&a.add(&b)?)?);
+            return Ok(self.device().upload(&a.add(&b)?)?);
         }
         let (Content::Machine(a), Content::Machine(b)) = (self.content(), other.content()) else {
             unreachable!("matrices on one device are all in host memory, or none is")
@@ -120,7 +121,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         }
         let mut level = Level {
             root: u64::from(roots[1].0) << 32 | u64::from(roots[0].0),
-            pairs: self.device.uninitialised(0)?,
+            pairs: self.device.uninitialized(0)?,
             len: 1,
             links: self.device.zeros(1)?,
         };
@@ -139,7 +140,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
     /// The level below `level`, and the number of children of each node of `level`. Waits for the device.
     fn children(&self, level: Level, inner: &mut Inner) -> Result<(Level, DeviceVec<u32>), OpError> {
         let device = self.device;
-        let mut counts = device.uninitialised::<u32>(level.len)?;
+        let mut counts = device.uninitialized::<u32>(level.len)?;
         let Some(info) = HiSparseCountSums::<u32>::instance(INNER_BLOCK, 1) else {
             unreachable!("the kernels' tables have an instance for inner nodes")
         };
@@ -148,7 +149,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         let ends = if level.len == 1 {
             &counts
         } else {
-            scanned = scan::inclusive(&counts, scan::Operator::Sum)?;
+            scanned = Scan::inclusive(Operator::Sum).run(&counts)?;
             &scanned
         };
         let len = ends.get(level.len - 1)? as usize;
@@ -157,8 +158,8 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         if inner.len + len > MAX_UNITS {
             return Err(too_large().into());
         }
-        let mut pairs = device.uninitialised::<u64>(len)?;
-        let mut links = device.uninitialised::<u64>(len)?;
+        let mut pairs = device.uninitialized::<u64>(len)?;
+        let mut links = device.uninitialized::<u64>(len)?;
         let kernel = |level_pairs| HiSparseAddChildren {
             pairs: level_pairs,
             ends: ends.as_global(),
@@ -189,8 +190,8 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
     /// The nodes of the sum, with the entries of its leaves counted.
     fn shape(&self, leaves: &Level, inner: &Inner) -> Result<Shape, OpError> {
         let nodes = inner.len + leaves.len;
-        let mut counts = self.device.uninitialised::<u32>(nodes)?;
-        let mut links = self.device.uninitialised::<u64>(nodes)?;
+        let mut counts = self.device.uninitialized::<u32>(nodes)?;
+        let mut links = self.device.uninitialized::<u64>(nodes)?;
         let mut first = 0;
         for (level_counts, level_links) in inner.counts.iter().zip(&inner.links) {
             counts.copy_from_at(first, level_counts)?;

@@ -16,8 +16,9 @@ use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self};
+use crate::op::scan::{Operator, Scan};
 use crate::op::sort::{SortKey, SortOptions, sort_pairs_in_place};
-use crate::op::{DeviceCoo, DeviceCsr, OpError, scan, transpose};
+use crate::op::{DeviceCoo, DeviceCsr, OpError, transpose};
 use crate::{HiSparseOptions, Offset, Value};
 
 /// The largest number of entries that the device converts. With more, the values alone exceed what references can address.
@@ -29,11 +30,12 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// The device converts matrices whose columns ascend in every row (Derler, *HiSparse: A Hierarchical Sparse Matrix
     /// Format for the GPU*, 2016, chapter 3, from sorted runs of a row's entries in a leaf). Others, and equal subtrees that
-    /// shall be [shared](HiSparseOptions::share), pass through the host. While it runs it takes 4 bytes a nonzero, up to 32 a
-    /// run and 20 a node beside the matrix and the tree.
+    /// shall be [shared](HiSparseOptions::share), pass through the host. While it runs it takes 4 bytes per nonzero, up to 32 per
+    /// run and 20 per node beside the matrix and the tree.
     ///
     /// ```
-    /// use evenpath::{Csr, Device, HiSparseOptions};
+    /// use evenpath::hisparse::HiSparseOptions;
+    /// use evenpath::{Csr, Device};
     ///
     /// let a: Csr<f64> = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0), (299, 299, 3.0)])?;
     /// let tree = Device::cpu().upload(&a)?.to_hisparse::<32>(HiSparseOptions::default())?;
@@ -68,7 +70,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
                 return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
             }
         }
-        Ok(device.upload_hisparse(&self.download()?.to_hisparse::<D>(options)?)?)
+        Ok(device.upload(&self.download()?.to_hisparse::<D>(options)?)?)
     }
 }
 
@@ -91,7 +93,7 @@ impl<V: Value> DeviceCoo<V> {
                 return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
             }
         }
-        Ok(device.upload_hisparse(&self.to_csr::<u64>()?.download()?.to_hisparse::<D>(options)?)?)
+        Ok(device.upload(&self.to_csr::<u64>()?.download()?.to_hisparse::<D>(options)?)?)
     }
 }
 
@@ -151,7 +153,7 @@ impl<V: Value> Entries<'_, V> {
     fn count_runs<const D: usize>(&self, is_checked: bool) -> Result<Option<DeviceVec<u32>>, OpError> {
         let device = self.cols.device();
         let launch = device.kernel().items(self.cols.len())?;
-        let mut counts = device.uninitialised::<u32>(launch.grid() as usize)?;
+        let mut counts = device.uninitialized::<u32>(launch.grid() as usize)?;
         let mut descents = device.zeros::<u32>(1)?;
         let kernel = HiSparseCountRuns {
             entries: self.view(D.ilog2()),
@@ -163,7 +165,7 @@ impl<V: Value> Entries<'_, V> {
         if !is_checked && descents.get(0)? > 0 {
             return Ok(None);
         }
-        Ok(Some(scan::inclusive(&counts, scan::Operator::Sum)?))
+        Ok(Some(Scan::inclusive(Operator::Sum).run(&counts)?))
     }
 
     fn convert_runs<K: SortKey + KernelKey, const D: usize>(
@@ -207,8 +209,8 @@ impl<V: Value> Entries<'_, V> {
     ) -> Result<SortedRuns<K>, OpError> {
         let device = self.cols.device();
         let len = ends.get(ends.len() - 1)? as usize;
-        let mut keys = device.uninitialised::<K>(len)?;
-        let mut runs = device.uninitialised::<u64>(len)?;
+        let mut keys = device.uninitialized::<K>(len)?;
+        let mut runs = device.uninitialized::<u64>(len)?;
         let (rows, cols) = self.shape;
         let launch = device.kernel().items(self.cols.len())?;
         let kernel = HiSparseWriteRuns {
@@ -221,7 +223,7 @@ impl<V: Value> Entries<'_, V> {
         // SAFETY: there are as many rows as columns, which ascend; the runs were counted by tiles of the same length, and
         // there is a key and a run for each. All are on this device.
         unsafe { launch.launch(kernel) }?;
-        sort_pairs_in_place(&mut keys, &mut runs, &SortOptions::new().bits(0..bits))?;
+        sort_pairs_in_place(&mut keys, &mut runs, SortOptions::default().with_bits(0..bits))?;
         Ok(SortedRuns { keys, runs })
     }
 }
@@ -232,7 +234,7 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
         let (device, len, d_log2) = (self.keys.device(), self.keys.len(), D.ilog2());
         let launch = device.kernel().items(len)?;
         let tiles = launch.grid();
-        let mut counts = device.uninitialised::<u64>((depth + 1) * tiles as usize)?;
+        let mut counts = device.uninitialized::<u64>((depth + 1) * tiles as usize)?;
         let runs = kernels::SortedRuns {
             keys: self.keys.as_global(),
             runs: self.runs.as_global(),
@@ -244,15 +246,15 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
         let kernel = HiSparseCountNodes { runs, counts: counts.as_global_mut() };
         // SAFETY: there is a run for each key, and a count for each tile on each level and for its entries.
         unsafe { launch.launch(kernel) }?;
-        let ends = scan::inclusive(&counts, scan::Operator::Sum)?;
+        let ends = Scan::inclusive(Operator::Sum).run(&counts)?;
         let starts = level_starts(&ends, depth, tiles)?;
         if starts[depth] > MAX_UNITS as u64 {
             return Err(too_large().into());
         }
         let (inner, nodes) = (starts[depth - 1] as usize, starts[depth] as usize);
-        let mut firsts = device.uninitialised(nodes + 1)?;
-        let mut links = device.uninitialised(nodes)?;
-        let (mut leaves, mut places) = (device.uninitialised(len)?, device.uninitialised(len)?);
+        let mut firsts = device.uninitialized(nodes + 1)?;
+        let mut links = device.uninitialized(nodes)?;
+        let (mut leaves, mut places) = (device.uninitialized(len)?, device.uninitialized(len)?);
         let launch = device.kernel().items(len)?;
         let kernel = HiSparseWriteNodes {
             runs,
@@ -265,7 +267,7 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
         // SAFETY: as above; the nodes were counted by tiles of the same length, there is a link for each and a first for one
         // more, and a leaf and a place for each run.
         unsafe { launch.launch(kernel) }?;
-        let mut counts = device.uninitialised(nodes)?;
+        let mut counts = device.uninitialized(nodes)?;
         let launch = device.kernel().threads(nodes)?;
         let kernel = HiSparseNumberEntries {
             firsts: firsts.as_global(),
@@ -282,7 +284,7 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
 /// The number of each level's first node, that of the first entry, and one past the last entry.
 fn level_starts(ends: &DeviceVec<u64>, depth: usize, tiles: u32) -> Result<Vec<u64>, OpError> {
     let device: &Device = ends.device();
-    let mut starts = device.uninitialised(depth + 2)?;
+    let mut starts = device.uninitialized(depth + 2)?;
     let launch = device.kernel().blocks(1)?;
     let kernel = HiSparseLevelStarts {
         ends: ends.as_global(),
@@ -292,7 +294,7 @@ fn level_starts(ends: &DeviceVec<u64>, depth: usize, tiles: u32) -> Result<Vec<u
     };
     // SAFETY: there are `tiles` sums for each level and for entries, and room for a start of each and an end.
     unsafe { launch.launch(kernel) }?;
-    Ok(starts.to_vec()?)
+    Ok(starts.download()?)
 }
 
 /// The number of bits of the longest path of a leaf.

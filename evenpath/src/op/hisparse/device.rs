@@ -4,21 +4,22 @@ use std::sync::Arc;
 use evenpath_kernels::hisparse::{Pool, PoolMut};
 use evenpath_simt::{Element, Global, GlobalMut};
 
-use crate::device::{Device, DeviceError, DeviceKind, DeviceVec};
+use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Upload};
 use crate::matrix::hisparse::{Reference, Tree, Unit};
 use crate::{HiSparse, Value};
 
-/// A [`HiSparse`] matrix in a device's memory, uploaded by [`Device::upload_hisparse`].
+/// A [`HiSparse`] matrix in a device's memory, uploaded by [`Device::upload`].
 ///
 /// The content never changes, and copies of a matrix share it. Whether it is transposed, and a factor, are state beside it:
 /// [`transpose`](Self::transpose) and [`scaled`](Self::scaled) run in O(1).
 ///
 /// ```
-/// use evenpath::{Csr, Device, HiSparse, HiSparseOptions};
+/// use evenpath::hisparse::HiSparseOptions;
+/// use evenpath::{Csr, Device, HiSparse};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
-/// let b = Device::cpu().upload_hisparse(&a)?.transpose().scaled(10.0);
+/// let b = Device::cpu().upload(&a)?.transpose().scaled(10.0);
 /// assert_eq!((b.rows(), b.cols(), b.nnz()), (300, 2, 3));
 /// assert_eq!(b.download()?.get(299, 1), Some(30.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -48,25 +49,20 @@ pub(super) struct Nodes {
     pub(super) root: Reference,
 }
 
-impl Device {
-    /// Copies a matrix to the device, transposed and scaled as it is. On the CPU the matrix is shared instead.
-    ///
-    /// # Errors
-    ///
-    /// If there is no memory for it, within the device or its limit, or the device was lost.
-    pub fn upload_hisparse<V: Value, const D: usize>(
-        &self,
-        matrix: &HiSparse<V, D>,
-    ) -> Result<DeviceHiSparse<V, D>, DeviceError> {
-        let content = if self.kind() == DeviceKind::Cpu {
-            Content::Host(matrix.content())
+/// Transposed and scaled as it is. On the CPU the matrix is shared instead of copied.
+impl<V: Value, const D: usize> Upload for HiSparse<V, D> {
+    type OnDevice = DeviceHiSparse<V, D>;
+
+    fn upload_to(&self, device: &Device) -> Result<DeviceHiSparse<V, D>, DeviceError> {
+        let content = if device.kind() == DeviceKind::Cpu {
+            Content::Host(self.content())
         } else {
-            let (rows, cols) = matrix.content_shape();
-            let pool = self.upload_slice(matrix.units())?;
-            Content::Machine(Nodes { rows, cols, nnz: matrix.nnz(), pool, root: matrix.root() })
+            let (rows, cols) = self.content_shape();
+            let pool = device.upload(self.units())?;
+            Content::Machine(Nodes { rows, cols, nnz: self.nnz(), pool, root: self.root() })
         };
-        let (is_transposed, scale) = (matrix.is_transposed(), matrix.scale());
-        Ok(DeviceHiSparse { content: Arc::new(content), device: self.clone(), is_transposed, scale })
+        let (is_transposed, scale) = (self.is_transposed(), self.scale());
+        Ok(DeviceHiSparse { content: Arc::new(content), device: device.clone(), is_transposed, scale })
     }
 }
 
@@ -139,7 +135,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let content = match &*self.content {
             Content::Host(matrix) => matrix.clone(),
             Content::Machine(nodes) => {
-                let tree = Tree { pool: nodes.pool.to_vec()?, root: nodes.root };
+                let tree = Tree { pool: nodes.pool.download()?, root: nodes.root };
                 HiSparse::from_tree(nodes.rows, nodes.cols, nodes.nnz, tree)
             }
         };

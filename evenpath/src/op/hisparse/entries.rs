@@ -7,8 +7,9 @@ use super::device::{Content, DeviceHiSparse, Nodes};
 use super::leaves::Leaves;
 use crate::device::DeviceVec;
 use crate::op::device_csr::Pattern;
+use crate::op::scan::{Operator, Scan};
 use crate::op::sort::sort_pairs;
-use crate::op::{DeviceCoo, DeviceCsr, OpError, countable, scan, transpose, vector};
+use crate::op::{DeviceCoo, DeviceCsr, OpError, countable, transpose, vector};
 use crate::{Offset, Value};
 
 /// The arrays of coordinates: rows, columns, values.
@@ -18,10 +19,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// The matrix in compressed sparse rows, transposed and scaled as it is; canonical.
     ///
     /// In the order of the tree, entries of a row come by column, so a stable radix sort by row is all it takes. Beside the
-    /// result that takes 24 bytes a nonzero and a copy of the values while it runs.
+    /// result that takes 24 bytes per nonzero and a copy of the values while it runs.
     ///
     /// ```
-    /// use evenpath::{Csr, Device, DeviceCsr, HiSparseOptions};
+    /// use evenpath::hisparse::HiSparseOptions;
+    /// use evenpath::{Csr, Device, DeviceCsr};
     ///
     /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
     /// let tree = Device::cpu().upload(&a)?.to_hisparse::<64>(HiSparseOptions::default())?;
@@ -55,7 +57,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     pub fn to_coo(&self) -> Result<DeviceCoo<V>, OpError> {
         let nodes = match self.content() {
             Content::Machine(nodes) => nodes,
-            Content::Host(_) => return Ok(self.device().upload_coo(&self.download()?.to_coo()?)?),
+            Content::Host(_) => return Ok(self.device().upload(&self.download()?.to_coo()?)?),
         };
         let (rows, columns, values) = self.coordinates(nodes)?;
         Ok(DeviceCoo::from_valid((self.rows(), self.cols()), rows, columns, values)?)
@@ -72,7 +74,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let numbers = vector::iota(device, len)?;
         // Leaves are ordered by the digits of rows and columns. So those of one row are ordered by column, and those of one
         // column by row, whether the matrix is transposed or not; and so are the entries within a leaf.
-        let (rows, order) = sort_pairs(&rows, &numbers, &transpose::by_column(self.rows()))?;
+        let (rows, order) = sort_pairs(&rows, &numbers, transpose::by_column(self.rows()))?;
         // SAFETY: the order has the numbers of the entries, each of which has a column and a value; all are on this device.
         let (columns, values) =
             unsafe { (vector::gather_indices(&columns, &order)?, vector::gather(&values, &order)?) };
@@ -88,9 +90,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         } else {
             count_entries::<u64, D>(nodes, &leaves)
         }?;
-        let ends = scan::inclusive(&counts, scan::Operator::Sum)?;
-        let (mut rows, mut cols) = (device.uninitialised(len)?, device.uninitialised(len)?);
-        let mut values = device.uninitialised::<V>(len)?;
+        let ends = Scan::inclusive(Operator::Sum).run(&counts)?;
+        let (mut rows, mut cols) = (device.uninitialized(len)?, device.uninitialized(len)?);
+        let mut values = device.uninitialized::<V>(len)?;
         let launch = device.kernel().warps(leaves.len())?;
         let kernel = HiSparseListEntries {
             leaves: leaves.view(nodes, D.ilog2()),
@@ -117,7 +119,7 @@ fn count_entries<T: Element, const D: usize>(
     leaves: &Leaves,
 ) -> Result<DeviceVec<u32>, OpError> {
     let device = nodes.pool.device();
-    let mut counts = device.uninitialised(leaves.len())?;
+    let mut counts = device.uninitialized(leaves.len())?;
     let launch = device.kernel().warps(leaves.len())?;
     let kernel =
         HiSparseCountEntries::<T> { leaves: leaves.view(nodes, D.ilog2()), counts: counts.as_global_mut() };

@@ -7,8 +7,9 @@ use evenpath_kernels::hisparse::{
 use super::device::Nodes;
 use super::leaves::Leaves;
 use crate::device::{Device, DeviceVec};
+use crate::op::scan::{Operator, Scan};
 use crate::op::transpose::{by_column, column_offsets};
-use crate::op::{OpError, scan, sort, vector};
+use crate::op::{OpError, sort, vector};
 
 /// The smallest number of quads of a part, unless its strip has fewer.
 const FEWEST_QUADS: u64 = 256;
@@ -41,7 +42,7 @@ impl Frozen {
         let strips = elements.div_ceil(D);
         let leaves = references.len() as u32;
         let numbers = vector::iota(device, leaves)?;
-        let (lines, order) = sort::sort_pairs(&lines, &numbers, &by_column(strips))?;
+        let (lines, order) = sort::sort_pairs(&lines, &numbers, by_column(strips))?;
         drop(numbers);
         let strip_leaves = column_offsets::<u32>(&lines, strips)?;
         // SAFETY: the order is a permutation of the leaves' numbers, and all are of one device.
@@ -58,7 +59,7 @@ impl Frozen {
         let part_quads = (quads / u64::from(warps)).clamp(FEWEST_QUADS, MOST_QUADS) as u32;
         let strip_parts = strip_parts(device, &strip_leaves, &firsts, strips as u32, part_quads)?;
         let parts = strip_parts.get(strips)?;
-        let mut part_list = device.uninitialised(2 * parts as usize + 2)?;
+        let mut part_list = device.uninitialized(2 * parts as usize + 2)?;
         let launch = device.kernel().threads(parts as usize + 1)?;
         let list = HiSparseListParts {
             strip_leaves: strip_leaves.as_global(),
@@ -100,12 +101,12 @@ impl Frozen {
 /// The first quad of each leaf of a valid tree, and the number of quads at the end.
 fn first_quads(device: &Device, leaves: NodeList<u32>) -> Result<DeviceVec<u64>, OpError> {
     let len = leaves.len as usize + 1;
-    let mut quads = device.uninitialised::<u64>(len)?;
+    let mut quads = device.uninitialized::<u64>(len)?;
     let launch = device.kernel().threads(len)?;
     let count = HiSparseCountQuads { leaves, quads: quads.as_global_mut() };
     // SAFETY: the tree is valid, the references are those of its leaves, and there is a word for each and one more.
     unsafe { launch.launch(count) }?;
-    scan::exclusive(&quads, scan::Operator::Sum)
+    Scan::exclusive(Operator::Sum).run(&quads)
 }
 
 /// The leaves of a valid tree as products read them.
@@ -116,7 +117,7 @@ fn list_leaves(
     firsts: &DeviceVec<u64>,
 ) -> Result<DeviceVec<u64>, OpError> {
     let len = leaves.len as usize;
-    let mut leaf_list = device.uninitialised(2 * len)?;
+    let mut leaf_list = device.uninitialized(2 * len)?;
     let launch = device.kernel().threads(len)?;
     let list = HiSparseListLeaves {
         leaves,
@@ -137,7 +138,7 @@ fn strip_parts(
     strips: u32,
     part_quads: u32,
 ) -> Result<DeviceVec<u32>, OpError> {
-    let mut counts = device.uninitialised::<u32>(strips as usize + 1)?;
+    let mut counts = device.uninitialized::<u32>(strips as usize + 1)?;
     let count = HiSparseCountParts {
         strip_leaves: strip_leaves.as_global(),
         firsts: firsts.as_global(),
@@ -148,5 +149,5 @@ fn strip_parts(
     let launch = device.kernel().threads(strips as usize + 1)?;
     // SAFETY: the strips' leaves are indices of `firsts`, and there is a count for each strip and one more.
     unsafe { launch.launch(count) }?;
-    scan::exclusive(&counts, scan::Operator::Sum)
+    Scan::exclusive(Operator::Sum).run(&counts)
 }

@@ -1,7 +1,7 @@
 //! Operations on a [`HiSparse`] in host memory. They run on the CPU.
 
-use crate::op::operands::{check_len, check_slices};
-use crate::{HiSparse, MatrixError, OpError, Value, cpu};
+use crate::op::operands::{check_len, check_shape, check_slices};
+use crate::{HiSparse, OpError, Value, cpu};
 
 /// Products and sums. They run on the CPU, on all its threads, and are the same to the last bit in every run.
 impl<V: Value, const D: usize> HiSparse<V, D> {
@@ -29,8 +29,8 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// is written.
     pub fn spmm(&self, columns: usize, alpha: V, b: &[V], beta: V, c: &mut [V]) -> Result<(), OpError> {
         let (rows, cols) = (self.rows(), self.cols());
-        check_len((rows, cols), ("B", cols.saturating_mul(columns)), b.len())?;
-        check_len((rows, cols), ("C", rows.saturating_mul(columns)), c.len())?;
+        check_len("B", b.len(), cols.saturating_mul(columns))?;
+        check_len("C", c.len(), rows.saturating_mul(columns))?;
         Ok(cpu::hisparse::multiply(self, columns, alpha, b, beta, c)?)
     }
 
@@ -40,12 +40,9 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// # Errors
     ///
     /// If shapes differ, or there is no memory for the sum.
-    pub fn add(&self, other: &Self) -> Result<Self, MatrixError> {
-        let (left, right) = ((self.rows(), self.cols()), (other.rows(), other.cols()));
-        if left != right {
-            return Err(MatrixError::SumShapes { left, right });
-        }
-        cpu::hisparse::add(self, other)
+    pub fn add(&self, other: &Self) -> Result<Self, OpError> {
+        check_shape("B", (other.rows(), other.cols()), (self.rows(), self.cols()))?;
+        Ok(cpu::hisparse::add(self, other)?)
     }
 
     /// The product A·B, each transposed and scaled as it is; its scale is 1. Where entries of A and of B meet, the product
@@ -53,7 +50,8 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// leaves).
     ///
     /// ```
-    /// use evenpath::{Csr, HiSparse, HiSparseOptions};
+    /// use evenpath::hisparse::HiSparseOptions;
+    /// use evenpath::{Csr, HiSparse};
     ///
     /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
     /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
@@ -64,8 +62,8 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If B has not a row for each column of A, the nodes take more than 16 GiB
-    /// ([`MatrixError::PoolTooLarge`]), or there is no memory for the product.
+    /// If B does not have a row for each column of A, the nodes take more than 16 GiB
+    /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), or there is no memory for the product.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
         check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;
         Ok(cpu::hisparse::product(self, b)?)
@@ -74,6 +72,5 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
 
 /// Whether a matrix of so many rows and columns can be multiplied with the other.
 pub(super) fn check_product_shape(a: (usize, usize), b: (usize, usize)) -> Result<(), OpError> {
-    let ((a_rows, a_cols), (b_rows, b_cols)) = (a, b);
-    if a_cols == b_rows { Ok(()) } else { Err(OpError::ProductShape { a_rows, a_cols, b_rows, b_cols }) }
+    check_shape("B", b, (a.1, b.1))
 }

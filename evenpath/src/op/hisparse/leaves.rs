@@ -6,7 +6,8 @@ use evenpath_simt::Element;
 use super::device::Nodes;
 use crate::device::{Device, DeviceVec};
 use crate::matrix::hisparse;
-use crate::op::{OpError, scan};
+use crate::op::OpError;
+use crate::op::scan::{Operator, Scan};
 
 /// Nodes of one level with their positions, in the order of the tree: by the entries of the root, then by those of the node
 /// below, and so on. A node with several references appears once for each of them.
@@ -25,11 +26,11 @@ impl Leaves {
     pub(super) fn find<const D: usize>(nodes: &Nodes) -> Result<Self, OpError> {
         let device = nodes.pool.device();
         if nodes.root.is_null() {
-            let empty = || device.uninitialised(0);
+            let empty = || device.uninitialized(0);
             return Ok(Self { references: empty()?, rows: empty()?, cols: empty()? });
         }
         let mut level = Self {
-            references: device.upload_slice(&[nodes.root.0])?,
+            references: device.upload(&[nodes.root.0])?,
             rows: device.zeros(1)?,
             cols: device.zeros(1)?,
         };
@@ -56,18 +57,18 @@ impl Leaves {
     /// The nodes of the level below these.
     fn children(&self, device: &Device, nodes: &Nodes, d_log2: u32) -> Result<Self, OpError> {
         let len = self.len();
-        let mut counts = device.uninitialised::<u32>(len + 1)?;
+        let mut counts = device.uninitialized::<u32>(len + 1)?;
         let launch = device.kernel().warps(len + 1)?;
         let count = HiSparseCountChildren { nodes: self.view(nodes, d_log2), counts: counts.as_global_mut() };
         // SAFETY: the tree is valid, the references are of its nodes, and there is a count for each and one more; all are
         // on this device, and buffers are freed in the stream's order.
         unsafe { launch.launch(count) }?;
-        let starts = scan::exclusive(&counts, scan::Operator::Sum)?;
+        let starts = Scan::exclusive(Operator::Sum).run(&counts)?;
         let children = starts.get(len)? as usize;
         let mut level = Self {
-            references: device.uninitialised(children)?,
-            rows: device.uninitialised(children)?,
-            cols: device.uninitialised(children)?,
+            references: device.uninitialized(children)?,
+            rows: device.uninitialized(children)?,
+            cols: device.uninitialized(children)?,
         };
         let launch = device.kernel().warps(len)?;
         let list = HiSparseListChildren {
@@ -88,19 +89,20 @@ impl Leaves {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::SimulatedOptions;
     use crate::generate::{Kind, generate};
     use crate::matrix::hisparse::leaves::PlacedNode;
     use crate::op::hisparse::device::Content;
-    use crate::{Csr, HiSparse, HiSparseOptions, SimulatedOptions};
+    use crate::{Csr, HiSparse, HiSparseOptions};
 
     /// The leaves of a matrix on a simulated GPU, against those that the host finds.
     fn check<const D: usize>(matrix: &Csr<f32>, options: HiSparseOptions) {
         let matrix: HiSparse<f32, D> = matrix.to_hisparse(options).unwrap();
-        let uploaded = Device::simulated(SimulatedOptions::default()).upload_hisparse(&matrix).unwrap();
+        let uploaded = Device::simulated(SimulatedOptions::default()).upload(&matrix).unwrap();
         let Content::Machine(nodes) = uploaded.content() else { panic!("not on a machine") };
         let leaves = Leaves::find::<D>(nodes).unwrap();
-        let found = leaves.references.to_vec().unwrap().into_iter();
-        let places = leaves.rows.to_vec().unwrap().into_iter().zip(leaves.cols.to_vec().unwrap());
+        let found = leaves.references.download().unwrap().into_iter();
+        let places = leaves.rows.download().unwrap().into_iter().zip(leaves.cols.download().unwrap());
         let mut found: Vec<_> =
             found.zip(places).map(|(reference, (row, col))| (row, col, reference)).collect();
         // The order of the tree is that of rows, where it has one level of inner nodes.
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn leaves_are_those_of_the_host() {
-        let shared = HiSparseOptions { share: true };
+        let shared = HiSparseOptions::default().with_share(true);
         let empty = Csr::from_triplets(9, 700, []).unwrap();
         // A full square of leaves, whose parent is dense, and single entries far away.
         let square = (0..2048_usize)

@@ -16,12 +16,13 @@ use super::convert::{RunNodes, SortedRuns, path_bits};
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::host::check_product_shape;
 use super::leaves::Leaves;
-use super::method::HiSparseSpgemmMethod;
 use super::tree;
+use super::{HiSparseSpgemmMethod, HiSparseSpgemmOptions};
 use crate::device::{Device, DeviceVec};
 use crate::matrix::hisparse;
+use crate::op::scan::{Operator, Scan};
 use crate::op::sort::{SortKey, SortOptions, sort_pairs, sort_pairs_in_place};
-use crate::op::{OpError, SpgemmOptions, scan, vector};
+use crate::op::{OpError, SpgemmOptions, vector};
 use crate::{HiSparseOptions, Value};
 
 /// Bytes of shared memory for the sums of a leaf of C.
@@ -40,7 +41,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// Waits for the device a few times, which alone knows how large things are.
     ///
     /// ```
-    /// use evenpath::{Csr, Device, HiSparseOptions};
+    /// use evenpath::hisparse::HiSparseOptions;
+    /// use evenpath::{Csr, Device};
     ///
     /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
     /// let a = Device::cpu().upload(&a)?.to_hisparse::<128>(HiSparseOptions::default())?;
@@ -51,26 +53,27 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If B has not a row for each column of A or is on another device, the nodes take more than 16 GiB
+    /// If B does not have a row for each column of A or is on another device, the nodes take more than 16 GiB
     /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is no memory, or the device was lost.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
-        self.multiply_with(b, HiSparseSpgemmMethod::Auto)
+        self.multiply_with(b, HiSparseSpgemmOptions::default())
     }
 
-    /// [`multiply`](Self::multiply) by a method. On the CPU all are the same.
+    /// [`multiply`](Self::multiply) with options. On the CPU all methods are the same.
     ///
     /// # Errors
     ///
     /// As for [`multiply`](Self::multiply); and by leaves, if 2³¹ pairs of them or more meet.
-    pub fn multiply_with(&self, b: &Self, method: HiSparseSpgemmMethod) -> Result<Self, OpError> {
+    pub fn multiply_with(&self, b: &Self, options: HiSparseSpgemmOptions) -> Result<Self, OpError> {
+        let HiSparseSpgemmOptions { method } = options;
         check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;
         let device = self.device();
         device.check_same(b.device())?;
         if self.is_transposed() && b.is_transposed() {
-            return Ok(b.transpose().multiply_with(&self.transpose(), method)?.transpose());
+            return Ok(b.transpose().multiply_with(&self.transpose(), options)?.transpose());
         }
         let (Content::Machine(a_nodes), Content::Machine(b_nodes)) = (self.content(), b.content()) else {
-            return Ok(device.upload_hisparse(&self.download()?.multiply(&b.download()?)?)?);
+            return Ok(device.upload(&self.download()?.multiply(&b.download()?)?)?);
         };
         if method == HiSparseSpgemmMethod::Rows {
             return self.multiply_rows(b);
@@ -146,8 +149,8 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let device = self.device;
         let a = turned(Leaves::find::<D>(self.a)?, self.state & state::A_TRANSPOSED != 0);
         let b = self.by_row(turned(Leaves::find::<D>(self.b)?, self.state & state::B_TRANSPOSED != 0))?;
-        let mut firsts = device.uninitialised(a.len())?;
-        let mut counts = device.uninitialised::<u64>(a.len())?;
+        let mut firsts = device.uninitialized(a.len())?;
+        let mut counts = device.uninitialized::<u64>(a.len())?;
         let launch = device.kernel().threads(a.len())?;
         let kernel = HiSparseCountPairs {
             a_columns: a.cols.as_global(),
@@ -160,7 +163,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         // SAFETY: there is a first and a count for each leaf of A; all are on this device, and buffers are freed in the
         // stream's order.
         unsafe { launch.launch(kernel) }?;
-        let ends = scan::inclusive(&counts, scan::Operator::Sum)?;
+        let ends = Scan::inclusive(Operator::Sum).run(&counts)?;
         let pairs = if a.len() == 0 { 0 } else { ends.get(a.len() - 1)? };
         Ok(Meetings { a, b, firsts, ends, pairs })
     }
@@ -174,7 +177,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         }
         // There are at most 2³⁰ leaves.
         let numbers = vector::iota(self.device, leaves.len() as u32)?;
-        let (rows, order) = sort_pairs(&leaves.rows, &numbers, &SortOptions::new())?;
+        let (rows, order) = sort_pairs(&leaves.rows, &numbers, SortOptions::default())?;
         // SAFETY: the order is a permutation of the leaves' numbers, and each leaf has a column and a reference; all are on
         // this device.
         let (cols, references) = unsafe {
@@ -239,8 +242,8 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     /// The pairs.
     fn pairs<K: SortKey + KernelKey>(&self, meetings: &Meetings, bits: u32) -> Result<Pairs<K>, OpError> {
         let (device, len) = (self.device, meetings.pairs as usize);
-        let mut keys = device.uninitialised::<K>(len)?;
-        let mut words = device.uninitialised::<u64>(len)?;
+        let mut keys = device.uninitialized::<K>(len)?;
+        let mut words = device.uninitialized::<u64>(len)?;
         let (a, b) = (&meetings.a, &meetings.b);
         let launch = device.kernel().threads(len)?;
         let kernel = HiSparseListPairs {
@@ -260,7 +263,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         // SAFETY: the ends are sums of the counts of A's leaves for the same leaves of B, the last of them `len`; there is a
         // key and a word for each pair, and all are on this device.
         unsafe { launch.launch(kernel) }?;
-        sort_pairs_in_place(&mut keys, &mut words, &SortOptions::new().bits(0..bits))?;
+        sort_pairs_in_place(&mut keys, &mut words, SortOptions::default().with_bits(0..bits))?;
         Ok(Pairs { keys, words })
     }
 
@@ -271,8 +274,8 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         candidates: &Candidates<K>,
     ) -> Result<Option<SortedRuns<K>>, OpError> {
         let (device, len) = (self.device, candidates.keys.len());
-        let mut counts = device.uninitialised::<u32>(len)?;
-        let mut is_filled = device.uninitialised::<u32>(len)?;
+        let mut counts = device.uninitialized::<u32>(len)?;
+        let mut is_filled = device.uninitialized::<u32>(len)?;
         let launch = device.kernel().shared_bytes(pattern_shared_bytes(D.ilog2())).blocks(len)?;
         let kernel = HiSparseCountProducts {
             pairs: self.view::<T>(pairs, &candidates.starts),
@@ -282,13 +285,13 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         // SAFETY: both trees are valid, the pairs are of their leaves, and there is a count and a mark for each leaf that
         // C may have; all are on this device.
         unsafe { launch.launch(kernel) }?;
-        let numbers = scan::inclusive(&is_filled, scan::Operator::Sum)?;
+        let numbers = Scan::inclusive(Operator::Sum).run(&is_filled)?;
         let filled = numbers.get(len - 1)? as usize;
         if filled == 0 {
             return Ok(None);
         }
         let mut leaves =
-            SortedRuns { keys: device.uninitialised::<K>(filled)?, runs: device.uninitialised(filled)? };
+            SortedRuns { keys: device.uninitialized::<K>(filled)?, runs: device.uninitialized(filled)? };
         let launch = device.kernel().threads(len)?;
         let kernel = HiSparseListFilled {
             keys: candidates.keys.as_global(),
@@ -346,7 +349,7 @@ impl<K: SortKey + KernelKey> Pairs<K> {
     /// The leaves that C may have. Waits for the device.
     fn candidates(&self) -> Result<Candidates<K>, OpError> {
         let (device, len) = (self.keys.device(), self.keys.len());
-        let mut is_first = device.uninitialised::<u32>(len)?;
+        let mut is_first = device.uninitialized::<u32>(len)?;
         let launch = device.kernel().threads(len)?;
         let kernel = HiSparseMarkCandidates {
             keys: self.keys.as_global(),
@@ -355,10 +358,10 @@ impl<K: SortKey + KernelKey> Pairs<K> {
         };
         // SAFETY: there is a mark for each key, and both are on this device.
         unsafe { launch.launch(kernel) }?;
-        let numbers = scan::inclusive(&is_first, scan::Operator::Sum)?;
+        let numbers = Scan::inclusive(Operator::Sum).run(&is_first)?;
         let count = numbers.get(len - 1)? as usize;
         let mut candidates =
-            Candidates { keys: device.uninitialised::<K>(count)?, starts: device.uninitialised(count + 1)? };
+            Candidates { keys: device.uninitialized::<K>(count)?, starts: device.uninitialized(count + 1)? };
         let launch = device.kernel().threads(len)?;
         let kernel = HiSparseListCandidates {
             keys: self.keys.as_global(),

@@ -7,6 +7,7 @@ use evenpath_kernels::hisparse::queue::{
     self, AddProducts, HiSparseQueuedSpmv, PLACE_WORDS, QUEUES, STATE_WORDS, Tree,
 };
 
+use super::HiSparseQueuedOptions;
 use super::device::{Content, DeviceHiSparse, Nodes};
 use crate::Value;
 use crate::device::{DeviceError, DeviceVec, Launch};
@@ -21,31 +22,6 @@ const UNITS_A_PLACE: usize = 64;
 /// Nonzeros that keep a block busy.
 const BLOCK_NONZEROS: usize = 1 << 10;
 
-/// How [`DeviceHiSparse::queue_spmv`] sets up its queues.
-///
-/// ```
-/// use evenpath::{Csr, Device, HiSparseOptions, HiSparseQueueOptions};
-///
-/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0)])?;
-/// let device = Device::best()?;
-/// let tree = device.upload_hisparse(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-/// let mut options = HiSparseQueueOptions::default();
-/// options.capacity = Some(1000); // nodes that can wait; what finds no place is walked at once
-/// let queues = tree.queue_spmv(options)?;
-/// let (x, mut y) = (device.upload_slice(&[2.0; 200])?, device.zeros(200)?);
-/// queues.run(1.0, &x, 0.0, &mut y)?;
-/// assert_eq!(y.get(0)?, 2.0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct HiSparseQueueOptions {
-    /// Places per queue; by default, chosen by the size of the matrix. A block does the work itself that finds no place.
-    pub capacity: Option<u32>,
-    /// Blocks of the grid; by default as many as the device runs at once, or fewer for a small matrix.
-    pub blocks: Option<u32>,
-}
-
 /// y = αAx + βy by the queue scheduler: the tree is traversed in every run, without analysis (Derler 2016, chapters 4 and 5).
 /// This holds the queues.
 ///
@@ -53,22 +29,60 @@ pub struct HiSparseQueueOptions {
 /// to run. On the CPU it is the same as [`HiSparse::spmv`](crate::HiSparse::spmv).
 ///
 /// ```
-/// use evenpath::{Csr, Device, HiSparse, HiSparseOptions, HiSparseQueueOptions};
+/// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
+/// use evenpath::{Csr, Device, HiSparse};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let device = Device::cpu();
-/// let a = device.upload_hisparse(&a)?.transpose();
-/// let x = device.upload_slice(&[1.0, 10.0])?;
+/// let a = device.upload(&a)?.transpose();
+/// let x = device.upload(&[1.0, 10.0])?;
 /// let mut y = device.zeros(300)?;
-/// a.queue_spmv(HiSparseQueueOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
+/// a.plan_spmv_queued(HiSparseQueuedOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
 /// assert_eq!(y.get(299)?, 32.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct HiSparseSpmvQueues<V: Value, const D: usize = 128> {
+pub struct HiSparseQueuedPlan<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
     /// None on the CPU, and if there is nothing to traverse.
     queues: Option<Queues<V>>,
+}
+
+/// What a plan of products by the queue scheduler chose, and what it costs.
+///
+/// ```
+/// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0)])?;
+/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+/// println!("{}", tree.plan_spmv_queued(HiSparseQueuedOptions::default())?.info()?);
+/// # Ok::<(), evenpath::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct HiSparseQueuedPlanInfo {
+    /// Places of each queue.
+    pub capacity: u32,
+    /// Blocks of the grid.
+    pub blocks: u32,
+    /// Bytes of device memory that the queues take.
+    pub workspace_bytes: u64,
+}
+
+impl HiSparseQueuedPlanInfo {
+    /// The options that ask for what the plan chose. Sums are unordered all the same.
+    pub fn options(&self) -> HiSparseQueuedOptions {
+        let given = |value: u32| (value > 0).then_some(value);
+        HiSparseQueuedOptions { capacity: given(self.capacity), blocks: given(self.blocks) }
+    }
+}
+
+impl fmt::Display for HiSparseQueuedPlanInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { capacity, blocks, workspace_bytes } = self;
+        write!(f, "queues of {capacity} places, {blocks} blocks, {workspace_bytes} bytes of workspace")
+    }
 }
 
 /// Queues in a device's memory.
@@ -89,24 +103,27 @@ struct Memory {
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Prepares for [`HiSparseSpmvQueues::run`]: allocates queues, without reading the tree.
+    /// Prepares for [`HiSparseQueuedPlan::run`]: allocates queues, without reading the tree.
     ///
     /// # Errors
     ///
     /// If there is no memory for the queues, or the device was lost.
-    pub fn queue_spmv(&self, options: HiSparseQueueOptions) -> Result<HiSparseSpmvQueues<V, D>, OpError> {
+    pub fn plan_spmv_queued(
+        &self,
+        options: HiSparseQueuedOptions,
+    ) -> Result<HiSparseQueuedPlan<V, D>, OpError> {
         let queues = match self.content() {
             Content::Machine(nodes) if !nodes.root.is_null() => Some(Queues::new(nodes, options)?),
             _ => None,
         };
-        Ok(HiSparseSpmvQueues { matrix: self.clone(), queues })
+        Ok(HiSparseQueuedPlan { matrix: self.clone(), queues })
     }
 }
 
 impl<V: Value> Queues<V> {
     fn new(
         nodes: &Nodes,
-        HiSparseQueueOptions { capacity, blocks }: HiSparseQueueOptions,
+        HiSparseQueuedOptions { capacity, blocks }: HiSparseQueuedOptions,
     ) -> Result<Self, OpError> {
         let device = nodes.pool.device();
         let (least, most) = CAPACITY;
@@ -169,7 +186,7 @@ impl<V: Value> Queues<V> {
     }
 }
 
-impl<V: Value, const D: usize> HiSparseSpmvQueues<V, D> {
+impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
     /// y = `alpha`·A·`x` + `beta`·y, A transposed and scaled as it is. The launch is asynchronous, ordered on the device's
     /// stream. With `beta` zero, y is overwritten and its previous content does not matter.
     ///
@@ -190,20 +207,25 @@ impl<V: Value, const D: usize> HiSparseSpmvQueues<V, D> {
         Ok(())
     }
 
-    /// Bytes of device memory that the queues take.
-    pub fn workspace_bytes(&self) -> u64 {
-        let bytes = |queues: &Queues<V>| {
-            let memory = queues.memory.lock().unwrap_or_else(PoisonError::into_inner);
-            memory.places.bytes() + memory.state.bytes()
+    /// What the plan chose, and what it costs; all zero on the CPU, which has no queues. Waits for nothing.
+    ///
+    /// # Errors
+    ///
+    /// None today; a [`Result`] as every plan's `info`.
+    pub fn info(&self) -> Result<HiSparseQueuedPlanInfo, DeviceError> {
+        let Some(Queues { capacity, launch, memory }) = &self.queues else {
+            return Ok(HiSparseQueuedPlanInfo::default());
         };
-        self.queues.as_ref().map_or(0, bytes)
+        let memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let workspace_bytes = memory.places.bytes() + memory.state.bytes();
+        Ok(HiSparseQueuedPlanInfo { capacity: *capacity, blocks: launch.grid(), workspace_bytes })
     }
 }
 
-impl<V: Value, const D: usize> fmt::Debug for HiSparseSpmvQueues<V, D> {
+impl<V: Value, const D: usize> fmt::Debug for HiSparseQueuedPlan<V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (capacity, blocks) =
             self.queues.as_ref().map_or((0, 0), |queues| (queues.capacity, queues.launch.grid()));
-        write!(f, "HiSparseSpmvQueues({:?}, {blocks} blocks, queues of {capacity} places)", self.matrix)
+        write!(f, "HiSparseQueuedPlan({:?}, {blocks} blocks, queues of {capacity} places)", self.matrix)
     }
 }

@@ -5,36 +5,86 @@ use std::fmt;
 use evenpath_kernels::hisparse::{HiSparseSpmm, Strided, StridedMut, spmm_sums_bytes};
 use evenpath_simt::thread::WARP_SIZE;
 
-use super::DeviceHiSparse;
 use super::device::{Content, Nodes};
 use super::frozen::Frozen;
-use super::spmv::HiSparseSpmvOptions;
-use crate::op::{DeviceCsr, DeviceDense, OpError, SpmmOptions, SpmmPlan};
+use super::{DeviceHiSparse, HiSparseSpmmOptions, HiSparseSpmvMethod};
+use crate::device::Event;
+use crate::op::device_dense::check_dense;
+use crate::op::{DeviceCsr, DeviceDense, OpError, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 use crate::{DeviceError, Value, cpu};
 
 /// `C = αAB + βC` for one matrix, transposed and scaled as it is, and dense B and C of any number of columns: by a CSR copy
 /// that the plan makes, or by the leaves, which are found once, and which each run goes through once for 32 columns.
 ///
-/// The result is bitwise the same from run to run; [`HiSparseSpmvOptions::multiprocessors`] says what a copy takes for that on
+/// The result is bitwise the same from run to run; [`HiSparseSpmmOptions::multiprocessors`] says what a copy takes for that on
 /// different GPUs.
 ///
 /// ```
-/// use evenpath::{Csr, Device, DeviceDense, HiSparse, HiSparseOptions, HiSparseSpmvOptions, Layout};
+/// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions};
+/// use evenpath::{Csr, Device, DeviceDense, HiSparse, Layout};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let device = Device::cpu();
-/// let b = device.upload_slice(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
+/// let b = device.upload(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
 /// let b = DeviceDense::try_new(b, 3, 2, Layout::RowMajor)?;
 /// let mut c = device.zeros_dense(2, 2, Layout::RowMajor)?;
-/// let plan = device.upload_hisparse(&a)?.plan_spmm(HiSparseSpmvOptions::default())?;
+/// let plan = device.upload(&a)?.plan_spmm(HiSparseSpmmOptions::default())?;
 /// plan.run(1.0, &b, 0.0, &mut c)?;
-/// assert_eq!(c.as_vec().to_vec()?, [201.0, 402.0, 30.0, 60.0]);
+/// assert_eq!(c.as_vec().download()?, [201.0, 402.0, 30.0, 60.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct HiSparseSpmmPlan<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
     schedule: Schedule<V>,
+    analysis: (Event, Event),
+}
+
+/// What a plan of products with dense matrices chose, and what it costs.
+///
+/// ```
+/// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions};
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
+/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+/// let info = tree.plan_spmm(HiSparseSpmmOptions::default())?.info()?;
+/// println!("{info}");
+/// # Ok::<(), evenpath::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct HiSparseSpmmPlanInfo {
+    /// Where entries are taken from; never [`Auto`](HiSparseSpmvMethod::Auto).
+    pub method: HiSparseSpmvMethod,
+    /// Leaves, at every place where they are referred to; 0 for a copy and on the CPU.
+    pub leaves: u64,
+    /// Bytes of device memory that the plan holds beside the matrix.
+    pub workspace_bytes: u64,
+    /// Milliseconds that the analysis took on the device.
+    pub analysis_ms: f64,
+    /// What the plan of the copy chose, where there is one.
+    pub copy: Option<SpmmPlanInfo>,
+}
+
+impl HiSparseSpmmPlanInfo {
+    /// The options that ask for what the plan chose. With them, a plan of the same matrix on any other GPU, real or
+    /// simulated, gives the same bits.
+    pub fn options(&self) -> HiSparseSpmmOptions {
+        let multiprocessors = self.copy.as_ref().and_then(|copy| copy.options().multiprocessors);
+        HiSparseSpmmOptions { method: self.method, multiprocessors }
+    }
+}
+
+impl fmt::Display for HiSparseSpmmPlanInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { method, leaves, workspace_bytes, analysis_ms, copy } = self;
+        write!(
+            f,
+            "{method}, {leaves} leaves, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms"
+        )?;
+        copy.as_ref().map_or(Ok(()), |copy| write!(f, ", multiplied by {copy}"))
+    }
 }
 
 /// How a device does it.
@@ -49,7 +99,7 @@ enum Schedule<V: Value> {
 const PASS_COLUMNS: usize = 32;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Copies the matrix, or finds its leaves, for [`HiSparseSpmmPlan::run`]; the modes are those of
+    /// Copies the matrix, or finds its leaves, for [`HiSparseSpmmPlan::run`]; the methods are those of
     /// [`plan_spmv`](Self::plan_spmv), and by leaves products are slow. Waits for the device once a level of the tree, and a
     /// few times more.
     ///
@@ -58,45 +108,41 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// If there is no memory for a copy (what [`to_csr`](Self::to_csr) takes) or for the list of leaves (16 bytes each; while
     /// they are sorted, 40), the matrix is too large for one launch, a copy is asked for and there are 2³² nonzeros or more,
     /// or the device was lost.
-    pub fn plan_spmm(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmmPlan<V, D>, OpError> {
+    pub fn plan_spmm(&self, options: HiSparseSpmmOptions) -> Result<HiSparseSpmmPlan<V, D>, OpError> {
+        let start = self.device().record()?;
         let schedule = match self.content() {
             Content::Host(_) => Schedule::Cpu,
             // A strip is the work of one warp, however many parts it has.
-            Content::Machine(nodes) if self.is_by_leaves(options.mode) => {
+            Content::Machine(nodes) if self.is_by_leaves(options.method) => {
                 Schedule::Leaves(Frozen::new::<D>(nodes, self.is_transposed(), 1)?)
             }
             Content::Machine(_) => {
                 let copy: DeviceCsr<V> = self.to_csr()?;
                 let bytes = copy.bytes();
-                let spmm = SpmmOptions {
-                    multiprocessors: options.multiprocessors,
-                    ..SpmmOptions::new(PASS_COLUMNS)
-                };
+                let spmm = SpmmOptions::default()
+                    .with_columns(PASS_COLUMNS)
+                    .with_multiprocessors(options.multiprocessors);
                 Schedule::Copied(copy.plan_spmm(spmm)?, bytes)
             }
         };
-        Ok(HiSparseSpmmPlan { matrix: self.clone(), schedule })
+        let analysis = (start, self.device().record()?);
+        Ok(HiSparseSpmmPlan { matrix: self.clone(), schedule, analysis })
     }
 }
 
 impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
     /// C = `alpha`·A·B + `beta`·C, ordered on the device's stream; the call does not wait for it. B and C are in any
     /// layout, each in its own; B by rows is fastest. With `beta` zero, C is overwritten, whatever it held. With `alpha` zero
-    /// the product is computed all the same: what is infinite or no number in A or B makes C no number.
+    /// the product is computed all the same: infinity and NaN in A or B propagate to C.
     ///
     /// # Errors
     ///
-    /// If B has not a row for each column of A, or C not the rows of A and the columns of B, or either is on another device;
+    /// If B does not have a row for each column of A, or C not the rows of A and the columns of B, or either is on another device;
     /// or there are too many columns for one launch. Then nothing is written. If the device was lost.
     pub fn run(&self, alpha: V, b: &DeviceDense<V>, beta: V, c: &mut DeviceDense<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
-        for (operand, dense, needed_rows) in [("B", b, matrix.cols()), ("C", &*c, matrix.rows())] {
-            matrix.device().check_same(dense.device())?;
-            let (rows, cols, needed_cols) = (dense.rows(), dense.cols(), b.cols());
-            if (rows, cols) != (needed_rows, needed_cols) {
-                return Err(OpError::DenseShape { operand, rows, cols, needed_rows, needed_cols });
-            }
-        }
+        check_dense(matrix.device(), ("B", b), (matrix.cols(), b.cols()))?;
+        check_dense(matrix.device(), ("C", c), (matrix.rows(), b.cols()))?;
         if c.rows() == 0 || c.cols() == 0 {
             return Ok(());
         }
@@ -175,16 +221,30 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         Ok(())
     }
 
-    /// Bytes of device memory that the plan holds beside the matrix. Waits for the analysis.
+    /// What the plan chose, and what it costs. Waits for the analysis.
     ///
     /// # Errors
     ///
     /// If the device was lost.
-    pub fn workspace_bytes(&self) -> Result<u64, DeviceError> {
+    pub fn info(&self) -> Result<HiSparseSpmmPlanInfo, DeviceError> {
+        let (start, end) = &self.analysis;
+        let analysis_ms = end.elapsed_since(start)?;
+        let leaves = HiSparseSpmvMethod::Leaves;
+        let info =
+            HiSparseSpmmPlanInfo { method: leaves, leaves: 0, workspace_bytes: 0, analysis_ms, copy: None };
         Ok(match &self.schedule {
-            Schedule::Cpu => 0,
-            Schedule::Leaves(frozen) => frozen.bytes(),
-            Schedule::Copied(plan, bytes) => bytes + plan.info()?.workspace_bytes,
+            Schedule::Cpu => info,
+            Schedule::Leaves(frozen) => HiSparseSpmmPlanInfo {
+                leaves: u64::from(frozen.leaves),
+                workspace_bytes: frozen.bytes(),
+                ..info
+            },
+            Schedule::Copied(plan, bytes) => {
+                let copy = plan.info()?;
+                let workspace_bytes = bytes + copy.workspace_bytes;
+                let method = HiSparseSpmvMethod::Copied;
+                HiSparseSpmmPlanInfo { method, workspace_bytes, copy: Some(copy), ..info }
+            }
         })
     }
 }

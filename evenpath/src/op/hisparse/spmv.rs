@@ -6,92 +6,14 @@ use evenpath_kernels::hisparse::{HiSparseSpmv, sums_bytes};
 use evenpath_kernels::update::Update;
 use evenpath_simt::thread::WARP_SIZE;
 
-use super::DeviceHiSparse;
 use super::device::{Content, Nodes};
 use super::frozen::Frozen;
+use super::{DeviceHiSparse, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use crate::device::{DeviceError, DeviceVec, Event, Launch};
 use crate::op::operands::check_product;
 use crate::op::spmv::TaggedSums;
-use crate::op::{DeviceCsr, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
+use crate::op::{DeviceCsr, OpError, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::{Value, cpu};
-
-/// Where a plan of products with a HiSparse matrix takes the entries from.
-///
-/// ```
-/// use evenpath::{Csr, Device, HiSparseOptions, HiSparseSpmvMode, HiSparseSpmvOptions};
-///
-/// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
-/// let tree = Device::best()?.upload_hisparse(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-/// let plan = tree.plan_spmv(HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Copied))?;
-/// println!("{:?}", plan.info()?.mode); // on the CPU there is but one
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum HiSparseSpmvMode {
-    /// As a copy, which is faster, of up to 2³² − 1 nonzeros; else from the leaves.
-    #[default]
-    Auto,
-    /// From the leaves, which the plan lists: 16 bytes a leaf.
-    Leaves,
-    /// The plan holds a copy in rows. Where these are even and their columns lie in a few places, it has columns of 16
-    /// bits ([`SpmvMethod::NarrowColumns`](crate::SpmvMethod::NarrowColumns)) and takes 2 bytes a nonzero and its value;
-    /// else 4 bytes and its value, multiplied by a [plan](DeviceCsr::plan_spmv) of its own. It is faster than the leaves:
-    /// by a quarter to a half where these are large, several times where they have a few entries.
-    Copied,
-}
-
-/// How [`DeviceHiSparse::plan_spmv`] and [`DeviceHiSparse::plan_spmm`] plan.
-///
-/// What is not given follows the device. With everything given that the mode asks for, GPUs, real and simulated, agree to the
-/// last bit; [`HiSparseSpmvPlanInfo::options`] are the options that repeat on another GPU what a plan of products with vectors
-/// chose.
-///
-/// ```
-/// use evenpath::{HiSparseSpmvMode, HiSparseSpmvOptions};
-///
-/// let options = HiSparseSpmvOptions::with_mode(HiSparseSpmvMode::Leaves); // no copy of the matrix
-/// assert_ne!(options.mode, HiSparseSpmvOptions::default().mode);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct HiSparseSpmvOptions {
-    /// Where entries are taken from. The CPU takes them from the leaves.
-    pub mode: HiSparseSpmvMode,
-    /// How a copy is multiplied with vectors. By default its plan chooses, of all methods.
-    pub spmv: SpmvOptions,
-    /// Multiprocessors that products of a copy with dense matrices are divided for, as
-    /// [`SpmmOptions::multiprocessors`](crate::SpmmOptions::multiprocessors).
-    pub multiprocessors: Option<u32>,
-    /// Warps that leaves are divided among for products with vectors; by default as many as the device runs at once.
-    pub warps: Option<u32>,
-}
-
-impl HiSparseSpmvOptions {
-    /// The given mode, and defaults for the rest.
-    pub const fn with_mode(mode: HiSparseSpmvMode) -> Self {
-        let spmv = SpmvOptions::with_method(SpmvMethod::Auto);
-        Self { mode, spmv, multiprocessors: None, warps: None }
-    }
-
-    /// The same with options for products of a copy with vectors.
-    #[must_use]
-    pub const fn spmv(self, spmv: SpmvOptions) -> Self {
-        Self { spmv, ..self }
-    }
-
-    /// The same with products of a copy with dense matrices divided for so many multiprocessors.
-    #[must_use]
-    pub const fn multiprocessors(self, multiprocessors: u32) -> Self {
-        Self { multiprocessors: Some(multiprocessors), ..self }
-    }
-
-    /// The same with leaves divided among so many warps.
-    #[must_use]
-    pub const fn warps(self, warps: u32) -> Self {
-        Self { warps: Some(warps), ..self }
-    }
-}
 
 /// y = αAx + βy for one matrix, transposed and scaled as it is: its leaves are found once, and each run goes through them.
 ///
@@ -99,13 +21,14 @@ impl HiSparseSpmvOptions {
 /// same time, and the same content.
 ///
 /// ```
-/// use evenpath::{Csr, Device, HiSparse, HiSparseOptions, HiSparseSpmvOptions};
+/// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
+/// use evenpath::{Csr, Device, HiSparse};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)])?;
 /// let a: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
 /// let device = Device::cpu();
-/// let a = device.upload_hisparse(&a)?;
-/// let x = device.upload_slice(&[1.0, 10.0])?;
+/// let a = device.upload(&a)?;
+/// let x = device.upload(&[1.0, 10.0])?;
 /// let mut y = device.zeros(300)?;
 /// a.transpose().plan_spmv(HiSparseSpmvOptions::default())?.run(1.0, &x, 0.0, &mut y)?;
 /// assert_eq!((y.get(0)?, y.get(299)?), (1.0, 32.0));
@@ -120,25 +43,26 @@ pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
 /// What a plan costs, and what it keeps beside the matrix.
 ///
 /// ```
-/// use evenpath::{Csr, Device, HiSparseOptions, HiSparseSpmvOptions};
+/// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
-/// let tree = Device::best()?.upload_hisparse(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+/// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
 /// let info = tree.plan_spmv(HiSparseSpmvOptions::default())?.info()?;
-/// println!("{:?}: {} bytes beside the tree, {:.3} ms to plan", info.mode, info.workspace_bytes, info.analysis_ms);
+/// println!("{}: {} bytes beside the tree, {:.3} ms to plan", info.method, info.workspace_bytes, info.analysis_ms);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct HiSparseSpmvPlanInfo {
-    /// Where entries are taken from; never [`Auto`](HiSparseSpmvMode::Auto).
-    pub mode: HiSparseSpmvMode,
+    /// Where entries are taken from; never [`Auto`](HiSparseSpmvMethod::Auto).
+    pub method: HiSparseSpmvMethod,
     /// Leaves, at every place where they are referred to.
     pub leaves: u64,
     /// Runs of leaves of one row of leaves, each a warp's work.
     pub parts: u64,
-    /// Bytes of device memory that the plan holds beside the matrix: the copy; or 16 a leaf, some 20 a part, and where rows
-    /// of leaves are cut into parts, 4·D values a part.
+    /// Bytes of device memory that the plan holds beside the matrix: the copy; or 16 per leaf, some 20 per part, and where rows
+    /// of leaves are cut into parts, 4·D values per part.
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
@@ -154,7 +78,7 @@ impl HiSparseSpmvPlanInfo {
     pub fn options(&self) -> HiSparseSpmvOptions {
         let warps = (self.warps > 0).then_some(self.warps);
         let spmv = self.copy.as_ref().map_or_else(SpmvOptions::default, SpmvPlanInfo::options);
-        HiSparseSpmvOptions { spmv, warps, ..HiSparseSpmvOptions::with_mode(self.mode) }
+        HiSparseSpmvOptions { method: self.method, spmv, warps }
     }
 }
 
@@ -164,12 +88,12 @@ impl fmt::Display for HiSparseSpmvPlanInfo {
         if let Some(copy) = copy {
             return write!(
                 f,
-                "a copy by rows, {workspace_bytes} bytes of workspace, analysed in {analysis_ms:.4} ms, multiplied by {copy}"
+                "a copy by rows, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms, multiplied by {copy}"
             );
         }
         write!(
             f,
-            "{leaves} leaves in {parts} parts, {workspace_bytes} bytes of workspace, analysed in {analysis_ms:.4} ms"
+            "{leaves} leaves in {parts} parts, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms"
         )
     }
 }
@@ -252,7 +176,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// # Errors
     ///
     /// If there is no memory for the workspace ([`HiSparseSpmvPlanInfo::workspace_bytes`]; while leaves are sorted, 40
-    /// bytes a leaf, and where the plan copies, what [`to_csr`](Self::to_csr) takes), the matrix is too large for one launch,
+    /// bytes per leaf, and where the plan copies, what [`to_csr`](Self::to_csr) takes), the matrix is too large for one launch,
     /// a copy is asked for and there are 2³² nonzeros or more, or the device was lost. For a copy, as for
     /// [`DeviceCsr::plan_spmv`].
     pub fn plan_spmv(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmvPlan<V, D>, OpError> {
@@ -265,14 +189,14 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(HiSparseSpmvPlan { matrix: self.clone(), schedule, analysis })
     }
 
-    /// Whether a plan of this mode goes by the leaves: where they are asked for, and where a copy cannot count its nonzeros.
-    pub(super) fn is_by_leaves(&self, mode: HiSparseSpmvMode) -> bool {
+    /// Whether a plan with this method goes by the leaves: where they are asked for, and where a copy cannot count its nonzeros.
+    pub(super) fn is_by_leaves(&self, method: HiSparseSpmvMethod) -> bool {
         let is_countable = u32::try_from(self.nnz()).is_ok();
-        mode == HiSparseSpmvMode::Leaves || mode == HiSparseSpmvMode::Auto && !is_countable
+        method == HiSparseSpmvMethod::Leaves || method == HiSparseSpmvMethod::Auto && !is_countable
     }
 
     fn schedule(&self, nodes: &Nodes, options: HiSparseSpmvOptions) -> Result<Schedule<V>, OpError> {
-        if self.is_by_leaves(options.mode) {
+        if self.is_by_leaves(options.method) {
             let leaves = Leaves::new::<D>(nodes, self.is_transposed(), options.warps)?;
             return Ok(Schedule::Leaves(Box::new(leaves)));
         }
@@ -283,12 +207,12 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 
 impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
     /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
-    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: what is infinite or no
-    /// number in A or `x` makes y no number.
+    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: infinity and
+    /// NaN in A or `x` propagate to y.
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
@@ -317,15 +241,15 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
         let analysis_ms = end.elapsed_since(start)?;
         let info = HiSparseSpmvPlanInfo { analysis_ms, ..HiSparseSpmvPlanInfo::default() };
         Ok(match &self.schedule {
-            Schedule::Cpu => HiSparseSpmvPlanInfo { mode: HiSparseSpmvMode::Leaves, ..info },
+            Schedule::Cpu => HiSparseSpmvPlanInfo { method: HiSparseSpmvMethod::Leaves, ..info },
             Schedule::Copied(plan) => HiSparseSpmvPlanInfo {
-                mode: HiSparseSpmvMode::Copied,
+                method: HiSparseSpmvMethod::Copied,
                 workspace_bytes: plan.bytes(),
                 copy: Some(plan.info()?),
                 ..info
             },
             Schedule::Leaves(leaves) => HiSparseSpmvPlanInfo {
-                mode: HiSparseSpmvMode::Leaves,
+                method: HiSparseSpmvMethod::Leaves,
                 leaves: u64::from(leaves.frozen.leaves),
                 parts: u64::from(leaves.frozen.parts),
                 warps: leaves.warps,

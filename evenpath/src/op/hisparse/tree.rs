@@ -37,7 +37,7 @@ impl Shape {
     /// the device, which computes the size of the pool.
     pub(super) fn build<V: Element>(self, device: &Device, d_log2: u32) -> Result<Tree, OpError> {
         let nodes = self.counts.len();
-        let mut references = device.uninitialised(nodes)?;
+        let mut references = device.uninitialized(nodes)?;
         let [units, entries, root] = self.place::<V>(device, d_log2, &mut references)?;
         if units > MAX_UNITS as u64 {
             return Err(too_large().into());

@@ -2,11 +2,13 @@
 
 use bytemuck::Pod;
 use evenpath_kernels::block::tile_prefix::entry_words;
-use evenpath_kernels::scan::{SegmentMark, SegmentedScan, SegmentedScanByBits};
+use evenpath_kernels::scan::{SegmentedScan, SegmentedScanByBits};
 
-use super::{Element, Operator, arguments, check_lengths, launch_over, look_back_state, state_bytes};
+use super::builder::Segments;
+use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceVec};
+use crate::op::operands::check_vector;
 use crate::op::row_marks::{RowMarks, check_row_offsets};
 use crate::op::{OpError, variant};
 use crate::scalar::Offset;
@@ -15,161 +17,84 @@ use crate::scalar::Offset;
 /// within a segment and different from the one before at its first element. Sealed.
 ///
 /// ```
+/// use evenpath::scan::{Operator, Scan};
 /// use evenpath::Device;
-/// use evenpath::scan::{Operator, inclusive_by};
 ///
 /// let device = Device::cpu();
-/// let values = device.upload_slice(&[1_u32, 2, 3, 4])?;
-/// let keys = device.upload_slice(&[7_u32, 7, 8, 8])?; // a segment each
-/// assert_eq!(inclusive_by(&keys, &values, Operator::Sum)?.to_vec()?, [1, 3, 3, 7]);
-/// let flags = device.upload_slice(&[1_u8, 0, 1, 0])?; // where segments begin
-/// assert_eq!(inclusive_by(&flags, &values, Operator::Sum)?.to_vec()?, [1, 3, 3, 7]);
+/// let values = device.upload(&[1_u32, 2, 3, 4])?;
+/// let keys = device.upload(&[7_u32, 7, 8, 8])?; // a segment each
+/// assert_eq!(Scan::inclusive(Operator::Sum).by_keys(&keys).run(&values)?.download()?, [1, 3, 3, 7]);
+/// let flags = device.upload(&[1_u8, 0, 1, 0])?; // where segments begin
+/// assert_eq!(Scan::inclusive(Operator::Sum).by_flags(&flags).run(&values)?.download()?, [1, 3, 3, 7]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Mark: SegmentMark + Pod + sealed::Sealed {}
+pub trait Mark: sealed::KernelMark + Pod {}
+impl sealed::KernelMark for u8 {}
+impl Mark for u8 {}
+impl sealed::KernelMark for u32 {}
+impl Mark for u32 {}
+impl sealed::KernelMark for u64 {}
+impl Mark for u64 {}
 
-mod sealed {
-    pub trait Sealed {}
+/// Segments that marks tell: [`Scan::by_flags`](super::Scan::by_flags), [`Scan::by_keys`](super::Scan::by_keys).
+#[derive(Debug, Clone, Copy)]
+pub struct Marked<'a, K: Mark> {
+    marks: &'a DeviceVec<K>,
 }
 
-macro_rules! marks {
-    ($($type:ident)*) => {$(
-        impl sealed::Sealed for $type {}
-        impl Mark for $type {}
-    )*};
-}
-marks!(u8 u32 u64);
-
-/// Element i of the result combines the elements from the head of its segment to i. The first element is a head
-/// whatever its mark.
-///
-/// # Errors
-///
-/// If there is not one mark an element, they are on another device, or there are 2³² elements or more; then nothing is
-/// written. If there is no memory for the result and [`temporary_bytes_by`], or the device was lost.
-pub fn inclusive_by<T: Element, K: Mark>(
-    marks: &DeviceVec<K>,
-    values: &DeviceVec<T>,
-    operator: Operator,
-) -> Result<DeviceVec<T>, OpError> {
-    let mut result = values.device().uninitialised(values.len())?;
-    inclusive_by_into(marks, values, operator, &mut result)?;
-    Ok(result)
+/// Segments that row offsets tell: [`Scan::by_offsets`](super::Scan::by_offsets).
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a, O: Offset> {
+    row_offsets: &'a DeviceVec<O>,
 }
 
-/// Element i of the result combines the elements from the head of its segment to i − 1; a head's is the operator's
-/// identity. The first element is a head whatever its mark.
-///
-/// # Errors
-///
-/// As for [`inclusive_by`].
-pub fn exclusive_by<T: Element, K: Mark>(
-    marks: &DeviceVec<K>,
-    values: &DeviceVec<T>,
-    operator: Operator,
-) -> Result<DeviceVec<T>, OpError> {
-    let mut result = values.device().uninitialised(values.len())?;
-    exclusive_by_into(marks, values, operator, &mut result)?;
-    Ok(result)
+impl<'a, K: Mark> Marked<'a, K> {
+    pub(super) fn new(marks: &'a DeviceVec<K>) -> Self {
+        Self { marks }
+    }
 }
 
-/// [`inclusive_by`] into a vector that is there.
-///
-/// # Errors
-///
-/// As for [`inclusive_by`], and if the lengths or devices differ; then nothing is written.
-pub fn inclusive_by_into<T: Element, K: Mark>(
-    marks: &DeviceVec<K>,
-    values: &DeviceVec<T>,
-    operator: Operator,
-    result: &mut DeviceVec<T>,
-) -> Result<(), OpError> {
-    run_by_marks(marks, values, operator, false, result)
+impl<'a, O: Offset> Rows<'a, O> {
+    pub(super) fn new(row_offsets: &'a DeviceVec<O>) -> Self {
+        Self { row_offsets }
+    }
 }
 
-/// [`exclusive_by`] into a vector that is there.
-///
-/// # Errors
-///
-/// As for [`inclusive_by`], and if the lengths or devices differ; then nothing is written.
-pub fn exclusive_by_into<T: Element, K: Mark>(
-    marks: &DeviceVec<K>,
-    values: &DeviceVec<T>,
-    operator: Operator,
-    result: &mut DeviceVec<T>,
-) -> Result<(), OpError> {
-    run_by_marks(marks, values, operator, true, result)
+impl<K: Mark> sealed::SealedSegments for Marked<'_, K> {}
+impl<O: Offset> sealed::SealedSegments for Rows<'_, O> {}
+
+impl<T: Element, K: Mark> Segments<T> for Marked<'_, K> {
+    fn scan(
+        &self,
+        values: &DeviceVec<T>,
+        operator: Operator,
+        exclusive: bool,
+        result: &mut DeviceVec<T>,
+    ) -> Result<(), OpError> {
+        run_by_marks(self.marks, values, operator, exclusive, result)
+    }
 }
 
-/// Element i of the result combines the elements from the beginning of its row to i. Row offsets are those of a CSR
-/// matrix: they begin with 0, do not decrease, and end with the number of values. Checking that waits for the device.
-///
-/// # Errors
-///
-/// If the row offsets are not so, are on another device, or there are 2³² values or more; then nothing is written. If
-/// there is no memory for the result and [`temporary_bytes_by_offsets`], or the device was lost.
-pub fn inclusive_by_offsets<T: Element, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    values: &DeviceVec<T>,
-    operator: Operator,
-) -> Result<DeviceVec<T>, OpError> {
-    let mut result = values.device().uninitialised(values.len())?;
-    inclusive_by_offsets_into(row_offsets, values, operator, &mut result)?;
-    Ok(result)
+impl<T: Element, O: Offset> Segments<T> for Rows<'_, O> {
+    fn scan(
+        &self,
+        values: &DeviceVec<T>,
+        operator: Operator,
+        exclusive: bool,
+        result: &mut DeviceVec<T>,
+    ) -> Result<(), OpError> {
+        run_by_offsets(self.row_offsets, values, operator, exclusive, result)
+    }
 }
 
-/// Element i of the result combines the elements from the beginning of its row to i − 1; the first of each row is the
-/// operator's identity. Otherwise as [`inclusive_by_offsets`].
-///
-/// # Errors
-///
-/// As for [`inclusive_by_offsets`].
-pub fn exclusive_by_offsets<T: Element, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    values: &DeviceVec<T>,
-    operator: Operator,
-) -> Result<DeviceVec<T>, OpError> {
-    let mut result = values.device().uninitialised(values.len())?;
-    exclusive_by_offsets_into(row_offsets, values, operator, &mut result)?;
-    Ok(result)
-}
-
-/// [`inclusive_by_offsets`] into a vector that is there.
-///
-/// # Errors
-///
-/// As for [`inclusive_by_offsets`], and if the lengths or devices differ; then nothing is written.
-pub fn inclusive_by_offsets_into<T: Element, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    values: &DeviceVec<T>,
-    operator: Operator,
-    result: &mut DeviceVec<T>,
-) -> Result<(), OpError> {
-    run_by_offsets(row_offsets, values, operator, false, result)
-}
-
-/// [`exclusive_by_offsets`] into a vector that is there.
-///
-/// # Errors
-///
-/// As for [`inclusive_by_offsets`], and if the lengths or devices differ; then nothing is written.
-pub fn exclusive_by_offsets_into<T: Element, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    values: &DeviceVec<T>,
-    operator: Operator,
-    result: &mut DeviceVec<T>,
-) -> Result<(), OpError> {
-    run_by_offsets(row_offsets, values, operator, true, result)
-}
-
-/// Bytes of device memory that a scan of `len` elements by marks takes beside its operands; none on the CPU.
+/// Bytes of device memory that a scan of `len` elements by flags or keys takes beside its operands; none on the CPU.
 pub fn temporary_bytes_by<T: Element, K: Mark>(len: usize) -> u64 {
     let info = variant::<SegmentedScan<T, K>>(Operator::Sum.variant());
     state_bytes(info, len, entry_words(T::SIZE, true))
 }
 
 /// Bytes of device memory that a scan of `len` elements by the offsets of so many rows takes beside its operands: a bit
-/// an element, 4 bytes a row, and some words a tile of thousands of elements. On the CPU, a byte an element of the
+/// per element, 4 bytes per row, and some words per tile of thousands of elements. On the CPU, a byte per element of the
 /// host's.
 pub fn temporary_bytes_by_offsets<T: Element>(rows: usize, len: usize) -> u64 {
     let info = variant::<SegmentedScanByBits<T>>(Operator::Sum.variant());
@@ -183,7 +108,7 @@ fn run_by_marks<T: Element, K: Mark>(
     exclusive: bool,
     result: &mut DeviceVec<T>,
 ) -> Result<(), OpError> {
-    check_lengths("a segmented scan's marks and values", marks, values)?;
+    check_vector(values.device(), ("marks", marks), values.len())?;
     check_result(values, result)?;
     let (device, len) = (values.device(), values.len());
     if device.kind() == DeviceKind::Cpu {
@@ -234,7 +159,7 @@ fn run_by_offsets<T: Element, O: Offset>(
 }
 
 fn check_result<T: Element>(values: &DeviceVec<T>, result: &DeviceVec<T>) -> Result<(), OpError> {
-    check_lengths("a segmented scan's values and result", values, result)?;
+    check_vector(values.device(), ("result", result), values.len())?;
     check_countable("a segmented scan", values.len())
 }
 

@@ -4,6 +4,7 @@
 use super::countable;
 use crate::device::{DeviceKind, DeviceVec};
 use crate::op::device_csr::Pattern;
+use crate::op::operands::check_shape;
 use crate::op::{DeviceCoo, DeviceCsr, OpError, transpose};
 use crate::{Offset, Value};
 
@@ -20,7 +21,7 @@ impl<V: Value> DeviceCoo<V> {
     /// let device = Device::cpu();
     /// let a: Coo<f64> = Coo::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
     /// let b: Coo<f64> = Coo::from_triplets(2, 2, [(0, 0, 5.0), (0, 1, 1.0)])?;
-    /// let c = device.upload_coo(&a)?.add(1.0, &device.upload_coo(&b)?, 1.0)?;
+    /// let c = device.upload(&a)?.add(1.0, &device.upload(&b)?, 1.0)?;
     /// assert_eq!(c.to_csr::<u32>()?.download()?.to_dense()?, [5.0, 3.0, 0.0, 3.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -30,10 +31,7 @@ impl<V: Value> DeviceCoo<V> {
     /// If an entry is there twice, or the columns of a row do not increase ([`OpError::NotCanonical`]); otherwise as for
     /// [`DeviceCsr::add`].
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
-        let ((rows, cols), (b_rows, b_cols)) = ((self.rows(), self.cols()), (b.rows(), b.cols()));
-        if (rows, cols) != (b_rows, b_cols) {
-            return Err(OpError::Shapes { rows, cols, b_rows, b_cols });
-        }
+        check_shape("B", (b.rows(), b.cols()), (self.rows(), self.cols()))?;
         self.device().check_same(b.device())?;
         if u32::try_from(self.nnz() + b.nnz()).is_ok() {
             self.to_csr::<u32>()?.add(alpha, &b.to_csr()?, beta)?.to_coo()
@@ -72,7 +70,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     pub fn to_coo(&self) -> Result<DeviceCoo<V>, OpError> {
         let (device, pattern) = (self.device(), self.pattern());
         let row_indices = match pattern.row_offsets.host_slice() {
-            Some(offsets) if device.kind() == DeviceKind::Cpu => device.upload_slice(&rows_of(offsets))?,
+            Some(offsets) if device.kind() == DeviceKind::Cpu => device.upload(&rows_of(offsets))?,
             _ => transpose::row_indices(self)?,
         };
         let (columns, values) = (copy(&pattern.column_indices)?, copy(&self.values())?);
@@ -82,7 +80,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 
 /// A copy on the same device.
 fn copy<T: bytemuck::Pod>(vector: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
-    let mut copy = vector.device().uninitialised(vector.len())?;
+    let mut copy = vector.device().uninitialized(vector.len())?;
     copy.copy_from(vector)?;
     Ok(copy)
 }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use super::canonical::check_canonical;
 use super::device_csr::Pattern;
+use super::operands::check_shape;
 use super::{DeviceCsr, OpError};
 use crate::cpu::{RowMerge, write_row_offsets};
-use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Event};
 use crate::operation::Elementwise;
 use crate::{Offset, Value};
 use path::{Path, Write};
@@ -50,7 +51,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// If the shapes differ or the devices do, the columns of a row do not increase
     /// ([`OpError::NotCanonical`]; looked at once for each pattern), `O` cannot count C's nonzeros
-    /// ([`OpError::OffsetOverflow`]), there is no memory, or the device was lost.
+    /// ([`MatrixError::OffsetOverflow`](crate::error::MatrixError::OffsetOverflow)), there is no memory, or the device was lost.
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         self.elementwise(Elementwise::Sum, alpha, b, beta)
     }
@@ -62,9 +63,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// If A is not square; otherwise as for [`add`](Self::add) and [`transpose`](Self::transpose).
     pub fn add_transpose(&self, alpha: V, beta: V) -> Result<Self, OpError> {
         let (rows, cols) = (self.rows(), self.cols());
-        if rows != cols {
-            return Err(OpError::Shapes { rows, cols, b_rows: cols, b_cols: rows });
-        }
+        check_shape("the transpose", (cols, rows), (rows, cols))?;
         self.add(alpha, &self.transpose()?, beta)
     }
 
@@ -141,9 +140,12 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         b: &Self,
     ) -> Result<ElementwisePlan<V, O>, OpError> {
         let operands = Operands::new(operation, self, b)?;
+        let start = self.device().record()?;
         let path = operands.walk()?;
         let (pattern, _) = operands.fill(path.as_ref(), None)?;
-        Ok(ElementwisePlan { operation, a: self.clone(), b: b.clone(), pattern: Arc::new(pattern), path })
+        let analysis = (start, self.device().record()?);
+        let (a, b) = (self.clone(), b.clone());
+        Ok(ElementwisePlan { operation, a, b, pattern: Arc::new(pattern), path, analysis })
     }
 }
 
@@ -168,6 +170,42 @@ pub struct ElementwisePlan<V: Value, O: Offset = u32> {
     pattern: Arc<Pattern<O>>,
     /// On devices that run kernels.
     path: Option<Path>,
+    analysis: (Event, Event),
+}
+
+/// What a plan of an element-wise operation computes, and what it costs.
+///
+/// ```
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(1, 3, [(0, 0, 1.0), (0, 2, 2.0)])?;
+/// let a = Device::best()?.upload(&a)?;
+/// let info = a.plan_add(&a)?.info()?;
+/// assert_eq!(info.nnz, 2);
+/// println!("{info}");
+/// # Ok::<(), evenpath::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct ElementwisePlanInfo {
+    /// What is computed.
+    pub operation: Elementwise,
+    /// Entries of the result.
+    pub nnz: usize,
+    /// Bytes of device memory that the plan holds beside both matrices and the result's pattern.
+    pub workspace_bytes: u64,
+    /// Milliseconds that the analysis took on the device.
+    pub analysis_ms: f64,
+}
+
+impl fmt::Display for ElementwisePlanInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { operation, nnz, workspace_bytes, analysis_ms } = self;
+        write!(
+            f,
+            "{operation}: {nnz} nonzeros, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms"
+        )
+    }
 }
 
 impl<V: Value, O: Offset> ElementwisePlan<V, O> {
@@ -190,19 +228,20 @@ impl<V: Value, O: Offset> ElementwisePlan<V, O> {
         Ok(DeviceCsr::from_valid(Arc::clone(&self.pattern), values))
     }
 
-    /// What is computed.
-    pub fn operation(&self) -> Elementwise {
-        self.operation
+    /// What the plan computes, and what it costs. Waits for the analysis.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    pub fn info(&self) -> Result<ElementwisePlanInfo, DeviceError> {
+        let (start, end) = &self.analysis;
+        let workspace_bytes = self.path.as_ref().map_or(0, Path::bytes);
+        let analysis_ms = end.elapsed_since(start)?;
+        Ok(ElementwisePlanInfo { operation: self.operation, nnz: self.nnz(), workspace_bytes, analysis_ms })
     }
 
-    /// Entries of the result.
-    pub fn nnz(&self) -> usize {
+    fn nnz(&self) -> usize {
         self.pattern.column_indices.len()
-    }
-
-    /// Bytes of device memory that the plan holds beside both matrices and the result's pattern.
-    pub fn workspace_bytes(&self) -> u64 {
-        self.path.as_ref().map_or(0, Path::bytes)
     }
 }
 
@@ -231,10 +270,7 @@ type Factors<V> = (V, V);
 
 impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
     fn new(operation: Elementwise, a: &'m DeviceCsr<V, O>, b: &'m DeviceCsr<V, O>) -> Result<Self, OpError> {
-        let ((rows, cols), (b_rows, b_cols)) = ((a.rows(), a.cols()), (b.rows(), b.cols()));
-        if (rows, cols) != (b_rows, b_cols) {
-            return Err(OpError::Shapes { rows, cols, b_rows, b_cols });
-        }
+        check_shape("B", (b.rows(), b.cols()), (a.rows(), a.cols()))?;
         a.device().check_same(b.device())?;
         Ok(Self { operation, a, b })
     }
@@ -271,12 +307,12 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         let Some(path) = path else { return self.fill_on_host(factors) };
         let (rows, device) = (self.a.rows(), self.device());
         let nonzeros = countable::<O>(path.results())?;
-        let mut row_offsets = if rows == 0 { device.zeros(1)? } else { device.uninitialised(rows + 1)? };
-        let mut columns = device.uninitialised(nonzeros)?;
+        let mut row_offsets = if rows == 0 { device.zeros(1)? } else { device.uninitialized(rows + 1)? };
+        let mut columns = device.uninitialized(nonzeros)?;
         let pattern = Some((&mut row_offsets, &mut columns));
         let mut values = None;
         if factors.is_some() {
-            values = Some(device.uninitialised(nonzeros)?);
+            values = Some(device.uninitialized(nonzeros)?);
         }
         path.fill(self, Write { pattern, values: values.as_mut().zip(factors) })?;
         Ok((Pattern::canonical(rows, self.a.cols(), row_offsets, columns), values))
@@ -284,7 +320,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
 
     /// The values of the result alone, as many as there are results on the path.
     fn fill_values(&self, path: &Path, len: usize, factors: Factors<V>) -> Result<DeviceVec<V>, OpError> {
-        let mut values = self.device().uninitialised(len)?;
+        let mut values = self.device().uninitialized(len)?;
         path.fill(self, Write { pattern: None, values: Some((&mut values, factors)) })?;
         Ok(values)
     }
@@ -296,8 +332,8 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         let (merge, device) = (self.merge()?, self.device());
         let counts = merge.counts();
         let nonzeros = countable::<O>(counts.iter().sum())?;
-        let mut row_offsets = device.uninitialised(self.a.rows() + 1)?;
-        let mut columns = device.uninitialised(nonzeros)?;
+        let mut row_offsets = device.uninitialized(self.a.rows() + 1)?;
+        let mut columns = device.uninitialized(nonzeros)?;
         let mut values = None;
         if let (Some(offsets), Some(columns)) = (row_offsets.host_slice_mut(), columns.host_slice_mut()) {
             write_row_offsets(&counts, offsets);
@@ -318,7 +354,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         factors: Factors<V>,
     ) -> Result<DeviceVec<V>, OpError> {
         let nonzeros = row_offsets.last().map_or(0, |end| end.to_usize());
-        let mut values = self.device().uninitialised(nonzeros)?;
+        let mut values = self.device().uninitialized(nonzeros)?;
         let (a, b) = (self.a.values(), self.b.values());
         if let (Some(a), Some(b), Some(values)) = (a.host_slice(), b.host_slice(), values.host_slice_mut()) {
             merge.write_values((a, b), factors, row_offsets, values);

@@ -38,10 +38,10 @@ impl Path {
         let mut path = Self {
             keep,
             tiles,
-            starts: device.uninitialised(2 * (tiles as usize + 1))?,
-            codes: device.uninitialised(tiles as usize * code_words(tile_items))?,
-            counts: device.uninitialised(tiles as usize)?,
-            states: device.uninitialised(state_words(tiles))?,
+            starts: device.uninitialized(2 * (tiles as usize + 1))?,
+            codes: device.uninitialized(tiles as usize * code_words(tile_items))?,
+            counts: device.uninitialized(tiles as usize)?,
+            states: device.uninitialized(state_words(tiles))?,
             results: 0,
         };
         if tiles == 0 {
@@ -71,7 +71,7 @@ impl Path {
             path.results = path.states.get(RESULTS)?;
             return Ok(path);
         }
-        let states = path.states.to_vec()?;
+        let states = path.states.download()?;
         for (((operand, pattern), unchecked), word) in
             [("A", a), ("B", b)].into_iter().zip(unchecked).zip(DESCENTS)
         {

@@ -37,7 +37,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
         if let (Some(columns), Some(values)) = (column_indices.host_slice_mut(), values.host_slice_mut()) {
             product.on_cpu().fill(&self.row_offsets, columns, values);
         }
-        let row_offsets = convert_offsets(&device.upload_slice(&self.row_offsets)?)?;
+        let row_offsets = convert_offsets(&device.upload(&self.row_offsets)?)?;
         Ok(Found { arrays: Arrays { row_offsets, column_indices, values }, repeats: true })
     }
 
@@ -47,7 +47,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for OnCpu {
         pattern: &Pattern<C>,
         _workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
-        let mut values = product.operands.device().uninitialised(pattern.column_indices.len())?;
+        let mut values = product.operands.device().uninitialized(pattern.column_indices.len())?;
         if let (Some(columns), Some(values)) = (pattern.column_indices.host_slice(), values.host_slice_mut())
         {
             product.on_cpu().fill_pattern(&self.row_offsets, columns, values);

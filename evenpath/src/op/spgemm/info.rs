@@ -1,16 +1,17 @@
 use std::fmt;
 
-use super::SpgemmMethod;
+use super::{SpgemmMethod, SpgemmOptions};
 
 /// What a [`SpgemmPlan`](super::SpgemmPlan) knows and costs.
 ///
 /// ```
-/// use evenpath::{Csr, Device, SpgemmOptions};
+/// use evenpath::spgemm::SpgemmOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let a = Device::best()?.upload(&a)?;
-/// let info = a.plan_multiply(&a, SpgemmOptions::new())?.info()?;
-/// assert_eq!((info.products, info.nonzeros), (2, 2));
+/// let info = a.plan_multiply(&a, SpgemmOptions::default())?.info()?;
+/// assert_eq!((info.products, info.nnz), (2, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +22,7 @@ pub struct SpgemmPlanInfo {
     /// Multiplications.
     pub products: u64,
     /// Entries of the result.
-    pub nonzeros: u64,
+    pub nnz: u64,
     /// Bytes of device memory that were taken at once at most, without operands and result.
     pub workspace_bytes: u64,
     /// Bytes of device memory that the plan keeps between runs, beside the pattern of the result; they grow with the first
@@ -31,17 +32,20 @@ pub struct SpgemmPlanInfo {
     pub analysis_ms: f64,
 }
 
+impl SpgemmPlanInfo {
+    /// The options that ask for the method that the plan chose. Where it is [`SpgemmMethod::TwoLevelSort`], the same bits on
+    /// another device also take the same [`memory_limit`](SpgemmOptions::memory_limit).
+    pub fn options(&self) -> SpgemmOptions {
+        SpgemmOptions::default().with_method(self.method)
+    }
+}
+
 impl fmt::Display for SpgemmPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
             "{}: {} products, {} nonzeros, workspace {} bytes, {} kept, analysis {:.4} ms",
-            self.method,
-            self.products,
-            self.nonzeros,
-            self.workspace_bytes,
-            self.kept_bytes,
-            self.analysis_ms
+            self.method, self.products, self.nnz, self.workspace_bytes, self.kept_bytes, self.analysis_ms
         )
     }
 }

@@ -8,6 +8,7 @@ use super::row_wise::{self, Target};
 use super::symbolic::{self, Rows};
 use crate::device::DeviceKind;
 use crate::op::canonical::check_canonical;
+use crate::op::operands::check_shape;
 use crate::op::requirement::Requirement;
 use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Value};
@@ -21,14 +22,7 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
     let Operands { a, b } = operands;
     let device = a.device();
     device.check_same(mask.device())?;
-    if (mask.rows(), mask.cols()) != (a.rows(), b.cols()) {
-        return Err(OpError::MaskShape {
-            rows: mask.rows(),
-            cols: mask.cols(),
-            needed_rows: a.rows(),
-            needed_cols: b.cols(),
-        });
-    }
+    check_shape("the mask", (mask.rows(), mask.cols()), (a.rows(), b.cols()))?;
     check_canonical("the mask", mask.pattern())?;
     let (product, pattern) = (operands.product(), mask.pattern());
     let workspace = Workspace::new(device, options)?;
@@ -38,7 +32,7 @@ pub(super) fn multiply<V: Value, M: Value, O: Offset>(
         _ => symbolic::required(mask.rows()),
     };
     let _charge = workspace.take("the workspace", required)?;
-    let mut values = device.uninitialised(mask.nnz())?;
+    let mut values = device.uninitialized(mask.nnz())?;
     if device.kind() == DeviceKind::Cpu {
         let arrays = (pattern.row_offsets.host_slice(), pattern.column_indices.host_slice());
         if let ((Some(row_offsets), Some(columns)), Some(values)) = (arrays, values.host_slice_mut()) {

@@ -14,7 +14,7 @@ mod symbolic;
 mod two_level_sort;
 
 pub use info::SpgemmPlanInfo;
-pub use method::{ParseSpgemmMethodError, SpgemmMethod};
+pub use method::SpgemmMethod;
 pub use options::SpgemmOptions;
 pub use plan::SpgemmPlan;
 pub use two_level_sort::SpgemmPhases;

@@ -7,18 +7,19 @@ use super::SpgemmMethod;
 /// GPUs, or with other things in memory, take a method that is given and, for that one, a limit.
 ///
 /// ```
-/// use evenpath::{Csr, Device, SpgemmOptions};
+/// use evenpath::spgemm::SpgemmOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let a = Device::best()?.upload(&a)?;
-/// let square = a.multiply_with(&a, SpgemmOptions::new().memory_limit(64 << 20))?; // bytes beside operands and result
+/// let square = a.multiply_with(&a, SpgemmOptions::default().with_memory_limit(64 << 20))?; // bytes beside operands and result
 /// assert_eq!(square.nnz(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SpgemmOptions {
-    /// The method.
+    /// The method; by default what suits the matrices.
     pub method: SpgemmMethod,
     /// Bytes of device memory that workspace and result may take together; if not given, nine tenths of what is free,
     /// within the device's own limit. On the CPU: of the host's memory, without a limit if not given. What a plan keeps so
@@ -27,20 +28,15 @@ pub struct SpgemmOptions {
 }
 
 impl SpgemmOptions {
-    /// The method that suits the matrices.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The same with a method.
+    /// The same with another method.
     #[must_use]
-    pub fn method(self, method: SpgemmMethod) -> Self {
+    pub fn with_method(self, method: SpgemmMethod) -> Self {
         Self { method, ..self }
     }
 
-    /// The same with a limit on workspace and result.
+    /// The same with a limit in bytes on workspace and result together.
     #[must_use]
-    pub fn memory_limit(self, bytes: u64) -> Self {
-        Self { memory_limit: Some(bytes), ..self }
+    pub fn with_memory_limit(self, bytes: impl Into<Option<u64>>) -> Self {
+        Self { memory_limit: bytes.into(), ..self }
     }
 }

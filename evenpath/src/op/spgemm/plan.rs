@@ -11,19 +11,20 @@ use crate::op::requirement::Requirement;
 use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Value};
 
-/// `C = AB` for two sparse matrices, whose pattern is analysed once, and which is computed as often as values change.
+/// `C = AB` for two sparse matrices, whose pattern is analyzed once, and which is computed as often as values change.
 ///
 /// Results are bitwise those of [`DeviceCsr::multiply_with`], and share one pattern in memory. On devices with kernels the
 /// plan keeps, if `memory_limit` has room for it beside the result, where each product goes:
 /// [`SpgemmPlanInfo::kept_bytes`].
 ///
 /// ```
-/// use evenpath::{Csr, Device, SpgemmOptions};
+/// use evenpath::spgemm::SpgemmOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let device = Device::cpu();
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 0, 1.0), (0, 1, 2.0), (1, 1, 3.0)])?;
 /// let a = device.upload(&a)?;
-/// let plan = a.plan_multiply(&a, SpgemmOptions::new())?;
+/// let plan = a.plan_multiply(&a, SpgemmOptions::default())?;
 /// assert_eq!(plan.run()?.download()?.values(), [1.0, 8.0, 9.0]);
 /// a.set_values(&[1.0, 1.0, 1.0])?;
 /// assert_eq!(plan.run()?.download()?.values(), [1.0, 2.0, 1.0]);
@@ -102,7 +103,7 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
         let (start, end) = &self.analysis;
         let Info { method, products, nonzeros, kept_bytes } = self.strategy.info();
         let (workspace_bytes, analysis_ms) = (self.peak_bytes, end.elapsed_since(start)?);
-        Ok(SpgemmPlanInfo { method, products, nonzeros, workspace_bytes, kept_bytes, analysis_ms })
+        Ok(SpgemmPlanInfo { method, products, nnz: nonzeros, workspace_bytes, kept_bytes, analysis_ms })
     }
 }
 

@@ -1,18 +1,26 @@
 use std::fmt;
 
+use super::SpmmOptions;
+use crate::op::Layout;
+
 /// What a plan of SpMM chose, and what it costs.
 ///
 /// ```
-/// use evenpath::{Csr, Device, SpmmOptions};
+/// use evenpath::spmm::SpmmOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 0.5)])?;
-/// let plan = Device::best()?.upload(&a)?.plan_spmm::<f64>(SpmmOptions::new(4))?;
+/// let plan = Device::best()?.upload(&a)?.plan_spmm::<f64>(SpmmOptions::default().with_columns(4))?;
 /// println!("{} bytes of workspace", plan.info()?.workspace_bytes);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SpmmPlanInfo {
+    /// Columns of B that the plan has a workspace for.
+    pub columns: usize,
+    /// The layout of B that the plan has a workspace for.
+    pub layout: Layout,
     /// Rows that are summed in pieces, because one group of lanes would take too long for them.
     pub long_rows: u64,
     /// Pieces that these rows are cut into.
@@ -27,19 +35,28 @@ pub struct SpmmPlanInfo {
     pub analysis_ms: f64,
 }
 
+impl SpmmPlanInfo {
+    /// The options that ask for what the plan chose. With them, a plan of the same matrix on any other GPU, real or
+    /// simulated, gives the same bits.
+    pub fn options(&self) -> SpmmOptions {
+        let multiprocessors = (self.multiprocessors > 0).then_some(self.multiprocessors);
+        SpmmOptions { columns: self.columns, layout: self.layout, multiprocessors }
+    }
+}
+
 impl fmt::Display for SpmmPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.longest == 0 {
-            f.write_str("rows side by side")?;
+            f.write_str("rows in parallel")?;
         } else if self.pieces == 0 {
-            write!(f, "a group of lanes a row (no row is longer than {} nonzeros)", self.longest)?;
+            write!(f, "a group of lanes per row (no row is longer than {} nonzeros)", self.longest)?;
         } else {
             let Self { long_rows, pieces, longest, .. } = self;
             write!(
                 f,
-                "a group of lanes a row, and {long_rows} rows of more than {longest} nonzeros in {pieces} pieces"
+                "a group of lanes per row, and {long_rows} rows of more than {longest} nonzeros in {pieces} pieces"
             )?;
         }
-        write!(f, ", {} bytes of workspace, analysed in {:.4} ms", self.workspace_bytes, self.analysis_ms)
+        write!(f, ", {} bytes of workspace, analyzed in {:.4} ms", self.workspace_bytes, self.analysis_ms)
     }
 }

@@ -42,7 +42,7 @@ struct Workspace<T: Storage> {
 
 impl<T: Storage> Kernels<T> {
     /// Finds the long rows, and allocates the workspace for what the options say.
-    pub(super) fn analyse<S: Storage, O: Offset>(
+    pub(super) fn analyze<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
         options: SpmmOptions,
     ) -> Result<Self, DeviceError> {
@@ -70,7 +70,7 @@ impl<T: Storage> Kernels<T> {
             longest: self.long_rows.longest,
             multiprocessors: self.multiprocessors,
             workspace_bytes: self.long_rows.bytes() + of_runs,
-            analysis_ms: 0.0,
+            ..SpmmPlanInfo::default()
         }
     }
 }
@@ -79,7 +79,7 @@ impl<T: Storage> Kernels<T> {
     /// Launches what makes C, in as many passes as the workspace takes.
     pub(super) fn run<S: Storage, O: Offset>(&self, product: Product<'_, S, T, O>) -> Result<(), OpError>
     where
-        T: evenpath_simt::Stored<Compute = Compute<S>>,
+        T: Storage<Computed = Compute<S>>,
     {
         let mut product = product;
         let (device, b) = (product.matrix.device(), product.b);
@@ -120,7 +120,7 @@ impl<T: Storage> Kernels<T> {
         sums: &mut DeviceVec<Compute<T>>,
     ) -> Result<(), DeviceError>
     where
-        T: evenpath_simt::Stored<Compute = Compute<S>>,
+        T: Storage<Computed = Compute<S>>,
     {
         let &mut Product { matrix, alpha, beta, .. } = product;
         let device = matrix.device();
@@ -224,7 +224,7 @@ fn workspace<T: bytemuck::Pod>(
     columns: usize,
 ) -> Result<DeviceVec<T>, DeviceError> {
     let too_large = DeviceError::TooLarge { elements: usize::MAX, element_bytes: size_of::<T>() };
-    device.uninitialised(rows.checked_mul(columns).ok_or(too_large)?)
+    device.uninitialized(rows.checked_mul(columns).ok_or(too_large)?)
 }
 
 /// Copies some columns of B, which is stored by columns, to rows without gaps.

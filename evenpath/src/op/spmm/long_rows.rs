@@ -86,10 +86,10 @@ impl LongRows {
     fn with_room(device: &Device, longest: u32, [rows, pieces]: [usize; 2]) -> Result<Self, DeviceError> {
         Ok(Self {
             longest,
-            rows: device.uninitialised(rows)?,
-            first_pieces: device.uninitialised(rows)?,
-            piece_rows: device.uninitialised(pieces)?,
-            piece_ranks: device.uninitialised(pieces)?,
+            rows: device.uninitialized(rows)?,
+            first_pieces: device.uninitialized(rows)?,
+            piece_rows: device.uninitialized(pieces)?,
+            piece_ranks: device.uninitialized(pieces)?,
         })
     }
 
@@ -98,7 +98,7 @@ impl LongRows {
         if matrix.nnz() <= self.longest as usize {
             return Ok([0, 0]);
         }
-        let counters = self.launch(matrix)?.to_vec()?;
+        let counters = self.launch(matrix)?.download()?;
         Ok([counters[0] as usize, counters[1] as usize])
     }
 

@@ -10,6 +10,7 @@ pub use info::SpmmPlanInfo;
 use std::fmt;
 
 use self::kernels::Kernels;
+use super::device_dense::check_dense;
 use super::{DeviceCsr, DeviceDense, Layout, OpError};
 use crate::cpu;
 use crate::device::{DeviceError, DeviceKind, Event};
@@ -18,18 +19,19 @@ use crate::{Compute, Offset, Storage, bf16, f16};
 /// What a sparse matrix of values `S` can be multiplied with: `S` itself, and `f32` for the 16-bit types. Sealed.
 ///
 /// ```
-/// use evenpath::{Csr, Device, DeviceDense, Layout, SpmmOptions, bf16};
+/// use evenpath::spmm::SpmmOptions;
+/// use evenpath::{Csr, Device, DeviceDense, Layout, bf16};
 ///
 /// // A in bf16, B and C in f32.
 /// let a: Csr<bf16> = Csr::<f32>::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 0.5)])?.into_values();
 /// let device = Device::best()?;
-/// let b = DeviceDense::try_new(device.upload_slice(&[2.0_f32, 4.0])?, 2, 1, Layout::RowMajor)?;
+/// let b = DeviceDense::try_new(device.upload(&[2.0_f32, 4.0])?, 2, 1, Layout::RowMajor)?;
 /// let mut c = device.zeros_dense::<f32>(1, 1, Layout::RowMajor)?;
-/// device.upload(&a)?.plan_spmm(SpmmOptions::new(1))?.run(1.0, &b, 0.0, &mut c)?;
-/// assert_eq!(c.as_vec().to_vec()?, [4.0]);
+/// device.upload(&a)?.plan_spmm(SpmmOptions::default().with_columns(1))?.run(1.0, &b, 0.0, &mut c)?;
+/// assert_eq!(c.as_vec().download()?, [4.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait SpmmOperand<S: Storage>: Storage + evenpath_simt::Stored<Compute = Compute<S>> {}
+pub trait SpmmOperand<S: Storage>: Storage<Computed = Compute<S>> {}
 
 impl<V: crate::Value> SpmmOperand<V> for V {}
 impl SpmmOperand<f16> for f16 {}
@@ -40,15 +42,16 @@ impl SpmmOperand<bf16> for f32 {}
 /// How [`DeviceCsr::plan_spmm`] plans.
 ///
 /// ```
-/// use evenpath::{Layout, SpmmOptions};
+/// use evenpath::spmm::SpmmOptions;
+/// use evenpath::Layout;
 ///
-/// let options = SpmmOptions::new(16).layout(Layout::ColumnMajor); // of B and C
+/// let options = SpmmOptions::default().with_columns(16).with_layout(Layout::ColumnMajor); // of B and C
 /// assert_eq!((options.columns, options.layout), (16, Layout::ColumnMajor));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpmmOptions {
-    /// Columns of B that the plan has a workspace for. Products of more columns are done in so many passes.
+    /// Columns of B that the plan has a workspace for; 32 by default. Wider products are done in passes of so many columns.
     pub columns: usize,
     /// The layout of B that the plan has a workspace for. One by columns is copied to one by rows first; if the plan does
     /// not know beforehand, the memory is allocated in the first run.
@@ -59,52 +62,55 @@ pub struct SpmmOptions {
 }
 
 impl SpmmOptions {
-    /// For products of so many columns, B being stored by rows.
-    pub fn new(columns: usize) -> Self {
-        Self { columns, layout: Layout::RowMajor, multiprocessors: None }
+    /// The same for products of so many columns.
+    #[must_use]
+    pub fn with_columns(self, columns: usize) -> Self {
+        Self { columns, ..self }
     }
 
     /// The same for work that is divided for so many multiprocessors.
     #[must_use]
-    pub fn multiprocessors(self, multiprocessors: u32) -> Self {
-        Self { multiprocessors: Some(multiprocessors), ..self }
+    pub fn with_multiprocessors(self, multiprocessors: impl Into<Option<u32>>) -> Self {
+        Self { multiprocessors: multiprocessors.into(), ..self }
     }
 
     /// The same with another layout of B.
     #[must_use]
-    pub fn layout(self, layout: Layout) -> Self {
+    pub fn with_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
     }
 }
 
 impl Default for SpmmOptions {
     fn default() -> Self {
-        Self::new(32)
+        Self { columns: 32, layout: Layout::RowMajor, multiprocessors: None }
     }
 }
 
-/// `C = αAB + βC` for one sparse matrix A, analysed once and run as often as needed, with dense B and C of any number of
+/// `C = αAB + βC` for one sparse matrix A, analyzed once and run as often as needed, with dense B and C of any number of
 /// columns.
 ///
 /// The result is bitwise the same from run to run; [`SpmmOptions::multiprocessors`] says what that takes on different GPUs. The
 /// matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot. Values of 16 bits are multiplied and summed in `f32`; each element of C is rounded once at the end.
 ///
 /// ```
-/// use evenpath::{Csr, Device, DeviceDense, Layout, SpmmOptions};
+/// use evenpath::spmm::SpmmOptions;
+/// use evenpath::{Csr, Device, DeviceDense, Layout};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a)?;
-/// let b = device.upload_slice(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
+/// let b = device.upload(&[1.0, 2.0, 10.0, 20.0, 100.0, 200.0])?;
 /// let b = DeviceDense::try_new(b, 3, 2, Layout::RowMajor)?;
 /// let mut c = device.zeros_dense(2, 2, Layout::RowMajor)?;
-/// let plan = a.plan_spmm(SpmmOptions::new(2))?;
+/// let plan = a.plan_spmm(SpmmOptions::default().with_columns(2))?;
 /// plan.run(1.0, &b, 0.0, &mut c)?;
-/// assert_eq!(c.as_vec().to_vec()?, [201.0, 402.0, 30.0, 60.0]);
+/// assert_eq!(c.as_vec().download()?, [201.0, 402.0, 30.0, 60.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SpmmPlan<S: Storage, T: SpmmOperand<S>, O: Offset = u32> {
     matrix: DeviceCsr<S, O>,
+    options: SpmmOptions,
     schedule: Schedule<T>,
     analysis: (Event, Event),
 }
@@ -125,7 +131,7 @@ struct Product<'a, S: Storage, T: Storage, O: Offset> {
 }
 
 impl<S: Storage, O: Offset> DeviceCsr<S, O> {
-    /// Analyses the matrix for [`SpmmPlan::run`]. It need not be canonical: duplicates are summed, in order. Waits for
+    /// Analyzes the matrix for [`SpmmPlan::run`]. It need not be canonical: duplicates are summed, in order. Waits for
     /// the analysis, which says how much workspace the matrix needs.
     ///
     /// # Errors
@@ -137,22 +143,22 @@ impl<S: Storage, O: Offset> DeviceCsr<S, O> {
         let schedule = match self.device().kind() {
             DeviceKind::Cpu => Schedule::Cpu,
             DeviceKind::Cuda(_) | DeviceKind::Simulated => {
-                Schedule::Kernels(Box::new(Kernels::analyse(self, options)?))
+                Schedule::Kernels(Box::new(Kernels::analyze(self, options)?))
             }
         };
         let analysis = (start, self.device().record()?);
-        Ok(SpmmPlan { matrix: self.clone(), schedule, analysis })
+        Ok(SpmmPlan { matrix: self.clone(), options, schedule, analysis })
     }
 }
 
 impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
     /// C = `alpha`·A·B + `beta`·C, ordered on the device's stream; the call does not wait for it. B and C are in any
     /// layout, each in its own. With `beta` zero, C is overwritten, whatever it held. With `alpha` zero the product is
-    /// computed all the same: what is infinite or no number in A or B makes C no number.
+    /// computed all the same: infinity and NaN in A or B propagate to C.
     ///
     /// # Errors
     ///
-    /// If B has not a row for each column of A, or C not the rows of A and the columns of B, or either is on another
+    /// If B does not have a row for each column of A, or C not the rows of A and the columns of B, or either is on another
     /// device; if there is no memory for the workspace that a layout needs which the plan was not made for. Then nothing
     /// is written. If the device was lost.
     pub fn run(
@@ -163,8 +169,8 @@ impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
         c: &mut DeviceDense<T>,
     ) -> Result<(), OpError> {
         let matrix = &self.matrix;
-        check_shape(matrix, "B", b, (matrix.cols(), b.cols()))?;
-        check_shape(matrix, "C", c, (matrix.rows(), b.cols()))?;
+        check_dense(matrix.device(), ("B", b), (matrix.cols(), b.cols()))?;
+        check_dense(matrix.device(), ("C", c), (matrix.rows(), b.cols()))?;
         if c.rows() == 0 || c.cols() == 0 {
             return Ok(());
         }
@@ -184,25 +190,13 @@ impl<S: Storage, T: SpmmOperand<S>, O: Offset> SpmmPlan<S, T, O> {
     pub fn info(&self) -> Result<SpmmPlanInfo, DeviceError> {
         let (start, end) = &self.analysis;
         let analysis_ms = end.elapsed_since(start)?;
-        Ok(match &self.schedule {
-            Schedule::Cpu => SpmmPlanInfo { analysis_ms, ..SpmmPlanInfo::default() },
-            Schedule::Kernels(kernels) => SpmmPlanInfo { analysis_ms, ..kernels.info() },
-        })
+        let SpmmOptions { columns, layout, .. } = self.options;
+        let info = match &self.schedule {
+            Schedule::Cpu => SpmmPlanInfo::default(),
+            Schedule::Kernels(kernels) => kernels.info(),
+        };
+        Ok(SpmmPlanInfo { columns, layout, analysis_ms, ..info })
     }
-}
-
-fn check_shape<S: Storage, T: Storage, O: Offset>(
-    matrix: &DeviceCsr<S, O>,
-    operand: &'static str,
-    dense: &DeviceDense<T>,
-    (needed_rows, needed_cols): (usize, usize),
-) -> Result<(), OpError> {
-    matrix.device().check_same(dense.device())?;
-    let (rows, cols) = (dense.rows(), dense.cols());
-    if (rows, cols) == (needed_rows, needed_cols) {
-        return Ok(());
-    }
-    Err(OpError::DenseShape { operand, rows, cols, needed_rows, needed_cols })
 }
 
 fn run_on_cpu<S: Storage, T: SpmmOperand<S>, O: Offset>(

@@ -27,13 +27,13 @@ struct Kinds {
 
 impl<V: Value, O: Offset> Adaptive<V, O> {
     /// Copies the row offsets to the host, and cuts the rows there.
-    pub(super) fn analyse(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn analyze(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let launcher = launcher(matrix);
         let info = launcher.info();
-        let block_rows = cut_rows(&matrix.pattern().row_offsets.to_vec()?, info.tile_items());
+        let block_rows = cut_rows(&matrix.pattern().row_offsets.download()?, info.tile_items());
         let kinds = Some(Kinds::count(&block_rows, info.block_size));
         let launch = launcher.blocks(block_rows.len() - 1)?;
-        let block_rows = matrix.device().upload_slice(&block_rows)?;
+        let block_rows = matrix.device().upload(&block_rows)?;
         Ok(Self { launch, block_rows, kinds })
     }
 
@@ -66,8 +66,8 @@ impl RowBlocks {
         if let Some(cut) = Self::on_device(matrix, lengths, limit)? {
             return Ok(cut);
         }
-        let block_rows = cut_rows(&matrix.pattern().row_offsets.to_vec()?, limit as usize);
-        Ok(Self { block_rows: matrix.device().upload_slice(&block_rows)? })
+        let block_rows = cut_rows(&matrix.pattern().row_offsets.download()?, limit as usize);
+        Ok(Self { block_rows: matrix.device().upload(&block_rows)? })
     }
 
     /// Cuts the rows on the device, into blocks of at most `limit` nonzeros that are at least half full. `None` if a row
@@ -85,7 +85,7 @@ impl RowBlocks {
         // Rows without nonzeros need a block too.
         let blocks = matrix.nnz().div_ceil(share as usize).max(usize::from(matrix.rows() > 0));
         let launch = device.kernel().threads(blocks + 1)?;
-        let mut block_rows = device.uninitialised(blocks + 1)?;
+        let mut block_rows = device.uninitialized(blocks + 1)?;
         let cut = CutRowBlocks {
             pattern: matrix.pattern().view(),
             block_rows: block_rows.as_global_mut(),

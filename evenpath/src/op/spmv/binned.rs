@@ -38,9 +38,9 @@ impl<V: Value, O: Offset> Binned<V, O> {
             launch: device.instance(info).blocks(blocks)?,
             group,
             lengths,
-            long_rows: device.uninitialised(long.rows as usize)?,
-            first_pieces: device.uninitialised(long.rows as usize)?,
-            piece_rows: device.uninitialised(long.pieces as usize)?,
+            long_rows: device.uninitialized(long.rows as usize)?,
+            first_pieces: device.uninitialized(long.rows as usize)?,
+            piece_rows: device.uninitialized(long.pieces as usize)?,
             sums: TaggedSums::new::<V>(device, long.pieces as usize, long.rows as usize)?,
         };
         binned.list(matrix)?;

@@ -72,13 +72,13 @@ fn asked_for<V: Value, O: Offset>(
         SpmvMethod::Vector => Box::new(rows::Vector::new(matrix, lanes)?),
         SpmvMethod::Warp => Box::new(rows::Vector::new(matrix, 32)?),
         SpmvMethod::Block => Box::new(rows::Block::new(matrix)?),
-        SpmvMethod::Flat => Box::new(Flat::analyse(matrix)?),
-        SpmvMethod::MergePath => Box::new(Merge::analyse(matrix)?),
-        SpmvMethod::CsrAdaptive => Box::new(Adaptive::analyse(matrix)?),
+        SpmvMethod::Flat => Box::new(Flat::analyze(matrix)?),
+        SpmvMethod::MergePath => Box::new(Merge::analyze(matrix)?),
+        SpmvMethod::CsrAdaptive => Box::new(Adaptive::analyze(matrix)?),
         SpmvMethod::Light => Box::new(Light::new(matrix, lanes)?),
         SpmvMethod::RowBlocks => {
             let on_device = Adaptive::on_device(matrix, Lengths::count(matrix)?)?;
-            Box::new(on_device.map_or_else(|| Adaptive::analyse(matrix), Ok)?)
+            Box::new(on_device.map_or_else(|| Adaptive::analyze(matrix), Ok)?)
         }
         SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new)?,
         SpmvMethod::Binned => of_rows(matrix, method, Binned::new)?,

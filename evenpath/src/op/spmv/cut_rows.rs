@@ -29,7 +29,7 @@ impl CutRows {
     /// Finds the rows that are cut.
     pub(super) fn find<V: Value, O: Offset>(device: &Device, cut: &Cut<'_, O>) -> Result<Self, OpError> {
         let tiles = cut.tiles as usize;
-        let mut spans = device.uninitialised(tiles + 1)?;
+        let mut spans = device.uninitialized(tiles + 1)?;
         let launch = device.kernel().threads(tiles + 1)?;
         let find = FindCutRows {
             pattern: cut.pattern,

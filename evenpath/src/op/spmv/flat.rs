@@ -36,9 +36,9 @@ impl<O: Offset> FilledRows<O> {
             return Ok(Self { count: 0, compacted: None });
         }
         let launch = device.kernel().threads(rows)?;
-        let mut filled_rows = device.uninitialised(rows.min(nonzeros))?;
-        let mut filled_offsets = device.uninitialised(rows.min(nonzeros) + 1)?;
-        let mut count = device.uninitialised(1)?;
+        let mut filled_rows = device.uninitialized(rows.min(nonzeros))?;
+        let mut filled_offsets = device.uninitialized(rows.min(nonzeros) + 1)?;
+        let mut count = device.uninitialized(1)?;
         let mut states = device.zeros(launch.grid() as usize + 1)?;
         let compact = FlatCompactRows {
             pattern: matrix.pattern().view(),
@@ -80,7 +80,7 @@ impl<O: Offset> FilledRows<O> {
 
 impl<V: Value, O: Offset> Flat<V, O> {
     /// Finds the rows that have nonzeros, and the row in which each tile begins.
-    pub(super) fn analyse(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn analyze(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         Self::cut(matrix, FilledRows::find(matrix)?)
     }
 
@@ -100,7 +100,7 @@ impl<V: Value, O: Offset> Flat<V, O> {
         let fill_launch = device.kernel().threads(matrix.rows())?;
         let tiles = tile_launch.grid();
         let launch = device.kernel().threads(tiles as usize + 1)?;
-        let mut tile_rows = device.uninitialised(tiles as usize + 1)?;
+        let mut tile_rows = device.uninitialized(tiles as usize + 1)?;
         let pattern = filled.pattern(matrix.pattern().view());
         let partition =
             FlatPartition { pattern, tile_rows: tile_rows.as_global_mut(), tiles, tile_items: tile.items() };

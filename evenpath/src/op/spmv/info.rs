@@ -6,7 +6,8 @@ use crate::policy::Tile;
 /// What a plan chose, and what it costs.
 ///
 /// ```
-/// use evenpath::{Csr, Device, SpmvOptions};
+/// use evenpath::spmv::SpmvOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let info = Device::best()?.upload(&a)?.plan_spmv(SpmvOptions::default())?.info()?;
@@ -26,7 +27,7 @@ pub struct SpmvPlanInfo {
     pub tiles: u64,
     /// Lanes a row, where every row has as many.
     pub lanes: Option<u32>,
-    /// Figures of the method, each with its name: such as rows a warp, or row blocks of each kind.
+    /// Figures of the method, each with its name: such as rows per warp, or row blocks of each kind.
     pub figures: Vec<(&'static str, u64)>,
     /// Bytes of device memory that the plan holds beside the matrix.
     pub workspace_bytes: u64,
@@ -55,6 +56,6 @@ impl fmt::Display for SpmvPlanInfo {
         for (name, figure) in &self.figures {
             write!(f, ", {figure} {name}")?;
         }
-        write!(f, ", {} bytes of workspace, analysed in {:.4} ms", self.workspace_bytes, self.analysis_ms)
+        write!(f, ", {} bytes of workspace, analyzed in {:.4} ms", self.workspace_bytes, self.analysis_ms)
     }
 }

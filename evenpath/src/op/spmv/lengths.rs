@@ -42,7 +42,7 @@ impl Lengths {
         // SAFETY: there are `rows` + 1 row offsets and as many totals as the kernel has; buffers are freed in the
         // stream's order.
         unsafe { launch.launch(kernel) }?;
-        let totals = totals.to_vec()?;
+        let totals = totals.download()?;
         let long = Long { rows: totals[2], nonzeros: totals[3], pieces: totals[4] };
         Ok(Self { longest: totals[0], empty: totals[1], mean, limit, long })
     }

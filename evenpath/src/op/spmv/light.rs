@@ -33,7 +33,7 @@ impl<V: Value, O: Offset> Light<V, O> {
         let turns = (rows / (vectors * resident * DRAWS)).clamp(1, MAX_TURNS);
         // No more blocks than find a row.
         let launch = launcher.blocks(rows.div_ceil(vectors * turns).min(resident) as usize)?;
-        let next_row = Mutex::new(device.uninitialised(1)?);
+        let next_row = Mutex::new(device.uninitialized(1)?);
         Ok(Self { launch, lanes, turns: turns as u32, next_row })
     }
 }

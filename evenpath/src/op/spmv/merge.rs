@@ -18,7 +18,7 @@ pub(super) struct Merge<V: Value, O: Offset> {
 
 impl<V: Value, O: Offset> Merge<V, O> {
     /// Cuts the merge of row ends and nonzeros into tiles.
-    pub(super) fn analyse(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+    pub(super) fn analyze(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         let device = matrix.device();
         let tile = policy::spmv_merge(V::TYPE, device.properties().compute_capability);
         let kernel_of = |tile: Tile| MergeTile::<V, O>::instance(tile.block_size, tile.items_per_thread);

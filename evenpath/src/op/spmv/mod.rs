@@ -1,4 +1,4 @@
-//! Sparse matrix times dense vector: the plan, and one schedule a method.
+//! Sparse matrix times dense vector: the plan, and one schedule per method.
 
 mod adaptive;
 mod binned;
@@ -20,7 +20,7 @@ mod thresholds;
 mod windows;
 
 pub use info::SpmvPlanInfo;
-pub use method::{ParseSpmvMethodError, SpmvMethod};
+pub use method::SpmvMethod;
 
 use std::fmt;
 
@@ -40,10 +40,11 @@ use crate::{Offset, Value};
 /// on another GPU what a plan chose.
 ///
 /// ```
-/// use evenpath::{Csr, Device, SpmvMethod, SpmvOptions};
+/// use evenpath::spmv::{SpmvMethod, SpmvOptions};
+/// use evenpath::{Csr, Device};
 ///
 /// assert_eq!(SpmvOptions::default().method, SpmvMethod::Auto);
-/// assert_eq!(SpmvOptions::with_method("merge-path".parse()?).method, SpmvMethod::MergePath);
+/// assert_eq!(SpmvOptions::default().with_method("merge-path".parse()?).method, SpmvMethod::MergePath);
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let (first, second) = (Device::simulated(Default::default()), Device::simulated(Default::default()));
@@ -57,41 +58,43 @@ use crate::{Offset, Value};
 pub struct SpmvOptions {
     /// The method; by default the plan chooses.
     pub method: SpmvMethod,
-    /// Lanes a row, 1, 2, 4, 8, 16 or 32, for [`Vector`](SpmvMethod::Vector) and [`Light`](SpmvMethod::Light); by default
+    /// Lanes per row, 1, 2, 4, 8, 16 or 32, for [`Vector`](SpmvMethod::Vector) and [`Light`](SpmvMethod::Light); by default
     /// what suits the mean row length.
     pub lanes: Option<u32>,
 }
 
 impl SpmvOptions {
-    /// The given method, and defaults for the rest.
-    pub const fn with_method(method: SpmvMethod) -> Self {
-        Self { method, lanes: None }
+    /// The same with another method.
+    #[must_use]
+    pub fn with_method(self, method: SpmvMethod) -> Self {
+        Self { method, ..self }
     }
 
     /// The same with so many lanes per row.
     #[must_use]
-    pub const fn lanes(self, lanes: u32) -> Self {
-        Self { lanes: Some(lanes), ..self }
+    pub fn with_lanes(self, lanes: impl Into<Option<u32>>) -> Self {
+        Self { lanes: lanes.into(), ..self }
     }
 }
 
-/// y = αAx + βy for one matrix, analysed once and run as often as needed.
+/// y = αAx + βy for one matrix, analyzed once and run as often as needed.
 ///
 /// The result is bitwise the same from run to run, and from plan to plan of the same options on the same device;
 /// [`SpmvOptions`] say what that takes on different ones. The matrix's values may change ([`DeviceCsr::set_values`]); its
 /// pattern cannot.
 ///
 /// ```
-/// use evenpath::{Csr, Device, SpmvOptions};
+/// use evenpath::spmv::SpmvOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a)?;
-/// let x = device.upload_slice(&[1.0, 10.0, 100.0])?;
+/// let x = device.upload(&[1.0, 10.0, 100.0])?;
 /// let mut y = device.zeros(2)?;
 /// let plan = a.plan_spmv(SpmvOptions::default())?;
 /// plan.run(1.0, &x, 0.0, &mut y)?;
-/// assert_eq!(y.to_vec()?, [201.0, 30.0]);
+/// assert_eq!(y.download()?, [201.0, 30.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SpmvPlan<V: Value, O: Offset = u32> {
@@ -128,7 +131,7 @@ struct Shape {
     tile: Option<Tile>,
     /// Pieces that the matrix is cut into.
     tiles: u64,
-    /// Lanes a row, where every row has as many.
+    /// Lanes per row, where every row has as many.
     lanes: Option<u32>,
     /// What else is to be said, as in [`SpmvPlanInfo`].
     figures: Vec<(&'static str, u64)>,
@@ -137,7 +140,7 @@ struct Shape {
 }
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// Analyses the matrix for [`SpmvPlan::run`]. The matrix need not be canonical: duplicates are summed, in order.
+    /// Analyzes the matrix for [`SpmvPlan::run`]. The matrix need not be canonical: duplicates are summed, in order.
     /// Matrices of 16-bit values are multiplied with vectors by [`DeviceCsr::plan_spmm`], as matrices of one column.
     ///
     /// # Errors
@@ -166,13 +169,13 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 
 impl<V: Value, O: Offset> SpmvPlan<V, O> {
     /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
-    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: what is infinite or no
-    /// number in A or `x` makes y no number.
+    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: infinity and
+    /// NaN in A or `x` propagate to y.
     ///
     /// # Errors
     ///
-    /// If the length of `x` is not the number of columns, or that of `y` not the number of rows, or either is on
-    /// another device; then nothing is written. If the device was lost.
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
+    /// written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         Ok(self.choice.schedule.run(Product::new(&self.matrix, (alpha, x), (beta, y))?)?)
     }

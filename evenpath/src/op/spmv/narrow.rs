@@ -62,10 +62,10 @@ impl Codes {
         // Cleared, because wide loads reach into neighboring tiles, which may have no codes.
         let pairs = device.zeros::<u32>(matrix.nnz().div_ceil(2))?;
         let (address, len) = (pairs.as_global().address(), 2 * pairs.len() as u64);
-        let mut directories = device.uninitialised(blocks * SEGMENTS as usize)?;
-        let mut own_places = device.uninitialised::<u64>(blocks)?;
-        let mut tile_nonzeros = device.uninitialised::<u64>(blocks + 1)?;
-        let mut hashes = device.uninitialised::<u32>(blocks)?;
+        let mut directories = device.uninitialized(blocks * SEGMENTS as usize)?;
+        let mut own_places = device.uninitialized::<u64>(blocks)?;
+        let mut tile_nonzeros = device.uninitialized::<u64>(blocks + 1)?;
+        let mut hashes = device.uninitialized::<u32>(blocks)?;
         let mut whole = device.zeros::<u64>(1)?;
         let encode = EncodeColumns {
             pattern: matrix.pattern().view(),
@@ -82,8 +82,8 @@ impl Codes {
         // first nonzero and hash per tile, and of one word; buffers are freed in the stream's order.
         unsafe { encode_launch.launch(encode) }?;
 
-        let (hashes, order) = sort_pairs(&hashes, &vector::iota(device, tiles)?, &SortOptions::new())?;
-        let mut places = device.uninitialised(blocks)?;
+        let (hashes, order) = sort_pairs(&hashes, &vector::iota(device, tiles)?, SortOptions::default())?;
+        let mut places = device.uninitialized(blocks)?;
         let mut shared = device.zeros::<u64>(1)?;
         let share = ShareCodes {
             codes: Global::from_device(address, len),
@@ -149,7 +149,7 @@ impl<V: Value, O: Offset> Narrow<V, O> {
         let tile_rows = 1 << tile_rows.clamp(group.rows, TILE_ROWS).ilog2();
         let starts: Vec<u32> = (0..rows as u32).step_by(tile_rows as usize).chain([rows as u32]).collect();
         // Eight nonzeros: loads of four begin at a multiple of that.
-        let codes = Codes::new(matrix, &device.upload_slice(&starts)?, 8)?;
+        let codes = Codes::new(matrix, &device.upload(&starts)?, 8)?;
         Ok(Some(Self { rows: Rows::Tiles { launch, group, tile_rows }, codes }))
     }
 

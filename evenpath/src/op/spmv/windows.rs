@@ -51,22 +51,22 @@ impl Found {
     }
 
     /// Whether gathering from windows is faster: nearly all rows have one, their elements are used again, and the
-    /// columns are scattered, so that a cache would need one line per nonzero; or `with_neighbours`, if they are not.
-    pub(super) fn are_worth_it(self, nonzeros: u64, with_neighbours: bool) -> bool {
-        let is_hard_to_cache = with_neighbours || !self.have_neighbours(nonzeros);
+    /// columns are scattered, so that a cache would need one line per nonzero; or `with_neighbors`, if they are not.
+    pub(super) fn are_worth_it(self, nonzeros: u64, with_neighbors: bool) -> bool {
+        let is_hard_to_cache = with_neighbors || !self.have_neighbors(nonzeros);
         self.cover(nonzeros) && self.uses() >= USES && is_hard_to_cache
     }
 
     /// Whether columns are scattered wider than windows are.
     pub(super) fn are_too_narrow(self, nonzeros: u64) -> bool {
-        !self.cover(nonzeros) && !self.have_neighbours(nonzeros)
+        !self.cover(nonzeros) && !self.have_neighbors(nonzeros)
     }
 
     fn cover(self, nonzeros: u64) -> bool {
         self.covered >= nonzeros / 10 * 9
     }
 
-    fn have_neighbours(self, nonzeros: u64) -> bool {
+    fn have_neighbors(self, nonzeros: u64) -> bool {
         self.near >= nonzeros / 2
     }
 }
@@ -81,8 +81,8 @@ impl<V: Value, O: Offset> Windows<V, O> {
         }
         let blocks = matrix.rows().div_ceil(BLOCK_ROWS as usize);
         let find = device.kernel().blocks(blocks)?;
-        let mut firsts = device.uninitialised(blocks)?;
-        let mut lens = device.uninitialised(blocks)?;
+        let mut firsts = device.uninitialized(blocks)?;
+        let mut lens = device.uninitialized(blocks)?;
         let mut totals = device.zeros::<u64>(WINDOW_TOTALS)?;
         let kernel = FindWindows {
             pattern: matrix.pattern().view(),
@@ -96,7 +96,7 @@ impl<V: Value, O: Offset> Windows<V, O> {
         // SAFETY: the views are of the matrix's pattern, of an element for each block, and of as many totals as the
         // kernel has; buffers are freed in the stream's order.
         unsafe { find.launch(kernel) }?;
-        let totals = totals.to_vec()?;
+        let totals = totals.download()?;
         let found = Found { covered: totals[0], elements: totals[1], longest: totals[2], near: totals[3] };
         let window_bytes = found.longest as u32 * V::SIZE as u32;
         let launch = device.instance(info).shared_bytes(window_bytes).blocks(blocks)?;

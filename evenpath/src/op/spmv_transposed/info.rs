@@ -1,23 +1,24 @@
 use std::fmt;
 
-use super::{TransposedMode, TransposedOptions};
+use super::{SpmvTransposedMethod, SpmvTransposedOptions};
 use crate::op::SpmvPlanInfo;
 
 /// What a plan of SpMV with the transpose costs.
 ///
 /// ```
-/// use evenpath::{Csr, Device, TransposedMode, TransposedOptions};
+/// use evenpath::spmv::{SpmvTransposedMethod, SpmvTransposedOptions};
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
-/// let plan = Device::best()?.upload(&a)?.plan_spmv_transposed(TransposedOptions::with_mode(TransposedMode::Copied))?;
-/// assert_eq!(plan.info()?.mode, TransposedMode::Copied);
+/// let plan = Device::best()?.upload(&a)?.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(SpmvTransposedMethod::Copied))?;
+/// assert_eq!(plan.info()?.method, SpmvTransposedMethod::Copied);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SpmvTransposedPlanInfo {
-    /// The mode.
-    pub mode: TransposedMode,
+    /// The method.
+    pub method: SpmvTransposedMethod,
     /// Bytes of device memory that the plan holds beside the matrix.
     pub workspace_bytes: u64,
     /// Bytes of device memory that a run takes while it runs.
@@ -30,19 +31,19 @@ pub struct SpmvTransposedPlanInfo {
 
 impl SpmvTransposedPlanInfo {
     /// The options that ask for what the plan chose. With them, a plan of the same matrix on any other GPU, real or
-    /// simulated, gives the same bits, but in the mode [`Unordered`](TransposedMode::Unordered).
-    pub fn options(&self) -> TransposedOptions {
-        let options = TransposedOptions::with_mode(self.mode);
-        self.copy.as_ref().map_or(options, |copy| options.spmv(copy.options()))
+    /// simulated, gives the same bits, except with [`Unordered`](SpmvTransposedMethod::Unordered).
+    pub fn options(&self) -> SpmvTransposedOptions {
+        let options = SpmvTransposedOptions::default().with_method(self.method);
+        self.copy.as_ref().map_or(options, |copy| options.with_spmv(copy.options()))
     }
 }
 
 impl fmt::Display for SpmvTransposedPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { mode, workspace_bytes, run_bytes, analysis_ms, copy } = self;
+        let Self { method, workspace_bytes, run_bytes, analysis_ms, copy } = self;
         write!(
             f,
-            "{mode}, {workspace_bytes} bytes of workspace, {run_bytes} more a run, analysed in {analysis_ms:.4} ms"
+            "{method}, {workspace_bytes} bytes of workspace, {run_bytes} more per run, analyzed in {analysis_ms:.4} ms"
         )?;
         copy.as_ref().map_or(Ok(()), |copy| write!(f, ", multiplied by {copy}"))
     }

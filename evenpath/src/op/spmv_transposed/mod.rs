@@ -1,14 +1,14 @@
-//! The transpose of a sparse matrix times a dense vector: the plan, and one file a mode.
+//! The transpose of a sparse matrix times a dense vector: the plan, and one file per method.
 
 mod copied;
 mod cpu;
 mod info;
-mod mode;
+mod method;
 mod ordered;
 mod unordered;
 
 pub use info::SpmvTransposedPlanInfo;
-pub use mode::{ParseTransposedModeError, TransposedMode};
+pub use method::SpmvTransposedMethod;
 
 use std::fmt;
 
@@ -20,60 +20,62 @@ use crate::{Offset, Value};
 /// How [`DeviceCsr::plan_spmv_transposed`] plans.
 ///
 /// ```
-/// use evenpath::{TransposedMode, TransposedOptions};
+/// use evenpath::spmv::{SpmvTransposedMethod, SpmvTransposedOptions};
 ///
-/// let options = TransposedOptions::with_mode(TransposedMode::Copied); // for many products
-/// assert_ne!(options.mode, TransposedMode::Ordered);
+/// let options = SpmvTransposedOptions::default().with_method(SpmvTransposedMethod::Copied); // for many products
+/// assert_ne!(options.method, SpmvTransposedMethod::Ordered);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct TransposedOptions {
-    /// The mode.
-    pub mode: TransposedMode,
-    /// In the mode [`Copied`](TransposedMode::Copied), how the transpose is multiplied, on devices that run kernels. By
+pub struct SpmvTransposedOptions {
+    /// The method; by default [`Ordered`](SpmvTransposedMethod::Ordered).
+    pub method: SpmvTransposedMethod,
+    /// With [`Copied`](SpmvTransposedMethod::Copied), how the transpose is multiplied, on devices that run kernels. By
     /// default its plan chooses, by the device; with a method that is given, GPUs agree to the last bit.
     pub spmv: SpmvOptions,
 }
 
-impl TransposedOptions {
-    /// The given mode, and defaults for the rest.
-    pub fn with_mode(mode: TransposedMode) -> Self {
-        Self { mode, spmv: SpmvOptions::default() }
+impl SpmvTransposedOptions {
+    /// The same with another method.
+    #[must_use]
+    pub fn with_method(self, method: SpmvTransposedMethod) -> Self {
+        Self { method, ..self }
     }
 
     /// The same with options for the product with the copied transpose.
     #[must_use]
-    pub fn spmv(self, spmv: SpmvOptions) -> Self {
+    pub fn with_spmv(self, spmv: SpmvOptions) -> Self {
         Self { spmv, ..self }
     }
 }
 
-/// y = αAᵀx + βy for one matrix, analysed once and run as often as needed.
+/// y = αAᵀx + βy for one matrix, analyzed once and run as often as needed.
 ///
-/// The result is bitwise the same from run to run, but in the mode [`Unordered`](TransposedMode::Unordered);
+/// The result is bitwise the same from run to run, except with [`Unordered`](SpmvTransposedMethod::Unordered);
 /// [`SpmvTransposedPlanInfo::options`] repeat it on another GPU. The matrix's values may change ([`DeviceCsr::set_values`]); its pattern cannot.
 ///
 /// ```
-/// use evenpath::{Csr, Device, TransposedOptions};
+/// use evenpath::spmv::SpmvTransposedOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let a: Csr<f64> = Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 2.0), (1, 2, 3.0)])?;
 /// let device = Device::cpu();
 /// let a = device.upload(&a)?;
-/// let x = device.upload_slice(&[1.0, 10.0])?;
+/// let x = device.upload(&[1.0, 10.0])?;
 /// let mut y = device.zeros(3)?;
-/// let plan = a.plan_spmv_transposed(TransposedOptions::default())?;
+/// let plan = a.plan_spmv_transposed(SpmvTransposedOptions::default())?;
 /// plan.run(1.0, &x, 0.0, &mut y)?;
-/// assert_eq!(y.to_vec()?, [1.0, 0.0, 32.0]);
+/// assert_eq!(y.download()?, [1.0, 0.0, 32.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SpmvTransposedPlan<V: Value, O: Offset = u32> {
     matrix: DeviceCsr<V, O>,
-    mode: TransposedMode,
+    method: SpmvTransposedMethod,
     schedule: Box<dyn Schedule<V, O>>,
     analysis: (Event, Event),
 }
 
-/// A mode, prepared for one matrix.
+/// A method, prepared for one matrix.
 trait Schedule<V: Value, O: Offset>: Send + Sync {
     /// Asks the device for the product. The matrix is the one that the schedule was made for.
     fn run(&self, product: Product<'_, V, O>) -> Result<(), OpError>;
@@ -99,36 +101,36 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If there is no memory for what the plan holds, the matrix is too large for one launch or, in another mode than
-    /// [`Unordered`](TransposedMode::Unordered), has 2³² nonzeros or more, or the device was lost. In the mode
-    /// [`Copied`](TransposedMode::Copied), as for [`plan_spmv`](Self::plan_spmv).
+    /// If there is no memory for what the plan holds, the matrix is too large for one launch or, unless the method is
+    /// [`Unordered`](SpmvTransposedMethod::Unordered), has 2³² nonzeros or more, or the device was lost. With
+    /// [`Copied`](SpmvTransposedMethod::Copied), as for [`plan_spmv`](Self::plan_spmv).
     pub fn plan_spmv_transposed(
         &self,
-        TransposedOptions { mode, spmv }: TransposedOptions,
+        SpmvTransposedOptions { method, spmv }: SpmvTransposedOptions,
     ) -> Result<SpmvTransposedPlan<V, O>, OpError> {
         let start = self.device().record()?;
         let schedule: Box<dyn Schedule<V, O>> = if self.device().kind() == DeviceKind::Cpu {
             Box::new(cpu::Cpu::new(self))
         } else {
-            match mode {
-                TransposedMode::Ordered => Box::new(ordered::Ordered::new(self)?),
-                TransposedMode::Unordered => Box::new(unordered::Unordered::new(self)?),
-                TransposedMode::Copied => Box::new(copied::Copied::new(self, spmv)?),
+            match method {
+                SpmvTransposedMethod::Ordered => Box::new(ordered::Ordered::new(self)?),
+                SpmvTransposedMethod::Unordered => Box::new(unordered::Unordered::new(self)?),
+                SpmvTransposedMethod::Copied => Box::new(copied::Copied::new(self, spmv)?),
             }
         };
         let analysis = (start, self.device().record()?);
-        Ok(SpmvTransposedPlan { matrix: self.clone(), mode, schedule, analysis })
+        Ok(SpmvTransposedPlan { matrix: self.clone(), method, schedule, analysis })
     }
 }
 
 impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
     /// y = `alpha`·Aᵀ·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
-    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: what is infinite or no
-    /// number in A or `x` makes y no number. `alpha` may multiply the elements of x, not their sums.
+    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: infinity and
+    /// NaN in A or `x` propagate to y. `alpha` may multiply the elements of x, not their sums.
     ///
     /// # Errors
     ///
-    /// If the length of `x` is not the number of rows, or that of `y` not the number of columns, either is on another device, or there is no memory for
+    /// If `x` does not have one element per row, or `y` one per column, either is on another device, or there is no memory for
     /// what a run takes; then nothing is written. If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         self.schedule.run(Product::transposed(&self.matrix, (alpha, x), (beta, y))?)
@@ -144,7 +146,7 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
         let Bytes { held, run } = self.schedule.bytes();
         let analysis_ms = end.elapsed_since(start)?;
         Ok(SpmvTransposedPlanInfo {
-            mode: self.mode,
+            method: self.method,
             workspace_bytes: held,
             run_bytes: run,
             analysis_ms,
@@ -155,6 +157,6 @@ impl<V: Value, O: Offset> SpmvTransposedPlan<V, O> {
 
 impl<V: Value, O: Offset> fmt::Debug for SpmvTransposedPlan<V, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SpmvTransposedPlan({:?}, {})", self.matrix, self.mode)
+        write!(f, "SpmvTransposedPlan({:?}, {})", self.matrix, self.method)
     }
 }

@@ -27,8 +27,8 @@ impl<V: Value, O: Offset> Ordered<V, O> {
         let products = Requirement::of::<V>(len as u64);
         let pairs = Requirement::all_of([Requirement::of::<u32>(len as u64), products]);
         // Sorted pairs; and beside them the products and what the sort takes, or the sums and what the reduction takes.
-        let sort = Requirement::new(temporary_bytes_pairs::<u32, V>(len, &by_column)?);
-        let reduction = Requirement::new(reduce::temporary_bytes_by_key::<u32, V>(len));
+        let sort = Requirement::new(temporary_bytes_pairs::<u32, V>(len, by_column)?);
+        let reduction = Requirement::new(reduce::temporary_bytes_by_keys::<u32, V>(len));
         let sorting = Requirement::all_of([products, sort]);
         let summing = Requirement::all_of([pairs, Requirement::of::<u64>(1), reduction]);
         let run = Requirement::all_of([pairs, Requirement::any_of([sorting, summing])]);
@@ -44,7 +44,7 @@ impl<V: Value, O: Offset> Ordered<V, O> {
     ) -> Result<DeviceVec<V>, OpError> {
         let device = matrix.device();
         let values = matrix.values();
-        let mut products = device.uninitialised(matrix.nnz())?;
+        let mut products = device.uninitialized(matrix.nnz())?;
         let kernel = TransposedProducts {
             matrix: matrix.pattern().csr_view(&values),
             x: x.as_global(),
@@ -63,12 +63,12 @@ impl<V: Value, O: Offset> Schedule<V, O> for Ordered<V, O> {
     fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
         let device = matrix.device();
         let products = self.products(matrix, alpha, x)?;
-        let (columns, sorted) = sort_pairs(&matrix.pattern().column_indices, &products, &self.by_column)?;
+        let (columns, sorted) = sort_pairs(&matrix.pattern().column_indices, &products, self.by_column)?;
         drop(products);
-        let mut sum_columns = device.uninitialised(columns.len())?;
-        let mut sums = device.uninitialised(columns.len())?;
+        let mut sum_columns = device.uninitialized(columns.len())?;
+        let mut sums = device.uninitialized(columns.len())?;
         let mut count = device.zeros(1)?;
-        reduce::by_key_into(&columns, &sorted, Operator::Sum, &mut sum_columns, &mut sums, &mut count)?;
+        reduce::by_keys_into(&columns, &sorted, Operator::Sum, &mut sum_columns, &mut sums, &mut count)?;
         // y is written when nothing can be refused any more.
         vector::scale(beta, y)?;
         // SAFETY: `count` sums have different columns of the matrix, which are below y's length; all are of this device.

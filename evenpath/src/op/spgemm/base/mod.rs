@@ -13,6 +13,7 @@ use evenpath_kernels::CsrView;
 use crate::cpu::Spgemm;
 use crate::device::{Device, DeviceVec};
 use crate::op::canonical::check_canonical;
+use crate::op::operands::check_shape;
 use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Value};
 
@@ -34,14 +35,7 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
     /// The operands, if they can be multiplied.
     pub(super) fn check(a: &'a DeviceCsr<V, O>, b: &'a DeviceCsr<V, O>) -> Result<Self, OpError> {
         a.device().check_same(b.device())?;
-        if a.cols() != b.rows() {
-            return Err(OpError::ProductShape {
-                a_rows: a.rows(),
-                a_cols: a.cols(),
-                b_rows: b.rows(),
-                b_cols: b.cols(),
-            });
-        }
+        check_shape("B", (b.rows(), b.cols()), (a.cols(), b.cols()))?;
         check_canonical("A", a.pattern())?;
         check_canonical("B", b.pattern())?;
         Ok(Self { a, b })

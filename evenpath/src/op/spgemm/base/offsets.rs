@@ -34,7 +34,7 @@ pub(in crate::op::spgemm) fn result_arrays<V: Value, C: Offset>(
         Requirement::of::<C>(rows as u64 + 1),
     ]);
     let charge = workspace.take("the result", required)?;
-    Ok((device.uninitialised(len)?, device.uninitialised(len)?, charge))
+    Ok((device.uninitialized(len)?, device.uninitialized(len)?, charge))
 }
 
 /// Row offsets of the type that the result has; they are no greater than it counts.
@@ -42,7 +42,7 @@ pub(in crate::op::spgemm) fn convert_offsets<S: Offset, C: Offset>(
     offsets: &DeviceVec<S>,
 ) -> Result<DeviceVec<C>, OpError> {
     let device = offsets.device();
-    let mut converted = device.uninitialised(offsets.len())?;
+    let mut converted = device.uninitialized(offsets.len())?;
     if let (Some(from), Some(to)) = (offsets.host_slice(), converted.host_slice_mut()) {
         for (from, to) in from.iter().zip(to) {
             *to = C::from_bits(from.to_u64());

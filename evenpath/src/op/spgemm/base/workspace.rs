@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn charges_are_given_back() {
-        let options = SpgemmOptions::new().memory_limit(100);
+        let options = SpgemmOptions::default().with_memory_limit(100);
         let workspace = Workspace::new(&Device::cpu(), options).unwrap();
         let take = |bytes| workspace.take("the workspace", Requirement::new(bytes));
         let mut first = take(60).unwrap();

@@ -82,7 +82,7 @@ impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for RowWise {
         workspace: &Workspace,
     ) -> Result<DeviceVec<V>, OpError> {
         let symbolic = &self.symbolic;
-        let mut values = product.operands.device().uninitialised(pattern.column_indices.len())?;
+        let mut values = product.operands.device().uninitialized(pattern.column_indices.len())?;
         let target = Target {
             row_offsets: &symbolic.row_offsets,
             column_indices: pattern.columns_of_known(),

@@ -10,7 +10,7 @@ use super::target::Target;
 use crate::device::{Device, DeviceVec};
 use crate::op::OpError;
 use crate::op::requirement::Requirement;
-use crate::op::scan::{self, Operator};
+use crate::op::scan::{self, Operator, Scan};
 use crate::op::spgemm::base::{Operands, Product, Workspace};
 use crate::op::spgemm::symbolic::{Bin, Rows, block_instance, sums_bytes};
 use crate::{Offset, Value};
@@ -178,9 +178,9 @@ impl PartWork {
         unsafe { launch.launch(kernel) }?;
         Ok(Self {
             rows,
-            first_products: scan::exclusive(&products, Operator::Sum)?,
-            first_parts: scan::exclusive(&parts, Operator::Sum)?,
-            first_cuts: scan::exclusive(&cuts, Operator::Sum)?,
+            first_products: Scan::exclusive(Operator::Sum).run(&products)?,
+            first_parts: Scan::exclusive(Operator::Sum).run(&parts)?,
+            first_cuts: Scan::exclusive(Operator::Sum).run(&cuts)?,
         })
     }
 
@@ -201,9 +201,9 @@ impl PartWork {
         let device = target.row_offsets.device();
         let Self { rows, first_products, first_parts, first_cuts } = self;
         let mut ranks = Ranks {
-            of_products: device.uninitialised(products as usize)?,
-            cuts: device.uninitialised(cuts as usize)?,
-            part_rows: device.uninitialised(parts as usize)?,
+            of_products: device.uninitialized(products as usize)?,
+            cuts: device.uninitialized(cuts as usize)?,
+            part_rows: device.uninitialized(parts as usize)?,
             rows,
             longest: window_bins(all).map(|bin| bin.largest).max().unwrap_or(0),
             first_products,

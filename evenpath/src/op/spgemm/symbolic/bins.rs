@@ -40,7 +40,7 @@ impl Bins {
         rows: usize,
     ) -> Result<Self, OpError> {
         let device = sizes.device();
-        let mut classes = device.uninitialised(rows)?;
+        let mut classes = device.uninitialized(rows)?;
         let mut counters = device.zeros(COUNTERS)?;
         let launch = device.kernel().items(rows)?;
         let kernel = SpgemmClassify {
@@ -55,7 +55,7 @@ impl Bins {
         // SAFETY: the views are of arrays with an element per row, and of the counters; buffers are freed in the stream's
         // order.
         unsafe { launch.launch(kernel) }?;
-        let counts = counters.to_vec()?;
+        let counts = counters.download()?;
         let mut start = 0;
         let filled: Vec<Bin> = (0..CLASSES)
             .map(|class| {
@@ -73,9 +73,9 @@ impl Bins {
             .collect();
         let total = counts[3 * CLASSES];
         if filled.len() <= 1 {
-            return Ok(Self { filled, list: device.uninitialised(0)?, total });
+            return Ok(Self { filled, list: device.uninitialized(0)?, total });
         }
-        let mut list = device.uninitialised(rows)?;
+        let mut list = device.uninitialized(rows)?;
         let mut listed = device.zeros(CLASSES)?;
         let launch = device.kernel().threads(rows)?;
         let kernel = SpgemmListRows {

@@ -14,7 +14,7 @@ use crate::device::DeviceVec;
 use crate::op::OpError;
 use crate::op::device_csr::Pattern;
 use crate::op::requirement::Requirement;
-use crate::op::scan::{self, Operator};
+use crate::op::scan::{self, Operator, Scan};
 use crate::{Offset, Value};
 
 pub(super) use self::bins::Bin;
@@ -88,7 +88,7 @@ impl Analysis {
     /// Products of the rows before each, and of all at the end, with their charge.
     pub(super) fn products_before(&self, workspace: &Workspace) -> Result<(DeviceVec<u64>, Charge), OpError> {
         let charge = workspace.take("the workspace", Requirement::of::<u64>(self.sizes.len() as u64))?;
-        Ok((scan::exclusive(&self.sizes, Operator::Sum)?, charge))
+        Ok((Scan::exclusive(Operator::Sum).run(&self.sizes)?, charge))
     }
 
     /// Counts the entries of C; waits for the device.
@@ -102,7 +102,7 @@ impl Analysis {
         rows.count(operands, &mut sizes)?;
         let Rows { bins, firsts, lasts, mean } = rows;
         drop(bins);
-        let row_offsets = scan::exclusive(&sizes, Operator::Sum)?;
+        let row_offsets = Scan::exclusive(Operator::Sum).run(&sizes)?;
         let bins = Bins::find(&sizes, spans(&firsts, &lasts), operands.a.rows())?;
         charge.shrink_to(kept(operands.a.rows()));
         let nonzeros = bins.total;

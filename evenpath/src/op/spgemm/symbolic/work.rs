@@ -25,9 +25,9 @@ pub(super) struct Work {
 impl Work {
     fn with_room(device: &Device, rows: usize) -> Result<Self, OpError> {
         // One more size, zero, so that their scan ends with the sum.
-        let mut sizes = device.uninitialised(rows + 1)?;
+        let mut sizes = device.uninitialized(rows + 1)?;
         sizes.set_zero()?;
-        Ok(Self { sizes, firsts: device.uninitialised(rows)?, lasts: device.uninitialised(rows)? })
+        Ok(Self { sizes, firsts: device.uninitialized(rows)?, lasts: device.uninitialized(rows)? })
     }
 
     /// A view for kernels that write it.

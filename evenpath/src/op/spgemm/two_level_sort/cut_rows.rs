@@ -55,11 +55,11 @@ impl CutEntries {
         let len = tiles.cut_begins.get(tiles.count as usize)? as usize;
         let column_bits = index_bits(cols);
         let mut cut = Self {
-            places: device.uninitialised(len)?,
-            flags: device.uninitialised(len)?,
+            places: device.uninitialized(len)?,
+            flags: device.uninitialized(len)?,
             unique: None,
             unique_count: device.zeros(1)?,
-            c_places: device.uninitialised(0)?,
+            c_places: device.uninitialized(0)?,
             column_bits,
         };
         if len == 0 {
@@ -67,7 +67,7 @@ impl CutEntries {
         }
         let row_bits = index_bits(lengths.len() - 1);
         let collected = Collected { entries, tiles, columns, len, row_bits };
-        let mut row_numbers = device.uninitialised(lengths.len())?;
+        let mut row_numbers = device.uninitialized(lengths.len())?;
         // A shift by all bits of a type is none.
         let keys = if column_bits + row_bits.max(1) <= u32::BITS {
             Keys::Narrow(cut.sort_keys::<u32, O>(&collected, &mut row_numbers, lengths)?)
@@ -88,15 +88,15 @@ impl CutEntries {
         let device = lengths.device().clone();
         let column_bits = self.column_bits;
         let (keys, numbers) = collected.collect::<K>(&device, column_bits)?;
-        let bits = SortOptions::new().bits(0..column_bits + collected.row_bits);
+        let bits = SortOptions::default().with_bits(0..column_bits + collected.row_bits);
         let (keys, origins) = {
-            let sorted = sort_pairs(&keys, &numbers, &bits)?;
+            let sorted = sort_pairs(&keys, &numbers, bits)?;
             drop((keys, numbers));
             sorted
         };
         let launch = device.kernel().items(keys.len())?;
         let mut state = device.zeros(launch.grid() as usize + 1)?;
-        let mut unique_keys = device.uninitialised(keys.len())?;
+        let mut unique_keys = device.uninitialized(keys.len())?;
         let kernel = NumberCutEntries {
             keys: keys.as_global(),
             origins: origins.as_global(),
@@ -135,7 +135,7 @@ impl CutEntries {
         let Some(UniqueKeys { keys, row_numbers }) = self.unique.take() else {
             return Ok(());
         };
-        self.c_places = c_offsets.device().uninitialised(self.len())?;
+        self.c_places = c_offsets.device().uninitialized(self.len())?;
         match keys {
             Keys::Narrow(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
             Keys::Wide(keys) => self.place_keys(&keys, &row_numbers, c_offsets, c_columns),
@@ -175,9 +175,9 @@ impl CutEntries {
             return Ok(());
         }
         let device = values.device();
-        let mut sums = device.uninitialised(values.len())?;
+        let mut sums = device.uninitialized(values.len())?;
         let mut segments = device.zeros(1)?;
-        reduce::by_flag_into(&self.flags, values, Operator::Sum, &mut sums, &mut segments)?;
+        reduce::by_flags_into(&self.flags, values, Operator::Sum, &mut sums, &mut segments)?;
         let launch = device.kernel().threads(values.len())?;
         let kernel = PlaceCutValues {
             values: sums.as_global(),
@@ -207,8 +207,8 @@ impl<O: Offset> Collected<'_, O> {
         device: &Device,
         column_bits: u32,
     ) -> Result<(DeviceVec<K>, DeviceVec<u32>), OpError> {
-        let mut keys = device.uninitialised(self.len)?;
-        let mut numbers = device.uninitialised(self.len)?;
+        let mut keys = device.uninitialized(self.len)?;
+        let mut numbers = device.uninitialized(self.len)?;
         let launch = device.kernel().blocks(self.tiles.count as usize)?;
         let kernel = CollectCutEntries {
             tiles: self.tiles.view(self.columns),

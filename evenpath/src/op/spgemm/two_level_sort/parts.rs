@@ -7,7 +7,7 @@ use super::rows::{self, ProductOrder, RowsOfC};
 use super::setup::Weighed;
 use crate::device::DeviceVec;
 use crate::op::OpError;
-use crate::op::scan::{self, Operator};
+use crate::op::scan::{Operator, Scan};
 use crate::op::spgemm::base::{Arrays, Product, Workspace, convert_offsets, countable, result_arrays};
 use crate::op::spgemm::symbolic::{Analysis, Symbolic};
 use crate::{Offset, Value};
@@ -60,7 +60,7 @@ fn ends_to_offsets(lengths: &DeviceVec<u32>) -> Result<DeviceVec<u64>, OpError> 
     let mut longer = device.zeros::<u32>(lengths.len() + 1)?;
     longer.copy_from_at(0, lengths)?;
     let wide: DeviceVec<u64> = convert_offsets(&longer)?;
-    scan::exclusive(&wide, Operator::Sum)
+    Scan::exclusive(Operator::Sum).run(&wide)
 }
 
 /// The result is counted first, row by row, so that parts are copied to where they belong.
@@ -76,8 +76,8 @@ fn in_parts<V: Value, O: Offset, C: Offset>(
     let Symbolic { row_offsets, nonzeros, .. } = &symbolic;
     let (mut column_indices, mut values, _result) =
         result_arrays::<V, C>(a.device(), a.rows(), *nonzeros, workspace)?;
-    let (before, offsets) = (before.to_vec()?, row_offsets.to_vec()?);
-    let a_offsets = a.pattern().row_offsets.to_vec()?;
+    let (before, offsets) = (before.download()?, row_offsets.download()?);
+    let a_offsets = a.pattern().row_offsets.download()?;
     let required = |part: &Range<usize>| {
         let entries = a_offsets[part.end].to_u64() - a_offsets[part.start].to_u64();
         rows::required::<V>(part.len() as u64, entries, before[part.end] - before[part.start])

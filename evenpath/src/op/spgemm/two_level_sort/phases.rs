@@ -4,12 +4,14 @@ use crate::device::{Device, DeviceError, Event};
 /// Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, figure 11).
 ///
 /// ```
-/// use evenpath::{Csr, Device, SimulatedOptions, SpgemmOptions};
+/// use evenpath::device::SimulatedOptions;
+/// use evenpath::spgemm::SpgemmOptions;
+/// use evenpath::{Csr, Device};
 ///
 /// let device = Device::simulated(SimulatedOptions::default()); // or a GPU
 /// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 0, 3.0)])?;
 /// let a = device.upload(&a)?;
-/// let phases = a.two_level_sort_phases(&a, SpgemmOptions::new())?;
+/// let phases = a.two_level_sort_phases(&a, SpgemmOptions::default())?;
 /// assert!(phases.numeric() <= phases.total()); // milliseconds
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

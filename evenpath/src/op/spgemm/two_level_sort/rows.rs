@@ -10,7 +10,7 @@ use super::setup::{Entries, Weighed, tile_len};
 use super::tiles::SortedTiles;
 use crate::device::DeviceVec;
 use crate::op::requirement::Requirement;
-use crate::op::scan::{self, Operator};
+use crate::op::scan::{Operator, Scan};
 use crate::op::spgemm::base::Product;
 use crate::op::{OpError, reduce};
 use crate::{Offset, Value};
@@ -119,7 +119,7 @@ impl<O: Offset> Symbolic<O> {
         let mut lengths = device.zeros::<u32>(rows.len() + 1)?;
         let Some(entries) = Entries::list(product, &rows, weighed)? else {
             lengths.truncate(rows.len());
-            let column_indices = device.uninitialised(0)?;
+            let column_indices = device.uninitialized(0)?;
             let order = ProductOrder { first_entry, nonzeros: 0, sorted: None };
             return Ok(Self { lengths, column_indices, order });
         };
@@ -130,8 +130,8 @@ impl<O: Offset> Symbolic<O> {
         let mut cut =
             CutEntries::sort(device, &entries, &tiles, &columns, product.operands.b.cols(), &mut lengths)?;
         recorder.global_sort(device)?;
-        let c_offsets = scan::exclusive(&lengths, Operator::Sum)?;
-        let mut column_indices = device.uninitialised(c_offsets.get(rows.len())? as usize)?;
+        let c_offsets = Scan::exclusive(Operator::Sum).run(&lengths)?;
+        let mut column_indices = device.uninitialized(c_offsets.get(rows.len())? as usize)?;
         let tile_places = tiles.place(&columns, &c_offsets, &mut column_indices)?;
         cut.place(&c_offsets, &mut column_indices)?;
         lengths.truncate(rows.len());
@@ -150,7 +150,7 @@ impl<O: Offset> ProductOrder<O> {
         recorder: &mut Recorder,
     ) -> Result<DeviceVec<V>, OpError> {
         let device = product.operands.a.device();
-        let mut c_values = device.uninitialised(self.nonzeros)?;
+        let mut c_values = device.uninitialized(self.nonzeros)?;
         if let Some(sorted) = &self.sorted {
             let cut_values = sorted.add_products(product, self.first_entry, &mut c_values)?;
             recorder.product_compute(device)?;
@@ -173,7 +173,7 @@ impl<O: Offset> ProductOrder<O> {
         let cut = self.sorted.as_ref().map_or(0, |sorted| sorted.cut.len());
         // Values of cut entries, and their sums and number.
         let values = Requirement::each(2 * cut as u64, V::SIZE);
-        let reduction = Requirement::new(reduce::temporary_bytes_by_flag::<V>(cut));
+        let reduction = Requirement::new(reduce::temporary_bytes_by_flags::<V>(cut));
         Requirement::all_of([values, Requirement::of::<u64>(1), reduction])
     }
 }
@@ -188,7 +188,7 @@ impl<O: Offset> SortedProducts<O> {
         c_values: &mut DeviceVec<V>,
     ) -> Result<DeviceVec<V>, OpError> {
         let device = product.operands.a.device();
-        let mut cut_values = device.uninitialised(self.cut.len())?;
+        let mut cut_values = device.uninitialized(self.cut.len())?;
         let launch = device.kernel().blocks(self.tiles.count as usize)?;
         let kernel = AddProducts {
             entries: self.entries.view(),

@@ -4,7 +4,7 @@ use evenpath_kernels::spgemm::two_level_sort::{ListEntries, ListedEntries, SortP
 
 use crate::device::{DeviceError, DeviceVec};
 use crate::op::device_csr::Pattern;
-use crate::op::scan::{self, Operator};
+use crate::op::scan::{Operator, Scan};
 use crate::op::spgemm::base::Product;
 use crate::op::{OpError, instance};
 use crate::{Offset, Value};
@@ -63,7 +63,7 @@ impl Weighed {
         let nonzeros = nonzeros(a, rows)?;
         let len = nonzeros.len();
         let launch = device.kernel().items(len + 1)?;
-        let mut weights = device.uninitialised(len + 1)?;
+        let mut weights = device.uninitialized(len + 1)?;
         let mut totals = device.zeros(2)?;
         let kernel = WeighEntries {
             column_indices: a.column_indices.as_global().skip(nonzeros.start),
@@ -117,17 +117,17 @@ impl<O: Offset> Entries<O> {
             return Ok(None);
         }
         let (products, len) = (products as u32, nonzeros.len());
-        let sums = scan::exclusive(&weights, Operator::Sum)?;
+        let sums = Scan::exclusive(Operator::Sum).run(&weights)?;
         drop(weights);
         let tile_len = tile_len::<O>();
         let tiles = products.div_ceil(tile_len);
         let launch = device.kernel().threads(len + 1)?;
         let mut entries = Self {
-            first_products: device.uninitialised(listed + 1)?,
-            sources: device.uninitialised(listed)?,
-            rows: device.uninitialised(listed)?,
-            numbers: device.uninitialised(listed)?,
-            tile_begins: device.uninitialised(tiles as usize + 1)?,
+            first_products: device.uninitialized(listed + 1)?,
+            sources: device.uninitialized(listed)?,
+            rows: device.uninitialized(listed)?,
+            numbers: device.uninitialized(listed)?,
+            tile_begins: device.uninitialized(tiles as usize + 1)?,
             products,
             tiles,
         };

@@ -28,10 +28,10 @@ fn check(a: &Csr<f64>, rows_at_once: usize) {
         assert!(peak <= promised, "{peak} bytes, and {promised} were promised");
 
         let lengths: Vec<u32> = range.clone().map(|row| offsets[row + 1] - offsets[row]).collect();
-        assert_eq!(part.lengths.to_vec().unwrap(), lengths);
+        assert_eq!(part.lengths.download().unwrap(), lengths);
         let entries = offsets[range.start] as usize..offsets[range.end] as usize;
-        assert_eq!(part.column_indices.to_vec().unwrap(), expected.column_indices()[entries.clone()]);
-        let values = part.values.to_vec().unwrap();
+        assert_eq!(part.column_indices.download().unwrap(), expected.column_indices()[entries.clone()]);
+        let values = part.values.download().unwrap();
         assert_eq!(values.len(), entries.len());
         for (value, wanted) in values.iter().zip(&expected.values()[entries]) {
             // Fewer than 1000 products of numbers up to 1 each, added in two orders.

@@ -7,7 +7,7 @@ use crate::Offset;
 use crate::device::{Device, DeviceVec};
 use crate::op::OpError;
 use crate::op::device_csr::Pattern;
-use crate::op::scan::{self, Operator};
+use crate::op::scan::{Operator, Scan};
 
 /// Tiles of products, each sorted.
 pub(super) struct SortedTiles {
@@ -35,9 +35,9 @@ impl SortedTiles {
         let info = launcher.info();
         let shared = shared_bytes(info.block_size as usize, info.items_per_thread as usize);
         let launch = launcher.shared_bytes(shared).blocks(count as usize)?;
-        let mut permutation = device.uninitialised(count as usize * tile_len as usize)?;
-        let mut columns = device.uninitialised(entries.products as usize)?;
-        let mut words = device.uninitialised(count as usize * TILE_WORDS)?;
+        let mut permutation = device.uninitialized(count as usize * tile_len as usize)?;
+        let mut columns = device.uninitialized(entries.products as usize)?;
+        let mut words = device.uninitialized(count as usize * TILE_WORDS)?;
         let mut cut_counts = device.zeros::<u32>(count as usize + 1)?;
         let kernel = SortProducts {
             entries: entries.view(),
@@ -51,7 +51,7 @@ impl SortedTiles {
         // SAFETY: the entries make the products from entries of B, and their rows are below the number of lengths; the outputs
         // have elements for every product or tile.
         unsafe { launch.launch(kernel) }?;
-        let cut_begins = scan::exclusive(&cut_counts, Operator::Sum)?;
+        let cut_begins = Scan::exclusive(Operator::Sum).run(&cut_counts)?;
         Ok((Self { count, tile_len, permutation, words, cut_begins }, columns))
     }
 
@@ -72,7 +72,7 @@ impl SortedTiles {
         c_columns: &mut DeviceVec<u32>,
     ) -> Result<DeviceVec<u32>, OpError> {
         let device = columns.device();
-        let mut tile_places = device.uninitialised(self.count as usize)?;
+        let mut tile_places = device.uninitialized(self.count as usize)?;
         let launch = device.kernel().blocks(self.count as usize)?;
         let kernel = PlaceTiles {
             tiles: self.view(columns),

@@ -1,0 +1,160 @@
+use evenpath_simt::host::Options;
+
+use super::{BlockOrder, MemoryOrder};
+
+/// What a [simulated GPU](super::Device::simulated) is like.
+///
+/// ```
+/// use evenpath::device::{BlockOrder, SimulatedOptions};
+/// use evenpath::Device;
+///
+/// let options = SimulatedOptions::default().with_threads(1).with_block_order(BlockOrder::Seeded(7));
+/// let device = Device::simulated(options);
+/// assert_eq!(device.upload(&[1.0])?.download()?, [1.0]);
+/// # Ok::<(), evenpath::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SimulatedOptions {
+    /// Bytes of global memory; 4 GiB by default.
+    pub memory_bytes: u64,
+    /// The order in which blocks start; by index by default.
+    pub block_order: BlockOrder,
+    /// How weak global memory is; weak with seed 0 by default.
+    pub memory_order: MemoryOrder,
+    /// CPU threads that run blocks, no more than blocks, and 1024 at most; 0, the default, for as many as there are cores.
+    /// With 1, a run is repeatable.
+    pub threads: usize,
+    /// Blocks that one CPU thread keeps in flight while they wait for each other; 16 by default.
+    pub resident_blocks: usize,
+    /// The number of multiprocessors that the device reports, by which plans choose; 0, the default, for as many as CPU
+    /// threads.
+    pub multiprocessors: u32,
+    /// Bytes of second-level cache that the device reports, by which plans choose; unknown by default.
+    pub l2_bytes: Option<u64>,
+    /// Threads per block, at most; 1024 by default.
+    pub max_block_size: u32,
+    /// Bytes of shared memory per block, at most; 227 KiB by default. 48 KiB of them may be statically sized.
+    pub max_shared_bytes: u32,
+    /// Seconds without progress after which waiting blocks are given up; 10 by default.
+    pub patience_seconds: u64,
+}
+
+impl Default for SimulatedOptions {
+    fn default() -> Self {
+        let Options {
+            memory_bytes,
+            block_order,
+            memory_order,
+            threads,
+            resident_blocks,
+            multiprocessors,
+            l2_bytes,
+            max_block_size,
+            max_shared_bytes,
+            patience_seconds,
+        } = Options::default();
+        Self {
+            memory_bytes,
+            block_order,
+            memory_order,
+            threads,
+            resident_blocks,
+            multiprocessors,
+            l2_bytes,
+            max_block_size,
+            max_shared_bytes,
+            patience_seconds,
+        }
+    }
+}
+
+impl SimulatedOptions {
+    /// The same with so many bytes of global memory.
+    #[must_use]
+    pub fn with_memory_bytes(self, memory_bytes: u64) -> Self {
+        Self { memory_bytes, ..self }
+    }
+
+    /// The same with another order of blocks.
+    #[must_use]
+    pub fn with_block_order(self, block_order: BlockOrder) -> Self {
+        Self { block_order, ..self }
+    }
+
+    /// The same with another memory order.
+    #[must_use]
+    pub fn with_memory_order(self, memory_order: MemoryOrder) -> Self {
+        Self { memory_order, ..self }
+    }
+
+    /// The same with so many CPU threads.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// The same with so many blocks in flight per CPU thread.
+    #[must_use]
+    pub fn with_resident_blocks(self, resident_blocks: usize) -> Self {
+        Self { resident_blocks, ..self }
+    }
+
+    /// The same with so many multiprocessors.
+    #[must_use]
+    pub fn with_multiprocessors(self, multiprocessors: u32) -> Self {
+        Self { multiprocessors, ..self }
+    }
+
+    /// The same with a second-level cache of so many bytes.
+    #[must_use]
+    pub fn with_l2_bytes(self, l2_bytes: impl Into<Option<u64>>) -> Self {
+        Self { l2_bytes: l2_bytes.into(), ..self }
+    }
+
+    /// The same with so many threads per block at most.
+    #[must_use]
+    pub fn with_max_block_size(self, max_block_size: u32) -> Self {
+        Self { max_block_size, ..self }
+    }
+
+    /// The same with so many bytes of shared memory per block at most.
+    #[must_use]
+    pub fn with_max_shared_bytes(self, max_shared_bytes: u32) -> Self {
+        Self { max_shared_bytes, ..self }
+    }
+
+    /// The same with so many seconds of patience.
+    #[must_use]
+    pub fn with_patience_seconds(self, patience_seconds: u64) -> Self {
+        Self { patience_seconds, ..self }
+    }
+
+    /// As the simulator takes them.
+    pub(super) fn into_simulator(self) -> Options {
+        let Self {
+            memory_bytes,
+            block_order,
+            memory_order,
+            threads,
+            resident_blocks,
+            multiprocessors,
+            l2_bytes,
+            max_block_size,
+            max_shared_bytes,
+            patience_seconds,
+        } = self;
+        Options {
+            memory_bytes,
+            block_order,
+            memory_order,
+            threads,
+            resident_blocks,
+            multiprocessors,
+            l2_bytes,
+            max_block_size,
+            max_shared_bytes,
+            patience_seconds,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! From host memory to a device.
+
+use super::{Device, DeviceError};
+
+/// What [`Device::upload`] copies to a device: slices, arrays and vectors of numbers, and matrices in every format.
+///
+/// | in host memory | on a device |
+/// |---|---|
+/// | `[T]`, `[T; N]`, `Vec<T>` | [`DeviceVec<T>`](crate::DeviceVec) |
+/// | [`Csr`](crate::Csr) | [`DeviceCsr`](crate::DeviceCsr) |
+/// | [`Coo`](crate::Coo) | [`DeviceCoo`](crate::coo::DeviceCoo) |
+/// | [`Ell`](crate::ell::Ell) | [`DeviceEll`](crate::ell::DeviceEll) |
+/// | [`EllR`](crate::ell::EllR) | [`DeviceEllR`](crate::ell::DeviceEllR) |
+/// | [`SlicedEll`](crate::ell::SlicedEll) | [`DeviceSlicedEll`](crate::ell::DeviceSlicedEll) |
+/// | [`Hyb`](crate::hyb::Hyb) | [`DeviceHyb`](crate::hyb::DeviceHyb) |
+/// | [`HiSparse`](crate::HiSparse) | [`DeviceHiSparse`](crate::hisparse::DeviceHiSparse) |
+/// | [`RowOrder`](crate::row_order::RowOrder) | [`DeviceRowOrder`](crate::row_order::DeviceRowOrder) |
+///
+/// Types of your own can be uploaded too: implement this for them.
+pub trait Upload {
+    /// What it is on a device.
+    type OnDevice;
+
+    /// Copies it to a device.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Device::upload`].
+    fn upload_to(&self, device: &Device) -> Result<Self::OnDevice, DeviceError>;
+}
+
+impl<T: Upload + ?Sized> Upload for &T {
+    type OnDevice = T::OnDevice;
+
+    fn upload_to(&self, device: &Device) -> Result<Self::OnDevice, DeviceError> {
+        (**self).upload_to(device)
+    }
+}
+
+impl Device {
+    /// Copies a vector or a matrix to the device. `download` of what is returned copies it back.
+    ///
+    /// The call waits until the data is copied.
+    ///
+    /// ```
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let device = Device::best()?;
+    /// let x = device.upload(&[1.0, 2.0])?;
+    /// assert_eq!(x.download()?, [1.0, 2.0]);
+    /// let a: Csr<f64> = Csr::from_triplets(1, 2, [(0, 1, 3.0)])?;
+    /// assert_eq!(device.upload(&a)?.download()?, a);
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    pub fn upload<T: Upload + ?Sized>(&self, value: &T) -> Result<T::OnDevice, DeviceError> {
+        value.upload_to(self)
+    }
+}

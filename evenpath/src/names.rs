@@ -1,0 +1,115 @@
+//! Enums whose values have names: methods, operations, layouts.
+
+use thiserror::Error;
+
+/// A text that names no value of its kind. It says which names there are.
+///
+/// ```
+/// use evenpath::spmv::SpmvMethod;
+///
+/// let error = "by magic".parse::<SpmvMethod>().unwrap_err();
+/// assert!(error.to_string().starts_with("no SpMV method is called `by magic`; there are auto, "));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("no {kind} is called `{name}`; there are {known}")]
+pub struct ParseNameError {
+    kind: &'static str,
+    name: String,
+    known: String,
+}
+
+impl ParseNameError {
+    pub(crate) fn new(kind: &'static str, name: &str, known: String) -> Self {
+        Self { kind, name: name.into(), known }
+    }
+}
+
+/// The names of some values, separated by commas.
+pub(crate) fn list<T: Copy>(
+    values: &[T],
+    is_wanted: impl Fn(T) -> bool,
+    name: fn(T) -> &'static str,
+) -> String {
+    let wanted: Vec<&str> = values.iter().copied().filter(|&value| is_wanted(value)).map(name).collect();
+    wanted.join(", ")
+}
+
+/// Gives every variant of an enum a name, which `Display` writes and `FromStr` reads, and lists them in `ALL`.
+macro_rules! named {
+    ($type:ident, $kind:literal: $($variant:ident = $name:literal),+ $(,)?) => {
+        impl $type {
+            /// All of them, the default first.
+            pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
+
+            /// The name, which [`Display`](std::fmt::Display) writes and [`FromStr`](std::str::FromStr) reads.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = crate::names::ParseNameError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let found = Self::ALL.iter().copied().find(|value| value.name() == text);
+                found.ok_or_else(|| {
+                    let known = crate::names::list(&Self::ALL, |_| true, Self::name);
+                    crate::names::ParseNameError::new($kind, text, known)
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use named;
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::{Debug, Display};
+    use std::str::FromStr;
+
+    use super::ParseNameError;
+    use crate::Layout;
+    use crate::hisparse::{HiSparseSpgemmMethod, HiSparseSpmvMethod};
+    use crate::scan::Operator;
+    use crate::sets::{Combine, SetOperation};
+    use crate::sort::SortOrder;
+    use crate::spadd::Elementwise;
+    use crate::spgemm::SpgemmMethod;
+    use crate::spmv::{SpmvMethod, SpmvTransposedMethod};
+
+    fn check<T: Copy + PartialEq + Debug + Display + FromStr<Err = ParseNameError>>(all: &[T]) {
+        for (index, &value) in all.iter().enumerate() {
+            let name = value.to_string();
+            assert_eq!(name.parse(), Ok(value));
+            assert!(!all[..index].iter().any(|other| other.to_string() == name), "{name} names two");
+            assert_eq!(format!("{value:>30}").trim_start(), name);
+        }
+        let error = "by magic".parse::<T>().expect_err("no such name").to_string();
+        assert!(error.contains("by magic"), "{error}");
+        for value in all {
+            assert!(error.contains(&value.to_string()), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_name_is_read_as_what_has_it() {
+        check(&SpmvMethod::ALL);
+        check(&SpmvTransposedMethod::ALL);
+        check(&SpgemmMethod::ALL);
+        check(&HiSparseSpmvMethod::ALL);
+        check(&HiSparseSpgemmMethod::ALL);
+        check(&Elementwise::ALL);
+        check(&SetOperation::ALL);
+        check(&Combine::ALL);
+        check(&Operator::ALL);
+        check(&SortOrder::ALL);
+        check(&Layout::ALL);
+    }
+}

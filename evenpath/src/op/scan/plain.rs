@@ -1,0 +1,62 @@
+//! Scans of all elements.
+
+use evenpath_kernels::block::tile_prefix::entry_words;
+use evenpath_kernels::scan::Scan;
+
+use super::builder::Segments;
+use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
+use crate::cpu;
+use crate::device::{DeviceKind, DeviceVec};
+use crate::op::operands::check_vector;
+use crate::op::{OpError, variant};
+
+/// One segment: all elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole;
+
+impl sealed::SealedSegments for Whole {}
+
+impl<T: Element> Segments<T> for Whole {
+    fn scan(
+        &self,
+        values: &DeviceVec<T>,
+        operator: Operator,
+        exclusive: bool,
+        result: &mut DeviceVec<T>,
+    ) -> Result<(), OpError> {
+        run(values, operator, exclusive, result)
+    }
+
+    fn are_whole(&self) -> bool {
+        true
+    }
+}
+
+fn run<T: Element>(
+    values: &DeviceVec<T>,
+    operator: Operator,
+    exclusive: bool,
+    result: &mut DeviceVec<T>,
+) -> Result<(), OpError> {
+    check_vector(values.device(), ("result", result), values.len())?;
+    let device = values.device();
+    if device.kind() == DeviceKind::Cpu {
+        if let (Some(values), Some(result)) = (values.host_slice(), result.host_slice_mut()) {
+            cpu::scan(values, operator, exclusive, result);
+        }
+        return Ok(());
+    }
+    let launch = launch_over::<T, Scan<T>>(device, operator, 0, values.len())?;
+    let mut state = look_back_state::<T>(device, launch.grid(), false)?;
+    let scan = arguments(values, operator, exclusive, result, &mut state, launch.grid());
+    // SAFETY: source and target have `len` elements, and the state is that of the tiles; buffers are freed in the
+    // stream's order.
+    unsafe { launch.launch(Scan { scan }) }?;
+    Ok(())
+}
+
+/// Bytes of device memory that a scan of all of `len` elements takes beside its operands; none on the CPU. An initial value
+/// takes a vector as long as they are besides.
+pub fn temporary_bytes<T: Element>(len: usize) -> u64 {
+    state_bytes(variant::<Scan<T>>(Operator::Sum.variant()), len, entry_words(T::SIZE, false))
+}

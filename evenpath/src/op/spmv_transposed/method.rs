@@ -1,0 +1,41 @@
+use crate::names::named;
+
+/// Methods of SpMV with the transpose. Each has a [name](Self::name).
+///
+/// They differ on GPUs, real and simulated; on the CPU all are the same, and repeatable.
+///
+/// ```
+/// use evenpath::spmv::{SpmvTransposedMethod, SpmvTransposedOptions};
+/// use evenpath::{Csr, Device};
+///
+/// let a: Csr<f64> = Csr::from_triplets(2, 2, [(0, 1, 2.0), (1, 1, 3.0)])?;
+/// let device = Device::best()?;
+/// let a = device.upload(&a)?;
+/// for method in SpmvTransposedMethod::ALL {
+///     let (x, mut y) = (device.upload(&[1.0, 1.0])?, device.zeros(2)?);
+///     a.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(method))?.run(1.0, &x, 0.0, &mut y)?;
+///     assert_eq!(y.download()?, [0.0, 5.0], "{method}");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum SpmvTransposedMethod {
+    /// `ordered`: products are sorted by column and summed, in every run. Results are bitwise the same from run to run.
+    /// Nothing is formed, but a run takes several times what SpMV takes, and memory.
+    #[default]
+    Ordered,
+    /// `unordered`: products are added to y by atomic operations, as they come. The fastest way to multiply once; how
+    /// sums are rounded differs from run to run.
+    Unordered,
+    /// `copied`: the plan holds the transpose and multiplies with it. Bitwise the same from run to run, as fast as SpMV,
+    /// and right for many runs.
+    Copied,
+}
+
+named! {
+    SpmvTransposedMethod, "method of SpMV with the transpose":
+    Ordered = "ordered",
+    Unordered = "unordered",
+    Copied = "copied",
+}

@@ -1,0 +1,14 @@
+//! What nearly every program uses: `use evenpath::prelude::*`.
+//!
+//! Matrices, devices, value types and the options of the common operations. [`Error`](crate::Error) and
+//! [`Result`](crate::Result) are not among them, since most programs have their own.
+
+pub use crate::coo::Coo;
+pub use crate::csr::{Csr, DeviceCsr};
+pub use crate::dense::{DeviceDense, Layout};
+pub use crate::device::{Device, DeviceKind, DeviceVec};
+pub use crate::hisparse::{DeviceHiSparse, HiSparse, HiSparseOptions};
+pub use crate::scalar::{Compute, Offset, Storage, Value};
+pub use crate::spgemm::{SpgemmMethod, SpgemmOptions};
+pub use crate::spmm::SpmmOptions;
+pub use crate::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};

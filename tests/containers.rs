@@ -1,0 +1,119 @@
+//! What is uploaded comes back, in every format and on every device.
+
+use std::fmt::Debug;
+
+use evenpath::coo::Coo;
+use evenpath::device::Upload;
+use evenpath::ell::{EllR, SlicedEllOptions};
+use evenpath::hisparse::{HiSparse, HiSparseOptions};
+use evenpath::hyb::HybOptions;
+use evenpath::{Csr, Device, DeviceDense, Layout};
+use evenpath_tests::{UNLIMITED, devices, hyb_widths, odd_row_lengths, with_row_lengths};
+
+/// Uploads a matrix, copies it back, and compares.
+macro_rules! assert_returns {
+    ($device:expr, $uploaded:expr, $expected:expr) => {
+        assert_eq!(
+            $device.upload($uploaded).expect("upload").download().expect("download"),
+            $expected,
+            "{}",
+            $device
+        )
+    };
+}
+
+#[test]
+fn matrices_come_back() {
+    for under_test in devices() {
+        let device = &under_test.device;
+        for (cols, lengths) in odd_row_lengths() {
+            let a: Csr<f64> = with_row_lengths(cols, &lengths);
+            assert_returns!(device, &a, a);
+            let coo = a.to_coo();
+            assert_returns!(device, &coo, coo);
+            let ell = a.to_ell(UNLIMITED).expect("ELL");
+            assert_returns!(device, &ell, ell);
+            assert_returns!(device, &EllR(&ell), ell);
+            for (slice_height, scope) in [(1, 1), (32, 1), (7, 100)] {
+                let options = SlicedEllOptions::default()
+                    .with_slice_height(slice_height)
+                    .with_sorting_scope(scope)
+                    .with_limit(UNLIMITED);
+                let sliced = a.to_sliced_ell(options).expect("sliced ELL");
+                assert_returns!(device, &sliced, sliced);
+            }
+            for width in hyb_widths() {
+                let options = HybOptions::default().with_width(width).with_limit(UNLIMITED);
+                let hyb = a.to_hyb(options).expect("HYB");
+                assert_returns!(device, &hyb, hyb);
+            }
+            let (_, order) = a.sort_rows_by_length();
+            assert_returns!(device, &order, order);
+        }
+    }
+}
+
+#[test]
+fn coordinates_come_back_sorted_by_row() {
+    let coo: Coo<f32> =
+        Coo::from_triplets(3, 3, [(2, 0, 1.0), (0, 2, 2.0), (2, 1, 3.0), (0, 0, 4.0)]).expect("inside");
+    let mut sorted = coo.clone();
+    sorted.sort_by_row();
+    for under_test in devices() {
+        assert_returns!(under_test.device, &coo, sorted);
+    }
+}
+
+#[test]
+fn trees_come_back_transposed_and_scaled_as_they_are() {
+    let a: Csr<f64> =
+        Csr::from_triplets(2, 300, [(0, 0, 1.0), (0, 299, 2.0), (1, 299, 3.0)]).expect("inside");
+    let tree: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default()).expect("a tree");
+    let tree = tree.transpose().scaled(-2.0);
+    for under_test in devices() {
+        let returned = under_test.device.upload(&tree).expect("upload").download().expect("download");
+        assert_eq!((returned.is_transposed(), returned.scale()), (true, -2.0));
+        assert_eq!(returned.pool(), tree.pool());
+    }
+}
+
+/// Slices, arrays and vectors of numbers; dense matrices with their gaps.
+#[test]
+fn vectors_come_back() {
+    fn check<T: Upload + Debug + ?Sized>(device: &Device, values: &T) -> T::OnDevice {
+        device.upload(values).unwrap_or_else(|error| panic!("{values:?}: {error}"))
+    }
+    for under_test in devices() {
+        let device = &under_test.device;
+        let numbers = vec![1.5_f32, -2.0, 0.0];
+        assert_eq!(check(device, &numbers).download().expect("download"), numbers);
+        assert_eq!(check(device, &numbers[..2]).download().expect("download"), numbers[..2]);
+        assert_eq!(check(device, &[7_u64; 5]).download().expect("download"), [7; 5]);
+        assert!(check(device, &[0_u8; 0]).download().expect("download").is_empty());
+
+        let gaps = device.upload(&[1.0, 2.0, 9.0, 3.0, 4.0]).expect("upload");
+        let dense =
+            DeviceDense::try_with_leading_dimension(gaps, 2, 2, Layout::RowMajor, 3).expect("a matrix");
+        assert_eq!(dense.download().expect("download"), [1.0, 2.0, 9.0, 3.0, 4.0]);
+    }
+}
+
+/// An own type can be uploaded too.
+#[test]
+fn own_types_can_be_uploaded() {
+    struct Range(u32);
+
+    impl Upload for Range {
+        type OnDevice = evenpath::DeviceVec<u32>;
+
+        fn upload_to(&self, device: &Device) -> Result<Self::OnDevice, evenpath::error::DeviceError> {
+            device.upload(&(0..self.0).collect::<Vec<_>>())
+        }
+    }
+    for under_test in devices() {
+        assert_eq!(
+            under_test.device.upload(&Range(3)).expect("upload").download().expect("download"),
+            [0, 1, 2]
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! The table of properties, docs/guide/properties.md, is what the operations do: each is run, for all its types, and what the
+//! table claims is looked for on simulated GPUs. `EVENPATH_WRITE_DOCS=1` writes the page.
+
+mod operations;
+mod products;
+mod sequences;
+mod table;
+
+use std::collections::BTreeSet;
+
+use evenpath::Device;
+use evenpath::device::{BlockOrder, MemoryOrder, SimulatedOptions};
+use evenpath_tests::devices;
+
+use operations::{Setup, operations};
+
+/// A GPU of four multiprocessors whose blocks run, and whose stores arrive, in an order that the seed determines.
+fn simulated(seed: u64) -> Device {
+    let options = SimulatedOptions::default()
+        .with_threads(1)
+        .with_multiprocessors(4)
+        .with_block_order(BlockOrder::Seeded(seed))
+        .with_memory_order(MemoryOrder::Weak(seed));
+    Device::simulated(options)
+}
+
+/// The bits of a result, on a device where nothing else ran.
+fn bits(setup: Setup, device: &Device) -> Vec<u8> {
+    let mut run = setup(device, &mut || {});
+    run()()
+}
+
+/// Whether runs, the first apart, do not wait for the device.
+fn is_asynchronous(setup: Setup) -> bool {
+    let device = simulated(0);
+    let mut run = setup(&device, &mut || {});
+    // The first run may find out what others use.
+    drop(run());
+    let waits = device.waits();
+    let result = run();
+    let waited = device.waits() > waits;
+    drop(result);
+    !waited
+}
+
+/// Whether all orders of blocks and of stores give the same bits.
+fn is_repeatable(setup: Setup) -> bool {
+    let seen: BTreeSet<_> = (0..6).map(|seed| bits(setup, &simulated(seed))).collect();
+    seen.len() == 1
+}
+
+#[test]
+fn operations_keep_what_the_table_says() {
+    for operation in operations() {
+        let setup = operation.instances[0];
+        assert!(!operation.is_asynchronous || is_asynchronous(setup), "{} waits", operation.name);
+        assert!(!operation.is_ordered || is_repeatable(setup), "{} is not repeatable", operation.name);
+    }
+}
+
+/// Types are those that there are instances of.
+#[test]
+fn the_page_has_the_table() {
+    let page = table::page(&operations());
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/guide/properties.md");
+    if std::env::var_os("EVENPATH_WRITE_DOCS").is_some() {
+        std::fs::write(path, &page).expect("the page is written");
+    }
+    let written = std::fs::read_to_string(path).expect("the page");
+    assert!(written.lines().eq(page.lines()), "EVENPATH_WRITE_DOCS=1 writes the page anew:\n{page}");
+}
+
+/// Every type, on every device. A result that is repeatable on simulated GPUs is so on every device.
+#[test]
+fn every_operation_runs_on_every_device_for_every_type() {
+    for operation in operations() {
+        for &setup in &operation.instances {
+            for under_test in devices() {
+                let first = bits(setup, &under_test.device);
+                if operation.is_ordered {
+                    assert!(
+                        first == bits(setup, &under_test.device),
+                        "{}, {}",
+                        operation.name,
+                        under_test.device
+                    );
+                }
+            }
+        }
+    }
+}

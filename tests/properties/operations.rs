@@ -1,0 +1,215 @@
+//! Every operation, set up and ready to run.
+
+use bytemuck::Pod;
+use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
+use evenpath::generate::{Kind, generate};
+use evenpath::hisparse::{
+    DeviceHiSparse, HiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
+};
+use evenpath::hyb::HybOptions;
+use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
+use evenpath::{Csr, Device, DeviceVec, Offset, Value, bf16, f16};
+
+use super::products::{
+    add, add_coo, add_trees, multiply_trees, spgemm_row_wise, spgemm_sorted, spmm, spmm_tree, transpose,
+};
+use super::sequences::{
+    axpby, dot, merge_keys, merge_pairs, reduce_by_keys, scan, scan_by_keys, scan_by_offsets, sort_keys,
+    sort_pairs, union_keys, union_pairs,
+};
+
+/// Copies a result to the host, as bytes.
+pub(super) type Download = Box<dyn FnOnce() -> Vec<u8>>;
+/// Runs an operation once.
+pub(super) type Run = Box<dyn FnMut() -> Download>;
+/// Uploads operands, calls the function, and makes the plan.
+pub(super) type Setup = fn(&Device, &mut dyn FnMut()) -> Run;
+
+pub(super) struct Operation {
+    pub(super) name: &'static str,
+    /// What users write.
+    pub(super) call: &'static str,
+    /// The types of values that there is an instance of.
+    pub(super) values: String,
+    /// The types of row offsets or keys.
+    pub(super) offsets: String,
+    /// For each combination of types.
+    pub(super) instances: Vec<Setup>,
+    /// Whether the documentation says that a run does not wait for the device.
+    pub(super) is_asynchronous: bool,
+    /// Whether the documentation says that results are bitwise repeatable.
+    pub(super) is_ordered: bool,
+}
+
+/// Elements of sequences.
+pub(super) const ELEMENTS: usize = 5000;
+
+macro_rules! operations {
+    ($($name:literal, $call:literal, $setup:ident [$($value:ident)*] $offsets:tt $is_asynchronous:expr, $is_ordered:expr;)*) => {
+        vec![$(Operation {
+            name: $name,
+            call: $call,
+            values: [$(stringify!($value)),*].join(", "),
+            offsets: operations!(@names $offsets),
+            instances: [$(operations!(@instances $setup $value $offsets)),*].concat(),
+            is_asynchronous: $is_asynchronous,
+            is_ordered: $is_ordered,
+        }),*]
+    };
+    (@names []) => { "–".to_string() };
+    (@names [$($offset:ident)*]) => { [$(stringify!($offset)),*].join(", ") };
+    (@instances $setup:ident $value:ident []) => { vec![$setup::<$value> as Setup] };
+    (@instances $setup:ident $value:ident [$($offset:ident)*]) => { vec![$($setup::<$value, $offset> as Setup),*] };
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    operations! {
+        "SpMV, CSR", "`DeviceCsr::plan_spmv`", spmv [f32 f64] [u32 u64] true, true;
+        "SpMV, COO", "`DeviceCoo::spmv`", spmv_coo [f32 f64] [] true, true;
+        "SpMV, ELL", "`DeviceEll::spmv`", spmv_ell [f32 f64] [] true, true;
+        "SpMV, ELL-R", "`DeviceEllR::spmv`", spmv_ell_r [f32 f64] [] true, true;
+        "SpMV, sliced ELL", "`DeviceSlicedEll::spmv`", spmv_sliced_ell [f32 f64] [] true, true;
+        "SpMV, HYB", "`DeviceHyb::spmv`", spmv_hyb [f32 f64] [] true, true;
+        "SpMV, HiSparse, copied", "`DeviceHiSparse::plan_spmv`", spmv_tree_copied [f32 f64] [] true, true;
+        "SpMV, HiSparse, leaves", "`DeviceHiSparse::plan_spmv`", spmv_tree_leaves [f32 f64] [] true, true;
+        "SpMV, HiSparse, queues", "`DeviceHiSparse::plan_spmv_queued`", spmv_tree_queued [f32 f64] [] true, false;
+        "SpMV transposed, ordered", "`DeviceCsr::plan_spmv_transposed`", transposed_ordered [f32 f64] [u32 u64] true, true;
+        "SpMV transposed, unordered", "`DeviceCsr::plan_spmv_transposed`", transposed_unordered [f32 f64] [u32 u64] true, false;
+        "SpMV transposed, copied", "`DeviceCsr::plan_spmv_transposed`", transposed_copied [f32 f64] [u32 u64] true, true;
+        "SpMM, CSR", "`DeviceCsr::plan_spmm`", spmm [f16 bf16 f32 f64] [u32 u64] true, true;
+        "SpMM, HiSparse", "`DeviceHiSparse::plan_spmm`", spmm_tree [f32 f64] [] true, true;
+        "SpGEMM, row-wise", "`DeviceCsr::plan_multiply`", spgemm_row_wise [f32 f64] [u32 u64] false, true;
+        "SpGEMM, two-level sort", "`DeviceCsr::plan_multiply`", spgemm_sorted [f32 f64] [u32 u64] false, true;
+        "SpGEMM, HiSparse", "`DeviceHiSparse::multiply`", multiply_trees [f32 f64] [] false, true;
+        "SpAdd, CSR", "`DeviceCsr::plan_add`", add [f32 f64] [u32 u64] true, true;
+        "SpAdd, COO", "`DeviceCoo::add`", add_coo [f32 f64] [] false, true;
+        "SpAdd, HiSparse", "`DeviceHiSparse::add`", add_trees [f32 f64] [] false, true;
+        "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64] [u32 u64] false, true;
+        "scan", "`Scan::run`", scan [u32 i32 u64 f32 f64] [] true, true;
+        "scan by keys", "`Scan::by_keys`", scan_by_keys [u32 i32 u64 f32 f64] [u32 u64] true, true;
+        "scan by offsets", "`Scan::by_offsets`", scan_by_offsets [u32 i32 u64 f32 f64] [u32 u64] false, true;
+        "reduce by keys", "`reduce::by_keys`", reduce_by_keys [u32 i32 u64 f32 f64] [u32 u64] false, true;
+        "sort keys", "`sort::sort`", sort_keys [u32 u64 i32 i64 f32 f64] [] false, true;
+        "sort pairs", "`sort::sort_pairs`", sort_pairs [u32 u64 i32 i64 f32 f64] [] false, true;
+        "merge keys", "`merge::keys`", merge_keys [u32 u64] [] true, true;
+        "merge pairs", "`merge::pairs`", merge_pairs [u32 u64 i32 i64 f32 f64] [u32 u64] true, true;
+        "set union of keys", "`sets::keys`", union_keys [u32 u64] [] false, true;
+        "set union of pairs", "`sets::pairs`", union_pairs [u32 u64 i32 i64 f32 f64] [u32 u64] false, true;
+        "αx + βy", "`vector::axpby`", axpby [f32 f64] [] true, true;
+        "xᵀy", "`vector::dot`", dot [f32 f64] [] false, true;
+    }
+}
+
+pub(super) fn matrix<V: Value, O: Offset>() -> Csr<V, O> {
+    generate(Kind::Rmat { scale: 9 }, 5).expect("a matrix")
+}
+
+/// Values whose sums depend on their order.
+pub(super) fn numbers<V: Value>(len: usize) -> Vec<V> {
+    (0..len).map(|index| V::from_f64(1.0 / (3 + index % 1009) as f64)).collect()
+}
+
+pub(super) fn bytes<T: Pod>(values: &[T]) -> Vec<u8> {
+    bytemuck::cast_slice(values).to_vec()
+}
+
+pub(super) fn download<T: Pod + 'static>(vector: DeviceVec<T>) -> Download {
+    Box::new(move || bytes(&vector.download().expect("a download")))
+}
+
+/// y = Ax, by whatever multiplies.
+fn product<V: Value>(
+    device: &Device,
+    rows: usize,
+    x: DeviceVec<V>,
+    run: impl Fn(&DeviceVec<V>, &mut DeviceVec<V>) + 'static,
+) -> Run {
+    let device = device.clone();
+    Box::new(move || {
+        let mut y = device.uninitialized(rows).expect("memory");
+        run(&x, &mut y);
+        download(y)
+    })
+}
+
+fn spmv<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    let x = device.upload(&numbers::<V>(a.cols())).expect("upload");
+    uploaded();
+    let plan = a.plan_spmv(SpmvOptions::default()).expect("plan");
+    product(device, a.rows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y).expect("run"))
+}
+
+macro_rules! without_plan {
+    ($($name:ident: |$a:ident, $device:ident| $upload:expr;)*) => {$(
+        fn $name<V: Value>($device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+            let $a = matrix::<V, u32>();
+            let x = $device.upload(&numbers::<V>($a.cols())).expect("upload");
+            let a = $upload.expect("upload");
+            uploaded();
+            product($device, $a.rows(), x, move |x, y| a.spmv(V::ONE, x, V::ZERO, y).expect("run"))
+        }
+    )*};
+}
+
+without_plan! {
+    spmv_coo: |a, device| device.upload(&a.to_coo());
+    spmv_ell: |a, device| device.upload(&a.to_ell(PaddingLimit::Bytes(u64::MAX)).expect("ELL"));
+    spmv_ell_r: |a, device| device.upload(&EllR(&a.to_ell(PaddingLimit::Bytes(u64::MAX)).expect("ELL")));
+    spmv_sliced_ell: |a, device| device.upload(&a.to_sliced_ell(SlicedEllOptions::default()).expect("sliced"));
+    spmv_hyb: |a, device| device.upload(&a.to_hyb(HybOptions::default()).expect("HYB"));
+}
+
+pub(super) fn tree<V: Value>(device: &Device) -> DeviceHiSparse<V, 64> {
+    let tree: HiSparse<V, 64> = matrix::<V, u32>().to_hisparse(HiSparseOptions::default()).expect("a tree");
+    device.upload(&tree).expect("upload")
+}
+
+fn spmv_tree<V: Value>(device: &Device, method: HiSparseSpmvMethod, uploaded: &mut dyn FnMut()) -> Run {
+    let a = tree::<V>(device);
+    let x = device.upload(&numbers::<V>(a.cols())).expect("upload");
+    uploaded();
+    let plan = a.plan_spmv(HiSparseSpmvOptions::default().with_method(method)).expect("plan");
+    product(device, a.rows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y).expect("run"))
+}
+
+fn spmv_tree_copied<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    spmv_tree::<V>(device, HiSparseSpmvMethod::Copied, uploaded)
+}
+
+fn spmv_tree_leaves<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    spmv_tree::<V>(device, HiSparseSpmvMethod::Leaves, uploaded)
+}
+
+fn spmv_tree_queued<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = tree::<V>(device);
+    let x = device.upload(&numbers::<V>(a.cols())).expect("upload");
+    uploaded();
+    let plan = a.plan_spmv_queued(HiSparseQueuedOptions::default()).expect("plan");
+    product(device, a.rows(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y).expect("run"))
+}
+
+fn transposed<V: Value, O: Offset>(
+    device: &Device,
+    method: SpmvTransposedMethod,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    let a = device.upload(&matrix::<V, O>()).expect("upload");
+    let x = device.upload(&numbers::<V>(a.rows())).expect("upload");
+    uploaded();
+    let options = SpmvTransposedOptions::default().with_method(method);
+    let plan = a.plan_spmv_transposed(options).expect("plan");
+    product(device, a.cols(), x, move |x, y| plan.run(V::ONE, x, V::ZERO, y).expect("run"))
+}
+
+fn transposed_ordered<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    transposed::<V, O>(device, SpmvTransposedMethod::Ordered, uploaded)
+}
+
+fn transposed_unordered<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    transposed::<V, O>(device, SpmvTransposedMethod::Unordered, uploaded)
+}
+
+fn transposed_copied<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    transposed::<V, O>(device, SpmvTransposedMethod::Copied, uploaded)
+}
