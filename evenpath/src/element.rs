@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use evenpath_kernels::block::operator::Number;
-use evenpath_kernels::block::radix_rank::KeyOrder;
+use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
 use evenpath_simt::Element as Scalar;
 
 mod sealed {
@@ -82,7 +82,7 @@ sortable! {
 
 /// How keys are compared: the bits `begin..end` of what `order` makes of them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Comparison<B> {
+pub(crate) struct Comparison<B: RadixKey> {
     pub(crate) order: KeyOrder<B>,
     pub(crate) begin: u32,
     pub(crate) end: u32,

@@ -1,4 +1,4 @@
-//! What merges, sets and sorts compare, and what they carry along.
+//! Keys that merges, sets and sorts compare, and the values that go with them.
 
 use evenpath_simt::{Element, Packet};
 

@@ -4,8 +4,8 @@
 //! [`block`] holds what the threads of a block do together; every other module is an operation and
 //! holds its kernels. Kernels know nothing of plans, policies and devices: they get views and numbers.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
-// A call that is not inlined costs a kernel its registers; a kernel's parameters are what they are.
-#![allow(clippy::inline_always, clippy::too_many_arguments)]
+// A call that is not inlined costs a kernel its registers.
+#![allow(clippy::inline_always)]
 // Counts of bits that one of the compilers gets wrong: see clippy.toml.
 #![warn(clippy::disallowed_methods)]
 
@@ -31,7 +31,7 @@ pub mod update;
 pub mod vector;
 
 pub use key::{Bits, Key};
-pub use matrix::{CsrView, Pattern};
+pub use matrix::{CooView, CsrView, Pattern, RowMap};
 pub use offset::Offset;
 
 #[cfg(not(target_arch = "nvptx64"))]

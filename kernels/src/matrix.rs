@@ -34,6 +34,59 @@ parameters! {
     }
 }
 
+parameters! {
+    /// A matrix of coordinates, sorted by row.
+    pub struct CooView<V: Element> {
+        /// Row indices, one per nonzero, ascending.
+        pub row_indices: Global<u32>,
+        /// Column indices, one per nonzero.
+        pub column_indices: Global<u32>,
+        /// Values, one per nonzero.
+        pub values: Global<V>,
+        /// Nonzeros of the matrix.
+        pub nonzeros: u64,
+    }
+}
+
+parameters! {
+    /// Which row of the matrix each of a list of rows is.
+    pub struct RowMap {
+        /// The rows of the matrix, in the order of the list; not read if the list has all rows in their own order.
+        pub rows: Global<u32>,
+        /// Zero if the list has all rows in their own order.
+        pub is_mapped: u32,
+    }
+}
+
+impl RowMap {
+    /// The row of the matrix at `position` of the list.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn row(self, position: usize) -> usize {
+        if self.is_mapped == 0 {
+            position
+        } else {
+            self.rows.load(position) as usize
+        }
+    }
+}
+
+impl<O: Offset> Pattern<O> {
+    /// The first nonzero of a row, and the first one after it.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn row_bounds(self, row: usize) -> (usize, usize) {
+        (self.row_offsets.load(row).to_usize(), self.row_offsets.load(row + 1).to_usize())
+    }
+
+    /// Nonzeros of a row.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn row_len(self, row: usize) -> u64 {
+        (self.row_offsets.load(row + 1).to_usize() - self.row_offsets.load(row).to_usize()) as u64
+    }
+}
+
 impl<V: Element, O: Offset> CsrView<V, O> {
     /// The matrix without its values.
     #[inline(always)]

@@ -113,7 +113,7 @@ impl WarpCollectives {
 kernel! {
     /// Copies elements 16 bytes at a time, through shared memory, where lanes read them singly too.
     pub struct Packets<T: Element> {
-        /// A packet a thread.
+        /// One packet per thread.
         pub source: Global<T>,
         /// Output: the packets, in reverse order.
         pub reversed: GlobalMut<T>,
@@ -201,7 +201,7 @@ kernel! {
     pub struct BlockSum<V: Float> {
         /// One value a thread of the grid.
         pub values: Global<V>,
-        /// Output: one sum a block.
+        /// Output: one sum per block.
         pub sums: GlobalMut<V>,
     }
     shared: 0;
@@ -235,7 +235,7 @@ impl<V: Float> BlockSum<V> {
 kernel! {
     /// Copies in accesses of four elements, and then of two.
     pub struct VectorCopy<V: Element> {
-        /// Six elements a thread of the grid.
+        /// Six elements per thread of the grid.
         pub source: Global<V>,
         /// Output: as many.
         pub target: GlobalMut<V>,
@@ -263,9 +263,9 @@ kernel! {
     pub struct MessagePassing {
         /// One word, zero before: the next ticket.
         pub ticket: GlobalMut<u32>,
-        /// One word a block, and one zero: set when the block's `sums` is there.
+        /// One word per block, and one zero: set when the block's `sums` is there.
         pub flags: GlobalMut<u32>,
-        /// Output, one element a block: the sum of all tickets up to the block's.
+        /// Output, one element per block: the sum of all tickets up to the block's.
         pub sums: GlobalMut<u64>,
     }
     shared: 4;
@@ -442,7 +442,7 @@ impl<T: AtomicInteger> AtomicIntegers<T> {
 kernel! {
     /// The clock before and after a barrier, and a number that the compiler does not know.
     pub struct Clock {
-        /// Output: two readings a thread.
+        /// Output: two readings per thread.
         pub readings: GlobalMut<u64>,
         /// Output: each thread's index plus one.
         pub numbers: GlobalMut<u32>,

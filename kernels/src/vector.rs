@@ -3,10 +3,10 @@
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut};
 
 use crate::block::reduce::BlockReduce;
-use crate::update::update;
+use crate::update::Update;
 
 kernel! {
-    /// y = βy: one thread an element.
+    /// y = βy: one thread per element.
     pub struct Scale<V: Float> {
         /// The vector.
         pub y: GlobalMut<V>,
@@ -34,20 +34,16 @@ impl<V: Float> Scale<V> {
 }
 
 kernel! {
-    /// `y[i] = alpha * source[positions[i]] + beta * y[i]`: one thread an element.
+    /// `y[i] = alpha * source[positions[i]] + beta * y[i]`: one thread per element.
     pub struct Gather<V: Float> {
         /// The vector that is read.
         pub source: Global<V>,
         /// Which of its elements each element of y takes.
         pub positions: Global<u32>,
-        /// The vector that is written; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
+        /// The vector that is written.
+        pub update: Update<V>,
         /// Elements of y.
         pub len: u32,
-        /// Factor of the source.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
     }
     shared: 0;
     body: Gather::gather::<BLOCK>;
@@ -63,13 +59,13 @@ impl<V: Float> Gather<V> {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
             let position = self.positions.load_streaming(index) as usize;
-            update(self.y, index, self.alpha, self.source.load(position), self.beta);
+            self.update.store(index, self.source.load(position));
         }
     }
 }
 
 kernel! {
-    /// `y[positions[i]] += addends[i]`, no two positions the same: one thread an addend.
+    /// `y[positions[i]] += addends[i]`, no two positions the same: one thread per addend.
     pub struct AddAt<V: Float> {
         /// Which element of y each addend belongs to.
         pub positions: Global<u32>,
@@ -100,7 +96,7 @@ impl<V: Float> AddAt<V> {
 }
 
 kernel! {
-    /// `result[i] = source[positions[i]]`: one thread an element.
+    /// `result[i] = source[positions[i]]`: one thread per element.
     pub struct GatherIndices {
         /// The indices that are read.
         pub source: Global<u32>,
@@ -129,7 +125,7 @@ impl GatherIndices {
 }
 
 kernel! {
-    /// Writes 0, 1, 2, …: one thread an element.
+    /// Writes 0, 1, 2, …: one thread per element.
     pub struct Iota {
         /// Output.
         pub vector: GlobalMut<u32>,
@@ -154,18 +150,14 @@ impl Iota {
 }
 
 kernel! {
-    /// y = αx + βy: one thread an element.
+    /// y = αx + βy: one thread per element.
     pub struct Axpby<V: Float> {
         /// The vector that is read.
         pub x: Global<V>,
-        /// The vector that is written; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
+        /// The vector that is written.
+        pub update: Update<V>,
         /// Elements of each.
         pub len: u64,
-        /// Factor of x.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
     }
     shared: 0;
     body: Axpby::axpby::<BLOCK>;
@@ -180,13 +172,13 @@ impl<V: Float> Axpby<V> {
     fn axpby<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
         if index < self.len as usize {
-            update(self.y, index, self.alpha, self.x.load(index), self.beta);
+            self.update.store(index, self.x.load(index));
         }
     }
 }
 
 kernel! {
-    /// `z[i] = x[i] * y[i]`: one thread an element.
+    /// `z[i] = x[i] * y[i]`: one thread per element.
     pub struct MultiplyElements<V: Float> {
         /// A factor of each element.
         pub x: Global<V>,
@@ -215,17 +207,17 @@ impl<V: Float> MultiplyElements<V> {
     }
 }
 
-/// Products that a thread of [`Dot`] loads before it adds any.
+/// Elements of each vector that a thread of [`Dot`] loads before it multiplies any.
 const IN_FLIGHT: usize = 4;
 
 kernel! {
-    /// Parts of the inner product of x and y: each block takes every so many-th tile of them, as many as there are blocks.
+    /// Partial sums of the inner product of x and y: block b adds up tiles b, b + grid, b + 2 × grid, …
     pub struct Dot<V: Float> {
         /// A vector.
         pub x: Global<V>,
         /// Another.
         pub y: Global<V>,
-        /// Output: a sum a block.
+        /// Output: one sum per block.
         pub sums: GlobalMut<V>,
         /// Elements of each vector.
         pub len: u64,
@@ -241,9 +233,8 @@ kernel! {
 impl<V: Float> Dot<V> {
     #[inline(always)]
     fn dot<const BLOCK: usize>(self, mut arena: Arena) {
-        let Self { len, .. } = self;
         let reduce = BlockReduce::<V, BLOCK>::take(&mut arena);
-        let (len, stride) = (len as usize, thread::grid_size() as usize * BLOCK * IN_FLIGHT);
+        let (len, stride) = (self.len as usize, thread::grid_size() as usize * BLOCK * IN_FLIGHT);
         let mut first = thread::block() as usize * BLOCK * IN_FLIGHT + thread::index() as usize;
         let mut sum = V::ZERO;
         while first < len {

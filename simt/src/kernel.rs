@@ -84,6 +84,11 @@ impl ParameterKind {
 }
 
 impl KernelInfo {
+    /// Items that a block handles: its threads times the items per thread.
+    pub fn tile_items(&self) -> usize {
+        self.block_size as usize * self.items_per_thread as usize
+    }
+
     /// The kinds of the scalars and views among the parameters, one for each [`Argument`].
     pub fn scalars(&self) -> Vec<ParameterKind> {
         let mut scalars = Vec::new();

@@ -27,11 +27,6 @@ impl<K: Kernel> Launcher<K> {
         Self { shared_bytes: bytes, ..self }
     }
 
-    /// Items that a block handles: its threads times the items per thread.
-    pub(crate) fn tile_items(&self) -> usize {
-        self.info.block_size as usize * self.info.items_per_thread as usize
-    }
-
     /// The number of blocks that the device runs at once; at least 1.
     ///
     /// # Errors
@@ -39,6 +34,16 @@ impl<K: Kernel> Launcher<K> {
     /// As for [`Device::resident_blocks`].
     pub(crate) fn resident_blocks(&self) -> Result<u32, DeviceError> {
         self.device.resident_blocks(self.info, self.shared_bytes)
+    }
+
+    /// As many blocks as the device runs at once, and `blocks` at most.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Device::resident_blocks`] and [`blocks`](Self::blocks).
+    pub(crate) fn resident(self, blocks: u32) -> Result<Launch<K>, DeviceError> {
+        let resident = self.resident_blocks()?;
+        self.blocks(resident.min(blocks) as usize)
     }
 
     /// A grid of `blocks` blocks.
@@ -69,7 +74,7 @@ impl<K: Kernel> Launcher<K> {
 
     /// As many blocks as handle `items` items: one for each tile.
     pub(crate) fn items(self, items: usize) -> Result<Launch<K>, DeviceError> {
-        let tile_items = self.tile_items();
+        let tile_items = self.info.tile_items();
         self.blocks(items.div_ceil(tile_items))
     }
 }
@@ -107,21 +112,31 @@ impl<K: Kernel> Launch<K> {
     }
 }
 
+/// The kernel's instance for its types: the first in its table.
+pub(crate) fn instance<K: Kernel>() -> &'static KernelInfo {
+    match K::first() {
+        Some(info) => info,
+        None => unreachable!("the kernels' tables have an instance for every type"),
+    }
+}
+
+/// The named variant of a kernel for its types.
+pub(crate) fn variant<K: Kernel>(name: &str) -> &'static KernelInfo {
+    match K::variant(name) {
+        Some(info) => info,
+        None => unreachable!("the kernels' tables have every variant for every type"),
+    }
+}
+
 impl Device {
     /// The kernel's instance for its types: the first in its table.
     pub(crate) fn kernel<K: Kernel>(&self) -> Launcher<K> {
-        match K::first() {
-            Some(info) => self.instance(info),
-            None => unreachable!("the kernels' tables have an instance for every type"),
-        }
+        self.instance(instance::<K>())
     }
 
     /// The named variant of a kernel for its types.
     pub(crate) fn variant<K: Kernel>(&self, name: &str) -> Launcher<K> {
-        match K::variant(name) {
-            Some(info) => self.instance(info),
-            None => unreachable!("the kernels' tables have every variant for every type"),
-        }
+        self.instance(variant::<K>(name))
     }
 
     /// An instance of a kernel, which is for its types.

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use evenpath_kernels::CooView;
 use evenpath_kernels::coo::{CarryFixup, CooInterval};
-use evenpath_simt::thread;
 
 use super::operands::check_product;
-use super::{MAX_GRID, OpError, instance, vector};
+use super::{MAX_GRID, OpError, vector};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::policy::COO_INTERVAL;
 use crate::{Coo, Value, cpu};
@@ -42,13 +42,25 @@ struct Arrays<V: Value> {
     carries: Mutex<Carries<V>>,
 }
 
-/// One of each an interval, on devices that run kernels.
+impl<V: Value> Arrays<V> {
+    /// The matrix as kernels take it.
+    fn view(&self) -> CooView<V> {
+        CooView {
+            row_indices: self.row_indices.as_global(),
+            column_indices: self.column_indices.as_global(),
+            values: self.values.as_global(),
+            nonzeros: self.values.len() as u64,
+        }
+    }
+}
+
+/// One of each per interval, on devices that run kernels.
 struct Carries<V: Value> {
     rows: DeviceVec<u32>,
     sums: DeviceVec<V>,
 }
 
-/// Intervals of so many entries.
+/// Intervals of `entries` entries.
 fn intervals(entries: usize) -> usize {
     entries.div_ceil(COO_INTERVAL as usize)
 }
@@ -163,19 +175,15 @@ impl<V: Value> DeviceCoo<V> {
         }
         let count = intervals(self.nnz()) as u32;
         let mut carries = carries.lock().unwrap_or_else(PoisonError::into_inner);
-        let (interval_info, fixup_info) = (instance::<CooInterval<V>>(), instance::<CarryFixup<V>>());
+        let interval_launch = self.device().kernel().warps(count as usize)?;
+        let fixup_launch = self.device().kernel().threads(count as usize)?;
         let interval = CooInterval {
-            row_indices: row_indices.as_global(),
-            column_indices: column_indices.as_global(),
-            values: values.as_global(),
+            matrix: self.arrays.view(),
             x: x.as_global(),
-            y: y.as_global_mut(),
+            update: vector::update(alpha, beta, y),
             carry_rows: carries.rows.as_global_mut(),
             carries: carries.sums.as_global_mut(),
-            entries: self.nnz() as u64,
             interval_len: COO_INTERVAL,
-            alpha,
-            beta,
         };
         let fixup = CarryFixup {
             carry_rows: carries.rows.as_global(),
@@ -184,13 +192,12 @@ impl<V: Value> DeviceCoo<V> {
             count,
             alpha,
         };
-        let warps = interval_info.block_size / thread::WARP_SIZE;
         // SAFETY: the views are of a valid matrix's arrays, sorted by row, of vectors whose lengths were checked, and of
-        // buffers with an element an interval; all are on this device, and buffers are freed in the stream's order. The
+        // buffers with one element per interval; all are on this device, and buffers are freed in the stream's order. The
         // lock keeps other products from coming between the launches.
         unsafe {
-            self.device().launch(interval, interval_info, count.div_ceil(warps), 0)?;
-            self.device().launch(fixup, fixup_info, count.div_ceil(fixup_info.block_size), 0)?;
+            interval_launch.launch(interval)?;
+            fixup_launch.launch(fixup)?;
         }
         Ok(())
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use evenpath_kernels::ell;
 
 use super::operands::check_product;
-use super::{DeviceRowOrder, OpError, blocks, instance, variant};
+use super::vector::update;
+use super::{DeviceRowOrder, OpError};
 use crate::cpu::{self, PaddedRows};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::{Ell, Value};
@@ -110,20 +111,17 @@ impl<V: Value> DeviceEll<V> {
             }
             return Ok(());
         }
-        let info = instance::<ell::Ell<V>>();
+        let launch = self.device().kernel().threads(*rows)?;
         let kernel = ell::Ell {
-            column_indices: column_indices.as_global(),
-            values: values.as_global(),
+            slots: slots(column_indices, values),
             x: x.as_global(),
-            y: y.as_global_mut(),
+            update: update(alpha, beta, y),
             rows: *rows as u32,
             width: *width as u32,
-            alpha,
-            beta,
         };
         // SAFETY: the views are of a valid matrix's arrays, and of vectors whose lengths were checked, on this device;
         // columns are below x's length, or padding, for which x is not read. Buffers are freed in the stream's order.
-        unsafe { self.device().launch(kernel, info, blocks(*rows, info.block_size), 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 
@@ -132,6 +130,11 @@ impl<V: Value> DeviceEll<V> {
         let Arrays { rows, host_slice, column_indices, values, .. } = &*self.arrays;
         PaddedRows::new(self.device(), column_indices, values, *rows, host_slice)
     }
+}
+
+/// The slots of a padded matrix as kernels take them.
+pub(super) fn slots<V: Value>(column_indices: &DeviceVec<u32>, values: &DeviceVec<V>) -> ell::Slots<V> {
+    ell::Slots { column_indices: column_indices.as_global(), values: values.as_global() }
 }
 
 /// A matrix in ELL-R form in a device's memory, uploaded by [`Device::upload_ell_r`]: [`DeviceEll`] and the lengths of its
@@ -256,25 +259,22 @@ impl<V: Value> DeviceEllR<V> {
             }
             return Ok(());
         }
-        let info = variant::<ell::EllR<V>>(match x_access {
+        let variant = match x_access {
             XAccess::ByColumn => "ByColumn",
             XAccess::InSequence => "InSequence",
-        });
+        };
+        let launch = self.device().variant(variant).threads(*rows)?;
         let kernel = ell::EllR {
             row_lengths: self.row_lengths.as_global(),
-            column_indices: column_indices.as_global(),
-            values: values.as_global(),
+            slots: slots(column_indices, values),
             row_order: DeviceRowOrder::view(self.row_order.as_ref()),
             x: x.as_global(),
-            y: y.as_global_mut(),
+            update: update(alpha, beta, y),
             rows: *rows as u32,
-            is_ordered: u32::from(self.row_order.is_some()),
-            alpha,
-            beta,
         };
         // SAFETY: the views are of a valid matrix's arrays, of an order of as many rows, and of vectors whose lengths were
         // checked, on this device; columns are below x's length. Buffers are freed in the stream's order.
-        unsafe { self.device().launch(kernel, info, blocks(*rows, info.block_size), 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 }

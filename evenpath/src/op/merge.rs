@@ -20,11 +20,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use evenpath_kernels::block::two_sequences::Sequences;
 use evenpath_kernels::merge::{MergeKeys, MergeKeysPartition, MergePairs};
 use evenpath_simt::kernel::KernelInfo;
 
 use super::pairs::{Pairs, bits, bits_mut};
-use super::{OpError, instance, tile_count, tile_items};
+use super::{OpError, instance};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceVec};
 use crate::key::{Key, PairValue};
@@ -62,19 +63,13 @@ pub fn keys_into<K: Key>(
         }
         return Ok(());
     }
-    let info = instance::<MergeKeys<K>>();
-    let (tiles, starts) = partition(a, b, info)?;
-    let kernel = MergeKeys {
-        a: a.as_global(),
-        b: b.as_global(),
-        starts: starts.as_global(),
-        merged: merged.as_global_mut(),
-        a_len: a.len() as u64,
-        b_len: b.len() as u64,
-    };
+    let launch = device.kernel::<MergeKeys<K>>().items(merged.len())?;
+    let starts = partition(a, b, launch.info(), launch.grid())?;
+    let kernel =
+        MergeKeys { inputs: sequences(a, b), starts: starts.as_global(), merged: merged.as_global_mut() };
     // SAFETY: the views are of buffers on this device whose lengths were checked; `starts` has one element more than
     // there are tiles, each inside the inputs whatever these hold; buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(())
 }
 
@@ -123,21 +118,18 @@ pub fn pairs_into<K: Key, V: PairValue>(
         }
         return Ok(());
     }
-    let info = instance::<MergePairs<K, V::Bits>>();
-    let (tiles, starts) = partition(a.keys, b.keys, info)?;
+    let launch = device.kernel::<MergePairs<K, V::Bits>>().items(len)?;
+    let starts = partition(a.keys, b.keys, launch.info(), launch.grid())?;
     let kernel = MergePairs {
-        a_keys: a.keys.as_global(),
+        inputs: sequences(a.keys, b.keys),
         a_values: bits(a.values),
-        b_keys: b.keys.as_global(),
         b_values: bits(b.values),
         starts: starts.as_global(),
         keys: keys.as_global_mut(),
         values: bits_mut(values),
-        a_len: a.keys.len() as u64,
-        b_len: b.keys.len() as u64,
     };
     // SAFETY: as for keys alone; values are as many as keys, and their bits as wide as the kernel takes them to be.
-    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(())
 }
 
@@ -154,34 +146,38 @@ pub fn pairs_temporary_bytes<K: Key, V: PairValue>(a_len: usize, b_len: usize) -
 }
 
 fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {
-    (elements.div_ceil(u64::from(tile_items(info))) + 1) * 8
+    (elements.div_ceil(info.tile_items() as u64) + 1) * 8
 }
 
 fn check_output(output: &'static str, len: usize, needed: usize) -> Result<(), OpError> {
     if len == needed { Ok(()) } else { Err(OpError::OutputLength { output, len, needed }) }
 }
 
-/// Cuts the merge into tiles of a kernel: their number, and how many elements of A lie before each.
+/// Both inputs as kernels take them.
+pub(super) fn sequences<K: evenpath_kernels::Key + bytemuck::Pod>(
+    a: &DeviceVec<K>,
+    b: &DeviceVec<K>,
+) -> Sequences<K> {
+    Sequences { a: a.as_global(), b: b.as_global(), a_len: a.len() as u64, b_len: b.len() as u64 }
+}
+
+/// Cuts the merge into `tiles` tiles of a kernel: how many elements of A lie before each.
 fn partition<K: Key>(
     a: &DeviceVec<K>,
     b: &DeviceVec<K>,
-    info: &'static KernelInfo,
-) -> Result<(u32, DeviceVec<u64>), OpError> {
+    info: &KernelInfo,
+    tiles: u32,
+) -> Result<DeviceVec<u64>, OpError> {
     let device = a.device();
-    let (a_len, b_len) = (a.len() as u64, b.len() as u64);
-    let tiles = tile_count("a merge", info, a.len() + b.len())?;
+    let launch = device.kernel::<MergeKeysPartition<K>>().threads(tiles as usize + 1)?;
     let mut starts = device.uninitialised(tiles as usize + 1)?;
     let kernel = MergeKeysPartition {
-        a: a.as_global(),
-        b: b.as_global(),
+        inputs: sequences(a, b),
         starts: starts.as_global_mut(),
-        a_len,
-        b_len,
         tiles,
-        tile_items: tile_items(info),
+        tile_items: info.tile_items() as u32,
     };
-    let partition = instance::<MergeKeysPartition<K>>();
     // SAFETY: the views are of live buffers on this device, `starts` with one element more than there are tiles.
-    unsafe { device.launch(kernel, partition, (tiles + 1).div_ceil(partition.block_size), 0) }?;
-    Ok((tiles, starts))
+    unsafe { launch.launch(kernel) }?;
+    Ok(starts)
 }

@@ -56,29 +56,13 @@ pub use spmv_transposed::{
 };
 
 use bytemuck::Pod;
-use evenpath_simt::kernel::{Kernel, KernelInfo};
+use evenpath_simt::kernel::KernelInfo;
 
 use crate::Offset;
-use crate::device::DeviceVec;
+use crate::device::{DeviceVec, instance, variant};
 
 /// Blocks of a grid, at most.
 const MAX_GRID: u64 = i32::MAX as u64;
-
-/// The one instance of a kernel for its types.
-fn instance<K: Kernel>() -> &'static KernelInfo {
-    match K::first() {
-        Some(info) => info,
-        None => unreachable!("the kernels' tables have an instance for every type"),
-    }
-}
-
-/// The named variant of a kernel for its types.
-fn variant<K: Kernel>(name: &str) -> &'static KernelInfo {
-    match K::variant(name) {
-        Some(info) => info,
-        None => unreachable!("the kernels' tables have every variant for every type"),
-    }
-}
 
 /// Elements in a tile of a kernel.
 fn tile_items(info: &KernelInfo) -> u32 {

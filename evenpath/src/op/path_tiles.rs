@@ -1,9 +1,10 @@
 //! Tiles of the merge of row ends and nonzeros.
 
 use evenpath_kernels::spmv::MergePartition;
+use evenpath_simt::kernel::Kernel;
 
-use super::{DeviceCsr, OpError, grid, instance};
-use crate::device::DeviceVec;
+use super::DeviceCsr;
+use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
 use crate::{Offset, Value};
 
 /// A matrix, cut into equal parts of row ends and nonzeros together.
@@ -16,28 +17,27 @@ pub(super) struct PathTiles {
 }
 
 impl PathTiles {
-    /// Cuts a matrix on a device with kernels into tiles of `tile_items`.
-    pub(super) fn find<V: Value, O: Offset>(
+    /// Cuts a matrix on a device with kernels into tiles of a kernel.
+    pub(super) fn find<V: Value, O: Offset, K: Kernel>(
         matrix: &DeviceCsr<V, O>,
-        tile_items: u32,
-    ) -> Result<Self, OpError> {
+        launcher: Launcher<K>,
+    ) -> Result<(Self, Launch<K>), DeviceError> {
         let device = matrix.device();
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
-        let count = grid(rows, nonzeros, (rows as u64 + nonzeros as u64).div_ceil(u64::from(tile_items)))?;
+        let tile_items = launcher.info().tile_items() as u32;
+        let tiles = launcher.items(matrix.rows() + matrix.nnz())?;
+        let count = tiles.grid();
+        let launch = device.kernel().threads(count as usize + 1)?;
         let mut tile_rows = device.uninitialised(count as usize + 1)?;
         let partition = MergePartition {
-            row_offsets: matrix.pattern().row_offsets.as_global(),
+            pattern: matrix.pattern().view(),
             tile_rows: tile_rows.as_global_mut(),
-            rows: rows as u32,
-            nonzeros: nonzeros as u64,
             tiles: count,
             tile_items,
         };
-        let info = instance::<MergePartition<O>>();
         // SAFETY: the views are of the matrix's row offsets, `rows` + 1 long, and of `tile_rows`, `count` + 1 long, and
         // buffers are freed in the stream's order.
-        unsafe { device.launch(partition, info, (count + 1).div_ceil(info.block_size), 0) }?;
-        Ok(Self { count, rows: tile_rows })
+        unsafe { launch.launch(partition) }?;
+        Ok((Self { count, rows: tile_rows }, tiles))
     }
 
     /// Bytes of device memory that they take.

@@ -1,8 +1,12 @@
 //! The operands of products with vectors, checked once.
 
+use evenpath_kernels::spmv as kernels;
+use evenpath_simt::kernel::Kernel;
+
 use super::operands::{check_product, check_vector};
+use super::vector::update;
 use super::{DeviceCsr, OpError};
-use crate::device::DeviceVec;
+use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::{Offset, Value};
 
 /// The operands of y = αAx + βy, or of y = αAᵀx + βy.
@@ -37,6 +41,30 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
     ) -> Result<Self, OpError> {
         check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
         Ok(Self { matrix, alpha, x, beta, y, _checked: Checked })
+    }
+
+    /// Launches a kernel that `kernel` makes from the product y = αAx + βy as kernels take it.
+    ///
+    /// # Errors
+    ///
+    /// If the device was lost.
+    ///
+    /// # Safety
+    ///
+    /// The kernel's other views are of live buffers of the device that were made for the matrix, as was the launch.
+    pub(super) unsafe fn launch<K: Kernel>(
+        &mut self,
+        launch: &Launch<K>,
+        kernel: impl FnOnce(kernels::Product<V, O>) -> K,
+    ) -> Result<(), DeviceError> {
+        let values = self.matrix.values();
+        let product = kernels::Product {
+            matrix: self.matrix.pattern().csr_view(&values),
+            x: self.x.as_global(),
+            update: update(self.alpha, self.beta, self.y),
+        };
+        // SAFETY: what a `Product` promises; the caller vouches for the rest.
+        unsafe { launch.launch(kernel(product)) }
     }
 
     /// y = αAᵀx + βy.

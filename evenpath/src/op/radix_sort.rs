@@ -1,8 +1,8 @@
 //! Radix sort on devices that run kernels: the passes of onesweep over two buffers in turn.
 
-use evenpath_kernels::block::radix_rank::{BINS, Digit, KeyOrder, Passes, RadixKey};
+use evenpath_kernels::block::radix_rank::{BINS, KeyOrder, Passes, RadixKey};
 use evenpath_kernels::sort::{
-    BASES_PER_PASS, BinStarts, Histogram, MAX_PORTION_KEYS, OnesweepKeys, OnesweepPairs, shared_bytes,
+    BASES_PER_PASS, BinStarts, Histogram, MAX_PORTION_KEYS, OnesweepKeys, OnesweepPairs, Pass, shared_bytes,
     status_words,
 };
 use evenpath_simt::kernel::KernelInfo;
@@ -12,12 +12,12 @@ use super::{OpError, copy, instance};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
 
-/// Keys that one launch sorts, at most. More would fit a status word; this keeps the status small.
+/// The most keys that one launch sorts. More would fit a status word; this keeps the status small.
 const PORTION_KEYS: usize = 1 << 28;
 const _: () = assert!(PORTION_KEYS <= MAX_PORTION_KEYS);
 
 /// Blocks of the histogram that a multiprocessor has threads for.
-const HISTOGRAM_BLOCKS: u64 = 8;
+const HISTOGRAM_BLOCKS: usize = 8;
 
 /// Keys with values, of the same length.
 #[derive(Clone, Copy)]
@@ -171,16 +171,12 @@ fn onesweep<K: SortKey, W: Element>(pairs: bool) -> &'static KernelInfo {
 
 /// Tiles of the longest portion of `len` keys.
 fn portion_tiles(len: usize, info: &KernelInfo, portion_keys: usize) -> usize {
-    let tile = tile_len(info);
+    let tile = info.tile_items();
     len.div_ceil(tile).min((portion_keys / tile).max(1))
 }
 
-fn tile_len(info: &KernelInfo) -> usize {
-    info.block_size as usize * info.items_per_thread as usize
-}
-
 /// A sort about to run: its passes, kernels and temporary memory.
-struct Sweep<B, W> {
+struct Sweep<B: RadixKey, W> {
     device: Device,
     len: usize,
     comparison: Comparison<B>,
@@ -223,7 +219,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
             comparison,
             passes,
             info,
-            portion: tiles * tile_len(info),
+            portion: tiles * info.tile_items(),
             bases: device.zeros(passes.count() as usize * BASES_PER_PASS)?,
             status: device.uninitialised(status_words(tiles))?,
             values: std::marker::PhantomData,
@@ -256,24 +252,22 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
 
     /// Counts the digits of all passes.
     unsafe fn find_bases(&mut self, keys: Global<B>) -> Result<(), DeviceError> {
-        let (count, starts) = (instance::<Histogram<B>>(), instance::<BinStarts>());
-        let KeyOrder { flip_negative, flip } = self.comparison.order;
+        let resident = self.device.properties().multiprocessors as usize * HISTOGRAM_BLOCKS;
+        let blocks = self.len.div_ceil(instance::<Histogram<B>>().tile_items()).min(resident);
+        let count = self.device.kernel().blocks(blocks)?;
+        let starts = self.device.kernel().blocks(self.passes.count() as usize)?;
         let histogram = Histogram {
             keys,
             bases: self.bases.as_global_mut(),
             len: self.len as u64,
             begin: self.comparison.begin,
             end: self.comparison.end,
-            flip_negative,
-            flip,
+            order: self.comparison.order,
         };
-        let shares = self.len.div_ceil(tile_len(count)) as u64;
-        let resident = u64::from(self.device.properties().multiprocessors) * HISTOGRAM_BLOCKS;
         // SAFETY: the caller's; there are bases for every pass.
         unsafe {
-            self.device.launch(histogram, count, shares.min(resident) as u32, 0)?;
-            let bases = self.bases.as_global_mut();
-            self.device.launch(BinStarts { bases }, starts, self.passes.count(), 0)
+            count.launch(histogram)?;
+            starts.launch(BinStarts { bases: self.bases.as_global_mut() })
         }
     }
 
@@ -282,7 +276,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
             let len = self.portion.min(self.len - first);
             self.status.set_zero()?;
             let row = |index: usize| pass as usize * BASES_PER_PASS + index % 2 * BINS;
-            let launch = Launch {
+            let sweep = Pass {
                 bases: self.bases.as_global().skip(row(index)),
                 next_bases: self.bases.as_global_mut().skip(row(index + 1)),
                 status: self.status.as_global_mut(),
@@ -293,83 +287,40 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
             };
             let from =
                 Input { keys: from.keys.skip(first), values: from.values.map(|values| values.skip(first)) };
-            let grid = len.div_ceil(tile_len(self.info)) as u32;
             // SAFETY: the caller's; the status is zero and has words for every tile.
-            unsafe { launch.start(&self.device, self.info, grid, from, to) }?;
+            unsafe { self.launch(sweep, from, to) }?;
         }
         Ok(())
+    }
+
+    /// Launches a pass over a portion.
+    unsafe fn launch(
+        &self,
+        pass: Pass<B>,
+        Input { keys, values }: Input<B, W>,
+        to: Output<B, W>,
+    ) -> Result<(), DeviceError> {
+        let (sorted_keys, len) = (to.keys, pass.len as usize);
+        let shared = |value_bytes| {
+            let (block, items) = (self.info.block_size as usize, self.info.items_per_thread as usize);
+            shared_bytes(B::SIZE, value_bytes, block, items)
+        };
+        if let (Some(values), Some(sorted_values)) = (values, to.values) {
+            let launch = self.device.kernel().shared_bytes(shared(W::SIZE)).items(len)?;
+            // SAFETY: the caller's.
+            return unsafe {
+                launch.launch(OnesweepPairs { keys, sorted_keys, values, sorted_values, pass })
+            };
+        }
+        let launch = self.device.kernel().shared_bytes(shared(0)).items(len)?;
+        // SAFETY: the caller's.
+        unsafe { launch.launch(OnesweepKeys { keys, sorted_keys, pass }) }
     }
 }
 
 /// Keys that are sortable as they are.
 fn unchanged<B: RadixKey>() -> KeyOrder<B> {
     KeyOrder { flip_negative: B::ZERO, flip: B::ZERO }
-}
-
-/// What the launch of a portion needs beside keys and values.
-struct Launch<B> {
-    bases: Global<u64>,
-    next_bases: GlobalMut<u64>,
-    status: GlobalMut<u32>,
-    len: u32,
-    digit: Digit,
-    order_in: KeyOrder<B>,
-    order_out: KeyOrder<B>,
-}
-
-impl<B: RadixKey> Launch<B> {
-    unsafe fn start<W: Element>(
-        self,
-        device: &Device,
-        info: &'static KernelInfo,
-        grid: u32,
-        from: Input<B, W>,
-        to: Output<B, W>,
-    ) -> Result<(), DeviceError> {
-        let Self { bases, next_bases, status, len, digit: Digit { begin, bits }, order_in, order_out } = self;
-        let shared = |value_bytes| {
-            shared_bytes(B::SIZE, value_bytes, info.block_size as usize, info.items_per_thread as usize)
-        };
-        let (keys, sorted_keys) = (from.keys, to.keys);
-        let (in_flip_negative, in_flip) = (order_in.flip_negative, order_in.flip);
-        let (out_flip_negative, out_flip) = (order_out.flip_negative, order_out.flip);
-        if let (Some(values), Some(sorted_values)) = (from.values, to.values) {
-            let pass = OnesweepPairs {
-                keys,
-                sorted_keys,
-                values,
-                sorted_values,
-                bases,
-                next_bases,
-                status,
-                len,
-                begin,
-                bits,
-                in_flip_negative,
-                in_flip,
-                out_flip_negative,
-                out_flip,
-            };
-            // SAFETY: the caller's.
-            return unsafe { device.launch(pass, info, grid, shared(W::SIZE)) };
-        }
-        let pass = OnesweepKeys {
-            keys,
-            sorted_keys,
-            bases,
-            next_bases,
-            status,
-            len,
-            begin,
-            bits,
-            in_flip_negative,
-            in_flip,
-            out_flip_negative,
-            out_flip,
-        };
-        // SAFETY: the caller's.
-        unsafe { device.launch(pass, info, grid, shared(0)) }
-    }
 }
 
 #[cfg(test)]
@@ -382,7 +333,7 @@ mod tests {
     fn portions_continue_each_other() {
         let device = Device::simulated(SimulatedOptions::default());
         let comparison = Comparison { order: unchanged(), begin: 0, end: 12 };
-        let tile = tile_len(onesweep::<u32, u32>(true));
+        let tile = onesweep::<u32, u32>(true).tile_items();
         for len in [2 * tile, 5 * tile + 1, 7 * tile - 1] {
             let keys: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B9) >> 11).collect();
             let mut expected: Vec<(u32, u64)> = keys.iter().copied().zip(0..).collect();

@@ -20,14 +20,14 @@
 //! an order that only the length, the segments and the kind of device determine.
 
 use evenpath_kernels::block::tile_prefix::entry_words;
-use evenpath_kernels::reduce::{FillEmptyRows, ReduceByFlag, ReduceByKey, ReduceRows};
+use evenpath_kernels::reduce::{FillEmptyRows, ReduceArguments, ReduceByFlag, ReduceByKey, ReduceRows};
 use evenpath_simt::kernel::KernelInfo;
 
 use super::row_marks::{RowMarks, check_row_offsets};
 use super::scan::{
-    Element, Mark, Operator, check_countable, check_lengths, look_back_state, state_bytes, tile_shared_bytes,
+    Element, Mark, Operator, check_countable, check_lengths, launch_over, look_back_state, state_bytes,
 };
-use super::{OpError, instance, variant};
+use super::{OpError, variant};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceVec};
 use crate::key::Key;
@@ -90,23 +90,19 @@ pub fn by_key_into<K: Key + Mark, T: Element>(
         }
         return Ok(());
     }
+    let launch = launch_over::<T, ReduceByKey<T, K>>(device, operator, K::SIZE, len)?;
+    let mut state = look_back_state::<T>(device, launch.grid(), true)?;
     segments.set_zero()?;
-    let info = variant::<ReduceByKey<T, K>>(operator.variant());
-    let (tiles, mut state) = look_back_state::<T>("a reduction", device, info, len, true)?;
     let kernel = ReduceByKey {
-        source: values.as_global(),
+        reduction: arguments(values, operator, &mut state, launch.grid()),
         keys: keys.as_global(),
         segment_keys: segment_keys.as_global_mut(),
         segment_sums: sums.as_global_mut(),
         segments: segments.as_global_mut(),
-        state: state.as_global_mut(),
-        len: len as u64,
-        tiles,
-        flip: operator.flip(),
     };
-    // SAFETY: values, keys and both outputs have `len` elements or more, of which there are no more segments; the state
-    // has as many words as its tiles need, all zero; buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, K::SIZE)) }?;
+    // SAFETY: values, keys and both outputs have `len` elements or more, and there are no more segments than that; the
+    // state is that of the tiles; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }?;
     Ok(())
 }
 
@@ -151,21 +147,17 @@ pub fn by_flag_into<T: Element>(
         }
         return Ok(());
     }
+    let launch = launch_over::<T, ReduceByFlag<T>>(device, operator, 0, len)?;
+    let mut state = look_back_state::<T>(device, launch.grid(), true)?;
     segments.set_zero()?;
-    let info = variant::<ReduceByFlag<T>>(operator.variant());
-    let (tiles, mut state) = look_back_state::<T>("a reduction", device, info, len, true)?;
     let kernel = ReduceByFlag {
-        source: values.as_global(),
+        reduction: arguments(values, operator, &mut state, launch.grid()),
         flags: flags.as_global(),
         segment_sums: sums.as_global_mut(),
         segments: segments.as_global_mut(),
-        state: state.as_global_mut(),
-        len: len as u64,
-        tiles,
-        flip: operator.flip(),
     };
     // SAFETY: as for keys.
-    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(())
 }
 
@@ -253,27 +245,38 @@ fn reduce_rows<T: Element, O: Offset>(
         rows: rows as u32,
         identity: operator.identity(),
     };
-    let fill_info = instance::<FillEmptyRows<T, O>>();
+    let fill_launch = device.kernel::<FillEmptyRows<T, O>>().threads(rows)?;
+    let launch = launch_over::<T, ReduceRows<T>>(device, operator, 0, len)?;
     // SAFETY: there are `rows` + 1 offsets and `rows` sums.
-    unsafe { device.launch(fill, fill_info, (rows as u32).div_ceil(fill_info.block_size), 0) }?;
+    unsafe { fill_launch.launch(fill) }?;
     let marks = RowMarks::new(row_offsets, len)?;
-    let info = variant::<ReduceRows<T>>(operator.variant());
-    let (tiles, mut state) = look_back_state::<T>("a reduction", device, info, len, true)?;
+    let mut state = look_back_state::<T>(device, launch.grid(), true)?;
     let kernel = ReduceRows {
-        source: values.as_global(),
+        reduction: arguments(values, operator, &mut state, launch.grid()),
         bits: marks.bits.as_global(),
         filled_rows: marks.filled_rows.as_global(),
         sums: sums.as_global_mut(),
+    };
+    // SAFETY: the marks are those of valid row offsets: one bit per value, as many set as there are rows with values,
+    // and these rows each have a sum; the state is that of the tiles; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }?;
+    Ok(())
+}
+
+/// The parameters of a reduction of `values`, with the state of its `tiles` tiles.
+fn arguments<T: Element>(
+    values: &DeviceVec<T>,
+    operator: Operator,
+    state: &mut DeviceVec<u64>,
+    tiles: u32,
+) -> ReduceArguments<T> {
+    ReduceArguments {
+        source: values.as_global(),
         state: state.as_global_mut(),
-        len: len as u64,
+        len: values.len() as u64,
         tiles,
         flip: operator.flip(),
-    };
-    // SAFETY: the marks are those of valid row offsets: a bit a value, as many set as there are rows with values, each
-    // the number of a sum; the state has as many words as its tiles need, all zero; buffers are freed in the stream's
-    // order.
-    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
-    Ok(())
+    }
 }
 
 fn check_marks<K: Mark, T: Element>(marks: &DeviceVec<K>, values: &DeviceVec<T>) -> Result<(), OpError> {

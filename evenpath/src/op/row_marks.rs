@@ -3,14 +3,14 @@
 use evenpath_kernels::reduce::MarkRows;
 
 use super::sets::first_descent;
-use super::{OpError, instance, tile_count, tile_items};
+use super::{OpError, instance};
 use crate::device::DeviceVec;
 use crate::scalar::Offset;
 
-/// What the row offsets of a matrix say, in a form that has the same size for any row lengths.
+/// The row offsets of a matrix in another form, which suits any row lengths.
 #[derive(Debug)]
 pub(super) struct RowMarks {
-    /// A bit an element, set where a row begins.
+    /// One bit per element, set where a row begins.
     pub(super) bits: DeviceVec<u32>,
     /// The rows that have elements, in order; what follows them is zero.
     pub(super) filled_rows: DeviceVec<u32>,
@@ -21,10 +21,9 @@ impl RowMarks {
     pub(super) fn new<O: Offset>(row_offsets: &DeviceVec<O>, len: usize) -> Result<Self, OpError> {
         let device = row_offsets.device();
         let rows = row_offsets.len() - 1;
-        let info = instance::<MarkRows<O>>();
-        let tiles = tile_count("a segmented operation's rows", info, rows)?;
+        let launch = device.kernel::<MarkRows<O>>().threads(rows)?;
         let mut marks = Self { bits: device.zeros(len.div_ceil(32))?, filled_rows: device.zeros(rows)? };
-        let mut states = device.zeros(tiles as usize + 1)?;
+        let mut states = device.zeros(launch.grid() as usize + 1)?;
         let kernel = MarkRows {
             row_offsets: row_offsets.as_global(),
             bits: marks.bits.as_global_mut(),
@@ -34,18 +33,18 @@ impl RowMarks {
         };
         // SAFETY: there are `rows` + 1 offsets, none above `len`, a bit for each of the `len` elements, a word for each
         // row, and the states that the tiles need, all zero; buffers are freed in the stream's order.
-        unsafe { device.launch(kernel, info, tiles, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(marks)
     }
 
     /// Bytes of device memory that they take, with what making them takes.
     pub(super) fn bytes(rows: usize, len: usize) -> u64 {
-        let tiles = rows.div_ceil(tile_items(instance::<MarkRows<u32>>()) as usize);
+        let tiles = rows.div_ceil(instance::<MarkRows<u32>>().tile_items());
         (rows as u64).saturating_mul(4).saturating_add(4 * len.div_ceil(32) as u64 + 8 * (tiles as u64 + 1))
     }
 }
 
-/// Checks that the row offsets are those of a CSR matrix with so many values; waits for the device.
+/// Checks that the row offsets are those of a CSR matrix with as many values; waits for the device.
 pub(super) fn check_row_offsets<O: Offset, T: bytemuck::Pod>(
     row_offsets: &DeviceVec<O>,
     values: &DeviceVec<T>,

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use evenpath_kernels::RowMap;
 use evenpath_kernels::vector::Gather;
 use evenpath_simt::Global;
 
-use super::{OpError, blocks, instance};
+use super::OpError;
+use super::vector::update;
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::{RowOrder, Value, cpu};
 
@@ -96,30 +98,31 @@ impl DeviceRowOrder {
             cpu::gather(permuted, positions, alpha, beta, y);
             return Ok(());
         }
-        let info = instance::<Gather<V>>();
+        let launch = self.device().kernel().threads(self.rows())?;
         let kernel = Gather {
             source: permuted.as_global(),
             positions: self.inverse.as_global(),
-            y: y.as_global_mut(),
+            update: update(alpha, beta, y),
             len: self.rows() as u32,
-            alpha,
-            beta,
         };
-        // SAFETY: all views have one element a row, and positions are of a permutation of the rows, on this device.
+        // SAFETY: all views have one element per row, and positions are a permutation of the rows, on this device.
         // Buffers are freed in the stream's order.
-        unsafe { self.device().launch(kernel, info, blocks(self.rows(), info.block_size), 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 
-    /// Checks that a matrix of so many rows on that device may have its rows in this order.
+    /// Checks that a matrix of `rows` rows on `device` may have its rows in this order.
     pub(super) fn check(&self, device: &Device, rows: usize) -> Result<(), OpError> {
         device.check_same(self.device())?;
         check_lengths("the matrix's rows and the row order", rows, self.rows())
     }
 
-    /// The order as kernels take it, where there is none too.
-    pub(super) fn view(order: Option<&Self>) -> Global<u32> {
-        order.map_or(Global::from_device(0, 0), |order| order.order.as_global())
+    /// The order as kernels take it; without one, rows are stored in their own order.
+    pub(super) fn view(order: Option<&Self>) -> RowMap {
+        match order {
+            Some(order) => RowMap { rows: order.order.as_global(), is_mapped: 1 },
+            None => RowMap { rows: Global::from_device(0, 0), is_mapped: 0 },
+        }
     }
 
     /// The position of each row, if the device is the CPU.

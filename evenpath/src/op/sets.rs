@@ -39,10 +39,11 @@ use evenpath_kernels::sets::{
     FirstDescent, RESULT_SIZE, SetCount, SetKeys, SetPairs, SetPartition, keys_shared_bytes,
     pairs_shared_bytes, state_words,
 };
-use evenpath_simt::kernel::KernelInfo;
+use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use super::merge::sequences;
 use super::pairs::{Pairs, bits, bits_mut};
-use super::{OpError, instance, tile_count, tile_items};
+use super::{OpError, instance};
 use crate::cpu::SetPlan;
 use crate::device::{DeviceKind, DeviceVec};
 use crate::key::{Key, PairValue};
@@ -127,24 +128,22 @@ pub fn keys_into<K: Key>(
         check_room("result", result.len(), count(operation, a, b)?)?;
     }
     let info = instance::<SetKeys<K>>();
-    let Cut { tiles, starts, mut states } = Cut::new(a, b, info)?;
+    let shared = keys_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
+    let launcher = device.kernel::<SetKeys<K>>().shared_bytes(shared);
+    let Cut { tiles, starts, mut states } = Cut::new::<K, SetKeys<K>>(a, b)?;
+    let launch = launcher.resident(tiles)?;
     let kernel = SetKeys {
-        a: a.as_global(),
-        b: b.as_global(),
+        inputs: sequences(a, b),
         starts: starts.as_global(),
         states: states.as_global_mut(),
         result: result.as_global_mut(),
-        a_len: a.len() as u64,
-        b_len: b.len() as u64,
         capacity: result.len() as u64,
         operation: operation.code(),
         tiles,
     };
-    let shared = keys_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
-    let grid = device.resident_blocks(info, shared)?.min(tiles);
     // SAFETY: the views are of buffers on this device, inputs and result as long as the kernel is told; the partition
     // made `starts`, inside the inputs whatever these hold, and `states`; buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, grid, shared) }?;
+    unsafe { launch.launch(kernel) }?;
     result_len(&states, result.len(), a, b)
 }
 
@@ -209,27 +208,25 @@ pub fn pairs_into<K: Key, V: PairValue>(
         check_room("values", values.len(), len)?;
     }
     let info = instance::<SetPairs<K, V::Bits>>();
-    let Cut { tiles, starts, mut states } = Cut::new(a.keys, b.keys, info)?;
+    let shared = pairs_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
+    let launcher = device.kernel::<SetPairs<K, V::Bits>>().shared_bytes(shared);
+    let Cut { tiles, starts, mut states } = Cut::new::<K, SetPairs<K, V::Bits>>(a.keys, b.keys)?;
+    let launch = launcher.resident(tiles)?;
     let kernel = SetPairs {
-        a_keys: a.keys.as_global(),
+        inputs: sequences(a.keys, b.keys),
         a_values: bits(a.values),
-        b_keys: b.keys.as_global(),
         b_values: bits(b.values),
         starts: starts.as_global(),
         states: states.as_global_mut(),
         keys: keys.as_global_mut(),
         values: bits_mut(values),
-        a_len: a.keys.len() as u64,
-        b_len: b.keys.len() as u64,
         capacity: room as u64,
         operation: operation.code(),
         combine: combine.of::<V>().code(),
         tiles,
     };
-    let shared = pairs_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
-    let grid = device.resident_blocks(info, shared)?.min(tiles);
     // SAFETY: as for keys alone; values are as many as keys, and their bits as wide as the kernel takes them to be.
-    unsafe { device.launch(kernel, info, grid, shared) }?;
+    unsafe { launch.launch(kernel) }?;
     result_len(&states, room, a.keys, b.keys)
 }
 
@@ -245,19 +242,16 @@ pub fn count<K: Key>(operation: SetOperation, a: &DeviceVec<K>, b: &DeviceVec<K>
     if let Some(plan) = host_plan(operation, a, b) {
         return Ok(plan.len());
     }
-    let info = instance::<SetCount<K>>();
-    let Cut { tiles, starts, mut states } = Cut::new(a, b, info)?;
+    let Cut { tiles, starts, mut states } = Cut::new::<K, SetCount<K>>(a, b)?;
     let kernel = SetCount {
-        a: a.as_global(),
-        b: b.as_global(),
+        inputs: sequences(a, b),
         starts: starts.as_global(),
         states: states.as_global_mut(),
-        a_len: a.len() as u64,
-        b_len: b.len() as u64,
         operation: operation.code(),
     };
+    let launch = device.kernel().blocks(tiles as usize)?;
     // SAFETY: as for keys.
-    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(states.get(RESULT_SIZE)? as usize)
 }
 
@@ -282,7 +276,7 @@ pub fn pairs_temporary_bytes<K: Key, V: PairValue>(a_len: usize, b_len: usize) -
 }
 
 fn temporary_bytes(info: &KernelInfo, elements: u64) -> u64 {
-    let tiles = elements.div_ceil(u64::from(tile_items(info)));
+    let tiles = elements.div_ceil(info.tile_items() as u64);
     (tiles + 1 + state_words(0) as u64 + tiles) * 8
 }
 
@@ -341,7 +335,7 @@ fn check_room(output: &'static str, len: usize, needed: usize) -> Result<(), OpE
     if len >= needed { Ok(()) } else { Err(OpError::OutputLength { output, len, needed }) }
 }
 
-/// Two inputs cut into tiles of a kernel.
+/// Two inputs cut into tiles of a set operation's kernel.
 struct Cut {
     tiles: u32,
     /// Where each tile begins, as the partition kernel codes it.
@@ -351,25 +345,21 @@ struct Cut {
 }
 
 impl Cut {
-    fn new<K: Key>(a: &DeviceVec<K>, b: &DeviceVec<K>, info: &'static KernelInfo) -> Result<Self, OpError> {
+    fn new<K: Key, S: Kernel>(a: &DeviceVec<K>, b: &DeviceVec<K>) -> Result<Self, OpError> {
         let device = a.device();
-        let (a_len, b_len) = (a.len() as u64, b.len() as u64);
-        let tiles = tile_count("a set operation", info, a.len() + b.len())?;
+        let tiles = device.kernel::<S>().items(a.len() + b.len())?.grid();
+        let launch = device.kernel().threads(tiles as usize + 1)?;
         let mut starts = device.uninitialised(tiles as usize + 1)?;
         let mut states = device.uninitialised(state_words(tiles))?;
         let kernel = SetPartition {
-            a: a.as_global(),
-            b: b.as_global(),
+            inputs: sequences(a, b),
             starts: starts.as_global_mut(),
             states: states.as_global_mut(),
-            a_len,
-            b_len,
             tiles,
-            tile_items: tile_items(info),
+            tile_items: instance::<S>().tile_items() as u32,
         };
-        let partition = instance::<SetPartition<K>>();
         // SAFETY: the views are of live buffers on this device, as long as the kernel takes them to be.
-        unsafe { device.launch(kernel, partition, (tiles + 1).div_ceil(partition.block_size), 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(Self { tiles, starts, states })
     }
 }
@@ -402,13 +392,12 @@ pub(super) fn first_descent<K: evenpath_kernels::Key + bytemuck::Pod>(
         let keys = keys.host_slice().unwrap_or_default();
         return Ok(keys.windows(2).position(|pair| pair[1] < pair[0]).map(|index| index + 1));
     }
-    let info = instance::<FirstDescent<K>>();
-    let tiles = tile_count("a check", info, keys.len())?;
+    let launch = device.kernel().items(keys.len())?;
     let mut first = device.upload_slice(&[u64::MAX])?;
     let kernel =
         FirstDescent { keys: keys.as_global(), first: first.as_global_mut(), len: keys.len() as u64 };
     // SAFETY: the views are of live buffers on this device, of as many elements as the kernel is told, and of one.
-    unsafe { device.launch(kernel, info, tiles, 0) }?;
+    unsafe { launch.launch(kernel) }?;
     let index = first.get(0)?;
     Ok(if index == u64::MAX { None } else { Some(index as usize) })
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use evenpath_kernels::ell;
 
+use super::ell::slots;
 use super::operands::check_product;
-use super::{DeviceRowOrder, OpError, blocks, instance};
+use super::vector::update;
+use super::{DeviceRowOrder, OpError};
 use crate::cpu::{self, PaddedRows};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::{SlicedEll, Value};
@@ -114,24 +116,20 @@ impl<V: Value> DeviceSlicedEll<V> {
             }
             return Ok(());
         }
-        let info = instance::<ell::SlicedEll<V>>();
+        let launch = self.device().kernel().threads(*rows)?;
         let kernel = ell::SlicedEll {
             slice_offsets: slice_offsets.as_global(),
-            column_indices: column_indices.as_global(),
-            values: values.as_global(),
+            slots: slots(column_indices, values),
             row_order: DeviceRowOrder::view(row_order.as_ref()),
             x: x.as_global(),
-            y: y.as_global_mut(),
+            update: update(alpha, beta, y),
             rows: *rows as u32,
             slice_height: *slice_height,
-            is_ordered: u32::from(row_order.is_some()),
-            alpha,
-            beta,
         };
         // SAFETY: the views are of a valid matrix's arrays, of an order of as many rows, and of vectors whose lengths were
         // checked, on this device; columns are below x's length, or padding, for which x is not read. Buffers are freed
         // in the stream's order.
-        unsafe { self.device().launch(kernel, info, blocks(*rows, info.block_size), 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 }

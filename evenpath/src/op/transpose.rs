@@ -5,7 +5,7 @@ use evenpath_kernels::spmv::{ColumnOffsets, RowIndices};
 use super::device_csr::Pattern;
 use super::path_tiles::PathTiles;
 use super::sort::{SortOptions, sort_pairs};
-use super::{DeviceCsr, OpError, instance, tile_count, tile_items, vector};
+use super::{DeviceCsr, OpError, vector};
 use crate::device::{DeviceKind, DeviceVec};
 use crate::{Offset, Value};
 
@@ -84,38 +84,35 @@ pub(super) fn by_column(cols: usize) -> SortOptions {
 
 /// Where each column begins in the sorted columns, or row in sorted rows.
 pub(super) fn column_offsets<O: Offset>(
-    columns: &DeviceVec<u32>,
+    column_indices: &DeviceVec<u32>,
     cols: usize,
 ) -> Result<DeviceVec<O>, OpError> {
-    let device = columns.device();
-    let info = instance::<ColumnOffsets<O>>();
+    let device = column_indices.device();
+    let launch = device.kernel().threads(cols + 1)?;
     let mut column_offsets = device.uninitialised(cols + 1)?;
     let kernel = ColumnOffsets {
-        columns: columns.as_global(),
+        column_indices: column_indices.as_global(),
         column_offsets: column_offsets.as_global_mut(),
         cols: cols as u32,
-        nonzeros: columns.len() as u64,
+        nonzeros: column_indices.len() as u64,
     };
     // SAFETY: there are `cols` + 1 offsets and as many columns as nonzeros; `O` holds the number of nonzeros, because it
     // does so in the matrix's own row offsets.
-    unsafe { device.launch(kernel, info, tile_count("a transpose", info, cols + 1)?, 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(column_offsets)
 }
 
 /// The row of each nonzero.
 pub(super) fn row_indices<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<DeviceVec<u32>, OpError> {
     let device = matrix.device();
-    let info = instance::<RowIndices<O>>();
-    let tiles = PathTiles::find(matrix, tile_items(info))?;
+    let (tiles, launch) = PathTiles::find(matrix, device.kernel())?;
     let mut row_indices = device.uninitialised(matrix.nnz())?;
     let kernel = RowIndices {
-        row_offsets: matrix.pattern().row_offsets.as_global(),
+        pattern: matrix.pattern().view(),
         row_indices: row_indices.as_global_mut(),
         tile_rows: tiles.rows.as_global(),
-        rows: matrix.rows() as u32,
-        nonzeros: matrix.nnz() as u64,
     };
-    // SAFETY: the tiles are the matrix's, of the kernel's length; there is a row index a nonzero.
-    unsafe { device.launch(kernel, info, tiles.count, 0) }?;
+    // SAFETY: the tiles are the matrix's, of the kernel's length; there is one row index per nonzero.
+    unsafe { launch.launch(kernel) }?;
     Ok(row_indices)
 }

@@ -12,9 +12,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use evenpath_kernels::update::Update;
 use evenpath_kernels::vector::{AddAt, Axpby, Dot, Gather, GatherIndices, Iota, MultiplyElements, Scale};
 
-use super::{OpError, blocks, instance, tile_items};
+use super::{OpError, instance};
 use crate::device::{Device, DeviceError, DeviceVec};
 use crate::{Value, cpu};
 
@@ -30,10 +31,10 @@ pub fn axpby<V: Value>(alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>
         cpu::axpby(alpha, x, beta, y);
         return Ok(());
     }
-    let (device, info, len) = (x.device(), instance::<Axpby<V>>(), x.len());
-    let kernel = Axpby { x: x.as_global(), y: y.as_global_mut(), len: len as u64, alpha, beta };
+    let launch = x.device().kernel().threads(x.len())?;
+    let kernel = Axpby { x: x.as_global(), update: update(alpha, beta, y), len: x.len() as u64 };
     // SAFETY: the views are of vectors of `len` elements on this device; buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, blocks(len, info.block_size), 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(())
 }
 
@@ -53,11 +54,11 @@ pub fn multiply_elements<V: Value>(
         cpu::multiply_elements(x, y, z);
         return Ok(());
     }
-    let (device, info, len) = (x.device(), instance::<MultiplyElements<V>>(), x.len());
+    let launch = x.device().kernel().threads(x.len())?;
     let kernel =
-        MultiplyElements { x: x.as_global(), y: y.as_global(), z: z.as_global_mut(), len: len as u64 };
+        MultiplyElements { x: x.as_global(), y: y.as_global(), z: z.as_global_mut(), len: x.len() as u64 };
     // SAFETY: the views are of vectors of `len` elements on this device; buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, blocks(len, info.block_size), 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(())
 }
 
@@ -75,14 +76,20 @@ pub fn dot<V: Value>(x: &DeviceVec<V>, y: &DeviceVec<V>) -> Result<V, OpError> {
     if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice()) {
         return Ok(cpu::dot(x, y));
     }
-    let (device, info, len) = (x.device(), instance::<Dot<V>>(), x.len());
-    let count = len.div_ceil(tile_items(info) as usize).min(DOT_BLOCKS);
-    let mut sums = device.uninitialised(count)?;
+    let (device, len) = (x.device(), x.len());
+    let blocks = len.div_ceil(instance::<Dot<V>>().tile_items()).min(DOT_BLOCKS);
+    let launch = device.kernel().blocks(blocks)?;
+    let mut sums = device.uninitialised(blocks)?;
     let kernel = Dot { x: x.as_global(), y: y.as_global(), sums: sums.as_global_mut(), len: len as u64 };
-    // SAFETY: the views are of vectors of `len` elements, and of a sum a block, on this device; buffers are freed in the
-    // stream's order.
-    unsafe { device.launch(kernel, info, count as u32, 0) }?;
+    // SAFETY: the views are of vectors of `len` elements and of one sum per block, on this device; buffers are freed in
+    // the stream's order.
+    unsafe { launch.launch(kernel) }?;
     Ok(sums.to_vec()?.into_iter().fold(V::ZERO, |sum, part| sum + part))
+}
+
+/// y = α·(…) + βy as kernels take it.
+pub(super) fn update<V: Value>(alpha: V, beta: V, y: &mut DeviceVec<V>) -> Update<V> {
+    Update { y: y.as_global_mut(), alpha, beta }
 }
 
 fn check_pair<V: Value>(
@@ -107,11 +114,10 @@ pub(super) fn scale<V: Value>(beta: V, y: &mut DeviceVec<V>) -> Result<(), Devic
         cpu::scale(beta, y);
         return Ok(());
     }
-    let device = y.device().clone();
-    let info = instance::<Scale<V>>();
+    let launch = y.device().kernel().threads(y.len())?;
     let kernel = Scale { y: y.as_global_mut(), len: y.len() as u32, beta };
     // SAFETY: the view is of y, of this device, and buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, blocks(y.len(), info.block_size), 0) }
+    unsafe { launch.launch(kernel) }
 }
 
 /// Adds to the elements of y at the first of `positions`, of which the one element of `count` says how many, the
@@ -127,10 +133,8 @@ pub(super) unsafe fn add_at<V: Value>(
     count: &DeviceVec<u64>,
     y: &mut DeviceVec<V>,
 ) -> Result<(), DeviceError> {
-    let device = y.device().clone();
-    let info = instance::<AddAt<V>>();
     // There are no more distinct positions than elements.
-    let most = positions.len().min(y.len());
+    let launch = y.device().kernel().threads(positions.len().min(y.len()))?;
     let kernel = AddAt {
         positions: positions.as_global(),
         addends: addends.as_global(),
@@ -138,7 +142,7 @@ pub(super) unsafe fn add_at<V: Value>(
         y: y.as_global_mut(),
     };
     // SAFETY: the caller's; buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, blocks(most, info.block_size), 0) }
+    unsafe { launch.launch(kernel) }
 }
 
 /// The elements of `source` at the given positions, of which there are fewer than 2³². Not on the CPU.
@@ -151,18 +155,17 @@ pub(super) unsafe fn gather<V: Value>(
     positions: &DeviceVec<u32>,
 ) -> Result<DeviceVec<V>, DeviceError> {
     let device = source.device();
-    let (info, len) = (instance::<Gather<V>>(), positions.len());
+    let len = positions.len();
+    let launch = device.kernel().threads(len)?;
     let mut result = device.uninitialised(len)?;
     let kernel = Gather {
         source: source.as_global(),
         positions: positions.as_global(),
-        y: result.as_global_mut(),
+        update: update(V::ONE, V::ZERO, &mut result),
         len: len as u32,
-        alpha: V::ONE,
-        beta: V::ZERO,
     };
     // SAFETY: the caller's; the result has `len` elements, and buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, blocks(len, info.block_size), 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(result)
 }
 
@@ -176,7 +179,8 @@ pub(super) unsafe fn gather_indices(
     positions: &DeviceVec<u32>,
 ) -> Result<DeviceVec<u32>, DeviceError> {
     let device = source.device();
-    let (info, len) = (instance::<GatherIndices>(), positions.len());
+    let len = positions.len();
+    let launch = device.kernel().threads(len)?;
     let mut result = device.uninitialised(len)?;
     let kernel = GatherIndices {
         source: source.as_global(),
@@ -185,16 +189,16 @@ pub(super) unsafe fn gather_indices(
         len: len as u32,
     };
     // SAFETY: the caller's; the result has `len` elements, and buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, blocks(len, info.block_size), 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(result)
 }
 
 /// 0, 1, 2, … `len` − 1. Not on the CPU.
 pub(super) fn iota(device: &Device, len: u32) -> Result<DeviceVec<u32>, DeviceError> {
-    let info = instance::<Iota>();
+    let launch = device.kernel().threads(len as usize)?;
     let mut vector = device.uninitialised(len as usize)?;
     let kernel = Iota { vector: vector.as_global_mut(), len };
     // SAFETY: the vector has `len` elements, and buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, len.div_ceil(info.block_size), 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(vector)
 }

@@ -24,7 +24,7 @@ pub struct Cut<T> {
 ///
 /// Runs of equal elements may have any length; a run costs two comparisons for each doubling of its
 /// length. Whatever order the elements are in, the cut lies inside both sequences, at the diagonal or
-/// one behind it, and `a` and `b` are called for indices below the lengths only.
+/// one after it, and `a` and `b` are called for indices below the lengths only.
 #[inline(always)]
 pub fn search<T: Index, K: Copy + PartialOrd>(
     diagonal: T,

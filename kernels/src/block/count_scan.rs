@@ -1,10 +1,10 @@
-//! Exclusive sum of one count a thread: where in the block's output each thread's items go.
+//! Exclusive sum of one count per thread: where in the block's output each thread's items go.
 
 use core::ops::{Add, AddAssign, Sub};
 
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
-/// What is counted with: `u32`, or `u64` also for several small counts in one.
+/// The type of counts: `u32`, or `u64`, which may also pack several small counts.
 pub trait Count: Element + Add<Output = Self> + AddAssign + Sub<Output = Self> {}
 
 impl Count for u32 {}

@@ -1,4 +1,4 @@
-//! Which rows of a CSR matrix have elements, and the how-manieth of these each is.
+//! Which rows of a CSR matrix have elements, and the rank of each among them.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{thread, Arena, Global, GlobalMut, Shared};
@@ -10,7 +10,7 @@ use crate::Offset;
 /// A thread's row.
 #[derive(Debug, Clone, Copy)]
 pub struct NumberedRow {
-    /// Its index; threads behind the last row have one too.
+    /// Its index; threads past the last row have one too.
     pub row: usize,
     /// Whether it has elements.
     pub is_filled: bool,
@@ -23,9 +23,9 @@ pub const fn numbering_bytes<const BLOCK: usize>() -> usize {
     CountScan::<u32, BLOCK>::BYTES + 8
 }
 
-/// Numbers the rows that have elements, by the look-back of counts: one thread a row, blocks in the order in which they
-/// begin. `seen` learns where each such row begins, before anybody waits. `states` is a ticket and one word a block,
-/// all zero before the launch.
+/// Numbers the rows that have elements, by the look-back of counts: one thread per row, blocks in the order in which they
+/// start. `seen` is called with the beginning of each such row, before any block waits. `states` is a ticket and one word
+/// per block, all zero before the launch.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn number_filled_rows<O: Offset, const BLOCK: usize>(

@@ -7,15 +7,15 @@
 //!
 //! Tiles must be drawn by [`Tickets`], not taken from the block's index: only then has every tile that another waits
 //! for a running block. A block may draw tiles ahead, and wait for the prefix of one while later ones of its are not yet
-//! published; never the other way round. Then nobody waits for ever: take the first tile that is drawn and not
-//! published. If its block waits, then for the prefix of an earlier tile, and everything before that is published.
+//! published; never the other way round. Then no block waits forever: take the first tile that is drawn and not
+//! published. If its block waits, it is for the prefix of an earlier tile, and everything before that is published.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{thread, warp, GlobalMut};
 
 /// The payload is the tile's own count.
 const PARTIAL: u64 = 1 << 62;
-/// The payload is the sum of the counts of all tiles up to and with this one.
+/// The payload is the sum of the counts of all tiles up to and including this one.
 const WHOLE: u64 = 2 << 62;
 const FLAGS: u64 = 3 << 62;
 
@@ -78,7 +78,7 @@ impl Lookback {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn sum_before(self, tile: u32) -> u64 {
         let lane = thread::lane();
-        // The lane's part of what is between the tiles looked at and `tile`: counts of tiles that are in flight.
+        // The lane's share of the counts between the tiles polled and `tile`, which are in flight.
         let mut partials = 0;
         let mut end = tile;
         // Tiles end - 32 to end - 1, the last in lane 0.

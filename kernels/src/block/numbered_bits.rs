@@ -1,4 +1,4 @@
-//! Which places of a tile are marked, and the how-manieth mark each place has before it: a bit a place.
+//! Which places of a tile are marked, one bit per place, and the number of marks up to each.
 
 use evenpath_simt::{thread, Arena, Shared};
 
@@ -26,7 +26,7 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
         Self { words: arena.take(Self::WORDS), before: arena.take(Self::WORDS) }
     }
 
-    /// Takes all marks away: for every thread, before a barrier and the first [`set`](Self::set).
+    /// Clears all marks: for every thread, before a barrier and the first [`set`](Self::set).
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn clear(self) {

@@ -50,7 +50,7 @@ numbers! {
 pub trait Operator<V>: Copy {
     /// Combining with it changes nothing.
     const IDENTITY: V;
-    /// Whether sums begin anew at heads.
+    /// Whether sums start over at heads.
     const SEGMENTED: bool = false;
     /// Whether it has a mirror image, the same operator on [flipped](Number::flip) elements.
     const FLIPS: bool = false;
@@ -103,7 +103,7 @@ impl<V: Number> Operator<V> for Max {
     }
 }
 
-/// An operator whose sums begin anew at heads.
+/// An operator whose sums start over at heads.
 #[derive(Debug, Clone, Copy)]
 pub struct Segmented<P>(PhantomData<P>);
 
@@ -117,7 +117,7 @@ impl<V, P: Operator<V>> Operator<V> for Segmented<P> {
     }
 }
 
-/// What a scan carries along: the sum so far, and how many segments began in it. A plain scan has no segments.
+/// The state of a scan: the sum so far, and how many segments began in it. A plain scan has no segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Summary<V, P> {
     /// The sum of the elements from the last head on; of all, where there is none.

@@ -1,4 +1,4 @@
-//! From shared memory to the output, neighbours together.
+//! From shared memory to the output, with coalesced stores.
 
 use evenpath_simt::{thread, Element, GlobalMut, Shared};
 
@@ -19,7 +19,7 @@ pub fn store<T: Element, const BLOCK: usize, const ITEMS: usize>(
     }
 }
 
-/// [`store`] for a `start` that is a multiple of 16 bytes: whole tiles go 16 bytes an access.
+/// [`store`] for a `start` that is a multiple of 16 bytes: whole tiles are stored 16 bytes per access.
 #[inline(always)]
 pub fn store_aligned<T: Element, const BLOCK: usize, const ITEMS: usize>(
     elements: Shared<T>,

@@ -5,20 +5,20 @@
 //! counters; a scan over digits and, within a digit, over warps turns counts into places, so that the block's
 //! counts are known before any key is ranked (Adinets, Merrill, "Onesweep: A Faster Least Significant Digit
 //! Radix Sort for GPUs", 2022). Then each warp takes its keys item by item: lanes with equal digits find each
-//! other by setting their bits in one word a digit, which costs the same whatever the digit's bits. Ballots, one
-//! a bit, would keep the arithmetic units busy for longer than this does the shared memory.
+//! other by setting their bits in one word per digit, which costs the same for digits of any width. Ballots, one
+//! per bit, would keep the arithmetic units busy for longer than this keeps the shared memory.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, warp, Arena, Element, Shared};
+use evenpath_simt::{parameters, thread, warp, Arena, Element, Shared};
 
-/// Bits of a digit, at most.
+/// The most bits of a digit.
 pub const DIGIT_BITS: u32 = 8;
 
-/// Values of a digit, at most.
+/// The most values of a digit.
 pub const BINS: usize = 1 << DIGIT_BITS;
 
-/// Warps of a block, and digits that a thread scans, at most: lengths of arrays in registers.
+/// The most warps of a block, and digits that a thread scans: lengths of arrays in registers.
 const MAX_WARPS: usize = 16;
 const MAX_BINS_PER_THREAD: usize = 2;
 
@@ -50,15 +50,16 @@ pub trait RadixKey: Element + core::ops::BitAnd<Output = Self> {
     fn into_key(self, order: KeyOrder<Self>) -> Self;
 }
 
-/// How the bits of a key type become unsigned integers of the same order: first the bits of
-/// `flip_negative` are flipped where the sign bit is set, then those of `flip` in all keys. The sign bit
-/// is not part of `flip_negative`. Both are zero for unsigned keys in ascending order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyOrder<K> {
-    /// Bits that negative keys have flipped.
-    pub flip_negative: K,
-    /// Bits that all keys have flipped.
-    pub flip: K,
+parameters! {
+    /// How the bits of a key type become unsigned integers of the same order: first the bits of
+    /// `flip_negative` are flipped where the sign bit is set, then those of `flip` in all keys. The sign bit
+    /// is not part of `flip_negative`. Both are zero for unsigned keys in ascending order.
+    pub struct KeyOrder<K: RadixKey> {
+        /// Bits that are flipped in negative keys.
+        pub flip_negative: K,
+        /// Bits that are flipped in all keys.
+        pub flip: K,
+    }
 }
 
 impl<K: RadixKey> KeyOrder<K> {
@@ -107,17 +108,18 @@ macro_rules! radix_keys {
 }
 radix_keys!(u32 as i32, u64 as i64);
 
-/// The bits of a key that one pass sorts by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Digit {
-    /// The lowest.
-    pub begin: u32,
-    /// How many: 1 to [`DIGIT_BITS`].
-    pub bits: u32,
+parameters! {
+    /// The bits of a key that one pass sorts by.
+    pub struct Digit {
+        /// The lowest.
+        pub begin: u32,
+        /// How many: 1 to [`DIGIT_BITS`].
+        pub bits: u32,
+    }
 }
 
-/// The passes that sort by a range of bits. All are as equal as can be, which beats a small remainder: the fewer
-/// values a digit has, the longer are the runs that a pass stores.
+/// The passes that sort by a range of bits. Their widths are as equal as possible, which beats a small remainder: the
+/// fewer values a digit has, the longer are the runs that a pass stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passes {
     begin: u32,
@@ -173,7 +175,7 @@ impl Digit {
 pub struct RadixRank<const BLOCK: usize> {
     /// First how many of the warp's keys have each digit, then where the next of them goes.
     counters: Shared<u32>,
-    /// While one key a lane is ranked, the lanes with each digit, one bit a lane; otherwise zero.
+    /// While one key per lane is ranked, the lanes with each digit, one bit per lane; otherwise zero.
     lanes: Shared<u32>,
     warp_sums: Shared<u32>,
 }
@@ -252,7 +254,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
 
     /// Turns the warps' counts into the places where their keys go: after it, and a barrier, [`rank`](Self::rank) works.
     ///
-    /// Every thread of the block calls it, after a barrier behind [`count`](Self::count). `publish` gets each digit that
+    /// Every thread of the block calls it, after a barrier after [`count`](Self::count). `publish` gets each digit that
     /// this thread scans and its count in the block, as soon as it is known. It has one barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -325,7 +327,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     }
 
     /// [`rank`](Self::rank), where `each` gets every item and its place as soon as it is known: an array of places would
-    /// take a register an item.
+    /// take a register per item.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn rank_each<K: RadixKey, const ITEMS: usize>(
@@ -337,7 +339,7 @@ impl<const BLOCK: usize> RadixRank<BLOCK> {
     ) {
         const { assert!(ITEMS <= 4 * GROUP) };
         if alike {
-            // Nothing to find; and here, where all lanes would meet in one word, that takes longest.
+            // Nothing to search for; and this is where the search would take longest, all lanes meeting in one word.
             let first = self.counters.load(Self::counter(keys[0], digit)) + thread::lane();
             for item in 0..ITEMS {
                 each(item, first + item as u32 * thread::WARP_SIZE);

@@ -1,4 +1,4 @@
-//! Radix sort of the keys of a block, by the bits asked for and no others.
+//! Radix sort of the keys of a block, by a range of their bits.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -90,8 +90,8 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
         }
     }
 
-    /// Sorts keys below 2^`bits` and gives the place that each had before. The places travel in the keys'
-    /// unused upper bits, so that nothing but keys is moved (Dalton, Baxter, Merrill, Olson, Garland,
+    /// Sorts keys below 2^`bits` and returns the place that each had before. The places travel in the keys'
+    /// unused upper bits, so that only keys are moved (Dalton, Baxter, Merrill, Olson, Garland,
     /// "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, section III-C).
     ///
     /// `bits` + [`PLACE_BITS`](Self::PLACE_BITS) are at most the key's bits. Otherwise as
@@ -111,7 +111,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
         permutation
     }
 
-    /// Tells `each` the place of each key after a stable sort by one digit. Places of the pass before may be read until
+    /// Calls `each` with the place of each key after a stable sort by one digit. Places of the pass before may be read until
     /// its first barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -121,7 +121,7 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
         thread::barrier();
         self.rank.scan(digit, |_, _| ());
         thread::barrier();
-        // The counters' addresses are found again: kept since the count, they would cost a register an item.
+        // The counters' addresses are computed again: kept since the count, they would cost a register per item.
         let digit = Digit { begin: thread::opaque(digit.begin), bits: digit.bits };
         self.rank.rank_each(keys, digit, alike, each);
     }

@@ -1,4 +1,4 @@
-//! Segmented scan over the threads of a block: one value a thread.
+//! Segmented scan over the threads of a block: one value per thread.
 
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
@@ -31,7 +31,7 @@ impl<V: Element + core::ops::Add<Output = V>, const BLOCK: usize> SegmentedScan<
     }
 
     /// Scans the block's values in order of threads; a thread that is a `head` starts a new sum with
-    /// its own value. The order of additions depends on nothing but `BLOCK` and the heads.
+    /// its own value. The order of additions depends only on `BLOCK` and the heads.
     ///
     /// Every thread of the block calls it. It has one barrier, before which the scan's memory is
     /// written: a second scan in the same memory needs a barrier between.
@@ -48,7 +48,7 @@ impl<V: Element + core::ops::Add<Output = V>, const BLOCK: usize> SegmentedScan<
         }
         thread::barrier();
 
-        // Each warp's carry, for all threads alike: few warps, and no second barrier.
+        // Every thread computes the carries of all warps: there are few, and it saves a second barrier.
         let mut carry = V::ZERO;
         let mut before_warp = V::ZERO;
         let mut index = 0;

@@ -1,6 +1,6 @@
-//! A tile in shared memory, on its way from and to global memory.
+//! A tile in shared memory, copied from and to global memory.
 //!
-//! Elements are copied past the registers, so that as many tiles can be on their way as shared memory holds.
+//! Copies bypass the registers, so that as many tiles can be in flight as shared memory holds.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -8,7 +8,7 @@ use evenpath_simt::{thread, Arena, Element, Global, GlobalMut, Packet, Shared};
 
 use crate::key::packet_of;
 
-/// `BLOCK × ITEMS` elements in shared memory, `ITEMS` neighbours a thread.
+/// `BLOCK × ITEMS` elements in shared memory, `ITEMS` consecutive ones per thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Staged<T, const BLOCK: usize, const ITEMS: usize> {
     elements: Shared<T>,
@@ -38,7 +38,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
         self.elements
     }
 
-    /// Starts to bring `len` elements from a source that is aligned to 16 bytes; what is missing is `fill`. They are
+    /// Starts to copy `len` elements from a source that is aligned to 16 bytes; the rest of the tile is `fill`. They are
     /// there after [`thread::await_copies`] and a barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -93,7 +93,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Staged<T, BLOCK, ITEMS>
         }
     }
 
-    /// Stores the first `len` elements to a target that is aligned to 16 bytes, as `change` makes them of place and
+    /// Stores the first `len` elements to a target that is aligned to 16 bytes, as `change` computes them from place and
     /// element.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

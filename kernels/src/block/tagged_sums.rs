@@ -1,14 +1,34 @@
-//! Sums that blocks leave for one another, without ordering memory.
+//! Sums whose parts blocks leave for one another, without ordering memory.
 //!
-//! Parts of a sum are counted as they arrive; who counts the last one adds all of them up. A fence, or an atomic operation
-//! that acquires, would make this safe, and would empty the multiprocessor's first-level cache each time. Instead each
-//! word that is left carries the number of the run. Who is last knows that the others' words are on their way, and looks
-//! until they are there: it waits for a store, never for a block.
+//! Parts of a sum are counted as they arrive; the block that counts the last one adds all of them up. A fence, or an atomic
+//! operation that acquires, would make this safe, but would flush the multiprocessor's first-level cache each time. Instead
+//! each word that is left carries the number of the run. The last block knows that the others' words have been stored, and
+//! polls until it sees them: it waits for a store, never for a block.
 
 use core::marker::PhantomData;
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{thread, Float, GlobalMut};
+use evenpath_simt::{parameters, thread, Float, GlobalMut};
+
+parameters! {
+    /// The memory of a launch's [`TaggedSums`].
+    pub struct TaggedWords {
+        /// 64 bits for each 32 of a part's value; zero, or as the run before left them.
+        pub words: GlobalMut<u64>,
+        /// One counter per sum, zero before and after.
+        pub arrived: GlobalMut<u32>,
+        /// The number of the run: neither zero nor that of the run before.
+        pub run: u32,
+    }
+}
+
+impl TaggedWords {
+    /// Sums of values of type `V` in this memory.
+    #[inline(always)]
+    pub fn sums<V: Float>(self) -> TaggedSums<V> {
+        TaggedSums::new(self.words, self.arrived, self.run)
+    }
+}
 
 /// Parts of sums, in the memory of a launch.
 #[derive(Clone, Copy)]
@@ -19,15 +39,14 @@ pub struct TaggedSums<V> {
     of: PhantomData<V>,
 }
 
-/// The words of a part as they were seen, perhaps before they were there.
+/// The words of a part as they were seen, perhaps before they were stored.
 pub type Seen = [u64; 2];
 
 impl<V: Float> TaggedSums<V> {
     /// 64-bit words of a part: one for each 32 bits of its value.
     const WORDS: usize = V::SIZE / 4;
 
-    /// `words`: 64 bits for each 32 of a part's value; zero, or as the run before left them. `arrived`: a counter a sum,
-    /// zero before and after. `run`: the run's number, neither zero nor that of the run before.
+    /// Sums in the memory that [`TaggedWords`] describes.
     #[inline(always)]
     pub fn new(words: GlobalMut<u64>, arrived: GlobalMut<u32>, run: u32) -> Self {
         Self { words, arrived, run, of: PhantomData }
@@ -73,7 +92,8 @@ impl<V: Float> TaggedSums<V> {
         [load(0), if Self::WORDS > 1 { load(1) } else { 0 }]
     }
 
-    /// The part of which `seen` was seen, as soon as it is there: it must have been left, by this count or the next.
+    /// The part of which the words `seen` were seen, as soon as they are there: it must have been left already, or be
+    /// counted in this run.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn part(self, place: usize, mut seen: Seen) -> V {

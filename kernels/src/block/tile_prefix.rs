@@ -1,13 +1,13 @@
-//! What the tiles before a tile sum up to, found while they run: decoupled look-back (Merrill and Garland, "Single-pass
+//! The sum of the tiles before a tile, found while they run: decoupled look-back (Merrill and Garland, "Single-pass
 //! Parallel Prefix Scan with Decoupled Look-back", 2016), with a fixed order of additions.
 //!
 //! The usual look-back adds up whatever its predecessors have published so far, so the order of floating-point additions
 //! depends on timing. Here the order is a tree of fixed shape: 32 tiles make a group, 32 groups a division. A tile waits
 //! for the sums of the tiles before it in its group, of the groups before its own in its division, and for the sum of
 //! all divisions before; the last tile of a group publishes the group's sum, the last of a division that of all
-//! divisions so far. Only the latter form a chain, with one link a thousand tiles.
+//! divisions so far. Only the latter form a chain, with one link per 1024 tiles.
 //!
-//! Tiles are numbered in the order in which blocks begin, so whatever a tile waits for is running or done.
+//! Tiles are numbered in the order in which blocks start, so a tile only waits for tiles that are running or done.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{thread, GlobalMut, Shared};
@@ -17,7 +17,7 @@ use super::operator::{Number, Operator, Summary};
 /// Tiles in a group, and groups in a division: the lanes of a warp.
 const FAN: u32 = thread::WARP_SIZE;
 /// Set in every word of an entry that is published. An entry is its value in halves of 32 bits, and its heads where sums
-/// are segmented: each word tells for itself that it is there, so words need no order and are polled side by side.
+/// are segmented: each word says by itself that it is published, so words need no order and are polled together.
 const PUBLISHED: u64 = 1 << 32;
 
 /// Words of state for `tiles` tiles whose sums take `entry_words` words each, all zero before the launch.
@@ -64,7 +64,7 @@ impl TilePrefix {
         shared.load(0)
     }
 
-    /// Tells the other tiles the sum of `tile`: for one thread, before [`exclusive`](Self::exclusive).
+    /// Publishes the sum of `tile` to the other tiles: for one thread, before [`exclusive`](Self::exclusive).
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn publish_own<V: Number, P: Operator<V>>(self, tile: u32, own: Summary<V, P>) {
@@ -79,7 +79,7 @@ impl TilePrefix {
         let (group, division) = (tile / FAN, tile / (FAN * FAN));
         let (in_group, in_division) = (tile % FAN, group % FAN);
         let groups = self.tiles.div_ceil(FAN);
-        // All three are asked for at once; mostly the older two are there.
+        // All three are polled at once; the older two are mostly published already.
         let tile_entry = group * FAN + lane;
         let group_entry = self.tiles + division * FAN + lane;
         let division_entry = self.tiles + groups + division - 1;

@@ -8,14 +8,14 @@ use super::tile_prefix::TilePrefix;
 /// Shared memory of a scan over `BLOCK` threads, which have a tile's elements in their order.
 #[derive(Debug, Clone, Copy)]
 pub struct TileScan<V, const BLOCK: usize> {
-    /// A sum a warp; behind them, what comes before the tile.
+    /// One sum per warp; after them, the sum before the tile.
     values: Shared<V>,
     heads: Shared<u32>,
     /// The place of each warp's first head.
     first_heads: Shared<u32>,
 }
 
-/// What a thread knows of its surroundings in the tile.
+/// A thread's surroundings in the tile.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<V, P> {
     /// The sum of the tile's elements before this thread's.
@@ -26,7 +26,7 @@ pub struct Surroundings<V, P> {
     pub first_head: u32,
 }
 
-/// The place of a head that there is not.
+/// The place of the first head where there is none.
 pub const NOWHERE: u32 = u32::MAX;
 
 /// Bytes of shared memory of a [`TileScan`].
@@ -49,7 +49,7 @@ impl<V: Number, const BLOCK: usize> TileScan<V, BLOCK> {
         }
     }
 
-    /// From the sum of each thread's elements, and the place of its first head or [`NOWHERE`], what is before.
+    /// Scans the sums of the threads' elements, with the place of each thread's first head or [`NOWHERE`].
     ///
     /// Every thread calls it. It has one barrier, before which the scan's memory is written.
     #[inline(always)]
@@ -92,8 +92,8 @@ impl<V: Number, const BLOCK: usize> TileScan<V, BLOCK> {
         Surroundings { before, total, first_head }
     }
 
-    /// What comes before the tile, whose sum is `total`. Every thread calls it; it has one barrier, and the results that
-    /// threads wrote before it can be read by all behind it.
+    /// The sum before the tile, whose own sum is `total`. Every thread calls it; it has one barrier, after which all threads
+    /// can read what was written to shared memory before it.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn look_back<P: Operator<V>>(
@@ -114,7 +114,7 @@ impl<V: Number, const BLOCK: usize> TileScan<V, BLOCK> {
     }
 }
 
-/// The inclusive scan of a warp, one summary a lane.
+/// The inclusive scan of a warp, one summary per lane.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn warp_inclusive<V: Number, P: Operator<V>>(own: Summary<V, P>) -> Summary<V, P> {

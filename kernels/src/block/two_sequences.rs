@@ -2,11 +2,34 @@
 
 use core::marker::PhantomData;
 
-use evenpath_simt::{thread, Arena, Element, Global, Packet, Shared};
+use evenpath_simt::{parameters, thread, Arena, Element, Global, Packet, Shared};
 
 use super::balanced_path::Cut;
 use crate::key::packet_of;
 use crate::unroll::{unroll, Steps};
+
+parameters! {
+    /// Two sequences in global memory.
+    pub struct Sequences<T: Element> {
+        /// The first, `a_len` elements.
+        pub a: Global<T>,
+        /// The second, `b_len` elements.
+        pub b: Global<T>,
+        /// Elements of A.
+        pub a_len: u64,
+        /// Elements of B.
+        pub b_len: u64,
+    }
+}
+
+impl<T: Element> Sequences<T> {
+    /// Elements of both.
+    #[inline(always)]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(self) -> u64 {
+        self.a_len + self.b_len
+    }
+}
 
 /// A tile's share of two sequences A and B.
 #[derive(Debug, Clone, Copy)]
@@ -25,9 +48,9 @@ pub struct TilePair {
 /// More elements than any tile has.
 const MANY: u32 = 1 << 30;
 
-/// A tile's elements in shared memory, of each sequence in order, and one element more of each that
-/// goes on behind the tile. Behind them are at least as many elements of no meaning as a thread has items,
-/// so that walking past an end reads nothing that was never written.
+/// A tile's elements in shared memory, of each sequence in order, and one more element of each sequence that
+/// continues after the tile. After them come at least as many meaningless elements as a thread has items,
+/// so that walking past an end reads only memory that was written.
 #[derive(Debug, Clone, Copy)]
 pub struct Staged<T> {
     /// The memory, aligned to 16 bytes.
@@ -55,8 +78,8 @@ impl TilePair {
     pub const EMPTY: Self = Self { a_first: 0, b_first: 0, a_len: 0, b_len: 0, a_rest: 0, b_rest: 0 };
 
     /// The tile from `start` to `end` of sequences of the given lengths. Where the sequences are not
-    /// sorted, so that a later cut can lie before an earlier one, the tile is still inside both, and not
-    /// longer than from cut to cut.
+    /// sorted, a later cut can lie before an earlier one; the tile is then still inside both sequences, and
+    /// no longer than from cut to cut.
     #[inline(always)]
     pub fn between(start: Cut<u64>, end: Cut<u64>, a_len: u64, b_len: u64) -> Self {
         let len = (end.a + end.b - start.a - start.b) as u32;
@@ -77,7 +100,7 @@ impl TilePair {
         }
     }
 
-    /// Words of shared memory that tell all threads of a tile.
+    /// Words of shared memory through which all threads learn of a tile.
     pub const WORDS: usize = 4;
 
     /// Writes the tile to shared memory.
@@ -125,14 +148,14 @@ impl TilePair {
         self.a_len + self.b_len
     }
 
-    /// Whether both sequences go on behind the tile, by `ahead` elements or more; not zero.
+    /// Whether both sequences continue after the tile, by `ahead` elements or more; `ahead` is not zero.
     #[inline(always)]
     pub fn is_inner(&self, ahead: usize) -> bool {
         let more = ahead as u32 - 1;
         self.a_len + more < self.a_rest && self.b_len + more < self.b_rest
     }
 
-    /// Loads a thread's part of the tile, of at most `BLOCK` × `ITEMS` + 1 elements, 16 bytes an access.
+    /// Loads a thread's part of the tile, of at most `BLOCK` × `ITEMS` + 1 elements, 16 bytes per access.
     #[inline(always)]
     pub fn fetch<T: Element, const BLOCK: usize, const ITEMS: usize>(
         &self,
@@ -173,7 +196,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Steps for Fetch<T, BLOC
         let first = (if in_a { number } else { number - a.packets }) * (16 / T::SIZE) as u32;
         let is_last = round + 1 == Fetched::<T, BLOCK, ITEMS>::ROUNDS;
         if self.both_reach {
-            // All others the tile mostly has.
+            // The tile mostly has all rounds but the last.
             if !is_last || number < a.packets + b.packets {
                 self.packets[round] = view.load_streaming_16(first as usize);
             }
@@ -183,7 +206,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Steps for Fetch<T, BLOC
     }
 }
 
-/// A thread's part of a tile on its way to shared memory.
+/// A thread's part of a tile, to be written to shared memory.
 #[derive(Debug)]
 pub struct Fetched<T, const BLOCK: usize, const ITEMS: usize> {
     /// At most as many as items; the rest is never used.
@@ -203,7 +226,7 @@ impl<T: Element, const BLOCK: usize, const ITEMS: usize> Fetched<T, BLOCK, ITEMS
         arena.take(staged_len::<T>(BLOCK, ITEMS))
     }
 
-    /// Brings the tile to shared memory, from [`take_memory`](Self::take_memory). Ends before the barrier.
+    /// Writes the tile to shared memory, from [`take_memory`](Self::take_memory). The caller has the barrier after it.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn stage(&self, elements: Shared<T>) -> Staged<T> {

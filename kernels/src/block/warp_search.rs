@@ -2,9 +2,9 @@
 
 use evenpath_simt::{thread, warp};
 
-/// The first of the numbers in `start..end` for which `holds`, or `end`. What holds for a number holds for all behind it;
-/// where that is not so, the result is some number in `start..=end`. For one whole warp; `holds` is asked for numbers
-/// in `start..end` only.
+/// The first of the numbers in `start..end` for which `holds`, or `end`. If it holds for a number, it holds for all after
+/// it; where that is not so, the result is some number in `start..=end`. For one whole warp; `holds` is called for
+/// numbers in `start..end` only.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn first(start: u64, end: u64, holds: impl Fn(u64) -> bool) -> u64 {

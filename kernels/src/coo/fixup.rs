@@ -5,13 +5,13 @@ use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 use crate::block::reduce::BlockReduce;
 
 kernel! {
-    /// Adds to every row with carries their sum: one thread a carry, of which the first of each row counts.
+    /// Adds to every row the sum of its carries: one thread per carry, of which the first of each row does the work.
     pub struct CarryFixup<V: Float> {
         /// The row of each carry, in order, from [`CooInterval`](super::CooInterval).
         pub carry_rows: Global<u32>,
         /// The carries.
         pub carries: Global<V>,
-        /// The result, one element a row.
+        /// The result, one element per row.
         pub y: GlobalMut<V>,
         /// Carries.
         pub count: u32,
@@ -26,7 +26,7 @@ kernel! {
     }
 }
 
-/// Shared memory of the fix-up: a partial sum a warp, the list of long runs and their number.
+/// Shared memory of the fix-up: one partial sum per warp, the list of long runs, and their number.
 const fn fixup_bytes<V: Float>(block: usize) -> usize {
     block / thread::WARP_SIZE as usize * V::SIZE + block * 4 + 4
 }
@@ -45,6 +45,7 @@ impl<V: Float> CarryFixup<V> {
         }
         thread::barrier();
 
+        // 1. Each thread whose carry is a row's first sums a short run, or lists a long one.
         let first = thread::block() * BLOCK as u32 + thread::index();
         if first < self.count {
             let row = self.carry_rows.load(first as usize);
@@ -61,51 +62,44 @@ impl<V: Float> CarryFixup<V> {
                         sum += self.carries.load(index as usize);
                         index += 1;
                     }
-                    add(self.y, row, self.alpha, sum);
+                    self.add(row, sum);
                 }
             }
         }
         thread::barrier();
 
+        // 2. The block sums the long runs, one after the other.
         let runs = long_count.load(0) as usize;
         let mut run = 0;
         while run < runs {
             let first = long_runs.load(run) as usize;
             let row = self.carry_rows.load(first);
-            let sum =
-                sum_run::<V, BLOCK>(self.carry_rows, self.carries, first, row, self.count as usize, reduce);
+            let sum = self.sum_run(first, row, reduce);
             if thread::index() == 0 {
-                add(self.y, row, self.alpha, sum);
+                self.add(row, sum);
             }
             run += 1;
         }
     }
-}
 
-#[inline(always)]
-fn add<V: Float>(y: GlobalMut<V>, row: u32, alpha: V, sum: V) {
-    y.store(row as usize, alpha.fma(sum, y.load(row as usize)));
-}
-
-/// The sum of the carries of `row`, which begin at `first`, by the whole block, in an order that only their number
-/// determines. The result is thread 0's.
-#[inline(always)]
-fn sum_run<V: Float, const BLOCK: usize>(
-    carry_rows: Global<u32>,
-    carries: Global<V>,
-    first: usize,
-    row: u32,
-    count: usize,
-    reduce: BlockReduce<V, BLOCK>,
-) -> V {
-    let mut sum = V::ZERO;
-    let mut index = first + thread::index() as usize;
-    while index < count && carry_rows.load(index) == row {
-        sum += carries.load(index);
-        index += BLOCK;
+    #[inline(always)]
+    fn add(self, row: u32, sum: V) {
+        self.y.store(row as usize, self.alpha.fma(sum, self.y.load(row as usize)));
     }
-    let total = reduce.sum(sum);
-    // The next run uses the same shared memory.
-    thread::barrier();
-    total
+
+    /// The sum of the carries of `row`, which begin at `first`, by the whole block, in an order that only their number
+    /// determines.
+    #[inline(always)]
+    fn sum_run<const BLOCK: usize>(self, first: usize, row: u32, reduce: BlockReduce<V, BLOCK>) -> V {
+        let mut sum = V::ZERO;
+        let mut index = first + thread::index() as usize;
+        while index < self.count as usize && self.carry_rows.load(index) == row {
+            sum += self.carries.load(index);
+            index += BLOCK;
+        }
+        let total = reduce.sum(sum);
+        // The next run uses the same shared memory.
+        thread::barrier();
+        total
+    }
 }

@@ -1,38 +1,29 @@
-//! The intervals, one a warp.
+//! The intervals, one per warp.
 
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
 
 use crate::block::segmented_scan::warp_inclusive;
-use crate::update::update;
+use crate::update::Update;
+use crate::CooView;
 
-/// Neighbours that a lane loads in one access.
+/// Consecutive entries that a lane loads in one access.
 const VECTOR: usize = 4;
 
 kernel! {
     /// Adds to y, or writes, the sums of the rows that end in an interval; keeps each interval's carry.
     pub struct CooInterval<V: Float> {
-        /// Row of every entry, in order.
-        pub row_indices: Global<u32>,
-        /// Column of every entry.
-        pub column_indices: Global<u32>,
-        /// Value of every entry.
-        pub values: Global<V>,
-        /// The dense vector, one element a column.
+        /// The matrix.
+        pub matrix: CooView<V>,
+        /// The dense vector, one element per column.
         pub x: Global<V>,
-        /// The result, one element a row; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
+        /// The result, one element per row. Its `beta` is for rows that end in an interval.
+        pub update: Update<V>,
         /// Output: the row of each interval's last entry.
         pub carry_rows: GlobalMut<u32>,
-        /// Output: what the interval has of that row.
+        /// Output: the interval's part of that row's sum.
         pub carries: GlobalMut<V>,
-        /// Entries.
-        pub entries: u64,
         /// Entries of an interval: a multiple of what a warp takes in one step, `32 * ITEMS`.
         pub interval_len: u32,
-        /// Factor of the product.
-        pub alpha: V,
-        /// Factor of what y held, in rows that end in an interval.
-        pub beta: V,
     }
     shared: 0;
     body: CooInterval::interval::<BLOCK, ITEMS>;
@@ -42,7 +33,7 @@ kernel! {
     }
 }
 
-/// The row at which a warp has arrived, and what it has of it. Every lane knows it.
+/// The row that a warp has reached, and the sum of its part of it. Every lane knows both.
 #[derive(Clone, Copy)]
 struct Open<V> {
     row: u32,
@@ -52,51 +43,33 @@ struct Open<V> {
 /// An interval's entries.
 #[derive(Clone, Copy)]
 struct Entries<V> {
-    rows: Global<u32>,
-    columns: Global<u32>,
+    row_indices: Global<u32>,
+    column_indices: Global<u32>,
     values: Global<V>,
     len: u32,
-}
-
-/// Where sums go.
-#[derive(Clone, Copy)]
-struct Output<V> {
-    y: GlobalMut<V>,
-    alpha: V,
-    beta: V,
-}
-
-impl<V: Float> Output<V> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn finish(self, row: u32, sum: V) {
-        update(self.y, row as usize, self.alpha, sum, self.beta);
-    }
 }
 
 impl<V: Float> CooInterval<V> {
     #[inline(always)]
     fn interval<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let Self { entries, .. } = self;
         const { assert!(ITEMS.is_multiple_of(VECTOR)) };
         let warps = BLOCK / thread::WARP_SIZE as usize;
         let index = thread::block() as usize * warps + thread::warp() as usize;
         let first = index as u64 * u64::from(self.interval_len);
-        if first >= entries {
+        if first >= self.matrix.nonzeros {
             return;
         }
-        let left = entries - first;
+        let left = self.matrix.nonzeros - first;
         let entries = Entries {
-            rows: self.row_indices.skip(first as usize),
-            columns: self.column_indices.skip(first as usize),
-            values: self.values.skip(first as usize),
+            row_indices: self.matrix.row_indices.skip(first as usize),
+            column_indices: self.matrix.column_indices.skip(first as usize),
+            values: self.matrix.values.skip(first as usize),
             len: if left < u64::from(self.interval_len) { left as u32 } else { self.interval_len },
         };
-        let output = Output { y: self.y, alpha: self.alpha, beta: self.beta };
-        let mut open = Open { row: entries.rows.load(0), sum: V::ZERO };
+        let mut open = Open { row: entries.row_indices.load(0), sum: V::ZERO };
         let mut step = 0;
         while step < entries.len {
-            open = entries.reduce_step::<ITEMS>(step, self.x, open, output);
+            open = entries.reduce_step::<ITEMS>(step, self.x, open, self.update);
             step += thread::WARP_SIZE * ITEMS as u32;
         }
         if thread::lane() == 0 {
@@ -107,8 +80,8 @@ impl<V: Float> CooInterval<V> {
 }
 
 impl<V: Float> Entries<V> {
-    /// Goes on from `open` through the `32 * ITEMS` entries from `step` on; all of them are on their way before the first
-    /// is used. Every lane has `VECTOR` neighbours at a time.
+    /// Continues from `open` through the `32 * ITEMS` entries from `step` on; all loads are issued before the first is
+    /// used. Every lane has `VECTOR` consecutive entries at a time.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
@@ -117,7 +90,7 @@ impl<V: Float> Entries<V> {
         step: u32,
         x: Global<V>,
         mut open: Open<V>,
-        output: Output<V>,
+        update: Update<V>,
     ) -> Open<V> {
         let mut rows = [0; ITEMS];
         let mut columns = [0; ITEMS];
@@ -125,14 +98,15 @@ impl<V: Float> Entries<V> {
         if step + thread::WARP_SIZE * ITEMS as u32 <= self.len {
             for vector in 0..ITEMS / VECTOR {
                 let at = (step + place(vector)) as usize;
-                let loaded = self.columns.load_streaming_4(at);
+                let loaded = self.column_indices.load_streaming_4(at);
                 for lane_item in 0..VECTOR {
                     columns[vector * VECTOR + lane_item] = loaded[lane_item];
                 }
             }
             for vector in 0..ITEMS / VECTOR {
                 let at = (step + place(vector)) as usize;
-                let (loaded, values) = (self.rows.load_streaming_4(at), self.values.load_streaming_4(at));
+                let (loaded, values) =
+                    (self.row_indices.load_streaming_4(at), self.values.load_streaming_4(at));
                 for lane_item in 0..VECTOR {
                     rows[vector * VECTOR + lane_item] = loaded[lane_item];
                     products[vector * VECTOR + lane_item] = values[lane_item];
@@ -142,13 +116,13 @@ impl<V: Float> Entries<V> {
                 products[item] = products[item] * x.load(columns[item] as usize);
             }
         } else {
-            // Behind the end, zeros in the row of the last entry.
+            // After the end, zeros in the row of the last entry.
             for item in 0..ITEMS {
                 let at = step + place(item / VECTOR) + (item % VECTOR) as u32;
                 let inside = at.min(self.len - 1) as usize;
-                rows[item] = self.rows.load(inside);
+                rows[item] = self.row_indices.load(inside);
                 if at < self.len {
-                    let element = x.load(self.columns.load(inside) as usize);
+                    let element = x.load(self.column_indices.load(inside) as usize);
                     products[item] = self.values.load(inside) * element;
                 }
             }
@@ -157,7 +131,7 @@ impl<V: Float> Entries<V> {
             let at = vector * VECTOR;
             let rows = [rows[at], rows[at + 1], rows[at + 2], rows[at + 3]];
             let products = [products[at], products[at + 1], products[at + 2], products[at + 3]];
-            open = open.reduce(rows, products, output);
+            open = open.reduce(rows, products, update);
         }
         open
     }
@@ -170,13 +144,13 @@ fn place(vector: usize) -> u32 {
 }
 
 impl<V: Float> Open<V> {
-    /// Goes on through the warp's next entries, `VECTOR` neighbours a lane.
+    /// Continues through the warp's next entries, `VECTOR` consecutive ones per lane.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
-    fn reduce(self, rows: [u32; VECTOR], products: [V; VECTOR], output: Output<V>) -> Self {
+    fn reduce(self, rows: [u32; VECTOR], products: [V; VECTOR], update: Update<V>) -> Self {
         let lane = thread::lane();
-        // A row that begins and ends in the lane is the lane's alone.
+        // 1. Rows that begin and end in the lane are the lane's alone.
         let first_row = rows[0];
         let last_row = rows[VECTOR - 1];
         let mut first = V::ZERO;
@@ -188,13 +162,13 @@ impl<V: Float> Open<V> {
                 if rows[item - 1] == first_row {
                     first = sum;
                 } else {
-                    output.finish(rows[item - 1], sum);
+                    update.store(rows[item - 1] as usize, sum);
                 }
                 sum = products[item];
             }
         }
 
-        // The others: what the lanes before have of the row in which each lane begins.
+        // 2. The others: the sum over the lanes before of the row in which each lane begins.
         let row_above = warp::shuffle_up(warp::FULL, last_row, 1);
         let row_before = if lane == 0 { self.row } else { row_above };
         let goes_on = first_row == row_before;
@@ -205,10 +179,10 @@ impl<V: Float> Open<V> {
         let sum_above = warp::shuffle_up(warp::FULL, inclusive, 1);
         let before = if lane == 0 { self.sum } else { sum_above };
         if !goes_on {
-            output.finish(row_before, before);
+            update.store(row_before as usize, before);
         }
         if ends {
-            output.finish(first_row, if goes_on { before + first } else { first });
+            update.store(first_row as usize, if goes_on { before + first } else { first });
         }
         let last_lane = thread::WARP_SIZE - 1;
         Self {

@@ -1,5 +1,5 @@
-//! SpMV of matrices whose rows are padded to one length and stored by columns: one thread a row, so that the threads
-//! of a warp read neighbours.
+//! SpMV of matrices whose rows are padded to one length and stored by columns: one thread per row, so that the threads
+//! of a warp read consecutive slots.
 //!
 //! Rows are padded to the longest of all in ELL (Bell, Garland, SC 2009), to the longest of their slice in sliced ELL
 //! (Monakov et al., High Performance Embedded Architectures and Compilers 2010; SELL-C-σ of Kreutzer et al., SIAM J. Sci. Comput. 36, 2014). ELL-R (Vázquez et al.,
@@ -10,5 +10,5 @@ mod row;
 mod with_lengths;
 
 pub use padded::{Ell, SlicedEll};
-pub use row::{ByColumn, InSequence, XAccess, PADDING};
+pub use row::{ByColumn, InSequence, Slots, XAccess, PADDING};
 pub use with_lengths::EllR;

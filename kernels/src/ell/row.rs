@@ -1,15 +1,24 @@
 //! One row times x.
 
-use evenpath_simt::{thread, Float, Global};
+use evenpath_simt::{parameters, thread, Float, Global};
 
-/// The column of a slot that holds nothing. No matrix has so many columns.
+/// The column of a slot that holds nothing. No matrix has that many columns.
 pub const PADDING: u32 = u32::MAX;
+
+parameters! {
+    /// The slots of a padded matrix: nonzeros and padding.
+    pub struct Slots<V: Float> {
+        /// Column indices; [`PADDING`] where a slot holds nothing.
+        pub column_indices: Global<u32>,
+        /// Values in the same places; zero where a slot holds nothing.
+        pub values: Global<V>,
+    }
+}
 
 /// The slots of a row: the first at `first`, each next one `stride` further.
 #[derive(Clone, Copy)]
-pub(super) struct RowSlots<V> {
-    pub(super) column_indices: Global<u32>,
-    pub(super) values: Global<V>,
+pub(super) struct RowSlots<V: Float> {
+    pub(super) slots: Slots<V>,
     pub(super) first: usize,
     pub(super) stride: u32,
 }
@@ -31,9 +40,9 @@ impl XAccess for ByColumn {
     }
 }
 
-/// The first, the second, and so on: not a product, but what it would cost if reading x cost nothing. The j-th
-/// column of a canonical row is j or more, so that the smaller of both is j; that it depends on the column keeps
-/// the column's load.
+/// The first, the second, and so on: not a product, but the cost of one if reading x were free. The j-th column
+/// of a canonical row is at least j, so the smaller of both is j; the dependence on the column keeps the column's
+/// load.
 #[derive(Debug, Clone, Copy)]
 pub struct InSequence;
 
@@ -45,10 +54,10 @@ impl XAccess for InSequence {
 }
 
 impl<V: Float> RowSlots<V> {
-    /// The sum of the first `count` slots' products, in order. Slots of padding count nothing, whatever x holds.
+    /// The sum of the first `count` slots' products, in order. Padding adds nothing, whatever x holds.
     ///
-    /// `ITEMS` columns, then as many values, then as many elements of x are on their way before the first is used. Their
-    /// addresses are computed anew in each round: kept in registers, they would cost half of the threads.
+    /// `ITEMS` columns, then as many values, then as many elements of x are loaded before the first is used. Their
+    /// addresses are computed again in each round: kept in registers, they would cost half of the threads.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
@@ -64,12 +73,12 @@ impl<V: Float> RowSlots<V> {
             let mut elements = [V::ZERO; ITEMS];
             for item in 0..ITEMS {
                 if (item as u32) < left {
-                    columns[item] = self.column_indices.load_streaming(place + item * stride);
+                    columns[item] = self.slots.column_indices.load_streaming(place + item * stride);
                 }
             }
             for item in 0..ITEMS {
                 if (item as u32) < left {
-                    values[item] = self.values.load_streaming(place + item * stride);
+                    values[item] = self.slots.values.load_streaming(place + item * stride);
                 }
             }
             for item in 0..ITEMS {

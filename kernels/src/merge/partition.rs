@@ -1,21 +1,16 @@
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, Arena, GlobalMut};
 
 use crate::block::merge_path;
+use crate::block::two_sequences::Sequences;
 use crate::Key;
 
 kernel! {
-    /// Finds where each tile begins: one thread a tile, and one for the end.
+    /// Finds where each tile begins: one thread per tile, and one for the end.
     pub struct MergeKeysPartition<K: Key> {
-        /// The first sequence, sorted, `a_len` long.
-        pub a: Global<K>,
-        /// The second sequence, sorted, `b_len` long.
-        pub b: Global<K>,
-        /// Output: how many elements of A lie before each tile, and `a_len` at the end; `tiles` + 1.
+        /// The two sequences, sorted.
+        pub inputs: Sequences<K>,
+        /// Output: how many elements of A lie before each tile, and all of them at the end; `tiles` + 1.
         pub starts: GlobalMut<u64>,
-        /// Elements of A.
-        pub a_len: u64,
-        /// Elements of B.
-        pub b_len: u64,
         /// Tiles.
         pub tiles: u32,
         /// Elements of the output in a tile.
@@ -31,19 +26,13 @@ kernel! {
 
 impl<K: Key> MergeKeysPartition<K> {
     fn partition(self, _: Arena) {
-        let Self { a, .. } = self;
         let tile = thread::block() * thread::block_size() + thread::index();
         if tile > self.tiles {
             return;
         }
-        let diagonal = (u64::from(tile) * u64::from(self.tile_items)).min(self.a_len + self.b_len);
-        let cut = merge_path::search(
-            diagonal,
-            self.a_len,
-            self.b_len,
-            |i| a.load(i as usize),
-            |i| self.b.load(i as usize),
-        );
+        let diagonal = (u64::from(tile) * u64::from(self.tile_items)).min(self.inputs.len());
+        let Sequences { a, b, a_len, b_len } = self.inputs;
+        let cut = merge_path::search(diagonal, a_len, b_len, |i| a.load(i as usize), |i| b.load(i as usize));
         self.starts.store(tile as usize, cut);
     }
 }

@@ -4,7 +4,7 @@
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use crate::block::balanced_path::Cut;
-use crate::block::two_sequences::{staged_bytes, Fetched, Staged, TilePair};
+use crate::block::two_sequences::{staged_bytes, Fetched, Sequences, Staged, TilePair};
 use crate::block::{merge_path, output};
 use crate::unroll::{unroll, Steps};
 use crate::{Bits, Key};
@@ -12,18 +12,12 @@ use crate::{Bits, Key};
 kernel! {
     /// Merges the tiles, one block each.
     pub struct MergeKeys<K: Key> {
-        /// The first sequence, sorted, `a_len` long.
-        pub a: Global<K>,
-        /// The second sequence, sorted, `b_len` long.
-        pub b: Global<K>,
+        /// The two sequences, sorted.
+        pub inputs: Sequences<K>,
         /// Elements of A before each tile, from [`MergeKeysPartition`](super::MergeKeysPartition).
         pub starts: Global<u64>,
-        /// Output: all elements, sorted; `a_len` + `b_len`.
+        /// Output: all elements, sorted.
         pub merged: GlobalMut<K>,
-        /// Elements of A.
-        pub a_len: u64,
-        /// Elements of B.
-        pub b_len: u64,
     }
     shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS);
     body: MergeKeys::keys::<BLOCK, ITEMS>;
@@ -35,8 +29,8 @@ kernel! {
 
 impl<K: Key> MergeKeys<K> {
     fn keys<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, self.starts, self.a_len, self.b_len);
-        let fetched = pair.fetch::<K, BLOCK, ITEMS>(self.a, self.b);
+        let pair = tile_pair::<K, BLOCK, ITEMS>(&mut arena, self.starts, self.inputs);
+        let fetched = pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
         let staged = fetched.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
         thread::barrier();
         let share = Share::<K, ITEMS>::merge(&pair, staged);
@@ -51,24 +45,18 @@ impl<K: Key> MergeKeys<K> {
 kernel! {
     /// Merges the tiles of pairs of key and value, one block each.
     pub struct MergePairs<K: Key, V: Bits> {
-        /// The first sequence's keys, sorted, `a_len`.
-        pub a_keys: Global<K>,
-        /// Their values.
+        /// The keys of both sequences, sorted.
+        pub inputs: Sequences<K>,
+        /// Values of the first sequence, one per key.
         pub a_values: Global<V>,
-        /// The second sequence's keys, sorted, `b_len`.
-        pub b_keys: Global<K>,
-        /// Their values.
+        /// Values of the second.
         pub b_values: Global<V>,
         /// Elements of A before each tile, from [`MergeKeysPartition`](super::MergeKeysPartition).
         pub starts: Global<u64>,
-        /// Output: all keys, sorted; `a_len` + `b_len`.
+        /// Output: all keys, sorted.
         pub keys: GlobalMut<K>,
         /// Output: their values.
         pub values: GlobalMut<V>,
-        /// Elements of A.
-        pub a_len: u64,
-        /// Elements of B.
-        pub b_len: u64,
     }
     shared: TilePair::WORDS * 8 + staged_bytes::<K>(BLOCK, ITEMS) + staged_bytes::<V>(BLOCK, ITEMS);
     body: MergePairs::pairs::<BLOCK, ITEMS>;
@@ -82,8 +70,8 @@ kernel! {
 
 impl<K: Key, V: Bits> MergePairs<K, V> {
     fn pairs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let pair = tile_pair::<BLOCK, ITEMS>(&mut arena, self.starts, self.a_len, self.b_len);
-        let keys_on_the_way = pair.fetch::<K, BLOCK, ITEMS>(self.a_keys, self.b_keys);
+        let pair = tile_pair::<K, BLOCK, ITEMS>(&mut arena, self.starts, self.inputs);
+        let keys_on_the_way = pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
         let values_on_the_way = pair.fetch::<V, BLOCK, ITEMS>(self.a_values, self.b_values);
         let staged_keys = keys_on_the_way.stage(Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena));
         let staged_values = values_on_the_way.stage(Fetched::<V, BLOCK, ITEMS>::take_memory(&mut arena));
@@ -103,29 +91,28 @@ impl<K: Key, V: Bits> MergePairs<K, V> {
     }
 }
 
-/// The block's tile, which one thread finds and tells the others. Ends with a barrier.
+/// The block's tile, which one thread finds and shares with the others. Ends with a barrier.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn tile_pair<const BLOCK: usize, const ITEMS: usize>(
+fn tile_pair<K: Key, const BLOCK: usize, const ITEMS: usize>(
     arena: &mut Arena,
     starts: Global<u64>,
-    a_len: u64,
-    b_len: u64,
+    inputs: Sequences<K>,
 ) -> TilePair {
     let words = arena.take(TilePair::WORDS);
     if thread::index() == 0 {
         let tile = thread::block() as usize;
         let (start, end) = (starts.load(tile), starts.load(tile + 1));
         let first = (tile * BLOCK * ITEMS) as u64;
-        let last = (first + (BLOCK * ITEMS) as u64).min(a_len + b_len);
+        let last = (first + (BLOCK * ITEMS) as u64).min(inputs.len());
         let (start, end) = (Cut { a: start, b: first - start }, Cut { a: end, b: last - end });
-        TilePair::between(start, end, a_len, b_len).store(words);
+        TilePair::between(start, end, inputs.a_len, inputs.b_len).store(words);
     }
     thread::barrier();
     TilePair::load(words)
 }
 
-/// A thread's part of a tile's output: up to `ITEMS` elements in order.
+/// A thread's share of a tile's output: up to `ITEMS` elements in order.
 struct Share<K, const ITEMS: usize> {
     keys: [K; ITEMS],
     /// A bit for each of them that is A's.
@@ -148,8 +135,8 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
         }
     }
 
-    /// Takes `ITEMS` steps. Where both sequences go on behind the tile, the element there stops whoever
-    /// comes to the tile's end; elsewhere (`BOUNDED`) indices are compared.
+    /// Takes `ITEMS` steps. Where both sequences continue after the tile, the element there stops a thread that
+    /// reaches the tile's end; elsewhere (`BOUNDED`) indices are compared.
     #[inline(always)]
     fn walk<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
         let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
@@ -194,7 +181,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 }
 
-/// A thread on its way through a tile.
+/// A thread's position in a tile.
 struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
     /// The elements to come.
     a: Shared<K>,
@@ -217,7 +204,7 @@ impl<K: Key, const ITEMS: usize, const BOUNDED: bool> Steps for Walk<K, ITEMS, B
             take_a = self.a.address() < self.a_end && (take_a || self.b.address() >= self.b_end);
         }
         self.keys[item] = if take_a { self.a_key } else { self.b_key };
-        // At the ends of both, the thread walks on in B: what it gets there is of no use, and no harm.
+        // At the end of both, the thread walks on in B: what it reads there is not used.
         let rest = (if take_a { self.a } else { self.b }).skip(1);
         if take_a {
             self.from_a |= 1 << item;

@@ -10,12 +10,12 @@ use crate::block::staged::Staged;
 use crate::scan::{shared_bytes, ElementMarks, SegmentMark, WarpMarks};
 
 kernel! {
-    /// Reduces the values of neighbours with equal keys: one block a tile, tiles in the order in which blocks begin. Its
+    /// Reduces the values of consecutive equal keys: one block per tile, tiles in the order in which blocks start. Its
     /// variants are the operators.
     pub struct ReduceByKey<V: Number, K: SegmentMark> {
-        /// The values.
-        pub source: Global<V>,
-        /// One key a value.
+        /// What is reduced, and how.
+        pub reduction: ReduceArguments<V>,
+        /// One key per value.
         pub keys: Global<K>,
         /// Output: the key of each segment; as many as there are keys at most.
         pub segment_keys: GlobalMut<K>,
@@ -23,14 +23,6 @@ kernel! {
         pub segment_sums: GlobalMut<V>,
         /// Output: one word, the number of segments.
         pub segments: GlobalMut<u64>,
-        /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
-        pub state: GlobalMut<u64>,
-        /// Values, fewer than 2³².
-        pub len: u64,
-        /// Tiles.
-        pub tiles: u32,
-        /// Whether minima give way to maxima.
-        pub flip: u32,
     }
     shared: 0;
     body: ReduceByKey::by_key::<P, BLOCK, ITEMS>;
@@ -121,37 +113,22 @@ impl<V: Number, K: SegmentMark> ReduceByKey<V, K> {
             segment_sums: self.segment_sums,
             segments: self.segments,
         };
-        let arguments = ReduceArguments {
-            source: self.source,
-            state: self.state,
-            len: self.len,
-            tiles: self.tiles,
-            flip: self.flip != 0,
-        };
-        reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, arguments);
+        reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, self.reduction);
     }
 }
 
 kernel! {
-    /// Reduces the values from each flagged one to the next: one block a tile, tiles in the order in which blocks begin.
+    /// Reduces the values from each flagged one to the next: one block per tile, tiles in the order in which blocks start.
     /// Its variants are the operators.
     pub struct ReduceByFlag<V: Number> {
-        /// The values.
-        pub source: Global<V>,
-        /// One flag a value: not zero where a segment begins.
+        /// What is reduced, and how.
+        pub reduction: ReduceArguments<V>,
+        /// One flag per value: not zero where a segment begins.
         pub flags: Global<u8>,
         /// Output: the sum of each segment; as many as there are values at most.
         pub segment_sums: GlobalMut<V>,
         /// Output: one word, the number of segments.
         pub segments: GlobalMut<u64>,
-        /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
-        pub state: GlobalMut<u64>,
-        /// Values, fewer than 2³².
-        pub len: u64,
-        /// Tiles.
-        pub tiles: u32,
-        /// Whether minima give way to maxima.
-        pub flip: u32,
     }
     shared: 0;
     body: ReduceByFlag::by_flag::<P, BLOCK, ITEMS>;
@@ -194,14 +171,7 @@ impl<V: Number> ReduceByFlag<V> {
     fn by_flag<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         let mut marks = WarpMarks::<u8, ITEMS>::new(self.flags);
-        let arguments = ReduceArguments {
-            source: self.source,
-            state: self.state,
-            len: self.len,
-            tiles: self.tiles,
-            flip: self.flip != 0,
-        };
         let mut output = Sums { segment_sums: self.segment_sums, segments: self.segments };
-        reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, arguments);
+        reduce_tile::<V, P, _, BLOCK, ITEMS>(&mut arena, &mut marks, &mut output, self.reduction);
     }
 }

@@ -5,4 +5,5 @@ mod reduce_tile;
 mod rows;
 
 pub use marked::{ReduceByFlag, ReduceByKey};
+pub use reduce_tile::ReduceArguments;
 pub use rows::{FillEmptyRows, MarkRows, ReduceRows};

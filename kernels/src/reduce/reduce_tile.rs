@@ -2,30 +2,35 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{parameters, thread, Arena, Global, GlobalMut, Shared};
 
 use crate::block::operator::{Number, Operator, Segmented, Summary};
 use crate::block::tile_prefix::TilePrefix;
 use crate::scan::{flipped, Marks, Tile};
 
-/// A reduction's parameters.
-#[derive(Clone, Copy)]
-pub(super) struct ReduceArguments<V> {
-    pub(super) source: Global<V>,
-    pub(super) state: GlobalMut<u64>,
-    pub(super) len: u64,
-    pub(super) tiles: u32,
-    /// Whether minima give way to maxima.
-    pub(super) flip: bool,
+parameters! {
+    /// What every reduction takes.
+    pub struct ReduceArguments<V: Number> {
+        /// The values.
+        pub source: Global<V>,
+        /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
+        pub state: GlobalMut<u64>,
+        /// Values, fewer than 2³².
+        pub len: u64,
+        /// Tiles.
+        pub tiles: u32,
+        /// Not zero if minima become maxima.
+        pub flip: u32,
+    }
 }
 
-/// What becomes of a segment's sum; and of its head, and of the number of segments, where they are wanted.
+/// Where the sums of segments go, and their heads and the number of segments where these are wanted.
 pub(super) trait Output<V> {
-    /// Prepares what shall be stored of heads, before the look-back: `heads` are this thread's, the first of them the
+    /// Prepares what is stored for each head, before the look-back: `heads` are this thread's, the first of them the
     /// `slot`-th of the tile. Every thread calls it; it may have barriers.
     #[inline(always)]
     fn stage(&mut self, _heads: u32, _slot: u32) {}
-    /// Stores what was prepared of the tile's `count` heads, the first of which begins segment `first`.
+    /// Stores what was prepared for the tile's `count` heads, the first of which begins segment `first`.
     #[inline(always)]
     fn store_heads(&self, _first: usize, _count: u32) {}
     /// Stores a segment's sum.
@@ -36,8 +41,8 @@ pub(super) trait Output<V> {
 }
 
 /// Reduces the segments of the tile that the block draws. A head closes the segment before its own: a thread writes the
-/// sums of those that its heads close to the tile's memory, side by side, and only the first of the tile lacks what
-/// comes before the tile. Behind the last element, the last tile closes the segment that is open.
+/// sums of the segments that its heads close to the tile's memory, one after the other. Only the first sum of the tile
+/// lacks what comes before the tile. The last tile also closes the segment that is open after the last element.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(super) fn reduce_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize, const ITEMS: usize>(
@@ -47,6 +52,7 @@ pub(super) fn reduce_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usiz
     arguments: ReduceArguments<V>,
 ) {
     let ReduceArguments { source, state, len, tiles, flip } = arguments;
+    let flip = flip != 0;
     let fill = flipped::<V, P>(P::IDENTITY, flip);
     let prefix = TilePrefix::new(state, tiles);
     let tile = Tile::<V, BLOCK, ITEMS>::draw(arena, prefix, source, len, fill);

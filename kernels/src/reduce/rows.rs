@@ -1,5 +1,5 @@
-//! Reduction by CSR rows: the rows' beginnings become bits, one an element, and the rows with elements are numbered; then
-//! their sums are those of the segments. Rows without elements take part in the first step only, so that work is even
+//! Reduction by CSR rows: where rows begin becomes one bit per element, and the rows with elements are numbered; then
+//! their sums are those of the segments. Rows without elements take part in the first step only, so work is even
 //! however many there are.
 
 use evenpath_simt::atomic::{Ordering, Scope};
@@ -12,16 +12,16 @@ use crate::scan::{shared_bytes, BitMarks};
 use crate::Offset;
 
 kernel! {
-    /// Sets the bit of each element that begins a row, and lists the rows that have elements: one thread a row, blocks
-    /// in the order in which they begin.
+    /// Sets the bit of each element that begins a row, and lists the rows that have elements: one thread per row, blocks
+    /// in the order in which they start.
     pub struct MarkRows<O: Offset> {
         /// Row offsets, `rows` + 1.
         pub row_offsets: Global<O>,
-        /// Output: a bit an element, 32 a word, the lowest first; all zero before.
+        /// Output: one bit per element, 32 per word, the lowest first; all zero before.
         pub bits: GlobalMut<u32>,
         /// Output: the rows that have elements, in order; `rows` at most.
         pub filled_rows: GlobalMut<u32>,
-        /// A ticket and one word a block, all zero before.
+        /// A ticket and one word per block, all zero before.
         pub states: GlobalMut<u64>,
         /// Rows.
         pub rows: u32,
@@ -49,7 +49,7 @@ impl<O: Offset> MarkRows<O> {
 }
 
 kernel! {
-    /// Sets the result of rows that have no elements: one thread a row.
+    /// Sets the result of rows that have no elements: one thread per row.
     pub struct FillEmptyRows<V: Number, O: Offset> {
         /// Row offsets, `rows` + 1.
         pub row_offsets: Global<O>,
@@ -89,25 +89,17 @@ impl<V: Number, O: Offset> FillEmptyRows<V, O> {
 }
 
 kernel! {
-    /// Reduces the values of each row that has any: one block a tile, tiles in the order in which blocks begin. Its
+    /// Reduces the values of each row that has any: one block per tile, tiles in the order in which blocks start. Its
     /// variants are the operators.
     pub struct ReduceRows<V: Number> {
-        /// The values.
-        pub source: Global<V>,
-        /// A bit a value, set where a row begins, from [`MarkRows`].
+        /// What is reduced, and how.
+        pub reduction: ReduceArguments<V>,
+        /// One bit per value, set where a row begins, from [`MarkRows`].
         pub bits: Global<u32>,
         /// The rows that have values, from [`MarkRows`].
         pub filled_rows: Global<u32>,
         /// Output: the sum of each row that has values.
         pub sums: GlobalMut<V>,
-        /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
-        pub state: GlobalMut<u64>,
-        /// Values, fewer than 2³².
-        pub len: u64,
-        /// Tiles.
-        pub tiles: u32,
-        /// Whether minima give way to maxima.
-        pub flip: u32,
     }
     shared: 0;
     body: ReduceRows::reduce_rows::<P, BLOCK, ITEMS>;
@@ -144,18 +136,11 @@ impl<V: Number> ReduceRows<V> {
     fn reduce_rows<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
         let mut marks = BitMarks::<ITEMS>::new(self.bits);
-        let arguments = ReduceArguments {
-            source: self.source,
-            state: self.state,
-            len: self.len,
-            tiles: self.tiles,
-            flip: self.flip != 0,
-        };
         reduce_tile::<V, P, _, BLOCK, ITEMS>(
             &mut arena,
             &mut marks,
             &mut RowSums { filled_rows: self.filled_rows, sums: self.sums },
-            arguments,
+            self.reduction,
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What tells where segments begin.
+//! Marks of where segments begin.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -6,7 +6,7 @@ use evenpath_simt::{thread, warp, Arena, Element, Global};
 
 use crate::block::staged::Staged;
 
-/// A mark an element.
+/// One mark per element.
 pub trait SegmentMark: Element {
     /// Whether an element begins a segment, by its own mark and the one before.
     fn begins(self, previous: Self) -> bool;
@@ -33,15 +33,15 @@ macro_rules! keys {
 }
 keys!(u32 u64);
 
-/// The marks of a tile: fetched first, looked at when they are there.
+/// The marks of a tile: fetched first, used once they have arrived.
 pub(crate) trait Marks {
-    /// Starts to bring the `len` marks of the tile that begins with element `first`.
+    /// Starts to load the `len` marks of the tile that begins with element `first`.
     fn fetch(&mut self, first: usize, len: u32);
-    /// Takes what was fetched in hand: every thread calls it, before the barrier behind which the tile is there.
+    /// Processes what was fetched: every thread calls it, before the barrier after which the tile is there.
     #[inline(always)]
     fn settle(&mut self) {}
-    /// A bit for each of this thread's elements that begins a segment, once the marks are there. The first element of
-    /// all begins one whatever its mark.
+    /// One bit per element of this thread, set if it begins a segment, once the marks are there. The very first element
+    /// begins one whatever its mark.
     fn heads(&self, first: usize, len: u32) -> u32;
 }
 
@@ -57,8 +57,8 @@ impl Marks for Unmarked {
     }
 }
 
-/// A mark an element, of which only heads are wanted: a warp compares the marks of its elements as they lie in memory,
-/// and each thread gets its neighbours' bits from the ballots. Marks never reach shared memory.
+/// One mark per element, used for heads only: a warp compares the marks of its elements in the order of memory, and each
+/// thread gets the bits of its elements from the ballots. Marks never reach shared memory.
 pub(crate) struct WarpMarks<K, const ITEMS: usize> {
     marks: Global<K>,
     /// The marks of every 32nd element of the warp, from the lane's on.
@@ -120,7 +120,7 @@ impl<K: SegmentMark, const ITEMS: usize> Marks for WarpMarks<K, ITEMS> {
     }
 }
 
-/// A mark an element, which are wanted themselves.
+/// One mark per element, where the marks themselves are needed.
 pub(crate) struct ElementMarks<K, const BLOCK: usize, const ITEMS: usize> {
     marks: Global<K>,
     /// The tile's marks.
@@ -175,7 +175,7 @@ impl<K: SegmentMark, const BLOCK: usize, const ITEMS: usize> Marks for ElementMa
     }
 }
 
-/// A bit an element, 32 a word, the lowest first: set where an element begins a segment.
+/// One bit per element, 32 per word, the lowest first: set where an element begins a segment.
 pub(crate) struct BitMarks<const ITEMS: usize> {
     bits: Global<u32>,
     /// The words that hold this thread's bits.
@@ -210,7 +210,7 @@ impl<const ITEMS: usize> Marks for BitMarks<ITEMS> {
     }
 }
 
-/// Without the bits that belong to no element of this thread, and with that of the first element of all.
+/// The bits of this thread's elements, with that of the very first element set.
 #[inline(always)]
 fn of_elements<const ITEMS: usize>(heads: u32, first: usize, len: u32) -> u32 {
     const { assert!(ITEMS < 32) };

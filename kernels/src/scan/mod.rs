@@ -9,6 +9,7 @@ mod tile;
 pub use marks::SegmentMark;
 pub(crate) use marks::{BitMarks, ElementMarks, Marks, WarpMarks};
 pub use plain::Scan;
+pub use scan_tile::ScanArguments;
 pub use segmented::{SegmentedScan, SegmentedScanByBits};
 pub use tile::shared_bytes;
 pub(crate) use tile::{flipped, Tile};

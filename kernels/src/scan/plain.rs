@@ -1,6 +1,6 @@
 //! Plain scan, in one pass over the data.
 
-use evenpath_simt::{kernel, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, Arena};
 
 use super::marks::Unmarked;
 use super::scan_tile::{scan_tile, ScanArguments};
@@ -8,23 +8,11 @@ use super::tile::shared_bytes;
 use crate::block::operator::{Min, Number, Operator, Sum};
 
 kernel! {
-    /// Scans in one pass over the data: one block a tile, tiles in the order in which blocks begin. Its variants are
-    /// the operators.
+    /// Scans in one pass over the data: one block per tile, tiles in the order in which blocks start. Its variants
+    /// are the operators.
     pub struct Scan<V: Number> {
-        /// The elements.
-        pub source: Global<V>,
-        /// Output: as many.
-        pub target: GlobalMut<V>,
-        /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
-        pub state: GlobalMut<u64>,
-        /// Elements.
-        pub len: u64,
-        /// Tiles.
-        pub tiles: u32,
-        /// Whether minima give way to maxima.
-        pub flip: u32,
-        /// Whether an element's own value is left out of its sum.
-        pub exclusive: u32,
+        /// What is scanned, and how.
+        pub scan: ScanArguments<V>,
     }
     shared: 0;
     body: Scan::scan::<P, BLOCK, ITEMS>;
@@ -45,18 +33,7 @@ kernel! {
 impl<V: Number> Scan<V> {
     #[inline(always)]
     fn scan<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let Self { flip, exclusive, .. } = self;
         let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
-        let (flip, exclusive) = (flip != 0, exclusive != 0);
-        let arguments = ScanArguments {
-            source: self.source,
-            target: self.target,
-            state: self.state,
-            len: self.len,
-            tiles: self.tiles,
-            flip,
-            exclusive,
-        };
-        scan_tile::<V, P, Unmarked, BLOCK, ITEMS>(arena, Unmarked, arguments);
+        scan_tile::<V, P, Unmarked, BLOCK, ITEMS>(arena, Unmarked, self.scan);
     }
 }

@@ -2,30 +2,36 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, Arena, Global, GlobalMut};
+use evenpath_simt::{parameters, thread, Arena, Global, GlobalMut};
 
 use super::marks::Marks;
 use super::tile::{flipped, head, Tile};
 use crate::block::operator::{Number, Operator, Summary};
 use crate::block::tile_prefix::TilePrefix;
 
-/// A scan's parameters.
-#[derive(Clone, Copy)]
-pub(super) struct ScanArguments<V> {
-    pub(super) source: Global<V>,
-    pub(super) target: GlobalMut<V>,
-    pub(super) state: GlobalMut<u64>,
-    pub(super) len: u64,
-    pub(super) tiles: u32,
-    /// Whether minima give way to maxima.
-    pub(super) flip: bool,
-    /// Whether an element's own value is left out of its sum.
-    pub(super) exclusive: bool,
+parameters! {
+    /// What every scan takes.
+    pub struct ScanArguments<V: Number> {
+        /// The elements.
+        pub source: Global<V>,
+        /// Output: one per element.
+        pub target: GlobalMut<V>,
+        /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
+        pub state: GlobalMut<u64>,
+        /// Elements.
+        pub len: u64,
+        /// Tiles.
+        pub tiles: u32,
+        /// Not zero if minima become maxima.
+        pub flip: u32,
+        /// Not zero if an element's own value is left out of its sum.
+        pub exclusive: u32,
+    }
 }
 
-/// Scans the tile that the block draws. Each thread has `ITEMS` neighbours, which it reads twice: to add them up, and,
-/// when it knows the sum before them in the tile, to replace them by results. Only the sum before the tile is then
-/// missing; it is combined with the results as they leave for global memory.
+/// Scans the tile that the block draws. Each thread reads its `ITEMS` consecutive elements twice: to add them up, and,
+/// once it knows the sum before them in the tile, to replace them with results. Only the sum before the tile is then
+/// missing; it is combined with the results as they are written to global memory.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(super) fn scan_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize, const ITEMS: usize>(
@@ -34,6 +40,7 @@ pub(super) fn scan_tile<V: Number, P: Operator<V>, M: Marks, const BLOCK: usize,
     arguments: ScanArguments<V>,
 ) {
     let ScanArguments { source, target, state, len, tiles, flip, exclusive } = arguments;
+    let (flip, exclusive) = (flip != 0, exclusive != 0);
     let fill = flipped::<V, P>(P::IDENTITY, flip);
     let tile = Tile::<V, BLOCK, ITEMS>::draw(&mut arena, TilePrefix::new(state, tiles), source, len, fill);
     marks.fetch(tile.first, tile.len);

@@ -1,6 +1,6 @@
-//! Segmented scan, in one pass over the data: sums begin anew where a flag is set, the key changes, or a row begins.
+//! Segmented scan, in one pass over the data: sums start over where a flag is set, the key changes, or a row begins.
 
-use evenpath_simt::{kernel, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, Arena, Global};
 
 use super::marks::{BitMarks, SegmentMark, WarpMarks};
 use super::scan_tile::{scan_tile, ScanArguments};
@@ -8,24 +8,12 @@ use super::tile::shared_bytes;
 use crate::block::operator::{Min, Number, Operator, Segmented, Sum};
 
 kernel! {
-    /// Scans each segment: one block a tile, tiles in the order in which blocks begin. Its variants are the operators.
+    /// Scans each segment: one block per tile, tiles in the order in which blocks start. Its variants are the operators.
     pub struct SegmentedScan<V: Number, K: SegmentMark> {
-        /// The elements.
-        pub source: Global<V>,
-        /// One mark an element.
+        /// What is scanned, and how: fewer than 2³² elements.
+        pub scan: ScanArguments<V>,
+        /// One mark per element.
         pub marks: Global<K>,
-        /// Output: as many as elements.
-        pub target: GlobalMut<V>,
-        /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
-        pub state: GlobalMut<u64>,
-        /// Elements, fewer than 2³².
-        pub len: u64,
-        /// Tiles.
-        pub tiles: u32,
-        /// Whether minima give way to maxima.
-        pub flip: u32,
-        /// Whether an element's own value is left out of its sum.
-        pub exclusive: u32,
     }
     shared: 0;
     body: SegmentedScan::scan_by_marks::<P, BLOCK, ITEMS>;
@@ -66,42 +54,19 @@ kernel! {
 impl<V: Number, K: SegmentMark> SegmentedScan<V, K> {
     #[inline(always)]
     fn scan_by_marks<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let Self { marks, flip, exclusive, .. } = self;
         let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
-        let marks = WarpMarks::<K, ITEMS>::new(marks);
-        let (flip, exclusive) = (flip != 0, exclusive != 0);
-        let arguments = ScanArguments {
-            source: self.source,
-            target: self.target,
-            state: self.state,
-            len: self.len,
-            tiles: self.tiles,
-            flip,
-            exclusive,
-        };
-        scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, marks, arguments);
+        let marks = WarpMarks::<K, ITEMS>::new(self.marks);
+        scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, marks, self.scan);
     }
 }
 
 kernel! {
-    /// [`SegmentedScan`] with one bit an element for a mark, set where the element begins a segment.
+    /// [`SegmentedScan`] with one bit per element for a mark, set where the element begins a segment.
     pub struct SegmentedScanByBits<V: Number> {
-        /// The elements.
-        pub source: Global<V>,
-        /// As many bits, 32 a word, the lowest first.
+        /// What is scanned, and how: fewer than 2³² elements.
+        pub scan: ScanArguments<V>,
+        /// One bit per element, 32 per word, the lowest first.
         pub bits: Global<u32>,
-        /// Output: as many as elements.
-        pub target: GlobalMut<V>,
-        /// The look-back's state: [`state_words`](crate::block::tile_prefix::state_words) words, all zero.
-        pub state: GlobalMut<u64>,
-        /// Elements, fewer than 2³².
-        pub len: u64,
-        /// Tiles.
-        pub tiles: u32,
-        /// Whether minima give way to maxima.
-        pub flip: u32,
-        /// Whether an element's own value is left out of its sum.
-        pub exclusive: u32,
     }
     shared: 0;
     body: SegmentedScanByBits::scan_by_bits::<P, BLOCK, ITEMS>;
@@ -122,18 +87,7 @@ kernel! {
 impl<V: Number> SegmentedScanByBits<V> {
     #[inline(always)]
     fn scan_by_bits<P: Operator<V>, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let Self { flip, exclusive, .. } = self;
         let arena = Arena::dynamic(shared_bytes(V::SIZE, 0, BLOCK, ITEMS));
-        let (flip, exclusive) = (flip != 0, exclusive != 0);
-        let arguments = ScanArguments {
-            source: self.source,
-            target: self.target,
-            state: self.state,
-            len: self.len,
-            tiles: self.tiles,
-            flip,
-            exclusive,
-        };
-        scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, BitMarks::<ITEMS>::new(self.bits), arguments);
+        scan_tile::<V, Segmented<P>, _, BLOCK, ITEMS>(arena, BitMarks::<ITEMS>::new(self.bits), self.scan);
     }
 }

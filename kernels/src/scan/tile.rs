@@ -1,4 +1,4 @@
-//! A block's tile, which waits in shared memory for what comes before it.
+//! A block's tile, which waits in shared memory for the sum before it.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -9,7 +9,7 @@ use crate::block::staged::Staged;
 use crate::block::tile_prefix::TilePrefix;
 use crate::block::tile_scan::{scan_bytes, TileScan, NOWHERE};
 
-/// Bytes of launch-sized shared memory of a tile with marks of so many bytes, or none. No kernel needs more than
+/// Bytes of launch-sized shared memory of a tile; `mark_bytes` is 0 if marks are not in shared memory. No kernel needs more than
 /// 64 KiB, which every GPU has.
 pub const fn shared_bytes(value_bytes: usize, mark_bytes: usize, block: usize, items: usize) -> u32 {
     (block * items * (value_bytes + mark_bytes) + scan_bytes(value_bytes, block) + 4) as u32
@@ -31,8 +31,8 @@ pub(crate) struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
 }
 
 impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
-    /// Draws a tile of `len` elements and starts to bring it; what is missing to a full tile is `fill`. The arena is
-    /// aligned to 16 bytes. One barrier.
+    /// Draws a tile of the `len` elements and starts to load it; the rest of a partial tile is `fill`. The arena is aligned
+    /// to 16 bytes. One barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(crate) fn draw(arena: &mut Arena, prefix: TilePrefix, source: Global<V>, len: u64, fill: V) -> Self {
@@ -47,7 +47,7 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         Self { elements, scan, prefix, index, len, first }
     }
 
-    /// Adds the tile up, once its elements are there, and tells the other tiles. `heads` has a bit for each of this
+    /// Adds the tile up, once its elements are there, and publishes the sum to the other tiles. `heads` has a bit for each of this
     /// thread's elements that begins a segment. One barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -66,7 +66,7 @@ impl<V: Number, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         around
     }
 
-    /// What comes before the tile. One barrier, behind which all can read what threads wrote before it.
+    /// The sum before the tile. One barrier, after which all threads can read what was written to shared memory before it.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(crate) fn look_back<P: Operator<V>>(&self, total: Summary<V, P>) -> Summary<V, P> {
@@ -86,7 +86,7 @@ pub(crate) fn head<V: Number, P: Operator<V>>(heads: u32, item: usize) -> u32 {
     }
 }
 
-/// The element, or its flip if maxima are asked for of an operator that has them so.
+/// The element, or its flip if the operator has maxima as flipped minima and they are asked for.
 #[inline(always)]
 pub(crate) fn flipped<V: Number, P: Operator<V>>(element: V, flip: bool) -> V {
     if P::FLIPS && flip {

@@ -4,24 +4,18 @@ use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 use super::schedule::{schedule_bytes, Schedule};
 use super::walk::Share;
 use super::RESULT_SIZE;
-use crate::block::two_sequences::{staged_bytes, Fetched};
+use crate::block::two_sequences::{staged_bytes, Fetched, Sequences};
 use crate::Key;
 
 kernel! {
-    /// Counts the results of a set operation, a tile a block, and writes none.
+    /// Counts the results of a set operation, one tile per block, and writes none.
     pub struct SetCount<K: Key> {
-        /// The first sequence, sorted, `a_len` long.
-        pub a: Global<K>,
-        /// The second sequence, sorted, `b_len` long.
-        pub b: Global<K>,
+        /// The two sequences, sorted.
+        pub inputs: Sequences<K>,
         /// Where the tiles begin, from [`SetPartition`](super::SetPartition).
         pub starts: Global<u64>,
         /// The state that [`SetPartition`](super::SetPartition) prepared; in it the size of the result.
         pub states: GlobalMut<u64>,
-        /// Elements of A.
-        pub a_len: u64,
-        /// Elements of B.
-        pub b_len: u64,
         /// What is kept: bits of [`keep`](super::keep).
         pub operation: u32,
     }
@@ -35,17 +29,16 @@ kernel! {
 
 impl<K: Key> SetCount<K> {
     fn count<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let schedule = Schedule::<BLOCK, ITEMS>::new(
+        let schedule = Schedule::<K, BLOCK, ITEMS>::new(
             &mut arena,
             self.starts,
             self.states,
-            self.a_len,
-            self.b_len,
+            self.inputs,
             thread::grid_size(),
         );
         let elements = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let pair = schedule.first().pair;
-        let staged = pair.fetch::<K, BLOCK, ITEMS>(self.a, self.b).stage(elements);
+        let staged = pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b).stage(elements);
         thread::barrier();
         let start = Share::<K, ITEMS>::search(&pair, staged);
         let share = Share::<K, ITEMS>::walk(&pair, staged, start);

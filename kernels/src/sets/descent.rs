@@ -35,7 +35,7 @@ impl<K: Key> FirstDescent<K> {
         let mut descent = usize::MAX;
         for item in 0..ITEMS {
             let place = start + item * BLOCK + 1;
-            // Behind the last, both are the last.
+            // Past the end, both are the last key.
             if later[item] < earlier[item] && place < descent {
                 descent = place;
             }

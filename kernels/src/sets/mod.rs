@@ -3,8 +3,8 @@
 //! keeps what matches, what is left of A, what is left of B, or some of these.
 //!
 //! One pass over the data: [`SetPartition`] finds where tiles begin; [`SetKeys`] and [`SetPairs`] walk
-//! each tile's path, learn by look-back how many results the tiles before have, and write. Their blocks stay
-//! for many tiles: a tile's results wait in shared memory while the block walks the next. [`SetCount`]
+//! each tile's path, find by look-back how many results the tiles before have, and write. Their blocks process
+//! many tiles: a tile's results wait in shared memory while the block walks the next. [`SetCount`]
 //! only counts. [`FirstDescent`] checks an input.
 
 mod count;

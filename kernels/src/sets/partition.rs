@@ -1,26 +1,21 @@
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, Arena, GlobalMut};
 
 use super::{RESULT_SIZE, RESULT_STATES};
 use crate::block::balanced_path;
 use crate::block::balanced_path::Cut;
+use crate::block::two_sequences::Sequences;
 use crate::Key;
 
 kernel! {
-    /// Finds where each tile begins, and prepares the state: one thread a tile, and one for the end.
+    /// Finds where each tile begins, and prepares the state: one thread per tile, and one for the end.
     pub struct SetPartition<K: Key> {
-        /// The first sequence, sorted, `a_len` long.
-        pub a: Global<K>,
-        /// The second sequence, sorted, `b_len` long.
-        pub b: Global<K>,
+        /// The two sequences, sorted.
+        pub inputs: Sequences<K>,
         /// Output: twice the elements of A before each tile, and one more if its diagonal is starred;
         /// `tiles` + 1.
         pub starts: GlobalMut<u64>,
         /// Output: all zero; [`state_words`](super::state_words).
         pub states: GlobalMut<u64>,
-        /// Elements of A.
-        pub a_len: u64,
-        /// Elements of B.
-        pub b_len: u64,
         /// Tiles.
         pub tiles: u32,
         /// Elements of both inputs in a tile.
@@ -36,7 +31,6 @@ kernel! {
 
 impl<K: Key> SetPartition<K> {
     fn partition(self, _: Arena) {
-        let Self { a, .. } = self;
         let tile = thread::block() * thread::block_size() + thread::index();
         if tile > self.tiles {
             return;
@@ -47,14 +41,10 @@ impl<K: Key> SetPartition<K> {
         } else {
             self.states.store(RESULT_STATES + tile as usize, 0);
         }
-        let diagonal = (u64::from(tile) * u64::from(self.tile_items)).min(self.a_len + self.b_len);
-        let cut = balanced_path::search(
-            diagonal,
-            self.a_len,
-            self.b_len,
-            |i| a.load(i as usize),
-            |i| self.b.load(i as usize),
-        );
+        let diagonal = (u64::from(tile) * u64::from(self.tile_items)).min(self.inputs.len());
+        let Sequences { a, b, a_len, b_len } = self.inputs;
+        let cut =
+            balanced_path::search(diagonal, a_len, b_len, |i| a.load(i as usize), |i| b.load(i as usize));
         self.starts.store(tile as usize, encode(cut, diagonal));
     }
 }

@@ -1,4 +1,4 @@
-//! The tiles that a block does, one after the other, and where their results go.
+//! The tiles that a block processes, one after the other, and where their results go.
 
 use evenpath_simt::{thread, Arena, Global, GlobalMut, Shared};
 
@@ -6,18 +6,18 @@ use super::partition::decode;
 use super::{RESULT_SIZE, RESULT_STATES};
 use crate::block::count_scan::{CountScan, Counted};
 use crate::block::lookback::{Lookback, Tickets};
-use crate::block::two_sequences::TilePair;
+use crate::block::two_sequences::{Sequences, TilePair};
+use crate::Key;
 
-/// What the threads of a block agree on.
+/// What the threads of a block share.
 ///
-/// A block draws its next tile while it works on one, so that the next one's loads are on their way early; and it
-/// publishes how many results a tile has at once, but asks for their place one tile later, when mostly nobody has to
-/// wait for it. Meanwhile the results stay in shared memory.
-pub(super) struct Schedule<const BLOCK: usize, const ITEMS: usize> {
+/// A block draws its next tile while it works on one, so that the next tile's loads are issued early. It publishes a
+/// tile's number of results at once, but asks for their place one tile later, when it rarely has to wait for it.
+/// Meanwhile the results stay in shared memory.
+pub(super) struct Schedule<K: Key, const BLOCK: usize, const ITEMS: usize> {
     starts: Global<u64>,
     states: GlobalMut<u64>,
-    a_len: u64,
-    b_len: u64,
+    inputs: Sequences<K>,
     tiles: u32,
     /// The next tile's place in the inputs.
     pair: Shared<u64>,
@@ -36,12 +36,12 @@ const DRAWER: u32 = thread::WARP_SIZE;
 /// A drawn tile.
 #[derive(Clone, Copy)]
 pub(super) struct Tile {
-    /// Its number, not below the number of tiles where there was none left.
+    /// Its number, or the number of tiles or more if there was none left.
     pub(super) number: u32,
     pub(super) pair: TilePair,
 }
 
-/// A tile on its way from the tickets to the block, in the thread that draws.
+/// A ticket for a tile, in the thread that draws.
 #[derive(Clone, Copy)]
 pub(super) struct Ticket(u32);
 
@@ -64,15 +64,14 @@ pub(super) const fn schedule_bytes(block: usize) -> usize {
     (TilePair::WORDS + WORDS) * 8 + (warps * 4).next_multiple_of(16)
 }
 
-impl<const BLOCK: usize, const ITEMS: usize> Schedule<BLOCK, ITEMS> {
+impl<K: Key, const BLOCK: usize, const ITEMS: usize> Schedule<K, BLOCK, ITEMS> {
     /// Takes the memory from the beginning of an arena, so that what is taken next is aligned to 16 bytes.
     #[inline(always)]
     pub(super) fn new(
         arena: &mut Arena,
         starts: Global<u64>,
         states: GlobalMut<u64>,
-        a_len: u64,
-        b_len: u64,
+        inputs: Sequences<K>,
         tiles: u32,
     ) -> Self {
         let pair = arena.take(TilePair::WORDS);
@@ -80,10 +79,10 @@ impl<const BLOCK: usize, const ITEMS: usize> Schedule<BLOCK, ITEMS> {
         let scan = CountScan::take(arena);
         let used = (TilePair::WORDS + WORDS) * 8 + CountScan::<u32, BLOCK>::BYTES;
         let _: Shared<u32> = arena.take((schedule_bytes(BLOCK) - used) / 4);
-        Self { starts, states, a_len, b_len, tiles, pair, words, scan }
+        Self { starts, states, inputs, tiles, pair, words, scan }
     }
 
-    /// Whether it is a tile, and not one behind the last.
+    /// Whether there was a tile left.
     #[inline(always)]
     pub(super) fn has(&self, tile: Tile) -> bool {
         tile.number < self.tiles
@@ -99,8 +98,8 @@ impl<const BLOCK: usize, const ITEMS: usize> Schedule<BLOCK, ITEMS> {
         self.announced()
     }
 
-    /// Draws the next tile. This, [`look_up`](Self::look_up) and [`announce`](Self::announce) are apart so that
-    /// something is done while memory answers.
+    /// Draws the next tile. This, [`look_up`](Self::look_up) and [`announce`](Self::announce) are separate calls so that
+    /// other work hides the latency of memory.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn draw(&self) -> Ticket {
@@ -118,16 +117,16 @@ impl<const BLOCK: usize, const ITEMS: usize> Schedule<BLOCK, ITEMS> {
         }
     }
 
-    /// Tells the block its next tile, which the threads see behind a barrier.
+    /// Shares the next tile with the block, which sees it after a barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn announce(&self, Ticket(tile): Ticket, [start, end]: [u64; 2]) {
         if thread::index() == DRAWER {
             if tile < self.tiles {
                 let first = u64::from(tile) * (BLOCK * ITEMS) as u64;
-                let last = (first + (BLOCK * ITEMS) as u64).min(self.a_len + self.b_len);
-                TilePair::between(decode(start, first), decode(end, last), self.a_len, self.b_len)
-                    .store(self.pair);
+                let last = (first + (BLOCK * ITEMS) as u64).min(self.inputs.len());
+                let Sequences { a_len, b_len, .. } = self.inputs;
+                TilePair::between(decode(start, first), decode(end, last), a_len, b_len).store(self.pair);
             }
             self.words.store(TILE, u64::from(tile));
         }
@@ -138,12 +137,12 @@ impl<const BLOCK: usize, const ITEMS: usize> Schedule<BLOCK, ITEMS> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn announced(&self) -> Tile {
         let number = self.words.load(TILE) as u32;
-        // Of no tile nothing is known, and whatever is there is not used.
+        // Where there is no tile left, what the memory holds is not used.
         let pair = if number < self.tiles { TilePair::load(self.pair) } else { TilePair::EMPTY };
         Tile { number, pair }
     }
 
-    /// Counts a tile's results, and tells the other blocks. Has a barrier.
+    /// Counts a tile's results and publishes the count to the other blocks. Has a barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn count(&self, tile: Tile, count: u32) -> Counted<u32> {
@@ -161,7 +160,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Schedule<BLOCK, ITEMS> {
         self.scan.exclusive(count).total
     }
 
-    /// Finds where the waiting results go, for [`place`](Self::place) behind a barrier.
+    /// Finds where the waiting results go, for [`place`](Self::place) after a barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn find_place(&self, waiting: Waiting) {

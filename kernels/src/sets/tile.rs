@@ -4,29 +4,23 @@ use super::schedule::{schedule_bytes, Schedule, Waiting};
 use super::values::Values;
 use super::walk::Share;
 use crate::block::output;
-use crate::block::two_sequences::{staged_bytes, Fetched};
+use crate::block::two_sequences::{staged_bytes, Fetched, Sequences};
 use crate::key::Combine;
 use crate::{Bits, Key};
 
 kernel! {
     /// Computes a set operation of keys. Blocks draw tiles by ticket until there are none left, so a grid has as many
-    /// as run at once.
+    /// blocks as run at once.
     pub struct SetKeys<K: Key> {
-        /// The first sequence, sorted, `a_len` long.
-        pub a: Global<K>,
-        /// The second sequence, sorted, `b_len` long.
-        pub b: Global<K>,
+        /// The two sequences, sorted.
+        pub inputs: Sequences<K>,
         /// Where the tiles begin, from [`SetPartition`](super::SetPartition).
         pub starts: Global<u64>,
         /// The state that [`SetPartition`](super::SetPartition) prepared; in it the size of the result.
         pub states: GlobalMut<u64>,
-        /// Output: the result's keys, sorted; what is behind `capacity` is not written.
+        /// Output: the result's keys, sorted; nothing is written past `capacity`.
         pub result: GlobalMut<K>,
-        /// Elements of A.
-        pub a_len: u64,
-        /// Elements of B.
-        pub b_len: u64,
-        /// Elements of the result that are written at most.
+        /// The most elements of the result that are written.
         pub capacity: u64,
         /// What is kept: bits of [`keep`](super::keep).
         pub operation: u32,
@@ -44,19 +38,13 @@ kernel! {
 impl<K: Key> SetKeys<K> {
     fn keys<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let mut arena = Arena::dynamic(keys_shared_bytes::<K>(BLOCK, ITEMS));
-        let schedule = Schedule::<BLOCK, ITEMS>::new(
-            &mut arena,
-            self.starts,
-            self.states,
-            self.a_len,
-            self.b_len,
-            self.tiles,
-        );
+        let schedule =
+            Schedule::<K, BLOCK, ITEMS>::new(&mut arena, self.starts, self.states, self.inputs, self.tiles);
         let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let mut waiting = Waiting::NONE;
         let mut tile = schedule.first();
-        let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(self.a, self.b);
+        let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
         while schedule.has(tile) {
             let staged = fetched.stage(memory);
             let ticket = schedule.draw();
@@ -67,11 +55,11 @@ impl<K: Key> SetKeys<K> {
             let kept = share.kept(self.operation);
             schedule.announce(ticket, bounds);
             schedule.find_place(waiting);
-            // The barrier lets the results go where the tile was, and tells the next tile and the place.
+            // After its barrier the results may replace the tile, and the next tile and the place are known.
             let counted = schedule.count(tile, kept.count_ones());
             share.scatter_keys(kept, memory, counted.before);
             let next = schedule.announced();
-            fetched = next.pair.fetch::<K, BLOCK, ITEMS>(self.a, self.b);
+            fetched = next.pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
             let (start, count) = schedule.place(waiting, self.capacity);
             output::store::<K, BLOCK, ITEMS>(results, self.result, start, count);
             thread::barrier();
@@ -89,27 +77,21 @@ impl<K: Key> SetKeys<K> {
 kernel! {
     /// Computes a set operation of pairs of key and value; blocks draw tiles as in [`SetKeys`].
     pub struct SetPairs<K: Key, V: Bits> {
-        /// The first sequence's keys, sorted, `a_len`.
-        pub a_keys: Global<K>,
-        /// Their values.
+        /// The keys of both sequences, sorted.
+        pub inputs: Sequences<K>,
+        /// Values of the first sequence, one per key.
         pub a_values: Global<V>,
-        /// The second sequence's keys, sorted, `b_len`.
-        pub b_keys: Global<K>,
-        /// Their values.
+        /// Values of the second.
         pub b_values: Global<V>,
         /// Where the tiles begin, from [`SetPartition`](super::SetPartition).
         pub starts: Global<u64>,
         /// The state that [`SetPartition`](super::SetPartition) prepared; in it the size of the result.
         pub states: GlobalMut<u64>,
-        /// Output: the result's keys, sorted; what is behind `capacity` is not written.
+        /// Output: the result's keys, sorted; nothing is written past `capacity`.
         pub keys: GlobalMut<K>,
         /// Output: their values.
         pub values: GlobalMut<V>,
-        /// Elements of A.
-        pub a_len: u64,
-        /// Elements of B.
-        pub b_len: u64,
-        /// Elements of the result that are written at most.
+        /// The most elements of the result that are written.
         pub capacity: u64,
         /// What is kept: bits of [`keep`](super::keep).
         pub operation: u32,
@@ -132,14 +114,8 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
     fn pairs<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let Self { combine, .. } = self;
         let mut arena = Arena::dynamic(pairs_shared_bytes::<K>(BLOCK, ITEMS));
-        let schedule = Schedule::<BLOCK, ITEMS>::new(
-            &mut arena,
-            self.starts,
-            self.states,
-            self.a_len,
-            self.b_len,
-            self.tiles,
-        );
+        let schedule =
+            Schedule::<K, BLOCK, ITEMS>::new(&mut arena, self.starts, self.states, self.inputs, self.tiles);
         let combine = Combine::from_code(combine);
         let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
@@ -149,7 +125,7 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
         // The values of the waiting tile, from its first of each input.
         let mut inputs = (self.a_values, self.b_values);
         let mut tile = schedule.first();
-        let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(self.a_keys, self.b_keys);
+        let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
         while schedule.has(tile) {
             let staged = fetched.stage(memory);
             let ticket = schedule.draw();
@@ -160,12 +136,12 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
             let kept = share.kept(self.operation);
             schedule.announce(ticket, bounds);
             schedule.find_place(waiting);
-            // The barrier lets the results go where the tile was, and tells the next tile and the place.
+            // After its barrier the results may replace the tile, and the next tile and the place are known.
             let counted = schedule.count(tile, kept.count_ones());
             share.scatter_keys(kept, memory, counted.before);
             share.scatter_origins(kept, origins, counted.before);
             let next = schedule.announced();
-            fetched = next.pair.fetch::<K, BLOCK, ITEMS>(self.a_keys, self.b_keys);
+            fetched = next.pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
             let fetched_values = Values::<V, BLOCK, ITEMS>::fetch(inputs, result_origins, waiting.count);
             let (start, count) = schedule.place(waiting, self.capacity);
             output::store::<K, BLOCK, ITEMS>(results, self.keys, start, count);

@@ -57,7 +57,7 @@ impl Origin {
     }
 }
 
-/// Values of B that are on the way at once: as many as there are registers for.
+/// Values of B that are in flight at once: as many as there are registers for.
 const BATCH: usize = 5;
 
 /// The batches of [`Values::combined`]: fewer than items.
@@ -79,11 +79,11 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Steps for CombineBatches<'
     }
 }
 
-/// The values of a thread's part of a tile's results, every `BLOCK`th, on their way.
+/// The values of a thread's share of a tile's results, every `BLOCK`th.
 pub(super) struct Values<V, const BLOCK: usize, const ITEMS: usize>([V; ITEMS]);
 
 impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
-    /// Loads the values of `count` results from where their origins, in shared memory, say; of matches, A's. The inputs
+    /// Loads the values of `count` results from their origins, which are in shared memory; of matches, A's. The inputs
     /// begin with the tile's first elements.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -102,8 +102,8 @@ impl<V: Bits, const BLOCK: usize, const ITEMS: usize> Values<V, BLOCK, ITEMS> {
         Self(values)
     }
 
-    /// The same with the values of matches combined, A's first. This is apart from [`fetch`](Self::fetch) so that
-    /// something is done while memory answers.
+    /// The same with the values of matches combined, A's first. This is separate from [`fetch`](Self::fetch) so
+    /// that other work hides the latency of memory.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn combined(

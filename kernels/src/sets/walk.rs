@@ -1,4 +1,4 @@
-//! A thread's part of a tile's balanced path.
+//! A thread's share of a tile's balanced path.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
@@ -37,7 +37,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     #[inline(always)]
     pub(super) fn walk(pair: &TilePair, staged: Staged<K>, start: Cut<u32>) -> Self {
         let end = ((thread::index() + 1) * ITEMS as u32).min(pair.len());
-        // Where keys are not sorted, the element behind the tile does not stop the walk, which takes up to `ITEMS` of each
+        // If keys are not sorted, the element after the tile does not stop the walk, which takes up to `ITEMS` of each
         // sequence: these, too, are inside both.
         if pair.is_inner(ITEMS) {
             Self::walk_to::<false>(pair, staged, start, end)
@@ -48,10 +48,10 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
 
     /// Walks from `start` to the diagonal `end`; a match that the diagonal would cut is taken whole.
     ///
-    /// Where both sequences go on behind the tile, comparing with the element there is right at the
+    /// Where both sequences continue after the tile, comparing with the element there is right at the
     /// tile's end too; elsewhere (`BOUNDED`) indices are compared. Then the share can also be empty; in
     /// the other case it has at least `ITEMS` − 2 elements, so the first `(ITEMS - 1) / 2` steps, of at
-    /// most two elements each, need not look for the end.
+    /// most two elements each, need not check for the end.
     #[inline(always)]
     fn walk_to<const BOUNDED: bool>(pair: &TilePair, staged: Staged<K>, start: Cut<u32>, end: u32) -> Self {
         let (a, b) = (staged.a.skip(start.a as usize), staged.b.skip(start.b as usize));
@@ -109,7 +109,7 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 }
 
-/// A thread on its way through a tile.
+/// A thread's position in a tile.
 struct Walk<K, const ITEMS: usize, const BOUNDED: bool> {
     /// The elements to come.
     a: Shared<K>,

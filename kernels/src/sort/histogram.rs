@@ -9,12 +9,12 @@ use super::onesweep::BASES_PER_PASS;
 use crate::block::radix_rank::{KeyOrder, Passes, RadixKey, BINS, DIGIT_BITS};
 
 kernel! {
-    /// Counts the digits of all passes in one read of the keys. Any grid does; each block takes every
+    /// Counts the digits of all passes in one read of the keys. Any grid will do; each block takes every
     /// grid-th share of `BLOCK` × `ITEMS` keys and counts in its shared memory.
     pub struct Histogram<K: RadixKey> {
         /// The keys, `len`.
         pub keys: Global<K>,
-        /// [`BASES_PER_PASS`] words a pass, zero before: adds the counts to the first of them.
+        /// [`BASES_PER_PASS`] words per pass, zero before: the counts are added to the first of them.
         pub bases: GlobalMut<u64>,
         /// Keys.
         pub len: u64,
@@ -22,10 +22,8 @@ kernel! {
         pub begin: u32,
         /// One more than the highest.
         pub end: u32,
-        /// See [`KeyOrder`].
-        pub flip_negative: K,
-        /// See [`KeyOrder`].
-        pub flip: K,
+        /// How keys become sortable.
+        pub order: KeyOrder<K>,
     }
     shared: max_passes::<K>() * BINS * 4;
     body: Histogram::histogram::<BLOCK, ITEMS>;
@@ -44,9 +42,7 @@ const VECTOR: usize = 4;
 
 impl<K: RadixKey> Histogram<K> {
     fn histogram<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let Self { len, .. } = self;
         const { assert!(ITEMS.is_multiple_of(VECTOR)) };
-        let order = KeyOrder { flip_negative: self.flip_negative, flip: self.flip };
         let passes = Passes::new(self.begin, self.end);
         let counters: Shared<u32> = arena.take(max_passes::<K>() * BINS);
         let words = passes.count() as usize * BINS;
@@ -58,7 +54,7 @@ impl<K: RadixKey> Histogram<K> {
         }
         thread::barrier();
 
-        let len = len as usize;
+        let len = self.len as usize;
         let mut first = thread::block() as usize * (BLOCK * ITEMS);
         while first + BLOCK * ITEMS <= len {
             let share = self.keys.skip(first);
@@ -69,13 +65,13 @@ impl<K: RadixKey> Histogram<K> {
                     own[vector * VECTOR + item] = loaded[item];
                 }
             }
-            count(counters, passes, order, &own);
+            count(counters, passes, self.order, &own);
             first += thread::grid_size() as usize * (BLOCK * ITEMS);
         }
-        // The block whose turn it is has the share that is not full.
+        // The block whose turn it is takes the last share, which is not full.
         let mut index = first + thread;
         while index < len {
-            count(counters, passes, order, &[self.keys.load_streaming(index)]);
+            count(counters, passes, self.order, &[self.keys.load_streaming(index)]);
             index += BLOCK;
         }
         thread::barrier();
@@ -115,7 +111,7 @@ fn count<K: RadixKey, const N: usize>(
 }
 
 kernel! {
-    /// Turns each pass's counts into the places where its digits' keys begin: one block a pass.
+    /// Turns each pass's counts into the places where its digits' keys begin: one block per pass.
     pub struct BinStarts {
         /// As [`Histogram`] left them; the counts are replaced by the sums of those before.
         pub bases: GlobalMut<u64>,

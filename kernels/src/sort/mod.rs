@@ -7,6 +7,6 @@ mod tile;
 
 pub use histogram::{BinStarts, Histogram};
 pub use onesweep::{
-    shared_bytes, status_words, OnesweepKeys, OnesweepPairs, BASES_PER_PASS, MAX_PORTION_KEYS,
+    shared_bytes, status_words, OnesweepKeys, OnesweepPairs, Pass, BASES_PER_PASS, MAX_PORTION_KEYS,
 };
 pub use tile::{SortTileKeys, SortTilePairs, SortTilePermutation};

@@ -3,10 +3,10 @@
 //!
 //! The histogram of every digit is known before. A block draws a tile by an atomic ticket, ranks the
 //! tile's keys by the pass's digit, and learns by *decoupled look-back* how many keys with each digit the
-//! tiles before have: every tile publishes one word a digit, first its own count, then the sum up to and
-//! with it, and reads its predecessors' words back to the nearest sum. Tickets are drawn in order, so
-//! whoever is waited for runs already: no order of blocks can stall the grid. Count and state share a
-//! word, which is loaded and stored whole, so relaxed accesses suffice: no other data hangs on them.
+//! tiles before have: every tile publishes one word per digit, first its own count, then the sum up to and
+//! including it, and reads its predecessors' words back to the nearest sum. Tickets are drawn in order, so
+//! a block only waits for blocks that already run, and no order of blocks can stall the grid. Count and state
+//! share a word, which is loaded and stored whole, so relaxed accesses suffice: they publish no other data.
 //!
 //! Counts have 30 bits. Longer inputs are sorted in *portions*, one launch each: the last tile of a
 //! portion leaves the places where the next one goes on.
@@ -14,26 +14,26 @@
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, parameters, thread, Arena, Element, Global, GlobalMut, Shared};
 
 use super::sorted_tile::{Places, SortedTile};
 use crate::block::radix_rank::{BinCounts, Digit, KeyOrder, RadixKey, RadixRank, BINS};
 use crate::block::radix_sort::warp_striped;
 
-/// Keys of one launch, at most: their number fits a status word.
+/// The most keys of one launch: their number fits a status word.
 pub const MAX_PORTION_KEYS: usize = (1 << COUNT_BITS) - 1;
 
-/// Words a pass in the array of bases: two rows, which portions read and write in turn.
+/// Words per pass in the array of bases: two rows, which portions read and write in turn.
 pub const BASES_PER_PASS: usize = 2 * BINS;
 
-/// Words of status that a launch over `tiles` tiles needs: one a tile and digit; before them the ticket, and what a
-/// look-back reads beyond the first tile.
+/// Words of status that a launch over `tiles` tiles needs: one per tile and digit; before them the ticket, and what a
+/// look-back reads before the first tile.
 pub const fn status_words(tiles: usize) -> usize {
     (WINDOW + tiles) * BINS
 }
 
-/// Bytes of launch-sized shared memory of a tile; no values have no bytes. No kernel needs more than 64 KiB, which
-/// every GPU has.
+/// Bytes of launch-sized shared memory of a tile; `value_bytes` is 0 without values. No kernel needs more than 64 KiB,
+/// which every GPU has.
 pub const fn shared_bytes(key_bytes: usize, value_bytes: usize, block: usize, items: usize) -> u32 {
     let exchange = block * items * if key_bytes > value_bytes { key_bytes } else { value_bytes };
     let counters = RadixRank::<128>::bytes_for(block);
@@ -47,26 +47,8 @@ kernel! {
         pub keys: Global<K>,
         /// Output: all keys of the sort, at their places by this digit.
         pub sorted_keys: GlobalMut<K>,
-        /// Where the keys of each digit go in this portion.
-        pub bases: Global<u64>,
-        /// Output: where they go in the next.
-        pub next_bases: GlobalMut<u64>,
-        /// [`status_words`], zero before.
-        pub status: GlobalMut<u32>,
-        /// Keys of the portion, up to [`MAX_PORTION_KEYS`]; the grid is one block a tile.
-        pub len: u32,
-        /// The digit's lowest bit.
-        pub begin: u32,
-        /// The digit's bits, 1 to 8.
-        pub bits: u32,
-        /// How the keys that are read become sortable, see [`KeyOrder`]: in the first pass.
-        pub in_flip_negative: K,
-        /// See there.
-        pub in_flip: K,
-        /// How the keys that are written were made sortable: in the last pass.
-        pub out_flip_negative: K,
-        /// See there.
-        pub out_flip: K,
+        /// The pass, and the portion.
+        pub pass: Pass<K>,
     }
     shared: 0;
     body: OnesweepKeys::keys_pass::<BLOCK, ITEMS>;
@@ -87,26 +69,8 @@ kernel! {
         pub values: Global<V>,
         /// Output: all values of the sort, where their keys are.
         pub sorted_values: GlobalMut<V>,
-        /// Where the keys of each digit go in this portion.
-        pub bases: Global<u64>,
-        /// Output: where they go in the next.
-        pub next_bases: GlobalMut<u64>,
-        /// [`status_words`], zero before.
-        pub status: GlobalMut<u32>,
-        /// Keys of the portion, up to [`MAX_PORTION_KEYS`]; the grid is one block a tile.
-        pub len: u32,
-        /// The digit's lowest bit.
-        pub begin: u32,
-        /// The digit's bits, 1 to 8.
-        pub bits: u32,
-        /// How the keys that are read become sortable, see [`KeyOrder`]: in the first pass.
-        pub in_flip_negative: K,
-        /// See there.
-        pub in_flip: K,
-        /// How the keys that are written were made sortable: in the last pass.
-        pub out_flip_negative: K,
-        /// See there.
-        pub out_flip: K,
+        /// The pass, and the portion.
+        pub pass: Pass<K>,
     }
     shared: 0;
     body: OnesweepPairs::pairs_pass::<BLOCK, ITEMS>;
@@ -120,66 +84,56 @@ kernel! {
 
 impl<K: RadixKey> OnesweepKeys<K> {
     fn keys_pass<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let pass = Pass {
-            bases: self.bases,
-            next_bases: self.next_bases,
-            status: self.status,
-            len: self.len,
-            digit: Digit { begin: self.begin, bits: self.bits },
-        };
-        let order_in = KeyOrder { flip_negative: self.in_flip_negative, flip: self.in_flip };
-        let order_out = KeyOrder { flip_negative: self.out_flip_negative, flip: self.out_flip };
         let arena = Arena::dynamic(shared_bytes(K::SIZE, 0, BLOCK, ITEMS));
         let values: Option<(Global<u32>, GlobalMut<u32>)> = None;
-        pass.run::<K, u32, BLOCK, ITEMS>(arena, (self.keys, self.sorted_keys), values, order_in, order_out);
+        self.pass.run::<u32, BLOCK, ITEMS>(arena, (self.keys, self.sorted_keys), values);
     }
 }
 
 impl<K: RadixKey, V: Element> OnesweepPairs<K, V> {
     fn pairs_pass<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let Self { values, .. } = self;
-        let pass = Pass {
-            bases: self.bases,
-            next_bases: self.next_bases,
-            status: self.status,
-            len: self.len,
-            digit: Digit { begin: self.begin, bits: self.bits },
-        };
-        let order_in = KeyOrder { flip_negative: self.in_flip_negative, flip: self.in_flip };
-        let order_out = KeyOrder { flip_negative: self.out_flip_negative, flip: self.out_flip };
         let arena = Arena::dynamic(shared_bytes(K::SIZE, V::SIZE, BLOCK, ITEMS));
-        let values = Some((values, self.sorted_values));
-        pass.run::<K, V, BLOCK, ITEMS>(arena, (self.keys, self.sorted_keys), values, order_in, order_out);
+        let values = Some((self.values, self.sorted_values));
+        self.pass.run::<V, BLOCK, ITEMS>(arena, (self.keys, self.sorted_keys), values);
     }
 }
 
-/// What the blocks of a launch share.
-#[derive(Clone, Copy)]
-struct Pass {
-    bases: Global<u64>,
-    next_bases: GlobalMut<u64>,
-    status: GlobalMut<u32>,
-    len: u32,
-    digit: Digit,
+parameters! {
+    /// One pass over a portion: what its blocks share.
+    pub struct Pass<K: RadixKey> {
+        /// Where the keys of each digit go in this portion.
+        pub bases: Global<u64>,
+        /// Output: where they go in the next.
+        pub next_bases: GlobalMut<u64>,
+        /// [`status_words`], zero before.
+        pub status: GlobalMut<u32>,
+        /// How the keys that are read become sortable: the identity after the first pass.
+        pub order_in: KeyOrder<K>,
+        /// How the keys that are written were made sortable: the identity before the last pass.
+        pub order_out: KeyOrder<K>,
+        /// Keys of the portion, up to [`MAX_PORTION_KEYS`]; the grid is one block per tile.
+        pub len: u32,
+        /// What the keys are sorted by.
+        pub digit: Digit,
+    }
 }
 
-/// Tiles from one that is loaded to one that is prefetched meanwhile: about a third of what a large GPU has at work, which
-/// measures best. What is prefetched much earlier has left the cache again before it is loaded.
+/// How many tiles ahead of the one that is loaded the prefetched one lies: about a third of the tiles that a large GPU
+/// has in flight, which measures best. What is prefetched much earlier has left the cache before it is loaded.
 const AHEAD: usize = 100;
 
 /// Bytes of a line of the second-level cache.
 const LINE_BYTES: usize = 128;
 
-impl Pass {
+impl<K: RadixKey> Pass<K> {
     #[inline(always)]
-    fn run<K: RadixKey, V: Element, const BLOCK: usize, const ITEMS: usize>(
+    fn run<V: Element, const BLOCK: usize, const ITEMS: usize>(
         self,
         mut arena: Arena,
         (keys, sorted_keys): (Global<K>, GlobalMut<K>),
         values: Option<(Global<V>, GlobalMut<V>)>,
-        order_in: KeyOrder<K>,
-        order_out: KeyOrder<K>,
     ) {
+        let Self { order_in, order_out, .. } = self;
         const { assert!(BLOCK >= BINS && BLOCK * ITEMS <= 1 << 16) };
         let tile_len = BLOCK * ITEMS;
         let bin_bases: Shared<u64> = arena.take(BINS);
@@ -193,13 +147,14 @@ impl Pass {
             for_keys.take(tile_len)
         };
 
+        // 1. Draw a tile.
         rank.clear();
         let tile = self.draw_tile(ticket);
         let first = tile as usize * tile_len;
         let left = self.len - first as u32;
         let tile_keys = if left < tile_len as u32 { left } else { tile_len as u32 };
 
-        // Padding has the largest digit and comes last: it takes the tile's last places.
+        // 2. Load its keys. Padding has the largest digit and comes last: it takes the tile's last places.
         let padding = K::ONES.into_key(order_in);
         let mut own = load::<K, ITEMS>(keys.skip(first), tile_keys, tile_len, padding);
         self.prefetch::<K, BLOCK, ITEMS>(keys, first);
@@ -208,11 +163,13 @@ impl Pass {
                 own[item] = own[item].to_sortable(order_in);
             }
         }
+        // 3. Count the digits, and publish the counts for the tiles that follow.
         let alike = rank.count(&own, self.digit);
         thread::barrier();
         let bins = rank.scan(self.digit, |bin, count| self.publish(tile, bin, state_of(tile), count));
         thread::barrier();
-        // The counters' addresses are found again: kept since the count, they would cost a register an item.
+        // 4. Rank the keys. The counters' addresses are computed again: kept since the count, they would cost a register
+        // per item.
         let digit = Digit { begin: thread::opaque(self.digit.begin), bits: self.digit.bits };
         let ranked = rank.rank(&own, digit, alike);
         let mut places = Places::new();
@@ -225,15 +182,17 @@ impl Pass {
         for item in 0..ITEMS {
             key_exchange.store(places.get(item), own[item]);
         }
-        // On their way while the block looks back and stores keys.
+        // 5. Load the values; they arrive while the block looks back and stores keys.
         let mut own_values = [V::ZERO; ITEMS];
         if let Some((values, _)) = values {
             own_values = load::<V, ITEMS>(values.skip(first), tile_keys, tile_len, V::ZERO);
             self.prefetch::<V, BLOCK, ITEMS>(values, first);
         }
+        // 6. Look back for where each digit's keys go.
         self.place_bins(tile, window, bins, tile_len as u32 - tile_keys, bin_bases);
         thread::barrier();
 
+        // 7. Store the keys, and then the values, digit by digit.
         let tile = SortedTile::<BLOCK, ITEMS> { len: tile_keys, digit: self.digit, bin_bases };
         let digits = tile.store_keys(key_exchange, sorted_keys, order_out);
         if let Some((_, sorted_values)) = values {
@@ -247,7 +206,7 @@ impl Pass {
         }
     }
 
-    /// Has the part of a tile that a later block will load brought nearer: keys, or values. `first` is this tile's first.
+    /// Prefetches the keys, or values, of a tile that a later block will load. `first` is this tile's first element.
     #[inline(always)]
     fn prefetch<T: Element, const BLOCK: usize, const ITEMS: usize>(self, from: Global<T>, first: usize) {
         let line_len = LINE_BYTES / T::SIZE;
@@ -259,7 +218,7 @@ impl Pass {
         }
     }
 
-    /// The block's tile: as many blocks have drawn before. One barrier.
+    /// The block's tile: the number of blocks that have drawn before. One barrier.
     #[inline(always)]
     fn draw_tile(self, ticket: Shared<u32>) -> u32 {
         if thread::index() == 0 {
@@ -301,7 +260,7 @@ impl Pass {
         }
     }
 
-    /// What a look-back sees first of this thread's digit, asked for ahead of it: it is on its way while keys are exchanged.
+    /// What a look-back sees first of this thread's digit, loaded ahead of it: it arrives while keys are exchanged.
     #[inline(always)]
     fn first_window(self, tile: u32) -> Window {
         if tile > 0 && thread::index() < self.digit.bins() {
@@ -358,20 +317,20 @@ fn word_of(tile: u32, bin: usize) -> usize {
     (tile as usize + WINDOW) * BINS + bin
 }
 
-/// Predecessors that a look-back reads at once: loads from the second-level cache take long, and several
-/// take no longer than one.
+/// Predecessors that a look-back reads at once: loads from the second-level cache have a long latency, which several
+/// in flight share.
 const WINDOW: usize = 4;
 
 type Window = [u32; WINDOW];
 
 const COUNT_BITS: u32 = 30;
 const COUNT_MASK: u32 = (1 << COUNT_BITS) - 1;
-/// States of a status word: nothing yet, the tile's own count, the sum up to and with the tile.
+/// States of a status word: nothing yet, the tile's own count, the sum up to and including the tile.
 const UNKNOWN: u32 = 0;
 const OWN: u32 = 1;
 const SUM: u32 = 2;
 
-/// What a tile's own count is: the first tile's is the sum too.
+/// The state of a tile's own count: the first tile's count is the sum too.
 #[inline(always)]
 fn state_of(tile: u32) -> u32 {
     if tile == 0 {
@@ -381,7 +340,7 @@ fn state_of(tile: u32) -> u32 {
     }
 }
 
-/// This thread's items of a tile, all on their way before the first is used; `padding` behind the last element of the
+/// This thread's items of a tile, all loads issued before the first is used; `padding` after the last element of the
 /// last tile. There the last element is loaded again, which is cheaper than a branch around each load.
 #[inline(always)]
 fn load<T: Element, const ITEMS: usize>(

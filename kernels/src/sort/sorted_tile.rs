@@ -1,4 +1,4 @@
-//! What a block does with a tile that it has sorted in shared memory: stores it, digit by digit.
+//! A tile that a block has sorted in shared memory, stored digit by digit.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -9,7 +9,7 @@ use crate::block::radix_rank::{Digit, KeyOrder, RadixKey};
 /// Items that are loaded from shared memory before the first is stored: as many as registers allow.
 const GROUP: usize = 6;
 
-/// Items of a thread, at most.
+/// The most items of a thread.
 const MAX_ITEMS: usize = 4 * GROUP;
 
 /// A number below 2^`BITS` for each item of a thread, several in a register.
@@ -49,8 +49,8 @@ impl<const BITS: usize> Packed<BITS> {
     }
 }
 
-/// A tile in shared memory, sorted by the pass's digit. Each thread stores every `BLOCK`-th item: neighbours in the tile
-/// are neighbours in the output wherever their digits are equal.
+/// A tile in shared memory, sorted by the pass's digit. Each thread stores every `BLOCK`-th item: consecutive items
+/// of the tile are consecutive in the output wherever their digits are equal.
 #[derive(Clone, Copy)]
 pub(super) struct SortedTile<const BLOCK: usize, const ITEMS: usize> {
     /// Items, without padding.
@@ -61,7 +61,7 @@ pub(super) struct SortedTile<const BLOCK: usize, const ITEMS: usize> {
 }
 
 impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
-    /// Stores the keys; this thread's digits.
+    /// Stores the keys, and returns this thread's digits.
     #[inline(always)]
     pub(super) fn store_keys<K: RadixKey>(
         self,
@@ -161,7 +161,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortedTile<BLOCK, ITEMS> {
 
     #[inline(always)]
     fn store<T: Element>(item: usize, to: GlobalMut<T>, base: usize, value: T) {
-        // What differs from thread to thread first: the rest is part of the instruction.
+        // First what differs between threads: the rest is part of the instruction.
         to.skip(thread::index() as usize).skip(base).store(item * BLOCK, value);
     }
 }

@@ -14,7 +14,7 @@ kernel! {
         pub keys: Global<K>,
         /// Output: the keys, each tile sorted.
         pub sorted: GlobalMut<K>,
-        /// Output: the clock cycles that each tile's sort took, without loads and stores; one a tile.
+        /// Output: the clock cycles that each tile's sort took, without loads and stores; one per tile.
         pub cycles: GlobalMut<u32>,
         /// Keys.
         pub len: u64,
@@ -42,7 +42,7 @@ kernel! {
         pub sorted_keys: GlobalMut<K>,
         /// Output: the keys' values.
         pub sorted_values: GlobalMut<V>,
-        /// Output: the clock cycles that each tile's sort took, without loads and stores; one a tile.
+        /// Output: the clock cycles that each tile's sort took, without loads and stores; one per tile.
         pub cycles: GlobalMut<u32>,
         /// Keys.
         pub len: u64,
@@ -68,7 +68,7 @@ kernel! {
         pub sorted: GlobalMut<K>,
         /// Output: the place in its tile that each key had before.
         pub permutation: GlobalMut<u16>,
-        /// Output: the clock cycles that each tile's sort took, without loads and stores; one a tile.
+        /// Output: the clock cycles that each tile's sort took, without loads and stores; one per tile.
         pub cycles: GlobalMut<u32>,
         /// Keys.
         pub len: u64,
@@ -98,7 +98,7 @@ impl<const ITEMS: usize> Tile<ITEMS> {
         Self { first, len: if left < BLOCK * ITEMS { left } else { BLOCK * ITEMS } }
     }
 
-    /// The thread's items; behind the last element it has `padding`.
+    /// The thread's items; `padding` past the last element.
     #[inline(always)]
     fn load<T: Element>(self, from: Global<T>, padding: T) -> [T; ITEMS] {
         let from = from.skip(self.first);

@@ -1,13 +1,13 @@
 //! The lanes that sum one stretch of nonzeros together.
 
-use evenpath_simt::{thread, warp, Element, Float, Global, Shared, Stored};
+use evenpath_simt::{parameters, thread, warp, Element, Float, Global, Shared, Stored};
 
 use super::width::{Width, MAX_WIDTH};
 
-/// Nonzeros that a lane has on their way at once.
+/// Nonzeros that a lane loads before it uses the first.
 const IN_FLIGHT: usize = 4;
 
-/// What a lane has summed, a number a column; as many count as the lane has columns.
+/// A lane's sums, one per column that the lane has; the others are unused.
 pub(super) type Sums<V> = [V; MAX_WIDTH];
 
 /// A stretch of the matrix's nonzeros, fewer than 2³¹, each by its place in the stretch.
@@ -24,10 +24,10 @@ pub(super) trait Nonzeros<S>: Copy {
     fn value_if(self, place: u32, condition: bool) -> S;
 }
 
-/// Nonzeros where the matrix has them.
+/// Nonzeros in the matrix's own arrays.
 #[derive(Clone, Copy)]
 pub(super) struct InGlobal<S> {
-    pub(super) columns: Global<u32>,
+    pub(super) column_indices: Global<u32>,
     pub(super) values: Global<S>,
     pub(super) len: u32,
 }
@@ -41,7 +41,7 @@ impl<S: Element> Nonzeros<S> for InGlobal<S> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn column(self, place: u32) -> u32 {
-        self.columns.load(place as usize)
+        self.column_indices.load(place as usize)
     }
 
     #[inline(always)]
@@ -53,7 +53,7 @@ impl<S: Element> Nonzeros<S> for InGlobal<S> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn column_if(self, place: u32, condition: bool) -> u32 {
-        self.columns.load_if(place as usize, condition)
+        self.column_indices.load_if(place as usize, condition)
     }
 
     #[inline(always)]
@@ -63,10 +63,10 @@ impl<S: Element> Nonzeros<S> for InGlobal<S> {
     }
 }
 
-/// Nonzeros that the block has brought to shared memory, from `first` on.
+/// Nonzeros that the block has copied to shared memory, from `first` on.
 #[derive(Clone, Copy)]
 pub(super) struct InShared<S> {
-    pub(super) columns: Shared<u32>,
+    pub(super) column_indices: Shared<u32>,
     pub(super) values: Shared<S>,
     pub(super) first: u32,
     pub(super) len: u32,
@@ -81,7 +81,7 @@ impl<S: Element> Nonzeros<S> for InShared<S> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn column(self, place: u32) -> u32 {
-        self.columns.load((self.first + place) as usize)
+        self.column_indices.load((self.first + place) as usize)
     }
 
     #[inline(always)]
@@ -108,18 +108,39 @@ impl<S: Element> Nonzeros<S> for InShared<S> {
     }
 }
 
-/// How the lanes of a warp lie over nonzeros and columns: `1 << columns_log2` lanes over the columns of one nonzero,
-/// `1 << side_log2` nonzeros side by side. Both together make a group, of which a warp has one or more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Group {
-    /// Lanes over the columns of a row of B, as a power of two.
-    pub columns_log2: u32,
-    /// Nonzeros side by side, as a power of two; together with the columns at most 5.
-    pub side_log2: u32,
+parameters! {
+    /// How the lanes of a warp are laid over nonzeros and columns: `1 << columns_log2` lanes over the columns of one
+    /// nonzero, `1 << side_log2` nonzeros side by side. Together they are a group; a warp has one or more groups.
+    #[derive(PartialEq, Eq)]
+    pub struct Group {
+        /// log2 of the lanes over the columns of a row of B.
+        pub columns_log2: u32,
+        /// log2 of the nonzeros side by side; the sum of both is at most 5.
+        pub side_log2: u32,
+    }
+}
+
+parameters! {
+    /// A dense matrix that is stored by rows.
+    pub struct DenseRows<T: Element> {
+        /// Its elements.
+        pub values: Global<T>,
+        /// Elements from a row to the next.
+        pub stride: u32,
+    }
+}
+
+impl<T: Element> DenseRows<T> {
+    /// The matrix from a column on.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn skip_columns(self, columns: u32) -> Self {
+        Self { values: self.values.skip(columns as usize), ..self }
+    }
 }
 
 impl Group {
-    /// Lanes in the group, as a power of two.
+    /// log2 of the lanes in the group.
     #[inline(always)]
     pub fn lanes_log2(self) -> u32 {
         self.columns_log2 + self.side_log2
@@ -143,15 +164,14 @@ impl Group {
         thread::index() >> self.columns_log2 & ((1 << self.side_log2) - 1)
     }
 
-    /// Sums the lane's nonzeros of a stretch times its columns of B, whose rows are `b_stride` elements apart and which
-    /// begins at the first of the lane's columns. All loads of a round are on their way before the first is used.
+    /// Sums the lane's nonzeros of a stretch times its columns of B, which begins at the first of the lane's columns. All
+    /// loads of a round are issued before the first is used.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn sum<W: Width, S: Stored, T: Stored<Compute = S::Compute>>(
         self,
         nonzeros: impl Nonzeros<S>,
-        b: Global<T>,
-        b_stride: u32,
+        b: DenseRows<T>,
     ) -> Sums<S::Compute> {
         let mut sums = [S::Compute::ZERO; MAX_WIDTH];
         let mut first = self.side();
@@ -169,7 +189,7 @@ impl Group {
                 value[round] = nonzeros.value(place(round));
             }
             for round in 0..IN_FLIGHT {
-                moved[round] = W::load(b, column[round] as usize * b_stride as usize);
+                moved[round] = W::load(b.values, column[round] as usize * b.stride as usize);
             }
             for round in 0..IN_FLIGHT {
                 add::<W, S, T>(&mut sums, value[round], moved[round]);
@@ -189,8 +209,8 @@ impl Group {
                 value[round] = nonzeros.value_if(place(round), place(round) < len);
             }
             for round in 0..IN_FLIGHT {
-                let index = column[round] as usize * b_stride as usize;
-                moved[round] = W::load_if(b, index, place(round) < len);
+                let index = column[round] as usize * b.stride as usize;
+                moved[round] = W::load_if(b.values, index, place(round) < len);
             }
             // What was not loaded is zero times zero.
             for round in 0..IN_FLIGHT {
@@ -200,7 +220,8 @@ impl Group {
         sums
     }
 
-    /// Adds up what the lanes of one column have summed; each of them has the result. Every lane of the warp calls it.
+    /// Adds up the sums of the lanes that have the same columns; each of them has the result. Every lane of the warp calls
+    /// it. Distances grow here, so that this is not [`warp::reduce_groups`].
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn reduce<W: Width, T: Stored>(self, sums: &mut Sums<T::Compute>) {

@@ -1,19 +1,19 @@
 //! The rows that are too long for one group of lanes.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
-use crate::Offset;
+use crate::{Offset, Pattern};
 
 /// Counters of [`SpmmLongRows`]: long rows, and pieces.
 pub const LONG_COUNTERS: usize = 2;
 
 kernel! {
-    /// Lists the long rows and the pieces that they are cut into, one thread a row; where the lists are too short, only
-    /// counts them. The pieces of a row follow each other; the rows come in any order.
+    /// Lists the long rows and the pieces that they are cut into, one thread per row; where the lists are too short, only
+    /// counts them. The pieces of a row are consecutive; the rows come in any order.
     pub struct SpmmLongRows<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
+        /// The matrix.
+        pub pattern: Pattern<O>,
         /// Long rows and pieces, both zero before.
         pub counters: GlobalMut<u32>,
         /// Output: the long rows.
@@ -24,11 +24,9 @@ kernel! {
         pub piece_rows: GlobalMut<u32>,
         /// Output: the number of each piece within its row.
         pub piece_ranks: GlobalMut<u32>,
-        /// Rows.
-        pub rows: u32,
-        /// Long rows that there is room for; all or none.
+        /// Long rows that the lists have room for; all or none.
         pub room: u32,
-        /// Most nonzeros of a row that is not long, and of a piece.
+        /// The most nonzeros of a row that is not long, and of a piece.
         pub longest: u32,
     }
     shared: 0;
@@ -44,8 +42,8 @@ impl<O: Offset> SpmmLongRows<O> {
     fn list_long_rows<const BLOCK: usize>(self, _: Arena) {
         let row = thread::block() as usize * BLOCK + thread::index() as usize;
         let mut pieces = 0;
-        if row < self.rows as usize {
-            let len = self.row_offsets.load(row + 1).to_usize() - self.row_offsets.load(row).to_usize();
+        if row < self.pattern.rows as usize {
+            let len = self.pattern.row_len(row) as usize;
             if len > self.longest as usize {
                 pieces = len.div_ceil(self.longest as usize) as u32;
             }
@@ -54,7 +52,7 @@ impl<O: Offset> SpmmLongRows<O> {
         if is_long == 0 {
             return;
         }
-        // One addition to the counters a warp.
+        // One addition to the counters per warp.
         let lane = thread::lane();
         let pieces_up_to = warp::inclusive_sum(pieces);
         let (mut first_row, mut first_piece) = (0, 0);

@@ -1,25 +1,21 @@
-//! Long rows: their pieces are summed apart, and then added up in order.
+//! Long rows: their pieces are summed separately, and then added up in order.
 
 use evenpath_simt::half::{bf16, f16};
 use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared, Stored};
 
-use super::group::{Group, InGlobal};
-use super::rows::combine;
+use super::group::{DenseRows, Group, InGlobal};
+use super::update::DenseUpdate;
 use super::width::{Elements, Packets, Width};
-use crate::Offset;
+use crate::{CsrView, Offset};
 
 kernel! {
-    /// Sums the pieces of long rows: a warp a piece and tile of columns, blocks of one tile of columns after another.
+    /// Sums the pieces of long rows: one warp per piece and tile of columns, blocks of one tile of columns after another.
     /// Its variants are those of [`SpmmRows`](super::SpmmRows).
     pub struct SpmmPieces<S: Stored, T: Stored, O: Offset> {
-        /// Row offsets.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero.
-        pub column_indices: Global<u32>,
-        /// Values, one a nonzero.
-        pub values: Global<S>,
-        /// B, by rows.
-        pub b: Global<T>,
+        /// A.
+        pub matrix: CsrView<S, O>,
+        /// B.
+        pub b: DenseRows<T>,
         /// The row of each piece.
         pub piece_rows: Global<u32>,
         /// The number of each piece within its row.
@@ -30,9 +26,7 @@ kernel! {
         pub pieces: u32,
         /// Columns of B and of the sums.
         pub columns: u32,
-        /// Elements from a row of B to the next.
-        pub b_stride: u32,
-        /// Most nonzeros of a piece.
+        /// The most nonzeros of a piece.
         pub longest: u32,
         /// [`Group::columns_log2`]; the rest of the warp are nonzeros side by side.
         pub columns_log2: u32,
@@ -70,7 +64,6 @@ kernel! {
 impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmPieces<S, T, O> {
     #[inline(always)]
     fn sum_pieces<W: Width, const BLOCK: usize>(self, _: Arena) {
-        let Self { sums, .. } = self;
         let group = Group { columns_log2: self.columns_log2, side_log2: 5 - self.columns_log2 };
         let block_pieces = BLOCK as u32 / thread::WARP_SIZE;
         let piece_blocks = self.pieces.div_ceil(block_pieces);
@@ -81,22 +74,23 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmPieces<S, T, O> 
         let own_column = group.column_lane() * W::len::<T>() as u32;
         let has_columns = tile_column + own_column < self.columns;
 
-        let mut stretch = InGlobal { columns: self.column_indices, values: self.values, len: 0 };
+        let CsrView { column_indices, values, .. } = self.matrix;
+        let mut stretch = InGlobal { column_indices, values, len: 0 };
         if piece < self.pieces as usize {
             let row = self.piece_rows.load(piece) as usize;
-            let begin = self.row_offsets.load(row).to_usize()
+            let begin = self.matrix.row_offsets.load(row).to_usize()
                 + self.piece_ranks.load(piece) as usize * self.longest as usize;
-            let left = self.row_offsets.load(row + 1).to_usize() - begin;
+            let left = self.matrix.row_offsets.load(row + 1).to_usize() - begin;
             let len = if left < self.longest as usize { left as u32 } else { self.longest };
             stretch =
-                InGlobal { columns: self.column_indices.skip(begin), values: self.values.skip(begin), len };
+                InGlobal { column_indices: column_indices.skip(begin), values: values.skip(begin), len };
         }
         let lane_column = tile_column + if has_columns { own_column } else { 0 };
-        let lane_b = self.b.skip(lane_column as usize);
-        let mut lane_sums = group.sum::<W, S, T>(stretch, lane_b, self.b_stride);
+        let lane_b = self.b.skip_columns(lane_column);
+        let mut lane_sums = group.sum::<W, S, T>(stretch, lane_b);
         group.reduce::<W, T>(&mut lane_sums);
         if piece < self.pieces as usize && has_columns && group.side() == 0 {
-            let sums = sums.skip(piece * self.columns as usize + (tile_column + own_column) as usize);
+            let sums = self.sums.skip(piece * self.columns as usize + (tile_column + own_column) as usize);
             for at in 0..W::len::<T>() {
                 sums.store(at, lane_sums[at]);
             }
@@ -104,12 +98,12 @@ impl<S: Stored, T: Stored<Compute = S::Compute>, O: Offset> SpmmPieces<S, T, O> 
     }
 }
 
-/// Columns of C that a block of [`SpmmFinish`] does, beside each other.
+/// Consecutive columns of C that a block of [`SpmmFinish`] computes.
 pub const FINISH_COLUMNS: u32 = 32;
 
 kernel! {
-    /// Adds up the pieces of each long row and writes the row of C: a block a row and [`FINISH_COLUMNS`] columns. Each of
-    /// the block's warps adds up every so manieth piece; the warps' sums meet in order.
+    /// Adds up the pieces of each long row and writes the row of C: one block per row and [`FINISH_COLUMNS`] columns. Warp
+    /// w of n adds up pieces w, w + n, w + 2n, …; then the warps' sums are added in order.
     pub struct SpmmFinish<T: Stored> {
         /// The pieces' sums, from [`SpmmPieces`].
         pub sums: Global<<T as Stored>::Compute>,
@@ -119,8 +113,8 @@ kernel! {
         pub first_pieces: Global<u32>,
         /// The number of each piece within its row.
         pub piece_ranks: Global<u32>,
-        /// C, by rows or by columns; read only where `beta` is not zero.
-        pub c: GlobalMut<T>,
+        /// C, by rows or by columns.
+        pub update: DenseUpdate<T>,
         /// Long rows.
         pub long_count: u32,
         /// Pieces.
@@ -131,10 +125,6 @@ kernel! {
         pub c_row_stride: u64,
         /// Elements from a column of C to the next.
         pub c_column_stride: u64,
-        /// Factor of the product.
-        pub alpha: <T as Stored>::Compute,
-        /// Factor of what C held.
-        pub beta: <T as Stored>::Compute,
     }
     shared: BLOCK * <<T as Stored>::Compute as Element>::SIZE;
     body: SpmmFinish::finish::<BLOCK>;
@@ -146,7 +136,7 @@ kernel! {
     }
 }
 
-/// Sums that a lane has on their way at once.
+/// Sums that a lane loads before it adds the first.
 const IN_FLIGHT: usize = 4;
 
 impl<T: Stored> SpmmFinish<T> {
@@ -190,8 +180,8 @@ impl<T: Stored> SpmmFinish<T> {
             }
             let row = self.long_rows.load(slot) as usize;
             let index = row * self.c_row_stride as usize + column * self.c_column_stride as usize;
-            let old = if self.beta == T::Compute::ZERO { T::ZERO } else { self.c.load(index) };
-            self.c.store(index, combine(self.alpha, sum, self.beta, old));
+            let old = self.update.load(index);
+            self.update.c.store(index, self.update.combine(sum, old));
         }
     }
 }

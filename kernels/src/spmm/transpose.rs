@@ -6,12 +6,12 @@ use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared, S
 /// Elements of a tile of [`SpmmTranspose`].
 pub const TRANSPOSE_TILE: u32 = 1024;
 
-/// Most columns of a tile, as a power of two.
+/// log2 of the most columns of a tile.
 const MAX_COLUMNS_LOG2: u32 = 5;
 
 kernel! {
-    /// Copies a dense matrix that is stored by columns to one that is stored by rows: a block a tile of
-    /// [`TRANSPOSE_TILE`] elements, tiles of the same columns after each other.
+    /// Copies a dense matrix that is stored by columns to one that is stored by rows: one block per tile of
+    /// [`TRANSPOSE_TILE`] elements, tiles of the same columns one after the other.
     pub struct SpmmTranspose<T: Stored> {
         /// The matrix by columns.
         pub source: Global<T>,
@@ -23,7 +23,7 @@ kernel! {
         pub columns: u32,
         /// Elements from a column of the source to the next.
         pub source_stride: u64,
-        /// Columns of a tile, as a power of two; at most 5.
+        /// log2 of the columns of a tile; at most 5.
         pub columns_log2: u32,
     }
     shared: (TRANSPOSE_TILE as usize + (1 << MAX_COLUMNS_LOG2)) * T::SIZE;
@@ -39,7 +39,6 @@ kernel! {
 impl<T: Stored> SpmmTranspose<T> {
     #[inline(always)]
     fn transpose<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let Self { source, target, .. } = self;
         const { assert!(BLOCK * ITEMS == TRANSPOSE_TILE as usize, "a tile is what the threads hold") };
         let shared: Shared<T> = arena.take(TRANSPOSE_TILE as usize + (1 << MAX_COLUMNS_LOG2));
         let rows_log2 = TRANSPOSE_TILE.ilog2() - self.columns_log2;
@@ -49,10 +48,10 @@ impl<T: Stored> SpmmTranspose<T> {
         let first_column = column_tile << self.columns_log2;
         let rows_left = self.rows as usize - first_row;
         let columns_left = self.columns - first_column;
-        // A row more a column, against conflicts.
+        // One more row per column, against bank conflicts.
         let place = |row: u32, column: u32| (column * ((1 << rows_log2) + 1) + row) as usize;
 
-        let source = source.skip(first_column as usize * self.source_stride as usize + first_row);
+        let source = self.source.skip(first_column as usize * self.source_stride as usize + first_row);
         let mut loaded = [T::ZERO; ITEMS];
         for item in 0..ITEMS {
             let at = thread::index() + (item * BLOCK) as u32;
@@ -66,7 +65,7 @@ impl<T: Stored> SpmmTranspose<T> {
             shared.store(place(at & ((1 << rows_log2) - 1), at >> rows_log2), loaded[item]);
         }
         thread::barrier();
-        let target = target.skip(first_row * self.columns as usize + first_column as usize);
+        let target = self.target.skip(first_row * self.columns as usize + first_column as usize);
         for item in 0..ITEMS {
             let at = thread::index() + (item * BLOCK) as u32;
             let (column, row) = (at & ((1 << self.columns_log2) - 1), at >> self.columns_log2);

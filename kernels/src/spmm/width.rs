@@ -2,10 +2,10 @@
 
 use evenpath_simt::{Element, Global, GlobalMut, Packet, Stored};
 
-/// Most columns that a lane has: 16 bytes of the smallest type.
+/// The most columns of a lane: 16 bytes of the smallest type.
 pub(super) const MAX_WIDTH: usize = 8;
 
-/// The columns that are a lane's own, neighbours in a row: how they are moved, and how many they are.
+/// How a lane moves its columns, which are consecutive in a row, and how many they are.
 pub trait Width: 'static {
     /// What one access moves.
     type Moved<T: Stored>: Copy;

@@ -9,26 +9,25 @@
 
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::row::Operands;
+use super::product::Product;
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
-use crate::update::update;
-use crate::Offset;
+use crate::{Offset, Pattern};
 
 /// How a row block is multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowBlockKind {
-    /// CSR-Stream: the products are brought to shared memory, neighbours together, whichever rows they belong to;
+    /// CSR-Stream: the products are written to shared memory, with coalesced loads, whichever rows they belong to;
     /// then each row is summed there, by as many lanes as there are for it.
     Stream,
-    /// CSR-Vector: no more rows than warps, a warp for each.
+    /// CSR-Vector: no more rows than warps, one warp per row.
     Vector,
     /// CSR-VectorL: one row of any length, by the whole block.
     LongVector,
 }
 
 impl RowBlockKind {
-    /// The kind of a row block of so many rows, for a block of `threads` threads.
+    /// The kind of a row block of `rows` rows, for a block of `threads` threads.
     #[inline(always)]
     pub const fn of(rows: u32, threads: u32) -> Self {
         if rows == 1 {
@@ -42,15 +41,13 @@ impl RowBlockKind {
 }
 
 kernel! {
-    /// Cuts rows into row blocks of at most `share` + the longest row − 1 nonzeros, without the host: one thread a row
-    /// block, which begins with the first row that begins at a multiple of `share` or behind it.
+    /// Cuts rows into row blocks of at most `share` + the longest row − 1 nonzeros, without the host: one thread per row
+    /// block, which begins with the first row that begins at or after a multiple of `share`.
     pub struct CutRowBlocks<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
+        /// The matrix.
+        pub pattern: Pattern<O>,
         /// Output: the first row of each row block, and the number of rows; `blocks` + 1.
         pub block_rows: GlobalMut<u32>,
-        /// Rows of the matrix.
-        pub rows: u32,
         /// Row blocks.
         pub blocks: u32,
         /// Nonzeros between the beginnings of row blocks.
@@ -72,11 +69,10 @@ impl<O: Offset> CutRowBlocks<O> {
             return;
         }
         let start = block * u64::from(self.share);
-        let first = partition_point(0, self.rows, |row| {
-            (self.row_offsets.load(row as usize).to_usize() as u64) < start
-        });
-        self.block_rows
-            .store(block as usize, if block == u64::from(self.blocks) { self.rows } else { first });
+        let Pattern { row_offsets, rows, .. } = self.pattern;
+        let first =
+            partition_point(0, rows, |row| (row_offsets.load(row as usize).to_usize() as u64) < start);
+        self.block_rows.store(block as usize, if block == u64::from(self.blocks) { rows } else { first });
     }
 }
 
@@ -84,22 +80,10 @@ kernel! {
     /// Multiplies row blocks by x: a block of threads each. A row block of more than one row has at most
     /// threads × items nonzeros.
     pub struct AdaptiveRows<V: Float, O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero.
-        pub column_indices: Global<u32>,
-        /// Values, one a nonzero.
-        pub values: Global<V>,
-        /// The dense vector, one element a column.
-        pub x: Global<V>,
-        /// The result, one element a row; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
+        /// The matrix and the vectors.
+        pub product: Product<V, O>,
         /// First row of each row block, and the number of rows; one more than blocks.
         pub block_rows: Global<u32>,
-        /// Factor of the product.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
     }
     shared: stream_bytes::<V>(BLOCK * ITEMS);
     body: AdaptiveRows::adaptive_rows::<BLOCK, ITEMS>;
@@ -116,20 +100,17 @@ const fn stream_bytes<V: Float>(products: usize) -> usize {
     products * V::SIZE
 }
 
-/// Rows `first` to before `end`, and where their results go.
-struct RowBlock<V, O, const BLOCK: usize, const ITEMS: usize> {
-    operands: Operands<V, O>,
+/// Rows `first` to before `end`.
+struct RowBlock<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> {
+    product: Product<V, O>,
     first: usize,
     end: usize,
-    y: GlobalMut<V>,
-    alpha: V,
-    beta: V,
 }
 
 impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O, BLOCK, ITEMS> {
     #[inline(always)]
     fn store(&self, row: usize, sum: V) {
-        update(self.y, row, self.alpha, sum, self.beta);
+        self.product.update.store(row, sum);
     }
 
     #[inline(always)]
@@ -140,11 +121,11 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         let log = (BLOCK as u32 / rows).checked_ilog2().unwrap_or(0);
         let lanes = 1 << log;
         let (vector, lane) = ((thread::index() >> log) as usize, thread::index() & (lanes - 1));
-        let start = self.operands.row_offsets.load(self.first).to_usize();
-        let nonzeros = (self.operands.row_offsets.load(self.end).to_usize() - start) as u32;
+        let start = self.product.matrix.row_offsets.load(self.first).to_usize();
+        let nonzeros = (self.product.matrix.row_offsets.load(self.end).to_usize() - start) as u32;
         let mut row = self.first + vector;
         let mut bounds = self.local_bounds(row, start);
-        self.bring_products(start, nonzeros, products);
+        self.store_products(start, nonzeros, products);
         thread::barrier();
         let turns = rows.div_ceil(BLOCK as u32 >> log);
         for _ in 0..turns {
@@ -163,26 +144,27 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
         }
     }
 
-    /// Where a row's products are, of which the first nonzero is `start`; nowhere behind the last row.
+    /// The range of a row's products, counted from the nonzero `start`; empty after the last row.
     #[inline(always)]
     fn local_bounds(&self, row: usize, start: usize) -> (u32, u32) {
         if row >= self.end {
             return (0, 0);
         }
-        let (begin, end) = self.operands.bounds(row, self.end);
+        let (begin, end) = self.product.bounds(row, self.end);
         ((begin - start) as u32, (end - start) as u32)
     }
 
-    /// Every load of an array is on its way before the first is used; those behind the end repeat the last nonzero.
+    /// Writes the products to shared memory. All loads of an array are issued before the first is used; those past the
+    /// end repeat the last nonzero.
     #[inline(always)]
-    fn bring_products(&self, start: usize, nonzeros: u32, products: Shared<V>) {
+    fn store_products(&self, start: usize, nonzeros: u32, products: Shared<V>) {
         if nonzeros == 0 {
             return;
         }
         let place = |item: usize| thread::index() + (item * BLOCK) as u32;
         let inside = |item: usize| place(item).min(nonzeros - 1) as usize;
-        let column_indices = self.operands.column_indices.skip(start);
-        let values = self.operands.values.skip(start);
+        let column_indices = self.product.matrix.column_indices.skip(start);
+        let values = self.product.matrix.values.skip(start);
         let mut columns = [0; ITEMS];
         let mut own = [V::ZERO; ITEMS];
         for item in 0..ITEMS {
@@ -192,7 +174,7 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
             own[item] = values.load_streaming(inside(item));
         }
         for item in 0..ITEMS {
-            own[item] = own[item] * self.operands.x.load(columns[item]);
+            own[item] = own[item] * self.product.x.load(columns[item]);
         }
         for item in 0..ITEMS {
             if place(item) < nonzeros {
@@ -204,8 +186,8 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
     #[inline(always)]
     fn vector(&self) {
         let row = self.first + thread::warp() as usize;
-        let (begin, end) = self.operands.bounds(row, self.end);
-        let sum = self.operands.strided_sum(begin, end, thread::lane(), thread::WARP_SIZE);
+        let (begin, end) = self.product.bounds(row, self.end);
+        let sum = self.product.strided_sum(begin, end, thread::lane(), thread::WARP_SIZE);
         let sum = warp::reduce_add(sum);
         if thread::lane() == 0 && row < self.end {
             self.store(row, sum);
@@ -215,8 +197,8 @@ impl<V: Float, O: Offset, const BLOCK: usize, const ITEMS: usize> RowBlock<V, O,
     #[inline(always)]
     fn long_vector(&self, arena: &mut Arena) {
         let reduce = BlockReduce::take(arena);
-        let (begin, end) = self.operands.bounds(self.first, self.end);
-        let sum = self.operands.block_sum::<BLOCK>(begin, end, reduce);
+        let (begin, end) = self.product.bounds(self.first, self.end);
+        let sum = self.product.block_sum::<BLOCK>(begin, end, reduce);
         if thread::index() == 0 {
             self.store(self.first, sum);
         }
@@ -228,20 +210,10 @@ impl<V: Float, O: Offset> AdaptiveRows<V, O> {
     fn adaptive_rows<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let block = thread::block() as usize;
         let (first, end) = (self.block_rows.load(block), self.block_rows.load(block + 1));
-        let operands = Operands {
-            row_offsets: self.row_offsets,
-            column_indices: self.column_indices,
-            values: self.values,
-            x: self.x,
-        };
-        let (first_row, end_row) = (first as usize, end as usize);
         let row_block = RowBlock::<V, O, BLOCK, ITEMS> {
-            operands,
-            first: first_row,
-            end: end_row,
-            y: self.y,
-            alpha: self.alpha,
-            beta: self.beta,
+            product: self.product,
+            first: first as usize,
+            end: end as usize,
         };
         match RowBlockKind::of(end - first, BLOCK as u32) {
             RowBlockKind::Stream => row_block.stream(&mut arena),

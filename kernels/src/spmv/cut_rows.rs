@@ -1,32 +1,30 @@
 //! Rows that lie over several tiles: rows that are *cut*.
 //!
-//! A tile leaves what it has of a cut row, and the tile that happens to be the last of the row's adds all of it up, in
-//! order of tiles. There is no second launch, and sums depend on nothing but the number of tiles, so results are the same
-//! from run to run.
+//! A tile leaves its part of a cut row's sum, and the tile of the row that happens to finish last adds all parts up, in
+//! order of tiles. There is no second launch, and sums depend only on the number of tiles, so results are the same from
+//! run to run.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use crate::block::reduce::BlockReduce;
-use crate::block::tagged_sums::TaggedSums;
-use crate::Offset;
+use crate::block::tagged_sums::TaggedWords;
+use crate::{Offset, Pattern};
 
 kernel! {
-    /// Finds the rows that are cut: one thread a tile, and one for the end.
+    /// Finds the rows that are cut: one thread per tile, and one for the end.
     pub struct FindCutRows<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
+        /// The rows: of a flat split, those with nonzeros.
+        pub pattern: Pattern<O>,
         /// The row in which each tile begins, and `rows` at the end; `tiles` + 1.
         pub tile_rows: Global<u32>,
         /// Output: the first and the last tile (shifted left by 32) of the row in which a tile begins, where the row has
         /// nonzeros in the tile before; else zero. `tiles` + 1.
         pub spans: GlobalMut<u64>,
-        /// Rows.
-        pub rows: u32,
         /// Tiles.
         pub tiles: u32,
         /// Items of a tile.
         pub tile_items: u32,
-        /// 1 where a row's end is an item, behind its nonzeros, 0 where nonzeros alone are.
+        /// 1 if a row's end is an item, after its nonzeros; 0 if only nonzeros are.
         pub row_ends: u32,
     }
     shared: 0;
@@ -46,12 +44,11 @@ impl<O: Offset> FindCutRows<O> {
         }
         let row = self.tile_rows.load(tile as usize);
         let mut span = 0;
-        if row < self.rows {
+        if row < self.pattern.rows {
             let ends_before = u64::from(row * self.row_ends);
-            let begin = self.row_offsets.load(row as usize).to_usize() as u64 + ends_before;
-            let end = self.row_offsets.load(row as usize + 1).to_usize() as u64
-                + ends_before
-                + u64::from(self.row_ends);
+            let (begin, end) = self.pattern.row_bounds(row as usize);
+            let begin = begin as u64 + ends_before;
+            let end = end as u64 + ends_before + u64::from(self.row_ends);
             let first = begin / u64::from(self.tile_items);
             let last = (end - 1) / u64::from(self.tile_items);
             if first < u64::from(tile) {
@@ -62,14 +59,15 @@ impl<O: Offset> FindCutRows<O> {
     }
 }
 
-/// The cut rows of a matrix, with what the sums of their tiles need.
-#[derive(Clone, Copy)]
-pub(super) struct CutRows<V> {
-    /// From [`FindCutRows`].
-    pub(super) spans: Global<u64>,
-    /// Two parts a tile: what it has of the row in which it begins, if it is the row's last, and of the row behind its
-    /// end. A sum is counted at the row's last tile.
-    pub(super) sums: TaggedSums<V>,
+parameters! {
+    /// The cut rows of a matrix, and the memory in which the sums of their tiles meet.
+    pub struct CutRows {
+        /// The tiles of each cut row, from [`FindCutRows`].
+        pub spans: Global<u64>,
+        /// Two parts per tile: the tile's sums of the row in which it begins, if it is the row's last tile, and of the row
+        /// after its end. A sum is counted at the row's last tile.
+        pub sums: TaggedWords,
+    }
 }
 
 /// Rows over up to this many tiles are summed by a warp, longer ones by the block.
@@ -123,7 +121,7 @@ impl Span {
 }
 
 #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
-impl<V: Float> CutRows<V> {
+impl CutRows {
     /// Whether `tile` is the last of a cut row, whose result it must not store itself.
     #[inline(always)]
     pub(super) fn is_finished_by(self, tile: u32) -> bool {
@@ -131,11 +129,11 @@ impl<V: Float> CutRows<V> {
         span.is_cut() && span.last == tile
     }
 
-    /// Leaves the tile's sum of the row that it finishes but did not begin, `head`, and of the row behind its end,
-    /// `tail`, where these are cut; where the tile is the last of a row's to do so, the row's sum goes to `store_head` or
+    /// Leaves the tile's sum of the row that it finishes but did not begin, `head`, and of the row after its end, `tail`,
+    /// where these rows are cut. If the tile is the last of a row's to do so, the row's sum goes to `store_head` or
     /// `store_tail`, in one thread. Every thread of the block calls it.
     #[inline(always)]
-    pub(super) fn leave<const BLOCK: usize>(
+    pub(super) fn leave<V: Float, const BLOCK: usize>(
         self,
         shared: LongSpan<V, BLOCK>,
         tile: u32,
@@ -154,9 +152,9 @@ impl<V: Float> CutRows<V> {
         }
     }
 
-    /// A short row is the business of the warp `by`, a long one of the block.
+    /// The warp `by` sums a short row, the block a long one.
     #[inline(always)]
-    fn leave_sum<const BLOCK: usize>(
+    fn leave_sum<V: Float, const BLOCK: usize>(
         self,
         shared: LongSpan<V, BLOCK>,
         by: u32,
@@ -171,20 +169,20 @@ impl<V: Float> CutRows<V> {
             }
             thread::barrier();
             if shared.is_last.load(0) != 0 {
-                let total = self.sum_by_block::<BLOCK>(shared, span);
+                let total = self.sum_by_block(shared, span);
                 if thread::index() == 0 {
                     store(total);
                 }
             }
-            // The tile's other row may write the shared words again.
+            // The tile's other row may use the same shared memory.
             thread::barrier();
         } else if thread::warp() == by {
             let is_last = thread::lane() == 0 && self.arrive(span, tile, sum);
             if warp::any(warp::FULL, is_last) {
-                let mut total = V::ZERO;
+                let (parts, mut total) = (self.sums.sums::<V>(), V::ZERO);
                 let mut other = thread::lane();
                 while other < span.tiles() {
-                    total += self.sums.part(span.place(other), self.sums.look(span.place(other)));
+                    total += parts.part(span.place(other), parts.look(span.place(other)));
                     other += thread::WARP_SIZE;
                 }
                 let total = warp::reduce_add(total);
@@ -197,29 +195,29 @@ impl<V: Float> CutRows<V> {
 
     /// Leaves a tile's part; whether it is the row's last.
     #[inline(always)]
-    fn arrive(self, span: Span, tile: u32, part: V) -> bool {
-        self.sums.leave(span.place(tile - span.first), part, span.last as usize, span.tiles())
+    fn arrive<V: Float>(self, span: Span, tile: u32, part: V) -> bool {
+        self.sums.sums().leave(span.place(tile - span.first), part, span.last as usize, span.tiles())
     }
 
     /// The sum of a row over many tiles, in thread 0.
     #[inline(always)]
-    fn sum_by_block<const BLOCK: usize>(self, shared: LongSpan<V, BLOCK>, span: Span) -> V {
+    fn sum_by_block<V: Float, const BLOCK: usize>(self, shared: LongSpan<V, BLOCK>, span: Span) -> V {
         const UNROLLED: usize = 4;
-        let mut sums = [V::ZERO; UNROLLED];
+        let (parts, mut sums) = (self.sums.sums::<V>(), [V::ZERO; UNROLLED]);
         let mut base = thread::index();
         while base + const { ((UNROLLED - 1) * BLOCK) as u32 } < span.tiles() {
             let place = |item: usize| span.place(base + (item * BLOCK) as u32);
             let mut seen = [[0; 2]; UNROLLED];
             for item in 0..UNROLLED {
-                seen[item] = self.sums.look(place(item));
+                seen[item] = parts.look(place(item));
             }
             for item in 0..UNROLLED {
-                sums[item] += self.sums.part(place(item), seen[item]);
+                sums[item] += parts.part(place(item), seen[item]);
             }
             base += (UNROLLED * BLOCK) as u32;
         }
         while base < span.tiles() {
-            sums[0] += self.sums.part(span.place(base), self.sums.look(span.place(base)));
+            sums[0] += parts.part(span.place(base), parts.look(span.place(base)));
             base += BLOCK as u32;
         }
         shared.reduce.sum((sums[0] + sums[1]) + (sums[2] + sums[3]))

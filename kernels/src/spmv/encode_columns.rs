@@ -1,23 +1,23 @@
-//! Narrow columns: 16 bits a nonzero, relative to a directory of the columns that a tile of rows has.
+//! Narrow columns: 16 bits per nonzero, relative to a directory of the columns that a tile of rows has.
 //!
-//! Rows of a matrix that come from a mesh have their columns in a few places, near the diagonal and at some distances
-//! from it. A *directory* lists up to 32 *segments* of 2048 columns, one a lane of a warp; a *code* is the number of a
-//! segment in it and a place there. Where all columns of a tile lie within 2¹⁶, segments follow one another and a code
-//! is the distance from the least column. Tiles that need more segments have no codes. Whatever a code is, in any
-//! directory, it stands for a column of the matrix, so that wide loads may decode what neighbouring tiles have.
+//! The rows of a matrix that comes from a mesh have their columns in a few places, near the diagonal and at some distances
+//! from it. A *directory* lists up to 32 *segments* of 2048 columns, one per lane of a warp; a *code* is the number of a
+//! segment and a place in it. Where all columns of a tile lie within 2¹⁶, segments are consecutive and a code is the
+//! distance from the least column. Tiles that need more segments have no codes. Every code, in any directory, stands for
+//! a column of the matrix, so that wide loads may decode the codes of neighboring tiles.
 //!
-//! Codes do not depend on where a tile is, so tiles that look alike have the same: those of a structured grid, of bands,
-//! and of dense rows. Such tiles read the first one's codes, which then stay in cache ([`ShareCodes`]).
+//! Codes do not depend on where a tile is, so tiles that look alike have the same codes: those of a structured grid, of
+//! bands, and of dense rows. Such tiles read the first one's codes, which then stay in cache ([`ShareCodes`]).
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
 use crate::block::reduce::BlockReduce;
 use crate::block::search::partition_point;
 use crate::unroll::{unroll, Steps};
-use crate::Offset;
+use crate::{Offset, Pattern};
 
-/// Segments of a directory: one a lane.
+/// Segments of a directory: one per lane.
 pub const SEGMENTS: u32 = thread::WARP_SIZE;
 
 /// Bits of a code that say where in its segment a column is.
@@ -32,11 +32,11 @@ const REACH: u32 = 1 << u16::BITS;
 /// What the codes of a tile stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TileKind {
-    /// Distances from the column that the directory has in every place.
+    /// Distances from the one column that fills the directory.
     Distances,
     /// Places in segments.
     Segments,
-    /// There are none: the columns are read as they are.
+    /// There are no codes: the column indices are read.
     Whole,
 }
 
@@ -58,16 +58,28 @@ impl TileKind {
     }
 }
 
+parameters! {
+    /// The columns of a matrix as codes, for tiles of rows. The codes are 16 bits, two per word where `W` has 32.
+    pub struct CodedColumns<W: Element> {
+        /// The codes, from [`EncodeColumns`].
+        pub codes: Global<W>,
+        /// The first column of each segment, [`SEGMENTS`] per tile, likewise.
+        pub directories: Global<u32>,
+        /// Where each tile's codes are, and what they stand for, from [`ShareCodes`].
+        pub places: Global<u64>,
+        /// The first nonzero of each tile, and the number of nonzeros, from [`EncodeColumns`].
+        pub tile_nonzeros: Global<u64>,
+    }
+}
+
 kernel! {
     /// Finds the directory of each tile of rows, and codes its columns: one block each.
     pub struct EncodeColumns<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero.
-        pub column_indices: Global<u32>,
-        /// Output: the codes, one a nonzero of the tiles that have some.
+        /// The matrix.
+        pub pattern: Pattern<O>,
+        /// Output: the codes, one per nonzero of the tiles that have codes.
         pub codes: GlobalMut<u16>,
-        /// Output: the first column of each segment, [`SEGMENTS`] a tile.
+        /// Output: the first column of each segment, [`SEGMENTS`] per tile.
         pub directories: GlobalMut<u32>,
         /// Output: the first nonzero of each tile, with what its codes stand for.
         pub places: GlobalMut<u64>,
@@ -98,7 +110,7 @@ struct Nonzeros<const BLOCK: usize, const ITEMS: usize> {
     end: usize,
 }
 
-/// What is done with a thread's nonzeros, one a step.
+/// A visit of a thread's nonzeros, one per step.
 struct Visit<'a, F, const ITEMS: usize> {
     start: usize,
     stride: usize,
@@ -170,7 +182,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Nonzeros<BLOCK, ITEMS> {
     }
 }
 
-/// Segments that a tile has columns in, each with its number in the directory: a hash table in shared memory.
+/// The segments in which a tile has columns, each with its number in the directory: a hash table in shared memory.
 #[derive(Clone, Copy)]
 struct SegmentSet {
     segments: Shared<u32>,
@@ -193,7 +205,7 @@ impl SegmentSet {
         Self { segments: arena.take(slots), numbers: arena.take(slots), count: arena.take(1) }
     }
 
-    /// Every thread calls it; the set is empty behind a barrier.
+    /// Every thread calls it; the set is empty after a barrier.
     #[inline(always)]
     fn clear(self) {
         if thread::index() < SLOTS {
@@ -210,11 +222,11 @@ impl SegmentSet {
         segment.wrapping_mul(0x9e37_79b9) >> (u32::BITS - SLOTS.ilog2())
     }
 
-    /// Puts a segment in, unless there are too many already.
+    /// Inserts a segment, unless there are too many already.
     #[inline(always)]
     fn insert(self, segment: u32) {
         let mut slot = Self::slot(segment);
-        // The count is past the limit before the table is full.
+        // The count exceeds the limit before the table is full.
         while self.count.atomic_load(0) <= SEGMENTS {
             let mut found = self.segments.atomic_load(slot as usize);
             if found == FREE {
@@ -231,8 +243,8 @@ impl SegmentSet {
         }
     }
 
-    /// Numbers the segments in ascending order, and gives this thread's with its number. Every thread calls it, behind a
-    /// barrier behind the last insertion; numbers are there behind another.
+    /// Numbers the segments in ascending order, and returns this thread's with its number. Every thread calls it, after a
+    /// barrier after the last insertion; the numbers can be found after another.
     #[inline(always)]
     fn number(self) -> Option<(u32, u32)> {
         if thread::index() >= SLOTS {
@@ -265,11 +277,13 @@ impl<O: Offset> EncodeColumns<O> {
         let parts: Shared<u32> = arena.take(BLOCK / 32 * 2);
         let set = SegmentSet::take(&mut arena);
         let block = thread::block() as usize;
-        let offset = |tile: usize| self.row_offsets.load(self.tile_rows.load(tile) as usize).to_usize();
+        let Pattern { row_offsets, column_indices, .. } = self.pattern;
+        let offset = |tile: usize| row_offsets.load(self.tile_rows.load(tile) as usize).to_usize();
         let (begin, end) = (offset(block), offset(block + 1));
-        let tile = Nonzeros::<BLOCK, ITEMS> { column_indices: self.column_indices, begin, end };
+        let tile = Nonzeros::<BLOCK, ITEMS> { column_indices, begin, end };
         let index = thread::index();
         let directory = self.directories.skip(block * SEGMENTS as usize);
+        // 1. Find the range of the tile's columns.
         set.clear();
         let (least, greatest) = tile.bounds(parts);
         let mut hash = 0_u32;
@@ -278,7 +292,7 @@ impl<O: Offset> EncodeColumns<O> {
             hash = hash.wrapping_add(mixed((place - begin) as u32, code));
         };
         let kind;
-        // A tile without nonzeros has none that are far from each other.
+        // 2. Choose the codes, and encode. A tile without nonzeros has none that are far from each other.
         if begin == end || greatest - least < REACH {
             kind = TileKind::Distances;
             let from = least.min(self.cols.saturating_sub(REACH));
@@ -319,6 +333,7 @@ impl<O: Offset> EncodeColumns<O> {
                 }
             }
         }
+        // 3. Write what the codes stand for, and their hash.
         if index == 0 {
             self.places.store(block, kind.pack(begin));
             self.tile_nonzeros.store(block, begin as u64);
@@ -351,7 +366,7 @@ fn store_hash<const BLOCK: usize>(own: u32, parts: Shared<u32>, hashes: GlobalMu
 }
 
 kernel! {
-    /// Finds tiles with the codes of another one before them: a warp a tile.
+    /// Finds tiles with the same codes as another one before them: one warp per tile.
     pub struct ShareCodes {
         /// The codes, from [`EncodeColumns`].
         pub codes: Global<u16>,
@@ -369,7 +384,7 @@ kernel! {
         pub shared: GlobalMut<u64>,
         /// Tiles.
         pub tiles: u32,
-        /// Tiles share codes only if they begin equally far behind a multiple of this.
+        /// Tiles share codes only if they begin equally far after a multiple of this.
         pub alignment: u32,
     }
     shared: 0;

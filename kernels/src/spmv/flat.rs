@@ -1,42 +1,40 @@
 //! SpMV by a flat split of the nonzeros (Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations
-//! on GPUs using Merge Path", IPDPS 2015, section III-A): equal numbers of nonzeros a block, whatever their rows.
+//! on GPUs using Merge Path", IPDPS 2015, section III-A): the same number of nonzeros per block, whatever their rows.
 //!
-//! Three phases. The *partition* ([`FlatPartition`], once a plan) finds the row of each tile's first nonzero; the
-//! *reduction* ([`FlatTile`]) sums the products of each tile by rows; the *update* adds to the first sum of a tile what
-//! the tiles before have of its row. The paper's update is a kernel; here the last tile of a row to arrive does it
+//! Three phases. The *partition* ([`FlatPartition`], once per plan) finds the row of each tile's first nonzero; the
+//! *reduction* ([`FlatTile`]) sums the products of each tile by rows; the *update* adds to the first sum of a tile the
+//! sums of its row in the tiles before. The paper's update is a kernel; here the last tile of a row to arrive does it
 //! ([`super::FindCutRows`]).
 //!
-//! All three take it that every row has nonzeros: then rows end at different nonzeros, and a tile has no more rows than
-//! nonzeros. A matrix with empty rows is given to them without these ([`FlatCompactRows`], once a plan), and
-//! [`FlatFillEmptyRows`] does the rows that they leave out.
+//! All three assume that every row has nonzeros: then rows end at different nonzeros, and a tile has no more rows than
+//! nonzeros. The empty rows of a matrix are left out ([`FlatCompactRows`], once per plan) and written by
+//! [`FlatFillEmptyRows`].
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, LongSpan};
+use super::product::Product;
 use crate::block::filled_rows::{number_filled_rows, numbering_bytes};
 use crate::block::search::partition_point;
 use crate::block::segmented_scan::SegmentedScan;
-use crate::block::tagged_sums::TaggedSums;
-use crate::update::update;
-use crate::Offset;
+use crate::update::Update;
+use crate::{Offset, Pattern, RowMap};
 
 kernel! {
-    /// Lists the rows that have nonzeros: one thread a row, blocks in the order in which they begin.
+    /// Lists the rows that have nonzeros: one thread per row, blocks in the order in which they start.
     pub struct FlatCompactRows<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Output: the rows that have nonzeros, in order; `rows` at most.
+        /// The matrix, of at least one row.
+        pub pattern: Pattern<O>,
+        /// Output: the rows that have nonzeros, in order; at most all.
         pub filled_rows: GlobalMut<u32>,
         /// Output: their row offsets; one more.
         pub filled_offsets: GlobalMut<O>,
         /// Output: one word, how many there are.
         pub count: GlobalMut<u32>,
-        /// A ticket and one word a block, all zero before.
+        /// A ticket and one word per block, all zero before.
         pub states: GlobalMut<u64>,
-        /// Rows, at least one.
-        pub rows: u32,
     }
     shared: numbering_bytes::<BLOCK>();
     body: FlatCompactRows::compact_rows::<BLOCK>;
@@ -49,31 +47,27 @@ kernel! {
 impl<O: Offset> FlatCompactRows<O> {
     #[inline(always)]
     fn compact_rows<const BLOCK: usize>(self, arena: Arena) {
-        let numbered =
-            number_filled_rows::<O, BLOCK>(arena, self.row_offsets, self.states, self.rows, |_| ());
+        let Pattern { row_offsets, rows, .. } = self.pattern;
+        let numbered = number_filled_rows::<O, BLOCK>(arena, row_offsets, self.states, rows, |_| ());
         if numbered.is_filled {
             self.filled_rows.store(numbered.before, numbered.row as u32);
-            self.filled_offsets.store(numbered.before, self.row_offsets.load(numbered.row));
+            self.filled_offsets.store(numbered.before, row_offsets.load(numbered.row));
         }
-        if numbered.row == self.rows as usize - 1 {
+        if numbered.row == rows as usize - 1 {
             let all = numbered.before + usize::from(numbered.is_filled);
-            self.filled_offsets.store(all, self.row_offsets.load(self.rows as usize));
+            self.filled_offsets.store(all, row_offsets.load(rows as usize));
             self.count.store(0, all as u32);
         }
     }
 }
 
 kernel! {
-    /// Partition: finds the row of each tile's first nonzero, one thread a tile, and one for the end.
+    /// Partition: finds the row of each tile's first nonzero, one thread per tile, and one for the end.
     pub struct FlatPartition<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Output: the row of each tile's first nonzero, and `rows` at the end; `tiles` + 1.
+        /// The rows that have nonzeros.
+        pub pattern: Pattern<O>,
+        /// Output: the row of each tile's first nonzero, and the number of rows at the end; `tiles` + 1.
         pub tile_rows: GlobalMut<u32>,
-        /// Rows, none of them empty.
-        pub rows: u32,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
         /// Tiles.
         pub tiles: u32,
         /// Nonzeros of a tile.
@@ -94,48 +88,25 @@ impl<O: Offset> FlatPartition<O> {
         if tile > self.tiles as usize {
             return;
         }
-        let nonzero = (tile as u64 * u64::from(self.tile_items)).min(self.nonzeros) as usize;
-        let row = partition_point(0, self.rows, |row| {
-            self.row_offsets.load(row as usize + 1).to_usize() <= nonzero
-        });
+        let Pattern { row_offsets, nonzeros, rows, .. } = self.pattern;
+        let nonzero = (tile as u64 * u64::from(self.tile_items)).min(nonzeros) as usize;
+        let row = partition_point(0, rows, |row| row_offsets.load(row as usize + 1).to_usize() <= nonzero);
         self.tile_rows.store(tile, row);
     }
 }
 
 kernel! {
-    /// Reduction: sums the products of each tile by rows, one block a tile. What is behind the last row's end is the
+    /// Reduction: sums the products of each tile by rows, one block per tile. What follows the last row's end is the
     /// tile's remainder. Update: adds up the rows that are cut.
     pub struct FlatTile<V: Float, O: Offset> {
-        /// Row offsets, `rows` + 1, of rows that have nonzeros.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero.
-        pub column_indices: Global<u32>,
-        /// Values, one a nonzero.
-        pub values: Global<V>,
-        /// The dense vector, one element a column.
-        pub x: Global<V>,
-        /// The result, one element a row; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
+        /// The matrix, as the offsets of its rows that have nonzeros, and the vectors.
+        pub product: Product<V, O>,
         /// The row of each tile's first nonzero, from [`FlatPartition`].
         pub tile_rows: Global<u32>,
-        /// Where `is_compacted`, the place of each row in y.
-        pub filled_rows: Global<u32>,
-        /// The tiles of each row that is cut, from [`super::FindCutRows`].
-        pub spans: Global<u64>,
-        /// Room for two sums a tile, 64 bits for each 32 of a value.
-        pub sums: GlobalMut<u64>,
-        /// One word a tile, zero before and after.
-        pub arrived: GlobalMut<u32>,
-        /// The number of the run, another than that of the run before with these words, and than zero.
-        pub run: u32,
-        /// Whether rows are those of [`FlatCompactRows`], 1 or 0.
-        pub is_compacted: u32,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
-        /// Factor of the product.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
+        /// The element of y of each row.
+        pub filled_rows: RowMap,
+        /// The rows that are cut.
+        pub cut_rows: CutRows,
     }
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: FlatTile::tile::<BLOCK, ITEMS>;
@@ -188,31 +159,25 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// The place in the tile of a thread's item as it is loaded: neighbours together.
+    /// The place in the tile of a thread's item as it is loaded: consecutive threads, consecutive items.
     #[inline(always)]
     fn strided(item: usize) -> u32 {
         thread::index() + (item * BLOCK) as u32
     }
 
-    /// The place in the tile of a thread's item as it is summed: a thread's own together.
+    /// The place in the tile of a thread's item as it is summed: a thread's items are consecutive.
     #[inline(always)]
     fn blocked(item: usize) -> usize {
         thread::index() as usize * ITEMS + item
     }
 
-    /// Brings the products and the ends of rows to shared memory. All loads of an array are on their way before the
-    /// first is used; those behind the last nonzero repeat it, and their products are zero.
+    /// Writes the products and the ends of rows to shared memory. All loads of an array are issued before the first is
+    /// used; those past the last nonzero repeat it, and their products are zero.
     #[inline(always)]
-    fn load<O: Offset>(
-        &self,
-        row_offsets: Global<O>,
-        column_indices: Global<u32>,
-        values: Global<V>,
-        x: Global<V>,
-    ) {
+    fn load<O: Offset>(&self, Product { matrix, x, .. }: Product<V, O>) {
         let inside = |item: usize| Self::strided(item).min(self.nonzeros - 1) as usize;
-        let (column_indices, values) =
-            (column_indices.skip(self.first_nonzero), values.skip(self.first_nonzero));
+        let column_indices = matrix.column_indices.skip(self.first_nonzero);
+        let values = matrix.values.skip(self.first_nonzero);
         let mut columns = [0; ITEMS];
         let mut products = [V::ZERO; ITEMS];
         for item in 0..ITEMS {
@@ -221,7 +186,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         for item in 0..ITEMS {
             products[item] = values.load_streaming(inside(item));
         }
-        self.expand_row_ends(row_offsets);
+        self.expand_row_ends(matrix.row_offsets);
         for item in 0..ITEMS {
             products[item] = products[item] * x.load(columns[item]);
         }
@@ -231,7 +196,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// Expands the offsets of the rows that end in the tile to one word a nonzero. Has one barrier.
+    /// Expands the offsets of the rows that end in the tile to one word per nonzero. Has one barrier.
     #[inline(always)]
     fn expand_row_ends<O: Offset>(&self, row_offsets: Global<O>) {
         for item in 0..ITEMS {
@@ -247,8 +212,8 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// Replaces the products by the sums of the rows that end in the tile, from what is there of them on; the tile's
-    /// remainder. Has one barrier.
+    /// Replaces the products by the sums of the rows that end in the tile, as far as they lie in it, and returns the
+    /// tile's remainder. Has one barrier.
     #[inline(always)]
     fn sum_rows(&self) -> V {
         let mut sums = [V::ZERO; ITEMS];
@@ -270,7 +235,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
             }
         }
         let scanned = self.scan.exclusive(running, ends != 0);
-        // Behind the scan's barrier, all have read their products.
+        // After the scan's barrier, all threads have read their products.
         let mut before = scanned.before;
         for item in 0..ITEMS {
             if row_ends[item] != 0 {
@@ -282,29 +247,17 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     }
 }
 
-/// The place in y of a row, which where `is_compacted` is one of those that have nonzeros.
-#[inline(always)]
-fn place_in_y(filled_rows: Global<u32>, is_compacted: u32, row: usize) -> usize {
-    if is_compacted != 0 {
-        filled_rows.load(row) as usize
-    } else {
-        row
-    }
-}
-
 impl<V: Float, O: Offset> FlatTile<V, O> {
     #[inline(always)]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
-        let tile = Tile::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, self.nonzeros);
-        tile.load(self.row_offsets, self.column_indices, self.values, self.x);
+        let Self { product, cut_rows, .. } = self;
+        let tile = Tile::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, product.matrix.nonzeros);
+        tile.load(product);
         thread::barrier();
         let remainder = tile.sum_rows();
         thread::barrier();
-        let cut_rows =
-            CutRows { spans: self.spans, sums: TaggedSums::new(self.sums, self.arrived, self.run) };
         let store = |row: u32, sum: V| {
-            let place = place_in_y(self.filled_rows, self.is_compacted, tile.first_row + row as usize);
-            update(self.y, place, self.alpha, sum, self.beta);
+            product.update.store(self.filled_rows.row(tile.first_row + row as usize), sum);
         };
         let mut row = thread::index() + u32::from(cut_rows.is_finished_by(thread::block()));
         while row < tile.rows {
@@ -323,18 +276,12 @@ impl<V: Float, O: Offset> FlatTile<V, O> {
 }
 
 kernel! {
-    /// Writes the rows that have no nonzeros: one thread a row.
+    /// Writes the rows that have no nonzeros: one thread per row.
     pub struct FlatFillEmptyRows<V: Float, O: Offset> {
-        /// Row offsets of all rows, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// The result, one element a row; only those of empty rows are written.
-        pub y: GlobalMut<V>,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Factor of the product.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
+        /// The matrix, with all its rows.
+        pub pattern: Pattern<O>,
+        /// The result, one element per row; only those of empty rows are written.
+        pub update: Update<V>,
     }
     shared: 0;
     body: FlatFillEmptyRows::fill_empty_rows::<BLOCK>;
@@ -350,10 +297,8 @@ impl<V: Float, O: Offset> FlatFillEmptyRows<V, O> {
     #[inline(always)]
     fn fill_empty_rows<const BLOCK: usize>(self, _: Arena) {
         let row = thread::block() as usize * BLOCK + thread::index() as usize;
-        if row < self.rows as usize
-            && self.row_offsets.load(row).to_usize() == self.row_offsets.load(row + 1).to_usize()
-        {
-            update(self.y, row, self.alpha, V::ZERO, self.beta);
+        if row < self.pattern.rows as usize && self.pattern.row_len(row) == 0 {
+            self.update.store(row, V::ZERO);
         }
     }
 }

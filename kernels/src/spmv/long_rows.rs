@@ -1,16 +1,16 @@
-//! Long rows, cut into pieces of which each is a warp's work.
+//! Long rows, cut into pieces, one warp per piece.
 //!
-//! Where rows are of very different length, the long ones are listed once, and each piece of one gets a number. The sums
-//! of a row's pieces are added up, in order, by the warp that happens to be the last of the row's.
+//! Where row lengths differ much, the long rows are listed once, and their pieces are numbered. The sums of a row's pieces
+//! are added up, in order, by the warp of the row that happens to finish last.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut};
+use evenpath_simt::{kernel, parameters, thread, warp, Arena, Float, Global, GlobalMut};
 
-use super::row_group::Matrix;
-use crate::block::tagged_sums::TaggedSums;
-use crate::Offset;
+use super::product::Product;
+use crate::block::tagged_sums::TaggedWords;
+use crate::{Offset, Pattern};
 
-/// Nonzeros of a piece of a row of `len`: enough to be worth a warp, and so many that no row has more than 2048 pieces.
+/// Nonzeros of a piece of a row of `len`: enough to be worth a warp, and enough that no row has more than 2048 pieces.
 pub(super) const fn piece_len(len: u64) -> u64 {
     let len = (len / 2048 + 8) / 8 * 8;
     if len < 1024 {
@@ -26,19 +26,17 @@ pub(super) const fn piece_count(len: u64) -> u64 {
 }
 
 kernel! {
-    /// Lists the rows with more than `limit` nonzeros, in any order, and numbers their pieces: one thread a row.
+    /// Lists the rows with more than `limit` nonzeros, in any order, and numbers their pieces: one thread per row.
     pub struct ListLongRows<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
+        /// The matrix.
+        pub pattern: Pattern<O>,
         /// Output: the rows.
         pub long_rows: GlobalMut<u32>,
         /// Output: the number of each one's first piece.
         pub first_pieces: GlobalMut<u32>,
         /// One word, zero before: how many rows are listed, shifted left by 32, and how many pieces.
         pub listed: GlobalMut<u64>,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Nonzeros of a row that is not long, at most.
+        /// The most nonzeros of a row that is not long.
         pub limit: u32,
     }
     shared: 0;
@@ -54,9 +52,8 @@ impl<O: Offset> ListLongRows<O> {
     fn list_long_rows<const BLOCK: usize>(self, _: Arena) {
         let row = thread::block() as usize * BLOCK + thread::index() as usize;
         let mut pieces = 0;
-        if row < self.rows as usize {
-            let len =
-                (self.row_offsets.load(row + 1).to_usize() - self.row_offsets.load(row).to_usize()) as u64;
+        if row < self.pattern.rows as usize {
+            let len = self.pattern.row_len(row);
             if len > u64::from(self.limit) {
                 pieces = piece_count(len);
             }
@@ -79,10 +76,10 @@ impl<O: Offset> ListLongRows<O> {
 }
 
 kernel! {
-    /// Writes to each piece the place of its row in the list: a warp a row.
+    /// Writes for each piece the place of its row in the list: one warp per row.
     pub struct NumberPieces<O: Offset> {
-        /// Row offsets.
-        pub row_offsets: Global<O>,
+        /// The matrix.
+        pub pattern: Pattern<O>,
         /// The long rows, from [`ListLongRows`].
         pub long_rows: Global<u32>,
         /// The number of each one's first piece.
@@ -108,7 +105,7 @@ impl<O: Offset> NumberPieces<O> {
             return;
         }
         let row = self.long_rows.load(place) as usize;
-        let len = (self.row_offsets.load(row + 1).to_usize() - self.row_offsets.load(row).to_usize()) as u64;
+        let len = self.pattern.row_len(row);
         let first = self.first_pieces.load(place) as usize;
         let mut piece = thread::lane();
         while u64::from(piece) < piece_count(len) {
@@ -118,49 +115,52 @@ impl<O: Offset> NumberPieces<O> {
     }
 }
 
-/// The long rows of a matrix, with what their pieces' sums need.
-#[derive(Clone, Copy)]
-pub(super) struct LongRows<V> {
-    /// The rows.
-    pub(super) rows: Global<u32>,
-    /// The number of each one's first piece.
-    pub(super) first_pieces: Global<u32>,
-    /// The place in the list of each piece's row.
-    pub(super) piece_rows: Global<u32>,
-    /// A part a piece, a sum a row.
-    pub(super) sums: TaggedSums<V>,
+parameters! {
+    /// The long rows of a matrix, and the memory in which the sums of their pieces meet.
+    pub struct LongRows {
+        /// The rows, from [`ListLongRows`].
+        pub rows: Global<u32>,
+        /// The number of each row's first piece, likewise.
+        pub first_pieces: Global<u32>,
+        /// The place in the list of each piece's row, from [`NumberPieces`].
+        pub piece_rows: Global<u32>,
+        /// One part per piece, one sum per row.
+        pub sums: TaggedWords,
+        /// Pieces of all rows.
+        pub pieces: u32,
+        /// The most nonzeros of a row that is not long.
+        pub limit: u32,
+    }
 }
 
-impl<V: Float> LongRows<V> {
-    /// Sums a piece; if it is the last of its row's, the row, whose sum goes to `store` in one lane. Every lane of the
-    /// warp calls it.
+impl LongRows {
+    /// Sums a piece. If it is the last of its row to arrive, sums the row and stores it. Every lane of the warp calls it.
     #[inline(always)]
-    pub(super) fn sum_piece<O: Offset, const ITEMS: usize>(
+    pub(super) fn sum_piece<V: Float, O: Offset, const ITEMS: usize>(
         self,
-        matrix: Matrix<V, O>,
-        x: Global<V>,
+        product: Product<V, O>,
         piece: u32,
-        store: impl Fn(u32, V),
     ) {
+        let sums = self.sums.sums::<V>();
         let place = self.piece_rows.load(piece as usize) as usize;
         let row = self.rows.load(place);
         let first_piece = self.first_pieces.load(place);
-        let begin = matrix.row_offsets.load(row as usize).to_usize();
-        let len = (matrix.row_offsets.load(row as usize + 1).to_usize() - begin) as u64;
+        let (begin, end) = product.matrix.pattern().row_bounds(row as usize);
+        let len = (end - begin) as u64;
         let start = u64::from(piece - first_piece) * piece_len(len);
         let left = len - start;
         let count = if left < piece_len(len) { left } else { piece_len(len) };
-        let sum = sum_products::<V, O, ITEMS>(matrix, x, begin + start as usize, count as u32);
+        let sum = sum_products::<V, O, ITEMS>(product, begin + start as usize, count as u32);
         let pieces = piece_count(len) as u32;
         if pieces == 1 {
             if thread::lane() == 0 {
-                store(row, sum);
+                product.update.store(row as usize, sum);
             }
             return;
         }
         let mut is_last = false;
         if thread::lane() == 0 {
-            is_last = self.sums.leave(piece as usize, sum, place, pieces);
+            is_last = sums.leave(piece as usize, sum, place, pieces);
         }
         if !warp::any(warp::FULL, is_last) {
             return;
@@ -169,12 +169,12 @@ impl<V: Float> LongRows<V> {
         let mut other = thread::lane();
         while other < pieces {
             let place = (first_piece + other) as usize;
-            total += self.sums.part(place, self.sums.look(place));
+            total += sums.part(place, sums.look(place));
             other += thread::WARP_SIZE;
         }
         let total = warp::reduce_add(total);
         if thread::lane() == 0 {
-            store(row, total);
+            product.update.store(row as usize, total);
         }
     }
 }
@@ -183,8 +183,7 @@ impl<V: Float> LongRows<V> {
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
 fn sum_products<V: Float, O: Offset, const ITEMS: usize>(
-    matrix: Matrix<V, O>,
-    x: Global<V>,
+    Product { matrix, x, .. }: Product<V, O>,
     start: usize,
     count: u32,
 ) -> V {

@@ -5,29 +5,25 @@
 //! path finishes a row; nonzeros after the last row end are the share's *carry*, part of a row that a
 //! later share finishes. Carries meet in fixed order, so results are the same from run to run.
 //!
-//! [`MergePartition`] finds where tiles begin, once a plan; [`MergeTile`] computes. Where the paper adds the carries of
-//! tiles in a second launch, the last tile of a row to arrive does it here ([`super::FindCutRows`]).
+//! [`MergePartition`] finds where tiles begin, once per plan; [`MergeTile`] computes. The paper adds the carries of tiles
+//! in a second launch; here the last tile of a row to arrive does it ([`super::FindCutRows`]).
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::cut_rows::{CutRows, LongSpan};
+use super::product::Product;
 use crate::block::merge_path::search_rows;
 use crate::block::segmented_scan::SegmentedScan;
-use crate::block::tagged_sums::TaggedSums;
-use crate::update::update;
-use crate::Offset;
+use crate::update::Update;
+use crate::{Offset, Pattern};
 
 kernel! {
-    /// Finds the row in which each tile begins: one thread a tile, and one for the end.
+    /// Finds the row in which each tile begins: one thread per tile, and one for the end.
     pub struct MergePartition<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
+        /// The matrix.
+        pub pattern: Pattern<O>,
         /// Output: the first row of each tile, and `rows` at the end; `tiles` + 1.
         pub tile_rows: GlobalMut<u32>,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
         /// Tiles.
         pub tiles: u32,
         /// Length of a tile: row ends and nonzeros.
@@ -44,15 +40,15 @@ kernel! {
 impl<O: Offset> MergePartition<O> {
     #[inline(always)]
     fn partition(self, _: Arena) {
-        let Self { rows, .. } = self;
+        let Pattern { row_offsets, nonzeros, rows, .. } = self.pattern;
         let tile = thread::block() as usize * thread::block_size() as usize + thread::index() as usize;
         if tile > self.tiles as usize {
             return;
         }
         let rows = u64::from(rows);
-        let diagonal = (tile as u64 * u64::from(self.tile_items)).min(rows + self.nonzeros);
-        let row_end = |row: u64| self.row_offsets.load(row as usize + 1).to_usize() as u64;
-        let row = search_rows(diagonal, rows, self.nonzeros, row_end);
+        let diagonal = (tile as u64 * u64::from(self.tile_items)).min(rows + nonzeros);
+        let row_end = |row: u64| row_offsets.load(row as usize + 1).to_usize() as u64;
+        let row = search_rows(diagonal, rows, nonzeros, row_end);
         self.tile_rows.store(tile, row as u32);
     }
 }
@@ -60,34 +56,12 @@ impl<O: Offset> MergePartition<O> {
 kernel! {
     /// Computes the tiles, one block each: the rows of y that end in it.
     pub struct MergeTile<V: Float, O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero.
-        pub column_indices: Global<u32>,
-        /// Values, one a nonzero.
-        pub values: Global<V>,
-        /// The dense vector, one element a column.
-        pub x: Global<V>,
-        /// The result, one element a row; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
+        /// The matrix and the vectors.
+        pub product: Product<V, O>,
         /// First row of each tile, from [`MergePartition`].
         pub tile_rows: Global<u32>,
-        /// The tiles of each row that is cut, from [`super::FindCutRows`].
-        pub spans: Global<u64>,
-        /// Room for two sums a tile, 64 bits for each 32 of a value.
-        pub sums: GlobalMut<u64>,
-        /// One word a tile, zero before and after.
-        pub arrived: GlobalMut<u32>,
-        /// The number of the run, another than that of the run before with these words, and than zero.
-        pub run: u32,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
-        /// Factor of the product.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
+        /// The rows that are cut.
+        pub cut_rows: CutRows,
     }
     shared: tile_bytes::<V, BLOCK>(BLOCK * ITEMS);
     body: MergeTile::tile::<BLOCK, ITEMS>;
@@ -110,9 +84,9 @@ struct Tile<V, const BLOCK: usize, const ITEMS: usize> {
     first_nonzero: usize,
     rows: u32,
     nonzeros: u32,
-    /// Nonzeros of the tile before each row end; behind the last, more than there are.
+    /// Nonzeros of the tile before each row end; after the last, more than there are.
     row_ends: Shared<u32>,
-    /// As many as fill the tile; those behind the last nonzero are zero.
+    /// As many as fill the tile; those after the last nonzero are zero.
     products: Shared<V>,
     /// The sums of the rows that end in the tile.
     sums: Shared<V>,
@@ -124,12 +98,12 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
     const LEN: usize = BLOCK * ITEMS;
 
     #[inline(always)]
-    fn new(mut arena: Arena, tile_rows: Global<u32>, rows: u32, nonzeros: u64) -> Self {
+    fn new<O: Offset>(mut arena: Arena, tile_rows: Global<u32>, pattern: Pattern<O>) -> Self {
         let index = thread::block() as usize;
         let first_row = tile_rows.load(index);
         let last_row = tile_rows.load(index + 1);
         let start = index * Self::LEN;
-        let left = rows as usize + nonzeros as usize - start;
+        let left = pattern.rows as usize + pattern.nonzeros as usize - start;
         let items = if left < Self::LEN { left as u32 } else { Self::LEN as u32 };
         let tile_rows = last_row - first_row;
         let scan = SegmentedScan::take(&mut arena);
@@ -150,33 +124,27 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// Brings the tile's row ends, relative to its first nonzero, and its products to shared memory.
+    /// Writes the tile's row ends, relative to its first nonzero, and its products to shared memory.
     ///
-    /// All column indices are on their way before the row ends are waited for, and all values and
-    /// elements of x before the first is used: three waits for memory, not one an item. Threads past
+    /// All column indices are loaded before the row ends are waited for, and all values and
+    /// elements of x before the first is used: three waits for memory instead of one per item. Threads past
     /// the end repeat the last nonzero, which is cheaper than a branch around each load.
     #[inline(always)]
     #[allow(clippy::needless_range_loop)] // Iterators over two arrays leave registers for local memory.
-    fn load<O: Offset>(
-        &self,
-        row_offsets: Global<O>,
-        column_indices: Global<u32>,
-        values: Global<V>,
-        x: Global<V>,
-    ) {
+    fn load<O: Offset>(&self, Product { matrix, x, .. }: Product<V, O>) {
         let place = |item: usize| thread::index() + (item * BLOCK) as u32;
         let inside = |item: usize| place(item).min(self.nonzeros - 1) as usize;
         let mut columns = [0; ITEMS];
         let mut products = [V::ZERO; ITEMS];
         if self.nonzeros > 0 {
-            let column_indices = column_indices.skip(self.first_nonzero);
+            let column_indices = matrix.column_indices.skip(self.first_nonzero);
             for item in 0..ITEMS {
                 columns[item] = column_indices.load_streaming(inside(item)) as usize;
             }
         }
-        self.load_row_ends(row_offsets);
+        self.load_row_ends(matrix.row_offsets);
         if self.nonzeros > 0 {
-            let values = values.skip(self.first_nonzero);
+            let values = matrix.values.skip(self.first_nonzero);
             for item in 0..ITEMS {
                 products[item] = values.load_streaming(inside(item));
             }
@@ -206,12 +174,12 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
         }
     }
 
-    /// Writes the rows that end in the tile from the row `from` on, αsum + βy, neighbours together.
+    /// Writes the rows that end in the tile from the row `from` on, with coalesced stores.
     #[inline(always)]
-    fn store_rows(&self, from: u32, y: GlobalMut<V>, alpha: V, beta: V) {
+    fn store_rows(&self, from: u32, update: Update<V>) {
         let mut row = thread::index() + from;
         while row < self.rows {
-            update(y, row as usize, alpha, self.sums.load(row as usize), beta);
+            update.store(row as usize, self.sums.load(row as usize));
             row += BLOCK as u32;
         }
     }
@@ -220,12 +188,13 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> Tile<V, BLOCK, ITEMS> {
 impl<V: Float, O: Offset> MergeTile<V, O> {
     #[inline(always)]
     fn tile<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
-        let Self { y, .. } = self;
-        let tile = Tile::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, self.rows, self.nonzeros);
-        tile.load(self.row_offsets, self.column_indices, self.values, self.x);
+        // 1. Write the tile's row ends and products to shared memory.
+        let Self { product, cut_rows, .. } = self;
+        let tile = Tile::<V, BLOCK, ITEMS>::new(arena, self.tile_rows, product.matrix.pattern());
+        tile.load(product);
         thread::barrier();
 
-        // This thread's share of the tile's path, found as if the products filled the tile.
+        // 2. Walk this thread's share of the tile's path, found as if the products filled the tile.
         let diagonal = thread::index() * ITEMS as u32;
         let filled = Tile::<V, BLOCK, ITEMS>::LEN as u32 - tile.rows;
         let first_row = search_rows(diagonal, tile.rows, filled, |row| tile.row_ends.load(row as usize));
@@ -245,25 +214,25 @@ impl<V: Float, O: Offset> MergeTile<V, O> {
             }
         }
 
-        // The first row that ends in the share may have begun before.
+        // 3. Add to the first row that ends in the share what the shares before have of it.
         let scanned = tile.scan.exclusive(sum, row != first_row);
         if row != first_row {
             let first = tile.sums.load(first_row as usize);
             tile.sums.store(first_row as usize, scanned.before + first);
         }
         thread::barrier();
-        let cut_rows =
-            CutRows { spans: self.spans, sums: TaggedSums::new(self.sums, self.arrived, self.run) };
+
+        // 4. Store the rows that end in the tile; the rows that are cut meet with their other tiles.
         let from = u32::from(cut_rows.is_finished_by(thread::block()));
-        let y = y.skip(tile.first_row);
-        tile.store_rows(from, y, self.alpha, self.beta);
+        let update = Update { y: product.update.y.skip(tile.first_row), ..product.update };
+        tile.store_rows(from, update);
         cut_rows.leave(
             tile.long_span,
             thread::block(),
             || tile.sums.load(0),
             scanned.total,
-            |sum| update(y, 0, self.alpha, sum, self.beta),
-            |sum| update(y, tile.rows as usize, self.alpha, sum, self.beta),
+            |sum| update.store(0, sum),
+            |sum| update.store(tile.rows as usize, sum),
         );
     }
 }

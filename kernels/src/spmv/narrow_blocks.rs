@@ -1,46 +1,29 @@
 //! SpMV by row blocks of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]): as CSR-Adaptive, with 2
-//! bytes a nonzero for its column instead of 4.
+//! bytes per nonzero for its column instead of 4.
 //!
-//! All that a block has to know of its rows is asked for at once, and so are all its nonzeros.
+//! Everything that a block has to know about its rows is loaded at once, and so are all its nonzeros.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, Shared};
 
-use super::encode_columns::{TileKind, PLACE_BITS, SEGMENTS};
+use super::encode_columns::{CodedColumns, TileKind, PLACE_BITS, SEGMENTS};
+use super::product::Product;
 use super::row_group::product_bytes;
 use crate::block::reduce::BlockReduce;
-use crate::update::update;
+use crate::update::Update;
 use crate::Offset;
 
 kernel! {
     /// Multiplies row blocks by x: a block of threads each. A row block of more than one row has at most
     /// threads × items nonzeros.
     pub struct NarrowBlocks<V: Float, O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero; read only where a row block has no codes.
-        pub column_indices: Global<u32>,
-        /// Codes of the columns, from [`EncodeColumns`](super::EncodeColumns).
-        pub codes: Global<u16>,
-        /// What these stand for, likewise.
-        pub directories: Global<u32>,
-        /// Where each row block's codes are, from [`ShareCodes`](super::ShareCodes).
-        pub places: Global<u64>,
+        /// The matrix and the vectors; column indices are read only where a row block has no codes.
+        pub product: Product<V, O>,
+        /// The codes of the columns; a tile is a row block.
+        pub columns: CodedColumns<u16>,
         /// First row of each row block, and the number of rows; one more than blocks.
         pub block_rows: Global<u32>,
-        /// First nonzero of each row block, and the number of nonzeros.
-        pub block_nonzeros: Global<u64>,
-        /// Values, one a nonzero.
-        pub values: Global<V>,
-        /// The dense vector, one element a column.
-        pub x: Global<V>,
-        /// The result, one element a row; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
-        /// Factor of the product.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: NarrowBlocks::narrow_blocks::<BLOCK, ITEMS>;
@@ -54,7 +37,7 @@ kernel! {
 trait Columns: Copy {
     /// The word of a nonzero, counted from the row block's first.
     fn load(self, index: usize) -> u32;
-    /// The column that it stands for; some column of the matrix for a word of zero. All lanes of the warp call it together.
+    /// The column that it stands for; some column of the matrix if the word is zero. All lanes of the warp call it.
     fn column(self, word: u32) -> u32;
 }
 
@@ -119,8 +102,8 @@ struct Nonzeros<V> {
 }
 
 impl<V: Float> Nonzeros<V> {
-    /// The products of this thread's share of `BLOCK` × `ITEMS` nonzeros from `first` on, every `BLOCK`-th. Those behind
-    /// the last nonzero are of no use.
+    /// The products of this thread's share of `BLOCK` × `ITEMS` nonzeros from `first` on, every `BLOCK`-th. Those after
+    /// the last nonzero are meaningless.
     #[inline(always)]
     fn products<const BLOCK: usize, const ITEMS: usize>(
         self,
@@ -150,9 +133,9 @@ impl<V: Float> Nonzeros<V> {
         products
     }
 
-    /// Brings the products of all nonzeros to shared memory, which has room for them.
+    /// Writes the products of all nonzeros to shared memory, which has room for them.
     #[inline(always)]
-    fn bring<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns, to: Shared<V>) {
+    fn store_products<const BLOCK: usize, const ITEMS: usize>(self, columns: impl Columns, to: Shared<V>) {
         let products = self.products::<BLOCK, ITEMS>(columns, 0);
         for item in 0..ITEMS {
             to.store(thread::index() as usize + item * BLOCK, products[item]);
@@ -176,69 +159,56 @@ impl<V: Float> Nonzeros<V> {
     }
 }
 
-/// Where the results of a row block go.
-#[derive(Clone, Copy)]
-struct Results<V> {
-    y: GlobalMut<V>,
-    alpha: V,
-    beta: V,
-}
-
-impl<V: Float> Results<V> {
-    #[inline(always)]
-    fn store(self, row: u32, sum: V) {
-        update(self.y, row as usize, self.alpha, sum, self.beta);
-    }
-}
-
 impl<V: Float, O: Offset> NarrowBlocks<V, O> {
     #[inline(always)]
     fn narrow_blocks<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
         let block = thread::block() as usize;
-        let place = self.places.load(block);
-        let (start, stop) = (self.block_nonzeros.load(block), self.block_nonzeros.load(block + 1));
+        let Product { matrix, x, update } = self.product;
+        let CodedColumns { codes, directories, places, tile_nonzeros } = self.columns;
+        // 1. Load the row block's place, nonzeros and rows, and its directory, a segment per lane.
+        let place = places.load(block);
+        let (start, stop) = (tile_nonzeros.load(block), tile_nonzeros.load(block + 1));
         let (first, end) = (self.block_rows.load(block), self.block_rows.load(block + 1));
-        let own = self.directories.load(block * SEGMENTS as usize + thread::lane() as usize);
+        let own = directories.load(block * SEGMENTS as usize + thread::lane() as usize);
         let (kind, code) = TileKind::unpack(place);
-        let nonzeros = Nonzeros { values: self.values.skip(start as usize), x: self.x, count: stop - start };
-        let results = Results { y: self.y, alpha: self.alpha, beta: self.beta };
+        let nonzeros = Nonzeros { values: matrix.values.skip(start as usize), x, count: stop - start };
+        // 2. Rows that fit: write their products to shared memory, and sum them there.
         if nonzeros.count <= (BLOCK * ITEMS) as u64 {
-            let rows = RowsOfBlock::<O, BLOCK> { row_offsets: self.row_offsets, start, first, end };
+            let rows = RowsOfBlock::<O, BLOCK> { row_offsets: matrix.row_offsets, start, first, end };
             let own_row = first + (thread::index() >> rows.lanes_log2());
             let bounds = rows.bounds(own_row);
             if nonzeros.count > 0 {
                 match kind {
                     TileKind::Distances => {
-                        let columns = Distances { codes: self.codes.skip(code), from: own };
-                        nonzeros.bring::<BLOCK, ITEMS>(columns, products);
+                        let columns = Distances { codes: codes.skip(code), from: own };
+                        nonzeros.store_products::<BLOCK, ITEMS>(columns, products);
                     }
                     TileKind::Segments => {
-                        let columns = Segments { codes: self.codes.skip(code), own };
-                        nonzeros.bring::<BLOCK, ITEMS>(columns, products);
+                        let columns = Segments { codes: codes.skip(code), own };
+                        nonzeros.store_products::<BLOCK, ITEMS>(columns, products);
                     }
                     TileKind::Whole => {
-                        let columns = self.column_indices.skip(start as usize);
-                        nonzeros.bring::<BLOCK, ITEMS>(columns, products);
+                        let columns = matrix.column_indices.skip(start as usize);
+                        nonzeros.store_products::<BLOCK, ITEMS>(columns, products);
                     }
                 }
             }
             thread::barrier();
-            return rows.sum(own_row, bounds, products, results);
+            return rows.sum(own_row, bounds, products, update);
         }
+        // 3. A single long row: each thread sums its share, then the block.
         let sum = match kind {
             TileKind::Distances => {
-                nonzeros.sum::<BLOCK, ITEMS>(Distances { codes: self.codes.skip(code), from: own })
+                nonzeros.sum::<BLOCK, ITEMS>(Distances { codes: codes.skip(code), from: own })
             }
-            TileKind::Segments => {
-                nonzeros.sum::<BLOCK, ITEMS>(Segments { codes: self.codes.skip(code), own })
-            }
-            TileKind::Whole => nonzeros.sum::<BLOCK, ITEMS>(self.column_indices.skip(start as usize)),
+            TileKind::Segments => nonzeros.sum::<BLOCK, ITEMS>(Segments { codes: codes.skip(code), own }),
+            TileKind::Whole => nonzeros.sum::<BLOCK, ITEMS>(matrix.column_indices.skip(start as usize)),
         };
         let reduce = BlockReduce::<V, BLOCK>::new(products);
         reduce.share(sum, |a, b| a + b);
         if thread::index() == 0 {
-            results.store(first, reduce.total(|a, b| a + b));
+            update.store(first as usize, reduce.total(|a, b| a + b));
         }
     }
 }
@@ -254,13 +224,13 @@ struct RowsOfBlock<O, const BLOCK: usize> {
 }
 
 impl<O: Offset, const BLOCK: usize> RowsOfBlock<O, BLOCK> {
-    /// Binary logarithm of the lanes that sum a row: as many as there are for every one, and no more than a warp.
+    /// log2 of the lanes per row: the threads divided evenly among the rows, at most a warp.
     #[inline(always)]
     fn lanes_log2(self) -> u32 {
         (BLOCK as u32 / (self.end - self.first).max(1)).checked_ilog2().unwrap_or(0).min(5)
     }
 
-    /// Where a row's products are; nowhere behind the last row.
+    /// The range of a row's products; empty after the last row.
     #[inline(always)]
     fn bounds(self, row: u32) -> (u32, u32) {
         if row >= self.end {
@@ -273,7 +243,7 @@ impl<O: Offset, const BLOCK: usize> RowsOfBlock<O, BLOCK> {
 
     /// Sums the rows, this thread's first one being `row` with the given bounds. Every thread of the block calls it.
     #[inline(always)]
-    fn sum<V: Float>(self, mut row: u32, mut bounds: (u32, u32), products: Shared<V>, results: Results<V>) {
+    fn sum<V: Float>(self, mut row: u32, mut bounds: (u32, u32), products: Shared<V>, update: Update<V>) {
         let lanes = 1 << self.lanes_log2();
         let lane = thread::index() & (lanes - 1);
         let at_once = BLOCK as u32 >> self.lanes_log2();
@@ -286,7 +256,7 @@ impl<O: Offset, const BLOCK: usize> RowsOfBlock<O, BLOCK> {
             }
             let sum = warp::reduce_groups(sum, lanes, |a, b| a + b);
             if lane == 0 && row < self.end {
-                results.store(row, sum);
+                update.store(row as usize, sum);
             }
             row = row.saturating_add(at_once);
             bounds = self.bounds(row);

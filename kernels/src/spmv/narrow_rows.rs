@@ -1,23 +1,24 @@
 //! SpMV by row tiles of a matrix whose columns have codes of 16 bits ([`super::EncodeColumns`]).
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, Shared};
 
-use super::encode_columns::{TileKind, PLACE_BITS, SEGMENTS};
-use super::row_group::{product_bytes, Columns, Matrix};
+use super::encode_columns::{CodedColumns, TileKind, PLACE_BITS, SEGMENTS};
+use super::product::Product;
+use super::row_group::{product_bytes, Columns};
 use super::row_tiles::{ColumnSource, FourRows, OneRow, RowShare, SumRows, Tile, TwoRows};
 use crate::Offset;
 
 /// The columns of a tile with codes.
 #[derive(Clone, Copy)]
 struct Codes<D> {
-    /// Two codes a word.
+    /// Two codes per word.
     pairs: Global<u32>,
     /// How far from their own place the tile's codes are, modulo 2⁶⁴: a multiple of eight.
     shift: u64,
     decoder: D,
 }
 
-/// What the codes of a tile stand for: columns that the matrix has, whatever the code.
+/// What the codes of a tile stand for: columns of the matrix, whatever the code.
 trait Decoder: Copy {
     /// The column of a code. All lanes of the warp call it together.
     fn column(self, code: u32) -> u32;
@@ -121,10 +122,9 @@ impl Decoder for Segments {
 /// The columns of a matrix some of whose tiles have codes.
 #[derive(Clone, Copy)]
 struct NarrowColumns {
-    pairs: Global<u32>,
-    directories: Global<u32>,
-    places: Global<u64>,
-    tile_nonzeros: Global<u64>,
+    /// Codes, two per word.
+    coded: CodedColumns<u32>,
+    /// Column indices, for tiles without codes.
     whole: Global<u32>,
     tile_rows_log2: u32,
 }
@@ -133,17 +133,18 @@ impl ColumnSource for NarrowColumns {
     #[inline(always)]
     fn with_columns(self, first: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows) {
         let tile = (first >> self.tile_rows_log2) as usize;
-        let (place, begin) = (self.places.load(tile), self.tile_nonzeros.load(tile));
-        let segment = self.directories.load(tile * SEGMENTS as usize + thread::lane() as usize);
+        let CodedColumns { codes: pairs, directories, places, tile_nonzeros } = self.coded;
+        let (place, begin) = (places.load(tile), tile_nonzeros.load(tile));
+        let segment = directories.load(tile * SEGMENTS as usize + thread::lane() as usize);
         let bounds = bounds();
         let (kind, place) = TileKind::unpack(place);
         let shift = (place as u64).wrapping_sub(begin);
         match kind {
             TileKind::Distances => {
-                sums.run(Codes { pairs: self.pairs, shift, decoder: Distances { from: segment } }, bounds);
+                sums.run(Codes { pairs, shift, decoder: Distances { from: segment } }, bounds);
             }
             TileKind::Segments => {
-                sums.run(Codes { pairs: self.pairs, shift, decoder: Segments { own: segment } }, bounds);
+                sums.run(Codes { pairs, shift, decoder: Segments { own: segment } }, bounds);
             }
             TileKind::Whole => sums.run(self.whole, bounds),
         }
@@ -154,36 +155,14 @@ kernel! {
     /// Computes y = αAx + βy, each warp for 32·`ROWS` / 2^`lanes_log2` rows; its variants are the rows that a lane
     /// sums. Groups of rows with 2³² − 2¹⁰ nonzeros and more are beyond it.
     pub struct NarrowRows<V: Float, O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero; read only where a tile has no codes.
-        pub column_indices: Global<u32>,
-        /// The codes of the columns, from [`EncodeColumns`](super::EncodeColumns), two a word.
-        pub codes: Global<u32>,
-        /// The directories of the tiles, likewise.
-        pub directories: Global<u32>,
-        /// Where each tile's codes are, and what they stand for, from [`ShareCodes`](super::ShareCodes).
-        pub places: Global<u64>,
-        /// First nonzero of each tile, from [`EncodeColumns`](super::EncodeColumns).
-        pub tile_nonzeros: Global<u64>,
-        /// Values, one a nonzero.
-        pub values: Global<V>,
-        /// The dense vector, one element a column.
-        pub x: Global<V>,
-        /// The result, one element a row; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
-        /// Binary logarithm of the rows of a tile, a multiple of those of a warp.
+        /// The matrix and the vectors; column indices are read only where a tile has no codes.
+        pub product: Product<V, O>,
+        /// The codes of the columns, two per word.
+        pub columns: CodedColumns<u32>,
+        /// log2 of the rows of a tile, which are a multiple of those of a warp.
         pub tile_rows_log2: u32,
-        /// Binary logarithm of the lanes that sum a row; 0 for all variants but `OneRow`.
+        /// log2 of the lanes per row; 0 for all variants but `OneRow`.
         pub lanes_log2: u32,
-        /// Factor of the product.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: NarrowRows::narrow_rows::<P, BLOCK, ITEMS>;
@@ -202,34 +181,19 @@ kernel! {
 impl<V: Float, O: Offset> NarrowRows<V, O> {
     #[inline(always)]
     fn narrow_rows<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let Self { column_indices, .. } = self;
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
         let products = products.skip(thread::warp() as usize * 32 * ITEMS);
-        let column_indices = NarrowColumns {
-            pairs: self.codes,
-            directories: self.directories,
-            places: self.places,
-            tile_nonzeros: self.tile_nonzeros,
-            whole: column_indices,
+        let columns = NarrowColumns {
+            coded: self.columns,
+            whole: self.product.matrix.column_indices,
             tile_rows_log2: self.tile_rows_log2,
         };
-        let matrix = Matrix {
-            row_offsets: self.row_offsets,
-            column_indices,
-            values: self.values,
-            nonzeros: self.nonzeros,
-        };
-        let block = thread::block();
         let tile = Tile {
-            matrix,
-            x: self.x,
-            y: self.y,
-            block,
-            rows: self.rows,
+            product: self.product,
+            columns,
+            block: thread::block(),
             lanes_log2: self.lanes_log2,
             limit: u32::MAX,
-            alpha: self.alpha,
-            beta: self.beta,
         };
         P::run::<V, O, NarrowColumns, false, BLOCK, ITEMS>(tile, products);
     }

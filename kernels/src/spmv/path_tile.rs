@@ -5,13 +5,13 @@
 
 use evenpath_simt::{thread, warp, Element, Global, Shared};
 
-use crate::Offset;
+use crate::{Offset, Pattern};
 
 /// A tile's place in a matrix.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PathTile {
     first_row: usize,
-    /// Rows that end in the tile; the one behind them may have its first nonzeros here.
+    /// Rows that end in the tile; the next one may have its first nonzeros here.
     rows: u32,
     matrix_rows: u32,
     /// Number of the tile's first nonzero.
@@ -23,23 +23,27 @@ pub(super) struct PathTile {
 impl PathTile {
     /// Tile `index` of tiles that are `len` long; `tile_rows` is what `MergePartition` found for them.
     #[inline(always)]
-    pub(super) fn new(index: usize, len: usize, tile_rows: Global<u32>, rows: u32, nonzeros: u64) -> Self {
+    pub(super) fn new<O: Offset>(
+        index: usize,
+        len: usize,
+        tile_rows: Global<u32>,
+        pattern: Pattern<O>,
+    ) -> Self {
         let first_row = tile_rows.load(index);
         let ends = tile_rows.load(index + 1) - first_row;
         let start = index * len;
-        let left = rows as usize + nonzeros as usize - start;
+        let left = pattern.rows as usize + pattern.nonzeros as usize - start;
         let items = if left < len { left as u32 } else { len as u32 };
         Self {
             first_row: first_row as usize,
             rows: ends,
-            matrix_rows: rows,
+            matrix_rows: pattern.rows,
             first_nonzero: start - first_row as usize,
             nonzeros: items - ends,
         }
     }
 
-    /// The `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are on their way before the first is
-    /// used. Threads past the end repeat the last, which is cheaper than a branch around each load. Of a tile without
+    /// The `ITEMS` elements of this thread, every `BLOCK`th of the tile's: all are loaded before the first is used. Threads past the end repeat the last, which is cheaper than a branch around each load. Of a tile without
     /// nonzeros they are zero.
     #[inline(always)]
     pub(super) fn load<T: Element, const BLOCK: usize, const ITEMS: usize>(
@@ -63,10 +67,10 @@ impl PathTile {
         thread::index() + (item * BLOCK) as u32
     }
 
-    /// Writes to `entries` what `of_row` says of each nonzero's row; for the block after a barrier.
+    /// Writes to `entries`, for each nonzero, the value of `of_row` for its row. The block sees them after a barrier.
     ///
-    /// As many threads write a row's as there are for each row of the tile; what is left of a row that is much longer
-    /// than others its warp writes together.
+    /// The threads are divided evenly among the rows of the tile; the rest of a row that is much longer than others is
+    /// written by its whole warp.
     #[inline(always)]
     pub(super) fn spread<T: Element, O: Offset, const BLOCK: usize>(
         self,
@@ -79,7 +83,7 @@ impl PathTile {
         let rows_at_once = BLOCK as u32 >> lanes_log2;
         let mut first = 0;
         while first <= self.rows {
-            // The offsets and entries of all rows are on their way before the first is used.
+            // The offsets and entries of all rows are loaded before the first is used.
             let mut runs = [Run { begin: 0, end: 0, entry: T::ZERO }; ROWS];
             for item in 0..ROWS {
                 let row = first + (thread::index() >> lanes_log2) + item as u32 * rows_at_once;
@@ -92,7 +96,7 @@ impl PathTile {
         }
     }
 
-    /// The nonzeros of a row, counted from the tile's first; none of a row that is not the tile's.
+    /// The nonzeros of a row, counted from the tile's first; none if the row is not in the tile.
     #[inline(always)]
     fn run<T: Element, O: Offset>(
         self,
@@ -101,7 +105,7 @@ impl PathTile {
         of_row: &impl Fn(usize) -> T,
     ) -> Run<T> {
         let index = self.first_row + row as usize;
-        // Behind the matrix's last row there may be no other.
+        // After the matrix's last row there is no other.
         if row > self.rows || index >= self.matrix_rows as usize {
             return Run { begin: 0, end: 0, entry: T::ZERO };
         }
@@ -117,13 +121,13 @@ impl PathTile {
     }
 }
 
-/// Rows that a thread has in hand at a time.
+/// Rows that a thread handles at a time.
 const ROWS: usize = 2;
 
-/// Entries that a thread writes of a row, at most, before its warp helps.
+/// The most entries of a row that a thread writes before its warp helps.
 const SHORT: u32 = 16;
 
-/// Neighbours that get the same entry.
+/// Consecutive nonzeros that get the same entry.
 #[derive(Clone, Copy)]
 struct Run<T> {
     begin: u32,
@@ -132,7 +136,7 @@ struct Run<T> {
 }
 
 impl<T: Element> Run<T> {
-    /// Writes the run, which 2^`lanes_log2` threads have, or warps if that is more. All threads of the warp call it.
+    /// Writes the run, by 2^`lanes_log2` threads. All threads of the warp call it.
     #[inline(always)]
     fn write(self, entries: Shared<T>, lanes_log2: u32) {
         let lanes = 1 << lanes_log2;

@@ -1,7 +1,7 @@
-//! What a warp does with consecutive rows: their products go to shared memory in chunks, and 2^k lanes sum each row.
+//! How a warp sums consecutive rows: their products go to shared memory in chunks, and 2^k lanes sum each row.
 //!
-//! Products are loaded as the nonzeros lie, so every load is of neighbours however short the rows are; only the sums
-//! know rows. No warp waits for another.
+//! Products are loaded in the order of the nonzeros, so loads are coalesced however short the rows are; only the sums
+//! depend on rows. No warp waits for another.
 
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
@@ -10,25 +10,12 @@ use evenpath_simt::{thread, warp, Float, Global, Shared};
 
 use crate::key::packet_of;
 use crate::unroll::{unroll, Steps};
-use crate::Offset;
+use crate::{CsrView, Offset};
 
-/// The arrays of a CSR matrix, whose columns are as `C` has them.
-#[derive(Clone, Copy)]
-pub(super) struct Matrix<V, O, C = Global<u32>> {
-    /// Row offsets, rows + 1.
-    pub(super) row_offsets: Global<O>,
-    /// Column indices.
-    pub(super) column_indices: C,
-    /// Values.
-    pub(super) values: Global<V>,
-    /// Nonzeros.
-    pub(super) nonzeros: u64,
-}
-
-/// The columns of nonzeros, in some form. What is loaded is only looked at once all loads are on their way, so loads
-/// give words, and columns are got from these.
+/// The columns of nonzeros, in some form. What is loaded is not used before all loads are issued, so loads return words,
+/// from which columns are computed later.
 pub trait Columns: Copy {
-    /// The columns from nonzero `start` on, a multiple of eight unless loads are exact.
+    /// The columns from nonzero `start` on, which is a multiple of eight unless loads are exact.
     #[must_use]
     fn skip(self, start: usize) -> Self;
     /// Loads every 32nd nonzero from `first` on, those for which `is_wanted`.
@@ -41,7 +28,7 @@ pub trait Columns: Copy {
     fn strided<const ITEMS: usize>(self, words: [u32; ITEMS], first: usize, item: usize) -> u32;
     /// Loads four nonzeros of every 128 from `first` on, a multiple of four: those fours for which `is_wanted`.
     fn load_fours<const ITEMS: usize>(self, first: usize, is_wanted: impl Fn(usize) -> bool) -> [u32; ITEMS];
-    /// The same, only of nonzeros for which `is_wanted`, by their places: for the last four of the matrix.
+    /// The same, but only the nonzeros at places for which `is_wanted`: for the last four of the matrix.
     fn load_singles<const ITEMS: usize>(
         self,
         first: usize,
@@ -51,7 +38,7 @@ pub trait Columns: Copy {
     fn of_four<const ITEMS: usize>(self, words: [u32; ITEMS], item: usize) -> u32;
 }
 
-/// The place of nonzero `item` behind the first of those that come in fours.
+/// The place of nonzero `item` after the first, of those that are loaded in fours.
 #[inline(always)]
 pub(super) const fn place_of_four(item: usize) -> usize {
     128 * (item / 4) + item % 4
@@ -125,28 +112,28 @@ pub(super) const fn product_bytes<V: Float>(count: usize) -> usize {
     count * V::SIZE
 }
 
-/// The rows that a warp sums together, `ROWS` a lane where there are more than lanes.
+/// The rows that a warp sums together; `ROWS` per lane if there are more rows than lanes.
 #[derive(Clone, Copy)]
 pub(super) struct RowGroup<const ROWS: usize> {
     /// The first row.
     pub(super) first: u32,
-    /// Behind the last row.
+    /// One past the last row.
     pub(super) end: u32,
-    /// Binary logarithm of the lanes that sum a row; 0 where `ROWS` is not 1.
+    /// log2 of the lanes per row; 0 unless `ROWS` is 1.
     pub(super) lanes_log2: u32,
-    /// Nonzeros of a row, at most: longer ones are left out if the sums are limited.
+    /// The most nonzeros of a row: longer rows are left out if the sums are limited.
     pub(super) limit: u32,
 }
 
 /// How a group's products are loaded.
 pub(super) trait Loading {
-    /// Four nonzeros an access, or one.
+    /// Four nonzeros per access instead of one.
     const PACKETS: bool;
-    /// Whether x is gathered for columns of the group's rows only.
+    /// Whether x is gathered only for columns of the group's rows.
     const EXACT: bool;
 }
 
-/// A nonzero an access, from a multiple of 32 bytes on.
+/// One nonzero per access, from a multiple of 32 bytes on.
 pub(super) struct Strided;
 
 impl Loading for Strided {
@@ -154,7 +141,7 @@ impl Loading for Strided {
     const EXACT: bool = false;
 }
 
-/// A nonzero an access, from the first on.
+/// One nonzero per access, from the first on.
 pub(super) struct Exact;
 
 impl Loading for Exact {
@@ -162,7 +149,7 @@ impl Loading for Exact {
     const EXACT: bool = true;
 }
 
-/// Four nonzeros an access, from a multiple of four on.
+/// Four nonzeros per access, from a multiple of four on.
 pub(super) struct Packets;
 
 impl Loading for Packets {
@@ -171,7 +158,7 @@ impl Loading for Packets {
 }
 
 impl<const ROWS: usize> RowGroup<ROWS> {
-    /// The row of which this lane has sum `index`; it may lie behind the last.
+    /// The row of this lane's sum `index`; it may lie after the last.
     #[inline(always)]
     pub(super) fn row(self, index: usize) -> u32 {
         self.first + (thread::lane() >> self.lanes_log2) + index as u32 * thread::WARP_SIZE
@@ -183,15 +170,16 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         thread::lane() & ((1 << self.lanes_log2) - 1) == 0
     }
 
-    /// The first nonzero of the rows, and the first behind them.
+    /// The first nonzero of the rows, and the first after them.
     #[inline(always)]
     pub(super) fn bounds<O: Offset>(self, row_offsets: Global<O>) -> (usize, usize) {
         let offset = |row: u32| row_offsets.load(row as usize).to_usize();
         (offset(self.first), offset(self.end))
     }
 
-    /// The sums of this lane's rows; every lane of a row has it. `bounds` are those of the rows, `products` holds 32 × `ITEMS`; `gather` gives the
-    /// element of x of a column, and is asked only for columns of the group's rows if the loading is exact.
+    /// The sums of this lane's rows; every lane of a row has its sum. `bounds` are those of the rows; `products` has room
+    /// for 32 × `ITEMS`; `gather` returns the element of x of a column, and is called only for columns of the group's rows
+    /// if the loading is exact.
     ///
     /// The group has fewer than 2³² − 32 × `ITEMS` nonzeros. Every lane of the warp calls it. The order of additions
     /// depends on nothing but the rows' lengths and places.
@@ -205,7 +193,8 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         const ITEMS: usize,
     >(
         self,
-        matrix: Matrix<V, O, C>,
+        matrix: CsrView<V, O>,
+        columns: C,
         bounds: (usize, usize),
         products: Shared<V>,
         gather: impl Fn(u32) -> V,
@@ -225,14 +214,14 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         });
         let mut sums = [V::ZERO; ROWS];
         let span = Span { end: (end - base) as u32 };
-        let columns = matrix.column_indices.skip(base);
+        let columns = columns.skip(base);
         let values = matrix.values.skip(base);
         let whole = (end + 3) & !3 <= matrix.nonzeros as usize;
         let mut chunk = 0;
         while begin < end && chunk < span.end {
             let (mut span, mut next) = (span, chunk + chunk_len);
             if LIMITED {
-                // Up to the next long row only, and on behind it.
+                // Only up to the next long row; then continue after it.
                 let long = self.next_long_row(chunk, starts, ends);
                 if long.start <= chunk {
                     chunk = long.end & !7;
@@ -266,7 +255,7 @@ impl<const ROWS: usize> RowGroup<ROWS> {
         sums
     }
 
-    /// The first row over the limit that does not end before `place`, rounded up; behind all nonzeros if there is none.
+    /// The first row over the limit that does not end before `place`, rounded up; after all nonzeros if there is none.
     #[inline(always)]
     fn next_long_row(self, place: u32, starts: [u32; ROWS], ends: [u32; ROWS]) -> LongRow {
         let mut next = NextLongRow {
@@ -288,7 +277,7 @@ struct LongRow {
     end: u32,
 }
 
-/// The search for the next row over the limit, 32 rows a step.
+/// The search for the next row over the limit, 32 rows per step.
 struct NextLongRow<const ROWS: usize> {
     group: RowGroup<ROWS>,
     place: u32,
@@ -310,7 +299,7 @@ impl<const ROWS: usize> Steps for NextLongRow<ROWS> {
     }
 }
 
-/// Where this lane's rows begin and end, a row a step.
+/// Where this lane's rows begin and end, one row per step.
 struct LoadRows<'a, F, const ROWS: usize> {
     group: RowGroup<ROWS>,
     base: usize,
@@ -328,7 +317,7 @@ impl<F: Fn(u32) -> usize, const ROWS: usize> Steps for LoadRows<'_, F, ROWS> {
     }
 }
 
-/// The sums of a chunk's parts of this lane's rows, a row a step.
+/// The sums of a chunk's parts of this lane's rows, one row per step.
 struct SumParts<'a, V, const LIMITED: bool, const ROWS: usize> {
     group: RowGroup<ROWS>,
     chunk: u32,
@@ -365,8 +354,8 @@ struct Span {
 }
 
 impl Span {
-    /// Brings a chunk's products to shared memory when all lanes are through with the last: a column index and a value
-    /// an access, so that neighbouring lanes gather for neighbouring nonzeros, whose columns are often neighbours too.
+    /// Writes a chunk's products to shared memory once all lanes have used the last chunk's: one column index and one value
+    /// per access, so that consecutive lanes gather for consecutive nonzeros, whose columns are often consecutive too.
     #[inline(always)]
     fn load_strided<V: Float, C: Columns, const ITEMS: usize>(
         self,
@@ -394,15 +383,15 @@ impl Span {
                 terms[item] = terms[item] * gather(columns[item]);
             }
         }
-        // Here and not at the chunk's end: all terms are then on their way at once.
+        // Here and not at the chunk's end, so that all loads are issued before it.
         warp::sync(warp::FULL);
         for item in 0..ITEMS {
             products.store(thread::lane() as usize + 32 * item, terms[item]);
         }
     }
 
-    /// Brings a chunk's products to shared memory when all lanes are through with the last, four nonzeros an access; `whole` says that the matrix does not end
-    /// within the last four.
+    /// Writes a chunk's products to shared memory once all lanes have used the last chunk's, four nonzeros per access;
+    /// `whole` says that the matrix does not end within the last four.
     #[inline(always)]
     fn load_packets<V: Float, C: Columns, const ITEMS: usize>(
         self,

@@ -1,25 +1,23 @@
-//! What a plan asks of the row lengths.
+//! Statistics of the row lengths, for plans.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut, Shared};
 
 use super::long_rows::piece_count;
-use crate::Offset;
+use crate::{Offset, Pattern};
 
 /// Words of [`RowLengths`]' totals, in this order: the longest row, the empty rows, the rows over the limit, their
 /// nonzeros, and the pieces that they make.
 pub const LENGTH_TOTALS: usize = 5;
 
 kernel! {
-    /// Counts what a plan asks of the row lengths: one thread for `ITEMS` rows.
+    /// Counts what a plan asks of the row lengths: `ITEMS` rows per thread.
     pub struct RowLengths<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
+        /// The matrix.
+        pub pattern: Pattern<O>,
         /// Output: [`LENGTH_TOTALS`] words, all zero before.
         pub totals: GlobalMut<u64>,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// The limit: nonzeros of a row that is not long, at most.
+        /// The limit: the most nonzeros of a row that is not long.
         pub limit: u32,
     }
     shared: BLOCK / 32 * LENGTH_TOTALS * 8;
@@ -40,9 +38,8 @@ impl<O: Offset> RowLengths<O> {
         let mut own = [0_u64; LENGTH_TOTALS];
         for item in 0..ITEMS {
             let row = start + item * BLOCK;
-            if row < self.rows as usize {
-                let length = (self.row_offsets.load(row + 1).to_usize()
-                    - self.row_offsets.load(row).to_usize()) as u64;
+            if row < self.pattern.rows as usize {
+                let length = self.pattern.row_len(row);
                 own[0] = own[0].max(length);
                 own[1] += u64::from(length == 0);
                 if length > u64::from(self.limit) {

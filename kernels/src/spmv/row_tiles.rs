@@ -1,39 +1,23 @@
-//! SpMV by row tiles: every warp takes equally many consecutive rows.
+//! SpMV by row tiles: every warp takes the same number of consecutive rows.
 //!
-//! For matrices whose rows are not very different in length. There is nothing to analyse but the lengths, nothing to
-//! keep, and one launch.
+//! For matrices whose row lengths do not differ much. Only the lengths are analyzed, nothing is stored, and there is one
+//! launch.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Arena, Float, Global, Shared};
 
-use super::row_group::{product_bytes, Columns, Matrix, Packets, RowGroup, Strided};
+use super::product::Product;
+use super::row_group::{product_bytes, Columns, Packets, RowGroup, Strided};
 use crate::unroll::{unroll, Steps};
-use crate::update::update;
-use crate::Offset;
+use crate::{CsrView, Offset};
 
 kernel! {
     /// Computes y = αAx + βy, each warp for 32·`ROWS` / 2^`lanes_log2` rows; its variants are the rows that a lane
     /// sums. Groups of rows with 2³² − 2¹⁰ nonzeros and more are beyond it.
     pub struct RowTiles<V: Float, O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero.
-        pub column_indices: Global<u32>,
-        /// Values, one a nonzero.
-        pub values: Global<V>,
-        /// The dense vector, one element a column.
-        pub x: Global<V>,
-        /// The result, one element a row; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
-        /// Binary logarithm of the lanes that sum a row; 0 for all variants but `OneRow`.
+        /// The matrix and the vectors.
+        pub product: Product<V, O>,
+        /// log2 of the lanes per row; 0 for all variants but `OneRow`.
         pub lanes_log2: u32,
-        /// Factor of the product.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: RowTiles::row_tiles::<P, BLOCK, ITEMS>;
@@ -112,24 +96,21 @@ row_shares! {
 /// What a kernel of row tiles is given.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, missing_docs)]
-pub struct Tile<V, O, C = Global<u32>> {
-    pub(super) matrix: Matrix<V, O, C>,
-    pub(super) x: Global<V>,
-    pub(super) y: GlobalMut<V>,
+pub struct Tile<V: Float, O: Offset, C> {
+    pub(super) product: Product<V, O>,
+    /// Where the matrix's columns are.
+    pub(super) columns: C,
     /// Number of the block among those that take rows.
     pub(super) block: u32,
-    pub(super) rows: u32,
     pub(super) lanes_log2: u32,
-    /// Nonzeros of a row that is not left out, at most.
+    /// The most nonzeros of a row that is not left out.
     pub(super) limit: u32,
-    pub(super) alpha: V,
-    pub(super) beta: V,
 }
 
-/// Where the columns of a matrix are, whose tiles may have them in several forms.
+/// Where the columns of a matrix are, which may have a different form in each tile.
 pub trait ColumnSource: Copy {
-    /// Goes on with the columns of the rows from `first` on. What that takes is asked for before `bounds` are, and looked
-    /// at behind that, so that nothing waits twice.
+    /// Runs `sums` with the columns of the rows from `first` on. What that takes is loaded before `bounds`, and used after
+    /// them, so that there is only one wait for memory.
     fn with_columns(self, first: u32, bounds: impl FnOnce() -> (usize, usize), sums: impl SumRows);
 }
 
@@ -155,20 +136,21 @@ impl<V: Float, O: Offset, C: ColumnSource> Tile<V, O, C> {
         const { assert!(BLOCK.is_multiple_of(32)) };
         let count = (32 * ROWS as u32) >> self.lanes_log2;
         let warp = u64::from(self.block) * (BLOCK / 32) as u64 + u64::from(thread::warp());
-        if warp * u64::from(count) >= u64::from(self.rows) {
+        let CsrView { row_offsets, rows, .. } = self.product.matrix;
+        if warp * u64::from(count) >= u64::from(rows) {
             return;
         }
         let first = warp as u32 * count;
-        let end = self.rows.min(first + count);
+        let end = rows.min(first + count);
         let group = RowGroup::<ROWS> { first, end, lanes_log2: self.lanes_log2, limit: self.limit };
-        let bounds = || group.bounds(self.matrix.row_offsets);
+        let bounds = || group.bounds(row_offsets);
         let sums = GroupSums::<V, O, C, LIMITED, ROWS, ITEMS> { tile: self, group, products };
-        self.matrix.column_indices.with_columns(first, bounds, sums);
+        self.columns.with_columns(first, bounds, sums);
     }
 }
 
 /// The sums of a group of rows, stored.
-struct GroupSums<V, O, C, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> {
+struct GroupSums<V: Float, O: Offset, C, const LIMITED: bool, const ROWS: usize, const ITEMS: usize> {
     tile: Tile<V, O, C>,
     group: RowGroup<ROWS>,
     products: Shared<V>,
@@ -180,21 +162,20 @@ impl<V: Float, O: Offset, C: ColumnSource, const LIMITED: bool, const ROWS: usiz
     #[inline(always)]
     fn run(self, columns: impl Columns, bounds: (usize, usize)) {
         let Self { tile, group, products } = self;
-        let Matrix { row_offsets, values, nonzeros, .. } = tile.matrix;
-        let matrix = Matrix { row_offsets, column_indices: columns, values, nonzeros };
-        let gather = |column: u32| tile.x.load(column as usize);
-        // Wide loads in f32; in f64 they gain nothing, and lanes that gather for neighbours do.
+        let Product { matrix, x, .. } = tile.product;
+        let gather = |column: u32| x.load(column as usize);
+        // Wide loads in f32. In f64 they gain nothing, but lanes that gather for consecutive nonzeros do.
         let sums = if V::SIZE == 4 {
-            group.sums::<V, O, _, Packets, LIMITED, ITEMS>(matrix, bounds, products, gather)
+            group.sums::<V, O, _, Packets, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
         } else {
-            group.sums::<V, O, _, Strided, LIMITED, ITEMS>(matrix, bounds, products, gather)
+            group.sums::<V, O, _, Strided, LIMITED, ITEMS>(matrix, columns, bounds, products, gather)
         };
         unroll::<ROWS>(&mut StoreRows::<V, O, C, LIMITED, ROWS> { tile, group, sums });
     }
 }
 
-/// Writes this lane's rows of y, a row a step.
-struct StoreRows<V, O, C, const LIMITED: bool, const ROWS: usize> {
+/// Writes this lane's rows of y, one row per step.
+struct StoreRows<V: Float, O: Offset, C, const LIMITED: bool, const ROWS: usize> {
     tile: Tile<V, O, C>,
     group: RowGroup<ROWS>,
     sums: [V; ROWS],
@@ -207,7 +188,7 @@ impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> Steps
     fn step(&mut self, index: usize) {
         let row = self.group.row(index);
         if self.group.stores() && row < self.group.end && !(LIMITED && self.is_long(row)) {
-            update(self.tile.y, row as usize, self.tile.alpha, self.sums[index], self.tile.beta);
+            self.tile.product.update.store(row as usize, self.sums[index]);
         }
     }
 }
@@ -215,8 +196,7 @@ impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> Steps
 impl<V: Float, O: Offset, C: Copy, const LIMITED: bool, const ROWS: usize> StoreRows<V, O, C, LIMITED, ROWS> {
     #[inline(always)]
     fn is_long(&self, row: u32) -> bool {
-        let offsets = self.tile.matrix.row_offsets.skip(row as usize);
-        offsets.load(1).to_usize() - offsets.load(0).to_usize() > self.tile.limit as usize
+        self.tile.product.matrix.pattern().row_len(row as usize) > u64::from(self.tile.limit)
     }
 }
 
@@ -225,23 +205,12 @@ impl<V: Float, O: Offset> RowTiles<V, O> {
     fn row_tiles<P: RowShare, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let products: Shared<V> = arena.take(BLOCK * ITEMS);
         let products = products.skip(thread::warp() as usize * 32 * ITEMS);
-        let matrix = Matrix {
-            row_offsets: self.row_offsets,
-            column_indices: self.column_indices,
-            values: self.values,
-            nonzeros: self.nonzeros,
-        };
-        let block = thread::block();
         let tile = Tile {
-            matrix,
-            x: self.x,
-            y: self.y,
-            block,
-            rows: self.rows,
+            product: self.product,
+            columns: self.product.matrix.column_indices,
+            block: thread::block(),
             lanes_log2: self.lanes_log2,
             limit: u32::MAX,
-            alpha: self.alpha,
-            beta: self.beta,
         };
         P::run::<V, O, Global<u32>, false, BLOCK, ITEMS>(tile, products);
     }

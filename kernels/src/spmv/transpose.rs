@@ -7,21 +7,17 @@ use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use super::path_tile::PathTile;
 use crate::block::search::partition_point;
-use crate::Offset;
+use crate::{Offset, Pattern};
 
 kernel! {
-    /// Writes the row of each nonzero: a tile of the merge of row ends and nonzeros a block.
+    /// Writes the row of each nonzero: one block per tile of the merge of row ends and nonzeros.
     pub struct RowIndices<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
+        /// The matrix.
+        pub pattern: Pattern<O>,
         /// Output: the row of each nonzero.
         pub row_indices: GlobalMut<u32>,
         /// First row of each tile, and `rows` at the end.
         pub tile_rows: Global<u32>,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
     }
     shared: BLOCK * ITEMS * 4;
     body: RowIndices::write_row_indices::<BLOCK, ITEMS>;
@@ -34,13 +30,11 @@ kernel! {
 impl<O: Offset> RowIndices<O> {
     #[inline(always)]
     fn write_row_indices<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let Self { row_indices, .. } = self;
         let entries: Shared<u32> = arena.take(BLOCK * ITEMS);
-        let tile =
-            PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, self.rows, self.nonzeros);
-        tile.spread::<u32, O, BLOCK>(self.row_offsets, entries, |row| row as u32);
+        let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, self.pattern);
+        tile.spread::<u32, O, BLOCK>(self.pattern.row_offsets, entries, |row| row as u32);
         thread::barrier();
-        let row_indices = row_indices.skip(tile.first_nonzero);
+        let row_indices = self.row_indices.skip(tile.first_nonzero);
         for item in 0..ITEMS {
             let place = PathTile::place::<BLOCK>(item);
             if place < tile.nonzeros {
@@ -51,10 +45,10 @@ impl<O: Offset> RowIndices<O> {
 }
 
 kernel! {
-    /// Finds where each column begins in the columns of the nonzeros, sorted: a thread a column, and one for the end.
+    /// Finds where each column begins in the sorted columns of the nonzeros: one thread per column, and one for the end.
     pub struct ColumnOffsets<O: Offset> {
-        /// The columns of the nonzeros, sorted.
-        pub columns: Global<u32>,
+        /// The column indices of the nonzeros, sorted.
+        pub column_indices: Global<u32>,
         /// Output: how many nonzeros have a lesser column; `cols` + 1.
         pub column_offsets: GlobalMut<O>,
         /// Columns of the matrix.
@@ -78,7 +72,7 @@ impl<O: Offset> ColumnOffsets<O> {
             return;
         }
         let first = partition_point(0, self.nonzeros, |nonzero| {
-            u64::from(self.columns.load(nonzero as usize)) < column
+            u64::from(self.column_indices.load(nonzero as usize)) < column
         });
         self.column_offsets.store(column as usize, O::from_bits(first));
     }

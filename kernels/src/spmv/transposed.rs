@@ -1,7 +1,7 @@
 //! SpMV with the transpose, which is not formed: y = αAᵀx + βy.
 //!
-//! A row of A gives its element of x to the columns of its nonzeros, so results meet by column. [`AddTransposed`] adds
-//! them as they come; [`TransposedProducts`] leaves them in the order of the nonzeros, to be sorted by column.
+//! The products of a row of A belong to the columns of its nonzeros. [`AddTransposed`] adds them as they come;
+//! [`TransposedProducts`] writes them in the order of the nonzeros, to be sorted by column.
 //!
 //! Work is cut into tiles of the merge of row ends and nonzeros, found by
 //! [`MergePartition`](super::MergePartition).
@@ -13,42 +13,34 @@ use evenpath_simt::atomic::{AtomicElement, Ordering, Scope};
 use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
 
 use super::path_tile::PathTile;
-use crate::Offset;
+use crate::{CsrView, Offset};
 
 /// A value with atomic addition.
 pub trait AtomicFloat: Float + AtomicElement {}
 impl<V: Float + AtomicElement> AtomicFloat for V {}
 
 kernel! {
-    /// Adds αAᵀx to y by atomic operations, in no order. A block does `block_tiles` tiles, and adds up what they have
-    /// for the same column in shared memory first.
+    /// Adds αAᵀx to y with atomic operations, in no order. A block takes `block_tiles` tiles, and first adds up their
+    /// products of the same column in shared memory.
     ///
-    /// The launch-sized shared memory is a cache of sums of 2^`slots_log2` columns, [`slot_bytes`] each: a column has
-    /// one place there, and whichever column comes to a place first has it until the block is through. Columns that
-    /// find their place taken are added to y at once. So there are never more additions to y than nonzeros, and where
-    /// the rows of a block have columns in common there are fewer by as much.
+    /// The launch-sized shared memory is a cache of the sums of 2^`slots_log2` columns, [`slot_bytes`] each: a column has
+    /// one slot there, and the first column that comes to a slot owns it until the block ends. Products of columns whose
+    /// slot is taken are added to y at once. So there are never more additions to y than nonzeros, and fewer where the
+    /// rows of a block have columns in common.
     pub struct AddTransposed<V: AtomicFloat, O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero.
-        pub column_indices: Global<u32>,
-        /// Values, one a nonzero.
-        pub values: Global<V>,
-        /// The dense vector, one element a row.
+        /// The matrix.
+        pub matrix: CsrView<V, O>,
+        /// The dense vector, one element per row.
         pub x: Global<V>,
-        /// What is added to, one element a column.
+        /// The vector that is added to, one element per column.
         pub y: GlobalMut<V>,
         /// First row of each tile, and `rows` at the end.
         pub tile_rows: Global<u32>,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
         /// Tiles.
         pub tiles: u32,
         /// Tiles of a block.
         pub block_tiles: u32,
-        /// Binary logarithm of the cached columns.
+        /// log2 of the cached columns.
         pub slots_log2: u32,
         /// Factor of the product.
         pub alpha: V,
@@ -63,7 +55,7 @@ kernel! {
     }
 }
 
-/// Shared memory for a factor a nonzero of a tile.
+/// Shared memory for one factor per nonzero of a tile.
 const fn factor_bytes<V: Float>(items: usize) -> usize {
     items * V::SIZE
 }
@@ -73,10 +65,10 @@ pub const fn slot_bytes<V: Float>() -> u32 {
     V::SIZE as u32 + 4
 }
 
-/// The owner of a place in the cache that no column has. A matrix has fewer columns.
+/// The owner of a slot that no column owns. A matrix has fewer columns.
 const NOBODY: u32 = u32::MAX;
 
-/// Sums of columns in shared memory, each in the place that the lowest bits of its index give.
+/// Sums of columns in shared memory, each in the slot that the lowest bits of its index give.
 #[derive(Clone, Copy)]
 struct ColumnCache<V> {
     sums: Shared<V>,
@@ -85,7 +77,7 @@ struct ColumnCache<V> {
 }
 
 impl<V: AtomicFloat> ColumnCache<V> {
-    /// An empty one, for the block after a barrier.
+    /// An empty cache, which the block sees after a barrier.
     #[inline(always)]
     fn new<const BLOCK: usize>(slots_log2: u32) -> Self {
         let slots = 1 << slots_log2;
@@ -100,13 +92,14 @@ impl<V: AtomicFloat> ColumnCache<V> {
         cache
     }
 
-    /// The place of a column.
+    /// The slot of a column.
     #[inline(always)]
     fn slot(self, column: u32) -> usize {
         (column & (self.slots - 1)) as usize
     }
 
-    /// Adds to a column's sum here, or in y if another column has its place. `owner` was the place's, now or before.
+    /// Adds to a column's sum here, or in y if another column owns its slot. `owner` is the slot's owner as it was seen
+    /// last.
     #[inline(always)]
     fn add(self, y: GlobalMut<V>, column: u32, owner: u32, addend: V) {
         let mut owner = owner;
@@ -138,15 +131,16 @@ impl<V: AtomicFloat> ColumnCache<V> {
 impl<V: AtomicFloat, O: Offset> AddTransposed<V, O> {
     #[inline(always)]
     fn add_transposed<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let Self { matrix, .. } = self;
         let factors: Shared<V> = arena.take(BLOCK * ITEMS);
         let cache = ColumnCache::<V>::new::<BLOCK>(self.slots_log2);
         let first = thread::block() * self.block_tiles;
         let end = self.tiles.min(first + self.block_tiles);
         for index in first..end {
-            let tile = PathTile::new(index as usize, BLOCK * ITEMS, self.tile_rows, self.rows, self.nonzeros);
-            let columns = tile.load::<u32, BLOCK, ITEMS>(self.column_indices);
-            let mut products = tile.load::<V, BLOCK, ITEMS>(self.values);
-            tile.spread::<V, O, BLOCK>(self.row_offsets, factors, |row| self.alpha * self.x.load(row));
+            let tile = PathTile::new(index as usize, BLOCK * ITEMS, self.tile_rows, matrix.pattern());
+            let columns = tile.load::<u32, BLOCK, ITEMS>(matrix.column_indices);
+            let mut products = tile.load::<V, BLOCK, ITEMS>(matrix.values);
+            tile.spread::<V, O, BLOCK>(matrix.row_offsets, factors, |row| self.alpha * self.x.load(row));
             thread::barrier();
             let mut owners = [NOBODY; ITEMS];
             for item in 0..ITEMS {
@@ -167,23 +161,17 @@ impl<V: AtomicFloat, O: Offset> AddTransposed<V, O> {
 }
 
 kernel! {
-    /// Writes the products αax, each nonzero's value times its row's element of x, in the order of the nonzeros: a tile
-    /// a block.
+    /// Writes the products αax, each nonzero's value times its row's element of x, in the order of the nonzeros: one tile
+    /// per block.
     pub struct TransposedProducts<V: Float, O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Values, one a nonzero.
-        pub values: Global<V>,
-        /// The dense vector, one element a row.
+        /// The matrix, whose column indices are not read.
+        pub matrix: CsrView<V, O>,
+        /// The dense vector, one element per row.
         pub x: Global<V>,
-        /// Output: the products, one a nonzero.
+        /// Output: the products, one per nonzero.
         pub products: GlobalMut<V>,
         /// First row of each tile, and `rows` at the end.
         pub tile_rows: Global<u32>,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
         /// Factor of the product.
         pub alpha: V,
     }
@@ -200,14 +188,13 @@ kernel! {
 impl<V: Float, O: Offset> TransposedProducts<V, O> {
     #[inline(always)]
     fn transposed_products<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let Self { values, products, .. } = self;
+        let Self { matrix, .. } = self;
         let factors: Shared<V> = arena.take(BLOCK * ITEMS);
-        let tile =
-            PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, self.rows, self.nonzeros);
-        let values = tile.load::<V, BLOCK, ITEMS>(values);
-        tile.spread::<V, O, BLOCK>(self.row_offsets, factors, |row| self.alpha * self.x.load(row));
+        let tile = PathTile::new(thread::block() as usize, BLOCK * ITEMS, self.tile_rows, matrix.pattern());
+        let values = tile.load::<V, BLOCK, ITEMS>(matrix.values);
+        tile.spread::<V, O, BLOCK>(matrix.row_offsets, factors, |row| self.alpha * self.x.load(row));
         thread::barrier();
-        let products = products.skip(tile.first_nonzero);
+        let products = self.products.skip(tile.first_nonzero);
         for item in 0..ITEMS {
             let place = PathTile::place::<BLOCK>(item);
             if place < tile.nonzeros {

@@ -1,9 +1,9 @@
-//! SpMV by row tiles with windows: the elements of x that a block's rows use are brought to shared memory first.
+//! SpMV by row tiles with windows: the elements of x that a block's rows use are copied to shared memory first.
 //!
-//! Gathering from shared memory costs a fraction of gathering through the first-level cache, which does one line a
-//! cycle. It is worth it where the rows of a block use the same few thousand elements of x several times, as in
-//! matrices of a mesh whose unknowns are numbered along it, and where their columns are scattered there; the
-//! windows are found once, from the column indices.
+//! Gathering from shared memory costs a fraction of gathering through the first-level cache, which serves one line per
+//! cycle. It pays where the rows of a block use the same few thousand elements of x several times, as in matrices of a
+//! mesh whose unknowns are numbered along it, and where their columns are scattered there. Windows are found once, from
+//! the column indices.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
@@ -11,40 +11,36 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::row_group::{product_bytes, Exact, Matrix, RowGroup};
-use crate::update::update;
-use crate::Offset;
+use super::product::Product;
+use super::row_group::{product_bytes, Exact, RowGroup};
+use crate::{Offset, Pattern};
 
 /// Windows begin and end at multiples of this, where the vector does not end before.
 pub const WINDOW_STEP: u32 = 4;
 
 /// Words of [`FindWindows`]' totals, in this order: the nonzeros of the blocks with a window, the elements of all
-/// windows, the elements of the longest window, and how many nonzeros have a column at most [`NEAR`] behind the last.
+/// windows, the elements of the longest window, and how many nonzeros have a column at most [`NEAR`] after the one before.
 pub const WINDOW_TOTALS: usize = 4;
 
-/// Columns this close count as neighbours: nearly always in the same 32 bytes of x.
+/// Columns this close count as near: nearly always in the same 32 bytes of x.
 pub const NEAR: u32 = 3;
 
 kernel! {
     /// Finds the window of each block of rows: one block each.
     pub struct FindWindows<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero.
-        pub column_indices: Global<u32>,
+        /// The matrix.
+        pub pattern: Pattern<O>,
         /// Output: the first column of each window, a multiple of [`WINDOW_STEP`].
         pub firsts: GlobalMut<u32>,
         /// Output: the elements of each window; 0 where there are no nonzeros or more than `limit` elements.
         pub lens: GlobalMut<u32>,
         /// Output: [`WINDOW_TOTALS`] words, all zero before.
         pub totals: GlobalMut<u64>,
-        /// Rows of the matrix.
-        pub rows: u32,
         /// Columns of the matrix.
         pub cols: u32,
         /// Rows of a block.
         pub block_rows: u32,
-        /// Elements of a window, at most.
+        /// The most elements of a window.
         pub limit: u32,
     }
     shared: BLOCK / 32 * 16;
@@ -55,7 +51,7 @@ kernel! {
     }
 }
 
-/// What a thread, a warp or a block has seen of the columns.
+/// Statistics of the columns that a thread, a warp or a block has seen.
 #[derive(Clone, Copy)]
 struct Seen {
     least: u32,
@@ -90,15 +86,16 @@ impl<O: Offset> FindWindows<O> {
         let parts: Shared<u32> = arena.take(3 * warps);
         let block = thread::block() as usize;
         let row = block * self.block_rows as usize;
-        let row_end = (row + self.block_rows as usize).min(self.rows as usize);
-        let (begin, end) = (self.row_offsets.load(row).to_usize(), self.row_offsets.load(row_end).to_usize());
+        let Pattern { row_offsets, column_indices, rows, .. } = self.pattern;
+        let row_end = (row + self.block_rows as usize).min(rows as usize);
+        let (begin, end) = (row_offsets.load(row).to_usize(), row_offsets.load(row_end).to_usize());
         let mut seen = Seen { least: u32::MAX, greatest: 0, near: 0 };
         let mut start = begin;
         while start < end {
             let mut columns = [0_u32; ITEMS];
             for item in 0..ITEMS {
                 let place = start + thread::index() as usize + item * BLOCK;
-                columns[item] = self.column_indices.load_streaming(if place < end { place } else { end - 1 });
+                columns[item] = column_indices.load_streaming(if place < end { place } else { end - 1 });
             }
             for item in 0..ITEMS {
                 let place = start + thread::index() as usize + item * BLOCK;
@@ -146,38 +143,22 @@ impl<O: Offset> FindWindows<O> {
 }
 
 kernel! {
-    /// Computes y = αAx + βy, a block of rows a block; its warps take groups of 32 / 2^`lanes_log2` rows in turn. The
+    /// Computes y = αAx + βy, one block per block of rows; its warps take groups of 32 / 2^`lanes_log2` rows in turn. The
     /// launch-sized shared memory holds the longest window. Groups of rows with 2³² − 2¹⁰ nonzeros and more are
     /// beyond it.
     pub struct RowWindows<V: Float, O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Column indices, one a nonzero.
-        pub column_indices: Global<u32>,
-        /// Values, one a nonzero.
-        pub values: Global<V>,
-        /// The dense vector, one element a column.
-        pub x: Global<V>,
-        /// The result, one element a row; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
+        /// The matrix and the vectors.
+        pub product: Product<V, O>,
         /// First column of each window, from [`FindWindows`].
         pub firsts: Global<u32>,
         /// Elements of each window, from [`FindWindows`]; rows of a block without one gather from x.
         pub lens: Global<u32>,
         /// Elements of the longest window.
         pub longest: u32,
-        /// Rows of the matrix.
-        pub rows: u32,
-        /// Nonzeros of the matrix.
-        pub nonzeros: u64,
         /// Rows of a block.
         pub block_rows: u32,
-        /// Binary logarithm of the lanes that sum a row.
+        /// log2 of the lanes per row.
         pub lanes_log2: u32,
-        /// Factor of the product.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
     }
     shared: product_bytes::<V>(BLOCK * ITEMS);
     body: RowWindows::row_windows::<BLOCK, ITEMS>;
@@ -197,17 +178,12 @@ impl<V: Float, O: Offset> RowWindows<V, O> {
         let products = products.skip(thread::warp() as usize * 32 * ITEMS);
         let block = thread::block() as usize;
         let (window_first, window_len) = (self.firsts.load(block), self.lens.load(block));
-        fill_window::<V, BLOCK>(window, self.x, window_first, window_len);
+        let Product { matrix, x, update } = self.product;
+        fill_window::<V, BLOCK>(window, x, window_first, window_len);
         thread::barrier();
 
-        let matrix = Matrix {
-            row_offsets: self.row_offsets,
-            column_indices: self.column_indices,
-            values: self.values,
-            nonzeros: self.nonzeros,
-        };
         let block_first = thread::block() * self.block_rows;
-        let block_end = self.rows.min(block_first + self.block_rows);
+        let block_end = matrix.rows.min(block_first + self.block_rows);
         let count = 32 >> self.lanes_log2;
         let mut first = block_first + thread::warp() * count;
         while first < block_end {
@@ -217,25 +193,26 @@ impl<V: Float, O: Offset> RowWindows<V, O> {
                 if window_len > 0 {
                     window.load((column - window_first) as usize)
                 } else {
-                    self.x.load(column as usize)
+                    x.load(column as usize)
                 }
             };
             let sums = group.sums::<V, O, _, Exact, false, ITEMS>(
                 matrix,
-                group.bounds(self.row_offsets),
+                matrix.column_indices,
+                group.bounds(matrix.row_offsets),
                 products,
                 gather,
             );
             let row = group.row(0);
             if group.stores() && row < end {
-                update(self.y, row as usize, self.alpha, sums[0], self.beta);
+                update.store(row as usize, sums[0]);
             }
             first += (BLOCK / 32) as u32 * count;
         }
     }
 }
 
-/// Starts to bring the window's elements of x; they are there after a barrier.
+/// Copies the window's elements of x; they are there after a barrier.
 #[inline(always)]
 fn fill_window<V: Float, const BLOCK: usize>(window: Shared<V>, x: Global<V>, first: u32, len: u32) {
     let packet = (16 / V::SIZE) as u32;

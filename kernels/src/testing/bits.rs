@@ -8,7 +8,7 @@ kernel! {
     pub struct BitCounts {
         /// 64 words.
         pub words: Global<u64>,
-        /// Output: [`BIT_COUNTS`] a word.
+        /// Output: [`BIT_COUNTS`] per word.
         pub counts: GlobalMut<u32>,
     }
     shared: 0;

@@ -17,12 +17,12 @@
 
 use bytemuck::Pod;
 use evenpath_kernels::block::tile_prefix::{entry_words, state_words};
-use evenpath_kernels::scan::{Scan, shared_bytes};
-use evenpath_simt::kernel::KernelInfo;
+use evenpath_kernels::scan::{Scan, ScanArguments, shared_bytes};
+use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::{OpError, tile_count, tile_items, variant};
+use super::{OpError, variant};
 use crate::cpu;
-use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Launch};
 pub use crate::element::Element;
 pub use crate::operation::Operator;
 
@@ -91,7 +91,7 @@ pub fn temporary_bytes<T: Element>(len: usize) -> u64 {
 
 /// Bytes of a look-back's state.
 pub(super) fn state_bytes(info: &KernelInfo, len: usize, entry_words: usize) -> u64 {
-    8 * state_words(len.div_ceil(tile_items(info) as usize), entry_words) as u64
+    8 * state_words(len.div_ceil(info.tile_items()), entry_words) as u64
 }
 
 fn run<T: Element>(
@@ -108,21 +108,12 @@ fn run<T: Element>(
         }
         return Ok(());
     }
-    let len = values.len();
-    let info = variant::<Scan<T>>(operator.variant());
-    let (tiles, mut state) = look_back_state::<T>("a scan", device, info, len, false)?;
-    let kernel = Scan {
-        source: values.as_global(),
-        target: result.as_global_mut(),
-        state: state.as_global_mut(),
-        len: len as u64,
-        tiles,
-        flip: operator.flip(),
-        exclusive: u32::from(exclusive),
-    };
-    // SAFETY: source and target have `len` elements, the state as many words as its tiles need, all zero; buffers are
-    // freed in the stream's order.
-    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
+    let launch = launch_over::<T, Scan<T>>(device, operator, 0, values.len())?;
+    let mut state = look_back_state::<T>(device, launch.grid(), false)?;
+    let scan = arguments(values, operator, exclusive, result, &mut state, launch.grid());
+    // SAFETY: source and target have `len` elements, and the state is that of the tiles; buffers are freed in the
+    // stream's order.
+    unsafe { launch.launch(Scan { scan }) }?;
     Ok(())
 }
 
@@ -137,19 +128,44 @@ pub(super) fn check_lengths<A: Pod, B: Pod>(
     if left == right { Ok(()) } else { Err(OpError::Lengths { what, left, right }) }
 }
 
-/// The tiles that `len` elements make, and the state of their look-back; `what` is the operation.
-pub(super) fn look_back_state<T: Element>(
-    what: &'static str,
+/// A launch of a scan or reduction over `len` elements, one block per tile, with marks of `mark_bytes` bytes in shared
+/// memory.
+pub(super) fn launch_over<T: Element, K: Kernel>(
     device: &Device,
-    info: &KernelInfo,
+    operator: Operator,
+    mark_bytes: usize,
     len: usize,
-    segmented: bool,
-) -> Result<(u32, DeviceVec<u64>), OpError> {
-    let tiles = tile_count(what, info, len)?;
-    Ok((tiles, device.zeros(state_words(tiles as usize, entry_words(T::SIZE, segmented)))?))
+) -> Result<Launch<K>, DeviceError> {
+    let launcher = device.variant::<K>(operator.variant());
+    let (block, items) = (launcher.info().block_size as usize, launcher.info().items_per_thread as usize);
+    launcher.shared_bytes(shared_bytes(T::SIZE, mark_bytes, block, items)).items(len)
 }
 
-/// Bytes of shared memory that a block of a scan takes, with marks of so many bytes, or none.
-pub(super) fn tile_shared_bytes<T: Element>(info: &KernelInfo, mark_bytes: usize) -> u32 {
-    shared_bytes(T::SIZE, mark_bytes, info.block_size as usize, info.items_per_thread as usize)
+/// The state of a look-back over `tiles` tiles.
+pub(super) fn look_back_state<T: Element>(
+    device: &Device,
+    tiles: u32,
+    segmented: bool,
+) -> Result<DeviceVec<u64>, DeviceError> {
+    device.zeros(state_words(tiles as usize, entry_words(T::SIZE, segmented)))
+}
+
+/// The parameters of a scan of vectors of the same length, with the state of its `tiles` tiles.
+fn arguments<T: Element>(
+    values: &DeviceVec<T>,
+    operator: Operator,
+    exclusive: bool,
+    result: &mut DeviceVec<T>,
+    state: &mut DeviceVec<u64>,
+    tiles: u32,
+) -> ScanArguments<T> {
+    ScanArguments {
+        source: values.as_global(),
+        target: result.as_global_mut(),
+        state: state.as_global_mut(),
+        len: values.len() as u64,
+        tiles,
+        flip: operator.flip(),
+        exclusive: u32::from(exclusive),
+    }
 }

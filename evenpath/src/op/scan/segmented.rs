@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use evenpath_kernels::block::tile_prefix::entry_words;
 use evenpath_kernels::scan::{SegmentMark, SegmentedScan, SegmentedScanByBits};
 
-use super::{Element, Operator, check_lengths, look_back_state, state_bytes, tile_shared_bytes};
+use super::{Element, Operator, arguments, check_lengths, launch_over, look_back_state, state_bytes};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceVec};
 use crate::op::row_marks::{RowMarks, check_row_offsets};
@@ -195,21 +195,12 @@ fn run_by_marks<T: Element, K: Mark>(
         }
         return Ok(());
     }
-    let info = variant::<SegmentedScan<T, K>>(operator.variant());
-    let (tiles, mut state) = look_back_state::<T>("a segmented scan", device, info, len, true)?;
-    let kernel = SegmentedScan {
-        source: values.as_global(),
-        marks: marks.as_global(),
-        target: result.as_global_mut(),
-        state: state.as_global_mut(),
-        len: len as u64,
-        tiles,
-        flip: operator.flip(),
-        exclusive: u32::from(exclusive),
-    };
-    // SAFETY: source, marks and target have `len` elements, the state as many words as its tiles need, all zero;
-    // buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
+    let launch = launch_over::<T, SegmentedScan<T, K>>(device, operator, 0, len)?;
+    let mut state = look_back_state::<T>(device, launch.grid(), true)?;
+    let scan = arguments(values, operator, exclusive, result, &mut state, launch.grid());
+    // SAFETY: source, marks and target have `len` elements, and the state is that of the tiles; buffers are freed in
+    // the stream's order.
+    unsafe { launch.launch(SegmentedScan { scan, marks: marks.as_global() }) }?;
     Ok(())
 }
 
@@ -232,22 +223,13 @@ fn run_by_offsets<T: Element, O: Offset>(
         }
         return Ok(());
     }
-    let info = variant::<SegmentedScanByBits<T>>(operator.variant());
+    let launch = launch_over::<T, SegmentedScanByBits<T>>(device, operator, 0, len)?;
     let marks = RowMarks::new(row_offsets, len)?;
-    let (tiles, mut state) = look_back_state::<T>("a segmented scan", device, info, len, true)?;
-    let kernel = SegmentedScanByBits {
-        source: values.as_global(),
-        bits: marks.bits.as_global(),
-        target: result.as_global_mut(),
-        state: state.as_global_mut(),
-        len: len as u64,
-        tiles,
-        flip: operator.flip(),
-        exclusive: u32::from(exclusive),
-    };
-    // SAFETY: source and target have `len` elements, there are as many bits, the state has as many words as its tiles
-    // need, all zero; buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, tiles, tile_shared_bytes::<T>(info, 0)) }?;
+    let mut state = look_back_state::<T>(device, launch.grid(), true)?;
+    let scan = arguments(values, operator, exclusive, result, &mut state, launch.grid());
+    // SAFETY: source and target have `len` elements, there are as many bits, and the state is that of the tiles; buffers
+    // are freed in the stream's order.
+    unsafe { launch.launch(SegmentedScanByBits { scan, bits: marks.bits.as_global() }) }?;
     Ok(())
 }
 

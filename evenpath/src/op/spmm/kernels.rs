@@ -2,22 +2,20 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use evenpath_kernels::spmm::{
-    FINISH_COLUMNS, SpmmFinish, SpmmPieces, SpmmRows, SpmmTranspose, TRANSPOSE_TILE,
+    DenseRows, DenseUpdate, FINISH_COLUMNS, SpmmFinish, SpmmPieces, SpmmRows, SpmmTranspose, TRANSPOSE_TILE,
 };
-use evenpath_simt::Global;
-use evenpath_simt::kernel::KernelInfo;
 
 use super::long_rows::LongRows;
 use super::shape::{group, lanes_by_columns_log2, packet_width, room};
 use super::{Product, SpmmOptions, SpmmPlanInfo};
 use crate::device::{Device, DeviceError, DeviceVec};
-use crate::op::{DeviceCsr, DeviceDense, Layout, MAX_GRID, OpError, instance, variant};
+use crate::op::{DeviceCsr, DeviceDense, Layout, MAX_GRID, OpError};
 use crate::{Compute, Offset, Storage};
 
-/// Most columns of a transposed tile.
+/// The most columns of a transposed tile.
 const TRANSPOSE_COLUMNS: u32 = 32;
 
-/// Passes begin at multiples of so many columns, if they are no narrower, so that they are whole packets of any type.
+/// Passes of at least as many columns begin at multiples of this, so that they are whole packets of any type.
 const PASS_MULTIPLE: usize = 8;
 
 /// What the kernels need beside the matrix.
@@ -27,7 +25,7 @@ pub(super) struct Kernels<T: Storage> {
     mean: f64,
     /// Multiprocessors that the work is divided for.
     multiprocessors: u32,
-    /// How many groups of a lane a row they have room for.
+    /// How many groups of one lane per row they have room for.
     room: f64,
     /// Columns of a pass.
     columns: usize,
@@ -40,13 +38,6 @@ struct Workspace<T: Storage> {
     sums: DeviceVec<Compute<T>>,
     /// B by rows, for the columns of a pass; nothing until it is needed.
     b_by_rows: DeviceVec<T>,
-}
-
-/// Columns of B, by rows.
-#[derive(Clone, Copy)]
-struct ByRows<T> {
-    values: Global<T>,
-    stride: usize,
 }
 
 impl<T: Storage> Kernels<T> {
@@ -105,11 +96,14 @@ impl<T: Storage> Kernels<T> {
                 Layout::RowMajor => {
                     // B may have no rows, and then no columns to skip.
                     let start = columns.start.min(b.as_vec().len());
-                    ByRows { values: b.as_vec().as_global().skip(start), stride: b.leading_dimension() }
+                    DenseRows {
+                        values: b.as_vec().as_global().skip(start),
+                        stride: b.leading_dimension() as u32,
+                    }
                 }
                 Layout::ColumnMajor => {
                     transpose(b, &columns, &mut workspace.b_by_rows)?;
-                    ByRows { values: workspace.b_by_rows.as_global(), stride: columns.len() }
+                    DenseRows { values: workspace.b_by_rows.as_global(), stride: columns.len() as u32 }
                 }
             };
             self.pass(&mut product, &columns, b, &mut workspace.sums)?;
@@ -122,7 +116,7 @@ impl<T: Storage> Kernels<T> {
         &self,
         product: &mut Product<'_, S, T, O>,
         columns: &Range<usize>,
-        b: ByRows<T>,
+        b: DenseRows<T>,
         sums: &mut DeviceVec<Compute<T>>,
     ) -> Result<(), DeviceError>
     where
@@ -130,60 +124,61 @@ impl<T: Storage> Kernels<T> {
     {
         let &mut Product { matrix, alpha, beta, .. } = product;
         let device = matrix.device();
-        let pattern = matrix.pattern();
         let values = matrix.values();
+        let view = matrix.pattern().csr_view(&values);
         let by_columns = product.c.layout() == Layout::ColumnMajor;
         let (c_row_stride, c_column_stride) = product.c.strides();
         let c_stride = if by_columns { c_column_stride } else { c_row_stride };
         let c = product.c.vec_mut().as_global_mut().skip(columns.start * c_column_stride);
+        let update = DenseUpdate { c, alpha, beta };
 
         // Where C is stored by columns, single elements are stored, whatever the width.
         let stored = if by_columns { [0, 0] } else { [c_stride, columns.start] };
-        let width = packet_width(T::SIZE, &[columns.len(), b.stride, columns.start, stored[0], stored[1]]);
-        let kernels = Instances::<S, T, O>::select(width.is_some());
+        let aligned = [columns.len(), b.stride as usize, columns.start, stored[0], stored[1]];
+        let width = packet_width(T::SIZE, &aligned);
+        let variant = if width.is_some() { "Packets" } else { "Elements" };
         let width = width.unwrap_or(1);
         let pass_columns = columns.len() as u32;
-        let most_lanes_log2 =
-            if by_columns { lanes_by_columns_log2(kernels.rows.block_size, T::SIZE) } else { 5 };
+        let rows_launcher = device.variant::<SpmmRows<S, T, O>>(variant);
+        let block_size = rows_launcher.info().block_size;
+        let most_lanes_log2 = if by_columns { lanes_by_columns_log2(block_size, T::SIZE) } else { 5 };
         let group = group(pass_columns, width, self.mean, self.room, most_lanes_log2);
-        let tiles = pass_columns.div_ceil(width << group.columns_log2);
+        let tiles = pass_columns.div_ceil(width << group.columns_log2) as usize;
+        let row_blocks = matrix.rows().div_ceil((block_size >> group.lanes_log2()) as usize);
+        let pieces = self.long_rows.pieces();
+        let piece_launcher = device.variant(variant);
+        let piece_blocks = pieces.div_ceil(piece_launcher.info().block_size as usize / 32);
+        let finish_blocks = self.long_rows.rows.len() * pass_columns.div_ceil(FINISH_COLUMNS) as usize;
+        // Every grid is checked before C is written.
+        let rows_launch = rows_launcher.blocks(row_blocks * tiles)?;
+        let piece_launch = piece_launcher.blocks(piece_blocks * tiles)?;
+        let finish_launch = device.kernel().blocks(finish_blocks)?;
 
         let rows = SpmmRows {
-            row_offsets: pattern.row_offsets.as_global(),
-            column_indices: pattern.column_indices.as_global(),
-            values: values.as_global(),
-            b: b.values,
-            c,
-            rows: matrix.rows() as u32,
+            matrix: view,
+            b,
+            update,
             columns: pass_columns,
-            b_stride: b.stride as u32,
             c_stride: c_stride as u64,
             c_by_columns: u32::from(by_columns),
             longest: self.long_rows.longest,
-            columns_log2: group.columns_log2,
-            side_log2: group.side_log2,
-            alpha,
-            beta,
+            group,
         };
-        let row_blocks = (matrix.rows() as u32).div_ceil(kernels.rows.block_size >> group.lanes_log2());
         // SAFETY: the views are of the matrix, of dense matrices whose shapes were checked, and of the plan's own
         // buffers; all are on this device, and buffers are freed in the stream's order. The matrix is valid, so every
         // column index is below B's rows. The lock on the workspace keeps other runs of the plan from coming between.
-        unsafe { device.launch(rows, kernels.rows, row_blocks * tiles, 0) }?;
-        if self.long_rows.pieces() == 0 {
+        unsafe { rows_launch.launch(rows) }?;
+        if pieces == 0 {
             return Ok(());
         }
-        let pieces = SpmmPieces {
-            row_offsets: pattern.row_offsets.as_global(),
-            column_indices: pattern.column_indices.as_global(),
-            values: values.as_global(),
-            b: b.values,
+        let piece_sums = SpmmPieces {
+            matrix: view,
+            b,
             piece_rows: self.long_rows.piece_rows.as_global(),
             piece_ranks: self.long_rows.piece_ranks.as_global(),
             sums: sums.as_global_mut(),
-            pieces: self.long_rows.pieces() as u32,
+            pieces: pieces as u32,
             columns: pass_columns,
-            b_stride: b.stride as u32,
             longest: self.long_rows.longest,
             columns_log2: group.columns_log2,
         };
@@ -192,47 +187,23 @@ impl<T: Storage> Kernels<T> {
             long_rows: self.long_rows.rows.as_global(),
             first_pieces: self.long_rows.first_pieces.as_global(),
             piece_ranks: self.long_rows.piece_ranks.as_global(),
-            c,
+            update,
             long_count: self.long_rows.rows.len() as u32,
-            pieces: self.long_rows.pieces() as u32,
+            pieces: pieces as u32,
             columns: pass_columns,
             c_row_stride: c_row_stride as u64,
             c_column_stride: c_column_stride as u64,
-            alpha,
-            beta,
         };
-        let block_pieces = kernels.pieces.block_size / 32;
-        let piece_blocks = (self.long_rows.pieces() as u32).div_ceil(block_pieces);
-        let finish_blocks = self.long_rows.rows.len() as u32 * pass_columns.div_ceil(FINISH_COLUMNS);
-        // SAFETY: as above; the sums have a row a piece, of as many columns as a pass has at most.
+        // SAFETY: as above; the sums have one row per piece, of as many columns as a pass has at most.
         unsafe {
-            device.launch(pieces, kernels.pieces, piece_blocks * tiles, 0)?;
-            device.launch(finish, instance::<SpmmFinish<T>>(), finish_blocks, 0)
+            piece_launch.launch(piece_sums)?;
+            finish_launch.launch(finish)
         }
     }
 }
 
-/// The kernels for the types of a product.
-struct Instances<S, T, O> {
-    rows: &'static KernelInfo,
-    pieces: &'static KernelInfo,
-    types: std::marker::PhantomData<(S, T, O)>,
-}
-
-impl<S: Storage, T: Storage, O: Offset> Instances<S, T, O> {
-    fn select(packets: bool) -> Self {
-        let name = if packets { "Packets" } else { "Elements" };
-        Self {
-            rows: variant::<SpmmRows<S, T, O>>(name),
-            pieces: variant::<SpmmPieces<S, T, O>>(name),
-            types: std::marker::PhantomData,
-        }
-    }
-}
-
-/// Most columns of a pass over matrices of so many rows: a grid has [`MAX_GRID`] blocks, one for each 4 rows and 32
-/// columns at least, or as many elements in another shape,
-/// and columns are counted in 32 bits.
+/// The most columns of a pass over matrices of `rows` rows: a grid has [`MAX_GRID`] blocks, each of at least 4 rows and
+/// 32 columns, or as many elements in another shape, and 32 bits count columns.
 fn most_columns(rows: usize) -> usize {
     (32 * (MAX_GRID as usize / rows.div_ceil(4).max(1))).min(1 << 31)
 }
@@ -262,7 +233,6 @@ fn transpose<T: Storage>(
     columns: &Range<usize>,
     target: &mut DeviceVec<T>,
 ) -> Result<(), DeviceError> {
-    let info = instance::<SpmmTranspose<T>>();
     let tile_columns = (columns.len() as u32).min(TRANSPOSE_COLUMNS).next_power_of_two();
     let tile_rows = TRANSPOSE_TILE / tile_columns;
     let start = (columns.start * b.leading_dimension()).min(b.as_vec().len());
@@ -274,10 +244,11 @@ fn transpose<T: Storage>(
         source_stride: b.leading_dimension() as u64,
         columns_log2: tile_columns.ilog2(),
     };
-    let grid = (b.rows() as u32).div_ceil(tile_rows) * (columns.len() as u32).div_ceil(tile_columns);
+    let blocks = b.rows().div_ceil(tile_rows as usize) * columns.len().div_ceil(tile_columns as usize);
+    let launch = b.device().kernel().blocks(blocks)?;
     // SAFETY: the views are of B and of the workspace, which has room for as many columns as a pass has; both are freed
     // in the stream's order.
-    unsafe { b.device().launch(kernel, info, grid, 0) }
+    unsafe { launch.launch(kernel) }
 }
 
 #[cfg(test)]

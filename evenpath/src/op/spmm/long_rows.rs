@@ -3,26 +3,27 @@ use evenpath_simt::thread::WARP_SIZE;
 
 use super::shape::SIDE_LANES_LOG2;
 use crate::device::{Device, DeviceError, DeviceVec};
-use crate::op::{DeviceCsr, instance};
+use crate::op::DeviceCsr;
 use crate::{Offset, Storage};
 
-/// Steps of a group of lanes through a row that is not cut, at most: long enough that a piece's sums, a number a column, are
-/// little beside what is gathered for it, and that the launches for pieces pay; short enough that the last group is not
-/// waited for.
+/// The range of the most steps of a group of lanes through a row that is not cut: enough that a piece's sums, one per
+/// column, are few beside what is gathered for it, and that the launches for pieces pay; few enough that the last group
+/// does not delay the launch.
 const MOST_STEPS: std::ops::RangeInclusive<u32> = 128..=512;
 
-/// Steps through a piece, at least, of a group no wider than [`SIDE_LANES_LOG2`]. A wider one, for few rows, has pieces as long.
+/// The least steps through a piece, of a group no wider than [`SIDE_LANES_LOG2`]. A wider group, for few rows, has pieces
+/// of the same length.
 const PIECE_STEPS: u32 = 64;
 
-/// How much longer than the mean a row is that is cut, unless [`MOST_STEPS`] says otherwise: where all of very many rows are
-/// long none is cut, because pieces of short rows cost more than the rows.
+/// Rows this many times longer than the mean are cut, within the limits of [`MOST_STEPS`]: if all of very many rows are
+/// long, none is cut, because pieces of short rows cost more than the rows.
 const LONG_BY: f64 = 4.0;
 
-/// Warps of a multiprocessor that should have work. Where nonzeros are too few for rows of [`LONG_BY`] times the mean, a group
-/// gets as many as all get if they are divided evenly.
+/// Warps of a multiprocessor that should have work. If nonzeros are too few for rows of [`LONG_BY`] times the mean, they
+/// are divided evenly among the groups.
 const BUSY_WARPS: f64 = 16.0;
 
-/// From which length on rows are cut, and into pieces of which length.
+/// The length from which on rows are cut, and the length of their pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cut {
     longest_row: u32,
@@ -49,7 +50,7 @@ impl Cut {
 
 /// The rows that are cut into pieces, and the pieces.
 pub(super) struct LongRows {
-    /// Most nonzeros of a row that is not long, and of a piece.
+    /// The most nonzeros of a row that is not long, and of a piece.
     pub(super) longest: u32,
     /// The long rows, in any order.
     pub(super) rows: DeviceVec<u32>,
@@ -62,7 +63,7 @@ pub(super) struct LongRows {
 }
 
 impl LongRows {
-    /// Finds them, for so many multiprocessors and groups of such lanes: counts, waits for the counts, and lists.
+    /// Finds them: counts, waits for the counts, and lists.
     pub(super) fn find<S: Storage, O: Offset>(
         matrix: &DeviceCsr<S, O>,
         multiprocessors: u32,
@@ -81,7 +82,7 @@ impl LongRows {
         Ok(found)
     }
 
-    /// Lists for so many rows and pieces.
+    /// Empty lists with room for `rows` rows and `pieces` pieces.
     fn with_room(device: &Device, longest: u32, [rows, pieces]: [usize; 2]) -> Result<Self, DeviceError> {
         Ok(Self {
             longest,
@@ -107,23 +108,21 @@ impl LongRows {
         matrix: &DeviceCsr<S, O>,
     ) -> Result<DeviceVec<u32>, DeviceError> {
         let device = matrix.device();
+        let launch = device.kernel().threads(matrix.rows())?;
         let mut counters = device.zeros(LONG_COUNTERS)?;
         let kernel = SpmmLongRows {
-            row_offsets: matrix.pattern().row_offsets.as_global(),
+            pattern: matrix.pattern().view(),
             counters: counters.as_global_mut(),
             long_rows: self.rows.as_global_mut(),
             first_pieces: self.first_pieces.as_global_mut(),
             piece_rows: self.piece_rows.as_global_mut(),
             piece_ranks: self.piece_ranks.as_global_mut(),
-            rows: matrix.rows() as u32,
             room: self.rows.len() as u32,
             longest: self.longest,
         };
-        let info = instance::<SpmmLongRows<O>>();
-        let grid = matrix.rows().div_ceil(info.block_size as usize) as u32;
         // SAFETY: the views are of the matrix's row offsets and of own buffers, which have room for all or for none of
         // what is listed, and which are freed in the stream's order.
-        unsafe { device.launch(kernel, info, grid, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(counters)
     }
 

@@ -16,14 +16,14 @@ const STEPS_LOG2: u32 = 2;
 /// measured better: nothing is added up by shuffles, and no lane idles at a row's end.
 pub(super) const SIDE_LANES_LOG2: u32 = 3;
 
-/// Threads of a multiprocessor that should have work. Where rows are too few for it, more of a row's nonzeros lie side by side.
+/// Threads of a multiprocessor that should have work. If rows are too few for it, more lanes share a row.
 const BUSY_THREADS: u64 = 1024;
 
-/// Bytes of a column of C that a block stores together, at least: what memory moves at once.
+/// The least bytes of a column of C that a block stores together: what memory moves at once.
 const SECTOR: u32 = 32;
 
-/// The group of lanes for products of `columns` columns, `width` of them a lane, with rows of `mean` nonzeros, of at most
-/// `1 << most_lanes_log2` lanes; there is `room` for so many groups of one lane a row and packet of columns.
+/// The group of lanes for products of `columns` columns, `width` of them per lane, with rows of `mean` nonzeros, of at
+/// most `1 << most_lanes_log2` lanes. There is room for `room` groups of one lane per row and packet of columns.
 pub(super) fn group(columns: u32, width: u32, mean: f64, room: f64, most_lanes_log2: u32) -> Group {
     let most_lanes_log2 = WARP_LOG2.min(most_lanes_log2);
     let packets = columns.div_ceil(width);
@@ -35,13 +35,12 @@ pub(super) fn group(columns: u32, width: u32, mean: f64, room: f64, most_lanes_l
     Group { columns_log2, side_log2 }
 }
 
-/// How many groups of one lane a row there is room for on so many multiprocessors.
+/// How many groups of one lane per row there is room for.
 pub(super) fn room(multiprocessors: u32, rows: usize) -> f64 {
     (u64::from(multiprocessors) * BUSY_THREADS) as f64 / rows.max(1) as f64
 }
 
-/// Most lanes of a group, as a power of two, with which a block of `block_size` threads stores whole sectors of C's
-/// columns.
+/// log2 of the most lanes of a group with which a block of `block_size` threads stores whole sectors of C's columns.
 pub(super) fn lanes_by_columns_log2(block_size: u32, element_bytes: usize) -> u32 {
     (block_size * element_bytes as u32 / SECTOR).max(1).ilog2()
 }

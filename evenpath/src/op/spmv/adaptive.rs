@@ -1,19 +1,18 @@
 use evenpath_kernels::spmv::{AdaptiveRows, CutRowBlocks, RowBlockKind};
-use evenpath_simt::kernel::{Kernel, KernelInfo};
+use evenpath_simt::kernel::Kernel;
 
 use super::lengths::Lengths;
 use super::{Product, Schedule, Shape};
-use crate::device::{DeviceError, DeviceVec};
-use crate::op::{DeviceCsr, OpError, grid, instance, tile_items};
+use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
+use crate::op::{DeviceCsr, OpError};
 use crate::policy::{self, Tile};
 use crate::{Offset, Value};
 
 /// Row blocks, made on the host or on the device.
-pub(super) struct Adaptive {
-    kernel: &'static KernelInfo,
+pub(super) struct Adaptive<V: Value, O: Offset> {
+    launch: Launch<AdaptiveRows<V, O>>,
     /// First row of each row block, and the number of rows.
     block_rows: DeviceVec<u32>,
-    blocks: u32,
     /// Counted where the host makes them.
     kinds: Option<Kinds>,
 }
@@ -26,24 +25,27 @@ struct Kinds {
     long_vector: u64,
 }
 
-impl Adaptive {
+impl<V: Value, O: Offset> Adaptive<V, O> {
     /// Copies the row offsets to the host, and cuts the rows there.
-    pub(super) fn analyse<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
-        let kernel = kernel_for(matrix);
-        let block_rows = cut_rows(&matrix.pattern().row_offsets.to_vec()?, tile_items(kernel) as usize);
-        let kinds = Some(Kinds::count(&block_rows, kernel.block_size));
-        let RowBlocks { block_rows, blocks } = RowBlocks::upload(matrix, &block_rows)?;
-        Ok(Self { kernel, block_rows, blocks, kinds })
+    pub(super) fn analyse(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+        let launcher = launcher(matrix);
+        let info = launcher.info();
+        let block_rows = cut_rows(&matrix.pattern().row_offsets.to_vec()?, info.tile_items());
+        let kinds = Some(Kinds::count(&block_rows, info.block_size));
+        let launch = launcher.blocks(block_rows.len() - 1)?;
+        let block_rows = matrix.device().upload_slice(&block_rows)?;
+        Ok(Self { launch, block_rows, kinds })
     }
 
     /// Cuts the rows on the device, as [`RowBlocks::on_device`].
-    pub(super) fn on_device<V: Value, O: Offset>(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-    ) -> Result<Option<Self>, OpError> {
-        let kernel = kernel_for(matrix);
-        let cut = RowBlocks::on_device(matrix, lengths, tile_items(kernel))?;
-        Ok(cut.map(|RowBlocks { block_rows, blocks }| Self { kernel, block_rows, blocks, kinds: None }))
+    pub(super) fn on_device(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
+        let launcher = launcher(matrix);
+        let limit = launcher.info().tile_items() as u32;
+        let Some(RowBlocks { block_rows }) = RowBlocks::on_device(matrix, lengths, limit)? else {
+            return Ok(None);
+        };
+        let launch = launcher.blocks(block_rows.len() - 1)?;
+        Ok(Some(Self { launch, block_rows, kinds: None }))
     }
 }
 
@@ -51,7 +53,6 @@ impl Adaptive {
 pub(super) struct RowBlocks {
     /// First row of each row block, and the number of rows.
     pub(super) block_rows: DeviceVec<u32>,
-    pub(super) blocks: u32,
 }
 
 impl RowBlocks {
@@ -65,16 +66,12 @@ impl RowBlocks {
         if let Some(cut) = Self::on_device(matrix, lengths, limit)? {
             return Ok(cut);
         }
-        Self::upload(matrix, &cut_rows(&matrix.pattern().row_offsets.to_vec()?, limit as usize))
+        let block_rows = cut_rows(&matrix.pattern().row_offsets.to_vec()?, limit as usize);
+        Ok(Self { block_rows: matrix.device().upload_slice(&block_rows)? })
     }
 
-    fn upload<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, block_rows: &[u32]) -> Result<Self, OpError> {
-        let blocks = grid(matrix.rows(), matrix.nnz(), block_rows.len() as u64 - 1)?;
-        Ok(Self { block_rows: matrix.device().upload_slice(block_rows)?, blocks })
-    }
-
-    /// Cuts the rows on the device, into blocks of at most `limit` nonzeros that hold half of what they could at least.
-    /// `None` where a row is longer than that.
+    /// Cuts the rows on the device, into blocks of at most `limit` nonzeros that are at least half full. `None` if a row
+    /// is longer than half of the limit.
     fn on_device<V: Value, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         lengths: Lengths,
@@ -85,30 +82,28 @@ impl RowBlocks {
             return Ok(None);
         }
         let share = limit + 1 - (lengths.longest as u32).max(1);
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
-        // Rows without nonzeros are a block's too.
-        let blocks =
-            grid(rows, nonzeros, (nonzeros as u64).div_ceil(u64::from(share)).max(u64::from(rows > 0)))?;
-        let mut block_rows = device.uninitialised(blocks as usize + 1)?;
-        let info = instance::<CutRowBlocks<O>>();
+        // Rows without nonzeros need a block too.
+        let blocks = matrix.nnz().div_ceil(share as usize).max(usize::from(matrix.rows() > 0));
+        let launch = device.kernel().threads(blocks + 1)?;
+        let mut block_rows = device.uninitialised(blocks + 1)?;
         let cut = CutRowBlocks {
-            row_offsets: matrix.pattern().row_offsets.as_global(),
+            pattern: matrix.pattern().view(),
             block_rows: block_rows.as_global_mut(),
-            rows: rows as u32,
-            blocks,
+            blocks: blocks as u32,
             share,
         };
-        // SAFETY: there are `rows` + 1 row offsets and `blocks` + 1 row blocks; buffers are freed in the stream's order.
-        unsafe { device.launch(cut, info, (blocks + 1).div_ceil(info.block_size), 0) }?;
-        Ok(Some(Self { block_rows, blocks }))
+        // SAFETY: there is one more row offset than rows, and one more element of `block_rows` than blocks, of which a
+        // grid has fewer than 2³²; buffers are freed in the stream's order.
+        unsafe { launch.launch(cut) }?;
+        Ok(Some(Self { block_rows }))
     }
 }
 
-/// The instance for the matrix's types and its device.
-fn kernel_for<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> &'static KernelInfo {
+/// The launcher of the instance for the matrix's types and its device.
+fn launcher<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Launcher<AdaptiveRows<V, O>> {
     let tile = policy::spmv_adaptive(V::TYPE, matrix.device().properties().compute_capability);
     match tile.and_then(|tile| AdaptiveRows::<V, O>::instance(tile.block_size, tile.items_per_thread)) {
-        Some(kernel) => kernel,
+        Some(kernel) => matrix.device().instance(kernel),
         None => unreachable!("the kernels' tables have an instance for every tile of the policy"),
     }
 }
@@ -146,21 +141,11 @@ impl Kinds {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Adaptive {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let (pattern, values) = (matrix.pattern(), matrix.values());
-        let kernel = AdaptiveRows {
-            row_offsets: pattern.row_offsets.as_global(),
-            column_indices: pattern.column_indices.as_global(),
-            values: values.as_global(),
-            x: x.as_global(),
-            y: y.as_global_mut(),
-            block_rows: self.block_rows.as_global(),
-            alpha,
-            beta,
-        };
-        // SAFETY: what a `Product` promises; there is one row block more than the grid has blocks.
-        unsafe { matrix.device().launch(kernel, self.kernel, self.blocks, 0) }
+impl<V: Value, O: Offset> Schedule<V, O> for Adaptive<V, O> {
+    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+        let block_rows = self.block_rows.as_global();
+        // SAFETY: the row blocks are the matrix's, and their first rows are one more than the grid has blocks.
+        unsafe { product.launch(&self.launch, |product| AdaptiveRows { product, block_rows }) }
     }
 
     fn shape(&self) -> Shape {
@@ -171,8 +156,8 @@ impl<V: Value, O: Offset> Schedule<V, O> for Adaptive {
             None => Vec::new(),
         };
         Shape {
-            tile: Some(Tile::of(self.kernel)),
-            tiles: u64::from(self.blocks),
+            tile: Some(Tile::of(self.launch.info())),
+            tiles: u64::from(self.launch.grid()),
             figures,
             workspace_bytes: self.block_rows.bytes(),
             ..Shape::default()

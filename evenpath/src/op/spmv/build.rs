@@ -68,10 +68,10 @@ fn asked_for<V: Value, O: Offset>(
     lanes: u32,
 ) -> Result<Boxed<V, O>, OpError> {
     Ok(match method {
-        SpmvMethod::Scalar => Box::new(rows::Vector::new(matrix, 1)),
-        SpmvMethod::Vector => Box::new(rows::Vector::new(matrix, lanes)),
-        SpmvMethod::Warp => Box::new(rows::Vector::new(matrix, 32)),
-        SpmvMethod::Block => Box::new(rows::Block::new(matrix)),
+        SpmvMethod::Scalar => Box::new(rows::Vector::new(matrix, 1)?),
+        SpmvMethod::Vector => Box::new(rows::Vector::new(matrix, lanes)?),
+        SpmvMethod::Warp => Box::new(rows::Vector::new(matrix, 32)?),
+        SpmvMethod::Block => Box::new(rows::Block::new(matrix)?),
         SpmvMethod::Flat => Box::new(Flat::analyse(matrix)?),
         SpmvMethod::MergePath => Box::new(Merge::analyse(matrix)?),
         SpmvMethod::CsrAdaptive => Box::new(Adaptive::analyse(matrix)?),
@@ -124,7 +124,7 @@ fn chosen<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     method: SpmvMethod,
     features: &Features,
-    windows: &mut Option<Windows>,
+    windows: &mut Option<Windows<V, O>>,
 ) -> Result<Option<Boxed<V, O>>, OpError> {
     fn boxed<V: Value, O: Offset>(schedule: Option<impl Schedule<V, O> + 'static>) -> Option<Boxed<V, O>> {
         schedule.map(|schedule| Box::new(schedule) as Boxed<V, O>)

@@ -1,9 +1,9 @@
-use evenpath_kernels::spmv::FindCutRows;
-use evenpath_simt::Global;
+use evenpath_kernels::Pattern;
+use evenpath_kernels::spmv::{self as kernels, FindCutRows};
 
-use super::tagged_sums::TaggedSums;
+use super::tagged_sums::{TaggedSums, Words};
 use crate::device::{Device, DeviceVec};
-use crate::op::{OpError, instance};
+use crate::op::OpError;
 use crate::{Offset, Value};
 
 /// Rows that lie over several tiles, and what adding up their sums needs.
@@ -16,9 +16,7 @@ pub(super) struct CutRows {
 
 /// How rows are cut into tiles.
 pub(super) struct Cut<'a, O: Offset> {
-    /// Row offsets, `rows` + 1.
-    pub(super) row_offsets: Global<O>,
-    pub(super) rows: u32,
+    pub(super) pattern: Pattern<O>,
     /// The row in which each tile begins, and the number of rows; `tiles` + 1.
     pub(super) tile_rows: &'a DeviceVec<u32>,
     pub(super) tiles: u32,
@@ -32,20 +30,24 @@ impl CutRows {
     pub(super) fn find<V: Value, O: Offset>(device: &Device, cut: &Cut<'_, O>) -> Result<Self, OpError> {
         let tiles = cut.tiles as usize;
         let mut spans = device.uninitialised(tiles + 1)?;
-        let kernel = instance::<FindCutRows<O>>();
+        let launch = device.kernel().threads(tiles + 1)?;
         let find = FindCutRows {
-            row_offsets: cut.row_offsets,
+            pattern: cut.pattern,
             tile_rows: cut.tile_rows.as_global(),
             spans: spans.as_global_mut(),
-            rows: cut.rows,
             tiles: cut.tiles,
             tile_items: cut.tile_items,
             row_ends: u32::from(cut.counts_row_ends),
         };
-        // SAFETY: the views are of the offsets of `rows` rows and one more, and of a word per tile and one more each;
+        // SAFETY: the views are of the pattern's row offsets, one more than rows, and of one word per tile and one more;
         // buffers are freed in the stream's order.
-        unsafe { device.launch(find, kernel, (cut.tiles + 1).div_ceil(kernel.block_size), 0) }?;
+        unsafe { launch.launch(find) }?;
         Ok(Self { spans, sums: TaggedSums::new::<V>(device, 2 * tiles, tiles)? })
+    }
+
+    /// The rows as kernels take them, with the words of a run.
+    pub(super) fn view(&self, work: &mut Words) -> kernels::CutRows {
+        kernels::CutRows { spans: self.spans.as_global(), sums: work.view() }
     }
 
     /// Bytes of device memory.

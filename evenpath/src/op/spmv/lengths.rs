@@ -1,24 +1,24 @@
 use evenpath_kernels::spmv::{LENGTH_TOTALS, RowLengths};
 
-use crate::op::{DeviceCsr, OpError, instance, tile_count};
+use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Value};
 
-/// What the row lengths of a matrix are like.
+/// Statistics of a matrix's row lengths.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lengths {
     /// Nonzeros of the longest row.
     pub(super) longest: u64,
     /// Rows without nonzeros.
     pub(super) empty: u64,
-    /// Nonzeros a row.
+    /// Nonzeros per row.
     pub(super) mean: f64,
     /// Rows with more nonzeros than this are long.
     pub(super) limit: u32,
-    /// What there is of long rows.
+    /// The long rows.
     pub(super) long: Long,
 }
 
-/// What there is of rows over a limit.
+/// Statistics of the rows over a limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Long {
     /// How many.
@@ -36,18 +36,12 @@ impl Lengths {
         let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
         let mean = nonzeros as f64 / rows.max(1) as f64;
         let limit = (8.0 * mean).clamp(32.0, 2048.0) as u32;
-        let info = instance::<RowLengths<O>>();
+        let launch = device.kernel().items(rows)?;
         let mut totals = device.zeros::<u64>(LENGTH_TOTALS)?;
-        let kernel = RowLengths {
-            row_offsets: matrix.pattern().row_offsets.as_global(),
-            totals: totals.as_global_mut(),
-            rows: rows as u32,
-            limit,
-        };
-        let tiles = tile_count("the count of row lengths", info, rows)?;
+        let kernel = RowLengths { pattern: matrix.pattern().view(), totals: totals.as_global_mut(), limit };
         // SAFETY: there are `rows` + 1 row offsets and as many totals as the kernel has; buffers are freed in the
         // stream's order.
-        unsafe { device.launch(kernel, info, tiles, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         let totals = totals.to_vec()?;
         let long = Long { rows: totals[2], nonzeros: totals[3], pieces: totals[4] };
         Ok(Self { longest: totals[0], empty: totals[1], mean, limit, long })

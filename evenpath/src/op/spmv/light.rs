@@ -1,73 +1,57 @@
 use std::sync::{Mutex, PoisonError};
 
 use evenpath_kernels::spmv::LightRows;
-use evenpath_simt::kernel::KernelInfo;
 
 use super::{Product, Schedule, Shape};
-use crate::device::{DeviceError, DeviceVec};
-use crate::op::{DeviceCsr, OpError, instance};
+use crate::device::{DeviceError, DeviceVec, Launch};
+use crate::op::{DeviceCsr, OpError};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
-/// Rows handed out from a counter.
-pub(super) struct Light {
-    kernel: &'static KernelInfo,
+/// Rows drawn from a counter.
+pub(super) struct Light<V: Value, O: Offset> {
+    launch: Launch<LightRows<V, O>>,
     lanes: u32,
     turns: u32,
-    grid: u32,
     /// One word. Locked from where it is set to zero to the launch that counts with it, which belong together.
     next_row: Mutex<DeviceVec<u64>>,
 }
 
-/// Draws of a warp, where there are rows for so many: enough to even out what rows differ by.
+/// Draws of a warp, if there are enough rows: enough to even out the differences between rows.
 const DRAWS: u64 = 4;
-/// Rows of a draw for each vector, at most.
+/// The most rows of a draw for each vector.
 const MAX_TURNS: u64 = 8;
 
-impl Light {
+impl<V: Value, O: Offset> Light<V, O> {
     /// `lanes` is a power of two up to 32.
-    pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, lanes: u32) -> Result<Self, OpError> {
-        let kernel = instance::<LightRows<V, O>>();
+    pub(super) fn new(matrix: &DeviceCsr<V, O>, lanes: u32) -> Result<Self, OpError> {
         let device = matrix.device();
-        let vectors = u64::from(kernel.block_size / lanes);
-        let resident = u64::from(device.resident_blocks(kernel, 0)?);
+        let launcher = device.kernel::<LightRows<V, O>>();
+        let vectors = u64::from(launcher.info().block_size / lanes);
+        let resident = u64::from(launcher.resident_blocks()?);
         let rows = matrix.rows() as u64;
         let turns = (rows / (vectors * resident * DRAWS)).clamp(1, MAX_TURNS);
         // No more blocks than find a row.
-        let grid = rows.div_ceil(vectors * turns).min(resident) as u32;
+        let launch = launcher.blocks(rows.div_ceil(vectors * turns).min(resident) as usize)?;
         let next_row = Mutex::new(device.uninitialised(1)?);
-        Ok(Self { kernel, lanes, turns: turns as u32, grid, next_row })
+        Ok(Self { launch, lanes, turns: turns as u32, next_row })
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Light {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let (pattern, values) = (matrix.pattern(), matrix.values());
+impl<V: Value, O: Offset> Schedule<V, O> for Light<V, O> {
+    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
         let mut next_row = self.next_row.lock().unwrap_or_else(PoisonError::into_inner);
         next_row.set_zero()?;
-        let kernel = LightRows {
-            row_offsets: pattern.row_offsets.as_global(),
-            column_indices: pattern.column_indices.as_global(),
-            values: values.as_global(),
-            x: x.as_global(),
-            y: y.as_global_mut(),
-            next_row: next_row.as_global_mut(),
-            rows: pattern.rows as u32,
-            lanes: self.lanes,
-            turns: self.turns,
-            alpha,
-            beta,
-        };
-        // SAFETY: what a `Product` promises. The lock on the counter keeps other runs of the plan from coming between setting
-        // it to zero and the launch.
-        unsafe { matrix.device().launch(kernel, self.kernel, self.grid, 0) }
+        let (next_row, lanes, turns) = (next_row.as_global_mut(), self.lanes, self.turns);
+        // SAFETY: the counter has one word. The lock on it keeps other runs of the plan from coming between the two.
+        unsafe { product.launch(&self.launch, |product| LightRows { product, next_row, lanes, turns }) }
     }
 
     fn shape(&self) -> Shape {
-        let Self { kernel, lanes, turns, grid, next_row } = self;
+        let Self { launch, lanes, turns, next_row } = self;
         Shape {
-            tile: Some(Tile::of(kernel)),
-            tiles: u64::from(*grid),
+            tile: Some(Tile::of(launch.info())),
+            tiles: u64::from(launch.grid()),
             lanes: Some(*lanes),
             figures: vec![("rows a draw of each vector", u64::from(*turns))],
             workspace_bytes: next_row.lock().unwrap_or_else(PoisonError::into_inner).bytes(),

@@ -1,41 +1,39 @@
-use evenpath_kernels::spmv::{EncodeColumns, NarrowBlocks, NarrowRows, SEGMENTS, ShareCodes};
-use evenpath_simt::kernel::KernelInfo;
+use evenpath_kernels::spmv::{CodedColumns, EncodeColumns, NarrowBlocks, NarrowRows, SEGMENTS, ShareCodes};
 use evenpath_simt::{Global, GlobalMut, ScalarType};
 
 use super::adaptive::RowBlocks;
 use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
 use super::{Product, Schedule, Shape};
-use crate::device::{DeviceError, DeviceVec};
+use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::op::sort::{SortOptions, sort_pairs};
-use crate::op::{DeviceCsr, OpError, grid, instance, tile_items, vector};
+use crate::op::{DeviceCsr, OpError, vector};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
 /// Nonzeros of a tile of rows that a warp takes groups of, in the mean.
 const TILE_NONZEROS: f64 = 4096.0;
 
-/// Rows of such a tile, at most.
+/// The most rows of such a tile.
 const TILE_ROWS: u32 = 512;
 
 /// Rows whose columns have codes of 16 bits.
-pub(super) struct Narrow {
-    kernel: &'static KernelInfo,
-    rows: Rows,
+pub(super) struct Narrow<V: Value, O: Offset> {
+    rows: Rows<V, O>,
     codes: Codes,
 }
 
 /// How rows are cut: as measures better for the type of the values.
-enum Rows {
+enum Rows<V: Value, O: Offset> {
     /// Row blocks, for f64.
-    Blocks(RowBlocks),
+    Blocks { launch: Launch<NarrowBlocks<V, O>>, block_rows: DeviceVec<u32> },
     /// Row tiles, for f32: groups of rows, `tile_rows` of which have a directory.
-    Tiles { group: Group, grid: u32, tile_rows: u32 },
+    Tiles { launch: Launch<NarrowRows<V, O>>, group: Group, tile_rows: u32 },
 }
 
 /// The columns of the nonzeros of tiles of rows, as codes of 16 bits.
 struct Codes {
-    /// Two a word.
+    /// Two per word.
     pairs: DeviceVec<u32>,
     nonzeros: u64,
     directories: DeviceVec<u32>,
@@ -44,22 +42,24 @@ struct Codes {
     tile_nonzeros: DeviceVec<u64>,
     /// Nonzeros of tiles without codes.
     whole: u64,
-    /// Nonzeros of tiles with the codes of another.
+    /// Nonzeros of tiles that use the codes of another.
     shared: u64,
 }
 
 impl Codes {
     /// Codes the columns of the tiles that begin with the given rows, and waits for that. Tiles share codes if they begin
-    /// equally far behind a multiple of `alignment`.
+    /// equally far after a multiple of `alignment`.
     fn new<V: Value, O: Offset>(
         matrix: &DeviceCsr<V, O>,
         tile_rows: &DeviceVec<u32>,
         alignment: u32,
     ) -> Result<Self, OpError> {
-        let (device, pattern) = (matrix.device(), matrix.pattern());
+        let device = matrix.device();
         let blocks = tile_rows.len() - 1;
-        let tiles = grid(matrix.rows(), matrix.nnz(), blocks as u64)?;
-        // Cleared, because wide loads reach into neighbouring tiles, which may have no codes.
+        let encode_launch = device.kernel().blocks(blocks)?;
+        let share_launch = device.kernel().warps(blocks)?;
+        let tiles = encode_launch.grid();
+        // Cleared, because wide loads reach into neighboring tiles, which may have no codes.
         let pairs = device.zeros::<u32>(matrix.nnz().div_ceil(2))?;
         let (address, len) = (pairs.as_global().address(), 2 * pairs.len() as u64);
         let mut directories = device.uninitialised(blocks * SEGMENTS as usize)?;
@@ -68,8 +68,7 @@ impl Codes {
         let mut hashes = device.uninitialised::<u32>(blocks)?;
         let mut whole = device.zeros::<u64>(1)?;
         let encode = EncodeColumns {
-            row_offsets: pattern.row_offsets.as_global(),
-            column_indices: pattern.column_indices.as_global(),
+            pattern: matrix.pattern().view(),
             codes: GlobalMut::from_device(address, len),
             directories: directories.as_global_mut(),
             places: own_places.as_global_mut(),
@@ -79,9 +78,9 @@ impl Codes {
             tile_rows: tile_rows.as_global(),
             cols: matrix.cols() as u32,
         };
-        // SAFETY: the views are of the matrix's pattern, of its tiles, of a code a nonzero, of a directory, a place, a first
-        // nonzero and a hash a tile, and of one word; buffers are freed in the stream's order.
-        unsafe { device.launch(encode, instance::<EncodeColumns<O>>(), tiles, 0) }?;
+        // SAFETY: the views are of the matrix's pattern, of its tiles, of one code per nonzero, of one directory, place,
+        // first nonzero and hash per tile, and of one word; buffers are freed in the stream's order.
+        unsafe { encode_launch.launch(encode) }?;
 
         let (hashes, order) = sort_pairs(&hashes, &vector::iota(device, tiles)?, &SortOptions::new())?;
         let mut places = device.uninitialised(blocks)?;
@@ -97,12 +96,28 @@ impl Codes {
             tiles,
             alignment,
         };
-        let info = instance::<ShareCodes>();
         // SAFETY: as above; the order has the numbers of the tiles, each of which gets a place.
-        unsafe { device.launch(share, info, tiles.div_ceil(info.block_size / 32), 0) }?;
+        unsafe { share_launch.launch(share) }?;
         let (whole, shared) = (whole.get(0)?, shared.get(0)?);
         let nonzeros = matrix.nnz() as u64;
         Ok(Self { pairs, nonzeros, directories, places, tile_nonzeros, whole, shared })
+    }
+
+    /// The codes as kernels take them, two per word.
+    fn pairs(&self) -> CodedColumns<u32> {
+        CodedColumns {
+            codes: self.pairs.as_global(),
+            directories: self.directories.as_global(),
+            places: self.places.as_global(),
+            tile_nonzeros: self.tile_nonzeros.as_global(),
+        }
+    }
+
+    /// The codes as kernels take them, one per element.
+    fn singles(&self) -> CodedColumns<u16> {
+        let CodedColumns { codes, directories, places, tile_nonzeros } = self.pairs();
+        let codes = Global::from_device(codes.address(), 2 * self.pairs.len() as u64);
+        CodedColumns { codes, directories, places, tile_nonzeros }
     }
 
     /// Bytes of device memory.
@@ -112,95 +127,55 @@ impl Codes {
     }
 }
 
-impl Narrow {
-    /// Cuts the rows and codes the columns. `None` where a group of rows is longer than a kernel counts.
-    pub(super) fn new<V: Value, O: Offset>(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-    ) -> Result<Option<Self>, OpError> {
+impl<V: Value, O: Offset> Narrow<V, O> {
+    /// Cuts the rows and codes the columns. `None` if a group of rows is longer than a kernel counts.
+    pub(super) fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
+        let device = matrix.device();
         if V::TYPE != ScalarType::F32 {
-            let kernel = instance::<NarrowBlocks<V, O>>();
-            let blocks = RowBlocks::cut(matrix, lengths, tile_items(kernel))?;
-            let codes = Codes::new(matrix, &blocks.block_rows, 1)?;
-            return Ok(Some(Self { kernel, rows: Rows::Blocks(blocks), codes }));
+            let launcher = device.kernel::<NarrowBlocks<V, O>>();
+            let limit = launcher.info().tile_items() as u32;
+            let RowBlocks { block_rows } = RowBlocks::cut(matrix, lengths, limit)?;
+            let launch = launcher.blocks(block_rows.len() - 1)?;
+            let codes = Codes::new(matrix, &block_rows, 1)?;
+            return Ok(Some(Self { rows: Rows::Blocks { launch, block_rows }, codes }));
         }
         let (kernel, group) = fit::<NarrowRows<V, O>>(lengths.mean);
         let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
         if !group.counts(nonzeros, lengths.longest) {
             return Ok(None);
         }
-        let grid = grid(rows, nonzeros, group.blocks(rows, kernel))?;
+        let launch = device.instance(kernel).warps(group.warps(rows))?;
         let tile_rows = (TILE_NONZEROS / lengths.mean.max(1.0)) as u32;
         let tile_rows = 1 << tile_rows.clamp(group.rows, TILE_ROWS).ilog2();
         let starts: Vec<u32> = (0..rows as u32).step_by(tile_rows as usize).chain([rows as u32]).collect();
         // Eight nonzeros: loads of four begin at a multiple of that.
-        let codes = Codes::new(matrix, &matrix.device().upload_slice(&starts)?, 8)?;
-        Ok(Some(Self { kernel, rows: Rows::Tiles { group, grid, tile_rows }, codes }))
+        let codes = Codes::new(matrix, &device.upload_slice(&starts)?, 8)?;
+        Ok(Some(Self { rows: Rows::Tiles { launch, group, tile_rows }, codes }))
     }
 
-    /// Whether so few columns are read as they are that it does not count.
+    /// Whether few enough columns are without codes.
     pub(super) fn is_worth_it(&self) -> bool {
         self.codes.whole <= self.codes.nonzeros / 8
     }
-
-    fn run_blocks<V: Value, O: Offset>(
-        &self,
-        blocks: &RowBlocks,
-        Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>,
-    ) -> Result<(), DeviceError> {
-        let (pattern, values, codes) = (matrix.pattern(), matrix.values(), &self.codes);
-        let kernel = NarrowBlocks {
-            row_offsets: pattern.row_offsets.as_global(),
-            column_indices: pattern.column_indices.as_global(),
-            codes: Global::from_device(codes.pairs.as_global().address(), 2 * codes.pairs.len() as u64),
-            directories: codes.directories.as_global(),
-            places: codes.places.as_global(),
-            block_rows: blocks.block_rows.as_global(),
-            block_nonzeros: codes.tile_nonzeros.as_global(),
-            values: values.as_global(),
-            x: x.as_global(),
-            y: y.as_global_mut(),
-            alpha,
-            beta,
-        };
-        // SAFETY: what a `Product` promises, and the plan's own buffers are of its matrix: codes stand for its columns, and
-        // column indices are there if a tile has no codes.
-        unsafe { matrix.device().launch(kernel, self.kernel, blocks.blocks, 0) }
-    }
-
-    fn run_tiles<V: Value, O: Offset>(
-        &self,
-        (group, grid, tile_rows): (Group, u32, u32),
-        Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>,
-    ) -> Result<(), DeviceError> {
-        let (pattern, values, codes) = (matrix.pattern(), matrix.values(), &self.codes);
-        let kernel = NarrowRows {
-            row_offsets: pattern.row_offsets.as_global(),
-            column_indices: pattern.column_indices.as_global(),
-            codes: codes.pairs.as_global(),
-            directories: codes.directories.as_global(),
-            places: codes.places.as_global(),
-            tile_nonzeros: codes.tile_nonzeros.as_global(),
-            values: values.as_global(),
-            x: x.as_global(),
-            y: y.as_global_mut(),
-            rows: pattern.rows as u32,
-            nonzeros: codes.nonzeros,
-            tile_rows_log2: tile_rows.ilog2(),
-            lanes_log2: group.lanes_log2,
-            alpha,
-            beta,
-        };
-        // SAFETY: as for row blocks.
-        unsafe { matrix.device().launch(kernel, self.kernel, grid, 0) }
-    }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Narrow {
-    fn run(&self, product: Product<'_, V, O>) -> Result<(), DeviceError> {
+impl<V: Value, O: Offset> Schedule<V, O> for Narrow<V, O> {
+    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
         match &self.rows {
-            Rows::Blocks(blocks) => self.run_blocks(blocks, product),
-            &Rows::Tiles { group, grid, tile_rows } => self.run_tiles((group, grid, tile_rows), product),
+            Rows::Blocks { launch, block_rows } => {
+                let (columns, block_rows) = (self.codes.singles(), block_rows.as_global());
+                let kernel = |product| NarrowBlocks { product, columns, block_rows };
+                // SAFETY: the row blocks and the codes are the matrix's, and what a code stands for is a column of it;
+                // column indices are there if a tile has no codes.
+                unsafe { product.launch(launch, kernel) }
+            }
+            Rows::Tiles { launch, group, tile_rows } => {
+                let (tile_rows_log2, lanes_log2) = (tile_rows.ilog2(), group.lanes_log2);
+                let columns = self.codes.pairs();
+                let kernel = |product| NarrowRows { product, columns, tile_rows_log2, lanes_log2 };
+                // SAFETY: as for row blocks.
+                unsafe { product.launch(launch, kernel) }
+            }
         }
     }
 
@@ -213,12 +188,12 @@ impl<V: Value, O: Offset> Schedule<V, O> for Narrow {
             ("columns without a code", self.codes.whole),
             ("columns with others' codes", self.codes.shared),
         ];
-        let (tiles, bytes) = match &self.rows {
-            Rows::Blocks(blocks) => (blocks.blocks, blocks.block_rows.bytes()),
-            Rows::Tiles { grid, .. } => (*grid, 0),
+        let (info, tiles, bytes) = match &self.rows {
+            Rows::Blocks { launch, block_rows } => (launch.info(), launch.grid(), block_rows.bytes()),
+            Rows::Tiles { launch, .. } => (launch.info(), launch.grid(), 0),
         };
         Shape {
-            tile: Some(Tile::of(self.kernel)),
+            tile: Some(Tile::of(info)),
             tiles: u64::from(tiles),
             figures,
             workspace_bytes: self.codes.bytes() + bytes,

@@ -3,19 +3,18 @@ use evenpath_simt::kernel::{self, KernelInfo};
 
 use super::lengths::Lengths;
 use super::{Product, Schedule, Shape};
-use crate::device::DeviceError;
-use crate::op::{DeviceCsr, OpError, grid};
+use crate::device::{DeviceError, Launch};
+use crate::op::{DeviceCsr, OpError};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
-/// Nonzeros that a warp's rows may have: places in them are 32 bits.
+/// The most nonzeros of a warp's rows: places in them have 32 bits.
 const GROUP_LIMIT: u64 = u32::MAX as u64 - (1 << 12);
 
-/// Every warp takes equally many consecutive rows.
-pub(super) struct RowTiles {
-    info: &'static KernelInfo,
+/// Every warp takes the same number of consecutive rows.
+pub(super) struct RowTiles<V: Value, O: Offset> {
+    launch: Launch<Kernel<V, O>>,
     group: Group,
-    grid: u32,
 }
 
 /// How a warp takes rows.
@@ -23,7 +22,7 @@ pub(super) struct RowTiles {
 pub(super) struct Group {
     /// Rows of a warp.
     pub(super) rows: u32,
-    /// log2 of the lanes that sum a row.
+    /// log2 of the lanes per row.
     pub(super) lanes_log2: u32,
 }
 
@@ -68,58 +67,41 @@ pub(super) fn fit<K: kernel::Kernel>(mean: f64) -> (&'static KernelInfo, Group) 
 }
 
 impl Group {
-    /// Whether places in the nonzeros of any group of rows are numbers of 32 bits.
+    /// Whether 32 bits hold every place in the nonzeros of a group of rows.
     pub(super) fn counts(self, nonzeros: usize, longest: u64) -> bool {
         longest.saturating_mul(u64::from(self.rows)).min(nonzeros as u64) <= GROUP_LIMIT
     }
 
-    /// Blocks of the kernel that groups of so many rows fill.
-    pub(super) fn blocks(self, rows: usize, info: &KernelInfo) -> u64 {
-        rows.div_ceil(self.rows as usize).div_ceil(info.block_size as usize / 32) as u64
+    /// Groups of `rows` rows: one warp each.
+    pub(super) fn warps(self, rows: usize) -> usize {
+        rows.div_ceil(self.rows as usize)
     }
 }
 
-impl RowTiles {
-    /// The tiles that suit rows of these lengths; `None` where a group of rows is longer than a kernel counts.
-    pub(super) fn new<V: Value, O: Offset>(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-    ) -> Result<Option<Self>, OpError> {
+impl<V: Value, O: Offset> RowTiles<V, O> {
+    /// The tiles that suit rows of these lengths; `None` if a group of rows is longer than a kernel counts.
+    pub(super) fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
         let (info, group) = fit::<Kernel<V, O>>(lengths.mean);
-        let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
-        if !group.counts(nonzeros, lengths.longest) {
+        if !group.counts(matrix.nnz(), lengths.longest) {
             return Ok(None);
         }
-        let grid = grid(rows, nonzeros, group.blocks(rows, info))?;
-        Ok(Some(Self { info, group, grid }))
+        let launch = matrix.device().instance(info).warps(group.warps(matrix.rows()))?;
+        Ok(Some(Self { launch, group }))
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for RowTiles {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let pattern = matrix.pattern();
-        let values = matrix.values();
-        let kernel = Kernel {
-            row_offsets: pattern.row_offsets.as_global(),
-            column_indices: pattern.column_indices.as_global(),
-            values: values.as_global(),
-            x: x.as_global(),
-            y: y.as_global_mut(),
-            rows: pattern.rows as u32,
-            nonzeros: pattern.column_indices.len() as u64,
-            lanes_log2: self.group.lanes_log2,
-            alpha,
-            beta,
-        };
-        // SAFETY: what a `Product` promises.
-        unsafe { matrix.device().launch(kernel, self.info, self.grid, 0) }
+impl<V: Value, O: Offset> Schedule<V, O> for RowTiles<V, O> {
+    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+        let lanes_log2 = self.group.lanes_log2;
+        // SAFETY: there are no other views, and a warp for each group of rows.
+        unsafe { product.launch(&self.launch, |product| Kernel { product, lanes_log2 }) }
     }
 
     fn shape(&self) -> Shape {
         let figures = vec![("rows a warp", u64::from(self.group.rows))];
         Shape {
-            tile: Some(Tile::of(self.info)),
-            tiles: u64::from(self.grid),
+            tile: Some(Tile::of(self.launch.info())),
+            tiles: u64::from(self.launch.grid()),
             lanes: None,
             figures,
             workspace_bytes: 0,

@@ -1,89 +1,63 @@
 use evenpath_kernels::spmv::{BlockRows, VectorRows};
-use evenpath_simt::kernel::KernelInfo;
 
 use super::{Product, Schedule, Shape};
-use crate::device::DeviceError;
-use crate::op::{DeviceCsr, MAX_GRID, instance};
+use crate::device::{DeviceError, Launch};
+use crate::op::{DeviceCsr, MAX_GRID};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
-/// A fixed number of lanes per row.
-pub(super) struct Vector {
-    kernel: &'static KernelInfo,
+/// A number of lanes per row.
+pub(super) struct Vector<V: Value, O: Offset> {
+    launch: Launch<VectorRows<V, O>>,
     lanes: u32,
-    grid: u32,
 }
 
-impl Vector {
+impl<V: Value, O: Offset> Vector<V, O> {
     /// `lanes` is a power of two up to 32.
-    pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, lanes: u32) -> Self {
-        let kernel = instance::<VectorRows<V, O>>();
-        // A block has 8 rows or more, of fewer than 2³²: no more blocks than a grid may have.
-        let grid = (matrix.rows() as u32).div_ceil(kernel.block_size / lanes);
-        Self { kernel, lanes, grid }
+    pub(super) fn new(matrix: &DeviceCsr<V, O>, lanes: u32) -> Result<Self, DeviceError> {
+        let launch = matrix.device().kernel().threads(matrix.rows() * lanes as usize)?;
+        Ok(Self { launch, lanes })
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Vector {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let (pattern, values) = (matrix.pattern(), matrix.values());
-        let kernel = VectorRows {
-            row_offsets: pattern.row_offsets.as_global(),
-            column_indices: pattern.column_indices.as_global(),
-            values: values.as_global(),
-            x: x.as_global(),
-            y: y.as_global_mut(),
-            rows: pattern.rows as u32,
-            lanes: self.lanes,
-            alpha,
-            beta,
-        };
-        // SAFETY: what a `Product` promises.
-        unsafe { matrix.device().launch(kernel, self.kernel, self.grid, 0) }
+impl<V: Value, O: Offset> Schedule<V, O> for Vector<V, O> {
+    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+        let lanes = self.lanes;
+        // SAFETY: there are no other views, and `lanes` threads for each row.
+        unsafe { product.launch(&self.launch, |product| VectorRows { product, lanes }) }
     }
 
     fn shape(&self) -> Shape {
         Shape {
-            tile: Some(Tile::of(self.kernel)),
-            tiles: u64::from(self.grid),
+            tile: Some(Tile::of(self.launch.info())),
+            tiles: u64::from(self.launch.grid()),
             lanes: Some(self.lanes),
             ..Shape::default()
         }
     }
 }
 
-/// A block per row.
-pub(super) struct Block {
-    kernel: &'static KernelInfo,
+/// One block per row.
+pub(super) struct Block<V: Value, O: Offset> {
+    launch: Launch<BlockRows<V, O>>,
     rows: u64,
 }
 
-impl Block {
-    pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Self {
-        Self { kernel: instance::<BlockRows<V, O>>(), rows: matrix.rows() as u64 }
+impl<V: Value, O: Offset> Block<V, O> {
+    pub(super) fn new(matrix: &DeviceCsr<V, O>) -> Result<Self, DeviceError> {
+        // If the grid has fewer blocks than there are rows, blocks take several.
+        let launch = matrix.device().kernel().blocks(matrix.rows().min(MAX_GRID as usize))?;
+        Ok(Self { launch, rows: matrix.rows() as u64 })
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Block {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let (pattern, values) = (matrix.pattern(), matrix.values());
-        let kernel = BlockRows {
-            row_offsets: pattern.row_offsets.as_global(),
-            column_indices: pattern.column_indices.as_global(),
-            values: values.as_global(),
-            x: x.as_global(),
-            y: y.as_global_mut(),
-            rows: pattern.rows as u32,
-            alpha,
-            beta,
-        };
-        // A block that is through with its row takes another where the grid has not one for each.
-        let grid = self.rows.min(MAX_GRID) as u32;
-        // SAFETY: what a `Product` promises.
-        unsafe { matrix.device().launch(kernel, self.kernel, grid, 0) }
+impl<V: Value, O: Offset> Schedule<V, O> for Block<V, O> {
+    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+        // SAFETY: there are no other views, and any number of blocks will do.
+        unsafe { product.launch(&self.launch, |product| BlockRows { product }) }
     }
 
     fn shape(&self) -> Shape {
-        Shape { tile: Some(Tile::of(self.kernel)), tiles: self.rows, ..Shape::default() }
+        Shape { tile: Some(Tile::of(self.launch.info())), tiles: self.rows, ..Shape::default() }
     }
 }

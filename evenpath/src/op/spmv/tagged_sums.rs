@@ -1,5 +1,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use evenpath_kernels::block::tagged_sums::TaggedWords;
+
 use crate::Value;
 use crate::device::{Device, DeviceError, DeviceVec};
 
@@ -9,14 +11,21 @@ pub(in crate::op) struct TaggedSums {
     bytes: u64,
 }
 
-/// What the kernels work with.
+/// The memory that kernels work with.
 pub(in crate::op) struct Words {
     /// 64 bits for each 32 of a part: zero, or as the run before left them.
     pub(in crate::op) sums: DeviceVec<u64>,
-    /// A counter per sum, zero between launches.
+    /// One counter per sum, zero between launches.
     pub(in crate::op) arrived: DeviceVec<u32>,
     /// The number of this run.
     pub(in crate::op) run: u32,
+}
+
+impl Words {
+    /// The words as kernels take them.
+    pub(in crate::op) fn view(&mut self) -> TaggedWords {
+        TaggedWords { words: self.sums.as_global_mut(), arrived: self.arrived.as_global_mut(), run: self.run }
+    }
 }
 
 impl TaggedSums {

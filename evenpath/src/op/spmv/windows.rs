@@ -1,43 +1,41 @@
 use evenpath_kernels::spmv::{FindWindows, RowWindows, WINDOW_TOTALS};
-use evenpath_simt::kernel::KernelInfo;
 
 use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
 use super::{Product, Schedule, Shape};
-use crate::device::{DeviceError, DeviceVec};
-use crate::op::{DeviceCsr, OpError, grid, instance};
+use crate::device::{DeviceError, DeviceVec, Launch};
+use crate::op::{DeviceCsr, OpError};
 use crate::policy::Tile;
 use crate::{Offset, Value};
 
 /// Rows of a block.
 const BLOCK_ROWS: u32 = 512;
 
-/// Bytes of a window, at most: three blocks with their products fit in a multiprocessor's shared memory.
+/// The most bytes of a window: three blocks with their products fit in a multiprocessor's shared memory.
 const WINDOW_BYTES: usize = 48 << 10;
 
-/// Row tiles whose part of x is brought to shared memory first.
-pub(super) struct Windows {
-    info: &'static KernelInfo,
+/// Row tiles whose part of x is copied to shared memory first.
+pub(super) struct Windows<V: Value, O: Offset> {
+    launch: Launch<RowWindows<V, O>>,
     group: Group,
-    grid: u32,
     firsts: DeviceVec<u32>,
     lens: DeviceVec<u32>,
     found: Found,
 }
 
-/// A window's elements are used so many times each, at least, where windows are worth it.
+/// The least number of uses of a window's elements for which windows pay.
 const USES: u64 = 3;
 
-/// What the windows of a matrix are like.
+/// Statistics of a matrix's windows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
-    /// Nonzeros of the blocks that have one.
+    /// Nonzeros of the blocks that have a window.
     covered: u64,
-    /// Elements of all of them.
+    /// Elements of all windows.
     elements: u64,
-    /// Elements of the longest.
+    /// Elements of the longest window.
     longest: u64,
-    /// Nonzeros whose column is hardly behind the last one's.
+    /// Nonzeros whose column is just after the one before.
     near: u64,
 }
 
@@ -53,7 +51,7 @@ impl Found {
     }
 
     /// Whether gathering from windows is faster: nearly all rows have one, their elements are used again, and the
-    /// columns are scattered, so that a cache would do one line a nonzero; or `with_neighbours`, if they are not.
+    /// columns are scattered, so that a cache would need one line per nonzero; or `with_neighbours`, if they are not.
     pub(super) fn are_worth_it(self, nonzeros: u64, with_neighbours: bool) -> bool {
         let is_hard_to_cache = with_neighbours || !self.have_neighbours(nonzeros);
         self.cover(nonzeros) && self.uses() >= USES && is_hard_to_cache
@@ -73,39 +71,36 @@ impl Found {
     }
 }
 
-impl Windows {
-    /// Finds the windows, and waits for them. `None` where a group of rows is longer than a kernel counts.
-    pub(super) fn find<V: Value, O: Offset>(
-        matrix: &DeviceCsr<V, O>,
-        lengths: Lengths,
-    ) -> Result<Option<Self>, OpError> {
+impl<V: Value, O: Offset> Windows<V, O> {
+    /// Finds the windows, and waits for them. `None` if a group of rows is longer than a kernel counts.
+    pub(super) fn find(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
         let (info, group) = fit::<RowWindows<V, O>>(lengths.mean);
         if !group.counts(matrix.nnz(), lengths.longest) {
             return Ok(None);
         }
         let blocks = matrix.rows().div_ceil(BLOCK_ROWS as usize);
-        let grid = grid(matrix.rows(), matrix.nnz(), blocks as u64)?;
+        let find = device.kernel().blocks(blocks)?;
         let mut firsts = device.uninitialised(blocks)?;
         let mut lens = device.uninitialised(blocks)?;
         let mut totals = device.zeros::<u64>(WINDOW_TOTALS)?;
         let kernel = FindWindows {
-            row_offsets: matrix.pattern().row_offsets.as_global(),
-            column_indices: matrix.pattern().column_indices.as_global(),
+            pattern: matrix.pattern().view(),
             firsts: firsts.as_global_mut(),
             lens: lens.as_global_mut(),
             totals: totals.as_global_mut(),
-            rows: matrix.rows() as u32,
             cols: matrix.cols() as u32,
             block_rows: BLOCK_ROWS,
             limit: (WINDOW_BYTES / V::SIZE) as u32,
         };
         // SAFETY: the views are of the matrix's pattern, of an element for each block, and of as many totals as the
         // kernel has; buffers are freed in the stream's order.
-        unsafe { device.launch(kernel, instance::<FindWindows<O>>(), grid, 0) }?;
+        unsafe { find.launch(kernel) }?;
         let totals = totals.to_vec()?;
         let found = Found { covered: totals[0], elements: totals[1], longest: totals[2], near: totals[3] };
-        Ok(Some(Self { info, group, grid, firsts, lens, found }))
+        let window_bytes = found.longest as u32 * V::SIZE as u32;
+        let launch = device.instance(info).shared_bytes(window_bytes).blocks(blocks)?;
+        Ok(Some(Self { launch, group, firsts, lens, found }))
     }
 
     pub(super) fn found(&self) -> Found {
@@ -113,29 +108,18 @@ impl Windows {
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Windows {
-    fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), DeviceError> {
-        let pattern = matrix.pattern();
-        let values = matrix.values();
-        let longest = self.found.longest as u32;
-        let kernel = RowWindows {
-            row_offsets: pattern.row_offsets.as_global(),
-            column_indices: pattern.column_indices.as_global(),
-            values: values.as_global(),
-            x: x.as_global(),
-            y: y.as_global_mut(),
+impl<V: Value, O: Offset> Schedule<V, O> for Windows<V, O> {
+    fn run(&self, mut product: Product<'_, V, O>) -> Result<(), DeviceError> {
+        let kernel = |product| RowWindows {
+            product,
             firsts: self.firsts.as_global(),
             lens: self.lens.as_global(),
-            longest,
-            rows: pattern.rows as u32,
-            nonzeros: pattern.column_indices.len() as u64,
+            longest: self.found.longest as u32,
             block_rows: BLOCK_ROWS,
             lanes_log2: self.group.lanes_log2,
-            alpha,
-            beta,
         };
-        // SAFETY: what a `Product` promises. The windows are those of its pattern, none longer than the shared memory asked for.
-        unsafe { matrix.device().launch(kernel, self.info, self.grid, longest * V::SIZE as u32) }
+        // SAFETY: the windows are those of the matrix's pattern, none longer than the launch's shared memory.
+        unsafe { product.launch(&self.launch, kernel) }
     }
 
     fn shape(&self) -> Shape {
@@ -145,8 +129,8 @@ impl<V: Value, O: Offset> Schedule<V, O> for Windows {
             ("elements of the longest window", self.found.longest),
         ];
         Shape {
-            tile: Some(Tile::of(self.info)),
-            tiles: u64::from(self.grid),
+            tile: Some(Tile::of(self.launch.info())),
+            tiles: u64::from(self.launch.grid()),
             figures,
             workspace_bytes,
             ..Shape::default()

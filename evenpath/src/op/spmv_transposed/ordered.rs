@@ -1,26 +1,27 @@
 use evenpath_kernels::spmv::TransposedProducts;
 
 use super::{Bytes, Product, Schedule};
-use crate::device::DeviceVec;
+use crate::device::{DeviceVec, Launch};
 use crate::op::path_tiles::PathTiles;
 use crate::op::requirement::Requirement;
 use crate::op::scan::Operator;
 use crate::op::sort::{SortOptions, sort_pairs, temporary_bytes_pairs};
 use crate::op::transpose::{by_column, check_countable};
-use crate::op::{DeviceCsr, OpError, instance, reduce, tile_items, vector};
+use crate::op::{DeviceCsr, OpError, reduce, vector};
 use crate::{Offset, Value};
 
 /// Products in the order of the nonzeros, sorted by column, summed by column.
-pub(super) struct Ordered {
+pub(super) struct Ordered<V: Value, O: Offset> {
+    launch: Launch<TransposedProducts<V, O>>,
     tiles: PathTiles,
     by_column: SortOptions,
     run_bytes: u64,
 }
 
-impl Ordered {
-    pub(super) fn new<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
+impl<V: Value, O: Offset> Ordered<V, O> {
+    pub(super) fn new(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         check_countable(matrix)?;
-        let tiles = PathTiles::find(matrix, tile_items(instance::<TransposedProducts<V, O>>()))?;
+        let (tiles, launch) = PathTiles::find(matrix, matrix.device().kernel())?;
         let by_column = by_column(matrix.cols());
         let len = matrix.nnz();
         let products = Requirement::of::<V>(len as u64);
@@ -31,11 +32,11 @@ impl Ordered {
         let sorting = Requirement::all_of([products, sort]);
         let summing = Requirement::all_of([pairs, Requirement::of::<u64>(1), reduction]);
         let run = Requirement::all_of([pairs, Requirement::any_of([sorting, summing])]);
-        Ok(Self { tiles, by_column, run_bytes: run.bytes() })
+        Ok(Self { launch, tiles, by_column, run_bytes: run.bytes() })
     }
 
     /// The products αax in the order of the nonzeros.
-    fn products<V: Value, O: Offset>(
+    fn products(
         &self,
         matrix: &DeviceCsr<V, O>,
         alpha: V,
@@ -45,23 +46,20 @@ impl Ordered {
         let values = matrix.values();
         let mut products = device.uninitialised(matrix.nnz())?;
         let kernel = TransposedProducts {
-            row_offsets: matrix.pattern().row_offsets.as_global(),
-            values: values.as_global(),
+            matrix: matrix.pattern().csr_view(&values),
             x: x.as_global(),
             products: products.as_global_mut(),
             tile_rows: self.tiles.rows.as_global(),
-            rows: matrix.rows() as u32,
-            nonzeros: matrix.nnz() as u64,
             alpha,
         };
-        // SAFETY: x has an element for each row, as a `Product` promises; the tiles are the matrix's, and there is a product for each
-        // nonzero.
-        unsafe { device.launch(kernel, instance::<TransposedProducts<V, O>>(), self.tiles.count, 0) }?;
+        // SAFETY: x has one element per row, as a `Product` promises; the tiles are the matrix's, of the kernel's length, and
+        // there is one product per nonzero.
+        unsafe { self.launch.launch(kernel) }?;
         Ok(products)
     }
 }
 
-impl<V: Value, O: Offset> Schedule<V, O> for Ordered {
+impl<V: Value, O: Offset> Schedule<V, O> for Ordered<V, O> {
     fn run(&self, Product { matrix, alpha, x, beta, y, .. }: Product<'_, V, O>) -> Result<(), OpError> {
         let device = matrix.device();
         let products = self.products(matrix, alpha, x)?;

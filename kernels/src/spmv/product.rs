@@ -1,31 +1,35 @@
-//! A row times x, by any number of threads.
+//! What every SpMV kernel takes; and a row times x, by any number of threads.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, Float, Global};
+use evenpath_simt::{parameters, thread, Float, Global};
 
 use crate::block::reduce::BlockReduce;
-use crate::Offset;
+use crate::update::Update;
+use crate::{CsrView, Offset};
 
-/// A matrix and the vector that it multiplies.
-#[derive(Clone, Copy)]
-pub(super) struct Operands<V, O> {
-    pub(super) row_offsets: Global<O>,
-    pub(super) column_indices: Global<u32>,
-    pub(super) values: Global<V>,
-    pub(super) x: Global<V>,
+parameters! {
+    /// y = αAx + βy.
+    pub struct Product<V: Float, O: Offset> {
+        /// The matrix A.
+        pub matrix: CsrView<V, O>,
+        /// The dense vector x, one element per column.
+        pub x: Global<V>,
+        /// The result y, one element per row, with α and β.
+        pub update: Update<V>,
+    }
 }
 
-/// Nonzeros of which a thread has the loads on their way at once.
+/// Nonzeros that a thread loads before it uses the first.
 const BATCH: usize = 2;
 
-impl<V: Float, O: Offset> Operands<V, O> {
-    /// The first nonzero of a row, and the first behind it; none where `row` is no row.
+impl<V: Float, O: Offset> Product<V, O> {
+    /// The first nonzero of a row, and the first after it; an empty range unless `row` is below `rows`.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn bounds(&self, row: usize, rows: usize) -> (usize, usize) {
         if row < rows {
-            (self.row_offsets.load(row).to_usize(), self.row_offsets.load(row + 1).to_usize())
+            self.matrix.pattern().row_bounds(row)
         } else {
             (0, 0)
         }
@@ -33,8 +37,8 @@ impl<V: Float, O: Offset> Operands<V, O> {
 
     /// The sum of the products of every `threads`-th nonzero, from `begin` + `thread` to before `end`.
     ///
-    /// Loads behind the end repeat the last nonzero, which is cheaper than a branch around each. They go through L1:
-    /// what one turn leaves of a line the next one takes.
+    /// Loads past the end repeat the last nonzero, which is cheaper than a branch around each. They go through L1, so
+    /// that the next turn finds the rest of a line there.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn strided_sum(&self, begin: usize, end: usize, thread: u32, threads: u32) -> V {
@@ -47,10 +51,10 @@ impl<V: Float, O: Offset> Operands<V, O> {
             let mut values = [V::ZERO; BATCH];
             let mut factors = [V::ZERO; BATCH];
             for item in 0..BATCH {
-                columns[item] = self.column_indices.load(inside(item)) as usize;
+                columns[item] = self.matrix.column_indices.load(inside(item)) as usize;
             }
             for item in 0..BATCH {
-                values[item] = self.values.load(inside(item));
+                values[item] = self.matrix.values.load(inside(item));
             }
             for item in 0..BATCH {
                 factors[item] = self.x.load(columns[item]);
