@@ -5,7 +5,9 @@ use evenpath::ell::PaddingLimit;
 use evenpath::generate::{Kind, Published};
 use evenpath::spmv::SpmvMethod;
 use evenpath::{Csr, DeviceVec};
-use evenpath_kernels::spmv::AdaptiveRows;
+use evenpath_kernels::CsrView;
+use evenpath_kernels::spmv::{AdaptiveRows, Product};
+use evenpath_kernels::update::Update;
 use evenpath_simt::kernel::Kernel;
 
 use super::published::ADAPTIVE;
@@ -228,22 +230,22 @@ fn row_blocks_ms<V: PeerValue>(
     let block_rows = bench.device.upload(&block_rows)?;
     let x = bench.device.upload(&random_vector::<V>(matrix.cols(), 1))?;
     let mut y = bench.device.upload(&vec![V::from_f64(f64::NAN); matrix.rows()])?;
-    let offsets = bench.device.upload(matrix.row_offsets())?;
-    let columns = bench.device.upload(matrix.column_indices())?;
+    let row_offsets = bench.device.upload(matrix.row_offsets())?;
+    let column_indices = bench.device.upload(matrix.column_indices())?;
     let values = bench.device.upload(matrix.values())?;
     let times = times_ms(bench.device, bench.repetitions, || {
-        let arguments = AdaptiveRows {
-            row_offsets: offsets.as_global(),
-            column_indices: columns.as_global(),
+        let matrix = CsrView {
+            row_offsets: row_offsets.as_global(),
+            column_indices: column_indices.as_global(),
             values: values.as_global(),
-            x: x.as_global(),
-            y: y.as_global_mut(),
-            block_rows: block_rows.as_global(),
-            alpha: V::ONE,
-            beta: V::ZERO,
+            nonzeros: values.len() as u64,
+            rows: y.len() as u32,
         };
-        // SAFETY: the arrays are those of a valid matrix, x has an element a column, y one a row; there is a row block
-        // more than the grid has blocks, each of rows whose nonzeros the block of threads has the memory for, or of one row.
+        let update = Update { y: y.as_global_mut(), alpha: V::ONE, beta: V::ZERO };
+        let product = Product { matrix, x: x.as_global(), update };
+        let arguments = AdaptiveRows { product, block_rows: block_rows.as_global() };
+        // SAFETY: the arrays are those of a valid matrix, x has one element per column, y one per row; there is one more
+        // row block than the grid has blocks, each of rows whose nonzeros fit into the block's memory, or of one row.
         unsafe { bench.device.launch(arguments, kernel, blocks, 0) }
     })?;
     check(name, &format!("row blocks of {limit}"), matrix, &y, table)?;

@@ -217,3 +217,45 @@ impl Device {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use evenpath_kernels::vector::Dot;
+
+    use super::*;
+    use crate::device::SimulatedOptions;
+
+    /// Of 256 threads with 4 items each.
+    fn launcher() -> Launcher<Dot<f64>> {
+        Device::simulated(SimulatedOptions::default()).kernel()
+    }
+
+    #[test]
+    fn grids_have_a_block_for_the_rest() -> Result<(), DeviceError> {
+        assert_eq!(launcher().info().tile_items(), 1024);
+        for (count, blocks) in [(0, 0), (1, 1), (2, 2)] {
+            assert_eq!(launcher().blocks(count)?.grid(), blocks);
+        }
+        for (count, blocks) in [(0, 0), (1, 1), (8, 1), (9, 2)] {
+            assert_eq!(launcher().warps(count)?.grid(), blocks);
+            assert_eq!(launcher().threads(32 * count)?.grid(), blocks);
+            assert_eq!(launcher().items(128 * count)?.grid(), blocks);
+        }
+        let resident = launcher().resident_blocks()?;
+        assert_eq!(launcher().resident(u32::MAX)?.grid(), resident);
+        assert_eq!(launcher().resident(1)?.grid(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn grids_that_are_too_large_are_refused() {
+        let limit = MAX_GRID as usize;
+        assert_eq!(launcher().blocks(limit).map(|launch| launch.grid()).ok(), Some(MAX_GRID));
+        for refused in [launcher().blocks(limit + 1), launcher().items(1024 * limit + 1)] {
+            let error = refused.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.contains("2147483648 blocks are over the limit of 2147483647"), "{error}");
+            assert!(error.contains("vector_dot_f64"), "{error}");
+        }
+        assert!(launcher().threads(usize::MAX).is_err() && launcher().warps(usize::MAX).is_err());
+    }
+}

@@ -8,13 +8,13 @@
 
 use core::marker::PhantomData;
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, Shared};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES, UNIT_WORDS};
 use super::node::Pool;
 use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
 use super::strip::{StripParts, Sums};
-use crate::block::tagged_sums::TaggedSums;
+use crate::block::tagged_sums::TaggedWords;
 use crate::unroll::{unroll, Steps};
 use crate::update::Update;
 
@@ -29,12 +29,8 @@ kernel! {
         pub x: Global<V>,
         /// The result.
         pub update: Update<V>,
-        /// If a strip has several parts, 64 bits for each 32 of a value: D values per part, twice.
-        pub sums: GlobalMut<u64>,
-        /// If a strip has several parts, two counters per part, zero before and after.
-        pub arrived: GlobalMut<u32>,
-        /// The number of the run, neither zero nor that of the previous run with these words.
-        pub run: u32,
+        /// If a strip has several parts, D partial sums per part, twice, and two counters per part.
+        pub sums: TaggedWords,
         /// Elements of y.
         pub elements: u64,
         /// log2 of a node's rows.
@@ -379,8 +375,7 @@ impl<V: Float> HiSparseSpmv<V> {
         let strip = strip as usize;
         let first = strip_parts.load(strip);
         let strip_parts = StripParts { first, count: strip_parts.load(strip + 1) - first, all: parts };
-        let tagged_sums = TaggedSums::new(self.sums, self.arrived, self.run);
-        own_sums.finish(strip_parts, part, tagged_sums, |element, sum| {
+        own_sums.finish(strip_parts, part, self.sums.sums(), |element, sum| {
             let index = strip << self.d_log2 | element as usize;
             if (index as u64) < self.elements {
                 self.update.store(index, sum);

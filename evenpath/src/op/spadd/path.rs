@@ -33,8 +33,7 @@ impl Path {
     pub(super) fn walk<O: Offset>(keep: u32, a: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
         let device = a.row_offsets.device();
         let launch = device.kernel().items(path_items(a.view(), b.view()) as usize)?;
-        let (tiles, info) = (launch.grid(), launch.info());
-        let tile_items = info.block_size * info.items_per_thread;
+        let (tiles, tile_items) = (launch.grid(), launch.info().tile_items() as u32);
         let mut path = Self {
             keep,
             tiles,

@@ -11,8 +11,7 @@ use crate::{Offset, Value};
 
 /// Products of a tile of the block sort.
 pub(super) fn tile_len<O: Offset>() -> u32 {
-    let info = instance::<SortProducts<O>>();
-    info.block_size * info.items_per_thread
+    instance::<SortProducts<O>>().tile_items() as u32
 }
 
 /// The entries of some rows of A that make products, and the tiles of these.
