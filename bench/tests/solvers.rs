@@ -38,7 +38,7 @@ fn conjugate_gradients_solve_on_every_device_that_is_always_there() {
             json["residuals"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
         assert_eq!(residuals.len() as u64, json["steps"].as_u64().unwrap() + 1);
         assert!(residuals[0] >= 1.0 && residuals[residuals.len() - 1] < 1e-3, "{residuals:?}");
-        assert!(plot.contains("class=\"line s0\""), "{plot}");
+        assert!(plot.contains("stroke=\"#0072B2\" stroke-width=\"2\" points=\""), "{plot}");
     }
 }
 

@@ -34,10 +34,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// The first call of each operation on a new device: how long its kernels take to compile.
-    FirstUse(first_use::Arguments),
     /// Conjugate gradients with Jacobi preconditioning: steps, time per step, and a plot of the residuals.
     ConjugateGradients(conjugate_gradients::Arguments),
+    /// The first call of each operation on a new device: how long its kernels take to compile.
+    FirstUse(first_use::Arguments),
     /// One matrix in every format: bytes, padding, and the time of y = Ax.
     Formats(formats::Arguments),
     /// HiSparse beside CSR and cuSPARSE, over suites of matrices: bytes, products, sums, conversion.
@@ -71,7 +71,6 @@ enum Command {
 /// Runs the program: reads the command line, measures, and gives the exit code.
 pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
-        Command::FirstUse(arguments) => first_use::run(&arguments),
         Command::ConjugateGradients(arguments) => {
             return program::finish(conjugate_gradients::run(&arguments));
         }
@@ -79,6 +78,7 @@ pub fn main() -> ExitCode {
         Command::HisparseTree(arguments) => return program::finish(hisparse_tree::run(&arguments)),
         Command::Pagerank(arguments) => return program::finish(pagerank::run(&arguments)),
         Command::RowSorting(arguments) => return program::finish(row_sorting::run(&arguments)),
+        Command::FirstUse(arguments) => first_use::run(&arguments),
         Command::Hisparse(arguments) => hisparse::run(&arguments),
         Command::MatrixMarket(arguments) => matrix_market::run(&arguments),
         Command::Primitives(arguments) => primitives::run(&arguments),

@@ -47,7 +47,7 @@ pub(crate) use buffer::host_zeros;
 pub use error::{DeviceError, Version};
 pub use evenpath_simt::host::{BlockOrder, MemoryOrder, Options as SimulatedOptions};
 pub use event::Event;
-pub(crate) use launch::{Launch, Launcher, instance, variant};
+pub(crate) use launch::{Launch, Launcher, MAX_GRID, instance, variant};
 
 use machine::{Machine, Moment};
 use memory_limit::Budget;

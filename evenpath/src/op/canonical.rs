@@ -1,11 +1,11 @@
-//! Whether a matrix on a device is canonical: the columns of every row increase. That is looked at once for each pattern,
-//! which never changes.
+//! Checks whether a matrix on a device is canonical: the columns of every row increase. Each pattern is checked once, since
+//! it never changes.
 
 use evenpath_kernels::spadd::CountDescents;
 use evenpath_simt::GlobalMut;
 
+use super::OpError;
 use super::device_csr::Pattern;
-use super::{OpError, grid, instance, tile_items};
 use crate::Offset;
 use crate::device::Device;
 use crate::matrix::first_descent;
@@ -31,18 +31,9 @@ pub(super) fn count_descents<O: Offset>(
     pattern: &Pattern<O>,
     descents: GlobalMut<u64>,
 ) -> Result<(), OpError> {
-    let info = instance::<CountDescents<O>>();
-    let nonzeros = pattern.column_indices.len();
-    let kernel = CountDescents {
-        row_offsets: pattern.row_offsets.as_global(),
-        columns: pattern.column_indices.as_global(),
-        descents,
-        nonzeros: nonzeros as u64,
-        rows: pattern.rows as u32,
-    };
-    let tiles = nonzeros.max(pattern.rows).div_ceil(tile_items(info) as usize) as u64;
+    let launch = device.kernel().items(pattern.column_indices.len().max(pattern.rows))?;
     // SAFETY: the views are of a valid pattern, and of a word, on this device.
-    unsafe { device.launch(kernel, info, grid(pattern.rows, nonzeros, tiles)?, 0) }?;
+    unsafe { launch.launch(CountDescents { pattern: pattern.view(), descents }) }?;
     Ok(())
 }
 

@@ -56,47 +56,14 @@ pub use spmv_transposed::{
 };
 
 use bytemuck::Pod;
-use evenpath_simt::kernel::KernelInfo;
 
 use crate::Offset;
 use crate::device::{DeviceVec, instance, variant};
-
-/// Blocks of a grid, at most.
-const MAX_GRID: u64 = i32::MAX as u64;
-
-/// Elements in a tile of a kernel.
-fn tile_items(info: &KernelInfo) -> u32 {
-    info.block_size * info.items_per_thread
-}
-
-/// Tiles of a kernel that `len` elements make; `what` is the operation.
-fn tile_count(what: &'static str, info: &KernelInfo, len: usize) -> Result<u32, OpError> {
-    let tiles = len.div_ceil(tile_items(info) as usize) as u64;
-    if tiles < MAX_GRID {
-        Ok(tiles as u32)
-    } else {
-        Err(OpError::TooLong { what, len, limit: MAX_GRID as usize * tile_items(info) as usize })
-    }
-}
 
 /// The number of nonzeros of a result, if row offsets of this type count them; `remedy` says what to call if not.
 fn countable<O: Offset>(nonzeros: u64, remedy: &'static str) -> Result<usize, OpError> {
     let len = usize::try_from(nonzeros).ok().filter(|&len| O::try_from_usize(len).is_some());
     len.ok_or(OpError::OffsetOverflow { nonzeros, remedy })
-}
-
-/// A grid of `blocks` blocks, which a matrix of so many rows and nonzeros makes.
-fn grid(rows: usize, nonzeros: usize, blocks: u64) -> Result<u32, OpError> {
-    if blocks > MAX_GRID {
-        return Err(OpError::TooManyTiles { rows, nonzeros, tiles: blocks, limit: MAX_GRID });
-    }
-    Ok(blocks as u32)
-}
-
-/// Blocks of `block_size` threads that give each row a thread.
-fn blocks(rows: usize, block_size: u32) -> u32 {
-    // There are fewer than 2³² rows.
-    rows.div_ceil(block_size as usize) as u32
 }
 
 /// The same elements in a vector of its own.
@@ -108,26 +75,14 @@ fn copy<T: Pod>(source: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError> {
 
 #[cfg(test)]
 mod tests {
-    use evenpath_kernels::vector::Axpby;
-
     use super::*;
 
     #[test]
-    fn counts_beyond_a_launch_or_an_offset_are_named() {
+    fn counts_beyond_an_offset_are_named() {
         let beyond = 1_u64 << 32;
         assert_eq!(countable::<u32>(beyond - 1, "").ok(), Some(u32::MAX as usize));
         assert_eq!(countable::<u64>(beyond, "").ok(), Some(1 << 32));
         let text = countable::<u32>(beyond, "ask for less").unwrap_err().to_string();
         assert!(text.contains("4294967296 nonzeros") && text.contains("ask for less"), "{text}");
-
-        let info = instance::<Axpby<f64>>();
-        let limit = MAX_GRID as usize * tile_items(info) as usize;
-        assert!(tile_count("a sum", info, limit - tile_items(info) as usize).is_ok());
-        for len in [limit, usize::MAX] {
-            let text = tile_count("a sum", info, len).unwrap_err().to_string();
-            assert!(text.contains(&format!("{len} elements; the limit is {limit}")), "{text}");
-        }
-        let text = grid(7, 8, MAX_GRID + 1).unwrap_err().to_string();
-        assert!(text.contains("2147483648 tiles") && text.contains("2147483647 blocks"), "{text}");
     }
 }

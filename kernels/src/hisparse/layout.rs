@@ -1,12 +1,12 @@
-//! The layout of nodes, which `docs/hisparse.md` gives to the byte: everything that computes with it does it by these.
+//! The layout of nodes, which `docs/hisparse.md` describes byte by byte. All code that computes with it uses this module.
 //!
-//! A reference has the node's offset in the pool in units of 16 bytes, and the node's kind in the two lowest bits.
+//! A reference holds the node's offset in the pool in units of 16 bytes, and the node's kind in the two lowest bits.
 
-/// Bytes of a unit, which nodes are aligned to and references count.
+/// Bytes of a unit: nodes are aligned to units, and references count them.
 pub const UNIT_BYTES: u32 = 16;
 /// Words of a unit.
 pub const UNIT_WORDS: u32 = UNIT_BYTES / 4;
-/// The reference to no node: the first unit of a pool belongs to none.
+/// The null reference: the first unit of a pool belongs to no node.
 pub const NULL: u32 = 0;
 
 /// All D² slots, row by row.
@@ -15,7 +15,7 @@ pub const DENSE: u32 = 0;
 pub const COO1: u32 = 1;
 /// Two entries.
 pub const COO2: u32 = 2;
-/// Three entries and more.
+/// Three or more entries.
 pub const COO4: u32 = 3;
 
 /// Bytes of the entry count in front of a sparse node's coordinates.
@@ -29,7 +29,7 @@ pub const fn reference(unit: u32, kind: u32) -> u32 {
     unit << 2 | kind
 }
 
-/// Where in the pool the node is, in units.
+/// The node's offset in the pool, in units.
 #[inline(always)]
 pub const fn unit(reference: u32) -> u32 {
     reference >> 2
@@ -41,8 +41,8 @@ pub const fn kind(reference: u32) -> u32 {
     reference & 3
 }
 
-/// The kind of a node of `count` slots of `size` bytes each, with `1 << d_log2` rows and columns: the sparse one for the
-/// count, or dense where that takes less.
+/// The kind of a node of `count` entries with slots of `size` bytes, and `1 << d_log2` rows and columns: the sparse kind
+/// for the count, or dense where that takes less memory.
 #[inline(always)]
 pub const fn kind_of(count: u32, d_log2: u32, size: u32) -> u32 {
     let sparse = if count < 2 {
@@ -67,7 +67,7 @@ pub const fn units(kind: u32, count: u32, d_log2: u32, size: u32) -> u32 {
     bytes.div_ceil(UNIT_BYTES)
 }
 
-/// Bytes from the beginning of a sparse node to its slots: they are aligned to what one load of the kind takes.
+/// Bytes from the start of a sparse node to its slots, which are aligned to the size of the kind's loads.
 #[inline(always)]
 pub const fn slots_offset(kind: u32, count: u32, size: u32) -> u32 {
     let width = if kind == COO4 {
@@ -82,20 +82,19 @@ pub const fn slots_offset(kind: u32, count: u32, size: u32) -> u32 {
     (COUNT_BYTES + COORDINATES_BYTES * count + load - 1) & !(load - 1)
 }
 
-/// Local coordinates as they are stored: the row in the high byte, so that they ascend row by row. Swapping the bytes
-/// transposes.
+/// Packs local coordinates: the row in the high byte, so that they ascend row by row. Swapping the bytes transposes.
 #[inline(always)]
 pub const fn pack(row: u32, col: u32) -> u32 {
     row << 8 | col
 }
 
-/// Row and column of packed coordinates.
+/// The row and column of packed coordinates.
 #[inline(always)]
 pub const fn unpack(coordinates: u32) -> (u32, u32) {
     (coordinates >> 8 & 0xff, coordinates & 0xff)
 }
 
-/// The slot that a dense node has for packed coordinates.
+/// The slot of a dense node at packed coordinates.
 #[inline(always)]
 pub const fn place(coordinates: u32, d_log2: u32) -> u32 {
     let (row, col) = unpack(coordinates);

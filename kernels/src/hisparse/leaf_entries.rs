@@ -1,6 +1,6 @@
-//! Leaves get their entries from sorted runs.
+//! Writes the entries of leaves, from sorted runs.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Arena, Float, Global, Shared};
 
 use super::layout;
 use super::pool_mut::PoolMut;
@@ -8,33 +8,29 @@ use super::runs::Run;
 use crate::block::count_scan::CountScan;
 
 kernel! {
-    /// Writes the entries of sorted runs to their leaves: a block as many runs as it has threads.
+    /// Writes the entries of sorted runs to their leaves: one run per thread, whose entries the block shares.
     pub struct HiSparseFillLeaves<V: Float> {
         /// The runs.
         pub runs: Global<u64>,
         /// The leaf of each run.
         pub leaves: Global<u32>,
-        /// The number of its first entry.
+        /// The number of each run's first entry.
         pub places: Global<u32>,
-        /// By the nodes' numbers, that of the first entry of each leaf.
+        /// The number of the first entry of each leaf, indexed by node.
         pub firsts: Global<u32>,
-        /// Entries of each leaf.
+        /// The number of entries of each leaf, indexed by node.
         pub counts: Global<u32>,
-        /// References.
+        /// References to the nodes.
         pub references: Global<u32>,
-        /// Columns of the matrix's entries.
-        pub cols: Global<u32>,
-        /// Their values.
+        /// Column indices of the matrix's entries.
+        pub column_indices: Global<u32>,
+        /// Values of the matrix's entries.
         pub values: Global<V>,
-        /// The pool as words, all zero in leaves.
-        pub words: GlobalMut<u32>,
-        /// The same, as coordinates.
-        pub coordinates: GlobalMut<u16>,
-        /// The same, as values.
-        pub slots: GlobalMut<V>,
-        /// Runs.
+        /// The pool, whose leaves are zero.
+        pub pool: PoolMut<V>,
+        /// The number of runs.
         pub len: u32,
-        /// The logarithm of the rows of a node.
+        /// log2 of a node's rows.
         pub d_log2: u32,
     }
     shared: (6 * BLOCK) * 4 + CountScan::<u32, BLOCK>::BYTES;
@@ -47,12 +43,12 @@ kernel! {
 
 /// A block's runs in shared memory.
 struct Staged {
-    /// Entries of the block's runs before each.
+    /// Entries of the block's runs before each run.
     before: Shared<u32>,
-    /// The first entry of each in the matrix.
+    /// The first entry of each run in the matrix.
     first: Shared<u32>,
     row: Shared<u32>,
-    /// Entries of its leaf before it.
+    /// Entries of the run's leaf before the run.
     at: Shared<u32>,
     reference: Shared<u32>,
     count: Shared<u32>,
@@ -61,6 +57,7 @@ struct Staged {
 impl<V: Float> HiSparseFillLeaves<V> {
     #[inline(always)]
     fn fill_leaves<const BLOCK: usize>(self, mut arena: Arena) {
+        // 1. Stage the block's runs in shared memory.
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let staged = Staged {
             before: arena.take(BLOCK),
@@ -85,22 +82,22 @@ impl<V: Float> HiSparseFillLeaves<V> {
         staged.count.store(own, self.counts.load_if(leaf, is_run));
         thread::barrier();
 
-        let pool = PoolMut { words: self.words, coordinates: self.coordinates, slots: self.slots };
+        // 2. Write the runs' entries, one per thread.
         let mask = (1 << self.d_log2) - 1;
         let mut entry = thread::index();
         while entry < entries.total {
             let run = run_of::<BLOCK>(staged.before, entry);
             let offset = entry - staged.before.load(run);
             let source = (staged.first.load(run) + offset) as usize;
-            let (col, value) = (self.cols.load(source), self.values.load(source));
-            let node = pool.node(staged.reference.load(run), staged.count.load(run), self.d_log2);
+            let (col, value) = (self.column_indices.load(source), self.values.load(source));
+            let node = self.pool.node(staged.reference.load(run), staged.count.load(run), self.d_log2);
             node.put(staged.at.load(run) + offset, layout::pack(staged.row.load(run), col & mask), value);
             entry += BLOCK as u32;
         }
     }
 }
 
-/// The last run that begins no later than `entry`; runs behind the last begin where that ends.
+/// The last run that begins at or before `entry`. Threads without a run have one that begins at the end.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn run_of<const BLOCK: usize>(before: Shared<u32>, entry: u32) -> usize {

@@ -1,25 +1,17 @@
-//! The nodes of a level, from those of the level above: a warp an inner node, so that children come in the order of their
-//! parents' entries.
+//! The nodes of a level, from those of the level above: one warp per inner node, so that children come in the order of
+//! their parents' entries.
 
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
 
-use super::{layout, Node, Pool};
+use super::{layout, Node, NodeList};
 
 kernel! {
-    /// Counts the children of inner nodes: one warp a node.
+    /// Counts the children of inner nodes: one warp per node.
     pub struct HiSparseCountChildren {
-        /// The pool, as words.
-        pub words: Global<u32>,
-        /// The same, as coordinates.
-        pub coordinates: Global<u16>,
-        /// References to the nodes, none of them null.
-        pub references: Global<u32>,
-        /// Output: the number of children of each; zero behind the last.
+        /// The inner nodes.
+        pub nodes: NodeList<u32>,
+        /// Output: the number of children of each, and a zero at the end.
         pub counts: GlobalMut<u32>,
-        /// Nodes.
-        pub nodes: u32,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
     }
     shared: 0;
     body: HiSparseCountChildren::count_children::<BLOCK>;
@@ -28,14 +20,14 @@ kernel! {
     }
 }
 
-/// The node of this warp, one warp a node.
+/// The index of this warp, which is its node.
 #[inline(always)]
 pub(super) fn warp_node<const BLOCK: usize>() -> usize {
     thread::block() as usize * (BLOCK / thread::WARP_SIZE as usize) + thread::warp() as usize
 }
 
-/// Calls `child` for each slot of 32 neighbours at a time, in every lane: with the slot, and with the reference there,
-/// which is null where there is no child.
+/// Calls `child` with each slot and the reference in it, 32 neighbors at a time, in every lane. The reference is null where
+/// there is no child.
 #[inline(always)]
 fn for_each_slot(node: Node<u32>, mut child: impl FnMut(u32, u32)) {
     let mut base = 0;
@@ -51,10 +43,9 @@ impl HiSparseCountChildren {
     fn count_children<const BLOCK: usize>(self, _: Arena) {
         let index = warp_node::<BLOCK>();
         let mut count = 0;
-        if index < self.nodes as usize {
-            let reference = self.references.load(index);
-            let node = Pool { words: self.words, coordinates: self.coordinates, slots: self.words }
-                .node(reference, self.d_log2);
+        if index < self.nodes.len as usize {
+            let reference = self.nodes.reference(index);
+            let node = self.nodes.node(reference);
             if layout::kind(reference) == layout::DENSE {
                 for_each_slot(node, |_, child| {
                     count += warp::ballot(warp::FULL, child != layout::NULL).count_ones();
@@ -63,37 +54,29 @@ impl HiSparseCountChildren {
                 count = node.len;
             }
         }
-        if thread::lane() == 0 && index <= self.nodes as usize {
+        if thread::lane() == 0 && index <= self.nodes.len as usize {
             self.counts.store(index, count);
         }
     }
 }
 
 kernel! {
-    /// Lists the children of inner nodes, with their places: one warp a node.
+    /// Lists the children of inner nodes, with their positions: one warp per node.
     pub struct HiSparseListChildren {
-        /// The pool, as words.
-        pub words: Global<u32>,
-        /// The same, as coordinates.
-        pub coordinates: Global<u16>,
-        /// References to the nodes, none of them null.
-        pub references: Global<u32>,
+        /// The inner nodes.
+        pub nodes: NodeList<u32>,
         /// The row of each, counted in nodes.
         pub rows: Global<u32>,
-        /// The column of each.
-        pub cols: Global<u32>,
+        /// The column of each, counted in nodes.
+        pub columns: Global<u32>,
         /// Where the children of each begin in the outputs.
         pub starts: Global<u32>,
         /// Output: references to the children.
         pub child_references: GlobalMut<u32>,
-        /// Output: their rows, counted in their level's nodes.
+        /// Output: the row of each child, counted in nodes of its level.
         pub child_rows: GlobalMut<u32>,
-        /// Output: their columns.
-        pub child_cols: GlobalMut<u32>,
-        /// Nodes.
-        pub nodes: u32,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
+        /// Output: the column of each child, counted in nodes of its level.
+        pub child_columns: GlobalMut<u32>,
     }
     shared: 0;
     body: HiSparseListChildren::list_children::<BLOCK>;
@@ -106,29 +89,29 @@ impl HiSparseListChildren {
     #[inline(always)]
     fn list_children<const BLOCK: usize>(self, _: Arena) {
         let index = warp_node::<BLOCK>();
-        if index >= self.nodes as usize {
+        if index >= self.nodes.len as usize {
             return;
         }
-        let reference = self.references.load(index);
-        let (row, col) = (self.rows.load(index), self.cols.load(index));
+        let d_log2 = self.nodes.d_log2;
+        let reference = self.nodes.reference(index);
+        let (row, col) = (self.rows.load(index), self.columns.load(index));
         let is_dense = layout::kind(reference) == layout::DENSE;
-        let node = Pool { words: self.words, coordinates: self.coordinates, slots: self.words }
-            .node(reference, self.d_log2);
+        let node = self.nodes.node(reference);
         let mut start = self.starts.load(index);
         for_each_slot(node, |slot, child| {
             let is_child = child != layout::NULL;
             let children = warp::ballot(warp::FULL, is_child);
             if is_child {
                 let (local_row, local_col) = if is_dense {
-                    (slot >> self.d_log2, slot & ((1 << self.d_log2) - 1))
+                    (slot >> d_log2, slot & ((1 << d_log2) - 1))
                 } else {
                     layout::unpack(u32::from(node.coordinates.load(slot as usize)))
                 };
                 let below = children & ((1 << thread::lane()) - 1);
                 let place = (start + below.count_ones()) as usize;
                 self.child_references.store(place, child);
-                self.child_rows.store(place, row << self.d_log2 | local_row);
-                self.child_cols.store(place, col << self.d_log2 | local_col);
+                self.child_rows.store(place, row << d_log2 | local_row);
+                self.child_columns.store(place, col << d_log2 | local_col);
             }
             start += children.count_ones();
         });

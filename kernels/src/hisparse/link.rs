@@ -1,8 +1,8 @@
-//! What connects a node with its parent.
+//! Links from nodes to their parents.
 
 use super::layout;
 
-/// A node's parent, and which of the parent's entries it is; none of it counts for the root. As a word: the parent's number
+/// A node's parent, and which of the parent's entries the node is; meaningless for the root. As a word: the parent's number
 /// in the upper half, then 16 bits each for the entry's number and its coordinates.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
@@ -12,7 +12,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// A link whose entry's number is not known, from the lowest two digits of a path.
+    /// A link without the entry's number, from the lowest two digits of a path.
     #[inline(always)]
     pub(super) fn of_digits(parent: u32, digits: u32, d_log2: u32) -> Self {
         let mask = (1 << d_log2) - 1;

@@ -1,28 +1,18 @@
-//! The entries of leaves as coordinates, in the order of the tree: a warp a leaf.
+//! The entries of leaves as coordinates, in the order of the tree: one warp per leaf.
 
 use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut};
 
 use super::layout;
 use super::leaves::warp_node;
-use super::node::Pool;
+use super::node::NodeList;
 
 kernel! {
-    /// Counts the entries of leaves: a warp a leaf. Values are taken as integers of their size.
+    /// Counts the entries of leaves: one warp per leaf. Values are read as integers of their size.
     pub struct HiSparseCountEntries<T: Element> {
-        /// The pool as words.
-        pub words: Global<u32>,
-        /// The same, as coordinates.
-        pub coordinates: Global<u16>,
-        /// The same, as values.
-        pub slots: Global<T>,
-        /// References to the leaves.
-        pub references: Global<u32>,
-        /// Output: entries of each.
+        /// The leaves.
+        pub leaves: NodeList<T>,
+        /// Output: the number of entries of each leaf.
         pub counts: GlobalMut<u32>,
-        /// Leaves.
-        pub len: u32,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
     }
     shared: 0;
     body: HiSparseCountEntries::count_entries::<BLOCK>;
@@ -36,12 +26,11 @@ impl<T: Element> HiSparseCountEntries<T> {
     #[inline(always)]
     fn count_entries<const BLOCK: usize>(self, _: Arena) {
         let leaf = warp_node::<BLOCK>();
-        if leaf >= self.len as usize {
+        if leaf >= self.leaves.len as usize {
             return;
         }
-        let reference = self.references.load(leaf);
-        let node = Pool { words: self.words, coordinates: self.coordinates, slots: self.slots }
-            .node(reference, self.d_log2);
+        let reference = self.leaves.reference(leaf);
+        let node = self.leaves.node(reference);
         let mut count = node.len;
         if layout::kind(reference) == layout::DENSE {
             count = 0;
@@ -59,38 +48,28 @@ impl<T: Element> HiSparseCountEntries<T> {
 }
 
 kernel! {
-    /// Lists the entries of leaves, turned and scaled: a warp a leaf.
+    /// Lists the entries of leaves, transposed and scaled as asked for: one warp per leaf.
     pub struct HiSparseListEntries<V: Float> {
-        /// The pool as words.
-        pub words: Global<u32>,
-        /// The same, as coordinates.
-        pub coordinates: Global<u16>,
-        /// The same, as values.
-        pub slots: Global<V>,
-        /// References to the leaves.
-        pub references: Global<u32>,
-        /// The row of each in the content, counted in leaves.
+        /// The leaves.
+        pub leaves: NodeList<V>,
+        /// The row of each leaf in the content, counted in leaves.
         pub leaf_rows: Global<u32>,
-        /// The column of each.
-        pub leaf_cols: Global<u32>,
-        /// The entries of each leaf and all before it.
+        /// The column of each leaf in the content, counted in leaves.
+        pub leaf_columns: Global<u32>,
+        /// The number of entries of each leaf and all before it.
         pub ends: Global<u32>,
-        /// Output: rows of the entries.
-        pub rows: GlobalMut<u32>,
-        /// Output: their columns.
-        pub cols: GlobalMut<u32>,
-        /// Output: their values.
+        /// Output: row indices of the entries.
+        pub row_indices: GlobalMut<u32>,
+        /// Output: column indices of the entries.
+        pub column_indices: GlobalMut<u32>,
+        /// Output: values of the entries.
         pub values: GlobalMut<V>,
-        /// Leaves.
-        pub len: u32,
-        /// Whether rows and columns change places.
+        /// 1 if rows and columns are swapped, else 0.
         pub is_transposed: u32,
-        /// Whether values are multiplied.
+        /// 1 if values are multiplied by `factor`, else 0.
         pub is_scaled: u32,
-        /// With what.
+        /// The factor.
         pub factor: V,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
     }
     shared: 0;
     body: HiSparseListEntries::list_entries::<BLOCK>;
@@ -104,16 +83,16 @@ impl<V: Float> HiSparseListEntries<V> {
     #[inline(always)]
     fn list_entries<const BLOCK: usize>(self, _: Arena) {
         let leaf = warp_node::<BLOCK>();
-        if leaf >= self.len as usize {
+        if leaf >= self.leaves.len as usize {
             return;
         }
-        let reference = self.references.load(leaf);
+        let d_log2 = self.leaves.d_log2;
+        let reference = self.leaves.reference(leaf);
         let (first_row, first_col) =
-            (self.leaf_rows.load(leaf) << self.d_log2, self.leaf_cols.load(leaf) << self.d_log2);
+            (self.leaf_rows.load(leaf) << d_log2, self.leaf_columns.load(leaf) << d_log2);
         let mut place = self.ends.load_if(leaf.saturating_sub(1), leaf > 0) as usize;
         let is_dense = layout::kind(reference) == layout::DENSE;
-        let node = Pool { words: self.words, coordinates: self.coordinates, slots: self.slots }
-            .node(reference, self.d_log2);
+        let node = self.leaves.node(reference);
         let mut base = 0;
         while base < node.len {
             let slot = base + thread::lane();
@@ -122,16 +101,16 @@ impl<V: Float> HiSparseListEntries<V> {
             let entries = warp::ballot(warp::FULL, is_entry);
             if is_entry {
                 let (row, col) = if is_dense {
-                    (slot >> self.d_log2, slot & ((1 << self.d_log2) - 1))
+                    (slot >> d_log2, slot & ((1 << d_log2) - 1))
                 } else {
                     layout::unpack(u32::from(node.coordinates.load(slot as usize)))
                 };
                 let (row, col) = (first_row + row, first_col + col);
                 let (row, col) = if self.is_transposed != 0 { (col, row) } else { (row, col) };
                 let own = place + (entries & ((1 << thread::lane()) - 1)).count_ones() as usize;
-                self.rows.store(own, row);
-                self.cols.store(own, col);
-                // What is not multiplied keeps its bits, those of a NaN too.
+                self.row_indices.store(own, row);
+                self.column_indices.store(own, col);
+                // An unscaled value keeps its bits, including those of a NaN.
                 self.values.store(own, if self.is_scaled != 0 { self.factor * value } else { value });
             }
             place += entries.count_ones() as usize;

@@ -21,12 +21,16 @@ pub mod sum;
 pub use leaf_entries::HiSparseFillLeaves;
 pub use leaves::{HiSparseCountChildren, HiSparseListChildren};
 pub use list_entries::{HiSparseCountEntries, HiSparseListEntries};
-pub use node::{Node, Pool};
-pub use nodes::{HiSparseCountNodes, HiSparseLevelStarts, HiSparseNumberEntries, HiSparseWriteNodes};
+pub use node::{Node, NodeList, Pool};
+pub use nodes::{
+    HiSparseCountNodes, HiSparseLevelStarts, HiSparseNumberEntries, HiSparseWriteNodes, SortedRuns,
+};
 pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS};
 pub use pool_mut::{NodeMut, PoolMut};
-pub use runs::{HiSparseCountRuns, HiSparseWriteRuns};
-pub use schedule::{HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, QUAD};
-pub use spmm::{spmm_sums_bytes, HiSparseSpmm};
+pub use runs::{Entries, HiSparseCountRuns, HiSparseWriteRuns};
+pub use schedule::{
+    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, Schedule, QUAD,
+};
+pub use spmm::{spmm_sums_bytes, HiSparseSpmm, Strided, StridedMut};
 pub use spmv::{HiSparseSpmv, Orientation, Plain, Transposed};
 pub use strip::sums_bytes;

@@ -1,40 +1,55 @@
 //! Views of a pool's nodes.
 
-use evenpath_simt::{Element, Global};
+use evenpath_simt::{parameters, Element, Global};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES};
 
-/// A pool of nodes, as three views of the same memory.
-#[derive(Clone, Copy)]
-pub struct Pool<T> {
-    /// As words: counts.
-    pub words: Global<u32>,
-    /// As coordinates.
-    pub coordinates: Global<u16>,
-    /// As slots: references, or values.
-    pub slots: Global<T>,
+parameters! {
+    /// A pool of nodes, as three views of the same memory.
+    pub struct Pool<T: Element> {
+        /// As words: the entry counts of sparse nodes.
+        pub words: Global<u32>,
+        /// As coordinates.
+        pub coordinates: Global<u16>,
+        /// As slots: references, or values.
+        pub slots: Global<T>,
+    }
 }
 
-/// A node of a pool: as many slots as entries, or D² of them.
+parameters! {
+    /// Nodes of one level of a tree.
+    pub struct NodeList<T: Element> {
+        /// The tree's pool.
+        pub pool: Pool<T>,
+        /// References to the nodes, none of them null.
+        pub references: Global<u32>,
+        /// The number of nodes.
+        pub len: u32,
+        /// log2 of a node's rows, which are as many as its columns.
+        pub d_log2: u32,
+    }
+}
+
+/// A node of a pool: one slot per entry of a sparse node, D² slots of a dense one.
 #[derive(Clone, Copy)]
 pub struct Node<T> {
-    /// Slots, those of absent entries of a dense node included.
+    /// The number of slots, including those of a dense node's absent entries.
     pub len: u32,
-    /// Packed coordinates of each slot; of a sparse node only.
+    /// Packed coordinates of each slot; only for sparse nodes.
     pub coordinates: Global<u16>,
     /// The slots.
     pub slots: Global<T>,
 }
 
 impl<T: Element> Pool<T> {
-    /// The node that a reference refers to, not null.
+    /// The node behind a reference that is not null.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn node(self, reference: u32, d_log2: u32) -> Node<T> {
         self.node_of_len(reference, self.slot_count(reference, d_log2))
     }
 
-    /// Slots of the node that a reference refers to, not null.
+    /// The number of slots of the node behind a reference that is not null.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn slot_count(self, reference: u32, d_log2: u32) -> u32 {
@@ -45,8 +60,8 @@ impl<T: Element> Pool<T> {
         }
     }
 
-    /// The node that a reference refers to, whose [`slot_count`](Self::slot_count) is known; of a null reference, whose it
-    /// is 0, views that nothing may be loaded from.
+    /// The node behind a reference, whose [`slot_count`](Self::slot_count) is known. For a null reference `len` is 0, and
+    /// nothing may be loaded from the views.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn node_of_len(self, reference: u32, len: u32) -> Node<T> {
@@ -60,5 +75,21 @@ impl<T: Element> Pool<T> {
         let first = layout::slots_offset(kind, len, size) / size;
         let coordinates = coordinates.skip((COUNT_BYTES / COORDINATES_BYTES) as usize);
         Node { len, coordinates, slots: slots.skip(first as usize) }
+    }
+}
+
+impl<T: Element> NodeList<T> {
+    /// The reference to a node of the list.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn reference(self, index: usize) -> u32 {
+        self.references.load(index)
+    }
+
+    /// The node behind a reference of the list.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn node(self, reference: u32) -> Node<T> {
+        self.pool.node(reference, self.d_log2)
     }
 }

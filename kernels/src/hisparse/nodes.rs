@@ -1,23 +1,23 @@
-//! The nodes of a tree, from runs sorted by their leaves' paths. A run begins a node of every level from which on its path
-//! differs from that of the run before.
+//! The nodes of a tree, from runs sorted by their leaves' paths. A run begins a node on every level from the first digit
+//! downwards in which its path differs from that of the run before.
 //!
 //! Nodes are numbered level by level from the root, within a level in the order of paths; that is their order in the pool.
-//! What is below the leaves, their entries, is numbered on from there. So the children of a node, and the entries of a
-//! leaf, are numbers from its first one up to the first one of the next node.
+//! The entries of leaves are numbered on from there. So the children of a node, and the entries of a leaf, are numbered
+//! from its first one up to the first one of the next node.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{bits, kernel, thread, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{bits, kernel, parameters, thread, Arena, Global, GlobalMut, Shared};
 
 use super::link::Link;
 use super::runs::Run;
 use crate::block::count_scan::CountScan;
 use crate::Key;
 
-/// Levels of a tree, at most.
+/// The largest number of levels of a tree.
 const MAX_DEPTH: usize = 7;
 
-/// A small count for each level, the leaves' first, in fields of 16 bits.
+/// A small count per level, the leaves' first, in fields of 16 bits.
 #[derive(Debug, Clone, Copy)]
 struct LevelCounts {
     lower: u64,
@@ -34,7 +34,7 @@ impl LevelCounts {
         (word >> (height % Self::FIELDS * Self::FIELD)) as u32 & 0xffff
     }
 
-    /// Adds one for one level.
+    /// Adds one to the count of a level.
     #[inline(always)]
     fn add(&mut self, height: u32) {
         let one = 1 << (height % Self::FIELDS * Self::FIELD);
@@ -46,11 +46,29 @@ impl LevelCounts {
     }
 }
 
-/// The runs of a thread, neighbours.
+parameters! {
+    /// Runs sorted by their leaves' paths, cut into tiles.
+    pub struct SortedRuns<K: Key> {
+        /// Paths of the runs' leaves, ascending.
+        pub keys: Global<K>,
+        /// The runs.
+        pub runs: Global<u64>,
+        /// The number of runs.
+        pub len: u32,
+        /// log2 of a node's rows.
+        pub d_log2: u32,
+        /// Levels of the tree.
+        pub depth: u32,
+        /// The number of tiles.
+        pub tiles: u32,
+    }
+}
+
+/// The consecutive runs of a thread.
 struct Share<K, const ITEMS: usize> {
     keys: [K; ITEMS],
     runs: [Run; ITEMS],
-    /// How many levels, from the leaves up, each begins a node of.
+    /// On how many levels, from the leaves up, each run begins a node.
     begun: [u32; ITEMS],
     start: u32,
     counts: LevelCounts,
@@ -60,13 +78,8 @@ struct Share<K, const ITEMS: usize> {
 impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<const BLOCK: usize>(
-        keys: Global<K>,
-        runs: Global<u64>,
-        len: u32,
-        d_log2: u32,
-        depth: u32,
-    ) -> Self {
+    fn load<const BLOCK: usize>(sorted: SortedRuns<K>) -> Self {
+        let SortedRuns { keys, runs, len, d_log2, depth, .. } = sorted;
         let start = (thread::block() * BLOCK as u32 + thread::index()) * ITEMS as u32;
         let mut share = Self {
             keys: [K::ZERO; ITEMS],
@@ -103,13 +116,13 @@ impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     }
 }
 
-/// Levels that a node begins on where paths differ so.
+/// The number of levels on which a node begins, from the bitwise difference of two paths.
 #[inline(always)]
 fn begun(difference: u64, d_log2: u32) -> u32 {
     (u64::BITS - bits::leading_zeros(difference)).div_ceil(2 * d_log2)
 }
 
-/// What the block's scans tell.
+/// The results of the block's scans.
 struct Counted {
     before: LevelCounts,
     total: LevelCounts,
@@ -148,22 +161,12 @@ impl<const BLOCK: usize> Scans<BLOCK> {
 }
 
 kernel! {
-    /// Counts the nodes that begin in a tile of sorted runs, and its entries: a tile a block.
+    /// Counts the nodes that begin in a tile of sorted runs, and its entries: one block per tile.
     pub struct HiSparseCountNodes<K: Key> {
-        /// Paths of the runs' leaves, ascending.
-        pub keys: Global<K>,
         /// The runs.
-        pub runs: Global<u64>,
-        /// Output: level by level from the root, and behind the leaves for entries, a count for each tile.
+        pub runs: SortedRuns<K>,
+        /// Output: a count per tile, level by level from the root, and then for entries.
         pub counts: GlobalMut<u64>,
-        /// Runs.
-        pub len: u32,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
-        /// Levels.
-        pub depth: u32,
-        /// Tiles.
-        pub tiles: u32,
     }
     shared: Scans::<BLOCK>::BYTES;
     body: HiSparseCountNodes::count_nodes::<BLOCK, ITEMS>;
@@ -177,28 +180,27 @@ impl<K: Key> HiSparseCountNodes<K> {
     #[inline(always)]
     fn count_nodes<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let scans = Scans::<BLOCK>::take(&mut arena);
-        let share = Share::<K, ITEMS>::load::<BLOCK>(self.keys, self.runs, self.len, self.d_log2, self.depth);
+        let SortedRuns { depth, tiles, .. } = self.runs;
+        let share = Share::<K, ITEMS>::load::<BLOCK>(self.runs);
         let counted = scans.exclusive(share.counts, share.entries);
         let level = thread::index();
-        if level <= self.depth {
-            let count =
-                if level == self.depth { counted.entries } else { counted.total.get(self.depth - 1 - level) };
-            self.counts
-                .store(level as usize * self.tiles as usize + thread::block() as usize, u64::from(count));
+        if level <= depth {
+            let count = if level == depth { counted.entries } else { counted.total.get(depth - 1 - level) };
+            self.counts.store(level as usize * tiles as usize + thread::block() as usize, u64::from(count));
         }
     }
 }
 
 kernel! {
-    /// Gathers the numbers with which levels begin, for the host: one block.
+    /// Gathers the first number of each level, for the host: one block.
     pub struct HiSparseLevelStarts {
-        /// What [`HiSparseCountNodes`] counted, summed up to and with each tile.
+        /// Inclusive sums of the counts of [`HiSparseCountNodes`].
         pub ends: Global<u64>,
-        /// Output: the number of each level's first node, of the first entry, and behind the last one.
+        /// Output: the number of each level's first node, of the first entry, and one past the last entry.
         pub starts: GlobalMut<u64>,
-        /// Levels.
+        /// Levels of the tree.
         pub depth: u32,
-        /// Tiles.
+        /// The number of tiles.
         pub tiles: u32,
     }
     shared: 0;
@@ -220,30 +222,20 @@ impl HiSparseLevelStarts {
 }
 
 kernel! {
-    /// Writes the nodes that begin in a tile of sorted runs, and where each run's entries go: a tile a block.
+    /// Writes the nodes that begin in a tile of sorted runs, and where each run's entries go: one block per tile.
     pub struct HiSparseWriteNodes<K: Key> {
-        /// Paths of the runs' leaves, ascending.
-        pub keys: Global<K>,
         /// The runs.
-        pub runs: Global<u64>,
-        /// What [`HiSparseCountNodes`] counted, summed up to and with each tile.
+        pub runs: SortedRuns<K>,
+        /// Inclusive sums of the counts of [`HiSparseCountNodes`].
         pub ends: Global<u64>,
-        /// Output: the first child or entry of each node, and of what would be the next one.
+        /// Output: the number of each node's first child or entry, and one past the last entry.
         pub firsts: GlobalMut<u32>,
         /// Output: each node's link to its parent, without the entry's number.
         pub links: GlobalMut<u64>,
         /// Output: the leaf of each run.
         pub leaves: GlobalMut<u32>,
-        /// Output: the number of its first entry.
+        /// Output: the number of each run's first entry.
         pub places: GlobalMut<u32>,
-        /// Runs.
-        pub len: u32,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
-        /// Levels.
-        pub depth: u32,
-        /// Tiles.
-        pub tiles: u32,
     }
     shared: Scans::<BLOCK>::BYTES + (MAX_DEPTH + 1) * 4;
     body: HiSparseWriteNodes::write_nodes::<BLOCK, ITEMS>;
@@ -256,36 +248,38 @@ kernel! {
 impl<K: Key> HiSparseWriteNodes<K> {
     #[inline(always)]
     fn write_nodes<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let SortedRuns { len, d_log2, depth, tiles, .. } = self.runs;
         let scans = Scans::<BLOCK>::take(&mut arena);
         let bases: Shared<u32> = arena.take(MAX_DEPTH + 1);
+        // 1. Load the tile's first number on each level, and that of its first entry.
         let level = thread::index();
-        if level <= self.depth {
-            let tile = level as usize * self.tiles as usize + thread::block() as usize;
-            // Numbers of entries may be beyond 32 bits; only their differences count.
+        if level <= depth {
+            let tile = level as usize * tiles as usize + thread::block() as usize;
+            // Numbers of entries may exceed 32 bits; only their differences matter.
             bases.store(level as usize, if tile == 0 { 0 } else { self.ends.load(tile - 1) as u32 });
         }
-        let share = Share::<K, ITEMS>::load::<BLOCK>(self.keys, self.runs, self.len, self.d_log2, self.depth);
-        // Its barriers order the bases too.
+        // 2. Find the nodes that begin at the thread's runs. The scan's barriers order the bases too.
+        let share = Share::<K, ITEMS>::load::<BLOCK>(self.runs);
         let counted = scans.exclusive(share.counts, share.entries);
         let mut counts = counted.before;
-        let mut entry = bases.load(self.depth as usize).wrapping_add(counted.entries_before);
+        let mut entry = bases.load(depth as usize).wrapping_add(counted.entries_before);
         // The number of the next node of a level.
-        let next = |counts: LevelCounts, height: u32| {
-            bases.load((self.depth - 1 - height) as usize) + counts.get(height)
-        };
+        let next =
+            |counts: LevelCounts, height: u32| bases.load((depth - 1 - height) as usize) + counts.get(height);
+        // 3. Write the nodes, and the place of each run.
         for item in 0..ITEMS {
             let place = share.start + item as u32;
-            if place < self.len {
+            if place < len {
                 let key = share.keys[item].to_bits();
                 let mut height = share.begun[item];
                 while height > 0 {
                     height -= 1;
                     let node = next(counts, height) as usize;
                     self.firsts.store(node, if height == 0 { entry } else { next(counts, height - 1) });
-                    if height + 1 < self.depth {
-                        let digits = (key >> (2 * self.d_log2 * height)) as u32;
+                    if height + 1 < depth {
+                        let digits = (key >> (2 * d_log2 * height)) as u32;
                         let parent = next(counts, height + 1) - 1;
-                        self.links.store(node, Link::of_digits(parent, digits, self.d_log2).word());
+                        self.links.store(node, Link::of_digits(parent, digits, d_log2).word());
                     } else {
                         self.links.store(node, 0);
                     }
@@ -294,8 +288,8 @@ impl<K: Key> HiSparseWriteNodes<K> {
                 self.leaves.store(place as usize, next(counts, 0) - 1);
                 self.places.store(place as usize, entry);
                 entry = entry.wrapping_add(share.runs[item].len);
-                if place + 1 == self.len {
-                    // Behind the last leaf are the entries' numbers.
+                if place + 1 == len {
+                    // After the last leaf comes the end of the entries.
                     self.firsts.store(next(counts, 0) as usize, entry);
                 }
             }
@@ -304,15 +298,15 @@ impl<K: Key> HiSparseWriteNodes<K> {
 }
 
 kernel! {
-    /// Counts each node's children or entries, and numbers it among its parent's: one thread a node.
+    /// Counts each node's children or entries, and numbers the node among its parent's entries: one thread per node.
     pub struct HiSparseNumberEntries {
-        /// The first child or entry of each node, and of what would be the next one.
+        /// The number of each node's first child or entry, and one past the last entry.
         pub firsts: Global<u32>,
-        /// Output: children or entries of each node.
+        /// Output: the number of children or entries of each node.
         pub counts: GlobalMut<u32>,
-        /// Links without numbers; output: with them.
+        /// Input: links without the entries' numbers; output: with them.
         pub links: GlobalMut<u64>,
-        /// Nodes.
+        /// The number of nodes.
         pub nodes: u32,
     }
     shared: 0;

@@ -1,4 +1,4 @@
-//! Nodes get their places in the pool, and inner nodes their children.
+//! Assigns nodes their places in the pool, and links inner nodes to their children.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -11,30 +11,31 @@ use super::pool_mut::PoolMut;
 use crate::block::count_scan::CountScan;
 use crate::block::lookback::{Lookback, Tickets};
 
-/// Words of the state: units of the pool, the leaves' entries, the reference to the root; a ticket; one for each tile.
+/// Words of the state: the units of the pool, the entries of all leaves, and the reference to the root; then a ticket, and
+/// a word per tile.
 pub const fn place_state_words(tiles: usize) -> usize {
     PLACE_RESULTS + 1 + tiles
 }
 
-/// The first words of the state, which are results.
+/// The number of results, which are the first words of the state.
 pub const PLACE_RESULTS: usize = 3;
 
 kernel! {
-    /// Finds the nodes' references: they lie in the pool in the order of their numbers, from the second unit on.
+    /// Computes references to the nodes, which lie in the pool in the order of their numbers, from the second unit on.
     pub struct HiSparsePlaceNodes {
-        /// Children of inner nodes and entries of leaves, by the nodes' numbers.
+        /// The number of children or entries of each node.
         pub counts: Global<u32>,
-        /// Output: references.
+        /// Output: a reference to each node.
         pub references: GlobalMut<u32>,
-        /// [`place_state_words`], all zero. Output: results in the first ones.
+        /// [`place_state_words`] words, all zero. Output: the results, in the first words.
         pub states: GlobalMut<u64>,
-        /// Inner nodes, which come first.
+        /// The number of inner nodes, which come first.
         pub inner: u32,
-        /// Nodes.
+        /// The number of nodes.
         pub nodes: u32,
         /// Bytes of a value.
         pub value_bytes: u32,
-        /// The logarithm of the rows of a node.
+        /// log2 of a node's rows.
         pub d_log2: u32,
     }
     shared: CountScan::<u64, BLOCK>::BYTES + 16;
@@ -47,6 +48,7 @@ kernel! {
 impl HiSparsePlaceNodes {
     #[inline(always)]
     fn place_nodes<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        // 1. Draw a tile.
         let scan = CountScan::<u64, BLOCK>::take(&mut arena);
         let prefix: Shared<u64> = arena.take(1);
         let ticket: Shared<u32> = arena.take(1);
@@ -55,6 +57,7 @@ impl HiSparsePlaceNodes {
         }
         thread::barrier();
         let tile = ticket.load(0);
+        // 2. Add up the units and the entries of the thread's nodes.
         let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
         let mut own_counts = [0; ITEMS];
         for item in 0..ITEMS {
@@ -74,10 +77,11 @@ impl HiSparsePlaceNodes {
                 entries += if is_inner { 0 } else { u64::from(count) };
             }
         }
+        // 3. Scan the units: within the block, then over the tiles before.
         let counted = scan.exclusive(u64::from(units));
         if thread::warp() == 0 {
             let lookback = Lookback::new(self.states.skip(PLACE_RESULTS + 1));
-            // Of 1024 nodes of 2¹⁵ units at most.
+            // At most 1024 nodes of at most 2¹⁵ units.
             let total = counted.total as u32;
             if thread::lane() == 0 {
                 lookback.publish(tile, total);
@@ -95,12 +99,13 @@ impl HiSparsePlaceNodes {
             self.states.fetch_add(1, entries, Ordering::Relaxed, Scope::Device);
         }
         thread::barrier();
+        // 4. Store the references.
         let mut unit = 1 + prefix.load(0) + counted.before;
         for item in 0..ITEMS {
             let node = start + item as u32;
             if node < self.nodes {
                 let (units, kind) = own[item];
-                // Where references do not reach, the host sees it by the total, and nobody looks at them.
+                // A pool beyond the reach of references is refused by the host, which sees the total; these are then not read.
                 let reference = layout::reference(unit as u32, kind);
                 self.references.store(node as usize, reference);
                 if node == 0 {
@@ -113,21 +118,19 @@ impl HiSparsePlaceNodes {
 }
 
 kernel! {
-    /// Writes the counts of sparse nodes, and each node's entry in its parent: one thread a node.
+    /// Writes the counts of sparse nodes, and each node's entry in its parent: one thread per node.
     pub struct HiSparseLinkNodes {
-        /// Children of inner nodes and entries of leaves, by the nodes' numbers.
+        /// The number of children or entries of each node.
         pub counts: Global<u32>,
         /// Links to parents.
         pub links: Global<u64>,
-        /// References.
+        /// References to the nodes.
         pub references: Global<u32>,
-        /// The pool as words, all zero but for leaves' coordinates and values.
-        pub words: GlobalMut<u32>,
-        /// The same, as coordinates.
-        pub coordinates: GlobalMut<u16>,
-        /// Nodes.
+        /// The pool, zero except for leaves' coordinates and values.
+        pub pool: PoolMut<u32>,
+        /// The number of nodes.
         pub nodes: u32,
-        /// The logarithm of the rows of a node.
+        /// log2 of a node's rows.
         pub d_log2: u32,
     }
     shared: 0;
@@ -146,7 +149,7 @@ impl HiSparseLinkNodes {
         }
         let reference = self.references.load(node as usize);
         if layout::kind(reference) != layout::DENSE {
-            self.words.store(
+            self.pool.words.store(
                 layout::unit(reference) as usize * layout::UNIT_WORDS as usize,
                 self.counts.load(node as usize),
             );
@@ -154,8 +157,7 @@ impl HiSparseLinkNodes {
         if node > 0 {
             let link = Link::from_word(self.links.load(node as usize));
             let parent = link.parent as usize;
-            let pool = PoolMut { words: self.words, coordinates: self.coordinates, slots: self.words };
-            let parent = pool.node(self.references.load(parent), self.counts.load(parent), self.d_log2);
+            let parent = self.pool.node(self.references.load(parent), self.counts.load(parent), self.d_log2);
             parent.put(link.at, link.coordinates, reference);
         }
     }

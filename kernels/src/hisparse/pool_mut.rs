@@ -1,18 +1,19 @@
-//! Nodes that are written.
+//! Nodes that kernels write.
 
-use evenpath_simt::{Element, GlobalMut};
+use evenpath_simt::{parameters, Element, GlobalMut};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES};
 
-/// A pool of nodes that are written, as three views of the same memory, all zero before.
-#[derive(Clone, Copy)]
-pub struct PoolMut<T> {
-    /// As words: counts.
-    pub words: GlobalMut<u32>,
-    /// As coordinates.
-    pub coordinates: GlobalMut<u16>,
-    /// As slots: references, or values.
-    pub slots: GlobalMut<T>,
+parameters! {
+    /// A pool of nodes to be written, as three views of the same memory, which is zero before.
+    pub struct PoolMut<T: Element> {
+        /// As words: the entry counts of sparse nodes.
+        pub words: GlobalMut<u32>,
+        /// As coordinates.
+        pub coordinates: GlobalMut<u16>,
+        /// As slots: references, or values.
+        pub slots: GlobalMut<T>,
+    }
 }
 
 /// A node of such a pool.
@@ -25,7 +26,7 @@ pub struct NodeMut<T> {
 }
 
 impl<T: Element> PoolMut<T> {
-    /// The node of `count` entries that a reference refers to.
+    /// The node of `count` entries behind a reference.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn node(self, reference: u32, count: u32, d_log2: u32) -> NodeMut<T> {
@@ -44,13 +45,13 @@ impl<T: Element> PoolMut<T> {
 }
 
 impl<T: Element> NodeMut<T> {
-    /// Whether the node is dense: then the numbers of entries do not matter.
+    /// Whether the node is dense: then the ranks of entries do not matter.
     #[inline(always)]
     pub fn is_dense(self) -> bool {
         self.is_dense
     }
 
-    /// Writes an entry: that of number `at` in the order of coordinates.
+    /// Writes the entry of rank `at` in the order of coordinates.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn put(self, at: u32, coordinates: u32, slot: T) {
@@ -62,14 +63,14 @@ impl<T: Element> NodeMut<T> {
         }
     }
 
-    /// Writes the slot of an entry alone; of a dense node it may be zero until the entry is put.
+    /// Writes only the slot of an entry. In a dense node it may be zero until the entry is put.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn put_slot(self, at: u32, coordinates: u32, slot: T) {
         self.slots.store(self.place(at, coordinates), slot);
     }
 
-    /// The slot of an entry that this block has put.
+    /// The slot of an entry that this block has written.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn slot(self, at: u32, coordinates: u32) -> T {
@@ -82,7 +83,7 @@ impl<T: Element> NodeMut<T> {
     }
 }
 
-/// A slot as dense nodes have it: all bits zero stand for no entry, so a zero is −0 there.
+/// A slot as dense nodes store it: all bits zero mean no entry, so zero is stored as −0.
 #[inline(always)]
 fn in_dense<T: Element>(slot: T) -> T {
     if slot.to_bits() == 0 {

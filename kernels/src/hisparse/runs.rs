@@ -1,13 +1,14 @@
-//! Entries by leaves: the entries that a row has in one leaf are neighbours, a *run*; there are far fewer runs than entries
-//! where rows have neighbouring columns, and they are what is sorted.
+//! Entries by leaves. The entries of a row in one leaf are consecutive, a *run*. Runs are what is sorted: there are far fewer
+//! of them than entries where rows have neighboring columns.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Global, GlobalMut};
+use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut};
 
 use crate::block::count_scan::CountScan;
 use crate::block::output;
+use crate::block::search::partition_point;
 use crate::Key;
 
 /// A run as a word: its first entry in the lowest 32 bits, the local row, and the number of entries less one.
@@ -31,51 +32,50 @@ impl Run {
     }
 }
 
-/// Entries of a matrix, sorted by row.
-#[derive(Clone, Copy)]
-struct Entries {
-    rows: Global<u32>,
-    cols: Global<u32>,
-    len: u32,
-    d_log2: u32,
+parameters! {
+    /// The positions of a matrix's entries, sorted by row.
+    pub struct Entries {
+        /// Row indices, ascending.
+        pub row_indices: Global<u32>,
+        /// Column indices.
+        pub column_indices: Global<u32>,
+        /// The number of entries.
+        pub len: u32,
+        /// log2 of a node's rows.
+        pub d_log2: u32,
+    }
 }
 
 impl Entries {
-    /// Whether entries `place` and `place` + 1, both there, are of one row and one leaf.
+    /// Whether the entry at `place` is in the given row, and in the leaf of the given column.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn same_run(self, row: u32, col: u32, place: u32) -> bool {
-        self.rows.load(place as usize) == row
-            && self.cols.load(place as usize) >> self.d_log2 == col >> self.d_log2
+        self.row_indices.load(place as usize) == row
+            && self.column_indices.load(place as usize) >> self.d_log2 == col >> self.d_log2
     }
 
-    /// Where the run of the entry before `start` ends: it is no longer than a leaf has columns.
+    /// The end of the run of the entry before `start`. A run is no longer than a leaf has columns.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn run_end(self, row: u32, col: u32, start: u32) -> u32 {
         if start >= self.len || !self.same_run(row, col, start) {
             return start;
         }
-        let (mut low, mut left) = (start + 1, ((1 << self.d_log2) - 1).min(self.len - start - 1));
-        while left > 0 {
-            let half = left >> 1;
-            let inside = self.same_run(row, col, low + half);
-            low = if inside { low + half + 1 } else { low };
-            left = if inside { left - half - 1 } else { half };
-        }
-        low
+        let longest = ((1 << self.d_log2) - 1).min(self.len - start - 1);
+        partition_point(start + 1, start + 1 + longest, |place| self.same_run(row, col, place))
     }
 }
 
-/// The entries of a thread, neighbours, and which of them begin runs.
+/// The consecutive entries of a thread, and which of them begin runs.
 struct Share<const ITEMS: usize> {
     rows: [u32; ITEMS],
     cols: [u32; ITEMS],
-    /// The number of the first one.
+    /// The number of the first entry.
     start: u32,
-    /// A bit for each that begins a run.
+    /// A bit per entry: whether it begins a run.
     heads: u32,
-    /// Those whose column does not come after that of the entry before, in the same row.
+    /// The number of entries whose column is not greater than that of the entry before in the same row.
     descents: u32,
 }
 
@@ -83,7 +83,7 @@ impl<const ITEMS: usize> Share<ITEMS> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load<const BLOCK: usize>(entries: Entries) -> Self {
-        let Entries { rows, cols, len, d_log2 } = entries;
+        let Entries { row_indices: rows, column_indices: cols, len, d_log2 } = entries;
         let start = (thread::block() * BLOCK as u32 + thread::index()) * ITEMS as u32;
         let mut share = Self { rows: [0; ITEMS], cols: [0; ITEMS], start, heads: 0, descents: 0 };
         for packet in 0..ITEMS / 4 {
@@ -120,20 +120,15 @@ impl<const ITEMS: usize> Share<ITEMS> {
 }
 
 kernel! {
-    /// Counts the runs, a tile of entries a block, and the columns that do not come after the one before them in their row.
+    /// Counts the runs that begin in a tile of entries, and the columns that are not greater than the one before them in their
+    /// row: one block per tile.
     pub struct HiSparseCountRuns {
-        /// Rows of the entries, ascending.
-        pub rows: Global<u32>,
-        /// Their columns.
-        pub cols: Global<u32>,
-        /// Output: runs that begin in each tile.
+        /// The entries.
+        pub entries: Entries,
+        /// Output: the number of runs that begin in each tile.
         pub counts: GlobalMut<u32>,
-        /// A word that the number of descents is added to.
+        /// A word to which the number of descents is added.
         pub descents: GlobalMut<u32>,
-        /// Entries.
-        pub len: u32,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
     }
     shared: CountScan::<u32, BLOCK>::BYTES;
     body: HiSparseCountRuns::count_runs::<BLOCK, ITEMS>;
@@ -146,12 +141,7 @@ impl HiSparseCountRuns {
     #[inline(always)]
     fn count_runs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-        let share = Share::<ITEMS>::load::<BLOCK>(Entries {
-            rows: self.rows,
-            cols: self.cols,
-            len: self.len,
-            d_log2: self.d_log2,
-        });
+        let share = Share::<ITEMS>::load::<BLOCK>(self.entries);
         let total = scan.exclusive(share.heads.count_ones()).total;
         if thread::index() == 0 {
             self.counts.store(thread::block() as usize, total);
@@ -164,22 +154,16 @@ impl HiSparseCountRuns {
 }
 
 kernel! {
-    /// Writes the runs of a matrix whose columns ascend in every row, in the order of entries: a tile of entries a block.
+    /// Writes the runs of a matrix whose columns ascend in every row, in the order of entries: one block per tile of entries.
     pub struct HiSparseWriteRuns<K: Key> {
-        /// Rows of the entries, ascending.
-        pub rows: Global<u32>,
-        /// Their columns.
-        pub cols: Global<u32>,
-        /// The runs of each tile and all before it.
+        /// The entries.
+        pub entries: Entries,
+        /// The number of runs of each tile and all before it.
         pub ends: Global<u32>,
-        /// Output: of each run its leaf's path, the digits of row and column from the root down.
+        /// Output: the path of each run's leaf: the digits of row and column from the root down.
         pub keys: GlobalMut<K>,
-        /// Output: where its entries are.
+        /// Output: the runs.
         pub runs: GlobalMut<u64>,
-        /// Entries.
-        pub len: u32,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
         /// Levels of the tree.
         pub depth: u32,
     }
@@ -194,15 +178,15 @@ kernel! {
 impl<K: Key> HiSparseWriteRuns<K> {
     #[inline(always)]
     fn write_runs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        let Entries { len, d_log2, .. } = self.entries;
         let staged_runs = arena.take(BLOCK * ITEMS);
         let staged_keys = arena.take(BLOCK * ITEMS);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-        let entries = Entries { rows: self.rows, cols: self.cols, len: self.len, d_log2: self.d_log2 };
-        let share = Share::<ITEMS>::load::<BLOCK>(entries);
+        let share = Share::<ITEMS>::load::<BLOCK>(self.entries);
         let counted = scan.exclusive(share.heads.count_ones());
         let mut place = counted.before;
-        // The thread's last run may go on behind its entries.
-        let mut last_end = (share.start + ITEMS as u32).min(self.len);
+        // The thread's last run may extend past its entries.
+        let mut last_end = (share.start + ITEMS as u32).min(len);
         if share.heads != 0 && last_end > share.start {
             let last = last_end - 1 - share.start;
             let (mut row, mut col) = (0, 0);
@@ -211,7 +195,7 @@ impl<K: Key> HiSparseWriteRuns<K> {
                     (row, col) = (share.rows[item], share.cols[item]);
                 }
             }
-            last_end = entries.run_end(row, col, last_end);
+            last_end = self.entries.run_end(row, col, last_end);
         }
         for item in 0..ITEMS {
             let first = share.start + item as u32;
@@ -219,9 +203,9 @@ impl<K: Key> HiSparseWriteRuns<K> {
                 let (row, col) = (share.rows[item], share.cols[item]);
                 let later = share.heads >> item >> 1;
                 let end = if later == 0 { last_end } else { first + 1 + later.trailing_zeros() };
-                let path = path(row >> self.d_log2, col >> self.d_log2, self.d_log2, self.depth);
+                let path = path(row >> d_log2, col >> d_log2, d_log2, self.depth);
                 staged_keys.store(place as usize, K::from_bits(path));
-                let run = Run { first, row: row & ((1 << self.d_log2) - 1), len: end - first };
+                let run = Run { first, row: row & ((1 << d_log2) - 1), len: end - first };
                 staged_runs.store(place as usize, run.word());
                 place += 1;
             }
@@ -233,8 +217,8 @@ impl<K: Key> HiSparseWriteRuns<K> {
     }
 }
 
-/// Row and column of a leaf, counted in leaves, as its path: at every level but the leaves' a digit of each, those of the
-/// root above.
+/// The path of a leaf from its row and column, counted in leaves: a digit of each per level above the leaves', the root's in
+/// the highest bits.
 #[inline(always)]
 pub(super) fn path(row: u32, col: u32, d_log2: u32, depth: u32) -> u64 {
     let mask = (1 << d_log2) - 1;
@@ -242,7 +226,7 @@ pub(super) fn path(row: u32, col: u32, d_log2: u32, depth: u32) -> u64 {
     let mut level = depth - 1;
     while level > 0 {
         level -= 1;
-        // The first digit of six levels of five bits, with a leaf's below them, begins at bit 25.
+        // At most bit 25: the first of six digits of five bits.
         let shift = d_log2 * level;
         let digits = (row >> shift & mask) << d_log2 | col >> shift & mask;
         path = path << (2 * d_log2) | u64::from(digits);

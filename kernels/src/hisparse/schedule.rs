@@ -1,44 +1,45 @@
-//! The frozen schedule of products with a HiSparse matrix: what a traversal finds is kept, so that a product reads nothing
-//! but leaves.
+//! The frozen schedule of products with a HiSparse matrix: the result of a traversal is kept, so that a product reads only
+//! leaves.
 //!
-//! A *strip* is what the leaves of one row of leaves stand for, or of one column where the matrix is transposed: D
-//! consecutive elements of the result. A *quad* is what a lane takes at a time: four neighbouring slots of a leaf, those
-//! that one vector load of values brings; the last of a leaf may have fewer. Leaves are listed by strip, and quads are
-//! numbered in that order. A *part* is a run of quads of one strip, the work of a warp: strips of many quads have several,
-//! of the same length but for the last ones.
+//! A *strip* is D consecutive elements of the result: those of one row of leaves, or of one column where the matrix is
+//! transposed. A *quad* is four consecutive slots of a leaf, which a lane takes at a time and one vector load brings; the
+//! last of a leaf may have fewer. Leaves are listed by strip, and quads are numbered in that order. A *part* is a sequence
+//! of quads of one strip, the work of a warp. Strips of many quads have several parts, of equal length except for the last
+//! ones.
 
-use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut};
+use evenpath_simt::{kernel, parameters, thread, Arena, Element, Global, GlobalMut};
 
-use super::layout::{self, DENSE, UNIT_WORDS};
+use super::node::NodeList;
+use crate::block::search::partition_point;
 
 /// Slots of a quad.
 pub const QUAD: u32 = 4;
 
-/// Bits of a leaf's number of slots in its description.
+/// Bits of the number of slots of a listed leaf.
 const COUNT_BITS: u32 = 17;
 
-/// A leaf as a schedule lists it, in 16 bytes.
+/// A leaf in a schedule's list, 16 bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListedLeaf {
     /// The reference to the leaf.
     pub(super) reference: u32,
-    /// Where its part of the dense operand is, counted in leaves.
+    /// The index of its segment of the dense operand, in segments of D elements.
     pub(super) operand: u32,
     /// Its first quad.
     pub(super) first: u64,
-    /// Its slots, D² if it is dense.
+    /// The number of its slots; D² if it is dense.
     pub(super) count: u32,
 }
 
 impl ListedLeaf {
-    /// As it is stored. Fewer than 2⁴⁷ quads are numbered, because leaves are at 2³⁰ places at most.
+    /// The stored words. Quads have numbers below 2⁴⁷, because there are at most 2³⁰ leaves.
     #[inline(always)]
     pub(super) fn pack(self) -> [u64; 2] {
         let Self { reference, operand, first, count } = self;
         [u64::from(reference) | u64::from(operand) << 32, first << COUNT_BITS | u64::from(count)]
     }
 
-    /// From what is stored.
+    /// The leaf of stored words.
     #[inline(always)]
     pub(super) fn unpack([low, high]: [u64; 2]) -> Self {
         Self {
@@ -50,54 +51,56 @@ impl ListedLeaf {
     }
 }
 
-/// A part as a schedule lists it, in 16 bytes. It ends where the next one begins.
+/// A part in a schedule's list, 16 bytes. It ends where the next one begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListedPart {
     /// Its first quad.
     pub(super) begin: u64,
     /// Its strip.
     pub(super) strip: u32,
-    /// The place in the list of the leaf that has its first quad, if it has any.
+    /// The index in the list of the leaf with its first quad, if it has any quads.
     pub(super) leaf: u32,
 }
 
 impl ListedPart {
-    /// As it is stored.
+    /// The stored words.
     #[inline(always)]
     pub(super) fn pack(self) -> [u64; 2] {
         [self.begin, u64::from(self.strip) | u64::from(self.leaf) << 32]
     }
 
-    /// From what is stored.
+    /// The leaf of stored words.
     #[inline(always)]
     pub(super) fn unpack([begin, rest]: [u64; 2]) -> Self {
         Self { begin, strip: rest as u32, leaf: (rest >> 32) as u32 }
     }
 }
 
-/// Slots of a leaf, those of absent entries of a dense one included.
-#[inline(always)]
-fn slot_count(words: Global<u32>, reference: u32, d_log2: u32) -> u32 {
-    if layout::kind(reference) == DENSE {
-        1 << (2 * d_log2)
-    } else {
-        words.load((layout::unit(reference) * UNIT_WORDS) as usize)
+parameters! {
+    /// A schedule, as products read it.
+    pub struct Schedule {
+        /// Two words per leaf: a `ListedLeaf`.
+        pub leaf_list: Global<u64>,
+        /// Two words per part, a `ListedPart`, and two for the end.
+        pub part_list: Global<u64>,
+        /// The first part of each strip, and the number of parts at the end.
+        pub strip_parts: Global<u32>,
+        /// The number of leaves.
+        pub leaves: u32,
+        /// The number of parts.
+        pub parts: u32,
+        /// The number of strips.
+        pub strips: u32,
     }
 }
 
 kernel! {
-    /// Counts the quads of each leaf: one thread a leaf, and one for the end.
+    /// Counts the quads of each leaf: one thread per leaf, and one for the end.
     pub struct HiSparseCountQuads {
-        /// The pool, as words.
-        pub words: Global<u32>,
-        /// References to the leaves.
-        pub references: Global<u32>,
-        /// Output: the number of quads of each, and zero at the end; `leaves` + 1.
+        /// The leaves.
+        pub leaves: NodeList<u32>,
+        /// Output: the number of quads of each leaf, and zero at the end.
         pub quads: GlobalMut<u64>,
-        /// Leaves.
-        pub leaves: u32,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
     }
     shared: 0;
     body: HiSparseCountQuads::count_quads::<BLOCK>;
@@ -110,32 +113,27 @@ impl HiSparseCountQuads {
     #[inline(always)]
     fn count_quads<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
-        if index < self.leaves as usize {
-            let count = slot_count(self.words, self.references.load(index), self.d_log2);
+        let NodeList { pool, len, d_log2, .. } = self.leaves;
+        if index < len as usize {
+            let count = pool.slot_count(self.leaves.reference(index), d_log2);
             self.quads.store(index, u64::from(count.div_ceil(QUAD)));
-        } else if index == self.leaves as usize {
+        } else if index == len as usize {
             self.quads.store(index, 0);
         }
     }
 }
 
 kernel! {
-    /// Lists the leaves as products take them: one thread a leaf.
+    /// Lists the leaves for products: one thread per leaf.
     pub struct HiSparseListLeaves {
-        /// The pool, as words.
-        pub words: Global<u32>,
-        /// References to the leaves.
-        pub references: Global<u32>,
-        /// Where each leaf's part of the dense operand is, counted in leaves.
+        /// The leaves.
+        pub leaves: NodeList<u32>,
+        /// The index of each leaf's segment of the dense operand, in segments of D elements.
         pub operands: Global<u32>,
-        /// The first quad of each.
+        /// The first quad of each leaf.
         pub firsts: Global<u64>,
-        /// Output: two words a leaf, of `ListedLeaf`.
+        /// Output: two words per leaf, a `ListedLeaf`.
         pub list: GlobalMut<u64>,
-        /// Leaves.
-        pub leaves: u32,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
     }
     shared: 0;
     body: HiSparseListLeaves::list_leaves::<BLOCK>;
@@ -148,9 +146,10 @@ impl HiSparseListLeaves {
     #[inline(always)]
     fn list_leaves<const BLOCK: usize>(self, _: Arena) {
         let index = thread::block() as usize * BLOCK + thread::index() as usize;
-        if index < self.leaves as usize {
-            let reference = self.references.load(index);
-            let count = slot_count(self.words, reference, self.d_log2);
+        let NodeList { pool, len, d_log2, .. } = self.leaves;
+        if index < len as usize {
+            let reference = self.leaves.reference(index);
+            let count = pool.slot_count(reference, d_log2);
             let leaf = ListedLeaf {
                 reference,
                 operand: self.operands.load(index),
@@ -163,17 +162,17 @@ impl HiSparseListLeaves {
 }
 
 kernel! {
-    /// Counts the parts of each strip: one thread a strip, and one for the end.
+    /// Counts the parts of each strip: one thread per strip, and one for the end.
     pub struct HiSparseCountParts {
         /// The first leaf of each strip, and the number of leaves at the end; `strips` + 1.
         pub strip_leaves: Global<u32>,
         /// The first quad of each leaf, and the number of quads at the end.
         pub firsts: Global<u64>,
-        /// Output: the number of parts of each, one at least, and zero at the end; `strips` + 1.
+        /// Output: the number of parts of each strip, at least one, and zero at the end; `strips` + 1.
         pub counts: GlobalMut<u32>,
-        /// Strips.
+        /// The number of strips.
         pub strips: u32,
-        /// Quads of a part, at most.
+        /// The largest number of quads of a part.
         pub part_quads: u32,
     }
     shared: 0;
@@ -198,7 +197,7 @@ impl HiSparseCountParts {
 }
 
 kernel! {
-    /// Lists the parts: one thread a part, and one for the end.
+    /// Lists the parts: one thread per part, and one for the end.
     pub struct HiSparseListParts {
         /// The first leaf of each strip, and the number of leaves at the end; `strips` + 1.
         pub strip_leaves: Global<u32>,
@@ -206,11 +205,11 @@ kernel! {
         pub strip_parts: Global<u32>,
         /// The first quad of each leaf, and the number of quads at the end.
         pub firsts: Global<u64>,
-        /// Output: two words a part, of `ListedPart`, and two for the end.
+        /// Output: two words per part, a `ListedPart`, and two for the end.
         pub list: GlobalMut<u64>,
-        /// Strips.
+        /// The number of strips.
         pub strips: u32,
-        /// Parts.
+        /// The number of parts.
         pub parts: u32,
     }
     shared: 0;
@@ -220,28 +219,20 @@ kernel! {
     }
 }
 
-/// The last of `low..high` at which ascending `numbers` are no more than `number`; `low` if there is none.
+/// The last index in `low..high` at which the ascending `numbers` are at most `number`; `low` if there is none.
 #[inline(always)]
 fn last_not_above<T: Element + PartialOrd>(numbers: Global<T>, number: T, low: u32, high: u32) -> u32 {
-    let (mut low, mut high) = (low, high);
-    while low + 1 < high {
-        let middle = low + (high - low) / 2;
-        if numbers.load(middle as usize) <= number {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    partition_point(low + 1, high.max(low + 1), |index| numbers.load(index as usize) <= number) - 1
 }
 
 impl HiSparseListParts {
     #[inline(always)]
     fn list_parts<const BLOCK: usize>(self, _: Arena) {
-        let part = thread::block() * BLOCK as u32 + thread::index();
-        if part > self.parts {
+        let place = thread::block() as usize * BLOCK + thread::index() as usize;
+        if place > self.parts as usize {
             return;
         }
+        let part = place as u32;
         let listed = if part == self.parts {
             let leaves = self.strip_leaves.load(self.strips as usize);
             ListedPart { begin: self.firsts.load(leaves as usize), strip: self.strips, leaf: leaves }
@@ -259,6 +250,6 @@ impl HiSparseListParts {
                 leaf: last_not_above(self.firsts, begin, first_leaf, end_leaf),
             }
         };
-        self.list.store_streaming_2(2 * part as usize, listed.pack());
+        self.list.store_streaming_2(2 * place, listed.pack());
     }
 }

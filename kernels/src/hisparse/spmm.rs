@@ -1,55 +1,61 @@
-//! `C = αAB + βC` with dense B and C, by the frozen schedule: one warp a strip and 32 columns of C, a column a lane.
+//! `C = αAB + βC` with dense B and C, by the frozen schedule: one warp per strip and 32 columns of C, one column per lane.
 //!
-//! A lane has its own sums, in shared memory. The entries of a leaf are loaded 32 at a time, and then passed round.
+//! A lane has its own sums, in shared memory. The entries of a leaf are loaded 32 at a time and passed around by shuffles.
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared};
 
 use super::layout::{self, DENSE};
-use super::schedule::{ListedLeaf, ListedPart, QUAD};
+use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
 use super::{Node, Pool};
 use crate::update::update;
 
+parameters! {
+    /// A dense matrix with strides.
+    pub struct Strided<V: Element> {
+        /// The elements.
+        pub values: Global<V>,
+        /// Elements from one row to the next.
+        pub row_stride: u64,
+        /// Elements from one column to the next.
+        pub column_stride: u64,
+    }
+}
+
+parameters! {
+    /// A dense matrix with strides, to be written.
+    pub struct StridedMut<V: Element> {
+        /// The elements.
+        pub values: GlobalMut<V>,
+        /// Elements from one row to the next.
+        pub row_stride: u64,
+        /// Elements from one column to the next.
+        pub column_stride: u64,
+    }
+}
+
 kernel! {
-    /// `C = αAB + βC`: one warp a strip and 32 columns of C, strips first. Sums take [`spmm_sums_bytes`] of launch-sized
+    /// `C = αAB + βC`: one warp per strip and 32 columns of C, strips first. Sums take [`spmm_sums_bytes`] of launch-sized
     /// shared memory.
     pub struct HiSparseSpmm<V: Float> {
-        /// The pool, as words.
-        pub words: Global<u32>,
-        /// The same, as coordinates.
-        pub coordinates: Global<u16>,
-        /// The same, as values.
-        pub values: Global<V>,
+        /// The tree's pool.
+        pub pool: Pool<V>,
+        /// The schedule.
+        pub schedule: Schedule,
         /// The dense operand.
-        pub b: Global<V>,
-        /// The result; read only where `beta` is not zero.
-        pub c: GlobalMut<V>,
-        /// Two words a leaf, of `ListedLeaf`.
-        pub leaf_list: Global<u64>,
-        /// Two words a part, of `ListedPart`, and two for the end.
-        pub part_list: Global<u64>,
-        /// The first part of each strip, and the number of parts at the end.
-        pub strip_parts: Global<u32>,
-        /// Strips.
-        pub strips: u32,
+        pub b: Strided<V>,
+        /// The result; read only if `beta` is not zero.
+        pub c: StridedMut<V>,
         /// Rows of C.
         pub rows: u64,
         /// Columns of B and C.
         pub columns: u32,
-        /// Elements from a row of B to the next.
-        pub b_row_stride: u64,
-        /// Elements from a column of B to the next.
-        pub b_column_stride: u64,
-        /// Elements from a row of C to the next.
-        pub c_row_stride: u64,
-        /// Elements from a column of C to the next.
-        pub c_column_stride: u64,
-        /// The logarithm of the rows of a node.
+        /// log2 of a node's rows.
         pub d_log2: u32,
-        /// 1 where the matrix is the transpose of its content, else 0.
+        /// 1 if the matrix is the transpose of its content, else 0.
         pub is_transposed: u32,
         /// Factor of the product.
         pub alpha: V,
-        /// Factor of what C held.
+        /// Factor of the previous C.
         pub beta: V,
     }
     shared: 0;
@@ -60,16 +66,16 @@ kernel! {
     }
 }
 
-/// Bytes of launch-sized shared memory of the sums of a strip and 32 columns.
+/// Bytes of launch-sized shared memory for the sums of a strip and 32 columns.
 pub const fn spmm_sums_bytes(d_log2: u32, size: u32) -> u32 {
     (size * thread::WARP_SIZE) << d_log2
 }
 
-/// What a lane adds products to, and multiplies with.
+/// A lane's column of B, and its sums.
 #[derive(Clone, Copy)]
 struct Column<V> {
     sums: Shared<V>,
-    /// Of this lane's column, if it has one.
+    /// The lane's column of B, if it has one.
     b: Global<V>,
     b_row_stride: usize,
     is_inside: bool,
@@ -78,7 +84,7 @@ struct Column<V> {
 }
 
 impl<V: Float> Column<V> {
-    /// Adds the products of a leaf, whose part of B begins with row `first_row`.
+    /// Adds the products of a leaf, whose segment of B begins at row `first_row`.
     #[inline(always)]
     fn add_leaf(self, node: Node<V>, is_dense: bool, first_row: usize) {
         let mut base = 0;
@@ -116,8 +122,10 @@ impl<V: Float> Column<V> {
 impl<V: Float> HiSparseSpmm<V> {
     #[inline(always)]
     fn spmm(self, _: Arena) {
-        let strip = thread::block() % self.strips;
-        let column = thread::block() / self.strips * thread::WARP_SIZE + thread::lane();
+        // 1. Clear the sums of the warp's strip and columns.
+        let Schedule { leaf_list, part_list, strip_parts, strips, .. } = self.schedule;
+        let strip = thread::block() % strips;
+        let column = thread::block() / strips * thread::WARP_SIZE + thread::lane();
         let has_column = column < self.columns;
         let d = 1 << self.d_log2;
         let mut arena = Arena::dynamic(spmm_sums_bytes(self.d_log2, V::SIZE as u32));
@@ -127,31 +135,35 @@ impl<V: Float> HiSparseSpmm<V> {
         }
         let lane_column = Column {
             sums,
-            b: self.b.skip(if has_column { column as usize * self.b_column_stride as usize } else { 0 }),
-            b_row_stride: self.b_row_stride as usize,
+            b: self.b.values.skip(if has_column {
+                column as usize * self.b.column_stride as usize
+            } else {
+                0
+            }),
+            b_row_stride: self.b.row_stride as usize,
             is_inside: has_column,
             d_log2: self.d_log2,
             is_transposed: self.is_transposed != 0,
         };
-        let pool = Pool { words: self.words, coordinates: self.coordinates, slots: self.values };
-        let begin_part =
-            ListedPart::unpack(self.part_list.load_16(2 * self.strip_parts.load(strip as usize) as usize));
-        let end = self.part_list.load(2 * self.strip_parts.load(strip as usize + 1) as usize);
+        // 2. Add the products of the strip's leaves.
+        let begin_part = ListedPart::unpack(part_list.load_16(2 * strip_parts.load(strip as usize) as usize));
+        let end = part_list.load(2 * strip_parts.load(strip as usize + 1) as usize);
         let (mut quad, mut index) = (begin_part.begin, begin_part.leaf as usize);
         while quad < end {
-            let leaf = ListedLeaf::unpack(self.leaf_list.load_16(2 * index));
+            let leaf = ListedLeaf::unpack(leaf_list.load_16(2 * index));
             let is_dense = layout::kind(leaf.reference) == DENSE;
             let first_row = (leaf.operand as usize) << self.d_log2;
-            lane_column.add_leaf(pool.node(leaf.reference, self.d_log2), is_dense, first_row);
+            lane_column.add_leaf(self.pool.node(leaf.reference, self.d_log2), is_dense, first_row);
             quad += u64::from(leaf.count.div_ceil(QUAD));
             index += 1;
         }
+        // 3. Update C.
         for place in 0..d {
             let row = (strip as usize) << self.d_log2 | place as usize;
             if has_column && (row as u64) < self.rows {
                 let sum = sums.load((place * thread::WARP_SIZE + thread::lane()) as usize);
-                let at = row * self.c_row_stride as usize + column as usize * self.c_column_stride as usize;
-                update(self.c, at, self.alpha, sum, self.beta);
+                let at = row * self.c.row_stride as usize + column as usize * self.c.column_stride as usize;
+                update(self.c.values, at, self.alpha, sum, self.beta);
             }
         }
     }

@@ -1,8 +1,8 @@
-//! y = αAx + βy by the frozen schedule: one warp a part, each lane a quad at a time, wherever in the part that is.
+//! y = αAx + βy by the frozen schedule: one warp per part, whose lanes take a quad each at a time.
 //!
-//! Lanes have sums of the strip's elements of their own, in shared memory, or share them with a few that add in turns. So
-//! no lane needs to know of another, rows and columns are the same, leaves of any size fill a warp, and sums depend on the
-//! schedule alone.
+//! Each lane has its own copy of the strip's sums, in shared memory, or shares one with a few lanes that add in turns. So
+//! lanes are independent of each other, rows and columns are treated alike, leaves of any size fill a warp, and the order of
+//! additions depends on the schedule alone.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -11,49 +11,36 @@ use core::marker::PhantomData;
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES, UNIT_WORDS};
-use super::schedule::{ListedLeaf, ListedPart, QUAD};
+use super::node::Pool;
+use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
 use super::strip::{StripParts, Sums};
 use crate::block::tagged_sums::TaggedSums;
 use crate::unroll::{unroll, Steps};
-use crate::update::update;
+use crate::update::Update;
 
 kernel! {
-    /// y = αAx + βy: one warp a part.
+    /// y = αAx + βy: one warp per part.
     pub struct HiSparseSpmv<V: Float> {
-        /// The pool, as words.
-        pub words: Global<u32>,
-        /// The same, as values.
-        pub values: Global<V>,
+        /// The tree's pool.
+        pub pool: Pool<V>,
+        /// The schedule.
+        pub schedule: Schedule,
         /// The dense vector.
         pub x: Global<V>,
-        /// The result; read only where `beta` is not zero.
-        pub y: GlobalMut<V>,
-        /// Two words a leaf, of `ListedLeaf`.
-        pub leaf_list: Global<u64>,
-        /// Two words a part, of `ListedPart`, and two for the end.
-        pub part_list: Global<u64>,
-        /// The first part of each strip, and the number of parts at the end.
-        pub strip_parts: Global<u32>,
-        /// Where a strip has several parts, 64 bits for each 32 of a value: D values a part, twice.
+        /// The result.
+        pub update: Update<V>,
+        /// If a strip has several parts, 64 bits for each 32 of a value: D values per part, twice.
         pub sums: GlobalMut<u64>,
-        /// There, two counters a part, zero before and after.
+        /// If a strip has several parts, two counters per part, zero before and after.
         pub arrived: GlobalMut<u32>,
-        /// The number of the run, neither zero nor that of the run before with these words.
+        /// The number of the run, neither zero nor that of the previous run with these words.
         pub run: u32,
-        /// Leaves.
-        pub leaves: u32,
-        /// Parts.
-        pub parts: u32,
         /// Elements of y.
         pub elements: u64,
-        /// The logarithm of the rows of a node.
+        /// log2 of a node's rows.
         pub d_log2: u32,
-        /// The logarithm of the number of lanes that have sums of their own: 2 to 5.
+        /// log2 of the number of copies of the sums: 2 to 5.
         pub copies_log2: u32,
-        /// Factor of the product.
-        pub alpha: V,
-        /// Factor of what y held.
-        pub beta: V,
     }
     shared: 0;
     body: HiSparseSpmv::spmv::<T, BLOCK, ITEMS>;
@@ -65,19 +52,19 @@ kernel! {
     }
 }
 
-/// The leaves that a warp has in hand, one a lane, as functions of a quad's number in the part, by which any lane finds
-/// its quad.
+/// The leaves that a warp is working on, one per lane, as functions of a quad's number in the part, from which any lane
+/// computes where its quad is.
 #[derive(Clone, Copy)]
 struct LaneLeaf {
-    /// The first quad of the leaf, counted from the part's; may be before it. At the part's end, or behind, for no leaf.
+    /// The first quad of the leaf, relative to the part's first; may be negative. The part's end or beyond for no leaf.
     start: i32,
-    /// The leaf's slots plus four times `start`: what is left of them at a quad is this less four times its number.
+    /// The leaf's slots plus four times `start`: minus four times a quad's number, this is what is left of them at the quad.
     slots: i32,
-    /// The index of the first quad's values as of the quad 0; wraps around.
+    /// The index of the values of quad 0, if the leaf extended to it; wraps around.
     values: u32,
-    /// The word of its coordinates, likewise. Of a dense leaf, some word in it.
+    /// The word of its coordinates, likewise. Some word of the leaf if it is dense.
     words: u32,
-    /// The place of the operand in leaves, and in the lowest two bits how the leaf is stored.
+    /// The index of the operand's segment, and in the lowest two bits how the leaf is stored.
     operand: u32,
 }
 
@@ -91,8 +78,8 @@ const SQUARE: u32 = 2;
 impl LaneLeaf {
     const NONE: Self = Self { start: 0, slots: 0, values: 0, words: 0, operand: 0 };
 
-    /// The leaf at `index` of the list of `leaves`, for a part of `len` quads from `begin` on; the end of the leaf, or of
-    /// the part. `packed` is what the list has there.
+    /// The leaf of words from the list, for a part of `len` quads from `begin` on; and the end of the leaf or of the part,
+    /// whichever comes first.
     #[inline(always)]
     fn new<V: Float>(packed: [u64; 2], is_listed: bool, begin: u64, len: i32) -> (Self, i32) {
         let leaf = ListedLeaf::unpack(packed);
@@ -119,7 +106,7 @@ impl LaneLeaf {
         (lane_leaf, len.min(start + leaf.count.div_ceil(QUAD) as i32))
     }
 
-    /// The last leaf of all lanes' that begins no later than a quad, which each lane has its own of.
+    /// The last leaf among all lanes' that begins at or before this lane's quad.
     #[inline(always)]
     fn of_quad(self, quad: i32) -> Self {
         let mut lane = 0;
@@ -143,13 +130,13 @@ impl LaneLeaf {
     }
 }
 
-/// Which local coordinate of an entry is that of the result, and which that of the operand.
+/// Which local coordinate of an entry indexes the result, and which the operand.
 pub trait Orientation {
-    /// Places in the strip and in the operand's segment, of packed coordinates in the low half of a word.
+    /// Indices in the strip and in the operand's segment, from packed coordinates in the low half of a word.
     fn places(coordinates: u32) -> (u32, u32);
 }
 
-/// The matrix is its content.
+/// The matrix is equal to its content.
 #[derive(Debug)]
 pub struct Plain;
 
@@ -172,33 +159,33 @@ impl Orientation for Transposed {
     }
 }
 
-/// Quads of a lane, some of them perhaps none.
+/// The quads of a lane, some of which may be absent.
 struct Quads<V, const ITEMS: usize> {
     words: Global<u32>,
     pool: Global<V>,
     x: Global<V>,
     d_log2: u32,
     leaves: LaneLeaf,
-    /// The leaf of the last quad that was looked for.
+    /// The leaf of the lane's last quad.
     leaf: LaneLeaf,
-    /// This lane's first quad, and the end of all.
+    /// This lane's first quad, and the end of the warp's quads.
     first: i32,
     end: i32,
     values: [[V; QUAD as usize]; ITEMS],
     operands: [[V; QUAD as usize]; ITEMS],
-    /// Packed coordinates, two a word.
+    /// Packed coordinates, two per word.
     coordinates: [[u32; 2]; ITEMS],
-    /// Slots from the quad's first to the leaf's last; zero or less where there is no quad.
+    /// The number of slots from the quad's first to the leaf's last; zero or negative if there is no quad.
     left: [i32; ITEMS],
     /// [`LaneLeaf::operand`] of each quad's leaf.
     operand_leaves: [u32; ITEMS],
-    /// Slots that are there, a bit each, of quads in `partial`.
+    /// For quads in `partial`, a bit for each slot that holds an entry.
     present: [u32; ITEMS],
-    /// Quads that are not four neighbouring entries in all lanes, a bit each; the same in all lanes.
+    /// A bit for each quad that is not four consecutive entries in all lanes; the same in all lanes.
     partial: u32,
 }
 
-/// Finds a quad's leaf, and asks for its values and coordinates.
+/// Finds a quad's leaf, and starts to load the quad's values and coordinates.
 struct Load<'a, V, const ITEMS: usize>(&'a mut Quads<V, ITEMS>);
 
 impl<V: Float, const ITEMS: usize> Steps for Load<'_, V, ITEMS> {
@@ -228,7 +215,7 @@ impl<V: Float, const ITEMS: usize> Steps for Load<'_, V, ITEMS> {
     }
 }
 
-/// Asks for the elements of the operand that a quad's values are multiplied with.
+/// Starts to load the elements of the operand that a quad's values are multiplied by.
 struct Gather<'a, V, T, const ITEMS: usize>(&'a mut Quads<V, ITEMS>, PhantomData<T>);
 
 impl<V: Float, T: Orientation, const ITEMS: usize> Steps for Gather<'_, V, T, ITEMS> {
@@ -250,8 +237,30 @@ impl<V: Float, T: Orientation, const ITEMS: usize> Steps for Gather<'_, V, T, IT
 }
 
 impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
-    /// Completes a quad of which some slots may not be there: these get the value 0 and the coordinates 0, at which there is
-    /// an element of the operand.
+    /// No quads yet.
+    #[inline(always)]
+    fn new(pool: Pool<V>, x: Global<V>, d_log2: u32) -> Self {
+        Self {
+            words: pool.words,
+            pool: pool.slots,
+            x,
+            d_log2,
+            leaves: LaneLeaf::NONE,
+            leaf: LaneLeaf::NONE,
+            first: 0,
+            end: 0,
+            values: [[V::ZERO; QUAD as usize]; ITEMS],
+            operands: [[V::ZERO; QUAD as usize]; ITEMS],
+            coordinates: [[0; 2]; ITEMS],
+            left: [0; ITEMS],
+            operand_leaves: [0; ITEMS],
+            present: [0; ITEMS],
+            partial: 0,
+        }
+    }
+
+    /// Completes a quad some of whose slots may be absent: these get the value 0 and the coordinates 0, which always index an
+    /// element of the operand.
     #[inline(always)]
     fn complete(&mut self, item: usize, form: u32) {
         let left = self.left[item];
@@ -279,7 +288,7 @@ impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
     }
 }
 
-/// Clears the elements of the operand for slots that are not there, which may be infinite or no number.
+/// Clears the elements of the operand for absent slots, because they may be infinite or NaN.
 struct Clear<'a, V, const ITEMS: usize>(&'a mut Quads<V, ITEMS>);
 
 impl<V: Float, const ITEMS: usize> Steps for Clear<'_, V, ITEMS> {
@@ -319,42 +328,29 @@ impl<V: Float, T: Orientation, const ITEMS: usize> Steps for AddTo<'_, V, T, ITE
 impl<V: Float> HiSparseSpmv<V> {
     #[inline(always)]
     fn spmv<T: Orientation, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let Self { strip_parts, sums, .. } = self;
-        const { assert!(COUNT_BYTES == 4 && COORDINATES_BYTES == 2, "two coordinates a word, behind a word") };
+        const { assert!(COUNT_BYTES == 4 && COORDINATES_BYTES == 2, "two coordinates per word, after one word") };
+        // 1. Find the warp's part, and clear its sums.
+        let Schedule { leaf_list, part_list, leaves, parts, .. } = self.schedule;
         let part = thread::block() * (BLOCK as u32 / thread::WARP_SIZE) + thread::warp();
-        if part >= self.parts {
+        if part >= parts {
             return;
         }
-        let own_part = ListedPart::unpack(self.part_list.load_16(2 * part as usize));
-        let len = (self.part_list.load(2 * part as usize + 2) - own_part.begin) as i32;
+        let own_part = ListedPart::unpack(part_list.load_16(2 * part as usize));
+        let len = (part_list.load(2 * part as usize + 2) - own_part.begin) as i32;
         let own_sums = Sums::<V>::take::<BLOCK>(self.d_log2, self.copies_log2);
-        let listed = |leaf: u32| self.leaf_list.load_16_if(2 * leaf as usize, leaf < self.leaves);
+        let listed = |leaf: u32| leaf_list.load_16_if(2 * leaf as usize, leaf < leaves);
         let mut leaf = own_part.leaf + thread::lane();
         let mut packed = listed(leaf);
         let mut begin = 0;
-        let mut quads = Quads::<V, ITEMS> {
-            words: self.words,
-            pool: self.values,
-            x: self.x,
-            d_log2: self.d_log2,
-            leaves: LaneLeaf::NONE,
-            leaf: LaneLeaf::NONE,
-            first: 0,
-            end: 0,
-            values: [[V::ZERO; QUAD as usize]; ITEMS],
-            operands: [[V::ZERO; QUAD as usize]; ITEMS],
-            coordinates: [[0; 2]; ITEMS],
-            left: [0; ITEMS],
-            operand_leaves: [0; ITEMS],
-            present: [0; ITEMS],
-            partial: 0,
-        };
+        let mut quads = Quads::<V, ITEMS>::new(self.pool, self.x, self.d_log2);
         while begin < len {
-            let (lane_leaf, own_end) = LaneLeaf::new::<V>(packed, leaf < self.leaves, own_part.begin, len);
+            // 2. Take the next 32 leaves, one per lane.
+            let (lane_leaf, own_end) = LaneLeaf::new::<V>(packed, leaf < leaves, own_part.begin, len);
             quads.leaves = lane_leaf;
             quads.end = warp::shuffle(warp::FULL, own_end, thread::WARP_SIZE - 1);
             leaf += thread::WARP_SIZE;
             packed = listed(leaf);
+            // 3. Add the products of their quads, `ITEMS` per lane at a time.
             while begin < quads.end {
                 quads.first = begin + thread::lane() as i32;
                 quads.partial = 0;
@@ -373,13 +369,21 @@ impl<V: Float> HiSparseSpmv<V> {
                 begin = quads.end.min(begin + (ITEMS as u32 * thread::WARP_SIZE) as i32);
             }
         }
-        let strip = own_part.strip as usize;
+        self.finish(own_sums, part, own_part.strip);
+    }
+
+    /// 4. Updates y with the sums of a strip, or leaves those of its part for the strip's last warp.
+    #[inline(always)]
+    fn finish(self, own_sums: Sums<V>, part: u32, strip: u32) {
+        let Schedule { strip_parts, parts, .. } = self.schedule;
+        let strip = strip as usize;
         let first = strip_parts.load(strip);
-        let strip_parts = StripParts { first, count: strip_parts.load(strip + 1) - first, all: self.parts };
-        own_sums.finish(strip_parts, part, TaggedSums::new(sums, self.arrived, self.run), |element, sum| {
+        let strip_parts = StripParts { first, count: strip_parts.load(strip + 1) - first, all: parts };
+        let tagged_sums = TaggedSums::new(self.sums, self.arrived, self.run);
+        own_sums.finish(strip_parts, part, tagged_sums, |element, sum| {
             let index = strip << self.d_log2 | element as usize;
             if (index as u64) < self.elements {
-                update(self.y, index, self.alpha, sum, self.beta);
+                self.update.store(index, sum);
             }
         });
     }

@@ -1,14 +1,14 @@
-//! Sums of a strip, and how those of its parts come together.
+//! The sums of a strip, and how those of its parts are added up.
 
 use evenpath_simt::{thread, warp, Arena, Float, Packet, Shared};
 
 use crate::block::tagged_sums::TaggedSums;
 
-/// Parts of a strip whose sums one warp adds up; of more, groups of so many are added first.
+/// The number of parts whose sums one warp adds up. With more parts, groups of this size are added first.
 const GROUP: u32 = 32;
 
-/// A warp's sums of the D elements of a strip, in `1 << copies_log2` copies: lanes whose index is the same modulo that
-/// number share one.
+/// A warp's sums of the D elements of a strip, in `1 << copies_log2` copies. Lanes with the same index modulo that number
+/// share a copy.
 #[derive(Clone, Copy)]
 pub(super) struct Sums<V> {
     memory: Shared<V>,
@@ -16,13 +16,13 @@ pub(super) struct Sums<V> {
     copies_log2: u32,
 }
 
-/// Bytes of launch-sized shared memory of a warp's sums.
+/// Bytes of launch-sized shared memory for a warp's sums.
 pub const fn sums_bytes(d_log2: u32, copies_log2: u32, size: u32) -> u32 {
     size << (d_log2 + copies_log2)
 }
 
 impl<V: Float> Sums<V> {
-    /// Those of this warp, all zero; they are all that a block of `BLOCK` threads has in launch-sized shared memory.
+    /// The sums of this warp, all zero. The launch-sized shared memory of a block of `BLOCK` threads holds nothing else.
     #[inline(always)]
     pub(super) fn take<const BLOCK: usize>(d_log2: u32, copies_log2: u32) -> Self {
         let warps = BLOCK / thread::WARP_SIZE as usize;
@@ -39,8 +39,8 @@ impl<V: Float> Sums<V> {
         Self { memory: sums, d_log2, copies_log2 }
     }
 
-    /// Calls `turn` for lanes of different copies at a time, until all had theirs, with the copy. Its sum of an element is
-    /// at `element << copies_log2`.
+    /// Calls `turn` with a copy for each lane: at any time for lanes with different copies. The sum of an element is at
+    /// `element << copies_log2`.
     #[inline(always)]
     pub(super) fn in_turns(self, mut turn: impl FnMut(Shared<V>)) {
         let copies = 1 << self.copies_log2;
@@ -55,7 +55,7 @@ impl<V: Float> Sums<V> {
         }
     }
 
-    /// The sum of an element over all copies. Lanes with neighbouring elements are in different banks.
+    /// The sum of an element over all copies. Lanes with neighboring elements access different banks.
     #[inline(always)]
     fn total(self, element: u32) -> V {
         let in_packet = 16 / V::SIZE as u32;
@@ -80,7 +80,7 @@ impl<V: Float> Sums<V> {
         (totals[0] + totals[1]) + (totals[2] + totals[3])
     }
 
-    /// Calls `each` with every element and its sum, an element a lane.
+    /// Calls `each` with every element and its sum, one element per lane.
     #[inline(always)]
     fn for_each(self, each: impl Fn(u32, V)) {
         let mut element = thread::lane();
@@ -90,8 +90,9 @@ impl<V: Float> Sums<V> {
         }
     }
 
-    /// Hands the sums of part `part` to `store`, element by element, or leaves them for the last of the strip's parts,
-    /// which hands all of them over, added in order. `sums` has room for D sums a part, twice, and two counters a part.
+    /// Passes the sums of part `part` to `store`, element by element, if the strip has no other part. Otherwise leaves them in
+    /// `sums`; the last warp of the strip adds up those of all parts in order, and passes the results to `store`. `sums` has
+    /// room for D sums per part, twice, and two counters per part.
     #[inline(always)]
     pub(super) fn finish(self, strip: StripParts, part: u32, sums: TaggedSums<V>, store: impl Fn(u32, V)) {
         let StripParts { first, count, all } = strip;
@@ -141,7 +142,7 @@ pub(super) struct StripParts {
     pub(super) all: u32,
 }
 
-/// Counts this warp, which has put its sums, at `counter`; whether it is the last of `count`.
+/// Counts this warp, which has written its sums, at `counter`; whether it is the last of `count`.
 #[inline(always)]
 fn is_last<V: Float>(sums: TaggedSums<V>, counter: u32, count: u32) -> bool {
     warp::sync(warp::FULL);

@@ -1,15 +1,15 @@
-//! What the items of the path are, two bits an item.
+//! The kinds of the path's items, two bits per item.
 //!
 //! | `takes_a` | `joins` | the item |
 //! |---|---|---|
-//! | 1 | 0 | a nonzero of A whose column B has not in this row |
-//! | 1 | 1 | a nonzero of A, and the next item is the one of B with the same column |
+//! | 1 | 0 | a nonzero of A whose column B does not have in this row |
+//! | 1 | 1 | a nonzero of A; the next item is the nonzero of B with the same column |
 //! | 0 | 0 | a nonzero of B |
 //! | 0 | 1 | the end of a row |
 
 use super::keep;
 
-/// Items whose codes are in a word.
+/// Items per word of codes.
 pub(super) const WORD_ITEMS: u32 = 31;
 
 /// The codes of up to 31 items, the first in the lowest bits.
@@ -47,7 +47,7 @@ impl Codes {
         kept & first(items)
     }
 
-    /// Whether item `item` is a nonzero of A, and the next one is that of B with the same column.
+    /// Whether item `item` is a nonzero of A, and the next item the nonzero of B with the same column.
     #[inline(always)]
     pub(super) fn is_pair(self, item: u32) -> bool {
         self.takes_a & self.joins & 1 << item != 0

@@ -2,24 +2,18 @@
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
-use crate::Offset;
+use crate::{Offset, Pattern};
 
 kernel! {
-    /// Counts the columns that are not greater than the one before them, less those with which a row begins: if there are
-    /// none, the columns of every row increase. As many threads as there are nonzeros or rows, whichever are more.
+    /// Counts the columns that are not greater than the one before them, except those at which a row begins: if there are
+    /// none, the columns of every row increase. One item per nonzero or row, whichever are more.
     pub struct CountDescents<O: Offset> {
-        /// Row offsets, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Column indices, `nonzeros`.
-        pub columns: Global<u32>,
+        /// The pattern.
+        pub pattern: Pattern<O>,
         /// One word, to which the number is added.
         pub descents: GlobalMut<u64>,
-        /// Nonzeros.
-        pub nonzeros: u64,
-        /// Rows.
-        pub rows: u32,
     }
     shared: 0;
     body: CountDescents::count_descents::<BLOCK, ITEMS>;
@@ -31,6 +25,7 @@ kernel! {
 
 impl<O: Offset> CountDescents<O> {
     fn count_descents<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        let Pattern { row_offsets, column_indices, nonzeros, rows } = self.pattern;
         let start = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
         let mut earlier = [0; ITEMS];
         let mut later = [0; ITEMS];
@@ -38,24 +33,24 @@ impl<O: Offset> CountDescents<O> {
         let mut ends = [O::ZERO; ITEMS];
         for item in 0..ITEMS {
             let place = start + item * BLOCK;
-            let is_pair = (place as u64) + 1 < self.nonzeros;
-            earlier[item] = self.columns.load_if(place, is_pair);
-            later[item] = self.columns.load_if(place + 1, is_pair);
-            let is_row = place < self.rows as usize;
-            offsets[item] = self.row_offsets.load_if(place, is_row);
-            ends[item] = self.row_offsets.load_if(place + 1, is_row);
+            let is_pair = (place as u64) + 1 < nonzeros;
+            earlier[item] = column_indices.load_if(place, is_pair);
+            later[item] = column_indices.load_if(place + 1, is_pair);
+            let is_row = place < rows as usize;
+            offsets[item] = row_offsets.load_if(place, is_row);
+            ends[item] = row_offsets.load_if(place + 1, is_row);
         }
         let mut own = 0_i64;
         for item in 0..ITEMS {
             let place = start + item * BLOCK;
-            let is_pair = (place as u64) + 1 < self.nonzeros;
+            let is_pair = (place as u64) + 1 < nonzeros;
             own += i64::from(is_pair && later[item] <= earlier[item]);
         }
         for item in 0..ITEMS {
             let (begin, end) = (offsets[item].to_usize(), ends[item].to_usize());
-            // The first row that is not empty begins with no pair.
+            // The first row that is not empty begins without a pair.
             if begin > 0 && begin < end {
-                own -= i64::from(self.columns.load(begin) <= self.columns.load(begin - 1));
+                own -= i64::from(column_indices.load(begin) <= column_indices.load(begin - 1));
             }
         }
         let sum = warp::reduce_add(own);

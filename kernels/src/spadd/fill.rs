@@ -5,45 +5,34 @@ use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Share
 
 use super::codes::{self, Codes};
 use super::origin::Origin;
+use super::output::Output;
 use super::tile::Tile;
-use super::{keep, write, GROUP, GROUPS};
+use super::{keep, path_items, GROUP, GROUPS};
 use crate::block::count_scan::CountScan;
-use crate::Offset;
+use crate::{CsrView, Offset};
 
 kernel! {
-    /// Writes the results, a tile of the path a block, as the codes of [`WalkPath`](super::WalkPath) say.
+    /// Writes the results by the codes of [`WalkPath`](super::WalkPath): one block per tile of the path.
     pub struct FillTiles<V: Float, O: Offset> {
-        /// Column indices of A.
-        pub a_columns: Global<u32>,
-        /// Values of A.
-        pub a_values: Global<V>,
-        /// Column indices of B.
-        pub b_columns: Global<u32>,
-        /// Values of B.
-        pub b_values: Global<V>,
+        /// A.
+        pub a: CsrView<V, O>,
+        /// B.
+        pub b: CsrView<V, O>,
         /// Where the tiles begin, from [`CutPath`](super::CutPath).
         pub starts: Global<u64>,
         /// The codes of the path's items.
         pub codes: Global<u64>,
-        /// The results of each tile.
+        /// The number of results of each tile.
         pub counts: Global<u32>,
-        /// The state, with the results before each group of tiles.
+        /// The state, with the number of results of each group of tiles.
         pub states: Global<u64>,
-        /// Output: row offsets of the result, `rows` + 1.
-        pub row_offsets: GlobalMut<O>,
-        /// Output: its column indices.
-        pub columns: GlobalMut<u32>,
-        /// Output: its values.
-        pub values: GlobalMut<V>,
-        /// Items of the path.
-        pub items: u64,
-        /// What makes a result, and its value: bits of [`keep`](super::keep).
+        /// The result.
+        pub output: Output<V, O>,
+        /// Which items make results, and their values: bits of [`keep`](super::keep).
         pub keep: u32,
-        /// What is written: bits of [`write`](super::write).
-        pub write: u32,
-        /// The factor of A; where it is zero, A's values do not count.
+        /// The factor of A; if it is zero, A's values are not read.
         pub alpha: V,
-        /// The factor of B; where it is zero, B's values do not count.
+        /// The factor of B; if it is zero, B's values are not read.
         pub beta: V,
     }
     shared: BLOCK * ITEMS * 4 + CountScan::<u64, BLOCK>::BYTES + 4;
@@ -56,17 +45,19 @@ kernel! {
     }
 }
 
-/// Results of a thread that are on their way at once.
+/// Results that a thread has in flight.
 const BATCH: usize = 8;
 
 impl<V: Float, O: Offset> FillTiles<V, O> {
     fn fill<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let Self { columns, values, .. } = self;
-        const { assert!(ITEMS == codes::WORD_ITEMS as usize, "a thread has a word of self.codes") };
+        const { assert!(ITEMS == codes::WORD_ITEMS as usize, "one word of codes per thread") };
+        // 1. Find the origins of the tile's results in shared memory, by the threads' codes.
+        let Self { a, b, output, .. } = self;
         let scan = CountScan::<u64, BLOCK>::take(&mut arena);
         let origins = arena.take(BLOCK * ITEMS);
         let number = thread::block();
-        let tile = Tile::load(self.starts, number, self.items, (BLOCK * ITEMS) as u32);
+        let items = path_items(a.pattern(), b.pattern());
+        let tile = Tile::load(self.starts, number, items, (BLOCK * ITEMS) as u32);
         let share = Share::<BLOCK, ITEMS>::load(self.codes, number, &tile, self.keep);
         let before = results_before(self.counts, self.states, number);
         // The nonzero of A of a tile's first pair can be the last of the tile before.
@@ -74,67 +65,24 @@ impl<V: Float, O: Offset> FillTiles<V, O> {
         let total = share.scatter(scan, ahead as u32, origins);
         thread::barrier();
 
+        // 2. Write the ends of the tile's rows.
+        if output.has_pattern() {
+            write_row_offsets::<O, BLOCK>(&tile, before, origins.skip(total as usize), output.row_offsets);
+        }
+        // 3. Write the results.
         let a_first = tile.a_first - ahead;
         let inputs = Inputs {
-            a: (self.a_columns.skip(a_first), self.a_values.skip(a_first)),
-            b: (self.b_columns.skip(tile.b_first), self.b_values.skip(tile.b_first)),
+            a: (a.column_indices.skip(a_first), a.values.skip(a_first)),
+            b: (b.column_indices.skip(tile.b_first), b.values.skip(tile.b_first)),
             keep: self.keep,
             alpha: self.alpha,
             beta: self.beta,
         };
-        let (with_pattern, with_values) = (self.write & write::PATTERN != 0, self.write & write::VALUES != 0);
-        if with_pattern {
-            write_row_offsets::<O, BLOCK>(&tile, before, origins.skip(total as usize), self.row_offsets);
-        }
-        let columns = columns.skip(if with_pattern { before as usize } else { 0 });
-        let values = values.skip(if with_values { before as usize } else { 0 });
-        // Of a sum, the walk knows what each result is of; of all else, it is the same for all results.
-        let (kept_bits, fixed_bits) = match self.keep {
-            keep if keep & keep::B != 0 => (u32::MAX, 0),
-            keep if keep & keep::MULTIPLY != 0 => (!Origin::FROM, Origin::FROM),
-            _ => (!Origin::FROM, Origin::FROM_A),
-        };
-        let mut first = thread::index();
-        while first < total {
-            let mut own = [Origin::NONE; BATCH];
-            for item in 0..BATCH {
-                let place = first + (item * BLOCK) as u32;
-                if place < total {
-                    own[item] = Origin::from_word(origins.load(place as usize) & kept_bits | fixed_bits);
-                }
-            }
-            let mut own_columns = [0; BATCH];
-            let mut own_values = [(V::ZERO, V::ZERO); BATCH];
-            if with_pattern {
-                for item in 0..BATCH {
-                    own_columns[item] = inputs.column(own[item]);
-                }
-            }
-            if with_values {
-                for item in 0..BATCH {
-                    own_values[item] = inputs.values(own[item]);
-                }
-                for item in 0..BATCH {
-                    let place = first + (item * BLOCK) as u32;
-                    if place < total {
-                        values.store_streaming(place as usize, inputs.combine(own[item], own_values[item]));
-                    }
-                }
-            }
-            if with_pattern {
-                for item in 0..BATCH {
-                    let place = first + (item * BLOCK) as u32;
-                    if place < total {
-                        columns.store_streaming(place as usize, own_columns[item]);
-                    }
-                }
-            }
-            first += (BATCH * BLOCK) as u32;
-        }
+        inputs.write::<O, BLOCK>(origins, total, output.skip(before as usize));
     }
 }
 
-/// The results of all tiles before `tile`, in every thread.
+/// The number of results of all tiles before `tile`, in every thread.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn results_before(counts: Global<u32>, states: Global<u64>, tile: u32) -> u64 {
@@ -157,7 +105,7 @@ fn results_before(counts: Global<u32>, states: Global<u64>, tile: u32) -> u64 {
     warp::reduce_add(sum)
 }
 
-/// Writes where the rows end that end in the tile, and where the first begins.
+/// Writes the row offsets at the row ends in the tile; the first tile also writes the first offset.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn write_row_offsets<O: Offset, const BLOCK: usize>(
@@ -211,8 +159,9 @@ impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
         }
     }
 
-    /// Writes the origins of the tile's results to shared memory, and behind them for each row that ends in the tile how
-    /// many results are before its end. The number of results. Ends before the barrier, and has one.
+    /// Writes the origins of the tile's results to shared memory, and after them, for each row that ends in the tile, the number
+    /// of results before its end. Returns the number of results. It has a barrier; another must follow before the memory is
+    /// read.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn scatter(&self, scan: CountScan<u64, BLOCK>, ahead: u32, to: Shared<u32>) -> u32 {
@@ -229,7 +178,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
         let (total, _, _) = unpack(counted.total);
         let (first, a, row) = unpack(counted.before);
         let b = self.diagonal - a - row;
-        // The nonzeros of a pair are both passed at the second item, which is B's: until then the place is theirs.
+        // Both nonzeros of a pair are passed at the second item, which is B's: until then, the origin is the pair.
         let pairs = (takes_a & joins) << 1 | u32::from(self.is_paired);
         let passes_a = takes_a & !joins | pairs;
         let mut place = (a + ahead - u32::from(self.is_paired)) * Origin::STEP_A + b * Origin::STEP_B;
@@ -260,7 +209,7 @@ impl<const BLOCK: usize, const ITEMS: usize> Share<BLOCK, ITEMS> {
     }
 }
 
-/// Both matrices from the tile's first nonzeros on, of A from one before if there is one.
+/// Both matrices from the tile's first nonzeros on; A's from the one before, if there is one.
 struct Inputs<V> {
     a: (Global<u32>, Global<V>),
     b: (Global<u32>, Global<V>),
@@ -270,6 +219,56 @@ struct Inputs<V> {
 }
 
 impl<V: Float> Inputs<V> {
+    /// Writes `total` results, of the given origins.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn write<O: Offset, const BLOCK: usize>(&self, origins: Shared<u32>, total: u32, output: Output<V, O>) {
+        let Output { column_indices, values, .. } = output;
+        // The walk has found the origins of each result of a sum; otherwise they are the same for all results.
+        let (kept_bits, fixed_bits) = match self.keep {
+            keep if keep & keep::B != 0 => (u32::MAX, 0),
+            keep if keep & keep::MULTIPLY != 0 => (!Origin::FROM, Origin::FROM),
+            _ => (!Origin::FROM, Origin::FROM_A),
+        };
+        let mut first = thread::index();
+        while first < total {
+            let mut own = [Origin::NONE; BATCH];
+            for item in 0..BATCH {
+                let place = first + (item * BLOCK) as u32;
+                if place < total {
+                    own[item] = Origin::from_word(origins.load(place as usize) & kept_bits | fixed_bits);
+                }
+            }
+            let mut own_columns = [0; BATCH];
+            let mut own_values = [(V::ZERO, V::ZERO); BATCH];
+            if output.has_pattern() {
+                for item in 0..BATCH {
+                    own_columns[item] = self.column(own[item]);
+                }
+            }
+            if output.has_values() {
+                for item in 0..BATCH {
+                    own_values[item] = self.values(own[item]);
+                }
+                for item in 0..BATCH {
+                    let place = first + (item * BLOCK) as u32;
+                    if place < total {
+                        values.store_streaming(place as usize, self.combine(own[item], own_values[item]));
+                    }
+                }
+            }
+            if output.has_pattern() {
+                for item in 0..BATCH {
+                    let place = first + (item * BLOCK) as u32;
+                    if place < total {
+                        column_indices.store_streaming(place as usize, own_columns[item]);
+                    }
+                }
+            }
+            first += (BATCH * BLOCK) as u32;
+        }
+    }
+
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn column(&self, origin: Origin) -> u32 {
@@ -277,7 +276,7 @@ impl<V: Float> Inputs<V> {
         of_a | self.b.0.load_if(origin.b(), origin.is_of_b() && !origin.is_of_a())
     }
 
-    /// The values of A and of B; zero where they do not count.
+    /// The values of A and of B; zero if they are not read.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn values(&self, origin: Origin) -> (V, V) {
@@ -293,7 +292,7 @@ impl<V: Float> Inputs<V> {
         if self.keep & keep::MULTIPLY != 0 {
             return a * b;
         }
-        // Negative zero, which changes no number that it is added to.
+        // Negative zero: adding it changes no value.
         let nothing = V::from_bits(1 << (V::SIZE * 8 - 1));
         let a = if origin.is_of_a() { a } else { nothing };
         let b = if origin.is_of_b() { b } else { nothing };

@@ -1,7 +1,7 @@
-//! Where a result comes from.
+//! The nonzeros that a result comes from.
 
-/// A nonzero of A, one of B, or both, counted from the tile's first: as many [`STEP_A`](Self::STEP_A) and
-/// [`STEP_B`](Self::STEP_B) as there are nonzeros before it.
+/// A nonzero of A, one of B, or both, relative to the tile's first: one [`STEP_A`](Self::STEP_A) or
+/// [`STEP_B`](Self::STEP_B) for each nonzero of the tile before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Origin(u32);
 
@@ -10,20 +10,20 @@ const INDEX_BITS: u32 = 15;
 const INDEX: u32 = (1 << INDEX_BITS) - 1;
 
 impl Origin {
-    /// From nowhere.
+    /// No nonzero.
     pub(super) const NONE: Self = Self(0);
-    /// One nonzero of A further.
+    /// Adds one to the index of the nonzero of A.
     pub(super) const STEP_A: u32 = 1;
-    /// One nonzero of B further.
+    /// Adds one to the index of the nonzero of B.
     pub(super) const STEP_B: u32 = 1 << INDEX_BITS;
 
-    /// A bit for each of A and B: what a result is of.
+    /// A bit for each of A and B: whether a result comes from it.
     pub(super) const FROM_A: u32 = 1 << 31;
     pub(super) const FROM_B: u32 = 1 << 30;
     /// Both bits.
     pub(super) const FROM: u32 = Self::FROM_A | Self::FROM_B;
 
-    /// From an element of shared memory.
+    /// The origin that an element of shared memory stores.
     #[inline(always)]
     pub(super) fn from_word(word: u32) -> Self {
         Self(word)

@@ -2,7 +2,7 @@
 
 use evenpath_simt::{Global, GlobalMut};
 
-/// What a tile has of rows and of both matrices.
+/// The rows and the nonzeros of both matrices in a tile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tile {
     /// Items of the path.
@@ -21,7 +21,7 @@ pub(super) struct Tile {
     pub(super) b_len: u32,
 }
 
-/// Writes where a tile begins: what is before it of A, and of row ends. Its number says what is of B.
+/// Writes where a tile begins: the nonzeros of A and the row ends before it. With its number, these give the nonzeros of B.
 #[inline(always)]
 pub(super) fn store_start(starts: GlobalMut<u64>, tile: u32, a: u64, row: u64) {
     starts.store(2 * tile as usize, a);
@@ -29,8 +29,8 @@ pub(super) fn store_start(starts: GlobalMut<u64>, tile: u32, a: u64, row: u64) {
 }
 
 impl Tile {
-    /// Tile `number` of a path of `items` items, `tile_items` a tile. Where a row's columns are out of order, so that a
-    /// later cut can lie before an earlier one, the tile is still inside both matrices.
+    /// Tile `number` of a path of `items` items, with `tile_items` per tile. If a row's columns are out of order, a later cut can
+    /// lie before an earlier one; the tile is still inside both matrices.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn load(starts: Global<u64>, number: u32, items: u64, tile_items: u32) -> Self {

@@ -6,38 +6,29 @@ use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut, Shared};
 
 use super::codes::{Codes, WORD_ITEMS};
 use super::tile::Tile;
-use super::{GROUP, GROUPS, RESULTS};
+use super::{path_items, GROUP, GROUPS, RESULTS};
 use crate::block::count_scan::CountScan;
 use crate::block::merge_path;
+use crate::block::search::partition_point;
 use crate::unroll::{unroll, Steps};
-use crate::Offset;
+use crate::{Offset, Pattern};
 
 kernel! {
-    /// Walks the path, a tile a block: writes the codes of its items and counts the results.
+    /// Walks the path, one tile per block: writes the codes of its items and counts the results.
     pub struct WalkPath<O: Offset> {
-        /// Row offsets of A, `rows` + 1.
-        pub a_offsets: Global<O>,
-        /// Column indices of A, `a_nonzeros`.
-        pub a_columns: Global<u32>,
-        /// Row offsets of B, `rows` + 1.
-        pub b_offsets: Global<O>,
-        /// Column indices of B, `b_nonzeros`.
-        pub b_columns: Global<u32>,
+        /// A.
+        pub a: Pattern<O>,
+        /// B, with as many rows.
+        pub b: Pattern<O>,
         /// Where the tiles begin, from [`CutPath`](super::CutPath).
         pub starts: Global<u64>,
-        /// Output: the codes of the path's items, a word for every 31 of a tile.
+        /// Output: the codes of the path's items, a word per 31 items of a tile.
         pub codes: GlobalMut<u64>,
-        /// Output: the results of each tile.
+        /// Output: the number of results of each tile.
         pub counts: GlobalMut<u32>,
-        /// The state that [`CutPath`](super::CutPath) prepared; in it the number of results.
+        /// The state that [`CutPath`](super::CutPath) cleared; output: the number of results in it.
         pub states: GlobalMut<u64>,
-        /// Nonzeros of A.
-        pub a_nonzeros: u64,
-        /// Nonzeros of B.
-        pub b_nonzeros: u64,
-        /// Rows of both matrices.
-        pub rows: u32,
-        /// What makes a result: bits of [`keep`](super::keep).
+        /// Which items make results: bits of [`keep`](super::keep).
         pub keep: u32,
     }
     shared: staged_len(BLOCK, ITEMS) * 4 + CountScan::<u32, BLOCK>::BYTES + 4;
@@ -48,26 +39,25 @@ kernel! {
     }
 }
 
-/// The column behind the last of a row.
+/// The column after the last of a row.
 const NONE: u32 = u32::MAX;
 
-/// Words of shared memory for a tile's columns, each matrix's from a packet's beginning to a packet's end with one column
-/// more, and the ends of its rows.
+/// Words of shared memory for a tile's columns, padded to whole packets and with one column more for each matrix, and for the
+/// ends of its rows.
 const fn staged_len(block: usize, items: usize) -> usize {
     (block * items + 2 * (3 + 1 + 3) + 1 + items).next_multiple_of(4)
 }
 
 impl<O: Offset> WalkPath<O> {
     fn walk<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let Self { codes, .. } = self;
+        // 1. Stage the tile's columns and the ends of its rows in shared memory.
         let memory = arena.take(staged_len(BLOCK, ITEMS));
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let none = arena.take(1);
         let number = thread::block();
-        let items = self.a_nonzeros + self.b_nonzeros + u64::from(self.rows);
-        let tile = Tile::load(self.starts, number, items, (BLOCK * ITEMS) as u32);
-        let a = Columns::new(self.a_columns, tile.a_first, tile.a_len, self.a_nonzeros);
-        let b = Columns::new(self.b_columns, tile.b_first, tile.b_len, self.b_nonzeros);
+        let tile = Tile::load(self.starts, number, path_items(self.a, self.b), (BLOCK * ITEMS) as u32);
+        let a = Columns::new(self.a.column_indices, tile.a_first, tile.a_len, self.a.nonzeros);
+        let b = Columns::new(self.b.column_indices, tile.b_first, tile.b_len, self.b.nonzeros);
         let (b_memory, ends) = (memory.skip(a.room()), memory.skip(a.room() + b.room()));
         a.stage::<BLOCK>(memory);
         b.stage::<BLOCK>(b_memory);
@@ -75,14 +65,15 @@ impl<O: Offset> WalkPath<O> {
             none.store(0, NONE);
         }
         let staged = Staged { a: memory.skip(a.skew as usize), b: b_memory.skip(b.skew as usize), none };
-        stage_row_ends::<O, BLOCK, ITEMS>(&tile, (self.a_offsets, self.b_offsets), self.rows, staged, ends);
+        stage_row_ends::<O, BLOCK, ITEMS>(&tile, (self.a, self.b), staged, ends);
         thread::await_copies();
         thread::barrier();
 
+        // 2. Walk the thread's share of the path.
         let diagonal = (thread::index() * ITEMS as u32).min(tile.items);
         let mut walk = Walk::new(&tile, staged, ends, diagonal);
         let words = ITEMS / WORD_ITEMS as usize;
-        let codes = codes.skip((number as usize * BLOCK + thread::index() as usize) * words);
+        let codes = self.codes.skip((number as usize * BLOCK + thread::index() as usize) * words);
         let mut left = tile.items - diagonal;
         let mut results = 0;
         for word in 0..words {
@@ -92,10 +83,11 @@ impl<O: Offset> WalkPath<O> {
             results += of_word.results(self.keep, items).count_ones();
             left -= items;
         }
+        // 3. Count the tile's results.
         let total = scan.exclusive(results).total;
         if thread::index() == 0 {
             self.counts.store(number as usize, total);
-            // Integers: the sums do not depend on who comes first, and no other block of this launch reads them.
+            // Integer sums do not depend on the order of additions, and no other block of this launch reads them.
             let group = GROUPS + (number / GROUP) as usize;
             self.states.fetch_add(group, u64::from(total), Ordering::Relaxed, Scope::Device);
             self.states.fetch_add(RESULTS, u64::from(total), Ordering::Relaxed, Scope::Device);
@@ -103,14 +95,14 @@ impl<O: Offset> WalkPath<O> {
     }
 }
 
-/// What a tile takes of one matrix's columns: its own, and the one behind them if there is one.
+/// The columns of one matrix that a tile stages: its own, and the next one if there is one.
 struct Columns {
-    /// From the packet on that holds the tile's first column.
+    /// The columns, from the packet on that holds the tile's first one.
     view: Global<u32>,
-    /// Columns of the view before the tile's first.
+    /// The number of columns in the view before the tile's first.
     skew: u32,
     packets: u32,
-    /// Columns of the view; more than any tile has if they are more.
+    /// The number of columns in the view, capped at more than any tile has.
     left: u32,
 }
 
@@ -135,7 +127,7 @@ impl Columns {
         (self.packets * Self::PACKET) as usize
     }
 
-    /// Starts to bring the columns to shared memory.
+    /// Starts to copy the columns to shared memory.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn stage<const BLOCK: usize>(&self, to: Shared<u32>) {
@@ -146,7 +138,7 @@ impl Columns {
             to.copy_16(first, self.view, first);
             packet += BLOCK as u32;
         }
-        // The matrix's last columns can be fewer than a packet.
+        // The matrix's last columns may not fill a packet.
         let place = whole * Self::PACKET + thread::index();
         if whole < self.packets && place < self.left {
             to.store(place as usize, self.view.load(place as usize));
@@ -154,26 +146,25 @@ impl Columns {
     }
 }
 
-/// Rows whose offsets a thread loads before it uses the first.
+/// Rows whose offsets a thread has in flight.
 const ROW_BATCH: usize = 4;
 
-/// Writes where the rows from the tile's first on end: the address behind the last column of A in the lower half of a
-/// word, of B in the upper. Rows that end behind the tile end behind the one column more that is staged. There are `ITEMS`
-/// rows more than the tile touches, so that walking past its end finds rows; behind the last row they are empty.
+/// Writes where the rows from the tile's first on end: the address past the last column of A in the lower half of a word, of
+/// B in the upper. Rows that end past the tile end past the one extra column that is staged. There are `ITEMS` more rows than
+/// the tile touches, so that a walk past its end finds rows; past the last row these are empty.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     tile: &Tile,
-    (a_offsets, b_offsets): (Global<O>, Global<O>),
-    rows: u32,
+    (a, b): (Pattern<O>, Pattern<O>),
     columns: Staged,
     ends: Shared<u32>,
 ) {
-    let (a_offsets, b_offsets) = (a_offsets.skip(tile.first_row), b_offsets.skip(tile.first_row));
-    let last = rows - tile.first_row as u32;
+    let (a_offsets, b_offsets) = (a.row_offsets.skip(tile.first_row), b.row_offsets.skip(tile.first_row));
+    let last = a.rows - tile.first_row as u32;
     let count = tile.rows + 1 + ITEMS as u32;
     let address = |columns: Shared<u32>, end: O, first: usize, len: u32| {
-        // Where 32 bits count all nonzeros, they count those of a row.
+        // With 32-bit offsets, differences fit 32 bits as well.
         let left = if O::SIZE == 4 {
             (end.to_usize() as u32).wrapping_sub(first as u32).min(len + 1)
         } else {
@@ -201,7 +192,7 @@ fn stage_row_ends<O: Offset, const BLOCK: usize, const ITEMS: usize>(
     }
 }
 
-/// A tile's columns in shared memory, each matrix's from its first on.
+/// A tile's columns in shared memory, from the first of each matrix on.
 #[derive(Clone, Copy)]
 struct Staged {
     a: Shared<u32>,
@@ -210,19 +201,19 @@ struct Staged {
     none: Shared<u32>,
 }
 
-/// A thread on its way along its share of the path.
+/// The state of a thread's walk along its share of the path.
 struct Walk {
-    /// The columns to come.
+    /// The next columns.
     a: Shared<u32>,
     b: Shared<u32>,
-    /// What comes behind the last column of a row.
+    /// [`NONE`], which follows the last column of a row.
     none: Shared<u32>,
-    /// The end of the row it is in, and those of the rows to come.
+    /// The ends of the current row and of the next ones.
     ends: Shared<u32>,
-    /// The addresses where the row's columns end.
+    /// The addresses where the current row's columns end.
     a_end: u32,
     b_end: u32,
-    /// The first columns to come; [`NONE`] at the row's end.
+    /// The first of the next columns; [`NONE`] at the row's end.
     a_column: u32,
     b_column: u32,
     codes: Codes,
@@ -235,20 +226,16 @@ fn unpack(word: u32) -> (u32, u32) {
 }
 
 impl Walk {
-    /// Finds where a tile's `diagonal` cuts the path: its row among the tile's, and the place in the row.
+    /// Finds where a tile's `diagonal` cuts the path: the row, and the position in the row.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn new(tile: &Tile, Staged { a, b, none }: Staged, ends: Shared<u32>, diagonal: u32) -> Self {
         let begin = (a.address(), b.address());
-        // The first row whose end is not before the diagonal; the last that the tile touches is such a one.
-        let (mut row, mut left) = (0, tile.rows);
-        while left > 0 {
-            let half = left >> 1;
-            let (a_end, b_end) = unpack(ends.load((row + half) as usize));
-            let is_before = a_end + b_end + 4 * (row + half) < begin.0 + begin.1 + 4 * diagonal;
-            row = if is_before { row + half + 1 } else { row };
-            left = if is_before { left - half - 1 } else { half };
-        }
+        // The first row whose end is not before the diagonal; the last that the tile touches is not.
+        let row = partition_point(0, tile.rows, |row| {
+            let (a_end, b_end) = unpack(ends.load(row as usize));
+            a_end + b_end + 4 * row < begin.0 + begin.1 + 4 * diagonal
+        });
         let (a_start, b_start) = if row > 0 { unpack(ends.load(row as usize - 1)) } else { begin };
         let (a_end, b_end) = unpack(ends.load(row as usize));
         let before = ((a_start - begin.0) / 4, (b_start - begin.1) / 4);
@@ -276,7 +263,7 @@ impl Walk {
         walk
     }
 
-    /// Walks on; the codes of the next items.
+    /// Continues the walk; the codes of the next items.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn next_word(&mut self) -> Codes {
@@ -285,7 +272,7 @@ impl Walk {
         self.codes
     }
 
-    /// Loads the first column to come of A, of B, or of both.
+    /// Loads the next column of A, of B, or of both.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load(&mut self, of_a: bool, of_b: bool) {

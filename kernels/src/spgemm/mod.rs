@@ -5,8 +5,8 @@ pub mod two_level_sort;
 
 pub use row_wise::{
     add_ranked_shared_bytes, hash_shared_bytes, part_len, rank_shared_bytes, window_shared_bytes, Class,
-    ClassLimits, SpgemmAddRanked, SpgemmClassify, SpgemmConvertOffsets, SpgemmCutByParts, SpgemmHashCount,
-    SpgemmHashFill, SpgemmListRows, SpgemmLongRowWork, SpgemmMaskWork, SpgemmPartWork, SpgemmRankProducts,
-    SpgemmRowWork, SpgemmWindowCount, SpgemmWindowFill, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES,
-    WINDOW_COLUMNS,
+    ClassLimits, ResultEntries, ResultPattern, RowList, RowParts, RowWork, Spans, SpgemmAddRanked,
+    SpgemmClassify, SpgemmConvertOffsets, SpgemmCutByParts, SpgemmHashCount, SpgemmHashFill, SpgemmListRows,
+    SpgemmLongRowWork, SpgemmMaskWork, SpgemmPartWork, SpgemmRankProducts, SpgemmRowWork, SpgemmWindowCount,
+    SpgemmWindowFill, CLASSES, COUNTERS, EMPTY_CLASS, HASH_CLASSES, WINDOW_COLUMNS,
 };

@@ -1,27 +1,28 @@
 //! `C = A + B` of two trees on a device, in any state (thesis, chapter 6).
 //!
-//! As on the host: both trees are walked together from the roots, level by level; where only one has a node, that one is
-//! walked alone. The walk gives the sum's nodes, which places them, and then the leaves are merged.
+//! As on the host, both trees are walked together from the roots, level by level; where only one has a node, that one is
+//! walked alone. The walk gives the sum's nodes; these are placed in the pool, and then the leaves are merged.
 
 use evenpath_kernels::hisparse::sum::{
-    HiSparseAddChildren, HiSparseAddLeaves, HiSparseCountSums, count_shared_bytes, merge_shared_bytes, state,
+    HiSparseAddChildren, HiSparseAddLeaves, HiSparseCountSums, NodePairs, count_shared_bytes,
+    merge_shared_bytes, state,
 };
-use evenpath_simt::kernel::{Kernel, KernelInfo};
+use evenpath_simt::kernel::Kernel;
 use evenpath_simt::{Element, Global, GlobalMut, thread};
 
-use super::device::{Content, DeviceHiSparse, Nodes};
+use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::tree::{self, Shape};
 use crate::Value;
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceVec, Launcher};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::{check_entries, too_large};
 use crate::matrix::hisparse::{self, Reference};
-use crate::op::{OpError, instance, scan};
+use crate::op::{OpError, scan};
 
-/// Blocks for each multiprocessor, if there are as many pairs.
+/// Blocks per multiprocessor, if there are enough pairs.
 const BLOCKS: usize = 32;
 
-/// Threads of a block that counts children: inner nodes are few and large.
+/// Threads of a block that counts children of inner nodes, which are few and large.
 const INNER_BLOCK: u32 = 512;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
@@ -88,19 +89,19 @@ struct Sum<'m, V: Value, const D: usize> {
     device: &'m Device,
     a: &'m Nodes,
     b: &'m Nodes,
-    /// As kernels have it.
+    /// Bits of [`state`].
     state: u32,
     scales: (V, V),
 }
 
 /// The pairs of one level.
 struct Level {
-    /// The roots; else zero.
+    /// The pair of roots; zero on other levels.
     root: u64,
-    /// Nothing on the root's level.
+    /// The pairs; empty on the root's level.
     pairs: DeviceVec<u64>,
     len: usize,
-    /// Each one's link to its parent in the sum; none on the root's level.
+    /// Each pair's link to its parent in the sum.
     links: DeviceVec<u64>,
 }
 
@@ -135,14 +136,14 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         Ok(tree.into_nodes(rows, cols))
     }
 
-    /// The level below one of inner nodes, and how many children each of these has. Waits for the device.
+    /// The level below `level`, and the number of children of each node of `level`. Waits for the device.
     fn children(&self, level: Level, inner: &mut Inner) -> Result<(Level, DeviceVec<u32>), OpError> {
         let device = self.device;
         let mut counts = device.uninitialised::<u32>(level.len)?;
         let Some(info) = HiSparseCountSums::<u32>::instance(INNER_BLOCK, 1) else {
             unreachable!("the kernels' tables have an instance for inner nodes")
         };
-        self.count::<u32>(info, &level, counts.as_global_mut())?;
+        self.count::<u32>(device.instance(info), &level, counts.as_global_mut())?;
         let scanned;
         let ends = if level.len == 1 {
             &counts
@@ -158,58 +159,31 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         }
         let mut pairs = device.uninitialised::<u64>(len)?;
         let mut links = device.uninitialised::<u64>(len)?;
-        let (a, b) = (self.a.view::<u32>(), self.b.view::<u32>());
-        let children = pairs.as_global_mut();
-        let links_view = links.as_global_mut();
-        let kernel = |share| HiSparseAddChildren {
-            a_words: a.words,
-            a_coordinates: a.coordinates,
-            b_words: b.words,
-            b_coordinates: b.coordinates,
-            pairs: level.pairs.as_global(),
-            root: level.root,
+        let kernel = |level_pairs| HiSparseAddChildren {
+            pairs: level_pairs,
             ends: ends.as_global(),
-            children,
-            links: links_view,
+            children: pairs.as_global_mut(),
+            links: links.as_global_mut(),
             first_node: first_node as u32,
-            len: level.len as u32,
-            share,
-            state: self.state,
-            d_log2: D.ilog2(),
         };
-        let info = instance::<HiSparseAddChildren>();
-        // SAFETY: both trees are valid, the pairs are of their nodes, and there is a pair and a link for each child, where
-        // the scan of their counts puts them. All are on this device, and buffers are freed in the stream's order.
-        unsafe { self.launch(info, level.len, merge_shared_bytes, kernel) }?;
+        // SAFETY: the outputs have room for a pair and a link for each child, where the scan of the counts puts them. All are
+        // on this device, and buffers are freed in the stream's order.
+        unsafe { self.launch(device.kernel(), &level, merge_shared_bytes, kernel) }?;
         inner.links.push(level.links);
         Ok((Level { root: 0, pairs, len, links }, counts))
     }
 
-    /// Counts the entries of each pair's sum, of slots of the size of `T`.
+    /// Counts the entries of each pair's sum, for slots of the size of `T`.
     fn count<T: Element>(
         &self,
-        info: &'static KernelInfo,
+        launcher: Launcher<HiSparseCountSums<T>>,
         level: &Level,
         counts: GlobalMut<u32>,
     ) -> Result<(), OpError> {
-        let (a, b) = (self.a.view::<T>(), self.b.view::<T>());
-        let kernel = |share| HiSparseCountSums {
-            a_words: a.words,
-            a_coordinates: a.coordinates,
-            a_slots: a.slots,
-            b_words: b.words,
-            b_coordinates: b.coordinates,
-            b_slots: b.slots,
-            pairs: level.pairs.as_global(),
-            root: level.root,
-            counts,
-            len: level.len as u32,
-            share,
-            state: self.state,
-            d_log2: D.ilog2(),
-        };
-        // SAFETY: both trees are valid, the pairs are of their nodes, and there is a count for each; all are on this device.
-        unsafe { self.launch(info, level.len, count_shared_bytes, kernel) }
+        // SAFETY: there is a count for each pair, on this device.
+        unsafe {
+            self.launch(launcher, level, count_shared_bytes, |pairs| HiSparseCountSums { pairs, counts })
+        }
     }
 
     /// The nodes of the sum, with the entries of its leaves counted.
@@ -226,65 +200,63 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         links.copy_from_at(first, &leaves.links)?;
         let leaf_counts = counts.as_global_mut().skip(inner.len);
         if V::SIZE == 4 {
-            self.count::<u32>(instance::<HiSparseCountSums<u32>>(), leaves, leaf_counts)?;
+            self.count::<u32>(self.device.kernel(), leaves, leaf_counts)?;
         } else {
-            self.count::<u64>(instance::<HiSparseCountSums<u64>>(), leaves, leaf_counts)?;
+            self.count::<u64>(self.device.kernel(), leaves, leaf_counts)?;
         }
         Ok(Shape { inner: inner.len, counts, links })
     }
 
     /// Writes the leaves' entries.
     fn fill(&self, leaves: &Level, tree: &mut tree::Tree) -> Result<(), OpError> {
-        let (a, b) = (self.a.view::<V>(), self.b.view::<V>());
-        let sum = tree::view_mut::<V>(&mut tree.pool);
         let of_leaves = |view: Global<u32>| view.skip(tree.shape.inner);
-        let kernel = |share| HiSparseAddLeaves {
-            a_words: a.words,
-            a_coordinates: a.coordinates,
-            a_slots: a.slots,
-            b_words: b.words,
-            b_coordinates: b.coordinates,
-            b_slots: b.slots,
-            pairs: leaves.pairs.as_global(),
-            root: leaves.root,
+        let kernel = |pairs| HiSparseAddLeaves {
+            pairs,
             counts: of_leaves(tree.shape.counts.as_global()),
             references: of_leaves(tree.references.as_global()),
-            words: sum.words,
-            coordinates: sum.coordinates,
-            slots: sum.slots,
-            len: leaves.len as u32,
-            share,
-            state: self.state,
-            d_log2: D.ilog2(),
+            sum: pool_view_mut(&mut tree.pool),
             a_scale: self.scales.0,
             b_scale: self.scales.1,
         };
-        // SAFETY: both trees are valid, the pairs are of their leaves, and the sum's leaves have room for what was counted;
-        // all are on this device, and buffers are freed in the stream's order.
-        unsafe { self.launch(instance::<HiSparseAddLeaves<V>>(), leaves.len, merge_shared_bytes, kernel) }
+        // SAFETY: the sum's leaves have room for the counted entries. All are on this device, and buffers are freed in the
+        // stream's order.
+        unsafe { self.launch(self.device.kernel(), leaves, merge_shared_bytes, kernel) }
     }
 
-    /// Launches a kernel that takes `pairs` pairs, so many a block, which `with_share` makes, with as much shared memory as
-    /// `shared_bytes` says for nodes and blocks of a size.
+    /// Launches the kernel that `with_pairs` makes of a level's pairs. `shared_bytes` gives the size of its shared memory from
+    /// log2 of a node's rows and the number of threads per block.
     ///
     /// # Safety
     ///
-    /// As for [`Device::launch`].
-    unsafe fn launch<K: Kernel>(
+    /// As for [`Device::launch`]; the pairs are valid.
+    unsafe fn launch<K: Kernel, T: Element>(
         &self,
-        info: &'static KernelInfo,
-        pairs: usize,
+        launcher: Launcher<K>,
+        level: &Level,
         shared_bytes: fn(u32, u32) -> u32,
-        with_share: impl FnOnce(u32) -> K,
+        with_pairs: impl FnOnce(NodePairs<T>) -> K,
     ) -> Result<(), OpError> {
-        // So many that threads have their own, and few enough that no multiprocessor idles; as many for each warp.
+        // At most one pair per thread, and few enough that no multiprocessor idles; the same number for each warp.
+        let block_size = launcher.info().block_size;
         let blocks = self.device.properties().multiprocessors as usize * BLOCKS;
-        let warps = (info.block_size / thread::WARP_SIZE) as usize;
-        let share = pairs.div_ceil(blocks).clamp(1, info.block_size as usize);
+        let warps = (block_size / thread::WARP_SIZE) as usize;
+        let share = level.len.div_ceil(blocks).clamp(1, block_size as usize);
         let share = if share > warps { share / warps * warps } else { share };
-        let shared = shared_bytes(D.ilog2(), info.block_size);
-        // SAFETY: the caller's. There are no more than 2³⁰ pairs.
-        unsafe { self.device.launch(with_share(share as u32), info, pairs.div_ceil(share) as u32, shared) }?;
+        let d_log2 = D.ilog2();
+        let launcher = launcher.shared_bytes(shared_bytes(d_log2, block_size));
+        let launch = launcher.blocks(level.len.div_ceil(share))?;
+        let pairs = NodePairs {
+            a: self.a.view(),
+            b: self.b.view(),
+            words: level.pairs.as_global(),
+            root: level.root,
+            len: level.len as u32,
+            share: share as u32,
+            state: self.state,
+            d_log2,
+        };
+        // SAFETY: both trees are valid, and the pairs are of their nodes; for the rest, the caller's.
+        unsafe { launch.launch(with_pairs(pairs)) }?;
         Ok(())
     }
 }

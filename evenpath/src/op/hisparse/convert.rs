@@ -1,26 +1,26 @@
-//! From CSR and coordinates to the tree, on the device.
+//! Converts CSR and coordinates to trees, on the device.
 //!
-//! In a row of a canonical matrix, the entries of one leaf are neighbours: a run. Runs are found, and sorted by the paths of
-//! their leaves, stably, so that those of a leaf come by row. Then the number of levels in which two neighbours' paths
-//! differ tells which nodes begin, on all levels at once.
+//! In a row of a canonical matrix, the entries of one leaf are consecutive: a run. Runs are found, and sorted stably by the
+//! paths of their leaves, so that those of a leaf are ordered by row. Then the levels on which the paths of two consecutive
+//! runs differ tell which nodes begin, on all levels at once.
 
 use evenpath_kernels::Key as KernelKey;
 use evenpath_kernels::hisparse::{
-    HiSparseCountNodes, HiSparseCountRuns, HiSparseFillLeaves, HiSparseLevelStarts, HiSparseNumberEntries,
-    HiSparseWriteNodes, HiSparseWriteRuns, PoolMut,
+    self as kernels, HiSparseCountNodes, HiSparseCountRuns, HiSparseFillLeaves, HiSparseLevelStarts,
+    HiSparseNumberEntries, HiSparseWriteNodes, HiSparseWriteRuns,
 };
 
-use super::device::{Content, DeviceHiSparse, Nodes};
+use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::tree::{self, Shape};
 use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self};
 use crate::op::sort::{SortKey, SortOptions, sort_pairs_in_place};
-use crate::op::{DeviceCoo, DeviceCsr, OpError, instance, scan, tile_count, transpose};
+use crate::op::{DeviceCoo, DeviceCsr, OpError, scan, transpose};
 use crate::{HiSparseOptions, Offset, Value};
 
-/// Entries that the device converts. With more, values alone exceed the bytes that references reach.
+/// The largest number of entries that the device converts. With more, the values alone exceed what references can address.
 const MAX_ENTRIES: usize = (1 << 32) - (1 << 16);
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
@@ -112,15 +112,15 @@ pub(super) struct SortedRuns<K: SortKey> {
 /// The nodes that runs make.
 pub(super) struct RunNodes {
     pub(super) shape: Shape,
-    /// Of each node the number of its first child or entry.
+    /// The number of each node's first child or entry.
     firsts: DeviceVec<u32>,
-    /// The leaf of each run, and the number of its first entry.
+    /// The leaf of each run, and the number of the run's first entry.
     leaves: DeviceVec<u32>,
     places: DeviceVec<u32>,
 }
 
 impl<V: Value> Entries<'_, V> {
-    /// The tree; nothing where columns do not ascend in every row. `is_checked` says that they do.
+    /// The tree; `None` if columns do not ascend in every row. `is_checked` means that they are known to.
     fn convert<const D: usize>(&self, is_checked: bool) -> Result<Option<Nodes>, OpError> {
         let device = self.cols.device();
         let (rows, cols) = self.shape;
@@ -137,23 +137,29 @@ impl<V: Value> Entries<'_, V> {
         .map(Some)
     }
 
-    /// The runs of each tile of entries and all before it; nothing where columns do not ascend.
+    /// A view of the entries' positions, for nodes of `d_log2`.
+    fn view(&self, d_log2: u32) -> kernels::Entries {
+        kernels::Entries {
+            row_indices: self.rows.as_global(),
+            column_indices: self.cols.as_global(),
+            len: self.cols.len() as u32,
+            d_log2,
+        }
+    }
+
+    /// The number of runs of each tile of entries and all before it; `None` if columns do not ascend.
     fn count_runs<const D: usize>(&self, is_checked: bool) -> Result<Option<DeviceVec<u32>>, OpError> {
         let device = self.cols.device();
-        let info = instance::<HiSparseCountRuns>();
-        let tiles = tile_count("entries", info, self.cols.len())?;
-        let mut counts = device.uninitialised::<u32>(tiles as usize)?;
+        let launch = device.kernel().items(self.cols.len())?;
+        let mut counts = device.uninitialised::<u32>(launch.grid() as usize)?;
         let mut descents = device.zeros::<u32>(1)?;
         let kernel = HiSparseCountRuns {
-            rows: self.rows.as_global(),
-            cols: self.cols.as_global(),
+            entries: self.view(D.ilog2()),
             counts: counts.as_global_mut(),
             descents: descents.as_global_mut(),
-            len: self.cols.len() as u32,
-            d_log2: D.ilog2(),
         };
         // SAFETY: there are as many rows as columns, and a count for each tile; all are on this device.
-        unsafe { device.launch(kernel, info, tiles, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         if !is_checked && descents.get(0)? > 0 {
             return Ok(None);
         }
@@ -173,7 +179,7 @@ impl<V: Value> Entries<'_, V> {
         let SortedRuns { runs, keys } = sorted;
         drop(keys);
         let mut tree = shape.build::<V>(device, D.ilog2())?;
-        let PoolMut { words, coordinates, slots } = tree::view_mut(&mut tree.pool);
+        let launch = device.kernel().threads(runs.len())?;
         let kernel = HiSparseFillLeaves {
             runs: runs.as_global(),
             leaves: leaves.as_global(),
@@ -181,22 +187,19 @@ impl<V: Value> Entries<'_, V> {
             firsts: firsts.as_global(),
             counts: tree.shape.counts.as_global(),
             references: tree.references.as_global(),
-            cols: self.cols.as_global(),
+            column_indices: self.cols.as_global(),
             values: self.values.as_global(),
-            words,
-            coordinates,
-            slots,
+            pool: pool_view_mut(&mut tree.pool),
             len: runs.len() as u32,
             d_log2: D.ilog2(),
         };
-        let info = instance::<HiSparseFillLeaves<V>>();
-        // SAFETY: runs are of these entries, their leaves nodes of this tree, which counted them; all are on this device,
-        // and buffers are freed in the stream's order.
-        unsafe { device.launch(kernel, info, tile_count("runs", info, runs.len())?, 0) }?;
+        // SAFETY: the runs are of these entries, and their leaves are nodes of this tree with room for them; all are on this
+        // device, and buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
         Ok(tree.into_nodes(rows, cols))
     }
 
-    /// Waits for the device, which alone knows how many runs there are.
+    /// The runs. Waits for the device to learn how many there are.
     fn sorted_runs<K: SortKey + KernelKey, const D: usize>(
         &self,
         ends: &DeviceVec<u32>,
@@ -207,44 +210,40 @@ impl<V: Value> Entries<'_, V> {
         let mut keys = device.uninitialised::<K>(len)?;
         let mut runs = device.uninitialised::<u64>(len)?;
         let (rows, cols) = self.shape;
+        let launch = device.kernel().items(self.cols.len())?;
         let kernel = HiSparseWriteRuns {
-            rows: self.rows.as_global(),
-            cols: self.cols.as_global(),
+            entries: self.view(D.ilog2()),
             ends: ends.as_global(),
             keys: keys.as_global_mut(),
             runs: runs.as_global_mut(),
-            len: self.cols.len() as u32,
-            d_log2: D.ilog2(),
             depth: hisparse::depth(rows, cols, D) as u32,
         };
-        let info = instance::<HiSparseWriteRuns<K>>();
         // SAFETY: there are as many rows as columns, which ascend; the runs were counted by tiles of the same length, and
         // there is a key and a run for each. All are on this device.
-        unsafe { device.launch(kernel, info, tile_count("entries", info, self.cols.len())?, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         sort_pairs_in_place(&mut keys, &mut runs, &SortOptions::new().bits(0..bits))?;
         Ok(SortedRuns { keys, runs })
     }
 }
 
 impl<K: SortKey + KernelKey> SortedRuns<K> {
-    /// The nodes. Waits for the device, which alone knows how many there are.
+    /// The nodes. Waits for the device to learn how many there are.
     pub(super) fn nodes<const D: usize>(&self, depth: usize) -> Result<RunNodes, OpError> {
         let (device, len, d_log2) = (self.keys.device(), self.keys.len(), D.ilog2());
-        let info = instance::<HiSparseCountNodes<K>>();
-        let tiles = tile_count("runs", info, len)?;
+        let launch = device.kernel().items(len)?;
+        let tiles = launch.grid();
         let mut counts = device.uninitialised::<u64>((depth + 1) * tiles as usize)?;
-        let (keys, runs) = (self.keys.as_global(), self.runs.as_global());
-        let kernel = HiSparseCountNodes {
-            keys,
-            runs,
-            counts: counts.as_global_mut(),
+        let runs = kernels::SortedRuns {
+            keys: self.keys.as_global(),
+            runs: self.runs.as_global(),
             len: len as u32,
             d_log2,
             depth: depth as u32,
             tiles,
         };
+        let kernel = HiSparseCountNodes { runs, counts: counts.as_global_mut() };
         // SAFETY: there is a run for each key, and a count for each tile on each level and for its entries.
-        unsafe { device.launch(kernel, info, tiles, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         let ends = scan::inclusive(&counts, scan::Operator::Sum)?;
         let starts = level_starts(&ends, depth, tiles)?;
         if starts[depth] > MAX_UNITS as u64 {
@@ -254,40 +253,37 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
         let mut firsts = device.uninitialised(nodes + 1)?;
         let mut links = device.uninitialised(nodes)?;
         let (mut leaves, mut places) = (device.uninitialised(len)?, device.uninitialised(len)?);
+        let launch = device.kernel().items(len)?;
         let kernel = HiSparseWriteNodes {
-            keys,
             runs,
             ends: ends.as_global(),
             firsts: firsts.as_global_mut(),
             links: links.as_global_mut(),
             leaves: leaves.as_global_mut(),
             places: places.as_global_mut(),
-            len: len as u32,
-            d_log2,
-            depth: depth as u32,
-            tiles,
         };
         // SAFETY: as above; the nodes were counted by tiles of the same length, there is a link for each and a first for one
         // more, and a leaf and a place for each run.
-        unsafe { device.launch(kernel, instance::<HiSparseWriteNodes<K>>(), tiles, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         let mut counts = device.uninitialised(nodes)?;
+        let launch = device.kernel().threads(nodes)?;
         let kernel = HiSparseNumberEntries {
             firsts: firsts.as_global(),
             counts: counts.as_global_mut(),
             links: links.as_global_mut(),
             nodes: nodes as u32,
         };
-        let info = instance::<HiSparseNumberEntries>();
-        // SAFETY: there is a count and a link for each node, and a first for one more; links are to nodes.
-        unsafe { device.launch(kernel, info, tile_count("a tree's nodes", info, nodes)?, 0) }?;
+        // SAFETY: there is a count and a link for each node, and a first for one more; links name nodes.
+        unsafe { launch.launch(kernel) }?;
         Ok(RunNodes { shape: Shape { inner, counts, links }, firsts, leaves, places })
     }
 }
 
-/// The number of each level's first node, that of the first entry, and the one behind the last.
+/// The number of each level's first node, that of the first entry, and one past the last entry.
 fn level_starts(ends: &DeviceVec<u64>, depth: usize, tiles: u32) -> Result<Vec<u64>, OpError> {
     let device: &Device = ends.device();
     let mut starts = device.uninitialised(depth + 2)?;
+    let launch = device.kernel().blocks(1)?;
     let kernel = HiSparseLevelStarts {
         ends: ends.as_global(),
         starts: starts.as_global_mut(),
@@ -295,11 +291,11 @@ fn level_starts(ends: &DeviceVec<u64>, depth: usize, tiles: u32) -> Result<Vec<u
         tiles,
     };
     // SAFETY: there are `tiles` sums for each level and for entries, and room for a start of each and an end.
-    unsafe { device.launch(kernel, instance::<HiSparseLevelStarts>(), 1, 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(starts.to_vec()?)
 }
 
-/// Bits of the longest path of a leaf.
+/// The number of bits of the longest path of a leaf.
 pub(super) fn path_bits<const D: usize>(rows: usize, cols: usize) -> u32 {
     let d_log2 = D.ilog2();
     let depth = hisparse::depth(rows, cols, D) as u32;

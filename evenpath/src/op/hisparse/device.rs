@@ -1,8 +1,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use evenpath_kernels::hisparse::Pool;
-use evenpath_simt::{Element, Global};
+use evenpath_kernels::hisparse::{Pool, PoolMut};
+use evenpath_simt::{Element, Global, GlobalMut};
 
 use crate::device::{Device, DeviceError, DeviceKind, DeviceVec};
 use crate::matrix::hisparse::{Reference, Tree, Unit};
@@ -11,7 +11,7 @@ use crate::{HiSparse, Value};
 /// A [`HiSparse`] matrix in a device's memory, uploaded by [`Device::upload_hisparse`].
 ///
 /// The content never changes, and copies of a matrix share it. Whether it is transposed, and a factor, are state beside it:
-/// [`transpose`](Self::transpose) and [`scaled`](Self::scaled) take no time.
+/// [`transpose`](Self::transpose) and [`scaled`](Self::scaled) run in O(1).
 ///
 /// ```
 /// use evenpath::{Csr, Device, HiSparse, HiSparseOptions};
@@ -31,7 +31,7 @@ pub struct DeviceHiSparse<V: Value, const D: usize = 128> {
     scale: V,
 }
 
-/// Nodes, and what they are nodes of.
+/// The nodes, in host memory or on a machine.
 pub(super) enum Content<V: Value, const D: usize> {
     /// On the CPU: a matrix in host memory, neither transposed nor scaled.
     Host(HiSparse<V, D>),
@@ -43,7 +43,7 @@ pub(super) struct Nodes {
     pub(super) rows: usize,
     pub(super) cols: usize,
     pub(super) nnz: usize,
-    /// The pool, in units of 16 bytes, the first of which is nobody's.
+    /// The pool, in units of 16 bytes, the first of which belongs to no node.
     pub(super) pool: DeviceVec<Unit>,
     pub(super) root: Reference,
 }
@@ -112,19 +112,19 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         self.is_transposed
     }
 
-    /// What every value of the content is multiplied with.
+    /// The factor of every value of the content.
     pub fn scale(&self) -> V {
         self.scale
     }
 
-    /// The transpose, which shares this matrix's content; takes no time.
+    /// The transpose, which shares this matrix's content; in O(1).
     #[must_use]
     pub fn transpose(&self) -> Self {
         Self { is_transposed: !self.is_transposed, ..self.clone() }
     }
 
-    /// The matrix times `factor`, which shares this matrix's content; takes no time. Factors are multiplied together in
-    /// `V`, then with values.
+    /// The matrix times `factor`, which shares this matrix's content; in O(1). Factors are multiplied together in `V`, and
+    /// then with values.
     #[must_use]
     pub fn scaled(&self, factor: V) -> Self {
         Self { scale: self.scale * factor, ..self.clone() }
@@ -169,13 +169,26 @@ impl<V: Value, const D: usize> Content<V, D> {
 }
 
 impl Nodes {
-    /// The pool as kernels see it, where slots are `T`: references of inner nodes, or values of leaves.
+    /// A view of the pool with slots of type `T`: references of inner nodes, or values of leaves.
     pub(super) fn view<T: Element>(&self) -> Pool<T> {
         fn of<T: Element>(pool: &DeviceVec<Unit>) -> Global<T> {
-            Global::from_device(pool.address(), (pool.len() * (size_of::<Unit>() / T::SIZE)) as u64)
+            Global::from_device(pool.address(), elements::<T>(pool))
         }
         Pool { words: of(&self.pool), coordinates: of(&self.pool), slots: of(&self.pool) }
     }
+}
+
+/// A view of a pool to be written, with slots of type `T`.
+pub(super) fn pool_view_mut<T: Element>(pool: &mut DeviceVec<Unit>) -> PoolMut<T> {
+    fn of<T: Element>(pool: &DeviceVec<Unit>) -> GlobalMut<T> {
+        GlobalMut::from_device(pool.address(), elements::<T>(pool))
+    }
+    PoolMut { words: of(pool), coordinates: of(pool), slots: of(pool) }
+}
+
+/// The number of elements of type `T` in a pool.
+fn elements<T: Element>(pool: &DeviceVec<Unit>) -> u64 {
+    (pool.len() * (size_of::<Unit>() / T::SIZE)) as u64
 }
 
 impl<V: Value, const D: usize> fmt::Debug for DeviceHiSparse<V, D> {

@@ -1,14 +1,14 @@
-//! From the tree to coordinates and CSR, on the device: entries are listed leaf by leaf, and sorted by row.
+//! Converts trees to coordinates and CSR, on the device: entries are listed leaf by leaf, and sorted by row.
 
-use evenpath_kernels::hisparse::{HiSparseCountEntries, HiSparseListEntries, Pool};
+use evenpath_kernels::hisparse::{HiSparseCountEntries, HiSparseListEntries};
 use evenpath_simt::Element;
 
 use super::device::{Content, DeviceHiSparse, Nodes};
-use super::leaves::{Leaves, warps};
+use super::leaves::Leaves;
 use crate::device::DeviceVec;
 use crate::op::device_csr::Pattern;
 use crate::op::sort::sort_pairs;
-use crate::op::{DeviceCoo, DeviceCsr, OpError, countable, instance, scan, transpose, vector};
+use crate::op::{DeviceCoo, DeviceCsr, OpError, countable, scan, transpose, vector};
 use crate::{Offset, Value};
 
 /// The arrays of coordinates: rows, columns, values.
@@ -70,8 +70,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         };
         let (rows, columns, values) = self.listed(nodes)?;
         let numbers = vector::iota(device, len)?;
-        // Whichever way the matrix is turned: leaves come by the digits of rows and columns, so those of one row or one
-        // column come by the other; and so do the entries that a leaf has in it.
+        // Leaves are ordered by the digits of rows and columns. So those of one row are ordered by column, and those of one
+        // column by row, whether the matrix is transposed or not; and so are the entries within a leaf.
         let (rows, order) = sort_pairs(&rows, &numbers, &transpose::by_column(self.rows()))?;
         // SAFETY: the order has the numbers of the entries, each of which has a column and a value; all are on this device.
         let (columns, values) =
@@ -91,51 +91,37 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let ends = scan::inclusive(&counts, scan::Operator::Sum)?;
         let (mut rows, mut cols) = (device.uninitialised(len)?, device.uninitialised(len)?);
         let mut values = device.uninitialised::<V>(len)?;
-        let Pool { words, coordinates, slots } = nodes.view::<V>();
+        let launch = device.kernel().warps(leaves.len())?;
         let kernel = HiSparseListEntries {
-            words,
-            coordinates,
-            slots,
-            references: leaves.references.as_global(),
+            leaves: leaves.view(nodes, D.ilog2()),
             leaf_rows: leaves.rows.as_global(),
-            leaf_cols: leaves.cols.as_global(),
+            leaf_columns: leaves.cols.as_global(),
             ends: ends.as_global(),
-            rows: rows.as_global_mut(),
-            cols: cols.as_global_mut(),
+            row_indices: rows.as_global_mut(),
+            column_indices: cols.as_global_mut(),
             values: values.as_global_mut(),
-            len: leaves.len() as u32,
             is_transposed: u32::from(self.is_transposed()),
             is_scaled: u32::from(self.scale() != V::ONE),
             factor: self.scale(),
-            d_log2: D.ilog2(),
         };
-        let info = instance::<HiSparseListEntries<V>>();
-        // SAFETY: the tree is valid, the leaves are its own, and all their entries are as many as there are nonzeros, where
-        // the scan of their counts puts them. All are on this device, and buffers are freed in the stream's order.
-        unsafe { device.launch(kernel, info, warps(info, leaves.len()), 0) }?;
+        // SAFETY: the tree is valid, the leaves are its own, and the outputs have an element for each of their entries, where
+        // the scan of the counts puts it. All are on this device, and buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
         Ok((rows, cols, values))
     }
 }
 
-/// Entries of each leaf.
+/// The number of entries of each leaf.
 fn count_entries<T: Element, const D: usize>(
     nodes: &Nodes,
     leaves: &Leaves,
 ) -> Result<DeviceVec<u32>, OpError> {
     let device = nodes.pool.device();
     let mut counts = device.uninitialised(leaves.len())?;
-    let Pool { words, coordinates, slots } = nodes.view::<T>();
-    let kernel = HiSparseCountEntries {
-        words,
-        coordinates,
-        slots,
-        references: leaves.references.as_global(),
-        counts: counts.as_global_mut(),
-        len: leaves.len() as u32,
-        d_log2: D.ilog2(),
-    };
-    let info = instance::<HiSparseCountEntries<T>>();
+    let launch = device.kernel().warps(leaves.len())?;
+    let kernel =
+        HiSparseCountEntries::<T> { leaves: leaves.view(nodes, D.ilog2()), counts: counts.as_global_mut() };
     // SAFETY: the tree is valid, the leaves are its own, and there is a count for each; all are on this device.
-    unsafe { device.launch(kernel, info, warps(info, leaves.len()), 0) }?;
+    unsafe { launch.launch(kernel) }?;
     Ok(counts)
 }

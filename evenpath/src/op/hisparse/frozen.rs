@@ -1,23 +1,22 @@
-//! The frozen schedule of products: what a traversal finds, kept.
+//! The frozen schedule of products: the result of a traversal, which is kept.
 
 use evenpath_kernels::hisparse::{
-    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts,
+    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, NodeList, Schedule,
 };
-use evenpath_simt::kernel::KernelInfo;
 
 use super::device::Nodes;
 use super::leaves::Leaves;
 use crate::device::{Device, DeviceVec};
 use crate::op::transpose::{by_column, column_offsets};
-use crate::op::{OpError, grid, instance, scan, sort, vector};
+use crate::op::{OpError, scan, sort, vector};
 
-/// Quads of a part, at least, unless its strip has fewer.
+/// The smallest number of quads of a part, unless its strip has fewer.
 const FEWEST_QUADS: u64 = 256;
 
-/// Quads of a part, at most: a kernel counts slots of a part in 31 bits.
+/// The largest number of quads of a part: a kernel counts slots of a part in 31 bits.
 const MOST_QUADS: u64 = 1 << 24;
 
-/// Leaves by strip, and the parts of strips. `evenpath_kernels` says what these are.
+/// Leaves by strip, and the parts of strips, as `evenpath_kernels` defines them.
 pub(super) struct Frozen {
     pub(super) leaf_list: DeviceVec<u64>,
     pub(super) part_list: DeviceVec<u64>,
@@ -29,7 +28,7 @@ pub(super) struct Frozen {
 
 impl Frozen {
     /// The schedule of a tree of `D` × `D` nodes, or of its transpose, for a device that runs `warps` parts at once. Waits
-    /// for the device once a level of the tree, and twice more.
+    /// for the device once per level of the tree, and twice more.
     pub(super) fn new<const D: usize>(
         nodes: &Nodes,
         is_transposed: bool,
@@ -50,14 +49,17 @@ impl Frozen {
             (vector::gather_indices(&references, &order)?, vector::gather_indices(&operands, &order)?)
         };
         drop(order);
-        let firsts = first_quads::<D>(nodes, &references)?;
+        let d_log2 = D.ilog2();
+        let list = NodeList { pool: nodes.view(), references: references.as_global(), len: leaves, d_log2 };
+        let firsts = first_quads(device, list)?;
         let quads = firsts.get(leaves as usize)?;
-        let leaf_list = list_leaves::<D>(nodes, &references, &operands, &firsts)?;
+        let leaf_list = list_leaves(device, list, &operands, &firsts)?;
 
         let part_quads = (quads / u64::from(warps)).clamp(FEWEST_QUADS, MOST_QUADS) as u32;
         let strip_parts = strip_parts(device, &strip_leaves, &firsts, strips as u32, part_quads)?;
-        let parts = grid(nodes.rows, nodes.nnz, u64::from(strip_parts.get(strips)?))?;
+        let parts = strip_parts.get(strips)?;
         let mut part_list = device.uninitialised(2 * parts as usize + 2)?;
+        let launch = device.kernel().threads(parts as usize + 1)?;
         let list = HiSparseListParts {
             strip_leaves: strip_leaves.as_global(),
             strip_parts: strip_parts.as_global(),
@@ -66,11 +68,22 @@ impl Frozen {
             strips: strips as u32,
             parts,
         };
-        let info = instance::<HiSparseListParts>();
         // SAFETY: the strips' leaves and parts are those that were found, and the list has two words for each part and
         // two more; buffers are freed in the stream's order.
-        unsafe { device.launch(list, info, blocks(info, parts + 1), 0) }?;
+        unsafe { launch.launch(list) }?;
         Ok(Self { leaf_list, part_list, strip_parts, leaves, parts, strips: strips as u32 })
+    }
+
+    /// A view for products.
+    pub(super) fn view(&self) -> Schedule {
+        Schedule {
+            leaf_list: self.leaf_list.as_global(),
+            part_list: self.part_list.as_global(),
+            strip_parts: self.strip_parts.as_global(),
+            leaves: self.leaves,
+            parts: self.parts,
+            strips: self.strips,
+        }
     }
 
     /// Bytes of device memory.
@@ -84,48 +97,35 @@ impl Frozen {
     }
 }
 
-/// The first quad of each leaf, and the number of quads at the end.
-fn first_quads<const D: usize>(
-    nodes: &Nodes,
-    references: &DeviceVec<u32>,
-) -> Result<DeviceVec<u64>, OpError> {
-    let device = nodes.pool.device();
-    let leaves = references.len() as u32;
-    let mut quads = device.uninitialised::<u64>(leaves as usize + 1)?;
-    let count = HiSparseCountQuads {
-        words: nodes.view::<u32>().words,
-        references: references.as_global(),
-        quads: quads.as_global_mut(),
-        leaves,
-        d_log2: D.ilog2(),
-    };
-    let info = instance::<HiSparseCountQuads>();
+/// The first quad of each leaf of a valid tree, and the number of quads at the end.
+fn first_quads(device: &Device, leaves: NodeList<u32>) -> Result<DeviceVec<u64>, OpError> {
+    let len = leaves.len as usize + 1;
+    let mut quads = device.uninitialised::<u64>(len)?;
+    let launch = device.kernel().threads(len)?;
+    let count = HiSparseCountQuads { leaves, quads: quads.as_global_mut() };
     // SAFETY: the tree is valid, the references are those of its leaves, and there is a word for each and one more.
-    unsafe { device.launch(count, info, blocks(info, leaves + 1), 0) }?;
+    unsafe { launch.launch(count) }?;
     scan::exclusive(&quads, scan::Operator::Sum)
 }
 
-fn list_leaves<const D: usize>(
-    nodes: &Nodes,
-    references: &DeviceVec<u32>,
+/// The leaves of a valid tree as products read them.
+fn list_leaves(
+    device: &Device,
+    leaves: NodeList<u32>,
     operands: &DeviceVec<u32>,
     firsts: &DeviceVec<u64>,
 ) -> Result<DeviceVec<u64>, OpError> {
-    let device = nodes.pool.device();
-    let leaves = references.len() as u32;
-    let mut leaf_list = device.uninitialised(2 * leaves as usize)?;
+    let len = leaves.len as usize;
+    let mut leaf_list = device.uninitialised(2 * len)?;
+    let launch = device.kernel().threads(len)?;
     let list = HiSparseListLeaves {
-        words: nodes.view::<u32>().words,
-        references: references.as_global(),
+        leaves,
         operands: operands.as_global(),
         firsts: firsts.as_global(),
         list: leaf_list.as_global_mut(),
-        leaves,
-        d_log2: D.ilog2(),
     };
-    let info = instance::<HiSparseListLeaves>();
     // SAFETY: as in `first_quads`; the list has two words for each leaf.
-    unsafe { device.launch(list, info, blocks(info, leaves), 0) }?;
+    unsafe { launch.launch(list) }?;
     Ok(leaf_list)
 }
 
@@ -145,13 +145,8 @@ fn strip_parts(
         strips,
         part_quads,
     };
-    let info = instance::<HiSparseCountParts>();
-    // SAFETY: the strips' leaves are places in `firsts`, and there is a count for each strip and one more.
-    unsafe { device.launch(count, info, blocks(info, strips + 1), 0) }?;
+    let launch = device.kernel().threads(strips as usize + 1)?;
+    // SAFETY: the strips' leaves are indices of `firsts`, and there is a count for each strip and one more.
+    unsafe { launch.launch(count) }?;
     scan::exclusive(&counts, scan::Operator::Sum)
-}
-
-/// Blocks of a kernel of one thread an item.
-fn blocks(info: &KernelInfo, items: u32) -> u32 {
-    items.div_ceil(info.block_size)
 }

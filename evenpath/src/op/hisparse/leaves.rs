@@ -1,15 +1,15 @@
-//! The leaves of a tree on a machine, which operations share work out by.
+//! The leaves of a tree on a machine, by which operations divide their work.
 
-use evenpath_kernels::hisparse::{HiSparseCountChildren, HiSparseListChildren};
-use evenpath_simt::kernel::KernelInfo;
+use evenpath_kernels::hisparse::{HiSparseCountChildren, HiSparseListChildren, NodeList};
+use evenpath_simt::Element;
 
 use super::device::Nodes;
 use crate::device::{Device, DeviceVec};
 use crate::matrix::hisparse;
-use crate::op::{OpError, instance, scan};
+use crate::op::{OpError, scan};
 
-/// Nodes of one level with their places, in the order of the tree: by the entries of the root, then by those of the node
-/// below, and so on. A node that is referred to from several places is there for each of them.
+/// Nodes of one level with their positions, in the order of the tree: by the entries of the root, then by those of the node
+/// below, and so on. A node with several references appears once for each of them.
 pub(super) struct Leaves {
     /// References to the nodes.
     pub(super) references: DeviceVec<u32>,
@@ -20,8 +20,8 @@ pub(super) struct Leaves {
 }
 
 impl Leaves {
-    /// The leaves of a tree of `D` × `D` nodes. Waits for the device once a level of inner nodes: it alone knows how many
-    /// children they have.
+    /// The leaves of a tree of `D` × `D` nodes. Waits for the device once per level of inner nodes, to learn how many children
+    /// they have.
     pub(super) fn find<const D: usize>(nodes: &Nodes) -> Result<Self, OpError> {
         let device = nodes.pool.device();
         if nodes.root.is_null() {
@@ -43,23 +43,25 @@ impl Leaves {
         self.references.len()
     }
 
+    /// A view of these nodes of the tree `nodes`, which are at most 2³⁰.
+    pub(super) fn view<T: Element>(&self, nodes: &Nodes, d_log2: u32) -> NodeList<T> {
+        NodeList {
+            pool: nodes.view(),
+            references: self.references.as_global(),
+            len: self.len() as u32,
+            d_log2,
+        }
+    }
+
     /// The nodes of the level below these.
     fn children(&self, device: &Device, nodes: &Nodes, d_log2: u32) -> Result<Self, OpError> {
-        let pool = nodes.view::<u32>();
         let len = self.len();
         let mut counts = device.uninitialised::<u32>(len + 1)?;
-        let count = HiSparseCountChildren {
-            words: pool.words,
-            coordinates: pool.coordinates,
-            references: self.references.as_global(),
-            counts: counts.as_global_mut(),
-            nodes: len as u32,
-            d_log2,
-        };
-        let info = instance::<HiSparseCountChildren>();
+        let launch = device.kernel().warps(len + 1)?;
+        let count = HiSparseCountChildren { nodes: self.view(nodes, d_log2), counts: counts.as_global_mut() };
         // SAFETY: the tree is valid, the references are of its nodes, and there is a count for each and one more; all are
         // on this device, and buffers are freed in the stream's order.
-        unsafe { device.launch(count, info, warps(info, len + 1), 0) }?;
+        unsafe { launch.launch(count) }?;
         let starts = scan::exclusive(&counts, scan::Operator::Sum)?;
         let children = starts.get(len)? as usize;
         let mut level = Self {
@@ -67,29 +69,20 @@ impl Leaves {
             rows: device.uninitialised(children)?,
             cols: device.uninitialised(children)?,
         };
+        let launch = device.kernel().warps(len)?;
         let list = HiSparseListChildren {
-            words: pool.words,
-            coordinates: pool.coordinates,
-            references: self.references.as_global(),
+            nodes: self.view(nodes, d_log2),
             rows: self.rows.as_global(),
-            cols: self.cols.as_global(),
+            columns: self.cols.as_global(),
             starts: starts.as_global(),
             child_references: level.references.as_global_mut(),
             child_rows: level.rows.as_global_mut(),
-            child_cols: level.cols.as_global_mut(),
-            nodes: len as u32,
-            d_log2,
+            child_columns: level.cols.as_global_mut(),
         };
-        let info = instance::<HiSparseListChildren>();
-        // SAFETY: as above; the outputs have an element for each child, where the scan of their counts puts it.
-        unsafe { device.launch(list, info, warps(info, len), 0) }?;
+        // SAFETY: as above; the outputs have an element for each child, where the scan of the counts puts it.
+        unsafe { launch.launch(list) }?;
         Ok(level)
     }
-}
-
-/// Blocks of a kernel that takes a warp for each of `len` nodes, of which a matrix has 2³⁰ at most.
-pub(super) fn warps(info: &KernelInfo, len: usize) -> u32 {
-    (len * evenpath_simt::thread::WARP_SIZE as usize).div_ceil(info.block_size as usize) as u32
 }
 
 #[cfg(test)]

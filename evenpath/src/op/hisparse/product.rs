@@ -1,18 +1,19 @@
 //! `C = A B` of two trees on a device, by their leaves.
 //!
-//! Each leaf (i, k) of A meets each leaf (k, j) of B. These pairs are sorted by the leaf (i, j) of C, stably, so that those
-//! of one leaf come by k. A block a leaf counts its entries; those that have any make C's tree, as runs do in conversion;
-//! then a block a leaf adds the products up.
+//! Each leaf (i, k) of A meets each leaf (k, j) of B. These pairs are sorted stably by the leaf (i, j) of C, so that those of
+//! one leaf are ordered by k. One block per leaf of C counts its entries. The leaves with entries make C's tree, as runs do in
+//! conversion. Then one block per leaf adds up the products.
 
 use evenpath_kernels::Key as KernelKey;
 use evenpath_kernels::hisparse::product::{
     HiSparseCountPairs, HiSparseCountProducts, HiSparseListCandidates, HiSparseListFilled, HiSparseListPairs,
-    HiSparseMarkCandidates, HiSparseMultiplyLeaves, pattern_shared_bytes, product_shared_bytes, state,
+    HiSparseMarkCandidates, HiSparseMultiplyLeaves, LeafPairs, pattern_shared_bytes, product_shared_bytes,
+    state,
 };
-use evenpath_simt::{Element, Global};
+use evenpath_simt::Element;
 
 use super::convert::{RunNodes, SortedRuns, path_bits};
-use super::device::{Content, DeviceHiSparse, Nodes};
+use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::host::check_product_shape;
 use super::leaves::Leaves;
 use super::method::HiSparseSpgemmMethod;
@@ -20,13 +21,13 @@ use super::tree;
 use crate::device::{Device, DeviceVec};
 use crate::matrix::hisparse;
 use crate::op::sort::{SortKey, SortOptions, sort_pairs, sort_pairs_in_place};
-use crate::op::{OpError, SpgemmOptions, instance, scan, tile_count, vector};
+use crate::op::{OpError, SpgemmOptions, scan, vector};
 use crate::{HiSparseOptions, Value};
 
 /// Bytes of shared memory for the sums of a leaf of C.
 const SUM_BYTES: u32 = 1 << 14;
 
-/// Pairs whose leaves of C, of which each may have its own, a grid has blocks for.
+/// The largest number of pairs: each may have a leaf of C of its own, which takes a block.
 const MAX_PAIRS: u64 = (1 << 31) - 1;
 
 /// Products by rows that take as long as a pair of leaves, measured (`docs/performance.md`).
@@ -105,7 +106,7 @@ struct Product<'m, V: Value, const D: usize> {
     device: &'m Device,
     a: &'m Nodes,
     b: &'m Nodes,
-    /// As kernels have it.
+    /// Bits of [`state`].
     state: u32,
     scales: (V, V),
     /// Rows and columns.
@@ -114,13 +115,13 @@ struct Product<'m, V: Value, const D: usize> {
 
 /// The leaves of both operands, and which of them meet.
 struct Meetings {
-    /// In the order of the tree, so by column within a row, whichever way A is turned.
+    /// In the order of the tree, so by column within a row, whether A is transposed or not.
     a: Leaves,
     /// By row, then in the order of the tree.
     b: Leaves,
     /// For each leaf of A, the first of B in the row that is its column.
     firsts: DeviceVec<u32>,
-    /// How many there are, up to and with each leaf of A.
+    /// The number of meetings of each leaf of A and all before it.
     ends: DeviceVec<u64>,
     pairs: u64,
 }
@@ -147,18 +148,18 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let b = self.by_row(turned(Leaves::find::<D>(self.b)?, self.state & state::B_TRANSPOSED != 0))?;
         let mut firsts = device.uninitialised(a.len())?;
         let mut counts = device.uninitialised::<u64>(a.len())?;
+        let launch = device.kernel().threads(a.len())?;
         let kernel = HiSparseCountPairs {
-            a_cols: a.cols.as_global(),
+            a_columns: a.cols.as_global(),
             b_rows: b.rows.as_global(),
             firsts: firsts.as_global_mut(),
             counts: counts.as_global_mut(),
             a_len: a.len() as u32,
             b_len: b.len() as u32,
         };
-        let info = instance::<HiSparseCountPairs>();
         // SAFETY: there is a first and a count for each leaf of A; all are on this device, and buffers are freed in the
         // stream's order.
-        unsafe { device.launch(kernel, info, tile_count("a tree's leaves", info, a.len())?, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         let ends = scan::inclusive(&counts, scan::Operator::Sum)?;
         let pairs = if a.len() == 0 { 0 } else { ends.get(a.len() - 1)? };
         Ok(Meetings { a, b, firsts, ends, pairs })
@@ -171,11 +172,11 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         if is_sorted || leaves.len() < 2 {
             return Ok(leaves);
         }
-        // Of 2³⁰ places of leaves at most.
+        // There are at most 2³⁰ leaves.
         let numbers = vector::iota(self.device, leaves.len() as u32)?;
         let (rows, order) = sort_pairs(&leaves.rows, &numbers, &SortOptions::new())?;
-        // SAFETY: the order has the numbers of the leaves, each of which has a column and a reference; all are on this
-        // device.
+        // SAFETY: the order is a permutation of the leaves' numbers, and each leaf has a column and a reference; all are on
+        // this device.
         let (cols, references) = unsafe {
             (
                 vector::gather_indices(&leaves.cols, &order)?,
@@ -185,8 +186,8 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         Ok(Leaves { references, rows, cols })
     }
 
-    /// Whether rows are multiplied faster than leaves: where leaves have few entries, so that pairs of them have few
-    /// products, and there are many pairs.
+    /// Whether a product by rows is faster than by leaves: if leaves have few entries, so that pairs of them have few products,
+    /// and there are many pairs.
     fn suits_rows(&self, meetings: &Meetings) -> Result<bool, OpError> {
         let mean = |nodes: &Nodes, leaves: &Leaves| nodes.nnz as f64 / leaves.len().max(1) as f64;
         let pair_products = mean(self.a, &meetings.a) * mean(self.b, &meetings.b) / D as f64;
@@ -197,7 +198,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let memory = self.device.memory()?;
         let unused = memory.limit.map_or(u64::MAX, |limit| limit.saturating_sub(memory.in_use));
         let free = memory.free.unwrap_or(u64::MAX).min(unused);
-        // Of a pair: path and references, both twice while they are sorted, and the number of its leaf.
+        // Bytes per pair: path and references, both twice while they are sorted, and the number of its leaf.
         let fits = meetings.pairs <= MAX_PAIRS && meetings.pairs.saturating_mul(40) <= free;
         Ok(is_faster || !fits)
     }
@@ -241,13 +242,14 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let mut keys = device.uninitialised::<K>(len)?;
         let mut words = device.uninitialised::<u64>(len)?;
         let (a, b) = (&meetings.a, &meetings.b);
+        let launch = device.kernel().threads(len)?;
         let kernel = HiSparseListPairs {
             ends: meetings.ends.as_global(),
             firsts: meetings.firsts.as_global(),
             a_references: a.references.as_global(),
             a_rows: a.rows.as_global(),
             b_references: b.references.as_global(),
-            b_cols: b.cols.as_global(),
+            b_columns: b.cols.as_global(),
             keys: keys.as_global_mut(),
             pairs: words.as_global_mut(),
             a_len: a.len() as u32,
@@ -255,15 +257,14 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
             d_log2: D.ilog2(),
             depth: hisparse::depth(self.shape.0, self.shape.1, D) as u32,
         };
-        let info = instance::<HiSparseListPairs<K>>();
-        // SAFETY: ends are sums of what was counted for A's leaves from the same leaves of B, the last of them `len`; there
-        // is a key and a word for each pair, and all are on this device.
-        unsafe { device.launch(kernel, info, tile_count("pairs of leaves", info, len)?, 0) }?;
+        // SAFETY: the ends are sums of the counts of A's leaves for the same leaves of B, the last of them `len`; there is a
+        // key and a word for each pair, and all are on this device.
+        unsafe { launch.launch(kernel) }?;
         sort_pairs_in_place(&mut keys, &mut words, &SortOptions::new().bits(0..bits))?;
         Ok(Pairs { keys, words })
     }
 
-    /// The leaves that have entries, as runs; nothing where there are none. Waits for the device.
+    /// The leaves that have entries, as runs; `None` if there are none. Waits for the device.
     fn leaves<K: SortKey + KernelKey, T: Element>(
         &self,
         pairs: &DeviceVec<u64>,
@@ -272,25 +273,15 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let (device, len) = (self.device, candidates.keys.len());
         let mut counts = device.uninitialised::<u32>(len)?;
         let mut is_filled = device.uninitialised::<u32>(len)?;
-        let (a, b) = (self.a.view::<T>(), self.b.view::<T>());
+        let launch = device.kernel().shared_bytes(pattern_shared_bytes(D.ilog2())).blocks(len)?;
         let kernel = HiSparseCountProducts {
-            a_words: a.words,
-            a_coordinates: a.coordinates,
-            a_slots: a.slots,
-            b_words: b.words,
-            b_coordinates: b.coordinates,
-            b_slots: b.slots,
-            pairs: pairs.as_global(),
-            starts: candidates.starts.as_global(),
+            pairs: self.view::<T>(pairs, &candidates.starts),
             counts: counts.as_global_mut(),
             is_filled: is_filled.as_global_mut(),
-            state: self.state,
-            d_log2: D.ilog2(),
         };
-        let info = instance::<HiSparseCountProducts<T>>();
         // SAFETY: both trees are valid, the pairs are of their leaves, and there is a count and a mark for each leaf that
         // C may have; all are on this device.
-        unsafe { device.launch(kernel, info, len as u32, pattern_shared_bytes(D.ilog2())) }?;
+        unsafe { launch.launch(kernel) }?;
         let numbers = scan::inclusive(&is_filled, scan::Operator::Sum)?;
         let filled = numbers.get(len - 1)? as usize;
         if filled == 0 {
@@ -298,6 +289,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         }
         let mut leaves =
             SortedRuns { keys: device.uninitialised::<K>(filled)?, runs: device.uninitialised(filled)? };
+        let launch = device.kernel().threads(len)?;
         let kernel = HiSparseListFilled {
             keys: candidates.keys.as_global(),
             counts: counts.as_global(),
@@ -306,10 +298,21 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
             leaves: leaves.runs.as_global_mut(),
             len: len as u32,
         };
-        let info = instance::<HiSparseListFilled<K>>();
-        // SAFETY: there is a key, a count and a number for each, and room for as many as have entries.
-        unsafe { device.launch(kernel, info, tile_count("a tree's leaves", info, len)?, 0) }?;
+        // SAFETY: there is a key, a count and a number for each leaf, and room for those that have entries.
+        unsafe { launch.launch(kernel) }?;
         Ok(Some(leaves))
+    }
+
+    /// A view of the pairs, whose leaves of C begin at `starts`.
+    fn view<T: Element>(&self, pairs: &DeviceVec<u64>, starts: &DeviceVec<u32>) -> LeafPairs<T> {
+        LeafPairs {
+            a: self.a.view(),
+            b: self.b.view(),
+            words: pairs.as_global(),
+            starts: starts.as_global(),
+            state: self.state,
+            d_log2: D.ilog2(),
+        }
     }
 
     /// Writes the leaves' entries.
@@ -320,36 +323,21 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         leaves: &DeviceVec<u64>,
         tree: &mut tree::Tree,
     ) -> Result<(), OpError> {
-        let (a, b) = (self.a.view::<V>(), self.b.view::<V>());
-        let c = tree::view_mut::<V>(&mut tree.pool);
-        let references: Global<u32> = tree.references.as_global().skip(tree.shape.inner);
         let room = SUM_BYTES / V::SIZE as u32;
+        let shared = product_shared_bytes(D.ilog2(), self.state, room, V::SIZE as u32);
+        let launch = self.device.kernel().shared_bytes(shared).blocks(leaves.len())?;
         let kernel = HiSparseMultiplyLeaves {
-            a_words: a.words,
-            a_coordinates: a.coordinates,
-            a_slots: a.slots,
-            b_words: b.words,
-            b_coordinates: b.coordinates,
-            b_slots: b.slots,
-            pairs: pairs.as_global(),
-            starts: starts.as_global(),
+            pairs: self.view(pairs, starts),
             leaves: leaves.as_global(),
-            references,
-            words: c.words,
-            coordinates: c.coordinates,
-            slots: c.slots,
-            state: self.state,
-            d_log2: D.ilog2(),
+            references: tree.references.as_global().skip(tree.shape.inner),
+            c: pool_view_mut(&mut tree.pool),
             room,
             a_scale: self.scales.0,
             b_scale: self.scales.1,
         };
-        let shared = product_shared_bytes(D.ilog2(), self.state, room, V::SIZE as u32);
-        // SAFETY: both trees are valid, the pairs are of their leaves, and C's leaves have room for what was counted; all
-        // are on this device, and buffers are freed in the stream's order. There are fewer than 2³⁰ leaves.
-        unsafe {
-            self.device.launch(kernel, instance::<HiSparseMultiplyLeaves<V>>(), leaves.len() as u32, shared)
-        }?;
+        // SAFETY: both trees are valid, the pairs are of their leaves, and C's leaves have room for the counted entries; all
+        // are on this device, and buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 }
@@ -359,19 +347,19 @@ impl<K: SortKey + KernelKey> Pairs<K> {
     fn candidates(&self) -> Result<Candidates<K>, OpError> {
         let (device, len) = (self.keys.device(), self.keys.len());
         let mut is_first = device.uninitialised::<u32>(len)?;
+        let launch = device.kernel().threads(len)?;
         let kernel = HiSparseMarkCandidates {
             keys: self.keys.as_global(),
             is_first: is_first.as_global_mut(),
             len: len as u32,
         };
-        let info = instance::<HiSparseMarkCandidates<K>>();
-        let blocks = tile_count("pairs of leaves", info, len)?;
         // SAFETY: there is a mark for each key, and both are on this device.
-        unsafe { device.launch(kernel, info, blocks, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         let numbers = scan::inclusive(&is_first, scan::Operator::Sum)?;
         let count = numbers.get(len - 1)? as usize;
         let mut candidates =
             Candidates { keys: device.uninitialised::<K>(count)?, starts: device.uninitialised(count + 1)? };
+        let launch = device.kernel().threads(len)?;
         let kernel = HiSparseListCandidates {
             keys: self.keys.as_global(),
             numbers: numbers.as_global(),
@@ -379,14 +367,13 @@ impl<K: SortKey + KernelKey> Pairs<K> {
             starts: candidates.starts.as_global_mut(),
             len: len as u32,
         };
-        let info = instance::<HiSparseListCandidates<K>>();
-        // SAFETY: as above; there is room for as many leaves as were counted, and for the number of all pairs.
-        unsafe { device.launch(kernel, info, tile_count("pairs of leaves", info, len)?, 0) }?;
+        // SAFETY: as above; there is room for the counted leaves, and for the number of all pairs.
+        unsafe { launch.launch(kernel) }?;
         Ok(candidates)
     }
 }
 
-/// Leaves of a content, placed as in the matrix.
+/// The leaves of a content, at their positions in the matrix.
 fn turned(leaves: Leaves, is_transposed: bool) -> Leaves {
     if is_transposed {
         Leaves { references: leaves.references, rows: leaves.cols, cols: leaves.rows }

@@ -3,18 +3,20 @@
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::hisparse::queue::{HiSparseQueuedSpmv, PLACE_WORDS, QUEUES, STATE_WORDS};
+use evenpath_kernels::hisparse::queue::{
+    self, AddProducts, HiSparseQueuedSpmv, PLACE_WORDS, QUEUES, STATE_WORDS, Tree,
+};
 
 use super::device::{Content, DeviceHiSparse, Nodes};
 use crate::Value;
-use crate::device::{DeviceError, DeviceVec};
+use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::matrix::hisparse;
 use crate::op::operands::check_product;
-use crate::op::{OpError, instance, vector};
+use crate::op::{OpError, vector};
 
-/// Places of a queue, at least and at most, unless options say otherwise.
+/// The smallest and largest capacity of a queue, unless options give one.
 const CAPACITY: (usize, usize) = (1 << 10, 1 << 20);
-/// Units of the pool that a place of a queue is there for. A leaf that passes through a queue has 48 at least.
+/// Units of the pool per place of a queue. A leaf that passes through a queue has at least 48.
 const UNITS_A_PLACE: usize = 64;
 /// Nonzeros that keep a block busy.
 const BLOCK_NONZEROS: usize = 1 << 10;
@@ -38,17 +40,17 @@ const BLOCK_NONZEROS: usize = 1 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseQueueOptions {
-    /// Places of each queue; by default, by the size of the matrix. What finds no room in a queue is done by who finds it.
+    /// Places per queue; by default, chosen by the size of the matrix. A block does the work itself that finds no place.
     pub capacity: Option<u32>,
     /// Blocks of the grid; by default as many as the device runs at once, or fewer for a small matrix.
     pub blocks: Option<u32>,
 }
 
-/// y = αAx + βy by the queue scheduler: nothing is known of the tree in advance, it is traversed in every run (Derler 2016,
-/// chapters 4 and 5). This holds the queues.
+/// y = αAx + βy by the queue scheduler: the tree is traversed in every run, without analysis (Derler 2016, chapters 4 and 5).
+/// This holds the queues.
 ///
-/// On GPUs products are added to y by atomic operations, as they come: how sums are rounded differs from run to run. On the CPU
-/// it is as [`HiSparse::spmv`](crate::HiSparse::spmv).
+/// On GPUs products are added to y by atomic operations in no particular order, so that sums are rounded differently from run
+/// to run. On the CPU it is the same as [`HiSparse::spmv`](crate::HiSparse::spmv).
 ///
 /// ```
 /// use evenpath::{Csr, Device, HiSparse, HiSparseOptions, HiSparseQueueOptions};
@@ -65,20 +67,20 @@ pub struct HiSparseQueueOptions {
 /// ```
 pub struct HiSparseSpmvQueues<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
-    /// None on the CPU, and where there is nothing to traverse.
-    queues: Option<Queues>,
+    /// None on the CPU, and if there is nothing to traverse.
+    queues: Option<Queues<V>>,
 }
 
 /// Queues in a device's memory.
-struct Queues {
+struct Queues<V: Value> {
+    launch: Launch<HiSparseQueuedSpmv<V>>,
     capacity: u32,
-    blocks: u32,
-    /// Of one run at a time.
+    /// Used by one run at a time.
     memory: Mutex<Memory>,
 }
 
 struct Memory {
-    /// All queues' places: zero, or as earlier runs left them.
+    /// The places of all queues: zero, or as earlier runs left them.
     places: DeviceVec<u64>,
     /// Zero between runs.
     state: DeviceVec<u64>,
@@ -87,22 +89,22 @@ struct Memory {
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Prepares for [`HiSparseSpmvQueues::run`]: allocates queues, and looks at nothing of the tree.
+    /// Prepares for [`HiSparseSpmvQueues::run`]: allocates queues, without reading the tree.
     ///
     /// # Errors
     ///
     /// If there is no memory for the queues, or the device was lost.
     pub fn queue_spmv(&self, options: HiSparseQueueOptions) -> Result<HiSparseSpmvQueues<V, D>, OpError> {
         let queues = match self.content() {
-            Content::Machine(nodes) if !nodes.root.is_null() => Some(Queues::new::<V>(nodes, options)?),
+            Content::Machine(nodes) if !nodes.root.is_null() => Some(Queues::new(nodes, options)?),
             _ => None,
         };
         Ok(HiSparseSpmvQueues { matrix: self.clone(), queues })
     }
 }
 
-impl Queues {
-    fn new<V: Value>(
+impl<V: Value> Queues<V> {
+    fn new(
         nodes: &Nodes,
         HiSparseQueueOptions { capacity, blocks }: HiSparseQueueOptions,
     ) -> Result<Self, OpError> {
@@ -110,20 +112,20 @@ impl Queues {
         let (least, most) = CAPACITY;
         let by_size = (nodes.pool.len() / UNITS_A_PLACE).clamp(least, most);
         let capacity = capacity.unwrap_or(by_size as u32);
-        let blocks = if let Some(blocks) = blocks {
-            blocks.max(1)
-        } else {
-            let resident = device.resident_blocks(instance::<HiSparseQueuedSpmv<V>>(), 0)?;
-            (nodes.nnz / BLOCK_NONZEROS + 1).min(resident as usize) as u32
+        let launcher = device.kernel();
+        let blocks = match blocks {
+            Some(blocks) => blocks.max(1) as usize,
+            None => (nodes.nnz / BLOCK_NONZEROS + 1).min(launcher.resident_blocks()? as usize),
         };
+        let launch = launcher.blocks(blocks)?;
         let words = PLACE_WORDS as usize * (QUEUES - 1) as usize * capacity as usize;
         let memory =
             Memory { places: device.zeros(words)?, state: device.zeros(STATE_WORDS as usize)?, run: 0 };
-        Ok(Self { capacity, blocks, memory: Mutex::new(memory) })
+        Ok(Self { launch, capacity, memory: Mutex::new(memory) })
     }
 
     /// Adds αAx to y.
-    fn add_product<V: Value, const D: usize>(
+    fn add_product<const D: usize>(
         &self,
         matrix: &DeviceHiSparse<V, D>,
         nodes: &Nodes,
@@ -135,42 +137,46 @@ impl Queues {
         let Memory { places, state, run } = &mut *memory;
         *run = run.wrapping_add(1);
         if *run == 0 {
-            // Numbers begin again, and some places may be as an early run left them.
+            // Run numbers start again, and some places may be as an early run left them.
             places.set_zero()?;
             *run = 1;
         }
         let kernel = HiSparseQueuedSpmv {
-            words: nodes.view::<u32>().words,
-            values: nodes.view::<V>().slots,
-            root: nodes.root.0,
-            height: hisparse::depth(nodes.rows, nodes.cols, D) as u32 - 1,
-            d_log2: D.ilog2(),
-            places: places.as_global_mut(),
-            state: state.as_global_mut(),
-            capacity: self.capacity,
-            run: *run,
-            transposed: u32::from(matrix.is_transposed()),
-            x: x.as_global(),
-            y: y.as_global_mut(),
-            scale: matrix.scale(),
-            alpha,
+            tree: Tree {
+                pool: nodes.view(),
+                root: nodes.root.0,
+                height: hisparse::depth(nodes.rows, nodes.cols, D) as u32 - 1,
+                d_log2: D.ilog2(),
+            },
+            queues: queue::Queues {
+                places: places.as_global_mut(),
+                state: state.as_global_mut(),
+                capacity: self.capacity,
+                run: *run,
+            },
+            product: AddProducts {
+                x: x.as_global(),
+                y: y.as_global_mut(),
+                scale: matrix.scale(),
+                alpha,
+                transposed: u32::from(matrix.is_transposed()),
+            },
         };
-        let info = instance::<HiSparseQueuedSpmv<V>>();
-        // SAFETY: the tree is valid and of this height, x has an element for each column and y one for each row, so
-        // transposed as the matrix is; the places are zero or of runs with other numbers, the state is zero, and as long as
-        // the lock is held no other launch gets between; buffers are freed in the stream's order.
-        unsafe { matrix.device().launch(kernel, info, self.blocks, 0) }
+        // SAFETY: the tree is valid and of this height; x has an element for each column and y one for each row of the
+        // matrix, transposed as it is. The places are zero or of runs with other numbers, and the state is zero. While the
+        // lock is held, no other launch uses them. Buffers are freed in the stream's order.
+        unsafe { self.launch.launch(kernel) }
     }
 }
 
 impl<V: Value, const D: usize> HiSparseSpmvQueues<V, D> {
-    /// y = `alpha`·A·`x` + `beta`·y, A transposed and scaled as it is, ordered on the device's stream; the call does not wait
-    /// for it. With `beta` zero, y is overwritten, whatever it held.
+    /// y = `alpha`·A·`x` + `beta`·y, A transposed and scaled as it is. The launch is asynchronous, ordered on the device's
+    /// stream. With `beta` zero, y is overwritten and its previous content does not matter.
     ///
     /// # Errors
     ///
-    /// If `x` has not one element a column, or `y` one a row, or either is on another device; then nothing is written. If the
-    /// device was lost.
+    /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is written.
+    /// If the device was lost.
     pub fn run(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
         check_product(matrix.device(), (matrix.rows(), matrix.cols()), x, y)?;
@@ -186,7 +192,7 @@ impl<V: Value, const D: usize> HiSparseSpmvQueues<V, D> {
 
     /// Bytes of device memory that the queues take.
     pub fn workspace_bytes(&self) -> u64 {
-        let bytes = |queues: &Queues| {
+        let bytes = |queues: &Queues<V>| {
             let memory = queues.memory.lock().unwrap_or_else(PoisonError::into_inner);
             memory.places.bytes() + memory.state.bytes()
         };
@@ -197,7 +203,7 @@ impl<V: Value, const D: usize> HiSparseSpmvQueues<V, D> {
 impl<V: Value, const D: usize> fmt::Debug for HiSparseSpmvQueues<V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (capacity, blocks) =
-            self.queues.as_ref().map_or((0, 0), |queues| (queues.capacity, queues.blocks));
+            self.queues.as_ref().map_or((0, 0), |queues| (queues.capacity, queues.launch.grid()));
         write!(f, "HiSparseSpmvQueues({:?}, {blocks} blocks, queues of {capacity} places)", self.matrix)
     }
 }

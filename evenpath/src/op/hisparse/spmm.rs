@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use evenpath_kernels::hisparse::{HiSparseSpmm, spmm_sums_bytes};
+use evenpath_kernels::hisparse::{HiSparseSpmm, Strided, StridedMut, spmm_sums_bytes};
 use evenpath_simt::thread::WARP_SIZE;
 
 use super::DeviceHiSparse;
 use super::device::{Content, Nodes};
 use super::frozen::Frozen;
 use super::spmv::HiSparseSpmvOptions;
-use crate::op::{DeviceCsr, DeviceDense, OpError, SpmmOptions, SpmmPlan, grid, instance};
+use crate::op::{DeviceCsr, DeviceDense, OpError, SpmmOptions, SpmmPlan};
 use crate::{DeviceError, Value, cpu};
 
 /// `C = αAB + βC` for one matrix, transposed and scaled as it is, and dense B and C of any number of columns: by a CSR copy
@@ -45,7 +45,7 @@ enum Schedule<V: Value> {
     Copied(SpmmPlan<V, V>, u64),
 }
 
-/// Columns that a copy has workspace for; more are done in passes.
+/// Columns that a copy has workspace for; more are processed in passes.
 const PASS_COLUMNS: usize = 32;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
@@ -61,7 +61,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     pub fn plan_spmm(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmmPlan<V, D>, OpError> {
         let schedule = match self.content() {
             Content::Host(_) => Schedule::Cpu,
-            // A strip is one warp's work, whatever its parts.
+            // A strip is the work of one warp, however many parts it has.
             Content::Machine(nodes) if self.is_by_leaves(options.mode) => {
                 Schedule::Leaves(Frozen::new::<D>(nodes, self.is_transposed(), 1)?)
             }
@@ -120,36 +120,34 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         c: &mut DeviceDense<V>,
     ) -> Result<(), OpError> {
         let matrix = &self.matrix;
-        let blocks = u64::from(frozen.strips) * (b.cols() as u64).div_ceil(u64::from(WARP_SIZE));
-        let grid = grid(matrix.rows(), matrix.nnz(), blocks)?;
-        let pool = nodes.view::<V>();
+        let blocks = frozen.strips as usize * b.cols().div_ceil(WARP_SIZE as usize);
+        let shared = spmm_sums_bytes(D.ilog2(), V::SIZE as u32);
+        let launch = matrix.device().kernel().shared_bytes(shared).blocks(blocks)?;
         let ((b_row_stride, b_column_stride), (c_row_stride, c_column_stride)) = (b.strides(), c.strides());
         let kernel = HiSparseSpmm {
-            words: pool.words,
-            coordinates: pool.coordinates,
-            values: pool.slots,
-            b: b.as_vec().as_global(),
-            c: c.vec_mut().as_global_mut(),
-            leaf_list: frozen.leaf_list.as_global(),
-            part_list: frozen.part_list.as_global(),
-            strip_parts: frozen.strip_parts.as_global(),
-            strips: frozen.strips,
+            pool: nodes.view(),
+            schedule: frozen.view(),
+            b: Strided {
+                values: b.as_vec().as_global(),
+                row_stride: b_row_stride as u64,
+                column_stride: b_column_stride as u64,
+            },
+            c: StridedMut {
+                values: c.vec_mut().as_global_mut(),
+                row_stride: c_row_stride as u64,
+                column_stride: c_column_stride as u64,
+            },
             rows: matrix.rows() as u64,
             columns: b.cols() as u32,
-            b_row_stride: b_row_stride as u64,
-            b_column_stride: b_column_stride as u64,
-            c_row_stride: c_row_stride as u64,
-            c_column_stride: c_column_stride as u64,
             d_log2: D.ilog2(),
             is_transposed: u32::from(matrix.is_transposed()),
             alpha: alpha * matrix.scale(),
             beta,
         };
-        let shared = spmm_sums_bytes(D.ilog2(), V::SIZE as u32);
-        // SAFETY: the tree is valid and the schedule is of it, so that leaves are nodes of the pool and their entries
-        // inside the matrix, whose shape B and C fit; their strides are theirs. A grid that is not too large has fewer
-        // than 2³² columns. All are on this device, and buffers are freed in the stream's order.
-        unsafe { matrix.device().launch(kernel, instance::<HiSparseSpmm<V>>(), grid, shared) }?;
+        // SAFETY: the tree is valid and the schedule is of it, so that leaves are nodes of the pool and their entries are
+        // inside the matrix, whose shape B and C fit, with their own strides. A grid within the limit has fewer than 2³²
+        // columns. All are on this device, and buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 

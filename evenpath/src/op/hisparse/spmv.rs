@@ -3,16 +3,16 @@
 use std::fmt;
 
 use evenpath_kernels::hisparse::{HiSparseSpmv, sums_bytes};
-use evenpath_simt::kernel::KernelInfo;
+use evenpath_kernels::update::Update;
 use evenpath_simt::thread::WARP_SIZE;
 
 use super::DeviceHiSparse;
 use super::device::{Content, Nodes};
 use super::frozen::Frozen;
-use crate::device::{DeviceError, DeviceVec, Event};
+use crate::device::{DeviceError, DeviceVec, Event, Launch};
 use crate::op::operands::check_product;
 use crate::op::spmv::TaggedSums;
-use crate::op::{DeviceCsr, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo, variant};
+use crate::op::{DeviceCsr, OpError, SpmvMethod, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::{Value, cpu};
 
 /// Where a plan of products with a HiSparse matrix takes the entries from.
@@ -174,52 +174,48 @@ impl fmt::Display for HiSparseSpmvPlanInfo {
     }
 }
 
-/// Bytes of shared memory of a warp's sums, at most.
+/// The largest size of a warp's sums in shared memory, in bytes.
 const SUMS_BYTES: u32 = 8 << 10;
 
 /// How a device does it.
 enum Schedule<V: Value> {
     Cpu,
-    Leaves(Box<Leaves>),
+    Leaves(Box<Leaves<V>>),
     Copied(SpmvPlan<V>),
 }
 
-struct Leaves {
-    kernel: &'static KernelInfo,
+struct Leaves<V: Value> {
+    launch: Launch<HiSparseSpmv<V>>,
     frozen: Frozen,
     warps: u32,
     copies_log2: u32,
-    shared_bytes: u32,
     sums: TaggedSums,
 }
 
-impl Leaves {
-    fn new<V: Value, const D: usize>(
-        nodes: &Nodes,
-        is_transposed: bool,
-        warps: Option<u32>,
-    ) -> Result<Self, OpError> {
+impl<V: Value> Leaves<V> {
+    fn new<const D: usize>(nodes: &Nodes, is_transposed: bool, warps: Option<u32>) -> Result<Self, OpError> {
         let device = nodes.pool.device();
-        let kernel = variant::<HiSparseSpmv<V>>(if is_transposed { "Transposed" } else { "Plain" });
         let bytes = |copies_log2| sums_bytes(D.ilog2(), copies_log2, V::SIZE as u32);
         let copies_log2 = (2..=5).rev().find(|&copies_log2| bytes(copies_log2) <= SUMS_BYTES).unwrap_or(2);
-        let block_warps = kernel.block_size / WARP_SIZE;
-        let shared_bytes = block_warps * bytes(copies_log2);
+        let launcher = device.variant(if is_transposed { "Transposed" } else { "Plain" });
+        let block_warps = launcher.info().block_size / WARP_SIZE;
+        let launcher = launcher.shared_bytes(block_warps * bytes(copies_log2));
         let warps = match warps {
             Some(warps) => warps.max(1),
-            None => block_warps * device.resident_blocks(kernel, shared_bytes)?,
+            None => block_warps * launcher.resident_blocks()?,
         };
         let frozen = Frozen::new::<D>(nodes, is_transposed, warps)?;
         let parts = if frozen.is_cut() { 2 * frozen.parts as usize } else { 0 };
         let sums = TaggedSums::new::<V>(device, D * parts, parts)?;
-        Ok(Self { kernel, frozen, warps, copies_log2, shared_bytes, sums })
+        let launch = launcher.warps(frozen.parts as usize)?;
+        Ok(Self { launch, frozen, warps, copies_log2, sums })
     }
 
     fn workspace_bytes(&self) -> u64 {
         self.frozen.bytes() + self.sums.bytes()
     }
 
-    fn run<V: Value, const D: usize>(
+    fn run<const D: usize>(
         &self,
         matrix: &DeviceHiSparse<V, D>,
         nodes: &Nodes,
@@ -228,33 +224,24 @@ impl Leaves {
         beta: V,
         y: &mut DeviceVec<V>,
     ) -> Result<(), DeviceError> {
-        let Frozen { leaf_list, part_list, strip_parts, leaves, parts, .. } = &self.frozen;
         let mut work = self.sums.lock();
         let elements = y.len() as u64;
         let kernel = HiSparseSpmv {
-            words: nodes.view::<u32>().words,
-            values: nodes.view::<V>().slots,
+            pool: nodes.view(),
+            schedule: self.frozen.view(),
             x: x.as_global(),
-            y: y.as_global_mut(),
-            leaf_list: leaf_list.as_global(),
-            part_list: part_list.as_global(),
-            strip_parts: strip_parts.as_global(),
+            update: Update { y: y.as_global_mut(), alpha: alpha * matrix.scale(), beta },
             sums: work.sums.as_global_mut(),
             arrived: work.arrived.as_global_mut(),
             run: work.run,
-            leaves: *leaves,
-            parts: *parts,
             elements,
             d_log2: D.ilog2(),
             copies_log2: self.copies_log2,
-            alpha: alpha * matrix.scale(),
-            beta,
         };
-        let grid = parts.div_ceil(self.kernel.block_size / WARP_SIZE);
-        // SAFETY: the tree is valid and the schedule is of it, so that leaves are nodes of the pool and their entries
-        // inside the matrix; the vectors' lengths were checked; sums and counters are there for every part where strips
-        // have several. All are on this device, and buffers are freed in the stream's order.
-        unsafe { matrix.device().launch(kernel, self.kernel, grid, self.shared_bytes) }
+        // SAFETY: the tree is valid and the schedule is of it, so that leaves are nodes of the pool and their entries are
+        // inside the matrix. The vectors' lengths were checked. There are sums and counters for every part if strips have
+        // several. All are on this device, and buffers are freed in the stream's order.
+        unsafe { self.launch.launch(kernel) }
     }
 }
 
@@ -286,7 +273,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 
     fn schedule(&self, nodes: &Nodes, options: HiSparseSpmvOptions) -> Result<Schedule<V>, OpError> {
         if self.is_by_leaves(options.mode) {
-            let leaves = Leaves::new::<V, D>(nodes, self.is_transposed(), options.warps)?;
+            let leaves = Leaves::new::<D>(nodes, self.is_transposed(), options.warps)?;
             return Ok(Schedule::Leaves(Box::new(leaves)));
         }
         let copy: DeviceCsr<V> = self.to_csr()?;

@@ -1,26 +1,24 @@
-//! From a tree's nodes to its pool, on a machine: places, one allocation, then counts and references. Leaves get their
-//! entries afterwards.
+//! Builds a tree's pool from its nodes, on a machine: places, one allocation, then counts and references. The entries of
+//! leaves are written afterwards.
 
-use evenpath_kernels::hisparse::{
-    HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS, PoolMut, place_state_words,
-};
-use evenpath_simt::{Element, GlobalMut};
+use evenpath_kernels::hisparse::{HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS, place_state_words};
+use evenpath_simt::Element;
 
-use super::device::Nodes;
+use super::device::{Nodes, pool_view_mut};
 use crate::device::{Device, DeviceVec};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{Reference, Unit};
-use crate::op::{OpError, instance, tile_count};
+use crate::op::OpError;
 
 /// The nodes of a tree, numbered level by level from the root, within a level in the order of their parents' entries. There
 /// are fewer than 2³⁰.
 pub(super) struct Shape {
-    /// Inner nodes, which come first.
+    /// The number of inner nodes, which come first.
     pub(super) inner: usize,
-    /// Children of inner nodes, entries of leaves.
+    /// The number of children or entries of each node.
     pub(super) counts: DeviceVec<u32>,
-    /// Each node's entry in its parent, as kernels have it.
+    /// Each node's link to its parent, as the kernels store it.
     pub(super) links: DeviceVec<u64>,
 }
 
@@ -35,8 +33,8 @@ pub(super) struct Tree {
 }
 
 impl Shape {
-    /// Lays the nodes out, allocates their pool, and writes all but the leaves' coordinates and values. Waits for the
-    /// device, which alone knows how large the pool is.
+    /// Lays out the nodes, allocates their pool, and writes everything except the leaves' coordinates and values. Waits for
+    /// the device, which computes the size of the pool.
     pub(super) fn build<V: Element>(self, device: &Device, d_log2: u32) -> Result<Tree, OpError> {
         let nodes = self.counts.len();
         let mut references = device.uninitialised(nodes)?;
@@ -45,34 +43,31 @@ impl Shape {
             return Err(too_large().into());
         }
         let mut pool = device.zeros::<Unit>(units as usize)?;
-        let PoolMut { words, coordinates, .. } = view_mut::<u32>(&mut pool);
+        let launch = device.kernel().threads(nodes)?;
         let kernel = HiSparseLinkNodes {
             counts: self.counts.as_global(),
             links: self.links.as_global(),
             references: references.as_global(),
-            words,
-            coordinates,
+            pool: pool_view_mut(&mut pool),
             nodes: nodes as u32,
             d_log2,
         };
-        let info = instance::<HiSparseLinkNodes>();
-        // SAFETY: counts, links and references are of all nodes, which the pool was measured for; links are to entries
-        // that parents' counts count. All are on this device, and buffers are freed in the stream's order.
-        unsafe { device.launch(kernel, info, tile_count("a tree's nodes", info, nodes)?, 0) }?;
+        // SAFETY: there is a count, a link and a reference for each node, and the pool has room for all nodes. Links name
+        // entries within their parents' counts. All are on this device, and buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
         Ok(Tree { shape: self, references, pool, root: Reference(root as u32), entries })
     }
 
-    /// Finds the references. Units of the pool, entries of the leaves, and the reference to the root.
+    /// Computes the references. Returns the units of the pool, the entries of all leaves, and the reference to the root.
     fn place<V: Element>(
         &self,
         device: &Device,
         d_log2: u32,
         references: &mut DeviceVec<u32>,
     ) -> Result<[u64; PLACE_RESULTS], OpError> {
-        let info = instance::<HiSparsePlaceNodes>();
         let nodes = self.counts.len();
-        let tiles = tile_count("a tree's nodes", info, nodes)?;
-        let mut states = device.zeros::<u64>(place_state_words(tiles as usize))?;
+        let launch = device.kernel().items(nodes)?;
+        let mut states = device.zeros::<u64>(place_state_words(launch.grid() as usize))?;
         let kernel = HiSparsePlaceNodes {
             counts: self.counts.as_global(),
             references: references.as_global_mut(),
@@ -83,7 +78,7 @@ impl Shape {
             d_log2,
         };
         // SAFETY: there is a reference for each count, and states for the tiles, all zero; all are on this device.
-        unsafe { device.launch(kernel, info, tiles, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         states.truncate(PLACE_RESULTS);
         let mut results = [0; PLACE_RESULTS];
         states.copy_to_slice(&mut results)?;
@@ -92,7 +87,7 @@ impl Shape {
 }
 
 impl Tree {
-    /// The tree as a matrix of `rows` x `cols`, once leaves have their entries.
+    /// The tree as a matrix of `rows` x `cols`, once the leaves' entries are written.
     pub(super) fn into_nodes(self, rows: usize, cols: usize) -> Nodes {
         Nodes { rows, cols, nnz: self.entries as usize, pool: self.pool, root: self.root }
     }
@@ -101,12 +96,4 @@ impl Tree {
 /// The tree of a matrix without nonzeros.
 pub(super) fn empty(device: &Device, rows: usize, cols: usize) -> Result<Nodes, OpError> {
     Ok(Nodes { rows, cols, nnz: 0, pool: device.zeros(1)?, root: Reference::NULL })
-}
-
-/// A pool as kernels see it that write it, where slots are `T`: references of inner nodes, or values of leaves.
-pub(super) fn view_mut<T: Element>(pool: &mut DeviceVec<Unit>) -> PoolMut<T> {
-    fn of<T: Element>(pool: &DeviceVec<Unit>) -> GlobalMut<T> {
-        GlobalMut::from_device(pool.address(), (pool.len() * (size_of::<Unit>() / T::SIZE)) as u64)
-    }
-    PoolMut { words: of(pool), coordinates: of(pool), slots: of(pool) }
 }

@@ -19,7 +19,7 @@ impl Bits {
         Self { words: arena.take(leaf_words(d_log2) as usize), d_log2 }
     }
 
-    /// Clears this thread's part of the words.
+    /// Clears this thread's share of the words.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn clear<const BLOCK: usize>(self) {
@@ -43,7 +43,7 @@ impl Bits {
         self.words.fetch_or(word as usize, bits);
     }
 
-    /// Writes a word that nobody else does.
+    /// Stores a word that no other thread writes.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn store(self, word: u32, bits: u32) {
@@ -56,7 +56,7 @@ impl Bits {
         self.words.load(word as usize)
     }
 
-    /// The word with the bit of a place.
+    /// The word with the bit of a position.
     #[inline(always)]
     pub(super) fn place(self, row: u32, col: u32) -> u32 {
         (row << self.d_log2 | col) / 32

@@ -1,4 +1,4 @@
-//! Leaves that C may have, from sorted pairs; and those that it has, because entries of a pair's leaves meet.
+//! The leaves that C may have, from sorted pairs; and those that it has, because the leaves of a pair have matching entries.
 
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
@@ -6,13 +6,13 @@ use crate::hisparse::runs::Run;
 use crate::Key;
 
 kernel! {
-    /// Marks the first pair of each leaf of C: one thread a pair.
+    /// Marks the first pair of each leaf of C: one thread per pair.
     pub struct HiSparseMarkCandidates<K: Key> {
         /// Paths of the pairs' leaves of C, ascending.
         pub keys: Global<K>,
-        /// Output: 1 for each pair whose path is another than that of the pair before, else 0.
+        /// Output: 1 for each pair whose path differs from that of the pair before, else 0.
         pub is_first: GlobalMut<u32>,
-        /// Pairs.
+        /// The number of pairs.
         pub len: u32,
     }
     shared: 0;
@@ -35,17 +35,17 @@ impl<K: Key> HiSparseMarkCandidates<K> {
 }
 
 kernel! {
-    /// Lists the leaves that C may have: one thread a pair.
+    /// Lists the leaves that C may have: one thread per pair.
     pub struct HiSparseListCandidates<K: Key> {
         /// Paths of the pairs' leaves of C, ascending.
         pub keys: Global<K>,
-        /// How many leaves begin up to and with each pair.
+        /// The number of leaves that begin up to and including each pair.
         pub numbers: Global<u32>,
         /// Output: the leaves' paths.
         pub leaf_keys: GlobalMut<K>,
-        /// Output: the first pair of each, and the number of all pairs.
+        /// Output: the first pair of each leaf, and the number of all pairs.
         pub starts: GlobalMut<u32>,
-        /// Pairs.
+        /// The number of pairs.
         pub len: u32,
     }
     shared: 0;
@@ -74,19 +74,19 @@ impl<K: Key> HiSparseListCandidates<K> {
 }
 
 kernel! {
-    /// Lists the leaves that C has: one thread a leaf that it may have.
+    /// Lists the leaves that C has: one thread per leaf that it may have.
     pub struct HiSparseListFilled<K: Key> {
         /// Paths of the leaves that it may have, ascending.
         pub keys: Global<K>,
-        /// Entries of each.
+        /// The number of entries of each.
         pub counts: Global<u32>,
-        /// How many have entries, up to and with each.
+        /// The number of leaves with entries, up to and including each.
         pub numbers: Global<u32>,
-        /// Output: paths of those that have entries.
+        /// Output: paths of the leaves that have entries.
         pub leaf_keys: GlobalMut<K>,
-        /// Output: of each, as a run, its number among those that C may have, and its entries.
+        /// Output: for each of these, as a run, its number among those that C may have, and the number of its entries.
         pub leaves: GlobalMut<u64>,
-        /// Leaves that C may have.
+        /// The number of leaves that C may have.
         pub len: u32,
     }
     shared: 0;

@@ -1,58 +1,35 @@
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Arena, Float, Global, Shared};
 
 use super::bits::{leaf_words, Bits};
 use super::pattern::Pattern;
 use super::staged::{self, Stage, Staged};
 use super::sums::Sums;
-use super::{state, Factor};
+use super::{state, LeafPairs};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
-use crate::hisparse::node::Pool;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
 use crate::hisparse::runs::Run;
 
-/// Bytes of shared memory that [`HiSparseMultiplyLeaves`] is launched with, for `sums` values of so many bytes.
+/// Bytes of shared memory that [`HiSparseMultiplyLeaves`] is launched with, for `sums` sums of `value_bytes` bytes.
 pub const fn product_shared_bytes(d_log2: u32, state: u32, sums: u32, value_bytes: u32) -> u32 {
     let leaves = staged::bytes(d_log2, state & state::A_TRANSPOSED != 0)
         + staged::bytes(d_log2, state & state::B_TRANSPOSED != 0);
-    // The sums are aligned to their size; the pattern of B's leaves is in the room of A's, which comes later.
+    // The sums are aligned to their size. The pattern of B's leaves uses the memory of A's, which are staged later.
     sums * value_bytes + (4 + 2) * leaf_words(d_log2) + leaves
 }
 
 kernel! {
-    /// Writes the entries of C's leaves: a block a leaf. Sums are in shared memory where there is room, else in the leaf.
+    /// Writes the entries of C's leaves: one block per leaf. Sums are in shared memory if there is room, else in the leaf.
     pub struct HiSparseMultiplyLeaves<V: Float> {
-        /// A's pool as words.
-        pub a_words: Global<u32>,
-        /// The same, as coordinates.
-        pub a_coordinates: Global<u16>,
-        /// The same, as values.
-        pub a_slots: Global<V>,
-        /// B's pool as words.
-        pub b_words: Global<u32>,
-        /// The same, as coordinates.
-        pub b_coordinates: Global<u16>,
-        /// The same, as values.
-        pub b_slots: Global<V>,
-        /// Pairs of references to leaves, that of A in the lower half.
-        pub pairs: Global<u64>,
-        /// The first pair of each leaf that C may have, and the number of all pairs.
-        pub starts: Global<u32>,
-        /// Of each leaf that C has, as a run, its number among those that it may have, and its entries.
+        /// The pairs.
+        pub pairs: LeafPairs<V>,
+        /// For each leaf that C has, as a run, its number among those that it may have, and the number of its entries.
         pub leaves: Global<u64>,
         /// References to C's leaves.
         pub references: Global<u32>,
-        /// C's pool as words, all zero in leaves but for counts.
-        pub words: GlobalMut<u32>,
-        /// The same, as coordinates.
-        pub coordinates: GlobalMut<u16>,
-        /// The same, as values.
-        pub slots: GlobalMut<V>,
-        /// Bits of [`state`](super::state).
-        pub state: u32,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
-        /// Sums that there is room for in shared memory.
+        /// C's pool, whose leaves are zero except for counts.
+        pub c: PoolMut<V>,
+        /// The number of sums that shared memory has room for.
         pub room: u32,
         /// A's factor.
         pub a_scale: V,
@@ -70,39 +47,34 @@ kernel! {
 impl<V: Float> HiSparseMultiplyLeaves<V> {
     #[inline(always)]
     fn multiply_leaves<const BLOCK: usize>(self, mut arena: Arena) {
-        let Self { words, coordinates, slots, .. } = self;
+        // 1. Lay out shared memory.
+        let LeafPairs { starts, state, d_log2, .. } = self.pairs;
+        let (a, b) = self.pairs.factors();
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-        let mut arena =
-            Arena::dynamic(product_shared_bytes(self.d_log2, self.state, self.room, V::SIZE as u32));
+        let mut arena = Arena::dynamic(product_shared_bytes(d_log2, state, self.room, V::SIZE as u32));
         let sums: Shared<V> = arena.take(self.room as usize);
-        // Its leaf of B lies where the pairs' leaves come later.
+        // The pattern's leaf of B uses memory in which the pairs' leaves are staged later.
         let mut pattern_arena = arena;
-        let pattern = Pattern::take(&mut pattern_arena, self.d_log2);
-        let c = Bits::take(&mut arena, self.d_log2);
-        let factor = |words, coordinates, slots, transposed| Factor {
-            pool: Pool { words, coordinates, slots },
-            is_transposed: self.state & transposed != 0,
-            d_log2: self.d_log2,
-        };
-        let a = factor(self.a_words, self.a_coordinates, self.a_slots, state::A_TRANSPOSED);
-        let b = factor(self.b_words, self.b_coordinates, self.b_slots, state::B_TRANSPOSED);
+        let pattern = Pattern::take(&mut pattern_arena, d_log2);
+        let c = Bits::take(&mut arena, d_log2);
         let leaf = thread::block() as usize;
         let run = Run::from_word(self.leaves.load(leaf));
-        let (first, end) = (self.starts.load(run.first as usize), self.starts.load(run.first as usize + 1));
+        let (first, end) = (starts.load(run.first as usize), starts.load(run.first as usize + 1));
         let product = Product::<V, BLOCK> {
             a: Stage::take(&mut arena, a),
             b: Stage::take(&mut arena, b),
             c,
-            ranks: arena.take(leaf_words(self.d_log2) as usize),
-            pairs: self.pairs,
+            ranks: arena.take(leaf_words(d_log2) as usize),
+            pairs: self.pairs.words,
             first,
             end,
-            d_log2: self.d_log2,
+            d_log2,
         };
-        pattern.find::<V, BLOCK>(a, b, self.pairs, first, end);
+        // 2. Find the leaf's pattern, and number its entries.
+        pattern.find::<V, BLOCK>(self.pairs, first, end);
         product.rank(scan);
-        let node =
-            PoolMut { words, coordinates, slots }.node(self.references.load(leaf), run.len, self.d_log2);
+        // 3. Add up the products, and write the leaf.
+        let node = self.c.node(self.references.load(leaf), run.len, d_log2);
         let scale = |sum| self.a_scale * (self.b_scale * sum);
         if run.len <= self.room {
             let mut sum = thread::index();
@@ -121,12 +93,12 @@ impl<V: Float> HiSparseMultiplyLeaves<V> {
 
 /// A leaf of C.
 #[derive(Clone, Copy)]
-struct Product<V, const BLOCK: usize> {
+struct Product<V: Float, const BLOCK: usize> {
     a: Stage<V>,
     b: Stage<V>,
     /// Its entries.
     c: Bits,
-    /// Of each word of `c`, how many entries come before it.
+    /// The number of entries before each word of `c`.
     ranks: Shared<u16>,
     pairs: Global<u64>,
     /// Its pairs.
@@ -158,7 +130,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
         }
     }
 
-    /// Adds the products of all pairs up. There is a barrier behind.
+    /// Adds up the products of all pairs. It ends with a barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn add(self, sums: impl Sums<V>) {
@@ -177,8 +149,8 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
         }
     }
 
-    /// Adds the products of a pair: a row of C's leaf is shared by as many threads as there are for it, and each has
-    /// every so many-th column.
+    /// Adds the products of a pair. The threads are divided evenly among the rows of C's leaf; those of one row take its
+    /// columns in turn.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn add_pair(self, a: Staged<V>, b: Staged<V>, sums: impl Sums<V>) {
@@ -202,7 +174,7 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
         }
     }
 
-    /// Adds the products of an entry of A with a row of B, in some columns of each word.
+    /// Adds the products of an entry of A with a row of B, in the columns of each word that `own_columns` marks.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn add_row(self, row: u32, inner: u32, a_value: V, b: Staged<V>, own_columns: u32, sums: impl Sums<V>) {
@@ -245,10 +217,10 @@ impl<V: Float, const BLOCK: usize> Product<V, BLOCK> {
     }
 }
 
-/// A bit of every 2ⁿ.
+/// One bit of every 2ⁿ bits.
 #[inline(always)]
 fn every(log2: u32) -> u32 {
-    // 2³² − 1 is 2 to the power of 2ⁿ, less one, times that pattern, for n up to 5.
+    // For n up to 5, 2³² − 1 is (2^(2ⁿ) − 1) times that pattern.
     let one = (1_u64 << (1 << log2)) - 1;
     (0xffff_ffff_u64 / one) as u32
 }

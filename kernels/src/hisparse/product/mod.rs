@@ -1,9 +1,9 @@
 //! Products of two trees: leaves are multiplied like entries of a sparse matrix, and two leaves like sparse matrices of
 //! their own, by rows (Gustavson, "Two fast algorithms for sparse matrices", 1978).
 //!
-//! For each leaf (i, k) of A and each leaf (k, j) of B there is a *pair*, sorted by the leaf (i, j) of C and then by k. A
-//! block takes a leaf of C: it finds the pattern from the bitmaps of its pairs, and adds the products up in shared memory.
-//! A sum belongs to one thread, which adds its products by ascending column of A.
+//! Each leaf (i, k) of A and each leaf (k, j) of B form a *pair*. Pairs are sorted by the leaf (i, j) of C and then by k. A
+//! block computes a leaf of C: it finds the pattern from the bitmaps of its pairs, and accumulates the products in shared
+//! memory. A sum belongs to one thread, which adds its products by ascending column of A.
 
 mod bits;
 mod candidates;
@@ -20,12 +20,12 @@ pub use fill::{product_shared_bytes, HiSparseMultiplyLeaves};
 pub use pairs::{HiSparseCountPairs, HiSparseListPairs};
 pub use pattern::pattern_shared_bytes;
 
-use evenpath_simt::{thread, Element};
+use evenpath_simt::{parameters, thread, Element, Global};
 
 use super::layout;
 use super::node::{Node, Pool};
 
-/// What is known of a product's operands, as bits of a kernel's parameter.
+/// Properties of a product's operands, as bits of a kernel's parameter.
 pub mod state {
     /// A is the transpose of its content.
     pub const A_TRANSPOSED: u32 = 1;
@@ -33,9 +33,37 @@ pub mod state {
     pub const B_TRANSPOSED: u32 = 2;
 }
 
+parameters! {
+    /// The pairs of leaves of two trees that are multiplied.
+    pub struct LeafPairs<T: Element> {
+        /// A's pool.
+        pub a: Pool<T>,
+        /// B's pool.
+        pub b: Pool<T>,
+        /// Pairs of references to leaves, that of A in the lower half of a word.
+        pub words: Global<u64>,
+        /// The first pair of each leaf that C may have, and the number of all pairs.
+        pub starts: Global<u32>,
+        /// Bits of [`state`].
+        pub state: u32,
+        /// log2 of a node's rows.
+        pub d_log2: u32,
+    }
+}
+
+impl<T: Element> LeafPairs<T> {
+    /// Both trees.
+    #[inline(always)]
+    fn factors(self) -> (Factor<T>, Factor<T>) {
+        let Self { a, b, state, d_log2, .. } = self;
+        let factor = |pool, transposed| Factor { pool, is_transposed: state & transposed != 0, d_log2 };
+        (factor(a, state::A_TRANSPOSED), factor(b, state::B_TRANSPOSED))
+    }
+}
+
 /// One of the trees that are multiplied.
 #[derive(Clone, Copy)]
-struct Factor<T> {
+struct Factor<T: Element> {
     pool: Pool<T>,
     is_transposed: bool,
     d_log2: u32,
@@ -48,7 +76,7 @@ impl<T: Element> Factor<T> {
         self.pool.node(reference, self.d_log2)
     }
 
-    /// Row and column as the factor has them, from those of its content; or the other way round.
+    /// Converts row and column between the factor and its content, in either direction.
     #[inline(always)]
     fn turned(self, (row, col): (u32, u32)) -> (u32, u32) {
         if self.is_transposed {
@@ -58,7 +86,7 @@ impl<T: Element> Factor<T> {
         }
     }
 
-    /// Calls `visit` for each entry of a leaf, in the block's threads, with row and column in the factor.
+    /// Calls `visit` with the row and column in the factor of each entry of a leaf, over the block's threads.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn for_each_entry<const BLOCK: usize>(self, reference: u32, visit: impl Fn(u32, u32)) {

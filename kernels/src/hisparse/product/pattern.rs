@@ -1,16 +1,16 @@
 //! The pattern of a leaf of C.
 
-use evenpath_simt::{thread, Arena, Element, Global};
+use evenpath_simt::{thread, Arena, Element};
 
 use super::bits::{leaf_words, Bits};
-use super::Factor;
+use super::LeafPairs;
 
 /// Bytes of shared memory that [`HiSparseCountProducts`](super::HiSparseCountProducts) is launched with.
 pub const fn pattern_shared_bytes(d_log2: u32) -> u32 {
     2 * 4 * leaf_words(d_log2)
 }
 
-/// Entries of a leaf of C, found from those of its pairs.
+/// The entries of a leaf of C, found from those of its pairs.
 #[derive(Clone, Copy)]
 pub(super) struct Pattern {
     pub(super) c: Bits,
@@ -19,28 +19,22 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// In [`pattern_shared_bytes`] of the arena.
+    /// Takes [`pattern_shared_bytes`] from the arena.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn take(arena: &mut Arena, d_log2: u32) -> Self {
         Self { c: Bits::take(arena, d_log2), b: Bits::take(arena, d_log2) }
     }
 
-    /// Marks the entries of the sum of these pairs' products. There is a barrier behind.
+    /// Marks the entries of the sum of the products of pairs `first..end`. It ends with a barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn find<T: Element, const BLOCK: usize>(
-        self,
-        a: Factor<T>,
-        b: Factor<T>,
-        pairs: Global<u64>,
-        first: u32,
-        end: u32,
-    ) {
+    pub(super) fn find<T: Element, const BLOCK: usize>(self, pairs: LeafPairs<T>, first: u32, end: u32) {
+        let (a, b) = pairs.factors();
         self.c.clear::<BLOCK>();
         let mut pair = first;
         while pair < end {
-            let references = pairs.load(pair as usize);
+            let references = pairs.words.load(pair as usize);
             self.b.clear::<BLOCK>();
             thread::barrier();
             b.for_each_entry::<BLOCK>((references >> 32) as u32, |row, col| self.b.mark(row, col));

@@ -13,20 +13,20 @@ pub(super) const fn bytes(d_log2: u32, is_transposed: bool) -> u32 {
     bitmap + bitmap / 2 + if is_transposed { bitmap } else { 0 }
 }
 
-/// Room for a factor's leaf: its entries as bits, by rows of the factor and by rows of the content; where the factor is
-/// not transposed these are the same.
+/// Shared memory for a factor's leaf: its entries as bits, by rows of the factor and by rows of the content, which are the same
+/// if the factor is not transposed.
 #[derive(Clone, Copy)]
-pub(super) struct Stage<T> {
+pub(super) struct Stage<T: Element> {
     factor: Factor<T>,
     rows: Bits,
     content: Bits,
-    /// For each word of `content` with entries of a sparse leaf, the slot of the first.
+    /// The slot of the first entry of each word of `content`; only for words of a sparse leaf that have entries.
     firsts: Shared<u16>,
 }
 
-/// A leaf in its room.
+/// A staged leaf.
 #[derive(Clone, Copy)]
-pub(super) struct Staged<T> {
+pub(super) struct Staged<T: Element> {
     stage: Stage<T>,
     node: Node<T>,
     is_dense: bool,
@@ -41,7 +41,7 @@ impl<T: Element> Stage<T> {
         Self { factor, rows, content, firsts: arena.take(leaf_words(factor.d_log2) as usize) }
     }
 
-    /// Clears this thread's part of the bits.
+    /// Clears this thread's share of the bits.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn clear<const BLOCK: usize>(self) {
@@ -51,7 +51,7 @@ impl<T: Element> Stage<T> {
         }
     }
 
-    /// Marks a leaf's entries, where all bits are cleared.
+    /// Marks a leaf's entries. All bits are cleared before.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn fill<const BLOCK: usize>(self, reference: u32) -> Staged<T> {
@@ -60,7 +60,7 @@ impl<T: Element> Stage<T> {
         let mut slot = thread::index();
         while slot < node.len {
             if is_dense {
-                // A warp has a word of slots.
+                // A warp reads a word's slots.
                 let is_entry = node.slots.load(slot as usize).to_bits() != 0;
                 let entries = warp::ballot(warp::FULL, is_entry);
                 if thread::lane() == 0 {

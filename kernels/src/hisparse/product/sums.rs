@@ -1,19 +1,19 @@
-//! Where a leaf's products are added up.
+//! Accumulators for a leaf's products.
 
 use evenpath_simt::{Float, Shared};
 
 use crate::hisparse::layout;
 use crate::hisparse::pool_mut::NodeMut;
 
-/// The sums of a leaf of C. Each is one thread's until a barrier.
+/// The sums of a leaf of C. Between barriers, each is accessed by one thread only.
 pub(super) trait Sums<V: Float>: Copy {
-    /// Adds a product to the sum of number `rank` in the order of coordinates.
+    /// Adds a product to the sum of rank `rank` in the order of coordinates.
     fn add(self, rank: u32, row: u32, col: u32, factors: (V, V));
 
     fn get(self, rank: u32, row: u32, col: u32) -> V;
 }
 
-/// In shared memory, zero before.
+/// In shared memory, which is zero before.
 impl<V: Float> Sums<V> for Shared<V> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -1,7 +1,7 @@
-//! Products with rows of dense leaves, by a warp: no coordinates are read, and what belongs to one element of y is added up
-//! before it is added to it.
+//! Products with rows of dense leaves, by a warp: no coordinates are read, and products are summed within the warp before they
+//! are added to y.
 //!
-//! A lane has four neighbouring columns. So a warp has a row of 128, half of one of 256, or several shorter ones at once.
+//! A lane takes four neighboring columns. So a warp takes a row of 128 columns, half of one of 256, or several shorter ones.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
@@ -12,23 +12,23 @@ use super::spmv::AddProducts;
 use super::DenseRows;
 use crate::spmv::AtomicFloat;
 
-/// Steps whose slots are on their way at once.
+/// Steps whose slots are in flight.
 const BATCH: usize = 2;
 
 /// The columns of a lane.
 #[derive(Clone, Copy)]
 struct Columns {
-    /// The first.
+    /// The first column.
     first: u32,
-    /// Its slot in the first of the lane's rows.
+    /// The slot of the first column in the first of the lane's rows.
     slot: u32,
-    /// From there to the next of the lane's rows.
+    /// Slots from one of the lane's rows to the next.
     stride: u32,
-    /// Neighbouring lanes that have columns of one row.
+    /// The number of neighboring lanes that take columns of one row.
     lanes: u32,
 }
 
-/// Calls `visit` with the lane's columns: twice where a row is two times as wide as a warp.
+/// Calls `visit` with the lane's columns: twice if a row is twice as wide as a warp.
 #[inline(always)]
 fn for_each_columns<V: AtomicFloat>(rows: DenseRows<V>, visit: impl Fn(Columns)) {
     let (width, d) = (DenseRows::<V>::WIDTH, 1 << rows.d_log2);
@@ -57,7 +57,7 @@ fn present_columns<V: AtomicFloat, const N: usize>(slots: [[V; 4]; N]) -> u32 {
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(super) fn add_rows<V: AtomicFloat>(operation: AddProducts<V>, row: u32, col: u32, rows: DenseRows<V>) {
     for_each_columns(rows, |columns| {
-        // Elements of x are loaded for the first entries of their columns: behind the matrix there are none.
+        // An element of x is loaded at the first entry of its column: columns beyond the matrix have no entries.
         let (mut x, mut loaded) = ([V::ZERO; 4], 0);
         let mut at = columns.slot;
         while at < rows.end {
@@ -80,11 +80,7 @@ pub(super) fn add_rows<V: AtomicFloat>(operation: AddProducts<V>, row: u32, col:
                         has_entry = true;
                     }
                 }
-                let mut distance = columns.lanes / 2;
-                while distance > 0 {
-                    sum += warp::shuffle_xor(warp::FULL, sum, distance);
-                    distance /= 2;
-                }
+                let sum = warp::reduce_groups(sum, columns.lanes, |a, b| a + b);
                 let first_lane = thread::lane() & !(columns.lanes - 1);
                 let of_row = u32::MAX >> (thread::WARP_SIZE - columns.lanes) << first_lane;
                 let has_row = warp::ballot(warp::FULL, has_entry) & of_row != 0;
@@ -97,13 +93,13 @@ pub(super) fn add_rows<V: AtomicFloat>(operation: AddProducts<V>, row: u32, col:
     });
 }
 
-/// Adds products with the transposed rows to y: each lane adds its columns up, then those that have the same.
+/// Adds products with the transposed rows to y: each lane sums its columns, then lanes with the same columns are combined.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(super) fn add_columns<V: AtomicFloat>(operation: AddProducts<V>, row: u32, col: u32, rows: DenseRows<V>) {
     for_each_columns(rows, |columns| {
         let mut sums = [V::ZERO; 4];
-        // A bit a column that has an entry.
+        // A bit per column that has an entry.
         let mut present = 0_u32;
         let mut at = columns.slot;
         while at < rows.end {
@@ -127,14 +123,10 @@ pub(super) fn add_columns<V: AtomicFloat>(operation: AddProducts<V>, row: u32, c
             }
             at += BATCH as u32 * columns.stride;
         }
-        let mut distance = thread::WARP_SIZE / 2;
-        while distance >= columns.lanes {
-            for k in 0..4 {
-                sums[k] += warp::shuffle_xor(warp::FULL, sums[k], distance);
-            }
-            present |= warp::shuffle_xor(warp::FULL, present, distance);
-            distance /= 2;
+        for k in 0..4 {
+            sums[k] = warp::reduce_across(sums[k], columns.lanes, |a, b| a + b);
         }
+        let present = warp::reduce_across(present, columns.lanes, |a, b| a | b);
         if thread::lane() < columns.lanes {
             for k in 0..4 {
                 if present >> k & 1 != 0 {

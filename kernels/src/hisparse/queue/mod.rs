@@ -1,13 +1,13 @@
-//! The queue scheduler: a tree traversed by blocks that share what they find (Derler 2016, chapter 4).
+//! The queue scheduler: blocks traverse a tree and share the work that they find (Derler 2016, chapter 4).
 //!
-//! A grid of blocks, as many as run at once or any other number, draws pieces of nodes from queues until none are left. There
-//! are queues for pieces of inner nodes, by the number of their entries, and for pieces of large leaves; each has a number of
-//! threads for a piece, and a block draws as many pieces as its threads are enough for. Each thread then looks at a child of
-//! its piece. Inner children and large leaves are put into queues; leaves of up to 128 entries stay with the block, which
-//! sorts them by kind and number of entries into lists in its shared memory, and does each list with as many threads a leaf
-//! as it has groups of four entries. So most leaves never pass through global memory: the parent's slots are their queue.
+//! A grid of any number of blocks, usually as many as are resident, draws pieces of nodes from queues until none are left.
+//! There are queues for pieces of inner nodes, by the number of their entries, and for pieces of large leaves. Each queue has
+//! a number of threads per piece, and a block draws as many pieces as it has threads for. Each thread then takes a child of
+//! its piece. Inner children and large leaves are put into queues. Leaves of up to 128 entries stay with the block, which
+//! sorts them by kind and number of entries into lists in shared memory, and processes each list with one thread per four
+//! entries of a leaf. So most leaves never pass through global memory: the parent's slots are their queue.
 //!
-//! Where a queue has no room, the block walks the subtree itself (`walk`). So nothing is lost and nobody waits for room.
+//! If a queue is full, the block walks the subtree itself (`walk`). So no work is lost, and no block waits for space.
 
 mod dense;
 mod queues;
@@ -17,7 +17,7 @@ mod walk;
 mod work;
 
 pub use queues::{Queues, PLACE_WORDS, QUEUES, STATE_WORDS};
-pub use spmv::HiSparseQueuedSpmv;
+pub use spmv::{AddProducts, HiSparseQueuedSpmv};
 pub use tree::{DenseRows, Entries, EntryOperation, Tree};
 pub use work::{Work, PIECE_CHILDREN, PIECE_ENTRIES};
 
@@ -30,43 +30,43 @@ use walk::Walk;
 /// Threads of a block.
 const BLOCK: u32 = PIECE_CHILDREN;
 
-/// Lists of leaves in shared memory, for 2, 8 and 32 threads a leaf: of up to 8, 32 and more entries. They are numbered
-/// behind the queues.
+/// Lists of leaves in shared memory, for 2, 8 and 32 threads per leaf: of up to 8, up to 32, and more entries. They are numbered
+/// after the queues.
 const LISTS: u32 = 3;
 const FIRST_LIST: u32 = QUEUES;
 const LAST_LIST: u32 = FIRST_LIST + LISTS - 1;
-/// Entries of a leaf that stays with the block that finds it, at most.
+/// The largest number of entries of a leaf that stays with the block that finds it.
 const SMALL_LEAF: u32 = 128;
 
 /// Bytes of shared memory.
 pub(super) const SHARED_BYTES: usize =
     16 * BLOCK as usize + Walk::BYTES + 4 * (LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 3) as usize;
 
-/// What a block knows, in shared memory.
+/// A block's work, in shared memory.
 #[derive(Clone, Copy)]
 struct Board {
     /// The leaf of each thread.
     leaves: Shared<u32>,
-    /// For each list the threads that have its leaves.
+    /// For each list, the threads that hold its leaves.
     lists: Shared<u32>,
-    /// Pieces for each queue, and leaves of each list.
+    /// The number of pieces for each queue, and of leaves in each list.
     counts: Shared<u32>,
-    /// For each queue the first of the places that were promised.
+    /// For each queue, the first of the promised places.
     places: Shared<u32>,
-    /// What was drawn.
+    /// The drawn pieces.
     draw: Shared<u32>,
 }
 
 /// Where a thread has put its child.
 #[derive(Clone, Copy)]
 struct Put {
-    /// A queue or a list; [`ROOT`] where there is nothing to put.
+    /// A queue or a list; [`ROOT`] if there is nothing to put.
     list: u32,
-    /// Before how many pieces of others.
+    /// The number of pieces that others have put before it.
     offset: u32,
 }
 
-/// Does the operation for every entry of the tree; by blocks of [`BLOCK`] threads, in any number.
+/// Applies the operation to every entry of the tree; for any number of blocks of [`BLOCK`] threads.
 #[inline(always)]
 fn traverse<V: Element, F: EntryOperation<V>>(mut arena: Arena, tree: Tree<V>, queues: Queues, operation: F) {
     let leaves = arena.take(4 * BLOCK as usize);
@@ -114,7 +114,7 @@ fn traverse<V: Element, F: EntryOperation<V>>(mut arena: Arena, tree: Tree<V>, q
     }
 }
 
-/// The child that a thread gets of what was drawn: at most one, and a warp of a piece of a leaf one with this piece.
+/// The child of the drawn pieces that a thread takes: at most one; for a piece of a leaf, one thread of a warp takes it.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
@@ -139,7 +139,7 @@ fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
 }
 
 impl Board {
-    /// Draws, for all threads.
+    /// Draws pieces for all threads.
     #[inline(always)]
     fn draw(self, queues: Queues, held: &mut Held) -> Draw {
         if thread::warp() == 0 {
@@ -154,8 +154,8 @@ impl Board {
         Draw { queue: self.draw.load(0), first: self.draw.load(1), count: self.draw.load(2) }
     }
 
-    /// Does a leaf of one or two entries; counts any other child where it belongs, a large leaf that is to be done `in_place`
-    /// in the last list. Returns the child with its length.
+    /// Processes a leaf of one or two entries; counts any other child in its queue or list. With `in_place`, large leaves go to
+    /// the last list. Returns the child with its length.
     #[inline(always)]
     fn sort<V: Element, F: EntryOperation<V>>(
         self,
@@ -191,8 +191,8 @@ impl Board {
         (child, put)
     }
 
-    /// Puts what was counted for queues there, and has what finds no room walked; `done` pieces were drawn. Whether there is
-    /// anything to walk.
+    /// Puts the counted children into the queues, and leaves those that find no space to be walked; `done` pieces were drawn.
+    /// Whether there is anything to walk.
     #[inline(always)]
     fn publish(self, queues: Queues, child: Work, put: Put, done: u32, walk: Walk) -> bool {
         let mut pieces = 0;
@@ -205,7 +205,7 @@ impl Board {
             if queue == ROOT {
                 let added = queues.add_pending(u64::from(pieces).wrapping_sub(u64::from(done)));
                 if pieces > 0 {
-                    // Has been added when all have passed the barrier.
+                    // The result is needed, so that the addition is done when all have passed the barrier.
                     self.places.store(ROOT as usize, added as u32);
                 }
             } else if count > 0 {
@@ -237,7 +237,7 @@ impl Board {
         !has_room
     }
 
-    /// Does the leaves of the lists; `whole` ones from their piece on, else their piece.
+    /// Processes the leaves of the lists: from their piece on if `whole`, else their piece alone.
     #[inline(always)]
     fn do_lists<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: F, whole: bool) {
         self.do_list::<V, F, 2>(tree, operation, FIRST_LIST, whole);
@@ -245,7 +245,7 @@ impl Board {
         self.do_list::<V, F, 32>(tree, operation, LAST_LIST, whole);
     }
 
-    /// Does the leaves of a list, each with `LANES` threads.
+    /// Processes the leaves of a list, each with `LANES` threads.
     #[inline(always)]
     fn do_list<V: Element, F: EntryOperation<V>, const LANES: u32>(
         self,

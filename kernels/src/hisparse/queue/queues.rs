@@ -1,34 +1,35 @@
-//! Queues that blocks share: who finds work puts it there, whole blocks draw it.
+//! Queues that blocks share: threads put in the work that they find, and whole blocks draw it.
 //!
-//! A queue is an array of places, each used once a run, and a word with two counts: places promised to who puts work in
-//! (upper half) and places given to who draws (lower half). A block is given places by an addition, which always succeeds,
-//! and holds them until there is work in them; it may hold places of several queues. A place's four words carry the number of
-//! the run, so that no memory is ordered: who holds a place looks at it until the words are there.
+//! A queue is an array of places, each used once per run, and a word with two counts: the places promised to producers (upper
+//! half) and the places given to consumers (lower half). A block is given places by an atomic addition, which always succeeds,
+//! and holds them until work arrives; it may hold places of several queues. The four words of a place carry the number of the
+//! run, so that no memory ordering is needed: the holder polls the place until all words are there.
 //!
-//! A block that holds places is one that runs, and comes back to them after at most one round of other work: so all work
-//! is done, whichever blocks run. More places may be promised than there are. Nobody is given those: who was promised them
-//! does the work itself.
+//! A block that holds places is running, and returns to them after at most one round of other work: so all work is done,
+//! whichever blocks run. More places may be promised than exist. Those are given to no block: a producer that was promised
+//! one does the work itself.
 //!
-//! `pending` counts what was put in and is not done. It is raised before the work can be drawn, and lowered by who did it in
-//! one step with what that put in: when it is 0, nothing is left and nothing will come, and places that are held are void.
+//! `pending` counts the pieces that were put in and are not done. It is raised before work can be drawn. The block that did
+//! some work subtracts it in one step with adding what it put in. When `pending` is 0, nothing is left, nothing will come,
+//! and held places stay empty.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{thread, warp, GlobalMut};
+use evenpath_simt::{parameters, thread, warp, GlobalMut};
 
 use super::work::Work;
 
-/// The root, which is there from the beginning, for a thread.
+/// The queue of the root, which is there from the beginning, for one thread.
 pub(super) const ROOT: u32 = 0;
-/// The queue of pieces of inner nodes for a whole block each.
+/// The queue of pieces of inner nodes that take a whole block each.
 const WIDE: u32 = 1;
 /// The queue of pieces of leaves.
 pub(super) const LEAVES: u32 = 5;
-/// Queues: the root's, four of pieces of inner nodes, one of pieces of leaves.
+/// The number of queues: the root's, four of pieces of inner nodes, one of pieces of leaves.
 pub const QUEUES: u32 = 6;
-/// Words of a run's state: a line of 128 bytes for each queue, for `pending`, and for the count of blocks that are through.
+/// Words of a run's state: a line of 128 bytes for each queue, for `pending`, and for the number of blocks that have finished.
 pub const STATE_WORDS: u32 = (QUEUES + 2) * STRIDE;
 
 const STRIDE: u32 = 16;
@@ -38,75 +39,76 @@ const THROUGH: usize = ((QUEUES + 1) * STRIDE) as usize;
 /// Words of a place.
 pub const PLACE_WORDS: u32 = 4;
 
-/// Binary logarithms of the threads for a piece of each queue. Leaves are done by warps, several one after another.
+/// log2 of the threads per piece of each queue. Leaves are processed by warps, several one after another.
 #[inline(always)]
 pub(super) fn team_log2(queue: u32) -> u32 {
-    // Of the root 7, then 7, 5, 3, 1, and 2 of leaves: a hexadecimal digit each.
+    // 7 for the root, then 7, 5, 3, 1, and 2 for leaves: a hexadecimal digit each.
     0x21_3577 >> (4 * queue) & 15
 }
 
-/// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or fewer.
+/// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or at most 2.
 #[inline(always)]
 pub(super) fn inner_queue(len: u32) -> u32 {
     4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
 }
 
-/// The queues of a run.
-#[derive(Clone, Copy)]
-pub struct Queues {
-    /// Of queue 1 to 5, `capacity` places each.
-    pub places: GlobalMut<u64>,
-    /// [`STATE_WORDS`]; all zero before and after a run.
-    pub state: GlobalMut<u64>,
-    /// Places of a queue.
-    pub capacity: u32,
-    /// The run's number, not 0.
-    pub run: u32,
+parameters! {
+    /// The queues of a run.
+    pub struct Queues {
+        /// `capacity` places, of [`PLACE_WORDS`] each, for each of queues 1 to 5; zero before the first run.
+        pub places: GlobalMut<u64>,
+        /// [`STATE_WORDS`] words, all zero before and after a run.
+        pub state: GlobalMut<u64>,
+        /// Places per queue.
+        pub capacity: u32,
+        /// The number of the run, neither 0 nor that of an earlier run with the same places.
+        pub run: u32,
+    }
 }
 
-/// Pieces that a block has drawn; no queue has the number [`QUEUES`], which says that all is done.
+/// Pieces that a block has drawn. The queue [`QUEUES`] does not exist; it means that all work is done.
 #[derive(Clone, Copy)]
 pub(super) struct Draw {
     /// The queue.
     pub(super) queue: u32,
-    /// Its first place.
+    /// The first place.
     pub(super) first: u32,
-    /// How many.
+    /// The number of pieces.
     pub(super) count: u32,
 }
 
-/// The places that a block holds: of each queue, in the lane of its number of the warp that draws.
+/// The places that a block holds of one queue: in the warp that draws, each lane keeps those of the queue of its number.
 #[derive(Clone, Copy)]
 pub(super) struct Held {
-    /// The first.
+    /// The first place.
     first: u32,
-    /// How many.
+    /// The number of places.
     count: u32,
-    /// How many are known to be promised.
+    /// How many of them are known to be promised.
     promised: u32,
-    /// The queue's word before a place was taken ahead, which nobody has looked at yet.
+    /// The queue's word before a place was taken ahead of need; not examined yet.
     ahead: u64,
     /// Whether there is such a place.
     is_ahead: bool,
 }
 
 impl Held {
-    /// None.
+    /// No places.
     pub(super) const NONE: Self = Self { first: 0, count: 0, promised: 0, ahead: 0, is_ahead: false };
 }
 
-/// Looks of an idle block at the places that it holds for each at the words that all share.
+/// How often an idle block polls the places that it holds for each time that it polls the shared words.
 const LOOKS: u32 = 8;
 
 impl Queues {
-    /// Draws for a block; called by one warp. Waits until there is something, or all is done.
+    /// Draws pieces for a block; called by one warp. Waits until there is work, or all is done.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn draw<const BLOCK: u32>(self, held: &mut Held) -> Draw {
         let lane = thread::lane();
         let mut looks = 0;
         loop {
-            // Blocks take turns, so that a few look at any time.
+            // Blocks take turns, so that only a few poll the shared words at a time.
             let is_turn = looks == 0 || (looks + thread::block()).is_multiple_of(LOOKS);
             if lane < QUEUES && held.promised == 0 {
                 self.look::<BLOCK>(held, is_turn);
@@ -121,7 +123,7 @@ impl Queues {
                     held.count -= count;
                     held.promised = 0;
                     if queue == WIDE && held.first < self.capacity {
-                        // Comes while the block works.
+                        // Arrives while the block works.
                         held.ahead = self.add((WIDE * STRIDE) as usize, 1);
                         held.is_ahead = true;
                     }
@@ -129,7 +131,7 @@ impl Queues {
                 return Draw { queue, first, count };
             }
             if is_turn {
-                // One less than the count, so that 0 is a run's beginning with its root.
+                // One less than the count, so that 0 is the start of a run, when only the root is pending.
                 let is_done = lane == 0 && self.load(PENDING) == u64::MAX;
                 if warp::ballot(warp::FULL, is_done) != 0 {
                     return Draw { queue: QUEUES, first: 0, count: 0 };
@@ -140,9 +142,9 @@ impl Queues {
         }
     }
 
-    /// Looks whether there is work in the places of this lane's queue that are held. If none are, has some given: a place for
-    /// a whole block at once, which then waits for it where no other looks; of other queues, if it is the block's turn and
-    /// there is work, its share of that, at most as much as its threads are enough for.
+    /// Checks whether work has arrived in the held places of this lane's queue. If no places are held, takes some: of the queue
+    /// for whole blocks always one, which only this block then polls; of other queues, if it is the block's turn and there is
+    /// work, its share of that, at most as many pieces as it has threads for.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn look<const BLOCK: u32>(self, held: &mut Held, is_turn: bool) {
@@ -180,7 +182,7 @@ impl Queues {
         }
     }
 
-    /// Promises `count` places of a queue: the first of them.
+    /// Promises `count` places of a queue; the first of them.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn promise(self, queue: u32, count: u32) -> u32 {
@@ -188,14 +190,14 @@ impl Queues {
         (word >> 32) as u32
     }
 
-    /// Adds to what is put in and not done, modulo 2⁶⁴; what it was.
+    /// Adds to the number of pending pieces, modulo 2⁶⁴; the previous number.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn add_pending(self, count: u64) -> u64 {
         self.add(PENDING, count)
     }
 
-    /// Puts work at a place that is below the capacity.
+    /// Puts work into a place below the capacity.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn put(self, queue: u32, place: u32, work: Work) {
@@ -206,7 +208,7 @@ impl Queues {
         }
     }
 
-    /// The work at a place that was drawn.
+    /// The work in a drawn place.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn take(self, queue: u32, place: u32) -> Work {
@@ -226,8 +228,8 @@ impl Queues {
         }
     }
 
-    /// Says that a block is through; the last one of `blocks` leaves the state as it was before the run. All operations on
-    /// the state have returned by then, of every block.
+    /// Counts a block that has finished; the last one of `blocks` resets the state. By then, all operations of all blocks on the
+    /// state have returned.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn leave(self, blocks: u32) {
@@ -238,7 +240,7 @@ impl Queues {
         }
     }
 
-    /// A queue's place, as a view.
+    /// A view of a queue's place.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn place(self, queue: u32, place: u32) -> GlobalMut<u64> {

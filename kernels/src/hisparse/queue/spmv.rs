@@ -1,45 +1,23 @@
-//! SpMV by the queue scheduler: y += αAx, in no order.
+//! SpMV by the queue scheduler: y += αAx, in no particular order.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, parameters, Arena, Global, GlobalMut};
 
 use super::{dense, traverse, DenseRows, Entries, EntryOperation, Queues, Tree, SHARED_BYTES};
 use crate::spmv::AtomicFloat;
 
 kernel! {
-    /// Adds α·scale·Ax to y, A being the content of the tree or its transpose, by atomic operations, in no order.
+    /// Adds α·scale·Ax to y by atomic operations, in no particular order. A is the content of the tree or its transpose.
     pub struct HiSparseQueuedSpmv<V: AtomicFloat> {
-        /// The pool, as words.
-        pub words: Global<u32>,
-        /// The pool, as values.
-        pub values: Global<V>,
-        /// Reference to the root, not null.
-        pub root: u32,
-        /// Levels below the root's.
-        pub height: u32,
-        /// Binary logarithm of a node's rows and columns.
-        pub d_log2: u32,
-        /// Places of the queues, [`PLACE_WORDS`](super::PLACE_WORDS) each, zero before the first run.
-        pub places: GlobalMut<u64>,
-        /// The queues' state, zero before and after.
-        pub state: GlobalMut<u64>,
-        /// Places of a queue.
-        pub capacity: u32,
-        /// The number of the run, neither 0 nor that of an earlier run with the same places.
-        pub run: u32,
-        /// 1 for the transpose, else 0.
-        pub transposed: u32,
-        /// The dense vector.
-        pub x: Global<V>,
-        /// What is added to.
-        pub y: GlobalMut<V>,
-        /// Factor of the values.
-        pub scale: V,
-        /// Factor of the product.
-        pub alpha: V,
+        /// The tree.
+        pub tree: Tree<V>,
+        /// The queues.
+        pub queues: Queues,
+        /// The product.
+        pub product: AddProducts<V>,
     }
     shared: SHARED_BYTES;
     body: HiSparseQueuedSpmv::queued_spmv::<BLOCK>;
@@ -49,18 +27,24 @@ kernel! {
     }
 }
 
-/// Adds products to y.
-#[derive(Clone, Copy)]
-pub(super) struct AddProducts<V> {
-    pub(super) x: Global<V>,
-    y: GlobalMut<V>,
-    transposed: u32,
-    scale: V,
-    alpha: V,
+parameters! {
+    /// A product that is added to y.
+    pub struct AddProducts<V: AtomicFloat> {
+        /// The dense vector.
+        pub x: Global<V>,
+        /// The vector that products are added to.
+        pub y: GlobalMut<V>,
+        /// Factor of the tree's values.
+        pub scale: V,
+        /// Factor of the product.
+        pub alpha: V,
+        /// 1 for the transpose of the tree's content, else 0.
+        pub transposed: u32,
+    }
 }
 
 impl<V: AtomicFloat> AddProducts<V> {
-    /// Adds a sum of products to the element of y at a local index behind `base`.
+    /// Adds a sum of products to the element of y at `base` plus a local index.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn add(self, base: u32, index: u32, sum: V) {
@@ -70,11 +54,11 @@ impl<V: AtomicFloat> AddProducts<V> {
 }
 
 impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
-    /// Adds up neighbours of one row first.
+    /// Sums neighbors of one row first.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn entries<const N: usize>(self, row: u32, col: u32, entries: Entries<V, N>) {
-        // The row is the high byte of a coordinate; of the transpose the low one.
+        // The row is in the high byte of coordinates; for the transpose in the low one.
         let (row_shift, col_shift) = (8 - 8 * self.transposed, 8 * self.transposed);
         let (base, x_base) = if self.transposed == 0 { (row, col) } else { (col, row) };
         let Entries { coordinates, values, present } = entries;
@@ -119,27 +103,7 @@ impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
 impl<V: AtomicFloat> HiSparseQueuedSpmv<V> {
     #[inline(always)]
     fn queued_spmv<const BLOCK: usize>(self, arena: Arena) {
-        const { assert!(BLOCK == super::BLOCK as usize, "a thread a child") };
-        let tree = Tree {
-            words: self.words,
-            values: self.values,
-            root: self.root,
-            height: self.height,
-            d_log2: self.d_log2,
-        };
-        let queues =
-            Queues { places: self.places, state: self.state, capacity: self.capacity, run: self.run };
-        traverse(
-            arena,
-            tree,
-            queues,
-            AddProducts {
-                x: self.x,
-                y: self.y,
-                transposed: self.transposed,
-                scale: self.scale,
-                alpha: self.alpha,
-            },
-        );
+        const { assert!(BLOCK == super::BLOCK as usize, "one thread per child") };
+        traverse(arena, self.tree, self.queues, self.product);
     }
 }

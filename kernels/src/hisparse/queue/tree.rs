@@ -1,11 +1,12 @@
-//! The tree that is traversed, and what is done with its entries.
+//! The tree that is traversed, and the operation on its entries.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{Element, Global, Packet};
+use evenpath_simt::{parameters, Element, Global, Packet};
 
 use super::super::layout::{self, COO1, COUNT_BYTES, DENSE, NULL, UNIT_WORDS};
+use super::super::node::Pool;
 use super::work::Work;
 
 /// Up to `N` entries of a leaf.
@@ -15,37 +16,37 @@ pub struct Entries<V, const N: usize> {
     pub coordinates: [u32; N],
     /// Values.
     pub values: [V; N],
-    /// Which of them the leaf has.
+    /// Which of them exist.
     pub present: [bool; N],
 }
 
-/// What is done with the entries of a tree. It is called for every entry once, by some thread, in no order.
+/// An operation on the entries of a tree. It is called once for every entry, by any thread, in no particular order.
 pub trait EntryOperation<V: Element>: Copy {
-    /// Does it for some entries of the leaf whose first row and column in the content are these.
+    /// Processes some entries of the leaf whose first row and column in the content are given.
     fn entries<const N: usize>(self, row: u32, col: u32, entries: Entries<V, N>);
 
-    /// Does it for some rows of a dense leaf whose first row and column in the content are these; in a whole warp.
+    /// Processes some rows of a dense leaf whose first row and column in the content are given; called by a whole warp.
     fn rows(self, row: u32, col: u32, rows: DenseRows<V>);
 }
 
-/// Rows of a dense leaf. There are 1024 slots or a multiple.
+/// Rows of a dense leaf, with a multiple of 1024 slots.
 #[derive(Clone, Copy)]
 pub struct DenseRows<V> {
-    /// All slots of the leaf; of an absent entry all bits zero.
+    /// All slots of the leaf; those of absent entries have all bits zero.
     pub slots: Global<V>,
     /// The first slot of the rows.
     pub begin: u32,
-    /// One more than their last.
+    /// One past their last slot.
     pub end: u32,
-    /// Binary logarithm of the leaf's rows and columns.
+    /// log2 of the leaf's rows.
     pub d_log2: u32,
 }
 
 impl<V: Element> DenseRows<V> {
-    /// Slots of neighbouring columns that [`four`](Self::four) loads in a warp.
+    /// Neighboring columns whose slots [`four`](Self::four) loads in a warp.
     pub const WIDTH: u32 = 128;
 
-    /// Four neighbouring slots, or zeros behind the last.
+    /// Four consecutive slots, or zeros after the last.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn four(self, at: u32) -> [V; 4] {
@@ -57,19 +58,18 @@ impl<V: Element> DenseRows<V> {
     }
 }
 
-/// A tree, as the kernels see it.
-#[derive(Clone, Copy)]
-pub struct Tree<V> {
-    /// The pool, as words.
-    pub words: Global<u32>,
-    /// The pool, as values.
-    pub values: Global<V>,
-    /// Reference to the root, not null.
-    pub root: u32,
-    /// Levels below the root's.
-    pub height: u32,
-    /// Binary logarithm of a node's rows and columns.
-    pub d_log2: u32,
+parameters! {
+    /// A tree.
+    pub struct Tree<V: Element> {
+        /// The pool.
+        pub pool: Pool<V>,
+        /// Reference to the root, not null.
+        pub root: u32,
+        /// The number of levels below the root.
+        pub height: u32,
+        /// log2 of a node's rows.
+        pub d_log2: u32,
+    }
 }
 
 impl<V: Element> Tree<V> {
@@ -83,10 +83,10 @@ impl<V: Element> Tree<V> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn node(self, work: Work) -> Global<u32> {
-        self.words.skip(layout::unit(work.reference) as usize * UNIT_WORDS as usize)
+        self.pool.words.skip(layout::unit(work.reference) as usize * UNIT_WORDS as usize)
     }
 
-    /// The node in a slot of an inner node, its length unknown; none where the slot is empty.
+    /// The node in a slot of an inner node, its length unknown; no node if the slot is empty.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn child(self, work: Work, slot: u32) -> Work {
@@ -110,18 +110,18 @@ impl<V: Element> Tree<V> {
         }
     }
 
-    /// A node with its length, and its first unit; of a dense node, or none, zeros.
+    /// A node with its length, and its first unit; zeros for a dense node or no node.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn with_len(self, work: Work) -> (Work, Packet) {
         let is_dense = layout::kind(work.reference) == DENSE;
         let at = layout::unit(work.reference) as usize * UNIT_WORDS as usize;
-        let unit = self.words.load_16_if(at, work.reference != NULL && !is_dense);
+        let unit = self.pool.words.load_16_if(at, work.reference != NULL && !is_dense);
         let len = if is_dense { 1 << (2 * self.d_log2) } else { unit[0] as u32 };
         (Work { len, ..work }, unit)
     }
 
-    /// Does the one or two entries of a COO₁ or COO₂ leaf, of which this is the first unit.
+    /// Processes the one or two entries of a COO₁ or COO₂ leaf, whose first unit is given.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn few<F: EntryOperation<V>>(self, operation: F, leaf: Work, unit: Packet) {
@@ -131,7 +131,7 @@ impl<V: Element> Tree<V> {
             [V::from_bits(unit[1]), V::from_bits(unit[1] >> 32)]
         } else if has_two {
             let at = layout::unit(leaf.reference) as usize * (16 / V::SIZE);
-            self.values.load_streaming_2(at + 16 / V::SIZE)
+            self.pool.slots.load_streaming_2(at + 16 / V::SIZE)
         } else {
             [V::from_bits(unit[1]), V::ZERO]
         };
@@ -139,8 +139,8 @@ impl<V: Element> Tree<V> {
         operation.entries(leaf.row << self.d_log2, leaf.col << self.d_log2, entries);
     }
 
-    /// Does the slots `begin` to `end` − 1 of a COO₄ or dense leaf, for `LANES` threads, of which this is one; `begin` is
-    /// a multiple of 4. With fewer threads than a warp's the leaf is a COO₄ one; of a dense one they are whole pieces.
+    /// Processes slots `begin..end` of a COO₄ or dense leaf with `LANES` threads, of which this is one; `begin` is a multiple of
+    /// 4. With fewer threads than a warp's, the leaf is a COO₄ one. The slots of a dense leaf are whole pieces.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn sweep<F: EntryOperation<V>, const LANES: u32>(
@@ -153,7 +153,7 @@ impl<V: Element> Tree<V> {
         let node = self.node(leaf);
         let (row, col) = (leaf.row << self.d_log2, leaf.col << self.d_log2);
         let size = V::SIZE as u32;
-        let values = self.values.skip(layout::unit(leaf.reference) as usize * (16 / V::SIZE));
+        let values = self.pool.slots.skip(layout::unit(leaf.reference) as usize * (16 / V::SIZE));
         if LANES == 32 && layout::kind(leaf.reference) == DENSE {
             operation.rows(row, col, DenseRows { slots: values, begin, end, d_log2: self.d_log2 });
             return;
@@ -175,7 +175,7 @@ impl<V: Element> Tree<V> {
     }
 }
 
-/// Four values from `at` on, of which those before `end` count; what is behind the node is not read.
+/// Four values from `at` on, of which those before `end` are valid. Nothing past the node is read.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn four<V: Element>(values: Global<V>, at: u32, end: u32) -> [V; 4] {

@@ -1,35 +1,35 @@
-//! Subtrees that found no room in a queue: the block that found them walks them, depth first.
+//! Subtrees that found no space in a queue: the block that found them walks them, depth first.
 
 use evenpath_simt::{thread, Arena, Element, Packet, Shared};
 
 use super::tree::Tree;
 use super::work::{Work, PIECE_CHILDREN};
 
-/// Inner nodes on a way from the root to a leaf, at most: a tree has at most seven levels.
+/// The largest number of inner nodes on a path from the root to a leaf: a tree has at most seven levels.
 const FRAMES: usize = 6;
 
-/// What a block has to walk, in shared memory; all of its threads know how far it has come.
+/// The subtrees that a block has to walk, in shared memory. All of its threads know its progress.
 #[derive(Clone, Copy)]
 pub(super) struct Walk {
-    /// Nodes whose pieces from a certain one on are left.
+    /// Nodes of which all pieces from a certain one on are left.
     nodes: Shared<u32>,
-    /// How many, and how many pieces they have left.
+    /// The number of these nodes, and of pieces that they have left.
     counts: Shared<u32>,
-    /// The inner nodes from one of these down to where the walk is.
+    /// The inner nodes on the path from one of these to the current one.
     frames: Shared<u32>,
-    /// Of each the next slot.
+    /// The next slot of each of these inner nodes.
     slots: Shared<u32>,
-    /// Nodes that were taken.
+    /// The number of nodes that were taken.
     taken: u32,
-    /// Frames in use.
+    /// The number of frames in use.
     depth: u32,
 }
 
 impl Walk {
-    /// Bytes of shared memory, beyond what alignment takes.
+    /// Bytes of shared memory, without padding for alignment.
     pub(super) const BYTES: usize = 4 * (4 * PIECE_CHILDREN as usize + 4 * FRAMES + FRAMES + 2);
 
-    /// Nothing to walk, for the block after a barrier. The arena begins at a multiple of 16.
+    /// An empty walk; the block needs a barrier before it uses it. The arena begins at a multiple of 16.
     #[inline(always)]
     pub(super) fn new(arena: &mut Arena) -> Self {
         let nodes = arena.take(4 * PIECE_CHILDREN as usize);
@@ -40,7 +40,7 @@ impl Walk {
         walk
     }
 
-    /// Nothing left, for the block after a barrier.
+    /// Empties the walk; the block needs a barrier before it uses it.
     #[inline(always)]
     fn clear(self) {
         if thread::index() < 2 {
@@ -48,7 +48,7 @@ impl Walk {
         }
     }
 
-    /// Adds the pieces of a node from its `piece` on; a thread adds one node at most until all are walked.
+    /// Adds the pieces of a node from its `piece` on. A thread adds at most one node until all are walked.
     #[inline(always)]
     pub(super) fn add(self, work: Work) {
         let at = self.counts.fetch_add(0, 1);
@@ -56,14 +56,14 @@ impl Walk {
         self.nodes.store_16(4 * at as usize, work.packet());
     }
 
-    /// Pieces that were added; after a barrier, before the walk.
+    /// The number of pieces that were added; after a barrier, before the walk.
     #[inline(always)]
     pub(super) fn pieces(self) -> u32 {
         self.counts.load(1)
     }
 
-    /// A leaf for each thread, or none; of a leaf that was added, from its piece on. `None` if all is walked. For all
-    /// threads of the block at once, after a barrier.
+    /// A leaf for each thread, or none; of a leaf that was added, from its piece on. `None` if all is walked. All threads of the
+    /// block call it together, after a barrier.
     #[inline(always)]
     pub(super) fn next<V: Element>(&mut self, tree: Tree<V>) -> Option<Work> {
         loop {
@@ -84,7 +84,7 @@ impl Walk {
             let top = self.depth as usize - 1;
             let work = Work::from_packet(self.frames.load_16(4 * top));
             let slot = self.slots.load(top);
-            // All have read before one writes.
+            // All threads have read before one writes.
             thread::barrier();
             if slot >= work.len {
                 self.depth -= 1;
@@ -107,7 +107,7 @@ impl Walk {
         }
     }
 
-    /// Goes on with the children of a node, from those of its piece on.
+    /// Continues with the children of a node, from those of its piece on.
     #[inline(always)]
     fn descend(&mut self, work: Work) {
         if thread::index() == 0 {

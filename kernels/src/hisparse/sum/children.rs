@@ -1,30 +1,19 @@
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
 use super::large::Bitmaps;
-use super::pairs::Pairs;
+use super::pairs::NodePairs;
 use super::small::{self, Keys};
-use super::{merge_shared_bytes, state, tiny, Place, Side, Sink};
+use super::{merge_shared_bytes, tiny, Place, Sink};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 use crate::hisparse::link::Link;
-use crate::hisparse::node::Pool;
 
 kernel! {
-    /// Lists the children of sums of inner nodes, pairs again: `share` pairs a block.
+    /// Lists the children of sums of inner nodes, which are the pairs of the next level.
     pub struct HiSparseAddChildren {
-        /// A's pool as words.
-        pub a_words: Global<u32>,
-        /// The same, as coordinates.
-        pub a_coordinates: Global<u16>,
-        /// B's pool as words.
-        pub b_words: Global<u32>,
-        /// The same, as coordinates.
-        pub b_coordinates: Global<u16>,
-        /// Pairs of references, that to a node of A in the lower half.
-        pub pairs: Global<u64>,
-        /// The pair where there are no others, of the roots; else zero.
-        pub root: u64,
-        /// The children of each pair and all before it.
+        /// The pairs of inner nodes.
+        pub pairs: NodePairs<u32>,
+        /// The number of children of each pair and all before it.
         pub ends: Global<u32>,
         /// Output: the children as pairs.
         pub children: GlobalMut<u64>,
@@ -32,14 +21,6 @@ kernel! {
         pub links: GlobalMut<u64>,
         /// The number of the first pair among the sum's nodes.
         pub first_node: u32,
-        /// Pairs.
-        pub len: u32,
-        /// Pairs of a block, at most one a thread.
-        pub share: u32,
-        /// Bits of [`state`](super::state).
-        pub state: u32,
-        /// The logarithm of the rows of a node.
-        pub d_log2: u32,
     }
     shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: HiSparseAddChildren::add_children::<BLOCK>;
@@ -51,18 +32,13 @@ kernel! {
 impl HiSparseAddChildren {
     #[inline(always)]
     fn add_children<const BLOCK: usize>(self, mut arena: Arena) {
+        let d_log2 = self.pairs.d_log2;
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
-        let merging = Arena::dynamic(merge_shared_bytes(self.d_log2, BLOCK as u32));
+        let merging = Arena::dynamic(merge_shared_bytes(d_log2, BLOCK as u32));
         let (keys, bitmaps) =
-            (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, self.d_log2));
-        let side = |words: Global<u32>, coordinates, is_transposed| Side {
-            pool: Pool { words, coordinates, slots: words },
-            is_transposed,
-            d_log2: self.d_log2,
-        };
-        let a = side(self.a_words, self.a_coordinates, false);
-        let b = side(self.b_words, self.b_coordinates, self.state & state::B_TRANSPOSED != 0);
+            (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
+        let (a, b) = self.pairs.sides();
         let sink = |number: u32| {
             let first = self.ends.load_if((number as usize).saturating_sub(1), number > 0) as usize;
             Children {
@@ -71,14 +47,13 @@ impl HiSparseAddChildren {
                 parent: self.first_node + number,
             }
         };
-        Pairs { a, b, words: self.pairs, root: self.root, len: self.len, share: self.share }
-            .for_each::<BLOCK>(
-                masks,
-                |part| small::takes(part, BLOCK as u32),
-                |number, pair| tiny::merge(a, b, pair, &sink(number)),
-                |number, pair| keys.merge(a, b, pair, &sink(number)),
-                |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
-            );
+        self.pairs.for_each::<BLOCK>(
+            masks,
+            |part| small::takes(part, BLOCK as u32),
+            |number, pair| tiny::merge(a, b, pair, &sink(number)),
+            |number, pair| keys.merge(a, b, pair, &sink(number)),
+            |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
+        );
     }
 }
 

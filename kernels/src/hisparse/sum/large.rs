@@ -1,4 +1,4 @@
-//! Pairs with a large or dense node, merged by a block: a bitmap of the union's entries, in the order of the sum.
+//! Pairs with a large or dense node, merged by a block, with a bitmap of the union's entries in the order of the sum.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -19,11 +19,11 @@ pub(super) const fn bytes(d_log2: u32) -> u32 {
     3 * 4 * words(d_log2)
 }
 
-/// The bitmaps of a pair, and how many entries of the union come before each word.
+/// The bitmaps of a pair, and the number of entries of the union before each word.
 #[derive(Clone, Copy)]
 pub(super) struct Bitmaps<const BLOCK: usize> {
     union: Shared<u32>,
-    /// The entries of B, where both nodes are sparse.
+    /// The entries of B, if both nodes are sparse.
     b: Shared<u32>,
     before: Shared<u32>,
     scan: CountScan<u32, BLOCK>,
@@ -39,8 +39,8 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         Self { union: arena.take(words), b: arena.take(words), before: arena.take(words), scan, d_log2 }
     }
 
-    /// Marks the entries of both, and counts those of the union. There is a barrier before the bitmaps are written, and
-    /// one behind.
+    /// Marks the entries of both, and counts those of the union. It has a barrier before the bitmaps are written, and ends with
+    /// one.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
@@ -77,7 +77,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         self.number()
     }
 
-    /// Counts the marks of the union before each word, and all.
+    /// Counts the marks of the union before each word; the number of all marks.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn number(self) -> u32 {
@@ -102,7 +102,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         counted.total
     }
 
-    /// Hands all entries on: first those of dense nodes, together; of two sparse ones first B's.
+    /// Passes all entries to the sink: first those of dense nodes, together; for two sparse nodes B's come first.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
@@ -160,7 +160,7 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         self.b.load((place / 32) as usize) >> (place % 32) & 1 != 0
     }
 
-    /// Where in the sum coordinates are; with a number only if entries are numbered.
+    /// The position of coordinates in the sum, with their rank only if entries are numbered.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn find(self, coordinates: u32, is_numbered: bool) -> Place {
@@ -182,11 +182,11 @@ fn has<T: Element>(side: Side<T>, part: Part, coordinates: u32) -> bool {
     side.node(part).slots.load(side.slot_of(row, col) as usize).to_bits() != 0
 }
 
-/// Entries of a thread that are on their way at once.
+/// Entries that a thread has in flight.
 const BATCH: usize = 2;
 
-/// Calls `visit` with coordinates in the sum and slot of each entry of a sparse node, in the block's threads; with zeros
-/// for slots unless `HAS_SLOTS`.
+/// Calls `visit` with the coordinates in the sum and the slot of each entry of a sparse node, over the block's threads; slots
+/// are zero unless `HAS_SLOTS`.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn for_each_entry<T: Element, const BLOCK: usize, const HAS_SLOTS: bool>(

@@ -1,5 +1,5 @@
-//! Entries of pairs of sparse nodes that are not large, counted by a warp: those of A are marked in a bitmap, and those of B
-//! looked for.
+//! Counts the entries of pairs of sparse nodes that are not large: a warp marks those of A in a bitmap, and looks up those
+//! of B.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -8,10 +8,10 @@ use evenpath_simt::{thread, warp, Arena, Element, Shared};
 use super::{large, small, Pair, Part, Side};
 use crate::hisparse::layout;
 
-/// Bytes of the bitmaps of a block, at most: larger ones would leave too few blocks.
+/// The largest size of a block's bitmaps in bytes: with larger ones, too few blocks would be resident.
 const MOST_BYTES: u32 = 32 << 10;
 
-/// Bytes of shared memory of a block's warps; none where they would be too many.
+/// Bytes of shared memory of a block's warps; 0 if that would be too much.
 pub(super) const fn bytes(d_log2: u32, block_size: u32) -> u32 {
     let bytes = block_size / thread::WARP_SIZE * 4 * large::words(d_log2);
     if bytes > MOST_BYTES {
@@ -21,7 +21,7 @@ pub(super) const fn bytes(d_log2: u32, block_size: u32) -> u32 {
     }
 }
 
-/// Whether this is a node for a warp.
+/// Whether a warp counts this node.
 #[inline(always)]
 pub(super) fn takes(part: Part, d_log2: u32, block_size: u32) -> bool {
     bytes(d_log2, block_size) > 0 && small::takes(part, block_size)
@@ -45,7 +45,7 @@ impl Marks {
         Self { bits: all.skip(own as usize), d_log2 }
     }
 
-    /// Entries of the union.
+    /// The number of entries of the union.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn count<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
@@ -68,16 +68,16 @@ impl Marks {
             let place = layout::place(coordinates, self.d_log2);
             both += self.bits.load((place / 32) as usize) >> (place % 32) & 1;
         });
-        // The next pair's marks come to the same place.
+        // The next pair's marks use the same memory.
         warp::sync(warp::FULL);
         pair.a.len + pair.b.len - warp::reduce_add(both)
     }
 }
 
-/// Coordinates of a lane that are on their way at once.
+/// Coordinates that a lane has in flight.
 const BATCH: usize = 8;
 
-/// Calls `visit` with the coordinates in the sum of a sparse node's entries, in the lanes of a warp.
+/// Calls `visit` with the coordinates in the sum of a sparse node's entries, over the lanes of a warp.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn for_each<T: Element>(side: Side<T>, part: Part, mut visit: impl FnMut(u32)) {

@@ -1,9 +1,9 @@
-//! Sums of two trees (thesis, chapter 6): the nodes of A and B at one place, level by level, and the union of their entries.
+//! Sums of two trees (Derler 2016, chapter 6): level by level, the nodes of A and B at the same position are merged, and the
+//! sum's node has the union of their entries.
 //!
-//! A pair of nodes is merged by a thread where both have a few entries, by a warp where both are sparse and small, and by a
-//! block where one is large or dense: the block goes through dense nodes slot by slot, and marks the entries of sparse ones
-//! in bitmaps of the node's places, so that it does not matter how they are ordered. Entries are counted by bitmaps in
-//! warps too.
+//! A pair of nodes is merged by a thread if both have a few entries, by a warp if both are sparse and small, and by a block if
+//! one is large or dense. The block scans dense nodes slot by slot, and marks the entries of sparse nodes in bitmaps, so that
+//! their order does not matter. Warps count entries with bitmaps as well.
 
 mod children;
 mod count;
@@ -18,29 +18,30 @@ mod tiny;
 pub use children::HiSparseAddChildren;
 pub use count::HiSparseCountSums;
 pub use fill::HiSparseAddLeaves;
+pub use pairs::NodePairs;
 
 use evenpath_simt::{Element, Packet};
 
 use super::layout;
 use super::node::{Node, Pool};
 
-/// What is known of a sum's operands, as bits of a kernel's parameter.
+/// Properties of a sum's operands, as bits of a kernel's parameter.
 pub mod state {
-    /// B is turned against the sum. A never is: of two that both are, so is the sum, and otherwise the one that is comes
+    /// B is transposed relative to the sum. A never is: if both operands are transposed, so is the sum, and if one is, it comes
     /// second.
     pub const B_TRANSPOSED: u32 = 1;
-    /// A's values are multiplied with its factor.
+    /// A's values are multiplied by its factor.
     pub const A_SCALED: u32 = 2;
-    /// B's values are multiplied with its factor.
+    /// B's values are multiplied by its factor.
     pub const B_SCALED: u32 = 4;
 }
 
-/// Bytes of shared memory that launches of the kernels that merge choose, for blocks of so many threads.
+/// Bytes of launch-sized shared memory of the kernels that merge, for blocks of `block_size` threads.
 pub const fn merge_shared_bytes(d_log2: u32, block_size: u32) -> u32 {
     larger(small::bytes(block_size), large::bytes(d_log2))
 }
 
-/// Bytes of shared memory that launches of the kernels that count choose, for blocks of so many threads.
+/// Bytes of launch-sized shared memory of the kernels that count, for blocks of `block_size` threads.
 pub const fn count_shared_bytes(d_log2: u32, block_size: u32) -> u32 {
     larger(marks::bytes(d_log2, block_size), large::bytes(d_log2))
 }
@@ -55,7 +56,7 @@ const fn larger(a: u32, b: u32) -> u32 {
 
 /// One of the trees.
 #[derive(Clone, Copy)]
-struct Side<T> {
+struct Side<T: Element> {
     pool: Pool<T>,
     is_transposed: bool,
     d_log2: u32,
@@ -64,39 +65,39 @@ struct Side<T> {
 /// A node of one tree.
 #[derive(Debug, Clone, Copy)]
 struct Part {
-    /// Null where there is no node.
+    /// Null if there is no node.
     reference: u32,
-    /// Slots: entries of a sparse node, all of a dense one, none where there is no node.
+    /// The number of slots: one per entry of a sparse node, D² of a dense one, none if there is no node.
     len: u32,
     /// The first unit of a sparse node, with the count and the first coordinates.
     head: Packet,
 }
 
-/// The nodes of both trees at one place, one of them at least.
+/// The nodes of both trees at one position. At least one of them exists.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     a: Part,
     b: Part,
 }
 
-/// Where in the sum an entry is.
+/// The position of an entry in the sum.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// Its number in the union of both nodes' entries.
+    /// Its rank in the union of both nodes' entries.
     rank: u32,
     /// Its coordinates.
     coordinates: u32,
 }
 
-/// What becomes of a pair's entries.
+/// Takes a pair's entries.
 trait Sink<T> {
-    /// Whether the numbers of entries matter.
+    /// Whether the ranks of entries matter.
     fn is_ordered(&self) -> bool;
 
-    /// Takes an entry of the union, with its slots in those nodes that have it.
+    /// Takes an entry of the union, with its slots in the nodes that have it.
     fn put(&self, place: Place, a: Option<T>, b: Option<T>);
 
-    /// Adds a slot of A's node, or of B's, to an entry that the block has put of the other one alone.
+    /// Adds a slot of A's node, or of B's, to an entry that the block has put with the other one's slot alone.
     fn join(&self, place: Place, slot: T, is_of_b: bool);
 }
 
@@ -124,7 +125,7 @@ impl<T: Element> Side<T> {
         Part { reference, len, head }
     }
 
-    /// The node, which is no node where the reference is null.
+    /// The node; without slots if the reference is null.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn node(self, part: Part) -> Node<T> {
@@ -142,7 +143,7 @@ impl<T: Element> Side<T> {
         }
     }
 
-    /// The slot that a dense node has for a place in the sum.
+    /// The slot of a dense node at a position in the sum.
     #[inline(always)]
     fn slot_of(self, row: u32, col: u32) -> u32 {
         if self.is_transposed {

@@ -1,34 +1,52 @@
-//! Who merges which pair.
+//! How pairs are distributed over threads, warps and blocks.
 
-use evenpath_simt::{thread, warp, Element, Global, Shared};
+use evenpath_simt::{parameters, thread, warp, Element, Global, Shared};
 
-use super::{tiny, Pair, Part, Side};
+use super::{state, tiny, Pair, Part, Side};
+use crate::hisparse::node::Pool;
 
-/// The pairs of a level.
-#[derive(Clone, Copy)]
-pub(super) struct Pairs<T> {
-    pub(super) a: Side<T>,
-    pub(super) b: Side<T>,
-    /// References to nodes of A in the lower halves of words, of B in the upper; not of the root's level.
-    pub(super) words: Global<u64>,
-    /// The word of the root's level; else zero.
-    pub(super) root: u64,
-    pub(super) len: u32,
-    /// Pairs of a block, at most one a thread.
-    pub(super) share: u32,
+parameters! {
+    /// The pairs of nodes on one level of two trees that are added.
+    pub struct NodePairs<T: Element> {
+        /// A's pool.
+        pub a: Pool<T>,
+        /// B's pool.
+        pub b: Pool<T>,
+        /// Pairs of references, that to a node of A in the lower half of a word; not read on the root's level.
+        pub words: Global<u64>,
+        /// The pair on the root's level; zero on others.
+        pub root: u64,
+        /// The number of pairs.
+        pub len: u32,
+        /// Pairs per block, at most one per thread.
+        pub share: u32,
+        /// Bits of [`state`](super::state).
+        pub state: u32,
+        /// log2 of a node's rows.
+        pub d_log2: u32,
+    }
 }
 
-impl<T: Element> Pairs<T> {
+impl<T: Element> NodePairs<T> {
+    /// Both trees.
+    #[inline(always)]
+    pub(super) fn sides(self) -> (Side<T>, Side<T>) {
+        let Self { a, b, state, d_log2, .. } = self;
+        let is_transposed = state & state::B_TRANSPOSED != 0;
+        (Side { pool: a, is_transposed: false, d_log2 }, Side { pool: b, is_transposed, d_log2 })
+    }
+
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load(self, number: u32, is_pair: bool) -> Pair {
         let word = if self.root == 0 { self.words.load_if(number as usize, is_pair) } else { self.root };
         let word = if is_pair { word } else { 0 };
-        Pair { a: self.a.part(word as u32), b: self.b.part((word >> 32) as u32) }
+        let (a, b) = self.sides();
+        Pair { a: a.part(word as u32), b: b.part((word >> 32) as u32) }
     }
 
-    /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each of its pairs that is such, with its
-    /// number; `is_small` says which nodes are for a warp, and `masks` has a word a warp.
+    /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each pair of the block that is of that
+    /// size, with its number. `is_small` says which nodes are for a warp; `masks` has a word per warp.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn for_each<const BLOCK: usize>(

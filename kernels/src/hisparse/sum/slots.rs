@@ -1,4 +1,4 @@
-//! The slots of dense nodes, by a block, in the order of the sum.
+//! A block reads the slots of dense nodes, in the order of the sum.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -7,22 +7,22 @@ use evenpath_simt::{thread, Element};
 use super::{Pair, Part, Side};
 use crate::unroll::{unroll, Steps};
 
-/// Rows of a warp whose slots are on their way at once. Of a node that is turned, a lane loads so many neighbours together.
+/// Rows whose slots a warp has in flight. In a transposed node, this many consecutive slots are loaded together.
 const BATCH: usize = 4;
 const BATCH_LOG2: u32 = (BATCH as u32).ilog2();
 
-/// 32 neighbouring places of a row of the sum, each a lane's, with the slots that dense nodes have there.
+/// One of 32 consecutive positions in a row of the sum, one per lane, with the slots of dense nodes there.
 #[derive(Clone, Copy)]
 pub(super) struct Slots<T> {
     pub(super) row: u32,
     pub(super) col: u32,
-    /// All bits zero where A's node has no entry, or is not dense.
+    /// All bits zero if A's node has no entry there, or is not dense.
     pub(super) a: T,
-    /// The same of B's.
+    /// The same for B's node.
     pub(super) b: T,
 }
 
-/// Calls `visit` in whole warps, which together come to every place.
+/// Calls `visit` in whole warps, which together cover every position.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(super) fn for_each<T: Element, const BLOCK: usize>(
@@ -31,7 +31,7 @@ pub(super) fn for_each<T: Element, const BLOCK: usize>(
     pair: Pair,
     visit: impl Fn(Slots<T>),
 ) {
-    // Of a row 1 << words_log2 words, 32 places each.
+    // A row has 1 << words_log2 words of 32 positions.
     let words_log2 = a.d_log2 - 5;
     let batches = 1 << (words_log2 + a.d_log2 - BATCH_LOG2);
     let mut batch = thread::warp();
@@ -50,7 +50,7 @@ fn load<T: Element>(side: Side<T>, part: Part, row: u32, col: u32) -> [T; BATCH]
     let (node, is_dense) = (side.node(part), part.is_dense());
     let mut slots = [T::ZERO; BATCH];
     if side.is_transposed {
-        // The batch's rows are neighbours in the node, and begin at a multiple of 16 bytes.
+        // The batch's rows are consecutive in the node, and start at a multiple of 16 bytes.
         let mut packets = [[0; 2]; BATCH];
         for packet in 0..BATCH * T::SIZE / 16 {
             let slot = side.slot_of(row + (packet * 16 / T::SIZE) as u32, col);

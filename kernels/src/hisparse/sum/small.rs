@@ -1,14 +1,16 @@
-//! Pairs of sparse nodes that are not large, merged by a warp: of each entry, how many of the other node come before it.
+//! Pairs of sparse nodes that are not large, merged by a warp, which counts for each entry how many of the other node come
+//! before it.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{thread, warp, Arena, Element, Shared};
 
 use super::{Pair, Part, Place, Side, Sink};
+use crate::block::search::partition_point;
 use crate::hisparse::node::Node;
 
-/// Entries of a node for a warp, of a block of so many threads: no fewer than a node has rows, and so few that blocks take
-/// no more than 36 KB.
+/// The largest number of entries of a node that a warp merges, in a block of `block_size` threads: at least a node's rows, and
+/// few enough that a block needs at most 36 KB.
 const fn limit(block_size: u32) -> u32 {
     if block_size > 256 {
         256
@@ -17,12 +19,12 @@ const fn limit(block_size: u32) -> u32 {
     }
 }
 
-/// A key has coordinates in the sum in its upper half. In its lower half keys of B have their slot; those of A, whose slot is
-/// their place, have one more than the slot of the entry of B with the same coordinates, or 0.
+/// A key has coordinates in the sum in its upper half. The lower half of a key of B is its slot. A key of A has its index as
+/// slot; its lower half is 0, or one more than the slot of the entry of B with the same coordinates.
 const SHIFT: u32 = 16;
 const SLOT: u32 = 0xffff;
 
-/// Rows of a node, at most.
+/// The largest number of rows of a node.
 const MAX_ROWS: u32 = 256;
 
 /// Bytes of shared memory of a block.
@@ -30,7 +32,7 @@ pub(super) const fn bytes(block_size: u32) -> u32 {
     block_size / thread::WARP_SIZE * (2 * limit(block_size) + MAX_ROWS) * 4
 }
 
-/// Whether this is a node for a warp.
+/// Whether a warp merges this node.
 #[inline(always)]
 pub(super) fn takes(part: Part, block_size: u32) -> bool {
     part.len <= limit(block_size) && !part.is_dense()
@@ -41,7 +43,7 @@ pub(super) fn takes(part: Part, block_size: u32) -> bool {
 pub(super) struct Keys {
     a: Shared<u32>,
     b: Shared<u32>,
-    /// A word for each row of a node that is turned.
+    /// A word per row of a transposed node.
     rows: Shared<u32>,
 }
 
@@ -56,12 +58,12 @@ impl Keys {
         Self { a: own, b: own.skip(len), rows: own.skip(2 * len) }
     }
 
-    /// Hands all entries on.
+    /// Passes all entries to the sink.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn merge<T: Element>(self, a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
         if b.is_transposed {
-            // Nothing of A is there yet.
+            // A's keys are not there yet.
             stage(b, pair.b, self.a, true);
             warp::sync(warp::FULL);
             sort_rows(self.a, pair.b.len, self.b, self.rows, b.d_log2);
@@ -85,19 +87,20 @@ impl Keys {
         warp::sync(warp::FULL);
     }
 
-    /// Hands the entries of B on that A has not, keeps their keys, and returns their number; tells the others A's keys.
+    /// Passes on the entries of B that A lacks, keeps their keys, and returns their number. Records the slots of the others in
+    /// A's keys.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn hand_on_new<T: Element>(self, pair: Pair, node_b: Node<T>, sink: &impl Sink<T>) -> u32 {
         let mut new = 0;
         let mut base = 0;
-        // Keys of A that come before all keys from here on.
+        // The number of keys of A that come before all keys from here on.
         let mut passed = 0;
         while base < pair.b.len {
             let at = base + thread::lane();
             let is_entry = at < pair.b.len;
             let key = if is_entry { self.b.load(at as usize) } else { 0 };
-            // Where both have the same entries for a while, as with equal or symmetric patterns, nothing is searched.
+            // Where both have the same entries for a while, as with equal or symmetric patterns, no search is needed.
             let mut before = passed + thread::lane();
             if !warp::all(warp::FULL, !is_entry || self.in_a(pair, key, before)) {
                 before = before_from(self.a, passed, pair.a.len, key);
@@ -126,7 +129,7 @@ impl Keys {
         new
     }
 
-    /// Whether A has the coordinates of a key, before which are so many of its own.
+    /// Whether A has the coordinates of a key, given that `before` of its keys come before.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn in_a(self, pair: Pair, key: u32, before: u32) -> bool {
@@ -134,10 +137,10 @@ impl Keys {
     }
 }
 
-/// Coordinates of a lane that are on their way at once.
+/// Coordinates that a lane has in flight.
 const BATCH: usize = 4;
 
-/// Writes the keys of a node, in the order of its slots, and with them if asked for.
+/// Writes the keys of a node in the order of its slots, with their slots if asked for.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn stage<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, with_slots: bool) {
@@ -160,9 +163,8 @@ fn stage<T: Element>(side: Side<T>, part: Part, keys: Shared<u32>, with_slots: b
     }
 }
 
-/// Sorts keys by rows, those of a row staying in their order: counts the keys of each row, then puts 32 neighbours at a time
-/// behind those of their rows that came before. So keys of a node that is turned come into the order of the sum. `rows` has
-/// a word for each row of a node.
+/// Sorts keys by row, stably: counts the keys of each row, then places 32 consecutive keys at a time after the earlier keys of
+/// their rows. This brings the keys of a transposed node into the order of the sum. `rows` has a word per row of a node.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn sort_rows(from: Shared<u32>, len: u32, to: Shared<u32>, rows: Shared<u32>, d_log2: u32) {
@@ -191,7 +193,7 @@ fn sort_rows(from: Shared<u32>, len: u32, to: Shared<u32>, rows: Shared<u32>, d_
         let at = base + lane;
         let is_key = at < len;
         let key = if is_key { from.load(at as usize) } else { 0 };
-        // Lanes without a key share a row that there is not.
+        // Lanes without a key share a row that no key has.
         let row = if is_key { row_of(key) } else { 1 << 8 };
         let peers = warp::match_any(warp::FULL, row);
         let first = if is_key { rows.load(row as usize) } else { 0 };
@@ -208,7 +210,7 @@ fn sort_rows(from: Shared<u32>, len: u32, to: Shared<u32>, rows: Shared<u32>, d_
     }
 }
 
-/// Calls `visit` with each of a lane's rows, neighbours.
+/// Calls `visit` with each of a lane's rows, which are consecutive.
 #[inline(always)]
 fn for_each_row(of_lane: u32, mut visit: impl FnMut(usize)) {
     let mut row = 0;
@@ -218,18 +220,11 @@ fn for_each_row(of_lane: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// How many of `len` ascending keys have lesser coordinates than `key`; the first ones that are `passed` have.
+/// How many of `len` ascending keys have smaller coordinates than `key`; at least the first `passed` ones have.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn before_from(keys: Shared<u32>, passed: u32, len: u32, key: u32) -> u32 {
-    let (mut low, mut left) = (passed, len - passed);
-    while left > 0 {
-        let half = left >> 1;
-        let is_less = keys.load((low + half) as usize) >> SHIFT < key >> SHIFT;
-        low = if is_less { low + half + 1 } else { low };
-        left = if is_less { left - half - 1 } else { half };
-    }
-    low
+    partition_point(passed, len, |index| keys.load(index as usize) >> SHIFT < key >> SHIFT)
 }
 
 #[inline(always)]

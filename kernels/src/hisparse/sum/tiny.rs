@@ -1,4 +1,4 @@
-//! Pairs of nodes of a few entries, merged by a thread: each entry is compared with all others.
+//! Pairs of nodes with a few entries, merged by a thread, which compares each entry with all others.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -8,12 +8,12 @@ use super::{Pair, Part, Place, Side, Sink};
 use crate::hisparse::layout;
 use crate::unroll::{unroll, Steps};
 
-/// Entries of a tiny node: their coordinates are all in its first unit.
+/// The largest number of entries of a tiny node: all coordinates are in its first unit.
 const LIMIT: usize = 4;
-/// The coordinates of an entry that there is not, of A and of B: behind all that there are.
+/// The coordinates of absent entries of A and of B: greater than all valid ones.
 const NONE: [u32; 2] = [1 << 16, 1 << 17];
 
-/// Whether this is a node for a thread.
+/// Whether a thread merges this node.
 #[inline(always)]
 pub(super) fn takes(part: Part) -> bool {
     part.len <= LIMIT as u32
@@ -24,7 +24,7 @@ pub(super) fn takes(part: Part) -> bool {
 fn coordinates<T: Element>(side: Side<T>, part: Part, none: u32) -> [u32; LIMIT] {
     let mut all = [none; LIMIT];
     for entry in 0..LIMIT {
-        // Behind two halves of a word that are the count.
+        // After the two half words of the count.
         let (word, shift) = ((entry + 2) / 4, (entry + 2) % 4 * 16);
         if (entry as u32) < part.len {
             all[entry] = side.oriented((part.head[word] >> shift) as u32 & 0xffff);
@@ -33,7 +33,7 @@ fn coordinates<T: Element>(side: Side<T>, part: Part, none: u32) -> [u32; LIMIT]
     all
 }
 
-/// Entries of the union.
+/// The number of entries of the union.
 #[inline(always)]
 pub(super) fn count<T: Element>(a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
     let (of_a, of_b) = (coordinates(a, pair.a, NONE[0]), coordinates(b, pair.b, NONE[1]));
@@ -46,7 +46,7 @@ pub(super) fn count<T: Element>(a: Side<T>, b: Side<T>, pair: Pair) -> u32 {
     count
 }
 
-/// Hands all entries on.
+/// Passes all entries to the sink.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(super) fn merge<T: Element>(a: Side<T>, b: Side<T>, pair: Pair, sink: &impl Sink<T>) {
@@ -57,7 +57,7 @@ pub(super) fn merge<T: Element>(a: Side<T>, b: Side<T>, pair: Pair, sink: &impl 
         slots_b[entry] = nodes.1.slots.load_if(entry, (entry as u32) < pair.b.len);
     }
     let (of_a, of_b) = (coordinates(a, pair.a, NONE[0]), coordinates(b, pair.b, NONE[1]));
-    // The entries of B that A has not; the others are handed on with A's.
+    // The entries of B that A lacks; the others are passed on with A's.
     let mut new = of_b;
     for i in 0..LIMIT {
         for j in 0..LIMIT {
@@ -79,7 +79,7 @@ struct Merge<'s, T, S> {
 }
 
 impl<T: Element, S: Sink<T>> Merge<'_, T, S> {
-    /// Where coordinates are in the union.
+    /// The position of coordinates in the union.
     #[inline(always)]
     fn place(&self, coordinates: u32) -> Place {
         let mut rank = 0;

@@ -1,65 +1,54 @@
-//! Values of long rows of C whose products' ranks are known: a warp a part.
+//! Values of long rows of C whose products' ranks are known: one warp per part.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, GlobalMut, Shared};
 
-use super::entries::{nth_row, Entries, Matrix};
-use super::ranked::part_len;
-use crate::Offset;
+use super::entries::{Entries, Operand};
+use super::ranked::{part_len, RowParts};
+use super::rows::RowList;
+use crate::{CsrView, Offset};
 
-/// Steps whose products are on their way at once.
+/// Steps whose products are in flight.
 const IN_FLIGHT: usize = 4;
 
-/// Entries of A that are staged at once, one a lane.
+/// Entries of A that are staged at a time, one per lane.
 const STAGED: usize = thread::WARP_SIZE as usize;
 
-/// Lanes a row of B at least, as a power of two.
+/// log2 of the smallest number of lanes per row of B.
 const LEAST_LANES_LOG2: u32 = 2;
 
-/// Bytes of shared memory, for parts of up to `sums` entries.
+/// Bytes of shared memory for parts of up to `sums` entries.
 pub const fn add_ranked_shared_bytes(sums: u32, value_bytes: u32, offset_bytes: u32) -> u32 {
-    // Arrays of 8 bytes an element may begin behind one of 4.
+    // Padding for arrays of 8-byte elements after one of 4-byte elements.
     (sums + 1) * value_bytes + STAGED as u32 * (8 + value_bytes + offset_bytes + 4 + 4)
 }
 
 kernel! {
     /// Adds up the products of parts of rows of C by their ranks, those of each entry in the order of A's entries.
     pub struct SpgemmAddRanked<V: Float, O: Offset> {
-        /// Row offsets of A.
-        pub a_row_offsets: Global<O>,
-        /// Column indices of A.
-        pub a_columns: Global<u32>,
-        /// Values of A.
-        pub a_values: Global<V>,
-        /// Row offsets of B.
-        pub b_row_offsets: Global<O>,
-        /// Values of B.
-        pub b_values: Global<V>,
+        /// A.
+        pub a: CsrView<V, O>,
+        /// B.
+        pub b: CsrView<V, O>,
         /// Row offsets of C.
         pub c_row_offsets: Global<u64>,
         /// Output: values of C.
         pub c_values: GlobalMut<V>,
-        /// The rows, if `listed`.
-        pub list: Global<u32>,
-        /// Products before each of the rows.
-        pub first_products: Global<u64>,
-        /// Parts before each of the rows, and at the end.
-        pub first_parts: Global<u64>,
-        /// Cuts before each of the rows.
-        pub first_cuts: Global<u64>,
+        /// The rows.
+        pub rows: RowList,
+        /// Products, parts and cuts before each of the rows.
+        pub before: RowParts,
         /// The rank of each product.
         pub ranks: Global<u16>,
-        /// Where parts cut the rows of B.
+        /// The places where parts cut the rows of B.
         pub cuts: Global<u32>,
-        /// Which of the rows each part is of.
+        /// The index of each part's row among the rows.
         pub part_rows: Global<u32>,
-        /// Not zero if `list` has the rows; else they are the first of the matrix.
-        pub listed: u32,
-        /// Parts; the grid is one block a part, the last part first: rows of one list ascend in what they take.
+        /// The number of parts. The grid is one block per part, the last part first: later rows of the list have more work.
         pub parts: u32,
-        /// Entries of a part at most, [`part_len`] or fewer.
+        /// The largest number of entries of a part, at most [`part_len`].
         pub sums: u32,
     }
     shared: 0;
@@ -75,43 +64,45 @@ kernel! {
 impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
     #[inline(always)]
     fn add_ranked(self, _: Arena) {
-        let Self { c_values, ranks, cuts, parts: all_parts, sums: most_sums, .. } = self;
-        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_values };
-        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.a_columns, values: self.b_values };
+        // 1. Find the warp's part, and clear its sums.
+        let Self { a, b, parts: all_parts, sums: most_sums, .. } = self;
+        let RowParts { first_products, first_parts, first_cuts } = self.before;
         let mut arena = Arena::dynamic(add_ranked_shared_bytes(most_sums, V::SIZE as u32, O::SIZE as u32));
         let sums: Shared<V> = arena.take(most_sums as usize);
         let part = all_parts - 1 - thread::block();
         let index = self.part_rows.load(part as usize);
-        let row = nth_row(self.list, self.listed, index, true) as usize;
-        let own = a.entries_if(row as u32, true);
-        let first_part = self.first_parts.load(index as usize);
-        let parts = (self.first_parts.load(index as usize + 1) - first_part) as u32;
+        let row = self.rows.nth(index, true) as usize;
+        let own = a.pattern().entries_if(row as u32, true);
+        let first_part = first_parts.load(index as usize);
+        let parts = (first_parts.load(index as usize + 1) - first_part) as u32;
         let part = part - first_part as u32;
         let c_begin = self.c_row_offsets.load(row) + u64::from(part) * u64::from(part_len(V::SIZE));
         let c_left = self.c_row_offsets.load(row + 1) - c_begin;
-        let c_values = c_values.skip(c_begin as usize);
+        let c_values = self.c_values.skip(c_begin as usize);
         let len = if c_left < u64::from(part_len(V::SIZE)) { c_left as u32 } else { part_len(V::SIZE) };
         let mut place = thread::lane();
         while place < len {
             sums.store(place as usize, V::ZERO);
             place += thread::WARP_SIZE;
         }
-        let cuts = if parts > 1 { cuts.skip(self.first_cuts.load(index as usize) as usize) } else { cuts };
+        let cuts =
+            if parts > 1 { self.cuts.skip(first_cuts.load(index as usize) as usize) } else { self.cuts };
         let part = Part {
             cuts,
-            // Where the entries' cuts begin and end.
             cut_from: if part > 0 { Some((part as usize - 1) * own.len as usize) } else { None },
             cut_to: if part + 1 < parts { Some(part as usize * own.len as usize) } else { None },
         };
+        // 2. Add up its products, the entries of A staged 32 at a time.
         let stage = Stage::<V, O>::take(&mut arena);
-        let ranks = ranks.skip(self.first_products.load(index as usize) as usize);
+        let ranks = self.ranks.skip(first_products.load(index as usize) as usize);
         let (mut first, mut products) = (0, 0_u64);
         while first < own.len {
-            let staged = stage.bring(a, b, own, first + thread::lane(), part, &mut products);
+            let staged = stage.bring((a, b), own, first + thread::lane(), part, &mut products);
             warp::sync(warp::FULL);
-            stage.add(ranks, self.b_values, sums, staged);
+            stage.add(ranks, b.values, sums, staged);
             first += thread::WARP_SIZE;
         }
+        // 3. Store the sums.
         let mut place = thread::lane();
         while place < len {
             c_values.store_streaming(place as usize, sums.load(place as usize));
@@ -120,35 +111,35 @@ impl<V: Float, O: Offset> SpgemmAddRanked<V, O> {
     }
 }
 
-/// Which nonzeros of rows of B a part has.
+/// The entries of rows of B in a part.
 #[derive(Clone, Copy)]
 struct Part {
     cuts: Global<u32>,
-    /// Where the cuts at its begin are, one an entry of A; nothing if it begins where rows do.
+    /// The index of the cuts at its start, one per entry of A; `None` if it is the first part of a row.
     cut_from: Option<usize>,
-    /// Where the cuts at its end are; nothing if it ends where rows do.
+    /// The index of the cuts at its end; `None` if it is the last part of a row.
     cut_to: Option<usize>,
 }
 
-/// Entries of A whose rows of B have nonzeros in the part, in shared memory.
+/// Entries of A whose rows of B have entries in the part, in shared memory.
 #[derive(Clone, Copy)]
 struct Stage<V, O> {
-    /// The first product, among those of the row of C.
+    /// The number of the first product among those of the row of C.
     products: Shared<u64>,
-    /// The first nonzero of B.
+    /// The first entry of B.
     begins: Shared<O>,
     lefts: Shared<V>,
-    /// Nonzeros of B; none in the last entries.
+    /// The number of entries of B; zero for the last staged entries.
     lens: Shared<u32>,
-    /// The longest of the rows of B that would be taken side by side.
+    /// The longest of the rows of B that would be processed side by side.
     longest: Shared<u32>,
 }
 
-/// What is staged.
+/// The extent of a stage.
 #[derive(Clone, Copy)]
 struct Staged {
     entries: u32,
-    /// Lanes of a row of B that is taken beside others, as a power of two.
+    /// log2 of the lanes per row of B, where rows are processed side by side.
     lanes_log2: u32,
 }
 
@@ -164,21 +155,20 @@ impl<V: Float, O: Offset> Stage<V, O> {
         }
     }
 
-    /// Stages the lane's entry of A, the `place`th of its row, if it has products in the part; counts all its products.
-    /// Wants a synchronisation of the warp behind, and has one at the start.
+    /// Stages the lane's entry of A, the `place`th of its row, if it has products in the part; adds all its products to
+    /// `products`. The warp must synchronize afterwards.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn bring(
         self,
-        a: Matrix<V, O>,
-        b: Matrix<V, O>,
+        (a, b): (CsrView<V, O>, CsrView<V, O>),
         own: Entries,
         place: u32,
         part: Part,
         products: &mut u64,
     ) -> Staged {
         let is_entry = place < own.len;
-        let column = a.column_if(own, place, is_entry);
+        let column = a.pattern().column_if(own, place, is_entry);
         let left = a.value_if(own, place, is_entry);
         let from = match part.cut_from {
             Some(cuts) => part.cuts.load_if(cuts + place as usize, is_entry),
@@ -188,7 +178,7 @@ impl<V: Float, O: Offset> Stage<V, O> {
             Some(cuts) => part.cuts.load_if(cuts + place as usize, is_entry),
             None => u32::MAX,
         };
-        let entries = b.entries_if(column, is_entry);
+        let entries = b.pattern().entries_if(column, is_entry);
         let inclusive = warp::inclusive_sum(u64::from(entries.len));
         let first_product = *products + inclusive - u64::from(entries.len) + u64::from(from);
         *products += warp::shuffle(warp::FULL, inclusive, thread::WARP_SIZE - 1);
@@ -204,25 +194,21 @@ impl<V: Float, O: Offset> Stage<V, O> {
         while lanes_log2 < thread::WARP_SIZE.ilog2() && mean > 1 << lanes_log2 {
             lanes_log2 += 1;
         }
-        // What was staged before is used no more.
+        // The previous stage has been read.
         warp::sync(warp::FULL);
         self.products.store(slot, first_product);
         self.begins.store(slot, O::from_bits((entries.begin + from as usize) as u64));
         self.lefts.store(slot, left);
         self.lens.store(slot, len);
         warp::sync(warp::FULL);
-        let mut longest = self.lens.load(thread::lane() as usize);
-        let mut distance = (thread::WARP_SIZE >> lanes_log2) / 2;
-        while distance > 0 {
-            longest = longest.max(warp::shuffle_xor(warp::FULL, longest, distance));
-            distance /= 2;
-        }
+        let len = self.lens.load(thread::lane() as usize);
+        let longest = warp::reduce_groups(len, thread::WARP_SIZE >> lanes_log2, u32::max);
         self.longest.store(thread::lane() as usize, longest);
         Staged { entries: count, lanes_log2 }
     }
 
-    /// Adds the staged products to the sums, those of each sum in the order of entries. Rows of B that fit their lanes
-    /// are taken side by side, and have turns; others are taken by the whole warp.
+    /// Adds the staged products to the sums, those of each sum in the order of entries. Rows of B that fit their lanes are
+    /// processed side by side and take turns; the whole warp takes others.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn add(self, ranks: Global<u16>, b_values: Global<V>, sums: Shared<V>, staged: Staged) {
@@ -254,8 +240,8 @@ impl<V: Float, O: Offset> Stage<V, O> {
         }
     }
 
-    /// The step from a position on, the lane's place in its row of B, and what comes after. Behind the last entry there
-    /// is nothing.
+    /// The step from a position on, the lane's place in its row of B, and the next position. After the last entry the step is
+    /// empty.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn step(self, at: Position, staged: Staged) -> (Step, u32, Position) {
@@ -279,21 +265,21 @@ impl<V: Float, O: Offset> Stage<V, O> {
     }
 }
 
-/// A staged entry, and how far its row of B is done.
+/// A staged entry, and how much of its row of B is done.
 #[derive(Clone, Copy)]
 struct Position {
     entry: u32,
     round: u32,
 }
 
-/// What a warp does at once: 32 nonzeros of the row of B of one entry, or the rows of several.
+/// What a warp processes at once: 32 entries of the row of B of one staged entry, or the rows of several.
 #[derive(Clone, Copy)]
 struct Step {
     /// The lane's entry.
     slot: u32,
-    /// When it has its turn.
+    /// The turn of this entry.
     turn: u32,
-    /// Entries.
+    /// The number of turns.
     turns: u32,
     /// Whether the lane has a product.
     is_some: bool,

@@ -1,29 +1,29 @@
-//! A window of columns in shared memory, a bit each, and how many bits are set before a column's.
+//! A window of columns in shared memory, one bit per column, and the rank of each set bit.
 
 use evenpath_simt::{bits, thread, Arena, Shared};
 
 use crate::block::count_scan::CountScan;
 
-/// Columns of a packet: what one access to shared memory moves.
+/// Columns of a packet, which one access to shared memory moves.
 pub(super) const PACKET: u32 = 128;
 
 /// The bits of `packets` packets, from column `start` on.
 #[derive(Clone, Copy)]
 pub(super) struct Bitmap {
     words: Shared<u32>,
-    /// Bits set before each packet.
+    /// The number of bits set before each packet.
     ranks: Shared<u32>,
     pub(super) start: u32,
     pub(super) packets: u32,
 }
 
 impl Bitmap {
-    /// Bytes of shared memory for so many packets.
+    /// Bytes of shared memory for `packets` packets.
     pub(super) const fn bytes(packets: u32) -> u32 {
         packets * (PACKET / 8 + 4)
     }
 
-    /// Takes memory for so many packets, which begins at a multiple of 16 bytes.
+    /// Takes memory for `packets` packets, which begins at a multiple of 16 bytes.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn take(arena: &mut Arena, packets: u32) -> Self {
@@ -37,7 +37,7 @@ impl Bitmap {
         Self { start, packets: (len - 1) / PACKET + 1, ..self }
     }
 
-    /// Clears all bits: every thread of the block.
+    /// Clears all bits; called by every thread of the block.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn clear<const BLOCK: usize>(self) {
@@ -56,7 +56,7 @@ impl Bitmap {
         self.words.fetch_or((bit / 32) as usize, 1 << (bit % 32));
     }
 
-    /// The number of bits that the thread's packets have: not next to [`set`](Self::set).
+    /// The number of bits set in the thread's packets. A barrier must separate it from [`set`](Self::set).
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn count_own<const BLOCK: usize>(self) -> u32 {
@@ -70,8 +70,8 @@ impl Bitmap {
         count
     }
 
-    /// Finds the ranks, and calls `visit` with rank and column of each bit that is set, as many as there are of which are
-    /// returned. Every thread of the block; its first barrier orders what was set, behind the last there must be one.
+    /// Computes the ranks, calls `visit` with the rank and column of each set bit, and returns the number of set bits. Called by
+    /// every thread of the block. It begins with a barrier, after which all set bits are visible; another one must follow it.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn rank<const BLOCK: usize>(
@@ -110,7 +110,7 @@ impl Bitmap {
         before
     }
 
-    /// How many bits are set before a column's, and whether its own is.
+    /// The number of bits set before a column's bit, and whether its own is set.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn place(self, column: u32) -> (u32, bool) {

@@ -1,4 +1,4 @@
-//! Rows by what they take.
+//! Classes of rows by their work.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
@@ -6,36 +6,38 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
 
-/// Sizes of rows whose columns are looked up in a hash table, at most, a class each.
+use super::rows::Spans;
+
+/// The largest sizes of rows whose columns are looked up in a hash table, one per class.
 pub const HASH_CLASSES: [u32; 4] = [32, 64, 128, 256];
-/// Sizes of rows that are done by windows, at most, of all but the largest.
+/// The largest sizes of rows that use windows, for all classes but the last.
 const WINDOW_SIZES: [u32; 3] = [256, 1024, 4096];
-/// Spans of columns of rows that are done by windows, at most, of all but the widest.
+/// The widest column spans of rows that use windows, for all classes but the last.
 const WINDOW_SPANS: [u32; 4] = [1 << 13, 1 << 15, 1 << 17, 1 << 19];
 
-/// The class of rows of size zero: nothing is done for them.
+/// The class of rows of size zero, which need no work.
 pub const EMPTY_CLASS: u32 = 0;
 /// The first class with hash tables.
 const FIRST_HASH_CLASS: usize = 1;
-/// Classes.
+/// The number of classes.
 pub const CLASSES: usize =
     FIRST_HASH_CLASS + HASH_CLASSES.len() + (WINDOW_SIZES.len() + 1) * (WINDOW_SPANS.len() + 1);
-/// Words of counters: for each class its rows, the largest size and the widest span; then the sum of all sizes.
+/// Words of counters: for each class its number of rows, the largest size and the widest span; then the sum of all sizes.
 pub const COUNTERS: usize = 3 * CLASSES + 1;
 
-/// What a class is.
+/// How the rows of a class are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// Nothing to do.
+    /// They need no work.
     Empty,
-    /// A group of lanes with a hash table of columns.
+    /// By a group of lanes with a hash table of columns.
     Hash {
         /// The largest size, of [`HASH_CLASSES`].
         size: u32,
     },
-    /// A block with windows of columns.
+    /// By a block with windows of columns.
     Window {
-        /// Which class of sizes, 0 the smallest, 3 the largest.
+        /// The class of sizes, from 0 for the smallest to 3 for the largest.
         size_class: usize,
     },
 }
@@ -51,12 +53,12 @@ impl Class {
     }
 }
 
-/// What decides between tables and windows.
+/// The limits that decide between hash tables and windows.
 #[derive(Debug, Clone, Copy)]
 pub struct ClassLimits {
-    /// A row up to this size is never done by windows.
+    /// A row up to this size never uses windows.
     pub always_hash: u32,
-    /// A larger one is if its span has no more columns than its size times this.
+    /// A larger row does if its span has at most this many columns per unit of its size.
     pub columns_an_entry: u32,
 }
 
@@ -90,19 +92,17 @@ impl ClassLimits {
 }
 
 kernel! {
-    /// Puts each row into a class: one thread for `ITEMS` rows.
+    /// Assigns each row to a class: one thread for `ITEMS` rows.
     pub struct SpgemmClassify {
-        /// Size of each row: its products, or its entries.
+        /// The size of each row: the number of its products or entries.
         pub sizes: Global<u64>,
-        /// First column of each row.
-        pub firsts: Global<u32>,
-        /// Last column of each row.
-        pub lasts: Global<u32>,
-        /// Output: class of each row.
+        /// The columns that each row spans.
+        pub spans: Spans,
+        /// Output: the class of each row.
         pub classes: GlobalMut<u8>,
         /// Output: [`COUNTERS`] words, all zero before.
         pub counters: GlobalMut<u64>,
-        /// Rows.
+        /// The number of rows.
         pub rows: u32,
         /// [`ClassLimits::always_hash`].
         pub always_hash: u32,
@@ -116,76 +116,43 @@ kernel! {
     }
 }
 
+/// The rows of a thread, `BLOCK` rows apart.
+struct Share<const ITEMS: usize> {
+    /// The number of the first row.
+    first: usize,
+    sizes: [u64; ITEMS],
+    spans: [u32; ITEMS],
+    /// Their classes; 2³² − 1 where there is no row.
+    classes: [u32; ITEMS],
+}
+
 impl SpgemmClassify {
     #[inline(always)]
     fn classify<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        // 1. Clear the block's counts.
         let counts: Shared<u32> = arena.take(CLASSES);
-        let limits = ClassLimits { always_hash: self.always_hash, columns_an_entry: self.columns_an_entry };
         if (thread::index() as usize) < CLASSES {
             counts.store(thread::index() as usize, 0);
         }
         thread::barrier();
-        let mut sizes_of = [0_u64; ITEMS];
-        let mut spans = [0_u32; ITEMS];
-        let mut classes_of = [u32::MAX; ITEMS];
-        let row_of =
-            |item: usize| (thread::block() as usize * ITEMS + item) * BLOCK + thread::index() as usize;
-        for item in 0..ITEMS {
-            let (row, is_row) = (row_of(item), row_of(item) < self.rows as usize);
-            sizes_of[item] = self.sizes.load_if(row, is_row);
-            let (first, last) = (self.firsts.load_if(row, is_row), self.lasts.load_if(row, is_row));
-            spans[item] = if is_row && first <= last { last - first + 1 } else { 0 };
+        // 2. Find the classes of the thread's rows, and whether those of the warp are all the same.
+        let mut share = self.load::<BLOCK, ITEMS>();
+        let alike = self.store_classes::<BLOCK, ITEMS>(&mut share);
+        // 3. Count the block's rows by class, and note the largest sizes and spans.
+        match alike {
+            Some(class) => share.count_alike(counts, self.counters, class),
+            None => share.count(counts, self.counters),
         }
-        let (mut total, mut largest, mut widest) = (0, 0, 0);
-        let mut is_alike = true;
-        let mut alike = u32::MAX;
+        let mut total = 0;
         for item in 0..ITEMS {
-            let is_row = row_of(item) < self.rows as usize;
-            let class = limits.class_of(sizes_of[item], spans[item]);
-            if is_row {
-                self.classes.store(row_of(item), class as u8);
-            }
-            classes_of[item] = if is_row { class } else { u32::MAX };
-            if item == 0 {
-                alike = warp::shuffle(warp::FULL, classes_of[0], 0);
-            }
-            is_alike &= warp::all(warp::FULL, classes_of[item] == alike);
-            total += sizes_of[item];
-            largest = largest.max(sizes_of[item]);
-            widest = widest.max(spans[item]);
-        }
-        let lane = thread::lane();
-        if is_alike && alike < CLASSES as u32 {
-            // One access a warp.
-            let mut distance = thread::WARP_SIZE / 2;
-            while distance > 0 {
-                largest = largest.max(warp::shuffle_xor(warp::FULL, largest, distance));
-                widest = widest.max(warp::shuffle_xor(warp::FULL, widest, distance));
-                distance /= 2;
-            }
-            if lane == 0 {
-                counts.fetch_add(alike as usize, thread::WARP_SIZE * ITEMS as u32);
-                note_largest(self.counters, 3 * alike as usize + 1, largest);
-                note_largest(self.counters, 3 * alike as usize + 2, u64::from(widest));
-            }
-        } else {
-            for item in 0..ITEMS {
-                let mates = warp::match_any(warp::FULL, classes_of[item]);
-                if classes_of[item] < CLASSES as u32 {
-                    let class = classes_of[item] as usize;
-                    if lane == mates.trailing_zeros() {
-                        counts.fetch_add(class, mates.count_ones());
-                    }
-                    note_largest(self.counters, 3 * class + 1, sizes_of[item]);
-                    note_largest(self.counters, 3 * class + 2, u64::from(spans[item]));
-                }
-            }
+            total += share.sizes[item];
         }
         let total = warp::reduce_add(total);
-        if lane == 0 && total > 0 {
+        if thread::lane() == 0 && total > 0 {
             self.counters.fetch_add(3 * CLASSES, total, Ordering::Relaxed, Scope::Device);
         }
         thread::barrier();
+        // 4. Add the block's counts.
         let class = thread::index() as usize;
         if class < CLASSES {
             let count = counts.load(class);
@@ -194,9 +161,89 @@ impl SpgemmClassify {
             }
         }
     }
+
+    /// Loads sizes and spans of the thread's rows; zeros where there is no row.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<const BLOCK: usize, const ITEMS: usize>(self) -> Share<ITEMS> {
+        let first = thread::block() as usize * ITEMS * BLOCK + thread::index() as usize;
+        let mut share = Share { first, sizes: [0; ITEMS], spans: [0; ITEMS], classes: [u32::MAX; ITEMS] };
+        let Spans { firsts, lasts } = self.spans;
+        for item in 0..ITEMS {
+            let row = first + item * BLOCK;
+            let is_row = row < self.rows as usize;
+            share.sizes[item] = self.sizes.load_if(row, is_row);
+            let (first, last) = (firsts.load_if(row, is_row), lasts.load_if(row, is_row));
+            share.spans[item] = if is_row && first <= last { last - first + 1 } else { 0 };
+        }
+        share
+    }
+
+    /// Finds and stores the classes of the thread's rows. The class of the warp's rows if all have the same.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_classes<const BLOCK: usize, const ITEMS: usize>(self, share: &mut Share<ITEMS>) -> Option<u32> {
+        let limits = ClassLimits { always_hash: self.always_hash, columns_an_entry: self.columns_an_entry };
+        let mut is_alike = true;
+        let mut alike = u32::MAX;
+        for item in 0..ITEMS {
+            let row = share.first + item * BLOCK;
+            let is_row = row < self.rows as usize;
+            let class = limits.class_of(share.sizes[item], share.spans[item]);
+            if is_row {
+                self.classes.store(row, class as u8);
+            }
+            share.classes[item] = if is_row { class } else { u32::MAX };
+            if item == 0 {
+                alike = warp::shuffle(warp::FULL, share.classes[0], 0);
+            }
+            is_alike &= warp::all(warp::FULL, share.classes[item] == alike);
+        }
+        if is_alike && alike < CLASSES as u32 {
+            Some(alike)
+        } else {
+            None
+        }
+    }
 }
 
-/// Raises a counter to `value`; most often it is as high already, and a look is cheaper than a change.
+impl<const ITEMS: usize> Share<ITEMS> {
+    /// Counts the rows of a warp that are all of one class, with one access per counter.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn count_alike(&self, counts: Shared<u32>, counters: GlobalMut<u64>, class: u32) {
+        let (mut largest, mut widest) = (0, 0);
+        for item in 0..ITEMS {
+            largest = largest.max(self.sizes[item]);
+            widest = widest.max(self.spans[item]);
+        }
+        let (largest, widest) = (warp::reduce(largest, u64::max), warp::reduce(widest, u32::max));
+        if thread::lane() == 0 {
+            counts.fetch_add(class as usize, thread::WARP_SIZE * ITEMS as u32);
+            note_largest(counters, 3 * class as usize + 1, largest);
+            note_largest(counters, 3 * class as usize + 2, u64::from(widest));
+        }
+    }
+
+    /// Counts the rows of a warp by class.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn count(&self, counts: Shared<u32>, counters: GlobalMut<u64>) {
+        for item in 0..ITEMS {
+            let mates = warp::match_any(warp::FULL, self.classes[item]);
+            if self.classes[item] < CLASSES as u32 {
+                let class = self.classes[item] as usize;
+                if thread::lane() == mates.trailing_zeros() {
+                    counts.fetch_add(class, mates.count_ones());
+                }
+                note_largest(counters, 3 * class + 1, self.sizes[item]);
+                note_largest(counters, 3 * class + 2, u64::from(self.spans[item]));
+            }
+        }
+    }
+}
+
+/// Raises a counter to `value`. Usually it is as high already, and a load is cheaper than an atomic maximum.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn note_largest(counters: GlobalMut<u64>, index: usize, value: u64) {
@@ -206,17 +253,17 @@ fn note_largest(counters: GlobalMut<u64>, index: usize, value: u64) {
 }
 
 kernel! {
-    /// Lists the rows of each class, one class after the other; the empty one comes first. One thread a row.
+    /// Lists the rows of each class, one class after the other, the empty one first: one thread per row.
     pub struct SpgemmListRows {
-        /// Class of each row.
+        /// The class of each row.
         pub classes: Global<u8>,
-        /// What [`SpgemmClassify`] counted.
+        /// The counters of [`SpgemmClassify`].
         pub counters: Global<u64>,
-        /// A word a class, all zero before.
+        /// A word per class, all zero before.
         pub listed: GlobalMut<u32>,
         /// Output: the rows.
         pub list: GlobalMut<u32>,
-        /// Rows.
+        /// The number of rows.
         pub rows: u32,
     }
     shared: CLASSES * 8;

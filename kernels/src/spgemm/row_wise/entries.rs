@@ -1,16 +1,8 @@
-//! The operands as kernels see them.
+//! The rows of the operands.
 
-use evenpath_simt::{Element, Global};
+use evenpath_simt::Element;
 
-use crate::Offset;
-
-/// A CSR matrix. Kernels that only count have no values, and read none.
-#[derive(Clone, Copy)]
-pub(super) struct Matrix<V, O> {
-    pub(super) row_offsets: Global<O>,
-    pub(super) columns: Global<u32>,
-    pub(super) values: Global<V>,
-}
+use crate::{CsrView, Offset, Pattern};
 
 /// The entries of a row.
 #[derive(Clone, Copy)]
@@ -23,7 +15,7 @@ impl Entries {
     pub(super) const NONE: Self = Self { begin: 0, len: 0 };
 }
 
-impl<V: Element, O: Offset> Matrix<V, O> {
+impl<O: Offset> Pattern<O> {
     /// The entries of a row if `wanted`, else none.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -33,25 +25,57 @@ impl<V: Element, O: Offset> Matrix<V, O> {
         Entries { begin: begin.to_usize(), len: (end.to_usize() - begin.to_usize()) as u32 }
     }
 
+    /// The column of an entry if `wanted`, else 0.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn column_if(self, entries: Entries, place: u32, wanted: bool) -> u32 {
-        self.columns.load_if(entries.begin + place as usize, wanted)
+        self.column_indices.load_if(entries.begin + place as usize, wanted)
+    }
+}
+
+/// A matrix that is multiplied, with or without values.
+pub(super) trait Operand: Copy {
+    /// The type of row offsets.
+    type Offset: Offset;
+    /// A value; the unit type if the matrix has none.
+    type Value: Copy;
+    /// Zero.
+    const ZERO: Self::Value;
+
+    /// The pattern.
+    fn pattern(self) -> Pattern<Self::Offset>;
+
+    /// The value of an entry if `wanted`, else zero.
+    fn value_if(self, entries: Entries, place: u32, wanted: bool) -> Self::Value;
+}
+
+impl<O: Offset> Operand for Pattern<O> {
+    type Offset = O;
+    type Value = ();
+    const ZERO: Self::Value = ();
+
+    #[inline(always)]
+    fn pattern(self) -> Pattern<O> {
+        self
+    }
+
+    #[inline(always)]
+    fn value_if(self, _: Entries, _: u32, _: bool) {}
+}
+
+impl<V: Element, O: Offset> Operand for CsrView<V, O> {
+    type Offset = O;
+    type Value = V;
+    const ZERO: V = V::ZERO;
+
+    #[inline(always)]
+    fn pattern(self) -> Pattern<O> {
+        Self::pattern(self)
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn value_if(self, entries: Entries, place: u32, wanted: bool) -> V {
+    fn value_if(self, entries: Entries, place: u32, wanted: bool) -> V {
         self.values.load_if(entries.begin + place as usize, wanted)
     }
-}
-
-/// The row of C that is the `index`th of a list, or of all rows where `listed` is zero.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub(super) fn nth_row(list: Global<u32>, listed: u32, index: u32, wanted: bool) -> u32 {
-    if listed == 0 {
-        return index;
-    }
-    list.load_if(index as usize, wanted)
 }

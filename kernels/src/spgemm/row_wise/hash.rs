@@ -1,47 +1,40 @@
-//! Rows of few columns: a group of lanes a row, with a hash table in shared memory.
+//! Rows of few columns: a group of lanes per row, with a hash table in shared memory.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, GlobalMut, Shared};
 
-use super::entries::{nth_row, Entries, Matrix};
+use super::entries::{Entries, Operand};
 use super::hash_table::HashTable;
-use crate::Offset;
+use super::rows::{ResultEntries, ResultRow, RowList};
+use crate::{CsrView, Offset, Pattern};
 
-/// Entries of A, and then rows of B, that a group has on their way at once.
+/// Entries of A, and then rows of B, that a group has in flight.
 const IN_FLIGHT: usize = 4;
 
-/// Columns of C that a lane ranks at once.
+/// Columns of C that a lane ranks at a time.
 const RANKED: usize = 4;
 
-/// Bytes of shared memory of a block of `block` threads, for values of `value_bytes`, none when only counting.
+/// Bytes of shared memory of a block of `block` threads, for values of `value_bytes`; 0 to count entries only.
 pub const fn hash_shared_bytes(block: u32, lanes_log2: u32, table_log2: u32, value_bytes: u32) -> u32 {
     ((block >> lanes_log2) << table_log2) * (4 + value_bytes)
 }
 
 kernel! {
-    /// Counts the entries of rows of C: `1 << lanes_log2` lanes a row.
+    /// Counts the entries of rows of C: `1 << lanes_log2` lanes per row.
     pub struct SpgemmHashCount<O: Offset> {
-        /// Row offsets of A.
-        pub a_row_offsets: Global<O>,
-        /// Column indices of A.
-        pub a_columns: Global<u32>,
-        /// Row offsets of B.
-        pub b_row_offsets: Global<O>,
-        /// Column indices of B, ascending within rows.
-        pub b_columns: Global<u32>,
-        /// The rows, if `listed`.
-        pub list: Global<u32>,
-        /// Output: entries of each of the rows.
+        /// A.
+        pub a: Pattern<O>,
+        /// B, whose columns ascend within rows.
+        pub b: Pattern<O>,
+        /// The rows.
+        pub rows: RowList,
+        /// Output: the number of entries of each row.
         pub lengths: GlobalMut<u64>,
-        /// How many rows there are.
-        pub rows: u32,
-        /// Not zero if `list` has the rows; else they are the first of the matrix.
-        pub listed: u32,
-        /// Lanes a row, as a power of two, at most 5.
+        /// log2 of the lanes per row, at most 5.
         pub lanes_log2: u32,
-        /// Slots of a row's table, as a power of two: more than a row has products, no fewer than lanes.
+        /// log2 of the slots of a row's table: more slots than a row has products, and at least as many as lanes.
         pub table_log2: u32,
     }
     shared: 0;
@@ -55,25 +48,20 @@ kernel! {
 impl<O: Offset> SpgemmHashCount<O> {
     #[inline(always)]
     fn count_rows<const BLOCK: usize>(self, _: Arena) {
-        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
-        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
+        let Self { a, b, .. } = self;
         let mut arena = Arena::dynamic(hash_shared_bytes(BLOCK as u32, self.lanes_log2, self.table_log2, 0));
         let group = Group::<BLOCK>::new(self.lanes_log2);
-        let (row, is_row) = group.row(self.list, self.listed, self.rows);
+        let (row, is_row) = group.row(self.rows);
         let table = group.table(&mut arena, self.table_log2);
         group.each_slot(table, |slot| table.clear(slot));
         warp::sync(warp::FULL);
         let mut count = 0;
-        group.each_product::<false, _, _>(a, b, a.entries_if(row, is_row), |column, _, _, is_product| {
+        group.each_product(a, b, a.entries_if(row, is_row), |column, (), (), is_product| {
             if is_product {
                 count += u64::from(table.insert(column).is_new);
             }
         });
-        let mut distance = group.lanes / 2;
-        while distance > 0 {
-            count += warp::shuffle_xor(warp::FULL, count, distance);
-            distance /= 2;
-        }
+        let count = warp::reduce_groups(count, group.lanes, |a, b| a + b);
         if is_row && group.lane == 0 {
             self.lengths.store(row as usize, count);
         }
@@ -81,37 +69,19 @@ impl<O: Offset> SpgemmHashCount<O> {
 }
 
 kernel! {
-    /// Computes rows of C: `1 << lanes_log2` lanes a row.
+    /// Computes rows of C: `1 << lanes_log2` lanes per row.
     pub struct SpgemmHashFill<V: Float, O: Offset> {
-        /// Row offsets of A.
-        pub a_row_offsets: Global<O>,
-        /// Column indices of A.
-        pub a_columns: Global<u32>,
-        /// Values of A.
-        pub a_values: Global<V>,
-        /// Row offsets of B.
-        pub b_row_offsets: Global<O>,
-        /// Column indices of B, ascending within rows.
-        pub b_columns: Global<u32>,
-        /// Values of B.
-        pub b_values: Global<V>,
-        /// Row offsets of C.
-        pub c_row_offsets: Global<u64>,
-        /// Column indices of C: output, unless `known`.
-        pub c_columns: GlobalMut<u32>,
-        /// Output: values of C.
-        pub c_values: GlobalMut<V>,
-        /// The rows, if `listed`.
-        pub list: Global<u32>,
-        /// How many rows there are.
-        pub rows: u32,
-        /// Not zero if `list` has the rows; else they are the first of the matrix.
-        pub listed: u32,
-        /// Not zero if C's columns are given; products that fall elsewhere are left out.
-        pub known: u32,
-        /// Lanes a row, as a power of two, at most 5.
+        /// A.
+        pub a: CsrView<V, O>,
+        /// B, whose columns ascend within rows.
+        pub b: CsrView<V, O>,
+        /// C.
+        pub c: ResultEntries<V>,
+        /// The rows.
+        pub rows: RowList,
+        /// log2 of the lanes per row, at most 5.
         pub lanes_log2: u32,
-        /// Slots of a row's table, as a power of two: more than a row of C has entries, no fewer than lanes.
+        /// log2 of the slots of a row's table: more slots than a row of C has entries, and at least as many as lanes.
         pub table_log2: u32,
     }
     shared: 0;
@@ -127,58 +97,55 @@ kernel! {
 impl<V: Float, O: Offset> SpgemmHashFill<V, O> {
     #[inline(always)]
     fn fill_rows<const BLOCK: usize>(self, _: Arena) {
-        let Self { c_columns, c_values, .. } = self;
-        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_values };
-        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_values };
+        // 1. Clear the tables and sums of the block's rows.
+        let Self { a, b, c, .. } = self;
         let mut arena =
             Arena::dynamic(hash_shared_bytes(BLOCK as u32, self.lanes_log2, self.table_log2, V::SIZE as u32));
         let group = Group::<BLOCK>::new(self.lanes_log2);
-        let (row, is_row) = group.row(self.list, self.listed, self.rows);
+        let (row, is_row) = group.row(self.rows);
         let sums: Shared<V> = group.take(&mut arena, self.table_log2);
         let table = group.table(&mut arena, self.table_log2);
-        let c_begin = self.c_row_offsets.load_if(row as usize, is_row);
-        let c_len = (self.c_row_offsets.load_if(row as usize + 1, is_row) - c_begin) as u32;
-        let (c_columns, c_values) = (c_columns.skip(c_begin as usize), c_values.skip(c_begin as usize));
+        let c_row = c.pattern.row_if(row, is_row);
+        let c_values = c.values.skip(c_row.begin);
         group.each_slot(table, |slot| {
             table.clear(slot);
             sums.store(slot as usize, V::ZERO);
         });
         warp::sync(warp::FULL);
-        if self.known != 0 {
-            group.each(c_len, |place| {
-                table.insert(c_columns.load(place as usize));
+        // 2. Add up the products.
+        let is_known = c.pattern.is_known != 0;
+        if is_known {
+            group.each(c_row.len, |place| {
+                table.insert(c_row.columns.load(place as usize));
             });
             warp::sync(warp::FULL);
         }
-        group.each_product::<true, _, _>(
-            a,
-            b,
-            a.entries_if(row, is_row),
-            |column, left, right, is_product| {
-                if is_product {
-                    let (slot, is_there) =
-                        if self.known != 0 { table.find(column) } else { (table.insert(column).index, true) };
-                    if is_there {
-                        sums.store(slot as usize, left.fma(right, sums.load(slot as usize)));
-                    }
+        let own = a.pattern().entries_if(row, is_row);
+        group.each_product(a, b, own, |column, left, right, is_product| {
+            if is_product {
+                let (slot, is_there) =
+                    if is_known { table.find(column) } else { (table.insert(column).index, true) };
+                if is_there {
+                    sums.store(slot as usize, left.fma(right, sums.load(slot as usize)));
                 }
-                // The next row of B may add to the same sums.
-                warp::sync(warp::FULL);
-            },
-        );
-        if self.known != 0 {
-            group.each(c_len, |place| {
-                let (slot, _) = table.find(c_columns.load(place as usize));
+            }
+            // The next row of B may add to the same sums.
+            warp::sync(warp::FULL);
+        });
+        // 3. Store the row of C.
+        if is_known {
+            group.each(c_row.len, |place| {
+                let (slot, _) = table.find(c_row.columns.load(place as usize));
                 c_values.store_streaming(place as usize, sums.load(slot as usize));
             });
             return;
         }
         let columns = group.compact(table, sums);
-        group.store_sorted(columns, sums, c_len, c_columns, c_values);
+        group.store_sorted(columns, sums, c_row, c_values);
     }
 }
 
-/// The lanes that do a row together. All groups of a warp call what has a collective.
+/// The lanes that compute a row together. All groups of a warp call methods with collectives together.
 #[derive(Clone, Copy)]
 struct Group<const BLOCK: usize> {
     lanes: u32,
@@ -196,13 +163,13 @@ impl<const BLOCK: usize> Group<BLOCK> {
     /// The group's row of C, and whether it has one.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn row(self, list: Global<u32>, listed: u32, rows: u32) -> (u32, bool) {
+    fn row(self, rows: RowList) -> (u32, bool) {
         let groups = BLOCK as u32 >> self.lanes_log2;
         let index = thread::block() * groups + (thread::index() >> self.lanes_log2);
-        (nth_row(list, listed, index, index < rows), index < rows)
+        (rows.nth(index, index < rows.len), index < rows.len)
     }
 
-    /// The group's part of an array with `1 << len_log2` elements a group.
+    /// The group's part of an array with `1 << len_log2` elements per group.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn take<T: Element>(self, arena: &mut Arena, len_log2: u32) -> Shared<T> {
@@ -232,40 +199,37 @@ impl<const BLOCK: usize> Group<BLOCK> {
         self.each(table.len(), visit);
     }
 
-    /// Calls `visit` with the column, the value of A and that of B of each product of a row of C, one row of B after the
-    /// other, its entries over the lanes; in lanes that have none, with anything and false. `visit` may have a collective
-    /// of the warp. Values are loaded only if `VALUES`.
+    /// Calls `visit` with the column, the value of A and the value of B of each product of a row of C, one row of B after the
+    /// other, with its entries distributed over the lanes. Lanes without a product get arbitrary values and false, so that
+    /// `visit` can use collectives of the warp.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn each_product<const VALUES: bool, V: Element, O: Offset>(
+    fn each_product<M: Operand>(
         self,
-        a: Matrix<V, O>,
-        b: Matrix<V, O>,
+        a: M,
+        b: M,
         own: Entries,
-        mut visit: impl FnMut(u32, V, V, bool),
+        mut visit: impl FnMut(u32, M::Value, M::Value, bool),
     ) {
+        let (a_pattern, b_pattern) = (a.pattern(), b.pattern());
         let mut first = 0;
         while warp::any(warp::FULL, first < own.len) {
-            let mut left = [V::ZERO; IN_FLIGHT];
+            let mut left = [M::ZERO; IN_FLIGHT];
             let mut row = [0; IN_FLIGHT];
             let mut entries = [Entries::NONE; IN_FLIGHT];
             let mut column = [0; IN_FLIGHT];
-            let mut right = [V::ZERO; IN_FLIGHT];
+            let mut right = [M::ZERO; IN_FLIGHT];
             for at in 0..IN_FLIGHT {
                 let place = first + at as u32;
-                row[at] = a.column_if(own, place, place < own.len);
-                if VALUES {
-                    left[at] = a.value_if(own, place, place < own.len);
-                }
+                row[at] = a_pattern.column_if(own, place, place < own.len);
+                left[at] = a.value_if(own, place, place < own.len);
             }
             for at in 0..IN_FLIGHT {
-                entries[at] = b.entries_if(row[at], first + (at as u32) < own.len);
+                entries[at] = b_pattern.entries_if(row[at], first + (at as u32) < own.len);
             }
             for at in 0..IN_FLIGHT {
-                column[at] = b.column_if(entries[at], self.lane, self.lane < entries[at].len);
-                if VALUES {
-                    right[at] = b.value_if(entries[at], self.lane, self.lane < entries[at].len);
-                }
+                column[at] = b_pattern.column_if(entries[at], self.lane, self.lane < entries[at].len);
+                right[at] = b.value_if(entries[at], self.lane, self.lane < entries[at].len);
             }
             for at in 0..IN_FLIGHT {
                 let (mut column, mut right, mut place) = (column[at], right[at], self.lane);
@@ -276,17 +240,15 @@ impl<const BLOCK: usize> Group<BLOCK> {
                     if !warp::any(warp::FULL, is_product) {
                         break;
                     }
-                    column = b.column_if(entries[at], place, is_product);
-                    if VALUES {
-                        right = b.value_if(entries[at], place, is_product);
-                    }
+                    column = b_pattern.column_if(entries[at], place, is_product);
+                    right = b.value_if(entries[at], place, is_product);
                 }
             }
             first += IN_FLIGHT as u32;
         }
     }
 
-    /// Moves the columns of a table, and their sums, to its front. The columns.
+    /// Moves the columns of a table, and their sums, to the front. Returns the columns.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn compact<V: Float>(self, table: HashTable, sums: Shared<V>) -> Shared<u32> {
@@ -303,7 +265,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
                 taken &= (1 << self.lanes) - 1;
             }
             let place = (count + (taken & below).count_ones()) as usize;
-            // Places are not behind slots: what is overwritten has been read.
+            // Places are not after slots: what is overwritten has been read.
             warp::sync(warp::FULL);
             if is_taken {
                 columns.store(place, column);
@@ -316,17 +278,17 @@ impl<const BLOCK: usize> Group<BLOCK> {
         columns
     }
 
-    /// Stores columns and their sums to a row of C, each where as many columns are less.
+    /// Stores columns and their sums to a row of C, each at its rank among the columns.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn store_sorted<V: Float>(
         self,
         columns: Shared<u32>,
         sums: Shared<V>,
-        len: u32,
-        c_columns: GlobalMut<u32>,
+        c_row: ResultRow,
         c_values: GlobalMut<V>,
     ) {
+        let len = c_row.len;
         let mut first = self.lane;
         while first < len {
             let mut column = [0; RANKED];
@@ -348,7 +310,7 @@ impl<const BLOCK: usize> Group<BLOCK> {
             for at in 0..RANKED {
                 let place = first + at as u32 * self.lanes;
                 if place < len {
-                    c_columns.store_streaming(rank[at] as usize, column[at]);
+                    c_row.columns.store_streaming(rank[at] as usize, column[at]);
                     c_values.store_streaming(rank[at] as usize, sums.load(place as usize));
                 }
             }

@@ -2,17 +2,17 @@
 
 use evenpath_simt::Shared;
 
-/// What is in a slot without a column: no matrix has so many columns.
+/// The content of a free slot: no column has this index.
 const FREE: u32 = u32::MAX;
 
-/// A table of `1 << len_log2` slots, which are never all taken.
+/// A table of `1 << len_log2` slots, at least one of which is always free.
 #[derive(Clone, Copy)]
 pub(super) struct HashTable {
     columns: Shared<u32>,
     len_log2: u32,
 }
 
-/// Where a column is.
+/// The slot of a column.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
     pub(super) index: u32,
@@ -43,7 +43,7 @@ impl HashTable {
         self.columns.store(slot as usize, FREE);
     }
 
-    /// The column in a slot, and whether there is one. Not next to insertions.
+    /// The column in a slot, and whether there is one. Must be synchronized with insertions.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn get(self, slot: u32) -> (u32, bool) {
@@ -51,13 +51,13 @@ impl HashTable {
         (column, column != FREE)
     }
 
-    /// Where the first attempt for a column is: the upper bits of its product with 2³² over the golden ratio.
+    /// The first slot to try for a column: the upper bits of its product with 2³² over the golden ratio.
     #[inline(always)]
     fn home(self, column: u32) -> u32 {
         column.wrapping_mul(0x9e37_79b9) >> (32 - self.len_log2)
     }
 
-    /// Finds a column, or takes a slot for it.
+    /// Finds a column, or inserts it into a free slot.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn insert(self, column: u32) -> Slot {
@@ -77,7 +77,7 @@ impl HashTable {
         }
     }
 
-    /// Finds a column; whether it is there. Not next to insertions.
+    /// The slot of a column, and whether it is there. Must be synchronized with insertions.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn find(self, column: u32) -> (u32, bool) {

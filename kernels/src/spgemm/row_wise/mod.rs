@@ -1,23 +1,23 @@
-//! Products row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978): row i of C is the sum of the rows of
-//! B that row i of A names.
+//! Products row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978): row i of C is a linear combination of
+//! the rows of B that the columns of row i of A name.
 //!
-//! [`SpgemmRowWork`] and, for very long rows, [`SpgemmLongRowWork`] count the products of each row of C and find the span
-//! of its columns. [`SpgemmClassify`] puts
-//! rows into classes by both, and [`SpgemmListRows`] lists each class. Rows of a class are done by one launch:
+//! [`SpgemmRowWork`] and, for very long rows, [`SpgemmLongRowWork`] count the products of each row of C and find the span of
+//! its columns. By both, [`SpgemmClassify`] assigns rows to classes, and [`SpgemmListRows`] lists each class. One launch
+//! computes the rows of a class:
 //!
-//! * [`SpgemmHashCount`] and [`SpgemmHashFill`]: a group of lanes a row, which looks columns up in a hash table;
-//! * [`SpgemmWindowCount`] and [`SpgemmWindowFill`]: a block a row, with a bit for each column of a window of C. How many
-//!   bits are set before a column's is its place in the row, so rows come out sorted.
+//! * [`SpgemmHashCount`] and [`SpgemmHashFill`]: a group of lanes per row, which looks up columns in a hash table;
+//! * [`SpgemmWindowCount`] and [`SpgemmWindowFill`]: a block per row, with a bit for each column of a window of C. The number
+//!   of bits set before a column's bit is its position in the row, so rows come out sorted.
 //!
-//! Tables have room for the largest row of their class. Windows do any row: as many windows as it takes, and sums in global
-//! memory that shared memory has no room for.
+//! Hash tables have room for the largest row of their class. Windows handle any row, with as many windows as it needs; sums
+//! that do not fit in shared memory are in global memory.
 //!
-//! For products with changing values, [`SpgemmRankProducts`] keeps where the products of windows go, and [`SpgemmAddRanked`]
-//! adds them up by that: a warp a part of a row.
+//! For repeated products with new values, [`SpgemmRankProducts`] records where the products of windows go, and
+//! [`SpgemmAddRanked`] adds them up by these ranks: a warp per part of a row.
 //!
-//! The products of each sum are added in the order of A's entries, by all of these, so sums are bitwise the same from run to
-//! run and from kernel to kernel. Columns of one row of B differ, so lanes that take entries of one row of B never add to
-//! the same sum; rows of B that are added side by side take turns.
+//! All of these add the products of a sum in the order of A's entries, so sums are bitwise the same from run to run and from
+//! kernel to kernel. The columns of a row of B are distinct, so lanes that take entries of one row of B never add to the same
+//! sum. Rows of B that are processed side by side take turns.
 
 mod add_ranked;
 mod bitmap;
@@ -27,6 +27,7 @@ mod hash;
 mod hash_table;
 mod offsets;
 mod ranked;
+mod rows;
 mod stage;
 mod window;
 mod work;
@@ -37,6 +38,9 @@ pub use classes::{
 };
 pub use hash::{hash_shared_bytes, SpgemmHashCount, SpgemmHashFill};
 pub use offsets::SpgemmConvertOffsets;
-pub use ranked::{part_len, rank_shared_bytes, SpgemmCutByParts, SpgemmPartWork, SpgemmRankProducts};
+pub use ranked::{
+    part_len, rank_shared_bytes, RowParts, SpgemmCutByParts, SpgemmPartWork, SpgemmRankProducts,
+};
+pub use rows::{ResultEntries, ResultPattern, RowList, RowWork, Spans};
 pub use window::{window_shared_bytes, SpgemmWindowCount, SpgemmWindowFill, WINDOW_COLUMNS};
 pub use work::{SpgemmLongRowWork, SpgemmMaskWork, SpgemmRowWork};

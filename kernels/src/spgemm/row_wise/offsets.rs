@@ -1,17 +1,17 @@
-//! Row offsets of another width.
+//! Conversion of row offsets.
 
 use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
 use crate::Offset;
 
 kernel! {
-    /// Row offsets of another width, which holds them all: one thread an offset.
+    /// Converts row offsets to another type, which can represent them all: one thread per offset.
     pub struct SpgemmConvertOffsets<S: Offset, T: Offset> {
-        /// What is read.
+        /// Input.
         pub source: Global<S>,
         /// Output.
         pub target: GlobalMut<T>,
-        /// Offsets.
+        /// The number of offsets.
         pub len: u64,
     }
     shared: 0;

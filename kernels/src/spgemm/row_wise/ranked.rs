@@ -1,53 +1,48 @@
-//! Where the products of long rows of C go, found once for products with changing values.
+//! The destinations of the products of long rows of C, found once for repeated products with new values.
 //!
-//! A row of C is cut into *parts* of as many entries as a warp has room to sum. For each product, in the order of A's
-//! entries and B's rows, its *rank* is kept: which entry of its part it goes to; and for each entry of A, where the rows
-//! of B are cut by the parts. New values then need neither columns nor a search for them, and no warp waits for another.
+//! A row of C is cut into *parts* of as many entries as a warp has room to sum. For each product, in the order of A's entries
+//! and B's rows, its *rank* is kept: the entry of its part that it is added to. For each entry of A, the places are kept
+//! where the parts cut the row of B. New values then need neither columns nor searches, and no warp waits for another.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, parameters, thread, warp, Arena, Global, GlobalMut, Shared};
 
 use super::bitmap::Bitmap;
-use super::entries::{nth_row, Entries, Matrix};
+use super::entries::Entries;
+use super::rows::{each, ResultPattern, RowList, Spans};
 use super::stage::{lower_bound, Windows};
 use super::work::each_row_of_b;
 use crate::block::count_scan::CountScan;
-use crate::Offset;
+use crate::{Offset, Pattern};
 
 /// Bytes of the sums of a part.
 const PART_BYTES: usize = 8192;
 
-/// Entries of C of a part, of values of so many bytes; a power of two, of which ranks of 16 bits are enough.
+/// Entries of C per part, for values of `value_bytes`; a power of two that 16-bit ranks can count.
 pub const fn part_len(value_bytes: usize) -> u32 {
     (PART_BYTES / value_bytes) as u32
 }
 
 kernel! {
-    /// Counts what rows of C keep: a warp a row.
+    /// Counts the products, parts and cuts of rows of C: one warp per row.
     pub struct SpgemmPartWork<O: Offset> {
-        /// Row offsets of A.
-        pub a_row_offsets: Global<O>,
-        /// Column indices of A.
-        pub a_columns: Global<u32>,
-        /// Row offsets of B.
-        pub b_row_offsets: Global<O>,
+        /// A.
+        pub a: Pattern<O>,
+        /// B.
+        pub b: Pattern<O>,
         /// Row offsets of C.
         pub c_row_offsets: Global<u64>,
-        /// The rows, if `listed`.
-        pub list: Global<u32>,
-        /// Output: products of each of the rows.
+        /// The rows.
+        pub rows: RowList,
+        /// Output: the number of products of each of the rows.
         pub products: GlobalMut<u64>,
-        /// Output: parts of each of the rows.
+        /// Output: the number of parts of each of the rows.
         pub parts: GlobalMut<u64>,
-        /// Output: places where parts cut rows of B.
+        /// Output: the number of places where parts cut rows of B, for each of the rows.
         pub cuts: GlobalMut<u64>,
-        /// How many rows there are.
-        pub rows: u32,
-        /// Not zero if `list` has the rows; else they are the first of the matrix.
-        pub listed: u32,
-        /// Entries of a part.
+        /// Entries per part.
         pub part_len: u32,
     }
     shared: 0;
@@ -61,11 +56,10 @@ kernel! {
 impl<O: Offset> SpgemmPartWork<O> {
     #[inline(always)]
     fn part_work<const BLOCK: usize>(self, _: Arena) {
-        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
-        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.a_columns, values: self.a_columns };
+        let Self { a, b, rows, .. } = self;
         let index = thread::block() * (BLOCK as u32 / thread::WARP_SIZE) + thread::warp();
-        let is_row = index < self.rows;
-        let row = nth_row(self.list, self.listed, index, is_row);
+        let is_row = index < rows.len;
+        let row = rows.nth(index, is_row);
         let own = a.entries_if(row, is_row);
         let mut count = 0_u64;
         each_row_of_b(a, b, own, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
@@ -82,48 +76,46 @@ impl<O: Offset> SpgemmPartWork<O> {
     }
 }
 
-/// Bytes of shared memory of a block of [`SpgemmRankProducts`], for windows of so many packets.
+/// Bytes of shared memory of a block of [`SpgemmRankProducts`], for windows of `packets` packets.
 pub const fn rank_shared_bytes(block: u32, packets: u32) -> u32 {
-    // Arrays of 8 bytes an element may begin behind one of 4.
+    // Padding for arrays of 8-byte elements after one of 4-byte elements.
     Bitmap::bytes(packets) + block / thread::WARP_SIZE * (4 + 8) + block * (8 + 8 + 4) + 8
 }
 
-kernel! {
-    /// Finds the ranks of products, and what row each part is of: a block a row.
-    pub struct SpgemmRankProducts<O: Offset> {
-        /// Row offsets of A.
-        pub a_row_offsets: Global<O>,
-        /// Column indices of A.
-        pub a_columns: Global<u32>,
-        /// Row offsets of B.
-        pub b_row_offsets: Global<O>,
-        /// Column indices of B, ascending within rows.
-        pub b_columns: Global<u32>,
-        /// Row offsets of C.
-        pub c_row_offsets: Global<u64>,
-        /// Column indices of C: output, unless `known`.
-        pub c_columns: GlobalMut<u32>,
-        /// The rows, if `listed`.
-        pub list: Global<u32>,
-        /// First column of each row of C.
-        pub firsts: Global<u32>,
-        /// Last column of each row of C.
-        pub lasts: Global<u32>,
-        /// Products before each of the rows.
+parameters! {
+    /// The sums before each of some rows, and all at the end.
+    pub struct RowParts {
+        /// Products before each row.
         pub first_products: Global<u64>,
-        /// Parts before each of the rows, and at the end.
+        /// Parts before each row.
         pub first_parts: Global<u64>,
+        /// Cuts before each row.
+        pub first_cuts: Global<u64>,
+    }
+}
+
+kernel! {
+    /// Finds the ranks of products, and the row of each part: one block per row.
+    pub struct SpgemmRankProducts<O: Offset> {
+        /// A.
+        pub a: Pattern<O>,
+        /// B, whose columns ascend within rows.
+        pub b: Pattern<O>,
+        /// C.
+        pub c: ResultPattern,
+        /// The rows.
+        pub rows: RowList,
+        /// The columns that each row of C spans.
+        pub spans: Spans,
+        /// Products and parts before each of the rows.
+        pub before: RowParts,
         /// Output: the rank of each product.
         pub ranks: GlobalMut<u16>,
-        /// Output: which of the rows each part is of.
+        /// Output: the index of each part's row among the rows.
         pub part_rows: GlobalMut<u32>,
-        /// The row of the first block.
+        /// The index of the first block's row among the rows.
         pub first_row: u32,
-        /// Not zero if `list` has the rows; else they are the first of the matrix.
-        pub listed: u32,
-        /// Not zero if C's columns are given.
-        pub known: u32,
-        /// Entries of a part, a power of two.
+        /// Entries per part, a power of two.
         pub part_len: u32,
         /// Columns of a window, in units of [`WINDOW_COLUMNS`](super::WINDOW_COLUMNS).
         pub packets: u32,
@@ -141,34 +133,27 @@ kernel! {
 impl<O: Offset> SpgemmRankProducts<O> {
     #[inline(always)]
     fn rank_products<const BLOCK: usize>(self, _: Arena) {
-        let Self { c_columns, ranks, .. } = self;
-        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
-        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
+        // 1. Lay out shared memory, and find the block's row.
+        let Self { a, b, c, before: RowParts { first_products, first_parts, .. }, .. } = self;
         let mut arena = Arena::dynamic(rank_shared_bytes(BLOCK as u32, self.packets));
         let bitmap = Bitmap::take(&mut arena, self.packets);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let products = Products::<BLOCK>::take(&mut arena);
         let index = (self.first_row + thread::block()) as usize;
-        let row = nth_row(self.list, self.listed, index as u32, true) as usize;
-        let own = a.entries_if(row as u32, true);
-        let c_begin = self.c_row_offsets.load(row);
-        let c_len = (self.c_row_offsets.load(row + 1) - c_begin) as u32;
-        let c_columns = c_columns.skip(c_begin as usize);
+        let row = self.rows.nth(index as u32, true);
+        let own = a.entries_if(row, true);
+        let c_row = c.row_if(row, true);
 
-        let ranks = ranks.skip(self.first_products.load(index) as usize);
+        let ranks = self.ranks.skip(first_products.load(index) as usize);
         let mut before = 0;
-        let mut windows = Windows::new(self.firsts.load(row), self.lasts.load(row), self.packets);
+        let mut windows = Windows::of_row(self.spans, row, self.packets);
         while let Some(window) = windows.next() {
+            // 2. Mark the window's columns, and rank them.
             let bitmap = bitmap.window(window.start, window.len);
             bitmap.clear::<BLOCK>();
             thread::barrier();
-            let count = if self.known != 0 {
-                each::<BLOCK>(c_len, |place| {
-                    let column = c_columns.load(place as usize);
-                    if window.has(column) {
-                        bitmap.set(column);
-                    }
-                });
+            let count = if c.is_known != 0 {
+                c_row.mark::<BLOCK>(window, bitmap);
                 bitmap.rank(scan, |_, _| {})
             } else {
                 products.each(a, b, own, |_, column| {
@@ -176,9 +161,10 @@ impl<O: Offset> SpgemmRankProducts<O> {
                         bitmap.set(column);
                     }
                 });
-                bitmap.rank(scan, |rank, column| c_columns.store((before + rank) as usize, column))
+                bitmap.rank(scan, |rank, column| c_row.columns.store((before + rank) as usize, column))
             };
             thread::barrier();
+            // 3. Store the ranks of the products in the window.
             products.each(a, b, own, |product, column| {
                 if window.has(column) {
                     let rank = before + bitmap.place(column).0;
@@ -186,45 +172,36 @@ impl<O: Offset> SpgemmRankProducts<O> {
                 }
             });
             before += count;
-            // The next window's bits are cleared.
+            // The next window clears the bits.
             thread::barrier();
         }
 
-        let first_part = self.first_parts.load(index) as usize;
-        let parts = (self.first_parts.load(index + 1) - self.first_parts.load(index)) as u32;
+        // 4. Store the row of each part.
+        let first_part = first_parts.load(index) as usize;
+        let parts = (first_parts.load(index + 1) - first_parts.load(index)) as u32;
         each::<BLOCK>(parts, |part| self.part_rows.store(first_part + part as usize, index as u32));
     }
 }
 
 kernel! {
-    /// Finds where parts cut the rows of B: a block a part.
+    /// Finds where parts cut the rows of B: one block per part.
     pub struct SpgemmCutByParts<O: Offset> {
-        /// Row offsets of A.
-        pub a_row_offsets: Global<O>,
-        /// Column indices of A.
-        pub a_columns: Global<u32>,
-        /// Row offsets of B.
-        pub b_row_offsets: Global<O>,
-        /// Column indices of B, ascending within rows.
-        pub b_columns: Global<u32>,
-        /// Row offsets of C.
-        pub c_row_offsets: Global<u64>,
-        /// Column indices of C.
-        pub c_columns: GlobalMut<u32>,
-        /// The rows, if `listed`.
-        pub list: Global<u32>,
-        /// Parts before each of the rows, and at the end.
-        pub first_parts: Global<u64>,
-        /// Cuts before each of the rows.
-        pub first_cuts: Global<u64>,
-        /// Which of the rows each part is of.
+        /// A.
+        pub a: Pattern<O>,
+        /// B, whose columns ascend within rows.
+        pub b: Pattern<O>,
+        /// C, with its columns.
+        pub c: ResultPattern,
+        /// The rows.
+        pub rows: RowList,
+        /// Parts and cuts before each of the rows.
+        pub before: RowParts,
+        /// The index of each part's row among the rows.
         pub part_rows: Global<u32>,
-        /// Output: for each part but a row's last, and within it for each entry of A, the nonzeros of the row of B that
-        /// are before the part's end.
+        /// Output: for each part except a row's last, and for each entry of A, the number of entries of the row of B that are
+        /// before the part's end.
         pub cuts: GlobalMut<u32>,
-        /// Not zero if `list` has the rows; else they are the first of the matrix.
-        pub listed: u32,
-        /// Entries of a part.
+        /// Entries per part.
         pub part_len: u32,
     }
     shared: 0;
@@ -238,21 +215,18 @@ kernel! {
 impl<O: Offset> SpgemmCutByParts<O> {
     #[inline(always)]
     fn cut_by_parts<const BLOCK: usize>(self, _: Arena) {
-        let Self { cuts, .. } = self;
+        let Self { a, b, c, before: RowParts { first_parts, first_cuts, .. }, .. } = self;
         let index = self.part_rows.load(thread::block() as usize);
-        let part = thread::block() - self.first_parts.load(index as usize) as u32;
-        if u64::from(thread::block()) + 1 == self.first_parts.load(index as usize + 1) {
+        let part = thread::block() - first_parts.load(index as usize) as u32;
+        if u64::from(thread::block()) + 1 == first_parts.load(index as usize + 1) {
             return;
         }
-        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
-        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
-        let row = nth_row(self.list, self.listed, index, true);
+        let row = self.rows.nth(index, true);
         let own = a.entries_if(row, true);
-        let end =
-            self.c_row_offsets.load(row as usize) as usize + (part as usize + 1) * self.part_len as usize;
-        let bound = self.c_columns.load(end);
-        let cuts =
-            cuts.skip(self.first_cuts.load(index as usize) as usize + part as usize * own.len as usize);
+        let end = c.row_offsets.load(row as usize) as usize + (part as usize + 1) * self.part_len as usize;
+        let bound = c.column_indices.load(end);
+        let first_cut = first_cuts.load(index as usize) as usize + part as usize * own.len as usize;
+        let cuts = self.cuts.skip(first_cut);
         each::<BLOCK>(own.len, |place| {
             let entries = b.entries_if(a.column_if(own, place, true), true);
             cuts.store(place as usize, lower_bound(b, entries, bound));
@@ -260,14 +234,14 @@ impl<O: Offset> SpgemmCutByParts<O> {
     }
 }
 
-/// Columns that a lane has on their way at once.
+/// Columns that a lane has in flight.
 const IN_FLIGHT: usize = 4;
 
-/// Entries of A, one a thread, in shared memory.
+/// Entries of A, one per thread, in shared memory.
 #[derive(Clone, Copy)]
 struct Products<const BLOCK: usize> {
     scan: CountScan<u64, BLOCK>,
-    /// The first product of each, among those of the row of C.
+    /// The number of each entry's first product among those of the row of C.
     firsts: Shared<u64>,
     /// The first nonzero of the row of B.
     begins: Shared<u64>,
@@ -286,17 +260,11 @@ impl<const BLOCK: usize> Products<BLOCK> {
         }
     }
 
-    /// Calls `visit` with the number of each product of a row of C, in the order of A's entries and B's rows, and its
-    /// column. Every thread; has barriers, one at the end.
+    /// Calls `visit` with the number of each product of a row of C, in the order of A's entries and B's rows, and its column.
+    /// Called by every thread; it has barriers, and ends with one.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn each<O: Offset>(
-        self,
-        a: Matrix<u32, O>,
-        b: Matrix<u32, O>,
-        own: Entries,
-        mut visit: impl FnMut(usize, u32),
-    ) {
+    fn each<O: Offset>(self, a: Pattern<O>, b: Pattern<O>, own: Entries, mut visit: impl FnMut(usize, u32)) {
         let mut products = 0;
         let mut first = 0;
         while first < own.len {
@@ -313,20 +281,20 @@ impl<const BLOCK: usize> Products<BLOCK> {
             while entry < staged {
                 let product = self.firsts.load(entry as usize) as usize;
                 let begin = self.begins.load(entry as usize) as usize;
-                each_column(b.columns.skip(begin), self.lens.load(entry as usize), |place, column| {
+                each_column(b.column_indices.skip(begin), self.lens.load(entry as usize), |place, column| {
                     visit(product + place as usize, column);
                 });
                 entry += BLOCK as u32 / thread::WARP_SIZE;
             }
             products += counted.total;
             first += BLOCK as u32;
-            // The memory is used again.
+            // The next round overwrites the memory.
             thread::barrier();
         }
     }
 }
 
-/// Calls `visit` with place and column of the first `len` columns, over the lanes of a warp.
+/// Calls `visit` with the index and value of the first `len` columns, over the lanes of a warp.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn each_column(columns: Global<u32>, len: u32, mut visit: impl FnMut(u32, u32)) {
@@ -344,15 +312,5 @@ fn each_column(columns: Global<u32>, len: u32, mut visit: impl FnMut(u32, u32)) 
             }
         }
         first += IN_FLIGHT as u32 * thread::WARP_SIZE;
-    }
-}
-
-/// Calls `visit` for 0 to `len` − 1, each in one thread of the block.
-#[inline(always)]
-pub(super) fn each<const BLOCK: usize>(len: u32, mut visit: impl FnMut(u32)) {
-    let mut place = thread::index();
-    while place < len {
-        visit(place);
-        place += BLOCK as u32;
     }
 }

@@ -1,15 +1,17 @@
-//! What the threads of a block add up together: a window of a row of C.
+//! A window of a row of C, which the threads of a block add up together.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{thread, warp, Arena, Element, Float, GlobalMut, Shared};
+use evenpath_simt::{thread, warp, Arena, Float, GlobalMut, Shared};
 
 use super::bitmap::{Bitmap, PACKET};
-use super::entries::{Entries, Matrix};
-use crate::Offset;
+use super::entries::{Entries, Operand};
+use super::rows::Spans;
+use crate::block::search::partition_point;
+use crate::{CsrView, Offset, Pattern};
 
-/// Columns of a long row of B that a lane has on their way at once.
+/// Columns of a long row of B that a lane has in flight.
 const IN_FLIGHT: usize = 4;
 
 /// The sums of a window.
@@ -68,9 +70,11 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// Of the columns `first` to `last`; none if `first` is above.
+    /// The windows of a row, of `packets` packets each; none if the row is empty.
     #[inline(always)]
-    pub(super) fn new(first: u32, last: u32, packets: u32) -> Self {
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn of_row(spans: Spans, row: u32, packets: u32) -> Self {
+        let (first, last) = (spans.firsts.load(row as usize), spans.lasts.load(row as usize));
         let left = if first <= last { last - first + 1 } else { 0 };
         let columns = packets * PACKET;
         Self { start: first, left, columns, is_part: left > columns }
@@ -89,52 +93,42 @@ impl Windows {
     }
 }
 
-/// Entries of A, one a thread, with what a window has of the rows of B that they name; in shared memory.
+/// Entries of A, one per thread, with the entries in a window of the rows of B that they name; in shared memory.
 #[derive(Clone, Copy)]
-pub(super) struct Stage<V, O, const BLOCK: usize> {
+pub(super) struct Stage<O, const BLOCK: usize> {
     begins: Shared<O>,
-    lefts: Shared<V>,
     lens: Shared<u32>,
-    /// The longest of the rows of B that are taken side by side.
+    /// The longest of the rows of B that are processed side by side.
     longest: Shared<u32>,
     lanes_log2: u32,
 }
 
-impl<V: Element, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
+/// A stage with the values of A's entries.
+#[derive(Clone, Copy)]
+pub(super) struct ValueStage<V, O, const BLOCK: usize> {
+    stage: Stage<O, BLOCK>,
+    lefts: Shared<V>,
+}
+
+impl<O: Offset, const BLOCK: usize> Stage<O, BLOCK> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn take<const VALUES: bool>(arena: &mut Arena, lanes_log2: u32) -> Self {
-        Self {
-            begins: arena.take(BLOCK),
-            lefts: arena.take(if VALUES { BLOCK } else { 0 }),
-            lens: arena.take(BLOCK),
-            longest: arena.take(BLOCK),
-            lanes_log2,
-        }
+    pub(super) fn take(arena: &mut Arena, lanes_log2: u32) -> Self {
+        Self { begins: arena.take(BLOCK), lens: arena.take(BLOCK), longest: arena.take(BLOCK), lanes_log2 }
     }
 
-    /// Rows of B side by side.
+    /// The number of rows of B that are processed side by side.
     #[inline(always)]
     fn groups(self) -> u32 {
         BLOCK as u32 >> self.lanes_log2
     }
 
-    /// Stages the thread's entry of A, the `place`th of its row. Every thread; wants a barrier before and behind.
+    /// Stages the thread's entry of A, the `place`th of its row. Called by every thread, with barriers before and after.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn bring<const VALUES: bool>(
-        self,
-        a: Matrix<V, O>,
-        b: Matrix<V, O>,
-        own: Entries,
-        place: u32,
-        window: Window,
-    ) {
+    fn bring(self, a: Pattern<O>, b: Pattern<O>, own: Entries, place: u32, window: Window) {
         let is_entry = place < own.len;
         let mut entries = b.entries_if(a.column_if(own, place, is_entry), is_entry);
-        if VALUES {
-            self.lefts.store(thread::index() as usize, a.value_if(own, place, is_entry));
-        }
         if window.is_part {
             let first = lower_bound(b, entries, window.start);
             let end = window.start.checked_add(window.len);
@@ -143,12 +137,7 @@ impl<V: Element, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
         }
         self.begins.store(thread::index() as usize, O::from_bits(entries.begin as u64));
         self.lens.store(thread::index() as usize, entries.len);
-        let mut longest = entries.len;
-        let mut distance = self.groups() / 2;
-        while distance > 0 {
-            longest = longest.max(warp::shuffle_xor(warp::FULL, longest, distance));
-            distance /= 2;
-        }
+        let longest = warp::reduce_groups(entries.len, self.groups(), u32::max);
         self.longest.store(thread::index() as usize, longest);
     }
 
@@ -164,22 +153,22 @@ impl<V: Element, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
         thread::index() & ((1 << self.lanes_log2) - 1)
     }
 
-    /// Sets the bits of all columns of the row of C in a window. Every thread; wants a barrier before and behind.
+    /// Sets the bits of all columns of the row of C in a window. Called by every thread, with barriers before and after.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn mark(self, a: Matrix<V, O>, b: Matrix<V, O>, own: Entries, window: Window, bitmap: Bitmap) {
+    pub(super) fn mark(self, a: Pattern<O>, b: Pattern<O>, own: Entries, window: Window, bitmap: Bitmap) {
         let mut first = 0;
         while first < own.len {
-            self.bring::<false>(a, b, own, first + thread::index(), window);
+            self.bring(a, b, own, first + thread::index(), window);
             thread::barrier();
             let staged = (own.len - first).min(BLOCK as u32);
-            // Bits are set in any order: no more lanes a row of B than a warp has.
+            // Bits can be set in any order, so a warp per row of B is enough.
             let lanes_log2 = self.lanes_log2.min(thread::WARP_SIZE.ilog2());
             let mut entry = thread::index() >> lanes_log2;
             while entry < staged {
                 let entries = self.staged(entry);
                 let mut place = thread::index() & ((1 << lanes_log2) - 1);
-                // Where rows of B are long, several columns are on their way.
+                // In long rows of B, several columns are in flight.
                 while self.lanes_log2 > lanes_log2 && place < entries.len {
                     let mut columns = [0; IN_FLIGHT];
                     for at in 0..IN_FLIGHT {
@@ -203,72 +192,27 @@ impl<V: Element, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
             first += BLOCK as u32;
         }
     }
-}
 
-impl<V: Float, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
-    /// Adds the products in a window to its sums, those of each sum in the order of A's entries. Rows of B that fit their
-    /// lanes are taken side by side, and have turns; others are taken by the whole block. Every thread; wants a barrier
-    /// before, and has one at the end.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn add(
-        self,
-        a: Matrix<V, O>,
-        b: Matrix<V, O>,
-        own: Entries,
-        window: Window,
-        bitmap: Bitmap,
-        sums: Sums<V>,
-    ) {
-        let mut first = 0;
-        while first < own.len {
-            self.bring::<true>(a, b, own, first + thread::index(), window);
-            thread::barrier();
-            let staged = (own.len - first).min(BLOCK as u32);
-            let mut at = Step { entry: 0, round: 0 };
-            let mut product = self.load(b, at, staged);
-            while at.entry < staged {
-                // The next products are on their way while these are added.
-                let next = self.step(at, staged);
-                let following = self.load(b, next, staged);
-                let (slot, is_there) =
-                    if product.is_some { bitmap.place(product.column) } else { (0, false) };
-                let is_alone = self.is_alone(at.entry);
-                let left = self.lefts.load(self.own_entry(at, is_alone) as usize);
-                if is_alone {
-                    if is_there {
-                        sums.add(slot, left, product.right);
-                    }
-                    thread::barrier();
-                } else {
-                    self.add_in_turn(sums, slot, (left, product.right), is_there);
-                }
-                (at, product) = (next, following);
-            }
-            first += BLOCK as u32;
-        }
-    }
-
-    /// The first of the staged entries whose rows of B would be taken side by side with an entry's.
+    /// The first of the staged entries whose rows of B would be processed side by side with an entry's.
     #[inline(always)]
     fn base(self, entry: u32) -> u32 {
         entry & !(self.groups() - 1)
     }
 
-    /// Whether an entry's row of B is taken by the whole block, as one of its neighbours does not fit its lanes.
+    /// Whether the whole block takes an entry's row of B, because one of its neighbors' rows does not fit its lanes.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn is_alone(self, entry: u32) -> bool {
         self.longest.load(self.base(entry) as usize) > 1 << self.lanes_log2
     }
 
-    /// The entry of a step that is the thread's.
+    /// The thread's entry in a step.
     #[inline(always)]
     fn own_entry(self, at: Step, is_alone: bool) -> u32 {
         at.entry + if is_alone { 0 } else { thread::index() >> self.lanes_log2 }
     }
 
-    /// What comes after some entries of rows of B: more of them, or the next rows.
+    /// The step after `at`: more of the same row of B, or the next rows.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn step(self, at: Step, staged: u32) -> Step {
@@ -287,10 +231,10 @@ impl<V: Float, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
         Step { entry, round: 0 }
     }
 
-    /// The thread's entry of B of a step; none behind the last.
+    /// The thread's entry of B in a step; none after the last step.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load(self, b: Matrix<V, O>, at: Step, staged: u32) -> InB<V> {
+    fn load<V: Float>(self, b: CsrView<V, O>, at: Step, staged: u32) -> InB<V> {
         if at.entry >= staged {
             return InB { column: 0, right: V::ZERO, is_some: false };
         }
@@ -299,18 +243,18 @@ impl<V: Float, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
         let place = at.round + if is_alone { thread::index() } else { self.lane() };
         let is_some = place < entries.len;
         InB {
-            column: b.column_if(entries, place, is_some),
+            column: b.pattern().column_if(entries, place, is_some),
             right: b.value_if(entries, place, is_some),
             is_some,
         }
     }
 
-    /// Adds a step's products to their sums, one row of B after the other. Every thread; has a barrier at the end.
+    /// Adds a step's products to their sums, one row of B after the other. Called by every thread; ends with a barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn add_in_turn(self, sums: Sums<V>, slot: u32, (left, right): (V, V), is_there: bool) {
+    fn add_in_turn<V: Float>(self, sums: Sums<V>, slot: u32, (left, right): (V, V), is_there: bool) {
         let group = thread::index() >> self.lanes_log2;
-        // Turns that follow each other in a warp.
+        // Consecutive turns within a warp.
         let in_warp = (thread::WARP_SIZE >> self.lanes_log2).max(1);
         let mut turn = 0;
         while turn < self.groups() {
@@ -330,8 +274,70 @@ impl<V: Float, O: Offset, const BLOCK: usize> Stage<V, O, BLOCK> {
     }
 }
 
-/// Rows of B that are taken together: that of one staged entry, from its `round`th nonzero in the window on, or those of
-/// this entry and its neighbours.
+impl<V: Float, O: Offset, const BLOCK: usize> ValueStage<V, O, BLOCK> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn take(arena: &mut Arena, lanes_log2: u32) -> Self {
+        let lefts = arena.take(BLOCK);
+        Self { stage: Stage::take(arena, lanes_log2), lefts }
+    }
+
+    /// As [`Stage::mark`].
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn mark(self, a: Pattern<O>, b: Pattern<O>, own: Entries, window: Window, bitmap: Bitmap) {
+        self.stage.mark(a, b, own, window, bitmap);
+    }
+
+    /// Adds the products in a window to its sums, those of each sum in the order of A's entries. Rows of B that fit their lanes
+    /// are processed side by side and take turns; the whole block takes others. Called by every thread, with a barrier before;
+    /// ends with one.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn add(
+        self,
+        (a, b): (CsrView<V, O>, CsrView<V, O>),
+        own: Entries,
+        window: Window,
+        bitmap: Bitmap,
+        sums: Sums<V>,
+    ) {
+        let stage = self.stage;
+        let mut first = 0;
+        while first < own.len {
+            let place = first + thread::index();
+            let left = a.value_if(own, place, place < own.len);
+            stage.bring(a.pattern(), b.pattern(), own, place, window);
+            self.lefts.store(thread::index() as usize, left);
+            thread::barrier();
+            let staged = (own.len - first).min(BLOCK as u32);
+            let mut at = Step { entry: 0, round: 0 };
+            let mut product = stage.load(b, at, staged);
+            while at.entry < staged {
+                // The next products are loaded while these are added.
+                let next = stage.step(at, staged);
+                let following = stage.load(b, next, staged);
+                let (slot, is_there) =
+                    if product.is_some { bitmap.place(product.column) } else { (0, false) };
+                let is_alone = stage.is_alone(at.entry);
+                let left = self.lefts.load(stage.own_entry(at, is_alone) as usize);
+                if is_alone {
+                    if is_there {
+                        sums.add(slot, left, product.right);
+                    }
+                    thread::barrier();
+                } else {
+                    stage.add_in_turn(sums, slot, (left, product.right), is_there);
+                }
+                (at, product) = (next, following);
+            }
+            first += BLOCK as u32;
+        }
+    }
+}
+
+/// Rows of B that are processed together: that of one staged entry, from its `round`th nonzero in the window on, or those of
+/// this entry and its neighbors.
 #[derive(Clone, Copy)]
 struct Step {
     entry: u32,
@@ -346,18 +352,9 @@ struct InB<V> {
     is_some: bool,
 }
 
-/// How many of some entries have a column below `bound`.
+/// The number of entries with a column below `bound`.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub(super) fn lower_bound<V: Element, O: Offset>(matrix: Matrix<V, O>, entries: Entries, bound: u32) -> u32 {
-    let (mut low, mut high) = (0, entries.len);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if matrix.column_if(entries, middle, true) < bound {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
+pub(super) fn lower_bound<O: Offset>(matrix: Pattern<O>, entries: Entries, bound: u32) -> u32 {
+    partition_point(0, entries.len, |place| matrix.column_if(entries, place, true) < bound)
 }

@@ -1,19 +1,18 @@
-//! Rows of any size: a block a row, with a bit a column.
+//! Rows of any size: one block per row, one bit per column.
 
-use evenpath_simt::{kernel, thread, Arena, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, thread, Arena, Float, GlobalMut, Shared};
 
 use super::bitmap::{Bitmap, PACKET};
-use super::entries::{nth_row, Matrix};
-use super::ranked::each;
-use super::stage::{Stage, Sums, Windows};
+use super::rows::{each, ResultEntries, RowList, Spans};
+use super::stage::{Stage, Sums, ValueStage, Windows};
 use crate::block::count_scan::CountScan;
-use crate::Offset;
+use crate::{CsrView, Offset, Pattern};
 
-/// Windows are made of so many columns.
+/// The number of columns of a window is a multiple of this.
 pub const WINDOW_COLUMNS: u32 = PACKET;
 
-/// Bytes of shared memory of a block of `block` threads: for windows of `packets` times [`WINDOW_COLUMNS`] columns,
-/// `sums` sums and row offsets of `offset_bytes`. Who only counts has values of 0 bytes.
+/// Bytes of shared memory of a block of `block` threads, for windows of `packets` times [`WINDOW_COLUMNS`] columns, `sums`
+/// sums and row offsets of `offset_bytes`; `value_bytes` is 0 to count entries only.
 pub const fn window_shared_bytes(
     block: u32,
     packets: u32,
@@ -25,34 +24,26 @@ pub const fn window_shared_bytes(
         + block / 32 * 4
         + block * (offset_bytes + value_bytes + 8)
         + sums * value_bytes;
-    // Arrays of 8 bytes an element may begin behind one of 4.
+    // Padding for arrays of 8-byte elements after one of 4-byte elements.
     bytes + 8
 }
 
 kernel! {
-    /// Counts the entries of rows of C: a block a row.
+    /// Counts the entries of rows of C: one block per row.
     pub struct SpgemmWindowCount<O: Offset> {
-        /// Row offsets of A.
-        pub a_row_offsets: Global<O>,
-        /// Column indices of A.
-        pub a_columns: Global<u32>,
-        /// Row offsets of B.
-        pub b_row_offsets: Global<O>,
-        /// Column indices of B, ascending within rows.
-        pub b_columns: Global<u32>,
-        /// The rows, if `listed`.
-        pub list: Global<u32>,
-        /// First column of each row of C.
-        pub firsts: Global<u32>,
-        /// Last column of each row of C.
-        pub lasts: Global<u32>,
-        /// Output: entries of each of the rows.
+        /// A.
+        pub a: Pattern<O>,
+        /// B, whose columns ascend within rows.
+        pub b: Pattern<O>,
+        /// The rows.
+        pub rows: RowList,
+        /// The columns that each row of C spans.
+        pub spans: Spans,
+        /// Output: the number of entries of each row.
         pub lengths: GlobalMut<u64>,
-        /// Not zero if `list` has the rows; else they are the first of the matrix.
-        pub listed: u32,
         /// Columns of a window, in units of [`WINDOW_COLUMNS`].
         pub packets: u32,
-        /// Lanes a row of B, as a power of two: no more than a block has, and a thirty-second of them or more.
+        /// log2 of the lanes per row of B: at most a block's threads, and at least a thirty-second of them.
         pub lanes_log2: u32,
     }
     shared: 0;
@@ -70,17 +61,15 @@ kernel! {
 impl<O: Offset> SpgemmWindowCount<O> {
     #[inline(always)]
     fn count_row<const BLOCK: usize>(self, _: Arena) {
-        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
-        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
+        let Self { a, b, spans, .. } = self;
         let mut arena = Arena::dynamic(window_shared_bytes(BLOCK as u32, self.packets, 0, 0, O::SIZE as u32));
         let bitmap = Bitmap::take(&mut arena, self.packets);
-        let stage = Stage::<u32, O, BLOCK>::take::<false>(&mut arena, self.lanes_log2);
+        let stage = Stage::<O, BLOCK>::take(&mut arena, self.lanes_log2);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-        let row = nth_row(self.list, self.listed, thread::block(), true);
+        let row = self.rows.nth(thread::block(), true);
         let own = a.entries_if(row, true);
         let mut count = 0;
-        let mut windows =
-            Windows::new(self.firsts.load(row as usize), self.lasts.load(row as usize), self.packets);
+        let mut windows = Windows::of_row(spans, row, self.packets);
         while let Some(window) = windows.next() {
             let bitmap = bitmap.window(window.start, window.len);
             bitmap.clear::<BLOCK>();
@@ -98,41 +87,23 @@ impl<O: Offset> SpgemmWindowCount<O> {
 }
 
 kernel! {
-    /// Computes rows of C: a block a row.
+    /// Computes rows of C: one block per row.
     pub struct SpgemmWindowFill<V: Float, O: Offset> {
-        /// Row offsets of A.
-        pub a_row_offsets: Global<O>,
-        /// Column indices of A.
-        pub a_columns: Global<u32>,
-        /// Values of A.
-        pub a_values: Global<V>,
-        /// Row offsets of B.
-        pub b_row_offsets: Global<O>,
-        /// Column indices of B, ascending within rows.
-        pub b_columns: Global<u32>,
-        /// Values of B.
-        pub b_values: Global<V>,
-        /// Row offsets of C.
-        pub c_row_offsets: Global<u64>,
-        /// Column indices of C: output, unless `known`.
-        pub c_columns: GlobalMut<u32>,
-        /// Output: values of C.
-        pub c_values: GlobalMut<V>,
-        /// The rows, if `listed`.
-        pub list: Global<u32>,
-        /// First column of each row of C.
-        pub firsts: Global<u32>,
-        /// Last column of each row of C.
-        pub lasts: Global<u32>,
-        /// Not zero if `list` has the rows; else they are the first of the matrix.
-        pub listed: u32,
-        /// Not zero if C's columns are given; products that fall elsewhere are left out.
-        pub known: u32,
+        /// A.
+        pub a: CsrView<V, O>,
+        /// B, whose columns ascend within rows.
+        pub b: CsrView<V, O>,
+        /// C.
+        pub c: ResultEntries<V>,
+        /// The rows.
+        pub rows: RowList,
+        /// The columns that each row of C spans.
+        pub spans: Spans,
         /// Columns of a window, in units of [`WINDOW_COLUMNS`].
         pub packets: u32,
-        /// Sums that shared memory has room for; windows with more are summed in C.
+        /// The number of sums that shared memory has room for; windows with more are summed in C.
         pub sums: u32,
-        /// Lanes a row of B, as a power of two: no more than a block has, and a thirty-second of them or more.
+        /// log2 of the lanes per row of B: at most a block's threads, and at least a thirty-second of them.
         pub lanes_log2: u32,
     }
     shared: 0;
@@ -156,45 +127,41 @@ kernel! {
 impl<V: Float, O: Offset> SpgemmWindowFill<V, O> {
     #[inline(always)]
     fn fill_row<const BLOCK: usize>(self, _: Arena) {
-        let Self { c_columns, c_values, sums, .. } = self;
-        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_values };
-        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_values };
+        // 1. Lay out shared memory, and find the block's row.
+        let Self { a, b, c, sums, .. } = self;
         let bytes = window_shared_bytes(BLOCK as u32, self.packets, sums, V::SIZE as u32, O::SIZE as u32);
         let mut arena = Arena::dynamic(bytes);
         let bitmap = Bitmap::take(&mut arena, self.packets);
-        let stage = Stage::<V, O, BLOCK>::take::<true>(&mut arena, self.lanes_log2);
+        let stage = ValueStage::<V, O, BLOCK>::take(&mut arena, self.lanes_log2);
         let shared_sums: Shared<V> = arena.take(sums as usize);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-        let row = nth_row(self.list, self.listed, thread::block(), true);
-        let own = a.entries_if(row, true);
-        let c_begin = self.c_row_offsets.load(row as usize);
-        let c_len = (self.c_row_offsets.load(row as usize + 1) - c_begin) as u32;
-        let (c_columns, c_values) = (c_columns.skip(c_begin as usize), c_values.skip(c_begin as usize));
+        let row = self.rows.nth(thread::block(), true);
+        let own = a.pattern().entries_if(row, true);
+        let c_row = c.pattern.row_if(row, true);
+        let c_values = c.values.skip(c_row.begin);
         let mut before = 0;
-        let mut windows =
-            Windows::new(self.firsts.load(row as usize), self.lasts.load(row as usize), self.packets);
+        let mut windows = Windows::of_row(self.spans, row, self.packets);
         while let Some(mut window) = windows.next() {
+            // 2. Mark the window's columns, and rank them.
             let bitmap = bitmap.window(window.start, window.len);
             bitmap.clear::<BLOCK>();
             thread::barrier();
-            let count = if self.known != 0 {
+            let count = if c.pattern.is_known != 0 {
                 window.is_part = true;
-                each::<BLOCK>(c_len, |place| {
-                    let column = c_columns.load(place as usize);
-                    if window.has(column) {
-                        bitmap.set(column);
-                    }
-                });
+                c_row.mark::<BLOCK>(window, bitmap);
                 bitmap.rank(scan, |_, _| {})
             } else {
-                stage.mark(a, b, own, window, bitmap);
-                bitmap.rank(scan, |rank, column| c_columns.store_streaming((before + rank) as usize, column))
+                stage.mark(a.pattern(), b.pattern(), own, window, bitmap);
+                bitmap.rank(scan, |rank, column| {
+                    c_row.columns.store_streaming((before + rank) as usize, column);
+                })
             };
+            // 3. Add up the products in the window.
             let window_values = c_values.skip(before as usize);
             let sums = Sums { shared: shared_sums, global: window_values, in_shared: count <= sums };
             each::<BLOCK>(count, |place| sums.clear(place));
             thread::barrier();
-            stage.add(a, b, own, window, bitmap, sums);
+            stage.add((a, b), own, window, bitmap, sums);
             if sums.in_shared {
                 each::<BLOCK>(count, |place| {
                     window_values.store_streaming(place as usize, shared_sums.load(place as usize));

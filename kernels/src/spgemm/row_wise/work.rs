@@ -1,39 +1,30 @@
-//! What the rows of C take: their products, and the span of their columns.
+//! The work of the rows of C: the number of their products, and the span of their columns.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
 
-use super::entries::{Entries, Matrix};
-use crate::Offset;
+use super::entries::Entries;
+use super::rows::RowWork;
+use crate::{Offset, Pattern};
 
 kernel! {
-    /// Counts the products of each row of C; finds the first and the last column that it can have, for rows with more than
-    /// `short` products. `1 << lanes_log2` lanes a row. A row without a span has a first column above its last. Rows with
-    /// more than `longest` entries are left as rows without entries, and listed for [`SpgemmLongRowWork`].
+    /// Counts the products of each row of C, and finds the first and last column that rows with more than `short` products can
+    /// have: `1 << lanes_log2` lanes per row. In rows without a span the first column is above the last. Rows of A with more
+    /// than `longest` entries are treated as empty, and listed for [`SpgemmLongRowWork`].
     pub struct SpgemmRowWork<O: Offset> {
-        /// Row offsets of A, `rows` + 1.
-        pub a_row_offsets: Global<O>,
-        /// Column indices of A.
-        pub a_columns: Global<u32>,
-        /// Row offsets of B.
-        pub b_row_offsets: Global<O>,
-        /// Column indices of B.
-        pub b_columns: Global<u32>,
-        /// Output: products of each row.
-        pub products: GlobalMut<u64>,
-        /// Output: first column of each row.
-        pub firsts: GlobalMut<u32>,
-        /// Output: last column of each row.
-        pub lasts: GlobalMut<u32>,
-        /// Output: first how many rows are listed, zero before; then these rows, in any order.
+        /// A.
+        pub a: Pattern<O>,
+        /// B, whose columns ascend within rows.
+        pub b: Pattern<O>,
+        /// Output: the work of each row.
+        pub work: RowWork,
+        /// Output: the number of listed rows, zero before; then these rows, in any order.
         pub long_rows: GlobalMut<u32>,
-        /// Rows.
-        pub rows: u32,
-        /// Entries of a row that is not listed, at most.
+        /// The largest number of entries of a row that is not listed.
         pub longest: u32,
-        /// Products of rows whose span does not matter, at most.
+        /// The largest number of products of a row whose span does not matter.
         pub short: u32,
-        /// Lanes a row, as a power of two, at most 5.
+        /// log2 of the lanes per row, at most 5.
         pub lanes_log2: u32,
     }
     shared: 0;
@@ -44,20 +35,20 @@ kernel! {
     }
 }
 
-/// Entries of A that a lane has on their way at once.
+/// Entries of A that a lane has in flight.
 const IN_FLIGHT: usize = 4;
 
-/// Entries of a row of A, a lane, from which on its warp does it.
+/// Entries per lane of a row of A beyond which the whole warp takes it.
 const LONG: u32 = 32;
 
 impl<O: Offset> SpgemmRowWork<O> {
     #[inline(always)]
     fn row_work<const BLOCK: usize>(self, _: Arena) {
-        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
-        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
+        let Self { a, b, .. } = self;
+        // 1. Load the group's row of A; list it if it is too long.
         let row = thread::block() * (BLOCK as u32 >> self.lanes_log2) + (thread::index() >> self.lanes_log2);
         let lane = thread::index() & ((1 << self.lanes_log2) - 1);
-        let mut own = a.entries_if(row, row < self.rows);
+        let mut own = a.entries_if(row, row < a.rows);
         if own.len > self.longest {
             if lane == 0 {
                 let place = self.long_rows.fetch_add(0, 1, Ordering::Relaxed, Scope::Device);
@@ -65,28 +56,22 @@ impl<O: Offset> SpgemmRowWork<O> {
             }
             own = Entries::NONE;
         }
+        // 2. Count the products of rows that are not long, and find their spans.
         let is_long = own.len > LONG << self.lanes_log2;
         let (mut count, mut first, mut last) = (0_u64, u32::MAX, 0);
         if !is_long {
             each_row_of_b(a, b, own, lane, self.lanes_log2, |entries| count += u64::from(entries.len));
         }
-        let mut distance = (1 << self.lanes_log2) / 2;
-        while distance > 0 {
-            count += warp::shuffle_xor(warp::FULL, count, distance);
-            distance /= 2;
-        }
+        let lanes = 1 << self.lanes_log2;
+        count = warp::reduce_groups(count, lanes, |a, b| a + b);
         if count > u64::from(self.short) {
             each_row_of_b(a, b, own, lane, self.lanes_log2, |entries| {
-                widen(b, entries, &mut first, &mut last)
+                widen(b, entries, &mut first, &mut last);
             });
         }
-        let mut distance = (1 << self.lanes_log2) / 2;
-        while distance > 0 {
-            first = first.min(warp::shuffle_xor(warp::FULL, first, distance));
-            last = last.max(warp::shuffle_xor(warp::FULL, last, distance));
-            distance /= 2;
-        }
-        // Long rows one after the other, by the whole warp.
+        first = warp::reduce_groups(first, lanes, u32::min);
+        last = warp::reduce_groups(last, lanes, u32::max);
+        // 3. Do the same for long rows, one after the other, with the whole warp.
         let mut left = warp::ballot(warp::FULL, is_long && lane == 0);
         while left != 0 {
             let source = left.trailing_zeros();
@@ -100,49 +85,42 @@ impl<O: Offset> SpgemmRowWork<O> {
             }
             left &= left - 1;
         }
-        if row < self.rows && lane == 0 {
-            self.products.store(row as usize, count);
-            self.firsts.store(row as usize, first);
-            self.lasts.store(row as usize, last);
+        if row < a.rows && lane == 0 {
+            self.work.store(row, count, first, last);
         }
     }
 }
 
-/// The products of entries of a row of A, and the first and last column of the rows of B that they name, by a warp.
+/// The number of products of some entries of a row of A, and the first and last column of the rows of B that they name;
+/// computed by a warp.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn warp_work<O: Offset>(a: Matrix<u32, O>, b: Matrix<u32, O>, entries: Entries) -> (u64, u32, u32) {
+fn warp_work<O: Offset>(a: Pattern<O>, b: Pattern<O>, entries: Entries) -> (u64, u32, u32) {
     let (mut all, mut least, mut greatest) = (0_u64, u32::MAX, 0);
     each_row_of_b(a, b, entries, thread::lane(), thread::WARP_SIZE.ilog2(), |entries| {
         all += u64::from(entries.len);
         widen(b, entries, &mut least, &mut greatest);
     });
-    let mut distance = thread::WARP_SIZE / 2;
-    while distance > 0 {
-        least = least.min(warp::shuffle_xor(warp::FULL, least, distance));
-        greatest = greatest.max(warp::shuffle_xor(warp::FULL, greatest, distance));
-        distance /= 2;
-    }
-    (warp::reduce_add(all), least, greatest)
+    (warp::reduce_add(all), warp::reduce(least, u32::min), warp::reduce(greatest, u32::max))
 }
 
 /// Widens a span of columns by a row of B.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn widen<O: Offset>(b: Matrix<u32, O>, entries: Entries, first: &mut u32, last: &mut u32) {
+fn widen<O: Offset>(b: Pattern<O>, entries: Entries, first: &mut u32, last: &mut u32) {
     if entries.len > 0 {
         *first = (*first).min(b.column_if(entries, 0, true));
         *last = (*last).max(b.column_if(entries, entries.len - 1, true));
     }
 }
 
-/// Calls `visit` with the rows of B that a lane's entries of a row of A name.
+/// Calls `visit` with the rows of B that a lane's entries of a row of A name, and with empty rows.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // Iterators over arrays leave registers for local memory.
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(super) fn each_row_of_b<O: Offset>(
-    a: Matrix<u32, O>,
-    b: Matrix<u32, O>,
+    a: Pattern<O>,
+    b: Pattern<O>,
     own: Entries,
     lane: u32,
     lanes_log2: u32,
@@ -163,29 +141,21 @@ pub(super) fn each_row_of_b<O: Offset>(
     }
 }
 
-/// Entries of A that a warp of [`SpgemmLongRowWork`] takes at a time: what its lanes have on their way at once.
+/// Entries of A that a warp of [`SpgemmLongRowWork`] takes at a time: as many as its lanes have in flight.
 const PIECE: u32 = IN_FLIGHT as u32 * thread::WARP_SIZE;
 
 kernel! {
-    /// What [`SpgemmRowWork`] says, for the rows that it listed: all warps take pieces of each.
+    /// The same as [`SpgemmRowWork`], for the rows that it listed: all warps take pieces of each.
     pub struct SpgemmLongRowWork<O: Offset> {
-        /// Row offsets of A.
-        pub a_row_offsets: Global<O>,
-        /// Column indices of A.
-        pub a_columns: Global<u32>,
-        /// Row offsets of B.
-        pub b_row_offsets: Global<O>,
-        /// Column indices of B.
-        pub b_columns: Global<u32>,
-        /// Output: products of each row; 0 before, for those that are listed.
-        pub products: GlobalMut<u64>,
-        /// Output: first column of each row; 2³² − 1 before.
-        pub firsts: GlobalMut<u32>,
-        /// Output: last column of each row; 0 before.
-        pub lasts: GlobalMut<u32>,
-        /// How many rows are listed, and these.
+        /// A.
+        pub a: Pattern<O>,
+        /// B, whose columns ascend within rows.
+        pub b: Pattern<O>,
+        /// Output: the work of each row. Listed rows have no products, first column 2³² − 1 and last column 0 before.
+        pub work: RowWork,
+        /// The number of listed rows, and these rows.
         pub long_rows: Global<u32>,
-        /// Blocks.
+        /// The number of blocks.
         pub blocks: u32,
     }
     shared: 0;
@@ -199,12 +169,11 @@ kernel! {
 impl<O: Offset> SpgemmLongRowWork<O> {
     #[inline(always)]
     fn long_row_work<const BLOCK: usize>(self, _: Arena) {
-        let a = Matrix { row_offsets: self.a_row_offsets, columns: self.a_columns, values: self.a_columns };
-        let b = Matrix { row_offsets: self.b_row_offsets, columns: self.b_columns, values: self.b_columns };
+        let Self { a, b, .. } = self;
         let block_warps = BLOCK as u32 / thread::WARP_SIZE;
         let (own_warp, warps) = (thread::block() * block_warps + thread::warp(), self.blocks * block_warps);
         let listed = self.long_rows.load(0);
-        // Pieces go round the warps, those of a row after those of the one before.
+        // Pieces are dealt to the warps in turn, each row continuing after the previous one.
         let (mut at, mut first_warp) = (0, 0);
         while at < listed {
             let row = self.long_rows.load(1 + at as usize);
@@ -218,9 +187,10 @@ impl<O: Offset> SpgemmLongRowWork<O> {
                 let begin = entries.begin + piece as usize * PIECE as usize;
                 let (count, first, last) = warp_work(a, b, Entries { begin, len });
                 if thread::lane() == 0 && count > 0 {
-                    self.products.fetch_add(row as usize, count, Ordering::Relaxed, Scope::Device);
-                    self.firsts.fetch_min(row as usize, first, Ordering::Relaxed, Scope::Device);
-                    self.lasts.fetch_max(row as usize, last, Ordering::Relaxed, Scope::Device);
+                    let RowWork { products, firsts, lasts } = self.work;
+                    products.fetch_add(row as usize, count, Ordering::Relaxed, Scope::Device);
+                    firsts.fetch_min(row as usize, first, Ordering::Relaxed, Scope::Device);
+                    lasts.fetch_max(row as usize, last, Ordering::Relaxed, Scope::Device);
                 }
                 piece += warps;
             }
@@ -231,20 +201,12 @@ impl<O: Offset> SpgemmLongRowWork<O> {
 }
 
 kernel! {
-    /// What [`SpgemmRowWork`] says, for the entries of C that a pattern has: its length and columns. One thread a row.
+    /// The same as [`SpgemmRowWork`], for a given pattern of C: each row's length and columns. One thread per row.
     pub struct SpgemmMaskWork<O: Offset> {
-        /// Row offsets of the pattern, `rows` + 1.
-        pub row_offsets: Global<O>,
-        /// Its columns.
-        pub columns: Global<u32>,
-        /// Output: entries of each row.
-        pub lengths: GlobalMut<u64>,
-        /// Output: first column of each row.
-        pub firsts: GlobalMut<u32>,
-        /// Output: last column of each row.
-        pub lasts: GlobalMut<u32>,
-        /// Rows.
-        pub rows: u32,
+        /// The pattern.
+        pub mask: Pattern<O>,
+        /// Output: the work of each row, with entries in place of products.
+        pub work: RowWork,
     }
     shared: 0;
     body: SpgemmMaskWork::mask_work::<BLOCK>;
@@ -258,18 +220,16 @@ impl<O: Offset> SpgemmMaskWork<O> {
     #[inline(always)]
     fn mask_work<const BLOCK: usize>(self, _: Arena) {
         let row = thread::block() * BLOCK as u32 + thread::index();
-        if row >= self.rows {
+        let Self { mask, work } = self;
+        if row >= mask.rows {
             return;
         }
-        let mask = Matrix { row_offsets: self.row_offsets, columns: self.columns, values: self.columns };
         let own = mask.entries_if(row, true);
-        self.lengths.store(row as usize, u64::from(own.len));
         let (mut first, mut last) = (u32::MAX, 0);
         if own.len > 0 {
             first = mask.column_if(own, 0, true);
             last = mask.column_if(own, own.len - 1, true);
         }
-        self.firsts.store(row as usize, first);
-        self.lasts.store(row as usize, last);
+        work.store(row, u64::from(own.len), first, last);
     }
 }

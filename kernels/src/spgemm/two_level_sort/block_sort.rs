@@ -1,60 +1,52 @@
-//! Block sort: the products of each tile sorted by row and column, and what remains of them once equal ones are one.
+//! Block sort: sorts the products of each tile by row and column, and makes one entry of those that are equal.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
-use super::expansion::{Entries, Tile};
+use super::expansion::{ListedEntries, Tile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::radix_rank::{RadixKey, RadixRank};
 use crate::block::radix_sort::{warp_striped, RadixSort};
-use crate::Offset;
+use crate::{Offset, Pattern};
 
-/// In an element of a tile's permutation: the product begins a new entry of the tile. Below it is the product's place.
+/// The bit of a permutation's element that marks the first product of an entry. The lower bits are the product's place.
 pub(super) const BEGINS_ENTRY: u16 = 1 << 15;
 
-/// What is known of a tile, a word each: its entries; those of a row that began in an earlier tile, which come first;
-/// those of a row that goes on in the next one, which come last; and the first row that is neither, if there is one.
+/// Words of information on a tile: the number of its entries; of those in a row that began in an earlier tile, which come
+/// first; and of those in a row that continues in the next tile, which come last; then the first row that is neither, if any.
 pub const TILE_WORDS: usize = 4;
 
-/// Bytes of shared memory of a block of [`SortProducts`], of so many threads and items a thread.
+/// Bytes of shared memory of a block of [`SortProducts`], for `block` threads and `items` items per thread.
 pub const fn shared_bytes(block: usize, items: usize) -> u32 {
     let (warps, words) = (block / thread::WARP_SIZE as usize, block * items / thread::WARP_SIZE as usize);
     let sort = RadixRank::<128>::bytes_for(block) + (block * items + 1) * u64::SIZE;
-    // Ranges and the scan a warp; three kinds of marks.
+    // Ranges and the scan per warp; three kinds of marks.
     (sort + warps * (8 + 4) + 3 * 2 * words * 4) as u32
 }
 
 kernel! {
-    /// Sorts the products of each tile by row and column, and compacts out its entries: what has the same row and column
-    /// is one.
+    /// Sorts the products of each tile by row and column, and compacts them to entries: products with the same row and column
+    /// become one entry. One block per tile.
     ///
-    /// Products come in the order of A's entries, so their rows ascend. The sort is by column first and by row last, on
-    /// as many bits as the tile's columns and rows differ in, with the place of each product in the bits that are left.
+    /// Products come in the order of A's entries, so their rows ascend. Keys have as many bits as the tile's columns and rows
+    /// differ in, the row above the column; the remaining bits hold the place of each product.
     pub struct SortProducts<O: Offset> {
-        /// The first product of each listed entry of A, and the number of products at the end.
-        pub first_products: Global<u32>,
-        /// The listed entry that makes the first product of each tile, and their number at the end.
-        pub tile_entries: Global<u32>,
-        /// What, added to a product's number, gives the nonzero of B that makes it.
-        pub sources: Global<O>,
-        /// The row of each listed entry.
-        pub entry_rows: Global<u32>,
-        /// Column indices of B.
-        pub b_columns: Global<u32>,
-        /// Output: where each sorted product was in its tile, and [`BEGINS_ENTRY`]; whole tiles.
+        /// The listed entries of A.
+        pub entries: ListedEntries<O>,
+        /// B.
+        pub b: Pattern<O>,
+        /// Output: the original place of each sorted product in its tile, and [`BEGINS_ENTRY`]; whole tiles.
         pub permutation: GlobalMut<u16>,
         /// Output: the columns of each tile's entries, from the tile's first place on.
         pub columns: GlobalMut<u32>,
-        /// Output: [`TILE_WORDS`] a tile.
+        /// Output: [`TILE_WORDS`] words per tile.
         pub tiles: GlobalMut<u32>,
-        /// Output: the entries of each tile that are of rows cut by its ends.
+        /// Output: the number of entries of each tile in rows that are cut by its ends.
         pub cut_counts: GlobalMut<u32>,
-        /// Output: the entries of each row that is in one tile as a whole; others are left alone.
+        /// Output: the number of entries of each row that is not cut; others are not written.
         pub row_counts: GlobalMut<u32>,
-        /// Products, fewer than 2³¹; the grid is one block a tile.
-        pub products: u32,
     }
     shared: 0;
     body: SortProducts::sort_products::<BLOCK, ITEMS>;
@@ -68,8 +60,9 @@ impl<O: Offset> SortProducts<O> {
     #[inline(always)]
     fn sort_products<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         const { assert!(BLOCK * ITEMS <= BEGINS_ENTRY as usize) };
-        // Row starts are where the sort has its counts, below the keys.
+        // Row starts use the memory of the sort's counts, before the keys.
         const { assert!((BLOCK * ITEMS + 1) * 4 <= RadixRank::<BLOCK>::BYTES) };
+        // 1. Lay out shared memory.
         let mut arena = Arena::dynamic(shared_bytes(BLOCK, ITEMS));
         let sort_memory = arena;
         let wide = RadixSort::<u64, BLOCK, ITEMS>::take(&mut arena);
@@ -84,14 +77,10 @@ impl<O: Offset> SortProducts<O> {
                 again.take(BLOCK * ITEMS + 1)
             },
         };
-        let all = Entries {
-            first_products: self.first_products,
-            tile_begins: self.tile_entries,
-            products: self.products,
-        };
-        let tile = all.tile((BLOCK * ITEMS) as u32);
-        let row_count = block.number_entries(tile, self.first_products, self.entry_rows);
-        let own_columns = block.expand(tile, self.sources, self.b_columns);
+        // 2. Expand the tile's products, and find how many bits tell them apart.
+        let tile = self.entries.tile((BLOCK * ITEMS) as u32);
+        let row_count = block.number_entries(tile, self.entries);
+        let own_columns = block.expand(tile, self.entries.sources, self.b.column_indices);
         let (least, column_bits) = block.column_range(tile, &own_columns);
         // At least one, so that there is a pass.
         let bits = (column_bits + bits_of(row_count - 1)).max(1);
@@ -101,9 +90,10 @@ impl<O: Offset> SortProducts<O> {
             tiles: self.tiles,
             cut_counts: self.cut_counts,
             row_counts: self.row_counts,
-            entry_rows: self.entry_rows,
+            entry_rows: self.entries.rows,
         };
-        let sorted = Sorted { least, column_bits, bits, row_count, cut: Cut::of(tile, all, self.entry_rows) };
+        let sorted = Sorted { least, column_bits, bits, row_count, cut: Cut::of(tile, self.entries) };
+        // 3. Sort them, with 32-bit keys if these suffice, and store the entries.
         if bits + RadixSort::<u32, BLOCK, ITEMS>::PLACE_BITS <= u32::BITS {
             let narrow = {
                 let mut again = sort_memory;
@@ -116,13 +106,13 @@ impl<O: Offset> SortProducts<O> {
     }
 }
 
-/// Bits that numbers up to `largest` take.
+/// The number of bits of numbers up to `largest`.
 #[inline(always)]
 fn bits_of(largest: u32) -> u32 {
     u32::BITS - largest.leading_zeros()
 }
 
-/// Whether the first and the last row of a tile are also in its neighbours.
+/// Whether the first and the last row of a tile are also in the neighboring tiles.
 #[derive(Clone, Copy)]
 struct Cut {
     before: bool,
@@ -132,8 +122,8 @@ struct Cut {
 impl Cut {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn of(tile: Tile, all: Entries, entry_rows: Global<u32>) -> Self {
-        let row = |entry: usize| entry_rows.load(entry);
+    fn of<O: Offset>(tile: Tile, all: ListedEntries<O>) -> Self {
+        let row = |entry: usize| all.rows.load(entry);
         let before = tile.first > 0
             && (all.first_products.load(tile.first_entry) < tile.first
                 || row(tile.first_entry) == row(tile.first_entry - 1));
@@ -143,16 +133,16 @@ impl Cut {
     }
 }
 
-/// What a tile is sorted by.
+/// The keys by which a tile is sorted.
 #[derive(Clone, Copy)]
 struct Sorted {
     /// The least column.
     least: u32,
-    /// Bits of a column's distance to it; the row's are above.
+    /// Bits of a column's distance to it; the row's bits are above.
     column_bits: u32,
     /// Bits of a key.
     bits: u32,
-    /// Rows of the tile.
+    /// The number of rows of the tile.
     row_count: u32,
     cut: Cut,
 }
@@ -164,7 +154,7 @@ struct Output {
     tiles: GlobalMut<u32>,
     cut_counts: GlobalMut<u32>,
     row_counts: GlobalMut<u32>,
-    /// An input: rows are counted where they are listed.
+    /// Input: the row of each listed entry.
     entry_rows: Global<u32>,
 }
 
@@ -180,21 +170,21 @@ struct SortBlock<const BLOCK: usize, const ITEMS: usize> {
     /// Sorted places that begin a new entry.
     heads: NumberedBits<BLOCK, ITEMS>,
     scan: CountScan<u32, BLOCK>,
-    /// For each row of the tile its first entry, and the entry of A that makes a product of it, 16 bits each; the number
-    /// of entries at the end. In the memory of the sort's counts.
+    /// For each row of the tile its first entry, and an entry of A that makes a product of it, 16 bits each; the number of
+    /// entries at the end. In the memory of the sort's counts.
     row_starts: Shared<u32>,
 }
 
 impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
     const WARPS: usize = BLOCK / thread::WARP_SIZE as usize;
 
-    /// Numbers the tile's entries of A, and their rows, of which it gives the number.
+    /// Numbers the tile's entries of A and their rows. Returns the number of rows.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn number_entries(self, tile: Tile, first_products: Global<u32>, entry_rows: Global<u32>) -> u32 {
+    fn number_entries<O: Offset>(self, tile: Tile, entries: ListedEntries<O>) -> u32 {
         self.rows.clear();
-        tile.mark(first_products, self.entries, |entry, place| {
-            if place == 0 || entry_rows.load(entry) != entry_rows.load(entry - 1) {
+        tile.mark(entries.first_products, self.entries, |entry, place| {
+            if place == 0 || entries.rows.load(entry) != entries.rows.load(entry - 1) {
                 self.rows.set(place);
             }
         });
@@ -224,7 +214,8 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         columns
     }
 
-    /// The least column of the block's products, and the bits of the distance of the greatest. It has one barrier.
+    /// The least column of the block's products, and the number of bits of the greatest column's distance to it. It has one
+    /// barrier.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn column_range(self, tile: Tile, columns: &[u32; ITEMS]) -> (u32, u32) {
@@ -235,12 +226,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
                 greatest = greatest.max(columns[item]);
             }
         }
-        let mut distance = thread::WARP_SIZE / 2;
-        while distance > 0 {
-            least = least.min(warp::shuffle_xor(warp::FULL, least, distance));
-            greatest = greatest.max(warp::shuffle_xor(warp::FULL, greatest, distance));
-            distance /= 2;
-        }
+        (least, greatest) = (warp::reduce(least, u32::min), warp::reduce(greatest, u32::max));
         if thread::lane() == 0 {
             self.ranges.store(thread::warp() as usize, least);
             self.ranges.store(Self::WARPS + thread::warp() as usize, greatest);
@@ -253,7 +239,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         (least, bits_of(greatest - least))
     }
 
-    /// Sorts the products and stores what is to be known of them.
+    /// Sorts the products and stores the tile's outputs.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn sort<K: RadixKey>(
@@ -264,7 +250,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         sorted: Sorted,
         output: Output,
     ) {
-        // Padding is the largest and comes last: it stays behind the products.
+        // Padding has the greatest key and comes last, so it stays after the products.
         let mut keys = [K::ONES.low_bits(sorted.bits); ITEMS];
         for item in 0..ITEMS {
             let place = warp_striped::<ITEMS>(item) as u32;
@@ -275,7 +261,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
             keys[item] = keys[item].with_bits(place, sorted.bits);
         }
         sort.sort_keys(&mut keys, 0, sorted.bits);
-        // From here on keys are in shared memory alone: each is needed for a moment, and all would take many registers.
+        // From here on keys are in shared memory only: each is needed briefly, and all would take many registers.
         let keys = sort.sorted();
         let (heads, row_heads) = self.find_heads(tile, keys, sorted, output.permutation);
         let count = self.heads.number(self.scan);
@@ -287,8 +273,8 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         self.count_rows(tile, sorted, output, count);
     }
 
-    /// A bit for each of this thread's sorted products that begins an entry, and for each that begins a row. Leaves the
-    /// former as marks that are not numbered, and stores the permutation.
+    /// A bit for each of this thread's sorted products that begins an entry, and for each that begins a row. Marks the former,
+    /// without numbering them, and stores the permutation.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn find_heads<K: RadixKey>(
@@ -312,7 +298,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
             heads |= u32::from(head) << item;
             row_heads |= u32::from(row_head) << item;
             self.heads.set_word(item, warp::ballot(warp::FULL, head));
-            // The first of the padding begins an entry of its own, which nobody stores.
+            // The first padding begins an entry of its own, which is not stored.
             let mark = if head || place as u32 == tile.len { BEGINS_ENTRY } else { 0 };
             let product = own.bits_from(sorted.bits) as u16;
             own_permutation.store(item * thread::WARP_SIZE as usize, product | mark);
@@ -320,7 +306,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         (heads, row_heads)
     }
 
-    /// Stores the columns of entries, and remembers where rows begin.
+    /// Stores the columns of entries, and where rows begin.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn store_entries<K: RadixKey>(
@@ -348,7 +334,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         }
     }
 
-    /// Stores how many entries the tile and its rows have.
+    /// Stores the numbers of entries of the tile and its rows.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn count_rows(self, tile: Tile, sorted: Sorted, output: Output, count: u32) {
@@ -357,7 +343,7 @@ impl<const BLOCK: usize, const ITEMS: usize> SortBlock<BLOCK, ITEMS> {
         let row_of = |row: u32| {
             output.entry_rows.load(tile.first_entry + (self.row_starts.load(row as usize) >> 16) as usize)
         };
-        // Rows of the tile that are in no other.
+        // The rows that are in no other tile.
         let begin = u32::from(cut.before);
         let end = if row_count > begin { row_count - u32::from(cut.after) } else { row_count };
         let mut row = begin + thread::index();

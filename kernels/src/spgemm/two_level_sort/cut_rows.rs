@@ -1,4 +1,4 @@
-//! Rows that tiles cut: their entries are collected for the global sort, and what it finds equal becomes one.
+//! Rows that tiles cut: their entries are collected for the global sort, and those that are equal become one.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -6,6 +6,7 @@ use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
 use super::block_sort::TILE_WORDS;
+use super::products::SortedTiles;
 use crate::block::count_scan::CountScan;
 use crate::block::lookback::{Lookback, Tickets};
 use crate::block::numbered_bits::NumberedBits;
@@ -13,24 +14,20 @@ use crate::block::radix_rank::RadixKey;
 use crate::block::radix_sort::warp_striped;
 
 kernel! {
-    /// Collects the entries of cut rows: the row and, in the lower bits, the column of each. One block a tile.
+    /// Collects the entries of cut rows as keys, with the row above the column: one block per tile.
     pub struct CollectCutEntries<K: RadixKey> {
-        /// [`TILE_WORDS`] a tile, from the block sort.
-        pub tiles: Global<u32>,
-        /// The columns of each tile's entries.
-        pub columns: Global<u32>,
+        /// The tiles.
+        pub tiles: SortedTiles,
         /// The listed entry of A that makes the first product of each tile.
-        pub tile_entries: Global<u32>,
+        pub tile_begins: Global<u32>,
         /// The row of each listed entry.
         pub entry_rows: Global<u32>,
-        /// Cut entries before each tile's, and their number at the end.
+        /// The number of cut entries before each tile's, and of all at the end.
         pub cut_begins: Global<u32>,
         /// Output: the keys of cut entries, in the order of tiles.
         pub keys: GlobalMut<K>,
-        /// Output: 0, 1, 2, …; what the sort makes of it tells where each entry came from.
+        /// Output: 0, 1, 2, …; sorted along, they tell where each entry came from.
         pub numbers: GlobalMut<u32>,
-        /// Products of a tile.
-        pub tile_len: u32,
         /// Bits of a column.
         pub column_bits: u32,
     }
@@ -45,17 +42,17 @@ kernel! {
 impl<K: RadixKey> CollectCutEntries<K> {
     #[inline(always)]
     fn collect_cut_entries<const BLOCK: usize>(self, _: Arena) {
-        let Self { columns, keys, numbers, .. } = self;
+        let Self { keys, numbers, tiles: SortedTiles { words, columns, tile_len }, .. } = self;
         let tile = thread::block() as usize;
-        let words = self.tiles.skip(tile * TILE_WORDS);
+        let words = words.skip(tile * TILE_WORDS);
         let (count, head, tail) = (words.load(0), words.load(1), words.load(2));
-        let first_row = self.entry_rows.load(self.tile_entries.load(tile) as usize);
+        let first_row = self.entry_rows.load(self.tile_begins.load(tile) as usize);
         let mut last_row = first_row;
         if tail > 0 {
-            last_row = self.entry_rows.load(self.tile_entries.load(tile + 1) as usize);
+            last_row = self.entry_rows.load(self.tile_begins.load(tile + 1) as usize);
         }
         let begin = self.cut_begins.load(tile);
-        let columns = columns.skip(tile * self.tile_len as usize);
+        let columns = columns.skip(tile * tile_len as usize);
         let (keys, numbers) = (keys.skip(begin as usize), numbers.skip(begin as usize));
         let mut cut = thread::index();
         while cut < head + tail {
@@ -71,28 +68,28 @@ impl<K: RadixKey> CollectCutEntries<K> {
 }
 
 kernel! {
-    /// Numbers the sorted entries of cut rows, equal ones with the same number, and counts them by row: one block a
-    /// tile, tiles in the order in which blocks begin.
+    /// Numbers the sorted entries of cut rows, equal ones with the same number, and counts them by row: one block per tile,
+    /// tiles in the order in which blocks start.
     pub struct NumberCutEntries<K: RadixKey> {
         /// The keys, sorted.
         pub keys: Global<K>,
-        /// For each, where it was before the sort.
+        /// The place of each before the sort.
         pub origins: Global<u32>,
-        /// Output: where the sort put each of the entries.
+        /// Output: the place of each entry after the sort.
         pub places: GlobalMut<u32>,
-        /// Output: not zero where the key differs from the one before.
+        /// Output: 1 if the key differs from the one before, else 0.
         pub flags: GlobalMut<u8>,
-        /// Output: the keys, each once; no more than there are keys.
+        /// Output: the distinct keys; room for as many as there are keys.
         pub unique_keys: GlobalMut<K>,
-        /// Output: how many keys those are.
+        /// Output: the number of distinct keys.
         pub unique_count: GlobalMut<u64>,
-        /// Output: the number of each cut row's first entry; other rows are left alone.
+        /// Output: the number of each cut row's first entry; not written for other rows.
         pub row_numbers: GlobalMut<u32>,
-        /// The entries of each cut row are added; zero before.
+        /// The number of entries of each cut row is added; zero before.
         pub row_counts: GlobalMut<u32>,
-        /// A ticket and one word a tile, all zero.
+        /// A ticket and one word per tile, all zero.
         pub state: GlobalMut<u64>,
-        /// Keys, at least one and fewer than 2³¹.
+        /// The number of keys, at least one and fewer than 2³¹.
         pub len: u32,
         /// Bits of a column.
         pub column_bits: u32,
@@ -105,9 +102,31 @@ kernel! {
     }
 }
 
+/// The keys of a thread in a tile, warp-striped.
+struct TileKeys<K, const ITEMS: usize> {
+    /// The tile's first key.
+    first: usize,
+    /// The number of keys from there on.
+    left: u32,
+    own: [K; ITEMS],
+    /// The key before each.
+    before: [K; ITEMS],
+    /// A bit for each key that differs from the one before.
+    heads: u32,
+}
+
+impl<K: RadixKey, const ITEMS: usize> TileKeys<K, ITEMS> {
+    /// Whether the key of an item exists.
+    #[inline(always)]
+    fn has(&self, item: usize) -> bool {
+        (warp_striped::<ITEMS>(item) as u32) < self.left
+    }
+}
+
 impl<K: RadixKey> NumberCutEntries<K> {
     #[inline(always)]
     fn number_cut_entries<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
+        // 1. Draw a tile.
         let marks = NumberedBits::<BLOCK, ITEMS>::take(&mut arena);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let shared: Shared<u32> = arena.take(2);
@@ -116,29 +135,12 @@ impl<K: RadixKey> NumberCutEntries<K> {
         }
         thread::barrier();
         let tile = shared.load(0);
-        let first = tile as usize * BLOCK * ITEMS;
-        let left = self.len - first as u32;
-        let (tile_keys, tile_origins, tile_flags) =
-            (self.keys.skip(first), self.origins.skip(first), self.flags.skip(first));
-
-        let mut own = [K::ZERO; ITEMS];
-        let mut before = [K::ZERO; ITEMS];
+        // 2. Load its keys, and mark those that differ from the one before.
+        let keys = self.load::<BLOCK, ITEMS>(tile);
         for item in 0..ITEMS {
-            let place = warp_striped::<ITEMS>(item);
-            if (place as u32) < left {
-                own[item] = tile_keys.load(place);
-                if first + place > 0 {
-                    before[item] = self.keys.load(first + place - 1);
-                }
-            }
+            marks.set_word(item, warp::ballot(warp::FULL, keys.heads >> item & 1 != 0));
         }
-        let mut heads = 0;
-        for item in 0..ITEMS {
-            let place = warp_striped::<ITEMS>(item);
-            let is_head = (place as u32) < left && (first + place == 0 || own[item] != before[item]);
-            heads |= u32::from(is_head) << item;
-            marks.set_word(item, warp::ballot(warp::FULL, is_head));
-        }
+        // 3. Number these: within the block, then over the tiles before.
         let count = marks.number(scan);
         if thread::warp() == 0 {
             let lookback = Lookback::new(self.state.skip(1));
@@ -151,28 +153,59 @@ impl<K: RadixKey> NumberCutEntries<K> {
             }
         }
         thread::barrier();
+        // 4. Store the distinct keys, and count them by row.
         let numbered = shared.load(1);
+        self.store(&keys, |place| numbered + marks.count_to(place));
+    }
 
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<const BLOCK: usize, const ITEMS: usize>(self, tile: u32) -> TileKeys<K, ITEMS> {
+        let first = tile as usize * BLOCK * ITEMS;
+        let left = self.len - first as u32;
+        let mut keys = TileKeys { first, left, own: [K::ZERO; ITEMS], before: [K::ZERO; ITEMS], heads: 0 };
+        for item in 0..ITEMS {
+            let place = first + warp_striped::<ITEMS>(item);
+            if keys.has(item) {
+                keys.own[item] = self.keys.load(place);
+                if place > 0 {
+                    keys.before[item] = self.keys.load(place - 1);
+                }
+            }
+        }
+        for item in 0..ITEMS {
+            let is_first = first + warp_striped::<ITEMS>(item) == 0;
+            let is_head = keys.has(item) && (is_first || keys.own[item] != keys.before[item]);
+            keys.heads |= u32::from(is_head) << item;
+        }
+        keys
+    }
+
+    /// Stores a thread's part of the outputs. `count_to` gives the number of distinct keys up to and including the one at a
+    /// place in the tile.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store<const ITEMS: usize>(self, keys: &TileKeys<K, ITEMS>, count_to: impl Fn(u32) -> u32) {
+        let (origins, flags) = (self.origins.skip(keys.first), self.flags.skip(keys.first));
         let add = |row: u32, count: u32| {
             self.row_counts.fetch_add(row as usize, count, Ordering::Relaxed, Scope::Device);
         };
         for item in 0..ITEMS {
-            let place = warp_striped::<ITEMS>(item);
-            if (place as u32) >= left {
+            if !keys.has(item) {
                 continue;
             }
-            let is_head = heads >> item & 1 != 0;
-            self.places.store(tile_origins.load(place) as usize, (first + place) as u32);
-            tile_flags.store(place, u8::from(is_head));
-            // The number of this entry and those before.
-            let up_to = numbered + marks.count_to(place as u32);
-            let row = own[item].bits_from(self.column_bits);
+            let place = warp_striped::<ITEMS>(item);
+            let is_head = keys.heads >> item & 1 != 0;
+            self.places.store(origins.load(place) as usize, (keys.first + place) as u32);
+            flags.store(place, u8::from(is_head));
+            let up_to = count_to(place as u32);
+            let row = keys.own[item].bits_from(self.column_bits);
             if is_head {
-                self.unique_keys.store(up_to as usize - 1, own[item]);
-                let row_before = before[item].bits_from(self.column_bits);
-                let is_first = first + place == 0;
+                self.unique_keys.store(up_to as usize - 1, keys.own[item]);
+                let row_before = keys.before[item].bits_from(self.column_bits);
+                let is_first = keys.first + place == 0;
                 if is_first || row != row_before {
-                    // A row's count is what its end adds less what its begin subtracts.
+                    // A row's count is the number at its end minus the number at its start.
                     self.row_numbers.store(row as usize, up_to - 1);
                     add(row, (up_to - 1).wrapping_neg());
                     if !is_first {
@@ -180,7 +213,7 @@ impl<K: RadixKey> NumberCutEntries<K> {
                     }
                 }
             }
-            if place as u32 + 1 == left {
+            if place as u32 + 1 == keys.left {
                 add(row, up_to);
                 self.unique_count.store(0, u64::from(up_to));
             }
@@ -189,19 +222,19 @@ impl<K: RadixKey> NumberCutEntries<K> {
 }
 
 kernel! {
-    /// Gives each entry of a cut row its place in C, and C its column there.
+    /// Assigns a place in C to each entry of a cut row, and stores its column there.
     pub struct PlaceCutEntries<K: RadixKey> {
-        /// The keys, each once.
+        /// The distinct keys.
         pub unique_keys: Global<K>,
-        /// How many.
+        /// The number of distinct keys.
         pub unique_count: Global<u64>,
         /// The number of each cut row's first entry.
         pub row_numbers: Global<u32>,
-        /// Where each row of C begins.
-        pub c_offsets: Global<u32>,
+        /// Row offsets of C.
+        pub c_row_offsets: Global<u32>,
         /// Output: column indices of C.
-        pub c_columns: GlobalMut<u32>,
-        /// Output: the place in C of each.
+        pub c_column_indices: GlobalMut<u32>,
+        /// Output: the place in C of each distinct key.
         pub c_places: GlobalMut<u32>,
         /// Bits of a column.
         pub column_bits: u32,
@@ -224,20 +257,20 @@ impl<K: RadixKey> PlaceCutEntries<K> {
         let key = self.unique_keys.load_streaming(entry);
         let row = key.bits_from(self.column_bits) as usize;
         let in_row = entry as u32 - self.row_numbers.load(row);
-        let place = self.c_offsets.load(row) + in_row;
-        self.c_columns.store(place as usize, key.low_bits(self.column_bits).to_bits() as u32);
+        let place = self.c_row_offsets.load(row) + in_row;
+        self.c_column_indices.store(place as usize, key.low_bits(self.column_bits).to_bits() as u32);
         self.c_places.store(entry, place);
     }
 }
 
 kernel! {
-    /// Puts the values of cut rows' entries where they belong in C.
+    /// Stores the values of cut rows' entries at their places in C.
     pub struct PlaceCutValues<V: Element> {
         /// The values.
         pub values: Global<V>,
-        /// How many.
+        /// The number of values.
         pub unique_count: Global<u64>,
-        /// The place in C of each.
+        /// The place in C of each value.
         pub c_places: Global<u32>,
         /// Output: values of C.
         pub c_values: GlobalMut<V>,

@@ -1,18 +1,26 @@
-//! Expansion: which entries of A and B the products of a tile are made of.
+//! Expansion: finds the entries of A and B whose products are in a tile.
 
-use evenpath_simt::{thread, Global};
+use evenpath_simt::{parameters, thread, Global};
 
 use crate::block::numbered_bits::NumberedBits;
+use crate::Offset;
 
-/// The listed entries of A that the blocks of a launch share.
-#[derive(Clone, Copy)]
-pub(super) struct Entries {
-    /// The first product of each, and the number of products at the end.
-    pub(super) first_products: Global<u32>,
-    /// The entry that makes the first product of each tile, and the number of entries at the end.
-    pub(super) tile_begins: Global<u32>,
-    /// Products.
-    pub(super) products: u32,
+parameters! {
+    /// The entries of A that make products, as [`ListEntries`](super::ListEntries) lists them.
+    pub struct ListedEntries<O: Offset> {
+        /// The first product of each entry, and the number of products at the end.
+        pub first_products: Global<u32>,
+        /// The offset from a product's number to the index of its entry of B, for each entry; may wrap around.
+        pub sources: Global<O>,
+        /// The index of each entry among those of the rows that are multiplied.
+        pub numbers: Global<u32>,
+        /// The row of each entry, relative to the first row that is multiplied.
+        pub rows: Global<u32>,
+        /// The entry that makes the first product of each tile, and the number of entries at the end.
+        pub tile_begins: Global<u32>,
+        /// The number of products, fewer than 2³¹.
+        pub products: u32,
+    }
 }
 
 /// A tile of products, in the order of A's entries.
@@ -20,17 +28,17 @@ pub(super) struct Entries {
 pub(super) struct Tile {
     /// Its first product.
     pub(super) first: u32,
-    /// Its products.
+    /// The number of its products.
     pub(super) len: u32,
-    /// The listed entry that makes the first of them.
+    /// The listed entry that makes the first product.
     pub(super) first_entry: usize,
-    /// Entries that make them: never more than there are products.
+    /// The number of entries that make its products; at most the number of products.
     pub(super) entries: u32,
     /// The entry that makes the next tile's first product; the number of entries in the last tile.
     pub(super) next_entry: usize,
 }
 
-impl Entries {
+impl<O: Offset> ListedEntries<O> {
     /// The block's tile.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -41,7 +49,7 @@ impl Entries {
         let len = if left < tile_len { left } else { tile_len };
         let first_entry = self.tile_begins.load(tile as usize);
         let next_entry = self.tile_begins.load(tile as usize + 1);
-        // Where the next tile's entry begins in this one, it is one of both.
+        // If the next tile's first entry begins in this tile, it is in both.
         let shared = self.first_products.load(next_entry as usize) < first + len;
         let entries = next_entry - first_entry + u32::from(shared);
         Tile { first, len, first_entry: first_entry as usize, entries, next_entry: next_entry as usize }
@@ -49,8 +57,8 @@ impl Entries {
 }
 
 impl Tile {
-    /// Marks where each entry's products begin, as far as they are in the tile; `also` gets each entry and its place.
-    /// Every thread calls it. It has a barrier behind clearing the marks, and none behind setting them.
+    /// Marks where each entry's products begin in the tile, and calls `also` with each entry and that place. Called by every
+    /// thread. It has a barrier after the marks are cleared, but none after they are set.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn mark<const BLOCK: usize, const ITEMS: usize>(

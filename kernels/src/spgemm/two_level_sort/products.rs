@@ -1,33 +1,41 @@
-//! Product compute: the products once more, added up by the order that the block sort found, each sum where the global
-//! sort wants it.
+//! Product compute: computes the products, adds them up in the order of the block sort, and stores each sum at its place in
+//! C or in the global sort.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{kernel, thread, Arena, Element, Float, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, parameters, thread, Arena, Element, Float, Global, GlobalMut, Shared};
 
 use super::block_sort::{BEGINS_ENTRY, TILE_WORDS};
-use super::expansion::{Entries, Tile};
+use super::expansion::{ListedEntries, Tile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::radix_sort::warp_striped;
 use crate::block::segmented_scan::SegmentedScan;
 use crate::Offset;
 
-kernel! {
-    /// Gives the entries that are in one tile as a whole their places in C, and C their columns. One block a tile.
-    pub struct PlaceTiles {
-        /// [`TILE_WORDS`] a tile, from the block sort.
-        pub tiles: Global<u32>,
-        /// The columns of each tile's entries.
+parameters! {
+    /// The entries of each tile, from the block sort.
+    pub struct SortedTiles {
+        /// [`TILE_WORDS`] words per tile.
+        pub words: Global<u32>,
+        /// The columns of each tile's entries, from the tile's first product on.
         pub columns: Global<u32>,
-        /// Where each row of C begins.
-        pub c_offsets: Global<u32>,
+        /// Products per tile.
+        pub tile_len: u32,
+    }
+}
+
+kernel! {
+    /// Assigns places in C to the entries of rows that are not cut, and stores their columns: one block per tile.
+    pub struct PlaceTiles {
+        /// The tiles.
+        pub tiles: SortedTiles,
+        /// Row offsets of C.
+        pub c_row_offsets: Global<u32>,
         /// Output: column indices of C.
-        pub c_columns: GlobalMut<u32>,
+        pub c_column_indices: GlobalMut<u32>,
         /// Output: the place in C of each tile's first such entry.
         pub tile_places: GlobalMut<u32>,
-        /// Products of a tile.
-        pub tile_len: u32,
     }
     shared: 0;
     body: PlaceTiles::place_tiles::<BLOCK>;
@@ -39,20 +47,20 @@ kernel! {
 impl PlaceTiles {
     #[inline(always)]
     fn place_tiles<const BLOCK: usize>(self, _: Arena) {
-        let Self { columns, c_columns, .. } = self;
+        let SortedTiles { words, columns, tile_len } = self.tiles;
         let tile = thread::block() as usize;
-        let words = self.tiles.skip(tile * TILE_WORDS);
+        let words = words.skip(tile * TILE_WORDS);
         let (count, head, tail) = (words.load(0), words.load(1), words.load(2));
-        let place = self.c_offsets.load(words.load(3) as usize);
+        let place = self.c_row_offsets.load(words.load(3) as usize);
         if thread::index() == 0 {
             self.tile_places.store(tile, place);
         }
-        let columns = columns.skip(tile * self.tile_len as usize + head as usize);
+        let columns = columns.skip(tile * tile_len as usize + head as usize);
         let whole = count - head - tail;
         if whole == 0 {
             return;
         }
-        let c_columns = c_columns.skip(place as usize);
+        let c_columns = self.c_column_indices.skip(place as usize);
         let mut entry = thread::index();
         while entry < whole {
             c_columns.store(entry as usize, columns.load_streaming(entry as usize));
@@ -69,27 +77,22 @@ const fn product_bytes<const BLOCK: usize, const ITEMS: usize>(value_bytes: usiz
 }
 
 kernel! {
-    /// Computes the products of each tile and adds up those of each entry, in an order that only the patterns determine.
+    /// Computes the products of each tile and adds up those of each entry, in an order that depends only on the patterns: one
+    /// block per tile.
     pub struct AddProducts<V: Float, O: Offset> {
-        /// The first product of each listed entry of A, and the number of products at the end.
-        pub first_products: Global<u32>,
-        /// The listed entry that makes the first product of each tile, and their number at the end.
-        pub tile_entries: Global<u32>,
-        /// What, added to a product's number, gives the nonzero of B that makes it.
-        pub sources: Global<O>,
-        /// Which entry of A each listed one is.
-        pub entries: Global<u32>,
-        /// Values of A, from its first entry on.
+        /// The listed entries of A.
+        pub entries: ListedEntries<O>,
+        /// Values of A, from the first multiplied row on.
         pub a_values: Global<V>,
         /// Values of B.
         pub b_values: Global<V>,
-        /// Where each sorted product was in its tile; see the block sort.
+        /// The original place of each sorted product in its tile; see the block sort.
         pub permutation: Global<u16>,
-        /// [`TILE_WORDS`] a tile, from the block sort.
+        /// [`TILE_WORDS`] words per tile, from the block sort.
         pub tiles: Global<u32>,
-        /// Cut entries before each tile's.
+        /// The number of cut entries before each tile's.
         pub cut_begins: Global<u32>,
-        /// Where the global sort put each cut entry.
+        /// The place of each cut entry in the global sort.
         pub cut_places: Global<u32>,
         /// The place in C of each tile's first entry that is not cut.
         pub tile_places: Global<u32>,
@@ -97,8 +100,6 @@ kernel! {
         pub c_values: GlobalMut<V>,
         /// Output: values of the cut entries, sorted.
         pub cut_values: GlobalMut<V>,
-        /// Products, fewer than 2³¹; the grid is one block a tile.
-        pub products: u32,
     }
     shared: product_bytes::<BLOCK, ITEMS>(V::SIZE);
     body: AddProducts::add_products::<BLOCK, ITEMS>;
@@ -113,7 +114,7 @@ kernel! {
 impl<V: Float, O: Offset> AddProducts<V, O> {
     #[inline(always)]
     fn add_products<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let Self { cut_places, c_values, .. } = self;
+        // 1. Compute the tile's products, in the order of A's entries.
         let block = ProductBlock::<V, BLOCK, ITEMS> {
             values: arena.take(BLOCK * ITEMS),
             sums: SegmentedScan::take(&mut arena),
@@ -121,24 +122,21 @@ impl<V: Float, O: Offset> AddProducts<V, O> {
             marks: NumberedBits::take(&mut arena),
             scan: CountScan::take(&mut arena),
         };
-        let all = Entries {
-            first_products: self.first_products,
-            tile_begins: self.tile_entries,
-            products: self.products,
-        };
-        let tile = all.tile((BLOCK * ITEMS) as u32);
-        tile.mark(self.first_products, block.marks, |_, _| ());
+        let tile = self.entries.tile((BLOCK * ITEMS) as u32);
+        tile.mark(self.entries.first_products, block.marks, |_, _| ());
         block.marks.number(block.scan);
         let order = load_order(self.permutation.skip(tile.first as usize));
-        block.compute(tile, (self.sources, self.b_values), (self.entries, self.a_values));
+        block.compute(tile, self.entries, (self.a_values, self.b_values));
         thread::barrier();
+        // 2. Add up those of each entry.
         block.add_up(&order);
 
+        // 3. Store the sums: in C, or at their places in the global sort.
         let index = thread::block() as usize;
         let words = self.tiles.skip(index * TILE_WORDS);
         let (count, head, tail) = (words.load(0), words.load(1), words.load(2));
-        let cut_places = cut_places.skip(self.cut_begins.load(index) as usize);
-        let c_values = c_values.skip(self.tile_places.load(index) as usize);
+        let cut_places = self.cut_places.skip(self.cut_begins.load(index) as usize);
+        let c_values = self.c_values.skip(self.tile_places.load(index) as usize);
         let mut entry = thread::index();
         while entry < count {
             let sum = block.values.load(entry as usize);
@@ -155,7 +153,7 @@ impl<V: Float, O: Offset> AddProducts<V, O> {
     }
 }
 
-/// The permutation's elements of this thread, which has neighbours of the sorted products.
+/// The permutation's elements of this thread, which takes consecutive sorted products.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn load_order<const ITEMS: usize>(permutation: Global<u16>) -> [u16; ITEMS] {
@@ -184,16 +182,17 @@ struct ProductBlock<V, const BLOCK: usize, const ITEMS: usize> {
 }
 
 impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, ITEMS> {
-    /// Writes the products in the order of A's entries; behind the last of all, zeros.
+    /// Writes the products in the order of A's entries, and zeros after the last product.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn compute<O: Offset>(
         self,
         tile: Tile,
-        (sources, b_values): (Global<O>, Global<V>),
-        (entries, a_values): (Global<u32>, Global<V>),
+        entries: ListedEntries<O>,
+        (a_values, b_values): (Global<V>, Global<V>),
     ) {
-        let (sources, entries) = (sources.skip(tile.first_entry), entries.skip(tile.first_entry));
+        let (sources, entries) =
+            (entries.sources.skip(tile.first_entry), entries.numbers.skip(tile.first_entry));
         let mut nonzeros = [O::ZERO; ITEMS];
         let mut a_entries = [0; ITEMS];
         for item in 0..ITEMS {
@@ -228,7 +227,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, IT
             values[item] = self.values.load(usize::from(order[item] & (BEGINS_ENTRY - 1)));
             heads |= u32::from(order[item] / BEGINS_ENTRY) << item;
         }
-        // The sum from the thread's last head on.
+        // The sum of the products from the thread's last head on.
         let mut open = V::ZERO;
         for item in 0..ITEMS {
             let begins = item == 0 || heads >> item & 1 != 0;
@@ -236,7 +235,7 @@ impl<V: Float, const BLOCK: usize, const ITEMS: usize> ProductBlock<V, BLOCK, IT
         }
         let scanned = self.sums.exclusive(open, heads != 0);
         let counted = self.counts.exclusive(heads.count_ones());
-        // Both have a barrier, behind which nobody reads products any more.
+        // Both have a barrier, after which no thread reads products.
         let mut sum = scanned.before;
         let mut entry = counted.before;
         // The tile's first product begins an entry.

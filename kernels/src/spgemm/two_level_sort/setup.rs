@@ -1,27 +1,28 @@
-//! Setup: how many products the entries of A make, and which of them make any.
+//! Setup: counts the products of A's entries, and lists the entries that make any.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
-use crate::Offset;
+use crate::block::search::partition_point;
+use crate::{Offset, Pattern};
 
-/// In a weight, one entry that makes products; below it, the products.
+/// One entry in the upper half of a weight; the lower half counts its products.
 const ENTRY: u64 = 1 << 32;
 
 kernel! {
-    /// Weighs each entry of some rows of A: the length of the row of B that its column names, and 2³² where that is not
-    /// zero. Exclusive sums of weights then have the products before an entry in their low half, and the entries with
-    /// products before it in the high one.
+    /// Weighs each entry of some rows of A: the weight is the length of the row of B that its column names, plus 2³² if that is
+    /// not zero. Exclusive sums of weights then have the number of products before an entry in the lower half, and the number
+    /// of entries with products before it in the upper half.
     pub struct WeighEntries<O: Offset> {
-        /// The entries' columns, `len`.
-        pub columns: Global<u32>,
-        /// Row offsets of B.
-        pub b_offsets: Global<O>,
+        /// The column indices of the `len` entries.
+        pub column_indices: Global<u32>,
+        /// B.
+        pub b: Pattern<O>,
         /// Output: the weights, `len` + 1; the last is zero.
         pub weights: GlobalMut<u64>,
-        /// Output: all products, and the entries that make any; zero before.
+        /// Output: the number of products, and of entries that make any; zero before.
         pub totals: GlobalMut<u64>,
-        /// Entries. Sums of weights are of use where there are fewer than 2³² products.
+        /// The number of entries. Sums of weights are valid if there are fewer than 2³² products.
         pub len: u32,
     }
     shared: 2 * BLOCK / thread::WARP_SIZE as usize * u64::SIZE;
@@ -43,14 +44,14 @@ impl<O: Offset> WeighEntries<O> {
         let mut rows = [0; ITEMS];
         for item in 0..ITEMS {
             if entry(item) < self.len as usize {
-                rows[item] = self.columns.load_streaming(entry(item)) as usize;
+                rows[item] = self.column_indices.load_streaming(entry(item)) as usize;
             }
         }
         let mut products = [0; ITEMS];
         for item in 0..ITEMS {
             if entry(item) < self.len as usize {
-                products[item] =
-                    self.b_offsets.load(rows[item] + 1).to_bits() - self.b_offsets.load(rows[item]).to_bits();
+                let offsets = self.b.row_offsets;
+                products[item] = offsets.load(rows[item] + 1).to_bits() - offsets.load(rows[item]).to_bits();
             }
         }
         let (mut own_products, mut own_entries) = (0, 0);
@@ -79,32 +80,30 @@ impl<O: Offset> WeighEntries<O> {
 }
 
 kernel! {
-    /// Lists the entries of A that make products, by the exclusive sums of [`WeighEntries`]' weights, and finds the one
+    /// Lists the entries of A that make products, by the exclusive sums of the weights of [`WeighEntries`], and finds the one
     /// that makes the first product of each tile.
     pub struct ListEntries<O: Offset> {
         /// The exclusive sums, `len` + 1.
         pub sums: Global<u64>,
-        /// The entries' columns, `len`.
-        pub columns: Global<u32>,
-        /// Row offsets of A, from the first row on whose entries these are, `rows` + 1.
-        pub a_offsets: Global<O>,
-        /// Row offsets of B.
-        pub b_offsets: Global<O>,
+        /// The rows of A with these entries, and all its column indices.
+        pub a: Pattern<O>,
+        /// The column indices of the `len` entries.
+        pub column_indices: Global<u32>,
+        /// B.
+        pub b: Pattern<O>,
         /// Output: the first product of each listed entry, and the number of products at the end.
         pub first_products: GlobalMut<u32>,
-        /// Output: what, added to the number of one of its products, gives the nonzero of B that makes it; may wrap.
+        /// Output: the offset from a product's number to the index of its entry of B, for each listed entry; may wrap around.
         pub sources: GlobalMut<O>,
-        /// Output: the row of each, counted from the first.
-        pub entry_rows: GlobalMut<u32>,
-        /// Output: which of the `len` entries each is.
-        pub entries: GlobalMut<u32>,
-        /// Output: the entry listed that makes the first product of each tile, and their number at the end.
-        pub tile_entries: GlobalMut<u32>,
-        /// Entries.
+        /// Output: the row of each listed entry, relative to the first row.
+        pub rows: GlobalMut<u32>,
+        /// Output: the index of each listed entry among the `len` entries.
+        pub numbers: GlobalMut<u32>,
+        /// Output: the listed entry that makes the first product of each tile, and their number at the end.
+        pub tile_begins: GlobalMut<u32>,
+        /// The number of entries.
         pub len: u32,
-        /// Rows that have these entries.
-        pub rows: u32,
-        /// Products of a tile.
+        /// Products per tile.
         pub tile_len: u32,
     }
     shared: 0;
@@ -126,38 +125,31 @@ impl<O: Offset> ListEntries<O> {
         let (first, listed) = (sum as u32, (sum / ENTRY) as usize);
         if entry == self.len as usize {
             self.first_products.store(listed, first);
-            self.tile_entries.store(first.div_ceil(self.tile_len) as usize, listed as u32);
+            self.tile_begins.store(first.div_ceil(self.tile_len) as usize, listed as u32);
             return;
         }
         let end = self.sums.load(entry + 1) as u32;
         if first == end {
             return;
         }
-        let begin = self.b_offsets.load(self.columns.load_streaming(entry) as usize).to_bits();
+        let begin = self.b.row_offsets.load(self.column_indices.load_streaming(entry) as usize).to_bits();
         self.first_products.store(listed, first);
         self.sources.store(listed, O::from_bits(begin.wrapping_sub(u64::from(first))));
-        self.entry_rows.store(listed, row_of(self.a_offsets, self.rows, entry));
-        self.entries.store(listed, entry as u32);
+        self.rows.store(listed, row_of(self.a, entry));
+        self.numbers.store(listed, entry as u32);
         let mut tile = first.div_ceil(self.tile_len);
         while tile * self.tile_len < end {
-            self.tile_entries.store(tile as usize, listed as u32);
+            self.tile_begins.store(tile as usize, listed as u32);
             tile += 1;
         }
     }
 }
 
-/// The row of an entry: the last that begins at it or before.
+/// The row of an entry: the last one that begins at or before it.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn row_of<O: Offset>(a_offsets: Global<O>, rows: u32, entry: usize) -> u32 {
-    let nonzero = a_offsets.load(0).to_usize() + entry;
-    // Of `left` rows from `low` on, it is one.
-    let (mut low, mut left) = (0, rows);
-    while left > 1 {
-        let half = left / 2;
-        let behind = a_offsets.load((low + half) as usize).to_usize() > nonzero;
-        low = if behind { low } else { low + half };
-        left = if behind { half } else { left - half };
-    }
-    low
+fn row_of<O: Offset>(rows: Pattern<O>, entry: usize) -> u32 {
+    let nonzero = rows.row_offsets.load(0).to_usize() + entry;
+    let begin = |row: u32| rows.row_offsets.load(row as usize).to_usize();
+    partition_point(1, rows.rows, |row| begin(row) <= nonzero) - 1
 }

@@ -1,4 +1,4 @@
-//! What all ways to multiply sparse matrices have in common: the operands, the arrays of C, and the memory that they take.
+//! The parts that all methods of SpGEMM share: the operands, the arrays of C, and the account of memory.
 
 mod offsets;
 mod workspace;
@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 pub(super) use offsets::{Arrays, convert_offsets, countable, result_arrays};
 pub(super) use workspace::{Charge, Workspace};
+
+use evenpath_kernels::CsrView;
 
 use crate::cpu::Spgemm;
 use crate::device::{Device, DeviceVec};
@@ -50,13 +52,24 @@ impl<'a, V: Value, O: Offset> Operands<'a, V, O> {
         self.a.device()
     }
 
-    /// With the values of now.
+    /// The patterns of A and B, as kernels take them.
+    pub(super) fn views(self) -> (evenpath_kernels::Pattern<O>, evenpath_kernels::Pattern<O>) {
+        (self.a.pattern().view(), self.b.pattern().view())
+    }
+
+    /// The product with the current values.
     pub(super) fn product(self) -> Product<'a, V, O> {
         Product { operands: self, a_values: self.a.values(), b_values: self.b.values() }
     }
 }
 
 impl<V: Value, O: Offset> Product<'_, V, O> {
+    /// A and B, as kernels take them.
+    pub(super) fn views(&self) -> (CsrView<V, O>, CsrView<V, O>) {
+        let Operands { a, b } = self.operands;
+        (a.pattern().with_values(&self.a_values), b.pattern().with_values(&self.b_values))
+    }
+
     /// The product on the CPU, where its matrices are.
     pub(super) fn on_cpu(&self) -> Spgemm<'_, V, O> {
         let Operands { a, b } = self.operands;

@@ -5,7 +5,7 @@ use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 use super::workspace::{Charge, Workspace};
 use crate::device::{Device, DeviceVec};
 use crate::op::requirement::Requirement;
-use crate::op::{self, OpError, instance, tile_count};
+use crate::op::{self, OpError};
 use crate::{Offset, Value};
 
 /// The arrays of C.
@@ -49,14 +49,13 @@ pub(in crate::op::spgemm) fn convert_offsets<S: Offset, C: Offset>(
         }
         return Ok(converted);
     }
-    let info = instance::<SpgemmConvertOffsets<S, C>>();
+    let launch = device.kernel().threads(offsets.len())?;
     let kernel = SpgemmConvertOffsets {
         source: offsets.as_global(),
         target: converted.as_global_mut(),
         len: offsets.len() as u64,
     };
-    let blocks = tile_count("row offsets", info, offsets.len())?;
-    // SAFETY: both have as many elements; buffers are freed in the stream's order.
-    unsafe { device.launch(kernel, info, blocks, 0) }?;
+    // SAFETY: both have the same number of elements; buffers are freed in the stream's order.
+    unsafe { launch.launch(kernel) }?;
     Ok(converted)
 }

@@ -1,32 +1,32 @@
-//! Where the products of rows that are done by windows go: for plans that run again, and for rows whose sums do not fit
-//! shared memory.
+//! The destinations of the products of rows that use windows: for plans that run again, and for rows whose sums do not fit
+//! in shared memory.
 
 use evenpath_kernels::spgemm::{
-    Class, SpgemmAddRanked, SpgemmCutByParts, SpgemmPartWork, SpgemmRankProducts, WINDOW_COLUMNS,
-    add_ranked_shared_bytes, part_len, rank_shared_bytes,
+    Class, RowList, RowParts, SpgemmAddRanked, SpgemmCutByParts, SpgemmPartWork, SpgemmRankProducts,
+    WINDOW_COLUMNS, add_ranked_shared_bytes, part_len, rank_shared_bytes,
 };
 
 use super::target::Target;
 use crate::device::{Device, DeviceVec};
+use crate::op::OpError;
 use crate::op::requirement::Requirement;
 use crate::op::scan::{self, Operator};
 use crate::op::spgemm::base::{Operands, Product, Workspace};
 use crate::op::spgemm::symbolic::{Bin, Rows, block_instance, sums_bytes};
-use crate::op::{OpError, grid, instance};
 use crate::{Offset, Value};
 
-/// The class of sizes whose rows have large blocks.
+/// The class of sizes whose rows use large blocks.
 const LARGE: usize = 3;
 
-/// Columns of a window, at most, in units of [`WINDOW_COLUMNS`]: all that ranks want beside fits many times
-/// into a multiprocessor's memory.
+/// The largest number of columns of a window, in units of [`WINDOW_COLUMNS`]: the shared memory of several blocks fits in a
+/// multiprocessor.
 const MOST_PACKETS: u32 = 512;
 
-/// The ranks of the products of rows that are done by windows.
+/// The ranks of the products of rows that use windows.
 pub(super) struct Ranks {
-    /// The first of the rows in the bins' list, and how many they are.
+    /// The index of the first of the rows in the bins' list, and their number.
     rows: (u32, u32),
-    /// Entries of the longest.
+    /// The number of entries of the longest row.
     longest: u64,
     /// Products, parts and cuts before each of the rows, and at the end.
     first_products: DeviceVec<u64>,
@@ -38,7 +38,7 @@ pub(super) struct Ranks {
     part_rows: DeviceVec<u32>,
 }
 
-/// Device memory that counting so many rows takes at once at most.
+/// The peak of device memory that counting `rows` rows takes.
 fn counting(rows: u32) -> Requirement {
     let rows = u64::from(rows) + 1;
     // Products, parts and cuts of each row, and their sums.
@@ -47,8 +47,8 @@ fn counting(rows: u32) -> Requirement {
 }
 
 impl Ranks {
-    /// The ranks, if the workspace has room for them; nothing where no row is done by windows. Writes the
-    /// columns of the rows unless they are known. Waits for the device.
+    /// The ranks, if the workspace has room for them; `None` if no row uses windows. Writes the columns of the rows unless they
+    /// are known. Waits for the device.
     pub(super) fn find<V: Value, O: Offset>(
         operands: Operands<'_, V, O>,
         rows: &Rows,
@@ -68,15 +68,17 @@ impl Ranks {
             Requirement::of::<u32>(parts),
             Requirement::of::<u32>(cuts),
         ]);
-        if !workspace.has_room(required) || grid(count as usize, 0, parts.max(count.into())).is_err() {
+        let blocks = parts.max(count.into()) as usize;
+        let fits_a_grid = operands.device().kernel::<SpgemmAddRanked<V, O>>().blocks(blocks).is_ok();
+        if !workspace.has_room(required) || !fits_a_grid {
             return Ok(None);
         }
         let _charge = workspace.take("the workspace", required)?;
         work.rank(operands, rows, target, [products, parts, cuts]).map(Some)
     }
 
-    /// Whether ranks pay for a single product: where rows have more entries than a block can sum in shared memory, so that
-    /// rows of B would be added one after the other in global memory.
+    /// Whether ranks pay off for a single product: if rows have more entries than a block can sum in shared memory, so that rows
+    /// of B would be added one after the other in global memory.
     pub(super) fn pay_at_once<V: Value>(device: &Device, rows: &Rows) -> bool {
         let room = u64::from(sums_bytes(device));
         window_bins(rows).any(|bin| bin.largest.saturating_mul(V::SIZE as u64) > room)
@@ -99,35 +101,42 @@ impl Ranks {
         rows: &Rows,
         target: &mut Target<'_, V>,
     ) -> Result<(), OpError> {
-        let (a, b) = (product.operands.a.pattern(), product.operands.b.pattern());
-        let (list, listed) = rows.bins.list_from(self.rows.0);
-        let parts = self.part_rows.len() as u32;
+        let (a, b) = product.views();
+        let parts = self.part_rows.len();
         let sums = self.longest.min(u64::from(part_len(V::SIZE))) as u32;
+        let shared = add_ranked_shared_bytes(sums, V::SIZE as u32, O::SIZE as u32);
+        let launch = self.of_products.device().kernel().shared_bytes(shared).blocks(parts)?;
         let kernel = SpgemmAddRanked {
-            a_row_offsets: a.row_offsets.as_global(),
-            a_columns: a.column_indices.as_global(),
-            a_values: product.a_values.as_global(),
-            b_row_offsets: b.row_offsets.as_global(),
-            b_values: product.b_values.as_global(),
+            a,
+            b,
             c_row_offsets: target.row_offsets.as_global(),
             c_values: target.values.as_global_mut(),
-            list,
-            first_products: self.first_products.as_global(),
-            first_parts: self.first_parts.as_global(),
-            first_cuts: self.first_cuts.as_global(),
+            rows: self.listed(rows),
+            before: self.before(),
             ranks: self.of_products.as_global(),
             cuts: self.cuts.as_global(),
             part_rows: self.part_rows.as_global(),
-            listed,
-            parts,
+            parts: parts as u32,
             sums,
         };
-        let info = instance::<SpgemmAddRanked<V, O>>();
-        let shared = add_ranked_shared_bytes(sums, V::SIZE as u32, O::SIZE as u32);
-        // SAFETY: the views are of matrices that fit together, of C as it was when the ranks were found, and of what was
-        // found; the grid is one block per part. Buffers are freed in the stream's order.
-        unsafe { self.of_products.device().launch(kernel, info, parts, shared) }?;
+        // SAFETY: the views are of matrices that fit together, of C with the row offsets for which the ranks were found, and of
+        // the ranks; the grid is one block per part. Buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
         Ok(())
+    }
+
+    /// The rows, as kernels take them.
+    fn listed(&self, all: &Rows) -> RowList {
+        all.bins.rows_from(self.rows.0, self.rows.1)
+    }
+
+    /// The sums before each row, as kernels take them.
+    fn before(&self) -> RowParts {
+        RowParts {
+            first_products: self.first_products.as_global(),
+            first_parts: self.first_parts.as_global(),
+            first_cuts: self.first_cuts.as_global(),
+        }
     }
 }
 
@@ -147,31 +156,26 @@ impl PartWork {
         row_offsets: &DeviceVec<u64>,
         rows: (u32, u32),
     ) -> Result<Self, OpError> {
-        let (a, b) = (operands.a.pattern(), operands.b.pattern());
+        let (a, b) = operands.views();
         let device = row_offsets.device();
-        let (list, listed) = all.bins.list_from(rows.0);
+        let launch = device.kernel().warps(rows.1 as usize)?;
         let (mut products, mut parts, mut cuts) = (
             device.zeros(rows.1 as usize + 1)?,
             device.zeros(rows.1 as usize + 1)?,
             device.zeros(rows.1 as usize + 1)?,
         );
         let kernel = SpgemmPartWork {
-            a_row_offsets: a.row_offsets.as_global(),
-            a_columns: a.column_indices.as_global(),
-            b_row_offsets: b.row_offsets.as_global(),
+            a,
+            b,
             c_row_offsets: row_offsets.as_global(),
-            list,
+            rows: all.bins.rows_from(rows.0, rows.1),
             products: products.as_global_mut(),
             parts: parts.as_global_mut(),
             cuts: cuts.as_global_mut(),
-            rows: rows.1,
-            listed,
             part_len: part_len(V::SIZE),
         };
-        let info = instance::<SpgemmPartWork<O>>();
-        let blocks = rows.1.div_ceil(info.block_size / 32);
         // SAFETY: the views are of matrices that fit together, and of arrays with an element for each of the rows.
-        unsafe { device.launch(kernel, info, blocks, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(Self {
             rows,
             first_products: scan::exclusive(&products, Operator::Sum)?,
@@ -216,7 +220,7 @@ impl PartWork {
 }
 
 impl Ranks {
-    /// Finds the ranks of some bins, which follow each other, by blocks of so many threads.
+    /// Finds the ranks of some consecutive bins, with blocks of `block_size` threads.
     fn rank<V: Value, O: Offset>(
         &mut self,
         operands: Operands<'_, V, O>,
@@ -226,40 +230,33 @@ impl Ranks {
         block_size: u32,
     ) -> Result<(), OpError> {
         let Some(first) = bins.first() else { return Ok(()) };
-        let (a, b) = (operands.a.pattern(), operands.b.pattern());
-        let (list, listed) = all.bins.list_from(self.rows.0);
+        let (a, b) = operands.views();
         let widest = bins.iter().map(|bin| bin.widest).max().unwrap_or(0);
         let packets = widest.div_ceil(WINDOW_COLUMNS).clamp(1, MOST_PACKETS);
+        let rows: u32 = bins.iter().map(|bin| bin.rows).sum();
+        let info = block_instance::<SpgemmRankProducts<O>>(block_size);
+        let launcher = self.of_products.device().instance(info);
+        let launch = launcher.shared_bytes(rank_shared_bytes(block_size, packets)).blocks(rows as usize)?;
         let kernel = SpgemmRankProducts {
-            a_row_offsets: a.row_offsets.as_global(),
-            a_columns: a.column_indices.as_global(),
-            b_row_offsets: b.row_offsets.as_global(),
-            b_columns: b.column_indices.as_global(),
-            c_row_offsets: target.row_offsets.as_global(),
-            c_columns: target.column_indices,
-            list,
-            firsts: all.firsts.as_global(),
-            lasts: all.lasts.as_global(),
-            first_products: self.first_products.as_global(),
-            first_parts: self.first_parts.as_global(),
+            a,
+            b,
+            c: target.pattern(),
+            rows: self.listed(all),
+            spans: all.spans(),
+            before: self.before(),
             ranks: self.of_products.as_global_mut(),
             part_rows: self.part_rows.as_global_mut(),
             first_row: first.start - self.rows.0,
-            listed,
-            known: u32::from(target.known),
             part_len: part_len(V::SIZE),
             packets,
         };
-        let info = block_instance::<SpgemmRankProducts<O>>(block_size);
-        let rows = bins.iter().map(|bin| bin.rows).sum();
-        let shared = rank_shared_bytes(block_size, packets);
         // SAFETY: the views are of matrices that fit together, of C, and of arrays with as many elements as were counted;
         // the shared memory has room for the window. Buffers are freed in the stream's order.
-        unsafe { self.of_products.device().launch(kernel, info, rows, shared) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 
-    /// Finds the cuts; the columns of C are there.
+    /// Finds the cuts, with the columns of C.
     fn cut<V: Value, O: Offset>(
         &mut self,
         operands: Operands<'_, V, O>,
@@ -269,31 +266,25 @@ impl Ranks {
         if self.cuts.is_empty() {
             return Ok(());
         }
-        let (a, b) = (operands.a.pattern(), operands.b.pattern());
-        let (list, listed) = all.bins.list_from(self.rows.0);
+        let (a, b) = operands.views();
+        let launch = self.of_products.device().kernel().blocks(self.part_rows.len())?;
         let kernel = SpgemmCutByParts {
-            a_row_offsets: a.row_offsets.as_global(),
-            a_columns: a.column_indices.as_global(),
-            b_row_offsets: b.row_offsets.as_global(),
-            b_columns: b.column_indices.as_global(),
-            c_row_offsets: target.row_offsets.as_global(),
-            c_columns: target.column_indices,
-            list,
-            first_parts: self.first_parts.as_global(),
-            first_cuts: self.first_cuts.as_global(),
+            a,
+            b,
+            c: target.pattern(),
+            rows: self.listed(all),
+            before: self.before(),
             part_rows: self.part_rows.as_global(),
             cuts: self.cuts.as_global_mut(),
-            listed,
             part_len: part_len(V::SIZE),
         };
-        let info = instance::<SpgemmCutByParts<O>>();
-        // SAFETY: as above; all parts have their row.
-        unsafe { self.of_products.device().launch(kernel, info, self.part_rows.len() as u32, 0) }?;
+        // SAFETY: as above; every part has its row.
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 }
 
-/// The bins of rows that are done by windows: the last of all, the largest rows behind.
+/// The bins of rows that use windows: the last ones of all, with the largest rows at the end.
 fn window_bins(rows: &Rows) -> impl Iterator<Item = &Bin> {
     rows.bins.filled.iter().filter(|bin| matches!(bin.class, Class::Window { .. }))
 }

@@ -1,3 +1,4 @@
+use evenpath_kernels::spgemm::{ResultEntries, ResultPattern};
 use evenpath_simt::GlobalMut;
 
 use crate::Value;
@@ -10,4 +11,20 @@ pub(in crate::op::spgemm) struct Target<'c, V: Value> {
     pub(in crate::op::spgemm) values: &'c mut DeviceVec<V>,
     /// Whether the column indices are there already.
     pub(in crate::op::spgemm) known: bool,
+}
+
+impl<V: Value> Target<'_, V> {
+    /// The pattern of C, as kernels take it.
+    pub(in crate::op::spgemm) fn pattern(&self) -> ResultPattern {
+        ResultPattern {
+            row_offsets: self.row_offsets.as_global(),
+            column_indices: self.column_indices,
+            is_known: u32::from(self.known),
+        }
+    }
+
+    /// C, as kernels take it.
+    pub(in crate::op::spgemm) fn view(&mut self) -> ResultEntries<V> {
+        ResultEntries { pattern: self.pattern(), values: self.values.as_global_mut() }
+    }
 }

@@ -1,21 +1,19 @@
-use evenpath_kernels::spgemm::{CLASSES, COUNTERS, Class, SpgemmClassify, SpgemmListRows};
-
-use evenpath_simt::Global;
+use evenpath_kernels::spgemm::{CLASSES, COUNTERS, Class, RowList, Spans, SpgemmClassify, SpgemmListRows};
 
 use crate::device::DeviceVec;
-use crate::op::{OpError, grid, instance, tile_count};
+use crate::op::OpError;
 
-/// Rows up to this size are never done by windows.
+/// Rows up to this size never use windows.
 pub(in crate::op::spgemm) const ALWAYS_HASH: u32 = 64;
 
-/// Larger ones are if their span has at most this many columns per entry.
+/// Larger rows do if their span has at most this many columns per entry.
 const COLUMNS_AN_ENTRY: u32 = 256;
 
-/// The rows of C by the work that they take.
+/// The rows of C by their work.
 pub(in crate::op::spgemm) struct Bins {
     /// The bins that have rows.
     pub(in crate::op::spgemm) filled: Vec<Bin>,
-    /// The rows, bin by bin; empty where all are in one.
+    /// The rows, bin by bin; empty if all are in one bin.
     pub(in crate::op::spgemm) list: DeviceVec<u32>,
     /// Sum of all sizes.
     pub(in crate::op::spgemm) total: u64,
@@ -24,9 +22,9 @@ pub(in crate::op::spgemm) struct Bins {
 /// Rows of one class.
 pub(in crate::op::spgemm) struct Bin {
     pub(in crate::op::spgemm) class: Class,
-    /// The first in the list.
+    /// The index in the list of the first row.
     pub(in crate::op::spgemm) start: u32,
-    /// How many rows.
+    /// The number of rows.
     pub(in crate::op::spgemm) rows: u32,
     /// The largest size.
     pub(in crate::op::spgemm) largest: u64,
@@ -38,27 +36,25 @@ impl Bins {
     /// Sorts rows into bins by their sizes and spans; waits for the device.
     pub(in crate::op::spgemm) fn find(
         sizes: &DeviceVec<u64>,
-        firsts: &DeviceVec<u32>,
-        lasts: &DeviceVec<u32>,
+        spans: Spans,
         rows: usize,
     ) -> Result<Self, OpError> {
         let device = sizes.device();
         let mut classes = device.uninitialised(rows)?;
         let mut counters = device.zeros(COUNTERS)?;
+        let launch = device.kernel().items(rows)?;
         let kernel = SpgemmClassify {
             sizes: sizes.as_global(),
-            firsts: firsts.as_global(),
-            lasts: lasts.as_global(),
+            spans,
             classes: classes.as_global_mut(),
             counters: counters.as_global_mut(),
             rows: rows as u32,
             always_hash: ALWAYS_HASH,
             columns_an_entry: COLUMNS_AN_ENTRY,
         };
-        let info = instance::<SpgemmClassify>();
         // SAFETY: the views are of arrays with an element per row, and of the counters; buffers are freed in the stream's
         // order.
-        unsafe { device.launch(kernel, info, tile_count("a matrix product", info, rows)?, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         let counts = counters.to_vec()?;
         let mut start = 0;
         let filled: Vec<Bin> = (0..CLASSES)
@@ -81,6 +77,7 @@ impl Bins {
         }
         let mut list = device.uninitialised(rows)?;
         let mut listed = device.zeros(CLASSES)?;
+        let launch = device.kernel().threads(rows)?;
         let kernel = SpgemmListRows {
             classes: classes.as_global(),
             counters: counters.as_global(),
@@ -88,23 +85,22 @@ impl Bins {
             list: list.as_global_mut(),
             rows: rows as u32,
         };
-        let info = instance::<SpgemmListRows>();
-        let blocks = grid(rows, 0, (rows as u64).div_ceil(u64::from(info.block_size)))?;
         // SAFETY: as above; the list has room for all rows.
-        unsafe { device.launch(kernel, info, blocks, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(Self { filled, list, total })
     }
 }
 
 impl Bins {
-    /// The rows of a bin, and whether they are listed.
-    pub(in crate::op::spgemm) fn list(&self, bin: &Bin) -> (Global<u32>, u32) {
-        self.list_from(bin.start)
+    /// The rows of a bin.
+    pub(in crate::op::spgemm) fn rows(&self, bin: &Bin) -> RowList {
+        self.rows_from(bin.start, bin.rows)
     }
 
-    /// The rows from the `start`th on, and whether they are listed.
-    pub(in crate::op::spgemm) fn list_from(&self, start: u32) -> (Global<u32>, u32) {
+    /// `len` rows from the `start`th on.
+    pub(in crate::op::spgemm) fn rows_from(&self, start: u32, len: u32) -> RowList {
         let is_listed = !self.list.is_empty();
-        (self.list.as_global().skip(if is_listed { start as usize } else { 0 }), u32::from(is_listed))
+        let rows = self.list.as_global().skip(if is_listed { start as usize } else { 0 });
+        RowList { rows, len, is_listed: u32::from(is_listed) }
     }
 }

@@ -5,14 +5,14 @@ use evenpath_simt::GlobalMut;
 
 use super::Rows;
 use super::bins::Bin;
-use super::shapes::{HashShape, WindowShape, blocks, window_instance};
+use super::shapes::{HashShape, WindowShape, window_instance};
 use crate::device::DeviceVec;
+use crate::op::OpError;
 use crate::op::spgemm::base::Operands;
-use crate::op::{OpError, instance};
 use crate::{Offset, Value};
 
 impl Rows {
-    /// Writes the entries of each row of C that has products.
+    /// Writes the number of entries of each row of C that has products.
     pub(super) fn count<V: Value, O: Offset>(
         &self,
         operands: Operands<'_, V, O>,
@@ -35,27 +35,21 @@ impl Rows {
         operands: Operands<'_, V, O>,
         lengths: GlobalMut<u64>,
     ) -> Result<(), OpError> {
-        let (a, b) = (operands.a.pattern(), operands.b.pattern());
-        let (list, listed) = self.bins.list(bin);
-        let info = instance::<SpgemmHashCount<O>>();
-        let shape = HashShape::new(bin, self.mean, info, 0);
+        let (a, b) = operands.views();
+        let launcher = operands.device().kernel();
+        let shape = HashShape::new(bin, self.mean, launcher.info(), 0);
+        let launch = shape.launch(launcher, bin)?;
         let kernel = SpgemmHashCount {
-            a_row_offsets: a.row_offsets.as_global(),
-            a_columns: a.column_indices.as_global(),
-            b_row_offsets: b.row_offsets.as_global(),
-            b_columns: b.column_indices.as_global(),
-            list,
+            a,
+            b,
+            rows: self.bins.rows(bin),
             lengths,
-            rows: bin.rows,
-            listed,
             lanes_log2: shape.lanes_log2,
             table_log2: shape.table_log2,
         };
-        let blocks = blocks(a, bin.rows as usize, info.block_size >> shape.lanes_log2)?;
-        // SAFETY: the views are of matrices that fit together, of a list of rows, and of an array with an
-        // element per row; tables have room for the products of the class's rows. Buffers are freed in the
-        // stream's order.
-        unsafe { operands.device().launch(kernel, info, blocks, shape.shared_bytes) }?;
+        // SAFETY: the views are of matrices that fit together, of a list of rows, and of an array with an element per row;
+        // tables have room for the products of the class's rows. Buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 
@@ -66,26 +60,22 @@ impl Rows {
         operands: Operands<'_, V, O>,
         lengths: GlobalMut<u64>,
     ) -> Result<(), OpError> {
-        let (a, b) = (operands.a.pattern(), operands.b.pattern());
+        let (a, b) = operands.views();
         let device = operands.device();
-        let (list, listed) = self.bins.list(bin);
         let info = window_instance::<SpgemmWindowCount<O>>(size_class);
         let shape = WindowShape::new(device, bin, self.mean, info, 0, size_of::<O>() as u32);
+        let launch = shape.launch(device.instance(info), bin)?;
         let kernel = SpgemmWindowCount {
-            a_row_offsets: a.row_offsets.as_global(),
-            a_columns: a.column_indices.as_global(),
-            b_row_offsets: b.row_offsets.as_global(),
-            b_columns: b.column_indices.as_global(),
-            list,
-            firsts: self.firsts.as_global(),
-            lasts: self.lasts.as_global(),
+            a,
+            b,
+            rows: self.bins.rows(bin),
+            spans: self.spans(),
             lengths,
-            listed,
             packets: shape.packets,
             lanes_log2: shape.lanes_log2,
         };
         // SAFETY: as above.
-        unsafe { device.launch(kernel, info, blocks(a, bin.rows as usize, 1)?, shape.shared_bytes) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 }

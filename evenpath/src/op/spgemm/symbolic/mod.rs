@@ -5,7 +5,7 @@ mod count;
 mod shapes;
 mod work;
 
-use evenpath_kernels::spgemm::COUNTERS;
+use evenpath_kernels::spgemm::{COUNTERS, Spans};
 
 use self::bins::Bins;
 use self::work::{Work, listed_words, longest};
@@ -18,7 +18,7 @@ use crate::op::scan::{self, Operator};
 use crate::{Offset, Value};
 
 pub(super) use self::bins::Bin;
-pub(super) use self::shapes::{HashShape, WindowShape, block_instance, blocks, sums_bytes, window_instance};
+pub(super) use self::shapes::{HashShape, WindowShape, block_instance, sums_bytes, window_instance};
 
 /// The result of the symbolic phase.
 pub(super) struct Symbolic {
@@ -36,7 +36,7 @@ pub(super) struct Symbolic {
 /// The rows of C, by class.
 pub(super) struct Rows {
     pub(super) bins: Bins,
-    /// First and last column of each row that may be done by windows.
+    /// First and last column of each row that may use windows.
     pub(super) firsts: DeviceVec<u32>,
     pub(super) lasts: DeviceVec<u32>,
     /// Mean length of the rows of B that are added.
@@ -80,7 +80,7 @@ impl Analysis {
         let list = workspace.take("the workspace", list)?;
         let Work { sizes, firsts, lasts } = Work::of_product(a, b, longest)?;
         drop(list);
-        let bins = Bins::find(&sizes, &firsts, &lasts, a.rows)?;
+        let bins = Bins::find(&sizes, spans(&firsts, &lasts), a.rows)?;
         let mean = bins.total as f64 / a.column_indices.len().max(1) as f64;
         Ok(Self { sizes, rows: Rows { bins, firsts, lasts, mean }, charge })
     }
@@ -103,7 +103,7 @@ impl Analysis {
         let Rows { bins, firsts, lasts, mean } = rows;
         drop(bins);
         let row_offsets = scan::exclusive(&sizes, Operator::Sum)?;
-        let bins = Bins::find(&sizes, &firsts, &lasts, operands.a.rows())?;
+        let bins = Bins::find(&sizes, spans(&firsts, &lasts), operands.a.rows())?;
         charge.shrink_to(kept(operands.a.rows()));
         let nonzeros = bins.total;
         let rows = Rows { bins, firsts, lasts, mean };
@@ -124,11 +124,21 @@ impl Symbolic {
     }
 }
 
+/// A view of the spans of rows.
+fn spans(firsts: &DeviceVec<u32>, lasts: &DeviceVec<u32>) -> Spans {
+    Spans { firsts: firsts.as_global(), lasts: lasts.as_global() }
+}
+
 impl Rows {
+    /// The columns that the rows span.
+    pub(super) fn spans(&self) -> Spans {
+        spans(&self.firsts, &self.lasts)
+    }
+
     /// The rows of a pattern that is given, for a product with B.
     pub(super) fn of_pattern<O: Offset>(pattern: &Pattern<O>, b: &Pattern<O>) -> Result<Self, OpError> {
         let Work { sizes, firsts, lasts } = Work::of_pattern(pattern)?;
-        let bins = Bins::find(&sizes, &firsts, &lasts, pattern.rows)?;
+        let bins = Bins::find(&sizes, spans(&firsts, &lasts), pattern.rows)?;
         let mean = b.column_indices.len() as f64 / b.rows.max(1) as f64;
         Ok(Self { bins, firsts, lasts, mean })
     }

@@ -1,21 +1,18 @@
-//! How classes of rows are launched.
+//! Launch configurations for classes of rows.
 
 use evenpath_kernels::spgemm::{WINDOW_COLUMNS, hash_shared_bytes, window_shared_bytes};
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::bins::Bin;
-use crate::Offset;
-use crate::device::Device;
-use crate::op::device_csr::Pattern;
-use crate::op::{OpError, grid};
+use crate::device::{Device, DeviceError, Launch, Launcher};
 
-/// Bytes of shared memory, about, that a block's hash tables take at most: several blocks have room.
+/// Approximate limit for the shared memory of a block's hash tables, in bytes: several blocks have room.
 const TABLES_BYTES: u32 = 49152;
 
-/// Bytes of shared memory up to which a block's sums are there: two blocks have room on a multiprocessor.
+/// Limit for the shared memory of a block with sums, in bytes: two blocks have room on a multiprocessor.
 const SUMS_BYTES: u32 = 110 << 10;
 
-/// How a class of rows is done by hash tables.
+/// The configuration for rows that use hash tables.
 pub(in crate::op::spgemm) struct HashShape {
     pub(in crate::op::spgemm) lanes_log2: u32,
     pub(in crate::op::spgemm) table_log2: u32,
@@ -32,9 +29,19 @@ impl HashShape {
         }
         Self { lanes_log2, table_log2, shared_bytes: shared(lanes_log2) }
     }
+
+    /// A launch for the rows of a bin.
+    pub(in crate::op::spgemm) fn launch<K: Kernel>(
+        &self,
+        launcher: Launcher<K>,
+        bin: &Bin,
+    ) -> Result<Launch<K>, DeviceError> {
+        let block_rows = launcher.info().block_size >> self.lanes_log2;
+        launcher.shared_bytes(self.shared_bytes).blocks(bin.rows.div_ceil(block_rows) as usize)
+    }
 }
 
-/// How a class of rows is done by windows.
+/// The configuration for rows that use windows.
 pub(in crate::op::spgemm) struct WindowShape {
     pub(in crate::op::spgemm) packets: u32,
     pub(in crate::op::spgemm) sums: u32,
@@ -63,14 +70,23 @@ impl WindowShape {
         let lanes_log2 = lanes_log2(mean, block.ilog2() - 5, block.ilog2());
         Self { packets, sums, lanes_log2, shared_bytes: shared(packets, sums) }
     }
+
+    /// A launch for the rows of a bin.
+    pub(in crate::op::spgemm) fn launch<K: Kernel>(
+        &self,
+        launcher: Launcher<K>,
+        bin: &Bin,
+    ) -> Result<Launch<K>, DeviceError> {
+        launcher.shared_bytes(self.shared_bytes).blocks(bin.rows as usize)
+    }
 }
 
-/// Bytes of shared memory of a block at most.
+/// The largest shared memory of a block in bytes.
 fn shared_limit(device: &Device) -> u32 {
     device.properties().max_shared_bytes.unwrap_or(48 << 10)
 }
 
-/// Bytes of shared memory up to which a block's sums, and what else it needs, are there.
+/// The limit in bytes for the shared memory of a block that has its sums there.
 pub(in crate::op::spgemm) fn sums_bytes(device: &Device) -> u32 {
     SUMS_BYTES.min(shared_limit(device))
 }
@@ -85,19 +101,10 @@ pub(in crate::op::spgemm) fn window_instance<K: Kernel>(size_class: usize) -> &'
     block_instance::<K>([32, 128, 128, 512][size_class])
 }
 
-/// The instance with blocks of so many threads.
+/// The instance with blocks of `block` threads.
 pub(in crate::op::spgemm) fn block_instance<K: Kernel>(block: u32) -> &'static KernelInfo {
     match K::instance(block, 1) {
         Some(info) => info,
         None => unreachable!("the kernel's table has blocks of {block} threads"),
     }
-}
-
-/// Blocks for `rows` rows of a matrix, so many a block.
-pub(in crate::op::spgemm) fn blocks<O: Offset>(
-    matrix: &Pattern<O>,
-    rows: usize,
-    block_rows: u32,
-) -> Result<u32, OpError> {
-    grid(matrix.rows, matrix.column_indices.len(), (rows as u64).div_ceil(u64::from(block_rows)))
 }

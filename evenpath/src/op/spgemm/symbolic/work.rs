@@ -1,15 +1,15 @@
 //! The products of each row, and the columns that they span.
 
-use evenpath_kernels::spgemm::{SpgemmLongRowWork, SpgemmMaskWork, SpgemmRowWork};
+use evenpath_kernels::spgemm::{RowWork, SpgemmLongRowWork, SpgemmMaskWork, SpgemmRowWork};
 
 use super::bins::ALWAYS_HASH;
-use super::shapes::{blocks, lanes_log2};
+use super::shapes::lanes_log2;
 use crate::Offset;
 use crate::device::{Device, DeviceVec};
+use crate::op::OpError;
 use crate::op::device_csr::Pattern;
-use crate::op::{OpError, instance};
 
-/// Entries of a row of A whose products one warp counts, if none has more.
+/// The smallest limit for the entries of a row of A whose products one warp counts.
 const LONGEST_ROW: u32 = 1024;
 
 /// Blocks per multiprocessor that count the products of longer rows.
@@ -30,6 +30,15 @@ impl Work {
         Ok(Self { sizes, firsts: device.uninitialised(rows)?, lasts: device.uninitialised(rows)? })
     }
 
+    /// A view for kernels that write it.
+    fn view_mut(&mut self) -> RowWork {
+        RowWork {
+            products: self.sizes.as_global_mut(),
+            firsts: self.firsts.as_global_mut(),
+            lasts: self.lasts.as_global_mut(),
+        }
+    }
+
     /// Products of each row; all warps take pieces of rows of A with more than `longest` entries.
     pub(super) fn of_product<O: Offset>(
         a: &Pattern<O>,
@@ -38,45 +47,36 @@ impl Work {
     ) -> Result<Self, OpError> {
         let device = a.row_offsets.device();
         let mut work = Self::with_room(device, a.rows)?;
-        let info = instance::<SpgemmRowWork<O>>();
         let mut long_rows = device.zeros(listed_words(a, longest))?;
         // Each lane has four loads in flight.
         let lanes_log2 = lanes_log2(a.column_indices.len() as f64 / a.rows.max(1) as f64 / 4.0, 0, 5);
+        let launch = device.kernel().threads(a.rows << lanes_log2)?;
         let kernel = SpgemmRowWork {
-            a_row_offsets: a.row_offsets.as_global(),
-            a_columns: a.column_indices.as_global(),
-            b_row_offsets: b.row_offsets.as_global(),
-            b_columns: b.column_indices.as_global(),
-            products: work.sizes.as_global_mut(),
-            firsts: work.firsts.as_global_mut(),
-            lasts: work.lasts.as_global_mut(),
+            a: a.view(),
+            b: b.view(),
+            work: work.view_mut(),
             long_rows: long_rows.as_global_mut(),
-            rows: a.rows as u32,
             longest,
             short: ALWAYS_HASH,
             lanes_log2,
         };
-        let blocks = blocks(a, a.rows, info.block_size >> lanes_log2)?;
         // SAFETY: the views are of matrices that fit together, and of arrays with an element per row; there is room for all
         // rows that are longer; buffers are freed in the stream's order.
-        unsafe { device.launch(kernel, info, blocks, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         if a.column_indices.len() <= longest as usize {
             return Ok(work);
         }
         let blocks = device.properties().multiprocessors.max(1) * LONG_ROW_BLOCKS;
+        let launch = device.kernel().blocks(blocks as usize)?;
         let kernel = SpgemmLongRowWork {
-            a_row_offsets: a.row_offsets.as_global(),
-            a_columns: a.column_indices.as_global(),
-            b_row_offsets: b.row_offsets.as_global(),
-            b_columns: b.column_indices.as_global(),
-            products: work.sizes.as_global_mut(),
-            firsts: work.firsts.as_global_mut(),
-            lasts: work.lasts.as_global_mut(),
+            a: a.view(),
+            b: b.view(),
+            work: work.view_mut(),
             long_rows: long_rows.as_global(),
             blocks,
         };
-        // SAFETY: as above; the rows that are listed are rows of A.
-        unsafe { device.launch(kernel, instance::<SpgemmLongRowWork<O>>(), blocks, 0) }?;
+        // SAFETY: as above; the listed rows are rows of A.
+        unsafe { launch.launch(kernel) }?;
         Ok(work)
     }
 
@@ -84,23 +84,14 @@ impl Work {
     pub(super) fn of_pattern<O: Offset>(pattern: &Pattern<O>) -> Result<Self, OpError> {
         let device = pattern.row_offsets.device();
         let mut work = Self::with_room(device, pattern.rows)?;
-        let info = instance::<SpgemmMaskWork<O>>();
-        let kernel = SpgemmMaskWork {
-            row_offsets: pattern.row_offsets.as_global(),
-            columns: pattern.column_indices.as_global(),
-            lengths: work.sizes.as_global_mut(),
-            firsts: work.firsts.as_global_mut(),
-            lasts: work.lasts.as_global_mut(),
-            rows: pattern.rows as u32,
-        };
-        let blocks = blocks(pattern, pattern.rows, info.block_size)?;
+        let launch = device.kernel().threads(pattern.rows)?;
         // SAFETY: as above.
-        unsafe { device.launch(kernel, info, blocks, 0) }?;
+        unsafe { launch.launch(SpgemmMaskWork { mask: pattern.view(), work: work.view_mut() }) }?;
         Ok(work)
     }
 }
 
-/// Entries of a row of A from which on all warps take pieces of it: many for one warp, and few rows have so many.
+/// The number of entries beyond which all warps take pieces of a row of A: many for one warp, and few rows have so many.
 pub(super) fn longest(entries: usize, device: &Device) -> u32 {
     let share = entries / (64 * device.properties().multiprocessors.max(1) as usize);
     u32::try_from(4 * share).unwrap_or(u32::MAX).max(LONGEST_ROW)

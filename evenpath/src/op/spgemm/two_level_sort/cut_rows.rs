@@ -6,22 +6,21 @@ use evenpath_kernels::spgemm::two_level_sort::{
 use super::setup::Entries;
 use super::tiles::SortedTiles;
 use crate::device::{Device, DeviceVec};
-use crate::op::reduce;
 use crate::op::scan::Operator;
 use crate::op::sort::{SortKey, SortOptions, sort_pairs};
-use crate::op::{OpError, blocks, instance, tile_count};
+use crate::op::{OpError, reduce};
 use crate::{Offset, Value};
 
 /// The entries of rows that tiles cut, sorted.
 pub(super) struct CutEntries {
-    /// Where the sort put each of them.
+    /// The place of each of them after the sort.
     pub(super) places: DeviceVec<u32>,
-    /// Not zero where one differs from the one before.
+    /// Not zero if an entry differs from the one before.
     flags: DeviceVec<u8>,
     unique: Option<UniqueKeys>,
-    /// How many are distinct.
+    /// The number of distinct entries.
     unique_count: DeviceVec<u64>,
-    /// The place in C of each that is distinct; behind them, nothing.
+    /// The place in C of each distinct entry; then unused elements.
     c_places: DeviceVec<u32>,
     column_bits: u32,
 }
@@ -95,9 +94,8 @@ impl CutEntries {
             drop((keys, numbers));
             sorted
         };
-        let info = instance::<NumberCutEntries<K>>();
-        let tiles = tile_count("a matrix product", info, keys.len())?;
-        let mut state = device.zeros(tiles as usize + 1)?;
+        let launch = device.kernel().items(keys.len())?;
+        let mut state = device.zeros(launch.grid() as usize + 1)?;
         let mut unique_keys = device.uninitialised(keys.len())?;
         let kernel = NumberCutEntries {
             keys: keys.as_global(),
@@ -114,7 +112,7 @@ impl CutEntries {
         };
         // SAFETY: origins are a permutation of the keys' numbers, and outputs have an element per key; rows are those of
         // lengths and row numbers; the state has a word per tile and one more, all zero.
-        unsafe { device.launch(kernel, info, tiles, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(unique_keys)
     }
 
@@ -152,18 +150,18 @@ impl CutEntries {
         c_columns: &mut DeviceVec<u32>,
     ) -> Result<(), OpError> {
         let device = c_offsets.device();
-        let info = instance::<PlaceCutEntries<K>>();
+        let launch = device.kernel().threads(keys.len())?;
         let kernel = PlaceCutEntries {
             unique_keys: keys.as_global(),
             unique_count: self.unique_count.as_global(),
             row_numbers: row_numbers.as_global(),
-            c_offsets: c_offsets.as_global(),
-            c_columns: c_columns.as_global_mut(),
+            c_row_offsets: c_offsets.as_global(),
+            c_column_indices: c_columns.as_global_mut(),
             c_places: self.c_places.as_global_mut(),
             column_bits: self.column_bits,
         };
         // SAFETY: there are no more distinct keys than keys, and C has as many entries of each row as were counted.
-        unsafe { device.launch(kernel, info, blocks(keys.len(), info.block_size), 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 
@@ -180,7 +178,7 @@ impl CutEntries {
         let mut sums = device.uninitialised(values.len())?;
         let mut segments = device.zeros(1)?;
         reduce::by_flag_into(&self.flags, values, Operator::Sum, &mut sums, &mut segments)?;
-        let info = instance::<PlaceCutValues<V>>();
+        let launch = device.kernel().threads(values.len())?;
         let kernel = PlaceCutValues {
             values: sums.as_global(),
             unique_count: segments.as_global(),
@@ -188,7 +186,7 @@ impl CutEntries {
             c_values: c_values.as_global_mut(),
         };
         // SAFETY: there are as many sums as distinct entries, each of which has a place in C.
-        unsafe { device.launch(kernel, info, blocks(values.len(), info.block_size), 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(())
     }
 }
@@ -211,19 +209,18 @@ impl<O: Offset> Collected<'_, O> {
     ) -> Result<(DeviceVec<K>, DeviceVec<u32>), OpError> {
         let mut keys = device.uninitialised(self.len)?;
         let mut numbers = device.uninitialised(self.len)?;
+        let launch = device.kernel().blocks(self.tiles.count as usize)?;
         let kernel = CollectCutEntries {
-            tiles: self.tiles.words.as_global(),
-            columns: self.columns.as_global(),
-            tile_entries: self.entries.tile_begins.as_global(),
+            tiles: self.tiles.view(self.columns),
+            tile_begins: self.entries.tile_begins.as_global(),
             entry_rows: self.entries.rows.as_global(),
             cut_begins: self.tiles.cut_begins.as_global(),
             keys: keys.as_global_mut(),
             numbers: numbers.as_global_mut(),
-            tile_len: self.tiles.tile_len,
             column_bits,
         };
         // SAFETY: the tiles' words and columns are of the block sort, which counted `len` cut entries.
-        unsafe { device.launch(kernel, instance::<CollectCutEntries<K>>(), self.tiles.count, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok((keys, numbers))
     }
 }

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use evenpath_kernels::spgemm::two_level_sort::{AddProducts, SortProducts};
+use evenpath_kernels::spgemm::two_level_sort::AddProducts;
 
 use super::cut_rows::CutEntries;
 use super::phases::Recorder;
-use super::setup::{Entries, Weighed};
+use super::setup::{Entries, Weighed, tile_len};
 use super::tiles::SortedTiles;
 use crate::device::DeviceVec;
 use crate::op::requirement::Requirement;
 use crate::op::scan::{self, Operator};
 use crate::op::spgemm::base::Product;
-use crate::op::{OpError, instance, reduce, tile_items};
+use crate::op::{OpError, reduce};
 use crate::{Offset, Value};
 
 /// Some rows of C, ascending by column, without duplicates.
@@ -39,7 +39,7 @@ pub(in crate::op::spgemm) fn required<V: Value>(rows: u64, entries: u64, product
     let weighed = Requirement::each(entries, 8 + 8);
     let counted = Requirement::each(rows, 4 + 8);
     // The permutation and the columns, in whole tiles, with some words each.
-    let tiles = products.div_ceil(u64::from(tile_items(instance::<SortProducts<u32>>())));
+    let tiles = products.div_ceil(u64::from(tile_len::<u32>()));
     let sorted = Requirement::all_of([
         Requirement::each(products, 2 + 4),
         Requirement::each(tiles, 64),
@@ -125,7 +125,7 @@ impl<O: Offset> Symbolic<O> {
         };
         recorder.setup(device)?;
         let (tiles, columns) =
-            SortedTiles::sort(device, &entries, &product.operands.b.pattern().column_indices, &mut lengths)?;
+            SortedTiles::sort(device, &entries, product.operands.b.pattern(), &mut lengths)?;
         recorder.block_sort(device)?;
         let mut cut =
             CutEntries::sort(device, &entries, &tiles, &columns, product.operands.b.cols(), &mut lengths)?;
@@ -189,11 +189,9 @@ impl<O: Offset> SortedProducts<O> {
     ) -> Result<DeviceVec<V>, OpError> {
         let device = product.operands.a.device();
         let mut cut_values = device.uninitialised(self.cut.len())?;
+        let launch = device.kernel().blocks(self.tiles.count as usize)?;
         let kernel = AddProducts {
-            first_products: self.entries.first_products.as_global(),
-            tile_entries: self.entries.tile_begins.as_global(),
-            sources: self.entries.sources.as_global(),
-            entries: self.entries.numbers.as_global(),
+            entries: self.entries.view(),
             a_values: product.a_values.as_global().skip(first_entry),
             b_values: product.b_values.as_global(),
             permutation: self.tiles.permutation.as_global(),
@@ -203,12 +201,10 @@ impl<O: Offset> SortedProducts<O> {
             tile_places: self.tile_places.as_global(),
             c_values: c_values.as_global_mut(),
             cut_values: cut_values.as_global_mut(),
-            products: self.entries.products,
         };
-        let info = instance::<AddProducts<V, O>>();
         // SAFETY: tiles are those of the block sort, of the same length; A and B have values for all their nonzeros, and
         // places are below the lengths of both outputs.
-        unsafe { device.launch(kernel, info, self.tiles.count, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(cut_values)
     }
 }

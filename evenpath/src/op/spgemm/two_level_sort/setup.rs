@@ -1,31 +1,31 @@
 use std::ops::Range;
 
-use evenpath_kernels::spgemm::two_level_sort::{ListEntries, SortProducts, WeighEntries};
-use evenpath_simt::kernel::KernelInfo;
+use evenpath_kernels::spgemm::two_level_sort::{ListEntries, ListedEntries, SortProducts, WeighEntries};
 
 use crate::device::{DeviceError, DeviceVec};
 use crate::op::device_csr::Pattern;
 use crate::op::scan::{self, Operator};
 use crate::op::spgemm::base::Product;
-use crate::op::{OpError, instance, tile_count, tile_items};
+use crate::op::{OpError, instance};
 use crate::{Offset, Value};
 
-/// The block sort's kernel.
-pub(super) fn block_sort<O: Offset>() -> &'static KernelInfo {
-    instance::<SortProducts<O>>()
+/// Products of a tile of the block sort.
+pub(super) fn tile_len<O: Offset>() -> u32 {
+    let info = instance::<SortProducts<O>>();
+    info.block_size * info.items_per_thread
 }
 
 /// The entries of some rows of A that make products, and the tiles of these.
 pub(super) struct Entries<O: Offset> {
     /// The first product of each, and the number of products at the end.
     pub(super) first_products: DeviceVec<u32>,
-    /// What, added to a product's number, gives the nonzero of B that makes it.
+    /// The offset from a product's number to the index of its entry of B, for each entry; may wrap around.
     pub(super) sources: DeviceVec<O>,
-    /// The row of each, counted from the first.
+    /// The row of each entry, relative to the first row.
     pub(super) rows: DeviceVec<u32>,
-    /// Which of the rows' entries each is.
+    /// The index of each entry among those of the rows.
     pub(super) numbers: DeviceVec<u32>,
-    /// The one that makes the first product of each tile, and their number at the end.
+    /// The entry that makes the first product of each tile, and the number of entries at the end.
     pub(super) tile_begins: DeviceVec<u32>,
     pub(super) products: u32,
     pub(super) tiles: u32,
@@ -62,38 +62,49 @@ impl Weighed {
         let device = product.operands.a.device();
         let nonzeros = nonzeros(a, rows)?;
         let len = nonzeros.len();
-        let info = instance::<WeighEntries<O>>();
+        let launch = device.kernel().items(len + 1)?;
         let mut weights = device.uninitialised(len + 1)?;
         let mut totals = device.zeros(2)?;
         let kernel = WeighEntries {
-            columns: a.column_indices.as_global().skip(nonzeros.start),
-            b_offsets: b.row_offsets.as_global(),
+            column_indices: a.column_indices.as_global().skip(nonzeros.start),
+            b: b.view(),
             weights: weights.as_global_mut(),
             totals: totals.as_global_mut(),
             len: len as u32,
         };
-        // SAFETY: there are `len` columns, all of them rows of B, and one weight more.
-        unsafe { device.launch(kernel, info, tile_count("a matrix product", info, len + 1)?, 0) }?;
+        // SAFETY: there are `len` columns, all of which name rows of B, and one weight more.
+        unsafe { launch.launch(kernel) }?;
         let mut found = [0; 2];
         totals.copy_to_slice(&mut found)?;
         Ok(Self { nonzeros, weights, products: found[0], listed: found[1] as usize })
     }
 
-    /// Where A's entries begin.
+    /// The index of the first of A's entries.
     pub(super) fn first_entry(&self) -> usize {
         self.nonzeros.start
     }
 }
 
 impl<O: Offset> Entries<O> {
+    /// The entries, as kernels take them.
+    pub(super) fn view(&self) -> ListedEntries<O> {
+        ListedEntries {
+            first_products: self.first_products.as_global(),
+            sources: self.sources.as_global(),
+            numbers: self.numbers.as_global(),
+            rows: self.rows.as_global(),
+            tile_begins: self.tile_begins.as_global(),
+            products: self.products,
+        }
+    }
+
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
         let words = self.first_products.bytes() + self.rows.bytes() + self.numbers.bytes();
         words + self.sources.bytes() + self.tile_begins.bytes()
     }
 
-    /// Lists those of A's entries in `rows` that make products, of which there are fewer than 2³¹; nothing where there
-    /// are none.
+    /// Lists those of A's entries in `rows` that make products, of which there are fewer than 2³¹; `None` if there are none.
     pub(super) fn list<V: Value>(
         product: &Product<'_, V, O>,
         rows: &Range<usize>,
@@ -108,8 +119,9 @@ impl<O: Offset> Entries<O> {
         let (products, len) = (products as u32, nonzeros.len());
         let sums = scan::exclusive(&weights, Operator::Sum)?;
         drop(weights);
-        let tile_len = tile_items(block_sort::<O>());
-        let tiles = tile_count("a matrix product", block_sort::<O>(), products as usize)?;
+        let tile_len = tile_len::<O>();
+        let tiles = products.div_ceil(tile_len);
+        let launch = device.kernel().threads(len + 1)?;
         let mut entries = Self {
             first_products: device.uninitialised(listed + 1)?,
             sources: device.uninitialised(listed)?,
@@ -121,21 +133,23 @@ impl<O: Offset> Entries<O> {
         };
         let kernel = ListEntries {
             sums: sums.as_global(),
-            columns: a.column_indices.as_global().skip(nonzeros.start),
-            a_offsets: a.row_offsets.as_global().skip(rows.start),
-            b_offsets: b.row_offsets.as_global(),
+            a: evenpath_kernels::Pattern {
+                row_offsets: a.row_offsets.as_global().skip(rows.start),
+                rows: rows.len() as u32,
+                ..a.view()
+            },
+            column_indices: a.column_indices.as_global().skip(nonzeros.start),
+            b: b.view(),
             first_products: entries.first_products.as_global_mut(),
             sources: entries.sources.as_global_mut(),
-            entry_rows: entries.rows.as_global_mut(),
-            entries: entries.numbers.as_global_mut(),
-            tile_entries: entries.tile_begins.as_global_mut(),
+            rows: entries.rows.as_global_mut(),
+            numbers: entries.numbers.as_global_mut(),
+            tile_begins: entries.tile_begins.as_global_mut(),
             len: len as u32,
-            rows: rows.len() as u32,
             tile_len,
         };
-        let info = instance::<ListEntries<O>>();
-        // SAFETY: the sums say how many entries are listed and how many products they make; A's columns are rows of B.
-        unsafe { device.launch(kernel, info, tile_count("a matrix product", info, len + 1)?, 0) }?;
+        // SAFETY: the sums give the number of listed entries and of their products; A's columns name rows of B.
+        unsafe { launch.launch(kernel) }?;
         Ok(Some(entries))
     }
 }

@@ -1,62 +1,70 @@
-//! Tiles of products, each sorted by itself.
+//! Tiles of products, each sorted separately.
 
-use evenpath_kernels::spgemm::two_level_sort::{PlaceTiles, SortProducts, TILE_WORDS, shared_bytes};
+use evenpath_kernels::spgemm::two_level_sort::{self, PlaceTiles, SortProducts, TILE_WORDS, shared_bytes};
 
-use super::setup::{Entries, block_sort};
+use super::setup::{Entries, tile_len};
 use crate::Offset;
 use crate::device::{Device, DeviceVec};
+use crate::op::OpError;
+use crate::op::device_csr::Pattern;
 use crate::op::scan::{self, Operator};
-use crate::op::{OpError, instance, tile_items};
 
 /// Tiles of products, each sorted.
 pub(super) struct SortedTiles {
     pub(super) count: u32,
     pub(super) tile_len: u32,
-    /// Where each sorted product was in its tile.
+    /// The original place of each sorted product in its tile.
     pub(super) permutation: DeviceVec<u16>,
-    /// [`TILE_WORDS`] a tile.
+    /// [`TILE_WORDS`] words per tile.
     pub(super) words: DeviceVec<u32>,
-    /// Cut entries before each tile's, and their number at the end.
+    /// The number of cut entries before each tile's, and of all at the end.
     pub(super) cut_begins: DeviceVec<u32>,
 }
 
 impl SortedTiles {
-    /// Sorts the products of each tile; also the columns of what each has of C. Counts the entries of the rows that no
-    /// tile cuts.
+    /// Sorts the products of each tile. Returns also the columns of each tile's entries of C. Counts the entries of the rows
+    /// that no tile cuts.
     pub(super) fn sort<O: Offset>(
         device: &Device,
         entries: &Entries<O>,
-        b_columns: &DeviceVec<u32>,
+        b: &Pattern<O>,
         lengths: &mut DeviceVec<u32>,
     ) -> Result<(Self, DeviceVec<u32>), OpError> {
-        let info = block_sort::<O>();
-        let (count, tile_len) = (entries.tiles, tile_items(info));
+        let (count, tile_len) = (entries.tiles, tile_len::<O>());
+        let launcher = device.kernel();
+        let info = launcher.info();
+        let shared = shared_bytes(info.block_size as usize, info.items_per_thread as usize);
+        let launch = launcher.shared_bytes(shared).blocks(count as usize)?;
         let mut permutation = device.uninitialised(count as usize * tile_len as usize)?;
         let mut columns = device.uninitialised(entries.products as usize)?;
         let mut words = device.uninitialised(count as usize * TILE_WORDS)?;
         let mut cut_counts = device.zeros::<u32>(count as usize + 1)?;
         let kernel = SortProducts {
-            first_products: entries.first_products.as_global(),
-            tile_entries: entries.tile_begins.as_global(),
-            sources: entries.sources.as_global(),
-            entry_rows: entries.rows.as_global(),
-            b_columns: b_columns.as_global(),
+            entries: entries.view(),
+            b: b.view(),
             permutation: permutation.as_global_mut(),
             columns: columns.as_global_mut(),
             tiles: words.as_global_mut(),
             cut_counts: cut_counts.as_global_mut(),
             row_counts: lengths.as_global_mut(),
-            products: entries.products,
         };
-        let shared = shared_bytes(info.block_size as usize, info.items_per_thread as usize);
-        // SAFETY: the entries make the products, of nonzeros that B has, and their rows are below the number of lengths;
-        // the outputs have elements for every product or tile.
-        unsafe { device.launch(kernel, info, count, shared) }?;
+        // SAFETY: the entries make the products from entries of B, and their rows are below the number of lengths; the outputs
+        // have elements for every product or tile.
+        unsafe { launch.launch(kernel) }?;
         let cut_begins = scan::exclusive(&cut_counts, Operator::Sum)?;
         Ok((Self { count, tile_len, permutation, words, cut_begins }, columns))
     }
 
-    /// Writes the columns of the entries that are in one tile as a whole to C; where each tile's begin there.
+    /// The tiles and the columns of their entries, as kernels take them.
+    pub(super) fn view(&self, columns: &DeviceVec<u32>) -> two_level_sort::SortedTiles {
+        two_level_sort::SortedTiles {
+            words: self.words.as_global(),
+            columns: columns.as_global(),
+            tile_len: self.tile_len,
+        }
+    }
+
+    /// Writes the columns of the rows that no tile cuts to C. Returns the place there of each tile's first entry.
     pub(super) fn place(
         &self,
         columns: &DeviceVec<u32>,
@@ -65,16 +73,15 @@ impl SortedTiles {
     ) -> Result<DeviceVec<u32>, OpError> {
         let device = columns.device();
         let mut tile_places = device.uninitialised(self.count as usize)?;
+        let launch = device.kernel().blocks(self.count as usize)?;
         let kernel = PlaceTiles {
-            tiles: self.words.as_global(),
-            columns: columns.as_global(),
-            c_offsets: c_offsets.as_global(),
-            c_columns: c_columns.as_global_mut(),
+            tiles: self.view(columns),
+            c_row_offsets: c_offsets.as_global(),
+            c_column_indices: c_columns.as_global_mut(),
             tile_places: tile_places.as_global_mut(),
-            tile_len: self.tile_len,
         };
         // SAFETY: the tiles' words and columns are of the block sort; C has as many entries of each row as it counted.
-        unsafe { device.launch(kernel, instance::<PlaceTiles>(), self.count, 0) }?;
+        unsafe { launch.launch(kernel) }?;
         Ok(tile_places)
     }
 }

@@ -1,0 +1,131 @@
+//! The rows of C that kernels compute, and the arrays that they read and write.
+
+use evenpath_simt::{parameters, thread, Element, Global, GlobalMut};
+
+use super::bitmap::Bitmap;
+use super::stage::Window;
+
+parameters! {
+    /// The rows of C that a launch computes.
+    pub struct RowList {
+        /// The rows, if `is_listed`.
+        pub rows: Global<u32>,
+        /// The number of rows.
+        pub len: u32,
+        /// 1 if `rows` lists them; 0 if they are the first rows of the matrix.
+        pub is_listed: u32,
+    }
+}
+
+impl RowList {
+    /// The `index`th of the rows, if `wanted`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn nth(self, index: u32, wanted: bool) -> u32 {
+        if self.is_listed == 0 {
+            return index;
+        }
+        self.rows.load_if(index as usize, wanted)
+    }
+}
+
+parameters! {
+    /// The columns that rows of C span.
+    pub struct Spans {
+        /// The first column of each row.
+        pub firsts: Global<u32>,
+        /// The last column of each row; below the first if the row is empty.
+        pub lasts: Global<u32>,
+    }
+}
+
+parameters! {
+    /// The work of each row of C, to be written.
+    pub struct RowWork {
+        /// The number of products of each row.
+        pub products: GlobalMut<u64>,
+        /// The first column that each row can have.
+        pub firsts: GlobalMut<u32>,
+        /// The last column that each row can have; below the first if the row is empty.
+        pub lasts: GlobalMut<u32>,
+    }
+}
+
+impl RowWork {
+    /// Stores the work of a row.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn store(self, row: u32, products: u64, first: u32, last: u32) {
+        self.products.store(row as usize, products);
+        self.firsts.store(row as usize, first);
+        self.lasts.store(row as usize, last);
+    }
+}
+
+parameters! {
+    /// The pattern of C.
+    pub struct ResultPattern {
+        /// Row offsets.
+        pub row_offsets: Global<u64>,
+        /// Column indices; output unless `is_known`.
+        pub column_indices: GlobalMut<u32>,
+        /// 1 if column indices are given; products in other columns are then left out.
+        pub is_known: u32,
+    }
+}
+
+parameters! {
+    /// The entries of C.
+    pub struct ResultEntries<V: Element> {
+        /// Where they are.
+        pub pattern: ResultPattern,
+        /// Output: values.
+        pub values: GlobalMut<V>,
+    }
+}
+
+/// A row of C.
+#[derive(Clone, Copy)]
+pub(super) struct ResultRow {
+    /// Its first entry.
+    pub(super) begin: usize,
+    /// The number of its entries.
+    pub(super) len: u32,
+    /// Its columns.
+    pub(super) columns: GlobalMut<u32>,
+}
+
+impl ResultPattern {
+    /// Row `row` if `wanted`, else a row without entries.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn row_if(self, row: u32, wanted: bool) -> ResultRow {
+        let begin = self.row_offsets.load_if(row as usize, wanted);
+        let len = (self.row_offsets.load_if(row as usize + 1, wanted) - begin) as u32;
+        ResultRow { begin: begin as usize, len, columns: self.column_indices.skip(begin as usize) }
+    }
+}
+
+impl ResultRow {
+    /// Sets the bits of the row's known columns in a window.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn mark<const BLOCK: usize>(self, window: Window, bitmap: Bitmap) {
+        each::<BLOCK>(self.len, |place| {
+            let column = self.columns.load(place as usize);
+            if window.has(column) {
+                bitmap.set(column);
+            }
+        });
+    }
+}
+
+/// Calls `visit` with 0 to `len` − 1, each in one thread of the block.
+#[inline(always)]
+pub(super) fn each<const BLOCK: usize>(len: u32, mut visit: impl FnMut(u32)) {
+    let mut place = thread::index();
+    while place < len {
+        visit(place);
+        place += BLOCK as u32;
+    }
+}
