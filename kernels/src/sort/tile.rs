@@ -156,7 +156,7 @@ impl<K: RadixKey, V: Element> SortTilePairs<K, V> {
         let mut own_keys = tile.load(self.keys, K::ONES);
         let mut own_values = tile.load(self.values, V::ZERO);
         timed(self.cycles, || {
-            sort.sort_pairs(value_exchange, &mut own_keys, &mut own_values, self.begin, self.end)
+            sort.sort_pairs(value_exchange, &mut own_keys, &mut own_values, self.begin, self.end);
         });
         tile.store(self.sorted_keys, &own_keys);
         tile.store(self.sorted_values, &own_values);
