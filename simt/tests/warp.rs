@@ -25,8 +25,8 @@ kernel! {
             warp::reduce_across(value, 4, |a, b| a + b),
             warp::inclusive_sum(value),
         ];
-        for index in 0..RESULTS {
-            results.store(thread::lane() as usize * RESULTS + index, all[index]);
+        for (index, result) in all.into_iter().enumerate() {
+            results.store(thread::lane() as usize * RESULTS + index, result);
         }
     };
     entries: {

@@ -4,8 +4,8 @@ use evenpath_simt::kernel::{Kernel, KernelInfo};
 
 use super::{Backend, Device, DeviceError};
 
-/// Blocks of a grid, at most, on any GPU.
-const MAX_GRID: u32 = i32::MAX as u32;
+/// The most blocks of a grid, on any GPU.
+pub(crate) const MAX_GRID: u32 = i32::MAX as u32;
 
 /// A kernel instance on a device, to be given a grid and launched:
 /// `device.kernel::<Scale<V>>().threads(len)?.launch(Scale { … })`.

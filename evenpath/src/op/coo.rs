@@ -7,8 +7,13 @@ use evenpath_kernels::CooView;
 use evenpath_kernels::coo::{CarryFixup, CooInterval};
 
 use super::operands::check_product;
+<<<<<<< HEAD
 use super::{MAX_GRID, OpError, vector};
 use crate::device::{Device, DeviceError, DeviceVec, Upload};
+=======
+use super::{OpError, vector};
+use crate::device::{Device, DeviceError, DeviceVec, MAX_GRID};
+>>>>>>> wt-kernels1
 use crate::policy::COO_INTERVAL;
 use crate::{Coo, Value, cpu};
 
@@ -160,7 +165,7 @@ impl<V: Value> DeviceCoo<V> {
     /// Checks what [`spmv`](Self::spmv) checks.
     pub(super) fn check(&self, x: &DeviceVec<V>, y: &DeviceVec<V>) -> Result<(), OpError> {
         check_product(self.device(), (self.rows(), self.cols()), x, y)?;
-        let limit = MAX_GRID.min(u64::from(u32::MAX)) as usize;
+        let limit = MAX_GRID as usize;
         if intervals(self.nnz()) > limit {
             let limit = limit.saturating_mul(COO_INTERVAL as usize);
             return Err(OpError::TooLong { what: "coordinates", len: self.nnz(), limit });

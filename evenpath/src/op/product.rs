@@ -59,7 +59,7 @@ impl<'a, V: Value, O: Offset> Product<'a, V, O> {
     ) -> Result<(), DeviceError> {
         let values = self.matrix.values();
         let product = kernels::Product {
-            matrix: self.matrix.pattern().csr_view(&values),
+            matrix: self.matrix.pattern().with_values(&values),
             x: self.x.as_global(),
             update: update(self.alpha, self.beta, self.y),
         };

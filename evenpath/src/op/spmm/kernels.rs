@@ -8,8 +8,8 @@ use evenpath_kernels::spmm::{
 use super::long_rows::LongRows;
 use super::shape::{group, lanes_by_columns_log2, packet_width, room};
 use super::{Product, SpmmOptions, SpmmPlanInfo};
-use crate::device::{Device, DeviceError, DeviceVec};
-use crate::op::{DeviceCsr, DeviceDense, Layout, MAX_GRID, OpError};
+use crate::device::{Device, DeviceError, DeviceVec, MAX_GRID};
+use crate::op::{DeviceCsr, DeviceDense, Layout, OpError};
 use crate::{Compute, Offset, Storage};
 
 /// The most columns of a transposed tile.
@@ -125,7 +125,7 @@ impl<T: Storage> Kernels<T> {
         let &mut Product { matrix, alpha, beta, .. } = product;
         let device = matrix.device();
         let values = matrix.values();
-        let view = matrix.pattern().csr_view(&values);
+        let view = matrix.pattern().with_values(&values);
         let by_columns = product.c.layout() == Layout::ColumnMajor;
         let (c_row_stride, c_column_stride) = product.c.strides();
         let c_stride = if by_columns { c_column_stride } else { c_row_stride };

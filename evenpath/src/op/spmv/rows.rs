@@ -1,8 +1,8 @@
 use evenpath_kernels::spmv::{BlockRows, VectorRows};
 
 use super::{Product, Schedule, Shape};
-use crate::device::{DeviceError, Launch};
-use crate::op::{DeviceCsr, MAX_GRID};
+use crate::device::{DeviceError, Launch, MAX_GRID};
+use crate::op::DeviceCsr;
 use crate::policy::Tile;
 use crate::{Offset, Value};
 

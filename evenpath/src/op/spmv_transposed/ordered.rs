@@ -46,7 +46,7 @@ impl<V: Value, O: Offset> Ordered<V, O> {
         let values = matrix.values();
         let mut products = device.uninitialized(matrix.nnz())?;
         let kernel = TransposedProducts {
-            matrix: matrix.pattern().csr_view(&values),
+            matrix: matrix.pattern().with_values(&values),
             x: x.as_global(),
             products: products.as_global_mut(),
             tile_rows: self.tiles.rows.as_global(),

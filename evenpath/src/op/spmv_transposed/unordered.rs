@@ -43,7 +43,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Unordered<V, O> {
         vector::scale(beta, y)?;
         let values = matrix.values();
         let kernel = AddTransposed {
-            matrix: matrix.pattern().csr_view(&values),
+            matrix: matrix.pattern().with_values(&values),
             x: x.as_global(),
             y: y.as_global_mut(),
             tile_rows: self.tiles.rows.as_global(),
