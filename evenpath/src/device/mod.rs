@@ -50,13 +50,9 @@ pub use error::{DeviceError, Version};
 #[doc(inline)]
 pub use evenpath_simt::host::{BlockOrder, MemoryOrder};
 pub use event::Event;
-<<<<<<< HEAD
-pub(crate) use launch::{Launch, Launcher, instance, variant};
+pub(crate) use launch::{Launch, Launcher, MAX_GRID, instance, variant};
 pub use options::SimulatedOptions;
 pub use upload::Upload;
-=======
-pub(crate) use launch::{Launch, Launcher, MAX_GRID, instance, variant};
->>>>>>> wt-kernels1
 
 use machine::{Machine, Moment};
 use memory_limit::Budget;

@@ -7,13 +7,8 @@ use evenpath_kernels::CooView;
 use evenpath_kernels::coo::{CarryFixup, CooInterval};
 
 use super::operands::check_product;
-<<<<<<< HEAD
-use super::{MAX_GRID, OpError, vector};
-use crate::device::{Device, DeviceError, DeviceVec, Upload};
-=======
 use super::{OpError, vector};
-use crate::device::{Device, DeviceError, DeviceVec, MAX_GRID};
->>>>>>> wt-kernels1
+use crate::device::{Device, DeviceError, DeviceVec, MAX_GRID, Upload};
 use crate::policy::COO_INTERVAL;
 use crate::{Coo, Value, cpu};
 

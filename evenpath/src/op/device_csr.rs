@@ -179,15 +179,9 @@ impl<O: Offset> Pattern<O> {
         Self { rows, cols, row_offsets, column_indices, canonical: OnceLock::from(()) }
     }
 
-<<<<<<< HEAD
-    /// A view for kernels.
-    pub(super) fn view(&self) -> kernels::Pattern<O> {
-        kernels::Pattern {
-=======
     /// The pattern as kernels take it.
     pub(super) fn view(&self) -> evenpath_kernels::Pattern<O> {
         evenpath_kernels::Pattern {
->>>>>>> wt-kernels1
             row_offsets: self.row_offsets.as_global(),
             column_indices: self.column_indices.as_global(),
             nonzeros: self.column_indices.len() as u64,
@@ -195,14 +189,7 @@ impl<O: Offset> Pattern<O> {
         }
     }
 
-<<<<<<< HEAD
-    /// A view for kernels of the matrix with the given values. A plan may have freed its columns.
-    pub(super) fn csr_view<V: Storage>(&self, values: &DeviceVec<V>) -> kernels::CsrView<V, O> {
-        let kernels::Pattern { row_offsets, column_indices, rows, .. } = self.view();
-        let nonzeros = values.len() as u64;
-        kernels::CsrView { row_offsets, column_indices, values: values.as_global(), nonzeros, rows }
-=======
-    /// The matrix with the given values, one per nonzero, as kernels take it.
+    /// The matrix with the given values, one per nonzero, as kernels take it. A plan may have freed its columns.
     pub(super) fn with_values<V: Storage>(&self, values: &DeviceVec<V>) -> evenpath_kernels::CsrView<V, O> {
         evenpath_kernels::CsrView {
             row_offsets: self.row_offsets.as_global(),
@@ -211,7 +198,6 @@ impl<O: Offset> Pattern<O> {
             nonzeros: values.len() as u64,
             rows: self.rows as u32,
         }
->>>>>>> wt-kernels1
     }
 
     /// The columns, for kernels that find them there and write them only where they do not.

@@ -59,21 +59,11 @@ use bytemuck::Pod;
 use crate::device::{DeviceVec, instance, variant};
 use crate::{MatrixError, Offset};
 
-<<<<<<< HEAD
-/// Blocks of a grid, at most.
-const MAX_GRID: u64 = i32::MAX as u64;
-
 /// The number of nonzeros of a result, if row offsets of this type count them; `remedy` says what to call if not.
 fn countable<O: Offset>(nonzeros: u64, remedy: &'static str) -> Result<usize, OpError> {
     let len = usize::try_from(nonzeros).ok().filter(|&len| O::try_from_usize(len).is_some());
     let overflow = MatrixError::OffsetOverflow { nnz: nonzeros, offset: O::NAME, remedy };
     len.ok_or(OpError::Matrix(overflow))
-=======
-/// The number of nonzeros of a result, if row offsets of this type count them; `remedy` says what to call if not.
-fn countable<O: Offset>(nonzeros: u64, remedy: &'static str) -> Result<usize, OpError> {
-    let len = usize::try_from(nonzeros).ok().filter(|&len| O::try_from_usize(len).is_some());
-    len.ok_or(OpError::OffsetOverflow { nonzeros, remedy })
->>>>>>> wt-kernels1
 }
 
 /// The same elements in a vector of its own.

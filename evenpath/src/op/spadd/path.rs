@@ -125,8 +125,8 @@ impl Path {
         let (alpha, beta) = factors.unwrap_or((V::ZERO, V::ZERO));
         let launch = operands.device().kernel().blocks(self.tiles as usize)?;
         let kernel = FillTiles {
-            a: operands.a.pattern().csr_view(&a_values),
-            b: operands.b.pattern().csr_view(&b_values),
+            a: operands.a.pattern().with_values(&a_values),
+            b: operands.b.pattern().with_values(&b_values),
             starts: self.starts.as_global(),
             codes: self.codes.as_global(),
             counts: self.counts.as_global(),

@@ -61,7 +61,7 @@ impl<V: Value, O: Offset> Product<'_, V, O> {
     /// A and B, as kernels take them.
     pub(super) fn views(&self) -> (CsrView<V, O>, CsrView<V, O>) {
         let Operands { a, b } = self.operands;
-        (a.pattern().csr_view(&self.a_values), b.pattern().csr_view(&self.b_values))
+        (a.pattern().with_values(&self.a_values), b.pattern().with_values(&self.b_values))
     }
 
     /// The product on the CPU, where its matrices are.
