@@ -187,19 +187,6 @@ impl Device {
         unsafe { machine.launch(info, grid, dynamic_shared, &kernel.pack()) }
     }
 
-    /// Compiles kernels that an operation is going to launch, all at once, which takes no longer than the slowest of them
-    /// where there are enough cores. A kernel that is left out is compiled when it is launched.
-    ///
-    /// # Errors
-    ///
-    /// Whatever went wrong in earlier launches.
-    pub(crate) fn prepare(&self, kernels: &[&'static KernelInfo]) -> Result<(), DeviceError> {
-        match self.backend() {
-            Backend::Cpu => Ok(()),
-            Backend::Machine(machine) => machine.prepare(kernels),
-        }
-    }
-
     /// Blocks of the kernel's instance `info`, each with `dynamic_shared` bytes of launch-sized shared memory, that the
     /// device runs at once; at least one. As many as a grid wants whose blocks do one tile after another.
     ///

@@ -34,6 +34,7 @@ mod launch;
 mod machine;
 mod memory_limit;
 mod options;
+mod prepare;
 mod simulated;
 #[cfg(test)]
 mod tests;
@@ -52,6 +53,7 @@ pub use evenpath_simt::host::{BlockOrder, MemoryOrder};
 pub use event::Event;
 pub(crate) use launch::{Launch, Launcher, MAX_GRID, instance, variant};
 pub use options::SimulatedOptions;
+pub(crate) use prepare::Kernels;
 pub use upload::Upload;
 
 use machine::{Machine, Moment};

@@ -58,18 +58,6 @@ pub enum OpError {
         /// Nonzeros of the longest row.
         len: u64,
     },
-    /// The matrix has more rows and nonzeros than one launch can handle.
-    #[error("{rows} rows and {nonzeros} nonzeros make {tiles} tiles, and a grid has at most {limit} blocks")]
-    TooManyTiles {
-        /// Rows of the matrix.
-        rows: usize,
-        /// Nonzeros of the matrix.
-        nonzeros: usize,
-        /// Tiles they make.
-        tiles: u64,
-        /// Blocks of a grid.
-        limit: u64,
-    },
     /// An initial value for a scan that takes none.
     #[error("an initial value goes with exclusive scans of all elements, and this one is {}", if *.is_segmented { "of segments" } else { "inclusive" })]
     InitialValue {

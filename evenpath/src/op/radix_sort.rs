@@ -9,7 +9,7 @@ use evenpath_simt::kernel::KernelInfo;
 use evenpath_simt::{Element, Global, GlobalMut};
 
 use super::{OpError, copy, instance};
-use crate::device::{Device, DeviceError, DeviceVec};
+use crate::device::{Device, DeviceError, DeviceVec, Kernels};
 use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
 
 /// The most keys that one launch sorts. More would fit a status word; this keeps the status small.
@@ -161,6 +161,14 @@ pub(super) fn temporary_bytes<K: SortKey>(
 }
 
 /// The kernel of a pass.
+/// The kernels that sort pairs, to be compiled ahead.
+pub(super) fn pair_kernels<K: SortKey, V: SortValue>() -> Kernels {
+    Kernels::default()
+        .and::<Histogram<<K as Key>::Bits>>()
+        .and::<BinStarts>()
+        .and::<OnesweepPairs<<K as Key>::Bits, <V as MovedValue>::Bits>>()
+}
+
 fn onesweep<K: SortKey, W: Element>(pairs: bool) -> &'static KernelInfo {
     if pairs {
         instance::<OnesweepPairs<<K as Key>::Bits, W>>()

@@ -13,13 +13,13 @@ use evenpath_simt::{Element, Global, GlobalMut, thread};
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::tree::{self, Shape};
 use crate::Value;
-use crate::device::{Device, DeviceVec, Launcher};
+use crate::device::{Device, DeviceVec, Kernels, Launcher};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::{check_entries, too_large};
 use crate::matrix::hisparse::{self, Reference};
 use crate::op::OpError;
 use crate::op::operands::check_shape;
-use crate::op::scan::{Operator, Scan};
+use crate::op::scan::{Operator, Scan, sum_kernel};
 
 /// Blocks per multiprocessor, if there are enough pairs.
 const BLOCKS: usize = 32;
@@ -113,12 +113,23 @@ struct Inner {
     len: usize,
 }
 
+/// The kernels of a sum, to be compiled ahead.
+fn kernels<V: Value>() -> Kernels {
+    let kernels = tree::kernels()
+        .and::<HiSparseCountSums<u32>>()
+        .and::<HiSparseAddChildren>()
+        .and::<HiSparseAddLeaves<V>>()
+        .and_all(sum_kernel::<u32>());
+    if V::SIZE == 4 { kernels } else { kernels.and::<HiSparseCountSums<u64>>() }
+}
+
 impl<V: Value, const D: usize> Sum<'_, V, D> {
     fn run(&self, rows: usize, cols: usize) -> Result<Nodes, OpError> {
         let roots = [self.a.root, self.b.root];
         if roots == [Reference::NULL; 2] {
             return tree::empty(self.device, rows, cols);
         }
+        self.device.prepare(&kernels::<V>())?;
         let mut level = Level {
             root: u64::from(roots[1].0) << 32 | u64::from(roots[0].0),
             pairs: self.device.uninitialized(0)?,

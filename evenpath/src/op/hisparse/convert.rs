@@ -12,11 +12,12 @@ use evenpath_kernels::hisparse::{
 
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::tree::{self, Shape};
-use crate::device::{Device, DeviceKind, DeviceVec};
+use crate::device::{Device, DeviceKind, DeviceVec, Kernels};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{self};
-use crate::op::scan::{Operator, Scan};
+use crate::op::radix_sort::pair_kernels;
+use crate::op::scan::{Operator, Scan, sum_kernel};
 use crate::op::sort::{SortKey, SortOptions, sort_pairs_in_place};
 use crate::op::{DeviceCoo, DeviceCsr, OpError, transpose};
 use crate::{HiSparseOptions, Offset, Value};
@@ -121,6 +122,18 @@ pub(super) struct RunNodes {
     places: DeviceVec<u32>,
 }
 
+/// The kernels that sort runs and make a tree of them, to be compiled ahead.
+pub(super) fn run_kernels<K: SortKey + KernelKey>() -> Kernels {
+    tree::kernels()
+        .and_all(pair_kernels::<K, u64>())
+        .and_all(sum_kernel::<u32>())
+        .and_all(sum_kernel::<u64>())
+        .and::<HiSparseCountNodes<K>>()
+        .and::<HiSparseLevelStarts>()
+        .and::<HiSparseWriteNodes<K>>()
+        .and::<HiSparseNumberEntries>()
+}
+
 impl<V: Value> Entries<'_, V> {
     /// The tree; `None` if columns do not ascend in every row. `is_checked` means that they are known to.
     fn convert<const D: usize>(&self, is_checked: bool) -> Result<Option<Nodes>, OpError> {
@@ -129,8 +142,14 @@ impl<V: Value> Entries<'_, V> {
         if self.cols.is_empty() {
             return tree::empty(device, rows, cols).map(Some);
         }
-        let Some(ends) = self.count_runs::<D>(is_checked)? else { return Ok(None) };
         let bits = path_bits::<D>(rows, cols);
+        let kernels = Kernels::default().and::<HiSparseCountRuns>().and::<HiSparseFillLeaves<V>>();
+        device.prepare(&if bits <= u32::BITS {
+            kernels.and::<HiSparseWriteRuns<u32>>().and_all(run_kernels::<u32>())
+        } else {
+            kernels.and::<HiSparseWriteRuns<u64>>().and_all(run_kernels::<u64>())
+        })?;
+        let Some(ends) = self.count_runs::<D>(is_checked)? else { return Ok(None) };
         if bits <= u32::BITS {
             self.convert_runs::<u32, D>(&ends, bits)
         } else {

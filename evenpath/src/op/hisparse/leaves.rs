@@ -4,10 +4,10 @@ use evenpath_kernels::hisparse::{HiSparseCountChildren, HiSparseListChildren, No
 use evenpath_simt::Element;
 
 use super::device::Nodes;
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceVec, Kernels};
 use crate::matrix::hisparse;
 use crate::op::OpError;
-use crate::op::scan::{Operator, Scan};
+use crate::op::scan::{Operator, Scan, sum_kernel};
 
 /// Nodes of one level with their positions, in the order of the tree: by the entries of the root, then by those of the node
 /// below, and so on. A node with several references appears once for each of them.
@@ -18,6 +18,14 @@ pub(super) struct Leaves {
     pub(super) rows: DeviceVec<u32>,
     /// The column of each.
     pub(super) cols: DeviceVec<u32>,
+}
+
+/// The kernels that find leaves, to be compiled ahead.
+pub(super) fn kernels() -> Kernels {
+    Kernels::default()
+        .and::<HiSparseCountChildren>()
+        .and::<HiSparseListChildren>()
+        .and_all(sum_kernel::<u32>())
 }
 
 impl Leaves {

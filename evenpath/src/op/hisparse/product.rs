@@ -12,13 +12,13 @@ use evenpath_kernels::hisparse::product::{
 };
 use evenpath_simt::Element;
 
-use super::convert::{RunNodes, SortedRuns, path_bits};
+use super::convert::{RunNodes, SortedRuns, path_bits, run_kernels};
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::host::check_product_shape;
-use super::leaves::Leaves;
+use super::leaves::{self, Leaves};
 use super::tree;
 use super::{HiSparseSpgemmMethod, HiSparseSpgemmOptions};
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceVec, Kernels};
 use crate::matrix::hisparse;
 use crate::op::scan::{Operator, Scan};
 use crate::op::sort::{SortKey, SortOptions, sort_pairs, sort_pairs_in_place};
@@ -143,10 +143,29 @@ struct Candidates<K: SortKey> {
     starts: DeviceVec<u32>,
 }
 
+/// The kernels of a product by leaves, to be compiled ahead.
+fn kernels<V: Value, K: SortKey + KernelKey>() -> Kernels {
+    let kernels = leaves::kernels()
+        .and_all(run_kernels::<K>())
+        .and::<HiSparseCountPairs>()
+        .and::<HiSparseListPairs<K>>()
+        .and::<HiSparseMarkCandidates<K>>()
+        .and::<HiSparseListCandidates<K>>()
+        .and::<HiSparseListFilled<K>>()
+        .and::<HiSparseMultiplyLeaves<V>>();
+    if V::SIZE == 4 {
+        kernels.and::<HiSparseCountProducts<u32>>()
+    } else {
+        kernels.and::<HiSparseCountProducts<u64>>()
+    }
+}
+
 impl<V: Value, const D: usize> Product<'_, V, D> {
     /// Finds which leaves meet. Waits for the device, as finding leaves does.
     fn meet(&self) -> Result<Meetings, OpError> {
         let device = self.device;
+        let is_short = path_bits::<D>(self.shape.0, self.shape.1) <= u32::BITS;
+        device.prepare(&if is_short { kernels::<V, u32>() } else { kernels::<V, u64>() })?;
         let a = turned(Leaves::find::<D>(self.a)?, self.state & state::A_TRANSPOSED != 0);
         let b = self.by_row(turned(Leaves::find::<D>(self.b)?, self.state & state::B_TRANSPOSED != 0))?;
         let mut firsts = device.uninitialized(a.len())?;

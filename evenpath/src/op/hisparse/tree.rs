@@ -5,7 +5,7 @@ use evenpath_kernels::hisparse::{HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RE
 use evenpath_simt::Element;
 
 use super::device::{Nodes, pool_view_mut};
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceVec, Kernels};
 use crate::matrix::hisparse::node::MAX_UNITS;
 use crate::matrix::hisparse::tree::too_large;
 use crate::matrix::hisparse::{Reference, Unit};
@@ -30,6 +30,11 @@ pub(super) struct Tree {
     root: Reference,
     /// Entries of all leaves.
     entries: u64,
+}
+
+/// The kernels that build a tree, to be compiled ahead.
+pub(super) fn kernels() -> Kernels {
+    Kernels::default().and::<HiSparsePlaceNodes>().and::<HiSparseLinkNodes>()
 }
 
 impl Shape {

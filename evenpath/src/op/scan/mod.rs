@@ -35,6 +35,7 @@ mod plain;
 mod segmented;
 
 pub use builder::Scan;
+pub(super) use plain::sum_kernel;
 pub use plain::{Whole, temporary_bytes};
 pub(super) use segmented::check_countable;
 pub use segmented::{Mark, Marked, Rows, temporary_bytes_by, temporary_bytes_by_offsets};

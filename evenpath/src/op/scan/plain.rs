@@ -6,7 +6,7 @@ use evenpath_kernels::scan::Scan;
 use super::builder::Segments;
 use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
 use crate::cpu;
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::{DeviceKind, DeviceVec, Kernels};
 use crate::op::operands::check_vector;
 use crate::op::{OpError, variant};
 
@@ -53,6 +53,11 @@ fn run<T: Element>(
     // stream's order.
     unsafe { launch.launch(Scan { scan }) }?;
     Ok(())
+}
+
+/// The kernel of sums of all elements, to be compiled ahead.
+pub(in crate::op) fn sum_kernel<T: Element>() -> Kernels {
+    Kernels::default().and_variant::<Scan<T>>(Operator::Sum.variant())
 }
 
 /// Bytes of device memory that a scan of all of `len` elements takes beside its operands; none on the CPU. An initial value

@@ -1,8 +1,11 @@
-use evenpath_kernels::spmv::TransposedProducts;
+use evenpath_kernels::reduce::ReduceByKey;
+use evenpath_kernels::spmv::{MergePartition, TransposedProducts};
+use evenpath_kernels::vector::AddAt;
 
 use super::{Bytes, Product, Schedule};
-use crate::device::{DeviceVec, Launch};
+use crate::device::{DeviceVec, Kernels, Launch};
 use crate::op::path_tiles::PathTiles;
+use crate::op::radix_sort::pair_kernels;
 use crate::op::requirement::Requirement;
 use crate::op::scan::Operator;
 use crate::op::sort::{SortOptions, sort_pairs, temporary_bytes_pairs};
@@ -21,6 +24,7 @@ pub(super) struct Ordered<V: Value, O: Offset> {
 impl<V: Value, O: Offset> Ordered<V, O> {
     pub(super) fn new(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         check_countable(matrix)?;
+        matrix.device().prepare(&kernels::<V, O>())?;
         let (tiles, launch) = PathTiles::find(matrix, matrix.device().kernel())?;
         let by_column = by_column(matrix.cols());
         let len = matrix.nnz();
@@ -57,6 +61,15 @@ impl<V: Value, O: Offset> Ordered<V, O> {
         unsafe { self.launch.launch(kernel) }?;
         Ok(products)
     }
+}
+
+/// The kernels of a run, to be compiled ahead.
+fn kernels<V: Value, O: Offset>() -> Kernels {
+    pair_kernels::<u32, V>()
+        .and::<MergePartition<O>>()
+        .and::<TransposedProducts<V, O>>()
+        .and_variant::<ReduceByKey<V, u32>>(Operator::Sum.variant())
+        .and::<AddAt<V>>()
 }
 
 impl<V: Value, O: Offset> Schedule<V, O> for Ordered<V, O> {

@@ -6,17 +6,37 @@ mod target;
 
 use std::sync::OnceLock;
 
+use evenpath_kernels::spgemm::{
+    SpgemmClassify, SpgemmConvertOffsets, SpgemmHashCount, SpgemmHashFill, SpgemmListRows, SpgemmLongRowWork,
+    SpgemmRowWork, SpgemmWindowCount, SpgemmWindowFill,
+};
+
 use self::ranks::Ranks;
 pub(super) use self::target::Target;
 use super::SpgemmMethod;
 use super::base::{Arrays, Operands, Product, Workspace, convert_offsets, result_arrays};
 use super::strategy::{Found, Info, Strategy};
 use super::symbolic::{Rows, Symbolic};
-use crate::device::DeviceVec;
+use crate::device::{DeviceVec, Kernels};
 use crate::op::OpError;
 use crate::op::device_csr::Pattern;
 use crate::op::requirement::Requirement;
+use crate::op::scan::sum_kernel;
 use crate::{Offset, Value};
+
+/// The kernels of products row by row, to be compiled ahead.
+pub(super) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernels {
+    sum_kernel::<u64>()
+        .and::<SpgemmRowWork<O>>()
+        .and::<SpgemmLongRowWork<O>>()
+        .and::<SpgemmClassify>()
+        .and::<SpgemmListRows>()
+        .and::<SpgemmHashCount<O>>()
+        .and::<SpgemmWindowCount<O>>()
+        .and::<SpgemmHashFill<V, O>>()
+        .and::<SpgemmWindowFill<V, O>>()
+        .and::<SpgemmConvertOffsets<u64, C>>()
+}
 
 /// Each row of C by itself.
 pub(super) struct RowWise {

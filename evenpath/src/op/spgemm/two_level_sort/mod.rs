@@ -9,6 +9,10 @@ mod tiles;
 
 use std::sync::OnceLock;
 
+use evenpath_kernels::spgemm::two_level_sort::{
+    AddProducts, ListEntries, PlaceTiles, SortProducts, WeighEntries,
+};
+
 use self::parts::Sorted;
 use self::phases::Recorder;
 pub use self::phases::SpgemmPhases;
@@ -17,13 +21,25 @@ pub(super) use self::rows::required;
 use super::base::{Arrays, Operands, Product, Workspace, convert_offsets};
 use super::strategy::{Found, Info, Strategy};
 use super::{SpgemmMethod, SpgemmOptions};
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::{DeviceKind, DeviceVec, Kernels};
 use crate::op::device_csr::Pattern;
+use crate::op::scan::sum_kernel;
 use crate::op::{DeviceCsr, OpError};
 use crate::{Offset, Value};
 
 #[cfg(test)]
 mod tests;
+
+/// The kernels of products by sorting, to be compiled ahead.
+pub(super) fn kernels<V: Value, O: Offset>() -> Kernels {
+    sum_kernel::<u64>()
+        .and_all(sum_kernel::<u32>())
+        .and::<WeighEntries<O>>()
+        .and::<ListEntries<O>>()
+        .and::<SortProducts<O>>()
+        .and::<PlaceTiles>()
+        .and::<AddProducts<V, O>>()
+}
 
 /// Products by two-level sorting, and what the first one found.
 #[derive(Default)]

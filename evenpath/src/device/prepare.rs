@@ -1,0 +1,45 @@
+//! Kernels that an operation is going to launch, compiled together.
+
+use evenpath_simt::kernel::{Kernel, KernelInfo};
+
+use super::{Backend, Device, DeviceError};
+
+/// A list of kernel instances.
+#[derive(Default)]
+pub(crate) struct Kernels(Vec<&'static KernelInfo>);
+
+impl Kernels {
+    /// Adds all instances of a kernel for its types.
+    pub(crate) fn and<K: Kernel>(mut self) -> Self {
+        self.0.extend(K::INSTANCES.iter().filter(|info| info.types == K::TYPES));
+        self
+    }
+
+    /// Adds the named variant of a kernel for its types.
+    pub(crate) fn and_variant<K: Kernel>(mut self, name: &str) -> Self {
+        self.0.extend(K::variant(name));
+        self
+    }
+
+    /// Adds another list.
+    pub(crate) fn and_all(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+}
+
+impl Device {
+    /// Has the driver compile those kernels of a list that it has not compiled yet, all at once: where there are enough cores,
+    /// that takes no longer than the slowest of them. A kernel that no list has is compiled when it is launched first, and one
+    /// that the driver refuses is an error of its launch.
+    ///
+    /// # Errors
+    ///
+    /// Whatever went wrong in earlier launches.
+    pub(crate) fn prepare(&self, kernels: &Kernels) -> Result<(), DeviceError> {
+        match self.backend() {
+            Backend::Cpu => Ok(()),
+            Backend::Machine(machine) => machine.prepare(&kernels.0),
+        }
+    }
+}
