@@ -12,8 +12,6 @@ use evenpath_tests::{
 };
 use proptest::prelude::*;
 
-/// Entries are taken from the leaves, however small these are.
-
 fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
     let values = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
     Csr::from_triplets(rows, cols, values).expect("valid entries")

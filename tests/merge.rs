@@ -141,7 +141,7 @@ fn operands_that_do_not_fit_are_refused() {
         assert_eq!(short.download().expect("download"), [9; 2]);
         let values = device.upload(&[1.0]).expect("upload");
         let error = merge::pairs(Pairs::new(&a, &values), Pairs::new(&b, &values)).expect_err("one value");
-        assert!(matches!(error, OpError::Length { len: 2, needed: 1, .. }), "{error}");
+        assert!(matches!(error, OpError::Length { len: 1, needed: 2, .. }), "{error}");
         let elsewhere = Device::simulated(SimulatedOptions::default()).upload(&[1]).expect("upload");
         let error = merge::keys(&a, &elsewhere).expect_err("elsewhere");
         assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");

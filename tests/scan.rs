@@ -141,7 +141,7 @@ fn vectors_that_do_not_fit_are_refused() {
         let input = device.upload(&[1_u32, 2, 3]).expect("upload");
         let mut short = device.upload(&[7_u32, 7]).expect("upload");
         let error = Scan::inclusive(Operator::Sum).run_into(&input, &mut short).expect_err("too short");
-        assert!(matches!(error, OpError::Length { len: 3, needed: 2, .. }), "{error}");
+        assert!(matches!(error, OpError::Length { operand: "result", len: 2, needed: 3 }), "{error}");
         assert_eq!(short.download().expect("download"), [7, 7]);
         let other = Device::simulated(evenpath::device::SimulatedOptions::default());
         let mut elsewhere = other.zeros::<u32>(3).expect("zeros");

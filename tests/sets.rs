@@ -314,7 +314,7 @@ fn operands_that_do_not_fit_are_refused() {
         let values = device.upload(&[1.0]).expect("upload");
         let pairs = Pairs::new(&a, &values);
         let error = sets::pairs(SetOperation::Union, pairs, pairs, Combine::Sum).expect_err("one value");
-        assert!(matches!(error, OpError::Length { len: 2, needed: 1, .. }), "{error}");
+        assert!(matches!(error, OpError::Length { len: 1, needed: 2, .. }), "{error}");
         let elsewhere = Device::simulated(SimulatedOptions::default()).upload(&[1]).expect("upload");
         let error = sets::keys(SetOperation::Union, &a, &elsewhere).expect_err("elsewhere");
         assert!(matches!(error, OpError::Device(DeviceError::DifferentDevices { .. })), "{error}");

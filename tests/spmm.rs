@@ -378,7 +378,7 @@ fn vectors_that_are_no_matrix_are_given_back() {
     let device = Device::cpu();
     let vec = device.upload(&[1.0_f32; 10]).expect("upload");
     let refused = DeviceDense::try_new(vec, 3, 3, Layout::RowMajor).expect_err("one too many");
-    assert_eq!(refused.to_string(), "10 elements for a 3 x 3 matrix");
+    assert_eq!(refused.to_string(), "10 elements do not hold a 3 x 3 matrix of leading dimension 3");
     let refused = DeviceDense::try_with_leading_dimension(refused.into_vec(), 4, 2, Layout::ColumnMajor, 3)
         .expect_err("columns overlap");
     assert_eq!(refused.to_string(), "leading dimension 3 of a column-major 4 x 2 matrix, which needs 4");

@@ -53,7 +53,7 @@ fn what_does_not_fit_is_refused() {
         let (two, mut three) = (device.zeros::<f64>(2).unwrap(), device.upload(&[1.0; 3]).unwrap());
         assert!(matches!(
             vector::axpby(1.0, &two, 1.0, &mut three),
-            Err(OpError::Length { len: 2, needed: 3, .. })
+            Err(OpError::Length { operand: "y", len: 3, needed: 2 })
         ));
         assert!(matches!(vector::dot(&two, &three), Err(OpError::Length { .. })));
         assert!(matches!(vector::multiply_elements(&two, &two, &mut three), Err(OpError::Length { .. })));

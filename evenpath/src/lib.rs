@@ -50,7 +50,7 @@ mod element;
 pub mod error;
 mod interop;
 pub mod io;
-pub mod key;
+mod keys;
 mod matrix;
 mod names;
 mod op;
@@ -87,6 +87,12 @@ pub mod ell {
 pub mod hyb {
     pub use crate::matrix::{Hyb, HybOptions, HybWidth, InvalidHyb};
     pub use crate::op::DeviceHyb;
+}
+
+/// Keys, and the values that travel with them.
+pub mod key {
+    pub use crate::keys::*;
+    pub use crate::op::Pairs;
 }
 
 /// Dense matrices on a device.

@@ -11,7 +11,7 @@ its types, and looks for what this table claims on simulated GPUs.
 - **Asynchronous**: a run does not wait for the device; errors of kernels come up in a later call that does. Plans may wait
   when they are made and in their first run. On the CPU nothing is asynchronous.
 - **Repeatable**: on the same device, with the same options and the same version, the bits are the same in every run, whatever
-  the order in which blocks run. Across devices, [some choices have to be given](../architecture.md#the-same-bits).
+  the order in which blocks run. Across devices, [some choices have to be given](../architecture.md#reproducibility).
 - **Memory**: plans report what they hold, `info()?.workspace_bytes`; scans, reductions, sorts, merges and sets have functions
   `temporary_bytes…` for what a call takes while it runs.
 

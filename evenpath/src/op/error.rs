@@ -17,7 +17,7 @@ use crate::matrix::MatrixError;
 #[non_exhaustive]
 pub enum OpError {
     /// A vector or a list of values has not the length that the other operands ask for.
-    #[error("{operand} has {len} elements, and needs {needed}")]
+    #[error("the length of {operand} is {len}, and {needed} is needed")]
     Length {
         /// Which operand, such as `x`.
         operand: &'static str,

@@ -22,7 +22,7 @@ use crate::{Csr, Offset, Value};
 /// let sum = (&a + &a.transpose())?;
 /// assert_eq!(sum.to_dense()?, [2.0, 2.0, 2.0, 6.0]);
 /// assert_eq!((&a * &sum)?.to_dense()?, [6.0, 14.0, 6.0, 18.0]);
-/// assert_eq!((&a * &[1.0]).unwrap_err().to_string(), "x has 1 elements, and needs 2");
+/// assert_eq!((&a * &[1.0]).unwrap_err().to_string(), "the length of x is 1, and 2 is needed");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl<V: Value, O: Offset> Csr<V, O> {

@@ -1,7 +1,7 @@
 //! Merge of two sorted sequences on a device.
 //!
 //! Stable: equal keys of A come before those of B, each input's in their order. Keys are [`Key`]s; (row, column)
-//! tuples go as [`coordinate`](crate::key::coordinate)s. Method: merge path (Green, `McColl`, Bader, "GPU Merge Path", ICS
+//! tuples go as [`coordinate`](crate::keys::coordinate)s. Method: merge path (Green, `McColl`, Bader, "GPU Merge Path", ICS
 //! 2012): tiles of equal work, whatever the keys.
 //!
 //! The inputs must be sorted, which [`sets::check_sorted`](crate::sets::check_sorted) checks. If they are not, the
@@ -30,7 +30,7 @@ use super::pairs::{Pairs, bits, bits_mut};
 use super::{OpError, instance};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceVec};
-use crate::key::{Key, PairValue};
+use crate::keys::{Key, PairValue};
 
 /// All keys of `a` and `b`, sorted, in a new vector. The call does not wait for the device.
 ///

@@ -5,7 +5,7 @@ use evenpath_simt::{Global, GlobalMut};
 use super::OpError;
 use super::operands::check_len;
 use crate::device::{Device, DeviceVec};
-use crate::key::{Key, PairValue};
+use crate::keys::{Key, PairValue};
 
 /// Keys with one value each, on one device.
 ///

@@ -29,7 +29,7 @@ use super::scan::{Element, Mark, Operator, check_countable, launch_over, look_ba
 use super::{OpError, variant};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceVec};
-use crate::key::Key;
+use crate::keys::Key;
 use crate::scalar::Offset;
 
 /// Reduces the values of neighbors with equal keys: the key of each segment, and its sum. Waits for the device, which

@@ -12,7 +12,7 @@
 //!
 //! Values go with their keys; a match has A's value, or the sum of both if asked for ([`Combine`]).
 //!
-//! Keys are [`Key`]s; (row, column) tuples go as [`coordinate`](crate::key::coordinate)s. Method: balanced path (Baxter,
+//! Keys are [`Key`]s; (row, column) tuples go as [`coordinate`](crate::keys::coordinate)s. Method: balanced path (Baxter,
 //! "Modern GPU", 2013; Dalton et al., IPDPS 2015): tiles of equal work, however many copies a key has, and one pass
 //! over the data. Results are bitwise the same from run to run.
 //!
@@ -48,7 +48,7 @@ use super::pairs::{Pairs, bits, bits_mut};
 use super::{OpError, instance};
 use crate::cpu::SetPlan;
 use crate::device::{DeviceKind, DeviceVec};
-use crate::key::{Key, PairValue};
+use crate::keys::{Key, PairValue};
 use crate::names::named;
 
 pub use crate::operation::SetOperation;

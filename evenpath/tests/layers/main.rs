@@ -11,15 +11,16 @@ use uses::{Use, Uses};
 
 /// The top-level modules of the library, from the bottom up. A module may use modules of lower lines, and none of its own
 /// line. `docs/architecture.md` draws them.
-const LAYERS: [&[&str]; 8] = [
-    &["element"],
-    &["scalar", "key"],
+const LAYERS: [&[&str]; 9] = [
+    &["element", "names"],
+    &["scalar", "keys"],
     &["operation"],
     &["matrix"],
     &["io", "policy", "device"],
     &["cpu"],
     &["op"],
     &["interop"],
+    &["error"],
 ];
 
 /// The host formats convert into each other, so the modules of this folder know each other.

@@ -44,18 +44,19 @@ mod tests {
 
     use super::*;
 
+    const INNER: &[(&str, ParameterKind)] =
+        &[("a", ParameterKind::Scalar(ScalarType::U16)), ("b", ParameterKind::Scalar(ScalarType::U32))];
+    const OUTER: &[(&str, ParameterKind)] = &[
+        ("view", ParameterKind::Global(ScalarType::F32)),
+        ("short", ParameterKind::Scalar(ScalarType::U16)),
+        ("inner", ParameterKind::Struct(INNER)),
+    ];
+
     #[test]
     fn structs_are_laid_out_as_in_c() {
         let word = ParameterKind::Scalar(ScalarType::U32);
         let short = ParameterKind::Scalar(ScalarType::U16);
         let view = ParameterKind::Global(ScalarType::F32);
-        const INNER: &[(&str, ParameterKind)] =
-            &[("a", ParameterKind::Scalar(ScalarType::U16)), ("b", ParameterKind::Scalar(ScalarType::U32))];
-        const OUTER: &[(&str, ParameterKind)] = &[
-            ("view", ParameterKind::Global(ScalarType::F32)),
-            ("short", ParameterKind::Scalar(ScalarType::U16)),
-            ("inner", ParameterKind::Struct(INNER)),
-        ];
         let (inner, outer) = (ParameterKind::Struct(INNER), ParameterKind::Struct(OUTER));
         assert_eq!((inner.size(), inner.align()), (8, 4));
         assert_eq!((outer.size(), outer.align()), (24, 8));
@@ -75,10 +76,11 @@ mod tests {
                 ("word", word),
             ])),
         };
-        let arguments: Vec<_> = (1..=6).map(|bits| Argument { bits, len: 0 }).collect();
-        assert_eq!(info.scalars(), [short, view, short, short, word, view, word][..6].to_vec().as_slice());
+        assert_eq!(info.scalars(), [short, view, short, short, word, view, word]);
+        let arguments: Vec<_> = (1..=7).map(|bits| Argument { bits, len: 0 }).collect();
         let parameters = ParameterBytes::new(&info, &arguments);
         assert_eq!(parameters.starts, [0, 1, 4, 5]);
-        assert_eq!(parameters.words, [1, 2, 3 | 4 << 32, 5, 6, 0]);
+        // The inner struct is at 12 bytes: after the view and the short, aligned to 4.
+        assert_eq!(parameters.words, [1, 2, 3 | 4 << 32, 5, 6, 7]);
     }
 }

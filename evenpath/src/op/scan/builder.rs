@@ -1,9 +1,11 @@
 //! What is scanned, and how.
 
+use super::plain::Whole;
 use super::segmented::{Mark, Marked, Rows};
-use super::{Element, Operator, Whole, sealed};
+use super::segments::Segments;
+use super::{Element, Operator};
 use crate::device::DeviceVec;
-use crate::key::Key;
+use crate::keys::Key;
 use crate::op::OpError;
 use crate::op::operands::check_vector;
 use crate::scalar::Offset;
@@ -34,26 +36,6 @@ pub struct Scan<T, S = Whole> {
     exclusive: bool,
     initial: Option<T>,
     segments: S,
-}
-
-/// How elements are divided into segments: not at all ([`Whole`]), by marks ([`Marked`]), or by row offsets ([`Rows`]).
-/// Sealed.
-pub trait Segments<T: Element>: sealed::SealedSegments {
-    /// Scans; `result` may have another length or be on another device, which is an error.
-    #[doc(hidden)]
-    fn scan(
-        &self,
-        values: &DeviceVec<T>,
-        operator: Operator,
-        exclusive: bool,
-        result: &mut DeviceVec<T>,
-    ) -> Result<(), OpError>;
-
-    /// Whether there is one segment.
-    #[doc(hidden)]
-    fn are_whole(&self) -> bool {
-        false
-    }
 }
 
 impl<T: Element> Scan<T> {

@@ -33,6 +33,7 @@ pub use crate::operation::Operator;
 mod builder;
 mod plain;
 mod segmented;
+mod segments;
 
 pub use builder::Scan;
 pub(super) use plain::sum_kernel;

@@ -3,7 +3,7 @@
 use evenpath_kernels::block::tile_prefix::entry_words;
 use evenpath_kernels::scan::Scan;
 
-use super::builder::Segments;
+use super::segments::Segments;
 use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
 use crate::cpu;
 use crate::device::{DeviceKind, DeviceVec, Kernels};

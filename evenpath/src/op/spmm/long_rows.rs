@@ -131,7 +131,8 @@ impl LongRows {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        self.rows.bytes() + self.piece_rows.bytes()
+        let rows = self.rows.bytes() + self.first_pieces.bytes();
+        rows + self.piece_rows.bytes() + self.piece_ranks.bytes()
     }
 }
 

@@ -2,8 +2,6 @@
 
 use evenpath_kernels::key::Combine as KernelCombine;
 
-pub use crate::op::Pairs;
-
 /// What kernels ask of keys and values. Nothing outside can name these, so the public traits are sealed.
 mod sealed {
     use evenpath_kernels::key::Combine;
