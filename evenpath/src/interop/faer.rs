@@ -1,7 +1,8 @@
 use faer::sparse::{SparseRowMat, SymbolicSparseRowMat};
 
 use super::indices::{canonical, from_usize, to_usize};
-use crate::{Csr, InvalidCsr, MatrixError, Value};
+use crate::matrix::InvalidCsr;
+use crate::{Csr, MatrixError, Value};
 
 /// From faer, with indices of `u32`: the arrays are moved, unless rows have gaps between them, which are closed.
 ///
