@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// Where to run: best, cuda:0 (or another number), cpu, simulated.
     #[arg(long, default_value_t = DeviceChoice::Best)]
     device: DeviceChoice,
-    /// One JSON object a line, instead of a table.
+    /// One JSON object per line, instead of a table.
     #[arg(long)]
     json: bool,
 }
@@ -41,6 +41,8 @@ type Done = Result<(), Box<dyn Error>>;
 struct Operands {
     device: Device,
     host: Csr<f64>,
+    /// A matrix of the same shape, whose rows have the same length, for the formats that pad rows.
+    even: Csr<f64>,
     matrix: DeviceCsr<f64>,
     x: DeviceVec<f64>,
     y: DeviceVec<f64>,
@@ -52,12 +54,13 @@ impl Operands {
     fn new(choice: DeviceChoice) -> Result<Self, Box<dyn Error>> {
         let device = choice.open()?;
         let host: Csr<f64> = generate(Kind::PowerLaw { rows: 20_000 }, 1)?;
+        let even = generate(Kind::Uniform { rows: 20_000 }, 1)?;
         let matrix = device.upload(&host)?;
         let x = device.upload(&random_vector(host.cols(), 1))?;
         let y = device.zeros(host.rows())?;
         let keys: Vec<u32> = (0..host.cols() as u32).map(|index| index / 3).collect();
         let keys = device.upload(&keys)?;
-        Ok(Self { device, host, matrix, x, y, keys })
+        Ok(Self { device, host, even, matrix, x, y, keys })
     }
 
     fn spmv(&mut self, method: SpmvMethod) -> Done {
@@ -132,15 +135,15 @@ const OPERATIONS: &[Operation] = &[
         Ok(o.matrix.plan_multiply(&o.matrix, SpgemmOptions::default())?.run().map(drop)?)
     }),
     ("ell", |o| {
-        let ell = o.device.upload(&o.host.to_ell(PaddingLimit::default())?)?;
+        let ell = o.device.upload(&o.even.to_ell(PaddingLimit::default())?)?;
         Ok(ell.spmv(1.0, &o.x, 0.0, &mut o.y)?)
     }),
     ("ell-r", |o| {
-        let ell = o.device.upload(&EllR(&o.host.to_ell(PaddingLimit::default())?))?;
+        let ell = o.device.upload(&EllR(&o.even.to_ell(PaddingLimit::default())?))?;
         Ok(ell.spmv(1.0, &o.x, 0.0, &mut o.y)?)
     }),
     ("sliced-ell", |o| {
-        let ell = o.device.upload(&o.host.to_sliced_ell(SlicedEllOptions::default())?)?;
+        let ell = o.device.upload(&o.even.to_sliced_ell(SlicedEllOptions::default())?)?;
         Ok(ell.spmv(1.0, &o.x, 0.0, &mut o.y)?)
     }),
     ("hyb", |o| {
