@@ -11,7 +11,7 @@ use uses::{Use, Uses};
 
 /// The top-level modules of the library, from the bottom up. A module may use modules of lower lines, and none of its own
 /// line. `docs/architecture.md` draws them.
-const LAYERS: [&[&str]; 9] = [
+const LAYERS: [&[&str]; 10] = [
     &["element", "names"],
     &["scalar", "keys"],
     &["operation"],
@@ -21,6 +21,7 @@ const LAYERS: [&[&str]; 9] = [
     &["op"],
     &["interop"],
     &["error"],
+    &["prelude"],
 ];
 
 /// The host formats convert into each other, so the modules of this folder know each other.
