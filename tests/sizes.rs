@@ -120,7 +120,7 @@ fn shapes_of_dense_matrices() {
             let far = DeviceDense::try_with_leading_dimension(vec(), 2, 2, layout, usize::MAX);
             names("leading dimension 18446744073709551615", far);
             let far = DeviceDense::try_with_leading_dimension(vec(), 2, 2, layout, BEYOND);
-            names("which needs 4294967298", far);
+            names("leading dimension 4294967296", far);
         }
     }
 }
