@@ -70,7 +70,7 @@ impl Default for SimulatedOptions {
 }
 
 impl SimulatedOptions {
-    /// The same with so many bytes of global memory.
+    /// The same with the given number of bytes of global memory.
     #[must_use]
     pub fn with_memory_bytes(self, memory_bytes: u64) -> Self {
         Self { memory_bytes, ..self }

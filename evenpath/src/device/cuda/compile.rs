@@ -40,7 +40,7 @@ pub(super) fn compile(texts: &[&CStr]) -> Vec<Option<Vec<u8>>> {
     images.into_iter().map(Mutex::into_inner).collect()
 }
 
-/// The next text that nobody has taken, and the place for its image.
+/// Takes the next text off the list: the text, and where its image goes.
 fn pick<'a, 't, I>(texts: &[&'t CStr], images: &'a [I], next: &AtomicUsize) -> Option<(&'t CStr, &'a I)> {
     let index = next.fetch_add(1, Relaxed);
     texts.get(index).copied().zip(images.get(index))
@@ -106,6 +106,6 @@ fn link(text: &CStr) -> Result<Vec<u8>, CallError> {
     let (mut image, mut len): (*mut c_void, usize) = (ptr::null_mut(), 0);
     // SAFETY: the linker is live, and so are `image` and `len` for the call.
     check_raw("cuLinkComplete", unsafe { sys::cuLinkComplete(linker.0, &raw mut image, &raw mut len) })?;
-    // SAFETY: the driver says that there are so many bytes; they are its own until the linker is destroyed.
+    // SAFETY: the driver returned this pointer with this length, and keeps the bytes until the linker is destroyed.
     Ok(unsafe { std::slice::from_raw_parts(image.cast::<u8>(), len) }.to_vec())
 }
