@@ -40,45 +40,36 @@ pub enum ParameterKind {
     GlobalMut(ScalarType),
     /// A number.
     Scalar(ScalarType),
-    /// A struct of parameters, declared with [`parameters!`](crate::parameters!) and laid out as in C.
+    /// A struct of parameters, declared with [`parameters!`](crate::parameters!). Each field begins at a multiple of 8 bytes.
     Struct(&'static [(&'static str, ParameterKind)]),
 }
 
 impl ParameterKind {
-    /// Bytes that the parameter takes: 8 for a view, the scalar's size, or those of the C struct.
+    /// Bytes that the parameter takes: 8 for a view, the scalar's size, or those of the struct.
     pub fn size(self) -> usize {
         match self {
             Self::Global(_) | Self::GlobalMut(_) => 8,
             Self::Scalar(scalar) => scalar.size(),
-            Self::Struct(fields) => {
-                let end = fields.iter().fold(0, |offset, (_, kind)| kind.place(offset) + kind.size());
-                end.next_multiple_of(self.align())
-            }
+            Self::Struct(fields) => fields.iter().map(|(_, kind)| kind.size().next_multiple_of(8)).sum(),
         }
     }
 
     /// The alignment of the parameter in bytes.
     pub fn align(self) -> usize {
         match self {
-            Self::Struct(fields) => fields.iter().map(|(_, kind)| kind.align()).max().unwrap_or(1),
+            Self::Struct(_) => 8,
             _ => self.size(),
         }
     }
 
-    /// The first offset, from `offset` on, where the parameter can lie.
-    fn place(self, offset: usize) -> usize {
-        offset.next_multiple_of(self.align())
-    }
-
     /// Calls `visit` with the kind and byte offset of each scalar and view in the parameter, in order. The parameter begins at
-    /// `offset`.
+    /// `offset`, a multiple of its alignment.
     pub fn for_each_scalar(self, offset: usize, visit: &mut impl FnMut(ParameterKind, usize)) {
         let Self::Struct(fields) = self else { return visit(self, offset) };
-        let mut end = offset;
+        let mut start = offset;
         for (_, kind) in fields {
-            let start = kind.place(end);
             kind.for_each_scalar(start, visit);
-            end = start + kind.size();
+            start += kind.size().next_multiple_of(8);
         }
     }
 }

@@ -17,6 +17,7 @@
 //! | [`atomic`] | atomic operations and fences, ordering and scope named |
 //! | [`bits`] | counts of the bits of 64-bit words |
 //! | [`element`] | the scalars that memory holds, and arithmetic on them |
+//! | [`entry`] | how a parameter reaches a kernel's PTX entry |
 //! | [`mod@kernel`] | what the host knows of a kernel; [`kernel!`] declares one |
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -30,6 +31,7 @@
 pub mod atomic;
 pub mod bits;
 pub mod element;
+pub mod entry;
 pub mod global;
 mod macros;
 pub mod shared;
@@ -54,6 +56,7 @@ use host::machine;
 pub use cuda_std;
 
 pub use element::{Element, Float, Packet, ScalarType, Stored};
+pub use entry::EntryParameter;
 pub use global::{Global, GlobalMut};
 pub use half;
 pub use shared::{Arena, Shared};

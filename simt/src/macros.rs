@@ -107,7 +107,8 @@ macro_rules! kernel_arguments {
 
 /// Declares a struct that kernels take as a parameter, such as a view of a matrix.
 ///
-/// Its fields are parameters themselves. On the GPU it is one parameter, laid out as in C.
+/// Its fields are parameters themselves. On the GPU it is one parameter, in which each field begins at a multiple of 8 bytes
+/// (see [`EntryParameter`](crate::EntryParameter)).
 ///
 /// ```text
 /// parameters! {
@@ -130,10 +131,32 @@ macro_rules! parameters {
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
-        #[repr(C)]
         pub struct $name $(<$($generic: $bound),+>)? {
             $($(#[$field_doc])* pub $field: $type,)+
         }
+
+        const _: () = {
+            #[derive(Debug, Clone, Copy)]
+            #[repr(C)]
+            pub struct Words $(<$($generic: $bound),+>)? {
+                $($field: <$type as $crate::EntryParameter>::Field,)+
+            }
+
+            impl $(<$($generic: $bound),+>)? $crate::EntryParameter for $name $(<$($generic),+>)? {
+                type Passed = Words $(<$($generic),+>)?;
+                type Field = Self::Passed;
+
+                #[inline(always)]
+                fn receive(passed: Self::Passed) -> Self {
+                    Self { $($field: $crate::EntryParameter::receive_field(passed.$field),)+ }
+                }
+
+                #[inline(always)]
+                fn receive_field(field: Self::Field) -> Self {
+                    Self::receive(field)
+                }
+            }
+        };
 
         #[cfg(not(target_arch = "nvptx64"))]
         impl $(<$($generic: $bound),+>)? $crate::kernel::Parameter for $name $(<$($generic),+>)? {
@@ -235,7 +258,8 @@ macro_rules! kernel_entry {
             /// Launched by the host with live buffers, in blocks of the declared size.
             #[$crate::cuda_std::kernel]
             #[allow(improper_ctypes_definitions, unexpected_cfgs, clippy::too_many_arguments)]
-            pub unsafe fn $entry($($field: $type),*) {
+            pub unsafe fn $entry($($field: <$type as $crate::EntryParameter>::Passed),*) {
+                $(let $field: $type = $crate::EntryParameter::receive($field);)*
                 $crate::kernel_call! { $body, $crate::Arena::fixed::<{ $shared }>(), $($field),* }
             }
         };
@@ -263,7 +287,8 @@ macro_rules! kernel_entry {
             ///
             /// Launched by the host with live buffers, in blocks of the declared size.
             #[unsafe(no_mangle)]
-            pub unsafe extern "ptx-kernel" fn $entry($($field: $type),*) {
+            pub unsafe extern "ptx-kernel" fn $entry($($field: <$type as $crate::EntryParameter>::Passed),*) {
+                $(let $field: $type = $crate::EntryParameter::receive($field);)*
                 $crate::kernel_call! { $body, $crate::Arena::fixed::<{ $shared }>(), $($field),* }
             }
         };

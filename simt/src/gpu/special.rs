@@ -1,6 +1,6 @@
 //! Special registers, barriers, warp collectives, fused arithmetic, counts of bits.
 
-use core::arch::nvptx;
+use core::arch::{asm, nvptx};
 
 use crate::warp::Shuffle;
 
@@ -31,8 +31,8 @@ extern "C" {
     fn llvm_cttz(word: i64, is_never_zero: bool) -> i64;
 }
 
-// Safety, for every block of this file: the intrinsics read registers, or wait for lanes which the
-// caller names and promises to bring.
+// Safety, for every block of this file: the intrinsics and the assembly read registers, or wait for lanes
+// which the caller names and promises to bring.
 
 #[inline(always)]
 pub(crate) fn thread_index() -> u32 {
@@ -163,4 +163,11 @@ pub(crate) fn leading_zeros(word: u64) -> u32 {
 #[inline(always)]
 pub(crate) fn trailing_zeros(word: u64) -> u32 {
     unsafe { llvm_cttz(word as i64, false) as u32 }
+}
+
+#[inline(always)]
+pub(crate) fn low_half(word: u64) -> u32 {
+    let half: u32;
+    unsafe { asm!("cvt.u32.u64 {}, {};", out(reg32) half, in(reg64) word, options(pure, nomem, nostack)) };
+    half
 }

@@ -26,25 +26,10 @@ pub struct Usage {
     pub shared: u32,
 }
 
-/// Kernels that are known to spill, and the bytes of stack that they may take. To be emptied: a kernel here is one to mend.
-const KNOWN_SPILLS: &[(&str, u32)] = &[
-    ("hisparse_queued_spmv_f32", 8),
-    ("hisparse_queued_spmv_f64", 8),
-    ("segmented_min_u32_by_u64", 8),
-    ("segmented_sum_i32_by_u64", 8),
-    ("segmented_sum_u32_by_u64", 8),
-];
-
 impl Usage {
     /// Whether the kernel uses local memory.
     pub fn spills(&self) -> bool {
         self.stack + self.spill_stores + self.spill_loads > 0
-    }
-
-    /// Whether it uses more of it than is known.
-    fn spills_unexpectedly(&self) -> bool {
-        let known = KNOWN_SPILLS.iter().find(|(entry, _)| *entry == self.entry);
-        self.spills() && known.is_none_or(|&(_, stack)| self.stack > stack)
     }
 }
 
@@ -71,13 +56,13 @@ pub fn find() -> Option<PathBuf> {
 /// Assembles every module of a folder for its target; calls `report` for each kernel.
 ///
 /// # Errors
-/// When ptxas refuses a module, or a kernel uses local memory that is not known to.
+/// When ptxas refuses a module, or a kernel uses local memory.
 pub fn folder(ptxas: &Path, folder: &Path, mut report: impl FnMut(&str, &Usage)) -> Result<()> {
     let mut spilling = Vec::new();
     for name in folder::read(folder)?.keys().filter(|name| folder::is_ptx(name)) {
         for usage in module(ptxas, &folder.join(name)).with_context(|| name.clone())? {
             report(name, &usage);
-            if usage.spills_unexpectedly() {
+            if usage.spills() {
                 spilling.push(format!("{name}: {usage}"));
             }
         }

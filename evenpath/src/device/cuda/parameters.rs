@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use evenpath_simt::kernel::{Argument, KernelInfo};
 
-/// The bytes of each parameter, laid out as in C. Little-endian, as every host of an NVIDIA GPU is.
+/// The bytes of each parameter. Little-endian, as every host of an NVIDIA GPU is.
 pub(super) struct ParameterBytes {
     /// The parameters, each at a multiple of 8 bytes.
     words: Vec<u64>,
@@ -24,7 +24,7 @@ impl ParameterBytes {
             words.resize(start + kind.size().div_ceil(size_of::<u64>()), 0);
             kind.for_each_scalar(0, &mut |_, offset| {
                 if let Some(argument) = arguments.next() {
-                    words[start + offset / 8] |= argument.bits << (offset % 8 * 8);
+                    words[start + offset / 8] = argument.bits;
                 }
             });
         }
@@ -53,13 +53,13 @@ mod tests {
     ];
 
     #[test]
-    fn structs_are_laid_out_as_in_c() {
+    fn fields_of_structs_take_a_word_each() {
         let word = ParameterKind::Scalar(ScalarType::U32);
         let short = ParameterKind::Scalar(ScalarType::U16);
         let view = ParameterKind::Global(ScalarType::F32);
         let (inner, outer) = (ParameterKind::Struct(INNER), ParameterKind::Struct(OUTER));
-        assert_eq!((inner.size(), inner.align()), (8, 4));
-        assert_eq!((outer.size(), outer.align()), (24, 8));
+        assert_eq!((inner.size(), inner.align()), (16, 8));
+        assert_eq!((outer.size(), outer.align()), (32, 8));
         let info = KernelInfo {
             name: "kernel",
             module: "module",
@@ -79,8 +79,7 @@ mod tests {
         assert_eq!(info.scalars(), [short, view, short, short, word, view, word]);
         let arguments: Vec<_> = (1..=7).map(|bits| Argument { bits, len: 0 }).collect();
         let parameters = ParameterBytes::new(&info, &arguments);
-        assert_eq!(parameters.starts, [0, 1, 4, 5]);
-        // The inner struct is at 12 bytes: after the view and the short, aligned to 4.
-        assert_eq!(parameters.words, [1, 2, 3 | 4 << 32, 5, 6, 7]);
+        assert_eq!(parameters.starts, [0, 1, 5, 6]);
+        assert_eq!(parameters.words, [1, 2, 3, 4, 5, 6, 7]);
     }
 }

@@ -1,0 +1,85 @@
+//! How a parameter reaches a PTX entry.
+
+use crate::element::Element;
+use crate::global::{Global, GlobalMut};
+
+/// A type that a PTX entry takes as a parameter, by itself or as a field of a struct.
+///
+/// By themselves, scalars and views are passed as they are. A struct is passed with each of its fields in words of its own,
+/// because the compiler loads a struct in words of 8 bytes: two fields in one word would stay in registers for as long as
+/// either is used.
+pub trait EntryParameter: Copy {
+    /// What the entry takes.
+    type Passed: Copy;
+    /// What a struct has that the entry takes: a multiple of 8 bytes.
+    type Field: Copy;
+
+    /// The value that was passed by itself.
+    fn receive(passed: Self::Passed) -> Self;
+
+    /// The value that was passed as a field of a struct.
+    fn receive_field(field: Self::Field) -> Self;
+}
+
+impl<T: Element> EntryParameter for T {
+    type Passed = Self;
+    type Field = u64;
+
+    #[inline(always)]
+    fn receive(passed: Self) -> Self {
+        passed
+    }
+
+    #[inline(always)]
+    fn receive_field(field: u64) -> Self {
+        if T::SIZE <= 4 {
+            T::from_bits(u64::from(low_half(field)))
+        } else {
+            T::from_bits(field)
+        }
+    }
+}
+
+impl<T: Element> EntryParameter for Global<T> {
+    type Passed = Self;
+    type Field = Self;
+
+    #[inline(always)]
+    fn receive(passed: Self) -> Self {
+        passed
+    }
+
+    #[inline(always)]
+    fn receive_field(field: Self) -> Self {
+        field
+    }
+}
+
+impl<T: Element> EntryParameter for GlobalMut<T> {
+    type Passed = Self;
+    type Field = Self;
+
+    #[inline(always)]
+    fn receive(passed: Self) -> Self {
+        passed
+    }
+
+    #[inline(always)]
+    fn receive_field(field: Self) -> Self {
+        field
+    }
+}
+
+/// The lower 32 bits. On the GPU one instruction that LLVM does not look into: it would compute with the 64 bits instead, and
+/// keep them in two registers, where the assembler reads 32 bits from the constant bank each time.
+#[inline(always)]
+fn low_half(word: u64) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        crate::machine::low_half(word)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        word as u32
+    }
+}
