@@ -250,7 +250,7 @@ fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
         let order = device.upload(&RowOrder::try_new(vec![1, 0]).expect("an order")).expect("upload");
         let ell_r = device.upload(&EllR(&a.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
         let error = ell_r.with_row_order(&order).expect_err("two rows for three");
-        assert_eq!(error.to_string(), "a row order of 2 rows for a matrix of 3");
+        assert_eq!(error.to_string(), "the row order has 2 rows, but the matrix has 3");
     }
 }
 

@@ -112,7 +112,7 @@ fn refused_ell_arrays_come_back() {
         (2, 3, 2, vec![0, 1, 2], 3, "2 rows of 2 slots"),
         (2, 3, 1, vec![0, 1], 3, "values has length 3"),
         (2, 3, 1, vec![0, 3], 2, "column 3 at position 1, in row 1"),
-        (2, 3, 2, vec![0, PADDING, 1, 2], 4, "row 1 has a column in slot 1, behind its padding"),
+        (2, 3, 2, vec![0, PADDING, 1, 2], 4, "row 1 has a column in slot 1, after padding"),
         (1 << 33, 3, 0, vec![], 0, "8589934592 rows"),
         (1, 1 << 33, 0, vec![], 0, "8589934592 columns"),
     ];
@@ -127,13 +127,13 @@ fn refused_ell_arrays_come_back() {
 fn refused_sliced_ell_arrays_come_back() {
     type Case = (usize, u32, Vec<u64>, Vec<u32>, Option<Vec<u32>>, &'static str);
     let cases: [Case; 10] = [
-        (3, 0, vec![0], vec![], None, "slices of 0 rows"),
+        (3, 0, vec![0], vec![], None, "the slice height is 0"),
         (3, 2, vec![], vec![], None, "slice_offsets has length 0"),
         (3, 2, vec![0, 2], vec![0, 0], None, "2 slices need 2 + 1"),
         (3, 2, vec![0, 2, 4], vec![0, 0], None, "from 0 to 4 instead of from 0 to 2"),
         (3, 2, vec![0, 1, 2], vec![0, 0], None, "slice 0 goes from 0 to 1"),
         (3, 2, vec![0, 4, 2], vec![0, 0], None, "slice 1 goes from 4 to 2"),
-        (3, 2, vec![0, 2, 4], vec![0, 0, 0, 0], None, "row 3 has a column, and the matrix has 3 rows"),
+        (3, 2, vec![0, 2, 4], vec![0, 0, 0, 0], None, "row 3 has a column, but the matrix has 3 rows"),
         (3, 2, vec![0, 2, 4], vec![0, 9, 0, PADDING], None, "column 9 at position 1, in row 1"),
         (
             3,
@@ -143,7 +143,7 @@ fn refused_sliced_ell_arrays_come_back() {
             Some(vec![1, 2, 0]),
             "column 9 at position 1, in row 2",
         ),
-        (3, 2, vec![0, 0, 0], vec![], Some(vec![1, 0]), "a row order of 2 rows for a matrix of 3"),
+        (3, 2, vec![0, 0, 0], vec![], Some(vec![1, 0]), "the row order has 2 rows, but the matrix has 3"),
     ];
     for (rows, height, offsets, columns, order, part) in cases {
         let values = vec![1.0; columns.len()];

@@ -378,10 +378,10 @@ fn vectors_that_are_no_matrix_are_given_back() {
     let device = Device::cpu();
     let vec = device.upload(&[1.0_f32; 10]).expect("upload");
     let refused = DeviceDense::try_new(vec, 3, 3, Layout::RowMajor).expect_err("one too many");
-    assert_eq!(refused.to_string(), "10 elements do not hold a 3 x 3 matrix of leading dimension 3");
+    assert_eq!(refused.to_string(), "10 elements cannot hold a 3 x 3 matrix with leading dimension 3");
     let refused = DeviceDense::try_with_leading_dimension(refused.into_vec(), 4, 2, Layout::ColumnMajor, 3)
         .expect_err("columns overlap");
-    assert_eq!(refused.to_string(), "leading dimension 3 of a 4 x 2 matrix, which needs 4");
+    assert_eq!(refused.to_string(), "leading dimension 3: a 4 x 2 matrix needs at least 4");
     let vec = refused.into_vec();
     assert_eq!(vec.download().expect("download"), [1.0; 10]);
     let refused = DeviceDense::try_with_leading_dimension(vec, 2, 3, Layout::RowMajor, usize::MAX)

@@ -77,6 +77,7 @@ impl Toolchain {
     /// The toolchain that is `preferred`, or else the first that is complete.
     ///
     /// # Errors
+    ///
     /// When there is none; says what each lacks and how to install one.
     pub fn find(preferred: Option<&Compiler>) -> Result<Self> {
         let mut complete = Vec::new();
@@ -134,6 +135,7 @@ impl Toolchain {
     /// Builds the kernels crate for one target; returns the PTX text.
     ///
     /// # Errors
+    ///
     /// When the build fails, or gives no PTX.
     pub fn build_kernels(&self, root: &Path, target: Target) -> Result<String> {
         let target_dir = crate::target_dir(root).join("ptx").join(target.to_string());

@@ -19,7 +19,8 @@ use crate::{Csr, MatrixError, Value};
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
+///
+/// If a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
 impl<V: Value> TryFrom<SparseRowMat<u32, V>> for Csr<V, u32> {
     type Error = MatrixError;
 
@@ -47,7 +48,8 @@ impl<V: Value> TryFrom<SparseRowMat<u32, V>> for Csr<V, u32> {
 /// From faer with indices of `usize`, which are copied.
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `u32` cannot count the nonzeros.
+///
+/// If a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `u32` cannot count the nonzeros.
 impl<V: Value> TryFrom<&SparseRowMat<usize, V>> for Csr<V, u32> {
     type Error = MatrixError;
 
@@ -70,7 +72,8 @@ impl<V: Value> TryFrom<&SparseRowMat<usize, V>> for Csr<V, u32> {
 /// entries added up.
 ///
 /// # Errors
-/// Where there are 2³¹ rows or columns or more, which faer does not have with these indices. The error holds the buffers.
+///
+/// If there are 2³¹ rows or columns or more, which faer does not have with these indices. The error holds the buffers.
 impl<V: Value> TryFrom<Csr<V, u32>> for SparseRowMat<u32, V> {
     type Error = InvalidCsr<V, u32>;
 

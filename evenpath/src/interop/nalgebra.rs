@@ -18,7 +18,8 @@ use crate::{Coo, Csr, MatrixError, Offset, Value};
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `O` cannot count the nonzeros.
+///
+/// If a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `O` cannot count the nonzeros.
 impl<V: Value, O: Offset> TryFrom<CsrMatrix<V>> for Csr<V, O> {
     type Error = MatrixError;
 
@@ -52,7 +53,8 @@ impl<V: Value, O: Offset> From<Csr<V, O>> for CsrMatrix<V> {
 /// From nalgebra-sparse's triplets; they are copied, in their order.
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
+///
+/// If a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
 impl<V: Value> TryFrom<&CooMatrix<V>> for Coo<V> {
     type Error = MatrixError;
 

@@ -20,7 +20,8 @@ use crate::{Csr, MatrixError, Offset, Value};
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
+///
+/// If a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
 impl<V: Value, O: Offset + SpIndex> TryFrom<CsMatI<V, u32, O>> for Csr<V, O> {
     type Error = MatrixError;
 
@@ -46,7 +47,8 @@ impl<V: Value, O: Offset + SpIndex> TryFrom<CsMatI<V, u32, O>> for Csr<V, O> {
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `O` cannot count the nonzeros.
+///
+/// If a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `O` cannot count the nonzeros.
 impl<V: Value, O: Offset> TryFrom<&CsMatI<V, usize, usize>> for Csr<V, O> {
     type Error = MatrixError;
 

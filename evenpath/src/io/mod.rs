@@ -73,7 +73,8 @@ use crate::{Coo, Csr, Offset, Value};
 /// ```
 ///
 /// # Errors
-/// Where the file cannot be read or is not a valid Matrix Market file: with its name and the line.
+///
+/// If the file cannot be read or is not a valid Matrix Market file: with its name and the line.
 pub fn read_matrix_market<V: Value, O: Offset>(
     path: impl AsRef<Path>,
 ) -> Result<Csr<V, O>, MatrixMarketError> {
@@ -83,6 +84,7 @@ pub fn read_matrix_market<V: Value, O: Offset>(
 /// Reads a Matrix Market file as coordinates in the order of the file, with the default [`ReadOptions`].
 ///
 /// # Errors
+///
 /// As [`read_matrix_market`].
 pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarketError> {
     MatrixMarketReader::open(path, ReadOptions::default())?.read_coo()
@@ -91,6 +93,7 @@ pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarket
 /// Reads the contents of a Matrix Market file, with the default [`ReadOptions`].
 ///
 /// # Errors
+///
 /// As [`read_matrix_market`].
 pub fn parse_matrix_market<V: Value, O: Offset>(bytes: &[u8]) -> Result<Csr<V, O>, MatrixMarketError> {
     MatrixMarketReader::from_bytes(bytes, ReadOptions::default())?.read_csr()

@@ -33,7 +33,8 @@ impl MatrixMarketReader<'static> {
     /// file do not matter.
     ///
     /// # Errors
-    /// Where the file cannot be read, is longer than [`file_limit`](ReadOptions::file_limit) allows, or its header is not
+    ///
+    /// If the file cannot be read, is longer than [`file_limit`](ReadOptions::file_limit) allows, or its header is not
     /// valid.
     pub fn open(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, MatrixMarketError> {
         let path = path.as_ref();
@@ -57,6 +58,7 @@ impl MatrixMarketReader<'static> {
     /// parsed, and a page that is gone ends the process with a signal.
     ///
     /// # Errors
+    ///
     /// As [`open`](Self::open).
     pub unsafe fn open_mapped(
         path: impl AsRef<Path>,
@@ -81,7 +83,8 @@ impl<'a> MatrixMarketReader<'a> {
     /// Reads the header of a file whose contents, text or gzip, are in memory.
     ///
     /// # Errors
-    /// Where the header is not valid, or the bytes cannot be decompressed.
+    ///
+    /// If the header is not valid, or the bytes cannot be decompressed.
     pub fn from_bytes(bytes: &'a [u8], options: ReadOptions) -> Result<Self, MatrixMarketError> {
         Self::new(None, Source::Borrowed(bytes), options)
     }
@@ -107,7 +110,8 @@ impl<'a> MatrixMarketReader<'a> {
     /// Duplicates stay.
     ///
     /// # Errors
-    /// Where an entry is not valid, with its line, or there are more or fewer than announced.
+    ///
+    /// If an entry is not valid, with its line, or there are more or fewer than announced.
     pub fn read_coo<V: Value>(&self) -> Result<Coo<V>, MatrixMarketError> {
         self.coo().map_err(|error| error.in_file(self.path.as_deref()))
     }
@@ -115,7 +119,8 @@ impl<'a> MatrixMarketReader<'a> {
     /// Reads the entries into CSR form. The result is canonical, unless duplicates are to be kept.
     ///
     /// # Errors
-    /// Where an entry is not valid, with its line; there are more or fewer than announced; `O` cannot count
+    ///
+    /// If an entry is not valid, with its line; there are more or fewer than announced; `O` cannot count
     /// them; or there is a duplicate and they are to be refused.
     pub fn read_csr<V: Value, O: Offset>(&self) -> Result<Csr<V, O>, MatrixMarketError> {
         let csr = self.coo().and_then(|coo| {

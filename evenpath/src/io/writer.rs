@@ -94,7 +94,8 @@ impl WriteOptions {
 /// ```
 ///
 /// # Errors
-/// Where the file cannot be written, or the matrix is not what the options say: not symmetric, not of
+///
+/// If the file cannot be written, or the matrix is not what the options say: not symmetric, not of
 /// integers, or, for these and for array format, not canonical.
 pub fn write_matrix_market<V: Value, O: Offset>(
     path: impl AsRef<Path>,
@@ -131,7 +132,8 @@ fn write_compressed<V: Value, O: Offset>(
 /// Writes a matrix as Matrix Market text; see [`write_matrix_market`].
 ///
 /// # Errors
-/// Where writing fails, or the matrix is not what the options say.
+///
+/// If writing fails, or the matrix is not what the options say.
 pub fn write_matrix_market_to<V: Value, O: Offset>(
     writer: &mut impl Write,
     matrix: CsrView<'_, V, O>,

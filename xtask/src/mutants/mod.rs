@@ -44,7 +44,8 @@ impl Mutant {
     /// The text of its file with the mistake.
     ///
     /// # Errors
-    /// Where the text to be replaced is not there exactly once, or the replacement is the same.
+    ///
+    /// If the text to be replaced is not there exactly once, or the replacement is the same.
     pub fn apply(&self, text: &str) -> Result<String> {
         let Self { name, file, find, replace, .. } = self;
         ensure!(!find.is_empty() && find != replace, "mutant `{name}` changes nothing");
@@ -57,7 +58,8 @@ impl Mutant {
 /// The mutants of a folder's `.toml` files, by file name.
 ///
 /// # Errors
-/// Where a file cannot be read or is no list, two mutants have one name, or one has no test.
+///
+/// If a file cannot be read or is no list, two mutants have one name, or one has no test.
 pub fn list(folder: &Path) -> Result<Vec<Mutant>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
@@ -84,7 +86,8 @@ pub fn list(folder: &Path) -> Result<Vec<Mutant>> {
 /// The mutants of these names; all if there are none.
 ///
 /// # Errors
-/// Where there is no mutant of a name.
+///
+/// If there is no mutant of a name.
 pub fn select(mutants: Vec<Mutant>, names: &[String]) -> Result<Vec<Mutant>> {
     if let Some(name) = names.iter().find(|&name| mutants.iter().all(|mutant| mutant.name != *name)) {
         let known: Vec<&str> = mutants.iter().map(|mutant| mutant.name.as_str()).collect();

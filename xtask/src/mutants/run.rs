@@ -25,7 +25,8 @@ struct Copy {
 /// target folder, for the next time.
 ///
 /// # Errors
-/// Where a mutant survives, does not apply or does not compile, or where its tests fail without it.
+///
+/// If a mutant survives, does not apply or does not compile, or if its tests fail without it.
 pub fn run(mutants: &[Mutant]) -> Result<()> {
     let folder = target_dir(&root()).join("mutants");
     let copy = Copy { tree: folder.join("tree"), target: folder.join("build") };

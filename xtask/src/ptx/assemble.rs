@@ -56,6 +56,7 @@ pub fn find() -> Option<PathBuf> {
 /// Assembles every module of a folder for its target; calls `report` for each kernel.
 ///
 /// # Errors
+///
 /// When ptxas refuses a module, or a kernel uses local memory.
 pub fn folder(ptxas: &Path, folder: &Path, mut report: impl FnMut(&str, &Usage)) -> Result<()> {
     let mut spilling = Vec::new();

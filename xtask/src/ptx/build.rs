@@ -12,6 +12,7 @@ use crate::toolchain::Toolchain;
 /// Builds the kernels for each target and lays out the folder.
 ///
 /// # Errors
+///
 /// When a build fails, or the PTX does not agree with the kernel table.
 pub fn build(root: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<Files> {
     let modules = table::modules();
@@ -39,6 +40,7 @@ pub fn build(root: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<F
 /// two it was, in words.
 ///
 /// # Errors
+///
 /// Lists the files that differ.
 pub fn check(root: &Path, at: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<String> {
     let manifest = folder::read_manifest(at)?;

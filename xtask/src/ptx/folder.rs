@@ -73,6 +73,7 @@ pub type Files = BTreeMap<String, String>;
 /// Lays out the files for the modules of each target.
 ///
 /// # Errors
+///
 /// When a module's text is not PTX.
 pub fn files(
     source_hash: String,
@@ -99,6 +100,7 @@ pub fn files(
 /// The text of `modules.rs`.
 ///
 /// # Errors
+///
 /// Never, unless memory runs out.
 pub fn index(targets: impl IntoIterator<Item = Target>, modules: &Modules) -> Result<String> {
     let mut text = String::from(
@@ -126,6 +128,7 @@ pub fn index(targets: impl IntoIterator<Item = Target>, modules: &Modules) -> Re
 /// Reads the manifest of a folder.
 ///
 /// # Errors
+///
 /// When it is missing or is no manifest.
 pub fn read_manifest(folder: &Path) -> Result<Manifest> {
     let path = folder.join(MANIFEST);
@@ -136,6 +139,7 @@ pub fn read_manifest(folder: &Path) -> Result<Manifest> {
 /// Reads the files of a folder: manifest, index and PTX. A folder that does not exist has none.
 ///
 /// # Errors
+///
 /// When a file cannot be read.
 pub fn read(folder: &Path) -> Result<Files> {
     let mut files = Files::new();
@@ -171,6 +175,7 @@ fn names(folder: &Path) -> Result<BTreeSet<String>> {
 /// Writes the files, and removes PTX that is not among them.
 ///
 /// # Errors
+///
 /// When a file cannot be written or removed.
 pub fn write(folder: &Path, files: &Files) -> Result<()> {
     for (name, text) in files {
@@ -212,6 +217,7 @@ pub fn differences(expected: &Files, found: &Files) -> Vec<String> {
 /// compiler must not change.
 ///
 /// # Errors
+///
 /// When a file is not PTX.
 pub fn interface_differences(expected: &Files, found: &Files) -> Result<Vec<String>> {
     Ok(differences(&interfaces(expected)?, &interfaces(found)?))
@@ -240,6 +246,7 @@ pub fn retain_targets(files: &mut Files, targets: &[Target]) {
 /// Fails with a list, when there are differences.
 ///
 /// # Errors
+///
 /// When `differences` is not empty.
 pub fn demand_none(folder: &Path, differences: &[String]) -> Result<()> {
     ensure!(

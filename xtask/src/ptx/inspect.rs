@@ -11,6 +11,7 @@ const SPACES: [&str; 4] = ["param", "global", "shared", "const"];
 /// Bytes of each shared-memory array with a fixed size that a kernel declares or mentions.
 ///
 /// # Errors
+///
 /// When a declaration is not understood.
 pub fn static_shared(ptx: &Ptx<'_>, kernel: &Item<'_>) -> Result<Vec<usize>> {
     let symbols = kernel.symbols();
@@ -61,6 +62,7 @@ fn finding(statement: &str) -> Option<&'static str> {
 /// How many statements of a kernel are a barrier of the whole block.
 ///
 /// # Errors
+///
 /// When the module has no such kernel.
 pub fn barriers(ptx: &Ptx<'_>, kernel: &str) -> Result<usize> {
     let item = ptx.entries().find(|item| item.name == kernel);

@@ -19,6 +19,7 @@ const HOST_ONLY: [&str; 2] = ["simt/src/host", "simt/src/kernel.rs"];
 /// The hash: of each file's path and text, in order of path, and of the compiler's flags.
 ///
 /// # Errors
+///
 /// When a source cannot be read.
 pub fn hash(root: &Path) -> Result<String> {
     let mut hash = Sha256::new();
@@ -43,6 +44,7 @@ pub fn hash(root: &Path) -> Result<String> {
 /// The files that are hashed, relative to the root and sorted.
 ///
 /// # Errors
+///
 /// When a folder cannot be read.
 pub fn files(root: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();

@@ -15,6 +15,7 @@ use super::text::{Item, ItemKind, Ptx};
 /// Splits `text` into one text a module.
 ///
 /// # Errors
+///
 /// When the text is not understood, or does not have exactly the kernels of the table: the error
 /// lists every kernel that is missing, is not in the table, or differs from it.
 pub fn split(text: &str, modules: &Modules) -> Result<BTreeMap<String, String>> {
@@ -33,6 +34,7 @@ pub fn split(text: &str, modules: &Modules) -> Result<BTreeMap<String, String>> 
 /// memory that the table says.
 ///
 /// # Errors
+///
 /// Lists every difference.
 pub fn verify<'t>(ptx: &Ptx<'_>, table: impl IntoIterator<Item = &'t Entry>) -> Result<()> {
     let mut differences = Vec::new();

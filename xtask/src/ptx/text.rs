@@ -43,6 +43,7 @@ impl<'a> Ptx<'a> {
     /// Takes a PTX text apart.
     ///
     /// # Errors
+    ///
     /// When the text does not have the form described [above](self); the error names the line.
     pub fn parse(text: &'a str) -> Result<Self> {
         let mut ptx = Self { header: Vec::new(), items: Vec::new() };
@@ -79,6 +80,7 @@ impl<'a> Ptx<'a> {
     /// The value of a header directive, such as `sm_90` for `.target`.
     ///
     /// # Errors
+    ///
     /// When the header lacks it.
     pub fn directive(&self, name: &str) -> Result<&'a str> {
         self.header
@@ -113,6 +115,7 @@ impl<'a> Item<'a> {
     /// Sizes of the parameters in bytes, in order.
     ///
     /// # Errors
+    ///
     /// When a parameter has no type that the PTX manual knows.
     pub fn parameter_sizes(&self) -> Result<Vec<usize>> {
         let (start, end) = self.parameter_span().with_context(|| format!("`{}`", self.name))?;
@@ -138,6 +141,7 @@ impl<'a> Item<'a> {
     /// The directives between parameter list and body, such as `.maxntid 128, 1, 1`.
     ///
     /// # Errors
+    ///
     /// When the item is no function.
     pub fn attributes(&self) -> Result<String> {
         let (_, end) = self.parameter_span().with_context(|| format!("`{}`", self.name))?;
@@ -177,6 +181,7 @@ impl<'a> Item<'a> {
 /// Bytes of one declaration such as `.param .u64 .ptr .align 4 x` or `.shared .align 16 .b8 x[64]`.
 ///
 /// # Errors
+///
 /// When it names no fundamental type, or its length is no number.
 pub fn declared_size(declaration: &str) -> Result<usize> {
     let element = declaration
