@@ -5,10 +5,10 @@ use rayon::prelude::*;
 
 use crate::operation::Operator;
 
-/// Elements that one task scans. Fixed, so that the order of additions does not depend on the number of threads.
+/// Elements per task. Fixed, so that the order of additions does not depend on the number of threads.
 pub(super) const CHUNK: usize = 1 << 16;
 
-/// Scans `values`, as long as `result`.
+/// Scans `values` into `result`, of the same length.
 pub(crate) fn scan<T: Number>(values: &[T], operator: Operator, exclusive: bool, result: &mut [T]) {
     match operator {
         Operator::Sum => scan_by::<T, Sum>(values, |_| false, exclusive, result),
@@ -17,7 +17,8 @@ pub(crate) fn scan<T: Number>(values: &[T], operator: Operator, exclusive: bool,
     }
 }
 
-/// Scans each segment of `values`, as long as `result`; `begins` tells whether an element is a segment's first.
+/// Scans each segment of `values` into `result`, of the same length; `begins` tells whether an element is the
+/// first of a segment.
 pub(crate) fn segmented_scan<T: Number>(
     values: &[T],
     begins: impl Fn(usize) -> bool + Sync,
@@ -55,12 +56,12 @@ fn scan_by<T: Number, P: Combine<T>>(
     });
 }
 
-/// The elements of a chunk, of `len` in all.
+/// The elements of a chunk, of `len` in total.
 pub(super) fn chunk(number: usize, len: usize) -> Range<usize> {
     number * CHUNK..len.min((number + 1) * CHUNK)
 }
 
-/// The sum before each chunk, and of all, with the number of heads in it.
+/// The sum before each chunk and the total, each with its number of heads.
 pub(super) fn before_chunks<T: Number, P: Combine<T>>(
     values: &[T],
     begins: &(impl Fn(usize) -> bool + Sync),
