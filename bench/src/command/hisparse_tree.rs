@@ -110,7 +110,7 @@ fn default_matrix(device: &Device) -> Kind {
     Kind::Stencil5 { side }
 }
 
-/// A random x, and a y of NaN, so that an element that is not written shows.
+/// A random x, and a y of NaN, which reveals elements that are not written.
 fn vectors<V: Value>(
     csr: &Csr<V>,
     device: &Device,
