@@ -271,7 +271,7 @@ impl Arrays<'_> {
             padding::set_lengths(slice * height, lengths, &length)?;
             Ok(lengths.iter().map(|&length| length as usize).sum::<usize>())
         });
-        // Keeps the first error by row, whatever the order in which threads find errors.
+        // Keeps the first error by row, regardless of the order in which threads find errors.
         let add = |a: Result<usize, MatrixError>, b: Result<usize, MatrixError>| Ok(a? + b?);
         Ok((counts.reduce(|| Ok(0), add)?, lengths))
     }

@@ -323,7 +323,7 @@ fn rows_without_slots_take_no_time() {
         );
     }
     assert!(start.elapsed().as_secs() < 2, "{:?}", start.elapsed());
-    // Empty slices beside one that has slots.
+    // Empty slices next to one with slots.
     let columns = vec![0, 1, 0, Ell::<f64>::PADDING];
     let sliced = SlicedEll::try_new(6, 2, 2, vec![0, 0, 4, 4], columns, vec![1.0; 4], None).unwrap();
     assert_eq!(

@@ -3,7 +3,7 @@
 //! ```text
 //! manifest.json        where the PTX comes from, and every module's kernels
 //! modules.rs           the modules as a Rust table, for the library to include
-//! sm_75/<module>.ptx   one text a module and target
+//! sm_75/<module>.ptx   one text per module and target
 //! sm_90/<module>.ptx
 //! ```
 

@@ -168,7 +168,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
 
 impl Pool<'_> {
     /// Checks all nodes below `root`, level by level. A node is visited once per level, and its contents only after it is
-    /// known not to overlap another. So the size of the pool bounds the work, whatever the references are.
+    /// known not to overlap another. So the size of the pool bounds the work for any references.
     fn check<V: Value>(&self, root: Reference) -> Result<(), MatrixError> {
         if root.is_null() {
             return Ok(());

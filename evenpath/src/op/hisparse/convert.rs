@@ -2,7 +2,7 @@
 //!
 //! In a row of a canonical matrix, the entries of one leaf are consecutive: a run. Runs are found, and sorted stably by the
 //! paths of their leaves, so that those of a leaf are ordered by row. Then the levels on which the paths of two consecutive
-//! runs differ tell which nodes begin, on all levels at once.
+//! runs differ determine which nodes begin, on all levels at once.
 
 use evenpath_kernels::Key as KernelKey;
 use evenpath_kernels::hisparse::{

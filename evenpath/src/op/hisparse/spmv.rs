@@ -50,7 +50,7 @@ pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
 /// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
 /// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
 /// let info = tree.plan_spmv(HiSparseSpmvOptions::default())?.info()?;
-/// println!("{}: {} bytes beside the tree, {:.3} ms to plan", info.method, info.workspace_bytes, info.analysis_ms);
+/// println!("{}: {} bytes besides the tree, {:.3} ms to plan", info.method, info.workspace_bytes, info.analysis_ms);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
