@@ -119,7 +119,7 @@ fn bytes_are_those_of_inputs_and_results() {
     assert_eq!(bytes("scan_by_offsets_seg64", "f64"), 2 * n * 8 + (segments + 1) * 4);
     assert_eq!(bytes("set_union_count", "-"), n * 4);
     assert_eq!(bytes("merge", "-"), 2 * n * 4);
-    // What is in one of the inputs only, and what is in both.
+    // Keys in one input only, and keys in both.
     let union = bytes("set_union", "-") - n * 4;
     let symmetric_difference = bytes("set_symmetric_difference", "-") - n * 4;
     assert_eq!(bytes("set_intersection", "-") - n * 4, union - symmetric_difference);

@@ -1,4 +1,4 @@
-//! `evenpath-bench report`: what is checked in is what it makes of the results that are checked in.
+//! `evenpath-bench report`: the checked-in pages match those generated from the checked-in results.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

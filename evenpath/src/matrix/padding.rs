@@ -58,7 +58,7 @@ impl PaddingLimit {
         }
     }
 
-    /// Checks that a matrix may have so many slots; `width` is the length of its longest row.
+    /// Checks the number of slots against the limit; `width` is the length of the longest row.
     pub(super) fn check<V: Value>(
         self,
         rows: usize,

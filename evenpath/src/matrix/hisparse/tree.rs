@@ -119,7 +119,7 @@ pub(crate) fn too_large() -> MatrixError {
     MatrixError::PoolTooLarge { limit: (MAX_UNITS * UNIT_BYTES) as u64 }
 }
 
-/// Refuses a tree with at least so many entries if their values alone exceed what references can address.
+/// Refuses a tree with at least this many entries if their values alone exceed what references can address.
 pub(crate) fn check_entries<V: Value>(entries: usize) -> Result<(), MatrixError> {
     if entries > MAX_UNITS * UNIT_BYTES / size_of::<V>() { Err(too_large()) } else { Ok(()) }
 }

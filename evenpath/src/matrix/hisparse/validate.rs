@@ -341,7 +341,7 @@ impl Pool<'_> {
     }
 }
 
-/// Checks that a node of this kind may have so many entries.
+/// Checks that a node of this kind may have `count` entries.
 fn check_kind<T: Slot>(found: NodeKind, count: usize, d: usize) -> Result<(), NodeFault> {
     if count == 0 {
         return Err(NodeFault::Empty);

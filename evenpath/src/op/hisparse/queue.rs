@@ -180,8 +180,8 @@ impl<V: Value> Queues<V> {
             },
         };
         // SAFETY: the tree is valid and of this height; x has an element for each column and y one for each row of the
-        // matrix, transposed as it is. The slots are zero or of runs with other numbers, and the state is zero. While the
-        // lock is held, no other launch uses them. Buffers are freed in the stream's order.
+        // matrix, with its transposition applied. The slots are zero or of runs with other numbers, and the state is zero.
+        // While the lock is held, no other launch uses them. Buffers are freed in the stream's order.
         unsafe { self.launch.launch(kernel) }
     }
 }
