@@ -1,4 +1,4 @@
-//! Threads that share a device and plans: each gets the same results as alone.
+//! Threads that share a device and plans get the same results as a single thread.
 
 use std::sync::Barrier;
 
