@@ -35,10 +35,7 @@ impl Add {
 fn simulated() -> Device {
     let options = SimulatedOptions::default().with_memory_bytes(1 << 20);
     let add = (Add::INSTANCES[0].name, Add::SIMULATIONS[0]);
-    Device::new(
-        Backend::Machine(Arc::new(Simulated::new(options.into_simulator(), [add]))),
-        DeviceKind::Simulated,
-    )
+    Device::new(Backend::Machine(Arc::new(Simulated::new(options, [add]))), DeviceKind::Simulated)
 }
 
 fn devices() -> [Device; 2] {

@@ -1,7 +1,7 @@
 //! Every check of the simulated GPU, with a kernel that makes just that mistake.
 #![allow(missing_docs, clippy::if_same_then_else)]
 
-use evenpath_simt::host::{Fault, FaultKind, Options, SimulatedGpu};
+use evenpath_simt::host::{Fault, FaultKind, SimulatedGpu, SimulatedOptions};
 use evenpath_simt::kernel::{Argument, Kernel};
 use evenpath_simt::{kernel, Arena, Global, GlobalMut};
 
@@ -48,7 +48,7 @@ fn launch<K: Kernel>(gpu: &SimulatedGpu, kernel: K) -> Result<(), Fault> {
 }
 
 fn device() -> SimulatedGpu {
-    SimulatedGpu::new(Options { patience_seconds: 1, ..Options::default() })
+    SimulatedGpu::new(SimulatedOptions::default().with_patience_seconds(1))
 }
 
 /// Runs a kernel on ten elements that were never written. Returns its report, which must name the place of the mistake.

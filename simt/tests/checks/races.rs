@@ -1,7 +1,7 @@
 //! Races: of a block's threads on shared memory, and of blocks on global memory.
 
 use evenpath_simt::atomic::{fence, Ordering, Scope};
-use evenpath_simt::host::{FaultKind, Options, SimulatedGpu};
+use evenpath_simt::host::{FaultKind, SimulatedGpu, SimulatedOptions};
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut, Shared};
 
 use super::{report, BLOCK_INDEX, THREAD};
@@ -159,7 +159,7 @@ kernel! {
 fn blocks_that_meet_in_global_memory_in_no_order() {
     use evenpath_simt::host::AccessKind::{Read, Write};
     for threads in [1, 2] {
-        let gpu = SimulatedGpu::new(Options { threads, ..Options::default() });
+        let gpu = SimulatedGpu::new(SimulatedOptions::default().with_threads(threads));
         let data = gpu.allocate(40).expect("memory");
         let bytes = gpu.allocate(4).expect("memory");
         let flag = gpu.allocate(4).expect("memory");

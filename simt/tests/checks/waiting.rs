@@ -1,7 +1,7 @@
 //! Threads that wait for each other in vain: at barriers, in collectives, in loops that poll. And a panic.
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::host::{FaultKind, Options, SimulatedGpu};
+use evenpath_simt::host::{FaultKind, SimulatedGpu, SimulatedOptions};
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
 use super::{device, launch, report, BLOCK_INDEX, THREAD};
@@ -105,12 +105,12 @@ kernel! {
 #[test]
 fn loops_that_poll_without_saying_so_let_others_go_on() {
     for threads in [1, 2] {
-        let gpu = SimulatedGpu::new(Options {
-            threads,
-            resident_blocks: 4,
-            patience_seconds: 1,
-            ..Options::default()
-        });
+        let gpu = SimulatedGpu::new(
+            SimulatedOptions::default()
+                .with_threads(threads)
+                .with_resident_blocks(4)
+                .with_patience_seconds(1),
+        );
         let address = gpu.allocate(40).expect("memory");
         gpu.fill(address, 40, 0).expect("live");
         let kernel = PollsWithoutHint { data: GlobalMut::from_device(address, 10) };
