@@ -310,6 +310,24 @@ fn everything_can_go_to_another_thread() {
 }
 
 #[test]
+fn kernels_to_compile_ahead_are_listed_once_and_only_for_nvidia_gpus() {
+    static LISTED: AtomicU64 = AtomicU64::new(0);
+    let list = || {
+        LISTED.fetch_add(1, Relaxed);
+        Kernels::default().and::<FaultOutOfBounds>()
+    };
+    assert_eq!(list().0.len(), FaultOutOfBounds::INSTANCES.len());
+    for device in devices().into_iter().chain(Device::cuda(0)) {
+        LISTED.store(0, Relaxed);
+        for _ in 0..2 {
+            device.prepare(list).unwrap();
+        }
+        let is_compiled = matches!(device.kind(), DeviceKind::Cuda(_));
+        assert_eq!(LISTED.load(Relaxed), u64::from(is_compiled), "{device}");
+    }
+}
+
+#[test]
 fn devices_say_what_they_are() {
     let [cpu, simulated] = devices();
     assert_eq!((cpu.kind(), cpu.name(), cpu.to_string().as_str()), (DeviceKind::Cpu, "CPU", "CPU"));

@@ -48,7 +48,7 @@ impl Modules {
         Self { ptx, driver, loaded: HashMap::new(), functions: HashMap::new() }
     }
 
-    /// Compiles and loads those of the kernels that are not loaded, at once. The context is current.
+    /// Compiles and loads all kernels that are not loaded, at once. The context is current.
     pub(super) fn prepare(&mut self, kernels: &[&'static KernelInfo]) {
         let missing = kernels.iter().filter(|kernel| !self.loaded.contains_key(kernel.name));
         let texts = missing.filter_map(|kernel| {

@@ -55,13 +55,13 @@ pub(super) fn choose<V: Value, O: Offset, C: Offset>(
         return Ok(Box::new(OnCpu::count(operands)));
     }
     if method == SpgemmMethod::TwoLevelSort {
-        operands.device().prepare(&two_level_sort::kernels::<V, O>())?;
+        operands.device().prepare(two_level_sort::kernels::<V, O>)?;
         return Ok(Box::new(TwoLevelSort::default()));
     }
-    operands.device().prepare(&row_wise::kernels::<V, O, C>())?;
+    operands.device().prepare(row_wise::kernels::<V, O, C>)?;
     let analysis = Analysis::find(operands, workspace)?;
     if method == SpgemmMethod::Auto && should_sort(operands, &analysis.rows, workspace) {
-        operands.device().prepare(&two_level_sort::kernels::<V, O>())?;
+        operands.device().prepare(two_level_sort::kernels::<V, O>)?;
         return Ok(Box::new(TwoLevelSort::default()));
     }
     Ok(Box::new(RowWise::new(analysis.count(operands)?)))
