@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::host::{BlockOrder, Options, SimulatedGpu};
+use evenpath_simt::host::{BlockOrder, SimulatedGpu, SimulatedOptions};
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut, Shared};
 
 kernel! {
@@ -25,7 +25,7 @@ kernel! {
     }
 }
 
-fn order_of(blocks: u32, options: Options) -> Vec<u32> {
+fn order_of(blocks: u32, options: SimulatedOptions) -> Vec<u32> {
     let gpu = SimulatedGpu::new(options);
     let count = gpu.allocate(4).expect("memory");
     gpu.fill(count, 4, 0).expect("live");
@@ -44,8 +44,8 @@ fn order_of(blocks: u32, options: Options) -> Vec<u32> {
 #[test]
 fn absurdly_many_threads_are_not_started() {
     for threads in [1 << 29, usize::MAX] {
-        let options = Options { threads, ..Options::default() };
-        assert_eq!(options.cpu_threads(), 1024);
+        let options = SimulatedOptions::default().with_threads(threads);
+        assert_eq!(SimulatedGpu::new(options).cpu_threads(), 1024);
         let order = order_of(5000, options);
         assert!(order.into_iter().collect::<BTreeSet<_>>().into_iter().eq(0..5000));
     }
@@ -54,16 +54,16 @@ fn absurdly_many_threads_are_not_started() {
 #[test]
 fn every_block_runs_once_in_every_order() {
     for blocks in [1, 2, 3, 31, 100, 1000] {
-        let ascending = order_of(blocks, Options { threads: 1, ..Options::default() });
+        let ascending = order_of(blocks, SimulatedOptions::default().with_threads(1));
         assert!(ascending.iter().copied().eq(0..blocks));
         for seed in 0..3 {
             let block_order = BlockOrder::Seeded(seed);
-            let options = Options { threads: 1, block_order, ..Options::default() };
+            let options = SimulatedOptions::default().with_threads(1).with_block_order(block_order);
             let shuffled = order_of(blocks, options);
             assert_eq!(shuffled, order_of(blocks, options), "the seed determines the order");
             assert!(shuffled.iter().copied().collect::<BTreeSet<_>>().into_iter().eq(0..blocks));
             assert!(blocks < 100 || shuffled != ascending);
-            let parallel = order_of(blocks, Options { threads: 3, ..options });
+            let parallel = order_of(blocks, options.with_threads(3));
             assert!(parallel.into_iter().collect::<BTreeSet<_>>().into_iter().eq(0..blocks));
         }
     }
@@ -98,7 +98,7 @@ kernel! {
 
 #[test]
 fn warp_barriers_of_half_a_warp_order_its_lanes() {
-    let gpu = SimulatedGpu::new(Options::default());
+    let gpu = SimulatedGpu::new(SimulatedOptions::default());
     let address = gpu.allocate(256).expect("memory");
     let kernel = PartialWarps { data: GlobalMut::from_device(address, 64) };
     gpu.run(kernel, 1).expect("no race");
@@ -132,7 +132,8 @@ kernel! {
 /// Blocks in flight need stacks for their threads, and there is an end to those.
 #[test]
 fn blocks_wait_for_room() {
-    let options = Options { threads: 3, resident_blocks: 16, patience_seconds: 1, ..Options::default() };
+    let options =
+        SimulatedOptions::default().with_threads(3).with_resident_blocks(16).with_patience_seconds(1);
     let gpu = SimulatedGpu::new(options);
     let address = gpu.allocate(4).expect("memory");
     let kernel = GridBarrier { arrived: GlobalMut::from_device(address, 1) };
@@ -144,7 +145,7 @@ fn blocks_wait_for_room() {
 
 #[test]
 fn memory_is_limited_and_comes_back() {
-    let gpu = SimulatedGpu::new(Options { memory_bytes: 1000, ..Options::default() });
+    let gpu = SimulatedGpu::new(SimulatedOptions::default().with_memory_bytes(1000));
     let all = gpu.allocate(1000).expect("all of it");
     let refused = gpu.allocate(1).expect_err("nothing is left");
     assert_eq!((refused.asked, refused.free, refused.total), (1, 0, 1000));

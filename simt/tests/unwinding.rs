@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 
-use evenpath_simt::host::{Options, SimulatedGpu};
+use evenpath_simt::host::{SimulatedGpu, SimulatedOptions};
 use evenpath_simt::{kernel, thread, Arena, GlobalMut};
 
 static BEGUN: AtomicU32 = AtomicU32::new(0);
@@ -38,7 +38,7 @@ kernel! {
 
 #[test]
 fn a_lane_that_is_given_up_takes_back_what_it_lent() {
-    let gpu = SimulatedGpu::new(Options { threads: 1, ..Options::default() });
+    let gpu = SimulatedGpu::new(SimulatedOptions::default().with_threads(1));
     let address = gpu.allocate(4).expect("memory");
     let kernel = LendsItsStack { data: GlobalMut::from_device(address, 1) };
     gpu.run(kernel, 1).expect_err("outside its view");

@@ -1,7 +1,7 @@
 //! Reductions and scans of warps.
 #![allow(missing_docs)]
 
-use evenpath_simt::host::{Options, SimulatedGpu};
+use evenpath_simt::host::{SimulatedGpu, SimulatedOptions};
 use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut};
 
 /// Results of a lane: three reductions, two of groups, one across groups, a scan.
@@ -40,7 +40,7 @@ fn step(values: [f32; 32], distance: usize) -> [f32; 32] {
 }
 
 fn run(values: [f32; 32]) -> [[f32; RESULTS]; 32] {
-    let gpu = SimulatedGpu::new(Options::default());
+    let gpu = SimulatedGpu::new(SimulatedOptions::default());
     let input = gpu.allocate(32 * 4).expect("memory");
     let output = gpu.allocate((32 * RESULTS * 4) as u64).expect("memory");
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();

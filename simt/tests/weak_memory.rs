@@ -3,7 +3,9 @@
 #![allow(missing_docs)]
 
 use evenpath_simt::atomic::{fence, Ordering, Scope};
-use evenpath_simt::host::{AccessKind, BlockOrder, Fault, FaultKind, MemoryOrder, Options, SimulatedGpu};
+use evenpath_simt::host::{
+    AccessKind, BlockOrder, Fault, FaultKind, MemoryOrder, SimulatedGpu, SimulatedOptions,
+};
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
 /// Launches after which a mistake must have shown.
@@ -75,7 +77,7 @@ struct Messages {
 const BLOCKS: u32 = 3;
 
 impl Messages {
-    fn new(options: Options) -> Self {
+    fn new(options: SimulatedOptions) -> Self {
         let gpu = SimulatedGpu::new(options);
         let [message, flags, seen] =
             [0; 3].map(|_: u64| gpu.allocate(4 * u64::from(BLOCKS)).expect("memory"));
@@ -112,15 +114,17 @@ fn read(gpu: &SimulatedGpu, address: u64, len: usize) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes"))).collect()
 }
 
-fn every_option() -> impl Iterator<Item = Options> {
+fn every_option() -> impl Iterator<Item = SimulatedOptions> {
     [(1, 16), (2, 16), (1, 1)].into_iter().flat_map(|(threads, resident_blocks)| {
-        (0..3).map(move |seed| Options {
-            threads,
-            resident_blocks,
-            // Of one resident block, none waits for a later one.
-            block_order: if resident_blocks == 1 { BlockOrder::Ascending } else { BlockOrder::Seeded(seed) },
-            memory_order: MemoryOrder::Weak(seed),
-            ..Options::default()
+        (0..3).map(move |seed| {
+            // Where one block is resident, none may wait for a later one.
+            let block_order =
+                if resident_blocks == 1 { BlockOrder::Ascending } else { BlockOrder::Seeded(seed) };
+            SimulatedOptions::default()
+                .with_threads(threads)
+                .with_resident_blocks(resident_blocks)
+                .with_block_order(block_order)
+                .with_memory_order(MemoryOrder::Weak(seed))
         })
     })
 }
@@ -140,7 +144,7 @@ fn what_is_released_and_acquired_arrives() {
 #[test]
 fn a_message_without_its_release_is_late() {
     for seed in 0..3 {
-        let messages = Messages::new(Options { memory_order: MemoryOrder::Weak(seed), ..Options::default() });
+        let messages = Messages::new(SimulatedOptions::default().with_memory_order(MemoryOrder::Weak(seed)));
         for acquire in [ORDERED, FENCED, RELAXED] {
             let seen = messages.pass_often(RELAXED, acquire);
             assert!(seen.iter().any(|seen| seen[0] == 0), "{seen:?}");
@@ -152,7 +156,7 @@ fn a_message_without_its_release_is_late() {
 #[test]
 fn a_message_without_its_acquire_is_missed() {
     for seed in 0..3 {
-        let messages = Messages::new(Options { memory_order: MemoryOrder::Weak(seed), ..Options::default() });
+        let messages = Messages::new(SimulatedOptions::default().with_memory_order(MemoryOrder::Weak(seed)));
         for release in [ORDERED, FENCED] {
             let seen = messages.pass_often(release, RELAXED);
             assert!(seen.iter().any(|seen| seen[0] == 0), "{seen:?}");
@@ -162,7 +166,7 @@ fn a_message_without_its_acquire_is_missed() {
 
 #[test]
 fn a_plain_message_without_order_is_a_race() {
-    let messages = Messages::new(Options::default());
+    let messages = Messages::new(SimulatedOptions::default());
     for (release, acquire) in [(RELAXED, ORDERED), (ORDERED, RELAXED), (FENCED, RELAXED), (RELAXED, RELAXED)]
     {
         let fault = messages.pass(release, acquire, 1).expect_err("found");
@@ -175,7 +179,7 @@ fn a_plain_message_without_order_is_a_race() {
 
 #[test]
 fn sequential_memory_is_in_order() {
-    let messages = Messages::new(Options { memory_order: MemoryOrder::Sequential, ..Options::default() });
+    let messages = Messages::new(SimulatedOptions::default().with_memory_order(MemoryOrder::Sequential));
     assert!(messages.pass_often(RELAXED, RELAXED).iter().all(|&seen| seen == [7; 2]));
 }
 
@@ -183,7 +187,8 @@ fn sequential_memory_is_in_order() {
 fn on_one_thread_a_seed_determines_what_is_seen() {
     let run = |seed| {
         let memory_order = MemoryOrder::Weak(seed);
-        Messages::new(Options { threads: 1, memory_order, ..Options::default() }).pass_often(RELAXED, RELAXED)
+        Messages::new(SimulatedOptions::default().with_threads(1).with_memory_order(memory_order))
+            .pass_often(RELAXED, RELAXED)
     };
     assert_eq!(run(5), run(5));
     assert_ne!(run(5), run(6));
@@ -262,7 +267,7 @@ kernel! {
 #[test]
 fn waiting_by_plain_accesses_is_a_race() {
     for plain_store in [0, 1] {
-        let gpu = SimulatedGpu::new(Options::default());
+        let gpu = SimulatedGpu::new(SimulatedOptions::default());
         let address = gpu.allocate(4).expect("memory");
         gpu.fill(address, 4, 0).expect("live");
         let kernel = HalfAtomic { flag: GlobalMut::from_device(address, 1), plain_store };

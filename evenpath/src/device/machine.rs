@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use evenpath_simt::kernel::{Argument, KernelInfo};
 
+use super::prepare::Kernels;
 use super::{DeviceError, DeviceProperties};
 
 /// A machine with memory of its own that runs kernels, everything in the order of one stream.
@@ -47,8 +48,8 @@ pub(crate) trait Machine: Send + Sync {
         arguments: &[Argument],
     ) -> Result<(), DeviceError>;
 
-    /// Makes kernels ready that are going to be launched. Those that cannot be are left to their launch, which says why.
-    fn prepare(&self, _kernels: &[&'static KernelInfo]) -> Result<(), DeviceError> {
+    /// Compiles the kernels of a list ahead of their launches, once. The launch of a kernel that does not compile says why.
+    fn prepare(&self, _list: fn() -> Kernels) -> Result<(), DeviceError> {
         Ok(())
     }
 

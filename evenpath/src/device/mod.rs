@@ -33,7 +33,6 @@ mod event;
 mod launch;
 mod machine;
 mod memory_limit;
-mod options;
 mod prepare;
 mod simulated;
 #[cfg(test)]
@@ -49,10 +48,9 @@ pub use buffer::DeviceVec;
 pub(crate) use buffer::host_zeros;
 pub use error::{DeviceError, Version};
 #[doc(inline)]
-pub use evenpath_simt::host::{BlockOrder, MemoryOrder};
+pub use evenpath_simt::host::{BlockOrder, MemoryOrder, SimulatedOptions};
 pub use event::Event;
 pub(crate) use launch::{Launch, Launcher, MAX_GRID, instance, variant};
-pub use options::SimulatedOptions;
 pub(crate) use prepare::Kernels;
 pub use upload::Upload;
 
@@ -218,12 +216,19 @@ impl Device {
         Self::new(Backend::Cpu, DeviceKind::Cpu)
     }
 
-    /// A GPU that the CPU simulates, to test kernels: it runs them slowly, and reports what a GPU lets pass.
+    /// A GPU that the CPU simulates, to test kernels: it runs them slowly, and reports mistakes that a GPU does not.
+    ///
+    /// ```
+    /// use evenpath::device::{BlockOrder, SimulatedOptions};
+    /// use evenpath::Device;
+    ///
+    /// let options = SimulatedOptions::default().with_threads(1).with_block_order(BlockOrder::Seeded(7));
+    /// let device = Device::simulated(options);
+    /// assert_eq!(device.upload(&[1.0])?.download()?, [1.0]);
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
     pub fn simulated(options: SimulatedOptions) -> Self {
-        Self::new(
-            Backend::Machine(Arc::new(simulated::Simulated::new(options.into_simulator(), []))),
-            DeviceKind::Simulated,
-        )
+        Self::new(Backend::Machine(Arc::new(simulated::Simulated::new(options, []))), DeviceKind::Simulated)
     }
 
     fn new(backend: Backend, kind: DeviceKind) -> Self {

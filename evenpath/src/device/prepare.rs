@@ -6,7 +6,10 @@ use super::{Backend, Device, DeviceError};
 
 /// A list of kernel instances.
 #[derive(Default)]
-pub(crate) struct Kernels(Vec<&'static KernelInfo>);
+pub(crate) struct Kernels(
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Only NVIDIA GPUs compile kernels.
+    pub(super)  Vec<&'static KernelInfo>,
+);
 
 impl Kernels {
     /// Adds all instances of a kernel for its types.
@@ -29,17 +32,19 @@ impl Kernels {
 }
 
 impl Device {
-    /// Has the driver compile those kernels of a list that it has not compiled yet, all at once: where there are enough cores,
-    /// that takes no longer than the slowest of them. A kernel that no list has is compiled when it is launched first, and one
-    /// that the driver refuses is an error of its launch.
+    /// Has the driver compile those kernels of a list that it has not compiled yet, all at once: with enough cores, this
+    /// takes no longer than the slowest of them. A kernel that is in no list is compiled on its first launch, and one that the
+    /// driver refuses is an error of its launch.
+    ///
+    /// `list` is called once per device, and only where the driver compiles kernels.
     ///
     /// # Errors
     ///
     /// Whatever went wrong in earlier launches.
-    pub(crate) fn prepare(&self, kernels: &Kernels) -> Result<(), DeviceError> {
+    pub(crate) fn prepare(&self, list: fn() -> Kernels) -> Result<(), DeviceError> {
         match self.backend() {
             Backend::Cpu => Ok(()),
-            Backend::Machine(machine) => machine.prepare(&kernels.0),
+            Backend::Machine(machine) => machine.prepare(list),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use evenpath_simt::host::{Fault, FaultKind, Options, OutOfMemory, SimulatedGpu};
+use evenpath_simt::host::{Fault, FaultKind, OutOfMemory, SimulatedGpu, SimulatedOptions};
 use evenpath_simt::kernel::{Argument, KernelInfo, Simulation};
 use parking_lot::{Mutex, MutexGuard};
 
@@ -34,13 +34,15 @@ pub(super) struct Simulated {
 impl Simulated {
     /// A simulated GPU that runs the library's kernels and `others`, given as names of instances and their bodies.
     pub(super) fn new(
-        options: Options,
+        options: SimulatedOptions,
         others: impl IntoIterator<Item = (&'static str, Simulation)>,
     ) -> Self {
+        let gpu = SimulatedGpu::new(options);
+        let threads = gpu.cpu_threads() as u32;
         let properties = DeviceProperties {
             name: NAME.into(),
             multiprocessors: match options.multiprocessors {
-                0 => options.cpu_threads() as u32,
+                0 => threads,
                 multiprocessors => multiprocessors,
             },
             compute_capability: None,
@@ -50,10 +52,10 @@ impl Simulated {
             driver: None,
         };
         Self {
-            gpu: SimulatedGpu::new(options),
+            gpu,
             simulations: evenpath_kernels::simulations().into_iter().chain(others).collect(),
             properties,
-            threads: options.cpu_threads() as u32,
+            threads,
             stream: Mutex::new(()),
             fault: OnceLock::new(),
             until_failure: AtomicU64::new(0),

@@ -35,10 +35,7 @@ impl Add {
 fn simulated() -> Device {
     let options = SimulatedOptions::default().with_memory_bytes(1 << 20);
     let add = (Add::INSTANCES[0].name, Add::SIMULATIONS[0]);
-    Device::new(
-        Backend::Machine(Arc::new(Simulated::new(options.into_simulator(), [add]))),
-        DeviceKind::Simulated,
-    )
+    Device::new(Backend::Machine(Arc::new(Simulated::new(options, [add]))), DeviceKind::Simulated)
 }
 
 fn devices() -> [Device; 2] {
@@ -310,6 +307,24 @@ fn threads_share_a_device() {
 fn everything_can_go_to_another_thread() {
     fn is_send_and_sync<T: Send + Sync + 'static>() {}
     is_send_and_sync::<(Device, DeviceVec<f64>, Event, DeviceError)>();
+}
+
+#[test]
+fn kernels_to_compile_ahead_are_listed_once_and_only_for_nvidia_gpus() {
+    static LISTED: AtomicU64 = AtomicU64::new(0);
+    let list = || {
+        LISTED.fetch_add(1, Relaxed);
+        Kernels::default().and::<FaultOutOfBounds>()
+    };
+    assert_eq!(list().0.len(), FaultOutOfBounds::INSTANCES.len());
+    for device in devices().into_iter().chain(Device::cuda(0)) {
+        LISTED.store(0, Relaxed);
+        for _ in 0..2 {
+            device.prepare(list).unwrap();
+        }
+        let is_compiled = matches!(device.kind(), DeviceKind::Cuda(_));
+        assert_eq!(LISTED.load(Relaxed), u64::from(is_compiled), "{device}");
+    }
 }
 
 #[test]

@@ -160,7 +160,6 @@ pub(super) fn temporary_bytes<K: SortKey>(
     copies.saturating_add(u64::from(passes) * BASES_PER_PASS as u64 * 8 + words * 4)
 }
 
-/// The kernel of a pass.
 /// The kernels that sort pairs, to be compiled ahead.
 pub(super) fn pair_kernels<K: SortKey, V: SortValue>() -> Kernels {
     Kernels::default()
@@ -169,6 +168,7 @@ pub(super) fn pair_kernels<K: SortKey, V: SortValue>() -> Kernels {
         .and::<OnesweepPairs<<K as Key>::Bits, <V as MovedValue>::Bits>>()
 }
 
+/// The kernel of a pass.
 fn onesweep<K: SortKey, W: Element>(pairs: bool) -> &'static KernelInfo {
     if pairs {
         instance::<OnesweepPairs<<K as Key>::Bits, W>>()

@@ -56,7 +56,7 @@ pub(super) fn transpose<V: Value, O: Offset>(
     values: &DeviceVec<V>,
 ) -> Result<Transpose<V, O>, OpError> {
     let nonzeros = check_countable(matrix)?;
-    matrix.device().prepare(&kernels::<V, O>())?;
+    matrix.device().prepare(kernels::<V, O>)?;
     let (device, pattern) = (matrix.device(), matrix.pattern());
     let numbers = vector::iota(device, nonzeros)?;
     let (columns, permutation) = sort_pairs(&pattern.column_indices, &numbers, by_column(pattern.cols))?;

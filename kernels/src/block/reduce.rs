@@ -66,7 +66,7 @@ impl<V: Element + core::ops::Add<Output = V>, const BLOCK: usize> BlockReduce<V,
 
 #[cfg(test)]
 mod tests {
-    use evenpath_simt::host::{Options, SimulatedGpu};
+    use evenpath_simt::host::{SimulatedGpu, SimulatedOptions};
     use evenpath_simt::{kernel, GlobalMut};
 
     use super::*;
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn sums_and_maxima_of_a_block() {
-        let gpu = SimulatedGpu::new(Options::default());
+        let gpu = SimulatedGpu::new(SimulatedOptions::default());
         let (sums, maximum) = (gpu.allocate(128 * 4).expect("memory"), gpu.allocate(4).expect("memory"));
         let kernel = Reductions {
             sums: GlobalMut::from_device(sums, 128),

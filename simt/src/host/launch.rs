@@ -10,91 +10,10 @@ use super::conflicts::LAUNCHES;
 use super::fault::{Fault, FaultKind, Place};
 use super::memory::{Memory, OutOfMemory};
 use super::mix;
+use super::options::{BlockOrder, MemoryOrder, SimulatedOptions};
 use super::read_only::ReadOnlyMemory;
 use super::weak::{Delay, WeakMemory};
 use crate::kernel::{Argument, Kernel, KernelInfo, Simulation};
-
-/// The order in which blocks start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum BlockOrder {
-    /// By index.
-    #[default]
-    Ascending,
-    /// In a random order that the seed and the grid's size determine.
-    Seeded(u64),
-}
-
-/// How weak global memory is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemoryOrder {
-    /// Every block sees every atomic store at once.
-    Sequential,
-    /// Relaxed atomic stores of other blocks become visible late and in any order, and relaxed loads may see the value
-    /// before the last, as far as a GPU's memory model allows. The seed and the number of the launch determine how.
-    Weak(u64),
-}
-
-impl Default for MemoryOrder {
-    fn default() -> Self {
-        Self::Weak(0)
-    }
-}
-
-/// What a simulated GPU is like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
-    /// Bytes of global memory.
-    pub memory_bytes: u64,
-    /// The order in which blocks start.
-    pub block_order: BlockOrder,
-    /// How weak global memory is.
-    pub memory_order: MemoryOrder,
-    /// CPU threads that run blocks, no more than blocks, and 1024 at most; 0 for as many as there are cores. With 1, a run is
-    /// repeatable.
-    pub threads: usize,
-    /// Blocks that one CPU thread keeps in flight while they wait for each other.
-    pub resident_blocks: usize,
-    /// The number of multiprocessors that the device reports, by which plans choose; 0 for as many as CPU threads.
-    pub multiprocessors: u32,
-    /// Bytes of second-level cache that the device reports, by which plans choose; `None` for a size that is not known.
-    pub l2_bytes: Option<u64>,
-    /// Threads a block, at most.
-    pub max_block_size: u32,
-    /// Bytes of shared memory a block, at most; 48 KiB of them may be statically sized.
-    pub max_shared_bytes: u32,
-    /// Seconds without progress after which waiting blocks are given up.
-    pub patience_seconds: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            memory_bytes: 4 << 30,
-            block_order: BlockOrder::Ascending,
-            memory_order: MemoryOrder::default(),
-            threads: 0,
-            resident_blocks: 16,
-            multiprocessors: 0,
-            l2_bytes: None,
-            max_block_size: 1024,
-            max_shared_bytes: 227 * 1024,
-            patience_seconds: 10,
-        }
-    }
-}
-
-/// CPU threads that run blocks, at most.
-const MAX_THREADS: usize = 1024;
-
-impl Options {
-    /// CPU threads that run the blocks of a large grid.
-    pub fn cpu_threads(&self) -> usize {
-        match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads.min(MAX_THREADS),
-        }
-    }
-}
 
 /// The largest statically sized shared memory, and grid, of any GPU.
 const MAX_STATIC_SHARED: u32 = 48 * 1024;
@@ -103,7 +22,7 @@ const MAX_GRID: u32 = i32::MAX as u32;
 /// A GPU that the CPU simulates.
 #[derive(Debug)]
 pub struct SimulatedGpu {
-    options: Options,
+    options: SimulatedOptions,
     /// Read by launches; the host writes it, and waits for them, for whatever else.
     memory: RwLock<Memory>,
     /// Counts launches.
@@ -112,12 +31,17 @@ pub struct SimulatedGpu {
 
 impl SimulatedGpu {
     /// A device with nothing allocated.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: SimulatedOptions) -> Self {
         Self { options, memory: RwLock::new(Memory::new(options.memory_bytes)), launches: AtomicU64::new(1) }
     }
 
+    /// CPU threads that run the blocks of a large grid.
+    pub fn cpu_threads(&self) -> usize {
+        self.options.cpu_threads()
+    }
+
     /// What the device is like.
-    pub fn options(&self) -> Options {
+    pub fn options(&self) -> SimulatedOptions {
         self.options
     }
 
@@ -260,7 +184,7 @@ impl SimulatedGpu {
         dynamic_shared: u32,
         arguments: &[Argument],
     ) -> Result<(), FaultKind> {
-        let Options { max_block_size, max_shared_bytes, .. } = self.options;
+        let SimulatedOptions { max_block_size, max_shared_bytes, .. } = self.options;
         if grid == 0 || grid > MAX_GRID {
             return Err(FaultKind::GridSize { blocks: grid, limit: MAX_GRID });
         }
@@ -286,7 +210,7 @@ impl SimulatedGpu {
 /// One launch under way: the blocks still to start, and what its CPU threads tell each other.
 struct Run<'a> {
     launch: Launch<'a>,
-    options: Options,
+    options: SimulatedOptions,
     shuffle: Option<u64>,
     next: AtomicUsize,
     stop: AtomicBool,
@@ -294,7 +218,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(launch: Launch<'a>, options: Options) -> Self {
+    fn new(launch: Launch<'a>, options: SimulatedOptions) -> Self {
         let shuffle = match options.block_order {
             BlockOrder::Ascending => None,
             BlockOrder::Seeded(seed) => Some(seed),

@@ -27,14 +27,16 @@ mod fault;
 mod launch;
 pub(crate) mod machine;
 mod memory;
+mod options;
 mod read_only;
 mod shared;
 mod warp;
 mod weak;
 
 pub use fault::{AccessKind, Fault, FaultKind, Place};
-pub use launch::{BlockOrder, MemoryOrder, Options, SimulatedGpu};
+pub use launch::SimulatedGpu;
 pub use memory::OutOfMemory;
+pub use options::{BlockOrder, MemoryOrder, SimulatedOptions};
 
 /// The finalizer of `SplitMix64`.
 fn mix(mut bits: u64) -> u64 {

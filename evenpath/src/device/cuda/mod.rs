@@ -13,14 +13,17 @@ mod module;
 mod parameters;
 mod ptx;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use cust::CudaApiVersion;
 use cust::device::{Device as Gpu, DeviceAttribute};
 use cust::sys::{self, CUdevice_attribute, CUresult};
 use evenpath_simt::kernel::{Argument, KernelInfo};
+use parking_lot::Mutex;
 
 use super::machine::{Block, Machine, Moment};
+use super::prepare::Kernels;
 use super::{DeviceError, DeviceProperties, Version};
 use cache::Cache;
 use context::{Core, Live, Mark, allocate, free};
@@ -38,6 +41,8 @@ pub(super) struct Cuda {
     properties: DeviceProperties,
     memory_bytes: u64,
     max_shared_bytes: u32,
+    /// The lists of kernels that were compiled, by the address of their function.
+    prepared: Mutex<HashSet<usize>>,
 }
 
 impl Cuda {
@@ -56,7 +61,7 @@ impl Cuda {
         let live = Live::new(gpu, modules, cache).map_err(|error| record.refusal(&label, error.into()))?;
         let core = Arc::new(Core::new(label, record, live));
         let max_shared_bytes = properties.max_shared_bytes.unwrap_or_default();
-        Ok(Self { core, properties, memory_bytes, max_shared_bytes })
+        Ok(Self { core, properties, memory_bytes, max_shared_bytes, prepared: Mutex::default() })
     }
 
     fn out_of_memory(&self, requested: u64, free: u64) -> DeviceError {
@@ -259,11 +264,18 @@ impl Machine for Cuda {
         })
     }
 
-    fn prepare(&self, kernels: &[&'static KernelInfo]) -> Result<(), DeviceError> {
+    fn prepare(&self, list: fn() -> Kernels) -> Result<(), DeviceError> {
+        // Lists may share an address only if their code, and so their kernels, are the same.
+        let address = list as usize;
+        if self.prepared.lock().contains(&address) {
+            return Ok(());
+        }
         self.core.with(|live| {
-            live.modules.lock().prepare(kernels);
+            live.modules.lock().prepare(&list().0);
             Ok(())
-        })
+        })?;
+        self.prepared.lock().insert(address);
+        Ok(())
     }
 
     fn resident_blocks(&self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, DeviceError> {

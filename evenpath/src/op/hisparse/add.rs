@@ -130,7 +130,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         if roots == [Reference::NULL; 2] {
             return tree::empty(self.device, rows, cols);
         }
-        self.device.prepare(&kernels::<V>())?;
+        self.device.prepare(kernels::<V>)?;
         let mut level = Level {
             root: u64::from(roots[1].0) << 32 | u64::from(roots[0].0),
             pairs: self.device.uninitialized(0)?,

@@ -72,7 +72,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             let what = "sorting the entries of a tree by row";
             return Err(OpError::TooLong { what, len: self.nnz(), limit: u32::MAX as usize });
         };
-        device.prepare(&kernels::<V>())?;
+        device.prepare(kernels::<V>)?;
         let (rows, columns, values) = self.listed(nodes)?;
         let numbers = vector::iota(device, len)?;
         // Leaves are ordered by the digits of rows and columns. So those of one row are ordered by column, and those of one

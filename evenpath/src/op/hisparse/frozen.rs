@@ -53,7 +53,7 @@ impl Frozen {
         warps: u32,
     ) -> Result<Self, OpError> {
         let device = nodes.pool.device();
-        device.prepare(&kernels())?;
+        device.prepare(kernels)?;
         let Leaves { references, rows, cols } = Leaves::find::<D>(nodes)?;
         let (lines, operands, elements) =
             if is_transposed { (cols, rows, nodes.cols) } else { (rows, cols, nodes.rows) };

@@ -166,7 +166,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
     fn meet(&self) -> Result<Meetings, OpError> {
         let device = self.device;
         let is_short = path_bits::<D>(self.shape.0, self.shape.1) <= u32::BITS;
-        device.prepare(&if is_short { kernels::<V, u32>() } else { kernels::<V, u64>() })?;
+        device.prepare(if is_short { kernels::<V, u32> } else { kernels::<V, u64> })?;
         let a = turned(Leaves::find::<D>(self.a)?, self.state & state::A_TRANSPOSED != 0);
         let b = self.by_row(turned(Leaves::find::<D>(self.b)?, self.state & state::B_TRANSPOSED != 0))?;
         let mut firsts = device.uninitialized(a.len())?;

@@ -8,7 +8,7 @@ use super::adaptive::RowBlocks;
 use super::lengths::Lengths;
 use super::row_tiles::{Group, fit};
 use super::{Product, Schedule, Shape};
-use crate::device::{DeviceError, DeviceVec, Launch};
+use crate::device::{DeviceError, DeviceVec, Kernels, Launch};
 use crate::op::radix_sort::pair_kernels;
 use crate::op::sort::{SortOptions, sort_pairs};
 use crate::op::{DeviceCsr, OpError, vector};
@@ -131,13 +131,22 @@ impl Codes {
     }
 }
 
+/// The kernels that code the columns, to be compiled ahead.
+fn kernels<V: Value, O: Offset>() -> Kernels {
+    let kernels = pair_kernels::<u32, u32>().and::<EncodeColumns<O>>().and::<ShareCodes>().and::<Iota>();
+    if V::TYPE == ScalarType::F32 {
+        kernels
+    } else {
+        kernels.and::<CutRowBlocks<O>>().and::<NarrowBlocks<V, O>>()
+    }
+}
+
 impl<V: Value, O: Offset> Narrow<V, O> {
     /// Cuts the rows and codes the columns. `None` if a group of rows is longer than a kernel counts.
     pub(super) fn new(matrix: &DeviceCsr<V, O>, lengths: Lengths) -> Result<Option<Self>, OpError> {
         let device = matrix.device();
-        let kernels = pair_kernels::<u32, u32>().and::<EncodeColumns<O>>().and::<ShareCodes>().and::<Iota>();
+        device.prepare(kernels::<V, O>)?;
         if V::TYPE != ScalarType::F32 {
-            device.prepare(&kernels.and::<CutRowBlocks<O>>().and::<NarrowBlocks<V, O>>())?;
             let launcher = device.kernel::<NarrowBlocks<V, O>>();
             let limit = launcher.info().tile_items() as u32;
             let RowBlocks { block_rows } = RowBlocks::cut(matrix, lengths, limit)?;
@@ -145,7 +154,6 @@ impl<V: Value, O: Offset> Narrow<V, O> {
             let codes = Codes::new(matrix, &block_rows, 1)?;
             return Ok(Some(Self { rows: Rows::Blocks { launch, block_rows }, codes }));
         }
-        device.prepare(&kernels)?;
         let (kernel, group) = fit::<NarrowRows<V, O>>(lengths.mean);
         let (rows, nonzeros) = (matrix.rows(), matrix.nnz());
         if !group.counts(nonzeros, lengths.longest) {

@@ -24,7 +24,7 @@ pub(super) struct Ordered<V: Value, O: Offset> {
 impl<V: Value, O: Offset> Ordered<V, O> {
     pub(super) fn new(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
         check_countable(matrix)?;
-        matrix.device().prepare(&kernels::<V, O>())?;
+        matrix.device().prepare(kernels::<V, O>)?;
         let (tiles, launch) = PathTiles::find(matrix, matrix.device().kernel())?;
         let by_column = by_column(matrix.cols());
         let len = matrix.nnz();

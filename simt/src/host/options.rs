@@ -1,18 +1,32 @@
-use evenpath_simt::host::Options;
+//! What a simulated GPU is like.
 
-use super::{BlockOrder, MemoryOrder};
+/// The order in which blocks start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BlockOrder {
+    /// By index.
+    #[default]
+    Ascending,
+    /// In a random order that the seed and the grid's size determine.
+    Seeded(u64),
+}
 
-/// What a [simulated GPU](super::Device::simulated) is like.
-///
-/// ```
-/// use evenpath::device::{BlockOrder, SimulatedOptions};
-/// use evenpath::Device;
-///
-/// let options = SimulatedOptions::default().with_threads(1).with_block_order(BlockOrder::Seeded(7));
-/// let device = Device::simulated(options);
-/// assert_eq!(device.upload(&[1.0])?.download()?, [1.0]);
-/// # Ok::<(), evenpath::Error>(())
-/// ```
+/// How weak global memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryOrder {
+    /// Every block sees every atomic store at once.
+    Sequential,
+    /// Relaxed atomic stores of other blocks become visible late and in any order, and relaxed loads may see the value
+    /// before the last, as far as a GPU's memory model allows. The seed and the number of the launch determine how.
+    Weak(u64),
+}
+
+impl Default for MemoryOrder {
+    fn default() -> Self {
+        Self::Weak(0)
+    }
+}
+
+/// What a simulated GPU is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SimulatedOptions {
@@ -42,32 +56,23 @@ pub struct SimulatedOptions {
 
 impl Default for SimulatedOptions {
     fn default() -> Self {
-        let Options {
-            memory_bytes,
-            block_order,
-            memory_order,
-            threads,
-            resident_blocks,
-            multiprocessors,
-            l2_bytes,
-            max_block_size,
-            max_shared_bytes,
-            patience_seconds,
-        } = Options::default();
         Self {
-            memory_bytes,
-            block_order,
-            memory_order,
-            threads,
-            resident_blocks,
-            multiprocessors,
-            l2_bytes,
-            max_block_size,
-            max_shared_bytes,
-            patience_seconds,
+            memory_bytes: 4 << 30,
+            block_order: BlockOrder::Ascending,
+            memory_order: MemoryOrder::default(),
+            threads: 0,
+            resident_blocks: 16,
+            multiprocessors: 0,
+            l2_bytes: None,
+            max_block_size: 1024,
+            max_shared_bytes: 227 * 1024,
+            patience_seconds: 10,
         }
     }
 }
+
+/// CPU threads that run blocks, at most.
+const MAX_THREADS: usize = 1024;
 
 impl SimulatedOptions {
     /// The same with the given number of bytes of global memory.
@@ -130,31 +135,11 @@ impl SimulatedOptions {
         Self { patience_seconds, ..self }
     }
 
-    /// As the simulator takes them.
-    pub(super) fn into_simulator(self) -> Options {
-        let Self {
-            memory_bytes,
-            block_order,
-            memory_order,
-            threads,
-            resident_blocks,
-            multiprocessors,
-            l2_bytes,
-            max_block_size,
-            max_shared_bytes,
-            patience_seconds,
-        } = self;
-        Options {
-            memory_bytes,
-            block_order,
-            memory_order,
-            threads,
-            resident_blocks,
-            multiprocessors,
-            l2_bytes,
-            max_block_size,
-            max_shared_bytes,
-            patience_seconds,
+    /// CPU threads that run the blocks of a large grid.
+    pub(super) fn cpu_threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(MAX_THREADS),
         }
     }
 }
