@@ -3,6 +3,7 @@
 //! The driver compiles a module as a whole, at about 2 ms per KB of PTX. So each of the library's kernels is loaded as a
 //! module of its own, and operations that launch several large ones have these compiled at once ([`compile`]).
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ffi::{CStr, CString, c_void};
@@ -50,15 +51,23 @@ impl Modules {
 
     /// Compiles and loads all kernels that are not loaded, at once. The context is current.
     pub(super) fn prepare(&mut self, kernels: &[&'static KernelInfo]) {
-        let missing = kernels.iter().filter(|kernel| !self.loaded.contains_key(kernel.name));
-        let texts = missing.filter_map(|kernel| {
-            let text = self.ptx.kernel(kernel.module, kernel.name).ok().flatten()?;
-            Some((kernel.name, CString::new(text).ok()?))
-        });
-        let texts: Vec<_> = texts.collect();
-        if texts.len() < 2 {
+        if !self.ptx.is_built_in() {
             return;
         }
+        let missing: Vec<_> =
+            kernels.iter().filter(|kernel| !self.loaded.contains_key(kernel.name)).collect();
+        if missing.len() < 2 {
+            return;
+        }
+        let mut modules = HashMap::new();
+        let mut text_of = |kernel: &KernelInfo| {
+            let module = modules.entry(kernel.module).or_insert_with(|| self.ptx.module(kernel.module).ok());
+            CString::new(ptx::only(module.as_deref()?, kernel.name)?).ok()
+        };
+        let mut texts: Vec<_> =
+            missing.into_iter().filter_map(|kernel| Some((kernel.name, text_of(kernel)?))).collect();
+        // The one that takes longest is compiled first.
+        texts.sort_by_key(|(_, text)| Reverse(text.count_bytes()));
         let images = compile(&texts.iter().map(|(_, text)| &**text).collect::<Vec<_>>());
         for ((name, _), image) in texts.into_iter().zip(images) {
             let module = image.and_then(|image| Module::from_cubin(image, &[]).ok());

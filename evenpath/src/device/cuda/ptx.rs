@@ -147,7 +147,7 @@ impl std::fmt::Display for Origin {
 
 /// What comes before the first kernel of a text, and the named kernel; `None` if the text does not have it. Each kernel of
 /// the library's own texts begins with `.visible .entry` in a line of its own and ends where the next begins.
-fn only(text: &str, kernel: &str) -> Option<String> {
+pub(super) fn only(text: &str, kernel: &str) -> Option<String> {
     const ENTRY: &str = "\n.visible .entry ";
     let (head, _) = text.split_once(ENTRY)?;
     let name_of = |entry: &str| entry.split(|c: char| c == '(' || c.is_whitespace()).next() == Some(kernel);

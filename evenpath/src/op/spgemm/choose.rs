@@ -7,7 +7,7 @@ use super::base::{Operands, Workspace};
 use super::cpu::OnCpu;
 use super::row_wise::{self, RowWise};
 use super::strategy::Strategy;
-use super::symbolic::{Analysis, Rows};
+use super::symbolic::{self, Analysis, Rows};
 use super::two_level_sort::{self, TwoLevelSort};
 use crate::device::DeviceKind;
 use crate::op::OpError;
@@ -55,15 +55,16 @@ pub(super) fn choose<V: Value, O: Offset, C: Offset>(
         return Ok(Box::new(OnCpu::count(operands)));
     }
     if method == SpgemmMethod::TwoLevelSort {
-        operands.device().prepare(two_level_sort::kernels::<V, O>)?;
+        operands.device().prepare(two_level_sort::kernels::<V, O, C>)?;
+        return Ok(Box::new(TwoLevelSort::default()));
+    }
+    operands.device().prepare(symbolic::kernels::<O>)?;
+    let analysis = Analysis::find(operands, workspace)?;
+    if method == SpgemmMethod::Auto && should_sort(operands, &analysis.rows, workspace) {
+        operands.device().prepare(two_level_sort::kernels::<V, O, C>)?;
         return Ok(Box::new(TwoLevelSort::default()));
     }
     operands.device().prepare(row_wise::kernels::<V, O, C>)?;
-    let analysis = Analysis::find(operands, workspace)?;
-    if method == SpgemmMethod::Auto && should_sort(operands, &analysis.rows, workspace) {
-        operands.device().prepare(two_level_sort::kernels::<V, O>)?;
-        return Ok(Box::new(TwoLevelSort::default()));
-    }
     Ok(Box::new(RowWise::new(analysis.count(operands)?)))
 }
 

@@ -7,8 +7,7 @@ mod target;
 use std::sync::OnceLock;
 
 use evenpath_kernels::spgemm::{
-    SpgemmClassify, SpgemmConvertOffsets, SpgemmHashCount, SpgemmHashFill, SpgemmListRows, SpgemmLongRowWork,
-    SpgemmRowWork, SpgemmWindowCount, SpgemmWindowFill,
+    SpgemmConvertOffsets, SpgemmHashCount, SpgemmHashFill, SpgemmWindowCount, SpgemmWindowFill,
 };
 
 use self::ranks::Ranks;
@@ -21,16 +20,11 @@ use crate::device::{DeviceVec, Kernels};
 use crate::op::OpError;
 use crate::op::device_csr::Pattern;
 use crate::op::requirement::Requirement;
-use crate::op::scan::sum_kernel;
 use crate::{Offset, Value};
 
-/// The kernels of products row by row, to be compiled ahead.
+/// The kernels of products row by row after the analysis, to be compiled ahead.
 pub(super) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernels {
-    sum_kernel::<u64>()
-        .and::<SpgemmRowWork<O>>()
-        .and::<SpgemmLongRowWork<O>>()
-        .and::<SpgemmClassify>()
-        .and::<SpgemmListRows>()
+    ranks::kernels::<V, O>()
         .and::<SpgemmHashCount<O>>()
         .and::<SpgemmWindowCount<O>>()
         .and::<SpgemmHashFill<V, O>>()

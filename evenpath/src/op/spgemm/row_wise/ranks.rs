@@ -7,7 +7,7 @@ use evenpath_kernels::spgemm::{
 };
 
 use super::target::Target;
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceVec, Kernels};
 use crate::op::OpError;
 use crate::op::requirement::Requirement;
 use crate::op::scan::{self, Operator, Scan};
@@ -21,6 +21,15 @@ const LARGE: usize = 3;
 /// The largest number of columns of a window, in units of [`WINDOW_COLUMNS`]: the shared memory of several blocks fits in a
 /// multiprocessor.
 const MOST_PACKETS: u32 = 512;
+
+/// The kernels of ranks, to be compiled ahead.
+pub(super) fn kernels<V: Value, O: Offset>() -> Kernels {
+    Kernels::default()
+        .and::<SpgemmPartWork<O>>()
+        .and::<SpgemmRankProducts<O>>()
+        .and::<SpgemmCutByParts<O>>()
+        .and::<SpgemmAddRanked<V, O>>()
+}
 
 /// The ranks of the products of rows that use windows.
 pub(super) struct Ranks {

@@ -1,15 +1,27 @@
 use evenpath_kernels::block::radix_rank::RadixKey;
+use evenpath_kernels::reduce::ReduceByFlag;
 use evenpath_kernels::spgemm::two_level_sort::{
     CollectCutEntries, NumberCutEntries, PlaceCutEntries, PlaceCutValues,
 };
 
 use super::setup::Entries;
 use super::tiles::SortedTiles;
-use crate::device::{Device, DeviceVec};
+use crate::device::{Device, DeviceVec, Kernels};
+use crate::op::radix_sort::pair_kernels;
 use crate::op::scan::Operator;
 use crate::op::sort::{SortKey, SortOptions, sort_pairs};
 use crate::op::{OpError, reduce};
 use crate::{Offset, Value};
+
+/// The kernels of cut rows, to be compiled ahead. Those of 64-bit keys are left out: few products need them.
+pub(super) fn kernels<V: Value>() -> Kernels {
+    pair_kernels::<u32, u32>()
+        .and::<CollectCutEntries<u32>>()
+        .and::<NumberCutEntries<u32>>()
+        .and::<PlaceCutEntries<u32>>()
+        .and::<PlaceCutValues<V>>()
+        .and_variant::<ReduceByFlag<V>>(Operator::Sum.variant())
+}
 
 /// The entries of rows that tiles cut, sorted.
 pub(super) struct CutEntries {

@@ -9,6 +9,7 @@ mod tiles;
 
 use std::sync::OnceLock;
 
+use evenpath_kernels::spgemm::SpgemmConvertOffsets;
 use evenpath_kernels::spgemm::two_level_sort::{
     AddProducts, ListEntries, PlaceTiles, SortProducts, WeighEntries,
 };
@@ -31,7 +32,7 @@ use crate::{Offset, Value};
 mod tests;
 
 /// The kernels of products by sorting, to be compiled ahead.
-pub(super) fn kernels<V: Value, O: Offset>() -> Kernels {
+pub(super) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernels {
     sum_kernel::<u64>()
         .and_all(sum_kernel::<u32>())
         .and::<WeighEntries<O>>()
@@ -39,6 +40,9 @@ pub(super) fn kernels<V: Value, O: Offset>() -> Kernels {
         .and::<SortProducts<O>>()
         .and::<PlaceTiles>()
         .and::<AddProducts<V, O>>()
+        .and_all(cut_rows::kernels::<V>())
+        .and::<SpgemmConvertOffsets<u32, u64>>()
+        .and::<SpgemmConvertOffsets<u64, C>>()
 }
 
 /// Products by two-level sorting, and what the first one found.
