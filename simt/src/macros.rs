@@ -24,8 +24,8 @@
 /// `body` and `shared` (the bytes of statically sized shared memory) know as `BLOCK` and `ITEMS`.
 /// Types may be followed by `with P = Sum`, which names a variant: `body` knows the type `Sum` as `P`, and the
 /// host finds the instance by its types and that name.
-/// A tile may be followed by `resident` and the number of blocks that a multiprocessor shall hold at
-/// once: the compiler then keeps to the registers that leaves a thread.
+/// A tile may be followed by `resident` and the number of blocks that a multiprocessor is to hold at
+/// once, by which the compiler limits the registers per thread.
 /// The body is a method of the struct, called with the shared [`Arena`](crate::Arena).
 ///
 /// On the GPU every row becomes a PTX entry. Elsewhere the struct is declared, with
@@ -178,7 +178,7 @@ macro_rules! parameters {
     };
 }
 
-/// What `body` and `shared` of [`kernel!`] know a row's types and tile as.
+/// The names by which `body` and `shared` of [`kernel!`] refer to a row's types and tile.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! kernel_names {
@@ -192,7 +192,7 @@ macro_rules! kernel_names {
     };
 }
 
-/// What the host knows of one row of [`kernel!`].
+/// The [`KernelInfo`](crate::kernel::KernelInfo) of one row of [`kernel!`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! kernel_info {

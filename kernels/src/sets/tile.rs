@@ -158,8 +158,8 @@ struct Selected<K, const ITEMS: usize> {
     counted: Counted<u32>,
 }
 
-/// Selects the results of a fetched tile. Their keys replace it in `memory`, and are there after a barrier. Draws the next
-/// tile and finds the place of the waiting results.
+/// Selects the results of a fetched tile; after a barrier, `memory` holds their keys. Also draws the next tile and finds the
+/// place of the waiting results.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn select<K: Key, const BLOCK: usize, const ITEMS: usize>(
@@ -193,7 +193,7 @@ pub const fn keys_shared_bytes<K: Element>(block: usize, items: usize) -> u32 {
     (schedule_bytes(block) + 2 * staged_bytes::<K>(block, items)) as u32
 }
 
-/// Bytes of launch-sized shared memory of [`SetPairs`]: as of keys alone, and where the values are.
+/// Bytes of launch-sized shared memory of [`SetPairs`]: as for [`SetKeys`], and the origins of the values.
 pub const fn pairs_shared_bytes<K: Element>(block: usize, items: usize) -> u32 {
     keys_shared_bytes::<K>(block, items) + (2 * 4 * block * items) as u32
 }
