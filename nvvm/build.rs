@@ -1,4 +1,4 @@
-//! Compiles the kernels to one PTX text a target.
+//! Compiles the kernels to one PTX text per target.
 
 use std::env;
 use std::path::Path;

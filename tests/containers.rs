@@ -1,4 +1,4 @@
-//! What is uploaded comes back, in every format and on every device.
+//! Uploads and downloads in every format, on every device.
 
 use std::fmt::Debug;
 
@@ -77,7 +77,7 @@ fn trees_come_back_transposed_and_scaled_as_they_are() {
     }
 }
 
-/// Slices, arrays and vectors of numbers; dense matrices with their gaps.
+/// Slices, arrays and vectors of numbers; dense matrices with gaps.
 #[test]
 fn vectors_come_back() {
     fn check<T: Upload + Debug + ?Sized>(device: &Device, values: &T) -> T::OnDevice {
@@ -98,7 +98,7 @@ fn vectors_come_back() {
     }
 }
 
-/// An own type can be uploaded too.
+/// User types can be uploaded too.
 #[test]
 fn own_types_can_be_uploaded() {
     struct Range(u32);

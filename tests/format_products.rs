@@ -1,4 +1,4 @@
-//! Products of padded formats, coordinates and sorted rows with a vector, on every device.
+//! SpMV with padded formats, COO and sorted rows, on every device.
 
 use evenpath::ell::{Ell, EllR, SlicedEllOptions};
 use evenpath::error::{DeviceError, OpError};
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 const PADDING: u32 = Ell::<f64>::PADDING;
 
-/// A vector of numbers that are not round, the same for the same length.
+/// A vector of numbers that are not round, determined by its length.
 fn vector<V: Value>(len: usize) -> Vec<V> {
     (0..len).map(|i| V::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
 }
@@ -32,7 +32,7 @@ fn sliced(slice_height: u32, sorting_scope: usize) -> SlicedEllOptions {
 type Product<'a, V> =
     (&'static str, Box<dyn Fn(V, &DeviceVec<V>, V, &mut DeviceVec<V>) -> Result<(), OpError> + 'a>);
 
-/// Every format in which a device multiplies the matrix; HYB and COO first, whose sums are cut.
+/// Products in every format of a device; first HYB and COO, which split sums.
 fn products<'a, V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) -> Vec<Product<'a, V>> {
     let coo = device.upload(&a.to_coo()).expect("upload");
     let mut products: Vec<Product<'a, V>> =
@@ -68,7 +68,7 @@ fn products<'a, V: Value, O: Offset>(device: &Device, a: &Csr<V, O>) -> Vec<Prod
     products
 }
 
-/// Runs y = αAx + βy in every format, y filled with NaN where β is zero, and checks it against the oracle.
+/// Runs y = αAx + βy in every format, with y filled with NaN if β is zero, and compares with the oracle.
 fn check_products<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) {
     let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
     let x: Vec<V> = vector(a.cols());
@@ -103,7 +103,7 @@ fn odd_shapes() {
     }
 }
 
-/// Rows around a block's, a warp's and a slice's; slots around what a thread loads at once.
+/// Numbers of rows around those of a block, a warp and a slice; slots around the number that a thread loads at once.
 #[test]
 fn rows_and_slots_around_edges() {
     let (padded, sliced) =
@@ -125,7 +125,7 @@ fn rows_and_slots_around_edges() {
     }
 }
 
-/// Entries around what a lane, a warp and an interval have; rows that end with them, or go on over many.
+/// Entries around the number per lane, warp and interval; rows that end with these, or extend over many.
 #[test]
 fn coordinates_around_edges() {
     let step = tile_len::<coo::CooInterval<f64>>() / 8; // of a warp
@@ -153,7 +153,7 @@ fn coordinates_around_edges() {
                 check(&with_row_lengths(100, &vec![2; len / 2]));
             }
         }
-        // Runs of carries that one thread sums, and those that its block does.
+        // Runs of carries summed by one thread, and by its block.
         for intervals in [15, 16, 17, 18, 40] {
             let long = intervals * interval;
             check(&with_row_lengths(100, &[3, long, 2, long, 0]));
@@ -207,7 +207,7 @@ fn results_are_bitwise_repeatable() {
     assert!(of_devices.iter().all(|results| results == &of_devices[0]), "kernels are the same everywhere");
 }
 
-/// Padding is no nonzero: it meets no infinity. A zero that is stored does.
+/// Padding is not multiplied, not even by infinity. Stored zeros are.
 #[test]
 fn padding_counts_nothing_and_stored_zeros_count() {
     for DeviceUnderTest { device, .. } in devices() {
@@ -249,12 +249,12 @@ fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
         }
         let order = device.upload(&RowOrder::try_new(vec![1, 0]).expect("an order")).expect("upload");
         let ell_r = device.upload(&EllR(&a.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
-        let error = ell_r.with_row_order(&order).expect_err("two rows for three");
-        assert_eq!(error.to_string(), "a row order of 2 rows for a matrix of 3");
+        let error = ell_r.with_row_order(&order).expect_err("2 rows instead of 3");
+        assert_eq!(error.to_string(), "the row order has 2 rows, but the matrix has 3");
     }
 }
 
-/// Values of padding that a caller leaves behind do not count, and entries of both parts of a HYB may share a place.
+/// Values of padding given by the caller are ignored, and both parts of a HYB may have entries at the same position.
 #[test]
 fn arrays_of_callers() {
     for DeviceUnderTest { device, .. } in devices() {
@@ -277,7 +277,7 @@ fn arrays_of_callers() {
     }
 }
 
-/// The variant that measures: x in sequence, whatever the columns.
+/// The variant for measurements: x is read in sequence, regardless of the columns.
 #[test]
 fn x_in_sequence() {
     for DeviceUnderTest { device, .. } in devices() {

@@ -1,4 +1,4 @@
-//! Padded formats, coordinates and row orders: there and back, limits and refusals.
+//! Padded formats, COO and row orders: round trips, limits and errors.
 
 use approx::assert_relative_eq;
 use evenpath::coo::Duplicates;
@@ -20,7 +20,7 @@ fn sliced(slice_height: u32, sorting_scope: usize) -> SlicedEllOptions {
         .with_limit(UNLIMITED)
 }
 
-/// Every format gives the matrix back as it was: pattern, order, zeros and duplicates.
+/// Every format preserves the matrix: pattern, order, zeros and duplicates.
 fn check_round_trips<V: Value, O: Offset>(a: &Csr<V, O>) {
     let ell = a.to_ell(UNLIMITED).expect("ELL");
     assert_eq!(&ell.to_csr::<O>().expect("CSR"), a, "{ell:?}");
@@ -57,7 +57,7 @@ fn matrices_come_back_as_they_were() {
     }
 }
 
-/// The limit is looked at before anything is allocated: these would take terabytes.
+/// The limit is checked before anything is allocated: these matrices would take terabytes.
 #[test]
 fn padding_above_the_limit_is_refused() {
     const ROWS: usize = 10_000_000;
@@ -74,13 +74,13 @@ fn padding_above_the_limit_is_refused() {
     for part in ["10000000 rows", "1000000 nonzeros", "120000000000000 bytes", "36000000"] {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
-    // As one slice it is refused, cut into slices it is small.
+    // As one slice it is refused, but in slices of normal height it is small.
     let one_slice = SlicedEllOptions::default().with_slice_height(ROWS as u32);
     assert_eq!(a.to_sliced_ell(one_slice).expect_err("terabytes"), refused);
     let slices = a.to_sliced_ell(SlicedEllOptions::default().with_limit(UNLIMITED));
     assert_eq!(slices.expect("384 MB").values().len(), 32_000_000);
 
-    // At the limit, and one byte below. Relative limits begin to count at 2²⁰ slots.
+    // At the limit, and one byte below. Relative limits apply from 2²⁰ slots on.
     let small: Csr<f32> = with_row_lengths(9, &[9, 0, 1]);
     assert_eq!(small.to_ell(PaddingLimit::Bytes(27 * 8)).expect("just enough").bytes(), 216);
     let refused = small.to_ell(PaddingLimit::Bytes(27 * 8 - 1)).expect_err("one byte less");
@@ -88,7 +88,7 @@ fn padding_above_the_limit_is_refused() {
     small.to_ell(PaddingLimit::Times(1)).expect("small matrices may be padded");
 }
 
-/// Bell and Garland: a K-th slot where at least max(4096, rows / 3) rows have it.
+/// Bell and Garland: a K-th slot if at least max(4096, rows / 3) rows use it.
 #[test]
 fn typical_width_is_that_of_the_paper() {
     let width = |lengths: &[usize]| {
@@ -112,7 +112,7 @@ fn refused_ell_arrays_come_back() {
         (2, 3, 2, vec![0, 1, 2], 3, "2 rows of 2 slots"),
         (2, 3, 1, vec![0, 1], 3, "values has length 3"),
         (2, 3, 1, vec![0, 3], 2, "column 3 at position 1, in row 1"),
-        (2, 3, 2, vec![0, PADDING, 1, 2], 4, "row 1 has a column in slot 1, behind its padding"),
+        (2, 3, 2, vec![0, PADDING, 1, 2], 4, "row 1 has a column in slot 1, after padding"),
         (1 << 33, 3, 0, vec![], 0, "8589934592 rows"),
         (1, 1 << 33, 0, vec![], 0, "8589934592 columns"),
     ];
@@ -127,13 +127,13 @@ fn refused_ell_arrays_come_back() {
 fn refused_sliced_ell_arrays_come_back() {
     type Case = (usize, u32, Vec<u64>, Vec<u32>, Option<Vec<u32>>, &'static str);
     let cases: [Case; 10] = [
-        (3, 0, vec![0], vec![], None, "slices of 0 rows"),
+        (3, 0, vec![0], vec![], None, "the slice height is 0"),
         (3, 2, vec![], vec![], None, "slice_offsets has length 0"),
         (3, 2, vec![0, 2], vec![0, 0], None, "2 slices need 2 + 1"),
         (3, 2, vec![0, 2, 4], vec![0, 0], None, "from 0 to 4 instead of from 0 to 2"),
-        (3, 2, vec![0, 1, 2], vec![0, 0], None, "slice 0 goes from 0 to 1"),
-        (3, 2, vec![0, 4, 2], vec![0, 0], None, "slice 1 goes from 4 to 2"),
-        (3, 2, vec![0, 2, 4], vec![0, 0, 0, 0], None, "row 3 has a column, and the matrix has 3 rows"),
+        (3, 2, vec![0, 1, 2], vec![0, 0], None, "slice 0 runs from 0 to 1"),
+        (3, 2, vec![0, 4, 2], vec![0, 0], None, "slice 1 runs from 4 to 2"),
+        (3, 2, vec![0, 2, 4], vec![0, 0, 0, 0], None, "row 3 has a column, but the matrix has 3 rows"),
         (3, 2, vec![0, 2, 4], vec![0, 9, 0, PADDING], None, "column 9 at position 1, in row 1"),
         (
             3,
@@ -143,7 +143,7 @@ fn refused_sliced_ell_arrays_come_back() {
             Some(vec![1, 2, 0]),
             "column 9 at position 1, in row 2",
         ),
-        (3, 2, vec![0, 0, 0], vec![], Some(vec![1, 0]), "a row order of 2 rows for a matrix of 3"),
+        (3, 2, vec![0, 0, 0], vec![], Some(vec![1, 0]), "the row order has 2 rows, but the matrix has 3"),
     ];
     for (rows, height, offsets, columns, order, part) in cases {
         let values = vec![1.0; columns.len()];
@@ -154,7 +154,7 @@ fn refused_sliced_ell_arrays_come_back() {
         assert!(refused.to_string().contains(part), "{refused}");
         assert_eq!(refused.into_parts(), parts);
     }
-    // A height without end costs no time.
+    // A huge height does not cost time.
     SlicedEll::<f64>::try_new(1, 1, u32::MAX, vec![0, 0], vec![], vec![], None).expect("an empty row");
 }
 
@@ -179,7 +179,7 @@ fn rows_are_sorted_by_length_and_stable() {
     for (position, &row) in order.order().iter().enumerate() {
         assert_eq!(sorted.row(position), a.row(row as usize));
     }
-    // Two warps of 32 rows and one of 6: longest rows 40, 3, 40 before; after sorting 40, 3, 2.
+    // Two warps of 32 rows and one of 6: longest rows 40, 3, 40 before sorting, 40, 3, 2 after.
     let mut lengths = [vec![3; 32], vec![2; 38]].concat();
     (lengths[10], lengths[69]) = (40, 40);
     let a: Csr<f64> = with_row_lengths(40, &lengths);

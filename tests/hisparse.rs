@@ -1,4 +1,4 @@
-//! HiSparse against the matrix that it was made of.
+//! HiSparse, compared with the matrix that it was built from.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,8 @@ fn sums(entries: impl IntoIterator<Item = (usize, usize, f64)>) -> BTreeMap<(usi
     sums
 }
 
-/// Everything a matrix says of itself, against its entries and its CSR form. All numbers are small integers, whose sums
-/// are exact.
+/// Compares all accessors and operations of a matrix with its entries and its CSR form. All numbers are small integers,
+/// whose sums are exact.
 fn check<const D: usize>(
     matrix: &HiSparse<f64, D>,
     rows: usize,
@@ -44,7 +44,7 @@ fn check<const D: usize>(
     }
     assert_eq!((matrix.get(rows, 0), matrix.get(0, cols)), (None, None));
 
-    // Integers of no more than 10 bits: products and sums are exact, and any difference is an error.
+    // Integers of at most 10 bits: products and sums are exact, and any difference is an error.
     let x: Vec<f64> = (0..cols).map(|i| (i % 13) as f64 - 6.0).collect();
     let y: Vec<f64> = (0..rows).map(|i| (i % 5) as f64).collect();
     let mut result = y.clone();
@@ -104,7 +104,7 @@ proptest! {
         pieces in prop::collection::vec((0.0..1.0, 0.0..1.0, 1..50_usize), 0..8),
         keep in 1..4_usize,
     ) {
-        // Some of A's entries, and some of their own.
+        // Some entries of A, and some others.
         let mut b: Entries = a.iter().step_by(keep).map(|&(row, col, _)| (row, col, 2.0)).collect();
         for (row, col, side) in pieces {
             let (first_row, first_col) = ((row * rows as f64) as usize, (col * cols as f64) as usize);
@@ -118,7 +118,7 @@ proptest! {
     }
 }
 
-/// A and B as they are, or stored transposed and turned back, scaled or not; and A + Aᵀ where there is such a sum.
+/// A and B as stored, or stored transposed and transposed back, scaled or not; and A + Aᵀ if A is square.
 fn check_sums<const D: usize>(rows: usize, cols: usize, a: &Entries, b: &Entries) {
     let stored = |entries: &Entries, is_transposed: bool, factor: f64| -> HiSparse<f64, D> {
         let turned = |&(row, col, value): &(usize, usize, f64)| {
@@ -138,7 +138,7 @@ fn check_sums<const D: usize>(rows: usize, cols: usize, a: &Entries, b: &Entries
             let expected = sums(times(a, a_factor).into_iter().chain(times(b, b_factor)));
             check(&sum, rows, cols, &expected);
             if !sum.is_transposed() && (a_factor, b_factor) == (1.0, 1.0) {
-                // Not one byte depends on how it came about. (With factors, zeros could differ in their sign.)
+                // The bytes do not depend on how the sum was computed. (With factors, zeros could differ in sign.)
                 let csr: Csr<f64> =
                     Csr::from_triplets(rows, cols, times(a, a_factor).into_iter().chain(times(b, b_factor)))
                         .unwrap();
@@ -161,8 +161,8 @@ fn check_sums<const D: usize>(rows: usize, cols: usize, a: &Entries, b: &Entries
     }
 }
 
-/// The pool of a matrix with one entry, by the definition of the format: a unit of zeros, then on every level a node with a
-/// count of 1, the digits of column and row, two bytes of padding, and a reference to the next unit or the value.
+/// The pool of a matrix with one entry, by the definition of the format: a unit of zeros, then for every level a node with
+/// a count of 1, the digits of column and row, two bytes of padding, and a reference to the next unit or the value.
 fn chain<const D: usize>(depth: usize, row: usize, col: usize, value: f32) -> Vec<u8> {
     let mut pool = vec![0; 16];
     for level in 0..depth {
@@ -245,7 +245,8 @@ fn full_matrices_are_dense_but_for_edges() {
     full::<256>();
 }
 
-/// One entry in nearly every leaf: it is the root that is dense. Added to it are a sparse one, and another dense one.
+/// One entry in nearly every leaf, so that the root is dense. A matrix with a sparse root, and one with a dense root, are
+/// added to it.
 #[test]
 fn inner_nodes_are_dense_where_that_is_smaller() {
     let (side, places) = (1024, 1024);
@@ -261,7 +262,7 @@ fn inner_nodes_are_dense_where_that_is_smaller() {
     check_sums::<32>(side, side, &every(1, -2.0), &every(1, 2.0));
 }
 
-/// A node is dense from the first count on for which that is smaller.
+/// A node is dense from the first entry count for which that is smaller.
 #[test]
 fn dense_nodes_begin_where_they_are_smaller() {
     // f64, D = 32: 8192 bytes dense; 4 + 2n, in 16s, and 8n, in 16s, bytes sparse.
@@ -332,7 +333,8 @@ fn products_of_numbers_that_are_not_round() {
     products::<f32, 64>(Kind::EmptyRows { rows: 5000 });
 }
 
-/// What is not stored takes part in no product: infinities of x stay where they have entries, dense leaves or not.
+/// Entries that are not stored are not multiplied, in dense leaves either: infinities in x propagate only through stored
+/// entries.
 #[test]
 fn absent_entries_of_dense_leaves_take_no_part() {
     let all = (0..32 * 32).filter(|at| at % 32 != 5).map(|at| (at / 32, at % 32, 1.0));
@@ -348,13 +350,13 @@ fn absent_entries_of_dense_leaves_take_no_part() {
 
 #[test]
 fn equal_subtrees_are_stored_once() {
-    // Ones on the diagonal: every leaf is the same, and so is every node above.
+    // The identity: all leaves are equal, and so are all nodes of each level.
     let rows = 1 << 14;
     let csr: Csr<f32> = Csr::from_triplets(rows, rows, (0..rows).map(|i| (i, i, 1.0))).unwrap();
     let matrix: HiSparse<f32, 32> = csr.to_hisparse(share()).unwrap();
     let plain = convert::<_, 32>(&csr);
     assert_eq!(matrix.statistics().levels, plain.statistics().levels);
-    // One leaf and one node above it, of 32 entries, and a root of 16 references to that.
+    // One leaf and one inner node with 32 entries each, and a root with 16 references to the latter.
     assert_eq!(matrix.pool().len(), 16 + (48 + 64) + 2 * (80 + 128));
     assert_eq!(matrix.to_csr::<u32>().unwrap(), csr);
     let sum = matrix.add(&matrix.transpose().scaled(2.0)).unwrap();

@@ -1,4 +1,4 @@
-//! Conversion and sums of HiSparse matrices on every device that is present, against the host's to the last byte.
+//! Conversion and sums of HiSparse matrices on every present device, compared bitwise with the host's.
 
 use evenpath::error::OpError;
 use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
@@ -16,7 +16,7 @@ fn on_host<V: Value, const D: usize>(matrix: &Csr<V>, options: HiSparseOptions) 
     matrix.to_hisparse(options).expect("a small matrix")
 }
 
-/// Whether a matrix on a device is that of the host, to the last byte.
+/// Checks that a matrix on a device is bitwise equal to that of the host.
 fn check_same<V: Value, const D: usize>(found: &DeviceHiSparse<V, D>, expected: &HiSparse<V, D>) {
     let device = found.device();
     let found = found.download().expect("download");
@@ -33,7 +33,7 @@ fn check_conversion<V: Value, const D: usize>(device: &Device, matrix: &Csr<V>) 
     let expected = on_host::<V, D>(matrix, plain());
     let uploaded = device.upload(matrix).expect("upload");
     check_same(&uploaded.to_hisparse::<D>(plain()).expect("a tree"), &expected);
-    // Now its order is known.
+    // Now it is known to be canonical.
     check_same(&uploaded.to_hisparse::<D>(plain()).expect("a tree"), &expected);
     check_same(&uploaded.to_hisparse::<D>(share()).expect("a tree"), &on_host::<V, D>(matrix, share()));
     let wide = device.upload(&matrix.clone().try_into_offsets::<u64>().expect("wider")).expect("upload");
@@ -54,7 +54,7 @@ fn check_all_conversions(device: &Device, rows: usize, cols: usize, entries: &En
     check_conversion::<f64, 256>(device, &double);
 }
 
-/// A matrix back from the tree, against the host's.
+/// Converts back from the tree, and compares with the host's result.
 fn check_back<V: Value, O: Offset, const D: usize>(device: &Device, matrix: &HiSparse<V, D>) {
     let uploaded = device.upload(matrix).expect("upload");
     let expected: Csr<V, O> = matrix.to_csr().expect("CSR");
@@ -62,11 +62,11 @@ fn check_back<V: Value, O: Offset, const D: usize>(device: &Device, matrix: &HiS
     assert_eq!(found.download().expect("download"), expected, "{device}, D = {D}, {matrix:?}");
     let coo = uploaded.to_coo().expect("coordinates");
     assert_eq!(coo.to_csr::<O>().expect("CSR").download().expect("download"), expected);
-    // It knows that its rows are in order.
+    // It is known to be canonical.
     found.add(V::ONE, &found, V::ONE).expect("a canonical matrix");
 }
 
-/// Both ways round, as they are, turned and scaled.
+/// Both A + B and B + A, as stored, transposed and scaled.
 fn check_sums<V: Value, const D: usize>(device: &Device, a: &HiSparse<V, D>, b: &HiSparse<V, D>) {
     let upload = |matrix: &HiSparse<V, D>| device.upload(matrix).expect("upload");
     for (factor, other) in [(1.0, 1.0), (-2.0, 1.0), (1.0, 0.5)] {
@@ -78,7 +78,7 @@ fn check_sums<V: Value, const D: usize>(device: &Device, a: &HiSparse<V, D>, b: 
     check_same(&same.add(&same).expect("a sum"), &a.add(a).expect("a sum"));
 }
 
-/// Sums of A and B, stored as they are or turned, and of A and its transpose where it is square.
+/// Sums of A and B, stored as given or transposed, and of A and its transpose if it is square.
 fn check_all_sums<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr<V>) {
     let stored = |matrix: &Csr<V>, is_turned: bool, options: HiSparseOptions| -> HiSparse<V, D> {
         if is_turned {
@@ -134,7 +134,7 @@ proptest! {
         pieces in prop::collection::vec((0.0..1.0, 0.0..1.0, 1..50_usize), 0..8),
         keep in 1..4_usize,
     ) {
-        // Some of A's entries, and some of their own.
+        // Some entries of A, and some others.
         let mut b: Entries = a.iter().step_by(keep).map(|&(row, col, _)| (row, col, 2.0)).collect();
         for (row, col, side) in pieces {
             let (first_row, first_col) = ((row * rows as f64) as usize, (col * cols as f64) as usize);
@@ -204,8 +204,8 @@ fn single_entries_at_every_corner() {
     }
 }
 
-/// Trees of seven levels, whose paths take 54 bits: entries few and far between. On the CPU, they pass through row offsets,
-/// for which there is no memory.
+/// Trees of seven levels, whose paths take 54 bits: few entries, far apart. Not on the CPU, which has no memory for the row
+/// offsets that it needs.
 #[test]
 fn the_deepest_trees() {
     let side = evenpath::csr::MAX_DIMENSION;
@@ -295,7 +295,7 @@ fn what_does_not_fit_is_refused() {
     }
 }
 
-/// Numbers of entries and of runs at the edges of tiles: runs of one, and of all columns of a leaf.
+/// Numbers of entries and runs at the edges of tiles: runs of one entry, and of all columns of a leaf.
 #[test]
 fn tiles_have_edges() {
     for device in devices() {

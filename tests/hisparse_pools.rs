@@ -1,4 +1,4 @@
-//! Pools that are no matrices: every fault by name, and any bytes without a panic.
+//! Invalid pools: every error, and arbitrary bytes without a panic.
 
 use evenpath::device::SimulatedOptions;
 use evenpath::error::MatrixError;
@@ -41,7 +41,7 @@ fn every_fault_is_named() {
     let matrix = small();
     let (pool, root) = (matrix.pool(), matrix.root_reference());
     assert_eq!((pool.len(), root), (64, 4 | NodeKind::Coo1 as u32));
-    // The root: its count, its entry's column and row, padding, the reference.
+    // The root: its count, the column and row of its entry, padding, the reference.
     assert_eq!(&pool[16..28], [1, 0, 0, 0, 0, 0, 0, 0, 8 | NodeKind::Coo4 as u8, 0, 0, 0]);
     assert_eq!(changed(16, 0), NodeFault::Empty);
     assert_eq!(changed(16, 2), NodeFault::Kind { count: 2, found: NodeKind::Coo1, expected: NodeKind::Coo2 });
@@ -93,7 +93,7 @@ fn dense_leaves_are_checked() {
     assert!(matches!(fault_of(Matrix::try_from_pool(30, 30, &zeros, 4)), NodeFault::Empty));
 }
 
-/// A child that is shared across the matrix's edge is looked at there too.
+/// A shared child is also checked where it crosses the edge of the matrix.
 #[test]
 fn shared_nodes_are_checked_at_the_edge() {
     let a: Csr<f32> = Csr::from_triplets(64, 64, [(20, 0, 1.0), (52, 32, 1.0)]).unwrap();
@@ -113,7 +113,8 @@ fn unit_of(level: u32) -> u32 {
     1 + 256 * level
 }
 
-/// A pool of levels of full nodes, each of whose children is the node below, the last one a leaf of ones.
+/// A pool with one full node per level, whose children are all the next node; the last node is a leaf of
+/// ones.
 fn full_levels(levels: u32) -> Vec<u8> {
     let mut pool = vec![0_u8; 16];
     for level in 0..levels {
@@ -123,10 +124,10 @@ fn full_levels(levels: u32) -> Vec<u8> {
     pool
 }
 
-/// A tiny pool of nodes that share all their children is an immense matrix. It is not walked leaf by leaf.
+/// A tiny pool whose nodes share all children describes a huge matrix, which is not traversed leaf by leaf.
 #[test]
 fn shared_children_do_not_multiply_work() {
-    // 1024 to the 6th leaves' places, in 25 KB.
+    // 1024⁶ positions of leaves in 25 KB.
     let mut pool = full_levels(7);
     let side = evenpath::csr::MAX_DIMENSION;
     // The edge of a matrix of 2³² - 1 rows cuts a node: the last row's children would be outside.
@@ -139,7 +140,7 @@ fn shared_children_do_not_multiply_work() {
     let side = 1 << 25;
     let refused = Matrix::try_from_pool(side, side, &pool, unit_of(2) << 2);
     assert_eq!(refused.unwrap_err(), MatrixError::TooManyLeaves { leaves: places * 1024, limit: places });
-    // Nine subtrees of six levels, whose bytes no 64 bits count.
+    // Nine subtrees of six levels, whose bytes exceed 64 bits.
     let root = pool.len() as u32 / 16;
     pool.extend([9, 0, 0, 0]);
     pool.extend((0..9).flat_map(|at| [at % 3, at / 3]));
@@ -152,7 +153,7 @@ fn shared_children_do_not_multiply_work() {
     assert_eq!(refused.unwrap_err(), MatrixError::TooManyLeaves { leaves, limit: places });
 }
 
-/// Four levels in 16 KB have a trillion entries, which nobody can go through.
+/// Four levels in 16 KB have a trillion entries, too many to traverse.
 #[test]
 fn entries_of_shared_nodes_are_limited() {
     let (pool, side) = (full_levels(4), 1 << 20);
@@ -161,7 +162,7 @@ fn entries_of_shared_nodes_are_limited() {
     assert_eq!(refused, MatrixError::TooManyEntries { entries: 1 << 40, limit: 1 << 27 });
     assert!(refused.to_string().ends_with("raise it with HiSparse::try_from_pool_with_limit"), "{refused}");
 
-    // The largest that a limit allows.
+    // The largest matrix within the limit.
     let (pool, side) = (full_levels(2), 1 << 10);
     let limited = |limit| Matrix::try_from_pool_with_limit(side, side, &pool, 4, limit);
     let refused = limited((1 << 20) - 1).unwrap_err();
@@ -175,7 +176,8 @@ fn entries_of_shared_nodes_are_limited() {
     assert_eq!((sum.nnz(), sum.get(5, 1000)), (1 << 20, Some(2.0)));
 }
 
-/// Where a caller has raised the limit, what does not fit into a device is an error. (`sizes` has the host.)
+/// If the caller has raised the limit, a matrix that does not fit in a device is an error. (`sizes` tests
+/// the host.)
 #[test]
 fn operations_on_immense_matrices_are_errors() {
     let (pool, side) = (full_levels(4), 1 << 20);
@@ -201,7 +203,7 @@ fn shape() -> impl Strategy<Value = Csr<f32>> {
     .prop_map(|kind| generate(kind, 5).unwrap())
 }
 
-/// What is accepted has a walk that ends, and every entry inside.
+/// Traverses an accepted matrix, and checks that every entry is inside.
 fn walk(rows: usize, cols: usize, pool: &[u8], root: u32) -> Result<(), TestCaseError> {
     let Ok(matrix) = Matrix::try_from_pool(rows, cols, pool, root) else { return Ok(()) };
     let mut entries = 0;

@@ -1,4 +1,4 @@
-//! Products of HiSparse matrices by the queue scheduler. Values are small integers: sums are exact in any order, and any
+//! SpMV with HiSparse matrices by the queue scheduler. Values are small integers: sums are exact in any order, and any
 //! difference is an error.
 
 use evenpath::device::{BlockOrder, SimulatedOptions};
@@ -8,7 +8,7 @@ use evenpath::{Csr, Device, HiSparse, Value};
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares};
 use proptest::prelude::*;
 
-/// A matrix as its entries.
+/// A matrix, given by its entries.
 #[derive(Debug, Clone)]
 struct Matrix {
     rows: usize,
@@ -69,7 +69,7 @@ fn check<V: Value, const D: usize>(
         let vector = |from: &[i64]| -> Vec<V> { from.iter().map(|&value| number(value)).collect() };
         let queued = a.plan_spmv_queued(options).unwrap();
         let device_x = device.upload(&vector(&x)).unwrap();
-        // What y holds counts for nothing where beta is 0, be it no number.
+        // If beta is 0, NaN in y does not propagate.
         let nan = V::from_bits(u64::MAX);
         let mut device_y = device.upload(&vec![nan; y.len()]).unwrap();
         for (run, beta) in [0, -1, 1].into_iter().enumerate() {
@@ -106,14 +106,14 @@ fn check_all_sizes(matrix: &Matrix, device: &Device, options: HiSparseQueuedOpti
 fn mixed() -> Matrix {
     let side = 40_000;
     let mut places = Vec::new();
-    // Leaves of 32 x 32, of so many entries; and of 1024, which is all.
+    // Leaves of 32 x 32 with these numbers of entries, up to all 1024.
     for (at, count) in
         [1, 2, 3, 4, 5, 8, 9, 31, 32, 33, 127, 128, 129, 300, 660, 700, 1024].into_iter().enumerate()
     {
         let (row, col) = (3000 + 32 * at, 9000 + 32 * (at * at % 17));
         places.extend((0..count).map(|entry| (row + entry * 7 % 32, col + entry * 7 / 32 % 32)));
     }
-    // Nodes of 1024 x 1024, of so many leaves of an entry.
+    // Nodes of 1024 x 1024 with this many leaves of one entry.
     for (at, count) in [1, 2, 3, 8, 9, 32, 33, 127, 128, 129, 260, 1024].into_iter().enumerate() {
         let (row, col) = (1024 * (5 + at), 1024 * (30 - at));
         places.extend(
@@ -156,7 +156,7 @@ fn every_mix_of_nodes() {
     }
 }
 
-/// Queues of any size give the same product: who finds no room does the work.
+/// Queues of any size give the same product: a block that finds no room does the work itself.
 #[test]
 fn queues_may_overflow() {
     let matrix = mixed();
@@ -169,7 +169,7 @@ fn queues_may_overflow() {
     }
 }
 
-/// A grid of any size, of which any part runs at once.
+/// A grid of any size, with any number of its blocks running at once.
 #[test]
 fn any_number_of_blocks_will_do() {
     let matrix = mixed();
@@ -203,7 +203,7 @@ fn deep_trees() {
     };
     for device in devices() {
         if device.device.kind() == evenpath::device::DeviceKind::Cpu {
-            // Its vectors would take the time of gigabytes.
+            // Its vectors would have gigabytes.
             continue;
         }
         let matrix = Matrix::new(2_000_000, 2_000_000, corners(1_999_999, 1_234_567));
@@ -243,10 +243,10 @@ fn vectors_that_do_not_fit_are_refused() {
     }
 }
 
-/// What is not stored takes part in no product.
+/// Entries that are not stored are not multiplied.
 #[test]
 fn absent_entries_meet_no_infinity() {
-    // A full leaf but for one entry, and a stored zero.
+    // A leaf that is full except for one entry, and a stored zero.
     let places = (0..1024).map(|at| (at / 32, at % 32)).filter(|&place| place != (5, 6));
     let matrix = Matrix::new(32, 32, places);
     for device in devices() {

@@ -1,4 +1,4 @@
-//! Products of HiSparse matrices on every device that is present, and on the host, against those of compressed rows.
+//! Products of HiSparse matrices on every present device, and on the host, compared with products in CSR.
 
 use evenpath::device::SimulatedOptions;
 use evenpath::error::OpError;
@@ -16,7 +16,7 @@ fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
     Csr::from_triplets(rows, cols, entries).expect("entries inside")
 }
 
-/// A matrix as it is stored, or with its transpose stored.
+/// A matrix, stored as given or with its transpose stored.
 fn tree<V: Value, const D: usize>(
     matrix: &Csr<V>,
     is_turned: bool,
@@ -26,7 +26,7 @@ fn tree<V: Value, const D: usize>(
     if is_turned { stored(&matrix.transpose()).transpose() } else { stored(matrix) }
 }
 
-/// Whether a product has the expected entries, all of them, and lies in its pool as conversion would have it.
+/// Checks that a product has exactly the expected entries, and that its pool is what conversion would produce.
 fn check<V: Value, const D: usize>(found: &HiSparse<V, D>, expected: &Csr<V>, what: &str) {
     let entries: Csr<V> = found.to_csr().expect("CSR");
     assert_eq!(&entries, expected, "{what}, D = {D}");
@@ -38,8 +38,8 @@ fn check<V: Value, const D: usize>(found: &HiSparse<V, D>, expected: &Csr<V>, wh
     assert_eq!(found.root_reference(), converted.root_reference(), "{what}, D = {D}");
 }
 
-/// The product of A and B in every state, by every method. Values are small integers and factors powers of two, so that
-/// nothing is rounded.
+/// The product of A and B, transposed or not, scaled or not, by every method. Values are small integers and factors
+/// powers of two, so that nothing is rounded.
 fn check_products<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr<V>) {
     let product = a.multiply(b).expect("a product");
     let scaled = Csr::try_new(
@@ -58,7 +58,7 @@ fn check_products<V: Value, const D: usize>(device: &Device, a: &Csr<V>, b: &Csr
         let upload = |matrix: &HiSparse<V, D>| device.upload(matrix).expect("upload");
         let (a, b) = (upload(&a), upload(&b));
         let download = |product: DeviceHiSparse<V, D>| product.download().expect("download");
-        // By rows all states are one.
+        // By rows, all states are treated alike.
         let methods = if a_turned || b_turned { &METHODS[..1] } else { &METHODS };
         for &method in methods {
             let found = download(
@@ -85,14 +85,14 @@ fn check_all(device: &Device, (rows, inner, cols): (usize, usize, usize), a: &En
     check_products::<f32, 256>(device, &csr(rows, inner, a), &csr(inner, cols, b));
 }
 
-/// A square of entries, some of them zero; small integers of either sign.
+/// A square of entries: small integers of either sign, some of them zero.
 fn square((row, col): (usize, usize), side: usize, (rows, cols): (usize, usize)) -> Entries {
     let place = move |row: usize| (col..cols.min(col + side)).map(move |col| (row, col));
     let value = |(row, col): (usize, usize)| (row, col, ((row * 5 + col * 3) % 7) as f64 - 3.0);
     (row..rows.min(row + side)).flat_map(place).map(value).collect()
 }
 
-/// Pieces of a matrix of such a shape: where each is, and how wide.
+/// Pieces of a matrix, each with position and width.
 fn pieces() -> impl Strategy<Value = Vec<(f64, f64, usize)>> {
     let side = prop_oneof![6 => 1..3_usize, 2 => 3..20_usize, 1 => 36..48_usize];
     prop::collection::vec((0.0..1.0, 0.0..1.0, side), 0..12)
@@ -117,7 +117,7 @@ proptest! {
         b in pieces(),
     ) {
         let (a, mut b) = (entries((rows, inner), &a), entries((inner, cols), &b));
-        // Where A has columns, B has rows.
+        // B has rows for the columns of A.
         b.extend(a.iter().step_by(3).filter(|_| cols > 0).map(|&(row, col, _)| (col, row * 7 % cols.max(1), 2.0)));
         for device in devices() {
             check_all(&device.device, (rows, inner, cols), &a, &b);
@@ -125,7 +125,8 @@ proptest! {
     }
 }
 
-/// Dense and sparse leaves on each side, in several at once, with products that need more sums than there is room for.
+/// Dense and sparse leaves on each side, in several leaves at once, with products that need more sums than there is
+/// room for.
 #[test]
 fn every_pair_of_leaves() {
     let side = 300;
@@ -149,7 +150,7 @@ fn every_pair_of_leaves() {
 fn large_leaves() {
     for device in devices() {
         for len in [100, 128] {
-            // An outer product, of two columns with two rows.
+            // An outer product of two columns and two rows.
             let a: Entries = (0..128).flat_map(|row| [(row, 3, row as f64 - 9.0), (row, 90, 2.0)]).collect();
             let b: Entries = (0..len).flat_map(|col| [(3, col, 1.0), (90, col, col as f64)]).collect();
             check_products::<f64, 128>(&device.device, &csr(128, 128, &a), &csr(128, 128, &b));
@@ -158,7 +159,7 @@ fn large_leaves() {
     }
 }
 
-/// Leaves meet, but none of their entries; and entries cancel, and stay.
+/// Leaves that match without matching entries; and entries that cancel, but stay stored.
 #[test]
 fn nothing_and_zero_differ() {
     let missing = ((9, 300), vec![(3, 7, 1.0), (3, 290, 2.0)], vec![(8, 3, 4.0), (289, 250, 1.0)]);
@@ -166,7 +167,7 @@ fn nothing_and_zero_differ() {
     for device in devices() {
         for ((rows, side), a, b) in [missing.clone(), cancelled.clone()] {
             check_all(&device.device, (rows, side, side), &a, &b);
-            // One leaf of C is not, another is.
+            // One leaf of C is empty, another is not.
             let mut more = b.clone();
             more.push((7, 1, 1.0));
             check_all(&device.device, (rows, side, side), &a, &more);
@@ -189,7 +190,7 @@ fn empty_matrices() {
     }
 }
 
-/// Numbers of leaves and of pairs at the edges of tiles: a column of leaves times a row of them.
+/// Numbers of leaves and pairs at the edges of tiles: a column of leaves times a row of leaves.
 #[test]
 fn tiles_have_edges() {
     for device in devices() {
@@ -209,7 +210,7 @@ fn tiles_have_edges() {
 #[test]
 fn the_deepest_trees() {
     let side = evenpath::csr::MAX_DIMENSION;
-    // On the CPU, coordinates pass through row offsets, for which there is no memory.
+    // The CPU converts COO by way of row offsets, for which there is not enough memory.
     for device in kernel_devices() {
         let coo = evenpath::Coo::from_triplets(
             side,
@@ -229,7 +230,7 @@ fn the_deepest_trees() {
                 entries.sort_unstable();
                 entries
             };
-            // The matrix takes `at` to 199 − `at` and back.
+            // The matrix maps `at` to 199 − `at` and back.
             let value = |at: usize| (at % 9) as i64 - 4;
             let place = |at: usize| at * 10_737_418;
             let expected: Vec<_> =

@@ -1,4 +1,4 @@
-//! Products with HiSparse matrices by plans, on every device, against the definition.
+//! Products with HiSparse matrices by plans, on every device, compared with the definition.
 
 use evenpath::error::OpError;
 use evenpath::generate::{Kind, generate};
@@ -17,7 +17,7 @@ fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
     Csr::from_triplets(rows, cols, values).expect("valid entries")
 }
 
-/// Runs y = αAx + βy twice, y filled with NaN where β is zero, and checks it against the oracle.
+/// Runs y = αAx + βy twice, with y filled with NaN if β is zero, and compares with the oracle.
 fn check_product<V: Value, const D: usize>(
     matrix: &DeviceHiSparse<V, D>,
     expected: &Csr<V>,
@@ -43,7 +43,7 @@ fn check_product<V: Value, const D: usize>(
         panic!("{matrix:?}, alpha {alpha}, beta {beta}: {difference}");
     }
     let bits = |values: Vec<V>| values.into_iter().map(|value| value.to_f64().to_bits()).collect::<Vec<_>>();
-    assert_eq!(bits(run()), bits(result), "the same to the last bit");
+    assert_eq!(bits(run()), bits(result), "bitwise equal");
     let copied =
         matrix.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Copied)).unwrap();
     let mut device_y = device.upload(&y).unwrap();
@@ -53,7 +53,7 @@ fn check_product<V: Value, const D: usize>(
     }
 }
 
-/// The matrix and its transpose, stored as they are and with subtrees shared, scaled and not.
+/// The matrix and its transpose, with and without shared subtrees, scaled and not.
 fn check_matrix<V: Value, const D: usize>(device: &Device, a: &Csr<V>) {
     let transpose = a.transpose();
     for options in [HiSparseOptions::default(), share()] {
@@ -120,7 +120,7 @@ fn nothing_to_multiply() {
     }
 }
 
-/// Leaves of every number of entries up to `most`, one below the other.
+/// Leaves with every number of entries up to `most`, one below the other.
 fn leaves_of_all_sizes(most: usize) -> Csr<f64> {
     let entries = (0..most).flat_map(|leaf| {
         (0..=leaf).map(move |entry| {
@@ -149,7 +149,7 @@ fn full_matrices() {
     };
     for device in devices() {
         if !device.fast {
-            // Of the largest nodes only: much work.
+            // Only with the largest nodes, because it is much work.
             check_matrix::<f32, 256>(&device.device, &csr(300, 260, &full(300, 260)));
         }
         for (rows, cols) in [(32, 32), (31, 33), (128, 127), (300, 260)] {
@@ -164,12 +164,12 @@ fn full_matrices() {
 
 #[test]
 fn strips_of_many_parts() {
-    // 1024 slots or more a part, where a device has few warps.
+    // 1024 slots or more per part, on a device with few warps.
     for device in devices() {
         let a = generate::<f32, u32>(Kind::LinearProgram { rows: 12 }, 3).unwrap();
         check_matrix::<f32, 32>(&device.device, &a);
         check_matrix::<f32, 128>(&device.device, &a);
-        // More parts than one warp adds up, in one strip of the matrix.
+        // More parts than one warp sums, in one strip of the matrix.
         let len = if device.fast { 4_000_000 } else { 40_000 };
         let line: Entries = (0..3 * len).map(|at| (at % 3, at / 3, ((at % 19) as f64 - 9.0) / 8.0)).collect();
         check_matrix::<f64, 64>(&device.device, &csr(3, len, &line));
@@ -192,7 +192,7 @@ fn graphs_and_meshes() {
 
 #[test]
 fn absent_entries_of_dense_leaves_take_no_part() {
-    // All but one column of a leaf, and an operand that is infinite there and no number beyond.
+    // All but one column of a leaf, and an operand that is infinite there and NaN beyond.
     let entries: Entries = (0..32 * 32).filter(|at| at % 32 != 5).map(|at| (at / 32, at % 32, 1.0)).collect();
     for device in devices() {
         let a: HiSparse<f32, 32> = csr(32, 32, &entries).to_hisparse(HiSparseOptions::default()).unwrap();
@@ -248,13 +248,13 @@ fn plans_say_what_they_hold() {
     }
 }
 
-/// A grid of `side` x `side` points, whose columns lie in a few places.
+/// A grid of `side` x `side` points, whose columns are clustered.
 fn grid(side: usize) -> Csr<f32> {
     generate::<f64, u32>(Kind::Stencil5 { side }, 1).unwrap().into_values()
 }
 
-/// Plans, and checks that the plan holds what it says, and that this is a copy with columns of 16 bits or whole ones, as its
-/// method has them. Gives the method.
+/// Makes a plan, and checks that it holds as many bytes as it reports: a copy with 16-bit or full columns, depending on its
+/// method. Returns the method.
 fn check_copy(matrix: &DeviceHiSparse<f32, 32>, nnz: usize, options: HiSparseSpmvOptions) -> SpmvMethod {
     let before = matrix.device().memory().unwrap().in_use;
     let info = matrix.plan_spmv(options).unwrap();
@@ -268,8 +268,8 @@ fn check_copy(matrix: &DeviceHiSparse<f32, 32>, nnz: usize, options: HiSparseSpm
     method
 }
 
-/// Whatever the leaves are like; with columns of 16 bits where these lie in a few places, rows are short, and the copy does not
-/// stay in the device's cache, and whole ones where they do not.
+/// A copy is made for any kind of leaves. It has 16-bit columns if columns are clustered, rows are short, and the copy does
+/// not fit in the device's cache; otherwise full columns.
 #[test]
 fn the_automatic_choice_is_a_copy() {
     let far = Csr::from_triplets(400, 400_000, (0..40_000).map(|i| (i % 400, i * 7919 % 400_000, 1.5_f32)))
@@ -295,7 +295,7 @@ fn a_copy_that_stays_in_no_cache_has_narrow_columns() {
         if !fast && l2_bytes.is_some() {
             continue;
         }
-        // Some 50 bytes a row.
+        // About 50 bytes per row.
         let a = grid(l2_bytes.map_or(90, |l2| (l2 / 40).isqrt() as usize));
         let tree: HiSparse<f32, 32> = a.to_hisparse(HiSparseOptions::default()).unwrap();
         let matrix = device.upload(&tree).unwrap();
@@ -325,7 +325,7 @@ fn a_copy_is_multiplied_as_asked() {
     }
 }
 
-/// Runs `C = αAB + βC` with B and C in given layouts, with a gap between their lines, and checks each column.
+/// Runs `C = αAB + βC` with B and C in the given layouts, with gaps between rows or columns, and checks each column.
 fn check_dense<V: Value, const D: usize>(
     matrix: &DeviceHiSparse<V, D>,
     expected: &Csr<V>,

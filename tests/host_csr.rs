@@ -1,6 +1,6 @@
-//! Products and sums of matrices in host memory, and the operators, against dense ones.
+//! Products and sums of matrices in host memory, and the operators, compared with dense ones.
 
-// Small integers: sums are exact.
+// Sums of small integers are exact.
 #![allow(clippy::float_cmp)]
 
 use evenpath::error::OpError;
@@ -8,7 +8,7 @@ use evenpath::hisparse::HiSparseOptions;
 use evenpath::{Csr, HiSparse};
 use proptest::prelude::*;
 
-/// Shapes that fit A·B and A + C, and entries of small integers, whose sums are exact.
+/// Matrices with shapes for A·B and A + C, and small integers as values, whose sums are exact.
 fn matrices() -> impl Strategy<Value = (Csr<f64>, Csr<f64>, Csr<f64>)> {
     let matrix = |rows: usize, cols: usize| {
         let len = if rows * cols == 0 { 0..1 } else { 0..40 };
@@ -27,7 +27,7 @@ fn dense(matrix: &Csr<f64>) -> Vec<f64> {
     matrix.to_dense().expect("a small matrix")
 }
 
-/// Whether a result has an entry where one of the operands has.
+/// Whether a result has an entry wherever one of the operands has one.
 fn has_the_entries_of(sum: &Csr<f64>, a: &Csr<f64>, b: &Csr<f64>) -> bool {
     let is_in = |matrix: &Csr<f64>, row, col| matrix.get(row, col).is_some();
     (0..a.rows()).all(|row| {

@@ -1,9 +1,9 @@
-//! Every call to the device of every operation fails once: the error says so, nothing is leaked, what the caller holds is as
-//! it was, and the next try succeeds. On the simulated GPU, whose calls can be told to fail. So it is where there is too
-//! little memory; and on a device that was lost every operation says that.
+//! Every device call of every operation fails once, on the simulated GPU, which can inject failures. The error must say so,
+//! nothing may leak, the caller's objects must be unchanged, and the next attempt must succeed. The same holds with too
+//! little memory. On a lost device every operation must report that.
 //!
-//! Some products write y by several launches. If a launch fails after another succeeded, y is written in part; with a β of
-//! zero, the next try does not look at it.
+//! Some products write y in several launches. If one fails after another succeeded, y is partly written; with β = 0, the
+//! next attempt does not read it.
 
 use evenpath::device::{DeviceKind, SimulatedOptions};
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
@@ -26,11 +26,11 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTranspos
 use evenpath::{Csr, Device, DeviceCsr, DeviceDense, DeviceVec, Layout, merge, vector};
 use evenpath_tests::lose;
 
-/// What an operation gives, as numbers.
+/// The result of an operation, as numbers.
 type Numbers = Result<Vec<f64>, OpError>;
 
 fn device() -> Device {
-    // One thread: the calls come in one order.
+    // One thread, so that the order of calls is fixed.
     Device::simulated(SimulatedOptions::default().with_memory_bytes(256 << 20).with_threads(1))
 }
 
@@ -38,8 +38,8 @@ fn is_injected(error: &OpError) -> bool {
     matches!(error, OpError::Device(DeviceError::Injected { .. }))
 }
 
-/// Runs `run` on what `prepare` made, with each of its calls to the device failing in turn. `held` is what the caller holds:
-/// it is as before when the operation fails, and as ever when it succeeds.
+/// Runs `run` on the result of `prepare`, with each of its device calls failing in turn. `held` is the content of the
+/// caller's objects: unchanged if the operation fails, and as in other runs if it succeeds.
 fn drive<S>(
     name: &str,
     prepare: impl Fn(&Device) -> S,
@@ -49,7 +49,7 @@ fn drive<S>(
     drive_in(name, false, prepare, held, run);
 }
 
-/// [`drive`]; if the operation writes what the caller holds `in_steps`, some may have been done when another fails.
+/// Like [`drive`]. An operation that writes the caller's objects `in_steps` may have written some of them when it fails.
 fn drive_in<S>(
     name: &str,
     in_steps: bool,
@@ -75,9 +75,9 @@ fn drive_in<S>(
             result = run(&mut state);
         }
         let result = result.unwrap_or_else(|error| panic!("{name}, after call {calls} failed: {error}"));
-        assert!((result, held(&state)) == expected, "{name}, call {calls} failed: another result");
+        assert!((result, held(&state)) == expected, "{name}, call {calls} failed: the result differs");
         if is_over {
-            assert!(calls > 0, "{name} asks nothing of the device");
+            assert!(calls > 0, "{name} makes no device calls");
             break;
         }
     }
@@ -85,8 +85,8 @@ fn drive_in<S>(
     check_lost(name, &prepare, &run);
 }
 
-/// With less memory than it takes, the operation either makes do or is refused with the sizes, and then leaves everything as it
-/// was.
+/// With less memory than it needs, the operation either succeeds or fails with an error that names the sizes, leaving
+/// everything unchanged.
 fn check_memory_limits<S>(
     name: &str,
     in_steps: bool,
@@ -118,12 +118,12 @@ fn check_memory_limits<S>(
         let result = result.unwrap_or_else(|error| panic!("{name}, after {limit} bytes: {error}"));
         assert!(
             (&result, &held(&state)) == (&expected.0, &expected.1),
-            "{name}, {limit} bytes: another result"
+            "{name}, {limit} bytes: the result differs"
         );
     }
 }
 
-/// Whether the error names the limit on memory and what was asked for.
+/// Whether the error names the memory limit and the requested size.
 fn is_about_memory(error: &OpError, bytes: u64) -> bool {
     match error {
         OpError::Device(DeviceError::MemoryLimit { requested, in_use, limit, .. }) => {
@@ -134,7 +134,7 @@ fn is_about_memory(error: &OpError, bytes: u64) -> bool {
     }
 }
 
-/// On a device that was lost, the operation says so, and what it was given can be dropped.
+/// On a lost device the operation reports that, and its operands can be dropped.
 fn check_lost<S>(name: &str, prepare: &impl Fn(&Device) -> S, run: &impl Fn(&mut S) -> Numbers) {
     let device = device();
     let mut state = prepare(&device);
@@ -151,7 +151,7 @@ fn check_lost<S>(name: &str, prepare: &impl Fn(&Device) -> S, run: &impl Fn(&mut
     assert_eq!(device.memory().unwrap().in_use, 0, "{name} keeps memory of a lost device");
 }
 
-/// Rows from none to some hundreds of nonzeros, of small integers: sums are exact in any order.
+/// Rows with zero to several hundred nonzeros. Values are small integers, so sums are exact in any order.
 fn matrix() -> Csr<f64> {
     let a: Csr<f64> = generate(Kind::EmptyRows { rows: 301 }, 3).expect("a small matrix");
     let triplets = a.iter().map(|(row, col, _)| (row, col, ((row + col) % 5) as f64 - 2.0));
@@ -172,7 +172,7 @@ fn values_of(matrix: &DeviceCsr<f64>) -> Numbers {
     Ok(matrix.iter().flat_map(|(row, col, value)| [row as f64, col as f64, value]).collect())
 }
 
-/// A, x and y of y = 2Ax − y.
+/// The operands A, x and y of y = 2Ax − y.
 struct Product<A> {
     a: A,
     x: DeviceVec<f64>,
@@ -190,7 +190,7 @@ impl<A> Product<A> {
     }
 }
 
-/// Products with a vector, each run with the factor of y.
+/// Products with a vector, run for each factor of y.
 fn drive_product<A>(
     name: &str,
     in_steps: bool,
@@ -342,7 +342,7 @@ fn values_of_tree<const D: usize>(matrix: &DeviceHiSparse<f64, D>) -> Numbers {
     Ok(matrix.iter().flat_map(|(row, col, value)| [row as f64, col as f64, value]).collect())
 }
 
-/// A matrix whose leaves of 32 × 32 are dense, large and small; three levels.
+/// A matrix of three levels whose 32 × 32 leaves are dense, large and small.
 fn tree_matrix() -> Csr<f64> {
     let block = (0..32).flat_map(|row| (0..40).map(move |col| (row, col, (row % 3 + 1) as f64)));
     Csr::from_triplets(1300, 1300, matrix().iter().chain(block).chain([(1299, 1200, 2.0)])).expect("inside")

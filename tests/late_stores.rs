@@ -1,5 +1,5 @@
-//! What blocks pass to one another arrives late: results do not depend on when. Only the simulated GPU can make stores
-//! late; each seed does so in another way.
+//! Stores between blocks arrive late; results must not depend on when. Only the simulated GPU can delay stores,
+//! differently for each seed.
 
 use evenpath::device::{DeviceKind, MemoryOrder, SimulatedOptions};
 use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
@@ -8,21 +8,21 @@ use evenpath::{Csr, Device};
 use evenpath_kernels::spmv::FlatCompactRows;
 use evenpath_tests::{tile_len, with_row_lengths};
 
-/// Whole numbers whose multiples fill both words of an f64, and are exact.
+/// Integers whose multiples are exact and occupy both words of an f64.
 const FACTORS: [f64; 5] = [1_000_003.0, 2_000_029.0, 3_000_017.0, 4_000_037.0, 5_000_011.0];
 
 fn device(seed: u64) -> Device {
     Device::simulated(SimulatedOptions::default().with_memory_order(MemoryOrder::Weak(seed)))
 }
 
-/// A matrix of ones with rows of these lengths, so that sums of whole numbers are exact.
+/// A matrix of ones with rows of these lengths. Sums of integers are exact.
 fn ones(cols: usize, lengths: &[usize]) -> Csr<f64> {
     let a: Csr<f64> = with_row_lengths(cols, lengths);
     let (offsets, columns, values) = (a.row_offsets(), a.column_indices(), vec![1.0; a.nnz()]);
     Csr::try_new(a.rows(), cols, offsets.to_vec(), columns.to_vec(), values).expect("the same pattern")
 }
 
-/// The prefix of a tile is published after its own count, and may be late for very many tiles: their counts alone must do.
+/// The prefix of a tile is published after its count, and may be late for many tiles: their counts alone must suffice.
 #[test]
 fn rows_are_numbered_from_counts_alone() {
     let blocks = 70;
@@ -42,7 +42,7 @@ fn rows_are_numbered_from_counts_alone() {
     }
 }
 
-/// What a run leaves for the last block of a row is not taken for what the next run leaves.
+/// Partial sums of one run are not mistaken for those of the next one.
 #[test]
 fn parts_of_cut_rows_are_those_of_their_run() {
     let lengths = [3, 9000, 0, 1, 12_000, 5];
@@ -63,7 +63,7 @@ fn parts_of_cut_rows_are_those_of_their_run() {
     }
 }
 
-/// The same of rows that are cut by the leaves of a tree.
+/// The same for rows that are split among the leaves of a tree.
 #[test]
 fn parts_of_leaves_are_those_of_their_run() {
     let (rows, cols) = (40, 6000);

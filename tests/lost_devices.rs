@@ -1,5 +1,5 @@
-//! A device that is lost, and one whose memory runs out: plans and buffers that are there already, other devices, and other
-//! threads. `injected_failures` has the operations themselves.
+//! Lost devices, and devices that run out of memory: existing plans and buffers, other devices, and other threads.
+//! `injected_failures` tests the operations themselves.
 
 use evenpath::device::SimulatedOptions;
 use evenpath::error::{DeviceError, OpError};
@@ -73,10 +73,10 @@ fn plans_of_a_lost_device_say_so() {
     assert!(is_lost(tree_spmm.run(1.0, &b, 0.0, &mut c)));
     assert!(sums.iter().all(|plan| is_lost(plan.run(1.0, 1.0).map(drop))));
     assert!(products.iter().all(|plan| is_lost(plan.run().map(drop))));
-    // What is known of them on the host is still there.
+    // Their properties on the host are still available.
     assert_eq!((a.nnz(), tree.rows(), y.len()), (640, 200, 200));
     event.elapsed_since(&event).expect("it was recorded before");
-    // They are dropped in the order of their making and in the reverse.
+    // They are dropped in order of creation and in reverse.
     drop((spmv, transposed, queues, spmm));
     drop(a);
 }
@@ -96,9 +96,9 @@ fn buffers_of_a_lost_device_say_so() {
     assert!(is_lost(device.uninitialized::<f64>(1).map(drop)));
     assert!(is_lost(device.zeros_dense::<f64>(2, 2, Layout::RowMajor).map(drop)));
     assert!(is_lost(device.upload(&matrix()).map(drop)));
-    // A mistake of the caller is named before the device is asked.
+    // Errors of the caller are reported before the device is used.
     assert!(matches!(x.get(200), Err(DeviceError::OutOfBounds { index: 200, len: 200 })));
-    // What asks nothing of the device goes on.
+    // Operations that do not use the device still work.
     x.truncate(100);
     assert!(is_lost(x.shrink_to_fit()));
     y.truncate(0);
@@ -125,11 +125,11 @@ fn other_devices_go_on() {
         a.plan_spmv(SpmvOptions::default()).expect("a plan").run(1.0, &x, 0.0, &mut y).expect("as ever");
         assert_eq!(y.download().expect("memory"), lengths, "{device}");
     }
-    // And a new one in place of the lost one.
+    // And a new device in place of the lost one.
     assert_eq!(ones(&device(1 << 20)).download().expect("memory"), [1.0; 200]);
 }
 
-/// A thread at work learns of it from its next call.
+/// A working thread gets the error from its next call.
 #[test]
 fn a_device_that_another_thread_loses() {
     let device = device(1 << 20);
@@ -158,7 +158,7 @@ fn memory_that_runs_out_is_named_and_the_device_goes_on() {
     let device = device(MEMORY);
     let a = device.upload(&matrix()).expect("memory");
     let before = device.memory().expect("memory");
-    // 38 000 nonzeros, whose columns and values take more than all memory.
+    // 38 000 nonzeros, whose columns and values take more than the whole memory.
     let wide = with_row_lengths::<f64, u32>(200, &[190; 200]);
     match device.upload(&wide).map(drop) {
         Err(DeviceError::OutOfMemory { requested, free, total, .. }) => {

@@ -1,4 +1,4 @@
-//! Every operation of the machine that kernels are written against, on the simulated GPU and on a real one.
+//! Every operation of the machine that kernels use, on the simulated GPU and on a real one.
 
 use evenpath::Device;
 use evenpath_kernels::testing::{
@@ -29,7 +29,7 @@ fn a_barrier_between_two_branches_on_one_condition() {
     }
 }
 
-/// A thread that waits for a launch must not take up another task that waits for the device.
+/// A thread that waits for a launch must not steal another task that waits for the device.
 #[test]
 fn launches_from_tasks_of_a_thread_pool() {
     for under_test in kernel_devices() {
@@ -43,7 +43,7 @@ fn launches_from_tasks_of_a_thread_pool() {
                 wide: wide.as_global_mut(),
                 float: float.as_global_mut(),
             };
-            // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+            // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
             unsafe { device.launch(kernel, only::<Atomics>(), 8, 0) }.expect("launch");
             assert_eq!(float.download().expect("download"), [512.0], "{device}");
         });
@@ -59,7 +59,7 @@ fn warp_collectives() {
         let input = device.upload(&values).expect("upload");
         let mut results = device.uninitialized(32 * WARP_RESULTS).expect("memory");
         let kernel = WarpCollectives { values: input.as_global(), results: results.as_global_mut() };
-        // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+        // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
         unsafe { device.launch(kernel, only::<WarpCollectives>(), 1, 0) }.expect("launch");
         let results: Vec<u64> = results.download().expect("download");
         let set =
@@ -98,7 +98,7 @@ fn sixteen_bytes_at_a_time() {
                 last: last.as_global_mut(),
                 copied: copied.as_global_mut(),
             };
-            // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+            // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
             unsafe { device.launch(kernel, only::<Packets<T>>(), 1, 0) }.expect("launch");
             let expected: Vec<T> = values.chunks(each).rev().flatten().copied().collect();
             assert_eq!(reversed.download().expect("download"), expected, "{device}");
@@ -125,7 +125,7 @@ fn atomics() {
             float: float.as_global_mut(),
         };
         let info = only::<Atomics>();
-        // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+        // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
         unsafe { device.launch(kernel, info, BLOCKS, 0) }.expect("launch");
         let threads = BLOCKS * info.block_size;
         let sum = threads * (threads - 1) / 2;
@@ -147,7 +147,7 @@ fn shared_memory_that_the_launch_sizes() {
         let input = device.upload(&values).expect("upload");
         let mut sums = device.uninitialized(3).expect("memory");
         let kernel = BlockSum { values: input.as_global(), sums: sums.as_global_mut() };
-        // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+        // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
         unsafe { device.launch(kernel, info, 3, info.block_size * 8) }.expect("launch");
         let expected: Vec<f64> = values.chunks_exact(size).map(|block| block.iter().sum()).collect();
         assert_eq!(sums.download().expect("download"), expected, "{device}");
@@ -169,7 +169,7 @@ fn check_vector_copy<V: Element + bytemuck::Pod>(device: &Device, values: &[V]) 
     let source = device.upload(values).expect("upload");
     let mut target = device.uninitialized(values.len()).expect("memory");
     let kernel = VectorCopy { source: source.as_global(), target: target.as_global_mut() };
-    // SAFETY: the buffers have six elements a thread, and live until they are read.
+    // SAFETY: the buffers have six elements per thread, and live until they are read.
     unsafe { device.launch(kernel, only::<VectorCopy<V>>(), 3, 0) }.expect("launch");
     assert_eq!(target.download().expect("download"), values, "{device}");
 }
@@ -187,7 +187,7 @@ fn blocks_that_wait_for_each_other() {
             flags: flags.as_global_mut(),
             sums: sums.as_global_mut(),
         };
-        // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+        // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
         unsafe { device.launch(kernel, only::<MessagePassing>(), BLOCKS, 0) }.expect("launch");
         let expected: Vec<u64> = (0..u64::from(BLOCKS)).map(|block| block * (block + 1) / 2).collect();
         assert_eq!(sums.download().expect("download"), expected, "{device}");
@@ -202,7 +202,7 @@ macro_rules! for_types {
 fn memory_of_every_type() {
     macro_rules! check {
         ($type:ty) => {
-            // Of every byte of the element, and of its sign.
+            // Values that exercise every byte of the element, and its sign.
             let values: Vec<$type> = (0..128_u64)
                 .map(|i| <$type as Element>::from_bits((i + 1).wrapping_mul(0x81c3_a5e7_5d6b_4f21)))
                 .collect();
@@ -211,15 +211,29 @@ fn memory_of_every_type() {
                 let input = device.upload(&values).expect("upload");
                 let mut results = device.uninitialized(32 * ACCESS_RESULTS).expect("memory");
                 let kernel = MemoryAccesses { values: input.as_global(), results: results.as_global_mut() };
-                // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+                // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
                 unsafe { device.launch(kernel, only::<MemoryAccesses<$type>>(), 1, 0) }.expect("launch");
                 let results: Vec<$type> = results.download().expect("download");
                 for (lane, result) in results.chunks_exact(ACCESS_RESULTS).enumerate() {
                     let [two, four] = [lane * 2, lane * 4];
-                    let places =
-                        [lane, lane, two, two + 1, four, four + 1, four + 2, four + 3, 31 - lane, lane ^ 1, lane];
+                    let places = [
+                        lane,
+                        lane,
+                        two,
+                        two + 1,
+                        four,
+                        four + 1,
+                        four + 2,
+                        four + 3,
+                        31 - lane,
+                        lane ^ 1,
+                        lane,
+                    ];
                     let expected = places.map(|place| values[place].to_bits());
-                    assert!(result.iter().map(|it| it.to_bits()).eq(expected), "{device}, lane {lane}: {result:?}");
+                    assert!(
+                        result.iter().map(|it| it.to_bits()).eq(expected),
+                        "{device}, lane {lane}: {result:?}"
+                    );
                 }
             }
         };
@@ -239,7 +253,7 @@ fn on_a_word<T: Element + bytemuck::Pod, K: Kernel>(
     let operands = device.upload(&operands).expect("upload");
     let mut results = device.uninitialized(count).expect("memory");
     let kernel = kernel(word.as_global_mut(), operands.as_global(), results.as_global_mut());
-    // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+    // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
     unsafe { device.launch(kernel, only::<K>(), 1, 0) }.expect("launch");
     results.download().expect("download")
 }
@@ -296,7 +310,7 @@ fn the_clock_grows_and_an_opaque_number_stays() {
         let mut readings = device.uninitialized(128).expect("memory");
         let mut numbers = device.uninitialized(64).expect("memory");
         let kernel = Clock { readings: readings.as_global_mut(), numbers: numbers.as_global_mut() };
-        // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+        // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
         unsafe { device.launch(kernel, only::<Clock>(), 1, 0) }.expect("launch");
         let readings: Vec<u64> = readings.download().expect("download");
         let latest_before = readings.iter().step_by(2).max();
@@ -308,14 +322,15 @@ fn the_clock_grows_and_an_opaque_number_stays() {
 
 #[test]
 fn bits_of_words() {
-    // A run of ones of every length and place, so that the counts differ in both halves of a word; and none.
+    // Runs of ones of every length and position, so that the counts differ between the halves of a word; and
+    // zero.
     let words: Vec<u64> = (0..64).map(|i| u64::MAX >> i << (i / 2)).chain([0]).skip(1).collect();
     for under_test in kernel_devices() {
         let device = &under_test.device;
         let input = device.upload(&words).expect("upload");
         let mut counts = device.uninitialized(64 * BIT_COUNTS).expect("memory");
         let kernel = BitCounts { words: input.as_global(), counts: counts.as_global_mut() };
-        // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+        // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
         unsafe { device.launch(kernel, only::<BitCounts>(), 1, 0) }.expect("launch");
         let counts: Vec<u32> = counts.download().expect("download");
         for (word, counts) in words.iter().zip(counts.chunks_exact(BIT_COUNTS)) {

@@ -1,4 +1,4 @@
-//! Integration tests: every one runs on every device that is present.
+//! Integration tests. Each runs on every present device.
 
 mod containers;
 mod format_products;

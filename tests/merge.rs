@@ -7,10 +7,10 @@ use evenpath::{Device, merge};
 use evenpath_tests::devices;
 use proptest::prelude::*;
 
-/// Elements of a tile, of all kinds.
+/// Tile sizes of all kernels, in elements.
 const TILES: [usize; 4] = [256 * 11, 256 * 13, 256 * 15, 256 * 23];
 
-/// The merge by a stable sort of both, A first.
+/// Merges by a stable sort of both, A first.
 fn oracle<K: Key, V: PairValue>(a: &[(K, V)], b: &[(K, V)]) -> Vec<(K, V)> {
     let mut all = [a, b].concat();
     all.sort_by_key(|pair| pair.0);
@@ -25,7 +25,7 @@ fn check_keys<K: Key>(device: &Device, a: &[K], b: &[K]) {
     assert!(merged == expected, "{device}, {} and {} {} keys", a.len(), b.len(), K::NAME);
 }
 
-/// Merges keys with values that tell every element from every other.
+/// Merges keys with values that identify each element.
 fn check_pairs<K: Key, V: PairValue>(device: &Device, a: &[K], b: &[K], value: impl Fn(usize) -> V) {
     let number = |keys: &[K], first: usize| -> Vec<(K, V)> {
         keys.iter().enumerate().map(|(i, &key)| (key, value(first + i))).collect()
@@ -54,7 +54,7 @@ fn check_all(device: &Device, a: &[u32], b: &[u32]) {
     check_pairs(device, &wide(a), &wide(b), |i| -(i as i64));
 }
 
-/// Sorted keys below `below`, the same for the same arguments.
+/// Sorted keys below `below`, determined by the arguments.
 fn sorted(len: usize, below: u32, seed: usize) -> Vec<u32> {
     let mut keys: Vec<u32> =
         (0..len).map(|i| ((i + seed) as u32).wrapping_mul(2_654_435_761) % below).collect();
@@ -74,7 +74,7 @@ fn odd_inputs() {
         check_all(device, &sorted(9000, 10, 0), &[]);
         check_all(device, &[], &sorted(9000, 10, 0));
         check_all(device, &[7], &sorted(9000, 1000, 0));
-        // Disjoint, each way round; identical; one key only.
+        // Disjoint, in both orders; identical; a single key.
         let (low, high) = (sorted(5000, 1000, 1), sorted(4000, 1000, 2));
         let high: Vec<u32> = high.into_iter().map(|key| key + 1000).collect();
         check_all(device, &low, &high);
@@ -114,7 +114,7 @@ fn coordinates_are_merged_by_row_and_column() {
     }
 }
 
-/// Unsorted input gives something, and breaks nothing.
+/// Unsorted input gives an unspecified result, but no fault.
 #[test]
 fn unsorted_input_does_no_harm() {
     for under_test in devices() {

@@ -1,4 +1,4 @@
-//! Reductions by segments, and scans by row offsets, on every device.
+//! Segmented reductions, and scans by row offsets, on every device.
 
 use evenpath::error::{MatrixError, OpError};
 use evenpath::scan::{Element, Operator, Scan};
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 const OPERATORS: [Operator; 3] = [Operator::Sum, Operator::Min, Operator::Max];
 
-/// A type with small numbers, whose sums are exact.
+/// A type with small integers, whose sums are exact.
 trait Small: Element {
     fn small(number: u64) -> Self;
     fn sum(self, other: Self) -> Self;
@@ -65,11 +65,11 @@ fn numbers<T: Small>(len: usize) -> Vec<T> {
     (0..len as u64).map(|i| T::small(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33)).collect()
 }
 
-/// The reductions and scans of rows with these lengths, by a plain loop.
+/// Reductions and scans of rows with these lengths, by a plain loop.
 struct Expected<T> {
-    /// One a row.
+    /// One per row.
     sums: Vec<T>,
-    /// One a row with elements.
+    /// One per nonempty row.
     filled: Vec<T>,
     inclusive: Vec<T>,
     exclusive: Vec<T>,
@@ -94,12 +94,12 @@ fn expected<T: Small>(lengths: &[usize], values: &[T], operator: Operator) -> Ex
     expected
 }
 
-/// Checks all that segments of these lengths, some of which may be empty, can be told by.
+/// Checks segments of these lengths, possibly empty, given in every supported way.
 fn check<T: Small>(device: &Device, lengths: &[usize]) {
     let values: Vec<T> = numbers(lengths.iter().sum());
     let input = device.upload(&values).expect("upload");
     let filled: Vec<usize> = lengths.iter().copied().filter(|&length| length > 0).collect();
-    // Keys repeat, but not in neighbors.
+    // Keys repeat, but adjacent segments have different keys.
     let segments = || filled.iter().enumerate().flat_map(|(i, &length)| std::iter::repeat_n(i, length));
     let keys: Vec<u32> = segments().map(|i| (i % 3) as u32 * 5).collect();
     let wide: Vec<u64> = segments().map(|i| (i as u64 + 1) << 33).collect();
@@ -153,7 +153,7 @@ fn segments_of_every_length() {
         for length in [1, 3, 33, 700, 9000] {
             check_types(device, &vec![length; 9500 / length]);
         }
-        // A head in the last place of a tile, and rows without elements there.
+        // A head at the last position of a tile, and empty rows there.
         for tile in [
             tile_len::<ReduceByKey<f32, u32>>(),
             tile_len::<ReduceByKey<f32, u64>>(),
@@ -172,7 +172,7 @@ fn segments_of_every_length() {
     }
 }
 
-/// Enough tiles for groups and divisions of the look-back: 32 tiles, and 1024.
+/// Enough tiles for groups (32 tiles) and divisions (1024 tiles) of the look-back.
 #[test]
 fn many_tiles() {
     for under_test in devices() {
@@ -184,7 +184,7 @@ fn many_tiles() {
     }
 }
 
-/// The order of additions, and so every bit, is the same in every run.
+/// The order of additions is the same in every run, and so is every bit.
 #[test]
 fn floating_point_sums_repeat() {
     for under_test in devices() {
@@ -259,7 +259,7 @@ fn the_first_value_begins_a_segment_whatever_its_flag() {
     }
 }
 
-/// Into vectors that are larger than needed: what follows the results is left alone.
+/// Output vectors that are larger than needed: elements after the results are unchanged.
 #[test]
 fn results_leave_the_rest_alone() {
     for under_test in devices() {

@@ -1,4 +1,5 @@
-//! The same bits: from run to run on a device, and on every device that runs kernels where what follows the device is given.
+//! Bitwise identical results: from run to run on a device, and on all devices that run kernels if the device-dependent
+//! options are set.
 
 use std::fmt::Debug;
 
@@ -11,14 +12,15 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions, SpmvTransposedMethod, SpmvTranspos
 use evenpath::{Compute, Csr, Device, DeviceDense, HiSparse, Layout, Storage, Value, bf16, f16};
 use evenpath_tests::{DeviceUnderTest, spmv as oracle, unlike_devices, vector, with_row_lengths};
 
-/// A result, by its bits, and the options that repeat it.
+/// The bits of a result, and the options that repeat it.
 type Repeatable<P> = (Vec<u64>, P);
 
 fn bits<V: Storage>(values: &[V]) -> Vec<u64> {
     values.iter().map(|value| value.to_f64().to_bits()).collect()
 }
 
-/// Runs on every device with `options`, twice, and with what was chosen then on every other. Gives the choices, one a device.
+/// Runs twice on every device with `options`, and on every other device with the choices made. Returns the choices,
+/// one per device.
 fn check<P: Copy + PartialEq + Debug>(options: P, run: impl Fn(&Device, P) -> Repeatable<P>) -> Vec<P> {
     let devices = unlike_devices();
     let choices = devices.iter().map(|DeviceUnderTest { device, .. }| {
@@ -33,7 +35,7 @@ fn check<P: Copy + PartialEq + Debug>(options: P, run: impl Fn(&Device, P) -> Re
     choices.collect()
 }
 
-/// Whether devices chose differently, as they must somewhere: or a test would see nothing.
+/// Whether devices made different choices. Some must, or the test would prove nothing.
 fn differ<P: PartialEq>(choices: &[P]) -> bool {
     choices.iter().any(|chosen| *chosen != choices[0])
 }
@@ -56,7 +58,10 @@ fn spmv_as_one_device_chose() {
             })
         });
         let choices: Vec<_> = choices.collect();
-        assert!(choices.iter().any(|choices| differ(choices)), "all devices choose alike: {choices:?}");
+        assert!(
+            choices.iter().any(|choices| differ(choices)),
+            "all devices make the same choices: {choices:?}"
+        );
     }
     let lengths = [
         vec![5; 400],
@@ -110,7 +115,7 @@ fn transposed_spmv_as_one_device_chose() {
     }
 }
 
-/// A dense matrix by rows.
+/// A row-major dense matrix.
 fn dense<T: Storage>(device: &Device, rows: usize, cols: usize) -> DeviceDense<T> {
     let values: Vec<T> = vector::<f64>(rows * cols).into_iter().map(T::from_f64).collect();
     DeviceDense::try_new(device.upload(&values).unwrap(), rows, cols, Layout::RowMajor).unwrap()
@@ -158,7 +163,7 @@ fn hisparse_spmv_as_one_device_chose() {
             plan.run(1.25, &x, 0.0, &mut y).unwrap();
             (bits(&y.download().unwrap()), plan.info().unwrap().options())
         });
-        assert!(differ(&choices), "all devices choose alike: {choices:?}");
+        assert!(differ(&choices), "all devices make the same choices: {choices:?}");
     }
 }
 
@@ -176,7 +181,7 @@ fn hisparse_spmm_for_the_multiprocessors_of_one_device() {
     }
 }
 
-/// By rows; and sorted, where a limit on memory is given. Whatever memory the device has.
+/// Row-wise, and sorted under a memory limit, independent of the memory of the device.
 #[test]
 fn spgemm_by_a_method_that_is_given() {
     let lengths = [9, 0, 80, 31, 3].repeat(20);

@@ -85,7 +85,7 @@ fn lengths_around_the_edges_of_tiles_and_warps() {
     }
 }
 
-/// Enough tiles for groups and divisions of the look-back: 32 tiles, and 1024.
+/// Enough tiles for groups (32 tiles) and divisions (1024 tiles) of the look-back.
 #[test]
 fn many_tiles() {
     for under_test in devices() {
@@ -107,7 +107,7 @@ fn many_tiles() {
             );
         }
     }
-    // Divisions on the simulated GPU: small numbers, and only one scan.
+    // Divisions on the simulated GPU: small numbers and a single scan.
     for under_test in evenpath_tests::kernel_devices() {
         let device = &under_test.device;
         let values: Vec<u64> = numbers(tile_len::<ScanKernel<u64>>() * 1060 + 7).collect();
@@ -153,8 +153,8 @@ fn vectors_that_do_not_fit_are_refused() {
     assert!(scan::temporary_bytes::<f32>(1 << 28) < 1 << 22);
 }
 
-/// Checks segmented scans of integers, and the sum of floats made of small integers, which is exact, against a plain
-/// loop; segments begin where `begins` says, told by flags and by keys of both widths.
+/// Compares segmented scans of integers, and exact sums of small integers as floats, with a plain loop. Segments
+/// begin as `begins` says, given by flags and by keys of both widths.
 fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
     let keys: Vec<u32> = {
         let mut key = 0;
@@ -291,7 +291,7 @@ proptest! {
     }
 }
 
-/// An exclusive scan from an initial value is that value combined with the plain one, for sums that are exact.
+/// For exact sums, an exclusive scan with an initial value equals the plain scan combined with that value.
 #[test]
 fn scans_begin_with_an_initial_value() {
     for under_test in devices() {

@@ -11,10 +11,10 @@ use evenpath_simt::host::BlockOrder;
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
 
-/// Elements of a tile, of all kinds.
+/// Tile sizes of all kernels, in elements.
 const TILES: [usize; 5] = [256 * 9, 256 * 10, 256 * 11, 256 * 15, 256 * 23];
 
-/// The result from the definition of `std::set_union` and its family: for m copies of a key in A and n in B.
+/// The result by the definition of `std::set_union` and its family, for m copies of a key in A and n in B.
 fn oracle<K: Key, V: PairValue>(
     operation: SetOperation,
     a: &[(K, V)],
@@ -60,7 +60,7 @@ fn check_keys<K: Key>(device: &Device, a: &[K], b: &[K]) {
     }
 }
 
-/// All operations on keys with values that tell every element from every other.
+/// All operations on keys with values that identify each element.
 fn check_pairs<K: Key, V: PairValue>(device: &Device, a: &[K], b: &[K], value: impl Fn(usize) -> V) {
     let number = |keys: &[K], first: usize| -> Vec<(K, V)> {
         keys.iter().enumerate().map(|(i, &key)| (key, value(first + i))).collect()
@@ -102,7 +102,7 @@ fn check_all(device: &Device, a: &[u32], b: &[u32]) {
     check_pairs(device, &wide(a), &wide(b), |i| i as f64);
 }
 
-/// Sorted keys below `below`, the same for the same arguments.
+/// Sorted keys below `below`, determined by the arguments.
 fn sorted(len: usize, below: u32, seed: usize) -> Vec<u32> {
     let mut keys: Vec<u32> =
         (0..len).map(|i| ((i + seed) as u32).wrapping_mul(2_654_435_761) % below).collect();
@@ -165,7 +165,7 @@ fn sizes_around_tile_edges() {
                     );
                 }
             }
-            // Matches throughout: each tile's first and last diagonal is starred for one parity.
+            // Matches throughout: the first and last diagonal of each tile are starred for one parity.
             for shift in [0, 1] {
                 let a: Vec<u32> = (0..tile as u32 + shift).collect();
                 let b: Vec<u32> = (shift..tile as u32 + 2).collect();
@@ -176,7 +176,7 @@ fn sizes_around_tile_edges() {
     }
 }
 
-/// Runs of one key over many tiles, in one input or both, ending in turn in A and in B.
+/// Runs of one key over many tiles, in one input or both, ending alternately in A and B.
 #[test]
 fn long_runs_of_duplicates() {
     for under_test in devices() {
@@ -194,7 +194,7 @@ fn long_runs_of_duplicates() {
     }
 }
 
-/// Each block does many tiles, whose results wait for one another; blocks begin in any order.
+/// Each block handles many tiles, whose results depend on each other; blocks start in any order.
 #[test]
 fn few_blocks_do_many_tiles() {
     for (threads, block_order) in [(1, BlockOrder::Ascending), (3, BlockOrder::Seeded(7))] {

@@ -1,4 +1,4 @@
-//! Sizes beyond 32 bits and beyond all memory, in every place where one can be given: an error that names the size.
+//! Sizes beyond 32 bits or beyond any memory, wherever one can be given: the error names the size.
 
 use std::process::Command;
 
@@ -16,16 +16,16 @@ use evenpath::sort::{self, SortOptions};
 use evenpath::spmm::SpmmOptions;
 use evenpath::{Coo, Csr, Device, DeviceDense, HiSparse, Layout, merge, reduce};
 
-/// More than 32 bits count.
+/// One more than the largest 32-bit number.
 const BEYOND: usize = 1 << 32;
-/// The most rows, or columns, of a matrix.
+/// The maximum number of rows and columns of a matrix.
 const MOST: usize = BEYOND - 1;
 
 fn devices() -> [Device; 2] {
     [Device::cpu(), Device::simulated(SimulatedOptions::default().with_memory_bytes(1 << 20))]
 }
 
-/// Asserts that the operation is refused and that the error names the size.
+/// Asserts that the operation fails with an error that names the size.
 fn names<T>(size: &str, result: Result<T, impl std::fmt::Display>) {
     match result {
         Ok(_) => panic!("{size} is not refused"),
@@ -47,7 +47,7 @@ fn shapes_of_host_formats() {
         names(size, SlicedEll::<f64>::try_new(rows, cols, u32::MAX, vec![0, 0], vec![], vec![], None));
         names(size, HiSparse::<f64, 32>::try_from_pool(rows, cols, &[0; 16], 0));
     }
-    // The last row and column there may be, and those behind them.
+    // The largest possible row and column, and the next ones.
     let last = [(MOST - 1, MOST - 1, 1.0)];
     assert_eq!(Coo::from_triplets(MOST, MOST, last).expect("in the matrix").nnz(), 1);
     names("row 4294967295", Coo::from_triplets(MOST, MOST, [(MOST, 0, 1.0)]));
@@ -135,7 +135,7 @@ fn lengths_of_buffers() {
         }
         names("9223372036854775800 bytes", device.zeros::<f64>(isize::MAX as usize / 8));
         assert_eq!(device.memory().expect("memory").in_use, 0, "{device}");
-        // A limit does not make sums overflow.
+        // Sums with a limit do not overflow.
         let some = device.zeros::<u8>(1000).expect("1000 bytes");
         device.set_memory_limit(Some(u64::MAX - 1));
         names("9223372036854775807 bytes", device.zeros::<u8>(isize::MAX as usize));
@@ -152,7 +152,7 @@ fn columns_and_strides_of_dense_operands() {
         for columns in [usize::MAX, usize::MAX / 2, 1 << 61] {
             let options = SpmmOptions::default().with_columns(columns).with_layout(Layout::ColumnMajor);
             let plan = on_device.plan_spmm::<f64>(options);
-            // The CPU needs no workspace; elsewhere B is copied, as many columns of it at once as a launch takes.
+            // The CPU needs no workspace. Other devices copy B, as many columns at once as a launch takes.
             assert_eq!(plan.is_ok(), is_cpu);
             if let Err(error) = plan {
                 let about_memory = matches!(
@@ -162,7 +162,7 @@ fn columns_and_strides_of_dense_operands() {
                 assert!(about_memory, "{error}");
             }
         }
-        // One line, and the next so far away that there is none.
+        // One row or column; the next would be too far away to exist.
         for far in [BEYOND, 1 << 62, usize::MAX] {
             let line = |values: &[f64], rows, cols, layout| {
                 let vec = device.upload(values).expect("memory");
@@ -198,7 +198,7 @@ fn columns_and_strides_of_dense_operands() {
     }
 }
 
-/// What sequences would take: absurd lengths are absurdly much, not a panic and not little.
+/// Memory estimates for absurd lengths are absurdly large; they neither panic nor wrap around.
 #[test]
 fn temporary_memory_of_sequences() {
     let options = SortOptions::default();
@@ -228,8 +228,8 @@ fn temporary_memory_of_sequences() {
     assert_eq!(Scan::inclusive(Operator::Sum).run(&keys).expect("a sum").download().expect("memory"), [1]);
 }
 
-/// Where an allocation is refused, that is an error too and not the end of the process. The test runs itself once more, in a
-/// process that may have few gigabytes.
+/// A failed allocation is an error and does not abort the process. The test runs itself in a child process that is limited
+/// to a few gigabytes.
 #[cfg(target_os = "linux")]
 #[test]
 fn refused_allocations_are_errors() {
@@ -304,7 +304,7 @@ fn ask_for_too_much() {
     }
 }
 
-/// Four levels of full nodes, each of whose children is the node below: 2³⁰ leaves, more than there is memory to list.
+/// Four levels of full nodes, whose children are all the next node: 2³⁰ leaves, too many to list in memory.
 fn shared_leaves() {
     let slots = [257_u32 << 2, 513 << 2, 769 << 2, 1.0_f32.to_bits()];
     let nodes = slots.into_iter().flat_map(|slot| std::iter::repeat_n(slot, 1024));

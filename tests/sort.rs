@@ -1,4 +1,4 @@
-//! Radix sort, on every device: against the standard library's stable sort.
+//! Radix sort on every device, compared with the stable sort of the standard library.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use evenpath_kernels::sort::{OnesweepKeys, OnesweepPairs};
 use evenpath_tests::{DeviceUnderTest, devices, tile_len};
 use proptest::prelude::*;
 
-/// A key as the test orders it: an integer that sorts as the key does, by a definition of its own.
+/// The order of keys in the test: an integer that sorts like the key, defined independently.
 trait Oracle: SortKey {
     fn from_random(random: u64) -> Self;
     fn rank(self) -> u64;
@@ -51,7 +51,7 @@ oracle! {
     };
 }
 
-/// Splitmix64: the same numbers for the same seed.
+/// Splitmix64, determined by the seed.
 fn random(seed: u64) -> impl Iterator<Item = u64> {
     (1..).map(move |i: u64| {
         let mut z = seed.wrapping_add(i).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -65,7 +65,7 @@ fn random_keys<K: Oracle>(len: usize) -> Vec<K> {
     random(len as u64).take(len).map(K::from_random).collect()
 }
 
-/// Where each key goes.
+/// The expected permutation.
 fn expected<K: Oracle>(keys: &[K], order: SortOrder, bits: Range<u32>) -> Vec<usize> {
     let mask = u64::MAX.checked_shr(64 - (bits.end - bits.start)).unwrap_or(0);
     let rank = |&i: &usize| keys[i].rank().checked_shr(bits.start).unwrap_or(0) & mask;
@@ -85,7 +85,7 @@ fn assert_bits<K: Oracle>(actual: &[K], wanted: impl Iterator<Item = K>, what: &
     assert_eq!(first, None, "first difference of {} keys, {what:?}", actual.len());
 }
 
-/// Sorts keys by both functions, and checks that the input is as it was.
+/// Sorts keys by both functions, and checks that the input is unchanged.
 fn check_keys<K: Oracle>(device: &Device, keys: &[K], order: SortOrder, bits: Range<u32>) {
     let what = (device, std::any::type_name::<K>(), keys.len(), order, bits.clone());
     let places = expected(keys, order, bits.clone());
@@ -98,7 +98,7 @@ fn check_keys<K: Oracle>(device: &Device, keys: &[K], order: SortOrder, bits: Ra
     assert_bits(&vector.download().expect("download"), places.iter().map(|&place| keys[place]), &what);
 }
 
-/// As [`check_keys`], with values that tell where each key was.
+/// Like [`check_keys`], with values that give the original position of each key.
 fn check_pairs<K: Oracle, V: SortValue>(
     device: &Device,
     keys: &[K],
@@ -143,7 +143,7 @@ fn every_type_both_ways() {
     }
 }
 
-/// Around the lengths at which one more block begins.
+/// Lengths around those at which one more block starts.
 #[test]
 fn lengths_around_tile_edges() {
     let around = |tile: usize| [tile - 1, tile, tile + 1, 3 * tile - 1, 3 * tile, 3 * tile + 1];
@@ -184,7 +184,7 @@ fn every_number_of_bits() {
     }
 }
 
-/// Keys that are hard on counters, runs and look-back: few different ones, sorted ones, all the same.
+/// Keys that stress counters, runs and look-back: few distinct ones, sorted ones, all equal.
 #[test]
 fn shapes_of_keys() {
     for DeviceUnderTest { device, fast } in devices() {
@@ -258,7 +258,7 @@ fn operands_that_do_not_fit_are_refused() {
     }
 }
 
-/// The memory that a sort takes is what was said: with as much it works, with less it is refused.
+/// A sort takes the documented memory: with that much it succeeds, with less it fails.
 #[test]
 fn temporary_memory_is_what_was_said() {
     for DeviceUnderTest { device, .. } in evenpath_tests::kernel_devices() {

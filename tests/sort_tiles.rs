@@ -1,4 +1,5 @@
-//! The block's radix sort, through kernels that sort tiles: keys, pairs, and keys with their permutation.
+//! The radix sort of a block, tested by kernels that sort tiles: keys, pairs, and keys with their
+//! permutation.
 
 use evenpath::Device;
 use evenpath_kernels::block::radix_rank::RadixKey;
@@ -15,7 +16,7 @@ fn keys(len: usize) -> Vec<u64> {
         .collect()
 }
 
-/// The places of each tile's keys, sorted by their bits `begin..end`.
+/// The positions of each tile's keys, sorted by the bits `begin..end`.
 fn expected(keys: &[u64], begin: u32, end: u32) -> Vec<usize> {
     let mut places = Vec::new();
     for (tile, keys) in keys.chunks(TILE).enumerate() {
@@ -43,7 +44,7 @@ fn check_keys<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, begin: u
         end,
     };
     let info = SortTileKeys::<K>::first().expect("an instance");
-    // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+    // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
     unsafe { device.launch(kernel, info, tiles as u32, 0) }.expect("launch");
     let wanted: Vec<K> = places.iter().map(|&place| keys[place]).collect();
     assert_eq!(sorted.download().expect("download"), wanted, "{device}, {len} keys, bits {begin}..{end}");
@@ -71,7 +72,7 @@ fn check_pairs<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, begin: 
         end,
     };
     let info = SortTilePairs::<K, u32>::first().expect("an instance");
-    // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+    // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
     unsafe { device.launch(kernel, info, tiles as u32, 0) }.expect("launch");
     let wanted: Vec<K> = places.iter().map(|&place| keys[place as usize]).collect();
     assert_eq!(
@@ -104,7 +105,7 @@ fn check_permutation<K: RadixKey + bytemuck::Pod>(device: &Device, len: usize, b
         bits,
     };
     let info = SortTilePermutation::<K>::first().expect("an instance");
-    // SAFETY: the buffers are as long as the kernel takes them to be, and live until they are read.
+    // SAFETY: the buffers have the lengths that the kernel expects, and live until they are read.
     unsafe { device.launch(kernel, info, tiles as u32, 0) }.expect("launch");
     let wanted: Vec<K> = places.iter().map(|&place| keys[place]).collect();
     assert_eq!(sorted.download().expect("download"), wanted, "{device}, {len} keys of {bits} bits");

@@ -1,4 +1,4 @@
-//! Element-wise operations on two sparse matrices against a merge of triplets in f64, on every device that is present.
+//! Element-wise operations on two sparse matrices, compared with a merge of triplets in f64, on every present device.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ fn oracle<V: Value, O: Offset>(
     entries.into_iter().filter_map(entry).collect()
 }
 
-/// Compares a result with the oracle's.
+/// Compares a result with that of the oracle.
 fn compare<V: Value, O: Offset>(
     found: &Csr<V, O>,
     expected: &[(usize, usize, f64, f64)],
@@ -98,7 +98,7 @@ fn upload<V: Value, O: Offset>(device: &Device, matrix: &Csr<V, O>) -> DeviceCsr
     device.upload(matrix).expect("upload")
 }
 
-/// Runs an operation at once, planned, and as a count, and checks all three.
+/// Runs an operation directly, planned, and as a count, and checks all three.
 fn check<V: Value, O: Offset>(device: &Device, operation: Elementwise, a: &Csr<V, O>, b: &Csr<V, O>) {
     let (alpha, beta) = (1.75, -0.3);
     let (exact_alpha, exact_beta) = (V::from_f64(alpha), V::from_f64(beta));
@@ -147,7 +147,7 @@ fn shapes_at_which_kernels_could_trip() {
     }
 }
 
-/// Paths of one tile, more or less, in one row, in rows of one nonzero, and without nonzeros.
+/// Paths around the length of one tile, in one row, in rows of one nonzero, and without nonzeros.
 #[test]
 fn lengths_at_a_tiles_edge() {
     let tile = tile_len::<WalkPath<u32>>();
@@ -171,7 +171,7 @@ fn lengths_at_a_tiles_edge() {
     }
 }
 
-/// Equal columns on both sides of every kind of cut: with one nonzero more before them, pairs begin at odd places.
+/// Equal columns on both sides of every kind of cut. With an extra nonzero before them, pairs begin at odd positions.
 #[test]
 fn pairs_are_cut_by_tiles_and_threads() {
     let tile = tile_len::<WalkPath<u32>>();
@@ -206,7 +206,7 @@ fn a_factor_of_zero_keeps_the_pattern_and_hides_values() {
         let c = device_a.add(1.0, &device_b, 1.0).expect("sum").download().expect("download");
         assert!(c.values()[1].is_nan() && c.values()[2].is_nan());
         assert_eq!((c.values()[0], c.values()[3]), (1.0, 3.0));
-        // Zeros that come about stay.
+        // Computed zeros are stored.
         let zero = device_a.add(1.0, &device_a, -1.0).expect("sum").download().expect("download");
         assert_eq!((zero.nnz(), zero.values()), (3, &[0.0; 3][..]));
     }
@@ -231,7 +231,7 @@ fn values_change_and_the_pattern_stays() {
         let bits = |matrix: &DeviceCsr<f64>| bits(&matrix.download().expect("download"));
         assert!(bits(&after) == bits(&fresh), "{device}");
         assert!(bits(&after) != bits(&before), "earlier results keep their values");
-        // A result is an operand like any other.
+        // Results can be operands.
         let twice = after.add(1.0, &before, 1.0).expect("sum").download().expect("download");
         assert_eq!(twice.nnz(), plan.info().unwrap().nnz);
     }
@@ -313,10 +313,10 @@ fn rows_out_of_order_are_named() {
             };
             assert!(is_right(bad.add(1.0, &good, 1.0), "A"));
             assert!(is_right(good.add(1.0, &bad, 1.0), "B"));
-            assert!(is_right(good.mask(&bad), "B"), "what was not right is looked at again");
+            assert!(is_right(good.mask(&bad), "B"), "a failed check is repeated");
             assert!(good.plan_add(&bad).is_err() && good.count_elementwise(Elementwise::Sum, &bad).is_err());
         }
-        // A single row whose columns fall throughout, over several tiles.
+        // A single row with descending columns, over several tiles.
         let columns: Vec<u32> = (0..3 * tile as u32).rev().collect();
         let values = vec![1.0; columns.len()];
         let falling = Csr::try_new(1, columns.len(), vec![0_u32, columns.len() as u32], columns, values);
@@ -380,7 +380,7 @@ proptest! {
         let (a, b) = (fit(&a), fit(&b));
         for device in devices() {
             check_all::<f64, u32>(&device.device, &matrix(cols, &a, seed), &matrix(cols, &b, seed ^ 1));
-            // The same rows: many pairs.
+            // Equal row lengths give many pairs.
             check_all::<f32, u64>(&device.device, &matrix(cols, &a, seed), &matrix(cols, &a, seed ^ 2));
         }
     }

@@ -12,8 +12,8 @@ use evenpath_kernels::spgemm::{HASH_CLASSES, WINDOW_COLUMNS};
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
 
-/// For each entry of A·B, straight from the definition: its sum in f64, the sum of its products' magnitudes, and how
-/// many they are.
+/// For each entry of A·B, by definition: its sum in f64, the sum of the magnitudes of its products, and their
+/// number.
 fn oracle<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> BTreeMap<(usize, usize), (f64, f64, u64)> {
     let mut c = BTreeMap::new();
     for (row, k, left) in a.iter() {
@@ -26,7 +26,7 @@ fn oracle<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> BTreeMap<(usize,
     c
 }
 
-/// Whether a value is that of an entry of the oracle, but for rounding.
+/// Whether a value equals that of the oracle within rounding.
 fn is_close<V: Value>(value: V, (sum, magnitude, count): (f64, f64, u64)) -> bool {
     let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     abs_diff_eq!(value.to_f64(), sum, epsilon = 2.0 * (count + 1) as f64 * epsilon * magnitude)
@@ -51,7 +51,7 @@ fn check_product<V: Value, O: Offset, C: Offset>(
     }
 }
 
-/// Multiplies on a device row by row, and checks the result. Gives it back.
+/// Multiplies row-wise on a device, checks the result and returns it.
 fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) -> DeviceCsr<V, O> {
     let (left, right) = (device.upload(a).expect("upload"), device.upload(b).expect("upload"));
     let options = SpgemmOptions::default().with_method(SpgemmMethod::RowWise);
@@ -81,7 +81,7 @@ fn shapes_without_products() {
                 let b = Csr::from_triplets(inner, cols, []).unwrap();
                 assert_eq!(check(device, &a, &b).nnz(), 0);
             }
-            // Entries of A that name empty rows of B, and rows of B that nobody names.
+            // Entries of A that select empty rows of B, and rows of B that no entry selects.
             let a = Csr::<V, O>::from_triplets(3, 4, [(0, 1, V::ONE), (2, 3, V::ONE)]).unwrap();
             let b = Csr::from_triplets(4, 9, [(0, 8, V::ONE), (2, 0, V::ONE)]).unwrap();
             assert_eq!(check(device, &a, &b).nnz(), 0);
@@ -91,14 +91,14 @@ fn shapes_without_products() {
     all::<f64, u64>();
 }
 
-/// Rows with as many products, and as many entries, as a class takes at most, and around that.
+/// Rows with numbers of products and entries around the maximum of each class.
 #[test]
 fn rows_around_the_edges_of_classes() {
     for under_test in devices() {
         for limit in HASH_CLASSES {
             for size in [limit - 1, limit, limit + 1] {
                 let size = size as usize;
-                // One long row of B, and as many of one entry each.
+                // One long row of B, and as many rows with one entry each.
                 let a: Csr<f64> = banded(size + 1, &[1, size, 0, 2], 1);
                 let mut lengths = vec![1; size + 1];
                 lengths[0] = size;
@@ -110,7 +110,7 @@ fn rows_around_the_edges_of_classes() {
     }
 }
 
-/// Windows whose columns end around a packet's edge, and rows of B around the lanes that take them.
+/// Windows whose columns end around the edge of a packet, and rows of B with lengths around the number of lanes.
 #[test]
 fn rows_around_the_edges_of_windows() {
     for under_test in devices() {
@@ -146,7 +146,7 @@ fn rows_of_all_sizes() {
     all::<f64, u64>();
 }
 
-/// Spans of columns that take several windows, for want of shared memory and for their width.
+/// Spans of columns that need several windows, because of limited shared memory or their width.
 #[test]
 fn rows_of_several_windows() {
     let options = SimulatedOptions::default().with_max_shared_bytes(56 << 10);
@@ -179,7 +179,7 @@ fn one_huge_row_and_column() {
     }
 }
 
-/// Rows of A whose products all warps count, among shorter ones; B has rows of all lengths, none too.
+/// Rows of A whose products are counted by all warps, among shorter ones; B has rows of all lengths, including 0.
 #[test]
 fn rows_of_a_with_very_many_entries() {
     let lengths = [1025, 0, 3, 1024, 2500, 1024 + 128, 1, 1024 + 129, 60];
@@ -192,7 +192,8 @@ fn rows_of_a_with_very_many_entries() {
     }
 }
 
-/// By rows, a row of A that names many rows of B has these added one after the other: then all products are sorted.
+/// Row-wise, a row of A that selects many rows of B would add them one after the other; then all products are
+/// sorted instead.
 #[test]
 fn what_is_chosen() {
     for under_test in kernel_devices() {
@@ -209,7 +210,7 @@ fn what_is_chosen() {
         let row = banded(2000, &[2000], 1);
         let two = banded(500, &vec![2; 2000], 1);
         assert_eq!(method(&row, &two), SpgemmMethod::TwoLevelSort);
-        // Not where memory is short.
+        // Not if memory is short.
         let (a, b) = (device.upload(&row).unwrap(), device.upload(&two).unwrap());
         let plan = a.plan_multiply(&b, SpgemmOptions::default().with_memory_limit(50_000)).unwrap();
         assert_eq!(plan.info().unwrap().method, SpgemmMethod::RowWise);
@@ -227,7 +228,7 @@ fn what_cancels_stays() {
     }
 }
 
-/// A chain of rectangular products: Pᵀ·A·P, as algebraic multigrid has it, and A·Aᵀ, Aᵀ·A.
+/// A chain of rectangular products: Pᵀ·A·P, as in algebraic multigrid, and A·Aᵀ, Aᵀ·A.
 #[test]
 fn products_of_products() {
     for under_test in devices() {
@@ -264,7 +265,7 @@ fn bits<V: Value>(values: &[V]) -> Vec<u64> {
     values.iter().map(|value| value.to_f64().to_bits()).collect()
 }
 
-/// Runs of a plan follow the values, are those of a product without a plan, and share a pattern.
+/// Runs of a plan use the current values, equal products without a plan, and share one pattern.
 #[test]
 fn plans() {
     for under_test in devices() {
@@ -357,7 +358,7 @@ fn what_is_refused() {
     }
 }
 
-/// Rows that follow each other without a descent between them are told from rows that are not sorted.
+/// A descent between rows is not mistaken for an unsorted row.
 #[test]
 fn unsorted_rows_are_found_among_empty_ones() {
     for under_test in devices() {
@@ -382,7 +383,7 @@ fn unsorted_rows_are_found_among_empty_ones() {
     }
 }
 
-/// Workspace and result never take more than they may, nor than the error says.
+/// Workspace and result never exceed the limit, or the size named in the error.
 #[test]
 fn memory_limits() {
     for under_test in devices() {
@@ -397,7 +398,7 @@ fn memory_limits() {
             let refused = a.multiply_with(&a, options.with_memory_limit(result_bytes - 1)).unwrap_err();
             let OpError::ProductMemory { needed, limit, .. } = refused else { panic!("{refused}") };
             assert!(needed > limit && limit == result_bytes - 1, "{refused}");
-            // What the error says is enough, if workspace and result are asked for one by one.
+            // The size in the error suffices, even if workspace and result are requested one after the other.
             let mut limit = needed;
             let c = loop {
                 match a.multiply_with(&a, options.with_memory_limit(limit)) {
@@ -420,7 +421,7 @@ fn memory_limits() {
     }
 }
 
-/// Blocks and threads in any order give the same bits.
+/// Blocks and threads in any order give bitwise identical results.
 #[test]
 fn results_do_not_depend_on_the_order_of_blocks() {
     let a: Csr<f32> = generate("rmat:7".parse().unwrap(), 11).unwrap();
@@ -436,7 +437,7 @@ fn results_do_not_depend_on_the_order_of_blocks() {
     assert_eq!(bits(a.multiply(&a).unwrap().download().unwrap().values()), first);
 }
 
-/// Matrices of the bench's kinds, large enough on a GPU to fill it.
+/// Matrices of the kinds in the bench, large enough to fill a GPU.
 #[test]
 fn generated_matrices() {
     for under_test in devices() {
@@ -451,7 +452,7 @@ fn generated_matrices() {
     }
 }
 
-/// Triplets of a matrix of the given shape, some of them many times.
+/// Triplets of a matrix of the given shape, some of them repeated often.
 fn triplets(rows: usize, cols: usize, most: usize) -> impl Strategy<Value = Vec<(usize, usize, f64)>> {
     prop::collection::vec((0..rows, 0..cols, -2.0..2.0), 0..most)
 }

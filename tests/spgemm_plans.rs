@@ -1,4 +1,4 @@
-//! Plans of sparse matrix products: values that change, by every method and for every class of rows.
+//! Plans of SpGEMM with changing values, by every method and for every class of rows.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use evenpath_kernels::spgemm::{HASH_CLASSES, part_len};
 use evenpath_tests::{devices, kernel_devices};
 use proptest::prelude::*;
 
-/// The bits of A·B's values, the products of each added in the order of A's entries.
+/// The bits of the values of A·B, with products added in the order of A's entries.
 fn in_order<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> Vec<u64> {
     let mut c = BTreeMap::new();
     for (row, k, left) in a.iter() {
@@ -45,8 +45,8 @@ fn banded<V: Value, O: Offset>(cols: usize, lengths: &[usize], step: usize) -> C
     Csr::from_triplets(lengths.len(), cols, entries).expect("a valid matrix")
 }
 
-/// Runs a plan three times with changing values and compares each to a product without a plan, and, on devices with
-/// kernels and by rows, to sums in order. What the plan knows in the end.
+/// Runs a plan three times with changing values. Compares each result with a product without a plan and, for
+/// row-wise kernels, with sums in order. Returns the plan's final information.
 fn check<V: Value, O: Offset>(
     device: &Device,
     a: &Csr<V, O>,
@@ -76,7 +76,7 @@ fn by(method: SpgemmMethod) -> SpgemmOptions {
     SpgemmOptions::default().with_method(method)
 }
 
-/// Rows in hash tables, in windows, of one part and of several, with rows of B shorter and longer than a warp.
+/// Rows in hash tables and windows, of one part and several, with rows of B shorter and longer than a warp.
 #[test]
 fn rows_of_every_class() {
     fn all<V: Value, O: Offset>() {
@@ -98,7 +98,7 @@ fn rows_of_every_class() {
     all::<f64, u64>();
 }
 
-/// Rows of C of as many entries as one part has, and two, and around that; from one row of B, and from many.
+/// Rows of C with numbers of entries around one and two parts; from one row of B, and from many.
 #[test]
 fn rows_around_the_edges_of_parts() {
     let part = part_len(8) as usize;
@@ -113,7 +113,7 @@ fn rows_around_the_edges_of_parts() {
     }
 }
 
-/// Spans of columns of several windows, and shared memory for small ones only.
+/// Spans of columns that need several windows, with shared memory for small windows only.
 #[test]
 fn rows_of_several_windows() {
     let options = SimulatedOptions::default().with_max_shared_bytes(56 << 10);
@@ -127,7 +127,7 @@ fn rows_of_several_windows() {
     }
 }
 
-/// Rows of C with more entries than a block has room to sum, whose ranks are found in the first run.
+/// Rows of C with more entries than a block can sum, whose ranks are computed in the first run.
 #[test]
 fn rows_that_are_ranked_at_once() {
     fn all<V: Value, O: Offset>() {
@@ -142,7 +142,7 @@ fn rows_that_are_ranked_at_once() {
             let b = banded(80_000, &lengths, 3);
             let options = by(SpgemmMethod::RowWise);
             check(&device, &a, &b, options);
-            // A product alone with memory for its result and the analysis only.
+            // A product without a plan, with memory for its result and the analysis only.
             let (left, right) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
             let c = left.multiply_with(&right, options).unwrap().download().unwrap();
             let bytes = ((4 + size_of::<V>()) * c.nnz()) as u64;
@@ -154,7 +154,7 @@ fn rows_that_are_ranked_at_once() {
     all::<f64, u64>();
 }
 
-/// What plans keep is within the limit, and where there is no room for it, values are the same.
+/// Data kept by plans stays within the limit; without room for it, values are the same.
 #[test]
 fn limits_on_what_is_kept() {
     for under_test in kernel_devices() {
@@ -166,16 +166,16 @@ fn limits_on_what_is_kept() {
         let nonzeros = in_order(&a, &b).len() as u64;
         let products: u64 = (40 + 60 + 9) * 50;
         assert!(kept >= 2 * products, "{kept}");
-        // Room for the result and the analysis, and not for ranks.
+        // Room for the result and the analysis, but not for ranks.
         let short = check(device, &a, &b, options.with_memory_limit(12 * nonzeros + 5000));
         assert!(short.kept_bytes < 2 * products, "{short}");
-        // Enough for everything.
+        // Room for everything.
         let enough = 12 * nonzeros + 5000 + 2 * kept;
         assert_eq!(check(device, &a, &b, options.with_memory_limit(enough)).kept_bytes, kept);
     }
 }
 
-/// Sorted at once, and in parts, where every run does everything.
+/// Sorted at once, and in parts, for which every run repeats all steps.
 #[test]
 fn sorted_products_are_kept() {
     for under_test in kernel_devices() {

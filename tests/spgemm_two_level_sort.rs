@@ -1,5 +1,5 @@
-//! Sparse matrix times sparse matrix by two-level sorting, on every device: products around the edges of tiles, keys of all
-//! widths, and parts under a limit on memory.
+//! SpGEMM by two-level sort, on every device: products around the edges of tiles, keys of all widths, and parts under a
+//! memory limit.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use evenpath_kernels::spgemm::two_level_sort::SortProducts;
 use evenpath_tests::{devices, kernel_devices, tile_len};
 use proptest::prelude::*;
 
-/// For each entry of A·B its sum in f64, the sum of its products' magnitudes, and how many they are.
+/// For each entry of A·B, its sum in f64, the sum of the magnitudes of its products, and their number.
 fn oracle<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> BTreeMap<(usize, usize), (f64, f64, u32)> {
     let mut c = BTreeMap::new();
     for (row, k, left) in a.iter() {
@@ -31,7 +31,7 @@ fn two_level_sort() -> SpgemmOptions {
     SpgemmOptions::default().with_method(SpgemmMethod::TwoLevelSort)
 }
 
-/// Whether C is A·B: its pattern, and each value but for rounding.
+/// Checks that C is A·B: the pattern exactly, each value within rounding.
 fn assert_product<V: Value, O: Offset>(what: &Device, a: &Csr<V, O>, b: &Csr<V, O>, c: &Csr<V, O>) {
     let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     c.check_canonical().expect("rows are sorted");
@@ -56,7 +56,7 @@ fn check<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) {
     }
 }
 
-/// `rows` x `cols`, the columns of each row as given, and values that tell products apart.
+/// A `rows` x `cols` matrix with the given columns per row, and values that distinguish products.
 fn matrix(rows: usize, cols: usize, columns: impl Fn(usize) -> Vec<u32>) -> Csr<f64> {
     let entries =
         (0..rows).flat_map(|row| columns(row).into_iter().map(move |column| (row, column as usize)));
@@ -80,7 +80,7 @@ fn nothing_to_multiply() {
     check(&matrix(5, 0, none), &matrix(0, 4, none));
     check(&matrix(5, 4, none), &matrix(4, 4, diagonal));
     check(&matrix(4, 4, diagonal), &matrix(4, 0, none));
-    // Entries of A, and none of B where they point.
+    // Entries of A that select empty rows of B.
     let odd = |row: usize| if row.is_multiple_of(2) { vec![] } else { vec![1] };
     check(&matrix(6, 6, |_| vec![0, 2]), &matrix(6, 6, odd));
     check(&matrix(6, 6, |row| vec![0, row.clamp(1, 4) as u32]), &matrix(6, 6, odd));
@@ -97,11 +97,11 @@ fn one_row_of_products_around_a_tile() {
 
 #[test]
 fn one_entry_of_products_around_a_tile() {
-    // All products of a row are one entry, which as many tiles have as they make.
+    // All products of a row belong to one entry, which is shared by all of their tiles.
     for products in [1, tile() - 1, tile(), tile() + 1, 2 * tile() + 5] {
         check(&matrix(2, products, |_| up_to(products)), &matrix(products, 9, |_| vec![7]));
     }
-    // Nothing to sort by: one row, one column.
+    // No bits to sort by: one row, one column.
     check(&matrix(1, tile() + 1, |_| up_to(tile() + 1)), &matrix(tile() + 1, 1, |_| vec![0]));
 }
 
@@ -116,7 +116,7 @@ fn rows_end_where_tiles_do() {
 #[test]
 fn columns_that_take_all_bits() {
     let cols = u32::MAX as usize;
-    // Many rows in a tile, of columns as far apart as can be: wide keys in the block sort.
+    // Many rows in a tile, with columns as far apart as possible: wide keys in the block sort.
     let far = matrix(3, cols, |row| vec![0, 5 + row as u32, u32::MAX - 1]);
     let by_kernels = |a: &Csr<f64>, b: &Csr<f64>| {
         for under_test in kernel_devices() {
@@ -124,7 +124,7 @@ fn columns_that_take_all_bits() {
         }
     };
     by_kernels(&matrix(tile() / 3, 3, |row| vec![row as u32 % 3]), &far);
-    // A row that tiles cut, alone and among others: both widths in the global sort.
+    // A row that is cut by tiles, alone and among others: both key widths in the global sort.
     let rows = tile();
     let far = matrix(rows, cols, |row| vec![row as u32 / 2, u32::MAX - 1 - row as u32 / 2]);
     by_kernels(&matrix(1, rows, |_| up_to(rows)), &far);
@@ -222,7 +222,7 @@ fn phases_are_timed() {
 
 fn entries(rows: usize, cols: usize, most: usize) -> impl Strategy<Value = Csr<f64>> {
     let entry = (0.0..1.0, 0..cols, -2.0..2.0).prop_map(move |(place, column, value): (f64, usize, f64)| {
-        // The cube of a uniform number: rows of all lengths.
+        // The cube of a uniform number gives rows of all lengths.
         ((place.powi(3) * rows as f64) as usize, column, value)
     });
     prop::collection::vec(entry, 0..most).prop_map(move |entries| {

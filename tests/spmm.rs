@@ -9,17 +9,17 @@ use proptest::prelude::*;
 
 const LAYOUTS: [Layout; 2] = [Layout::RowMajor, Layout::ColumnMajor];
 
-/// Nonzeros of a piece of a long row, where rows are short on average and nonzeros few. No row is cut unless one has twice as
-/// many.
+/// Nonzeros per piece of a long row, if rows are short on average and nonzeros few. Rows are cut only if one has at
+/// least twice as many.
 const PIECE: usize = 64;
 
-/// Rows of the given lengths, and so many empty ones that the mean is small.
+/// Rows of the given lengths, and enough empty ones to make the mean small.
 fn among_empty_rows(lengths: &[usize]) -> Vec<usize> {
     let empty = lengths.iter().sum::<usize>() / 4 + 1;
     [lengths, &vec![0; empty]].concat()
 }
 
-/// A dense matrix of numbers that are not round, with gaps between its lines, which hold NaN.
+/// A dense matrix of numbers that are not round, with gaps between rows or columns filled with NaN.
 struct HostDense<T> {
     values: Vec<T>,
     rows: usize,
@@ -76,7 +76,7 @@ impl<S: Storage, O: Offset> Case<'_, S, O>
 where
     Compute<S>: Storage,
 {
-    /// Runs the product on a device with a plan of its own, C filled with NaN where β is zero, and checks it.
+    /// Makes a plan and runs the product on a device, with C filled with NaN if β is zero, and checks it.
     fn check<T: SpmmOperand<S>>(&self, device: &Device) -> Vec<T> {
         let options = SpmmOptions::default().with_columns(self.columns).with_layout(self.b_layout);
         let plan = device.upload(self.a).expect("upload").plan_spmm(options).expect("plan");
@@ -158,7 +158,7 @@ fn odd_shapes() {
     }
 }
 
-/// From one column to more than a tile of lanes covers, in every layout and width of access.
+/// From one column to more than a tile of lanes covers, in every layout and access width.
 #[test]
 fn any_number_of_columns() {
     for under_test in devices() {
@@ -185,7 +185,7 @@ fn any_number_of_columns() {
     }
 }
 
-/// Values of 16 bits, with operands of the same type and of `f32`.
+/// 16-bit values, with operands of the same type and of `f32`.
 #[test]
 fn half_precision() {
     fn check<S: Storage, T: SpmmOperand<S>>(device: &Device, long: usize)
@@ -209,7 +209,7 @@ fn half_precision() {
     }
 }
 
-/// Row lengths around those at which a lane takes one more step, a row is cut, and a piece is full.
+/// Row lengths around those at which a lane takes one more step, a row is cut, or a piece is full.
 #[test]
 fn lengths_around_steps_and_pieces() {
     for under_test in devices() {
@@ -222,7 +222,7 @@ fn lengths_around_steps_and_pieces() {
                 Case { beta: 2.0, ..case(&a, columns, layout) }.check::<f64>(device);
             }
         }
-        // Rows alike, so that many nonzeros lie side by side; as many rows as blocks have groups of lanes, and more.
+        // Equal rows, so that many nonzeros are adjacent; as many rows as groups of lanes per block, and more.
         for rows in [1, 3, 4, 5, 15, 16, 17, 33] {
             for length in [1, 20, 70] {
                 let a: Csr<f32> = with_row_lengths(80, &vec![length; rows]);
@@ -236,7 +236,7 @@ fn lengths_around_steps_and_pieces() {
     }
 }
 
-/// So many pieces that each warp of the block that adds them up has several rounds of them.
+/// So many pieces that each warp of the block that sums them needs several rounds.
 #[test]
 fn a_row_of_many_pieces() {
     for under_test in devices() {
@@ -249,7 +249,7 @@ fn a_row_of_many_pieces() {
     }
 }
 
-/// A plan made for few columns does more in passes, and one made for one layout takes the other.
+/// A plan made for few columns processes more in passes, and one made for one layout accepts the other.
 #[test]
 fn plans_take_other_operands_than_they_were_made_for() {
     for under_test in devices() {
@@ -286,7 +286,7 @@ fn generated_matrices() {
     }
 }
 
-/// Zero factors do not hide what is no number; what C held does not count where β is zero.
+/// Zero factors do not hide NaN; if β is zero, C is not read.
 #[test]
 fn what_is_no_number_stays_none() {
     for under_test in devices() {
@@ -304,7 +304,7 @@ fn what_is_no_number_stays_none() {
             let values = device.upload(&[c; 8]).expect("upload");
             let mut c = DeviceDense::try_new(values, 4, 2, Layout::RowMajor).expect("a matrix");
             plan.run(alpha, &b, beta, &mut c).expect("run");
-            // Bits, for the sign of zero; one NaN is like another.
+            // Compare bits, for the sign of zero; all NaNs are equal.
             let bits = |c: f64| if c.is_nan() { u64::MAX } else { c.to_bits() };
             c.into_vec().download().expect("download").into_iter().map(bits).collect::<Vec<_>>()
         };
@@ -378,10 +378,10 @@ fn vectors_that_are_no_matrix_are_given_back() {
     let device = Device::cpu();
     let vec = device.upload(&[1.0_f32; 10]).expect("upload");
     let refused = DeviceDense::try_new(vec, 3, 3, Layout::RowMajor).expect_err("one too many");
-    assert_eq!(refused.to_string(), "10 elements do not hold a 3 x 3 matrix of leading dimension 3");
+    assert_eq!(refused.to_string(), "10 elements cannot hold a 3 x 3 matrix with leading dimension 3");
     let refused = DeviceDense::try_with_leading_dimension(refused.into_vec(), 4, 2, Layout::ColumnMajor, 3)
         .expect_err("columns overlap");
-    assert_eq!(refused.to_string(), "leading dimension 3 of a 4 x 2 matrix, which needs 4");
+    assert_eq!(refused.to_string(), "leading dimension 3: a 4 x 2 matrix needs at least 4");
     let vec = refused.into_vec();
     assert_eq!(vec.download().expect("download"), [1.0; 10]);
     let refused = DeviceDense::try_with_leading_dimension(vec, 2, 3, Layout::RowMajor, usize::MAX)
@@ -418,7 +418,7 @@ fn a_plan_says_what_it_chose() {
         assert_eq!((info.long_rows, info.pieces, info.longest), (1, 10, PIECE as u32));
         assert_eq!(info.workspace_bytes, 8 * (1 + 10) + 10 * 8 * 4 + 600 * 8 * 4);
         assert!(info.to_string().contains("1 rows of more than 64 nonzeros in 10 pieces"), "{info}");
-        // Where no row takes many steps, none is cut: here steps of one nonzero, and of sixteen.
+        // If no row takes many steps, none is cut: here with steps of one nonzero, and of sixteen.
         let a: Csr<f32> = with_row_lengths(600, &among_empty_rows(&[3, 2 * PIECE]));
         let matrix = under_test.device.upload(&a).expect("upload");
         let info = matrix

@@ -9,8 +9,8 @@ use evenpath_tests::{
 };
 use proptest::prelude::*;
 
-/// Checks y = αAx + βy by merge path, whose tiles the sizes here are about, and by the method that the plan chooses, of
-/// which it gives the result.
+/// Checks y = αAx + βy by merge path, whose tiles determine the sizes here, and by the method that the plan chooses.
+/// Returns the result of the latter.
 fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) -> Vec<V> {
     check_spmv(device, a, SpmvMethod::MergePath, alpha, beta);
     check_spmv(device, a, SpmvMethod::Auto, alpha, beta)
@@ -47,7 +47,7 @@ fn odd_shapes() {
     }
 }
 
-/// Row ends and nonzeros together around the sizes at which one more tile, or one more thread, begins.
+/// Numbers of row ends plus nonzeros around those at which one more tile, or one more thread, starts.
 #[test]
 fn sizes_around_tile_edges() {
     const TILE: usize = 128 * 9;
@@ -67,7 +67,7 @@ fn sizes_around_tile_edges() {
     }
 }
 
-/// Rows so long that the carries of many tiles meet in one row, in the short and in the long way.
+/// Rows so long that the carries of many tiles are added to one row, by one thread and by a block.
 #[test]
 fn rows_over_many_tiles() {
     const TILE: usize = 128 * 9;
@@ -76,7 +76,7 @@ fn rows_over_many_tiles() {
             let long = tiles * TILE;
             check_on(&under_test.device, &with_row_lengths::<f64, u32>(long, &[3, long, 2]), 1.0, 0.5);
             check_on(&under_test.device, &with_row_lengths::<f32, u32>(long, &[long, 0, long, 0]), 1.0, 0.0);
-            // A row that ends exactly where a tile does, and one that begins there.
+            // A row that ends exactly at the end of a tile, and one that begins there.
             check_on(
                 &under_test.device,
                 &with_row_lengths::<f64, u32>(long, &[long - 1, TILE - 1, long]),
@@ -95,8 +95,8 @@ fn rows_over_many_tiles() {
     }
 }
 
-/// Rows over so many tiles that a block sums them up, at the edges of its ways to do it; each between rows that are cut
-/// too, by both methods that cut rows.
+/// Rows over so many tiles that a block sums them, at the limits of its variants; each between other cut rows, by both
+/// methods that cut rows.
 #[test]
 fn rows_over_any_number_of_tiles() {
     for under_test in kernel_devices() {
@@ -111,8 +111,8 @@ fn rows_over_any_number_of_tiles() {
     }
 }
 
-/// Zero factors do not hide what is no number: the product is computed, with any alpha, on every device alike. Where
-/// beta is zero, what y held does not count; where x or a row is, it does.
+/// Zero factors do not hide NaN: the product is computed with any alpha, on every device. If beta is zero, y is not read;
+/// NaN in x or A propagates.
 #[test]
 fn what_is_no_number_stays_none() {
     for under_test in devices() {
@@ -125,7 +125,7 @@ fn what_is_no_number_stays_none() {
         let run = |alpha, beta, y: [f64; 4]| {
             let mut y = device.upload(&y).expect("upload");
             plan.run(alpha, &x, beta, &mut y).expect("run");
-            // Bits, for the sign of zero; one NaN is like another.
+            // Compare bits, for the sign of zero; all NaNs are equal.
             let bits = |y: f64| if y.is_nan() { u64::MAX } else { y.to_bits() };
             y.download().expect("download").into_iter().map(bits).collect::<Vec<_>>()
         };
@@ -141,8 +141,8 @@ fn what_is_no_number_stays_none() {
     }
 }
 
-/// A carry of zero must not meet an infinite factor: infinity times zero is no number. Once a row's end falls into the
-/// tile after its nonzeros.
+/// A zero carry must not be multiplied by an infinite factor, which would give NaN. In one case the end of a row is in
+/// the tile after its nonzeros.
 #[test]
 fn infinite_factors() {
     const TILE: usize = 128 * 9;
@@ -293,16 +293,16 @@ fn a_plan_says_what_it_chose() {
             assert!(asked && info.to_string().starts_with(&info.method.to_string()), "{info}");
             if let (SpmvMethod::MergePath, Some(tile)) = (info.method, info.tile) {
                 assert_eq!(info.tiles, (a.rows() + a.nnz()).div_ceil(tile.items() as usize) as u64);
-                // A row and a span a tile and one more; two sums and a counter a tile.
+                // A row and a span per tile, plus one; two sums and a counter per tile.
                 assert_eq!(info.workspace_bytes, (info.tiles + 1) * 12 + info.tiles * 20);
             }
         }
     }
 }
 
-/// Even rows are done in tiles or blocks of rows, or in a block each; a long one is cut into pieces; where long rows have
-/// much of the nonzeros, these are cut evenly; rows whose columns lie close together, scattered, share windows of x; what
-/// stays in a cache, whose size is known, is done row by row, unless some rows are longer than others. On the CPU there is nothing to choose.
+/// The choice: even rows in tiles or blocks of rows, or one block per row; long rows in pieces; a flat split if long rows
+/// have many of the nonzeros; windows of x if columns are scattered but close together; row by row if the matrix fits in
+/// a cache of known size, unless some rows are longer than others. On the CPU there is no choice.
 #[test]
 fn a_plan_follows_the_rows() {
     for under_test in unlike_devices() {
@@ -333,7 +333,7 @@ fn a_plan_follows_the_rows() {
                 small.plan_spmv(SpmvOptions::default()).expect("plan").info().expect("info").method
             };
             assert_eq!(f64_choice(&[5; 400]), SpmvMethod::Vector);
-            // A lane would take the longest in thirteen steps.
+            // A lane would take thirteen steps for the longest row.
             assert_eq!(f64_choice(&[vec![40; 400], vec![100]].concat()), SpmvMethod::RowBlocks);
         }
         let rows = device.properties().multiprocessors as usize * 2048;

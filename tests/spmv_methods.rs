@@ -1,4 +1,4 @@
-//! Every method of SpMV, by its name, on every device that has it.
+//! Every SpMV method, by name, on every device that has it.
 
 use evenpath::device::DeviceKind;
 use evenpath::error::OpError;
@@ -24,7 +24,7 @@ fn devices_and_methods() -> Vec<(DeviceUnderTest, SpmvMethod)> {
     devices().into_iter().flat_map(with_methods).collect()
 }
 
-/// Checks rows of the given lengths with every pair of types, with every kind of factor.
+/// Checks rows of the given lengths with every pair of types and every kind of factor.
 fn check_types(device: &Device, method: SpmvMethod, cols: usize, lengths: &[usize]) {
     check_spmv(device, &with_row_lengths::<f32, u32>(cols, lengths), method, 1.0, 0.0);
     check_spmv(device, &with_row_lengths::<f32, u64>(cols, lengths), method, -0.5, 1.0);
@@ -52,13 +52,13 @@ fn odd_shapes() {
     }
 }
 
-/// Row lengths at which a row takes one lane, one turn, or one batch of loads more.
+/// Row lengths at which a row takes one more lane, turn, or batch of loads.
 #[test]
 fn rows_around_the_turns_of_their_threads() {
     let block = tile_len::<BlockRows<f64, u32>>();
     for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
         for mean in [1, 2, 3, 4, 5, 8, 9, 16, 17, 31, 32, 33] {
-            // Some rows around the mean, and so many that the last warp is not full.
+            // Some rows with lengths around the mean, and a number of rows that leaves the last warp partly full.
             let lengths: Vec<usize> = (0..45).map(|row| [mean, mean - 1, mean + 1][row % 3]).collect();
             check_spmv(&device, &with_row_lengths::<f64, u32>(64, &lengths), method, 1.0, 0.5);
         }
@@ -68,7 +68,7 @@ fn rows_around_the_turns_of_their_threads() {
     }
 }
 
-/// Numbers of rows around those that fill a block of any number of lanes a row.
+/// Numbers of rows around those that fill a block, for any number of lanes per row.
 #[test]
 fn numbers_of_rows_around_blocks() {
     let block = tile_len::<VectorRows<f64, u32>>();
@@ -81,11 +81,11 @@ fn numbers_of_rows_around_blocks() {
     }
 }
 
-/// So many rows that a draw is of several for each vector, and the last draw of fewer.
+/// So many rows that each draw has several per vector, and the last draw fewer.
 #[test]
 fn light_draws_of_several_rows() {
     for DeviceUnderTest { device, fast } in kernel_devices() {
-        // Vectors of two lanes, at most so many blocks at once, four draws of a warp: twice that, and one.
+        // Vectors of two lanes, the maximum number of resident blocks, four draws per warp: twice that, plus one.
         let blocks = device.properties().multiprocessors as usize * if fast { 8 } else { 1 };
         let rows = tile_len::<LightRows<f32, u32>>() / 2 * blocks * 4 * 2 + 1;
         for (cols, length) in [(9, 0), (9, 1)] {
@@ -99,7 +99,8 @@ fn light_draws_of_several_rows() {
     }
 }
 
-/// Nonzeros around tiles, and rows that end just before, at and behind a tile's end; with and without empty rows.
+/// Nonzeros around multiples of a tile, and rows that end just before, at and after the end of a tile; with and
+/// without empty rows.
 #[test]
 fn flat_tiles_around_their_edges() {
     fn check_types<V: Value, O: Offset>(device: &Device, tile: usize) {
@@ -118,7 +119,7 @@ fn flat_tiles_around_their_edges() {
         check(&[tile, tile, tile]);
         check(&[tile - 1, 2, tile - 1, 2 * tile, 5]);
         check(&[3 * tile + 7, tile - 7, 1]);
-        // Remainders of many tiles in one row: summed by a thread, and by a block.
+        // Carries of many tiles in one row, summed by a thread and by a block.
         for tiles in [15, 16, 17, 18, 40] {
             check(&[3, tiles * tile, 2]);
             check(&[tile, tiles * tile, tile]);
@@ -130,7 +131,7 @@ fn flat_tiles_around_their_edges() {
     }
 }
 
-/// Row blocks at the edges of what fits, and of each kind: long rows, as few as warps, one more, and as many as fit.
+/// Row blocks of each kind around the maximum size: long rows, as many rows as warps, one more, and as many as fit.
 #[test]
 fn adaptive_row_blocks_around_their_edges() {
     fn check_types<V: Value, O: Offset>(device: &Device, items: usize) {
@@ -146,7 +147,7 @@ fn adaptive_row_blocks_around_their_edges() {
         }
         for rows in [2, 3, 4, 5, 8, 9, 63, 64, 65, 127, 128, 129] {
             check(&vec![items / rows; rows]);
-            // What is left of a row block is one row.
+            // The rest of a row block is one row.
             check(&[vec![items / rows; rows], vec![items]].concat());
         }
     }
@@ -186,7 +187,7 @@ fn plans_say_how_many_lanes_a_row_gets() {
     }
 }
 
-/// The flat split copies the offsets of rows that have nonzeros where some have none, and only there.
+/// The flat split copies the offsets of nonempty rows only if some rows are empty.
 #[test]
 fn flat_plans_compact_what_has_empty_rows() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
@@ -197,7 +198,7 @@ fn flat_plans_compact_what_has_empty_rows() {
             let filled = lengths.iter().filter(|&&length| length > 0).count() as u64;
             assert_eq!(info.figures, [("rows with nonzeros", filled)]);
             let copied = if filled == 0 { 0 } else { copied };
-            // A row and a span a tile and one more; two sums and a counter a tile.
+            // A row and a span per tile, plus one; two sums and a counter per tile.
             let cut = (info.tiles + 1) * 12 + info.tiles * 36;
             assert_eq!(info.workspace_bytes, cut + copied, "{lengths:?}");
         }
@@ -222,7 +223,7 @@ fn generated_matrices() {
     }
 }
 
-/// Columns that are there twice, and not in order: as they come.
+/// Duplicate and unsorted columns are processed in storage order.
 #[test]
 fn rows_that_are_not_canonical() {
     let columns = [3, 1, 1, 0, 3, 2, 2, 2, 0];
@@ -232,7 +233,7 @@ fn rows_that_are_not_canonical() {
     }
 }
 
-/// Whatever a run leaves behind, the next one does not see: not in y, not in counters, not in carries.
+/// A run does not depend on data of earlier runs, neither in y nor in counters or carries.
 #[test]
 fn results_are_bitwise_repeatable() {
     for (under_test, method) in devices_and_methods() {
@@ -256,7 +257,7 @@ fn bits<V: Value>(values: &[V]) -> Vec<u64> {
     values.iter().map(|value| value.to_f64().to_bits()).collect()
 }
 
-/// Runs of one plan from several threads, each with vectors of its own.
+/// Runs of one plan from several threads, each with its own vectors.
 #[test]
 fn runs_of_a_plan_do_not_interfere() {
     for (under_test, method) in devices_and_methods() {
@@ -285,8 +286,8 @@ fn runs_of_a_plan_do_not_interfere() {
     }
 }
 
-/// Sums that f32 just holds, of numbers far apart: right within the rounding of f32 whatever the order, and by every
-/// number of lanes. An implementation that loses a lane, or a row, is far outside.
+/// Sums near the limit of f32, of numbers of very different magnitudes: correct within f32 rounding in any order,
+/// with any number of lanes. Losing a lane or a row would exceed the bound by far.
 #[test]
 fn numbers_far_apart_in_f32() {
     for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
@@ -317,7 +318,7 @@ fn values_change_under_a_plan() {
     }
 }
 
-/// Zero factors do not hide what is no number, and rows without nonzeros have a zero for a sum, by every method.
+/// Zero factors do not hide NaN, and empty rows have sum zero, by every method.
 #[test]
 fn what_is_no_number_stays_none() {
     for (DeviceUnderTest { device, .. }, method) in devices_and_methods() {
@@ -329,7 +330,7 @@ fn what_is_no_number_stays_none() {
         let run = |alpha, beta, y: [f64; 4]| {
             let mut y = device.upload(&y).expect("upload");
             plan.run(alpha, &x, beta, &mut y).expect("run");
-            // Bits, for the sign of zero; one NaN is like another.
+            // Compare bits, for the sign of zero; all NaNs are equal.
             let bits = |y: f64| if y.is_nan() { u64::MAX } else { y.to_bits() };
             y.download().expect("download").into_iter().map(bits).collect::<Vec<_>>()
         };
@@ -342,7 +343,7 @@ fn what_is_no_number_stays_none() {
     }
 }
 
-/// A part of a row that is nothing must not meet an infinite factor: infinity times zero is no number.
+/// An empty part of a row must not be multiplied by an infinite factor, which would give NaN.
 #[test]
 fn infinite_factors() {
     let tile = tile_len::<FlatTile<f64, u32>>();

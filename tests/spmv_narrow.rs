@@ -1,4 +1,4 @@
-//! SpMV with narrow columns: directories of columns at their edges.
+//! SpMV with narrow columns: edge cases of column directories.
 
 use evenpath::generate::generate;
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
@@ -6,7 +6,7 @@ use evenpath::{Csr, Device, Offset, Value};
 use evenpath_tests::{DeviceUnderTest, check_spmv, kernel_devices, with_row_lengths};
 use proptest::prelude::*;
 
-/// Columns of a segment, and of a directory full of them.
+/// Columns per segment, and per full directory.
 const SEGMENT: usize = 2048;
 const DIRECTORY: usize = 32 * SEGMENT;
 
@@ -22,7 +22,7 @@ fn with_columns<V: Value, O: Offset>(cols: usize, rows: &[Vec<usize>]) -> Csr<V,
     Csr::try_new(rows.len(), cols, offsets, columns, values).expect("a valid matrix")
 }
 
-/// Checks the product, and how many columns have no code.
+/// Checks the product, and the number of columns without a code.
 fn check<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, without_code: usize) {
     check_spmv(device, a, SpmvMethod::NarrowColumns, 1.0, 0.0);
     check_spmv(device, a, SpmvMethod::NarrowColumns, -0.5, 2.0);
@@ -40,7 +40,7 @@ fn check_types(device: &Device, cols: usize, rows: &[Vec<usize>], without_code: 
     check(device, &with_columns::<f64, u64>(cols, rows), without_code);
 }
 
-/// Rows that end as far from their beginning as neighboring segments reach, and one column further.
+/// Rows that span as far as adjacent segments reach, and one column further.
 #[test]
 fn rows_around_the_width_of_a_directory() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
@@ -53,7 +53,7 @@ fn rows_around_the_width_of_a_directory() {
     }
 }
 
-/// One segment after another, with gaps between them: as many as a directory has, and one more.
+/// Segments with gaps between them: as many as a directory has, and one more.
 #[test]
 fn segments_around_their_greatest_number() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
@@ -69,7 +69,7 @@ fn segments_around_their_greatest_number() {
     }
 }
 
-/// Columns at the limit of 32 bits have codes. A vector with an element for each would take 16 GB.
+/// Columns at the limit of 32 bits have codes. A vector with one element per column would take 16 GB.
 #[test]
 fn columns_at_the_end_of_their_type() {
     const COLS: usize = u32::MAX as usize;
@@ -116,12 +116,12 @@ fn tiles_of_every_kind() {
             }
         }
         let long = with_row_lengths::<f32, u32>(200_000, &[3, 40_000, 0, 17, 5]);
-        // The row of 40000 is a tile of its own.
+        // The row with 40000 nonzeros is a tile by itself.
         check(&device, &long, 40_000);
     }
 }
 
-/// Row blocks of a grid, of bands and of dense rows have the codes of others, wherever they are; scattered ones have not.
+/// Row blocks of grids, bands and dense rows share codes with others, wherever they are; scattered rows do not.
 #[test]
 fn row_blocks_that_look_alike_share_codes() {
     for DeviceUnderTest { device, .. } in kernel_devices() {

@@ -9,7 +9,7 @@ use evenpath_kernels::spmv::AddTransposed;
 use evenpath_tests::{Expected, devices, spmv as oracle, tile_len, vector};
 use proptest::prelude::*;
 
-/// A matrix with rows of the given lengths, columns spread over `cols`; none twice, which the turned matrix would add up.
+/// A matrix with rows of the given lengths, columns spread over `cols`, without duplicates, which transposing would sum.
 fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
     let triplets = lengths.iter().enumerate().flat_map(|(row, &len)| {
         (0..len)
@@ -18,7 +18,7 @@ fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<
     Csr::from_triplets(lengths.len(), cols, triplets).expect("a valid matrix")
 }
 
-/// The product by the definition: that of the matrix whose triplets are turned, which nobody but this test transposes.
+/// The expected product, with the matrix of swapped triplets, independent of the library's transpose.
 fn expected<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &[V]) -> Expected {
     let turned = a.iter().map(|(row, col, value)| (col, row, value));
     let turned: Csr<V, O> = Csr::from_triplets(a.cols(), a.rows(), turned).expect("a valid matrix");
@@ -34,7 +34,7 @@ fn plan<V: Value, O: Offset>(
     matrix.plan_spmv_transposed(SpmvTransposedOptions::default().with_method(method)).expect("plan")
 }
 
-/// Runs y = αAᵀx + βy on a device in every method, y filled with NaN where β is zero, and checks it against the oracle.
+/// Runs y = αAᵀx + βy on a device by every method, with y filled with NaN if β is zero, and compares with the oracle.
 fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, alpha: f64, beta: f64) {
     let (alpha, beta) = (V::from_f64(alpha), V::from_f64(beta));
     let x: Vec<V> = vector(a.rows());
@@ -96,7 +96,7 @@ fn odd_shapes() {
     }
 }
 
-/// Row ends and nonzeros together around the sizes at which one more tile begins.
+/// Numbers of row ends plus nonzeros around those at which one more tile starts.
 #[test]
 fn sizes_around_tile_edges() {
     let tile = tile_len::<AddTransposed<f64, u32>>();
@@ -112,7 +112,8 @@ fn sizes_around_tile_edges() {
     }
 }
 
-/// Columns that are a multiple of the cache's size apart want the same place in it; all threads want the same one.
+/// Columns whose distance is a multiple of the cache's size compete for one slot of it; then all threads add to the same
+/// column.
 #[test]
 fn columns_in_each_others_way() {
     for under_test in devices() {
@@ -146,7 +147,7 @@ fn generated_matrices() {
     }
 }
 
-/// Zero factors do not hide what is no number. Where beta is zero, what y held does not count.
+/// Zero factors do not hide NaN. If beta is zero, y is not read.
 #[test]
 fn what_is_no_number_stays_none() {
     for under_test in devices() {
@@ -159,7 +160,7 @@ fn what_is_no_number_stays_none() {
             let run = |alpha, beta, y: [f64; 4]| {
                 let mut y = device.upload(&y).expect("upload");
                 plan.run(alpha, &x, beta, &mut y).expect("run");
-                // One NaN is like another.
+                // All NaNs are equal.
                 y.download()
                     .expect("download")
                     .into_iter()
@@ -184,7 +185,7 @@ fn what_is_no_number_stays_none() {
     }
 }
 
-/// Every method that says so; on the CPU all of them.
+/// Every method that is documented as ordered; on the CPU all methods.
 #[test]
 fn results_are_bitwise_repeatable() {
     for under_test in devices() {
@@ -238,7 +239,7 @@ fn values_change_under_a_plan() {
     }
 }
 
-/// A transpose has values of its own.
+/// A transpose has separate values.
 #[test]
 fn a_transpose_keeps_its_values() {
     for under_test in devices() {
@@ -275,7 +276,7 @@ fn operands_that_do_not_fit_are_refused_and_nothing_is_written() {
     }
 }
 
-/// A run that there is no memory for leaves y as it was, and the plan usable.
+/// A run without enough memory leaves y unchanged, and the plan usable.
 #[test]
 fn without_memory_nothing_is_written() {
     for under_test in evenpath_tests::kernel_devices() {
@@ -286,7 +287,7 @@ fn without_memory_nothing_is_written() {
         let x = device.upload(&[1.0; 10]).expect("upload");
         let mut y = device.upload(&[7.0; 500]).expect("upload");
         let in_use = device.memory().expect("memory").in_use;
-        // Down to what does not even hold the products.
+        // Down to a limit that does not even fit the products.
         for bytes in [info.run_bytes - 1, info.run_bytes / 2, 0] {
             device.set_memory_limit(Some(in_use + bytes));
             let error = plan.run(1.0, &x, 1.0, &mut y).expect_err("no memory");
@@ -294,7 +295,7 @@ fn without_memory_nothing_is_written() {
         }
         device.set_memory_limit(Some(in_use + info.run_bytes));
         assert_eq!(y.download().expect("download"), [7.0; 500]);
-        plan.run(1.0, &x, 0.0, &mut y).expect("as much memory as the plan says");
+        plan.run(1.0, &x, 0.0, &mut y).expect("as much memory as the plan reports");
         device.set_memory_limit(None);
         assert_eq!(device.memory().expect("memory").in_use, in_use);
     }

@@ -1,4 +1,4 @@
-//! Threads that share a device, and plans: each gets what it would have got alone.
+//! Threads that share a device and plans get the same results as a single thread.
 
 use std::sync::Barrier;
 
@@ -19,7 +19,7 @@ use evenpath_tests::devices;
 
 const THREADS: usize = 4;
 
-/// What all threads use at once.
+/// The objects that all threads share.
 struct Shared {
     a: DeviceCsr<f64>,
     tree: DeviceHiSparse<f64, 32>,
@@ -60,7 +60,7 @@ impl Shared {
         })
     }
 
-    /// Everything once, beginning with another operation in each thread.
+    /// Runs everything once, starting with a different operation in each thread.
     fn run(&self, first: usize) -> Result<Vec<Vec<f64>>, OpError> {
         let operations: [&dyn Fn() -> Result<Vec<f64>, OpError>; 8] = [
             &|| self.products(),
@@ -140,7 +140,7 @@ fn threads_that_share_a_device_get_what_they_would_alone() {
                     all_are_there.wait();
                     for round in 0..rounds {
                         let results = shared.run(thread * 2 + round).expect("the device works");
-                        assert!(results == *alone, "thread {thread}, round {round}: another result");
+                        assert!(results == *alone, "thread {thread}, round {round}: the result differs");
                     }
                 });
             }

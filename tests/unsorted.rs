@@ -1,4 +1,4 @@
-//! Merges and set operations of keys that are not sorted, on every device: some result or an error, and no harm.
+//! Merges and set operations on unsorted keys, on every device: an unspecified result or an error, but no fault.
 
 use evenpath::error::OpError;
 use evenpath::key::{Key, PairValue, Pairs};
@@ -9,7 +9,7 @@ use evenpath_kernels::sets::SetPairs;
 use evenpath_tests::{devices, tile_len};
 use proptest::prelude::*;
 
-/// Keys that repeat, in no order.
+/// Unsorted keys with duplicates.
 fn scrambled(len: usize) -> Vec<u32> {
     (0..len).map(|i| (i as u32).wrapping_mul(2_654_435_761) >> 20).collect()
 }
@@ -18,12 +18,12 @@ fn descending(len: usize) -> Vec<u32> {
     (0..len as u32).rev().map(|key| key / 3).collect()
 }
 
-/// Ascending again and again, `period` keys at a time.
+/// Keys that ascend repeatedly, `period` keys at a time.
 fn sawtooth(len: usize, period: usize) -> Vec<u32> {
     (0..len).map(|i| (i % period) as u32).collect()
 }
 
-/// One key throughout, but for one place.
+/// One key throughout, except at one position.
 fn run_with_outlier(len: usize, key: u32, place: usize, outlier: u32) -> Vec<u32> {
     let mut keys = vec![key; len];
     if let Some(key) = keys.get_mut(place) {
@@ -32,14 +32,14 @@ fn run_with_outlier(len: usize, key: u32, place: usize, outlier: u32) -> Vec<u32
     keys
 }
 
-/// Pairs of inputs of these lengths of which at least one is out of order in some way.
+/// Pairs of inputs of these lengths, at least one of them unsorted in some way.
 fn inputs(a_len: usize, b_len: usize) -> [(Vec<u32>, Vec<u32>); 6] {
     [
         (scrambled(a_len), scrambled(b_len)),
         (descending(a_len), descending(b_len)),
         (sawtooth(a_len, 7), sawtooth(b_len, 300)),
         (vec![5; a_len], descending(b_len)),
-        // A search that meets the outlier cuts elsewhere than one that does not.
+        // A search that hits the outlier cuts at a different position than one that does not.
         (vec![5; a_len], run_with_outlier(b_len, 9, b_len / 4, 0)),
         (run_with_outlier(a_len, 9, a_len / 2, 0), run_with_outlier(b_len, 5, b_len / 2, u32::MAX)),
     ]
@@ -57,7 +57,7 @@ fn lengths(tile: usize) -> [(usize, usize); 6] {
     ]
 }
 
-/// Checks all that takes pairs, with values that are numbered from 1, so that foreign memory is told from them.
+/// Checks all operations on pairs, with values numbered from 1, so that reads of other memory are detected.
 fn check_pairs<K: Key, V: PairValue + Into<f64>>(
     device: &Device,
     (a, b): (&[K], &[K]),
@@ -99,14 +99,14 @@ fn check_pairs<K: Key, V: PairValue + Into<f64>>(
     }
     let (keys, merged) = merge::pairs(a_pairs, b_pairs).expect("no fault");
     assert_eq!(keys.download().expect("no fault").len(), len, "merge of {what}");
-    // A merge may fill up with zeros.
+    // A merge may pad with zeros.
     check_values(&merged.download().expect("no fault"), 0.0, len);
     assert!(a_keys.download().expect("no fault") == a && b_keys.download().expect("no fault") == b, "{what}");
     assert!(a_values.download().expect("no fault") == values[..a.len()], "{what}");
     assert!(b_values.download().expect("no fault") == values[a.len()..], "{what}");
 }
 
-/// Checks pairs of these types with lengths around the edges of their kernels' tiles.
+/// Checks pairs of these types, with lengths around the edges of tiles.
 fn check_edges<K: Key, V: PairValue + Into<f64>>(device: &Device, key: fn(u32) -> K, value: fn(usize) -> V) {
     for tile in [tile_len::<SetPairs<K, V::Bits>>(), tile_len::<MergePairs<K, V::Bits>>()] {
         for (a_len, b_len) in lengths(tile) {
@@ -129,7 +129,7 @@ fn pairs_around_the_edges_of_tiles() {
     }
 }
 
-/// Runs of which one has an outlier: binary searches that miss it and the walk that meets it do not agree.
+/// Runs with one outlier, on which binary searches that miss it and the walk that hits it disagree.
 #[test]
 fn an_outlier_within_a_run() {
     let a = vec![5; 1001];
@@ -141,7 +141,7 @@ fn an_outlier_within_a_run() {
     }
 }
 
-/// A few small keys in runs of which the longest are longer than a tile.
+/// A few small keys in runs, some longer than a tile.
 fn keys_in_any_order() -> impl Strategy<Value = Vec<u32>> {
     let run = (0..9_u32, prop_oneof![8 => 1..20_usize, 2 => 20..700_usize, 1 => 1000..3000_usize]);
     prop::collection::vec(run, 1..30)

@@ -1,13 +1,13 @@
 //! Dense vectors on every device.
 
-// Small integers: sums are exact.
+// Sums of small integers are exact.
 #![allow(clippy::float_cmp)]
 
 use evenpath::error::OpError;
 use evenpath::{Device, Value, vector};
 use evenpath_tests::{DeviceUnderTest, devices};
 
-/// Small integers: their products and sums are exact in any order.
+/// Small integers, whose products and sums are exact in any order.
 fn numbers<V: Value>(len: usize, seed: usize) -> Vec<V> {
     (0..len).map(|at| V::from_f64(((at * 7 + seed * 3) % 11) as f64 - 5.0)).collect()
 }
@@ -39,7 +39,7 @@ fn check<V: Value>(device: &Device, len: usize) {
 #[test]
 fn vectors_of_every_length() {
     for DeviceUnderTest { device, .. } in devices() {
-        // Around a block's tile, and beyond one tile for each of the most blocks.
+        // Around the tile of a block, and beyond one tile per block of the largest grid.
         for len in [0, 1, 255, 256, 257, 1023, 1024, 1025, 5000, 1024 * 1024 + 3] {
             check::<f64>(&device, len);
             check::<f32>(&device, len.min(5000));

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs a compiler that makes PTX, for `cargo xtask ptx`. Users of evenpath do not need it: the PTX
+# Installs a compiler for PTX, for `cargo xtask ptx`. Users of evenpath do not need it: the PTX
 # is checked in.
 #
-#   xtask/install-device-toolchain.sh            Debian's packages where apt knows them, else rustup
+#   xtask/install-device-toolchain.sh            Debian packages if apt has them, otherwise rustup
 #   xtask/install-device-toolchain.sh debian     Debian's packages; as root, or with sudo
 #   xtask/install-device-toolchain.sh rustup     a nightly of rustup
 #

@@ -1,18 +1,20 @@
 //! The measuring program, `evenpath-bench`.
 //!
-//! * [`arguments`]: devices, types and matrices as the command line names them;
+//! * [`arguments`]: devices, types and matrices on the command line;
 //! * [`input`]: matrices from files, with a progress bar, or generated; random vectors;
-//! * [`measure`]: times, rates, and the copy rate they are compared with;
+//! * [`measure`]: times, rates, and the copy rate that they are compared with;
 //! * [`peers`]: other libraries, opened at run time;
-//! * [`report`]: results as text or as JSON, with a verdict; [`program`]: from the command line to the exit code;
-//! * [`suite`]: sets of matrices; [`statistics`]: what many measurements come to;
-//! * [`cases`]: every operation measured alike, for the program's `suite`; [`results`]: the files that it writes;
-//!   [`page`]: what is made of them;
-//! * [`study`]: the sources' experiments;
+//! * [`report`]: results as text or as JSON, with a verdict; [`program`]: runs a program from command line to exit
+//!   code;
+//! * [`suite`]: sets of matrices; [`statistics`]: summaries of measurements;
+//! * [`cases`]: measures every operation in the same way, for the command `suite`; [`results`]: the files that it
+//!   writes; [`page`]: the page generated from them;
+//! * [`study`]: the experiments of publications;
 //! * [`plot`]: plots as SVG;
-//! * [`sequences`]: sequences to measure primitives with;
-//! * [`command`]: the program's commands;
-//! * one module an operation: what it has to do, and whether a result is right; [`primitives`] has those on sequences.
+//! * [`sequences`]: sequences for measuring primitives;
+//! * [`command`]: the commands of the program;
+//! * one module per operation, with its work and the check of its result; [`primitives`] has the operations on
+//!   sequences.
 
 pub mod cases;
 pub mod command;

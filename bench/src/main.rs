@@ -1,4 +1,4 @@
-//! The measuring program of evenpath. It is all in the library, so that it is compiled once.
+//! The measuring program of evenpath. All code is in the library, so that it is compiled once.
 
 use std::process::ExitCode;
 

@@ -8,19 +8,19 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-/// How numbers lie along an axis.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly.
+    /// Linear.
     Linear,
-    /// By their logarithms; numbers that are not positive are left out.
+    /// Logarithmic; numbers that are not positive are left out.
     Log,
 }
 
 /// An axis.
 #[derive(Debug, Clone)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// Its label, with the unit.
     pub label: String,
     /// Its scale.
     pub scale: Scale,
@@ -55,7 +55,7 @@ pub struct Plot {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// What is drawn; colors repeat after eight.
+    /// The series; colors repeat after eight.
     pub series: Vec<Series>,
 }
 
@@ -64,14 +64,14 @@ const HEIGHT: u32 = 460;
 const LEGEND_LINE: u32 = 20;
 /// Series per line of the legend.
 const LEGEND_COLUMNS: usize = 2;
-/// The most ticks on an axis.
+/// The maximum number of ticks on an axis.
 const MOST_TICKS: usize = 9;
 
 /// Text and lines on a light background, and their color on a dark one.
 const INK: (RGBColor, &str) = (RGBColor(0x24, 0x29, 0x2f), "#e6edf3");
 
-/// The colors of Okabe and Ito, which color-blind readers can tell apart, darkened for a light background; beside each its color
-/// on a dark one.
+/// The colors of Okabe and Ito, which color-blind readers can tell apart, darkened for a light
+/// background, each with its color on a dark one.
 const COLORS: [(RGBColor, &str); 8] = [
     (RGBColor(0x00, 0x72, 0xb2), "#56b4e9"),
     (RGBColor(0xd5, 0x5e, 0x00), "#ff8c42"),
@@ -95,7 +95,7 @@ impl Axis {
     }
 }
 
-/// The part of an axis that is drawn; its ends are log10 of the numbers on a logarithmic axis.
+/// The visible range of an axis; on a logarithmic axis its ends are log10 of the numbers.
 #[derive(Debug, Clone)]
 struct Span {
     scale: Scale,
@@ -103,7 +103,7 @@ struct Span {
 }
 
 impl Span {
-    /// The least that holds all numbers with a margin; without numbers, 0 to 1.
+    /// The smallest range that contains all numbers with a margin; without numbers, 0 to 1.
     fn of(scale: Scale, numbers: impl Iterator<Item = f64>) -> Self {
         let places = numbers.map(|number| scale.place(number)).filter(|place| place.is_finite());
         let (first, last) = places
@@ -116,7 +116,7 @@ impl Span {
     /// The numbers that get a tick.
     fn ticks(&self) -> Vec<f64> {
         let width = self.range.end - self.range.start;
-        // Over less than half a decade the digits below leave too few.
+        // Below half a decade, the digits used otherwise give too few ticks.
         if self.scale == Scale::Linear || width < 0.45 {
             return RangedCoordf64::from(self.range()).key_points(MOST_TICKS);
         }
@@ -157,7 +157,7 @@ impl ValueFormatter<f64> for Span {
         if *number != 0.0 && !(-3.5..4.5).contains(&magnitude) {
             return format!("{number:.0e}");
         }
-        // A tick has fewer than six decimals, and its rounding error shows only behind them.
+        // A tick has fewer than six decimals, and its rounding error is smaller.
         let text = format!("{number:.6}");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     }
@@ -188,12 +188,12 @@ impl Plot {
     ///
     /// # Panics
     ///
-    /// Never: all that can fail is writing, and the document is written into a string.
+    /// Never: only writing can fail, and the document is written to a string.
     pub fn to_svg(&self) -> String {
         let mut svg = String::new();
         let lines = self.series.len().div_ceil(LEGEND_COLUMNS) as u32;
         let backend = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT + LEGEND_LINE * lines + 8));
-        self.draw(backend).expect("a string takes all that is written");
+        self.draw(backend).expect("writing to a string does not fail");
         with_dark_colors(&svg)
     }
 
@@ -245,8 +245,8 @@ impl Plot {
     }
 }
 
-/// Adds rules that give each color its counterpart where the reader prefers a dark background, and leaves out attributes that
-/// have their initial values.
+/// Adds rules that replace each color for readers who prefer a dark background, and removes
+/// attributes with initial values.
 fn with_dark_colors(svg: &str) -> String {
     let mut style = "<style>\n@media (prefers-color-scheme: dark) {\n".to_owned();
     for (RGBColor(red, green, blue), dark) in [INK].iter().chain(&COLORS) {
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn axes_fit_the_data() {
-        // Ratios around 1 do not stretch over whole decades.
+        // Ratios around 1 do not extend to whole decades.
         let ratios = Span::of(Scale::Log, [0.85, 2.0].into_iter());
         assert!(10_f64.powf(ratios.range.start) > 0.8 && 10_f64.powf(ratios.range.end) < 2.2, "{ratios:?}");
         assert_eq!(ticks(Scale::Log, &[0.85, 2.0]), ["1", "1.2", "1.4", "1.6", "1.8", "2"]);

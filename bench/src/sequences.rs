@@ -1,22 +1,22 @@
-//! Sequences to measure primitives with: the same for the same length and seed, made by all threads.
+//! Sequences for measuring primitives, determined by length and seed, generated on all threads.
 
 use evenpath::sort::SortKey;
 use evenpath_simt::Element;
 use rayon::prelude::*;
 
-/// Elements that one task makes.
+/// Elements per task.
 const CHUNK: usize = 1 << 16;
 
-/// A number that small ones can be made into.
+/// A number type that small integers can be converted to.
 pub trait Small: Element + bytemuck::Pod {
-    /// The number; rounded where the type cannot hold it.
+    /// Converts the number, rounding if the type cannot represent it.
     fn from_small(number: u32) -> Self;
 }
 
 macro_rules! small {
     ($($type:ident)*) => {$(
         impl Small for $type {
-            #[allow(clippy::cast_lossless)] // Of some of the types it is not.
+            #[allow(clippy::cast_lossless)] // For some of the types it is not lossless.
             fn from_small(number: u32) -> Self {
                 number as Self
             }
@@ -31,17 +31,18 @@ pub fn random_keys<K: SortKey>(len: usize, bits: u32, seed: u64) -> Vec<K> {
     (0..len).into_par_iter().map(|index| K::from_bits(random(seed, index) & mask)).collect()
 }
 
-/// `len` keys with gaps of 1 or 2, at random: two such sequences have two thirds of their keys in common.
+/// `len` keys with random gaps of 1 or 2; two such sequences share two thirds of their keys.
 pub fn sorted_unique<K: Small>(len: usize, seed: u64) -> Vec<K> {
     running_sums(len, seed, |bits| 1 + (bits as u32 & 1))
 }
 
-/// `len` keys with gaps of 0, 1 or 2, at random: a third of them is as the one before.
+/// `len` keys with random gaps of 0, 1 or 2; a third of them equal their predecessor.
 pub fn sorted_with_duplicates<K: Small>(len: usize, seed: u64) -> Vec<K> {
     running_sums(len, seed, |bits| (bits >> 32) as u32 % 3)
 }
 
-/// `len` keys in runs of equal ones: each is with probability 1/`mean_length` one more than the one before.
+/// `len` keys in runs of equal ones: with probability 1/`mean_length`, a key is its predecessor plus 1,
+/// otherwise equal to it.
 pub fn segment_keys<K: Small>(len: usize, mean_length: u32, seed: u64) -> Vec<K> {
     running_sums(len, seed, |bits| u32::from(((bits >> 32) as u32).is_multiple_of(mean_length)))
 }
@@ -52,7 +53,7 @@ pub fn random_numbers<T: Small>(len: usize, bound: u32, seed: u64) -> Vec<T> {
     (0..len).into_par_iter().map(number).collect()
 }
 
-/// The sums of the steps up to each element; a step is made of 64 random bits.
+/// The prefix sums of steps; a step is computed from 64 random bits.
 fn running_sums<T: Small>(len: usize, seed: u64, step: impl Fn(u64) -> u32 + Sync) -> Vec<T> {
     let chunk = |number: usize| number * CHUNK..len.min((number + 1) * CHUNK);
     let step = |index: usize| step(random(seed, index));
@@ -72,13 +73,13 @@ fn running_sums<T: Small>(len: usize, seed: u64, step: impl Fn(u64) -> u32 + Syn
     sums
 }
 
-/// The random bits of an index: a seed's stream of splitmix64.
+/// The random bits of an index, from the splitmix64 stream of a seed.
 pub(crate) fn random(seed: u64, index: usize) -> u64 {
     const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
     mix(mix(seed.wrapping_add(GAMMA)).wrapping_add((index as u64).wrapping_mul(GAMMA)))
 }
 
-/// Splitmix64's finaliser: a bijection.
+/// The finalizer of splitmix64, a bijection.
 pub(crate) fn mix(z: u64) -> u64 {
     let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -95,7 +96,7 @@ mod tests {
         keys.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
-    /// Whether `count` of `len` is within 5 standard deviations of the probability.
+    /// Whether `count` of `len` is within 5 standard deviations of the expectation.
     fn is_likely(count: usize, len: usize, probability: f64) -> bool {
         let (mean, variance) = (len as f64 * probability, len as f64 * probability * (1.0 - probability));
         (count as f64 - mean).abs() <= 5.0 * variance.sqrt()

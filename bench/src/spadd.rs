@@ -1,4 +1,4 @@
-//! C = αA + βB: the sums that are measured, what one has to do, measuring it, and whether a result is right.
+//! C = αA + βB: the measured sums, their work, measurements and checks.
 
 use evenpath::error::OpError;
 use evenpath::{Csr, Device, Offset, Value};
@@ -18,10 +18,10 @@ pub enum Addend {
 }
 
 impl Addend {
-    /// All of them.
+    /// All addends.
     pub const ALL: [Self; 3] = [Self::Itself, Self::Transpose, Self::Shifted];
 
-    /// The name that the command line has for it.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Itself => "itself",
@@ -30,7 +30,7 @@ impl Addend {
         }
     }
 
-    /// What is added to `a`, which must be canonical; nothing where there is no such.
+    /// The matrix to add to `a`, which must be canonical; `None` if there is none.
     pub fn of<V: Value, O: Offset>(self, a: &Csr<V, O>) -> Option<Csr<V, O>> {
         match self {
             Self::Itself => Some(a.clone()),
@@ -55,7 +55,7 @@ fn shifted<V: Value, O: Offset>(a: &Csr<V, O>) -> Csr<V, O> {
     }
 }
 
-/// Three operations for each nonzero of the result at most; the bytes of all three matrices.
+/// At most three operations per nonzero of the result; the bytes of all three matrices.
 pub fn work<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>, result_nonzeros: usize) -> Work {
     let entry = (size_of::<V>() + size_of::<u32>()) as u64;
     let nonzeros = (a.nnz() + b.nnz() + result_nonzeros) as u64;
@@ -68,23 +68,23 @@ pub fn work<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>, result_nonzeros: 
     }
 }
 
-/// What was measured of a sum.
+/// The measurements of a sum.
 pub struct Measured<V: Value, O: Offset> {
-    /// The whole: pattern, memory, values.
+    /// The whole sum: pattern, allocation, values.
     pub whole: Measurement,
-    /// The values alone, the pattern being known.
+    /// Only the values, given the pattern.
     pub values: Measurement,
-    /// Bytes that a plan holds beside the result.
+    /// Bytes that a plan holds, besides the result.
     pub workspace_bytes: u64,
     /// The result.
     pub result: Csr<V, O>,
 }
 
-/// Measures αA + βB, with all memory that it takes.
+/// Measures αA + βB, including allocation.
 ///
 /// # Errors
 ///
-/// If the device has not the memory, or was lost, or the matrices cannot be added.
+/// If there is not enough device memory, the device was lost, or the matrices cannot be added.
 pub fn measure<V: Value, O: Offset>(
     device: &Device,
     (alpha, a): (V, &Csr<V, O>),
@@ -104,11 +104,11 @@ pub fn measure<V: Value, O: Offset>(
     })
 }
 
-/// Whether `c` is αA + βB, computed in f64: its pattern exactly, a value within three roundings.
+/// Checks that `c` is αA + βB, computed in f64: the pattern exactly, values within three roundings.
 ///
 /// # Errors
 ///
-/// The first row that is not, as text.
+/// The first wrong row, as text.
 pub fn check<V: Value, O: Offset>(
     (alpha, a): (V, &Csr<V, O>),
     (beta, b): (V, &Csr<V, O>),
@@ -137,7 +137,7 @@ pub fn check<V: Value, O: Offset>(
     };
     match (0..a.rows()).into_par_iter().with_min_len(1 << 10).find_map_first(wrong) {
         None => Ok(()),
-        Some(row) => Err(format!("row {row} of C is not the sum of A's and B's")),
+        Some(row) => Err(format!("row {row} of C is not the sum of the rows of A and B")),
     }
 }
 

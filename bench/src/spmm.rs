@@ -1,4 +1,4 @@
-//! C = AB: what it has to do, measuring it, and whether a result is right.
+//! C = AB: work, measurements and checks.
 
 use evenpath::error::OpError;
 use evenpath::spmm::{SpmmOperand, SpmmOptions, SpmmPlanInfo};
@@ -7,11 +7,11 @@ use rayon::prelude::*;
 
 use crate::measure::{Measurement, Repetitions, Work, times_ms};
 
-/// Products that a check computes at most, about: of larger results it takes rows here and there.
+/// Approximate limit on the products that a check computes: for larger results it samples rows.
 const CHECKED: usize = 1 << 22;
 
-/// Two operations a nonzero and column; the bytes of matrix, B and C. The effective bytes count for each nonzero its
-/// value, its column and a row of B; for each row its offset and a row of C.
+/// Two operations per nonzero and column; the bytes of the matrix, B and C. The effective bytes are a value, a column
+/// index and a row of B per nonzero, and an offset and a row of C per row.
 pub fn work<S: Storage, T: Storage, O: Offset>(matrix: &Csr<S, O>, columns: usize) -> Work {
     let (rows, cols, nnz) = (matrix.rows() as u64, matrix.cols() as u64, matrix.nnz() as u64);
     let entry = (size_of::<S>() + size_of::<u32>()) as u64;
@@ -24,15 +24,15 @@ pub fn work<S: Storage, T: Storage, O: Offset>(matrix: &Csr<S, O>, columns: usiz
     }
 }
 
-/// Measures C = AB, B and C in one layout and without gaps: times, the plan, and the result in that layout.
+/// Measures C = AB with B and C in one layout, without gaps: times, the plan, and the result in that layout.
 ///
 /// # Errors
 ///
-/// If the device has not the memory, or was lost.
+/// If there is not enough device memory, or the device was lost.
 ///
 /// # Panics
 ///
-/// If B has not `columns` elements a column of the matrix.
+/// If B does not have `columns` elements per column of the matrix.
 pub fn measure<S: Storage, T: SpmmOperand<S>, O: Offset>(
     device: &Device,
     matrix: &Csr<S, O>,
@@ -50,7 +50,7 @@ where
         Ok::<_, OpError>(DeviceDense::try_new(values, rows, columns, layout).expect("B and C are as large"))
     };
     let b = dense(b, matrix.cols())?;
-    // Filled with what must not come out again.
+    // Filled with NaN, which must not remain in the result.
     let mut c = dense(&vec![T::from_f64(f64::NAN); matrix.rows() * columns], matrix.rows())?;
     let plan = a.plan_spmm(SpmmOptions::default().with_columns(columns).with_layout(layout))?;
     let (one, zero) = (<Compute<S> as Storage>::from_f64(1.0), Compute::<S>::default());
@@ -58,13 +58,12 @@ where
     Ok((Measurement::new(work::<S, T, O>(matrix, columns), &times), plan.info()?, c.into_vec().download()?))
 }
 
-/// Whether `c` is AB, computed in f64. An element of a row of n nonzeros may be off by (n + 1)·ε·Σ|a||b|, what rounding in
-/// any order can come to here and there, and by what rounding to `T` adds. Of large results rows are checked here and
-/// there, all columns of each.
+/// Checks that `c` is AB, computed in f64. The error bound of an element in a row of n nonzeros is (n + 1)·ε·Σ|a||b|, for
+/// rounding in any order, plus the rounding to `T`. For large results, all columns of sampled rows are checked.
 ///
 /// # Errors
 ///
-/// The first element found that is further off, as text; or that the sizes are wrong.
+/// The first element found beyond the bound, or wrong sizes, as text.
 pub fn check<S: Storage, T: Storage, O: Offset>(
     matrix: &Csr<S, O>,
     b: &[T],
@@ -94,7 +93,7 @@ pub fn check<S: Storage, T: Storage, O: Offset>(
             }
             let bound = (nonzeros.len() + 1) as f64 * computing * magnitude + holding * sum.abs();
             let found = c[place(row, rows, column)];
-            // Not `>`, which NaN would pass.
+            // Not `>`, because NaN must fail.
             let close = (found.to_f64() - sum).abs() <= bound + smallest;
             if !close {
                 return Err(format!("C[{row}][{column}] is {found}, not {sum} within {bound:.1e}"));
@@ -105,7 +104,7 @@ pub fn check<S: Storage, T: Storage, O: Offset>(
     (0..rows.div_ceil(step)).into_par_iter().with_min_len(64).try_for_each(|index| check_row(index * step))
 }
 
-/// What rounding to a type of 16 bits adds: relative to the number, and near zero.
+/// The error of rounding to a 16-bit type: relative, and absolute near zero.
 fn rounding(name: &str) -> (f64, f64) {
     match name {
         "f16" => (2.0_f64.powi(-11), 2.0_f64.powi(-25)),
@@ -154,7 +153,7 @@ mod tests {
     fn check_allows_for_the_rounding_of_halves() {
         let a: Csr<f16> = Csr::<f64>::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, 1.0)]).unwrap().into_values();
         let b = [f16::from_f32(2048.0), f16::from_f32(1.0)];
-        // 2049 lies between two halves.
+        // 2049 lies between two f16 numbers.
         for (c, right) in [(2048.0, true), (2050.0, true), (2052.0, false)] {
             let found = check(&a, &b, &[f16::from_f32(c)], 1, Layout::RowMajor);
             assert_eq!(found.is_ok(), right, "{found:?}");

@@ -1,6 +1,6 @@
-//! What many measurements come to.
+//! Summaries of many measurements.
 
-/// The geometric mean; `None` of none.
+/// The geometric mean; `None` without values.
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (mut logarithms, mut count) = (0.0, 0);
     for value in values {
@@ -10,7 +10,7 @@ pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| (logarithms / f64::from(count)).exp())
 }
 
-/// Pearson's coefficient of correlation of pairs; `None` where either side does not vary.
+/// Pearson's correlation coefficient of pairs; `None` if either side is constant.
 pub fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let count = pairs.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / count;

@@ -1,4 +1,4 @@
-//! Sets of matrices to measure with.
+//! Sets of matrices for measurements.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use evenpath::generate::{Kind, Published, generate};
 use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
 use thiserror::Error;
 
-/// The variable that names a folder of Matrix Market files.
+/// The environment variable with a folder of Matrix Market files.
 pub const FOLDER_VARIABLE: &str = "EVENPATH_MATRICES";
 
-/// The seed of everything that is generated.
+/// The seed of generated matrices.
 const SEED: u64 = 1;
 
-/// Kinds of matrix that decide over a schedule, each of its own shape.
+/// Kinds of matrix that cover all structures relevant to the choice of a schedule.
 const GENERATED: [&str; 10] = [
     "stencil5:2000",
     "fem:1000000",
@@ -36,26 +36,26 @@ pub enum Suite {
     Table2,
     /// Stand-ins for Figure 7.1 of the thesis on HiSparse.
     Figure7,
-    /// Matrices of every shape that decides over a schedule.
+    /// Matrices of every structure relevant to the choice of a schedule.
     Generated,
     /// The Matrix Market files of a folder.
     Folder,
 }
 
-/// A matrix of a suite, not made yet.
+/// A matrix of a suite, not loaded yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// To be generated.
+    /// Generated.
     Generated(Kind),
-    /// To be read.
+    /// Read from a file.
     File(PathBuf),
 }
 
-/// Why a suite, or a matrix of it, is not there.
+/// Why a suite, or a matrix of it, is not available.
 #[derive(Debug, Error)]
 pub enum SuiteError {
-    /// The suite is a folder, and none was named.
-    #[error("the suite `folder` wants --folder or the variable {FOLDER_VARIABLE}")]
+    /// The suite needs a folder, and none was given.
+    #[error("the suite `folder` needs --folder or the variable {FOLDER_VARIABLE}")]
     NoFolder,
     /// The folder cannot be read.
     #[error("{}: {source}", folder.display())]
@@ -71,7 +71,7 @@ pub enum SuiteError {
     /// The matrix cannot be generated.
     #[error("{kind}: {source}")]
     Generate {
-        /// What was to be generated.
+        /// The kind of matrix.
         kind: Kind,
         /// Why it cannot be.
         source: MatrixError,
@@ -79,7 +79,7 @@ pub enum SuiteError {
 }
 
 impl Suite {
-    /// The name that the command line has for it.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Table2 => "table2",
@@ -89,11 +89,11 @@ impl Suite {
         }
     }
 
-    /// Its matrices; `folder` is that of the suite of files.
+    /// Its matrices. `folder` is for the suite `folder`.
     ///
     /// # Errors
     ///
-    /// If the folder is needed and not named, or cannot be read.
+    /// If a folder is needed but not given, or cannot be read.
     pub fn sources(self, folder: Option<&Path>) -> Result<Vec<Source>, SuiteError> {
         let like = |matrix| Source::Generated(Kind::Like { matrix });
         Ok(match self {
@@ -115,7 +115,7 @@ impl Suite {
     }
 }
 
-/// The Matrix Market files of a folder, by name.
+/// The Matrix Market files in a folder, sorted by name.
 fn files(folder: &Path) -> Result<Vec<Source>, SuiteError> {
     let failed = |source| SuiteError::Folder { folder: folder.into(), source };
     let mut paths = Vec::new();
@@ -131,12 +131,12 @@ fn files(folder: &Path) -> Result<Vec<Source>, SuiteError> {
 }
 
 impl Source {
-    /// Whether the matrix is generated, and no published one.
+    /// Whether the matrix is generated rather than a published one.
     pub fn is_generated(&self) -> bool {
         matches!(self, Self::Generated(_))
     }
 
-    /// Makes or reads the matrix. Of complex ones the real part is taken.
+    /// Generates or reads the matrix. For complex matrices, reads the real part.
     ///
     /// # Errors
     ///

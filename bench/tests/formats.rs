@@ -1,4 +1,4 @@
-//! `evenpath-bench formats` and `row-sorting`: what they print, and their exit codes.
+//! `evenpath-bench formats` and `row-sorting`: output and exit codes.
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,4 @@
-//! `evenpath-bench hisparse-tree`: what it prints, and its picture.
+//! `evenpath-bench hisparse-tree`: its output and picture.
 
 use std::process::Command;
 

@@ -1,10 +1,10 @@
-//! `evenpath-bench primitives` as a program: what it measures and prints, how it compares, and how it ends.
+//! `evenpath-bench primitives` as a program: measurements, output, comparisons and exit codes.
 
 use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// What another program could have printed.
+/// Sample output of another program.
 const PEERS: &str = r#"{"device":"another GPU","runtime":13000}
 {"peer":"thrust","op":"set_union","key":"u64","value":"-","n":1024,"ms":1e9,"gkeys_s":1.0,"gb_s":1.0}
 {"peer":"mgpu","op":"set_union","key":"u64","value":"-","n":1024,"ms":2e9,"gkeys_s":1.0,"gb_s":1.0}
@@ -20,7 +20,7 @@ fn primitives(arguments: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// What it prints where the exit code is 0.
+/// Its output; the exit code must be 0.
 fn passes(arguments: &[&str]) -> String {
     let output = primitives(arguments);
     let (text, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -31,7 +31,7 @@ fn passes(arguments: &[&str]) -> String {
 /// The objects that it prints: the device's, and the others.
 fn json(arguments: &[&str]) -> (Value, Vec<Value>) {
     let text = passes(&[&["--json", "--repetitions", "1"], arguments].concat());
-    let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("an object a line"));
+    let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("one object per line"));
     let device = lines.next().expect("the device's line");
     (device, lines.collect())
 }
@@ -111,7 +111,7 @@ fn bytes_are_those_of_inputs_and_results() {
     assert_eq!(bytes("exclusive_scan", "-"), 2 * n * 4);
     assert_eq!(bytes("scan_by_key_seg64", "f64"), n * (4 + 2 * 8));
     assert_eq!(bytes("scan_by_flag_seg64", "f32"), n * (1 + 2 * 4));
-    // What is beside the values: keys, flags, offsets; of as many segments as there are keys in the result.
+    // The bytes besides the values: keys, flags, offsets; there are as many segments as keys in the result.
     let segments = (bytes("reduce_by_key_seg64", "f64") - n * (4 + 8)) / (4 + 8);
     assert!((n / 64 / 2..n / 64 * 2).contains(&segments), "{segments}");
     assert_eq!(bytes("reduce_by_flag_seg64", "f64"), n * (1 + 8) + segments * 8);
@@ -119,7 +119,7 @@ fn bytes_are_those_of_inputs_and_results() {
     assert_eq!(bytes("scan_by_offsets_seg64", "f64"), 2 * n * 8 + (segments + 1) * 4);
     assert_eq!(bytes("set_union_count", "-"), n * 4);
     assert_eq!(bytes("merge", "-"), 2 * n * 4);
-    // What is in one of the inputs only, and what is in both.
+    // Keys in one input only, and keys in both.
     let union = bytes("set_union", "-") - n * 4;
     let symmetric_difference = bytes("set_symmetric_difference", "-") - n * 4;
     assert_eq!(bytes("set_intersection", "-") - n * 4, union - symmetric_difference);

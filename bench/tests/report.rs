@@ -1,4 +1,4 @@
-//! `evenpath-bench report`: what is checked in is what it makes of the results that are checked in.
+//! `evenpath-bench report`: the checked-in pages match those generated from the checked-in results.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,10 +36,10 @@ fn is_up_to_date(folder: &Path) {
     let names = |pages: &BTreeMap<String, String>| pages.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&expected), names(&found), "{}", folder.display());
     for (name, text) in &found {
-        // Not assert_eq: nobody wants to see both.
+        // Not assert_eq, which would print both in full.
         assert!(
             text == &expected[name],
-            "{}/{name} is not what `evenpath-bench report` makes of the results beside it",
+            "{}/{name} differs from what `evenpath-bench report` generates from the results",
             folder.display()
         );
     }
@@ -106,6 +106,9 @@ fn what_is_no_result_is_refused_and_nothing_written() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("no file of results"), "{output:?}");
     std::fs::write(folder.path().join("a.jsonl"), "{}\n").expect("written");
     let output = report(folder.path(), &out);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("a.jsonl, line 1: no result"), "{output:?}");
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("a.jsonl, line 1: invalid result"),
+        "{output:?}"
+    );
     assert!(!out.exists());
 }

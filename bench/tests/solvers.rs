@@ -1,4 +1,4 @@
-//! `evenpath-bench conjugate-gradients` and `pagerank`: what they print, and their plots.
+//! `evenpath-bench conjugate-gradients` and `pagerank`: output and plots.
 
 use std::process::{Command, Output};
 
@@ -12,7 +12,7 @@ fn run(command: &str, arguments: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// The JSON object that it prints where the exit code is 0, and its plot.
+/// The JSON object that it prints, and its plot; the exit code must be 0.
 fn passes(command: &str, arguments: &[&str]) -> (Value, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let plot = folder.path().join("plot.svg");
@@ -59,8 +59,8 @@ fn pages_are_ranked_on_every_device_that_is_always_there() {
     for device in ["cpu", "simulated"] {
         let arguments = ["--device", device, "--matrix", path.to_str().expect("text"), "--top", "4"];
         let (json, _) = passes("pagerank", &arguments);
-        // By hand: with s what goes anywhere, shared by four, r4 = s, r1 = s + 0.85 (r2 / 2 + r4), r2 = s + 0.85 r1 / 2,
-        // r3 = s + 0.85 (r1 + r2) / 2, and together they are 1.
+        // By hand, where s is a quarter of the probability of jumps: r4 = s, r1 = s + 0.85 (r2 / 2 + r4), r2 = s + 0.85
+        // r1 / 2, r3 = s + 0.85 (r1 + r2) / 2, and their sum is 1.
         let r1 = (1.0 + 0.425 + 0.85) / (1.0 - 0.425 * 0.425);
         let r2 = 1.0 + 0.425 * r1;
         let r3 = 1.0 + 0.425 * (r1 + r2);

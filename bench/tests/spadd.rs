@@ -21,7 +21,7 @@ fn every_case_is_verified_on(device: &str) {
     let text = String::from_utf8(output.stdout).expect("text");
     let lines: Vec<Value> = text.lines().map(|line| line.parse().expect("JSON")).collect();
     let cases = &lines[1..lines.len() - 1];
-    // Three addends and two types; of the matrix that is not square, two addends.
+    // Three addends and two types; two addends for the matrix that is not square.
     assert_eq!(cases.len(), 16, "{text}");
     for case in cases {
         assert_eq!((&case["op"], &case["verified"]), (&"spadd".into(), &true.into()), "{case}");

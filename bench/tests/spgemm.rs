@@ -15,7 +15,7 @@ fn every_method_is_measured_and_verified() {
     let lines: Vec<Value> = text.lines().map(|line| line.parse().expect("JSON")).collect();
     let (records, summaries): (Vec<_>, Vec<_>) =
         lines[1..].iter().partition(|line| line["summary"].is_null());
-    // Two matrices of two types, three methods each.
+    // Two matrices, two types, three methods each.
     assert_eq!((records.len(), summaries.len()), (4, 6), "{text}");
     for record in records {
         assert_eq!(record["op"], "spgemm", "{record}");

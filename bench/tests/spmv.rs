@@ -1,4 +1,4 @@
-//! `evenpath-bench spmv` as a program: what it measures and prints, and how it ends.
+//! `evenpath-bench spmv` as a program: measurements, output and exit codes.
 
 use std::process::{Command, Output};
 
@@ -13,7 +13,7 @@ fn spmv(arguments: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// What it prints where the exit code is 0.
+/// Its output; the exit code must be 0.
 fn passes(arguments: &[&str]) -> String {
     let output = spmv(arguments);
     let (text, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -21,10 +21,10 @@ fn passes(arguments: &[&str]) -> String {
     text.into_owned()
 }
 
-/// The objects that it prints: the device's, the records, and the summaries.
+/// The objects that it prints: the device, the records, and the summaries.
 fn json(arguments: &[&str]) -> (Value, Vec<Value>, Vec<Value>) {
     let text = passes(&[&["--json", "--repetitions", "2"], arguments].concat());
-    let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("an object a line"));
+    let mut lines = text.lines().map(|line| serde_json::from_str(line).expect("one object per line"));
     let device = lines.next().expect("the device's line");
     let (summaries, records) = lines.partition(|line: &Value| line.get("summary").is_some());
     (device, records, summaries)
@@ -161,7 +161,7 @@ fn what_cannot_be_is_an_error_and_named() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
         assert!(stderr.contains(part), "{arguments:?}: {stderr}");
     }
-    // The method is there, but not on the CPU: the line says so, and nothing else fails.
+    // The method exists, but not on the CPU: the line says so, and nothing else fails.
     let output = spmv(&["--device", "cpu", "--generate", "stencil5:3", "--method", "row-tiles", "--json"]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("CPU has no SpMV by `row-tiles`; it has auto, merge-path, row-parallel"), "{text}");

@@ -59,7 +59,7 @@ fn row_sorting_compares_with_the_published_ratios() {
     // 40% in Table 5.
     assert!((circuit[6].as_f64().unwrap() - 0.40).abs() < 0.005, "{circuit}");
     // 40.7% in Table 8.
-    assert!((row(&tables, "A thread a row", "economics")[9].as_f64().unwrap() - 0.407).abs() < 0.0005);
+    assert!((row(&tables, "One thread per row", "economics")[9].as_f64().unwrap() - 0.407).abs() < 0.0005);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn merge_spmv_has_threads_and_the_published_times() {
     let published = row(&tables, "circuit5M", "published: merge CsrMV, Tesla K40");
     // The README says 17.19377.
     assert!((published[2].as_f64().unwrap() - 17.193_77).abs() < 1e-3, "{published}");
-    assert!(rows(&tables, "how far time goes").len() >= 2);
+    assert!(rows(&tables, "correlation of time").len() >= 2);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn csr_adaptive_has_the_published_table_and_says_what_a_cpu_has_not() {
     let notes = tables[2]["notes"].to_string();
     assert!(
         notes.contains("the CPU has no row blocks")
-            && notes.contains("left out, of more than 1000 nonzeros: "),
+            && notes.contains("left out, with more than 1000 nonzeros: "),
         "{notes}"
     );
 }

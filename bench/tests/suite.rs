@@ -1,5 +1,5 @@
-//! `evenpath-bench suite` as a program: that it measures everything, goes on where it was interrupted, and has a row for
-//! whatever fails.
+//! `evenpath-bench suite` as a program: it measures everything, resumes after an interruption, and has a row for every
+//! failure.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 const MATRICES: &str = "stencil5:12,dense:3x40";
-/// Six operations, of which two have two cases.
+/// Six operations, two of them with two cases.
 const CASES: usize = 8;
 
 fn suite(out: &Path, arguments: &[&str]) -> Output {
@@ -20,7 +20,7 @@ fn suite(out: &Path, arguments: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// What it says where the exit code is this.
+/// Its stderr; the exit code must be `code`.
 fn says(code: i32, out: &Path, arguments: &[&str]) -> String {
     let output = suite(out, arguments);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -31,7 +31,7 @@ fn says(code: i32, out: &Path, arguments: &[&str]) -> String {
 /// The settings and the rows of a file.
 fn lines(out: &Path) -> (Vec<Value>, Vec<Value>) {
     let text = std::fs::read_to_string(out).expect("the file");
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("an object a line"));
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("one object per line"));
     lines.partition(|line| line.get("setting").is_some())
 }
 
@@ -91,7 +91,7 @@ fn an_interrupted_run_goes_on_and_has_the_rows_of_a_whole_one() {
     let (settings, rows) = lines(&torn);
     assert_eq!(settings.len(), 2);
     assert_eq!(keys(&rows), keys(&lines(&whole).1));
-    // Nothing is left: nothing is written.
+    // Nothing is left, so nothing is written.
     let before = std::fs::read(&torn).expect("the file");
     says(0, &torn, &arguments);
     assert_eq!(std::fs::read(&torn).expect("the file"), before);
@@ -126,7 +126,7 @@ fn what_fails_is_a_row_and_can_be_tried_again() {
     let reasons: Vec<_> = rows.iter().map(|row| row["failed"].as_str().unwrap_or_default()).collect();
     assert!(reasons[0].contains("bad.mtx") && reasons[1] == reasons[0], "{reasons:?}");
     assert_eq!(reasons[2..], ["", "2 products are more than 1"]);
-    // Without being told, nothing is tried again.
+    // Failures are not retried by default.
     says(0, &out, &arguments);
     assert_eq!(lines(&out).1.len(), 4);
     write("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 2.0\n");
@@ -144,7 +144,7 @@ fn results_of_another_setting_are_refused_and_kept() {
     let before = std::fs::read(&out).expect("the file");
     let text = says(1, &out, &[&arguments[..], &["--peers", "sprs"]].concat());
     assert!(
-        text.contains("line 1: results of another setting: the list of peers is none there, and sprs here"),
+        text.contains("line 1: results of another setting: the list of peers is none there, but sprs here"),
         "{text}"
     );
     assert_eq!(std::fs::read(&out).expect("the file"), before);

@@ -69,8 +69,8 @@ const STRICTER: [(&str, &str); 8] = [
     ("russell__bad_not_complex_hermitian.mtx.gz", ":3: expected the end of the line, found `0.0`"),
     ("sprs__bad_files__too_many_elems_in_entry.mm.gz", ":5: expected the end of the line, found `4`"),
     // Not square.
-    ("russell__bad_symmetric_rectangular.mtx.gz", ":2: a symmetric matrix is square"),
-    ("russell__bad_symmetric_rectangular_complex.mtx.gz", ":2: a symmetric matrix is square"),
+    ("russell__bad_symmetric_rectangular.mtx.gz", ":2: a symmetric matrix must be square"),
+    ("russell__bad_symmetric_rectangular_complex.mtx.gz", ":2: a symmetric matrix must be square"),
     // scipy counts such places twice.
     ("russell__ok_complex_hermitian.mtx.gz", ":5: row 2, column 1 and its mirror image are both stored"),
 ];

@@ -53,7 +53,7 @@ fn without_arguments_it_runs_on_the_best_device() {
         "\nplan    ",
         "\ntime    ",
         " GFLOP/s, ",
-        " effective GB/s as merge-spmv counts",
+        " effective GB/s, counted as by merge-spmv",
         " of the device's copy rate",
         " ms to the first result",
     ] {

@@ -1,4 +1,5 @@
-//! Any arrays as a CSR matrix: they are refused and given back, or every operation on them works.
+//! Builds CSR matrices from arbitrary arrays: they are rejected and returned, or every operation on
+//! them works.
 #![no_main]
 
 use evenpath::csr::CsrView;
@@ -10,7 +11,8 @@ use libfuzzer_sys::fuzz_target;
 struct Arrays {
     rows: u8,
     cols: u8,
-    /// Whether lengths and offsets are taken as they are, or made to fit more often.
+    /// Whether lengths and offsets are used unchanged. Otherwise they are adjusted to be valid more
+    /// often.
     raw: bool,
     row_offsets: Vec<u32>,
     column_indices: Vec<u32>,

@@ -1,4 +1,5 @@
-//! Any bytes as a pool of nodes: they are refused, or every operation on the matrix works and agrees with its entries.
+//! Builds HiSparse matrices from arbitrary bytes: they are rejected, or every operation works and agrees with the
+//! entries.
 #![no_main]
 
 use evenpath::csr::MAX_DIMENSION;
@@ -7,11 +8,11 @@ use evenpath::HiSparse;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
-/// The limit of entries: shared subtrees make immense matrices of few bytes.
+/// The limit on entries: with shared subtrees, a few bytes can describe a huge matrix.
 const MAX_ENTRIES: usize = 1 << 16;
-/// Rows and columns of the largest one for which there are vectors and row offsets.
+/// The maximum number of rows and columns for operations that need vectors or row offsets.
 const MAX_DENSE: usize = 1 << 16;
-/// Entries of the largest one that is multiplied with its transpose, which may have their square.
+/// The maximum number of entries for a product with the transpose, which may have the square of that.
 const MAX_FACTOR: usize = 1 << 10;
 
 #[derive(Arbitrary, Debug)]
@@ -19,7 +20,7 @@ struct Input {
     rows: u32,
     cols: u32,
     root: u32,
-    /// Words, so that a mutation changes a count, two coordinates or a reference.
+    /// Words, so that one mutation changes a count, two coordinates or a reference.
     words: Vec<u32>,
 }
 
@@ -60,14 +61,14 @@ fn check<const D: usize>(input: &Input) {
         assert!(matrix.add(&matrix.transpose()).expect("a square matrix").nnz() >= entries);
     }
     if entries <= MAX_FACTOR {
-        // Every entry meets itself on the diagonal.
-        let product = matrix.multiply(&matrix.transpose()).expect("the shapes fit");
+        // Every entry is multiplied by itself on the diagonal.
+        let product = matrix.multiply(&matrix.transpose()).expect("the shapes match");
         assert!(matrix.iter().all(|(row, _, _)| product.get(row, row).is_some()));
     }
     if rows.max(cols) > MAX_DENSE {
         return;
     }
-    assert_eq!(matrix.to_coo().expect("there is memory").nnz(), entries);
+    assert_eq!(matrix.to_coo().expect("enough memory").nnz(), entries);
     let mut y = vec![0.0; rows];
-    matrix.spmv(1.0, &vec![1.0; cols], 0.0, &mut y).expect("the vectors fit");
+    matrix.spmv(1.0, &vec![1.0; cols], 0.0, &mut y).expect("the lengths match");
 }

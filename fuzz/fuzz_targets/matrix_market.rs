@@ -1,4 +1,5 @@
-//! Any bytes as a Matrix Market file: the reader answers, and what it reads can be written and read again.
+//! Reads arbitrary bytes as a Matrix Market file: the reader does not panic, and accepted matrices survive
+//! writing and reading.
 #![no_main]
 
 use evenpath::coo::Duplicates;
@@ -46,7 +47,7 @@ fn round_trip<V: Value, O: Offset>(bytes: &[u8]) {
     Csr::try_new(rows, cols, row_offsets, column_indices, values).unwrap();
 }
 
-/// Equal to the last bit, but one NaN is like another.
+/// Bitwise equal, except that all NaNs are equal.
 fn assert_same<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) {
     assert_eq!((a.rows(), a.cols()), (b.rows(), b.cols()));
     assert_eq!(a.row_offsets(), b.row_offsets());
@@ -55,7 +56,7 @@ fn assert_same<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) {
         let (a, b) = (a.to_f64(), b.to_f64());
         assert!(
             a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
-            "{a} is read again as {b}"
+            "{a} is read back as {b}"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! The table of properties, docs/guide/properties.md, is what the operations do: each is run, for all its types, and what the
-//! table claims is looked for on simulated GPUs. `EVENPATH_WRITE_DOCS=1` writes the page.
+//! Checks the table of properties, docs/guide/properties.md: each operation is run for all its types, and the
+//! claims of the table are tested on simulated GPUs. `EVENPATH_WRITE_DOCS=1` writes the page.
 
 mod operations;
 mod products;
@@ -14,7 +14,7 @@ use evenpath_tests::devices;
 
 use operations::{Setup, operations};
 
-/// A GPU of four multiprocessors whose blocks run, and whose stores arrive, in an order that the seed determines.
+/// A GPU with four multiprocessors; the seed determines the order in which blocks run and stores arrive.
 fn simulated(seed: u64) -> Device {
     let options = SimulatedOptions::default()
         .with_threads(1)
@@ -24,17 +24,17 @@ fn simulated(seed: u64) -> Device {
     Device::simulated(options)
 }
 
-/// The bits of a result, on a device where nothing else ran.
+/// The bits of a result, on a fresh device.
 fn bits(setup: Setup, device: &Device) -> Vec<u8> {
     let mut run = setup(device, &mut || {});
     run()()
 }
 
-/// Whether runs, the first apart, do not wait for the device.
+/// Whether runs other than the first do not wait for the device.
 fn is_asynchronous(setup: Setup) -> bool {
     let device = simulated(0);
     let mut run = setup(&device, &mut || {});
-    // The first run may find out what others use.
+    // The first run may compute data for later ones.
     drop(run());
     let waits = device.waits();
     let result = run();
@@ -43,7 +43,7 @@ fn is_asynchronous(setup: Setup) -> bool {
     !waited
 }
 
-/// Whether all orders of blocks and of stores give the same bits.
+/// Whether all orders of blocks and stores give bitwise identical results.
 fn is_repeatable(setup: Setup) -> bool {
     let seen: BTreeSet<_> = (0..6).map(|seed| bits(setup, &simulated(seed))).collect();
     seen.len() == 1
@@ -58,7 +58,7 @@ fn operations_keep_what_the_table_says() {
     }
 }
 
-/// Types are those that there are instances of.
+/// The types are those of the kernel instances.
 #[test]
 fn the_page_has_the_table() {
     let page = table::page(&operations());
@@ -67,10 +67,10 @@ fn the_page_has_the_table() {
         std::fs::write(path, &page).expect("the page is written");
     }
     let written = std::fs::read_to_string(path).expect("the page");
-    assert!(written.lines().eq(page.lines()), "EVENPATH_WRITE_DOCS=1 writes the page anew:\n{page}");
+    assert!(written.lines().eq(page.lines()), "set EVENPATH_WRITE_DOCS=1 to update the page:\n{page}");
 }
 
-/// Every type, on every device. A result that is repeatable on simulated GPUs is so on every device.
+/// Every type, on every device. Results that are repeatable on simulated GPUs are repeatable on every device.
 #[test]
 fn every_operation_runs_on_every_device_for_every_type() {
     for operation in operations() {

@@ -1,4 +1,4 @@
-//! Every operation, set up and ready to run.
+//! All operations, with setups.
 
 use bytemuck::Pod;
 use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
@@ -22,26 +22,26 @@ use super::sequences::{
 pub(super) type Download = Box<dyn FnOnce() -> Vec<u8>>;
 /// Runs an operation once.
 pub(super) type Run = Box<dyn FnMut() -> Download>;
-/// Uploads operands, calls the function, and makes the plan.
+/// Uploads operands, calls the callback, and makes the plan.
 pub(super) type Setup = fn(&Device, &mut dyn FnMut()) -> Run;
 
 pub(super) struct Operation {
     pub(super) name: &'static str,
-    /// What users write.
+    /// The call in user code.
     pub(super) call: &'static str,
-    /// The types of values that there is an instance of.
+    /// The supported value types.
     pub(super) values: String,
-    /// The types of row offsets or keys.
+    /// The supported types of row offsets or keys.
     pub(super) offsets: String,
-    /// For each combination of types.
+    /// One setup per combination of types.
     pub(super) instances: Vec<Setup>,
-    /// Whether the documentation says that a run does not wait for the device.
+    /// Whether the documentation promises that a run does not wait for the device.
     pub(super) is_asynchronous: bool,
-    /// Whether the documentation says that results are bitwise repeatable.
+    /// Whether the documentation promises bitwise repeatable results.
     pub(super) is_ordered: bool,
 }
 
-/// Elements of sequences.
+/// The length of sequences.
 pub(super) const ELEMENTS: usize = 5000;
 
 macro_rules! operations {
@@ -104,7 +104,7 @@ pub(super) fn matrix<V: Value, O: Offset>() -> Csr<V, O> {
     generate(Kind::Rmat { scale: 9 }, 5).expect("a matrix")
 }
 
-/// Values whose sums depend on their order.
+/// Values whose sums depend on the order.
 pub(super) fn numbers<V: Value>(len: usize) -> Vec<V> {
     (0..len).map(|index| V::from_f64(1.0 / (3 + index % 1009) as f64)).collect()
 }
@@ -117,7 +117,7 @@ pub(super) fn download<T: Pod + 'static>(vector: DeviceVec<T>) -> Download {
     Box::new(move || bytes(&vector.download().expect("a download")))
 }
 
-/// y = Ax, by whatever multiplies.
+/// y = Ax, by the given function.
 fn product<V: Value>(
     device: &Device,
     rows: usize,

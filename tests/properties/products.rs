@@ -27,7 +27,7 @@ fn dense<T: Storage>(device: &Device, rows: usize) -> DeviceDense<T> {
         .expect("a matrix")
 }
 
-/// C = AB, by whatever multiplies.
+/// C = AB, by the given function.
 fn product<T: Storage>(
     device: &Device,
     (rows, cols): (usize, usize),
@@ -44,7 +44,7 @@ fn product<T: Storage>(
     })
 }
 
-/// A type of values, and one that a matrix of them is multiplied with: its own.
+/// A value type, with the type of dense operands: the same type.
 pub(super) trait Multiplied: Storage {
     type Operand: SpmmOperand<Self>;
 }

@@ -9,7 +9,7 @@ use evenpath::{Device, DeviceVec, Offset, Value, merge, reduce, vector};
 
 use super::operations::{Download, ELEMENTS, Run, bytes, download, numbers};
 
-/// A number of any type.
+/// A number type for samples.
 pub(super) trait Sample: Pod {
     fn sample(number: u64) -> Self;
 }
@@ -25,12 +25,12 @@ macro_rules! samples {
 }
 samples! { u32: 1; i32: 1; u64: 1; i64: 1; f32: 7.0; f64: 7.0; }
 
-/// Numbers in no order, some of them equal.
+/// Unsorted numbers, some of them equal.
 fn samples<T: Sample>() -> Vec<T> {
     (0..ELEMENTS as u64).map(|index| T::sample(1 + index * 7919 % 1009)).collect()
 }
 
-/// Numbers that do not decrease: every third, from `first` on, with some twice.
+/// Sorted numbers: every third from `first` on, some of them twice.
 fn sorted<T: Sample>(first: u64) -> Vec<T> {
     (0..ELEMENTS as u64 / 2).map(|index| T::sample(first + 3 * (index - u64::from(index % 5 == 1)))).collect()
 }

@@ -1,4 +1,4 @@
-//! The page that the properties are on.
+//! The page with the table of properties.
 
 use super::operations::Operation;
 
@@ -6,14 +6,14 @@ const HEAD: &str = "\
 # Properties of the operations
 
 Every operation runs on every device: the CPU, NVIDIA GPUs and the simulated GPU. A test, `tests/properties`, runs each for all
-its types, and looks for what this table claims on simulated GPUs.
+its types, and checks the claims of this table on simulated GPUs.
 
-- **Asynchronous**: a run does not wait for the device; errors of kernels come up in a later call that does. Plans may wait
+- **Asynchronous**: a run does not wait for the device; kernel errors are reported by a later call that does. Plans may wait
   when they are made and in their first run. On the CPU nothing is asynchronous.
-- **Repeatable**: on the same device, with the same options and the same version, the bits are the same in every run, whatever
-  the order in which blocks run. Across devices, [some choices have to be given](../architecture.md#reproducibility).
+- **Repeatable**: on the same device, with the same options and the same version, results are bitwise identical in every run,
+  regardless of the order in which blocks run. Across devices, [some choices must be set](../architecture.md#reproducibility).
 - **Memory**: plans report what they hold, `info()?.workspace_bytes`; scans, reductions, sorts, merges and sets have functions
-  `temporary_bytes…` for what a call takes while it runs.
+  `temporary_bytes…` for the temporary memory of a call.
 
 | operation | call | values | offsets, keys | asynchronous | repeatable |
 |---|---|---|---|---|---|

@@ -3,7 +3,7 @@ use evenpath::device::{BlockOrder, DeviceError, MemoryOrder, SimulatedOptions};
 use evenpath_kernels::testing::FaultOutOfBounds;
 use evenpath_simt::kernel::Kernel;
 
-/// A device, and how much work it can do in a test.
+/// A device, and how much work it can do in tests.
 #[derive(Debug, Clone)]
 pub struct DeviceUnderTest {
     /// The device.
@@ -12,12 +12,12 @@ pub struct DeviceUnderTest {
     pub fast: bool,
 }
 
-/// Every device that is present: the CPU, the simulated GPU in two block and memory orders, and the first NVIDIA GPU. A missing
-/// GPU is named in the output; with `EVENPATH_REQUIRE_GPU` set it is a failure.
+/// Every present device: the CPU, the simulated GPU in two block and memory orders, and the first NVIDIA GPU. A missing
+/// GPU is reported in the output; with `EVENPATH_REQUIRE_GPU` set it is a failure.
 ///
 /// # Panics
 ///
-/// If there is a GPU that cannot be used, or none though one is required.
+/// If there is a GPU that cannot be used, or a GPU is required and there is none.
 pub fn devices() -> Vec<DeviceUnderTest> {
     let mut devices = kernel_devices();
     devices.insert(0, DeviceUnderTest { device: Device::cpu(), fast: true });
@@ -52,8 +52,8 @@ pub fn kernel_devices() -> Vec<DeviceUnderTest> {
     devices
 }
 
-/// The devices of [`kernel_devices`], and one that plans choose otherwise for: simulated, with the multiprocessors and the
-/// cache of a large GPU.
+/// The devices of [`kernel_devices`], and one for which plans make different choices: simulated, with the multiprocessors
+/// and cache of a large GPU.
 ///
 /// # Panics
 ///
@@ -66,26 +66,26 @@ pub fn unlike_devices() -> Vec<DeviceUnderTest> {
     devices
 }
 
-/// Elements in a tile of a kernel whose instances for its types have one tile: what tests of a tile's edges go by.
+/// Elements per tile of a kernel that has one tile size per combination of types, for tests around the edges of tiles.
 ///
 /// # Panics
 ///
-/// If the kernel's table has no instance for these types.
+/// If the kernel has no instance for these types.
 pub fn tile_len<K: Kernel>() -> usize {
     let info = K::first().expect("an instance for these types");
     info.block_size as usize * info.items_per_thread as usize
 }
 
-/// Ends a simulated GPU by a kernel that writes where it has no memory. Returns the kernel's name.
+/// Makes a simulated GPU fail with a kernel that writes out of bounds. Returns the name of the kernel.
 ///
 /// # Panics
 ///
-/// If the device bears it.
+/// If the device does not fail.
 pub fn lose(device: &Device) -> &'static str {
     let kernel = FaultOutOfBounds::first().expect("a kernel");
     let mut data = device.zeros::<u32>(1).expect("memory");
     let fault = FaultOutOfBounds { data: data.as_global_mut(), index: 1 << 40 };
-    // SAFETY: the simulated GPU finds that the index is outside, and writes nothing.
+    // SAFETY: the simulated GPU detects the index out of bounds, and writes nothing.
     let error = unsafe { device.launch(fault, kernel, 1, 0) }.expect_err("a fault");
     assert!(matches!(error, DeviceError::KernelFault { .. }), "{error}");
     kernel.name

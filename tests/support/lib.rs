@@ -1,4 +1,4 @@
-//! What the integration tests share: the devices to run on, matrices of any row lengths, and independent oracles.
+//! Shared by the integration tests: devices, matrices with given row lengths, and independent oracles.
 
 mod devices;
 #[cfg(doctest)]

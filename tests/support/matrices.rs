@@ -5,19 +5,19 @@ use evenpath::hyb::HybWidth;
 use evenpath::{Csr, Offset, Value};
 use proptest::prelude::*;
 
-/// Padding may take what it wants.
+/// No limit on padding.
 pub const UNLIMITED: PaddingLimit = PaddingLimit::Bytes(u64::MAX);
 
-/// Ways to divide a matrix into a HYB.
+/// Ways to split a matrix into a HYB.
 pub fn hyb_widths() -> [HybWidth; 4] {
     [HybWidth::Typical, HybWidth::Slots(0), HybWidth::Slots(3), HybWidth::Slots(usize::MAX)]
 }
 
-/// A matrix with rows of the given lengths: columns in no order, some twice, some values zero.
+/// A matrix with rows of the given lengths: columns are unsorted, some duplicated, and some values are zero.
 ///
 /// # Panics
 ///
-/// If there are nonzeros but no columns, or more nonzeros than `O` counts.
+/// If there are nonzeros but no columns, or more nonzeros than `O` can count.
 pub fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> Csr<V, O> {
     let mut offsets = vec![O::ZERO];
     let (mut columns, mut values) = (Vec::new(), Vec::new());
@@ -29,7 +29,7 @@ pub fn with_row_lengths<V: Value, O: Offset>(cols: usize, lengths: &[usize]) -> 
     Csr::try_new(lengths.len(), cols, offsets, columns, values).expect("a valid matrix")
 }
 
-/// Numbers of columns, and row lengths, at which formats and kernels could trip.
+/// Numbers of columns and row lengths that are edge cases for formats and kernels.
 pub fn odd_row_lengths() -> Vec<(usize, Vec<usize>)> {
     vec![
         (0, vec![]),
@@ -44,17 +44,17 @@ pub fn odd_row_lengths() -> Vec<(usize, Vec<usize>)> {
     ]
 }
 
-/// Up to `rows` rows of many lengths: mostly short, some empty, some of 200 nonzeros and up to `longest`.
+/// Up to `rows` rows of many lengths: mostly short, some empty, some with 200 nonzeros, some with up to `longest`.
 pub fn row_lengths(longest: usize, rows: usize) -> impl Strategy<Value = Vec<usize>> {
     let length = prop_oneof![3 => Just(0_usize), 6 => 1..6_usize, 2 => 6..60_usize, 1 => 200..longest];
     prop::collection::vec(length, 0..rows)
 }
 
-/// Entries of a matrix, by row, column and value, in no order.
+/// Unsorted entries of a matrix: row, column and value.
 pub type Entries = Vec<(usize, usize, f64)>;
 
-/// A shape, and entries of all sorts of places in it: scattered ones, full squares, single ones, repeated ones, zeros. Some
-/// shapes have a side in `large`, some entries fill a square whose side is in `squares`.
+/// A shape, and entries of all kinds: scattered, full squares, single, repeated, zero. Some shapes have a side in `large`,
+/// and some squares have a side in `squares`.
 pub fn scattered_squares(
     large: Range<usize>,
     squares: Range<usize>,

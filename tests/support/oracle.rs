@@ -1,15 +1,15 @@
 use approx::abs_diff_ne;
 use evenpath::{Compute, Csr, Offset, Storage, Value};
 
-/// A vector computed in f64, with a bound on the error of each element when computed in another order.
+/// A vector computed in f64, with a bound on the error of each element when computed in a different order.
 #[derive(Debug, Clone)]
 pub struct Expected {
     values: Vec<f64>,
     bounds: Vec<f64>,
 }
 
-/// y = αAx + βy in f64, straight from the definition. The bound is (n + 3)·ε·(|α|·Σ|a||x| + |β||y|) for a row of n
-/// nonzeros and the rounding unit ε of `V`, twice: for the result and for this one.
+/// y = αAx + βy in f64, by definition. The bound is (n + 3)·ε·(|α|·Σ|a||x| + |β||y|) for a row of n nonzeros and the unit
+/// roundoff ε of `V`, times two, for the errors of both results.
 pub fn spmv<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &[V]) -> Expected {
     let mut values = vec![0.0; a.rows()];
     let mut magnitudes = vec![0.0; a.rows()];
@@ -31,8 +31,8 @@ pub fn spmv<V: Value, O: Offset>(a: &Csr<V, O>, alpha: V, x: &[V], beta: V, y: &
     Expected { values, bounds }
 }
 
-/// A column of `C = αAB + βC` in f64, from a column of B and one of C. The bound is that of [`spmv`] with the rounding unit
-/// ε of what is computed with, and that of `T`, in which the result is held, besides.
+/// A column of `C = αAB + βC` in f64, from a column of B and one of C. The bound is that of [`spmv`] with the unit roundoff
+/// ε of the computing type, plus the rounding to `T`, the type of the result.
 pub fn spmm<S: Storage, T: Storage, O: Offset>(
     a: &Csr<S, O>,
     alpha: f64,

@@ -8,8 +8,8 @@ pub fn vector<V: Value>(len: usize) -> Vec<V> {
     (0..len).map(|i| V::from_f64(((i * 7919 + 13) % 1009) as f64 / 504.0 - 1.0)).collect()
 }
 
-/// Runs y = αAx + βy by a method on a device, y filled with NaN where β is zero, and checks it against the oracle. Gives
-/// the result back.
+/// Runs y = αAx + βy by a method on a device, with y filled with NaN if β is zero, compares with the oracle, and returns
+/// y.
 ///
 /// # Panics
 ///

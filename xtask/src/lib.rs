@@ -1,6 +1,6 @@
-//! Chores of the evenpath workspace. `cargo xtask` lists them.
+//! Maintenance tasks of the evenpath workspace. `cargo xtask` lists them.
 //!
-//! A library too, because the PTX tests and the program in `nvvm/` read and split PTX the same way.
+//! It is also a library, because the PTX tests and the program in `nvvm/` read and split PTX too.
 
 pub mod flags;
 pub mod mutants;
@@ -21,7 +21,7 @@ pub fn checked_in_ptx() -> PathBuf {
     root().join("evenpath/ptx")
 }
 
-/// Where build products go.
+/// The folder for build products.
 fn target_dir(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask`: chores of the evenpath workspace.
+//! `cargo xtask`: maintenance tasks of the evenpath workspace.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,20 +9,21 @@ use xtask::ptx::{TARGETS, Target, assemble, build, folder};
 use xtask::toolchain::Toolchain;
 use xtask::{checked_in_ptx, mutants, root};
 
-/// Chores of the evenpath workspace.
+/// Maintenance tasks of the evenpath workspace.
 #[derive(Debug, Parser)]
 enum Chore {
-    /// Builds the PTX of the kernels, or checks that the checked-in PTX is what the sources give.
+    /// Builds the PTX of the kernels, or checks that the checked-in PTX matches the sources.
     Ptx(PtxOptions),
-    /// Assembles PTX with NVIDIA's ptxas, reports registers and fails on spills.
+    /// Assembles PTX with NVIDIA's ptxas, reports register counts and fails on spills.
     Ptxas {
-        /// The folder of PTX.
+        /// The PTX folder.
         #[arg(long, default_value_os_t = checked_in_ptx())]
         ptx: PathBuf,
     },
-    /// Tries whether the tests find the mistakes of `xtask/mutants`, each put into a copy of the workspace.
+    /// Checks that the tests find the mistakes listed in `xtask/mutants`, each applied to a copy of the
+    /// workspace.
     Mutants {
-        /// Mutants, by name; all if none is named.
+        /// Names of mutants. Default: all.
         names: Vec<String>,
     },
 }
@@ -32,10 +33,10 @@ struct PtxOptions {
     /// Rebuild and compare instead of writing.
     #[arg(long)]
     check: bool,
-    /// Only this target, such as `sm_90`; may be repeated.
+    /// Build only this target, such as `sm_90`. May be repeated.
     #[arg(long = "target")]
     targets: Vec<Target>,
-    /// The folder to write, or to check.
+    /// The folder to write or check.
     #[arg(long, default_value_os_t = checked_in_ptx())]
     out: PathBuf,
 }
@@ -53,8 +54,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Ptx(options) => ptx(options),
         Chore::Ptxas { ptx } => {
             let ptxas = assemble::find().context(
-                "no ptxas: put it on the PATH or name it in EVENPATH_PTXAS; the Python package \
-                 nvidia-cuda-nvcc has one",
+                "ptxas not found: put it on the PATH or set EVENPATH_PTXAS; the Python package nvidia-cuda-nvcc contains it",
             )?;
             assemble::folder(&ptxas, &ptx, |module, usage| println!("{module:<36} {usage}"))
         }
@@ -73,7 +73,7 @@ fn ptx(mut options: PtxOptions) -> Result<()> {
     let whole = options.targets == TARGETS;
     ensure!(
         whole || options.check || options.out != checked_in_ptx(),
-        "the checked-in PTX holds every target: write a part of them elsewhere, with --out"
+        "the checked-in PTX has every target: to build only some, write them elsewhere with --out"
     );
     let manifest = folder::read_manifest(&options.out).ok();
     let toolchain = Toolchain::find(manifest.as_ref().map(|manifest| &manifest.compiler))?;

@@ -1,10 +1,10 @@
-//! Finds a compiler that makes PTX, and builds the kernels crate with it.
+//! Finds a compiler for PTX, and builds the kernels crate with it.
 //!
-//! Any rustc does that takes `-Z` flags, has the library's sources, and comes with `llvm-link`, `opt`
-//! and `llc` of its LLVM version and with `llvm-bitcode-linker`, which drives those three. There are
-//! two ways to have one, and `xtask/install-device-toolchain.sh` sets up either: the packages of a
-//! Linux distribution, with the linker built from the library sources' neighbour; or a nightly of
-//! rustup with the components that hold the rest.
+//! It needs a rustc that accepts `-Z` flags, the sources of the standard library, `llvm-link`, `opt`
+//! and `llc` of the same LLVM version, and `llvm-bitcode-linker`, which drives those three.
+//! `xtask/install-device-toolchain.sh` can set up either of two kinds: packages of a Linux
+//! distribution, with the linker built from its source package; or a nightly of rustup with the
+//! components for the rest.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,13 +23,13 @@ const TRIPLE: &str = "nvptx64-nvidia-cuda";
 const LINKER: &str = "llvm-bitcode-linker";
 const LLVM_TOOLS: [&str; 3] = ["llvm-link", "opt", "llc"];
 
-/// The flags that only this compiler gets, besides the target.
+/// The flags for this compiler only, besides the target.
 ///
 /// * A panic becomes a trap: no messages, no source paths, no calls.
-/// * The rest is said so that no profile of the workspace has a say.
+/// * The others are set explicitly, so that profiles of the workspace have no influence.
 const FLAGS: [&str; 4] = ["-Zunstable-options", "-Cpanic=immediate-abort", "-Copt-level=3", "-Cdebuginfo=0"];
 
-/// The flags for a target, by which the PTX differs from that of other flags.
+/// All flags for a target that affect its PTX.
 pub fn flags(target: Target) -> Vec<String> {
     let mut flags: Vec<_> = flags::of_target(target.0).into_iter().chain(FLAGS).map(str::to_owned).collect();
     flags.push(format!("-Ctarget-cpu={target}"));
@@ -37,19 +37,19 @@ pub fn flags(target: Target) -> Vec<String> {
     flags
 }
 
-/// A compiler that makes PTX, with all it needs.
+/// A complete toolchain for PTX.
 #[derive(Debug)]
 pub struct Toolchain {
     kind: Kind,
     cargo: PathBuf,
     rustc: PathBuf,
-    /// Folders of the linker and of the LLVM tools.
+    /// The folders of the linker and the LLVM tools.
     path: Vec<PathBuf>,
     /// What its PTX depends on.
     pub compiler: Compiler,
 }
 
-/// Where a compiler comes from.
+/// The source of a toolchain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     /// Packages of the system.
@@ -74,10 +74,11 @@ impl fmt::Display for Toolchain {
 }
 
 impl Toolchain {
-    /// The toolchain that is `preferred`, or else the first that is complete.
+    /// The toolchain with the `preferred` compiler, or else the first complete one.
     ///
     /// # Errors
-    /// When there is none; says what each lacks and how to install one.
+    ///
+    /// If there is none; the error lists what each candidate lacks and how to install one.
     pub fn find(preferred: Option<&Compiler>) -> Result<Self> {
         let mut complete = Vec::new();
         let mut lacking = Vec::new();
@@ -104,11 +105,15 @@ impl Toolchain {
         let version = output(Command::new(&rustc).args(["--version", "--verbose"]))?;
         let field = |name: &str| {
             let value = version.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-            value.map(str::to_owned).with_context(|| format!("rustc does not tell its `{name}`"))
+            value.map(str::to_owned).with_context(|| format!("rustc does not report its `{name}`"))
         };
         let sysroot = PathBuf::from(output(Command::new(&rustc).args(["--print", "sysroot"]))?.trim());
         let library = sysroot.join("lib/rustlib/src/rust/library/Cargo.lock");
-        ensure!(library.exists(), "the library's sources are missing (no {})", library.display());
+        ensure!(
+            library.exists(),
+            "the sources of the standard library are missing (no {})",
+            library.display()
+        );
 
         let llvm = field("LLVM version")?;
         let path = match &kind {
@@ -134,7 +139,8 @@ impl Toolchain {
     /// Builds the kernels crate for one target; returns the PTX text.
     ///
     /// # Errors
-    /// When the build fails, or gives no PTX.
+    ///
+    /// If the build fails, or produces no PTX.
     pub fn build_kernels(&self, root: &Path, target: Target) -> Result<String> {
         let target_dir = crate::target_dir(root).join("ptx").join(target.to_string());
         let status = self
@@ -149,7 +155,7 @@ impl Toolchain {
         fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
     }
 
-    /// A cargo that nothing in the caller's environment changes.
+    /// A cargo command that the environment of the caller does not affect.
     fn cargo(&self, root: &Path, target: Target) -> Result<Command> {
         let mut cargo = Command::new(&self.cargo);
         for (name, _) in env::vars_os() {
@@ -168,7 +174,7 @@ impl Toolchain {
             .current_dir(root)
             .env("RUSTC", &self.rustc)
             .env("RUSTC_BOOTSTRAP", "1")
-            // What is compiled incrementally is in units that are optimised each by itself.
+            // Incremental compilation would split the crate into codegen units.
             .env("CARGO_INCREMENTAL", "0")
             .env("RUSTFLAGS", flags(target).join(" "))
             .env("PATH", self.search_path()?);
@@ -178,7 +184,7 @@ impl Toolchain {
     fn search_path(&self) -> Result<OsString> {
         let inherited = env::var_os("PATH").unwrap_or_default();
         let folders = self.path.iter().cloned().chain(env::split_paths(&inherited));
-        env::join_paths(folders).context("a folder's name cannot be in PATH")
+        env::join_paths(folders).context("a folder name cannot be in PATH")
     }
 }
 
@@ -197,7 +203,7 @@ fn rustup_which(toolchain: &str, tool: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(path.trim()))
 }
 
-/// Where the install script puts the linker that it builds for a system's rustc of this release.
+/// Where the install script puts the linker that it builds for a system rustc of this release.
 fn linker_folder(release: &str) -> Result<PathBuf> {
     let cache = match env::var_os("XDG_CACHE_HOME") {
         Some(cache) => PathBuf::from(cache),
@@ -210,12 +216,12 @@ fn llc_version(path: &[PathBuf]) -> Result<String> {
     let llc = path.iter().map(|folder| folder.join("llc")).find(|llc| llc.exists());
     let text = output(Command::new(llc.context("`llc` is missing")?).arg("--version"))?;
     let version = text.lines().find_map(|line| line.split_once("LLVM version ")).map(|(_, version)| version);
-    Ok(version.context("`llc` does not tell its version")?.trim().to_owned())
+    Ok(version.context("`llc` does not report its version")?.trim().to_owned())
 }
 
 fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().with_context(|| format!("`{name}` does not run"))?;
+    let output = command.output().with_context(|| format!("cannot run `{name}`"))?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr);
         bail!("`{name}` failed: {}", message.lines().next().unwrap_or("without a message"));
@@ -227,7 +233,7 @@ fn output(command: &mut Command) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// Incremental compilation cuts the crate into units, whose PTX is another.
+    /// Incremental compilation splits the crate into codegen units, which changes the PTX.
     #[test]
     fn kernels_are_not_built_incrementally() {
         let toolchain = Toolchain {

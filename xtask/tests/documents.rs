@@ -1,11 +1,11 @@
-//! Tests of the documents: their links lead somewhere.
+//! Tests of the documents: no link is broken.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use xtask::root;
 
-/// The Markdown files of the repository's root and of `docs`.
+/// The Markdown files in the root of the repository and in `docs`.
 fn documents() -> Vec<PathBuf> {
     fn add(folder: &Path, is_recursive: bool, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("the folder") {
@@ -23,7 +23,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// The lines of a document outside of its code blocks.
+/// The lines of a document outside code blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut is_code = false;
     text.lines().filter(move |line| {
@@ -38,7 +38,8 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
 }
 
-/// The anchor that a forge gives a heading: lower case, hyphens for spaces, without punctuation.
+/// The anchor of a heading as Git forges generate it: lower case, hyphens for spaces, without
+/// punctuation.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
     kept.collect::<String>().trim().to_lowercase().replace(' ', "-")

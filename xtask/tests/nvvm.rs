@@ -1,4 +1,4 @@
-//! Tests of the program in `nvvm/`, which the usual builds leave out: what they can see without its compiler.
+//! Tests of the program in `nvvm/`, which normal builds exclude, as far as possible without its compiler.
 
 use std::fs;
 
@@ -14,10 +14,13 @@ fn both_compilers_get_the_shared_flags_of_every_target() {
         }
     }
     let build = fs::read_to_string(root().join("nvvm/build.rs")).unwrap();
-    assert!(build.contains("#[path = \"../xtask/src/flags.rs\"]"), "nvvm/build.rs has flags of its own");
-    assert!(build.contains("flags::of_target(target)"), "nvvm/build.rs leaves the shared flags out");
+    assert!(
+        build.contains("#[path = \"../xtask/src/flags.rs\"]"),
+        "nvvm/build.rs does not include the shared flags"
+    );
+    assert!(build.contains("flags::of_target(target)"), "nvvm/build.rs does not use the shared flags");
     let targets = TARGETS.map(|target| format!("({0}, NvvmArch::Compute{0})", target.0)).join(", ");
-    assert!(build.contains(&targets), "nvvm/build.rs builds other targets than {targets}");
+    assert!(build.contains(&targets), "nvvm/build.rs does not build exactly {targets}");
 }
 
 #[test]
@@ -26,7 +29,7 @@ fn kernels_copy_asynchronously_where_the_target_can() {
     assert!(!copies(75) && copies(80) && copies(90));
 }
 
-/// `cuda_std` takes every glam from 0.22 on, and builds with few.
+/// `cuda_std` accepts every glam from 0.22 on, but builds with only a few versions.
 #[test]
 fn the_lock_file_keeps_the_glam_that_cuda_std_builds_with() {
     let lock = fs::read_to_string(root().join("nvvm/Cargo.lock")).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the checked-in PTX. They need no device compiler: what they read is `evenpath/ptx`.
+//! Tests of the checked-in PTX in `evenpath/ptx`. They need no device compiler.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use xtask::ptx::text::Ptx;
 use xtask::ptx::{TARGETS, folder, inspect, source, split, table};
 use xtask::{checked_in_ptx, root};
 
-/// Functions that kernels may call: none. Whoever needs one names it here, and says why.
+/// Functions that kernels may call: none. An exception is listed here, with its reason.
 const CALLED_FUNCTIONS: [&str; 0] = [];
 
-/// The checked-in PTX files: the path within the folder, and the text.
+/// The checked-in PTX files: path within the folder, and text.
 fn ptx_files() -> folder::Files {
     let mut files = folder::read(&checked_in_ptx()).unwrap();
     files.retain(|name, _| folder::is_ptx(name));
-    assert!(!files.is_empty(), "no PTX is checked in; run `cargo xtask ptx`");
+    assert!(!files.is_empty(), "there is no checked-in PTX; run `cargo xtask ptx`");
     files
 }
 
@@ -23,7 +23,7 @@ fn ptx_comes_from_these_sources() {
     let current = source::hash(&root()).unwrap();
     assert_eq!(
         manifest.source_hash, current,
-        "the kernels changed after their PTX was built; run `cargo xtask ptx` and commit the result"
+        "the checked-in PTX is older than the kernels; run `cargo xtask ptx` and commit the result"
     );
 }
 
@@ -77,8 +77,8 @@ fn kernels_have_no_local_memory_no_generic_address_and_no_call() {
     assert!(findings.is_empty(), "{findings:#?}");
 }
 
-/// The kernel is `if t < n { a } barrier(); if t < n { b }`. A compiler that jumps from the first
-/// branch into the second duplicates the barrier, and threads then wait at different ones.
+/// The kernel is `if t < n { a } barrier(); if t < n { b }`. A compiler that threads the first
+/// branch into the second duplicates the barrier, and threads then wait at different barriers.
 #[test]
 fn a_barrier_between_branches_stays_one_barrier() {
     for target in TARGETS {

@@ -5,8 +5,8 @@ use crate::hisparse::{self, Case, Record};
 use crate::peers::PeerValue;
 use crate::results::{Contender, Figures, OWN_NAME};
 
-/// y = Ax with nodes of 128 x 128 in every schedule, by CSR, and by the libraries; further figures are those of the
-/// transposed product, of sums, of the conversion, and the bytes.
+/// y = Ax with nodes of 128 x 128 in every schedule, in CSR, and by other libraries. Also measures the transposed
+/// product, sums, the conversion, and bytes.
 pub(super) fn measure<V: PeerValue>(bench: &Bench<'_>, named: &Named<'_, V>) -> Measured {
     let case = Case {
         device: bench.device,

@@ -1,4 +1,4 @@
-//! Every operation measured alike: a matrix in, a [`Row`] out.
+//! Measures every operation in the same way: a matrix in, a [`Row`] out.
 
 mod hisparse;
 mod spadd;
@@ -34,18 +34,18 @@ pub enum Op {
     Spmm,
     /// C = 1.5 A - 0.5 B of sparse matrices.
     Spadd,
-    /// `C = AA`, or `AAᵀ` where A is not square.
+    /// `C = AA`, or `AAᵀ` if A is not square.
     Spgemm,
     /// HiSparse: products, sums and conversion.
     Hisparse,
 }
 
 impl Op {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 6] =
         [Self::Spmv, Self::SpmvTransposed, Self::Spmm, Self::Spadd, Self::Spgemm, Self::Hisparse];
 
-    /// The name that the command line has for it.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Spmv => "spmv",
@@ -73,21 +73,21 @@ impl fmt::Display for Op {
     }
 }
 
-/// What is measured with.
+/// Where and how to measure.
 pub struct Bench<'b> {
-    /// Where.
+    /// The device.
     pub device: &'b Device,
-    /// The rate at which it copies, in GB/s.
+    /// The copy rate of the device, in GB/s.
     pub copy_gbps: f64,
-    /// Beside what.
+    /// The libraries to compare with.
     pub peers: &'b Peers,
-    /// Runs that are timed.
+    /// How many runs to time.
     pub repetitions: Repetitions,
-    /// Products of which a sparse product has more are not tried.
+    /// The maximum number of products; larger SpGEMMs are skipped.
     pub most_products: u64,
 }
 
-/// A canonical matrix, as rows name it.
+/// A canonical matrix with its names for rows.
 pub struct Named<'m, V: PeerValue> {
     /// The suite.
     pub suite: &'m str,
@@ -99,11 +99,11 @@ pub struct Named<'m, V: PeerValue> {
     pub matrix: &'m Csr<V>,
 }
 
-/// What a case comes to: figures, or why there are none.
+/// The result of a case: figures, or why there are none.
 type Measured = Result<Figures, Box<dyn Error>>;
 
 impl Bench<'_> {
-    /// Measures a case of an operation. What fails, by an error or a panic, is a row too.
+    /// Measures a case of an operation. A failure, by an error or a panic, gives a row too.
     pub fn measure<V: CaseValue>(&self, op: Op, variant: &str, named: &Named<'_, V>) -> Row {
         let key = Key {
             op,
@@ -114,7 +114,7 @@ impl Bench<'_> {
         };
         let matrix = named.matrix;
         let shape = Some(Shape { rows: matrix.rows(), cols: matrix.cols(), nnz: matrix.nnz() });
-        // What a panic leaves behind is dropped: the measuring functions keep nothing.
+        // Unwind safe: the measuring functions keep no state that a panic could corrupt.
         let measured = catch_unwind(AssertUnwindSafe(|| match op {
             Op::Spmv => spmv::measure(self, named, crate::peers::Operation::Direct),
             Op::SpmvTransposed => spmv::measure(self, named, crate::peers::Operation::Transposed),
@@ -133,7 +133,7 @@ impl Bench<'_> {
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a text")
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use crate::peers::PeerValue;
 use crate::results::{Contender, Figures, OWN_NAME};
 use crate::spadd::{self, Addend};
 
-/// What is added.
+/// What is added to each matrix.
 pub(super) const VARIANTS: &[&str] = &["itself", "shifted"];
 
-/// 1.5 A - 0.5 B, the pattern included.
+/// 1.5 A - 0.5 B, including the pattern.
 pub(super) fn measure<V: PeerValue>(bench: &Bench<'_>, variant: &str, named: &Named<'_, V>) -> Measured {
     let a = named.matrix;
     let addend = Addend::from_str(variant, false)?;

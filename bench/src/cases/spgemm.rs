@@ -7,7 +7,7 @@ use crate::peers::PeerValue;
 use crate::results::{Contender, Figures, OWN_NAME};
 use crate::spgemm::{self, Case, Outcome};
 
-/// `C = AA` or `AAᵀ`, the pattern included, by the method that is chosen.
+/// `C = AA` or `AAᵀ`, including the pattern, by the method that the library chooses.
 pub(super) fn measure<V: PeerValue>(bench: &Bench<'_>, named: &Named<'_, V>) -> Measured {
     let a = named.matrix;
     let b = spgemm::other_factor(a);

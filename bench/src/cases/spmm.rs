@@ -18,9 +18,9 @@ pub(super) const VARIANTS: &[&str] = &["4 columns", "32 columns"];
 const LAYOUTS: [(Layout, cusparse::Layout); 2] =
     [(Layout::RowMajor, cusparse::Layout::RowMajor), (Layout::ColumnMajor, cusparse::Layout::ColumnMajor)];
 
-/// A type of values in which operations are measured. The method spares functions of any such type the bounds of SpMM.
+/// A value type of the suite. Its method keeps the bounds of SpMM out of generic functions.
 pub trait CaseValue: PeerValue {
-    /// C = AB: times, the plan, and C.
+    /// Measures C = AB: times, the plan, and C.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ macro_rules! case_value {
 }
 case_value!(f32 f64);
 
-/// C = AB in both layouts, which are ways to choose from, for the peers too.
+/// C = AB in both layouts; the faster one counts, for peers too.
 pub(super) fn measure<V: CaseValue>(bench: &Bench<'_>, variant: &str, named: &Named<'_, V>) -> Measured {
     let columns: usize = variant.split(' ').next().unwrap_or_default().parse()?;
     let a = named.matrix;

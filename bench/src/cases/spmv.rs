@@ -7,7 +7,7 @@ use crate::peers::{Operation, PeerValue};
 use crate::results::{Contender, Figures, OWN_NAME};
 use crate::spmv::{self, Case, Outcome, PeerRecord, Way};
 
-/// y = Ax by the method that is chosen, or y = Aᵀx in every mode.
+/// y = Ax by the method that the library chooses, or y = Aᵀx in every mode.
 pub(super) fn measure<V: PeerValue>(
     bench: &Bench<'_>,
     named: &Named<'_, V>,
@@ -50,7 +50,7 @@ pub(super) fn measure<V: PeerValue>(
     ))
 }
 
-/// The algorithms of libraries.
+/// The contenders for the algorithms of other libraries.
 pub(super) fn peers(records: &[PeerRecord]) -> Vec<Contender> {
     let contender = |record: &PeerRecord| match &record.outcome {
         Outcome::Failed { error } => Contender::refused(record.library, &record.algorithm, error),

@@ -56,7 +56,7 @@ fn converge<V: Value>(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
         }
     };
     if a.rows() != a.cols() {
-        return Err(format!("the matrix is {} x {}, and must be square", a.rows(), a.cols()).into());
+        return Err(format!("the matrix must be square, but is {} x {}", a.rows(), a.cols()).into());
     }
     let device = arguments.device.open()?;
     let b = (&a * &vec![V::ONE; a.cols()])?;

@@ -99,7 +99,7 @@ impl Operands {
 /// An operation's name and its call.
 type Operation = (&'static str, fn(&mut Operands) -> Done);
 
-/// Calls that need an operand of their own make it on the host or by other kernels, which counts.
+/// Calls that need another operand create it on the host or with other kernels, which is included in the time.
 const OPERATIONS: &[Operation] = &[
     ("vector::axpby", |o| Ok(vector::axpby(2.0, &o.x, 1.0, &mut o.y)?)),
     ("vector::dot", |o| Ok(vector::dot(&o.x, &o.y).map(drop)?)),
@@ -197,7 +197,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Milliseconds of a call, the wait for the device included.
+/// Milliseconds of a call, including the wait for the device.
 fn time(operands: &mut Operands, call: fn(&mut Operands) -> Done) -> Result<f64, Box<dyn Error>> {
     operands.device.synchronize()?;
     let start = Instant::now();

@@ -22,13 +22,13 @@ pub(crate) struct Arguments {
     measuring: Measuring,
     #[command(flatten)]
     values: Values,
-    /// One JSON object a line, instead of a table.
+    /// Print one JSON object per line, instead of a table.
     #[arg(long)]
     json: bool,
 }
 
 impl Arguments {
-    /// Measures a matrix with nodes of every size that was asked for.
+    /// Measures a matrix with every requested node size.
     fn measure<V: PeerValue>(
         &self,
         case: &Case<'_>,
@@ -102,13 +102,13 @@ fn begin(json: bool, device: &str, copy_gbps: f64, peers: &[String]) {
     );
 }
 
-/// A line for the matrix, and one for each product and schedule.
+/// One line for the matrix, and one per product and schedule.
 fn lines(record: &Record) -> String {
     let start = format!("{:<22} {:>4} {:>4} {:>10}", record.matrix, record.value, record.node, record.nnz);
     let nonzeros = record.nnz.max(1) as f64;
     let bytes = &record.bytes;
     let mut text = format!(
-        "{start} bytes a nonzero: {:.2}, csr {:.2}, coo {:.2}\n",
+        "{start} bytes per nonzero: {:.2}, csr {:.2}, coo {:.2}\n",
         bytes.hisparse_bytes as f64 / nonzeros,
         bytes.csr_bytes as f64 / nonzeros,
         bytes.coo_bytes as f64 / nonzeros
@@ -136,7 +136,7 @@ fn lines(record: &Record) -> String {
     text
 }
 
-/// Another's milliseconds, and how many times ours they are.
+/// Another library's milliseconds, and their ratio to ours.
 fn beside(other: Option<f64>, ms: f64) -> String {
     match other {
         Some(other) => format!("{other:>9.4} {:>6.3}", other / ms),
@@ -165,16 +165,16 @@ fn product_lines(start: &str, product: &Product) -> String {
 
 fn summary_text(summary: &Summary) -> String {
     let mut text = format!(
-        "{} of {} x {}: {} matrices; bytes {:.3} of CSR's",
+        "{} of {} x {}: {} matrices; {:.3} times the bytes of CSR",
         summary.value, summary.node, summary.node, summary.matrices, summary.mean_bytes_over_csr
     );
     for (name, means) in [("CSR", &summary.csr_over), ("cuSPARSE", &summary.cusparse_over)] {
         for (product, mean) in means {
-            let _ = write!(text, "; {name}'s time over {product} {mean:.3}");
+            let _ = write!(text, "; time of {name} over {product}: {mean:.3}");
         }
     }
     if let Some(mean) = summary.queue_over_frozen {
-        let _ = write!(text, "; queue's time over frozen's {mean:.3}");
+        let _ = write!(text, "; time of queue over frozen: {mean:.3}");
     }
     if let Some(mean) = summary.conversion_spmvs {
         let _ = write!(text, "; conversion takes {mean:.1} SpMVs in CSR");

@@ -110,7 +110,7 @@ fn default_matrix(device: &Device) -> Kind {
     Kind::Stencil5 { side }
 }
 
-/// A random x, and a y of NaN, so that an element that is not written shows.
+/// A random x, and a y of NaN, which reveals elements that are not written.
 fn vectors<V: Value>(
     csr: &Csr<V>,
     device: &Device,
@@ -124,7 +124,7 @@ fn right(what: &str, is_right: bool) -> Result<(), String> {
     if is_right { Ok(()) } else { Err(format!("{what} is wrong")) }
 }
 
-/// A + Aᵀ from the entries. Where both have one, the sum of two rounds once, in either order.
+/// A + Aᵀ from the entries. If both have an entry, the sum rounds once, in either order.
 fn sum_with_transpose<V: Value>(a: &Csr<V>) -> Result<Csr<V>, evenpath::error::MatrixError> {
     let both = a.iter().flat_map(|(row, col, value)| [(row, col, value), (col, row, value)]);
     Csr::from_triplets(a.rows(), a.cols(), both)

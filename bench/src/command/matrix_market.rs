@@ -1,4 +1,4 @@
-//! How fast Matrix Market files are read: bytes of text a second, on one thread and on all.
+//! The speed of reading Matrix Market files: bytes of text per second, on one thread and on all.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -18,18 +18,19 @@ use serde_json::json;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The file to read. It is in the page cache: it is read once before.
+    /// The file to read. It is read once before, so that it is in the page cache.
     file: Option<PathBuf>,
-    /// Without a file: megabytes of text to generate, 16 entries a row at random columns, values with 17 digits.
+    /// Megabytes of text to generate if there is no file: 16 entries per row at random columns, values with 17
+    /// digits.
     #[arg(long, value_name = "MB", default_value_t = 200, conflicts_with = "file")]
     generate: usize,
     /// Type of the values.
     #[arg(long, value_enum, default_value = "f64")]
     value: ValueType,
-    /// Runs of which the median counts.
+    /// Number of runs; the median is reported.
     #[arg(long, default_value_t = 5)]
     repetitions: usize,
-    /// One JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
 }
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 fn generated_text(megabytes: usize) -> Result<Vec<u8>, Box<dyn Error>> {
-    // About 36 bytes an entry.
+    // About 36 bytes per entry.
     let rows = megabytes * 1_000_000 / (16 * 36) + 1;
     let a: Csr<f64> = generate(Kind::Uniform { rows }, 1)?;
     let mut text = Vec::new();
@@ -88,7 +89,7 @@ fn measure<V: Value>(arguments: &Arguments, input: &Input) -> Result<(), Box<dyn
     Ok(())
 }
 
-/// The median time of reading, in milliseconds; freeing the result counts.
+/// The median time of reading in milliseconds, including freeing the result.
 fn median_ms<V: Value>(repetitions: usize, input: &Input, to_csr: bool) -> Result<f64, MatrixMarketError> {
     let mut times = Vec::with_capacity(repetitions);
     for _ in 0..repetitions {
@@ -103,7 +104,7 @@ fn read_options() -> ReadOptions {
     ReadOptions::default().with_complex(Complex::RealPart)
 }
 
-/// Reads the input once; the result's size, so that nothing is left out.
+/// Reads the input once. Returns the size of the result, so that no work is optimized away.
 fn read<V: Value>(input: &Input, options: ReadOptions, to_csr: bool) -> Result<usize, MatrixMarketError> {
     let finish = |reader: MatrixMarketReader<'_>| {
         if to_csr {

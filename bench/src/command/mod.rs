@@ -1,4 +1,4 @@
-//! The program's commands.
+//! The commands of the program.
 
 mod conjugate_gradients;
 mod first_use;
@@ -44,13 +44,13 @@ enum Command {
     Hisparse(hisparse::Arguments),
     /// The HiSparse tree of one matrix: nodes and bytes by level, products and sums, and a picture.
     HisparseTree(hisparse_tree::Arguments),
-    /// How fast Matrix Market files are read: bytes of text a second, on one thread and on all.
+    /// The speed of reading Matrix Market files: bytes of text per second, on one thread and on all.
     MatrixMarket(matrix_market::Arguments),
     /// PageRank by the power method: steps, time per step, and a plot of how it converges.
     Pagerank(pagerank::Arguments),
     /// Scans, radix sorts, merges and set operations by size and type, beside other libraries' measurements.
     Primitives(primitives::Arguments),
-    /// A page of tables and plots, made of files of results.
+    /// A page of tables and plots, generated from files of results.
     Report(report::Arguments),
     /// Sorting rows by length on one matrix: one thread per row with and without it, and the longest row of each warp.
     RowSorting(row_sorting::Arguments),
@@ -62,13 +62,13 @@ enum Command {
     Spmm(spmm::Arguments),
     /// Sparse matrix times dense vector, over generated matrices or a folder of Matrix Market files.
     Spmv(spmv::Arguments),
-    /// The sources' experiments, with evenpath's figures beside the published ones.
+    /// The experiments of publications, with evenpath's figures beside the published ones.
     Study(study::Arguments),
-    /// Every operation over suites of matrices, into a file of results that an interrupted run resumes.
+    /// Every operation over suites of matrices, written to a file of results; an interrupted run can be resumed.
     Suite(suite::Arguments),
 }
 
-/// Runs the program: reads the command line, measures, and gives the exit code.
+/// Runs the program: parses the command line, measures, and returns the exit code.
 pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::ConjugateGradients(arguments) => {

@@ -14,7 +14,7 @@ use serde_json::json;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Read the graph from a Matrix Market file: an entry (i, j) is a link from i to j, whatever its value.
+    /// Read the graph from a Matrix Market file: an entry (i, j) is a link from i to j, regardless of its value.
     #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/data/polblogs.mtx.gz"))]
     matrix: PathBuf,
     /// Where to run: best, cuda:0 (or another number), cpu, simulated.
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let links: Csr<f64> = evenpath::io::read_matrix_market(&arguments.matrix)?;
     if links.rows() != links.cols() {
         return Err(format!(
-            "the matrix is {} x {}: the matrix of a graph is square",
+            "the matrix of a graph must be square, but is {} x {}",
             links.rows(),
             links.cols()
         )
@@ -98,9 +98,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
 }
 
 /// A random surfer (Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", 1999), who follows a random link of a
-/// page, or jumps to a random page, as always from a page without links.
+/// page or jumps to a random page; a page without links always jumps.
 struct Chain {
-    /// At (j, i) the probability of the link from i to j, damped.
+    /// At (j, i), the damped probability of the link from i to j.
     incoming: Csr<f64>,
     /// For each page, the probability of a jump.
     anywhere: Vec<f64>,
@@ -121,7 +121,7 @@ impl Chain {
         Self { incoming: links.transpose(), anywhere }
     }
 
-    /// Whether one more step, on the host, leaves the ranks where they are.
+    /// Checks that one more step, on the host, does not change the ranks beyond the tolerance.
     fn check(&self, ranks: &[f64], tolerance: f64) -> Result<Result<(), String>, Box<dyn Error>> {
         let jumps: f64 = ranks.iter().zip(&self.anywhere).map(|(rank, anywhere)| rank * anywhere).sum();
         let followed = (&self.incoming * ranks)?;
@@ -141,7 +141,7 @@ impl Chain {
     }
 }
 
-/// The power method: all but two scalars per step stays on the device.
+/// The power method. All but two scalars per step stay on the device.
 fn rank(device: &Device, chain: &Chain, tolerance: f64, steps: usize) -> Result<Ranked, Box<dyn Error>> {
     let pages = chain.incoming.rows();
     let incoming = device.upload(&chain.incoming)?;

@@ -11,24 +11,24 @@ use serde::Serialize;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Binary logarithms of the sizes; of merges and set operations, of both inputs together. Copies and sorts by some
-    /// bits are measured at one size: the largest, or 2^26 for sorts if that is less. [default: 10 to 28 on a GPU (scans:
-    /// to 27), 10 to 20 on the CPU, 10 and 12 on the simulated GPU]
+    /// log2 of the sizes; for merges and set operations, of both inputs together. Copies and sorts by some bits are
+    /// measured at one size: the largest, or 2^26 for sorts if that is less. [default: 10 to 28 on a GPU (scans: to 27),
+    /// 10 to 20 on the CPU, 10 and 12 on the simulated GPU]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=30))]
     log2: Option<Vec<u32>>,
     /// Measure only operations with this in their name, such as `set_union`. Can be given several times.
     #[arg(long, value_name = "FILTER")]
     op: Vec<String>,
-    /// Runs that are timed for each measurement.
+    /// Runs to time per measurement.
     #[arg(long, value_name = "N", default_value = "11")]
     repetitions: NonZeroUsize,
-    /// Measurements to compare with, as other libraries' programs or this one with --json print them.
+    /// Files of measurements to compare with, as printed by programs of other libraries or by this one with --json.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     peers: Vec<PathBuf>,
     /// Where to run: best, cuda:0 (or another number), cpu, simulated.
     #[arg(long, default_value_t = DeviceChoice::Best)]
     device: DeviceChoice,
-    /// One JSON object a line, instead of a table.
+    /// Print one JSON object per line, instead of a table.
     #[arg(long)]
     json: bool,
 }
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     Ok(printer.finish())
 }
 
-/// Prints measurements, beside those of peers.
+/// Prints measurements beside those of peers.
 #[derive(Default)]
 struct Printer {
     json: bool,
@@ -110,13 +110,13 @@ impl Printer {
         println!("{}", line.trim_end());
     }
 
-    /// Prints the means; the exit code.
+    /// Prints the means and returns the exit code.
     fn finish(self) -> ExitCode {
         let mut means = self.means.iter().peekable();
         if means.peek().is_some() && !self.json {
             println!(
                 "{:<36} {:>14} {:>8} {:>6}",
-                "time of the peer / evenpath's", "geometric mean", "lowest", "cases"
+                "time of peer / evenpath", "geometric mean", "lowest", "cases"
             );
         }
         for mean in means {
@@ -130,7 +130,7 @@ impl Printer {
     }
 }
 
-/// What the columns of a measurement are, and what is in them.
+/// The headings and cells of a measurement.
 fn columns(case: &Case, figures: &Figures) -> (String, String) {
     let operation = "operation";
     let (heading, line) = match case {
@@ -155,14 +155,14 @@ fn columns(case: &Case, figures: &Figures) -> (String, String) {
     }
 }
 
-/// The same of the peer that a measurement is compared with.
+/// The headings and cells of the peer that a measurement is compared with.
 fn peer_columns(figures: &Figures, compared: Option<(&Peer, Ratio)>) -> (String, String) {
     let heading = match figures {
-        Figures::Sequence { .. } => format!("  {:<8} {:>10} {:>6}", "peer", "its ms", "ratio"),
+        Figures::Sequence { .. } => format!("  {:<8} {:>10} {:>6}", "peer", "peer ms", "ratio"),
         Figures::Tile { .. } => {
             format!(
                 "  {:<8} {:>9} {:>8} {:>11} {:>10}",
-                "peer", "its alone", "its full", "ratio alone", "ratio full"
+                "peer", "p. alone", "p. full", "ratio alone", "ratio full"
             )
         }
     };

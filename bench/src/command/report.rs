@@ -6,10 +6,10 @@ use crate::page::Page;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The folder of files of results, as `suite` writes them (*.jsonl); they are taken in the order of their names.
+    /// The folder with files of results (*.jsonl), as written by `suite`; they are read in the order of their names.
     #[arg(long, value_name = "FOLDER", default_value = "docs/performance/results")]
     results: PathBuf,
-    /// The folder for the page, README.md, and its plots.
+    /// The output folder for the page, README.md, and its plots.
     #[arg(long, value_name = "FOLDER", default_value = "docs/performance")]
     out: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! What the commands that measure over matrices take alike: which matrices, where, beside what.
+//! Options shared by the commands that measure over matrices: matrices, device, peers.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use crate::suite::{FOLDER_VARIABLE, Source, Suite};
 use evenpath::Device;
 use evenpath::device::DeviceKind;
 
-/// Which matrices.
+/// The matrices to measure.
 #[derive(clap::Args)]
 pub(crate) struct MatrixSelection {
-    /// Suites of matrices to measure with. [default: generated matrices, unless others are named]
+    /// Suites of matrices to measure with. [default: generated matrices, if no matrices are given]
     #[arg(long, value_delimiter = ',')]
     pub(crate) suite: Vec<Suite>,
-    /// Kinds of matrix to generate, such as `stencil5:2000` or `like:protein`, beside the suites.
+    /// Kinds of matrix to generate, such as `stencil5:2000` or `like:protein`, in addition to the suites.
     #[arg(long, value_delimiter = ',', value_name = "KIND")]
     pub(crate) generate: Vec<String>,
-    /// Matrix Market files to read, beside the suites.
+    /// Matrix Market files to read, in addition to the suites.
     #[arg(long, value_delimiter = ',', value_name = "FILE")]
     matrix: Vec<PathBuf>,
     /// The folder of the suite `folder`.
@@ -28,7 +28,7 @@ pub(crate) struct MatrixSelection {
 }
 
 impl MatrixSelection {
-    /// The matrices, each with the name of its suite; where none is named, those of the suite `generated`.
+    /// The matrices, each with the name of its suite. Default: the suite `generated`.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl MatrixSelection {
         Ok(of_suite.into_iter().map(|source| (Suite::Generated.name(), source)).collect())
     }
 
-    /// As [`sources`](Self::sources); where none is named, those of these kinds.
+    /// Like [`sources`](Self::sources), with these kinds as default.
     ///
     /// # Errors
     ///
@@ -69,24 +69,24 @@ impl MatrixSelection {
     }
 }
 
-/// Where, in which types, beside what, and how often.
+/// Where to run, what to compare with, and how often.
 #[derive(clap::Args)]
 pub(crate) struct Measuring {
     /// Where to run: best, cuda:0 (or another number), cpu, simulated.
     #[arg(long, default_value_t = DeviceChoice::Best)]
     pub(crate) device: DeviceChoice,
-    /// Libraries to compare with, where they are installed. [default: cusparse on a GPU]
+    /// Libraries to compare with, if installed. [default: cusparse on a GPU]
     #[arg(long, value_delimiter = ',')]
     pub(crate) peers: Option<Vec<PeerName>>,
     /// Do not compare with other libraries.
     #[arg(long, conflicts_with = "peers")]
     no_peers: bool,
-    /// Runs that are timed for each measurement, at the most. [default: as many as suit operation and device]
+    /// Maximum number of runs to time per measurement. [default: depends on operation and device]
     #[arg(long, value_name = "N")]
     repetitions: Option<usize>,
 }
 
-/// Types of values that are measured.
+/// The value types to measure.
 #[derive(clap::Args)]
 pub(crate) struct Values {
     /// Types of the values.
@@ -95,7 +95,7 @@ pub(crate) struct Values {
 }
 
 impl Measuring {
-    /// The peers that are asked for, or those that suit the device.
+    /// The requested peers, or the default ones of the device.
     pub(crate) fn peer_names(&self, kind: DeviceKind) -> &[PeerName] {
         let default: &[PeerName] = match kind {
             DeviceKind::Cuda(_) if !self.no_peers => &[PeerName::Cusparse],
@@ -104,7 +104,7 @@ impl Measuring {
         self.peers.as_deref().unwrap_or(default)
     }
 
-    /// Opens the peers; each that cannot be is named on stderr and left out.
+    /// Opens the peers. Those that cannot be opened are reported on stderr and skipped.
     pub(crate) fn open_peers(&self, device: &Device) -> Peers {
         let (peers, absent) = Peers::open(self.peer_names(device.kind()), device.kind());
         for reason in absent {
@@ -113,7 +113,7 @@ impl Measuring {
         peers
     }
 
-    /// Runs to time: those asked for, or the default of the kind of device.
+    /// The number of runs to time: as requested, or the default of the kind of device.
     pub(crate) fn repetitions(
         &self,
         kind: DeviceKind,

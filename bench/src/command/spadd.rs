@@ -23,27 +23,27 @@ pub(crate) struct Arguments {
     measuring: Measuring,
     #[command(flatten)]
     values: Values,
-    /// One JSON object a line, instead of a table.
+    /// Print one JSON object per line, instead of a table.
     #[arg(long)]
     json: bool,
 }
 
-/// What is measured with, and what was found.
+/// The setup of a session, and its results.
 struct Session<'a> {
     device: Device,
     copy_gbps: f64,
     peers: Peers,
     arguments: &'a Arguments,
     all_right: bool,
-    /// cuSPARSE's time over ours.
+    /// The ratios of cuSPARSE's time to ours.
     ratios: Vec<f64>,
-    /// Bytes of all three matrices, and milliseconds, of each type of value.
+    /// For each value type, the bytes of all three matrices and the milliseconds.
     times: [Vec<(f64, f64)>; 2],
-    /// Shares of the copy rate, of sums of 10 million nonzeros and more.
+    /// Fractions of the copy rate, for sums of 10 million nonzeros or more.
     shares: Vec<f64>,
 }
 
-/// Nonzeros of A and B together from which a sum counts as large.
+/// The number of nonzeros of A and B together from which a sum is large.
 const LARGE: usize = 10_000_000;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
@@ -159,7 +159,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Prints what all of them come to.
+    /// Prints the summary.
     fn conclude(&self) {
         let mean = geometric_mean(self.ratios.iter().copied());
         let worst = self.shares.iter().copied().reduce(f64::min);
@@ -183,7 +183,7 @@ impl Session<'_> {
         }
         if let (Some(worst), Some(mean)) = (worst, geometric_mean(self.shares.clone())) {
             println!(
-                "{LARGE} nonzeros and more: {mean:.2} of the copy rate (geometric mean), at worst {worst:.2}"
+                "{LARGE} nonzeros or more: {mean:.2} of the copy rate (geometric mean), lowest {worst:.2}"
             );
         }
     }

@@ -14,23 +14,24 @@ use super::selection::{MatrixSelection, Measuring, Values};
 pub(crate) struct Arguments {
     #[command(flatten)]
     matrices: MatrixSelection,
-    /// Methods, by name, or `all` that the device has; with the transpose, modes. [default: auto; all modes]
+    /// Methods by name, or `all` of the device; with the transpose, modes. [default: auto; all modes]
     #[arg(long, value_delimiter = ',')]
     method: Vec<String>,
     #[command(flatten)]
     measuring: Measuring,
     #[command(flatten)]
     values: Values,
-    /// Multiply with the transposed matrices: the peers without making them, evenpath in its modes.
+    /// Multiply with the transposed matrices: evenpath in its modes, the peers without forming the
+    /// transpose.
     #[arg(long)]
     transposed: bool,
-    /// One JSON object a line, instead of a table.
+    /// Print one JSON object per line, instead of a table.
     #[arg(long)]
     json: bool,
 }
 
 impl Arguments {
-    /// How to multiply: the methods, or with the transpose the modes.
+    /// The methods to measure or, with the transpose, the modes.
     fn ways(&self, kind: DeviceKind) -> Result<Vec<Way>, Box<dyn Error>> {
         let all = self.method.iter().any(|name| name == "all");
         if self.transposed {
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     Ok(printer.finish())
 }
 
-/// Prints records as they come, and what they come to.
+/// Prints records as they arrive, and their summary.
 struct Printer {
     json: bool,
     records: Vec<Record>,
@@ -128,7 +129,7 @@ impl Printer {
         self.records.push(record);
     }
 
-    /// Prints the summaries; the exit code.
+    /// Prints the summaries and returns the exit code.
     fn finish(self) -> ExitCode {
         for summary in Summary::all(&self.records) {
             if self.json {
@@ -141,7 +142,7 @@ impl Printer {
     }
 }
 
-/// A line a method, the best of each peer behind the first.
+/// One line per method; the first also has the best of each peer.
 fn lines(record: &Record) -> String {
     let mut libraries: Vec<_> = record.peers.iter().map(|peer| peer.library).collect();
     libraries.dedup();
@@ -154,7 +155,7 @@ fn lines(record: &Record) -> String {
                 figures.ms,
                 record.ratio(library, None).unwrap_or(f64::NAN)
             ),
-            None => format!("{library}: no right result"),
+            None => format!("{library}: no correct result"),
         })
         .collect();
     let star = if record.fits_l2 == Some(true) { "*" } else { "" };
@@ -195,7 +196,10 @@ fn summary_text(summary: &Summary) -> String {
         let format = summary.format.map_or(String::new(), |format| format!(" by {format}"));
         parts.push(format!("against {library}{format} on {}: geometric mean {mean:.3}", summary.compared));
         if let Some(worst) = &summary.worst_large {
-            parts.push(format!("lowest of a million nonzeros or more {:.3} ({})", worst.value, worst.matrix));
+            parts.push(format!(
+                "lowest with a million nonzeros or more {:.3} ({})",
+                worst.value, worst.matrix
+            ));
         }
         parts.push(format!("slower on {} of {} smaller", summary.small_slower, summary.small));
     }

@@ -9,23 +9,23 @@ use evenpath::device::DeviceKind;
 
 use super::selection::Measuring;
 
-/// Exit code: 0 if every result is right, 1 if one is wrong.
+/// Exit code: 0 if all results are correct, 1 if one is wrong.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The source.
+    /// The publication.
     study: Study,
     #[command(flatten)]
     measuring: Measuring,
-    /// Matrices with more nonzeros are left out. [default: none on a GPU, 3 million on the CPU, 20000 on the simulated GPU]
+    /// Skip matrices with more nonzeros. [default: none on a GPU, 3 million on the CPU, 20000 on the simulated GPU]
     #[arg(long, value_name = "N")]
     most_nonzeros: Option<usize>,
-    /// Sparse products of more products are left out. [default: 10^10 on a GPU, 10^8 on the CPU, 10^6 on the simulated GPU]
+    /// Skip SpGEMMs with more products. [default: 10^10 on a GPU, 10^8 on the CPU, 10^6 on the simulated GPU]
     #[arg(long, value_name = "N")]
     most_products: Option<u64>,
-    /// A file for the tables, of which `report` makes a section if its name begins with `study-` and ends with `.jsonl`.
+    /// Write the tables to a file. `report` turns files named `study-*.jsonl` into sections.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// One JSON object a line, instead of tables.
+    /// Print one JSON object per line, instead of tables.
     #[arg(long)]
     json: bool,
 }
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             println!("{}", table.to_markdown());
         }
         file.tables.push(table);
-        // What there is so far is kept if the next one is interrupted.
+        // Write after every table, so that an interruption loses at most one.
         if let Some(path) = &arguments.out {
             std::fs::write(path, file.to_lines()).map_err(|error| format!("{}: {error}", path.display()))?;
         }

@@ -15,32 +15,32 @@ use evenpath::device::DeviceKind;
 
 use super::selection::{MatrixSelection, Measuring, Values};
 
-/// The exit code where something is left to be measured.
+/// The exit code if some cases are left to measure.
 const LEFT: u8 = 3;
 
-/// Exit code: 0 if everything was measured, also where that some of it fails; 1 if a result is wrong, or nothing could
-/// be measured; 3 if something is left, for the same command to go on with.
+/// Exit code: 0 if everything was measured, including recorded failures; 1 if a result is wrong, or nothing could be
+/// measured; 3 if cases are left, which the same command then resumes.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The file of results, one JSON object a line. What it has is not measured again.
+    /// The file of results, one JSON object per line. Cases that it has are not measured again.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     #[command(flatten)]
     matrices: MatrixSelection,
-    /// Operations.
+    /// The operations to measure.
     #[arg(long, value_delimiter = ',', default_values = Op::ALL.map(Op::name))]
     op: Vec<Op>,
     #[command(flatten)]
     values: Values,
     #[command(flatten)]
     measuring: Measuring,
-    /// Seconds after which nothing new is begun.
+    /// Seconds after which no new case is started.
     #[arg(long, value_name = "SECONDS")]
     limit: Option<u64>,
-    /// Measure again what failed.
+    /// Measure failed cases again.
     #[arg(long)]
     retry_failed: bool,
-    /// Products of which a sparse product has more are not tried. [default: 10^10 on a GPU, 10^9 on the CPU, 10^6 on the
+    /// Skip SpGEMMs with more products. [default: 10^10 on a GPU, 10^9 on the CPU, 10^6 on the
     /// simulated GPU]
     #[arg(long, value_name = "N")]
     most_products: Option<u64>,
@@ -65,13 +65,13 @@ impl Arguments {
         self.most_products.unwrap_or(default)
     }
 
-    /// The types, each once.
+    /// The distinct types.
     fn values(&self) -> Vec<(ValueType, &'static str)> {
         let all = [(ValueType::F64, "f64"), (ValueType::F32, "f32")];
         all.into_iter().filter(|(value, _)| self.values.value.contains(value)).collect()
     }
 
-    /// What is asked for, without names of files.
+    /// The command line, without file names.
     fn command(&self, peers: &[String]) -> String {
         let mut parts = vec!["evenpath-bench suite".to_owned()];
         let mut part = |option: &str, names: Vec<String>| {
@@ -151,7 +151,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     Ok(run.progress.conclude(interrupted.as_deref()))
 }
 
-/// A matrix and what is measured of it.
+/// A matrix and its cases.
 struct Matrix {
     suite: &'static str,
     name: String,
@@ -159,7 +159,7 @@ struct Matrix {
     keys: Vec<Key>,
 }
 
-/// Everything that is to be measured, on its way.
+/// A run of the suite in progress.
 struct Run<'b> {
     bench: Bench<'b>,
     file: ResultsFile,
@@ -170,7 +170,7 @@ struct Run<'b> {
 }
 
 impl Run<'_> {
-    /// Measures what is missing of a matrix; why nothing more can be measured, if so.
+    /// Measures the missing cases of a matrix. Returns a reason if nothing more can be measured.
     fn matrix(&mut self, matrix: &Matrix) -> Result<Option<String>, Box<dyn Error>> {
         let mut missing = Vec::new();
         for key in &matrix.keys {
@@ -224,7 +224,7 @@ impl Run<'_> {
             let start = Instant::now();
             let row = self.bench.measure(key.op, &key.variant, &named);
             self.take(&row, start.elapsed())?;
-            // After a fault nothing runs on the device any more, and every later row would only say so.
+            // After a fault the device is unusable, and every later row would fail.
             if let Err(lost) = self.bench.device.synchronize() {
                 return Ok(Some(format!("the device is lost: {lost}")));
             }
@@ -232,12 +232,12 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Whether time is up.
+    /// The reason to stop, if time is up.
     fn over(&self) -> Option<String> {
         self.end.filter(|end| Instant::now() >= *end).map(|_| "time is up".into())
     }
 
-    /// Writes a row, and shows it with the time that all of it took.
+    /// Writes a row, and prints it with the total time that it took.
     fn take(&mut self, row: &Row, took: Duration) -> Result<(), Box<dyn Error>> {
         self.file.append(row)?;
         self.progress.count(row);
@@ -246,7 +246,7 @@ impl Run<'_> {
     }
 }
 
-/// How far the run is.
+/// The progress of a run.
 #[derive(Default)]
 struct Progress {
     total: usize,
@@ -285,7 +285,7 @@ impl Progress {
         eprintln!("{text} ({:.1} s)", took.as_secs_f64());
     }
 
-    /// Says what there is; the exit code.
+    /// Prints the totals and returns the exit code.
     fn conclude(&self, interrupted: Option<&str>) -> ExitCode {
         let Self { total, done, wrong, failed } = self;
         eprintln!("{done} of {total} cases measured, {failed} failed, {wrong} wrong");

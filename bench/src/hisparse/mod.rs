@@ -1,5 +1,5 @@
-//! HiSparse: what a matrix takes in it, and its products, sums and conversion, beside those in CSR and cuSPARSE's: Figures
-//! 3.2, 7.2 and 7.3 of the thesis.
+//! HiSparse: bytes, products, sums and conversion of a matrix, compared with CSR and cuSPARSE: Figures 3.2, 7.2 and 7.3 of
+//! the thesis.
 
 mod products;
 mod record;
@@ -14,11 +14,12 @@ use evenpath::{Csr, HiSparse};
 
 use crate::peers::PeerValue;
 
-/// Measures everything of a matrix, which must be canonical.
+/// Measures everything for one matrix, which must be canonical.
 ///
 /// # Errors
 ///
-/// If the device has not the memory for matrix and vectors, or was lost, or the matrix has no place in the format.
+/// If there is not enough device memory for the matrix and vectors, the device was lost, or the matrix is too large for
+/// the format.
 pub fn measure<V: PeerValue, const D: usize>(
     case: &Case<'_>,
     matrix: &Csr<V>,
@@ -44,8 +45,8 @@ pub fn measure<V: PeerValue, const D: usize>(
     })
 }
 
-/// Keeps the type's name short where it is a bound.
+/// Shortens the type in bounds.
 type Tree<V, const D: usize> = DeviceHiSparse<V, D>;
 
-/// What an operation on a device gives.
+/// The result of an operation on a device.
 type Measured<T> = Result<T, OpError>;

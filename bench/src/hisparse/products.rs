@@ -14,21 +14,21 @@ use crate::measure::{Repetitions, median, times_ms};
 use crate::peers::{Operation, PeerValue};
 use crate::spmv::{self, Peers, Reference};
 
-/// What to measure, and where.
+/// What to measure, and how.
 pub struct Case<'c> {
-    /// Where.
+    /// The device.
     pub device: &'c Device,
-    /// The rate at which it copies, in GB/s.
+    /// The copy rate of the device, in GB/s.
     pub copy_gbps: f64,
-    /// Beside what.
+    /// The libraries to compare with.
     pub peers: &'c Peers,
-    /// Runs that are timed.
+    /// How many runs to time.
     pub repetitions: Repetitions,
-    /// The suite.
+    /// The name of the suite.
     pub suite: &'c str,
-    /// The matrix.
+    /// The name of the matrix.
     pub matrix: &'c str,
-    /// Whether it is generated.
+    /// Whether the matrix is generated.
     pub generated: bool,
 }
 
@@ -78,7 +78,7 @@ impl Case<'_> {
         let matrix = transpose.as_ref().unwrap_or(matrix);
         let tree = if is_transposed { tree.transpose() } else { tree.clone() };
         let x: Vec<V> = random_vector(matrix.cols(), 1);
-        let Ok(reference) = Reference::new(matrix, &x) else { unreachable!("x has one element a column") };
+        let Ok(reference) = Reference::new(matrix, &x) else { unreachable!("x has one element per column") };
         let operands = Operands { case: self, tree, x: self.device.upload(&x)?, reference };
         Ok(Product { op: csr.op, ways: operands.measure()?, csr })
     }
@@ -117,7 +117,7 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
         let dense = |values: &[V], rows| -> Measured<_> {
             match DeviceDense::try_new(device.upload(values)?, rows, DENSE_COLUMNS, Layout::RowMajor) {
                 Ok(dense) => Ok(dense),
-                Err(_) => unreachable!("there are {DENSE_COLUMNS} elements a row"),
+                Err(_) => unreachable!("there are {DENSE_COLUMNS} elements per row"),
             }
         };
         let b: Vec<V> = self.x.download()?.into_iter().flat_map(|x| [x; DENSE_COLUMNS]).collect();
@@ -141,14 +141,14 @@ impl<V: PeerValue, const D: usize> Operands<'_, V, D> {
         mut run: impl FnMut(&mut DeviceVec<V>) -> Result<(), OpError>,
     ) -> Measured<Way> {
         let Case { device, repetitions, .. } = *self.case;
-        // Filled with what must not come out again.
+        // Filled with NaN, which must not remain in the result.
         let mut y = device.upload(&vec![V::from_f64(f64::NAN); self.tree.rows()])?;
         let times = times_ms(device, repetitions, || run(&mut y))?;
         let difference = self.reference.check(&y.download()?).err();
         Ok(self.figures(name, workspace_bytes, 1, &times, difference))
     }
 
-    /// What the times of a product with so many columns come to.
+    /// The figures for the times of a product with this many columns.
     fn figures(
         &self,
         schedule: &'static str,

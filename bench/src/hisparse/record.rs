@@ -1,4 +1,4 @@
-//! What is measured of one matrix, and what many come to.
+//! The record of one matrix, and the summary of many.
 
 use evenpath::{Csr, HiSparse, Value};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::spmv;
 use crate::statistics::geometric_mean;
 
-/// Everything of one matrix.
+/// All measurements of one matrix.
 #[derive(Debug, Clone, Serialize)]
 pub struct Record {
     /// `hisparse`.
@@ -17,7 +17,7 @@ pub struct Record {
     pub matrix: String,
     /// The type of the values.
     pub value: &'static str,
-    /// Rows of a node.
+    /// Rows and columns of a node.
     pub node: usize,
     /// Rows.
     pub rows: usize,
@@ -25,10 +25,10 @@ pub struct Record {
     pub cols: usize,
     /// Nonzeros.
     pub nnz: usize,
-    /// What it takes (Figure 3.2).
+    /// Its bytes (Figure 3.2).
     #[serde(flatten)]
     pub bytes: Bytes,
-    /// Milliseconds that the device takes to convert it from CSR.
+    /// Milliseconds to convert it from CSR on the device.
     pub conversion_ms: f64,
     /// Products with it and with its transpose (Figure 7.2).
     pub products: Vec<Product>,
@@ -36,14 +36,14 @@ pub struct Record {
     pub sums: Vec<Sum>,
 }
 
-/// Bytes of a matrix in formats.
+/// Bytes of a matrix by format.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bytes {
-    /// Of the pool.
+    /// The pool of HiSparse.
     pub hisparse_bytes: u64,
-    /// Values, column indices, row offsets.
+    /// CSR: values, column indices, row offsets.
     pub csr_bytes: u64,
-    /// Values, row and column indices.
+    /// COO: values, row and column indices.
     pub coo_bytes: u64,
 }
 
@@ -52,26 +52,26 @@ pub struct Bytes {
 pub struct Product {
     /// `spmv` or `spmv_transposed`.
     pub op: &'static str,
-    /// Those with the tree.
+    /// The products with the tree.
     pub ways: Vec<Way>,
-    /// Those in CSR, and the peers'.
+    /// The products in CSR and by the peers.
     pub csr: spmv::Record,
 }
 
 /// A way to multiply with a tree.
 #[derive(Debug, Clone, Serialize)]
 pub struct Way {
-    /// `frozen`: from the leaves, listed once; `copied`: by a copy in rows; `queue`; `spmm, 8`: with 8 columns, frozen.
+    /// `frozen`: from the leaves, listed once; `copied`: from a CSR copy; `queue`; `spmm, 8`: with 8 columns, frozen.
     pub schedule: &'static str,
     /// Median milliseconds.
     pub ms: f64,
-    /// The shortest.
+    /// The shortest time, in milliseconds.
     pub shortest_ms: f64,
-    /// Bytes of pool and vectors a second, as a share of the rate at which the device copies.
+    /// Bytes of pool and vectors per second, as a fraction of the copy rate of the device.
     pub copy_share: f64,
-    /// Bytes of device memory beside the operands.
+    /// Bytes of device memory, besides the operands.
     pub workspace_bytes: u64,
-    /// How the result is wrong, if it is.
+    /// How the result is wrong, if so.
     pub difference: Option<String>,
 }
 
@@ -80,20 +80,20 @@ pub struct Way {
 pub struct Sum {
     /// `add` or `add_transposed`.
     pub op: &'static str,
-    /// Median milliseconds with trees, the transpose being state.
+    /// Median milliseconds with trees, whose transposition is a flag.
     pub ms: f64,
-    /// Median milliseconds in CSR, the transpose being there.
+    /// Median milliseconds in CSR, given the transpose.
     pub csr_ms: f64,
-    /// Median milliseconds of `csrgeam2`, the transpose being there.
+    /// Median milliseconds of `csrgeam2`, given the transpose.
     pub cusparse_ms: Option<f64>,
-    /// Median milliseconds of `csr2csc`, which makes the transpose.
+    /// Median milliseconds of `csr2csc`, which computes the transpose.
     pub cusparse_transpose_ms: Option<f64>,
-    /// How the sum of trees is wrong, if it is.
+    /// How the sum of trees is wrong, if so.
     pub difference: Option<String>,
 }
 
 impl Bytes {
-    /// Of one matrix.
+    /// The bytes of one matrix.
     pub fn new<V: Value, const D: usize>(csr: &Csr<V>, tree: &HiSparse<V, D>) -> Self {
         let (entry, index) = ((size_of::<V>() + size_of::<u32>()) as u64, size_of::<u32>() as u64);
         let nonzeros = csr.nnz() as u64;
@@ -104,25 +104,25 @@ impl Bytes {
         }
     }
 
-    /// HiSparse's bytes divided by CSR's.
+    /// The bytes of HiSparse divided by those of CSR.
     pub fn over_csr(&self) -> f64 {
         self.hisparse_bytes as f64 / self.csr_bytes as f64
     }
 }
 
 impl Product {
-    /// A way, by its name.
+    /// The way with this name.
     pub fn way(&self, schedule: &str) -> Option<&Way> {
         self.ways.iter().find(|way| way.schedule == schedule)
     }
 
-    /// Milliseconds in CSR: of the fastest of evenpath's.
+    /// Milliseconds of evenpath's fastest method in CSR.
     pub fn csr_ms(&self) -> Option<f64> {
         let figures = self.csr.methods.iter().filter_map(|method| method.outcome.figures());
         figures.map(|figures| figures.measured.ms).min_by(f64::total_cmp)
     }
 
-    /// Milliseconds of cuSPARSE's fastest, from CSR.
+    /// Milliseconds of cuSPARSE's fastest algorithm for CSR.
     pub fn cusparse_ms(&self) -> Option<f64> {
         let is_csr = |peer: &spmv::PeerRecord| peer.library == "cusparse" && peer.format == "csr";
         self.csr.best_peer(|peer, _| is_csr(peer)).map(|(_, figures)| figures.ms)
@@ -130,12 +130,12 @@ impl Product {
 }
 
 impl Record {
-    /// A product, by its name.
+    /// The product with this name.
     pub fn product(&self, op: &str) -> Option<&Product> {
         self.products.iter().find(|product| product.op == op)
     }
 
-    /// Whether every result is right.
+    /// Whether all results are correct.
     pub fn is_right(&self) -> bool {
         let is_right = |product: &Product| {
             product.csr.is_right() && product.ways.iter().all(|way| way.difference.is_none())
@@ -143,29 +143,29 @@ impl Record {
         self.products.iter().all(is_right) && self.sums.iter().all(|sum| sum.difference.is_none())
     }
 
-    /// A sum, by its name.
+    /// The sum with this name.
     pub fn sum(&self, op: &str) -> Option<&Sum> {
         self.sums.iter().find(|sum| sum.op == op)
     }
 
-    /// Conversion from CSR in times of SpMV in CSR.
+    /// The time of conversion from CSR, divided by that of SpMV in CSR.
     pub fn conversion_spmvs(&self) -> Option<f64> {
         Some(self.conversion_ms / self.product("spmv")?.csr_ms()?)
     }
 }
 
-/// Many matrices, in one type and with nodes of one size.
+/// The summary of many matrices with the same value type and node size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// The type of the values.
     pub value: &'static str,
-    /// Rows of a node.
+    /// Rows and columns of a node.
     pub node: usize,
-    /// Matrices.
+    /// The number of matrices.
     pub matrices: usize,
-    /// Mean of HiSparse's bytes over CSR's.
+    /// The mean ratio of HiSparse's bytes to CSR's.
     pub mean_bytes_over_csr: f64,
-    /// Geometric means of CSR's time over that of a schedule, each with the product's name and the schedule's.
+    /// Geometric means of CSR's time over that of a schedule, with the names of product and schedule.
     pub csr_over: Vec<(String, f64)>,
     /// Geometric means of cuSPARSE's time over that of a schedule, or over that of a sum.
     pub cusparse_over: Vec<(String, f64)>,
@@ -176,7 +176,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Those of every type and size of node among the records, in the order in which they come.
+    /// The summaries for every value type and node size among the records, in order of appearance.
     pub fn all(records: &[Record]) -> Vec<Self> {
         let mut groups: Vec<(&'static str, usize)> = Vec::new();
         for record in records {

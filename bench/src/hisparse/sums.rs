@@ -1,4 +1,4 @@
-//! Sums of a matrix with itself and with its transpose, and the way into the format.
+//! Sums of a matrix with itself and with its transpose, and conversion into the format.
 
 use std::error::Error;
 
@@ -11,15 +11,15 @@ use crate::measure::{median, times_ms};
 use crate::peers::{PeerError, PeerValue};
 use crate::spadd::{Addend, check};
 
-/// What cuSPARSE takes for a sum, in milliseconds.
+/// cuSPARSE's milliseconds for a sum.
 struct PeerSum {
     ms: f64,
-    /// To make the transpose, where it is added.
+    /// For computing the transpose, if it is added.
     transpose_ms: Option<f64>,
 }
 
 impl Case<'_> {
-    /// Milliseconds that the device takes to convert a matrix from CSR, memory and all.
+    /// Milliseconds to convert a matrix from CSR on the device, including allocation.
     pub(super) fn conversion_ms<V: PeerValue, const D: usize>(
         &self,
         matrix: &Csr<V>,
@@ -30,7 +30,7 @@ impl Case<'_> {
         Ok(median(&times_ms(self.device, self.repetitions, convert)?))
     }
 
-    /// Measures A + A and, of square matrices, A + Aᵀ, in both formats and by cuSPARSE.
+    /// Measures A + A and, for square matrices, A + Aᵀ, in both formats and by cuSPARSE.
     pub(super) fn sums<V: PeerValue, const D: usize>(
         &self,
         matrix: &Csr<V>,
@@ -57,8 +57,8 @@ impl Case<'_> {
         Ok(sums)
     }
 
-    /// Milliseconds of `csrgeam2` and, where the transpose is added, of `csr2csc`; nothing where cuSPARSE is not open, cannot,
-    /// or gives another result.
+    /// Milliseconds of `csrgeam2` and, if the transpose is added, of `csr2csc`; `None` if cuSPARSE
+    /// is not open, fails, or gives a different result.
     fn cusparse_sum<V: PeerValue>(&self, matrix: &Csr<V>, other: &Csr<V>, addend: Addend) -> Option<PeerSum> {
         let library = self.peers.cusparse()?;
         let measured =

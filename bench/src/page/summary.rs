@@ -53,7 +53,7 @@ impl<'r> Comparison<'r> {
     }
 }
 
-/// A table with a row per operation, case and library; nothing where no library was measured.
+/// A table with a row per operation, case and library; `None` if no library was measured.
 pub(super) fn table(place: &Place<'_>) -> Option<String> {
     let values = distinct(place.rows.iter().map(|(_, row)| row.key.value.as_str()));
     let mut headings = vec!["operation".to_owned(), "compared with".to_owned()];

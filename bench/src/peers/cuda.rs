@@ -1,4 +1,4 @@
-//! The CUDA runtime: memory and events of its own, for libraries that are built on it.
+//! The CUDA runtime: separate memory and events, for libraries that use it.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
@@ -11,10 +11,10 @@ use super::PeerError;
 use super::library::{folders_of, folders_with_prefix, functions, open};
 use crate::measure::Clock;
 
-/// Folders of CUDA's libraries that are searched after the loader's and the toolkit's usual ones.
+/// Folders with CUDA libraries, searched after those of the loader and the toolkit.
 pub(super) const FOLDERS_VARIABLE: &str = "EVENPATH_CUDA_LIBRARIES";
 
-/// `cudaMemcpyKind`: the runtime tells from the addresses.
+/// `cudaMemcpyKind`: inferred from the addresses.
 const COPY_DEFAULT: c_int = 4;
 
 type Stream = *mut c_void;
@@ -40,7 +40,7 @@ pub(super) struct Runtime {
     functions: Functions,
 }
 
-/// Where CUDA's libraries are, beside where the loader looks: what the variable lists, then the toolkits, newest first.
+/// Folders of CUDA libraries, besides those of the loader: those in the variable, then the toolkits, newest first.
 pub(super) fn library_folders() -> Vec<PathBuf> {
     let toolkits = folders_with_prefix("/usr/local", "cuda");
     let in_toolkit = |toolkit: &PathBuf| {
@@ -52,12 +52,12 @@ pub(super) fn library_folders() -> Vec<PathBuf> {
 }
 
 impl Runtime {
-    /// Opens the runtime, and makes the GPU of the given number that of the calling thread.
+    /// Opens the runtime, and selects the GPU with this number for the calling thread.
     pub(super) fn open(ordinal: u32) -> Result<Self, PeerError> {
         let names = ["libcudart.so.13", "libcudart.so.12"];
         let library = open("the CUDA runtime", &names, &library_folders())?;
         let runtime = Self { functions: Functions::find(library)? };
-        // SAFETY: takes any number.
+        // SAFETY: accepts any number.
         runtime.check("cudaSetDevice", unsafe { (runtime.functions.cudaSetDevice)(ordinal as c_int) })?;
         Ok(runtime)
     }
@@ -66,22 +66,22 @@ impl Runtime {
         if code == 0 {
             return Ok(());
         }
-        // SAFETY: takes any code, and answers with a constant text.
+        // SAFETY: accepts any code, and returns a constant string.
         let reason = unsafe { text_of((self.functions.cudaGetErrorString)(code)) };
         Err(PeerError::Call { function, code, reason })
     }
 
-    /// Memory for `len` elements.
+    /// Allocates memory for `len` elements.
     pub(super) fn allocate<T: Pod>(&self, len: usize) -> Result<Buffer<T>, PeerError> {
         let mut address = ptr::null_mut();
-        // Libraries want an address also of what is empty.
+        // Libraries need an address even for empty arrays.
         let bytes = (len * size_of::<T>()).max(16);
-        // SAFETY: the address is written to a place that is there.
+        // SAFETY: the address is written to a valid location.
         self.check("cudaMalloc", unsafe { (self.functions.cudaMalloc)(&raw mut address, bytes) })?;
         Ok(Buffer { runtime: *self, address, len, element: PhantomData })
     }
 
-    /// A copy of the elements on the GPU.
+    /// Copies the elements to the GPU.
     pub(super) fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, PeerError> {
         let buffer = self.allocate(elements.len())?;
         let bytes = size_of_val(elements);
@@ -102,7 +102,7 @@ pub(super) struct RuntimeEvent {
 
 impl Drop for RuntimeEvent {
     fn drop(&mut self) {
-        // SAFETY: the event is this object's own. A failure leaves nothing to be done.
+        // SAFETY: this object owns the event. A failure cannot be handled.
         unsafe { (self.runtime.functions.cudaEventDestroy)(self.event) };
     }
 }
@@ -113,7 +113,7 @@ impl Clock for Runtime {
 
     fn record(&self) -> Result<RuntimeEvent, PeerError> {
         let mut event = ptr::null_mut();
-        // SAFETY: the event is written to a place that is there.
+        // SAFETY: the event is written to a valid location.
         self.check("cudaEventCreate", unsafe { (self.functions.cudaEventCreate)(&raw mut event) })?;
         let event = RuntimeEvent { runtime: *self, event };
         // SAFETY: the event exists; null is the legacy default stream.
@@ -151,10 +151,10 @@ impl<T: Pod> Buffer<T> {
         self.address
     }
 
-    /// Sets every bit, which makes numbers NaN: what must not come out as a result.
+    /// Sets every bit, which makes floating-point elements NaN, so that unwritten results are detected.
     pub(super) fn fill_with_ones(&self) -> Result<(), PeerError> {
         let bytes = self.len * size_of::<T>();
-        // SAFETY: the buffer has as many bytes.
+        // SAFETY: the buffer has that many bytes.
         let code = unsafe { (self.runtime.functions.cudaMemset)(self.address, 0xff, bytes) };
         self.runtime.check("cudaMemset", code)
     }
@@ -164,7 +164,7 @@ impl<T: Pod> Buffer<T> {
         self.runtime.synchronize()?;
         let mut elements = vec![T::zeroed(); self.len];
         let bytes = size_of_val(elements.as_slice());
-        // SAFETY: both have as many bytes.
+        // SAFETY: both have that many bytes.
         let code = unsafe {
             (self.runtime.functions.cudaMemcpy)(
                 elements.as_mut_ptr().cast(),
@@ -180,20 +180,19 @@ impl<T: Pod> Buffer<T> {
 
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
-        // SAFETY: the memory is this object's own, and freeing waits for what uses it. A failure leaves nothing to be
-        // done.
+        // SAFETY: this object owns the memory, and freeing waits for work that uses it. A failure cannot be handled.
         unsafe { (self.runtime.functions.cudaFree)(self.address) };
     }
 }
 
-/// The text at an address that a library answered with.
+/// The string at an address returned by a library.
 ///
 /// # Safety
-/// The address is null, or that of a constant text.
+/// The address is null or that of a constant string.
 pub(super) unsafe fn text_of(address: *const c_char) -> String {
     if address.is_null() {
         return "unknown".into();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { CStr::from_ptr(address) }.to_string_lossy().into_owned()
 }

@@ -1,4 +1,4 @@
-//! What peers on the CPU share.
+//! Shared by peers on the CPU.
 
 use std::convert::Infallible;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::PeerError;
 use crate::measure::Clock;
 
-/// The host's clock: what was asked for has been done when a call returns.
+/// The clock of the host: work is complete when a call returns.
 pub(super) struct HostClock;
 
 impl Clock for HostClock {

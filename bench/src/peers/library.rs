@@ -6,8 +6,8 @@ use libloading::Library;
 
 use super::PeerError;
 
-/// Opens the first library of the given names that is found: by the system's loader, then in the folders, in order.
-/// It is never closed.
+/// Opens the first library found with one of these names: by the system's loader, then in the folders, in order. It is
+/// never closed.
 pub(super) fn open(
     library: &'static str,
     names: &[&str],
@@ -25,12 +25,12 @@ pub(super) fn open(
     Err(PeerError::Absent { library, reason: reasons.join("; ") })
 }
 
-/// Opens a library so that those opened later find its symbols, as a program that is linked with it would.
+/// Opens a library with global symbols, for libraries opened later, as if the program were linked with it.
 #[cfg(unix)]
 fn open_path(path: &Path) -> Result<Library, libloading::Error> {
     use libloading::os::unix;
-    // SAFETY: this runs the initialisers of a library that its user has installed, or named, under the name of the one
-    // that is looked for.
+    // SAFETY: this runs the initializers of a library that the user has installed, or named in a variable, under the
+    // expected name.
     unsafe { unix::Library::open(Some(path), unix::RTLD_NOW | unix::RTLD_GLOBAL) }.map(Library::from)
 }
 
@@ -40,13 +40,13 @@ fn open_path(path: &Path) -> Result<Library, libloading::Error> {
     unsafe { Library::new(path) }
 }
 
-/// The folders that an environment variable lists, or none.
+/// The folders in an environment variable; empty if it is not set.
 pub(super) fn folders_of(variable: &str) -> Vec<PathBuf> {
     std::env::var_os(variable).map_or_else(Vec::new, |folders| std::env::split_paths(&folders).collect())
 }
 
-/// The folders within `parent` whose names start with `prefix`, last first: the newest version, for those that are
-/// numbered.
+/// The folders within `parent` whose names start with `prefix`, in descending order: for version numbers, the newest
+/// first.
 pub(super) fn folders_with_prefix(parent: &str, prefix: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let is_one = |path: &PathBuf| {
@@ -57,7 +57,7 @@ pub(super) fn folders_with_prefix(parent: &str, prefix: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Declares a table of a library's functions, by the names they have there, and `find`, which looks all of them up.
+/// Declares a table of functions of a library, by their names there, and `find`, which looks all of them up.
 macro_rules! functions {
     ($(#[$attribute:meta])* struct $table:ident of $library:literal;
      $(fn $name:ident($($argument:ty),* $(,)?) $(-> $result:ty)?;)*) => {
@@ -69,7 +69,7 @@ macro_rules! functions {
         }
 
         impl $table {
-            /// Looks every function up in a library that stays open.
+            /// Looks up every function in a library that stays open.
             pub(super) fn find(
                 library: &'static libloading::Library,
             ) -> Result<Self, $crate::peers::PeerError> {

@@ -1,4 +1,4 @@
-//! Intel's MKL: its inspector-executor SpMV on the CPU, with all of the machine's threads.
+//! Intel's MKL: inspector-executor SpMV on the CPU, on all threads of the machine.
 
 use std::ffi::c_int;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use super::library::{folders_of, functions, open};
 use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue};
 use crate::measure::{Repetitions, times_ms};
 
-/// Folders of MKL's libraries and of its OpenMP runtime, searched after the loader's.
+/// Folders with MKL libraries and the OpenMP runtime, searched after those of the loader.
 const FOLDERS_VARIABLE: &str = "EVENPATH_MKL";
 /// `SPARSE_INDEX_BASE_ZERO`.
 const BASE_ZERO: c_int = 0;
-/// Runs that the inspector is told to expect.
+/// The expected number of runs, a hint for the inspector.
 const EXPECTED_RUNS: c_int = 1000;
 
 type Matrix = *mut std::ffi::c_void;
@@ -30,7 +30,7 @@ pub(super) struct Description {
     diagonal: c_int,
 }
 
-/// `SPARSE_MATRIX_TYPE_GENERAL`; the rest is not looked at.
+/// `SPARSE_MATRIX_TYPE_GENERAL`; the other fields are ignored.
 const GENERAL: Description = Description { kind: 20, triangle: 40, diagonal: 50 };
 
 functions! {
@@ -56,7 +56,7 @@ type Create<V> = unsafe extern "C" fn(
 /// Operation, alpha, matrix, its description, x, beta, y.
 type Multiply<V> = unsafe extern "C" fn(c_int, V, Matrix, Description, *const V, V, *mut V) -> c_int;
 
-/// The library, open.
+/// The open library.
 pub struct Mkl {
     library: &'static Library,
     functions: Functions,
@@ -81,7 +81,7 @@ fn code(operation: Operation) -> c_int {
 fn check(function: &'static str, code: c_int) -> Result<(), PeerError> {
     let reason = match code {
         0 => return Ok(()),
-        1 => "not initialised",
+        1 => "not initialized",
         2 => "no memory",
         3 => "invalid value",
         6 => "not supported",
@@ -91,12 +91,11 @@ fn check(function: &'static str, code: c_int) -> Result<(), PeerError> {
 }
 
 impl Mkl {
-    /// Opens the library, which takes as many threads as the machine has.
+    /// Opens the library, which uses all threads of the machine.
     ///
     /// # Errors
     ///
-    /// If it is not installed where the loader looks, in the usual folders, or in those that the variable `EVENPATH_MKL`
-    /// lists.
+    /// If it is not found by the loader, in the usual folders, or in those of the variable `EVENPATH_MKL`.
     pub fn open() -> Result<Self, PeerError> {
         let mut folders = folders_of(FOLDERS_VARIABLE);
         for variable in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
@@ -106,12 +105,12 @@ impl Mkl {
             ["/usr/local/lib", "/opt/intel/oneapi/mkl/latest/lib", "/opt/intel/oneapi/compiler/latest/lib"]
                 .map(PathBuf::from),
         );
-        // Its threads. The library looks for them by name, and not in a folder that the loader does not know.
+        // MKL looks for its threading runtime by name, and only in the folders of the loader.
         open("Intel's OpenMP runtime", &["libiomp5.so"], &folders)?;
         let library = open("MKL", &["libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"], &folders)?;
         let mkl = Self { library, functions: Functions::find(library)? };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        // SAFETY: takes any number.
+        // SAFETY: accepts any number.
         unsafe { (mkl.functions.MKL_Set_Num_Threads)(threads as c_int) };
         Ok(mkl)
     }
@@ -155,7 +154,7 @@ impl Mkl {
         operation: Operation,
     ) -> Result<Inspected<'m, V>, PeerError> {
         if i32::try_from(matrix.nnz()).is_err() {
-            let text = format!("{} nonzeros are more than 32 bits count", matrix.nnz());
+            let text = format!("{} nonzeros are more than 32 bits can count", matrix.nnz());
             return Err(PeerError::Unsuitable(text));
         }
         let (create, multiply) = match V::NAME {
@@ -168,7 +167,7 @@ impl Mkl {
         let multiply: Multiply<V> = unsafe { self.function(multiply) }?;
         let mut address = ptr::null_mut();
         let offsets = matrix.row_offsets();
-        // SAFETY: the arrays are those of a valid matrix of this size, which outlives what is made; the library does not
+        // SAFETY: the arrays are those of a valid matrix of this size, which outlives the handle; the library does not
         // write to them.
         let created = unsafe {
             create(
@@ -195,9 +194,9 @@ impl Mkl {
     }
 
     /// # Safety
-    /// `F` is the type of a function pointer, with the signature that the function of this name has.
+    /// `F` is a function pointer type with the signature of the function with this name.
     unsafe fn function<F: Copy>(&self, name: &str) -> Result<F, PeerError> {
-        // SAFETY: the caller's promise; the library stays open.
+        // SAFETY: guaranteed by the caller; the library stays open.
         let found = unsafe { self.library.get::<F>(name.as_bytes()) };
         found
             .map(|function| *function)
@@ -208,7 +207,7 @@ impl Mkl {
 impl<V: PeerValue> Inspected<'_, V> {
     fn run(&self, x: &[V], y: &mut [V]) -> Result<(), PeerError> {
         let Self { address, multiply, operation, .. } = self;
-        // SAFETY: the matrix exists, and the vectors have the lengths that it takes.
+        // SAFETY: the matrix exists, and the vectors have matching lengths.
         let code =
             unsafe { multiply(*operation, V::ONE, *address, GENERAL, x.as_ptr(), V::ZERO, y.as_mut_ptr()) };
         check("mkl_sparse_mv", code)
@@ -217,7 +216,7 @@ impl<V: PeerValue> Inspected<'_, V> {
 
 impl<V> Drop for Inspected<'_, V> {
     fn drop(&mut self) {
-        // SAFETY: the matrix is this object's own. A failure leaves nothing to be done.
+        // SAFETY: this object owns the matrix. A failure cannot be handled.
         unsafe { (self.mkl.functions.mkl_sparse_destroy)(self.address) };
     }
 }

@@ -1,4 +1,5 @@
-//! Other libraries to compare with, opened at run time: nothing is linked, and what is not installed is named.
+//! Other libraries to compare with, opened at run time. Nothing is linked; libraries that are not installed
+//! are reported.
 
 mod cuda;
 pub mod cusparse;
@@ -12,10 +13,10 @@ use evenpath::{Csr, Value};
 use num_traits::Zero;
 use thiserror::Error;
 
-/// Why a peer cannot be compared with.
+/// Why a comparison with a peer failed.
 #[derive(Debug, Error)]
 pub enum PeerError {
-    /// The library is not there, or lacks what is needed of it.
+    /// The library is not installed, or lacks a function.
     #[error("{library} cannot be used: {reason}")]
     Absent {
         /// The library.
@@ -23,27 +24,27 @@ pub enum PeerError {
         /// Why.
         reason: String,
     },
-    /// A function of it failed.
+    /// A function of the library failed.
     #[error("{function}: {reason} ({code})")]
     Call {
         /// The function.
         function: &'static str,
-        /// What it answered.
+        /// Its error code.
         code: i32,
-        /// What the library says that this means.
+        /// The library's description of the code.
         reason: String,
     },
-    /// The operands are not what the library, or the format, takes.
+    /// The library or the format does not support the operands.
     #[error("{0}")]
     Unsuitable(String),
 }
 
-/// What a peer's algorithm did with one problem.
+/// The run of a peer's algorithm on one problem.
 #[derive(Debug)]
 pub struct PeerRun<V> {
-    /// The algorithm, as the library calls it; with `+ preprocess` where it had analyzed the matrix before.
+    /// The algorithm, as named by the library; with `+ preprocess` if it has analyzed the matrix before.
     pub algorithm: String,
-    /// The format of the matrix: `csr`, or one that it must be brought into.
+    /// The format of the matrix: `csr`, or one that it was converted to.
     pub format: &'static str,
     /// Milliseconds of each timed run, or why there are none.
     pub outcome: Result<PeerTimes<V>, PeerError>,
@@ -54,25 +55,25 @@ pub struct PeerRun<V> {
 pub struct PeerTimes<V> {
     /// Milliseconds of each run.
     pub times_ms: Vec<f64>,
-    /// Milliseconds of the analysis, the same one having been made before; 0 where there is none.
+    /// Milliseconds of the analysis, excluding its first, warm-up run; 0 if there is none.
     pub preprocessing_ms: f64,
-    /// Bytes that the library asked for beside the operands.
+    /// Bytes of workspace that the library requested.
     pub workspace_bytes: usize,
     /// The result of the last run.
     pub result: Vec<V>,
 }
 
-/// What is done with the sparse matrix.
+/// The operation on the sparse matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// It is taken as it is.
+    /// The matrix itself.
     Direct,
-    /// Its transpose is taken, without being made.
+    /// Its transpose, which is not formed.
     Transposed,
 }
 
 impl Operation {
-    /// Of a matrix of so many rows and columns, those that the operation sees.
+    /// The shape that the operation sees, given that of the matrix.
     pub fn shape(self, rows: usize, cols: usize) -> (usize, usize) {
         match self {
             Self::Direct => (rows, cols),
@@ -85,13 +86,13 @@ impl Operation {
         if x.len() == cols {
             return Ok(());
         }
-        Err(PeerError::Unsuitable(format!("x has {} elements and not {cols}", x.len())))
+        Err(PeerError::Unsuitable(format!("x has {} elements, not {cols}", x.len())))
     }
 }
 
-/// A value type that the peers know.
+/// A value type that the peers support.
 pub trait PeerValue: Value + MulAcc + Zero {
-    /// `cudaDataType` of NVIDIA's libraries, which also compute in it.
+    /// `cudaDataType` of NVIDIA's libraries, also the type that they compute in.
     const CUDA_TYPE: i32;
 }
 

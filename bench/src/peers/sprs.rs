@@ -1,4 +1,4 @@
-//! The crate `sprs`: its matrix times vector, on one thread, with 32-bit indices as evenpath has.
+//! The crate `sprs`: matrix times vector, on one thread, with 32-bit indices like evenpath.
 
 use evenpath::Csr;
 use sprs::CsMatViewI;

@@ -1,6 +1,6 @@
-//! Whether results are right, by plain loops over the definitions.
+//! Checks of results, by plain loops over the definitions.
 //!
-//! What checks gives the first difference as its error, as text.
+//! Every check returns the first difference as its error, as text.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ use rayon::prelude::*;
 
 use crate::sequences::mix;
 
-/// Whether each element of `result` combines the elements from the head of its segment to itself, or, if `exclusive`, to
-/// the one before it. `begins` tells heads from other elements; the first element is one anyway.
+/// Checks that each element of `result` combines the elements from the head of its segment to itself or, if `exclusive`,
+/// to its predecessor. `begins` tells whether an element is a head; the first element always is.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub fn scan<T: Element>(
     result: &[T],
 ) -> Result<(), String> {
     same_len(result.len(), values.len())?;
-    // Each element follows from the one before it; so the first that does not is the first that is wrong.
+    // Each element follows from its predecessor, so the first that does not is the first wrong one.
     let expected = |index: usize| match (index == 0 || begins(index), exclusive) {
         (true, true) => identity(operator),
         (true, false) => values[index],
@@ -39,8 +39,8 @@ pub fn scan<T: Element>(
     }
 }
 
-/// Whether each element of `result` combines the elements of one row, from one of `row_offsets` to the next, in order; the
-/// operator's identity where there are none.
+/// Checks that each element of `result` combines the elements of one row, from one of `row_offsets` to the next, in order;
+/// for empty rows, it is the identity of the operator.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ fn identity<T: Element>(operator: Operator) -> T {
     }
 }
 
-/// Of two numbers, none of them NaN.
+/// Combines two numbers, neither of them NaN.
 fn combine<T: Element>(operator: Operator, before: T, after: T) -> T {
     match operator {
         Operator::Sum => before.plus(after),
@@ -80,8 +80,8 @@ fn combine<T: Element>(operator: Operator, before: T, after: T) -> T {
     }
 }
 
-/// Whether `sorted` has the keys of `keys` in ascending order of their bits. That they are the same keys is told by a
-/// checksum.
+/// Checks that `sorted` has the keys of `keys` in ascending order of their bits. A checksum verifies that they are the
+/// same keys.
 ///
 /// # Errors
 ///
@@ -93,11 +93,11 @@ pub fn sorted_keys<K: SortKey>(keys: &[K], sorted: &[K]) -> Result<(), String> {
         return Err(format!("key {} is less than the one before it", index + 1));
     }
     let sum = |keys: &[K]| keys.par_iter().map(|key| mix(key.to_bits())).reduce(|| 0, u64::wrapping_add);
-    if sum(sorted) == sum(keys) { Ok(()) } else { Err("the keys are not those of the input".into()) }
+    if sum(sorted) == sum(keys) { Ok(()) } else { Err("the keys differ from those of the input".into()) }
 }
 
-/// Whether `sorted` has the keys of `keys` in ascending order of their bits, equal ones in their order, where `places[i]`
-/// is the index at which `sorted[i]` was.
+/// Checks that `sorted` has the keys of `keys` in ascending order of their bits, stably, where `places[i]` is the original
+/// index of `sorted[i]`.
 ///
 /// # Errors
 ///
@@ -105,7 +105,7 @@ pub fn sorted_keys<K: SortKey>(keys: &[K], sorted: &[K]) -> Result<(), String> {
 pub fn sorted_places<K: SortKey>(keys: &[K], sorted: &[K], places: &[u32]) -> Result<(), String> {
     same_len(sorted.len(), keys.len())?;
     same_len(places.len(), keys.len())?;
-    // Pairs that increase are all different, so that every place is there once.
+    // Strictly increasing pairs are distinct, so every index occurs once.
     let pair = |index: usize| (sorted[index].to_bits(), places[index]);
     let is_right = |index: usize| {
         keys.get(places[index] as usize) == Some(&sorted[index])
@@ -113,14 +113,14 @@ pub fn sorted_places<K: SortKey>(keys: &[K], sorted: &[K], places: &[u32]) -> Re
     };
     match (0..keys.len()).into_par_iter().position_first(|index| !is_right(index)) {
         None => Ok(()),
-        Some(index) => Err(format!("pair {index} is not the stable sort's")),
+        Some(index) => Err(format!("pair {index} differs from a stable sort")),
     }
 }
 
-/// What is made of two sorted sequences, A and B.
+/// An operation on two sorted sequences, A and B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Combination {
-    /// All elements, equal ones of A before those of B.
+    /// All elements; among equal ones, those of A first.
     Merge,
     /// The result of a set operation: the n-th copy of a key in A matches the n-th in B.
     Set(SetOperation),
@@ -138,7 +138,7 @@ pub enum Source {
 }
 
 impl Combination {
-    /// Elements of the result.
+    /// The number of elements of the result.
     pub fn result_len<K: Key>(self, a: &[K], b: &[K]) -> usize {
         let count = |part: &Part| {
             let mut count = 0;
@@ -148,7 +148,7 @@ impl Combination {
         parts(a, b, &[]).par_iter().map(count).sum()
     }
 
-    /// Whether `keys` are those of the result, and `is_right` says so of each element, by its index and its source.
+    /// Checks that `keys` are those of the result, and that `is_right` holds for the index and source of each element.
     ///
     /// # Errors
     ///
@@ -177,11 +177,11 @@ impl Combination {
         };
         match parts(a, b, keys).par_iter().find_map_first(first_wrong) {
             None => Ok(()),
-            Some(index) => Err(format!("element {index} of {} is not the definition's", keys.len())),
+            Some(index) => Err(format!("element {index} of {} differs from the definition", keys.len())),
         }
     }
 
-    /// The sources of a part's elements, in order.
+    /// The sources of the elements of a part, in order.
     fn walk<K: Key>(self, a: &[K], b: &[K], part: &Part, mut keep: impl FnMut(Source)) {
         let (mut i, mut j) = (part.a.start, part.b.start);
         loop {
@@ -216,15 +216,15 @@ impl Combination {
     }
 }
 
-/// The elements of inputs and result whose keys lie between two bounds.
+/// The elements of inputs and result with keys between two bounds.
 struct Part {
     a: Range<usize>,
     b: Range<usize>,
     result: Range<usize>,
 }
 
-/// Cuts inputs and result, which can be checked part by part then. Where the result is not sorted its cuts may be
-/// anywhere, also in reverse, but each part still begins where the one before ends.
+/// Splits inputs and result into parts that are checked independently. If the result is not sorted, its cuts may be
+/// anywhere, even reversed, but each part still begins where the previous one ends.
 fn parts<K: Key>(a: &[K], b: &[K], result: &[K]) -> Vec<Part> {
     const STEP: usize = 1 << 16;
     let longer = if a.len() > b.len() { a } else { b };

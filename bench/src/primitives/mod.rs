@@ -1,7 +1,7 @@
-//! The primitives: what is measured of each, on which inputs, and whether results are right.
+//! The primitives: cases, inputs, measurements and checks.
 //!
-//! Inputs, bytes counted and names of cases are those with which CUB and Thrust are measured, so that measurements can
-//! be [compared](peers) by case. Where there are several inputs, n counts the elements of all.
+//! Inputs, counted bytes and names of cases are the same as in measurements of CUB and Thrust, so that they can be
+//! [compared](peers) by case. With several inputs, n counts the elements of all.
 
 pub mod check;
 pub mod peers;
@@ -21,15 +21,15 @@ use crate::measure::{median, single_times_ms};
 /// What to measure.
 #[derive(Debug, Clone)]
 pub struct Selection {
-    /// Binary logarithms of the sizes; without, those that suit the device.
+    /// log2 of the sizes; `None` for the default of the device.
     pub log2: Option<Vec<u32>>,
-    /// Operations with one of these in their name; all, where there is none.
+    /// Measure operations whose names contain one of these; all, if empty.
     pub ops: Vec<String>,
-    /// Runs that are timed for each measurement.
+    /// Runs to time per measurement.
     pub repetitions: usize,
 }
 
-/// What was measured. Measurements are compared if this is equal.
+/// A case. Measurements with equal cases are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Case {
@@ -37,11 +37,11 @@ pub enum Case {
     Sequence {
         /// The operation.
         op: String,
-        /// The type of keys, or of elements where there are no keys.
+        /// The type of the keys, or of the elements if there are no keys.
         key: String,
-        /// The type of values; `-` where there are none.
+        /// The type of the values; `-` if there are none.
         value: String,
-        /// Elements.
+        /// The number of elements.
         n: u64,
     },
     /// An operation of a block on its tile.
@@ -61,50 +61,50 @@ impl Case {
     }
 }
 
-/// What a measurement found.
+/// The figures of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Figures {
-    /// Of an operation on a device's memory.
+    /// For an operation on a device's memory.
     Sequence {
         /// Median time of one run.
         ms: f64,
-        /// 10⁹ elements a second.
+        /// 10⁹ elements per second.
         gkeys_s: f64,
-        /// 10⁹ bytes a second, of inputs and results, each counted once.
+        /// 10⁹ bytes of inputs and results per second, each counted once.
         gb_s: f64,
-        /// That, of the device's copy rate.
+        /// The same as a fraction of the device's copy rate.
         copy_share: f64,
-        /// Bytes of memory that it takes on a GPU while it runs, beside inputs and results.
+        /// Bytes of temporary GPU memory, besides inputs and results.
         temporary_bytes: u64,
     },
-    /// Of an operation of a block on its tile, loads and stores not counted.
+    /// For an operation of a block on its tile, excluding loads and stores.
     Tile {
-        /// Threads of a block.
+        /// Threads per block.
         threads: u32,
-        /// Elements a thread.
+        /// Elements per thread.
         items: u32,
         /// Clock cycles of a block that has the device to itself.
         cycles_alone: u32,
-        /// Median clock cycles of blocks that are eight for each multiprocessor.
+        /// Median clock cycles per block, with eight blocks per multiprocessor.
         cycles_full: u32,
     },
 }
 
-/// A case and what was found.
+/// A case and its figures.
 #[derive(Debug, Clone, Serialize)]
 pub struct Measurement {
-    /// Whose: evenpath's.
+    /// The library: evenpath.
     pub peer: &'static str,
     /// What was measured.
     #[serde(flatten)]
     pub case: Case,
-    /// What was found.
+    /// The figures.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Whether the result was right; `None` where there is none to check.
+    /// Whether the result was correct; `None` if there is none to check.
     pub verified: Option<bool>,
-    /// How the result differs from the right one.
+    /// How the result differs from the correct one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<String>,
 }
@@ -122,16 +122,16 @@ impl Measurement {
 pub enum Outcome {
     /// A measurement.
     Measured(Measurement),
-    /// What could not be measured, and why.
+    /// A case that could not be measured, and why.
     LeftOut(String),
 }
 
-/// Measures the primitives that are selected, and reports each as it is done. What the device or the host has not the
-/// memory for is left out. `copy_gbps` is the device's [copy rate](crate::measure::copy_rate).
+/// Measures the selected primitives, and reports each when it is done. Cases that do not fit in device or host memory
+/// are skipped. `copy_gbps` is the device's [copy rate](crate::measure::copy_rate).
 ///
 /// # Errors
 ///
-/// If an operation is refused, or the device was lost.
+/// If an operation fails, or the device was lost.
 pub fn measure(
     device: &Device,
     copy_gbps: f64,
@@ -144,7 +144,7 @@ pub fn measure(
             match (group.measure)(&mut bench, 1 << log2) {
                 Err(OpError::Device(error)) if is_out_of_memory(&error) => {
                     let Group { name, .. } = group;
-                    (bench.report)(Outcome::LeftOut(format!("no more {name} of 2^{log2}: {error}")));
+                    (bench.report)(Outcome::LeftOut(format!("{name} skipped from 2^{log2} on: {error}")));
                 }
                 other => other?,
             }
@@ -166,16 +166,16 @@ fn is_out_of_memory(error: &DeviceError) -> bool {
 struct Group {
     name: &'static str,
     sizes: Sizes,
-    /// Measures those of the cases that are selected, at a size.
+    /// Measures the selected cases at one size.
     measure: fn(&mut Bench<'_>, usize) -> Result<(), OpError>,
 }
 
-/// Binary logarithms of a group's sizes.
+/// log2 of the sizes of a group.
 #[derive(Clone, Copy)]
 enum Sizes {
-    /// Those selected, or those that suit the device, up to this.
+    /// The selected sizes, or the default of the device, up to this.
     UpTo(u32),
-    /// The largest, or this if that is less.
+    /// Only the largest, or this if that is less.
     One(u32),
 }
 
@@ -238,7 +238,7 @@ struct Bench<'b> {
     report: &'b mut dyn FnMut(Outcome),
 }
 
-/// What was measured of an operation on a device's memory.
+/// A measurement of an operation on a device's memory.
 struct Measured {
     op: String,
     key: &'static str,
@@ -252,7 +252,7 @@ struct Measured {
 }
 
 impl Bench<'_> {
-    /// The cases that are selected, with the operation's name.
+    /// The selected cases, with the name of the operation.
     fn selected<C: Copy>(
         &self,
         cases: impl IntoIterator<Item = C>,

@@ -1,4 +1,4 @@
-//! Other libraries' measurements of the same cases, and how evenpath's compare.
+//! Measurements of the same cases by other libraries, compared with evenpath's.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,43 +20,43 @@ pub struct Peer {
     /// Its name.
     #[serde(rename = "peer")]
     pub name: String,
-    /// How long it took.
+    /// Its times.
     #[serde(flatten)]
     pub times: Times,
 }
 
-/// How long an operation took.
+/// The times of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Times {
-    /// On a device's memory.
+    /// An operation on a device's memory.
     Sequence {
         /// Milliseconds.
         ms: f64,
     },
-    /// A block on its tile.
+    /// An operation of a block on its tile.
     Tile {
         /// Clock cycles of a block that has the device to itself.
         cycles_alone: f64,
-        /// Clock cycles of one of many.
+        /// Clock cycles of one of many blocks.
         cycles_full: f64,
     },
 }
 
-/// The peer's time over evenpath's: above 1 evenpath is faster.
+/// The peer's time over evenpath's: above 1, evenpath is faster.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Ratio {
-    /// Of milliseconds.
+    /// The ratio of milliseconds.
     Sequence {
         /// The ratio.
         ratio: f64,
     },
-    /// Of clock cycles.
+    /// The ratios of clock cycles.
     Tile {
-        /// Of a block that has the device to itself.
+        /// For a block that has the device to itself.
         ratio_alone: f64,
-        /// Of one of many.
+        /// For one of many blocks.
         ratio_full: f64,
     },
 }
@@ -72,7 +72,7 @@ pub enum PeersError {
         /// Why not.
         source: std::io::Error,
     },
-    /// A line is no JSON object.
+    /// A line is not a JSON object.
     #[error("{}:{line}: {source}", .path.display())]
     Line {
         /// The file.
@@ -82,7 +82,7 @@ pub enum PeersError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
-    /// No line is a measurement.
+    /// The file has no measurements.
     #[error("{}: no measurements of primitives", .path.display())]
     Empty {
         /// The file.
@@ -100,7 +100,7 @@ struct PeerLine {
 }
 
 impl Times {
-    /// What peers are compared by.
+    /// The time by which peers are compared.
     fn decisive(self) -> f64 {
         let (Self::Sequence { ms: time } | Self::Tile { cycles_full: time, .. }) = self;
         time
@@ -124,11 +124,11 @@ impl Times {
 }
 
 impl Peers {
-    /// The measurements in files of one JSON object a line. Objects that are no measurements are passed over.
+    /// Reads measurements from files with one JSON object per line. Other objects are skipped.
     ///
     /// # Errors
     ///
-    /// If a file cannot be read, a line is no JSON object, or there is no measurement in a file.
+    /// If a file cannot be read, a line is not a JSON object, or a file has no measurements.
     pub fn read(paths: &[PathBuf]) -> Result<Self, PeersError> {
         let mut peers = Self::default();
         for path in paths {
@@ -155,12 +155,12 @@ impl Peers {
         if is_empty { Err(PeersError::Empty { path: path.into() }) } else { Ok(()) }
     }
 
-    /// Whether there are none.
+    /// Whether there are no measurements.
     pub fn is_empty(&self) -> bool {
         self.fastest.is_empty()
     }
 
-    /// The fastest peer at the case of a measurement, and how the measurement compares.
+    /// The fastest peer for the case of a measurement, and the ratio.
     pub fn compare(&self, measurement: &Measurement) -> Option<(&Peer, Ratio)> {
         let peer = self.fastest.get(&measurement.case)?;
         Some((peer, peer.times.over(&measurement.figures)?))
@@ -170,7 +170,7 @@ impl Peers {
 /// The geometric means of ratios, by operation.
 #[derive(Debug, Clone, Default)]
 pub struct Means {
-    /// In the order of their first ratio.
+    /// In order of the first ratio of each.
     means: Vec<Mean>,
 }
 
@@ -184,12 +184,12 @@ pub struct Mean {
     pub mean: f64,
     /// The lowest ratio.
     pub lowest: f64,
-    /// Ratios.
+    /// The number of ratios.
     pub cases: usize,
 }
 
 impl Means {
-    /// Takes a ratio in.
+    /// Adds a ratio.
     pub fn add(&mut self, op: &str, ratio: Ratio) {
         match ratio {
             Ratio::Sequence { ratio } => self.add_ratio(op.into(), ratio),
@@ -212,7 +212,7 @@ impl Means {
         *cases += 1;
     }
 
-    /// All of them.
+    /// All means.
     pub fn iter(&self) -> impl Iterator<Item = &Mean> {
         self.means.iter()
     }

@@ -9,14 +9,14 @@ use crate::sequences::{Small, segment_keys};
 /// Mean numbers of elements in a segment.
 const MEAN_LENGTHS: [u32; 3] = [4, 64, 4096];
 
-/// What is done to segments.
+/// The operation on segments.
 #[derive(Clone, Copy)]
 enum What {
     Scan,
     Reduce,
 }
 
-/// What tells where segments begin.
+/// How the beginnings of segments are given.
 #[derive(Clone, Copy)]
 enum Marks {
     Keys,
@@ -65,7 +65,7 @@ pub(super) fn values<T: Element + Small>(bench: &mut Bench<'_>, len: usize) -> R
     Ok(())
 }
 
-/// Ones in segments, of which none is empty.
+/// Ones in nonempty segments.
 struct Segments<T: Element> {
     host_keys: Vec<u32>,
     host_flags: Vec<u8>,
@@ -102,12 +102,12 @@ impl<T: Element + Small> Segments<T> {
         self.values.len()
     }
 
-    /// How many there are.
+    /// The number of segments.
     fn count(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// The type of the marks, and the bytes that all of them have.
+    /// The type of the marks, and their total bytes.
     fn marks(&self, marks: Marks) -> (&'static str, usize) {
         match marks {
             Marks::Keys => ("u32", 4 * self.keys.len()),
@@ -175,7 +175,7 @@ impl<T: Element + Small> Segments<T> {
         })
     }
 
-    /// With room for as many segments as elements; how many there are stays on the device.
+    /// With room for one segment per element; the number of segments stays on the device.
     fn reduce_by_key(&self, bench: &Bench<'_>) -> Result<(Vec<f64>, Result<(), String>), OpError> {
         let mut keys = bench.device.zeros::<u32>(self.len())?;
         let mut totals = bench.device.zeros::<T>(self.len())?;

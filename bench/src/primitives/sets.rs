@@ -7,7 +7,7 @@ use super::check::{Combination, Source};
 use super::{Bench, Measured};
 use crate::sequences::{Small, random_numbers, sorted_unique};
 
-/// What is done to keys.
+/// The operation on keys.
 #[derive(Clone, Copy)]
 enum KeyCase {
     Set(SetOperation),
@@ -43,7 +43,7 @@ pub(super) fn keys<K: Key + Small>(bench: &mut Bench<'_>, n: usize) -> Result<()
     let mut result = bench.device.zeros::<K>(n)?;
     let mut host_result = vec![K::ZERO; n];
     for (op, case) in cases {
-        // What a count leaves in the result is no concern of it.
+        // For a count, the contents of the result do not matter.
         let mut size = 0;
         let times_ms = bench.times_ms(|| {
             size = match case {
@@ -84,7 +84,7 @@ pub(super) fn keys<K: Key + Small>(bench: &mut Bench<'_>, n: usize) -> Result<()
     Ok(())
 }
 
-/// What is done to pairs of key and value.
+/// The operation on pairs of key and value.
 #[derive(Clone, Copy)]
 enum PairCase {
     Union(Combine),
@@ -106,7 +106,7 @@ pub(super) fn pairs<K: Key + Small, V: PairValue + Small>(
         return Ok(());
     }
     let len = n / 2;
-    // Values so small that their sums are exact.
+    // Values are small, so that their sums are exact.
     let host = |seed| (sorted_unique::<K>(len, seed), random_numbers::<V>(len, 1 << 12, seed));
     let (host_a, host_b) = (host(11), host(12));
     let upload = |(keys, values): &(Vec<K>, Vec<V>)| {

@@ -4,8 +4,8 @@ use evenpath::sort::{SortKey, SortOptions, sort, sort_pairs, temporary_bytes, te
 use super::{Bench, Measured, check};
 use crate::sequences::random_keys;
 
-/// Radix sorts of `len` keys, and of as many pairs with 32-bit values, that have random bits below each of `bits`, and
-/// are sorted by these.
+/// Radix sorts of `len` keys, and of as many pairs with 32-bit values. For each of `bits`, that many low bits of the
+/// keys are random and sorted by.
 pub(super) fn by_bits<K: SortKey>(bench: &mut Bench<'_>, len: usize, bits: &[u32]) -> Result<(), OpError> {
     for &bits in bits {
         let options = SortOptions::default().with_bits(0..bits);

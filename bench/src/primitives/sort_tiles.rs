@@ -11,19 +11,19 @@ use crate::sequences::random_keys;
 
 /// Bits of the keys.
 const BITS: [u32; 5] = [12, 16, 20, 24, 28];
-/// Bits of a place in a tile.
+/// Bits of a position in a tile.
 const PLACE_BITS: u32 = 11;
-/// Blocks for each multiprocessor of a device that is full of them.
+/// Blocks per multiprocessor on a full device.
 const BLOCKS: u32 = 8;
-/// Launches, of which the last counts.
+/// Number of launches; the last one counts.
 const LAUNCHES: usize = 4;
 
-/// What is sorted.
+/// The elements to sort.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     /// 32-bit keys.
     Keys,
-    /// Keys with their permutation in the upper bits: 32-bit keys where it has room there, else 64-bit ones.
+    /// Keys with their permutation in the upper bits: 32-bit keys if there is room, otherwise 64-bit keys.
     Permutation,
     /// 32-bit keys with 32-bit values.
     Pairs,
@@ -81,7 +81,7 @@ fn measure_bits<K: SortKey + RadixKey>(
     ))
 }
 
-/// Tiles to sort, and where the results go.
+/// Tiles to sort, and buffers for the results.
 struct Tiles<'d, K: SortKey> {
     device: &'d Device,
     what: What,
@@ -124,7 +124,8 @@ impl<'d, K: SortKey + RadixKey> Tiles<'d, K> {
         })
     }
 
-    /// The median clock cycles of a tile's sort, without loads and stores, and whether all were right.
+    /// The median clock cycles for sorting a tile, excluding loads and stores, and whether all results were
+    /// correct.
     fn run(mut self) -> Result<(u32, Result<(), String>), DeviceError> {
         for _ in 0..LAUNCHES {
             self.launch()?;
@@ -138,7 +139,7 @@ impl<'d, K: SortKey + RadixKey> Tiles<'d, K> {
         let Self { device, info, count, bits, .. } = *self;
         let (keys, sorted) = (self.keys.as_global(), self.sorted.as_global_mut());
         let (cycles, len) = (self.cycles.as_global_mut(), self.keys.len() as u64);
-        // SAFETY: the buffers are as long as the kernels take them to be, and are freed in the stream's order.
+        // SAFETY: the buffers have the lengths passed to the kernels, and are freed in the stream's order.
         unsafe {
             match self.what {
                 What::Keys => {
@@ -167,7 +168,7 @@ impl<'d, K: SortKey + RadixKey> Tiles<'d, K> {
         }
     }
 
-    /// Whether every tile is sorted.
+    /// Checks that every tile is sorted.
     fn check(&self) -> Result<Result<(), String>, DeviceError> {
         let sorted = self.sorted.download()?;
         let places = match self.what {

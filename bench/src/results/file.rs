@@ -1,4 +1,4 @@
-//! Files of results: reading them, and going on with one.
+//! Files of results: reading them, and resuming one.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -24,7 +24,7 @@ pub enum ResultsError {
     /// Another program is writing to it.
     #[error("{}: another program is writing to it", .0.display())]
     Locked(PathBuf),
-    /// A line is none of results.
+    /// A line is not a result or setting.
     #[error("{}, line {line}: {reason}", path.display())]
     Line {
         /// The file.
@@ -34,7 +34,7 @@ pub enum ResultsError {
         /// What is wrong with it.
         reason: String,
     },
-    /// What is in the file was measured elsewhere, or beside something else.
+    /// The results in the file were measured elsewhere, or beside other libraries.
     #[error("{}, line {line}: results of another setting: {difference}; name another file", path.display())]
     Setting {
         /// The file.
@@ -46,44 +46,44 @@ pub enum ResultsError {
     },
 }
 
-/// A line of a setting; every other is a row.
+/// A line with a setting; all other lines are rows.
 #[derive(Serialize, Deserialize)]
 struct SettingLine<S> {
     setting: S,
 }
 
-/// What files have: each row with the setting that it was measured in.
+/// The contents of files: rows, each with the setting that it was measured in.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// The settings, each once, in the order in which they come.
+    /// The distinct settings, in order of appearance.
     pub settings: Vec<Setting>,
     rows: Vec<(usize, Row)>,
-    /// Where a row is in `rows`.
+    /// The index of each row in `rows`.
     places: BTreeMap<Key, usize>,
 }
 
 impl Results {
-    /// Reads a file; a last line that was not finished is left out.
+    /// Reads a file. An unfinished last line is ignored.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or has a line that is none of results.
+    /// If the file cannot be read, or a line is invalid.
     pub fn read(path: &Path) -> Result<Self, ResultsError> {
         let text = std::fs::read_to_string(path).map_err(|source| failed(path, source))?;
         Ok(Self::parse(path, &text)?.0)
     }
 
-    /// The rows, in the order in which they come, each with its setting.
+    /// The rows in order of appearance, each with its setting.
     pub fn rows(&self) -> impl Iterator<Item = (&Setting, &Row)> {
         self.rows.iter().map(|(setting, row)| (&self.settings[*setting], row))
     }
 
-    /// A row, if it is there.
+    /// The row with this key, if there is one.
     pub fn get(&self, key: &Key) -> Option<&Row> {
         self.places.get(key).map(|&place| &self.rows[place].1)
     }
 
-    /// The results of the text's whole lines, and the line of each setting.
+    /// Parses the complete lines of a text. Also returns the line of each setting.
     fn parse(path: &Path, text: &str) -> Result<(Self, Vec<usize>), ResultsError> {
         let mut results = Self::default();
         let (mut current, mut setting_lines) = (None, Vec::new());
@@ -95,8 +95,8 @@ impl Results {
                 if setting["version"] != VERSION {
                     return Err(wrong(format!("results of version {}, not {VERSION}", setting["version"])));
                 }
-                let SettingLine { setting } =
-                    serde_json::from_value(parsed).map_err(|error| wrong(format!("no setting: {error}")))?;
+                let SettingLine { setting } = serde_json::from_value(parsed)
+                    .map_err(|error| wrong(format!("invalid setting: {error}")))?;
                 let known = results.settings.iter().position(|known| *known == setting);
                 current = Some(known.unwrap_or_else(|| {
                     results.settings.push(setting);
@@ -105,7 +105,8 @@ impl Results {
                 }));
                 continue;
             }
-            let row = serde_json::from_value(parsed).map_err(|error| wrong(format!("no result: {error}")))?;
+            let row =
+                serde_json::from_value(parsed).map_err(|error| wrong(format!("invalid result: {error}")))?;
             let Some(setting) = current else {
                 return Err(wrong("a result without a setting before it".into()));
             };
@@ -124,7 +125,7 @@ impl Results {
     }
 }
 
-/// Bytes of the lines that have an end.
+/// The length of the complete lines in bytes.
 fn whole_lines(text: &str) -> usize {
     text.rfind('\n').map_or(0, |end| end + 1)
 }
@@ -133,7 +134,7 @@ fn failed(path: &Path, source: io::Error) -> ResultsError {
     ResultsError::File { path: path.into(), source }
 }
 
-/// A file to which rows are appended as they come, each written before the next one is measured.
+/// A file to which rows are appended, each written before the next one is measured.
 pub struct ResultsFile {
     path: PathBuf,
     file: File,
@@ -143,11 +144,13 @@ pub struct ResultsFile {
 }
 
 impl ResultsFile {
-    /// Opens a file, or makes one; what it has. An unfinished last line, left by an interruption, is removed.
+    /// Opens or creates a file, and returns its results. An unfinished last line, left by an interruption, is
+    /// removed.
     ///
     /// # Errors
     ///
-    /// If it cannot be opened; another program has it open; a line is none of results, or of another setting. Then the file is as it was.
+    /// If it cannot be opened, another program has it open, or a line is invalid or of another setting. Then
+    /// the file is unchanged.
     pub fn open(path: &Path, setting: Setting) -> Result<(Self, Results), ResultsError> {
         let failed = |source| failed(path, source);
         let mut file = OpenOptions::new()
@@ -158,7 +161,7 @@ impl ResultsFile {
             .open(path)
             .map_err(failed)?;
         match file.try_lock() {
-            // Where files cannot be locked, nobody is kept out.
+            // Without support for locks, other programs are not excluded.
             Ok(()) => {}
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -166,7 +169,7 @@ impl ResultsFile {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
-        // An interruption may have cut a letter.
+        // An interruption may have split a UTF-8 character.
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         let text = std::str::from_utf8(&bytes[..whole])
             .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
@@ -276,14 +279,14 @@ mod tests {
         let other = Setting { driver: Some("580".into()), ..setting() };
         let error = ResultsFile::open(&path, other).map(drop).unwrap_err().to_string();
         assert!(
-            error.contains("line 1: results of another setting: the driver is none there, and 580 here"),
+            error.contains("line 1: results of another setting: the driver is none there, but 580 here"),
             "{error}"
         );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 
         for (line, reason) in [
             ("nonsense", "line 3: expected"),
-            ("{}", "line 3: no result: missing field"),
+            ("{}", "line 3: invalid result: missing field"),
             ("{\"setting\":{\"version\":99}}", "results of version 99, not 1"),
         ] {
             let wrong = text.replace("torn", &format!("{line}\n"));

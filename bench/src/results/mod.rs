@@ -1,7 +1,7 @@
-//! Results of the program's `suite`: lines of JSON, one a measurement, that every operation has alike.
+//! Results of the command `suite`: one line of JSON per measurement, in the same form for every operation.
 //!
-//! A file is a [`Setting`] and the [`Row`]s that were measured in it, then maybe another setting, of a run that went on,
-//! and its rows. Of several rows with one [`Key`] the last counts.
+//! A file has a [`Setting`] and the [`Row`]s measured in it, possibly followed by the setting and rows of a resumed run.
+//! Of several rows with the same [`Key`], the last counts.
 
 mod file;
 mod row;
@@ -14,10 +14,10 @@ use evenpath::Device;
 use evenpath::device::DeviceKind;
 use serde::{Deserialize, Serialize};
 
-/// The version of what a line has.
+/// The version of the format.
 pub const VERSION: u32 = 1;
 
-/// Where, and beside what, rows were measured.
+/// Where rows were measured, and beside which libraries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// [`VERSION`].
@@ -26,20 +26,20 @@ pub struct Setting {
     pub evenpath: String,
     /// The device's name.
     pub device: String,
-    /// Its driver; nothing where it has none.
+    /// Its driver; `None` if it has none.
     pub driver: Option<String>,
-    /// The rate at which it copies within its memory, in GB/s.
+    /// The rate of copies within its memory, in GB/s.
     pub copy_gbps: f64,
-    /// Bytes of its second-level cache, where it tells.
+    /// Bytes of its L2 cache, if known.
     pub l2_bytes: Option<u64>,
-    /// The libraries that were compared with, with their versions.
+    /// The libraries compared with, and their versions.
     pub peers: Vec<String>,
-    /// What was asked for, as the command line says it; without names of files.
+    /// The command line, without file names.
     pub command: String,
 }
 
 impl Setting {
-    /// That of a device.
+    /// The setting of a device.
     pub fn new(device: &Device, copy_gbps: f64, peers: &[String], command: String) -> Self {
         Self {
             version: VERSION,
@@ -53,7 +53,7 @@ impl Setting {
         }
     }
 
-    /// Whether rows of the other may stand in one file with this one's.
+    /// Checks that rows of both settings may be in one file.
     ///
     /// # Errors
     ///
@@ -74,12 +74,12 @@ impl Setting {
         ];
         match parts.into_iter().find(|(_, own, others)| own != others) {
             None => Ok(()),
-            Some((part, own, others)) => Err(format!("{part} is {others} there, and {own} here")),
+            Some((part, own, others)) => Err(format!("{part} is {others} there, but {own} here")),
         }
     }
 }
 
-/// The driver of a GPU: its own version, where the system tells, and the newest CUDA that it supports.
+/// The driver of a GPU: its version, if the system reports it, and the newest CUDA that it supports.
 fn driver(device: &Device) -> Option<String> {
     let DeviceKind::Cuda(_) = device.kind() else { return None };
     let cuda = device.properties().driver.map(|version| format!("CUDA {version}"));
@@ -88,7 +88,7 @@ fn driver(device: &Device) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// The first word that is a version in what the kernel's module says of itself.
+/// The first version number in the text of the kernel module.
 fn module_version(text: &str) -> Option<&str> {
     let is_version = |word: &&str| {
         word.contains('.') && word.chars().all(|letter| letter.is_ascii_digit() || letter == '.')
@@ -110,12 +110,12 @@ mod tests {
     #[test]
     fn settings_say_how_they_differ() {
         let own = Setting::new(&Device::cpu(), 10.0, &[], "suite".into());
-        // The rate is measured, and the command may ask for more.
+        // The copy rate is measured, and a later command may request more cases.
         let other = Setting { copy_gbps: 11.0, command: "suite --op spmv".into(), ..own.clone() };
         assert_eq!(own.agrees(&other), Ok(()));
         let other = Setting { peers: vec!["sprs".into()], ..own.clone() };
-        assert_eq!(own.agrees(&other), Err("the list of peers is sprs there, and none here".into()));
+        assert_eq!(own.agrees(&other), Err("the list of peers is sprs there, but none here".into()));
         let other = Setting { device: "NVIDIA H200".into(), ..own.clone() };
-        assert!(own.agrees(&other).unwrap_err().contains("NVIDIA H200 there, and CPU here"));
+        assert!(own.agrees(&other).unwrap_err().contains("NVIDIA H200 there, but CPU here"));
     }
 }

@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::Op;
 
-/// An operation on a matrix, in one type: what it had to do, how long everyone took, and whether results are right.
+/// An operation on a matrix with one value type: its work, all times, and whether results are correct.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// What was measured.
     #[serde(flatten)]
     pub key: Key,
-    /// The size of the matrix; nothing where it could not be read.
+    /// The size of the matrix; `None` if it could not be read.
     pub shape: Option<Shape>,
-    /// What came of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// What tells rows apart.
+/// The identity of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
     /// The operation.
     pub op: Op,
-    /// The case of the operation, such as `32 columns`; empty where there is but one.
+    /// The case of the operation, such as `32 columns`; empty if there is only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variant: String,
     /// The suite.
@@ -46,13 +46,13 @@ pub struct Shape {
     pub nnz: usize,
 }
 
-/// What came of a measurement.
+/// The outcome of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Outcome {
-    /// There are figures.
+    /// Success.
     Measured(Box<Figures>),
-    /// There are none.
+    /// Failure.
     Failed {
         /// Why.
         failed: String,
@@ -62,20 +62,21 @@ pub enum Outcome {
 /// Figures of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Whether every result of evenpath's is right; nothing where there is none.
+    /// Whether all results of evenpath are correct; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
-    /// What time is said to go with: nonzeros; of A and B together; by columns of B; products.
+    /// The measure that time should be proportional to: nonzeros, nonzeros of A and B, nonzeros times
+    /// columns of B, or products.
     pub work: u64,
     /// Floating-point operations.
     pub operations: u64,
     /// Bytes of all operands and results, each counted once.
     pub bytes: u64,
-    /// The name of the fastest of evenpath's ways with a right result.
+    /// The name of evenpath's fastest way with a correct result.
     pub method: Option<String>,
     /// Its milliseconds.
     pub ms: Option<f64>,
-    /// The best time of each library, divided by that.
+    /// The best time of each library, divided by `ms`.
     pub ratio: BTreeMap<String, f64>,
     /// Evenpath's ways.
     pub ours: Vec<Contender>,
@@ -91,12 +92,12 @@ pub struct Figures {
 pub struct Contender {
     /// The library.
     pub library: String,
-    /// The method, or the algorithm as the library calls it.
+    /// The method, or the algorithm as named by the library.
     pub name: String,
     /// Median milliseconds of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms: Option<f64>,
-    /// Bytes of device memory beside the operands.
+    /// Bytes of device memory, besides the operands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Why there is no time, or how the result is wrong.
@@ -104,11 +105,11 @@ pub struct Contender {
     pub error: Option<String>,
 }
 
-/// How evenpath is called among libraries.
+/// The name of evenpath among libraries.
 pub(crate) const OWN_NAME: &str = "evenpath";
 
 impl Contender {
-    /// One that ran; `difference` is how its result is wrong, if it is.
+    /// A contender that ran; `difference` is how its result is wrong, if so.
     pub fn ran(
         library: &str,
         name: impl Into<String>,
@@ -125,31 +126,31 @@ impl Contender {
         }
     }
 
-    /// One that did not.
+    /// A contender that failed.
     pub fn refused(library: &str, name: impl Into<String>, error: &str) -> Self {
         let (library, name, error) = (library.into(), name.into(), Some(error.into()));
         Self { library, name, ms: None, bytes: None, error }
     }
 
-    /// Its milliseconds, if its result is right.
+    /// Its milliseconds, if its result is correct.
     pub fn right_ms(&self) -> Option<f64> {
         if self.error.is_none() { self.ms } else { None }
     }
 
-    /// Whether it ran and its result is wrong.
+    /// Whether it ran with a wrong result.
     pub fn is_wrong(&self) -> bool {
         self.ms.is_some() && self.error.is_some()
     }
 }
 
-/// The fastest with a right result.
+/// The fastest contender with a correct result.
 fn best<'c>(contenders: impl IntoIterator<Item = &'c Contender>) -> Option<(&'c Contender, f64)> {
     let right = contenders.into_iter().filter_map(|one| Some((one, one.right_ms()?)));
     right.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 impl Figures {
-    /// From what everyone did.
+    /// Computes the figures from all contenders.
     pub fn new(
         (work, operations, bytes): (u64, u64, u64),
         ours: Vec<Contender>,
@@ -180,7 +181,7 @@ impl Figures {
         figures
     }
 
-    /// The libraries among the peers, by name.
+    /// The names of the libraries among the peers.
     pub fn libraries(&self) -> Vec<String> {
         let mut libraries: Vec<String> = self.peers.iter().map(|peer| peer.library.clone()).collect();
         libraries.sort_unstable();
@@ -188,17 +189,17 @@ impl Figures {
         libraries
     }
 
-    /// A library's fastest algorithm with a right result.
+    /// A library's fastest algorithm with a correct result.
     pub fn best_peer(&self, library: &str) -> Option<(&Contender, f64)> {
         best(self.peers.iter().filter(|peer| peer.library == library))
     }
 
-    /// Evenpath's fastest way with a right result.
+    /// Evenpath's fastest way with a correct result.
     pub fn best_own(&self) -> Option<&Contender> {
         best(&self.ours).map(|(own, _)| own)
     }
 
-    /// Why a library has no time: what its algorithms answered, each once.
+    /// Why a library has no time: the distinct errors of its algorithms.
     pub fn refusals(&self, library: &str) -> Vec<&str> {
         let mut reasons: Vec<&str> = Vec::new();
         for peer in self.peers.iter().filter(|peer| peer.library == library) {
@@ -222,7 +223,7 @@ impl Row {
         }
     }
 
-    /// Why there is no time of evenpath's; nothing where there is one.
+    /// Why evenpath has no time; `None` if it has one.
     pub fn failure(&self) -> Option<String> {
         match &self.outcome {
             Outcome::Failed { failed } => Some(failed.clone()),
@@ -237,7 +238,7 @@ impl Row {
         }
     }
 
-    /// Whether a result of evenpath's is wrong.
+    /// Whether a result of evenpath is wrong.
     pub fn is_wrong(&self) -> bool {
         self.figures().is_some_and(|figures| figures.verified == Some(false))
     }

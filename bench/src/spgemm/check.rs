@@ -3,11 +3,11 @@ use rayon::prelude::*;
 
 use crate::input::random_vector;
 
-/// Rows whose columns are compared, about.
+/// Approximate number of rows whose columns are compared.
 const SAMPLED_ROWS: usize = 256;
 
-/// What any result C of AB must fulfil: C·v = A·(B·v) for a random v, computed in f64; and the columns of a sample of rows are
-/// those of the definition, because the product with v does not see zeros that are missing or too many.
+/// Conditions for a result C of AB: C·v = A·(B·v) for a random v, computed in f64; and the columns of sampled rows match
+/// the definition, because products with v do not reveal missing or extra zeros.
 pub struct Check {
     v: Vec<f64>,
     rows: Vec<Row>,
@@ -18,13 +18,13 @@ pub struct Check {
 /// A row of A·(B·v).
 struct Row {
     sum: f64,
-    /// The sum of the magnitudes of all that is added.
+    /// The sum of the magnitudes of its terms.
     magnitude: f64,
     products: u64,
 }
 
 impl Check {
-    /// Computes what is to come out, on the host.
+    /// Computes the expected result on the host.
     pub fn new<V: Value>(a: &Csr<V>, b: &Csr<V>) -> Self {
         let v: Vec<f64> = random_vector(b.cols(), 2);
         let rows_of_b: Vec<Row> = (0..b.rows())
@@ -55,12 +55,13 @@ impl Check {
         Self { v, rows, sample }
     }
 
-    /// Whether a matrix, given by its arrays, is the product: its rows ascend by column, those of the sample have the right
-    /// columns, and a row of n products may be off by (n + 2)·ε·Σ|a||b||v|, what rounding in any order can come to.
+    /// Checks that a matrix, given by its arrays, is the product: columns ascend in every row, sampled rows have the
+    /// correct columns, and a row of n products has an error of at most (n + 2)·ε·Σ|a||b||v|, the bound for rounding in any
+    /// order.
     ///
     /// # Errors
     ///
-    /// The first row found that is wrong, as text.
+    /// The first wrong row found, as text.
     pub fn check<V: Value>(
         &self,
         row_offsets: &[u32],
@@ -79,7 +80,7 @@ impl Check {
         let check_row = |row: usize| {
             let range = row_offsets[row] as usize..row_offsets[row + 1] as usize;
             let (Some(columns), Some(values)) = (column_indices.get(range.clone()), values.get(range)) else {
-                return Err(format!("row {row} lies outside of the arrays"));
+                return Err(format!("row {row} is outside the arrays"));
             };
             if !columns.is_sorted_by(|a, b| a < b) {
                 return Err(format!("the columns of row {row} do not ascend"));
@@ -91,12 +92,12 @@ impl Check {
                 .sum();
             let expected = &self.rows[row];
             let bound = (expected.products + 2) as f64 * epsilon * expected.magnitude;
-            // Not `>`, which NaN would pass.
+            // Not `>`, because NaN must fail.
             let close = (sum - expected.sum).abs() <= bound;
             if close {
                 Ok(())
             } else {
-                Err(format!("C·v has {sum} in row {row}, not {} within {bound:.1e}", expected.sum))
+                Err(format!("C·v is {sum} in row {row}, not {} within {bound:.1e}", expected.sum))
             }
         };
         (0..self.rows.len()).into_par_iter().try_for_each(check_row)?;
@@ -107,7 +108,7 @@ impl Check {
     }
 }
 
-/// Rows all over the matrix, the last and the one with the most products among them.
+/// Rows throughout the matrix, including the last and the one with the most products.
 fn sampled_rows(rows: &[Row]) -> Vec<usize> {
     let most_products = (0..rows.len()).max_by_key(|&row| rows[row].products);
     let step = (rows.len() / SAMPLED_ROWS).max(1);
@@ -137,7 +138,7 @@ fn check_columns(row: usize, found: &[u32], expected: &[u32]) -> Result<(), Stri
     let missing = expected.iter().find(|column| found.binary_search(column).is_err());
     Err(match (missing, found.iter().find(|column| expected.binary_search(column).is_err())) {
         (Some(column), _) => format!("row {row} has no entry in column {column}"),
-        (None, Some(column)) => format!("row {row} has an entry in column {column}, and no product is there"),
+        (None, Some(column)) => format!("row {row} has an entry in column {column}, but no product there"),
         (None, None) => format!("row {row} has {} columns, not {}", found.len(), expected.len()),
     })
 }
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn zeros_that_are_missing_or_too_many_are_found() {
-        // 1·1 - 1·1 in column 0, and a zero of its own in column 1.
+        // 1·1 - 1·1 in column 0, and a stored zero in column 1.
         let a: Csr<f64> = Csr::from_triplets(1, 2, [(0, 0, 1.0), (0, 1, -1.0)]).expect("a matrix");
         let b: Csr<f64> =
             Csr::from_triplets(2, 3, [(0, 0, 1.0), (1, 0, 1.0), (1, 1, 0.0)]).expect("a matrix");

@@ -9,7 +9,7 @@ use crate::measure::{Repetitions, median, single_times_ms};
 use crate::peers::PeerValue;
 use crate::peers::cusparse::{Cusparse, SpgemmRun};
 
-/// Every method and every algorithm of a peer on one product.
+/// All methods, and all algorithms of a peer, for one product.
 #[derive(Debug, Clone, Serialize)]
 pub struct Record {
     /// `spgemm`.
@@ -26,11 +26,11 @@ pub struct Record {
     pub cols: usize,
     /// Nonzeros of A.
     pub nnz: usize,
-    /// Products.
+    /// The number of products.
     pub products: u64,
     /// The methods.
     pub methods: Vec<MethodRecord>,
-    /// The phases of two-level sorting, where it was measured.
+    /// The phases of two-level sort, if it was measured.
     pub phases: Option<Phases>,
     /// cuSPARSE's algorithms.
     pub cusparse: Vec<PeerRecord>,
@@ -41,7 +41,7 @@ pub struct Record {
 pub struct MethodRecord {
     /// Its name.
     pub method: String,
-    /// What came of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
@@ -51,7 +51,7 @@ pub struct MethodRecord {
 pub struct PeerRecord {
     /// Its name.
     pub algorithm: String,
-    /// What came of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
@@ -60,33 +60,33 @@ pub struct PeerRecord {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It ran.
+    /// Success.
     Measured(Figures),
-    /// It did not.
+    /// Failure.
     Failed {
         /// Why.
         error: String,
     },
 }
 
-/// What is measured.
+/// The figures of a method or algorithm.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
-    /// Median time of a product, from patterns and values to a whole result.
+    /// Median milliseconds of a product, from operands to complete result.
     pub ms: f64,
-    /// Median time of a product of known pattern, where there is such a thing.
+    /// Median milliseconds of a product with known pattern, if supported.
     pub numeric_ms: Option<f64>,
-    /// 10⁹ operations a second, two a product.
+    /// 10⁹ operations per second, two per product.
     pub gflops: f64,
-    /// Entries of the result.
+    /// The number of entries of the result.
     pub nonzeros: usize,
-    /// Bytes of device memory, at the most, beside the operands; the result is among them.
+    /// Peak bytes of device memory besides the operands, including the result.
     pub peak_bytes: u64,
-    /// What is wrong with the result.
+    /// How the result is wrong, if so.
     pub difference: Option<String>,
 }
 
-/// Milliseconds of the phases of two-level sorting.
+/// Milliseconds of the phases of two-level sort.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[allow(missing_docs)]
 pub struct Phases {
@@ -98,17 +98,17 @@ pub struct Phases {
     pub reduce_by_key: f64,
 }
 
-/// What to measure, and where.
+/// What to measure, and how.
 pub struct Case<'c> {
-    /// Where.
+    /// The device.
     pub device: &'c Device,
-    /// How.
+    /// The methods.
     pub methods: &'c [SpgemmMethod],
-    /// Beside what.
+    /// The library to compare with.
     pub cusparse: Option<&'c Cusparse>,
-    /// Bytes that a product may take; what the device has if nothing is said.
+    /// Limit on the bytes of a product. Default: the memory of the device.
     pub memory_limit: Option<u64>,
-    /// Products that are timed.
+    /// How many products to time.
     pub repetitions: Repetitions,
     /// The suite.
     pub suite: &'c str,
@@ -117,7 +117,7 @@ pub struct Case<'c> {
 }
 
 impl Outcome {
-    /// The figures of a result that is right.
+    /// The figures, if the result is correct.
     pub fn right(&self) -> Option<&Figures> {
         match self {
             Self::Measured(figures) if figures.difference.is_none() => Some(figures),
@@ -127,7 +127,7 @@ impl Outcome {
 }
 
 impl Record {
-    /// The fastest of cuSPARSE's algorithms that gave a right result.
+    /// The fastest algorithm of cuSPARSE with a correct result.
     pub fn best_peer(&self) -> Option<(&str, &Figures)> {
         let right =
             self.cusparse.iter().filter_map(|peer| Some((peer.algorithm.as_str(), peer.outcome.right()?)));
@@ -139,7 +139,7 @@ impl Record {
         Some(self.best_peer()?.1.ms / method.outcome.right()?.ms)
     }
 
-    /// Whether no result of evenpath's is wrong.
+    /// Whether no result of evenpath is wrong.
     pub fn is_right(&self) -> bool {
         self.methods.iter().all(|method| match &method.outcome {
             Outcome::Measured(figures) => figures.difference.is_none(),
@@ -148,11 +148,11 @@ impl Record {
     }
 }
 
-/// Measures all methods, and cuSPARSE's algorithms.
+/// Measures all methods, and all algorithms of cuSPARSE.
 ///
 /// # Errors
 ///
-/// If the device has not the memory for the operands, or was lost.
+/// If there is not enough device memory for the operands, or the device was lost.
 pub fn measure<V: PeerValue>(case: &Case<'_>, a: &Csr<V>, b: &Csr<V>) -> Result<Record, OpError> {
     let products = products(a, b);
     let check = Check::new(a, b);
@@ -215,7 +215,7 @@ impl<V: PeerValue> Problem<'_, V> {
             self.a.multiply_with(&self.b, options).map(drop)
         })?;
         let plan = self.a.plan_multiply(&self.b, options)?;
-        // The second run may find what later ones use.
+        // The second run may compute data that later runs reuse.
         plan.run()?;
         plan.run()?;
         let numeric_times = single_times_ms(device, self.case.repetitions, || plan.run().map(drop))?;
@@ -223,7 +223,7 @@ impl<V: PeerValue> Problem<'_, V> {
         Ok(Figures { ms, numeric_ms, gflops: gflops(self.products, ms), nonzeros, peak_bytes, difference })
     }
 
-    /// The phases of the fastest of `count` products; none on the CPU.
+    /// The phases of the fastest of `count` products; `None` on the CPU.
     fn phases(&self, count: usize) -> Result<Option<Phases>, OpError> {
         if self.case.device.kind() == DeviceKind::Cpu {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! C = AB for sparse matrices: what it has to do, measuring it, and whether a result is right.
+//! C = AB for sparse matrices: work, measurements and checks.
 
 mod check;
 mod measure;
@@ -10,13 +10,13 @@ pub use summary::Summary;
 
 use evenpath::{Csr, Storage, Value};
 
-/// Products that make C = AB: two operations each.
+/// The number of products in C = AB, of two operations each.
 pub fn products<V: Storage>(a: &Csr<V>, b: &Csr<V>) -> u64 {
     let lengths: Vec<u64> = b.row_offsets().windows(2).map(|pair| u64::from(pair[1] - pair[0])).collect();
     a.column_indices().iter().map(|&column| lengths[column as usize]).sum()
 }
 
-/// What a matrix is multiplied with: itself, or, if it is not square, its transpose.
+/// The other factor: the matrix itself or, if it is not square, its transpose.
 pub fn other_factor<V: Value>(a: &Csr<V>) -> Csr<V> {
     if a.rows() == a.cols() { a.clone() } else { a.transpose() }
 }

@@ -3,34 +3,34 @@ use serde::Serialize;
 use super::{MethodRecord, Record};
 use crate::statistics::{correlation, geometric_mean};
 
-/// What all products of one type come to, for one method.
+/// The summary of all products with one value type, for one method.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// The method.
     pub method: String,
     /// The type of the values.
     pub value: &'static str,
-    /// Products that it gave right.
+    /// The number of correct products.
     pub right: usize,
-    /// Products of which cuSPARSE gave one right too.
+    /// The number of those that cuSPARSE computed correctly too.
     pub compared: usize,
-    /// Over those, cuSPARSE's best time over this method's, in geometric mean.
+    /// Over those, the geometric mean of cuSPARSE's best time over this method's.
     pub geometric_mean_ratio: Option<f64>,
-    /// The least ratio of ten million multiplications and more, and the matrix.
+    /// The lowest ratio with ten million multiplications or more, and its matrix.
     pub lowest_large: Option<(f64, String)>,
-    /// Over those, the bytes that it took over those of cuSPARSE's fastest algorithm, at the most.
+    /// Over those, the highest ratio of its bytes to those of cuSPARSE's fastest algorithm.
     pub most_memory: Option<f64>,
     /// Correlation of time with the number of multiplications.
     pub correlation: Option<f64>,
-    /// Time of products with known pattern over time of products, at the most.
+    /// The highest ratio of the time with known pattern to the time of the whole product.
     pub numeric_share: Option<f64>,
 }
 
-/// Multiplications from which on a product is large.
+/// The number of multiplications from which a product is large.
 const LARGE: u64 = 10_000_000;
 
 impl Summary {
-    /// A summary for each method and type.
+    /// One summary per method and value type.
     pub fn all(records: &[Record]) -> Vec<Self> {
         let mut keys: Vec<(&str, &'static str)> = Vec::new();
         for record in records {

@@ -1,10 +1,10 @@
-//! What is measured of one matrix.
+//! The measurements of one matrix.
 
 use serde::Serialize;
 
 use crate::measure::Measurement;
 
-/// Every method and every peer on one matrix.
+/// All methods and peers on one matrix.
 #[derive(Debug, Clone, Serialize)]
 pub struct Record {
     /// `spmv` or `spmv_transposed`.
@@ -13,7 +13,7 @@ pub struct Record {
     pub suite: String,
     /// The matrix.
     pub matrix: String,
-    /// Whether it is generated, and no published matrix.
+    /// Whether the matrix is generated rather than a published one.
     pub generated: bool,
     /// The type of the values.
     pub value: &'static str,
@@ -27,10 +27,10 @@ pub struct Record {
     pub row_length_std_dev: f64,
     /// Nonzeros of the longest row.
     pub row_length_max: usize,
-    /// Whether matrix and vectors fit in the device's second-level cache, where they then stay from run to run, the
-    /// peers' too. `None` where the device does not tell.
+    /// Whether matrix and vectors fit in the L2 cache of the device, where they then stay from run to run, for peers
+    /// too. `None` if the size of L2 is unknown.
     pub fits_l2: Option<bool>,
-    /// The methods, in the order in which they were asked for.
+    /// The methods, in the requested order.
     pub methods: Vec<MethodRecord>,
     /// The peers' algorithms.
     pub peers: Vec<PeerRecord>,
@@ -39,9 +39,9 @@ pub struct Record {
 /// A method of evenpath.
 #[derive(Debug, Clone, Serialize)]
 pub struct MethodRecord {
-    /// What was asked for.
+    /// The requested method.
     pub method: String,
-    /// What came of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome<Figures>,
 }
@@ -51,11 +51,11 @@ pub struct MethodRecord {
 pub struct PeerRecord {
     /// The library.
     pub library: &'static str,
-    /// The algorithm, as the library calls it.
+    /// The algorithm, as named by the library.
     pub algorithm: String,
-    /// The format of the matrix: `csr`, or one that it must be brought into.
+    /// The format of the matrix: `csr`, or one that it was converted to.
     pub format: &'static str,
-    /// What came of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome<PeerFigures>,
 }
@@ -64,16 +64,16 @@ pub struct PeerRecord {
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Outcome<F> {
-    /// It ran.
+    /// Success.
     Measured(F),
-    /// It did not.
+    /// Failure.
     Failed {
         /// Why.
         error: String,
     },
 }
 
-/// What a method did.
+/// The figures of a method.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
     /// What the plan chose.
@@ -83,35 +83,35 @@ pub struct Figures {
     /// Times and rates.
     #[serde(flatten)]
     pub measured: Measurement,
-    /// Share of the rate at which the device copies.
+    /// The rate as a fraction of the copy rate of the device.
     pub copy_share: f64,
-    /// Milliseconds that a plan takes, once its code is loaded.
+    /// Milliseconds to make a plan, after its code has been loaded.
     pub plan_ms: f64,
     /// Bytes that the plan holds.
     pub workspace_bytes: u64,
-    /// Runs after which the plan has paid for itself: those that make up its time against the fastest peer that prepares
-    /// nothing. `None` without such a peer, or where it is not slower.
+    /// The number of runs after which the plan has paid off, compared with the fastest peer without preprocessing.
+    /// `None` without such a peer, or if it is not slower.
     pub break_even: Option<u64>,
-    /// Whether several runs, of this plan and of another, gave the same bits.
+    /// Whether several runs, of this plan and of another one, gave bitwise identical results.
     pub repeatable: bool,
-    /// Whether they should: not where additions are in no order.
+    /// Whether they should: false if additions are unordered.
     pub ordered: bool,
-    /// How the result is wrong, if it is.
+    /// How the result is wrong, if so.
     pub difference: Option<String>,
 }
 
-/// What a peer did.
+/// The figures of a peer.
 #[derive(Debug, Clone, Serialize)]
 pub struct PeerFigures {
     /// Median milliseconds of a run.
     pub ms: f64,
-    /// The shortest: on a machine that others use too, what is left of a comparison.
+    /// The shortest time in milliseconds, for comparisons on a shared machine.
     pub shortest_ms: f64,
-    /// Milliseconds of what it does once a matrix; 0 if nothing.
+    /// Milliseconds of preprocessing, once per matrix; 0 if there is none.
     pub preprocessing_ms: f64,
-    /// Bytes that it wants beside the operands.
+    /// Bytes of workspace, besides the operands.
     pub workspace_bytes: usize,
-    /// How the result is wrong, if it is.
+    /// How the result is wrong, if so.
     pub difference: Option<String>,
 }
 
@@ -126,17 +126,17 @@ impl<F> Outcome<F> {
 }
 
 impl Record {
-    /// What a method did, by the name that was asked for.
+    /// The figures of a method, by its requested name.
     pub fn method(&self, name: &str) -> Option<&Figures> {
         self.methods.iter().find(|record| record.method == name)?.outcome.figures()
     }
 
-    /// The method that stands for evenpath: the automatic choice, or the first that was asked for.
+    /// The method that represents evenpath: the automatic choice, or else the first requested one.
     pub fn chosen(&self) -> Option<&Figures> {
         self.method("auto").or_else(|| self.methods.iter().find_map(|record| record.outcome.figures()))
     }
 
-    /// The fastest method with a right result, the automatic choice not counted.
+    /// The fastest method with a correct result, excluding the automatic choice.
     pub fn best_method(&self) -> Option<(&str, f64)> {
         let explicit = self.methods.iter().filter(|record| record.method != "auto");
         let right = explicit.filter_map(|record| {
@@ -146,7 +146,7 @@ impl Record {
         right.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// The fastest algorithm with a right result among the peers' that a condition takes.
+    /// The fastest peer algorithm with a correct result that satisfies a condition.
     pub fn best_peer(
         &self,
         condition: impl Fn(&PeerRecord, &PeerFigures) -> bool,
@@ -158,7 +158,7 @@ impl Record {
         right.min_by(|a, b| a.1.ms.total_cmp(&b.1.ms))
     }
 
-    /// The time of the fastest algorithm of one library, divided by evenpath's; among those that take a format, or all.
+    /// The time of a library's fastest algorithm, for one format or for all, divided by evenpath's.
     pub fn ratio(&self, library: &str, format: Option<&str>) -> Option<f64> {
         let is_it = |record: &PeerRecord| {
             record.library == library && format.is_none_or(|format| record.format == format)
@@ -167,14 +167,14 @@ impl Record {
         Some(peer.ms / self.chosen()?.measured.ms)
     }
 
-    /// Whether everything that evenpath gave is right, and the same in every run.
+    /// Whether all results of evenpath are correct and repeatable.
     pub fn is_right(&self) -> bool {
         let mut figures = self.methods.iter().filter_map(|record| record.outcome.figures());
         figures.all(|figures| figures.difference.is_none() && (figures.repeatable || !figures.ordered))
     }
 }
 
-/// Runs until what `plan_ms` took has been won back, at `ms` a run against a peer's `peer_ms`.
+/// The number of runs until `plan_ms` is recovered, with `ms` per run against a peer's `peer_ms`.
 pub(super) fn break_even(plan_ms: f64, ms: f64, peer_ms: f64) -> Option<u64> {
     (peer_ms > ms).then(|| (plan_ms / (peer_ms - ms)).ceil() as u64)
 }

@@ -1,4 +1,4 @@
-//! Measuring one matrix.
+//! Measures one matrix.
 
 use std::fmt;
 
@@ -16,12 +16,12 @@ use crate::input::random_vector;
 use crate::measure::{Measurement, Repetitions, median, times_ms};
 use crate::peers::{Operation, PeerValue};
 
-/// Plans that are made to take the time of one.
+/// The number of plans made to time one.
 const PLANS: usize = 5;
-/// Runs whose bits are compared.
+/// The number of runs that are compared bitwise.
 const REPEATED_RUNS: usize = 3;
 
-/// How evenpath multiplies.
+/// A way of evenpath to multiply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// With the matrix, by a method.
@@ -39,13 +39,13 @@ impl fmt::Display for Way {
     }
 }
 
-/// A way's plan.
+/// The plan of a way.
 enum Plan<V: Value> {
     Direct(SpmvPlan<V>),
     Transposed(SpmvTransposedPlan<V>),
 }
 
-/// What a plan says of itself.
+/// The figures that a plan reports.
 struct PlanFigures {
     chosen: String,
     reason: String,
@@ -95,19 +95,19 @@ impl<V: Value> Plan<V> {
     }
 }
 
-/// What to measure, and where.
+/// What to measure, and how.
 pub struct Case<'c> {
-    /// Where.
+    /// The device.
     pub device: &'c Device,
-    /// The rate at which it copies, in GB/s.
+    /// The copy rate of the device, in GB/s.
     pub copy_gbps: f64,
-    /// How; all with the matrix, or all with its transpose.
+    /// The ways, either all with the matrix or all with its transpose.
     pub ways: &'c [Way],
-    /// Beside what.
+    /// The libraries to compare with.
     pub peers: &'c Peers,
-    /// The same for the peers: with the matrix or with its transpose.
+    /// The corresponding operation of the peers.
     pub operation: Operation,
-    /// Runs that are timed.
+    /// How many runs to time.
     pub repetitions: Repetitions,
     /// The suite.
     pub suite: &'c str,
@@ -121,13 +121,13 @@ pub struct Case<'c> {
 ///
 /// # Errors
 ///
-/// If the device has not the memory for matrix and vectors, or was lost.
+/// If there is not enough device memory for matrix and vectors, or the device was lost.
 pub fn measure<V: PeerValue>(case: &Case<'_>, matrix: &Csr<V>) -> Result<Record, OpError> {
     let (rows, cols) = case.operation.shape(matrix.rows(), matrix.cols());
     let x: Vec<V> = random_vector(cols, 1);
     let transposed = (case.operation == Operation::Transposed).then(|| matrix.transpose());
     let multiplied = transposed.as_ref().unwrap_or(matrix);
-    let Ok(reference) = Reference::new(multiplied, &x) else { unreachable!("x has one element a column") };
+    let Ok(reference) = Reference::new(multiplied, &x) else { unreachable!("x has one element per column") };
     let statistics = matrix.statistics();
     let mut record = Record {
         op: match case.operation {
@@ -180,7 +180,7 @@ struct Problem<'c, V: Value> {
     x: DeviceVec<V>,
     rows: usize,
     reference: &'c Reference,
-    /// Milliseconds of the fastest peer that prepares nothing.
+    /// Milliseconds of the fastest peer without preprocessing.
     unprepared: Option<f64>,
 }
 
@@ -225,7 +225,7 @@ impl<V: Value> Problem<'_, V> {
         })
     }
 
-    /// A result's place, filled with what must not come out again.
+    /// A buffer for results, filled with NaN, which must not remain in them.
     fn nowhere(&self) -> Result<DeviceVec<V>, OpError> {
         Ok(self.case.device.upload(&vec![V::from_f64(f64::NAN); self.rows])?)
     }

@@ -1,4 +1,4 @@
-//! y = Ax: the work, measurements beside other libraries, and whether a result is right.
+//! y = Ax: work, measurements beside other libraries, and checks.
 
 mod figures;
 mod measure;

@@ -21,7 +21,7 @@ pub enum PeerName {
     Sprs,
 }
 
-/// The libraries that are open.
+/// The open libraries.
 #[derive(Default)]
 pub struct Peers {
     cusparse: Option<Cusparse>,
@@ -31,7 +31,7 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Opens those that are asked for, and says of each other why it is left out.
+    /// Opens the requested libraries, and returns why the others cannot be used.
     pub fn open(names: &[PeerName], device: DeviceKind) -> (Self, Vec<PeerError>) {
         let (mut peers, mut absent) = (Self::default(), Vec::new());
         for name in names {
@@ -61,7 +61,7 @@ impl Peers {
         (peers, absent)
     }
 
-    /// The libraries that are open, with their versions where they tell.
+    /// The open libraries, with their versions if known.
     pub fn versions(&self) -> &[String] {
         &self.versions
     }
@@ -71,7 +71,7 @@ impl Peers {
         self.cusparse.as_ref()
     }
 
-    /// Measures all of them on y = Ax, or y = Aᵀx, and checks what they say that it is.
+    /// Measures all libraries on y = Ax, or y = Aᵀx, and checks their results.
     pub(super) fn measure<V: PeerValue>(
         &self,
         matrix: &Csr<V>,

@@ -1,48 +1,48 @@
-//! What the records of many matrices come to.
+//! The summary of the records of many matrices.
 
 use serde::Serialize;
 
 use super::figures::Record;
 use crate::statistics::{correlation, geometric_mean};
 
-/// Nonzeros from which a matrix is large: its time is that of its work, and not of a launch.
+/// The number of nonzeros from which a matrix is large, so that work dominates over launch overhead.
 const LARGE: usize = 1_000_000;
-/// The choice is good where it is no slower than the best method by more than this factor.
+/// The choice is good if its time is at most this factor times that of the best method.
 const GOOD_CHOICE: f64 = 1.05;
 
-/// Many matrices, in one type, beside one library.
+/// The summary of many matrices with one value type, compared with one library.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// `spmv` or `spmv_transposed`.
     pub op: &'static str,
     /// The type of the values.
     pub value: &'static str,
-    /// Matrices that were measured.
+    /// The number of matrices measured.
     pub matrices: usize,
-    /// The library; none where nothing is compared with.
+    /// The library; `None` without comparison.
     pub library: Option<&'static str>,
-    /// The format whose algorithms are compared with; none for all.
+    /// The format of the library's algorithms to compare with; `None` for all.
     pub format: Option<&'static str>,
-    /// Matrices that the library measured too.
+    /// The number of matrices that the library was measured on too.
     pub compared: usize,
     /// Geometric mean of the library's best time divided by evenpath's.
     pub geometric_mean_ratio: Option<f64>,
-    /// The lowest ratio among matrices of a million nonzeros and more.
+    /// The lowest ratio among matrices with a million nonzeros or more.
     pub worst_large: Option<Named>,
-    /// Smaller matrices on which the library is faster.
+    /// The number of smaller matrices on which the library is faster.
     pub small_slower: usize,
-    /// Smaller matrices that were compared.
+    /// The number of smaller matrices compared.
     pub small: usize,
     /// Correlation of evenpath's time with the number of nonzeros over the matrices of Table II.
     pub correlation_table2: Option<f64>,
-    /// Matrices on which the automatic choice takes no more than 1.05 of the best method's time, of those on which both
-    /// were measured.
+    /// The number of matrices on which the automatic choice takes at most 1.05 times as long as the best method, and
+    /// the number on which both were measured.
     pub good_choices: Option<(usize, usize)>,
     /// The longest plan, in runs of the same matrix.
     pub longest_plan_runs: Option<Named>,
 }
 
-/// A number, and the matrix that it belongs to.
+/// A number and its matrix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Named {
     /// The matrix.
@@ -52,8 +52,8 @@ pub struct Named {
 }
 
 impl Summary {
-    /// One for each operation, type and library of the records, and another for the algorithms that take CSR where the
-    /// library has more; one without a library where nothing is compared with.
+    /// One summary per operation, value type and library, and another one for the CSR algorithms of a library that has
+    /// more; one without a library if there is no comparison.
     pub fn all(records: &[Record]) -> Vec<Self> {
         let mut summaries: Vec<Self> = Vec::new();
         for record in records {
@@ -78,7 +78,7 @@ impl Summary {
         summaries
     }
 
-    /// Of records that are alike in operation and type.
+    /// For records with the same operation and value type.
     fn new(
         records: &[&Record],
         like: &Record,

@@ -19,7 +19,7 @@ use crate::spmv::{Reference, work};
 
 const STUDY: Study = Study::CsrAdaptive;
 
-/// Matrices of the sizes of the source's, which are not generated: 27, 16, 16, 7 and 5 nonzeros a row.
+/// Matrices of the same sizes as in the publication, which cannot be generated: 27, 16, 16, 7 and 5 nonzeros per row.
 fn matrices() -> impl Iterator<Item = Kind> {
     let like = ["cage12", "parabolic-fem"];
     let published = Published::all().filter(move |matrix| like.contains(&matrix.name()));
@@ -28,12 +28,12 @@ fn matrices() -> impl Iterator<Item = Kind> {
         .chain(published.map(|matrix| Kind::Like { matrix }))
 }
 
-/// Nonzeros of a row block, at the most, that are tried.
+/// The limits on the nonzeros of a row block to measure.
 const LIMITS: [usize; 5] = [128, 256, 512, 1024, 2048];
 
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     report(published())?;
-    let columns = ["matrix", "nonzeros a row"];
+    let columns = ["matrix", "nonzeros per row"];
     let limits = LIMITS.map(|limit| limit.to_string());
     let sweep_columns: Vec<&str> = columns.into_iter().chain(limits.iter().map(String::as_str)).collect();
     let mut tables = Vec::new();
@@ -41,9 +41,9 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
         tables.push((
             Table::new(
                 STUDY,
-                &format!("CSR-Adaptive by nonzeros of a row block, GB/s, {value}"),
+                &format!("CSR-Adaptive by nonzeros per row block, GB/s, {value}"),
                 "Figures 1 and 2, where the block has as many threads as nonzeros: the source finds a peak at 512 of 1024 that \
-                 varies with the matrix, and has no numbers beside the plot.",
+                 varies with the matrix, but gives no numbers.",
                 &sweep_columns,
             ),
             Table::new(
@@ -52,7 +52,7 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
                 "Table 2 has other matrices; its ratios are above.",
                 &[
                     "matrix",
-                    "nonzeros a row",
+                    "nonzeros per row",
                     "CSR-Adaptive",
                     "LightSpMV",
                     "CSR-Adaptive over LightSpMV",
@@ -90,7 +90,7 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
     Ok(())
 }
 
-/// Table 2, and what follows from it.
+/// Table 2, and values derived from it.
 fn published() -> Table {
     let mut table = Table::new(
         STUDY,
@@ -99,7 +99,7 @@ fn published() -> Table {
         &[
             "matrix",
             "rows",
-            "nonzeros a row",
+            "nonzeros per row",
             "type",
             "CPU, 8 threads, ms",
             "CSR-Adaptive, ms",
@@ -124,7 +124,7 @@ fn published() -> Table {
         }
     }
     table.note(
-        "the source's LightSpMV is wrong in single precision for two of the matrices, by its own account",
+        "by its own account, the source's LightSpMV is wrong in single precision for two of the matrices",
     );
     table
 }
@@ -191,7 +191,7 @@ fn check<V: PeerValue>(
     Ok(())
 }
 
-/// GB/s with row blocks of so many nonzeros.
+/// GB/s by the limit on nonzeros per row block.
 fn sweep<V: PeerValue>(
     bench: &Bench<'_>,
     name: &str,
@@ -212,8 +212,7 @@ fn sweep<V: PeerValue>(
     Ok(())
 }
 
-/// Milliseconds of runs of the kernel with row blocks of `limit` nonzeros at the most; nothing where no block of threads
-/// has the memory for them.
+/// Milliseconds of runs with row blocks of at most `limit` nonzeros; `None` if they do not fit in the memory of a block.
 fn row_blocks_ms<V: PeerValue>(
     bench: &Bench<'_>,
     name: &str,
@@ -245,15 +244,16 @@ fn row_blocks_ms<V: PeerValue>(
         let product = Product { matrix, x: x.as_global(), update };
         let arguments = AdaptiveRows { product, block_rows: block_rows.as_global() };
         // SAFETY: the arrays are those of a valid matrix, x has one element per column, y one per row; there is one more
-        // row block than the grid has blocks, each of rows whose nonzeros fit into the block's memory, or of one row.
+        // row block than the grid has blocks, each with rows whose nonzeros fit in the memory of a block, or with a single
+        // row.
         unsafe { bench.device.launch(arguments, kernel, blocks, 0) }
     })?;
     check(name, &format!("row blocks of {limit}"), matrix, &y, table)?;
     Ok(Some(times))
 }
 
-/// The first row of each row block, and the number of rows: as many rows as have `limit` nonzeros together and are no more
-/// than `limit`, or one longer row.
+/// The first row of each row block, followed by the number of rows. A row block has at most `limit` rows with at most
+/// `limit` nonzeros together, or a single longer row.
 fn cut_rows(row_offsets: &[u32], limit: usize) -> Vec<u32> {
     let rows = row_offsets.len() - 1;
     let mut block_rows = vec![0];

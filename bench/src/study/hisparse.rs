@@ -33,9 +33,9 @@ struct Tables {
     bytes: Table,
     products: Table,
     sums: Table,
-    /// Bytes over those of CSR and of coordinates.
+    /// The ratios of its bytes to those of CSR and COO.
     ratios: Vec<(f64, f64)>,
-    /// Milliseconds with HiSparse and by cuSPARSE, of each of the published means.
+    /// Milliseconds with HiSparse and by cuSPARSE, for each of the published means.
     times: [Vec<(f64, Option<f64>)>; 5],
 }
 
@@ -45,28 +45,28 @@ impl Tables {
             nodes: Table::new(
                 STUDY,
                 "Nodes of the trees, 128 x 128",
-                "Figure 7.1 has them for the matrices themselves, of which these are stand-ins.",
+                "Figure 7.1 has the original matrices; these are stand-ins.",
                 &[
                     "matrix",
                     "nonzeros",
                     "inner nodes",
                     "of them dense",
-                    "children of one",
+                    "children per node",
                     "leaves",
                     "of them dense",
-                    "nonzeros of one",
+                    "nonzeros per leaf",
                 ],
             ),
             bytes: Table::new(
                 STUDY,
-                "Bytes a nonzero, f32",
-                "Figure 3.2; the thesis says how much less HiSparse takes on average.",
+                "Bytes per nonzero, f32",
+                "Figure 3.2; the thesis gives the average savings.",
                 &["matrix", "HiSparse", "CSR", "COO", "over CSR", "over COO"],
             ),
             products: Table::new(
                 STUDY,
                 "SpMV, milliseconds, f32",
-                "Figure 7.2 (a) and (b); the thesis has no numbers beside the plot. The queue is the thesis's scheduler.",
+                "Figure 7.2 (a) and (b); the thesis has only a plot. The queue is the thesis's scheduler.",
                 &[
                     "matrix",
                     "queue",
@@ -84,7 +84,7 @@ impl Tables {
             sums: Table::new(
                 STUDY,
                 "Sums, milliseconds, f32",
-                "Figure 7.3; the thesis has no numbers beside the plot.",
+                "Figure 7.3; the thesis has only a plot.",
                 &["matrix", "A + A", "CSR", "cuSPARSE", "A + Aᵀ", "CSR", "cuSPARSE", "csr2csc"],
             ),
             ratios: Vec::new(),
@@ -178,7 +178,7 @@ impl Tables {
         let mut means = Table::new(
             STUDY,
             "Means over the matrices, milliseconds, f32",
-            "Tables 7.1 and 7.2, GTX 1080. Of evenpath, products are those of the queue, which the thesis has.",
+            "Tables 7.1 and 7.2, GTX 1080. Evenpath's products use the queue scheduler, as in the thesis.",
             &[
                 "",
                 "matrices",
@@ -206,12 +206,12 @@ impl Tables {
                 (cusparse / hisparse).into(),
             ]);
         }
-        means.note("cuSPARSE has a mean where it has a time for every matrix");
+        means.note("cuSPARSE has a mean only if it has a time for every matrix");
         vec![self.nodes, self.bytes, self.products, self.sums, means]
     }
 }
 
-/// Nodes of levels, how many of them are dense, and entries of one.
+/// The number of nodes in levels, of dense ones, and entries per node.
 fn nodes(levels: &[LevelStatistics]) -> [Cell; 3] {
     let (mut all, mut dense, mut entries) = (0, 0, 0);
     for level in levels {

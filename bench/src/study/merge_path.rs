@@ -51,8 +51,8 @@ fn primitives(
 fn unions(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     let mut table = Table::new(
         STUDY,
-        "Union of sorted sets, 10⁹ elements a second",
-        "Figure 2; the source has no numbers beside the plot.",
+        "Union of sorted sets, 10⁹ elements per second",
+        "Figure 2; the source has only a plot.",
         &["elements of both sets"],
     );
     let mut kinds: Vec<(String, String)> = Vec::new();
@@ -80,14 +80,14 @@ fn unions(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     Ok(table)
 }
 
-/// Clock cycles of a block's radix sort, by the bits that are sorted by.
+/// Clock cycles of a block's radix sort, by number of bits.
 fn block_sorts(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     let mut table = Table::new(
         STUDY,
         "Clock cycles of a block's radix sort",
-        "Figure 4, blocks of 128 threads with 11 entries each; the source has no numbers beside the plot. It says that one pass \
+        "Figure 4, blocks of 128 threads with 11 entries each; the source has only a plot. It says that one pass \
          over pairs takes about half of two, and that keys with their permutation in the upper bits are faster still.",
-        &["bits", "pairs", "keys", "keys with permutation", "that over pairs"],
+        &["bits", "pairs", "keys", "keys with permutation", "ratio to pairs"],
     );
     let mut bits: BTreeMap<u32, [Option<f64>; 3]> = BTreeMap::new();
     for (case, figures) in primitives(bench, "cta_radix_sort", &mut table)? {
@@ -114,7 +114,7 @@ struct Operations {
     spadd: Table,
     spgemm: Table,
     phases: Table,
-    /// Work and time of each operation: evenpath's, cuSPARSE's.
+    /// Work and time of each operation, for evenpath and cuSPARSE.
     times: [[Vec<(f64, f64)>; 2]; 3],
 }
 
@@ -124,7 +124,7 @@ impl Operations {
             spmv: Table::new(
                 STUDY,
                 "SpMV over Table II, f64",
-                "Figure 5; the source has no numbers beside the plot.",
+                "Figure 5; the source has only a plot.",
                 &[
                     "matrix",
                     "nonzeros",
@@ -138,13 +138,13 @@ impl Operations {
             spadd: Table::new(
                 STUDY,
                 "SpAdd over Table II, A + A, f64",
-                "Figure 7; the source has no numbers beside the plot.",
+                "Figure 7; the source has only a plot.",
                 &["matrix", "nonzeros of both", "balanced path, ms", "cuSPARSE, ms", "over balanced path"],
             ),
             spgemm: Table::new(
                 STUDY,
                 "SpGEMM over Table II, AA (lp: AAᵀ), f64",
-                "Figure 9; the source has no numbers beside the plot. Its GPU had not the memory for the dense matrix.",
+                "Figure 9; the source has only a plot. Its GPU did not have enough memory for the dense matrix.",
                 &[
                     "matrix",
                     "products",
@@ -158,7 +158,7 @@ impl Operations {
             phases: Table::new(
                 STUDY,
                 "Two-level sort by phase, percent of the time",
-                "Figure 11; the source has no numbers beside the plot: the two sorts and the product are the bulk.",
+                "Figure 11; the source has only a plot: the two sorts and the product are the bulk.",
                 &[
                     "matrix",
                     "ms",
@@ -287,9 +287,10 @@ impl Operations {
                 correlation(peer).into(),
             ]);
         }
-        correlations.note("by merge path, balanced path and two-level sort, whatever else is faster");
+        correlations
+            .note("by merge path, balanced path and two-level sort, even if other methods are faster");
         if self.phases.rows.is_empty() {
-            self.phases.note("phases are timed on GPUs alone");
+            self.phases.note("phases are timed on GPUs only");
         }
         vec![self.spmv, self.spadd, self.spgemm, self.phases, correlations]
     }

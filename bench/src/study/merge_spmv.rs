@@ -21,13 +21,13 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
     report(threads(bench)?)
 }
 
-/// The merge method, and those by rows that the device has.
+/// The merge method, and the row-based methods of the device.
 fn methods(kind: DeviceKind) -> Vec<SpmvMethod> {
     let all = [SpmvMethod::MergePath, SpmvMethod::Scalar, SpmvMethod::Vector, SpmvMethod::RowParallel];
     all.into_iter().filter(|method| method.runs_on(kind)).collect()
 }
 
-/// Time by nonzeros and rows, over Table II and the generated matrices.
+/// Time per nonzero and row, over Table II and the generated matrices.
 fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     let methods = methods(bench.device.kind());
     let names: Vec<String> = methods.iter().map(SpmvMethod::to_string).collect();
@@ -35,8 +35,8 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
     let columns: Vec<&str> = columns.chain(["cuSPARSE CSR"]).collect();
     let mut table = Table::new(
         STUDY,
-        "CsrMV: nanoseconds for a thousand nonzeros and rows, f64",
-        "The abstract: row-based methods vary by an order of magnitude over matrices of like size, and merging does not.",
+        "CsrMV: nanoseconds per thousand nonzeros and rows, f64",
+        "The abstract: row-based methods vary by an order of magnitude over matrices of similar size; merging does not.",
         &columns,
     );
     let generated = Suite::Generated.sources(None)?.into_iter().filter_map(|source| match source {
@@ -63,9 +63,9 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
     report(table)?;
     let mut summary = Table::new(
         STUDY,
-        "CsrMV: how far time goes with nonzeros and rows",
+        "CsrMV: correlation of time with nonzeros and rows",
         "As above; the README has no numbers.",
-        &["method", "matrices", "correlation", "longest over shortest time of a nonzero or row"],
+        &["method", "matrices", "correlation", "longest over shortest time per nonzero or row"],
     );
     let peers = ["cuSPARSE CSR".to_owned()];
     for (name, times) in names.iter().chain(&peers).zip(&times) {
@@ -77,12 +77,12 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
     report(summary)
 }
 
-/// circuit5M, of which the README shows the output of its programs.
+/// circuit5M, for which the README shows sample output.
 fn circuit(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     let mut table = Table::new(
         STUDY,
         "CsrMV with circuit5M, f64",
-        "The README's examples of its programs' output. Evenpath's figures are those of a stand-in.",
+        "The sample output in the README. Evenpath's figures are for a stand-in.",
         &["", "ms", "GFLOP/s"],
     );
     let row = |name: String, nonzeros: usize, ms: Option<f64>, table: &mut Table| {
@@ -111,7 +111,7 @@ fn circuit(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     Ok(table)
 }
 
-/// The CPU's merge method by threads.
+/// The merge method on the CPU, by number of threads.
 fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     let all = std::thread::available_parallelism()?.get();
     let mut counts: Vec<usize> =
@@ -121,7 +121,7 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
         STUDY,
         "CsrMV on the CPU by threads, f64, milliseconds",
         "The README runs 48 threads; it has no sweep.",
-        &["matrix", "threads", "merge path", "a task a row"],
+        &["matrix", "threads", "merge path", "one task per row"],
     );
     let wanted = ["economics", "webbase", "lp"];
     let kinds = Published::table2().filter(|matrix| wanted.contains(&matrix.name()));
@@ -142,7 +142,7 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     Ok(table)
 }
 
-/// On the calling thread's pool.
+/// Milliseconds on the thread pool of the caller.
 fn cpu_ms(repetitions: Repetitions, matrix: &Csr<f64>, method: SpmvMethod) -> Result<f64, String> {
     let text = |error: evenpath::error::OpError| error.to_string();
     let device = Device::cpu();

@@ -1,7 +1,7 @@
-//! The sources' experiments, with evenpath's figures beside the published ones.
+//! The experiments of publications, with evenpath's figures beside the published ones.
 //!
-//! A study gives [`Table`]s, each as soon as it is measured. Published figures are in `published`, and are only those that
-//! the sources have as numbers. The sources' matrices are stand-ins of the same shape
+//! A study reports [`Table`]s, each as soon as it is measured. Published figures are in `published`; only those printed as
+//! numbers are included. The published matrices are replaced by stand-ins of the same shape
 //! ([`Published`](evenpath::generate::Published)).
 
 mod csr_adaptive;
@@ -27,7 +27,7 @@ use crate::peers::{Operation, PeerValue};
 use crate::spmv::{self, Peers, Way};
 use crate::statistics;
 
-/// A source whose experiments are made again.
+/// A publication whose experiments are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Study {
@@ -44,7 +44,7 @@ pub enum Study {
 }
 
 impl Study {
-    /// The name that the command line has for it.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::MergePath => "merge-path",
@@ -56,26 +56,26 @@ impl Study {
     }
 }
 
-/// What is measured with.
+/// Where and how to measure.
 pub struct Bench<'b> {
-    /// Where.
+    /// The device.
     pub device: &'b Device,
-    /// The rate at which it copies, in GB/s.
+    /// The copy rate of the device, in GB/s.
     pub copy_gbps: f64,
-    /// Beside what.
+    /// The libraries to compare with.
     pub peers: &'b Peers,
-    /// Runs that are timed.
+    /// How many runs to time.
     pub repetitions: Repetitions,
-    /// Matrices with more nonzeros are left out.
+    /// The maximum number of nonzeros; larger matrices are skipped.
     pub most_nonzeros: usize,
-    /// Sparse products of more products are left out.
+    /// The maximum number of products; larger SpGEMMs are skipped.
     pub most_products: u64,
 }
 
-/// What takes tables as they are done.
+/// A callback for finished tables.
 type Report<'r> = dyn FnMut(Table) -> Result<(), Box<dyn Error>> + 'r;
 
-/// Makes a study's experiments. What cannot be measured on the device is a note or a cell with the reason.
+/// Runs the experiments of a study. Experiments that the device does not support give a note or a cell with the reason.
 ///
 /// # Errors
 ///
@@ -91,7 +91,7 @@ pub fn run(study: Study, bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(
 }
 
 impl Bench<'_> {
-    /// Makes each matrix and hands it over, in canonical form; what fails or is left out is noted in the table.
+    /// Passes each matrix in canonical form to a function. Failures and skipped matrices are noted in the table.
     fn each_matrix(
         &self,
         kinds: impl IntoIterator<Item = Kind>,
@@ -128,7 +128,7 @@ impl Bench<'_> {
         }
         if !too_large.is_empty() {
             notes.push(format!(
-                "left out, of more than {} nonzeros: {}",
+                "left out, with more than {} nonzeros: {}",
                 self.most_nonzeros,
                 too_large.join(", ")
             ));
@@ -136,7 +136,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// y = Ax by methods, beside the peers.
+    /// y = Ax by several methods, beside the peers.
     fn spmv<V: PeerValue>(
         &self,
         name: &str,
@@ -160,7 +160,7 @@ impl Bench<'_> {
     }
 }
 
-/// Milliseconds of a method, if it ran and was right; what is wrong with it is noted.
+/// Milliseconds of a method, if it ran with a correct result; errors are noted.
 fn method_ms(record: &spmv::Record, method: SpmvMethod, table: &mut Table) -> Option<f64> {
     let name = method.to_string();
     let figures = record.method(&name)?;
@@ -171,23 +171,23 @@ fn method_ms(record: &spmv::Record, method: SpmvMethod, table: &mut Table) -> Op
     Some(figures.measured.ms)
 }
 
-/// The best of cuSPARSE's, from CSR.
+/// Milliseconds of cuSPARSE's best algorithm for CSR.
 fn cusparse_ms(record: &spmv::Record) -> Option<f64> {
     let is_csr = |peer: &spmv::PeerRecord| peer.library == "cusparse" && peer.format == "csr";
     record.best_peer(|peer, _| is_csr(peer)).map(|(_, figures)| figures.ms)
 }
 
-/// 10⁹ operations a second, two a nonzero.
+/// 10⁹ operations per second, two per nonzero.
 fn gflops(nonzeros: usize, ms: Option<f64>) -> Option<f64> {
     ms.map(|ms| 2.0 * nonzeros as f64 / ms / 1e6)
 }
 
-/// Correlation of time with work, of three matrices at least: two always lie on a line.
+/// Correlation of time with work, for at least three matrices: two always lie on a line.
 fn correlation(times: &[(f64, f64)]) -> Option<f64> {
     statistics::correlation(times).filter(|_| times.len() > 2)
 }
 
-/// A quotient of two, if both are there.
+/// The quotient, if both values exist.
 fn quotient(above: Option<f64>, below: Option<f64>) -> Option<f64> {
     Some(above? / below?)
 }

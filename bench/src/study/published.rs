@@ -1,4 +1,4 @@
-//! What the sources say in numbers.
+//! The published figures.
 
 /// Correlation of time with work over Table II: nonzeros (Figure 6), nonzeros of both matrices (Figure 8), products
 /// (Figure 10). Merge path, IPDPS 2015, GTX Titan.
@@ -8,10 +8,10 @@ pub(super) const MERGE_PATH_CORRELATION: [(&str, f64); 3] =
 /// A matrix of the study of CSR-Adaptive and LightSpMV.
 pub(super) struct AdaptiveMatrix {
     pub(super) name: &'static str,
-    /// As Table 1 has them.
+    /// From Table 1.
     pub(super) rows: usize,
     pub(super) nonzeros_a_row: f64,
-    /// CPU's time over that of CSR-Adaptive and over that of LightSpMV (Table 2): single, double precision.
+    /// The CPU's time over that of CSR-Adaptive and that of LightSpMV (Table 2), in single and double precision.
     pub(super) over_adaptive: [f64; 2],
     pub(super) over_light: [f64; 2],
     /// Seconds on the CPU, single and double precision.
@@ -48,13 +48,13 @@ pub(super) const ADAPTIVE: [AdaptiveMatrix; 3] = [
 
 /// A matrix of the study of row sorting.
 pub(super) struct SortedMatrix {
-    /// The stand-in's name.
+    /// The name of the stand-in.
     pub(super) name: &'static str,
     /// Mean of the longest row of each warp before and after sorting (Table 5).
     pub(super) longest: (f64, f64),
     /// GTX 590, best block size (Table 7), milliseconds: ELL, ELL-R, ELL-R sorted.
     pub(super) best_ms: [f64; 3],
-    /// The same with x read in sequence (Table 8): ELL-R, ELL-R sorted.
+    /// The same, reading x in sequence (Table 8): ELL-R, ELL-R sorted.
     pub(super) sequence_ms: [f64; 2],
 }
 
@@ -84,7 +84,7 @@ pub(super) const SORTED: [SortedMatrix; 10] = [
 /// Nonzeros of circuit5M.
 pub(super) const CIRCUIT5M_NONZEROS: usize = 59_524_291;
 
-/// circuit5M in f64, as the README of merge-spmv shows its programs' output: who, and milliseconds.
+/// circuit5M in f64, from sample output in the README of merge-spmv: method and machine, and milliseconds.
 pub(super) const CIRCUIT5M: [(&str, f64); 5] = [
     ("merge CsrMV, Tesla K40", 6.9239),
     ("cuSPARSE CsrMV, Tesla K40", 316.7821),
@@ -93,17 +93,17 @@ pub(super) const CIRCUIT5M: [(&str, f64); 5] = [
     ("MKL CsrMV, the same CPUs", 53.6234),
 ];
 
-/// Means of bytes a nonzero over those of other formats, single precision (thesis on HiSparse, Section 3, of Figure 3.2).
+/// Mean ratio of bytes per nonzero to those of CSR, single precision (thesis on HiSparse, Section 3, about Figure 3.2).
 pub(super) const HISPARSE_OVER_CSR: f64 = 0.8;
-/// The same over coordinates.
+/// The same for COO.
 pub(super) const HISPARSE_OVER_COO: f64 = 0.5;
 
-/// Mean milliseconds over the matrices of Figure 7.1, single precision, GTX 1080 (thesis, Tables 7.1 and 7.2): of HiSparse
-/// and of cuSPARSE.
+/// Mean milliseconds over the matrices of Figure 7.1, single precision, GTX 1080 (thesis, Tables 7.1 and 7.2): HiSparse,
+/// then cuSPARSE.
 pub(super) const HISPARSE_MEANS: [(&str, f64, f64); 5] = [
     ("SpMV", 3.731, 23.648),
     ("SpMV with the transpose", 3.589, 25.058),
     ("A + A", 8.656, 42.563),
-    ("A + Aᵀ, the transpose being there", 23.382, 46.973),
+    ("A + Aᵀ, given the transpose", 23.382, 46.973),
     ("A + Aᵀ, with csr2csc", 23.382, 179.349),
 ];

@@ -20,12 +20,12 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
     let mut longest = Table::new(
         STUDY,
         "Longest row of a warp, mean over warps",
-        "Table 5. Stand-ins are not sampled from the matrices: they have their sizes and deviations.",
+        "Table 5. Stand-ins are not samples of the matrices; they have the same sizes and deviations.",
         &["matrix", "before", "after", "ratio", "published before", "published after", "published ratio"],
     );
     let mut times = Table::new(
         STUDY,
-        "A thread a row, with and without sorting, milliseconds, f32",
+        "One thread per row, with and without sorting, milliseconds, f32",
         "Tables 7 and 8, GTX 590. Ratios are of sorted to unsorted rows.",
         &[
             "matrix",
@@ -68,13 +68,13 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
         measure(bench, name, &matrix, published, &mut times)
     })?;
     times.notes.extend(notes.iter().cloned());
-    times.note("read in sequence, x gives no product: it shows what balance alone is worth");
+    times.note("reading x in sequence does not give the product; it shows the effect of balance alone");
     longest.notes = notes;
     report(longest)?;
     report(times)
 }
 
-/// A matrix with x, and the table that takes what is wrong.
+/// A matrix with x, and the list of errors of the table.
 struct Runs<'b> {
     bench: &'b Bench<'b>,
     x: DeviceVec<f32>,
@@ -85,7 +85,7 @@ struct Runs<'b> {
 }
 
 impl Runs<'_> {
-    /// Milliseconds of a run; what it gives is checked where it is a product in the matrix's order.
+    /// Milliseconds of a run. The result is checked if it is a product in the original row order.
     fn ms(
         &mut self,
         what: &str,
@@ -135,7 +135,7 @@ fn measure(
     let hyb = device.upload(&matrix.to_hyb(HybOptions::default())?)?;
     let sorted_hyb = device.upload(&sorted.to_hyb(HybOptions::default())?)?;
     let hyb = runs.ms("HYB", true, |x, y| hyb.spmv(1.0, x, 0.0, y))?;
-    // Its y is in the order of the sorted rows.
+    // y is in the order of the sorted rows.
     let sorted_hyb = runs.ms("", false, |x, y| sorted_hyb.spmv(1.0, x, 0.0, y))?;
     let method = if device.kind() == DeviceKind::Cpu { SpmvMethod::RowParallel } else { SpmvMethod::Scalar };
     let plan = device.upload(matrix)?.plan_spmv(SpmvOptions::default().with_method(method))?;

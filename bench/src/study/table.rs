@@ -1,4 +1,4 @@
-//! Tables of studies, and the files that they are kept in.
+//! Tables of studies, and the files that store them.
 
 use std::fmt;
 use std::io;
@@ -10,22 +10,22 @@ use super::Study;
 use crate::page::text::{Markdown, number};
 use crate::results::Setting;
 
-/// A table: figures of evenpath's beside published ones.
+/// A table with evenpath's figures beside published ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// The study.
     pub study: Study,
-    /// What the table shows.
+    /// The title.
     pub title: String,
-    /// The source's table or figure.
+    /// The table or figure of the publication.
     pub source: String,
     /// Headings.
     pub columns: Vec<String>,
-    /// Rows, a cell a column.
+    /// Rows, with one cell per column.
     pub rows: Vec<Vec<Cell>>,
-    /// What is to be known of it; what was left out and why.
+    /// Notes, including what was skipped and why.
     pub notes: Vec<String>,
-    /// Results that are wrong.
+    /// Wrong results.
     pub wrong: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ pub enum Cell {
     Number(f64),
     /// A name.
     Text(String),
-    /// There is none.
+    /// Empty.
     None,
 }
 
@@ -82,7 +82,7 @@ impl fmt::Display for Cell {
 }
 
 impl Table {
-    /// An empty one.
+    /// Creates an empty table.
     pub(super) fn new(study: Study, title: &str, source: &str, columns: &[&str]) -> Self {
         Self {
             study,
@@ -97,7 +97,7 @@ impl Table {
 
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         let cells: Vec<Cell> = cells.into_iter().collect();
-        debug_assert_eq!(cells.len(), self.columns.len(), "a row has a cell a heading");
+        debug_assert_eq!(cells.len(), self.columns.len(), "one cell per heading");
         self.rows.push(cells);
     }
 
@@ -119,10 +119,10 @@ impl Table {
     }
 }
 
-/// What a study gave, and where.
+/// The results of a study, and their setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyFile {
-    /// Where.
+    /// Where it was measured.
     pub setting: Setting,
     /// The tables.
     pub tables: Vec<Table>,
@@ -134,7 +134,7 @@ struct SettingLine {
 }
 
 impl StudyFile {
-    /// Its lines: the setting, then a table each.
+    /// The lines of the file: the setting, then one table per line.
     pub fn to_lines(&self) -> String {
         let line = |value: serde_json::Result<String>| {
             value.unwrap_or_else(|error| unreachable!("plain data: {error}")) + "\n"
@@ -147,7 +147,7 @@ impl StudyFile {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, or a line is not what [`to_lines`](Self::to_lines) writes.
+    /// If it cannot be read, or a line is not in the format of [`to_lines`](Self::to_lines).
     pub fn read(path: &Path) -> io::Result<Self> {
         let text = std::fs::read_to_string(path)?;
         let wrong = |line: usize, error: serde_json::Error| {

@@ -1,4 +1,4 @@
-//! Devices, types and matrices as the command line names them.
+//! Devices, types and matrices on the command line.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -15,10 +15,10 @@ use thiserror::Error;
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunArguments {
     /// Where to run: best, cuda:0 (or another number), cpu, simulated. The best is the first NVIDIA GPU, or the CPU
-    /// where there is none.
+    /// if there is none.
     #[arg(long, default_value_t = DeviceChoice::Best)]
     pub device: DeviceChoice,
-    /// Runs that are timed. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
+    /// Number of runs to time. [default: 100 on a GPU, 20 on the CPU, 3 on the simulated GPU]
     #[arg(long, value_name = "N")]
     iterations: Option<NonZeroUsize>,
     /// Seed of the random numbers.
@@ -30,7 +30,7 @@ pub struct RunArguments {
 }
 
 impl RunArguments {
-    /// Runs to time on a device: as many as asked for, or a default for its kind.
+    /// The number of runs to time: as requested, or the default for the kind of device.
     pub fn iterations(&self, device: &Device) -> usize {
         let default = match device.kind() {
             DeviceKind::Cuda(_) => 100,
@@ -41,7 +41,7 @@ impl RunArguments {
     }
 }
 
-/// Which matrix.
+/// The matrix.
 #[derive(Debug, Clone, clap::Args)]
 pub struct MatrixArguments {
     /// Read a Matrix Market file: .mtx or .mtx.gz.
@@ -79,7 +79,7 @@ pub enum OffsetType {
     U64,
 }
 
-/// A device by name: `best`, `cuda:0` (or another number), `cpu`, `simulated`.
+/// The name of a device: `best`, `cuda:0` (or another number), `cpu`, `simulated`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceChoice {
     /// [`Device::best`].

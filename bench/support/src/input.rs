@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use crate::arguments::MatrixArguments;
 
-/// A matrix, and where it comes from.
+/// A matrix and its source.
 #[derive(Debug, Clone)]
 pub struct Input<V: Value, O: Offset> {
     /// The file, or the kind and the seed.
@@ -33,7 +33,7 @@ pub enum LoadError {
     /// The file cannot be read.
     #[error("{0}")]
     Read(#[source] MatrixMarketError),
-    /// The file is complex, and the real part was not asked for.
+    /// The file is complex, and the real part was not requested.
     #[error("{0}: --real-part")]
     Complex(#[source] MatrixMarketError),
     /// The matrix cannot be generated.
@@ -47,7 +47,7 @@ pub enum LoadError {
 }
 
 impl MatrixArguments {
-    /// Reads or generates the matrix; generates `default` if neither is asked for.
+    /// Reads or generates the matrix; generates `default` if neither is requested.
     ///
     /// # Errors
     ///

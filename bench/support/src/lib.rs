@@ -1,11 +1,12 @@
-//! What the measuring program and the example `spmv` share. It is a crate of its own so that the example builds without
+//! Shared by the measuring program and the example `spmv`. It is a separate crate, so that the example builds without
 //! the rest of the measuring program.
 //!
-//! * [`arguments`]: devices, types and matrices as the command line names them;
+//! * [`arguments`]: devices, types and matrices on the command line;
 //! * [`input`]: matrices from files, with a progress bar, or generated; random vectors;
-//! * [`measure`]: times, rates, and the copy rate they are compared with;
-//! * [`report`]: results as text or as JSON, with a verdict; [`program`]: from the command line to the exit code;
-//! * [`spmv`]: the work of y = Ax, and whether a result is right.
+//! * [`measure`]: times, rates, and the copy rate that they are compared with;
+//! * [`report`]: results as text or as JSON, with a verdict; [`program`]: runs a program from command line to exit
+//!   code;
+//! * [`spmv`]: the work of y = Ax, and checks of results.
 
 pub mod arguments;
 pub mod input;

@@ -1,14 +1,14 @@
-//! Times on a device, rates, and the copy rate they are compared with.
+//! Times on a device, rates, and the copy rate that they are compared with.
 
 use evenpath::Device;
 use evenpath::device::{DeviceKind, Event};
 use evenpath::error::DeviceError;
 use serde::Serialize;
 
-/// Bytes of each buffer for the copy rate: more than any cache holds.
+/// Bytes of each buffer for the copy rate: larger than any cache.
 const COPY_BYTES: usize = 512 << 20;
 
-/// A stream of work with events, so that one function times evenpath and its peers alike.
+/// A stream of work with events, so that evenpath and its peers are timed by the same function.
 pub trait Clock {
     /// A point in the stream.
     type Event;
@@ -22,14 +22,14 @@ pub trait Clock {
     /// If the device was lost.
     fn record(&self) -> Result<Self::Event, Self::Error>;
 
-    /// Waits until all work is done.
+    /// Waits until all work is complete.
     ///
     /// # Errors
     ///
     /// As for [`record`](Self::record).
     fn synchronize(&self) -> Result<(), Self::Error>;
 
-    /// Waits for both events; milliseconds between them.
+    /// Waits for both events and returns the milliseconds between them.
     ///
     /// # Errors
     ///
@@ -54,16 +54,16 @@ impl Clock for Device {
     }
 }
 
-/// The work of one run, whatever the method.
+/// The work of one run, independent of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// Floating-point operations.
     pub operations: u64,
-    /// Bytes of all arrays, each counted once: the minimum to be moved.
+    /// Bytes of all arrays, each counted once: the minimum traffic.
     pub bytes: u64,
-    /// Bytes as another source counts them, to compare with its figures.
+    /// Bytes as counted by another source, for comparison with its figures.
     pub effective_bytes: u64,
-    /// That source.
+    /// The name of that source.
     pub counted_by: &'static str,
 }
 
@@ -72,9 +72,9 @@ pub struct Work {
 pub struct Measurement {
     /// Timed runs.
     pub iterations: usize,
-    /// Median time of one run.
+    /// Median milliseconds of one run.
     pub ms: f64,
-    /// The shortest and the longest.
+    /// The shortest and the longest time, in milliseconds.
     pub range_ms: (f64, f64),
     /// 10⁹ operations per second.
     pub gflops: f64,
@@ -90,7 +90,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// From the times of runs that each do the work.
+    /// Computes a measurement from the times of runs that each do the work.
     pub fn new(work: Work, times_ms: &[f64]) -> Self {
         let ms = median(times_ms);
         let shortest = times_ms.iter().copied().fold(f64::INFINITY, f64::min);
@@ -108,8 +108,8 @@ impl Measurement {
         }
     }
 
-    /// Whether all data fits in the L2 cache of the device, so that the rate is that of the cache. `None` if the device
-    /// does not tell.
+    /// Whether all data fits in the L2 cache of the device, so that the rate is that of the cache. `None` if the size of L2
+    /// is unknown.
     pub fn fits_l2(&self, device: &Device) -> Option<bool> {
         device.properties().l2_bytes.map(|l2| self.bytes <= l2)
     }
@@ -123,41 +123,41 @@ pub struct Repetitions {
 }
 
 impl From<usize> for Repetitions {
-    /// This many, however long they take; at least one.
+    /// This many runs, at least one, regardless of their time.
     fn from(count: usize) -> Self {
         Self { most: count.max(1), budget_ms: f64::INFINITY }
     }
 }
 
-/// What is known after the first runs.
+/// The outcome of the first runs.
 enum FirstRuns {
     /// One run took so long that it is not repeated.
     Enough(f64),
-    /// This many are to be timed.
+    /// This many runs should be timed.
     Wanted(usize),
 }
 
 impl Repetitions {
-    /// The minimum, whatever the budget: fewer than three runs say little.
+    /// The minimum number of runs, regardless of the budget.
     const LEAST: usize = 3;
-    /// A run that takes this many budgets is not repeated.
+    /// A run that takes longer than this many budgets is not repeated.
     const LONG: f64 = 10.0;
-    /// Loading code does not make a first run longer than this.
+    /// An upper bound on the time that loading code adds to a first run.
     const LONGEST_LOADING_MS: f64 = 1000.0;
 
-    /// As many as fit in a time, at least three; only one if it takes ten times as long.
+    /// As many runs as fit in a time budget, at least three; only one if it takes ten times the budget.
     #[must_use]
     pub fn within(self, budget_ms: f64) -> Self {
         Self { budget_ms, ..self }
     }
 
-    /// Their number if one takes `ms`.
+    /// The number of runs if one takes `ms`.
     pub fn of_length(self, ms: f64) -> usize {
         let fitting = (self.budget_ms / ms) as usize;
         fitting.clamp(Self::LEAST.min(self.most), self.most)
     }
 
-    /// Makes the first runs, which decide how many follow; `timed` makes one and returns its milliseconds.
+    /// Makes the first runs, which determine how many follow. `timed` makes one run and returns its milliseconds.
     fn first_runs<E>(self, mut timed: impl FnMut() -> Result<f64, E>) -> Result<FirstRuns, E> {
         let mut ms = timed()?;
         if self.of_length(ms) < self.most {
@@ -170,7 +170,8 @@ impl Repetitions {
         Ok(if is_long { FirstRuns::Enough(ms) } else { FirstRuns::Wanted(self.of_length(ms)) })
     }
 
-    /// Milliseconds of each run, after one that does not count unless it takes too long to be repeated. `timed` makes one.
+    /// Milliseconds of each run, after a warm-up run, which counts only if it takes too long to be repeated. `timed` makes
+    /// one run.
     ///
     /// # Errors
     ///
@@ -183,8 +184,7 @@ impl Repetitions {
     }
 }
 
-/// Milliseconds of each of `repetitions` runs, timed with events, after one that does not count. The host does not wait
-/// between them.
+/// Milliseconds of each of `repetitions` runs, timed with events, after a warm-up run. The host does not wait between runs.
 ///
 /// # Errors
 ///
@@ -219,8 +219,8 @@ pub fn times_ms<C: Clock, E: From<C::Error>>(
     Ok(events.iter().map(|(start, end)| clock.elapsed_ms(start, end)).collect::<Result<_, _>>()?)
 }
 
-/// As [`times_ms`], but each run begins on an idle device, so that the time to launch it counts where the device would wait
-/// for it; after as many runs that do not count, at most three.
+/// Like [`times_ms`], but each run starts on an idle device, so that launch latency is included; after up to three warm-up
+/// runs.
 ///
 /// # Errors
 ///
@@ -257,12 +257,12 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The rate at which the device copies within its memory, in GB/s of bytes read plus bytes written: the limit of whatever is
-/// bound by memory.
+/// The rate at which the device copies within its memory, in GB/s of bytes read plus bytes written: the limit of
+/// memory-bound operations.
 ///
 /// # Errors
 ///
-/// If there is no memory for two buffers, or the device was lost.
+/// If there is not enough memory for two buffers, or the device was lost.
 pub fn copy_rate(device: &Device) -> Result<f64, DeviceError> {
     let (bytes, repetitions) = match device.kind() {
         DeviceKind::Cuda(_) => (COPY_BYTES, 20_usize),
@@ -310,7 +310,7 @@ mod tests {
         let limited = Repetitions::from(50).within(30.0);
         assert_eq!(count(limited, &[0.1]), (50, 51));
         assert_eq!(count(limited, &[2.0]), (15, 17));
-        // Loading code does not count.
+        // The time for loading code is not counted.
         assert_eq!(count(limited, &[400.0, 0.1]), (50, 52));
         assert_eq!(count(limited, &[100.0]), (3, 5));
         assert_eq!(count(limited, &[400.0]), (1, 2));

@@ -1,4 +1,4 @@
-//! From the command line to the exit code.
+//! Runs a program from command line to exit code.
 
 use std::error::Error;
 use std::io::{self, Write, stderr, stdout};
@@ -8,13 +8,13 @@ use clap::Parser;
 
 use crate::report::Report;
 
-/// Exit code of a wrong result.
+/// Exit code for a wrong result.
 const FAIL: u8 = 1;
-/// Exit code where there is no result: bad input, or a missing device.
+/// Exit code if there is no result, because of bad input or a missing device.
 const NO_RESULT: u8 = 2;
 
-/// Parses the command line, runs the program, and prints its report. The exit code is 0 if the result is right, 1 if it
-/// is wrong, and 2 if there is none: then one line on stderr says why.
+/// Parses the command line, runs the program, and prints its report. The exit code is 0 if the result is correct, 1 if
+/// it is wrong, and 2 if there is none; then one line on stderr explains why.
 pub fn run<A: Parser>(program: impl FnOnce(&A) -> Result<Report, Box<dyn Error>>) -> ExitCode {
     let arguments = match A::try_parse() {
         Ok(arguments) => arguments,
@@ -24,7 +24,7 @@ pub fn run<A: Parser>(program: impl FnOnce(&A) -> Result<Report, Box<dyn Error>>
     finish(program(&arguments))
 }
 
-/// Prints the report of a program, or its error; the exit code is that of [`run`].
+/// Prints the report of a program, or its error. Returns the exit code as [`run`] does.
 pub fn finish(result: Result<Report, Box<dyn Error>>) -> ExitCode {
     conclude(result, &mut stdout())
 }
@@ -47,7 +47,7 @@ fn written(result: io::Result<()>) -> ExitCode {
 }
 
 fn no_result(message: &str) -> ExitCode {
-    // If stderr is closed, nothing is left to report to.
+    // If stderr is closed, the error cannot be reported.
     let _ = writeln!(stderr(), "{message}");
     ExitCode::from(NO_RESULT)
 }

@@ -23,24 +23,24 @@ pub struct Report {
 }
 
 impl Report {
-    /// An empty report with the verdict of a check.
+    /// Creates an empty report with the verdict of a check.
     pub fn new(as_json: bool, verdict: Result<(), String>) -> Self {
         Self { as_json, text: String::new(), fields: Map::new(), remarks: Vec::new(), verdict }
     }
 
-    /// Adds the verdict of a check; the first failure decides.
+    /// Adds the verdict of a check. The first failure is kept.
     pub fn check(&mut self, verdict: Result<(), String>) {
         if self.passed() {
             self.verdict = verdict;
         }
     }
 
-    /// Whether every check was passed.
+    /// Whether all checks passed.
     pub fn passed(&self) -> bool {
         self.verdict.is_ok()
     }
 
-    /// Adds a line of text with a label, and the same as the fields of a JSON object.
+    /// Adds a line of text with a label, and the same content as fields of a JSON object.
     pub fn line(&mut self, label: &str, text: impl fmt::Display, fields: serde_json::Value) {
         self.text(format_args!("{label:<8}{text}\n"));
         if let serde_json::Value::Object(fields) = fields {
@@ -53,7 +53,7 @@ impl Report {
         self.remarks.push(remark.into());
     }
 
-    /// Adds a matrix: its name, its types, its statistics in merge-spmv's layout.
+    /// Adds a matrix: name, types, and statistics in the layout of merge-spmv.
     pub fn matrix<V: Storage, O: Offset>(&mut self, name: &str, matrix: &Csr<V, O>) {
         let fields = json!({ "matrix": name, "value": V::NAME, "offset": O::NAME });
         self.line("matrix", format_args!("{name}; {} values, {} row offsets", V::NAME, O::NAME), fields);
@@ -67,7 +67,7 @@ impl Report {
         self.line("device", device, json!({ "device": device.to_string() }));
     }
 
-    /// Adds the time from opening the device, which counts, to the first result on the host.
+    /// Adds the time to the first result on the host, including opening the device.
     pub fn first_result(&mut self, opening: Duration, first_result: Duration) {
         let (opening, first_result) = (opening.as_secs_f64() * 1e3, first_result.as_secs_f64() * 1e3);
         self.line(
@@ -79,7 +79,7 @@ impl Report {
         );
     }
 
-    /// Adds a measurement, beside the rate at which the device copies.
+    /// Adds a measurement, beside the copy rate of the device.
     pub fn measurement(&mut self, device: &Device, measured: &Measurement, copy_gbps: f64) {
         let &Measurement { iterations, ms, gflops, effective_gbps, counted_by, gbps, bytes, .. } = measured;
         let (shortest, longest) = measured.range_ms;
@@ -91,7 +91,9 @@ impl Report {
         );
         self.line(
             "rate",
-            format_args!("{gflops:.2} GFLOP/s, {effective_gbps:.2} effective GB/s as {counted_by} counts"),
+            format_args!(
+                "{gflops:.2} GFLOP/s, {effective_gbps:.2} effective GB/s, counted as by {counted_by}"
+            ),
             json!({ "gflops": gflops, "effective_gbps": effective_gbps }),
         );
         self.line(
@@ -105,7 +107,7 @@ impl Report {
         self.fields.insert("fits_l2".into(), json!(fits_l2));
         if let (Some(true), Some(l2)) = (fits_l2, device.properties().l2_bytes) {
             self.remark(format!(
-                "the data, {bytes} bytes, fits in the device's L2 of {l2}: the rate is the cache's"
+                "the data, {bytes} bytes, fits in the device's L2 of {l2}: the rate is that of the cache"
             ));
         }
         match device.kind() {
@@ -115,7 +117,7 @@ impl Report {
         }
     }
 
-    /// Writes a drawing, and adds its path; `what` is the label.
+    /// Writes a drawing to a file and adds its path; `what` is the label.
     ///
     /// # Errors
     ///

@@ -1,12 +1,12 @@
-//! y = Ax: the work, the product in f64, and how far results may be from it.
+//! y = Ax: the work, the product in f64, and error bounds of results.
 
 use evenpath::{Csr, Offset, Value};
 use rayon::prelude::*;
 
 use crate::measure::Work;
 
-/// Two operations per nonzero; the bytes of the matrix, x and y. The effective bytes are those that merge-spmv counts: for
-/// each nonzero its value, its column and one element of x, for each row its offset and one element of y.
+/// Two operations per nonzero; the bytes of the matrix, x and y. The effective bytes are counted as by merge-spmv: a
+/// value, a column index and an element of x per nonzero, an offset and an element of y per row.
 pub fn work<V: Value, O: Offset>(matrix: &Csr<V, O>) -> Work {
     let (rows, cols, nnz) = (matrix.rows() as u64, matrix.cols() as u64, matrix.nnz() as u64);
     let (value, offset, column) = (size_of::<V>() as u64, size_of::<O>() as u64, size_of::<u32>() as u64);
@@ -18,7 +18,7 @@ pub fn work<V: Value, O: Offset>(matrix: &Csr<V, O>) -> Work {
     }
 }
 
-/// Whether `y` is Ax, by a [`Reference`] made for this one check.
+/// Checks that `y` is Ax, with a [`Reference`] for this check only.
 ///
 /// # Errors
 ///
@@ -27,12 +27,12 @@ pub fn check<V: Value, O: Offset>(matrix: &Csr<V, O>, x: &[V], y: &[V]) -> Resul
     Reference::new(matrix, x)?.check(y)
 }
 
-/// Every row times x, in f64: computed once, to check many results.
+/// The product in f64, computed once to check many results.
 pub struct Reference {
     rows: Vec<Row>,
 }
 
-/// A row times x.
+/// The product of one row and x.
 #[derive(Clone, Copy, Default)]
 struct Row {
     /// Σax.
@@ -43,7 +43,7 @@ struct Row {
 }
 
 impl Reference {
-    /// Multiplies, row by row.
+    /// Computes the product, row by row.
     ///
     /// # Errors
     ///
@@ -66,13 +66,13 @@ impl Reference {
         Ok(Self { rows: offsets.par_windows(2).map(multiply).collect() })
     }
 
-    /// Whether `y` is the product. In a row of n nonzeros, an element may be off by (n + 1)·ε·Σ|a||x|, which bounds rounding in
-    /// any order here and there, and by n times what an underflow of a product loses. Where Σ|a||x| overflows the type, so may
-    /// the element.
+    /// Checks that `y` is the product. In a row of n nonzeros, the error bound is (n + 1)·ε·Σ|a||x|, for rounding in
+    /// any order in both results, plus n times the loss by underflow of a product. If Σ|a||x| overflows the type,
+    /// the element may too.
     ///
     /// # Errors
     ///
-    /// Names the first element that is further off, or the length if it is wrong.
+    /// Names the first element beyond the bound, or the length if it is wrong.
     pub fn check<V: Value>(&self, y: &[V]) -> Result<(), String> {
         if y.len() != self.rows.len() {
             return Err(format!("{} elements of y, not {}", y.len(), self.rows.len()));

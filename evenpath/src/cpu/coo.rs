@@ -1,11 +1,10 @@
-//! `y = alpha A x + y` for coordinates that are sorted by row.
+//! `y = alpha A x + y` for COO matrices sorted by row.
 
 use rayon::prelude::*;
 
 use crate::Value;
 
-/// Entries that one task handles: the same for every machine, because where rows are cut decides how their sums are
-/// rounded.
+/// Entries per task. The same on every machine, because the positions of cuts determine how sums are rounded.
 const INTERVAL: usize = 1 << 14;
 
 /// Computes `y = beta y`.
@@ -13,15 +12,15 @@ pub(crate) fn scale<V: Value>(beta: V, y: &mut [V]) {
     y.par_iter_mut().with_min_len(INTERVAL).for_each(|y| *y = beta * *y);
 }
 
-/// Computes `y = alpha A x + y` for A of rows, columns and values, sorted by row.
+/// Computes `y = alpha A x + y`, with A given as rows, columns and values, sorted by row.
 pub(crate) fn add_coo<V: Value>(
     (rows, columns, values): (&[u32], &[u32], &[V]),
     alpha: V,
     x: &[V],
     y: &mut [V],
 ) {
-    // A row that is followed by another in its interval ends in it; so an interval owns y from its first row to before
-    // its last, which later intervals may have entries of.
+    // Every row of an interval but the last ends in it, so the interval owns y from its first row up to its last,
+    // exclusive. Later intervals may have entries of the last row.
     let mut tasks = Vec::with_capacity(rows.len().div_ceil(INTERVAL));
     let (mut rest, mut first_of_rest) = (&mut *y, 0);
     for (interval, own_rows) in rows.chunks(INTERVAL).enumerate() {
@@ -47,7 +46,7 @@ pub(crate) fn add_coo<V: Value>(
             (open, sum)
         })
         .collect();
-    // In the order of the intervals, so that the sums are rounded alike in every run.
+    // In the order of the intervals, so that rounding is the same in every run.
     for (row, sum) in carries {
         y[row as usize] += alpha * sum;
     }

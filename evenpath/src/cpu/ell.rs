@@ -1,4 +1,4 @@
-//! Rows that are padded, in ELL and sliced ELL, and vectors in another order.
+//! Products with padded rows, ELL and sliced ELL, and permutations of vectors.
 
 use rayon::prelude::*;
 
@@ -6,23 +6,23 @@ use crate::Value;
 use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::matrix::PADDING;
 
-/// Rows that one task handles, at least.
+/// The minimum number of rows per task.
 const GRAIN: usize = 1 << 10;
 
-/// Padded rows in slices; ELL is one slice.
+/// Padded rows in slices; ELL is a single slice.
 #[derive(Clone, Copy)]
 pub(crate) struct PaddedRows<'a, V> {
     column_indices: &'a [u32],
     values: &'a [V],
     slice_height: usize,
-    /// In units of `slice_height` slots.
+    /// In multiples of `slice_height` slots.
     slice_offsets: &'a [u64],
-    /// Whether the j-th nonzero of a row takes `x[j]`, or the element of its column where that is before.
+    /// Whether the j-th nonzero of a row is multiplied by `x[min(j, column)]` instead of `x[column]`.
     in_sequence: bool,
 }
 
 impl<'a, V: Value> PaddedRows<'a, V> {
-    /// Of a valid matrix's arrays, if the device is the CPU. The height is 0 only where there are no rows.
+    /// From the arrays of a valid matrix, if the device is the CPU. The height is 0 only if there are no rows.
     pub(crate) fn new(
         device: &Device,
         column_indices: &'a DeviceVec<u32>,
@@ -37,12 +37,12 @@ impl<'a, V: Value> PaddedRows<'a, V> {
         Some(Self { column_indices, values, slice_height, slice_offsets, in_sequence: false })
     }
 
-    /// The same rows, times another choice of x's elements.
+    /// The same rows, with another choice of the elements of x.
     pub(crate) fn with_x_in_sequence(self, in_sequence: bool) -> Self {
         Self { in_sequence, ..self }
     }
 
-    /// The row at `position` times x, nonzeros in order.
+    /// The product of the row at `position` and x, summed in the order of the nonzeros.
     fn dot(&self, position: usize, x: &[V]) -> V {
         let slice = position / self.slice_height;
         let (begin, end) = (self.slice_offsets[slice] as usize, self.slice_offsets[slice + 1] as usize);
@@ -60,8 +60,8 @@ impl<'a, V: Value> PaddedRows<'a, V> {
     }
 }
 
-/// Computes `y = alpha A x + beta y`; row i is at `positions[i]`, or at i where there are no positions. Where `beta` is 0,
-/// `y` is overwritten whatever it holds.
+/// Computes `y = alpha A x + beta y`; row i is at `positions[i]`, or at i without positions. If `beta` is 0, `y` is
+/// overwritten without being read.
 pub(crate) fn spmv_padded<V: Value>(
     rows: PaddedRows<'_, V>,
     positions: Option<&[u32]>,
@@ -76,7 +76,7 @@ pub(crate) fn spmv_padded<V: Value>(
     });
 }
 
-/// Computes `y[i] = alpha source[positions[i]] + beta y[i]`. Where `beta` is 0, `y` is overwritten whatever it holds.
+/// Computes `y[i] = alpha source[positions[i]] + beta y[i]`. If `beta` is 0, `y` is overwritten without being read.
 pub(crate) fn gather<V: Value>(source: &[V], positions: &[u32], alpha: V, beta: V, y: &mut [V]) {
     let elements = y.par_iter_mut().zip(positions).with_min_len(GRAIN);
     elements.for_each(|(y, &position)| update(y, alpha, source[position as usize], beta));

@@ -3,10 +3,11 @@
 use evenpath_kernels::block::merge_path;
 use rayon::prelude::*;
 
-/// Elements of the output that a task writes.
+/// Elements of the output per task.
 const TILE: usize = 1 << 15;
 
-/// Merges two sorted sequences into `merged`, as long as both; stable, A before B.
+/// Merges two sorted sequences into `merged`, whose length is the sum of theirs. Stable, A before
+/// B.
 pub(crate) fn merge_keys<K: Copy + Ord + Send + Sync>(a: &[K], b: &[K], merged: &mut [K]) {
     merged.par_chunks_mut(TILE).enumerate().for_each(|(tile, merged)| {
         let mut sources = Sources::new(a, b, tile * TILE);
@@ -19,7 +20,7 @@ pub(crate) fn merge_keys<K: Copy + Ord + Send + Sync>(a: &[K], b: &[K], merged: 
     });
 }
 
-/// Merges two sorted sequences of keys with their values.
+/// Merges two sorted sequences of keys, with their values.
 pub(crate) fn merge_pairs<K, V>(
     (a, a_values): (&[K], &[V]),
     (b, b_values): (&[K], &[V]),
@@ -47,7 +48,7 @@ enum Source {
     B(usize),
 }
 
-/// The sources of the output's elements, in order. Asked for no more than there are.
+/// The sources of the elements of the output, in order. Must not be advanced past the end.
 struct Sources<'s, K> {
     a: &'s [K],
     b: &'s [K],
@@ -56,7 +57,7 @@ struct Sources<'s, K> {
 }
 
 impl<'s, K: Copy + Ord> Sources<'s, K> {
-    /// From the given element of the output on.
+    /// Starts at the given element of the output.
     fn new(a: &'s [K], b: &'s [K], start: usize) -> Self {
         let a_next = merge_path::search(start, a.len(), b.len(), |i| a[i], |i| b[i]);
         Self { a, b, a_next, b_next: start - a_next }

@@ -1,6 +1,6 @@
-//! The 2D merge path: rows and nonzeros of a CSR matrix as one sequence, to be cut at any place.
+//! The 2D merge path: rows and nonzeros of a CSR matrix as one sequence, which can be cut anywhere.
 //!
-//! Merging the row ends with the numbers of the nonzeros, row ends first among equals, gives a path of
+//! Merging the row ends with the indices of the nonzeros, row ends first among equals, gives a path of
 //! `rows + nnz` steps: down for a nonzero, right for the end of a row (Merrill and Garland, SC '16).
 
 use std::ops::Range;
@@ -9,14 +9,14 @@ use rayon::prelude::*;
 
 use crate::Offset;
 
-/// A place on the path: rows that ended before it, and nonzeros before it.
+/// A point on the path: the number of rows that end before it, and of nonzeros before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Coordinate {
     pub(super) row: usize,
     pub(super) nonzero: usize,
 }
 
-/// The place that `diagonal` steps lead to.
+/// The point after `diagonal` steps.
 pub(super) fn search<O: Offset>(diagonal: usize, row_ends: &[O], nnz: usize) -> Coordinate {
     let mut low = diagonal.saturating_sub(nnz);
     let mut high = diagonal.min(row_ends.len());
@@ -31,7 +31,7 @@ pub(super) fn search<O: Offset>(diagonal: usize, row_ends: &[O], nnz: usize) -> 
     Coordinate { row: low, nonzero: diagonal - low }
 }
 
-/// Cuts the whole path into tiles of `length` steps, the last may be shorter.
+/// Splits the path into tiles of `length` steps; the last may be shorter.
 pub(super) fn tiles<O: Offset>(row_ends: &[O], nnz: usize, length: usize) -> Vec<Range<Coordinate>> {
     let path = row_ends.len() + nnz;
     (0..path.div_ceil(length))

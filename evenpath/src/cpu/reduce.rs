@@ -6,7 +6,7 @@ use crate::element::Element;
 use crate::operation::Operator;
 use crate::scalar::Offset;
 
-/// The first element of each segment, and its sum; `begins` tells whether an element is a segment's first.
+/// The first element and the sum of each segment; `begins` tells whether an element is the first of a segment.
 pub(crate) fn reduce<T: Number>(
     values: &[T],
     begins: impl Fn(usize) -> bool + Sync,
@@ -19,7 +19,7 @@ pub(crate) fn reduce<T: Number>(
     }
 }
 
-/// The sums of rows, one each; of rows without values, the operator's identity.
+/// The sum of each row; for empty rows, the identity of the operator.
 pub(crate) fn reduce_rows<T: Element, O: Offset>(
     row_offsets: &[O],
     values: &[T],
@@ -35,7 +35,7 @@ pub(crate) fn reduce_rows<T: Element, O: Offset>(
     }
 }
 
-/// Which elements begin a row, of the `len` that valid row offsets have.
+/// Which of `len` elements begin a row, from valid row offsets.
 pub(crate) fn row_heads<O: Offset>(row_offsets: &[O], len: usize) -> Vec<bool> {
     let mut heads = vec![false; len];
     for ends in row_offsets.windows(2) {
@@ -46,7 +46,7 @@ pub(crate) fn row_heads<O: Offset>(row_offsets: &[O], len: usize) -> Vec<bool> {
     heads
 }
 
-/// Each chunk gives its heads, and the sums of the segments that they close; the last segment is closed behind them.
+/// Each chunk yields its heads and the sums of the segments that they close; the last segment is closed at the end.
 fn reduce_by<T: Number, P: Combine<T>>(
     values: &[T],
     begins: impl Fn(usize) -> bool + Sync,
@@ -69,7 +69,7 @@ fn reduce_by<T: Number, P: Combine<T>>(
     let chunks: Vec<_> = (0..values.len().div_ceil(CHUNK)).into_par_iter().map(close).collect();
     let (mut heads, mut sums) = (Vec::new(), Vec::new());
     for (own_heads, closed) in chunks {
-        // The first element of all closes nothing.
+        // The very first element closes no segment.
         sums.extend_from_slice(&closed[usize::from(heads.is_empty() && !closed.is_empty())..]);
         heads.extend(own_heads);
     }

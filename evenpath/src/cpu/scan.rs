@@ -5,16 +5,16 @@ use rayon::prelude::*;
 
 use crate::operation::Operator;
 
-/// Elements that one task scans. Fixed, so that the order of additions does not depend on the number of threads.
+/// Elements per task. Fixed, so that the order of additions does not depend on the number of threads.
 pub(super) const CHUNK: usize = 1 << 16;
 
-/// Scans `values`, as long as `result`.
+/// Scans `values` into `result`, of the same length.
 pub(crate) fn scan<T: Number>(values: &[T], operator: Operator, exclusive: bool, result: &mut [T]) {
     scan_elements(|index| values[index], operator, exclusive, result);
 }
 
-/// Scans `values`, as long as `result`, exclusively and from `initial`: the inclusive scan of the initial value and of all
-/// values but the last.
+/// Scans `values` exclusively from `initial` into `result`, of the same length: the inclusive scan of the initial value and of
+/// all values but the last.
 pub(crate) fn scan_from<T: Number>(initial: T, values: &[T], operator: Operator, result: &mut [T]) {
     let shifted = |index: usize| if index == 0 { initial } else { values[index - 1] };
     scan_elements(shifted, operator, false, result);
@@ -34,7 +34,8 @@ fn scan_elements<T: Number>(
     }
 }
 
-/// Scans each segment of `values`, as long as `result`; `begins` tells whether an element is a segment's first.
+/// Scans each segment of `values` into `result`, of the same length; `begins` tells whether an element is the
+/// first of a segment.
 pub(crate) fn segmented_scan<T: Number>(
     values: &[T],
     begins: impl Fn(usize) -> bool + Sync,
@@ -73,13 +74,13 @@ fn scan_by<T: Number, P: Combine<T>>(
     });
 }
 
-/// The elements of a chunk, of `len` in all.
+/// The elements of a chunk, of `len` in total.
 pub(super) fn chunk(number: usize, len: usize) -> Range<usize> {
     number * CHUNK..len.min((number + 1) * CHUNK)
 }
 
-/// The sum before each chunk of `len` elements, and of all, with the number of heads in it. `element` returns an element,
-/// and whether it is a head: a segment's first.
+/// The sum before each chunk of `len` elements, and the total, each with its number of heads. `element` returns an element,
+/// and whether it is a head: the first of a segment.
 pub(super) fn before_chunks<T: Number, P: Combine<T>>(
     len: usize,
     element: &(impl Fn(usize) -> (T, bool) + Sync),

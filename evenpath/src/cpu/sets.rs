@@ -7,19 +7,19 @@ use rayon::prelude::*;
 
 use crate::operation::SetOperation;
 
-/// Elements of both inputs that a task takes.
+/// Elements of both inputs per task.
 const TILE: usize = 1 << 15;
 
-/// A set operation whose result is counted.
+/// A set operation whose result has been counted.
 pub(crate) struct SetPlan<'s, K> {
     a: &'s [K],
     b: &'s [K],
     operation: SetOperation,
-    /// The tiles, with the size of each one's result.
+    /// The tiles, each with the size of its result.
     tiles: Vec<(Range<Cut<usize>>, usize)>,
 }
 
-/// An element of the result: the index of A's, of B's, or of both where they match.
+/// An element of the result, as its index in A, in B, or in both if they match.
 #[derive(Clone, Copy)]
 enum Step {
     A(usize),
@@ -28,7 +28,7 @@ enum Step {
 }
 
 impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
-    /// Cuts the inputs into tiles, and counts.
+    /// Splits the inputs into tiles and counts the result.
     pub(crate) fn new(a: &'s [K], b: &'s [K], operation: SetOperation) -> Self {
         let all = a.len() + b.len();
         let cut =
@@ -46,12 +46,12 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
         plan
     }
 
-    /// Elements of the result.
+    /// The number of elements of the result.
     pub(crate) fn len(&self) -> usize {
         self.tiles.iter().map(|(_, count)| count).sum()
     }
 
-    /// Writes the result's keys, [`len`](Self::len) of them.
+    /// Writes the [`len`](Self::len) keys of the result.
     pub(crate) fn write_keys(&self, keys: &mut [K]) {
         self.split(keys).into_par_iter().for_each(|(cuts, keys)| {
             let mut keys = keys.iter_mut();
@@ -63,7 +63,7 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
         });
     }
 
-    /// Writes the result's keys and values, [`len`](Self::len) of each.
+    /// Writes the [`len`](Self::len) keys and values of the result.
     pub(crate) fn write_pairs<V: Copy + Send + Sync>(
         &self,
         a_values: &[V],
@@ -105,7 +105,7 @@ impl<'s, K: Copy + Ord + Send + Sync> SetPlan<'s, K> {
         self.tiles.iter().map(part).collect()
     }
 
-    /// Walks the path between two cuts, and gives the steps that the operation keeps.
+    /// Walks the path between two cuts and passes the steps that the operation keeps to `keep`.
     fn walk(&self, cuts: &Range<Cut<usize>>, mut keep: impl FnMut(Step)) {
         let (mut a, mut b) = (cuts.start.a, cuts.start.b);
         loop {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::element::{Comparison, Key, SortKey, SortValue};
 
-/// What a key is compared by.
+/// The bits by which a key is compared.
 fn rank<K: SortKey>(key: K, comparison: Comparison<<K as Key>::Bits>) -> u64 {
     let Comparison { order, begin, end } = comparison;
     let bits = <K as Key>::Bits::from_bits(key.to_bits()).to_sortable(order).to_bits();
@@ -18,7 +18,7 @@ pub(crate) fn sort<K: SortKey>(keys: &mut [K], comparison: Comparison<<K as Key>
     keys.par_sort_by_key(|&key| rank(key, comparison));
 }
 
-/// Sorts keys with their values; both are of the same length.
+/// Sorts keys with their values. Both have the same length.
 pub(crate) fn sort_pairs<K: SortKey, V: SortValue>(
     keys: &mut [K],
     values: &mut [V],

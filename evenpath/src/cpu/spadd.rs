@@ -6,14 +6,14 @@ use crate::matrix::{row_blocks, split};
 use crate::operation::{Elementwise, scaled};
 use crate::{Offset, Value};
 
-/// Row offsets and column indices of two canonical matrices of as many rows, and what becomes of them.
+/// The patterns of two canonical matrices with equally many rows, and the operation.
 pub(crate) struct RowMerge<'m, O> {
     pub(crate) operation: Elementwise,
     pub(crate) a: (&'m [O], &'m [u32]),
     pub(crate) b: (&'m [O], &'m [u32]),
 }
 
-/// An entry of the result: the number of A's nonzero, of B's, or of both.
+/// An entry of the result, as the index of a nonzero of A, of B, or of both.
 #[derive(Clone, Copy)]
 enum Entry {
     A(usize),
@@ -21,7 +21,7 @@ enum Entry {
     Pair(usize, usize),
 }
 
-/// Rows that a task counts at least.
+/// The minimum number of rows per task when counting.
 const LEAST_ROWS: usize = 1 << 10;
 
 impl<O: Offset> RowMerge<'_, O> {
@@ -29,7 +29,7 @@ impl<O: Offset> RowMerge<'_, O> {
         self.a.0.len() - 1
     }
 
-    /// Entries of each row of the result.
+    /// The number of entries in each row of the result.
     pub(crate) fn counts(&self) -> Vec<u64> {
         let count = |row| {
             let mut entries = 0;
@@ -39,7 +39,7 @@ impl<O: Offset> RowMerge<'_, O> {
         (0..self.rows()).into_par_iter().with_min_len(LEAST_ROWS).map(count).collect()
     }
 
-    /// Writes the result's column indices, as its row offsets say.
+    /// Writes the column indices of the result, given its row offsets.
     pub(crate) fn write_columns(&self, offsets: &[O], columns: &mut [u32]) {
         self.write(offsets, columns, |entry| match entry {
             Entry::A(a) | Entry::Pair(a, _) => self.a.1[a],
@@ -47,7 +47,7 @@ impl<O: Offset> RowMerge<'_, O> {
         });
     }
 
-    /// Writes the result's values, as its row offsets say.
+    /// Writes the values of the result, given its row offsets.
     pub(crate) fn write_values<V: Value>(
         &self,
         (a, b): (&[V], &[V]),
@@ -76,7 +76,7 @@ impl<O: Offset> RowMerge<'_, O> {
         });
     }
 
-    /// Merges a row, and gives the entries that the operation keeps.
+    /// Merges a row and passes the entries that the operation keeps to `keep`.
     fn merge(&self, row: usize, mut keep: impl FnMut(Entry)) {
         let operation = self.operation;
         let (mut a, a_end) = (self.a.0[row].to_usize(), self.a.0[row + 1].to_usize());
@@ -106,7 +106,7 @@ impl<O: Offset> RowMerge<'_, O> {
     }
 }
 
-/// Writes row offsets, one more than there are rows, of rows with so many entries.
+/// Writes the row offsets, one more than rows, for these entry counts.
 pub(crate) fn write_row_offsets<O: Offset>(counts: &[u64], offsets: &mut [O]) {
     let mut end = 0;
     offsets[0] = O::ZERO;

@@ -1,7 +1,7 @@
-//! `C = A B` of sparse matrices, a row of C after the other (Gustavson, "Two fast algorithms for sparse matrices", 1978).
+//! `C = A B` of sparse matrices, row by row of C (Gustavson, "Two fast algorithms for sparse matrices", 1978).
 //!
-//! A row of C is the sum of the rows of B that the row of A names, in its order, so results do not depend on the number of
-//! threads.
+//! A row of C is the sum of the rows of B that the row of A selects, in that order, so results do not depend on the number
+//! of threads.
 
 use std::ops::Range;
 
@@ -9,20 +9,20 @@ use rayon::prelude::*;
 
 use crate::{CsrView, Offset, Value};
 
-/// Products and rows of a task, about.
+/// Approximate number of products plus rows per task.
 const TASK: u64 = 1 << 16;
 
-/// The product of two matrices whose shapes fit, as far as rows and their lengths.
+/// The product of two matrices with matching shapes, divided into tasks.
 pub(crate) struct Spgemm<'a, V, O> {
     a: CsrView<'a, V, O>,
     b: CsrView<'a, V, O>,
-    /// Consecutive rows of about equal work, each a task.
+    /// Tasks: consecutive rows with about equal work.
     tasks: Vec<Range<usize>>,
     products: u64,
 }
 
 impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
-    /// Cuts the work into tasks.
+    /// Divides the work into tasks.
     pub(crate) fn new(a: CsrView<'a, V, O>, b: CsrView<'a, V, O>) -> Self {
         let work: Vec<u64> = (0..a.rows())
             .into_par_iter()
@@ -42,12 +42,12 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         Self { a, b, tasks, products: work.iter().sum() }
     }
 
-    /// Multiplications.
+    /// The number of multiplications.
     pub(crate) fn products(&self) -> u64 {
         self.products
     }
 
-    /// Where the rows of C begin, and its entries at the end.
+    /// The row offsets of C.
     pub(crate) fn row_offsets(&self) -> Vec<u64> {
         let lengths: Vec<Vec<u64>> = self
             .tasks
@@ -71,7 +71,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         std::iter::once(0).chain(ends).collect()
     }
 
-    /// Fills C, whose rows begin at `row_offsets`, with columns and values.
+    /// Writes the columns and values of C, given its row offsets.
     pub(crate) fn fill(&self, row_offsets: &[u64], column_indices: &mut [u32], values: &mut [V]) {
         let parts = self.split(row_offsets, column_indices).into_par_iter();
         let parts = parts.zip(self.split(row_offsets, values)).zip(&self.tasks);
@@ -80,7 +80,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
             |sums, ((column_indices, values), task)| {
                 let mut entries = column_indices.iter_mut().zip(values);
                 for row in task.clone() {
-                    // Rows have as many entries as were counted, and follow each other.
+                    // Rows are contiguous and have the counted number of entries.
                     sums.sum(self.products_of(row), |column, sum| {
                         if let Some((to_column, to_value)) = entries.next() {
                             (*to_column, *to_value) = (column, sum);
@@ -91,7 +91,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         );
     }
 
-    /// Fills the values of a matrix with the given pattern: the product's entries there, and zero where it has none.
+    /// Writes the values of a matrix with the given pattern: the entries of the product, or zero if it has none there.
     pub(crate) fn fill_pattern<P: Offset>(
         &self,
         row_offsets: &[P],
@@ -108,7 +108,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
                 for row in task.clone() {
                     let wanted = &column_indices[row_offsets[row] as usize..row_offsets[row + 1] as usize];
                     let values = &mut values[(row_offsets[row] - base) as usize..][..wanted.len()];
-                    // Both go up.
+                    // Both are ascending.
                     let mut place = 0;
                     sums.sum(self.products_of(row), |column, sum| {
                         place += wanted[place..].partition_point(|&wanted| wanted < column);
@@ -121,7 +121,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         );
     }
 
-    /// The products of a row of C, each with its column, in the order in which they are added.
+    /// The products of a row of C with their columns, in the order of addition.
     fn products_of(&self, row: usize) -> impl Iterator<Item = (u32, V)> {
         self.a.range(row).flat_map(move |entry| {
             let (k, left) = (self.a.column_indices()[entry] as usize, self.a.values()[entry]);
@@ -131,7 +131,7 @@ impl<'a, V: Value, O: Offset> Spgemm<'a, V, O> {
         })
     }
 
-    /// Cuts an array of C's entries along with the tasks.
+    /// Splits an array of entries of C by task.
     fn split<'c, T>(&self, row_offsets: &[u64], mut items: &'c mut [T]) -> Vec<&'c mut [T]> {
         let part = |task: &Range<usize>| {
             let len = row_offsets[task.end] - row_offsets[task.start];
@@ -148,14 +148,14 @@ fn columns<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, row: usize) -> &[u32]
     &matrix.column_indices()[matrix.range(row)]
 }
 
-/// Columns of B up to which a thread has a place for each.
+/// The maximum number of columns of B for an accumulator with one sum per column.
 const MOST_PLACES: usize = 1 << 22;
 
-/// The sums of one row after the other.
+/// An accumulator for one row at a time.
 enum Accumulator<V> {
-    /// A place a column, whether it is in use, and those that are.
+    /// One sum per column, whether it is in use, and the list of columns in use.
     Places { sums: Vec<V>, is_used: Vec<bool>, used: Vec<u32> },
-    /// The row's products, which are sorted.
+    /// The products of the row, to be sorted.
     Products(Vec<(u32, V)>),
 }
 
@@ -167,7 +167,7 @@ impl<V: Value> Accumulator<V> {
         Self::Places { sums: vec![V::default(); columns], is_used: vec![false; columns], used: Vec::new() }
     }
 
-    /// How many columns differ.
+    /// The number of distinct columns.
     fn count(&mut self, columns: impl Iterator<Item = u32>) -> u64 {
         match self {
             Self::Places { is_used, used, .. } => {
@@ -190,7 +190,7 @@ impl<V: Value> Accumulator<V> {
         }
     }
 
-    /// Adds up products by column, in their order, and tells the sums, ascending by column.
+    /// Sums products by column, in order, and passes the sums to `tell`, ascending by column.
     fn sum(&mut self, products: impl Iterator<Item = (u32, V)>, mut tell: impl FnMut(u32, V)) {
         match self {
             Self::Places { sums, is_used, used } => {
@@ -213,7 +213,7 @@ impl<V: Value> Accumulator<V> {
             Self::Products(own) => {
                 own.clear();
                 own.extend(products);
-                // Stable: the products of a column stay in order.
+                // A stable sort keeps the products of a column in order.
                 own.sort_by_key(|&(column, _)| column);
                 for products in own.chunk_by(|a, b| a.0 == b.0) {
                     let (first, rest) = products.split_first().expect("chunks are not empty");

@@ -1,4 +1,4 @@
-//! `C = alpha A B + beta C` of a sparse A and dense B and C, a row of C after the other.
+//! `C = alpha A B + beta C` with sparse A and dense B and C, row by row of C.
 
 use std::ops::Range;
 
@@ -8,41 +8,41 @@ use evenpath_simt::Element;
 
 use crate::{Compute, CsrView, Offset, Storage};
 
-/// Row ends and nonzeros of a task, about, times columns of C.
+/// Approximate work per task: rows plus nonzeros, times the columns of C.
 const TASK: usize = 1 << 16;
 
-/// Columns of C that are summed side by side.
+/// Columns of C that are summed at once.
 const COLUMNS: usize = 16;
 
-/// A dense matrix that is read.
+/// A dense operand.
 #[derive(Clone, Copy)]
 pub(crate) struct Dense<'a, T> {
     pub(crate) values: &'a [T],
-    /// Elements from a row to the next, and from a column to the next.
+    /// Distance in elements from one row to the next, and from one column to the next.
     pub(crate) strides: (usize, usize),
 }
 
-/// A dense matrix that is written, whose rows are those of the sparse one.
+/// The dense result, with as many rows as the sparse matrix.
 pub(crate) struct DenseMut<'a, T> {
     pub(crate) values: &'a mut [T],
     pub(crate) columns: usize,
     pub(crate) by_columns: bool,
-    /// Elements from the beginning of a row, or of a column, to the next.
+    /// Distance in elements between consecutive rows or columns, depending on the layout.
     pub(crate) leading_dimension: usize,
 }
 
 /// Some rows of C.
 enum Part<'a, T> {
-    /// From the first row's beginning on.
+    /// From the beginning of the first row on.
     Rows(&'a mut [T], usize),
-    /// Of each column the part in these rows.
+    /// The part of each column in these rows.
     Columns(Vec<&'a mut [T]>),
 }
 
-/// Computes `C = alpha A B + beta C`. Where `beta` is 0, C is overwritten whatever it holds.
+/// Computes `C = alpha A B + beta C`. If `beta` is 0, C is overwritten without being read.
 ///
-/// B has a row for each column of A, and C the rows of A. Each element is one sum in the order of the row's nonzeros, so
-/// results depend neither on the number of threads nor on layouts.
+/// B has one row per column of A, and C one per row of A. Each element is a single sum in the order of the row's
+/// nonzeros, so results depend neither on the number of threads nor on layouts.
 pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     matrix: CsrView<'_, S, O>,
     alpha: Compute<S>,
@@ -68,7 +68,7 @@ pub(crate) fn spmm<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     });
 }
 
-/// The products of one row with some columns of B, as many as [`COLUMNS`] at most.
+/// The products of one row with at most [`COLUMNS`] columns of B.
 fn sum_row<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     matrix: CsrView<'_, S, O>,
     row: usize,
@@ -95,7 +95,7 @@ fn sum_row<S: Storage, T: Storage<Computed = Compute<S>>, O: Offset>(
     sums
 }
 
-/// Cuts the rows into blocks of about equal work, a row at least.
+/// Splits the rows into blocks with about equal work, of at least one row.
 fn row_blocks<S: Storage, O: Offset>(matrix: CsrView<'_, S, O>, columns: usize) -> Vec<Range<usize>> {
     let limit = TASK / columns.clamp(1, TASK);
     let offsets = matrix.row_offsets();
@@ -104,7 +104,7 @@ fn row_blocks<S: Storage, O: Offset>(matrix: CsrView<'_, S, O>, columns: usize) 
     while start < matrix.rows() {
         let base = offsets[start].to_usize() + start;
         let rest = &offsets[start + 2..];
-        // The work up to a row's end grows with the row.
+        // The work up to the end of a row increases with the row.
         let (mut low, mut high) = (0, rest.len().min(limit));
         while low < high {
             let middle = usize::midpoint(low, high);
@@ -121,7 +121,7 @@ fn row_blocks<S: Storage, O: Offset>(matrix: CsrView<'_, S, O>, columns: usize) 
 }
 
 impl<'a, T> DenseMut<'a, T> {
-    /// Cuts the matrix along with blocks that cover its rows.
+    /// Splits the matrix by blocks that cover its rows.
     fn split(self, blocks: &[Range<usize>], rows: usize) -> Vec<Part<'a, T>> {
         let Self { values, columns, by_columns, leading_dimension } = self;
         if columns == 0 {
@@ -143,7 +143,7 @@ impl<'a, T> DenseMut<'a, T> {
         let mut parts = Vec::with_capacity(blocks.len());
         for block in blocks {
             let own;
-            // The last row may end before the next would begin.
+            // The last row may be shorter than the leading dimension.
             (own, rest) = rest.split_at_mut((block.len() * leading_dimension).min(rest.len()));
             parts.push(Part::Rows(own, leading_dimension));
         }
@@ -152,7 +152,7 @@ impl<'a, T> DenseMut<'a, T> {
 }
 
 impl<T> Part<'_, T> {
-    /// The element of a row, counted from the part's first, and a column.
+    /// The element at a row, counted from the first of the part, and a column.
     fn element(&mut self, row: usize, column: usize) -> &mut T {
         match self {
             Self::Rows(values, leading_dimension) => &mut values[row * *leading_dimension + column],

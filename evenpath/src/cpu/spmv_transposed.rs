@@ -1,8 +1,8 @@
-//! `y = alpha A^T x + beta y`, the transpose not formed.
+//! `y = alpha A^T x + beta y`, without forming the transpose.
 //!
-//! Rows are cut into pieces of about equally many nonzeros. Each piece has sums of its own for all columns, which are
-//! then added in the order of the pieces. How many there are is decided by the matrix alone, and with it how sums are
-//! rounded.
+//! The rows are split into pieces with about equally many nonzeros. Each piece has its own sums for all columns,
+//! which are then added in the order of the pieces. The matrix alone determines the number of pieces, and hence the
+//! rounding.
 
 use std::ops::Range;
 
@@ -10,25 +10,26 @@ use rayon::prelude::*;
 
 use crate::{CsrView, Offset, Value};
 
-/// Pieces, at most: more than this many sums per column would cost more than they gain.
+/// The maximum number of pieces: more sums per column would cost more than they gain.
 const MAX_PIECES: usize = 16;
 
-/// Nonzeros that a piece has for each column, at least: clearing and adding its sums is small beside.
+/// The minimum number of nonzeros per column in a piece, so that clearing and adding the sums costs little in
+/// comparison.
 const NONZEROS_PER_COLUMN: usize = 4;
 
-/// Nonzeros of a piece, at least: some ten microseconds of work.
+/// The minimum number of nonzeros per piece: about ten microseconds of work.
 const MIN_NONZEROS: usize = 1 << 14;
 
-/// Columns whose sums of all pieces are added in one go.
+/// Columns per task when the sums of the pieces are added.
 const COLUMN_BLOCK: usize = 1 << 12;
 
-/// Pieces that a matrix is cut into; one has no sums of its own.
+/// The number of pieces for a matrix. A single piece needs no sums of its own.
 pub(crate) fn spmv_transposed_pieces(cols: usize, nnz: usize) -> usize {
     let piece = MIN_NONZEROS.max(cols.saturating_mul(NONZEROS_PER_COLUMN));
     (nnz / piece).clamp(1, MAX_PIECES)
 }
 
-/// Computes `y = alpha A^T x + beta y`. Where `beta` is 0, `y` is overwritten whatever it holds.
+/// Computes `y = alpha A^T x + beta y`. If `beta` is 0, `y` is overwritten without being read.
 ///
 /// `x` has one element per row and `y` one per column.
 pub(crate) fn spmv_transposed<V: Value, O: Offset>(
@@ -63,8 +64,8 @@ pub(crate) fn spmv_transposed<V: Value, O: Offset>(
     });
 }
 
-/// The row in which a piece begins: the first that begins with the piece's first nonzero or a later one. All rows are
-/// before the end of the last piece.
+/// The first row of a piece: the first that starts at or after the first nonzero of the piece. The last piece ends
+/// after all rows.
 fn piece_start<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, piece: usize, pieces: usize) -> usize {
     if piece == pieces {
         return matrix.rows();
@@ -74,7 +75,7 @@ fn piece_start<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, piece: usize, pie
     begins.partition_point(|offset| offset.to_usize() < nonzero)
 }
 
-/// Adds the rows to the sums of their columns.
+/// Adds rows to the sums of their columns.
 fn add_rows<V: Value, O: Offset>(
     matrix: CsrView<'_, V, O>,
     rows: Range<usize>,
@@ -134,7 +135,7 @@ mod tests {
         assert!(starts.is_sorted(), "{starts:?}");
         let mut y = vec![f64::NAN; 100];
         spmv_transposed(a.view(), 2.0, &[1.0; 9], 0.0, &mut y);
-        // Small integers, whose sums are exact.
+        // Sums of small integers are exact.
         let mut expected = vec![0.0; 100];
         a.column_indices().iter().for_each(|&column| expected[column as usize] += 2.0);
         assert_eq!(y, expected);

@@ -1,25 +1,25 @@
-//! Dense vectors, in chunks that are the same for every machine.
+//! Dense vectors, in chunks that are the same on every machine.
 
 use rayon::prelude::*;
 
 use crate::Value;
 
-/// Elements that one task handles.
+/// Elements per task.
 const CHUNK: usize = 1 << 14;
 
-/// Computes `y = alpha x + beta y`. Where `beta` is 0, `y` is overwritten whatever it holds.
+/// Computes `y = alpha x + beta y`. If `beta` is 0, `y` is overwritten without being read.
 pub(crate) fn axpby<V: Value>(alpha: V, x: &[V], beta: V, y: &mut [V]) {
     y.par_iter_mut().zip(x).with_min_len(CHUNK).for_each(|(y, &x)| {
         *y = if beta == V::ZERO { alpha * x } else { alpha * x + beta * *y };
     });
 }
 
-/// Computes `z = x y`, element by element.
+/// Computes the element-wise product `z = x y`.
 pub(crate) fn multiply_elements<V: Value>(x: &[V], y: &[V], z: &mut [V]) {
     z.par_iter_mut().zip(x).zip(y).with_min_len(CHUNK).for_each(|((z, &x), &y)| *z = x * y);
 }
 
-/// The inner product. Chunks are added up in their order, so that the sum is rounded alike in every run.
+/// The inner product. Chunks are summed in order, so that rounding is the same in every run.
 pub(crate) fn dot<V: Value>(x: &[V], y: &[V]) -> V {
     let chunk = |(x, y): (&[V], &[V])| x.iter().zip(y).fold(V::ZERO, |sum, (&x, &y)| sum + x * y);
     let sums: Vec<V> = x.par_chunks(CHUNK).zip(y.par_chunks(CHUNK)).map(chunk).collect();

@@ -4,7 +4,7 @@ use super::indices::{canonical, from_usize, to_usize};
 use crate::matrix::InvalidCsr;
 use crate::{Csr, MatrixError, Value};
 
-/// From faer, with indices of `u32`: the arrays are moved, unless rows have gaps between them, which are closed.
+/// From faer, with `u32` indices. The arrays are moved; gaps between rows are closed.
 ///
 /// ```
 /// use evenpath::Csr;
@@ -19,7 +19,8 @@ use crate::{Csr, MatrixError, Value};
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
+///
+/// If a dimension exceeds [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
 impl<V: Value> TryFrom<SparseRowMat<u32, V>> for Csr<V, u32> {
     type Error = MatrixError;
 
@@ -44,10 +45,11 @@ impl<V: Value> TryFrom<SparseRowMat<u32, V>> for Csr<V, u32> {
     }
 }
 
-/// From faer with indices of `usize`, which are copied.
+/// From faer, with `usize` indices, which are copied.
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `u32` cannot count the nonzeros.
+///
+/// If a dimension exceeds [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `u32` cannot count the nonzeros.
 impl<V: Value> TryFrom<&SparseRowMat<usize, V>> for Csr<V, u32> {
     type Error = MatrixError;
 
@@ -66,11 +68,12 @@ impl<V: Value> TryFrom<&SparseRowMat<usize, V>> for Csr<V, u32> {
     }
 }
 
-/// To faer: the arrays are moved. Where the columns of a row do not increase, as faer's do, they are sorted, and repeated
-/// entries added up.
+/// To faer. The arrays are moved. faer requires canonical rows: others are sorted, and duplicates summed.
 ///
 /// # Errors
-/// Where there are 2³¹ rows or columns or more, which faer does not have with these indices. The error holds the buffers.
+///
+/// If there are 2³¹ or more rows or columns, which faer does not support with these indices. The error returns the
+/// buffers.
 impl<V: Value> TryFrom<Csr<V, u32>> for SparseRowMat<u32, V> {
     type Error = InvalidCsr<V, u32>;
 
@@ -83,14 +86,14 @@ impl<V: Value> TryFrom<Csr<V, u32>> for SparseRowMat<u32, V> {
         }
         let matrix = canonical(matrix);
         let (row_offsets, columns, values) = matrix.into_parts();
-        // SAFETY: offsets go from 0 to the number of nonzeros without decreasing, one more than rows; columns are below
-        // their number and increase in every row.
+        // SAFETY: there is one offset more than rows; offsets run from 0 to the number of nonzeros without decreasing;
+        // columns are in range and increase in every row.
         let symbolic = unsafe { SymbolicSparseRowMat::new_unchecked(rows, cols, row_offsets, None, columns) };
         Ok(Self::new(symbolic, values))
     }
 }
 
-/// To faer with indices of `usize`: everything is copied. Rows are sorted as by the other conversion.
+/// To faer, with `usize` indices. Everything is copied. Rows become canonical as in the other conversion.
 impl<V: Value> From<&Csr<V, u32>> for SparseRowMat<usize, V> {
     fn from(matrix: &Csr<V, u32>) -> Self {
         let matrix = canonical(matrix.clone());

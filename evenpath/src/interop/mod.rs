@@ -1,6 +1,6 @@
-//! Conversions to and from the types of other crates, each behind the feature of that crate's name.
+//! Conversions to and from the types of other crates, each behind a feature with the name of the crate.
 //!
-//! Arrays are moved where both sides hold them alike, and copied where they do not; each conversion says which.
+//! Arrays are moved if both sides store them alike, and copied otherwise; each conversion documents which.
 
 #[cfg(feature = "faer")]
 mod faer;
@@ -18,7 +18,7 @@ mod indices {
     use crate::matrix::check_dimensions;
     use crate::{Csr, MatrixError, Offset, Storage};
 
-    /// A matrix whose row offsets and columns were counted in `usize`.
+    /// Converts a matrix with `usize` row offsets and column indices.
     pub(super) fn from_usize<V: Storage, O: Offset>(
         (rows, cols): (usize, usize),
         row_offsets: impl ExactSizeIterator<Item = usize>,
@@ -30,17 +30,17 @@ mod indices {
         let overflow = || MatrixError::offset_overflow::<O>(nnz);
         let offset = |offset| O::try_from_usize(offset).ok_or_else(overflow);
         let row_offsets = row_offsets.map(offset).collect::<Result<_, _>>()?;
-        // One that is no column of a matrix stays one.
+        // An invalid column stays invalid.
         let columns = columns.map(|column| u32::try_from(column).unwrap_or(u32::MAX)).collect();
         Ok(Csr::try_new(rows, cols, row_offsets, columns, values)?)
     }
 
-    /// Row offsets or indices, counted in `usize`.
+    /// Converts row offsets or indices to `usize`.
     pub(super) fn to_usize<O: Offset>(indices: &[O]) -> Vec<usize> {
         indices.iter().map(|index| index.to_usize()).collect()
     }
 
-    /// The matrix with the columns of every row increasing, as the other crates want it.
+    /// Makes the matrix canonical, as other crates require.
     pub(super) fn canonical<V: crate::Value, O: Offset>(mut matrix: Csr<V, O>) -> Csr<V, O> {
         if !matrix.is_canonical() {
             matrix.canonicalize();

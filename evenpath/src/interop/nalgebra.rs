@@ -4,7 +4,7 @@ use nalgebra_sparse::{CooMatrix, CsrMatrix};
 use super::indices::{canonical, from_usize, to_usize};
 use crate::{Coo, Csr, MatrixError, Offset, Value};
 
-/// From nalgebra-sparse: the values are moved, the indices copied, which there are `usize`.
+/// From nalgebra-sparse. The values are moved; the indices, `usize` there, are copied.
 ///
 /// ```
 /// use evenpath::Csr;
@@ -18,7 +18,8 @@ use crate::{Coo, Csr, MatrixError, Offset, Value};
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `O` cannot count the nonzeros.
+///
+/// If a dimension exceeds [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `O` cannot count the nonzeros.
 impl<V: Value, O: Offset> TryFrom<CsrMatrix<V>> for Csr<V, O> {
     type Error = MatrixError;
 
@@ -30,29 +31,30 @@ impl<V: Value, O: Offset> TryFrom<CsrMatrix<V>> for Csr<V, O> {
     }
 }
 
-/// To nalgebra-sparse: the values are moved, the indices copied. The columns of every row increase there: where they do
-/// not, they are sorted, and repeated entries added up.
+/// To nalgebra-sparse. The values are moved, the indices copied. nalgebra-sparse requires canonical rows: others are
+/// sorted, and duplicates summed.
 impl<V: Value, O: Offset> From<Csr<V, O>> for CsrMatrix<V> {
     fn from(matrix: Csr<V, O>) -> Self {
         let matrix = canonical(matrix);
         let (rows, cols) = (matrix.rows(), matrix.cols());
         let (row_offsets, columns) = (to_usize(matrix.row_offsets()), to_usize(matrix.column_indices()));
         let (_, _, values) = matrix.into_parts();
-        // SAFETY: offsets go from 0 to the number of nonzeros without decreasing, one more than rows; columns are below
-        // their number and increase in every row.
+        // SAFETY: there is one offset more than rows; offsets run from 0 to the number of nonzeros without decreasing;
+        // columns are in range and increase in every row.
         let pattern =
             unsafe { SparsityPattern::from_offset_and_indices_unchecked(rows, cols, row_offsets, columns) };
         let Ok(matrix) = Self::try_from_pattern_and_values(pattern, values) else {
-            unreachable!("there are as many values as columns")
+            unreachable!("there is one value per column")
         };
         matrix
     }
 }
 
-/// From nalgebra-sparse's triplets; they are copied, in their order.
+/// From triplets of nalgebra-sparse, which are copied in order.
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
+///
+/// If a dimension exceeds [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
 impl<V: Value> TryFrom<&CooMatrix<V>> for Coo<V> {
     type Error = MatrixError;
 
@@ -62,7 +64,7 @@ impl<V: Value> TryFrom<&CooMatrix<V>> for Coo<V> {
     }
 }
 
-/// To nalgebra-sparse's triplets; they are copied, in their order.
+/// To triplets of nalgebra-sparse, which are copied in order.
 impl<V: Value> From<&Coo<V>> for CooMatrix<V> {
     fn from(matrix: &Coo<V>) -> Self {
         let (rows, cols) = (to_usize(matrix.row_indices()), to_usize(matrix.column_indices()));

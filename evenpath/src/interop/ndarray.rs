@@ -4,7 +4,7 @@ use ndarray::{Array1, Array2, ArrayBase, Data, Ix1, Ix2, ShapeBuilder};
 
 use crate::{Csr, Device, DeviceDense, DeviceError, DeviceVec, Layout, Offset, OpError, Storage, Value};
 
-/// Arrays of `ndarray`.
+/// Transfers of `ndarray` arrays.
 ///
 /// ```
 /// use evenpath::spmm::SpmmOptions;
@@ -23,11 +23,11 @@ use crate::{Csr, Device, DeviceDense, DeviceError, DeviceVec, Layout, Offset, Op
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl Device {
-    /// Copies an array of one dimension to the device; one whose elements are not neighbors is put together first.
+    /// Copies a one-dimensional array to the device. A strided array is first made contiguous.
     ///
     /// # Errors
     ///
-    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    /// If there is not enough memory on the device or within its limit, or the device was lost.
     pub fn upload_array1<T: Storage>(
         &self,
         array: &ArrayBase<impl Data<Elem = T>, Ix1>,
@@ -38,12 +38,12 @@ impl Device {
         }
     }
 
-    /// Copies an array of two dimensions to the device, row- or column-major as it is; one that is neither is put together
-    /// row by row first.
+    /// Copies a two-dimensional array to the device, keeping its row- or column-major layout. An array with another layout
+    /// is first copied to row-major.
     ///
     /// # Errors
     ///
-    /// If there is no memory for it, within the device or its limit, or the device was lost.
+    /// If there is not enough memory on the device or within its limit, or the device was lost.
     pub fn upload_array2<T: Storage>(
         &self,
         array: &ArrayBase<impl Data<Elem = T>, Ix2>,
@@ -59,7 +59,7 @@ impl Device {
         };
         match DeviceDense::try_new(values, rows, cols, layout) {
             Ok(matrix) => Ok(matrix),
-            Err(_) => unreachable!("there are as many elements as places"),
+            Err(_) => unreachable!("the number of elements matches the shape"),
         }
     }
 }
@@ -76,7 +76,7 @@ impl<T: Storage> DeviceVec<T> {
 }
 
 impl<T: Storage> DeviceDense<T> {
-    /// Copies the elements to an array on the host, row- or column-major as they are; gaps are left out.
+    /// Copies the elements to an array on the host, in the same layout but without gaps.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl<T: Storage> DeviceDense<T> {
         let is_by_columns = self.layout() == Layout::ColumnMajor;
         match Array2::from_shape_vec((rows, cols).set_f(is_by_columns), values) {
             Ok(array) => Ok(array),
-            Err(_) => unreachable!("there are as many elements as places"),
+            Err(_) => unreachable!("the number of elements matches the shape"),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Formats are written as their arrays. What is read is checked as by `try_new`, and the error says what is wrong.
+//! Formats are serialized as their arrays. Deserialization makes the checks of `try_new` and reports the same
+//! errors.
 
 use std::borrow::Cow;
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Coo, Csr, Ell, HiSparse, Hyb, Offset, RowOrder, SlicedEll, Storage, Value};
 
-/// An array that is lent to be written, and owned when it was read.
+/// An array, borrowed for writing, owned after reading.
 type Array<'a, T> = Cow<'a, [T]>;
 
 #[derive(Serialize, Deserialize)]
@@ -176,8 +177,8 @@ impl<'de, V: Value + Deserialize<'de>> Deserialize<'de> for Hyb<V> {
     }
 }
 
-/// The pool is written as it lies in memory: see `docs/hisparse.md`. What is read has no more entries than
-/// [`HiSparse::try_from_pool`] takes.
+/// The pool is written as it is in memory; see `docs/hisparse.md`. Reading has the limit on entries of
+/// [`HiSparse::try_from_pool`].
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "HiSparse")]
 struct HiSparseParts<'a, V> {
@@ -210,7 +211,8 @@ impl<'de, V: Value + Deserialize<'de>, const D: usize> Deserialize<'de> for HiSp
     fn deserialize<R: Deserializer<'de>>(deserializer: R) -> Result<Self, R::Error> {
         let parts = HiSparseParts::<V>::deserialize(deserializer)?;
         if parts.node_size != D {
-            let message = format!("nodes of {} x {0}, and the type has those of {D} x {D}", parts.node_size);
+            let message =
+                format!("the nodes are {} x {0}, but the type has {D} x {D} nodes", parts.node_size);
             return Err(R::Error::custom(message));
         }
         let content = Self::try_from_pool(parts.rows, parts.cols, &parts.pool, parts.root_reference);

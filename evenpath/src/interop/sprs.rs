@@ -3,7 +3,7 @@ use sprs::{CompressedStorage, CsMatI, SpIndex};
 use super::indices::{canonical, from_usize, to_usize};
 use crate::{Csr, MatrixError, Offset, Value};
 
-/// From sprs, with column indices of `u32`: the arrays are moved. One that is stored by columns is converted first.
+/// From sprs, with `u32` column indices. The arrays are moved. CSC matrices are converted to CSR first.
 ///
 /// ```
 /// use evenpath::Csr;
@@ -20,7 +20,8 @@ use crate::{Csr, MatrixError, Offset, Value};
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
+///
+/// If a dimension exceeds [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION).
 impl<V: Value, O: Offset + SpIndex> TryFrom<CsMatI<V, u32, O>> for Csr<V, O> {
     type Error = MatrixError;
 
@@ -35,7 +36,7 @@ impl<V: Value, O: Offset + SpIndex> TryFrom<CsMatI<V, u32, O>> for Csr<V, O> {
     }
 }
 
-/// From sprs with its default types; the indices are copied. One that is stored by columns is converted first.
+/// From sprs with its default types. The indices are copied. CSC matrices are converted to CSR first.
 ///
 /// ```
 /// let theirs: sprs::CsMat<f64> = sprs::CsMat::eye(3);
@@ -46,7 +47,8 @@ impl<V: Value, O: Offset + SpIndex> TryFrom<CsMatI<V, u32, O>> for Csr<V, O> {
 /// ```
 ///
 /// # Errors
-/// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `O` cannot count the nonzeros.
+///
+/// If a dimension exceeds [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or `O` cannot count the nonzeros.
 impl<V: Value, O: Offset> TryFrom<&CsMatI<V, usize, usize>> for Csr<V, O> {
     type Error = MatrixError;
 
@@ -64,20 +66,19 @@ impl<V: Value, O: Offset> TryFrom<&CsMatI<V, usize, usize>> for Csr<V, O> {
     }
 }
 
-/// To sprs: the arrays are moved. sprs has the columns of every row increase: where they do not, they are sorted, and
-/// repeated entries added up.
+/// To sprs. The arrays are moved. sprs requires canonical rows: others are sorted, and duplicates summed.
 impl<V: Value, O: Offset + SpIndex> From<Csr<V, O>> for CsMatI<V, u32, O> {
     fn from(matrix: Csr<V, O>) -> Self {
         let matrix = canonical(matrix);
         let shape = (matrix.rows(), matrix.cols());
         let (row_offsets, column_indices, values) = matrix.into_parts();
-        // SAFETY: offsets go from 0 to the number of nonzeros without decreasing, one more than rows; columns are below
-        // their number and increase in every row.
+        // SAFETY: there is one offset more than rows; offsets run from 0 to the number of nonzeros without decreasing;
+        // columns are in range and increase in every row.
         unsafe { Self::new_unchecked(CompressedStorage::CSR, shape, row_offsets, column_indices, values) }
     }
 }
 
-/// To sprs with its default types: everything is copied. Rows are sorted as by the other conversion.
+/// To sprs with its default types. Everything is copied. Rows become canonical as in the other conversion.
 impl<V: Value, O: Offset> From<&Csr<V, O>> for CsMatI<V, usize, usize> {
     fn from(matrix: &Csr<V, O>) -> Self {
         let matrix = canonical(matrix.clone());

@@ -1,4 +1,4 @@
-//! The entries: parsed on all threads, each entry once and straight to its place.
+//! Parses the entries on all threads, each once and directly into its final position.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,33 +9,34 @@ use super::options::{Progress, ReadOptions, Stage};
 use super::{Field, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader};
 use crate::{MatrixError, Value};
 
-/// Bytes that one task parses, to the end of the line.
+/// Bytes per task, rounded up to the end of a line.
 const CHUNK: usize = 1 << 19;
 
 /// The part of the text that holds the entries.
 #[derive(Clone, Copy)]
 pub(super) struct Body<'a> {
     pub(super) text: &'a [u8],
-    /// Bytes of the header, which `text` includes.
+    /// The length of the header in bytes. `text` includes it.
     pub(super) start: usize,
     pub(super) header: &'a MatrixMarketHeader,
     pub(super) options: &'a ReadOptions,
 }
 
-/// Stored entries, in the order of the file. Rows and columns count from 0, and are empty in array format.
+/// Stored entries, in the order of the file. Rows and columns count from 0; both are empty in array
+/// format.
 pub(super) struct Stored<V> {
     pub(super) rows: Vec<u32>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<V>,
 }
 
-/// A fault, and its position in the text.
+/// An error and its position in the text.
 struct Fault {
     position: usize,
     kind: Kind,
 }
 
-/// A chunk of whole lines and the places of its entries.
+/// A chunk of whole lines and the slots for its entries.
 struct Task<'a, V> {
     start: usize,
     text: &'a [u8],
@@ -45,7 +46,7 @@ struct Task<'a, V> {
 }
 
 impl Body<'_> {
-    /// Row, column and value of every line.
+    /// Parses row, column and value of every line.
     pub(super) fn coordinates<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
         let MatrixMarketHeader { rows, cols, .. } = *self.header;
         self.parse(true, move |cursor, row, column| {
@@ -55,12 +56,12 @@ impl Body<'_> {
         })
     }
 
-    /// The value of every line.
+    /// Parses the value of every line.
     pub(super) fn array<V: Value>(&self) -> Result<Stored<V>, MatrixMarketError> {
         self.parse(false, |_, _, _| Ok(()))
     }
 
-    /// Line of the entry with this number, counted from 0.
+    /// The line of an entry, whose index counts from 0.
     pub(super) fn line_of_entry(&self, entry: usize) -> usize {
         let mut cursor = Cursor::new(&self.text[self.start..]);
         for _ in 0..entry {
@@ -71,7 +72,7 @@ impl Body<'_> {
         line_at(self.text, self.start + cursor.position())
     }
 
-    // The methods themselves are not general over the cursor's lifetime.
+    // The method paths are not generic over the lifetime of the cursor.
     #[allow(clippy::redundant_closure_for_method_calls)]
     fn parse<V: Value>(
         &self,
@@ -91,7 +92,8 @@ impl Body<'_> {
     }
 
     /// Two passes: the first counts the entries of each chunk, so that the second can write each entry to
-    /// its final place. Memory follows the lines that there are, not the number that the header announces.
+    /// its final position. Memory is allocated for the lines in the file, not for the number that the
+    /// header announces.
     fn parse_with<V: Value>(
         &self,
         indexed: bool,
@@ -123,7 +125,7 @@ impl Body<'_> {
         Ok(stored)
     }
 
-    /// Reserves memory for this many entries.
+    /// Allocates memory for this many entries.
     fn allocate<V: Value>(&self, entries: usize, indexed: bool) -> Result<Stored<V>, MatrixError> {
         let out_of_memory = |()| MatrixError::OutOfMemory { rows: self.header.rows, nnz: entries };
         let indices = || bytemuck::try_zeroed_vec(if indexed { entries } else { 0 }).map_err(out_of_memory);
@@ -131,7 +133,7 @@ impl Body<'_> {
         Ok(Stored { rows, columns, values: bytemuck::try_zeroed_vec(entries).map_err(out_of_memory)? })
     }
 
-    /// Positions and texts of chunks of whole lines.
+    /// Splits the body into chunks of whole lines, each with its position.
     fn chunks(&self) -> Vec<(usize, &[u8])> {
         let text = self.text;
         let mut chunks = Vec::new();
@@ -160,7 +162,7 @@ impl Body<'_> {
 }
 
 impl<V> Stored<V> {
-    /// Gives every chunk the places of its entries.
+    /// Assigns each chunk the slots for its entries.
     fn split<'a>(&'a mut self, chunks: &[(usize, &'a [u8])], counts: &[usize]) -> Vec<Task<'a, V>> {
         let Self { rows, columns, values } = self;
         let (mut rows, mut columns, mut values) = (&mut rows[..], &mut columns[..], &mut values[..]);
@@ -185,7 +187,7 @@ impl<V: Value> Task<'_, V> {
     ) -> Result<(), Fault> {
         let Self { start, text, rows, columns, values } = self;
         let mut cursor = Cursor::new(text);
-        // In array format there are no slots for indices, and nothing writes to these.
+        // Array format has no index slots. These are never written.
         let (mut no_row, mut no_column) = (0, 0);
         let (mut rows, mut columns) = (rows.iter_mut(), columns.iter_mut());
         for slot in values {

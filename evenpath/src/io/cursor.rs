@@ -1,17 +1,17 @@
-//! A place in the text, and the tokens that can follow it.
+//! A cursor over the text, and the tokens that it parses.
 
 use super::MatrixMarketErrorKind as Kind;
 use super::error::quote;
 use crate::Value;
 
-/// A place in a part of the text. A token never crosses the end of its line.
+/// A position in part of the text. A token never extends past the end of its line.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-/// Space within a line. A carriage return counts, so that either kind of line end is one.
+/// White space within a line. Includes carriage returns, so that both kinds of line ends work.
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
@@ -26,7 +26,7 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// Number of the cursor's line, counted from 1.
+    /// The line of the cursor, counted from 1.
     pub(super) fn line(&self) -> usize {
         line_at(self.text, self.at)
     }
@@ -43,14 +43,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes to the start of the next line, or the end of the text.
+    /// Moves to the start of the next line, or to the end of the text.
     pub(super) fn skip_line(&mut self) {
         let rest = &self.text[self.at..];
         self.at += memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
     }
 
-    /// From the start of a line, goes to the first token of the next line that has one and is no comment.
-    /// False at the end of the text.
+    /// From the start of a line, moves to the first token of the next line that is neither blank nor a
+    /// comment. Returns false at the end of the text.
     #[inline]
     pub(super) fn skip_to_entry(&mut self) -> bool {
         loop {
@@ -64,13 +64,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether a line from here to the end of the text has a token and is no comment.
+    /// Whether any line from here on is neither blank nor a comment.
     pub(super) fn at_entry(mut self) -> bool {
         self.skip_blanks();
         !matches!(self.peek(), None | Some(b'\n' | b'%'))
     }
 
-    /// The bytes up to the next blank or line end, after any blanks; empty at the end of the line.
+    /// Skips blanks and returns the bytes up to the next blank or line end; empty at the end of the
+    /// line.
     pub(super) fn word(&mut self) -> &'a [u8] {
         self.skip_blanks();
         let rest = &self.text[self.at..];
@@ -86,13 +87,13 @@ impl<'a> Cursor<'a> {
         Kind::Expected { expected, found: quote(self.clone().word()) }
     }
 
-    /// Whether a number may end here.
+    /// Whether a token may end here.
     #[inline]
     fn at_token_end(&self) -> bool {
         self.peek().is_none_or(|byte| is_blank(byte) || byte == b'\n')
     }
 
-    /// An unsigned number; beyond 64 bits it saturates.
+    /// Parses an unsigned number; saturates beyond 64 bits.
     #[inline]
     fn unsigned(&mut self, expected: &'static str) -> Result<u64, Kind> {
         self.skip_blanks();
@@ -109,7 +110,7 @@ impl<'a> Cursor<'a> {
         if self.at - start > 19 { Ok(saturated(&self.text[start..self.at])) } else { Ok(value) }
     }
 
-    /// A size in the size line.
+    /// Parses a number of the size line.
     pub(super) fn size(&mut self, expected: &'static str) -> Result<usize, Kind> {
         let start = {
             self.skip_blanks();
@@ -122,7 +123,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A row or column, counted from 1 in the text and from 0 in the result. `bound` is at most 2³² - 1.
+    /// Parses a row or column, which counts from 1 in the text and from 0 in the result. `bound` is at
+    /// most 2³² - 1.
     #[inline]
     pub(super) fn index(
         &mut self,
@@ -137,7 +139,7 @@ impl<'a> Cursor<'a> {
         Ok((index - 1) as u32)
     }
 
-    /// An error for the index that ends here.
+    /// The error for the index that ends here.
     #[cold]
     fn out_of_range(&self, what: &'static str, bound: usize) -> Kind {
         let digits = |byte: &u8| byte.is_ascii_digit();
@@ -146,7 +148,7 @@ impl<'a> Cursor<'a> {
         Kind::IndexOutOfRange { what, found, bound }
     }
 
-    /// A decimal number.
+    /// Parses a decimal number.
     #[inline]
     pub(super) fn real<V: Value>(&mut self) -> Result<V, Kind> {
         self.skip_blanks();
@@ -160,13 +162,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A number that is infinite or NaN, or no number.
+    /// Parses an infinity or NaN, or returns the error for an invalid number.
     #[cold]
     fn real_not_finite<V: Value>(&mut self) -> Result<V, Kind> {
         let start = self.at;
         let word = self.word();
         match V::parse_prefix(word) {
-            // `inf` and `nan` are meant; digits that give infinity are not.
+            // Accepts `inf` and `nan`, but not digits that overflow to infinity.
             Some((_, len)) if len == word.len() && word.iter().any(u8::is_ascii_digit) => {
                 Err(Kind::ValueOverflow { found: quote(word), value: V::NAME })
             }
@@ -175,10 +177,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A whole number of at most 64 bits, signed or unsigned.
+    /// Parses an integer of at most 64 bits, signed or unsigned.
     #[inline]
     pub(super) fn integer<V: Value>(&mut self) -> Result<V, Kind> {
-        const EXPECTED: &str = "a whole number";
+        const EXPECTED: &str = "an integer";
         self.skip_blanks();
         let start = self.at;
         let negative = self.peek() == Some(b'-');
@@ -197,7 +199,7 @@ impl<'a> Cursor<'a> {
         Ok(if negative && magnitude > 0 { -value } else { value })
     }
 
-    /// The imaginary part of a number: any decimal number, which is not kept.
+    /// Parses the imaginary part of a number and discards it.
     #[inline]
     pub(super) fn imaginary(&mut self) -> Result<(), Kind> {
         match self.real::<f64>() {
@@ -206,7 +208,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Nothing but blanks up to the end of the line.
+    /// Checks that only blanks remain on the line.
     #[inline]
     pub(super) fn end_of_line(&mut self) -> Result<(), Kind> {
         self.skip_blanks();
@@ -218,19 +220,19 @@ impl<'a> Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    /// Goes over the line end that [`end_of_line`](Self::end_of_line) saw.
+    /// Moves past the line end that [`end_of_line`](Self::end_of_line) found.
     #[inline]
     pub(super) fn skip_line_end(&mut self) {
         self.at += usize::from(self.at < self.text.len());
     }
 }
 
-/// Number of the line that holds the byte at `position`, counted from 1.
+/// The line of the byte at `position`, counted from 1.
 pub(super) fn line_at(text: &[u8], position: usize) -> usize {
     1 + memchr::memchr_iter(b'\n', &text[..position]).count()
 }
 
-/// The value of digits, at most `u64::MAX`.
+/// The value of digits, saturated to `u64::MAX`.
 #[cold]
 fn saturated(digits: &[u8]) -> u64 {
     digits.iter().fold(0u64, |value, digit| value.saturating_mul(10).saturating_add(u64::from(digit - b'0')))

@@ -1,14 +1,14 @@
-//! Where a written file goes: all of it or nothing takes the place of what is there.
+//! The destination of a written file, which is replaced as a whole or not at all.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Symbolic links that are followed one after the other, as many as Linux does.
+/// The maximum length of a chain of symbolic links, as on Linux.
 const MOST_LINKS: usize = 40;
 
-/// Has `write` write the file of this name. A regular file is replaced when all is written, keeps its permissions, and is
-/// found where links lead; a pipe or a device is written to as it is.
+/// Calls `write` to write the file of this name. A regular file is replaced once everything is written, and keeps its
+/// permissions. Symbolic links are followed. Pipes and devices are written to directly.
 pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(existing) if existing.is_file() => replace(&fs::canonicalize(path)?, Some(&existing), write),
@@ -18,7 +18,7 @@ pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut File) -> io::Resul
     }
 }
 
-/// Writes a temporary file in the same folder, which then takes the name.
+/// Writes a temporary file in the same folder, then renames it.
 fn replace(
     path: &Path,
     existing: Option<&Metadata>,
@@ -28,7 +28,7 @@ fn replace(
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     if existing.is_none() {
-        // As for any new file: the process's mask takes its bits off.
+        // As for any new file: the umask of the process applies.
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     }
     let mut file = builder.prefix(".mtx-").tempfile_in(folder)?;
@@ -42,13 +42,14 @@ fn replace(
     sync_folder(folder)
 }
 
-/// Waits until a rename in the folder is on the disk.
+/// Waits until a rename in the folder has reached the disk.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
     }
     match File::open(folder).and_then(|folder| folder.sync_all()) {
-        // The file is in place. Some folders can be written to and not read, and some file systems sync none.
+        // The file is already in place. Some folders are writable but not readable, and some file systems cannot sync
+        // folders.
         Err(error)
             if matches!(
                 error.kind(),
@@ -61,7 +62,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Where links lead that end at no file.
+/// The target of a chain of links whose last one points to no file.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {

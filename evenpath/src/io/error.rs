@@ -1,4 +1,4 @@
-//! What can be wrong with a Matrix Market file.
+//! Errors about Matrix Market files.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::Symmetry;
 use crate::MatrixError;
 
-/// Why a file was not read or written, and where.
+/// Why reading or writing a file failed, and where.
 ///
 /// ```
 /// use evenpath::io::{MatrixMarketReader, ReadOptions};
@@ -49,24 +49,24 @@ pub enum MatrixMarketErrorKind {
     Expected { expected: &'static str, found: String },
     #[error("a {0} is not defined by the format")]
     Undefined(&'static str),
-    #[error("complex values: ask for their real part to read this file")]
+    #[error("the values are complex: read the real part with ReadOptions::complex")]
     Complex,
-    #[error("a {symmetry} matrix is square, but this one is {rows} x {cols}")]
+    #[error("a {symmetry} matrix must be square, but this one is {rows} x {cols}")]
     NotSquare { symmetry: Symmetry, rows: usize, cols: usize },
-    #[error("{what} {found} is not in 1 to {bound}")]
+    #[error("{what} {found} is out of range: expected 1 to {bound}")]
     IndexOutOfRange { what: &'static str, found: String, bound: usize },
     #[error("{found} is too large for {value}")]
     ValueOverflow { found: String, value: &'static str },
     #[error("the file ends after {found} of {expected} entries")]
     Truncated { expected: u128, found: usize },
-    #[error("an entry more than the {expected} announced")]
+    #[error("more entries than the {expected} announced")]
     TooManyEntries { expected: u128 },
     #[error("row {row}, column {column} and its mirror image are both stored in a {symmetry} matrix")]
     BothTriangles { symmetry: Symmetry, row: usize, column: usize },
     #[error("the diagonal of a skew-symmetric matrix is 0, but row {row} has an entry there")]
     SkewDiagonal { row: usize },
     #[error(
-        "{rows} rows in a file of {bytes} bytes: the limit is {limit} rows, or the file's size; raise it with ReadOptions::row_limit"
+        "{rows} rows in a file of {bytes} bytes: the limit is {limit} rows or one row per byte; raise it with ReadOptions::row_limit"
     )]
     RowLimit { rows: usize, bytes: usize, limit: usize },
     #[error("more than {limit} bytes; raise the limit with ReadOptions::file_limit")]
@@ -82,12 +82,12 @@ pub enum MatrixMarketErrorKind {
 }
 
 impl MatrixMarketError {
-    /// The file, where there is one.
+    /// The path of the file, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// The line, counted from 1, where the fault is in one.
+    /// The line of the error, counted from 1, if it is in a line.
     pub fn line(&self) -> Option<usize> {
         self.0.line
     }
@@ -131,7 +131,7 @@ impl std::error::Error for MatrixMarketError {
     }
 }
 
-/// A word of the file as messages quote it: escaped, shortened.
+/// Quotes a word of the file for messages: escaped and shortened.
 pub(super) fn quote(word: &[u8]) -> String {
     const LONGEST: usize = 40;
     if word.is_empty() {

@@ -1,4 +1,4 @@
-//! From the stored entries to all entries: those that follow by symmetry, and those of an array.
+//! Expands the stored entries: adds those implied by symmetry, and converts arrays to entries.
 
 use rayon::prelude::*;
 
@@ -39,18 +39,18 @@ fn mirror<V: Value>(stored: &mut Stored<V>, symmetry: Symmetry) {
     values.extend_from_slice(&mirrored_values);
 }
 
-/// The value at the mirrored place; of complex matrices, the real part.
+/// The value at the mirrored position; for complex matrices, its real part.
 fn reflect<V: Value>(symmetry: Symmetry, value: V) -> V {
     if symmetry == Symmetry::SkewSymmetric { -value } else { value }
 }
 
-/// Of two mirrored places one may be stored: both would count twice.
+/// Checks that at most one of two mirrored positions is stored. Both would be counted twice.
 fn check_triangles<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<(), MatrixMarketError> {
     let places = || stored.rows.par_iter().zip(&stored.columns);
     if !places().any(|(row, column)| row < column) || !places().any(|(row, column)| row > column) {
         return Ok(());
     }
-    // Both triangles are used, which is rare: bring mirrored places together.
+    // Both triangles are used, which is rare. Sort mirrored positions together.
     let mut sorted: Vec<(u32, u32, bool, usize)> = places()
         .enumerate()
         .filter(|(_, (row, column))| row != column)
@@ -79,11 +79,11 @@ fn check_skew_diagonal<V: Value>(body: &Body<'_>, stored: &Stored<V>) -> Result<
     Err(MatrixMarketError::at_line(body.line_of_entry(entry), kind))
 }
 
-/// The entries of an array file that are not 0. `values` has as many as the header announces.
+/// The nonzero entries of an array file. `values` has as many as the header announces.
 pub(super) fn array<V: Value>(header: &MatrixMarketHeader, values: &[V]) -> Coo<V> {
     let MatrixMarketHeader { rows, cols, symmetry, .. } = *header;
     let mut all = Stored { rows: Vec::new(), columns: Vec::new(), values: Vec::new() };
-    // Columns without rows have no entries, and are not gone through.
+    // Skip columns without rows.
     let columns = if values.is_empty() { 0 } else { cols };
     let places = (0..columns).flat_map(|column| {
         let first = match symmetry {

@@ -1,4 +1,4 @@
-//! Files that change, never end, or are no files; headers of few bytes that announce much.
+//! Files that change, never end, or are not regular; short headers that announce large sizes.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ fn diagonal(rows: usize) -> Csr<f64> {
     Csr::from_triplets(rows, rows, (0..rows).map(|row| (row, row, row as f64 + 0.5))).unwrap()
 }
 
-/// What the work gives, which must not take long.
+/// Runs the work, which must be fast.
 fn at_once<T>(work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = work();
@@ -30,7 +30,7 @@ fn refusal(path: &Path, options: ReadOptions) -> MatrixMarketError {
     MatrixMarketReader::open(path, options).expect_err("not a finite matrix")
 }
 
-/// Without copying the file into memory first, the process would end with a signal.
+/// If the file were not copied into memory first, a signal would kill the process.
 #[test]
 fn a_file_may_be_truncated_after_it_was_opened() {
     let folder = tempfile::tempdir().unwrap();
@@ -50,7 +50,7 @@ fn a_mapped_file_is_read_alike() {
     for name in ["a.mtx", "a.mtx.gz"] {
         let path = folder.path().join(name);
         write_matrix_market(&path, a.view(), WriteOptions::default()).unwrap();
-        // SAFETY: the folder is this test's own.
+        // SAFETY: only this test uses the folder.
         let reader = unsafe { MatrixMarketReader::open_mapped(&path, ReadOptions::default()) }.unwrap();
         assert_eq!(reader.read_csr().unwrap(), a);
     }
@@ -69,7 +69,7 @@ fn files_longer_than_the_limit_are_refused() {
     assert!(error.to_string().ends_with("raise the limit with ReadOptions::file_limit"), "{error}");
 }
 
-/// The first megabyte of what decompresses to many tells that it is no matrix.
+/// A decompression bomb is refused by its first megabyte if that is not a matrix.
 #[test]
 fn gzip_of_no_matrix_is_not_decompressed_to_its_end() {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -85,7 +85,7 @@ fn gzip_of_no_matrix_is_not_decompressed_to_its_end() {
     assert_eq!(steps.load(Ordering::Relaxed), 0);
 }
 
-/// A matrix of many members, each of which is small: together they meet the limit.
+/// A matrix in many gzip members, each small; together they exceed the limit.
 #[test]
 fn gzip_members_are_counted_together() {
     let member = |text: &str| {
@@ -112,7 +112,7 @@ fn columns_without_rows_take_no_time() {
     assert_eq!(written, text.as_bytes());
 }
 
-/// A transpose of four billion rows would be made first.
+/// Writing must not build a transpose of four billion rows.
 #[test]
 fn what_is_not_square_is_not_transposed_to_find_its_symmetry() {
     let wide: Csr<f64> = Csr::from_triplets(1, 4_294_967_295, [(0, 7, 1.0)]).unwrap();
@@ -181,7 +181,7 @@ mod unix {
         let (first, second, target) = (links.join("a.mtx"), links.join("b.mtx"), data.join("c.mtx"));
         symlink("b.mtx", &first).unwrap();
         symlink("../data/c.mtx", &second).unwrap();
-        // To a file that is not there yet, then to one that is.
+        // First to a new file, then to an existing one.
         for rows in [3, 4] {
             let a = diagonal(rows);
             write_matrix_market(&first, a.view(), WriteOptions::default()).unwrap();
@@ -205,7 +205,7 @@ mod unix {
             write_matrix_market(&path, diagonal(2).view(), WriteOptions::default()).unwrap();
             assert_eq!(mode(), kept);
         }
-        // A new file has what any new file has.
+        // A new file has the permissions of any new file.
         let other = folder.path().join("b");
         fs::write(&other, "").unwrap();
         fs::remove_file(&path).unwrap();
@@ -213,7 +213,7 @@ mod unix {
         assert_eq!(mode(), fs::metadata(&other).unwrap().mode() & 0o7777);
     }
 
-    /// Where writing to a pipe fails, its error comes back.
+    /// An error while writing to a pipe is returned.
     #[test]
     fn a_pipe_that_is_closed_is_an_error() {
         let folder = tempfile::tempdir().unwrap();

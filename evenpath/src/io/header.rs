@@ -35,13 +35,13 @@ words! {
 }
 
 words! {
-    /// What a value is.
+    /// The type of the values.
     Field {
         /// A decimal number.
         Real = "real",
-        /// A whole number.
+        /// An integer.
         Integer = "integer",
-        /// Nothing: the entry's place is all; it reads as 1.
+        /// Positions only; values are read as 1.
         Pattern = "pattern",
         /// Real and imaginary part.
         Complex = "complex",
@@ -49,7 +49,7 @@ words! {
 }
 
 words! {
-    /// Which entries follow from others, and are not stored.
+    /// Which entries are implied by others and not stored.
     Symmetry {
         /// None.
         General = "general",
@@ -62,7 +62,7 @@ words! {
     }
 }
 
-/// What a file says of its matrix before the entries.
+/// The header of a file: the properties and size of its matrix.
 ///
 /// ```
 /// use evenpath::io::{MatrixMarketReader, ReadOptions, Symmetry};
@@ -78,20 +78,20 @@ words! {
 pub struct MatrixMarketHeader {
     /// How entries are listed.
     pub format: Format,
-    /// What a value is.
+    /// The type of the values.
     pub field: Field,
-    /// Which entries follow from others.
+    /// Which entries are implied by others.
     pub symmetry: Symmetry,
     /// Number of rows.
     pub rows: usize,
     /// Number of columns.
     pub cols: usize,
-    /// Entries that the file must hold; those that follow by symmetry are not counted.
+    /// The number of entries that the file must have, not counting those implied by symmetry.
     pub entries: u128,
 }
 
 impl MatrixMarketHeader {
-    /// Reads the header and leaves the cursor behind it.
+    /// Parses the header and moves the cursor past it.
     pub(super) fn parse(cursor: &mut Cursor<'_>) -> Result<Self, MatrixMarketError> {
         let (format, field, symmetry) = banner(cursor).map_err(|kind| MatrixMarketError::at_line(1, kind))?;
         cursor.skip_line();
@@ -107,7 +107,7 @@ impl MatrixMarketHeader {
     }
 }
 
-/// Checks that the format defines the combination.
+/// Checks that the Matrix Market format defines this combination.
 pub(super) fn check_combination(format: Format, field: Field, symmetry: Symmetry) -> Result<(), Kind> {
     match (format, field, symmetry) {
         (Format::Array, Field::Pattern, _) => Err(Kind::Undefined("pattern in array format")),
@@ -116,7 +116,7 @@ pub(super) fn check_combination(format: Format, field: Field, symmetry: Symmetry
     }
 }
 
-/// Entries that a file of this header holds, where the count is not its own line.
+/// The number of entries in array format, where the header does not give it.
 pub(super) fn array_entries(symmetry: Symmetry, rows: usize, cols: usize) -> u128 {
     let (rows, cols) = (rows as u128, cols as u128);
     match symmetry {
@@ -126,10 +126,10 @@ pub(super) fn array_entries(symmetry: Symmetry, rows: usize, cols: usize) -> u12
     }
 }
 
-/// The word that every file begins with; with one percent sign in some.
+/// The first word of every file. Some have a single percent sign.
 const MARK: &[u8] = b"%%MatrixMarket";
 
-/// Refuses a text that cannot go on as a Matrix Market file, by its first bytes.
+/// Refuses a text whose first bytes cannot begin a Matrix Market file.
 pub(super) fn check_start(text: &[u8]) -> Result<(), MatrixMarketError> {
     let mut cursor = Cursor::new(text);
     let is_cut = cursor.word().len() < MARK.len() && cursor.position() == text.len();
@@ -162,7 +162,7 @@ fn banner(cursor: &mut Cursor<'_>) -> Result<(Format, Field, Symmetry), Kind> {
     Ok((format, field, symmetry))
 }
 
-/// One of the known words, in any case.
+/// Parses one of the known words, ignoring case.
 fn word<T: Copy>(cursor: &mut Cursor<'_>, expected: &'static str, known: &[(&str, T)]) -> Result<T, Kind> {
     let found = cursor.word();
     let known = known.iter().find(|(word, _)| found.eq_ignore_ascii_case(word.as_bytes()));
@@ -171,8 +171,8 @@ fn word<T: Copy>(cursor: &mut Cursor<'_>, expected: &'static str, known: &[(&str
 
 fn size_syntax(format: Format) -> &'static str {
     match format {
-        Format::Coordinate => "the number of rows, of columns and of entries",
-        Format::Array => "the number of rows and of columns",
+        Format::Coordinate => "the numbers of rows, columns and entries",
+        Format::Array => "the numbers of rows and columns",
     }
 }
 

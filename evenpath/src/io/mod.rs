@@ -1,9 +1,9 @@
 //! Reading and writing matrices: the Matrix Market exchange format.
 //!
-//! [`read_matrix_market`] and [`write_matrix_market`] are the short way; [`ReadOptions`] and
-//! [`WriteOptions`] say more. The reader takes every header of the format: coordinate and array; real,
-//! integer, pattern and complex; general, symmetric, skew-symmetric and hermitian; as text or compressed
-//! with gzip, whatever the file is called. It reads the file into memory and parses it on all threads.
+//! [`read_matrix_market`] and [`write_matrix_market`] cover the common cases; [`ReadOptions`] and [`WriteOptions`] give
+//! more control. The reader accepts every header of the format: coordinate and array; real, integer, pattern and complex;
+//! general, symmetric, skew-symmetric and hermitian; as text or compressed with gzip, regardless of the file name. It
+//! reads the file into memory and parses it on all threads.
 //!
 //! ```
 //! use evenpath::{Csr, io};
@@ -16,27 +16,27 @@
 //!
 //! # What is accepted
 //!
-//! Stricter than most readers, because a matrix that is read wrong is worse than one that is refused:
-//! * exactly the announced number of entries, and nothing more on a line than its entry;
-//! * symmetric, skew-symmetric and hermitian matrices are square; of two mirrored places only one may be
-//!   stored, in either triangle; a skew-symmetric matrix has a zero diagonal and is not a pattern;
-//! * a number too large for the value type is an error; infinity must be written as `inf`;
-//! * integers are integers, of at most 64 bits.
+//! It is stricter than most readers, because a misread matrix is worse than a refused one:
+//! * the file must have exactly the announced number of entries, and nothing else on their lines;
+//! * symmetric, skew-symmetric and hermitian matrices must be square; only one of two mirrored positions may be stored,
+//!   in either triangle; a skew-symmetric matrix must have a zero diagonal and must not be a pattern;
+//! * a number that is too large for the value type is an error; infinity must be written as `inf`;
+//! * integers must be integers, of at most 64 bits.
 //!
-//! More lenient than the format's definition, because such files exist and mean one thing only:
-//! * blank lines and comments anywhere after the banner, spaces and tabs before and between numbers, and
-//!   either kind of line end;
-//! * a banner in any case, indented, with one percent sign; `double` for `real` and `unsigned-integer`
-//!   for `integer`; `hermitian` for matrices that are not complex, where it means symmetric;
+//! It is more lenient than the format's definition where files in use deviate from it unambiguously:
+//! * blank lines and comments anywhere after the banner, spaces and tabs before and between numbers, and both kinds of
+//!   line ends;
+//! * a banner in any case, indented, or with one percent sign; `double` for `real` and `unsigned-integer`
+//!   for `integer`; `hermitian` for matrices that are not complex, meaning symmetric;
 //! * `+` before a number.
 //!
-//! Entries of a coordinate file are kept even where they are 0; those of an array file are not.
+//! Zeros in a coordinate file are stored; zeros in an array file are dropped.
 //!
 //! # Limits
 //!
-//! [`ReadOptions`] limits the bytes of a pipe or a device, the bytes that a compressed file decompresses to, and the rows
-//! that a short file announces, so that a few bytes do not take all memory. The error names the limit and the option that
-//! raises it. What does not begin as a Matrix Market file is refused by its first megabyte.
+//! [`ReadOptions`] limits the bytes read from a pipe or a device, the decompressed size of a file, and the rows that a
+//! short file may announce, so that a few bytes cannot exhaust memory. The error names the limit and the option that
+//! raises it. Input that does not begin like a Matrix Market file is refused after its first megabyte.
 
 mod body;
 mod cursor;
@@ -64,8 +64,8 @@ pub use writer::{WriteOptions, write_matrix_market, write_matrix_market_to};
 
 use crate::{Coo, Csr, Offset, Value};
 
-/// Reads a Matrix Market file, with the default [`ReadOptions`]: complex matrices are refused, entries
-/// that are stored more than once are added up. The result is canonical.
+/// Reads a Matrix Market file, with the default [`ReadOptions`]: complex matrices are refused, and duplicates are summed.
+/// The result is canonical.
 ///
 /// ```no_run
 /// let a: evenpath::Csr<f64> = evenpath::io::read_matrix_market("a.mtx")?;
@@ -73,16 +73,18 @@ use crate::{Coo, Csr, Offset, Value};
 /// ```
 ///
 /// # Errors
-/// Where the file cannot be read or is not a valid Matrix Market file: with its name and the line.
+///
+/// If the file cannot be read or is not a valid Matrix Market file. The error names the file and the line.
 pub fn read_matrix_market<V: Value, O: Offset>(
     path: impl AsRef<Path>,
 ) -> Result<Csr<V, O>, MatrixMarketError> {
     MatrixMarketReader::open(path, ReadOptions::default())?.read_csr()
 }
 
-/// Reads a Matrix Market file as coordinates in the order of the file, with the default [`ReadOptions`].
+/// Reads a Matrix Market file into COO, in the order of the file, with the default [`ReadOptions`].
 ///
 /// # Errors
+///
 /// As [`read_matrix_market`].
 pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarketError> {
     MatrixMarketReader::open(path, ReadOptions::default())?.read_coo()
@@ -91,6 +93,7 @@ pub fn read_coo<V: Value>(path: impl AsRef<Path>) -> Result<Coo<V>, MatrixMarket
 /// Reads the contents of a Matrix Market file, with the default [`ReadOptions`].
 ///
 /// # Errors
+///
 /// As [`read_matrix_market`].
 pub fn parse_matrix_market<V: Value, O: Offset>(bytes: &[u8]) -> Result<Csr<V, O>, MatrixMarketError> {
     MatrixMarketReader::from_bytes(bytes, ReadOptions::default())?.read_csr()

@@ -1,4 +1,4 @@
-//! How a file is read.
+//! Options of the reader.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::MatrixMarketErrorKind as Kind;
 use crate::Duplicates;
 
-/// How a complex matrix is read.
+/// How complex matrices are treated.
 ///
 /// ```
 /// use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
@@ -20,10 +20,10 @@ use crate::Duplicates;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Complex {
-    /// It is an error.
+    /// As an error.
     #[default]
     Refuse,
-    /// Its real part is read.
+    /// The real part is read.
     RealPart,
 }
 
@@ -42,9 +42,9 @@ pub enum Complex {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Decompressing; bytes are those of the file.
+    /// Decompressing. Progress counts bytes of the file.
     Decompress,
-    /// Parsing; bytes are those of the text.
+    /// Parsing. Progress counts bytes of the text.
     Parse,
 }
 
@@ -61,17 +61,17 @@ pub enum Stage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What it is doing.
+    /// The current stage.
     pub stage: Stage,
-    /// Bytes done in this stage.
+    /// Bytes processed in this stage.
     pub done: u64,
-    /// Bytes of this stage in all.
+    /// Total bytes of this stage.
     pub total: u64,
 }
 
 type Callback = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// How to read.
+/// Options for reading.
 ///
 /// ```
 /// use evenpath::io::{Complex, MatrixMarketReader, ReadOptions};
@@ -85,17 +85,18 @@ type Callback = Arc<dyn Fn(Progress) + Send + Sync>;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// What becomes of complex matrices; they are refused by default.
+    /// How complex matrices are treated. Default: refused.
     pub complex: Complex,
-    /// What becomes of entries that are stored more than once, in CSR form; they are added up by default.
+    /// How duplicates are treated when reading into CSR. Default: summed.
     pub duplicates: Duplicates,
-    /// Most rows that a file shorter than one byte per row may announce; 2²⁷ by default. It bounds what a few bytes of header
-    /// can make the reader allocate for row offsets.
+    /// The maximum number of rows that a file with less than one byte per row may announce. Default: 2²⁷. It bounds what a
+    /// short header can make the reader allocate for row offsets.
     pub row_limit: usize,
-    /// Most bytes that a file may have, compressed where it is. By default a regular file may be as long as there is memory,
-    /// and a pipe or a device, whose end only reading finds, has 2³⁰.
+    /// The maximum size of a file in bytes, before decompression. By default a regular file may be as long as memory allows;
+    /// a pipe or a device, whose length is unknown, is limited to 2³⁰ bytes.
     pub file_limit: Option<usize>,
-    /// Most bytes that a compressed file may decompress to; by default 1 GiB or 256 times its size, whichever is more.
+    /// The maximum size in bytes that a compressed file may decompress to. Default: 1 GiB or 256 times its size, whichever
+    /// is more.
     pub decompressed_limit: Option<usize>,
     progress: Option<Callback>,
 }
@@ -114,38 +115,38 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// The same with another treatment of complex matrices.
+    /// Sets how complex matrices are treated.
     #[must_use]
     pub fn with_complex(self, complex: Complex) -> Self {
         Self { complex, ..self }
     }
 
-    /// The same with another treatment of duplicates.
+    /// Sets how duplicates are treated.
     #[must_use]
     pub fn with_duplicates(self, duplicates: Duplicates) -> Self {
         Self { duplicates, ..self }
     }
 
-    /// The same with another limit on the rows that a short file announces.
+    /// Sets the limit on the rows that a short file may announce.
     #[must_use]
     pub fn with_row_limit(self, rows: usize) -> Self {
         Self { row_limit: rows, ..self }
     }
 
-    /// The same with a limit on the bytes of the file.
+    /// Sets the limit on the size of the file, in bytes.
     #[must_use]
     pub fn with_file_limit(self, bytes: impl Into<Option<usize>>) -> Self {
         Self { file_limit: bytes.into(), ..self }
     }
 
-    /// The same with a limit on the bytes that a compressed file decompresses to.
+    /// Sets the limit on the decompressed size of a file, in bytes.
     #[must_use]
     pub fn with_decompressed_limit(self, bytes: impl Into<Option<usize>>) -> Self {
         Self { decompressed_limit: bytes.into(), ..self }
     }
 
-    /// The same with a function to call now and then while a file is read, to draw a progress bar. Threads call it
-    /// concurrently, so `done` may arrive out of order.
+    /// Sets a function that is called from time to time while a file is read, for instance to draw a progress bar. Several
+    /// threads call it concurrently, so `done` may arrive out of order.
     #[must_use]
     pub fn with_progress(self, callback: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         Self { progress: Some(Arc::new(callback)), ..self }
@@ -157,13 +158,13 @@ impl ReadOptions {
         }
     }
 
-    /// The length of a regular file, where that is allowed.
+    /// The length of a regular file, if it is within the limit.
     pub(super) fn checked_len(&self, len: u64) -> Result<usize, Kind> {
         let limit = self.file_limit.unwrap_or(usize::MAX);
         usize::try_from(len).ok().filter(|&len| len <= limit).ok_or(Kind::FileLimit { limit })
     }
 
-    /// The most bytes that a file without a length may have.
+    /// The limit in bytes for input of unknown length.
     pub(super) fn stream_limit(&self) -> usize {
         self.file_limit.unwrap_or(1 << 30)
     }
@@ -173,7 +174,7 @@ impl ReadOptions {
     }
 }
 
-/// Two callbacks are equal if they are the same one.
+/// Two callbacks are equal if they are the same object.
 impl PartialEq for ReadOptions {
     fn eq(&self, other: &Self) -> bool {
         let Self { complex, duplicates, row_limit, file_limit, decompressed_limit, progress } = self;

@@ -1,4 +1,4 @@
-//! The reader: from a file to a matrix.
+//! The Matrix Market reader.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::source::Source;
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, MatrixMarketHeader, expand};
 use crate::{Coo, Csr, Offset, Value};
 
-/// An open Matrix Market file: its header is known, its entries are not yet read.
+/// An open Matrix Market file. Its header has been parsed, its entries have not been read.
 ///
 /// ```no_run
 /// use evenpath::io::{MatrixMarketReader, ReadOptions};
@@ -29,19 +29,19 @@ pub struct MatrixMarketReader<'a> {
 }
 
 impl MatrixMarketReader<'static> {
-    /// Reads a file into memory, decompresses it where it is gzip, and parses its header. Later changes to the
-    /// file do not matter.
+    /// Reads a file into memory, decompresses gzip, and parses the header. Later changes to the file have no effect.
     ///
     /// # Errors
-    /// Where the file cannot be read, is longer than [`file_limit`](ReadOptions::file_limit) allows, or its header is not
+    ///
+    /// If the file cannot be read, is longer than [`file_limit`](ReadOptions::file_limit) allows, or its header is not
     /// valid.
     pub fn open(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, MatrixMarketError> {
         let path = path.as_ref();
         Self::in_file(path, Source::read(path, &options), options)
     }
 
-    /// Like [`open`](Self::open), with the file mapped and not copied, for files that memory cannot hold beside the matrix.
-    /// What is compressed, and a pipe or a device, is read all the same.
+    /// Like [`open`](Self::open), but maps the file instead of copying it, for files that do not fit in memory beside the
+    /// matrix. Compressed files, pipes and devices are read as by `open`.
     ///
     /// ```no_run
     /// use evenpath::io::{MatrixMarketReader, ReadOptions};
@@ -53,17 +53,18 @@ impl MatrixMarketReader<'static> {
     /// ```
     ///
     /// # Safety
-    /// As long as the reader lives, no program may write to the file or truncate it: the text would change while it is
-    /// parsed, and a page that is gone ends the process with a signal.
+    /// While the reader exists, no program may write to the file or truncate it. The text would change while it is
+    /// parsed, and access to a truncated page kills the process with a signal.
     ///
     /// # Errors
+    ///
     /// As [`open`](Self::open).
     pub unsafe fn open_mapped(
         path: impl AsRef<Path>,
         options: ReadOptions,
     ) -> Result<Self, MatrixMarketError> {
         let path = path.as_ref();
-        // SAFETY: the caller's promise lasts as long as the reader, which has the source.
+        // SAFETY: the caller's guarantee holds for the lifetime of the reader, which owns the source.
         Self::in_file(path, unsafe { Source::map(path, &options) }, options)
     }
 
@@ -78,10 +79,11 @@ impl MatrixMarketReader<'static> {
 }
 
 impl<'a> MatrixMarketReader<'a> {
-    /// Reads the header of a file whose contents, text or gzip, are in memory.
+    /// Parses the header of a file in memory, text or gzip.
     ///
     /// # Errors
-    /// Where the header is not valid, or the bytes cannot be decompressed.
+    ///
+    /// If the header is not valid, or the bytes cannot be decompressed.
     pub fn from_bytes(bytes: &'a [u8], options: ReadOptions) -> Result<Self, MatrixMarketError> {
         Self::new(None, Source::Borrowed(bytes), options)
     }
@@ -98,25 +100,27 @@ impl<'a> MatrixMarketReader<'a> {
         Ok(Self { path, text, body_start, header, options })
     }
 
-    /// What the file says of its matrix before the entries.
+    /// The header of the file.
     pub fn header(&self) -> &MatrixMarketHeader {
         &self.header
     }
 
-    /// Reads the entries: the stored ones in the order of the file, then those that follow by symmetry.
-    /// Duplicates stay.
+    /// Reads the entries: first the stored ones in the order of the file, then those implied by symmetry. Duplicates are
+    /// kept.
     ///
     /// # Errors
-    /// Where an entry is not valid, with its line, or there are more or fewer than announced.
+    ///
+    /// If an entry is invalid; the error names its line. If there are more or fewer entries than announced.
     pub fn read_coo<V: Value>(&self) -> Result<Coo<V>, MatrixMarketError> {
         self.coo().map_err(|error| error.in_file(self.path.as_deref()))
     }
 
-    /// Reads the entries into CSR form. The result is canonical, unless duplicates are to be kept.
+    /// Reads the entries into CSR. The result is canonical unless the options keep duplicates.
     ///
     /// # Errors
-    /// Where an entry is not valid, with its line; there are more or fewer than announced; `O` cannot count
-    /// them; or there is a duplicate and they are to be refused.
+    ///
+    /// If an entry is invalid; the error names its line. If there are more or fewer entries than announced, `O` cannot
+    /// count them, or there is a duplicate and the options refuse duplicates.
     pub fn read_csr<V: Value, O: Offset>(&self) -> Result<Csr<V, O>, MatrixMarketError> {
         let csr = self.coo().and_then(|coo| {
             self.check_rows()?;

@@ -13,21 +13,21 @@ use super::header::check_start;
 use super::options::{Progress, ReadOptions, Stage};
 use super::{MatrixMarketError, MatrixMarketErrorKind as Kind};
 
-/// The first bytes of every gzip stream.
+/// The magic number of gzip.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Bytes that are read before the first look at them, and between two looks at a limit.
+/// Bytes read before the first check of the content, and between checks of a limit.
 const STEP: usize = 1 << 20;
 
-/// Bytes that one task reads of a regular file.
+/// Bytes of a regular file per task.
 const PIECE: usize = 1 << 23;
 
-/// Bytes of text, wherever they are.
+/// Bytes of text, in one of several kinds of memory.
 pub(super) enum Source<'a> {
     Borrowed(&'a [u8]),
-    /// The pages of a file.
+    /// A mapped file.
     Mapped(Mmap),
-    /// What was read of a regular file, in pages of its own.
+    /// The contents of a regular file, in anonymous pages.
     Read(MmapMut),
     Owned(Vec<u8>),
 }
@@ -56,41 +56,41 @@ impl Source<'_> {
         Ok(Self::Owned(read_to_limit(&mut file, limit, Kind::FileLimit { limit }, |_| {})?))
     }
 
-    /// Maps a file, or reads it where it is a pipe or a device.
+    /// Maps a file, or reads it if it is a pipe or a device.
     ///
     /// # Safety
-    /// The file must not be written to or truncated while the source lives.
+    /// The file must not be written to or truncated while the source exists.
     pub(super) unsafe fn map(path: &Path, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
         let file = File::open(path)?;
         let Some(len) = regular_len(&file)? else { return Self::read(path, options) };
         options.checked_len(len)?;
-        // SAFETY: the caller keeps the file as it is.
+        // SAFETY: the caller guarantees that the file does not change.
         let map = unsafe { Mmap::map(&file)? };
         #[cfg(unix)]
-        // Advice only: without it, reading is merely slower.
+        // This is only advice. Without it, reading is slower.
         let _ = map.advise(memmap2::Advice::Sequential);
         Ok(Self::Mapped(map))
     }
 
-    /// Decompresses what is gzip, whatever it is called.
+    /// Decompresses gzip data, regardless of the file name.
     pub(super) fn decompressed(self, options: &ReadOptions) -> Result<Self, MatrixMarketError> {
         if self.starts_with(&GZIP_MAGIC) { Ok(Self::Owned(gunzip(&self, options)?)) } else { Ok(self) }
     }
 }
 
-/// The length of a regular file; `None` for pipes, devices and files that the system generates, whose end only reading
-/// finds.
+/// The length of a regular file; `None` for pipes, devices and generated files, whose length is unknown.
 fn regular_len(file: &File) -> io::Result<Option<u64>> {
     let metadata = file.metadata()?;
     Ok(Some(metadata.len()).filter(|&len| metadata.is_file() && len > 0))
 }
 
-/// Reads the first `len` bytes, on all threads once the first of them look right.
+/// Reads the first `len` bytes, on all threads after a check of the first bytes.
 fn read_regular(file: &File, len: usize) -> Result<MmapMut, MatrixMarketError> {
-    let no_memory = |error: io::Error| io::Error::new(error.kind(), format!("no memory for {len} bytes"));
+    let no_memory =
+        |error: io::Error| io::Error::new(error.kind(), format!("not enough memory for {len} bytes"));
     let mut bytes = MmapMut::map_anon(len).map_err(no_memory)?;
     #[cfg(target_os = "linux")]
-    // Advice only. With small pages, making them takes as long as reading.
+    // This is only advice. With small pages, page faults take as long as reading.
     let _ = bytes.advise(memmap2::Advice::HugePage);
     let (start, rest) = bytes.split_at_mut(len.min(STEP));
     read_at(file, start, 0)?;
@@ -108,7 +108,7 @@ fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     #[cfg(not(unix))]
     let read = {
         use std::io::{Seek, SeekFrom};
-        // A handle that was cloned has the same position, so one thread at a time.
+        // Cloned handles share one file position, so only one thread may read at a time.
         static ONE_READER: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
         let _one = ONE_READER.lock();
         let mut file = file;
@@ -122,12 +122,12 @@ fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     })
 }
 
-/// Refuses what is neither gzip nor begins as Matrix Market files do, before there is more of it.
+/// Refuses data that is neither gzip nor begins like a Matrix Market file, before reading more.
 fn check_file_start(bytes: &[u8]) -> Result<(), MatrixMarketError> {
     if bytes.starts_with(&GZIP_MAGIC) { Ok(()) } else { check_start(bytes) }
 }
 
-/// Reads to the end, which must come within `limit` bytes. `step` is called now and then.
+/// Reads to the end, at most `limit` bytes. Calls `step` from time to time.
 fn read_to_limit<R: Read>(
     reader: &mut R,
     limit: usize,
@@ -136,7 +136,7 @@ fn read_to_limit<R: Read>(
 ) -> Result<Vec<u8>, MatrixMarketError> {
     let mut bytes = Vec::new();
     loop {
-        // The vector grows with what was read, not with what a stream says of itself.
+        // The vector grows with the bytes read, not with the size that a stream claims.
         let left = limit.saturating_sub(bytes.len()).saturating_add(1).min(STEP);
         let read = reader.by_ref().take(left as u64).read_to_end(&mut bytes)?;
         if bytes.len() > limit {

@@ -1,4 +1,4 @@
-//! The writer.
+//! The Matrix Market writer.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -13,10 +13,10 @@ use super::header::check_combination;
 use super::{Field, Format, MatrixMarketError, MatrixMarketErrorKind as Kind, Symmetry};
 use crate::{Csr, CsrView, Offset, Value};
 
-/// Entries, or rows, that one task formats.
+/// Entries or rows per task.
 const BLOCK: usize = 1 << 14;
 
-/// How to write: by default in coordinate format, real and general, which any matrix can be.
+/// Options for writing. Default: coordinate format, real and general, which fits every matrix.
 ///
 /// ```
 /// use evenpath::io::{self, Symmetry, WriteOptions};
@@ -30,14 +30,14 @@ const BLOCK: usize = 1 << 14;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// How entries are listed; by default as coordinates. In array format zeros that are stored cannot be told from others.
+    /// How entries are listed. Default: as coordinates. Array format cannot distinguish stored zeros from absent entries.
     pub format: Format,
-    /// How values are written; by default as real numbers. As integers, which they then must be; as a pattern, which leaves
-    /// them out; or as complex numbers with imaginary part 0.
+    /// How values are written. Default: as real numbers. As integers, all values must be integers; as a pattern, values are
+    /// omitted; as complex numbers, imaginary parts are 0.
     pub field: Field,
-    /// The symmetry to use; general by default. The matrix must have it to the last bit: the lower triangle is written.
+    /// The symmetry to use. Default: general. The matrix must have it exactly; only the lower triangle is written.
     pub symmetry: Symmetry,
-    /// Text for comment lines after the banner; none by default.
+    /// Text for comment lines after the banner. Default: empty.
     pub comment: String,
 }
 
@@ -53,37 +53,36 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// The same in another format.
+    /// Sets the format.
     #[must_use]
     pub fn with_format(self, format: Format) -> Self {
         Self { format, ..self }
     }
 
-    /// The same with values written in another way.
+    /// Sets how values are written.
     #[must_use]
     pub fn with_field(self, field: Field) -> Self {
         Self { field, ..self }
     }
 
-    /// The same with another symmetry.
+    /// Sets the symmetry.
     #[must_use]
     pub fn with_symmetry(self, symmetry: Symmetry) -> Self {
         Self { symmetry, ..self }
     }
 
-    /// The same with text for comment lines.
+    /// Sets the text for comment lines.
     #[must_use]
     pub fn with_comment(self, comment: impl Into<String>) -> Self {
         Self { comment: comment.into(), ..self }
     }
 }
 
-/// Writes a Matrix Market file, compressed with gzip where its name ends in `.gz`.
+/// Writes a Matrix Market file, compressed with gzip if its name ends in `.gz`.
 ///
-/// Values are written with as many digits as it takes to read the same value again. The text goes to a
-/// temporary file in the same folder, which then takes the name: when writing fails, what was there before
-/// still is. A file that was there keeps its permissions. Links are followed, and a pipe or a device is
-/// written to directly.
+/// Values have enough digits to be read back exactly. The text is written to a temporary file in the same folder, which is
+/// then renamed; if writing fails, an existing file is left unchanged. An existing file keeps its permissions. Symbolic
+/// links are followed, and pipes and devices are written to directly.
 ///
 /// ```no_run
 /// use evenpath::io::{WriteOptions, write_matrix_market};
@@ -94,8 +93,9 @@ impl WriteOptions {
 /// ```
 ///
 /// # Errors
-/// Where the file cannot be written, or the matrix is not what the options say: not symmetric, not of
-/// integers, or, for these and for array format, not canonical.
+///
+/// If the file cannot be written, or the matrix does not match the options: it is not symmetric, has values that are not
+/// integers, or is not canonical, which symmetries and array format require.
 pub fn write_matrix_market<V: Value, O: Offset>(
     path: impl AsRef<Path>,
     matrix: CsrView<'_, V, O>,
@@ -131,7 +131,8 @@ fn write_compressed<V: Value, O: Offset>(
 /// Writes a matrix as Matrix Market text; see [`write_matrix_market`].
 ///
 /// # Errors
-/// Where writing fails, or the matrix is not what the options say.
+///
+/// If writing fails, or the matrix does not match the options.
 pub fn write_matrix_market_to<V: Value, O: Offset>(
     writer: &mut impl Write,
     matrix: CsrView<'_, V, O>,
@@ -140,11 +141,11 @@ pub fn write_matrix_market_to<V: Value, O: Offset>(
     Ok(Plan::new(matrix, options)?.write(writer)?)
 }
 
-/// A matrix that can be written with its options.
+/// A matrix and options that have been checked against each other.
 struct Plan<'a, V, O> {
     matrix: CsrView<'a, V, O>,
     options: WriteOptions,
-    /// For array format, which lists columns, and for what must be symmetric.
+    /// For array format, which lists columns, and for checks of symmetry.
     transpose: Option<Csr<V, O>>,
 }
 
@@ -160,7 +161,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         }
         let mut transpose = None;
         let is_array = options.format == Format::Array;
-        // Columns without rows have no lines.
+        // Without rows there are no lines.
         if symmetry != Symmetry::General || is_array && rows > 0 {
             matrix.check_canonical()?;
             transpose = Some(matrix.try_transpose()?);
@@ -193,7 +194,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         })
     }
 
-    /// Whether an entry is written, or follows by symmetry.
+    /// Whether an entry is written, rather than implied by symmetry.
     fn is_stored(&self, row: usize, column: usize) -> bool {
         match self.options.symmetry {
             Symmetry::General => true,
@@ -241,7 +242,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
         match self.options.field {
             Field::Real => value.push_shortest(text),
             Field::Integer => {
-                // Checked to be whole and in range.
+                // Checked to be an integer in range.
                 let whole = value.to_f64() as i64;
                 text.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
             }
@@ -254,7 +255,7 @@ impl<'a, V: Value, O: Offset> Plan<'a, V, O> {
     }
 }
 
-/// Formats blocks of `step` of `count` lines or groups of lines in parallel, and writes them in order.
+/// Formats `count` lines, or groups of lines, in parallel in blocks of `step`, and writes them in order.
 fn write_blocks(
     writer: &mut impl Write,
     count: usize,
@@ -262,7 +263,7 @@ fn write_blocks(
     format: impl Fn(usize, &mut Vec<u8>) + Sync,
 ) -> std::io::Result<()> {
     let blocks = count.div_ceil(step);
-    // As much text in memory as keeps the threads busy.
+    // Keep just enough text in memory to occupy all threads.
     let window = 4 * rayon::current_num_threads();
     for first in (0..blocks).step_by(window) {
         let texts: Vec<Vec<u8>> = (first..blocks.min(first + window))
@@ -287,7 +288,7 @@ fn unrepresentable(row: usize, column: usize, reason: &'static str) -> MatrixMar
 }
 
 fn check_integers<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Result<(), MatrixMarketError> {
-    // Below 2⁶³, and not -0, which has no integer form.
+    // Below 2⁶³ in magnitude, and not -0, which is not an integer.
     let whole = |value: f64| {
         value.fract() == 0.0 && value.abs() < 9.2e18 && !(value == 0.0 && value.is_sign_negative())
     };
@@ -309,7 +310,7 @@ fn check_symmetry<V: Value, O: Offset>(
         for ((column, value), (mirrored, image)) in ours.iter().zip(theirs.iter()) {
             if column != mirrored {
                 let column = column.min(mirrored) as usize;
-                return Err(unrepresentable(row, column, "has no mirror image, or is one"));
+                return Err(unrepresentable(row, column, "or its mirror image is missing"));
             }
             if skew && column as usize == row {
                 return Err(unrepresentable(row, row, "is on the diagonal of a skew-symmetric matrix"));
@@ -321,7 +322,7 @@ fn check_symmetry<V: Value, O: Offset>(
         if ours.len() != theirs.len() {
             let longer = if ours.len() > theirs.len() { ours } else { theirs };
             let column = longer.columns()[ours.len().min(theirs.len())] as usize;
-            return Err(unrepresentable(row, column, "has no mirror image, or is one"));
+            return Err(unrepresentable(row, column, "or its mirror image is missing"));
         }
     }
     Ok(())

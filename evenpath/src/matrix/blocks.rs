@@ -1,18 +1,18 @@
-//! Blocks of consecutive rows with about equal work, for tasks that each own their rows' nonzeros.
+//! Blocks of consecutive rows with about equal work. Each task owns the nonzeros of its block.
 
 use std::ops::Range;
 
 use crate::Offset;
 
-/// Rows and nonzeros, together, that a block holds, unless it is one longer row.
+/// Rows plus nonzeros in a block. A single row may exceed it.
 const BLOCK_WORK: usize = grain(1 << 15);
 
-/// How much one task does; little under Miri, where small matrices are to make several tasks.
+/// The work of one task. Small under Miri, so that even small matrices are split into several tasks.
 pub(crate) const fn grain(work: usize) -> usize {
     if cfg!(miri) { 16 } else { work }
 }
 
-/// Cuts the rows into consecutive blocks.
+/// Splits the rows into consecutive blocks.
 pub(crate) fn row_blocks<O: Offset>(row_offsets: &[O]) -> Vec<Range<usize>> {
     let rows = row_offsets.len() - 1;
     let mut blocks = Vec::new();
@@ -20,7 +20,8 @@ pub(crate) fn row_blocks<O: Offset>(row_offsets: &[O]) -> Vec<Range<usize>> {
     while start < rows {
         let base = row_offsets[start].to_usize();
         let candidates = &row_offsets[start + 2..=rows.min(start + BLOCK_WORK)];
-        // The work up to a row's end grows with the row, so a binary search finds the cut. At least one row.
+        // The work up to the end of a row increases with the row: binary search. A block has at least one
+        // row.
         let (mut low, mut high) = (0, candidates.len());
         while low < high {
             let middle = usize::midpoint(low, high);
@@ -36,7 +37,7 @@ pub(crate) fn row_blocks<O: Offset>(row_offsets: &[O]) -> Vec<Range<usize>> {
     blocks
 }
 
-/// Cuts an array of nonzeros into the parts that belong to `blocks`, which cover all rows.
+/// Splits an array of nonzeros by `blocks`, which cover all rows.
 pub(crate) fn split<'a, O: Offset, T>(
     blocks: &[Range<usize>],
     row_offsets: &[O],

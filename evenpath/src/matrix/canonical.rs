@@ -1,4 +1,4 @@
-//! Canonical form: the columns of every row increase.
+//! Canonical form: the column indices of every row increase strictly.
 
 use rayon::prelude::*;
 
@@ -6,7 +6,7 @@ use super::MatrixError;
 use super::blocks::{row_blocks, split};
 use crate::{Offset, Value};
 
-/// What becomes of entries with the same row and column.
+/// How entries with the same row and column are treated.
 ///
 /// ```
 /// use evenpath::coo::Duplicates;
@@ -21,17 +21,17 @@ use crate::{Offset, Value};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Duplicates {
-    /// They are added up, in the order in which they are stored; the result is canonical.
+    /// Summed in storage order. The result is canonical.
     #[default]
     Sum,
-    /// All stay, in the order in which they are stored; rows are not sorted.
+    /// Kept, in storage order. Rows are not sorted.
     Keep,
-    /// They are an error; the result is canonical.
+    /// An error. Otherwise the result is canonical.
     Refuse,
 }
 
-/// The first row whose columns do not increase, with the first column in it that is not greater than the one before it: row,
-/// the column before, the column.
+/// The first row that is not canonical, as (row, previous column, column) of the first column in it that does not exceed the
+/// previous one.
 pub(crate) fn first_descent<O: Offset>(row_offsets: &[O], columns: &[u32]) -> Option<(usize, u32, u32)> {
     let descent = |row: usize| {
         let columns = &columns[row_offsets[row].to_usize()..row_offsets[row + 1].to_usize()];
@@ -42,7 +42,7 @@ pub(crate) fn first_descent<O: Offset>(row_offsets: &[O], columns: &[u32]) -> Op
     (0..rows).into_par_iter().with_min_len(1 << 12).find_map_first(descent)
 }
 
-/// The arrays of a valid CSR matrix, for changes that keep it valid.
+/// The arrays of a valid CSR matrix, borrowed for changes that keep it valid.
 pub(super) struct Arrays<'a, V, O> {
     pub(super) row_offsets: &'a mut Vec<O>,
     pub(super) column_indices: &'a mut Vec<u32>,
@@ -50,9 +50,9 @@ pub(super) struct Arrays<'a, V, O> {
 }
 
 impl<V: Value, O: Offset> Arrays<'_, V, O> {
-    /// Brings the rows into the form that `duplicates` asks for.
+    /// Brings the rows into the form selected by `duplicates`.
     ///
-    /// Fails only where duplicates are refused; the rows are then sorted.
+    /// Fails only on duplicates with `Refuse`; the rows are sorted even then.
     pub(super) fn canonicalize(&mut self, duplicates: Duplicates) -> Result<(), MatrixError> {
         if duplicates == Duplicates::Keep {
             return Ok(());
@@ -69,7 +69,7 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
         }
     }
 
-    /// Sorts every row by column, stably. Returns row and column of the first duplicate.
+    /// Sorts every row by column, stably. Returns the row and column of the first duplicate.
     fn sort_rows(&mut self) -> Option<(usize, u32)> {
         let row_offsets = &*self.row_offsets;
         let blocks = row_blocks(row_offsets);
@@ -95,13 +95,13 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
         duplicates.collect::<Vec<_>>().into_iter().flatten().next()
     }
 
-    /// Adds up neighbors with equal columns.
+    /// Sums adjacent nonzeros with equal columns.
     fn sum_duplicates(&mut self) {
         let row_offsets = &*self.row_offsets;
         let blocks = row_blocks(row_offsets);
         let columns = split(&blocks, row_offsets, self.column_indices);
         let values = split(&blocks, row_offsets, self.values);
-        // Each block packs its nonzeros to its front and counts them by row.
+        // Each block compacts its nonzeros and counts them per row.
         let packed: Vec<Vec<usize>> = columns
             .into_par_iter()
             .zip(values)
@@ -126,7 +126,7 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
         self.close_gaps(&blocks, &packed);
     }
 
-    /// Moves the blocks' fronts together, `packed` nonzeros per row, and sets the offsets accordingly.
+    /// Closes the gaps between the compacted blocks and sets the row offsets; `packed` has the nonzeros per row.
     fn close_gaps(&mut self, blocks: &[std::ops::Range<usize>], packed: &[Vec<usize>]) {
         let mut end = 0;
         for (block, lengths) in blocks.iter().zip(packed) {
@@ -146,7 +146,7 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
     }
 }
 
-/// The rows of a block, each with its range in the block's part of the nonzeros.
+/// The rows of a block, each with its range within the block's nonzeros.
 fn local_ranges<O: Offset>(
     row_offsets: &[O],
     block: std::ops::Range<usize>,

@@ -9,12 +9,12 @@ use super::blocks::grain;
 use super::{Csr, MatrixError};
 use crate::{Offset, Value};
 
-/// Entries that one task handles.
+/// Entries per task.
 const GRAIN: usize = grain(1 << 15);
-/// Most buckets of the first pass: as many streams as a core writes at full speed.
+/// Maximum number of buckets in the first pass: as many streams as one core writes at full speed.
 const MAX_BUCKETS: usize = 512;
 
-/// Borrowed entries: row, column and value of each, in slices of equal length.
+/// Borrowed entries: rows, columns and values, in slices of equal length.
 #[derive(Clone, Copy)]
 pub(super) struct Entries<'a, V> {
     pub(super) rows: &'a [u32],
@@ -47,13 +47,14 @@ impl<V: Value> Entries<'_, V> {
     }
 }
 
-/// Sorts entries by row; those of a row stay in their order.
+/// Sorts entries by row, stably.
 ///
-/// Every row must be below `rows`, and `O` must be able to count the entries. Two passes: entries go to
-/// buckets of consecutive rows, then each bucket is a counting sort of its own that stays in cache.
+/// Every row must be below `rows`, and `O` must be able to count the entries. Two passes: the first distributes entries to
+/// buckets of consecutive rows, the second sorts each bucket by counting, in cache.
 ///
 /// # Errors
-/// Where there is no memory for the matrix: few entries can have very many rows.
+///
+/// If there is no memory for the matrix: few entries can have very many rows.
 pub(super) fn compress<V: Value, O: Offset>(
     rows: usize,
     cols: usize,
@@ -63,7 +64,7 @@ pub(super) fn compress<V: Value, O: Offset>(
     let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz };
     let mut row_offsets: Vec<O> = bytemuck::try_zeroed_vec(rows + 1).map_err(out_of_memory)?;
     if nnz == 0 {
-        // Memory that is zero, and that nobody has touched: there may be far more rows than bytes of it.
+        // Zeroed pages that are never touched: the machine may have less memory than the row offsets would fill.
         return Ok(Csr::from_valid(rows, cols, row_offsets, Vec::new(), Vec::new()));
     }
     if entries.rows.par_windows(2).with_min_len(GRAIN).all(|pair| pair[0] <= pair[1]) {
@@ -93,7 +94,7 @@ pub(super) fn compress<V: Value, O: Offset>(
     Ok(Csr::from_valid(rows, cols, row_offsets, column_indices, values))
 }
 
-/// Row offsets of entries that are sorted by row.
+/// Writes the row offsets of entries sorted by row.
 fn write_sorted_offsets<O: Offset>(row_of_entry: &[u32], row_offsets: &mut [O]) {
     row_offsets[1..].par_chunks_mut(GRAIN).enumerate().for_each(|(chunk, ends)| {
         let first_row = chunk * GRAIN;
@@ -107,8 +108,8 @@ fn write_sorted_offsets<O: Offset>(row_of_entry: &[u32], row_offsets: &mut [O]) 
     });
 }
 
-/// Sorts one bucket by row. `ends` will be the row ends of its rows, which start at `first_row`, and is zeros; `base` is the
-/// number of entries before the bucket.
+/// Sorts one bucket by row. `ends` is zeroed and receives the row ends; its first row is `first_row`. `base` is the number
+/// of entries before the bucket.
 fn counting_sort<V: Value, O: Offset>(
     entries: &[Entry<V>],
     first_row: usize,
@@ -117,7 +118,7 @@ fn counting_sort<V: Value, O: Offset>(
     columns: &mut [u32],
     values: &mut [V],
 ) {
-    // Counts, then starts, then, with every entry placed, ends.
+    // First counts, then row starts; once all entries are placed, row ends.
     for entry in entries {
         let count = &mut ends[entry.row as usize - first_row];
         *count = offset(count.to_usize() + 1);
@@ -135,7 +136,7 @@ fn counting_sort<V: Value, O: Offset>(
     }
 }
 
-/// An index that is known to fit: no greater than the number of entries, which was checked.
+/// Converts an index that fits: at most the number of entries, which was checked.
 fn offset<O: Offset>(index: usize) -> O {
     O::try_from_usize(index).expect("offsets count no more than the entries")
 }
@@ -153,7 +154,7 @@ impl Buckets {
         Self { shift, count: rows.div_ceil(1 << shift) }
     }
 
-    /// Brings the entries to their buckets, those of a bucket in their order, and says where each bucket starts.
+    /// Distributes the entries to their buckets, stably, and returns where each bucket starts.
     fn fill<V: Value>(&self, entries: Entries<'_, V>, bucketed: &mut [Entry<V>]) -> Vec<usize> {
         let mut cursors: Vec<Vec<usize>> = entries
             .chunks()
@@ -179,9 +180,9 @@ impl Buckets {
         entries.chunks().zip(cursors).for_each(|(chunk, mut cursors)| {
             for entry in chunk.iter() {
                 let cursor = &mut cursors[(entry.row >> self.shift) as usize];
-                // SAFETY: the counts of all (bucket, chunk) pairs were summed to give each pair a range of its
-                // own inside `bucketed`, and this chunk has exactly as many entries of the bucket as were
-                // counted. So every slot is written once, by one task.
+                // SAFETY: the counts of all (bucket, chunk) pairs were summed to give each pair a disjoint range inside
+                // `bucketed`, and this chunk has exactly as many entries of the bucket as were counted. So every slot is
+                // written once, by one task.
                 unsafe { slots.write(*cursor, entry) };
                 *cursor += 1;
             }
@@ -190,13 +191,13 @@ impl Buckets {
     }
 }
 
-/// A buffer that tasks fill at places of their own.
+/// A buffer that several tasks fill, each at its own indices.
 pub(super) struct Slots<'a, T> {
     first: *mut T,
     buffer: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: the pointer is only written through, by `write`, whose caller keeps the places apart.
+// SAFETY: the pointer is used only by `write`, whose callers pass disjoint indices.
 unsafe impl<T: Send> Sync for Slots<'_, T> {}
 
 impl<'a, T: Copy> Slots<'a, T> {
@@ -207,7 +208,7 @@ impl<'a, T: Copy> Slots<'a, T> {
     /// # Safety
     /// `index` is inside the buffer, and no other task writes it.
     pub(super) unsafe fn write(&self, index: usize, item: T) {
-        // SAFETY: the caller's promise; the buffer is borrowed by nothing else.
+        // SAFETY: guaranteed by the caller; nothing else borrows the buffer.
         unsafe { self.first.add(index).write(item) };
     }
 }

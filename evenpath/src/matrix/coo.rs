@@ -1,4 +1,4 @@
-//! Coordinates: a row, a column and a value for every entry.
+//! Coordinate format: a row, a column and a value for every entry.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::{Offset, Value};
 
 /// A sparse matrix as a list of entries, in any order.
 ///
-/// An entry may be stored more than once; it then stands for the sum.
+/// Entries with the same row and column represent their sum.
 ///
 /// ```
 /// use evenpath::coo::Duplicates;
@@ -31,11 +31,12 @@ pub struct Coo<V> {
 }
 
 impl<V: Value> Coo<V> {
-    /// Makes a `rows` x `cols` matrix of its arrays, which count from 0.
+    /// Builds a `rows` x `cols` matrix from its arrays. Indices count from 0.
     ///
     /// # Errors
-    /// Unless the arrays have equal lengths and all rows and columns are inside the matrix. The error
-    /// holds the buffers.
+    ///
+    /// If the arrays differ in length, or a row or column is outside the matrix. The error returns the
+    /// buffers.
     pub fn try_new(
         rows: usize,
         cols: usize,
@@ -49,7 +50,7 @@ impl<V: Value> Coo<V> {
         }
     }
 
-    /// The matrix of arrays that [`try_new`](Self::try_new) would accept.
+    /// Builds a matrix from arrays that [`try_new`](Self::try_new) would accept, unchecked.
     pub(crate) fn from_valid(
         rows: usize,
         cols: usize,
@@ -61,10 +62,11 @@ impl<V: Value> Coo<V> {
         Self { rows, cols, row_indices, column_indices, values }
     }
 
-    /// Makes a matrix of (row, column, value) triplets, which stay as they are.
+    /// Builds a matrix from (row, column, value) triplets, in their order, duplicates included.
     ///
     /// # Errors
-    /// Where a row or column is outside the matrix.
+    ///
+    /// If a row or column is outside the matrix.
     pub fn from_triplets(
         rows: usize,
         cols: usize,
@@ -86,7 +88,7 @@ impl<V: Value> Coo<V> {
         Ok(Self::from_valid(rows, cols, row_indices, column_indices, values))
     }
 
-    /// The arrays: row indices, column indices, values.
+    /// Returns the arrays: row indices, column indices, values.
     pub fn into_parts(self) -> (Vec<u32>, Vec<u32>, Vec<V>) {
         (self.row_indices, self.column_indices, self.values)
     }
@@ -106,32 +108,32 @@ impl<V: Value> Coo<V> {
         self.values.len()
     }
 
-    /// Row of every entry.
+    /// The row of each entry.
     pub fn row_indices(&self) -> &[u32] {
         &self.row_indices
     }
 
-    /// Column of every entry.
+    /// The column of each entry.
     pub fn column_indices(&self) -> &[u32] {
         &self.column_indices
     }
 
-    /// Value of every entry.
+    /// The value of each entry.
     pub fn values(&self) -> &[V] {
         &self.values
     }
 
-    /// Value of every entry, to be changed; the pattern stays.
+    /// The value of each entry, mutable. The pattern cannot be changed.
     pub fn values_mut(&mut self) -> &mut [V] {
         &mut self.values
     }
 
-    /// Whether every entry is in the row of the one before it, or in a later one.
+    /// Whether the row indices never decrease.
     pub fn is_sorted_by_row(&self) -> bool {
         self.row_indices.is_sorted()
     }
 
-    /// Sorts the entries by row; those of a row stay in their order.
+    /// Sorts the entries by row, stably.
     pub fn sort_by_row(&mut self) {
         if self.rows <= self.nnz()
             && let Ok(csr) = self.to_csr::<u64>(Duplicates::Keep)
@@ -139,7 +141,7 @@ impl<V: Value> Coo<V> {
             *self = csr.to_coo();
             return;
         }
-        // Row offsets would take more memory than the entries.
+        // A counting sort would need more memory for row offsets than the entries take.
         let indices = self.row_indices.par_iter().zip(&self.column_indices);
         let mut entries: Vec<_> =
             indices.zip(&self.values).map(|((&row, &column), &value)| (row, column, value)).collect();
@@ -149,11 +151,13 @@ impl<V: Value> Coo<V> {
         *self = Self::from_valid(self.rows, self.cols, rows, columns, values);
     }
 
-    /// The matrix in CSR form: canonical, unless duplicates are kept; then the entries of a row stay in
-    /// the order they have here.
+    /// Converts to CSR. The result is canonical unless duplicates are kept; then the entries of each
+    /// row keep their order.
     ///
     /// # Errors
-    /// Where `O` cannot count the entries, duplicates are refused and there is one, or there is no memory.
+    ///
+    /// If `O` cannot count the entries, if `duplicates` is `Refuse` and there is one, or if there is
+    /// not enough memory.
     pub fn to_csr<O: Offset>(&self, duplicates: Duplicates) -> Result<Csr<V, O>, MatrixError> {
         let nnz = self.nnz();
         if O::try_from_usize(nnz).is_none() {

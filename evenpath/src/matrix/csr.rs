@@ -1,4 +1,4 @@
-//! Compressed sparse rows: the format that operations start from.
+//! Compressed sparse rows: the format that most operations take.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use crate::{Offset, Storage, Value};
 
 /// A sparse matrix in compressed sparse row form.
 ///
-/// The nonzeros of row `i` are at positions `row_offsets[i] .. row_offsets[i + 1]` of `column_indices` and
-/// `values`. The arrays are checked once, when the matrix is made. Within a row, columns may come in any
-/// order and more than once, a repeated entry standing for the sum; a matrix where the columns of every
-/// row increase is *canonical*, which some operations need ([`canonicalize`](Self::canonicalize)).
+/// The nonzeros of row `i` are at positions `row_offsets[i] .. row_offsets[i + 1]` of `column_indices` and `values`. The
+/// arrays are checked once, on construction. The columns of a row may be in any order. Duplicates are allowed and
+/// represent their sum. A matrix is *canonical* if the columns of every row increase strictly; some operations need that
+/// ([`canonicalize`](Self::canonicalize)).
 ///
 /// ```
 /// use evenpath::Csr;
@@ -24,7 +24,7 @@ use crate::{Offset, Storage, Value};
 /// assert_eq!((a.rows(), a.cols(), a.nnz()), (2, 3, 3));
 /// assert_eq!(a.get(1, 2), Some(3.0));
 ///
-/// // A refusal says what is wrong and gives the buffers back.
+/// // An error says what is wrong and returns the buffers.
 /// let refused = Csr::try_new(2, 3, vec![0u32, 2, 3], vec![0, 2, 7], vec![1.0, 2.0, 3.0]).unwrap_err();
 /// assert_eq!(refused.to_string(), "column 7 at position 2, in row 1: the matrix has 3 columns");
 /// let (row_offsets, column_indices, values) = refused.into_parts();
@@ -40,12 +40,13 @@ pub struct Csr<V, O = u32> {
 }
 
 impl<V: Storage, O: Offset> Csr<V, O> {
-    /// Makes a `rows` x `cols` matrix of its arrays.
+    /// Builds a `rows` x `cols` matrix from its arrays.
     ///
     /// # Errors
-    /// Unless `row_offsets` has length `rows + 1` and goes from 0 to the number of nonzeros without
-    /// decreasing, `column_indices` and `values` have that length, and columns are below `cols`.
-    /// The error holds the buffers.
+    ///
+    /// Unless `row_offsets` has length `rows + 1` and runs from 0 to the number of nonzeros without decreasing,
+    /// `column_indices` and `values` have one element per nonzero, and all columns are below `cols`. The error returns
+    /// the buffers.
     pub fn try_new(
         rows: usize,
         cols: usize,
@@ -59,8 +60,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         }
     }
 
-    /// The matrix of arrays that [`try_new`](Self::try_new) would accept: operations rely on it without
-    /// checking again.
+    /// Builds a matrix from arrays that [`try_new`](Self::try_new) would accept, unchecked. Operations rely on that.
     pub(crate) fn from_valid(
         rows: usize,
         cols: usize,
@@ -75,7 +75,9 @@ impl<V: Storage, O: Offset> Csr<V, O> {
     /// A matrix without nonzeros.
     ///
     /// # Errors
-    /// Where a dimension is beyond [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or there is no memory for the row offsets.
+    ///
+    /// If a dimension exceeds [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION), or there is not enough memory for the row
+    /// offsets.
     pub fn empty(rows: usize, cols: usize) -> Result<Self, MatrixError> {
         validate::dimensions(rows, cols)?;
         let out_of_memory = |()| MatrixError::OutOfMemory { rows, nnz: 0 };
@@ -83,12 +85,12 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         Ok(Self::from_valid(rows, cols, row_offsets, Vec::new(), Vec::new()))
     }
 
-    /// The arrays: row offsets, column indices, values.
+    /// Returns the arrays: row offsets, column indices, values.
     pub fn into_parts(self) -> (Vec<O>, Vec<u32>, Vec<V>) {
         (self.row_offsets, self.column_indices, self.values)
     }
 
-    /// The matrix as operations take it.
+    /// Borrows the matrix.
     pub fn view(&self) -> CsrView<'_, V, O> {
         CsrView::from_valid(self.rows, self.cols, &self.row_offsets, &self.column_indices, &self.values)
     }
@@ -108,27 +110,27 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         self.column_indices.len()
     }
 
-    /// Where each row starts; length `rows + 1`, from 0 to `nnz`.
+    /// Where each row starts: `rows + 1` offsets, from 0 to `nnz`.
     pub fn row_offsets(&self) -> &[O] {
         &self.row_offsets
     }
 
-    /// Column of every nonzero, row by row.
+    /// The column of each nonzero, row by row.
     pub fn column_indices(&self) -> &[u32] {
         &self.column_indices
     }
 
-    /// Value of every nonzero, row by row.
+    /// The value of each nonzero, row by row.
     pub fn values(&self) -> &[V] {
         &self.values
     }
 
-    /// Value of every nonzero, to be changed; the pattern stays.
+    /// The value of each nonzero, mutable. The pattern cannot be changed.
     pub fn values_mut(&mut self) -> &mut [V] {
         &mut self.values
     }
 
-    /// One row; `None` where the matrix has fewer.
+    /// One row; `None` if `row` is out of range.
     pub fn row(&self, row: usize) -> Option<Row<'_, V>> {
         self.view().row(row)
     }
@@ -143,10 +145,11 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         self.view().iter()
     }
 
-    /// Checks that the columns of every row increase: sorted, and none twice.
+    /// Checks that every row is sorted by column, without duplicates.
     ///
     /// # Errors
-    /// Names the first row that is not so.
+    ///
+    /// Names the first row that is not.
     pub fn check_canonical(&self) -> Result<(), MatrixError> {
         self.view().check_canonical()
     }
@@ -156,15 +159,16 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         self.view().is_canonical()
     }
 
-    /// How the nonzeros are spread over the rows.
+    /// Statistics of the row lengths.
     pub fn statistics(&self) -> Statistics {
         self.view().statistics()
     }
 
-    /// The same matrix with another type of row offset.
+    /// Converts the row offsets to another type.
     ///
     /// # Errors
-    /// Where `P` cannot count the nonzeros; the error holds the buffers.
+    ///
+    /// If `P` cannot count the nonzeros. The error returns the buffers.
     pub fn try_into_offsets<P: Offset>(self) -> Result<Csr<V, P>, InvalidCsr<V, O>> {
         let Self { rows, cols, row_offsets, column_indices, values } = self;
         let converted: Option<Vec<P>> =
@@ -176,8 +180,7 @@ impl<V: Storage, O: Offset> Csr<V, O> {
         Ok(Csr { rows, cols, row_offsets: row_offsets_converted, column_indices, values })
     }
 
-    /// The same matrix with another type of value: each the nearest, of two the even one, and infinite where out of
-    /// range.
+    /// Converts the values to another type, rounding to nearest, ties to even. Values out of range become infinite.
     #[must_use]
     pub fn into_values<W: Storage>(self) -> Csr<W, O> {
         let Self { rows, cols, row_offsets, column_indices, values } = self;
@@ -186,10 +189,10 @@ impl<V: Storage, O: Offset> Csr<V, O> {
     }
 }
 
-/// What takes arithmetic, which the 16-bit types have none of.
+/// Methods that need arithmetic, which the 16-bit types lack.
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// Makes a canonical matrix of (row, column, value) triplets in any order; those with the same row
-    /// and column are added up in the order given.
+    /// Builds a canonical matrix from (row, column, value) triplets in any order. Duplicates are summed in the order
+    /// given.
     ///
     /// ```
     /// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(2, 2, [(1, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0)])?;
@@ -198,7 +201,8 @@ impl<V: Value, O: Offset> Csr<V, O> {
     /// ```
     ///
     /// # Errors
-    /// Where a row or column is outside the matrix, or there are more triplets than `O` can count.
+    ///
+    /// If a row or column is outside the matrix, or there are more triplets than `O` can count.
     pub fn from_triplets(
         rows: usize,
         cols: usize,
@@ -207,13 +211,13 @@ impl<V: Value, O: Offset> Csr<V, O> {
         Coo::from_triplets(rows, cols, triplets)?.to_csr(Duplicates::Sum)
     }
 
-    /// The value stored at (`row`, `col`), the sum where it is stored more than once; `None` where
-    /// nothing is stored. Takes time proportional to the row.
+    /// The value at (`row`, `col`), the sum of duplicates; `None` if nothing is stored there. Takes time linear in the
+    /// row's length.
     pub fn get(&self, row: usize, col: usize) -> Option<V> {
         self.view().get(row, col)
     }
 
-    /// Sorts every row by column and adds up duplicates in the order in which they are stored.
+    /// Sorts every row by column and sums duplicates in storage order.
     pub fn canonicalize(&mut self) {
         let summed = self.apply(Duplicates::Sum);
         debug_assert_eq!(summed, Ok(()));
@@ -224,39 +228,41 @@ impl<V: Value, O: Offset> Csr<V, O> {
         Arrays { row_offsets, column_indices, values }.canonicalize(duplicates)
     }
 
-    /// The transpose. Its rows are sorted, and without duplicates where this matrix has none.
+    /// The transpose. Its rows are sorted; it has duplicates only if this matrix has.
     ///
-    /// A matrix of very many columns has a transpose of as many rows. Where there is no memory for it the process is aborted, as
-    /// where a `Vec` has none; [`try_transpose`](Self::try_transpose) says so instead.
+    /// The transpose needs one row offset per column of this matrix. If there is not enough memory, the process aborts,
+    /// as with a `Vec`; [`try_transpose`](Self::try_transpose) returns an error instead.
     #[must_use]
     pub fn transpose(&self) -> Self {
         self.view().transpose()
     }
 
-    /// The transpose, as [`transpose`](Self::transpose).
+    /// Like [`transpose`](Self::transpose), but fallible.
     ///
     /// # Errors
-    /// Where there is no memory for it.
+    ///
+    /// If there is not enough memory.
     pub fn try_transpose(&self) -> Result<Self, MatrixError> {
         self.view().try_transpose()
     }
 
-    /// The same entries in the same order, with the row of each.
+    /// Converts to COO, in the same order.
     pub fn to_coo(&self) -> Coo<V> {
         self.view().to_coo()
     }
 
-    /// All `rows * cols` values, row by row; entries that are stored more than once are summed.
+    /// All `rows * cols` values, row-major. Duplicates are summed.
     ///
     /// # Errors
-    /// Where so many values do not fit in memory.
+    ///
+    /// If the values do not fit in memory.
     pub fn to_dense(&self) -> Result<Vec<V>, MatrixError> {
         self.view().to_dense()
     }
 }
 
 impl<V: Storage, O: Offset> PartialEq for Csr<V, O> {
-    /// Equal shapes and equal arrays; the same matrix with its nonzeros in another order is not equal.
+    /// Compares shapes and arrays: equal matrices whose nonzeros are in different orders are unequal.
     fn eq(&self, other: &Self) -> bool {
         self.view() == other.view()
     }

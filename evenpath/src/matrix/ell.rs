@@ -1,4 +1,4 @@
-//! ELLPACK: all rows padded to the longest.
+//! ELLPACK: all rows padded to the length of the longest.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use super::padding::{self, PADDING, PaddingLimit, RowSlots, padded_arrays, slot_
 use super::{Csr, CsrView, InvalidEll, MatrixError, validate};
 use crate::{Offset, Value};
 
-/// Rows that one task handles.
+/// Rows per task.
 const GRAIN: usize = grain(1 << 10);
 
-/// A sparse matrix in ELLPACK form: every row has as many slots as the longest has nonzeros, and slot `j` of row `i` is at
+/// A sparse matrix in ELLPACK form: every row has as many slots as the longest row has nonzeros. Slot `j` of row `i` is at
 /// position `j * rows + i` of the column indices and the values (Bell and Garland, *Implementing sparse matrix-vector
 /// multiplication on throughput-oriented processors*, SC 2009).
 ///
-/// Slots behind a row's last nonzero are padding: their column is [`PADDING`](Self::PADDING), which no nonzero has, and
-/// their value 0. So zeros that are stored stay stored. The lengths of the rows are kept beside: with them the format is
-/// ELL-R (Vázquez, Fernández and Garzón, *A new approach for sparse matrix vector product on NVIDIA GPUs*, 2011).
+/// Slots after a row's last nonzero are padding: their column is [`PADDING`](Self::PADDING), which no nonzero has, and
+/// their value is 0. Stored zeros are therefore preserved. With the row lengths, which are stored too, the format is ELL-R
+/// (Vázquez, Fernández and Garzón, *A new approach for sparse matrix vector product on NVIDIA GPUs*, 2011).
 ///
 /// ```
 /// use evenpath::ell::{Ell, PaddingLimit};
@@ -51,14 +51,15 @@ pub struct Ell<V> {
 }
 
 impl<V: Value> Ell<V> {
-    /// The column of a slot that is padding.
+    /// The column index that marks padding.
     pub const PADDING: u32 = PADDING;
 
-    /// Makes a `rows` x `cols` matrix with `width` slots a row of its arrays. Values of padding become 0.
+    /// Builds a `rows` x `cols` matrix with `width` slots per row from its arrays. The values of padding are set to 0.
     ///
     /// # Errors
-    /// Unless both arrays have length `rows * width`, columns are below `cols` or padding, and in each row only padding
-    /// follows padding; where there is no memory for the rows' lengths. The error holds the buffers.
+    ///
+    /// Unless both arrays have length `rows * width`, all columns are below `cols` or padding, and in each row only
+    /// padding follows padding; if there is not enough memory for the row lengths. The error returns the buffers.
     pub fn try_new(
         rows: usize,
         cols: usize,
@@ -87,7 +88,7 @@ impl<V: Value> Ell<V> {
         Self { rows, cols, width, nnz, row_lengths, column_indices, values }
     }
 
-    /// The arrays: column indices and values, by columns of slots.
+    /// Returns the arrays: column indices and values, slot by slot.
     pub fn into_parts(self) -> (Vec<u32>, Vec<V>) {
         (self.column_indices, self.values)
     }
@@ -107,41 +108,42 @@ impl<V: Value> Ell<V> {
         self.nnz
     }
 
-    /// Slots of every row.
+    /// Slots per row.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Nonzeros of each row: what ELL-R adds.
+    /// The number of nonzeros of each row, which ELL-R adds.
     pub fn row_lengths(&self) -> &[u32] {
         &self.row_lengths
     }
 
-    /// Column of every slot, [`PADDING`](Self::PADDING) where there is no nonzero.
+    /// The column of each slot; [`PADDING`](Self::PADDING) if it has no nonzero.
     pub fn column_indices(&self) -> &[u32] {
         &self.column_indices
     }
 
-    /// Value of every slot.
+    /// The value of each slot.
     pub fn values(&self) -> &[V] {
         &self.values
     }
 
-    /// Bytes of column indices and values. ELL-R has 4 more a row.
+    /// Bytes of the column indices and values. ELL-R takes 4 bytes more per row.
     pub fn bytes(&self) -> u64 {
         self.values.len() as u64 * slot_bytes::<V>()
     }
 
-    /// The same matrix in CSR form, the nonzeros of each row in their order.
+    /// Converts to CSR. The nonzeros of each row keep their order.
     ///
     /// # Errors
-    /// Where `O` cannot count the nonzeros.
+    ///
+    /// If `O` cannot count the nonzeros.
     pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
         let slots = |row| RowSlots { first: row, stride: self.rows, width: self.width };
         padding::to_csr(self.cols, &self.row_lengths, slots, &self.column_indices, &self.values)
     }
 
-    /// The first `width` nonzeros of every row. The arrays were allowed.
+    /// The first `width` nonzeros of every row. The caller has checked the memory limit.
     pub(super) fn of_first<O: Offset>(
         matrix: CsrView<'_, V, O>,
         width: usize,
@@ -157,8 +159,8 @@ impl<V: Value> Ell<V> {
                 *length = nonzeros.len() as u32;
                 let places = RowSlots { first: row, stride: rows, width }.places();
                 for (nonzero, place) in nonzeros.zip(places) {
-                    // SAFETY: the place is below `rows * width`, both arrays' length, and this row's alone: no other
-                    // task has the row.
+                    // SAFETY: the index is below `rows * width`, the length of both arrays, and belongs to this row, which
+                    // one task handles.
                     unsafe {
                         column_slots.write(place, matrix.column_indices()[nonzero]);
                         value_slots.write(place, matrix.values()[nonzero]);
@@ -170,7 +172,7 @@ impl<V: Value> Ell<V> {
     }
 }
 
-/// Checks the arrays of an ELL matrix whose `values` has length `values`; returns the rows' lengths.
+/// Checks the arrays of an ELL matrix with `values` values; returns the row lengths.
 fn check(
     rows: usize,
     cols: usize,
@@ -205,10 +207,11 @@ fn check(
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// The same matrix in ELL form, the nonzeros of each row in their order.
+    /// Converts to ELL. The nonzeros of each row keep their order.
     ///
     /// # Errors
-    /// Where padding takes more memory than `limit` allows, or than there is; where a row has 2³² nonzeros or more.
+    ///
+    /// If the padded arrays exceed `limit` or the available memory, or a row has 2³² nonzeros or more.
     pub fn to_ell(&self, limit: PaddingLimit) -> Result<Ell<V>, MatrixError> {
         let matrix = self.view();
         let width = padding::longest_row(matrix)?;
@@ -220,6 +223,6 @@ impl<V: Value, O: Offset> Csr<V, O> {
 impl<V: Value> fmt::Debug for Ell<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, nnz, width) = (self.rows, self.cols, self.nnz(), self.width);
-        write!(f, "Ell<{}> {rows} x {cols}, {nnz} nonzeros, {width} slots a row", V::NAME)
+        write!(f, "Ell<{}> {rows} x {cols}, {nnz} nonzeros, {width} slots per row", V::NAME)
     }
 }

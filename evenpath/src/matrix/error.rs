@@ -1,4 +1,4 @@
-//! What can be wrong with a matrix.
+//! Errors about matrices.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub enum MatrixError {
     TooManyRows { rows: usize },
     #[error("{cols} columns: a matrix has at most {MAX_DIMENSION}")]
     TooManyColumns { cols: usize },
-    #[error("{rows} x {cols}: {library} has at most {limit} rows, and columns, with indices of this type")]
+    #[error("{rows} x {cols}: with this index type {library} has at most {limit} rows and columns")]
     TooLargeElsewhere { rows: usize, cols: usize, library: &'static str, limit: usize },
     #[error("row_offsets has length {found}: {rows} rows need {rows} + 1")]
     RowOffsetsLength { rows: usize, found: usize },
@@ -36,7 +36,7 @@ pub enum MatrixError {
     FirstRowOffset { found: u64 },
     #[error("row_offsets decreases from {start} to {end} at row {row}")]
     RowOffsetsDecrease { row: usize, start: u64, end: u64 },
-    #[error("row_offsets ends with {found}, and there are {nnz} nonzeros")]
+    #[error("row_offsets ends with {found}, but there are {nnz} nonzeros")]
     LastRowOffset { found: u64, nnz: usize },
     #[error("column_indices has length {columns}, but values has length {values}")]
     ValuesLength { columns: usize, values: usize },
@@ -52,9 +52,9 @@ pub enum MatrixError {
     Duplicate { row: usize, column: u32 },
     #[error("{nnz} nonzeros are more than {offset} row offsets can count: {remedy}")]
     OffsetOverflow { nnz: u64, offset: &'static str, remedy: &'static str },
-    #[error("leading dimension {leading_dimension} of a {rows} x {cols} matrix, which needs {needed}")]
+    #[error("leading dimension {leading_dimension}: a {rows} x {cols} matrix needs at least {needed}")]
     LeadingDimension { rows: usize, cols: usize, leading_dimension: usize, needed: usize },
-    #[error("{len} elements do not hold a {rows} x {cols} matrix of leading dimension {leading_dimension}")]
+    #[error("{len} elements cannot hold a {rows} x {cols} matrix with leading dimension {leading_dimension}")]
     DenseLength { rows: usize, cols: usize, leading_dimension: usize, len: usize },
     #[error("{rows} x {cols} dense values do not fit in memory")]
     DenseTooLarge { rows: usize, cols: usize },
@@ -66,39 +66,41 @@ pub enum MatrixError {
     RowTooLong { row: usize, nonzeros: usize },
     #[error("column_indices has length {found}: {rows} rows of {width} slots need {rows} * {width}")]
     SlotCount { rows: usize, width: usize, found: usize },
-    #[error("row {row} has a column in slot {slot}, behind its padding")]
+    #[error("row {row} has a column in slot {slot}, after padding")]
     ColumnBehindPadding { row: usize, slot: usize },
-    #[error("row {row} has a column, and the matrix has {rows} rows")]
+    #[error("row {row} has a column, but the matrix has {rows} rows")]
     RowTooMany { row: usize, rows: usize },
-    #[error("slices of 0 rows")]
+    #[error("the slice height is 0")]
     NoSliceHeight,
     #[error("slice_offsets has length {found}: {slices} slices need {slices} + 1")]
     SliceOffsetsLength { slices: usize, found: usize },
-    #[error("slice_offsets go from {first} to {last} instead of from 0 to {slots}")]
+    #[error("slice_offsets runs from {first} to {last} instead of from 0 to {slots}")]
     SliceOffsetEnds { first: u64, last: u64, slots: usize },
-    #[error("slice {slice} goes from {start} to {end}: that is not a number of slots for {height} rows each")]
+    #[error(
+        "slice {slice} runs from {start} to {end}, which is not a whole number of slots for each of {height} rows"
+    )]
     SliceOffset { slice: usize, start: u64, end: u64, height: u32 },
-    #[error("row {row} at position {position} of a row order comes twice, or is none of {rows} rows")]
+    #[error("row {row} at position {position} of the row order is a duplicate or not below {rows}")]
     NotAnOrder { position: usize, row: usize, rows: usize },
-    #[error("a row order of {found} rows for a matrix of {rows}")]
+    #[error("the row order has {found} rows, but the matrix has {rows}")]
     RowOrderLength { rows: usize, found: usize },
     #[error("the ELL part is {} x {}, the COO part {} x {}", ell.0, ell.1, coo.0, coo.1)]
     PartShapes { ell: (usize, usize), coo: (usize, usize) },
-    #[error("a pool of {bytes} bytes: it has 16 at least, and a multiple of that")]
+    #[error("the pool has {bytes} bytes: its length must be a positive multiple of 16")]
     PoolLength { bytes: usize },
-    #[error("leaves are at {leaves} places, and may be at {limit}")]
+    #[error("leaves occur at {leaves} positions: the limit is {limit}")]
     TooManyLeaves { leaves: u64, limit: u64 },
     #[error(
-        "{entries} entries, of nodes that are shared, are more than the limit of {limit}; raise it with HiSparse::try_from_pool_with_limit"
+        "{entries} entries, counting shared nodes at every position, exceed the limit of {limit}; raise it with HiSparse::try_from_pool_with_limit"
     )]
     TooManyEntries { entries: u64, limit: u64 },
-    #[error("the nodes do not fit into {limit} bytes, the most that references reach")]
+    #[error("the nodes do not fit into {limit} bytes, the most that references can address")]
     PoolTooLarge { limit: u64 },
     #[error(transparent)]
     HiSparseNode(Box<InvalidNode>),
 }
 
-/// A refused CSR matrix: the reason, and the buffers, so that nothing is lost.
+/// A rejected CSR matrix: the reason, and the buffers, so that no data is lost.
 ///
 /// ```
 /// use evenpath::error::MatrixError;
@@ -118,7 +120,7 @@ pub struct InvalidCsr<V, O = u32> {
 
 #[cfg(feature = "faer")]
 impl<V: Storage, O: Offset> InvalidCsr<V, O> {
-    /// A matrix that is refused elsewhere.
+    /// For a matrix that was rejected elsewhere.
     pub(crate) fn new(matrix: Csr<V, O>, error: MatrixError) -> Self {
         let (row_offsets, column_indices, values) = matrix.into_parts();
         Self { error, row_offsets, column_indices, values }
@@ -126,25 +128,25 @@ impl<V: Storage, O: Offset> InvalidCsr<V, O> {
 }
 
 impl MatrixError {
-    /// More nonzeros than row offsets of a type count.
+    /// For more nonzeros than `O` can count.
     pub(crate) fn offset_overflow<O: Offset>(nnz: usize) -> Self {
         Self::OffsetOverflow { nnz: nnz as u64, offset: O::NAME, remedy: "use u64 offsets" }
     }
 }
 
 impl<V, O> InvalidCsr<V, O> {
-    /// What is wrong.
+    /// The reason.
     pub fn kind(&self) -> &MatrixError {
         &self.error
     }
 
-    /// The buffers as they were given: row offsets, column indices, values.
+    /// Returns the buffers unchanged: row offsets, column indices, values.
     pub fn into_parts(self) -> (Vec<O>, Vec<u32>, Vec<V>) {
         (self.row_offsets, self.column_indices, self.values)
     }
 }
 
-/// A refused COO matrix: the reason, and the buffers, so that nothing is lost.
+/// A rejected COO matrix: the reason, and the buffers, so that no data is lost.
 ///
 /// ```
 /// use evenpath::error::MatrixError;
@@ -163,18 +165,18 @@ pub struct InvalidCoo<V> {
 }
 
 impl<V> InvalidCoo<V> {
-    /// What is wrong.
+    /// The reason.
     pub fn kind(&self) -> &MatrixError {
         &self.error
     }
 
-    /// The buffers as they were given: row indices, column indices, values.
+    /// Returns the buffers unchanged: row indices, column indices, values.
     pub fn into_parts(self) -> (Vec<u32>, Vec<u32>, Vec<V>) {
         (self.row_indices, self.column_indices, self.values)
     }
 }
 
-/// A refused ELL matrix: the reason, and the buffers, so that nothing is lost.
+/// A rejected ELL matrix: the reason, and the buffers, so that no data is lost.
 ///
 /// ```
 /// use evenpath::ell::Ell;
@@ -192,18 +194,18 @@ pub struct InvalidEll<V> {
 }
 
 impl<V> InvalidEll<V> {
-    /// What is wrong.
+    /// The reason.
     pub fn kind(&self) -> &MatrixError {
         &self.error
     }
 
-    /// The buffers as they were given: column indices, values.
+    /// Returns the buffers unchanged: column indices, values.
     pub fn into_parts(self) -> (Vec<u32>, Vec<V>) {
         (self.column_indices, self.values)
     }
 }
 
-/// A refused sliced ELL matrix: the reason, and the buffers, so that nothing is lost.
+/// A rejected sliced ELL matrix: the reason, and the buffers, so that no data is lost.
 ///
 /// ```
 /// use evenpath::ell::SlicedEll;
@@ -219,22 +221,22 @@ pub struct InvalidSlicedEll<V> {
     pub(super) parts: Box<SlicedEllParts<V>>,
 }
 
-/// Slice offsets, column indices, values, and the order of the rows.
+/// Slice offsets, column indices, values, and the row order.
 pub(super) type SlicedEllParts<V> = (Vec<u64>, Vec<u32>, Vec<V>, Option<RowOrder>);
 
 impl<V> InvalidSlicedEll<V> {
-    /// What is wrong.
+    /// The reason.
     pub fn kind(&self) -> &MatrixError {
         &self.error
     }
 
-    /// The buffers as they were given: slice offsets, column indices, values, and the order of the rows.
+    /// Returns the buffers unchanged: slice offsets, column indices, values, and the row order.
     pub fn into_parts(self) -> (Vec<u64>, Vec<u32>, Vec<V>, Option<RowOrder>) {
         *self.parts
     }
 }
 
-/// A refused hybrid matrix: the reason, and the parts, so that nothing is lost.
+/// A rejected hybrid matrix: the reason, and the parts, so that no data is lost.
 ///
 /// ```
 /// use evenpath::ell::Ell;
@@ -256,12 +258,12 @@ pub struct InvalidHyb<V> {
 }
 
 impl<V> InvalidHyb<V> {
-    /// What is wrong.
+    /// The reason.
     pub fn kind(&self) -> &MatrixError {
         &self.error
     }
 
-    /// The parts as they were given.
+    /// Returns the parts unchanged.
     pub fn into_parts(self) -> (Ell<V>, Coo<V>) {
         *self.parts
     }

@@ -1,7 +1,7 @@
-//! Matrices of known structure, made from a seed.
+//! Generated matrices of known structure.
 //!
-//! Every row has a random stream of its own, so a kind and a seed give the same matrix on every machine
-//! and with every number of threads. Values are uniform in [-1, 1). Rows are canonical.
+//! Every row has its own random stream, so a kind and a seed give the same matrix on every machine and with any
+//! number of threads. Values are uniform in [-1, 1). Rows are canonical.
 //!
 //! ```
 //! use evenpath::generate::{Kind, generate};
@@ -31,10 +31,11 @@ use super::{Csr, MatrixError, validate};
 use crate::{Offset, Value};
 use rows::{Pattern, Stream};
 
-/// Makes the matrix of a kind.
+/// Generates a matrix.
 ///
 /// # Errors
-/// Where the kind's size is beyond what a matrix can have, `O` cannot count the nonzeros, or there is no memory for
+///
+/// If the size exceeds what a matrix can have, `O` cannot count the nonzeros, or there is not enough memory for
 /// them.
 pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>, MatrixError> {
     let (rows, cols) = kind.shape();
@@ -42,14 +43,14 @@ pub fn generate<V: Value, O: Offset>(kind: Kind, seed: u64) -> Result<Csr<V, O>,
     let pattern = Pattern::new(kind, seed);
 
     let no_memory_for = |nnz| move |()| MatrixError::OutOfMemory { rows, nnz };
-    // Where not even the fewest nonzeros fit that there can be, no row is looked at.
+    // If not even the minimum number of nonzeros fits, fail before generating any row.
     let fewest = pattern.fewest_nonzeros();
     if O::try_from_usize(fewest).is_none() {
         return Err(MatrixError::offset_overflow::<O>(fewest));
     }
     drop(bytemuck::try_zeroed_vec::<u32>(fewest).map_err(no_memory_for(fewest))?);
 
-    // Rows are made twice, once to count them and once in place: no chunk is ever copied.
+    // Rows are generated twice, once to count their nonzeros and once in place, so nothing is copied.
     let mut lengths: Vec<u32> = bytemuck::try_zeroed_vec(rows).map_err(no_memory_for(0))?;
     lengths.par_iter_mut().enumerate().with_min_len(256).for_each_init(Vec::new, |columns, (row, length)| {
         *length = pattern.len(row, columns) as u32;
@@ -184,7 +185,8 @@ mod tests {
 
     #[test]
     fn pattern_has_known_first_rows() {
-        // A change of the random streams changes every generated matrix: this test makes it a decision.
+        // A change of the random streams changes every generated matrix. This test makes sure that it is
+        // deliberate.
         let a: Csr<f64> = generate(Kind::Uniform { rows: 1000 }, 42).unwrap();
         assert_eq!(a.row(0).unwrap().columns()[..4], FIRST_COLUMNS);
         assert_eq!(a.values()[0].to_bits(), FIRST_VALUE.to_bits());

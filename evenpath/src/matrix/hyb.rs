@@ -1,4 +1,4 @@
-//! HYB: what most rows have in ELL, the rest in COO.
+//! HYB: the first nonzeros of each row in ELL, the rest in COO.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub struct Hyb<V> {
     coo: Coo<V>,
 }
 
-/// Nonzeros of each row that go to the ELL part of a [`Hyb`].
+/// How many nonzeros of each row go to the ELL part of a [`Hyb`].
 ///
 /// ```
 /// use evenpath::hyb::{HybOptions, HybWidth};
@@ -40,16 +40,16 @@ pub struct Hyb<V> {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HybWidth {
-    /// Bell and Garland's: a K-th slot is worth its padding where at least max(4096, rows / 3) rows have K nonzeros or
-    /// more, and the width is the largest such K, 0 where there is none. Behind it stand their findings that a full slot
-    /// of ELL is three times as fast as an entry of COO, and that ELL wants some 4096 rows.
+    /// Bell and Garland's rule: the largest K such that at least max(4096, rows / 3) rows have K nonzeros or more; 0 if
+    /// there is none. They found that a full ELL slot is three times as fast as a COO entry, and that ELL needs about
+    /// 4096 rows to be efficient.
     #[default]
     Typical,
-    /// So many, or as many as the longest row has where that is less.
+    /// This many, but no more than the longest row has.
     Slots(usize),
 }
 
-/// How [`Csr::to_hyb`] divides a matrix.
+/// How [`Csr::to_hyb`] splits a matrix.
 ///
 /// ```
 /// use evenpath::hyb::{HybOptions, HybWidth};
@@ -63,21 +63,21 @@ pub enum HybWidth {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HybOptions {
-    /// Slots of the ELL part's rows.
+    /// Slots per row of the ELL part.
     pub width: HybWidth,
-    /// How much memory the ELL part may take. With the typical width a third of the rows is full, so there are at most
-    /// three slots per nonzero, and the default limit never refuses.
+    /// How much memory the ELL part may take. With the typical width at least a third of the rows are full, so there
+    /// are at most three slots per nonzero, which the default limit always allows.
     pub limit: PaddingLimit,
 }
 
 impl HybOptions {
-    /// The same with another width of the ELL part.
+    /// Sets the width of the ELL part.
     #[must_use]
     pub fn with_width(self, width: HybWidth) -> Self {
         Self { width, ..self }
     }
 
-    /// The same with another limit on the memory of the ELL part.
+    /// Sets the limit on the memory of the ELL part.
     #[must_use]
     pub fn with_limit(self, limit: PaddingLimit) -> Self {
         Self { limit, ..self }
@@ -85,10 +85,11 @@ impl HybOptions {
 }
 
 impl<V: Value> Hyb<V> {
-    /// Makes a matrix of its parts: it is their sum.
+    /// Builds a matrix from its parts, of which it is the sum.
     ///
     /// # Errors
-    /// Where their shapes differ. The error holds them.
+    ///
+    /// If their shapes differ. The error returns the parts.
     pub fn try_new(ell: Ell<V>, coo: Coo<V>) -> Result<Self, InvalidHyb<V>> {
         let (ell_shape, coo_shape) = ((ell.rows(), ell.cols()), (coo.rows(), coo.cols()));
         if ell_shape == coo_shape {
@@ -98,22 +99,22 @@ impl<V: Value> Hyb<V> {
         Err(InvalidHyb { error, parts: Box::new((ell, coo)) })
     }
 
-    /// A matrix of parts of one shape.
+    /// Builds a matrix from parts of equal shape, unchecked.
     pub(crate) fn from_valid(ell: Ell<V>, coo: Coo<V>) -> Self {
         Self { ell, coo }
     }
 
-    /// The parts.
+    /// Returns the parts.
     pub fn into_parts(self) -> (Ell<V>, Coo<V>) {
         (self.ell, self.coo)
     }
 
-    /// The first nonzeros of every row.
+    /// The ELL part: the first nonzeros of every row.
     pub fn ell(&self) -> &Ell<V> {
         &self.ell
     }
 
-    /// The others.
+    /// The COO part: all other nonzeros.
     pub fn coo(&self) -> &Coo<V> {
         &self.coo
     }
@@ -133,16 +134,16 @@ impl<V: Value> Hyb<V> {
         self.ell.nnz() + self.coo.nnz()
     }
 
-    /// Bytes of both parts' arrays.
+    /// Bytes of the arrays of both parts.
     pub fn bytes(&self) -> u64 {
         self.ell.bytes() + self.coo.nnz() as u64 * (slot_bytes::<V>() + 4)
     }
 
-    /// The same matrix in CSR form: in each row the nonzeros of the ELL part, then those of the COO part, both in their
-    /// order.
+    /// Converts to CSR. Each row has the nonzeros of the ELL part, then those of the COO part, both in order.
     ///
     /// # Errors
-    /// Where `O` cannot count the nonzeros.
+    ///
+    /// If `O` cannot count the nonzeros.
     pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
         let nnz = self.nnz();
         let overflow = || MatrixError::offset_overflow::<O>(nnz);
@@ -170,10 +171,10 @@ impl<V: Value> Hyb<V> {
     }
 }
 
-/// Rows that a further slot must serve, at least (Bell and Garland).
+/// The minimum number of rows that must use a slot (Bell and Garland).
 const MIN_ROWS: usize = 4096;
 
-/// The largest K so that at least max(4096, rows / 3) rows have K nonzeros or more.
+/// The largest K such that at least max(4096, rows / 3) rows have K nonzeros or more.
 fn typical_width<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> usize {
     let rows = matrix.rows();
     let needed = MIN_ROWS.max(rows.div_ceil(3));
@@ -181,16 +182,16 @@ fn typical_width<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> usize {
         return 0;
     }
     let mut lengths: Vec<usize> = (0..rows).into_par_iter().map(|row| matrix.range(row).len()).collect();
-    // The `needed`-th longest row has it.
+    // That is the length of the `needed`-th longest row.
     *lengths.select_nth_unstable(rows - needed).1
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// The same matrix in hybrid form: of each row, the first nonzeros in ELL and the rest in COO, both in their order.
+    /// Converts to the hybrid format: the first nonzeros of each row in ELL and the rest in COO, both in order.
     ///
     /// # Errors
-    /// Where the ELL part's padding takes more memory than the limit allows, or than there is; where its rows have 2³²
-    /// slots or more.
+    ///
+    /// If the ELL part exceeds the limit or the available memory, or its rows have 2³² slots or more.
     pub fn to_hyb(&self, options: HybOptions) -> Result<Hyb<V>, MatrixError> {
         let matrix = self.view();
         let (rows, nnz) = (self.rows(), self.nnz());
@@ -225,6 +226,6 @@ impl<V: Value> fmt::Debug for Hyb<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols, width) = (self.rows(), self.cols(), self.ell.width());
         let (ell, coo) = (self.ell.nnz(), self.coo.nnz());
-        write!(f, "Hyb<{}> {rows} x {cols}, {ell} nonzeros in {width} slots a row, {coo} entries", V::NAME)
+        write!(f, "Hyb<{}> {rows} x {cols}, {ell} nonzeros in {width} slots per row, {coo} entries", V::NAME)
     }
 }

@@ -1,8 +1,8 @@
-//! Vectors for which there may be no memory.
+//! Fallible allocation of vectors.
 
 use std::collections::TryReserveError;
 
-/// The items in a vector, unless there is no memory for them.
+/// Collects the items, unless there is not enough memory.
 pub(crate) fn try_collect<T>(items: impl Iterator<Item = T>) -> Result<Vec<T>, TryReserveError> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(items.size_hint().0)?;
@@ -13,7 +13,7 @@ pub(crate) fn try_collect<T>(items: impl Iterator<Item = T>) -> Result<Vec<T>, T
     Ok(vec)
 }
 
-/// Cuts an array into parts of these lengths.
+/// Splits an array into parts of these lengths.
 pub(crate) fn split_by<T>(
     lengths: impl ExactSizeIterator<Item = usize>,
     mut items: &mut [T],

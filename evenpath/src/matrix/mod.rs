@@ -42,7 +42,7 @@ pub use statistics::Statistics;
 pub(crate) use validate::dimensions as check_dimensions;
 pub use view::CsrView;
 
-/// Most rows, and most columns, that a matrix can have: 2³² − 1.
+/// The maximum number of rows, and of columns, of a matrix: 2³² − 1.
 ///
-/// Columns are stored as `u32`; rows have the same limit, so that every matrix has a transpose.
+/// Column indices are `u32`. Rows have the same limit, so that every matrix has a transpose.
 pub const MAX_DIMENSION: usize = u32::MAX as usize;

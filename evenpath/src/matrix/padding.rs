@@ -1,4 +1,4 @@
-//! What the padded formats share: the limit on padding, and the way back to CSR.
+//! Shared by the padded formats: the limit on padding, and the conversion to CSR.
 
 use rayon::prelude::*;
 
@@ -6,18 +6,17 @@ use super::blocks::{grain, row_blocks, split};
 use super::{Csr, CsrView, MatrixError};
 use crate::{Offset, Value};
 
-/// Rows whose lengths one task finds.
+/// Rows per task.
 const GRAIN: usize = grain(1 << 10);
 
-/// The column that padding has. A matrix has no more than [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION) columns, so no nonzero
-/// has it: padding is told from stored zeros.
+/// The column index of padding. A matrix has at most [`MAX_DIMENSION`](crate::csr::MAX_DIMENSION) columns, so no nonzero
+/// has it, and padding differs from stored zeros.
 pub(crate) const PADDING: u32 = evenpath_kernels::ell::PADDING;
 
-/// How much memory padded rows may take. It is computed before anything is allocated; where it is more, the conversion
-/// is refused with [`MatrixError::PaddingTooLarge`].
+/// How much memory padded rows may take. The size is computed before anything is allocated; a conversion that exceeds
+/// the limit fails with [`MatrixError::PaddingTooLarge`].
 ///
-/// The default is that of the CUSP library: three times what the nonzeros take without padding, and never less than
-/// 2²⁰ slots.
+/// The default is that of the CUSP library: three times what the nonzeros take without padding, but at least 2²⁰ slots.
 ///
 /// ```
 /// use evenpath::ell::PaddingLimit;
@@ -32,9 +31,9 @@ pub(crate) const PADDING: u32 = evenpath_kernels::ell::PADDING;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PaddingLimit {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
-    /// So many times what the nonzeros take without padding, or 2²⁰ slots where that is more.
+    /// This many times what the nonzeros take without padding, but at least 2²⁰ slots.
     Times(u32),
 }
 
@@ -45,10 +44,10 @@ impl Default for PaddingLimit {
 }
 
 impl PaddingLimit {
-    /// Slots that are always allowed with a limit relative to the nonzeros.
+    /// Slots that a limit relative to the nonzeros always allows.
     const MIN_SLOTS: u64 = 1 << 20;
 
-    /// Bytes that columns and values may take in a matrix with `nnz` nonzeros.
+    /// The limit in bytes on the columns and values of a matrix with `nnz` nonzeros.
     fn bytes<V: Value>(self, nnz: usize) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -59,7 +58,7 @@ impl PaddingLimit {
         }
     }
 
-    /// Whether a matrix may have so many slots; `width` is the length of its longest row.
+    /// Checks the number of slots against the limit; `width` is the length of the longest row.
     pub(super) fn check<V: Value>(
         self,
         rows: usize,
@@ -77,12 +76,12 @@ impl PaddingLimit {
     }
 }
 
-/// Bytes of a column and a value.
+/// Bytes per slot: a column and a value.
 pub(super) fn slot_bytes<V: Value>() -> u64 {
     (size_of::<u32>() + size_of::<V>()) as u64
 }
 
-/// Columns and values of nothing but padding.
+/// Columns and values that are all padding.
 pub(super) fn padded_arrays<V: Value>(
     rows: usize,
     nnz: usize,
@@ -109,7 +108,7 @@ pub(super) fn longest_row<V: Value, O: Offset>(matrix: CsrView<'_, V, O>) -> Res
     Err(MatrixError::RowTooLong { row, nonzeros: width })
 }
 
-/// Where the slots of one row are: the first, and how far it is to the next.
+/// Where the slots of one row are: the first slot and the stride.
 #[derive(Clone, Copy)]
 pub(super) struct RowSlots {
     pub(super) first: usize,
@@ -118,12 +117,12 @@ pub(super) struct RowSlots {
 }
 
 impl RowSlots {
-    /// The slots' places, in order.
+    /// The positions of the slots, in order.
     pub(super) fn places(self) -> impl Iterator<Item = usize> {
         (0..self.width).map(move |slot| self.first + slot * self.stride)
     }
 
-    /// Nonzeros of the row, where padding follows them; else the slot of the first column behind padding.
+    /// The number of nonzeros of the row, or as an error the slot of the first column after padding.
     pub(super) fn length(self, columns: &[u32]) -> Result<u32, usize> {
         let mut places = self.places();
         let length = places.by_ref().take_while(|&place| columns[place] != PADDING).count();
@@ -134,13 +133,13 @@ impl RowSlots {
     }
 }
 
-/// Room for the length of each row, zeros. Pages of it that nobody writes to take no memory, so that rows without slots,
-/// which no array is long for, cost nothing.
+/// A zeroed array for the length of each row. Pages that are never written take no memory, so rows without slots, which
+/// no array bounds, cost nothing.
 pub(super) fn zero_lengths(rows: usize) -> Result<Vec<u32>, MatrixError> {
     bytemuck::try_zeroed_vec(rows).map_err(|()| MatrixError::OutOfMemory { rows, nnz: 0 })
 }
 
-/// Sets the lengths of rows from `first` on to what `length` says; returns the first error.
+/// Sets the lengths of the rows from `first` on to `length(row)`; returns the first error.
 pub(super) fn set_lengths(
     first: usize,
     lengths: &mut [u32],
@@ -158,7 +157,7 @@ pub(super) fn set_lengths(
     }
 }
 
-/// The CSR matrix of padded rows: `slots` says where a row is, `lengths` its nonzeros.
+/// Converts padded rows to CSR. `slots` locates a row, `lengths` has its number of nonzeros.
 pub(super) fn to_csr<V: Value, O: Offset>(
     cols: usize,
     lengths: &[u32],
@@ -189,7 +188,7 @@ pub(super) fn to_csr<V: Value, O: Offset>(
     Ok(Csr::from_valid(lengths.len(), cols, row_offsets, own_columns, own_values))
 }
 
-/// Row offsets of rows with these lengths.
+/// The row offsets of rows with these lengths.
 pub(super) fn row_offsets<O: Offset>(lengths: &[u32]) -> Result<Vec<O>, MatrixError> {
     let nnz = lengths.par_iter().map(|&length| length as usize).sum();
     let out_of_memory = |()| MatrixError::OutOfMemory { rows: lengths.len(), nnz };

@@ -6,7 +6,7 @@ use std::iter::FusedIterator;
 use super::CsrView;
 use crate::{Offset, Storage};
 
-/// One row: its nonzeros as two slices of equal length.
+/// One row: its nonzeros, as two slices of equal length.
 ///
 /// ```
 /// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(1, 9, [(0, 2, 1.0), (0, 5, 3.0)])?;
@@ -26,27 +26,27 @@ impl<'a, V: Storage> Row<'a, V> {
         Self { columns, values }
     }
 
-    /// Nonzeros of the row.
+    /// The number of nonzeros.
     pub fn len(&self) -> usize {
         self.columns.len()
     }
 
-    /// Whether the row has no nonzero.
+    /// Whether the row has no nonzeros.
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }
 
-    /// Column of every nonzero.
+    /// The column of each nonzero.
     pub fn columns(&self) -> &'a [u32] {
         self.columns
     }
 
-    /// Value of every nonzero.
+    /// The value of each nonzero.
     pub fn values(&self) -> &'a [V] {
         self.values
     }
 
-    /// Column and value of every nonzero, in storage order.
+    /// The column and value of each nonzero, in storage order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, V)> + use<'a, V> {
         self.columns.iter().copied().zip(self.values.iter().copied())
     }

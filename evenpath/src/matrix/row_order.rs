@@ -1,4 +1,4 @@
-//! Rows in another order, and what that does to the warps that have them.
+//! Row permutations, and their effect on warps.
 
 use rayon::prelude::*;
 
@@ -6,13 +6,14 @@ use super::blocks::{row_blocks, split};
 use super::{Csr, CsrView, MatrixError, validate};
 use crate::{Offset, Value};
 
-/// Threads of a warp, and rows where each thread has one.
+/// Threads per warp; also rows per warp, with one row per thread.
 const WARP_SIZE: usize = evenpath_simt::thread::WARP_SIZE as usize;
 
-/// An order of the rows of a matrix: a permutation and its inverse.
+/// A permutation of the rows of a matrix, with its inverse.
 ///
-/// Sorting rows by length gives the threads of a warp, one per row, equal work, and takes from neighboring rows what they
-/// share of x (Prata, Muranho and Gomes, *Impact of row sorting on the sparse matrix-vector product on GPU*).
+/// With one row per thread, sorting rows by length gives the threads of a warp equal work, but separates neighboring
+/// rows, which often share elements of x (Prata, Muranho and Gomes, *Impact of row sorting on the sparse matrix-vector
+/// product on GPU*).
 ///
 /// ```
 /// use evenpath::row_order::RowOrder;
@@ -31,16 +32,17 @@ pub struct RowOrder {
 }
 
 impl RowOrder {
-    /// Makes an order: `order[i]` is the row that comes at position `i`.
+    /// Builds an order: `order[i]` is the row at position `i`.
     ///
     /// # Errors
-    /// Unless it has every row from 0 to its length once.
+    ///
+    /// Unless `order` contains every row below its length exactly once.
     pub fn try_new(order: Vec<u32>) -> Result<Self, MatrixError> {
         validate::dimensions(order.len(), 0)?;
         let mut inverse = vec![u32::MAX; order.len()];
         for (position, &row) in order.iter().enumerate() {
             match inverse.get_mut(row as usize) {
-                // No position is so large: there is one less than rows.
+                // `u32::MAX` marks a free slot: positions are smaller.
                 Some(slot) if *slot == u32::MAX => *slot = position as u32,
                 _ => return Err(MatrixError::NotAnOrder { position, row: row as usize, rows: order.len() }),
             }
@@ -48,12 +50,12 @@ impl RowOrder {
         Ok(Self { order, inverse })
     }
 
-    /// An order and its inverse.
+    /// Builds an order from a permutation and its inverse, unchecked.
     pub(crate) fn from_valid(order: Vec<u32>, inverse: Vec<u32>) -> Self {
         Self { order, inverse }
     }
 
-    /// Longest rows first; rows of equal length stay in their order. Only within each `scope` rows: the σ of SELL-C-σ.
+    /// Longest rows first, stably, within each window of `scope` rows: the σ of SELL-C-σ.
     pub(super) fn by_length<V: Value, O: Offset>(matrix: CsrView<'_, V, O>, scope: usize) -> Self {
         let mut order: Vec<u32> = (0..matrix.rows() as u32).collect();
         let length = |&row: &u32| std::cmp::Reverse(matrix.range(row as usize).len());
@@ -84,10 +86,11 @@ impl RowOrder {
         &self.inverse
     }
 
-    /// Longest row of each warp (LRW) before and after the rows of `matrix` are put into this order.
+    /// The longest row of each warp (LRW) before and after putting the rows of `matrix` into this order.
     ///
     /// # Errors
-    /// Where the matrix has another number of rows.
+    ///
+    /// If the matrix has a different number of rows.
     pub fn longest_rows<V: Value, O: Offset>(&self, matrix: &Csr<V, O>) -> Result<LongestRows, MatrixError> {
         self.check(matrix.rows())?;
         let length = |row: u32| matrix.view().range(row as usize).len();
@@ -108,7 +111,7 @@ impl RowOrder {
     }
 }
 
-/// Longest row of each warp (LRW) where each thread of a GPU has one row: for so long all 32 threads of the warp wait.
+/// The longest row of each warp (LRW), with one row per thread: it determines how long all 32 threads take.
 /// (Row-sorting study, section V.C and Table 5.)
 ///
 /// ```
@@ -123,25 +126,25 @@ impl RowOrder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LongestRows {
-    /// In the order of the matrix, one per warp.
+    /// In the original order, one element per warp.
     pub before: Vec<usize>,
-    /// In the other order.
+    /// In the new order, one element per warp.
     pub after: Vec<usize>,
 }
 
 impl LongestRows {
-    /// Average before; 0 where there are no rows.
+    /// Mean before; 0 if there are no rows.
     pub fn mean_before(&self) -> f64 {
         mean(&self.before)
     }
 
-    /// Average after; 0 where there are no rows.
+    /// Mean after; 0 if there are no rows.
     pub fn mean_after(&self) -> f64 {
         mean(&self.after)
     }
 
-    /// The average after over the average before; 1 where both are 0. The study found sorting to pay, on a GPU of 2009,
-    /// where this is 0.66 or less.
+    /// The mean after divided by the mean before; 1 if both are 0. On a GPU of 2009, the study found that sorting pays
+    /// if this is 0.66 or less.
     pub fn ratio(&self) -> f64 {
         let (before, after) = (self.mean_before(), self.mean_after());
         if before == 0.0 { 1.0 } else { after / before }
@@ -154,8 +157,7 @@ fn mean(lengths: &[usize]) -> f64 {
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// The matrix with its longest rows first, and the order in which they now are; rows of equal length stay in their
-    /// order.
+    /// Sorts the rows by length, longest first, stably. Returns the sorted matrix and the row order.
     ///
     /// ```
     /// use evenpath::Csr;
@@ -173,10 +175,11 @@ impl<V: Value, O: Offset> Csr<V, O> {
         (self.in_order(&order), order)
     }
 
-    /// The matrix with its rows in the given order: row `i` is row `order[i]` of this one.
+    /// Permutes the rows: row `i` of the result is row `order[i]` of this matrix.
     ///
     /// # Errors
-    /// Where the order has another number of rows.
+    ///
+    /// If the order has a different number of rows.
     pub fn permute_rows(&self, order: &RowOrder) -> Result<Self, MatrixError> {
         order.check(self.rows())?;
         Ok(self.in_order(order))

@@ -1,4 +1,4 @@
-//! Sliced ELLPACK: rows padded to the longest of their slice.
+//! Sliced ELLPACK: rows padded to the longest row of their slice.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use super::padding::{self, PADDING, PaddingLimit, RowSlots, padded_arrays, slot_
 use super::{Csr, CsrView, InvalidSlicedEll, MatrixError, RowOrder, validate};
 use crate::{Offset, Value};
 
-/// A sparse matrix in sliced ELLPACK form: slices of `slice_height` consecutive rows, each an [`Ell`](crate::Ell) of its
-/// own, as wide as its longest row (Monakov, Lokhmotov and Avetisyan, *Automatically tuning sparse matrix-vector
-/// multiplication for GPU architectures*, High Performance Embedded Architectures and Compilers 2010).
+/// A sparse matrix in sliced ELLPACK form: slices of `slice_height` consecutive rows, each stored like an
+/// [`Ell`](crate::Ell) as wide as its longest row (Monakov, Lokhmotov and Avetisyan, *Automatically tuning sparse
+/// matrix-vector multiplication for GPU architectures*, High Performance Embedded Architectures and Compilers 2010).
 ///
-/// Rows may be sorted by length before they are cut into slices, within windows of a few slices so that neighbors stay
-/// near: that is SELL-C-σ (Kreutzer, Hager, Wellein, Fehske and Bishop, *A unified sparse matrix data format for efficient
+/// Rows may be sorted by length before they are divided into slices, within windows of a few slices so that neighbors stay
+/// close. This is SELL-C-σ (Kreutzer, Hager, Wellein, Fehske and Bishop, *A unified sparse matrix data format for efficient
 /// general sparse matrix-vector multiplication on modern processors with wide SIMD units*, SIAM J. Sci. Comput. 36, 2014),
-/// C the slice height and σ the window.
+/// where C is the slice height and σ the window.
 ///
-/// Slot `j` of a slice's row `i` is at `slice_offsets[slice] + j * slice_height + i`; the last slice has as many slots as if
-/// it were full. Padding is marked as in [`Ell`](crate::Ell).
+/// Slot `j` of row `i` of a slice is at `slice_offsets[slice] + j * slice_height + i`. The last slice is padded to full
+/// height. Padding is marked as in [`Ell`](crate::Ell).
 ///
 /// ```
 /// use evenpath::ell::SlicedEllOptions;
@@ -41,11 +41,11 @@ pub struct SlicedEll<V> {
     values: Vec<V>,
     row_order: Option<RowOrder>,
     nnz: usize,
-    /// By position.
+    /// Indexed by position.
     row_lengths: Vec<u32>,
 }
 
-/// How [`Csr::to_sliced_ell`] cuts and sorts.
+/// How [`Csr::to_sliced_ell`] slices and sorts.
 ///
 /// ```
 /// use evenpath::ell::SlicedEllOptions;
@@ -59,11 +59,11 @@ pub struct SlicedEll<V> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SlicedEllOptions {
-    /// Rows of a slice, C; by default 32, a GPU's warp.
+    /// Rows per slice, C. Default: 32, the size of a warp.
     pub slice_height: u32,
-    /// Rows among which the longest come first, σ; by default 1: rows stay where they are.
+    /// Rows per sorting window, σ. Default: 1, rows are not sorted.
     pub sorting_scope: usize,
-    /// How much memory padding may take.
+    /// How much memory the padded rows may take.
     pub limit: PaddingLimit,
 }
 
@@ -74,19 +74,19 @@ impl Default for SlicedEllOptions {
 }
 
 impl SlicedEllOptions {
-    /// The same with so many rows per slice.
+    /// Sets the number of rows per slice.
     #[must_use]
     pub fn with_slice_height(self, slice_height: u32) -> Self {
         Self { slice_height, ..self }
     }
 
-    /// The same with rows sorted among so many.
+    /// Sets the number of rows per sorting window.
     #[must_use]
     pub fn with_sorting_scope(self, sorting_scope: usize) -> Self {
         Self { sorting_scope, ..self }
     }
 
-    /// The same with another limit on padding.
+    /// Sets the limit on padding.
     #[must_use]
     pub fn with_limit(self, limit: PaddingLimit) -> Self {
         Self { limit, ..self }
@@ -94,14 +94,15 @@ impl SlicedEllOptions {
 }
 
 impl<V: Value> SlicedEll<V> {
-    /// Makes a `rows` x `cols` matrix of its arrays; `row_order` says which row each stored row is, where that is not its
-    /// position. Values of padding become 0.
+    /// Builds a `rows` x `cols` matrix from its arrays; `row_order` is the order of the stored rows, `None` if they are not
+    /// permuted. The values of padding are set to 0.
     ///
     /// # Errors
-    /// Unless `slice_offsets` has one element per slice and one more, goes from 0 to the length of both other arrays
-    /// without decreasing, by multiples of `slice_height`, which is not 0; columns are below `cols` or padding; in each
-    /// row only padding follows padding, as in rows behind the last; and `row_order` has `rows` rows. Where there is no
-    /// memory for the rows' lengths. The error holds the buffers.
+    ///
+    /// Unless `slice_height` is not 0; `slice_offsets` has one element per slice plus one, and runs from 0 to the length of
+    /// both other arrays without decreasing, in multiples of `slice_height`; all columns are below `cols` or padding; in
+    /// each row only padding follows padding; rows of the last slice beyond the matrix are all padding; and `row_order` has
+    /// `rows` rows. If there is not enough memory for the row lengths. The error returns the buffers.
     pub fn try_new(
         rows: usize,
         cols: usize,
@@ -135,7 +136,7 @@ impl<V: Value> SlicedEll<V> {
         }
     }
 
-    /// The arrays: slice offsets, column indices, values, and the order of the rows.
+    /// Returns the arrays: slice offsets, column indices, values, and the row order.
     pub fn into_parts(self) -> (Vec<u64>, Vec<u32>, Vec<V>, Option<RowOrder>) {
         (self.slice_offsets, self.column_indices, self.values, self.row_order)
     }
@@ -155,41 +156,42 @@ impl<V: Value> SlicedEll<V> {
         self.nnz
     }
 
-    /// Rows of a slice.
+    /// Rows per slice.
     pub fn slice_height(&self) -> u32 {
         self.slice_height
     }
 
-    /// Where each slice starts, and the number of slots at the end.
+    /// Where each slice starts, followed by the number of slots.
     pub fn slice_offsets(&self) -> &[u64] {
         &self.slice_offsets
     }
 
-    /// Column of every slot, [`PADDING`](crate::Ell::PADDING) where there is no nonzero.
+    /// The column of each slot; [`PADDING`](crate::Ell::PADDING) if it has no nonzero.
     pub fn column_indices(&self) -> &[u32] {
         &self.column_indices
     }
 
-    /// Value of every slot.
+    /// The value of each slot.
     pub fn values(&self) -> &[V] {
         &self.values
     }
 
-    /// Which row each stored row is; `None` where rows are in their order.
+    /// The order of the stored rows; `None` if they are not permuted.
     pub fn row_order(&self) -> Option<&RowOrder> {
         self.row_order.as_ref()
     }
 
-    /// Bytes of column indices, values, slice offsets, and of the order of the rows where there is one.
+    /// Bytes of the column indices, values, slice offsets, and the row order if there is one.
     pub fn bytes(&self) -> u64 {
         let order = self.row_order.as_ref().map_or(0, |order| 4 * order.rows());
         self.values.len() as u64 * slot_bytes::<V>() + (8 * self.slice_offsets.len() + order) as u64
     }
 
-    /// The same matrix in CSR form: rows in their order, the nonzeros of each in theirs.
+    /// Converts to CSR, with the rows in their original order. The nonzeros of each row keep their order.
     ///
     /// # Errors
-    /// Where `O` cannot count the nonzeros.
+    ///
+    /// If `O` cannot count the nonzeros.
     pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
         let Self { slice_height, slice_offsets, column_indices, .. } = self;
         let arrays = Arrays { slice_height: *slice_height, slice_offsets, column_indices };
@@ -204,7 +206,7 @@ impl<V: Value> SlicedEll<V> {
     }
 }
 
-/// The arrays that say where nonzeros are.
+/// The arrays of the pattern.
 #[derive(Clone, Copy)]
 struct Arrays<'a> {
     slice_height: u32,
@@ -213,7 +215,7 @@ struct Arrays<'a> {
 }
 
 impl Arrays<'_> {
-    /// Where the row at `position` is; the arrays' offsets are right.
+    /// Where the slots of the row at `position` are. The offsets must be valid.
     fn slots(&self, position: usize) -> RowSlots {
         let height = self.slice_height as usize;
         let slice = position / height;
@@ -221,7 +223,7 @@ impl Arrays<'_> {
         RowSlots { first: begin + position % height, stride: height, width: (end - begin) / height }
     }
 
-    /// Returns the nonzeros, and the lengths of the rows by position.
+    /// Returns the number of nonzeros, and the row lengths by position.
     fn check(
         &self,
         rows: usize,
@@ -255,8 +257,7 @@ impl Arrays<'_> {
         Ok(lengths)
     }
 
-    /// The nonzeros, and what `length` says of the rows of every slice that has slots; the others' rows are not gone
-    /// through.
+    /// The number of nonzeros, and the row lengths by `length`. Slices without slots are skipped.
     fn row_lengths(
         &self,
         rows: usize,
@@ -270,12 +271,12 @@ impl Arrays<'_> {
             padding::set_lengths(slice * height, lengths, &length)?;
             Ok(lengths.iter().map(|&length| length as usize).sum::<usize>())
         });
-        // Threads come upon errors in any order, and the first counts.
+        // Keeps the first error by row, regardless of the order in which threads find errors.
         let add = |a: Result<usize, MatrixError>, b: Result<usize, MatrixError>| Ok(a? + b?);
         Ok((counts.reduce(|| Ok(0), add)?, lengths))
     }
 
-    /// Checks that the last slice has no nonzeros in rows that the matrix has not.
+    /// Checks that the last slice has no nonzeros in rows beyond the matrix.
     fn check_rest(&self, rows: usize) -> Result<(), MatrixError> {
         let height = self.slice_height as usize;
         let begin = self.slice_offsets[rows / height] as usize;
@@ -323,15 +324,16 @@ impl Arrays<'_> {
     }
 }
 
-/// Slots of a row, at most.
+/// The maximum number of slots per row.
 const MAX_WIDTH: u64 = u32::MAX as u64;
 
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// The same matrix in sliced ELL form, the nonzeros of each row in their order.
+    /// Converts to sliced ELL. The nonzeros of each row keep their order.
     ///
     /// # Errors
-    /// Where the slice height is 0, padding takes more memory than the limit allows, or than there is, or a row has 2³²
-    /// nonzeros or more.
+    ///
+    /// If the slice height is 0, the padded arrays exceed the limit or the available memory, or a row has 2³² nonzeros or
+    /// more.
     pub fn to_sliced_ell(&self, options: SlicedEllOptions) -> Result<SlicedEll<V>, MatrixError> {
         let SlicedEllOptions { slice_height, sorting_scope, limit } = options;
         if slice_height == 0 {
@@ -372,7 +374,7 @@ impl<V: Value, O: Offset> Csr<V, O> {
     }
 }
 
-/// Brings the nonzeros to their slots, slices in parallel.
+/// Copies the nonzeros to their slots, slices in parallel.
 fn fill<V: Value, O: Offset>(
     matrix: CsrView<'_, V, O>,
     height: usize,

@@ -1,4 +1,4 @@
-//! How the nonzeros of a matrix are spread over its rows.
+//! Statistics of the row lengths of a matrix.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use rayon::prelude::*;
 
 use crate::Offset;
 
-/// Decimal digits of the longest possible row length, and one class more for empty rows.
+/// One class per number of decimal digits of a row length, and one for empty rows.
 const CLASSES: usize = 21;
 
-/// Statistics of the row lengths, the same figures and layout that merge-spmv (Merrill and Garland, 2016)
-/// prints.
+/// Statistics of the row lengths: the figures that merge-spmv (Merrill and Garland, 2016) prints, in the
+/// same layout.
 ///
-/// Moments are those of the population: divided by the number of rows. Where they are not defined, for
-/// no rows, no nonzeros or rows of equal length, they are 0.
+/// Moments are those of the population: sums divided by the number of rows. Undefined ones are 0, for
+/// matrices without rows or nonzeros or with rows of equal length.
 ///
 /// ```
 /// let a: evenpath::Csr<f64> = evenpath::Csr::from_triplets(2, 3, [(0, 0, 1.0), (0, 2, 1.0)])?;
@@ -30,7 +30,7 @@ pub struct Statistics {
     pub cols: usize,
     /// Number of nonzeros.
     pub nnz: usize,
-    /// Nonzeros a row, on average.
+    /// Mean nonzeros per row.
     pub row_length_mean: f64,
     /// Standard deviation of the row length.
     pub row_length_std_dev: f64,
@@ -43,17 +43,17 @@ pub struct Statistics {
     /// Rows without nonzeros.
     pub empty_rows: usize,
     /// Element `d` counts the rows with at least 10ᵈ and less than 10ᵈ⁺¹ nonzeros; it ends with the class
-    /// of the longest row, and is empty where all rows are.
+    /// of the longest row, and is empty if all rows are.
     pub degree_histogram: Vec<usize>,
 }
 
-/// Sums over some of the rows.
+/// Sums over part of the rows.
 #[derive(Default)]
 struct Sums {
     square: f64,
     cube: f64,
     max: usize,
-    /// Empty rows, then rows by number of digits.
+    /// The number of empty rows, then of rows by digits of their length.
     classes: [usize; CLASSES],
 }
 
@@ -83,13 +83,13 @@ impl Sums {
 }
 
 impl Statistics {
-    /// Of a valid matrix.
+    /// Statistics of a valid matrix.
     pub(super) fn new<O: Offset>(rows: usize, cols: usize, row_offsets: &[O]) -> Self {
         const GRAIN: usize = 1 << 15;
         let nnz = row_offsets[rows].to_usize();
         let ratio = |a: f64, b: f64| if b == 0.0 { 0.0 } else { a / b };
         let mean = ratio(nnz as f64, rows as f64);
-        // Parts of fixed size, added in order: the sums do not depend on the number of threads.
+        // Parts of fixed size, added in order, so the sums do not depend on the number of threads.
         let parts: Vec<Sums> = (0..rows.div_ceil(GRAIN))
             .into_par_iter()
             .map(|part| Sums::of_rows(mean, &row_offsets[part * GRAIN..=rows.min((part + 1) * GRAIN)]))

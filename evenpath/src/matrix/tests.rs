@@ -1,4 +1,4 @@
-//! Formats against the plainest possible computation: dense sums of triplets.
+//! Formats, compared with dense sums of triplets.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::*;
 
 type Triplet = (usize, usize, f64);
 
-/// A matrix shape with entries inside it, duplicates and empty rows included. Values are small integers,
+/// A matrix shape and entries inside it, including duplicates and empty rows. Values are small integers,
 /// so that sums are exact in any order.
 fn triplets() -> impl Strategy<Value = (usize, usize, Vec<Triplet>)> {
     (0..40usize, 0..40usize).prop_flat_map(|(rows, cols)| {
@@ -19,7 +19,7 @@ fn triplets() -> impl Strategy<Value = (usize, usize, Vec<Triplet>)> {
     })
 }
 
-/// The sum at every place that has an entry.
+/// The sum at every position that has an entry.
 fn sums(triplets: &[Triplet]) -> BTreeMap<(usize, usize), f64> {
     let mut sums = BTreeMap::new();
     for &(row, col, value) in triplets {
@@ -134,7 +134,7 @@ proptest! {
     }
 }
 
-/// Enough entries for many chunks and buckets.
+/// Enough entries for several chunks and buckets.
 #[test]
 #[cfg_attr(miri, ignore = "large")]
 fn large_conversions_are_stable() {
@@ -171,8 +171,8 @@ fn bad_arrays_are_named_and_given_back() {
         (2, 2, vec![0, 1], vec![0], vec![1.0], "row_offsets has length 2: 2 rows need 2 + 1"),
         (1, 2, vec![1, 1], vec![0], vec![1.0], "row_offsets starts with 1 instead of 0"),
         (2, 2, vec![0, 3, 1], vec![0], vec![1.0], "row_offsets decreases from 3 to 1 at row 1"),
-        (1, 2, vec![0, 2], vec![0], vec![1.0], "row_offsets ends with 2, and there are 1 nonzeros"),
-        (1, 2, vec![0, 0], vec![0], vec![1.0], "row_offsets ends with 0, and there are 1 nonzeros"),
+        (1, 2, vec![0, 2], vec![0], vec![1.0], "row_offsets ends with 2, but there are 1 nonzeros"),
+        (1, 2, vec![0, 0], vec![0], vec![1.0], "row_offsets ends with 0, but there are 1 nonzeros"),
         (1, 2, vec![0, 1], vec![0], vec![], "column_indices has length 1, but values has length 0"),
         (
             3,
@@ -199,7 +199,7 @@ fn bad_arrays_are_named_and_given_back() {
 #[test]
 #[cfg_attr(miri, ignore = "large")]
 fn far_faults_are_found_by_every_task() {
-    // Beyond the first chunk of the parallel checks.
+    // The error lies beyond the first chunk of the parallel checks.
     let rows = 100_000;
     let offsets: Vec<u32> = (0..=rows as u32).collect();
     let mut columns = vec![0; rows];
@@ -301,7 +301,7 @@ fn statistics_print_as_merge_spmv_does() {
     assert_eq!(text, expected);
 }
 
-/// Rows without slots, four billion of them in no bytes: nothing is written for each.
+/// Four billion rows without slots take no memory: nothing is written per row.
 #[test]
 #[cfg_attr(miri, ignore = "large")]
 fn rows_without_slots_take_no_time() {
@@ -315,7 +315,7 @@ fn rows_without_slots_take_no_time() {
             .map(|a| (a.rows(), a.nnz()))
             .map_err(MatrixError::from),
     ];
-    // Where the machine promises no memory that nobody uses, that is an error.
+    // A machine that does not overcommit memory returns an error instead.
     for shape in shapes {
         assert!(
             shape == Ok((rows, 0)) || shape == Err(MatrixError::OutOfMemory { rows, nnz: 0 }),
@@ -323,7 +323,7 @@ fn rows_without_slots_take_no_time() {
         );
     }
     assert!(start.elapsed().as_secs() < 2, "{:?}", start.elapsed());
-    // Lengths of slices beside one that has slots.
+    // Empty slices next to one with slots.
     let columns = vec![0, 1, 0, Ell::<f64>::PADDING];
     let sliced = SlicedEll::try_new(6, 2, 2, vec![0, 0, 4, 4], columns, vec![1.0; 4], None).unwrap();
     assert_eq!(

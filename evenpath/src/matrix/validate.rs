@@ -1,4 +1,4 @@
-//! The checks that every matrix passes before it exists.
+//! The checks that constructors make.
 
 use rayon::prelude::*;
 
@@ -7,7 +7,7 @@ use super::padding::PADDING;
 use super::{MAX_DIMENSION, MatrixError};
 use crate::Offset;
 
-/// Items that one task checks: enough to pay for the task.
+/// Items per task: enough to amortize its cost.
 const GRAIN: usize = grain(1 << 15);
 
 pub(crate) fn dimensions(rows: usize, cols: usize) -> Result<(), MatrixError> {
@@ -95,7 +95,7 @@ pub(super) fn coo(
     Ok(())
 }
 
-/// Position of the first column of a padded format that is neither below `cols` nor padding.
+/// The position of the first column in a padded format that is neither below `cols` nor padding.
 pub(super) fn first_beyond_or_padding(columns: &[u32], cols: usize) -> Option<usize> {
     columns
         .par_iter()
@@ -103,11 +103,11 @@ pub(super) fn first_beyond_or_padding(columns: &[u32], cols: usize) -> Option<us
         .position_first(|&column| column as usize >= cols && column != PADDING)
 }
 
-/// Position of the first index that is not below `bound`.
+/// The position of the first index that is not below `bound`.
 fn first_beyond(indices: &[u32], bound: usize) -> Option<usize> {
     let beyond = |index: u32| index as usize >= bound;
     indices.par_chunks(GRAIN).enumerate().find_map_first(|(chunk, indices)| {
-        // The maximum first: it is a vector operation, the search is not.
+        // Test the maximum first: unlike the search, it is vectorized.
         if !indices.iter().copied().max().is_some_and(beyond) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! A borrowed CSR matrix: what the operations read.
+//! A borrowed CSR matrix, as operations take it.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
@@ -11,7 +11,7 @@ use super::compress::{self, Entries};
 use super::{Coo, Csr, MatrixError, Row, Rows, Statistics, validate};
 use crate::{Offset, Storage, Value};
 
-/// A sparse matrix in CSR form whose arrays belong to someone else; as cheap to copy as a slice.
+/// A sparse matrix in CSR form with borrowed arrays. Copying it is as cheap as copying a slice.
 ///
 /// ```
 /// use evenpath::csr::CsrView;
@@ -40,11 +40,13 @@ impl<V, O> Clone for CsrView<'_, V, O> {
 impl<V, O> Copy for CsrView<'_, V, O> {}
 
 impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
-    /// Views the arrays as a `rows` x `cols` matrix.
+    /// Borrows arrays as a `rows` x `cols` matrix.
     ///
     /// # Errors
-    /// Unless `row_offsets` has length `rows + 1` and goes from 0 to the number of nonzeros without
-    /// decreasing, `column_indices` and `values` have that length, and columns are below `cols`.
+    ///
+    /// Unless `row_offsets` has length `rows + 1` and runs from 0 to the number of nonzeros without
+    /// decreasing, `column_indices` and `values` have one element per nonzero, and all columns are
+    /// below `cols`.
     pub fn try_new(
         rows: usize,
         cols: usize,
@@ -56,8 +58,8 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         Ok(Self { rows, cols, row_offsets, column_indices, values })
     }
 
-    /// The view of arrays that [`try_new`](Self::try_new) would accept: operations rely on it without
-    /// checking again.
+    /// Borrows arrays that [`try_new`](Self::try_new) would accept, unchecked. Operations rely on
+    /// that.
     pub(crate) fn from_valid(
         rows: usize,
         cols: usize,
@@ -83,18 +85,18 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         self.column_indices.len()
     }
 
-    /// Where each row starts in [`column_indices`](Self::column_indices) and [`values`](Self::values);
-    /// length `rows + 1`, from 0 to `nnz`.
+    /// Where each row starts in [`column_indices`](Self::column_indices) and [`values`](Self::values):
+    /// `rows + 1` offsets, from 0 to `nnz`.
     pub fn row_offsets(&self) -> &'a [O] {
         self.row_offsets
     }
 
-    /// Column of every nonzero, row by row.
+    /// The column of each nonzero, row by row.
     pub fn column_indices(&self) -> &'a [u32] {
         self.column_indices
     }
 
-    /// Value of every nonzero, row by row.
+    /// The value of each nonzero, row by row.
     pub fn values(&self) -> &'a [V] {
         self.values
     }
@@ -104,7 +106,7 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         self.row_offsets[row].to_usize()..self.row_offsets[row + 1].to_usize()
     }
 
-    /// One row; `None` where the matrix has fewer.
+    /// One row; `None` if `row` is out of range.
     pub fn row(&self, row: usize) -> Option<Row<'a, V>> {
         if row >= self.rows {
             return None;
@@ -125,10 +127,11 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         })
     }
 
-    /// Checks that the columns of every row increase: sorted, and none twice.
+    /// Checks that every row is sorted by column, without duplicates.
     ///
     /// # Errors
-    /// Names the first row that is not so.
+    ///
+    /// Names the first row that is not.
     pub fn check_canonical(&self) -> Result<(), MatrixError> {
         match first_descent(self.row_offsets, self.column_indices) {
             None => Ok(()),
@@ -141,7 +144,7 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         self.check_canonical().is_ok()
     }
 
-    /// Row of every nonzero.
+    /// The row of each nonzero.
     fn row_indices(&self) -> Vec<u32> {
         let mut rows = vec![0; self.nnz()];
         let blocks = super::blocks::row_blocks(self.row_offsets);
@@ -157,58 +160,61 @@ impl<'a, V: Storage, O: Offset> CsrView<'a, V, O> {
         rows
     }
 
-    /// A copy that owns its arrays.
+    /// Copies the arrays into an owned matrix.
     pub fn to_owned(&self) -> Csr<V, O> {
         let (columns, values) = (self.column_indices.to_vec(), self.values.to_vec());
         Csr::from_valid(self.rows, self.cols, self.row_offsets.to_vec(), columns, values)
     }
 
-    /// How the nonzeros are spread over the rows.
+    /// Statistics of the row lengths.
     pub fn statistics(&self) -> Statistics {
         Statistics::new(self.rows, self.cols, self.row_offsets)
     }
 }
 
-/// What takes arithmetic, which the 16-bit types have none of.
+/// Methods that need arithmetic, which the 16-bit types lack.
 impl<V: Value, O: Offset> CsrView<'_, V, O> {
-    /// The value stored at (`row`, `col`), the sum where it is stored more than once; `None` where
-    /// nothing is stored. Takes time proportional to the row.
+    /// The value at (`row`, `col`), the sum of duplicates; `None` if nothing is stored there. Takes
+    /// time linear in the row's length.
     pub fn get(&self, row: usize, col: usize) -> Option<V> {
         let stored = |(column, value)| (column as usize == col).then_some(value);
         self.row(row)?.iter().filter_map(stored).reduce(|sum, value| sum + value)
     }
 
-    /// The transpose. Its rows are sorted, and without duplicates where this matrix has none.
+    /// The transpose. Its rows are sorted; it has duplicates only if this matrix has.
     ///
-    /// A matrix of very many columns has a transpose of as many rows. Where there is no memory for it the process is aborted, as
-    /// where a `Vec` has none; [`try_transpose`](Self::try_transpose) says so instead.
+    /// The transpose needs one row offset per column of this matrix. If there is not enough memory,
+    /// the process aborts, as with a `Vec`; [`try_transpose`](Self::try_transpose) returns an error
+    /// instead.
     #[must_use]
     pub fn transpose(&self) -> Csr<V, O> {
         let offsets = Layout::array::<O>(self.cols + 1).unwrap_or(Layout::new::<O>());
         self.try_transpose().unwrap_or_else(|_| handle_alloc_error(offsets))
     }
 
-    /// The transpose, as [`transpose`](Self::transpose).
+    /// Like [`transpose`](Self::transpose), but fallible.
     ///
     /// # Errors
-    /// Where there is no memory for it.
+    ///
+    /// If there is not enough memory.
     pub fn try_transpose(&self) -> Result<Csr<V, O>, MatrixError> {
         let row_indices = self.row_indices();
         let entries = Entries { rows: self.column_indices, columns: &row_indices, values: self.values };
-        // As many nonzeros as here: the offsets fit.
+        // The same number of nonzeros, so the offsets fit.
         compress::compress(self.cols, self.rows, entries)
     }
 
-    /// The same entries in the same order, with the row of each.
+    /// Converts to COO, in the same order.
     pub fn to_coo(&self) -> Coo<V> {
         let (columns, values) = (self.column_indices.to_vec(), self.values.to_vec());
         Coo::from_valid(self.rows, self.cols, self.row_indices(), columns, values)
     }
 
-    /// All `rows * cols` values, row by row; entries that are stored more than once are summed.
+    /// All `rows * cols` values, row-major. Duplicates are summed.
     ///
     /// # Errors
-    /// Where so many values do not fit in memory.
+    ///
+    /// If the values do not fit in memory.
     pub fn to_dense(&self) -> Result<Vec<V>, MatrixError> {
         let too_large = MatrixError::DenseTooLarge { rows: self.rows, cols: self.cols };
         let Some(len) = self.rows.checked_mul(self.cols) else {
@@ -227,7 +233,7 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
 }
 
 impl<V: Storage, O: Offset> PartialEq for CsrView<'_, V, O> {
-    /// Equal shapes and equal arrays; the same matrix with its nonzeros in another order is not equal.
+    /// Compares shapes and arrays: equal matrices whose nonzeros are in different orders are unequal.
     fn eq(&self, other: &Self) -> bool {
         (self.rows, self.cols) == (other.rows, other.cols)
             && self.row_offsets == other.row_offsets

@@ -56,7 +56,7 @@ named! {
 ///
 /// // A refusal says what is wrong and gives the vector back.
 /// let refused = DeviceDense::try_new(matrix.into_vec(), 2, 4, Layout::RowMajor).unwrap_err();
-/// assert_eq!(refused.to_string(), "6 elements do not hold a 2 x 4 matrix of leading dimension 4");
+/// assert_eq!(refused.to_string(), "6 elements cannot hold a 2 x 4 matrix with leading dimension 4");
 /// assert_eq!(refused.into_vec().len(), 6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -317,7 +317,11 @@ impl<V: Value> fmt::Debug for DeviceEll<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Arrays { rows, cols, nnz, width, .. } = &*self.arrays;
         let device = self.device();
-        write!(f, "DeviceEll<{}>({rows} x {cols}, {nnz} nonzeros, {width} slots a row, on {device})", V::NAME)
+        write!(
+            f,
+            "DeviceEll<{}>({rows} x {cols}, {nnz} nonzeros, {width} slots per row, on {device})",
+            V::NAME
+        )
     }
 }
 

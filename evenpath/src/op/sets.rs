@@ -1,23 +1,23 @@
 //! Union, intersection, difference and symmetric difference of two sorted sequences on a device.
 //!
 //! Sequences are multisets, as in `std::set_union` and its family: the n-th copy of a key in A matches the n-th in B.
-//! Of a key with m copies in A and n in B,
+//! For a key with m copies in A and n in B:
 //!
-//! | operation | copies in the result | of which |
+//! | operation | copies in the result | which copies |
 //! |---|---|---|
-//! | union | max(m, n) | all of A's, then B's last n − m |
-//! | intersection | min(m, n) | A's first |
-//! | difference | max(m − n, 0) | A's last |
-//! | symmetric difference | \|m − n\| | the last of whoever has more |
+//! | union | max(m, n) | all of A, then the last n − m of B |
+//! | intersection | min(m, n) | the first of A |
+//! | difference | max(m − n, 0) | the last of A |
+//! | symmetric difference | \|m − n\| | the last of the sequence with more |
 //!
-//! Values go with their keys; a match has A's value, or the sum of both if asked for ([`Combine`]).
+//! Values stay with their keys. A match has A's value or, with [`Combine::Sum`], the sum of both.
 //!
-//! Keys are [`Key`]s; (row, column) tuples go as [`coordinate`](crate::keys::coordinate)s. Method: balanced path (Baxter,
-//! "Modern GPU", 2013; Dalton et al., IPDPS 2015): tiles of equal work, however many copies a key has, and one pass
-//! over the data. Results are bitwise the same from run to run.
+//! Keys are [`Key`]s; (row, column) tuples are packed by [`coordinate`](crate::keys::coordinate). Method: balanced path
+//! (Baxter, "Modern GPU", 2013; Dalton et al., IPDPS 2015): tiles of equal work, regardless of how many copies a key
+//! has, and one pass over the data. Results are bitwise identical from run to run.
 //!
-//! The inputs must be sorted, which [`check_sorted`] checks. If they are not, the result is some sequence, or an
-//! error; no memory beside the outputs is touched.
+//! The inputs must be sorted; [`check_sorted`] checks that. If they are not, the result is an unspecified sequence or an
+//! error. No memory other than the outputs is written.
 //!
 //! ```
 //! use evenpath::key::Pairs;
@@ -53,7 +53,7 @@ use crate::names::named;
 
 pub use crate::operation::SetOperation;
 
-/// The value of a match in unions and intersections of pairs; the other operations keep no match.
+/// The value of a match in unions and intersections of pairs. The other operations keep no matches.
 ///
 /// ```
 /// use evenpath::key::Pairs;
@@ -70,7 +70,7 @@ pub use crate::operation::SetOperation;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Combine {
-    /// A's value, as `std::set_union` has it.
+    /// A's value, as in `std::set_union`.
     #[default]
     First,
     /// A's value plus B's; integers wrap around.
@@ -83,17 +83,17 @@ named! {
     Sum = "sum",
 }
 
-/// The keys of the result, in a new vector; waits for the device, which alone knows how many they are.
+/// Returns the keys of the result in a new vector. Waits for the device, to learn how many there are.
 ///
-/// On a GPU the result is computed in one pass, in memory for the [largest result](SetOperation::largest_result),
-/// which the vector keeps until it is dropped: [`DeviceVec::shrink_to_fit`] gives the rest back for the price of a copy.
-/// Who wants exactly sized memory from the start calls [`count`] and [`keys_into`], which reads the inputs twice.
+/// On a GPU the result is computed in one pass, in memory for the [largest result](SetOperation::largest_result), which
+/// the vector keeps until it is dropped. [`DeviceVec::shrink_to_fit`] frees the rest at the cost of a copy. To allocate
+/// the exact size from the start, call [`count`] and [`keys_into`], which read the inputs twice.
 ///
 /// # Errors
 ///
-/// If the inputs are on different devices, there is no memory for the largest result and the
-/// [temporary bytes](keys_temporary_bytes), the inputs are so out of order that the result is larger than that, or the
-/// device was lost.
+/// If the inputs are on different devices, there is not enough memory for the largest result and the [temporary
+/// bytes](keys_temporary_bytes), the inputs are unsorted such that the result exceeds the largest one, or the device was
+/// lost.
 pub fn keys<K: Key>(
     operation: SetOperation,
     a: &DeviceVec<K>,
@@ -112,15 +112,15 @@ pub fn keys<K: Key>(
     Ok(result)
 }
 
-/// Writes the keys of the result to the beginning of `result`, and returns how many they are; waits for the device.
-/// What follows them in `result` is unchanged.
+/// Writes the keys of the result to the beginning of `result`, and returns how many there are. Waits for the device. The
+/// rest of `result` is unchanged.
 ///
-/// If `result` has room for the [largest result](SetOperation::largest_result) there is one pass over the data;
+/// If `result` has room for the [largest result](SetOperation::largest_result), there is one pass over the data;
 /// otherwise the result is counted first.
 ///
 /// # Errors
 ///
-/// If `result` has not room for the result; then nothing is written. Otherwise as for [`keys`].
+/// If `result` is too small; then nothing is written. Otherwise as for [`keys`].
 pub fn keys_into<K: Key>(
     operation: SetOperation,
     a: &DeviceVec<K>,
@@ -152,17 +152,17 @@ pub fn keys_into<K: Key>(
         operation: operation.code(),
         tiles,
     };
-    // SAFETY: the views are of buffers on this device, inputs and result as long as the kernel is told; the partition
-    // made `starts`, inside the inputs whatever these hold, and `states`; buffers are freed in the stream's order.
+    // SAFETY: the views are of buffers on this device, with the lengths passed to the kernel; the partition wrote
+    // `starts`, which are inside the inputs for any contents, and `states`; buffers are freed in the stream's order.
     unsafe { launch.launch(kernel) }?;
     result_len(&states, result.len(), a, b)
 }
 
-/// The pairs of the result, in new vectors; waits for the device. Memory is as for [`keys`].
+/// Returns the pairs of the result in new vectors. Waits for the device. Memory is as for [`keys`].
 ///
 /// # Errors
 ///
-/// If there are not as many values as keys; otherwise as for [`keys`], with
+/// If the numbers of keys and values differ; otherwise as for [`keys`], with
 /// [temporary bytes for pairs](pairs_temporary_bytes).
 pub fn pairs<K: Key, V: PairValue>(
     operation: SetOperation,
@@ -186,13 +186,13 @@ pub fn pairs<K: Key, V: PairValue>(
     Ok((keys, values))
 }
 
-/// Writes the pairs of the result to the beginning of `keys` and `values`, and returns how many they are; waits for
-/// the device. Otherwise as [`keys_into`].
+/// Writes the pairs of the result to the beginning of `keys` and `values`, and returns how many there are. Waits for the
+/// device. Otherwise like [`keys_into`].
 ///
 /// # Errors
 ///
-/// If an output does not have room for the result, or there are not as many values as keys; then nothing is written.
-/// Otherwise as for [`keys`].
+/// If an output is too small, or the numbers of keys and values differ; then nothing is written. Otherwise as for
+/// [`keys`].
 pub fn pairs_into<K: Key, V: PairValue>(
     operation: SetOperation,
     a: Pairs<'_, K, V>,
@@ -236,17 +236,17 @@ pub fn pairs_into<K: Key, V: PairValue>(
         combine: combine.of::<V>().code(),
         tiles,
     };
-    // SAFETY: as for keys alone; values are as many as keys, and their bits as wide as the kernel takes them to be.
+    // SAFETY: as for keys alone; there is one value per key, and the width of values is that of the kernel.
     unsafe { launch.launch(kernel) }?;
     result_len(&states, room, a.keys, b.keys)
 }
 
-/// How many elements the result has; nothing is written. Waits for the device.
+/// Returns the number of elements of the result, without writing it. Waits for the device.
 ///
 /// # Errors
 ///
-/// If the inputs are on different devices, there is no memory for the temporary bytes, as many as for [`keys`], or the
-/// device was lost.
+/// If the inputs are on different devices, there is not enough memory for the temporary bytes, the same as for [`keys`],
+/// or the device was lost.
 pub fn count<K: Key>(operation: SetOperation, a: &DeviceVec<K>, b: &DeviceVec<K>) -> Result<usize, OpError> {
     let device = a.device();
     device.check_same(b.device())?;
@@ -266,22 +266,22 @@ pub fn count<K: Key>(operation: SetOperation, a: &DeviceVec<K>, b: &DeviceVec<K>
     Ok(states.get(RESULT_SIZE)? as usize)
 }
 
-/// Checks that keys do not decrease; waits for the device. One pass over the keys.
+/// Checks that keys do not decrease, in one pass over them. Waits for the device.
 ///
 /// # Errors
 ///
-/// [`OpError::Unsorted`], naming the first key that is less than the one before it; and if the device was lost.
+/// [`OpError::Unsorted`], with the first key that is less than its predecessor. If the device was lost.
 pub fn check_sorted<K: Key>(keys: &DeviceVec<K>) -> Result<(), OpError> {
     first_descent(keys)?.map_or(Ok(()), |index| Err(OpError::Unsorted { input: "keys", index }))
 }
 
-/// Bytes of device memory that [`keys`] and [`count`] use beside inputs and output: 16 for each tile of some 3000 keys
-/// or more. The CPU uses about as little of the host's.
+/// Bytes of temporary device memory that [`keys`] and [`count`] use: 16 per tile of about 3000 keys or more. The CPU
+/// uses a similar amount of host memory.
 pub fn keys_temporary_bytes<K: Key>(a_len: usize, b_len: usize) -> u64 {
     temporary_bytes(instance::<SetKeys<K>>(), (a_len as u64).saturating_add(b_len as u64))
 }
 
-/// Bytes of device memory that [`pairs`] uses beside inputs and outputs: 16 for each tile of some 2300 pairs or more.
+/// Bytes of temporary device memory that [`pairs`] uses: 16 per tile of about 2300 pairs or more.
 pub fn pairs_temporary_bytes<K: Key, V: PairValue>(a_len: usize, b_len: usize) -> u64 {
     temporary_bytes(instance::<SetPairs<K, V::Bits>>(), (a_len as u64).saturating_add(b_len as u64))
 }
@@ -307,7 +307,7 @@ impl Combine {
     }
 }
 
-/// The operation on the CPU, if that is where the keys are.
+/// The operation on the CPU, if the keys are there.
 fn host_plan<'k, K: Key>(
     operation: SetOperation,
     a: &'k DeviceVec<K>,
@@ -319,14 +319,14 @@ fn host_plan<'k, K: Key>(
     Some(SetPlan::new(a.host_slice()?, b.host_slice()?, operation))
 }
 
-/// Writes the plan's result to a vector of the CPU's that has room for it.
+/// Writes the result of the plan to a vector on the CPU that has room for it.
 fn write_keys<K: Key>(plan: &SetPlan<'_, K>, result: &mut DeviceVec<K>) {
     if let Some(result) = result.host_slice_mut() {
         plan.write_keys(&mut result[..plan.len()]);
     }
 }
 
-/// Writes the plan's result to vectors of the CPU's that have room for it.
+/// Writes the result of the plan to vectors on the CPU that have room for it.
 fn write_pairs<K: Key, V: PairValue>(
     plan: &SetPlan<'_, K>,
     a: Pairs<'_, K, V>,
@@ -342,12 +342,12 @@ fn write_pairs<K: Key, V: PairValue>(
     }
 }
 
-/// Two inputs cut into tiles of a set operation's kernel.
+/// Two inputs split into the tiles of a set operation's kernel.
 struct Cut {
     tiles: u32,
-    /// Where each tile begins, as the partition kernel codes it.
+    /// Where each tile begins, as encoded by the partition kernel.
     starts: DeviceVec<u64>,
-    /// Tickets, result size and states of look-back.
+    /// Tickets, the size of the result, and look-back states.
     states: DeviceVec<u64>,
 }
 
@@ -365,13 +365,13 @@ impl Cut {
             tiles,
             tile_items: instance::<S>().tile_items() as u32,
         };
-        // SAFETY: the views are of live buffers on this device, as long as the kernel takes them to be.
+        // SAFETY: the views are of live buffers on this device, with the lengths passed to the kernel.
         unsafe { launch.launch(kernel) }?;
         Ok(Self { tiles, starts, states })
     }
 }
 
-/// The size of the result, which sorted inputs keep within the room for it.
+/// The size of the result, which fits in its room if the inputs are sorted.
 fn result_len<K: Key>(
     states: &DeviceVec<u64>,
     room: usize,
@@ -390,7 +390,7 @@ fn result_len<K: Key>(
     Err(OpError::Length { operand: "result", len: room, needed: len })
 }
 
-/// The first key that is less than the one before it.
+/// The first key that is less than its predecessor.
 pub(super) fn first_descent<K: evenpath_kernels::Key + bytemuck::Pod>(
     keys: &DeviceVec<K>,
 ) -> Result<Option<usize>, OpError> {
@@ -403,7 +403,8 @@ pub(super) fn first_descent<K: evenpath_kernels::Key + bytemuck::Pod>(
     let mut first = device.upload(&[u64::MAX])?;
     let kernel =
         FirstDescent { keys: keys.as_global(), first: first.as_global_mut(), len: keys.len() as u64 };
-    // SAFETY: the views are of live buffers on this device, of as many elements as the kernel is told, and of one.
+    // SAFETY: the views are of live buffers on this device, one with the length passed to the kernel, one with a single
+    // element.
     unsafe { launch.launch(kernel) }?;
     let index = first.get(0)?;
     Ok(if index == u64::MAX { None } else { Some(index as usize) })

@@ -1,4 +1,4 @@
-//! A copy of the workspace to put mutants into.
+//! A copy of the workspace that mutants are applied to.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Makes `to` a copy of the workspace: of every file that git does not ignore, as it is now. Files that are the same already
-/// are left alone, so that what was built of them need not be built again; others that are there go.
+/// Makes `to` a copy of the workspace: every file that git does not ignore, in its current state. Unchanged files are not
+/// rewritten, to avoid rebuilds; other files in `to` are removed.
 pub(super) fn update(root: &Path, to: &Path) -> Result<()> {
     let files = files(root)?;
     remove_others(to, to, &files)?;
@@ -19,20 +19,20 @@ pub(super) fn update(root: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The workspace's files, from its root.
+/// The files of the workspace, relative to its root.
 fn files(root: &Path) -> Result<BTreeSet<PathBuf>> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
         .output()
-        .context("git does not start")?;
+        .context("cannot start git")?;
     ensure!(output.status.success(), "git: {}", String::from_utf8_lossy(&output.stderr).trim());
-    let names = String::from_utf8(output.stdout).context("a file's name is not UTF-8")?;
+    let names = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
     // Deleted files are listed until the deletion is committed.
     Ok(names.split_terminator('\0').map(PathBuf::from).filter(|file| root.join(file).is_file()).collect())
 }
 
-/// Removes what is below `folder` and not among `files`, which are from `top`.
+/// Removes the files below `folder` that are not among `files`, which are relative to `top`.
 fn remove_others(top: &Path, folder: &Path, files: &BTreeSet<PathBuf>) -> Result<()> {
     if !folder.exists() {
         return Ok(());
@@ -49,7 +49,7 @@ fn remove_others(top: &Path, folder: &Path, files: &BTreeSet<PathBuf>) -> Result
     Ok(())
 }
 
-/// Writes a file, unless it has that text.
+/// Writes a file, unless it already has that text.
 pub(super) fn write_if_changed(path: &Path, text: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|old| old == text) {
         return Ok(());
@@ -70,7 +70,7 @@ mod tests {
     fn a_copy_has_what_git_has_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join("copy");
-        // The smallest repository: one file that is tracked, one that is new, one that is ignored.
+        // A minimal repository with a tracked, a new and an ignored file.
         let from = folder.path().join("from");
         fs::create_dir_all(from.join("src")).unwrap();
         let git = |arguments: &[&str]| {
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(found("src/a.rs").as_deref(), Some("a"));
         assert_eq!(found(".gitignore").as_deref(), Some("ignored"));
         assert_eq!([found("ignored"), found("gone"), found("src/mutant.rs")], [None, None, None]);
-        assert_eq!(modified("src/a.rs"), before, "what is the same is not written");
+        assert_eq!(modified("src/a.rs"), before, "an unchanged file was rewritten");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Mutants: small mistakes that the tests must find.
 //!
-//! `xtask/mutants/*.toml` lists them, a file an area. Each names a file of the workspace, a text that is in it exactly once, what
-//! replaces that text, and the tests that must fail then. [`run`] puts one after the other into a copy of the workspace.
+//! `xtask/mutants/*.toml` lists them, one file per area. A mutant names a file of the workspace, a text that occurs in
+//! it exactly once, its replacement, and the tests that must then fail. [`run`] applies them one by one to a copy of the
+//! workspace.
 
 mod copy;
 mod run;
@@ -15,21 +16,21 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-/// A mistake, and who must find it.
+/// A mistake, and the tests that must find it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mutant {
     /// Its name.
     pub name: String,
-    /// What goes wrong with it.
+    /// What is wrong with it.
     pub mistake: String,
-    /// The file, from the workspace's root.
+    /// The file, relative to the root of the workspace.
     pub file: String,
-    /// The text to be replaced, which the file has exactly once.
+    /// The text to replace, which occurs exactly once in the file.
     pub find: String,
     /// What replaces it.
     pub replace: String,
-    /// The tests that must fail: what follows `cargo test`.
+    /// The tests that must fail: the arguments of `cargo test`.
     pub test: Vec<String>,
 }
 
@@ -41,23 +42,25 @@ struct Area {
 }
 
 impl Mutant {
-    /// The text of its file with the mistake.
+    /// Applies the mistake to the text of its file.
     ///
     /// # Errors
-    /// Where the text to be replaced is not there exactly once, or the replacement is the same.
+    ///
+    /// If the text to replace does not occur exactly once, or equals its replacement.
     pub fn apply(&self, text: &str) -> Result<String> {
         let Self { name, file, find, replace, .. } = self;
         ensure!(!find.is_empty() && find != replace, "mutant `{name}` changes nothing");
         let count = text.matches(find.as_str()).count();
-        ensure!(count == 1, "mutant `{name}`: {file} has the text to be replaced {count} times, not once");
+        ensure!(count == 1, "mutant `{name}`: the text to replace occurs {count} times in {file}, not once");
         Ok(text.replacen(find, replace, 1))
     }
 }
 
-/// The mutants of a folder's `.toml` files, by file name.
+/// The mutants in the `.toml` files of a folder, ordered by file name.
 ///
 /// # Errors
-/// Where a file cannot be read or is no list, two mutants have one name, or one has no test.
+///
+/// If a file cannot be read or parsed, two mutants have the same name, or one has no test.
 pub fn list(folder: &Path) -> Result<Vec<Mutant>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
@@ -75,20 +78,21 @@ pub fn list(folder: &Path) -> Result<Vec<Mutant>> {
     }
     let mut names = BTreeSet::new();
     for Mutant { name, test, .. } in &mutants {
-        ensure!(names.insert(name), "two mutants are called `{name}`");
+        ensure!(names.insert(name), "two mutants are named `{name}`");
         ensure!(!test.is_empty(), "mutant `{name}` has no test");
     }
     Ok(mutants)
 }
 
-/// The mutants of these names; all if there are none.
+/// The mutants with these names; all if `names` is empty.
 ///
 /// # Errors
-/// Where there is no mutant of a name.
+///
+/// If there is no mutant with one of the names.
 pub fn select(mutants: Vec<Mutant>, names: &[String]) -> Result<Vec<Mutant>> {
     if let Some(name) = names.iter().find(|&name| mutants.iter().all(|mutant| mutant.name != *name)) {
         let known: Vec<&str> = mutants.iter().map(|mutant| mutant.name.as_str()).collect();
-        bail!("no mutant is called `{name}`; there are {}", known.join(", "));
+        bail!("no mutant is named `{name}`; there are {}", known.join(", "));
     }
     let is_wanted = |mutant: &Mutant| names.is_empty() || names.contains(&mutant.name);
     Ok(mutants.into_iter().filter(is_wanted).collect())
@@ -150,7 +154,7 @@ mod tests {
             )
         };
         for (text, reason) in [
-            (entry("m", "['t']") + &entry("m", "['t']"), "two mutants are called `m`"),
+            (entry("m", "['t']") + &entry("m", "['t']"), "two mutants are named `m`"),
             (entry("m", "[]"), "no test"),
             (entry("m", "['t']") + "more = 1\n", "more"),
         ] {

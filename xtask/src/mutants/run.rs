@@ -1,4 +1,4 @@
-//! Runs the tests with one mutant after the other.
+//! Runs the tests with each mutant in turn.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,22 @@ use anyhow::{Context, Result, bail, ensure};
 use super::{Mutant, copy};
 use crate::{root, target_dir};
 
-/// How the copy is built: each mutant is run once, so that it takes longer to optimise the host's code than to do without.
+/// The profile of the copy. Each mutant runs once, so optimizing host code would take longer than it saves.
 const PROFILE: [&str; 4] =
     ["--config", "profile.dev.debug=false", "--config", "profile.dev.package.evenpath.opt-level=0"];
 
-/// A copy of the workspace, and where it is built.
+/// A copy of the workspace, and its build folder.
 struct Copy {
     tree: PathBuf,
     target: PathBuf,
 }
 
-/// Puts each mutant into a copy of the workspace, and says whether the tests found it. Copy and build products stay in the
-/// target folder, for the next time.
+/// Applies each mutant to a copy of the workspace and prints whether the tests find it. The copy and its build products
+/// stay in the target folder for the next run.
 ///
 /// # Errors
-/// Where a mutant survives, does not apply or does not compile, or where its tests fail without it.
+///
+/// If a mutant survives, does not apply or does not compile, or if its tests fail without it.
 pub fn run(mutants: &[Mutant]) -> Result<()> {
     let folder = target_dir(&root()).join("mutants");
     let copy = Copy { tree: folder.join("tree"), target: folder.join("build") };
@@ -51,7 +52,7 @@ pub fn run(mutants: &[Mutant]) -> Result<()> {
             }
         }
     }
-    ensure!(failures == 0, "{failures} of {} mutants could not be tried", mutants.len());
+    ensure!(failures == 0, "{failures} of {} mutants could not be tested", mutants.len());
     ensure!(
         survivors.is_empty(),
         "{} of {} mutants survived: {}",
@@ -64,7 +65,7 @@ pub fn run(mutants: &[Mutant]) -> Result<()> {
 }
 
 impl Copy {
-    /// Checks that tests pass as things are, and that there are some.
+    /// Checks that the tests pass without mutants, and that there are some.
     fn check_without_mutants(&self, test: &[String]) -> Result<()> {
         let what = test.join(" ");
         self.build(test).with_context(|| format!("without a mutant, `cargo test {what}`"))?;
@@ -78,13 +79,14 @@ impl Copy {
         Ok(())
     }
 
-    /// Whether the tests fail with the mutant.
+    /// Whether the tests fail with the mutant applied.
     fn is_killed(&self, mutant: &Mutant) -> Result<bool> {
         let path = self.tree.join(&mutant.file);
         let original = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         fs::write(&path, mutant.apply(&original)?)?;
         let verdict = self.build(&mutant.test).and_then(|()| self.cargo_test(&mutant.test, &[]));
-        fs::write(&path, original).with_context(|| format!("{} keeps the mutant", path.display()))?;
+        fs::write(&path, original)
+            .with_context(|| format!("cannot restore {}, which still has the mutant", path.display()))?;
         Ok(!verdict?.status.success())
     }
 
@@ -111,10 +113,10 @@ fn cargo_test(tree: &Path, target: &Path, test: &[String], more: &[&str]) -> Res
         .env("CARGO_TARGET_DIR", target)
         .stdin(Stdio::null())
         .output()
-        .context("cargo does not start")
+        .context("cannot start cargo")
 }
 
-/// How many tests were run, by what their programs say.
+/// The number of tests run, from the output of the test programs.
 fn tests_run(output: &str) -> u64 {
     let counts = output
         .lines()
@@ -138,7 +140,8 @@ mod tests {
         assert_eq!(tests_run("running away\n"), 0);
     }
 
-    /// A workspace of one crate, with a mutant that its test finds, one that it does not, and one that is no Rust.
+    /// A workspace of one crate, with a mutant that its test finds, one that it does not find, and one that does not
+    /// compile.
     #[test]
     fn mutants_are_killed_survive_or_do_not_compile() {
         let folder = tempfile::tempdir().unwrap();
@@ -167,6 +170,6 @@ mod tests {
         assert!(error.contains("does not compile"), "{error}");
         let error = copy.is_killed(&mutant("two", "one")).unwrap_err().to_string();
         assert!(error.contains("0 times"), "{error}");
-        assert_eq!(fs::read_to_string(tree.join("src/lib.rs")).unwrap(), source, "it is put back");
+        assert_eq!(fs::read_to_string(tree.join("src/lib.rs")).unwrap(), source, "the source is restored");
     }
 }

@@ -1,4 +1,4 @@
-//! Assembles PTX with NVIDIA's `ptxas`, to see what the driver will make of it.
+//! Assembles PTX with NVIDIA's `ptxas`, to see what the driver will generate.
 
 use std::env;
 use std::fmt;
@@ -9,20 +9,20 @@ use anyhow::{Context, Result, ensure};
 
 use super::folder;
 
-/// What ptxas says of one kernel.
+/// The resources of one kernel, as reported by ptxas.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// The kernel.
+    /// The name of the kernel.
     pub entry: String,
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Bytes of local memory a thread: arrays that did not fit in registers.
+    /// Bytes of local memory per thread, for arrays that are not in registers.
     pub stack: u32,
-    /// Bytes of registers that are stored to local memory for want of room.
+    /// Bytes of registers spilled to local memory.
     pub spill_stores: u32,
-    /// Bytes of registers that are loaded back.
+    /// Bytes of spilled registers loaded back.
     pub spill_loads: u32,
-    /// Bytes of static shared memory a block.
+    /// Bytes of static shared memory per block.
     pub shared: u32,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Usage {
     }
 }
 
-/// The ptxas that `EVENPATH_PTXAS` names, or that is on the PATH.
+/// The ptxas named by `EVENPATH_PTXAS`, or else the one on the PATH.
 pub fn find() -> Option<PathBuf> {
     if let Some(path) = env::var_os("EVENPATH_PTXAS") {
         return Some(PathBuf::from(path));
@@ -53,10 +53,11 @@ pub fn find() -> Option<PathBuf> {
     env::split_paths(&folders).map(|folder| folder.join("ptxas")).find(|path| path.is_file())
 }
 
-/// Assembles every module of a folder for its target; calls `report` for each kernel.
+/// Assembles every module of a folder for its target, and calls `report` for each kernel.
 ///
 /// # Errors
-/// When ptxas refuses a module, or a kernel uses local memory.
+///
+/// If ptxas rejects a module, or a kernel uses local memory.
 pub fn folder(ptxas: &Path, folder: &Path, mut report: impl FnMut(&str, &Usage)) -> Result<()> {
     let mut spilling = Vec::new();
     for name in folder::read(folder)?.keys().filter(|name| folder::is_ptx(name)) {
@@ -82,15 +83,15 @@ fn module(ptxas: &Path, path: &Path) -> Result<Vec<Usage>> {
         .arg(scratch.path().join("cubin"))
         .arg(path)
         .output()
-        .with_context(|| format!("`{}` does not run", ptxas.display()))?;
+        .with_context(|| format!("cannot run `{}`", ptxas.display()))?;
     let text = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
-    ensure!(output.status.success(), "ptxas refuses it:\n{text}");
+    ensure!(output.status.success(), "ptxas failed:\n{text}");
     let usages = parse(&text);
-    ensure!(!usages.is_empty(), "ptxas reports no kernel:\n{text}");
+    ensure!(!usages.is_empty(), "ptxas reported no kernel:\n{text}");
     Ok(usages)
 }
 
-/// Reads what `ptxas --verbose` prints.
+/// Parses the output of `ptxas --verbose`.
 fn parse(text: &str) -> Vec<Usage> {
     let mut usages: Vec<Usage> = Vec::new();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! From the sources to a folder of PTX, and back: is a folder what the sources give?
+//! Builds a PTX folder from the sources, and checks a folder against them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,17 +9,18 @@ use super::folder::{self, Files};
 use super::{Target, source, split, table};
 use crate::toolchain::Toolchain;
 
-/// Builds the kernels for each target and lays out the folder.
+/// Builds the kernels for each target and returns the files of the folder.
 ///
 /// # Errors
-/// When a build fails, or the PTX does not agree with the kernel table.
+///
+/// If a build fails, or the PTX does not match the kernel table.
 pub fn build(root: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<Files> {
     let modules = table::modules();
     let build_one = |target| {
         let text = toolchain.build_kernels(root, target)?;
         split::split(&text, &modules).with_context(|| format!("splitting {target}"))
     };
-    // Each build is one compiler thread for most of its time.
+    // Each build is single-threaded most of the time.
     let built = std::thread::scope(|scope| {
         let builds: Vec<_> = targets.iter().map(|&target| scope.spawn(move || build_one(target))).collect();
         builds
@@ -34,12 +35,13 @@ pub fn build(root: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<F
     folder::files(source::hash(root)?, toolchain.compiler.clone(), modules, &texts)
 }
 
-/// Checks that a folder is what the sources give: byte for byte when its manifest names this
-/// toolchain's compiler, else in the kernels' names, parameters and block sizes. Returns which of the
-/// two it was, in words.
+/// Checks a folder against the sources: byte for byte if its manifest names the compiler of this
+/// toolchain, otherwise only the kernels' names, parameters and block sizes. Returns a text that says
+/// which.
 ///
 /// # Errors
-/// Lists the files that differ.
+///
+/// If files differ; the error lists them.
 pub fn check(root: &Path, at: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<String> {
     let manifest = folder::read_manifest(at)?;
     let mut expected = build(root, toolchain, targets)?;
@@ -50,12 +52,11 @@ pub fn check(root: &Path, at: &Path, toolchain: &Toolchain, targets: &[Target]) 
     }
     if manifest.compiler == toolchain.compiler {
         folder::demand_none(at, &folder::differences(&expected, &found))?;
-        return Ok(format!("{} files are byte for byte what the sources give", found.len()));
+        return Ok(format!("{} files match the sources byte for byte", found.len()));
     }
     folder::demand_none(at, &folder::interface_differences(&expected, &found)?)?;
     Ok(format!(
-        "built with another compiler ({} with LLVM {}), so only the kernels' names, parameters and \
-         block sizes were compared: they agree",
+        "built with another compiler ({} with LLVM {}), so only the kernels' names, parameters and block sizes were compared; they match",
         manifest.compiler.rustc, manifest.compiler.llvm
     ))
 }

@@ -1,17 +1,18 @@
-//! Looks for what must not, or must, be in the PTX of a kernel.
+//! Checks for constructs that the PTX of a kernel must or must not contain.
 
 use anyhow::{Result, ensure};
 
 use super::text::{Item, ItemKind, Ptx, declared_size};
 
-/// State spaces that a memory access may name. Local memory and generic addresses are not among them:
-/// the first is a spilled array, the second costs an address check on every access.
+/// State spaces that memory accesses may use. Local memory means a spilled array, and generic
+/// addresses cost an address check per access, so neither is allowed.
 const SPACES: [&str; 4] = ["param", "global", "shared", "const"];
 
-/// Bytes of each shared-memory array with a fixed size that a kernel declares or mentions.
+/// Bytes of each fixed-size shared array that a kernel declares or refers to.
 ///
 /// # Errors
-/// When a declaration is not understood.
+///
+/// If a declaration cannot be parsed.
 pub fn static_shared(ptx: &Ptx<'_>, kernel: &Item<'_>) -> Result<Vec<usize>> {
     let symbols = kernel.symbols();
     let mentioned = ptx.items.iter().filter(|item| {
@@ -28,8 +29,8 @@ fn declares_shared(declaration: &str) -> bool {
     directives.any(|word| word == ".shared")
 }
 
-/// Everything in a module that its kernels must not have: local memory, accesses with a generic
-/// address, and calls. Empty when all is well.
+/// All disallowed constructs in a module: local memory, generic addresses, and calls. Empty if
+/// there are none.
 pub fn findings(ptx: &Ptx<'_>) -> Vec<String> {
     let mut findings = Vec::new();
     for item in &ptx.items {
@@ -58,10 +59,11 @@ fn finding(statement: &str) -> Option<&'static str> {
     }
 }
 
-/// How many statements of a kernel are a barrier of the whole block.
+/// The number of block-wide barriers in a kernel.
 ///
 /// # Errors
-/// When the module has no such kernel.
+///
+/// If the module has no such kernel.
 pub fn barriers(ptx: &Ptx<'_>, kernel: &str) -> Result<usize> {
     let item = ptx.entries().find(|item| item.name == kernel);
     ensure!(item.is_some(), "no kernel `{kernel}`");

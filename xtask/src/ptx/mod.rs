@@ -1,15 +1,16 @@
-//! The PTX of the kernels: built by a device compiler, split by the kernel table, checked in.
+//! The PTX of the kernels: built by a device compiler, split into modules by the kernel table,
+//! checked in.
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`text`] | reads PTX: items, parameters, statements |
+//! | [`text`] | parses PTX: items, parameters, statements |
 //! | [`table`] | the kernel table, as the manifest records it |
-//! | [`split`] | one text into the table's modules, verified against it |
-//! | [`inspect`] | what must not be in a kernel: local memory, generic addresses, calls |
+//! | [`split`] | splits one text into the modules of the table, and verifies it |
+//! | [`inspect`] | finds disallowed constructs: local memory, generic addresses, calls |
 //! | [`source`] | the hash of the sources that the PTX comes from |
-//! | [`folder`] | a folder of PTX: manifest, modules, index; written, read, compared |
-//! | [`build`] | the whole way from sources to such a folder |
-//! | [`assemble`] | ptxas: registers, spills, local memory |
+//! | [`folder`] | writes, reads and compares a PTX folder: manifest, modules, index |
+//! | [`build`] | builds such a folder from the sources |
+//! | [`assemble`] | runs ptxas: registers, spills, local memory |
 
 pub mod assemble;
 pub mod build;
@@ -28,11 +29,11 @@ use anyhow::{Context, Result, ensure};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target(pub u32);
 
-/// The targets of the checked-in PTX: the oldest GPU that is supported, which everything newer runs
-/// too, and the one the library is tuned for.
+/// The targets of the checked-in PTX: the oldest supported GPU, whose PTX runs on all newer ones,
+/// and the one that the library is tuned for.
 pub const TARGETS: [Target; 2] = [Target(75), Target(90)];
 
-/// The PTX version of every target: the newest that the drivers of CUDA 11.8 read. The kernels need
+/// The PTX version of every target: the newest that drivers of CUDA 11.8 accept. The kernels need
 /// 7.4 for `L1::no_allocate`, and `sm_90` needs 7.8.
 pub const PTX_VERSION: u32 = 78;
 
@@ -49,7 +50,7 @@ impl std::str::FromStr for Target {
         let number = name.strip_prefix("sm_").and_then(|number| number.parse().ok());
         let target = Self(number.with_context(|| format!("`{name}` is not of the form sm_90"))?);
         let known = TARGETS.map(|target| target.to_string()).join(", ");
-        ensure!(TARGETS.contains(&target), "`{name}` is not a target of this project: {known}");
+        ensure!(TARGETS.contains(&target), "`{name}` is not a supported target; there are {known}");
         Ok(target)
     }
 }

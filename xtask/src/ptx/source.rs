@@ -1,4 +1,4 @@
-//! The hash of everything in this repository that the PTX comes from.
+//! The hash of everything in this repository that the PTX depends on.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,13 +13,14 @@ use crate::toolchain;
 /// Crates whose sources become PTX.
 const CRATES: [&str; 2] = ["kernels", "simt"];
 
-/// Parts of them that only the host compiles.
+/// Parts of them that are compiled only for the host.
 const HOST_ONLY: [&str; 2] = ["simt/src/host", "simt/src/kernel.rs"];
 
-/// The hash: of each file's path and text, in order of path, and of the compiler's flags.
+/// Hashes the path and text of each file, in order of path, and the flags of the compiler.
 ///
 /// # Errors
-/// When a source cannot be read.
+///
+/// If a source cannot be read.
 pub fn hash(root: &Path) -> Result<String> {
     let mut hash = Sha256::new();
     for flag in TARGETS.into_iter().flat_map(toolchain::flags) {
@@ -43,7 +44,8 @@ pub fn hash(root: &Path) -> Result<String> {
 /// The files that are hashed, relative to the root and sorted.
 ///
 /// # Errors
-/// When a folder cannot be read.
+///
+/// If a folder cannot be read.
 pub fn files(root: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for name in CRATES {

@@ -1,7 +1,7 @@
-//! Splits the one PTX text of the kernels crate into the modules of the kernel table.
+//! Splits the PTX text of the kernels crate into the modules of the kernel table.
 //!
-//! A module has the header, the variables and functions that its kernels need, directly or through
-//! one another, and then its kernels in table order, each with its block size as `.maxntid`.
+//! A module has the header, the variables and functions that its kernels need directly or
+//! indirectly, then its kernels in table order, each with its block size as `.maxntid`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,11 +12,12 @@ use super::inspect;
 use super::table::{Entry, Modules};
 use super::text::{Item, ItemKind, Ptx};
 
-/// Splits `text` into one text a module.
+/// Splits `text` into one text per module.
 ///
 /// # Errors
-/// When the text is not understood, or does not have exactly the kernels of the table: the error
-/// lists every kernel that is missing, is not in the table, or differs from it.
+///
+/// If the text cannot be parsed, or does not have exactly the kernels of the table. The error lists
+/// every kernel that is missing, not in the table, or different.
 pub fn split(text: &str, modules: &Modules) -> Result<BTreeMap<String, String>> {
     let ptx = Ptx::parse(text)?;
     verify(&ptx, modules.values().flatten())?;
@@ -29,11 +30,12 @@ pub fn split(text: &str, modules: &Modules) -> Result<BTreeMap<String, String>> 
         .collect()
 }
 
-/// Checks that a PTX text has exactly the given kernels, each with the parameters and the shared
-/// memory that the table says.
+/// Checks that a PTX text has exactly the given kernels, with the parameters and shared memory of
+/// the table.
 ///
 /// # Errors
-/// Lists every difference.
+///
+/// If there are differences; the error lists them.
 pub fn verify<'t>(ptx: &Ptx<'_>, table: impl IntoIterator<Item = &'t Entry>) -> Result<()> {
     let mut differences = Vec::new();
     let mut listed = BTreeSet::new();
@@ -52,7 +54,7 @@ pub fn verify<'t>(ptx: &Ptx<'_>, table: impl IntoIterator<Item = &'t Entry>) -> 
     if differences.is_empty() {
         return Ok(());
     }
-    bail!("the PTX does not agree with the kernel table:\n  {}", differences.join("\n  "))
+    bail!("the PTX does not match the kernel table:\n  {}", differences.join("\n  "))
 }
 
 fn compare(ptx: &Ptx<'_>, item: &Item<'_>, entry: &Entry) -> Result<Vec<String>> {
@@ -93,7 +95,7 @@ fn module_text(ptx: &Ptx<'_>, entries: &[Entry]) -> Result<String> {
     Ok(text)
 }
 
-/// The items other than kernels that these kernels mention, directly or through one another.
+/// The items other than kernels that these kernels refer to, directly or indirectly.
 fn needed<'p>(ptx: &'p Ptx<'p>, kernels: &[&Item<'p>]) -> impl Iterator<Item = &'p Item<'p>> {
     let mut wanted = BTreeSet::new();
     let mut pending: Vec<_> = kernels.iter().flat_map(|kernel| kernel.symbols()).collect();
@@ -108,7 +110,7 @@ fn needed<'p>(ptx: &'p Ptx<'p>, kernels: &[&Item<'p>]) -> impl Iterator<Item = &
     ptx.items.iter().filter(is_wanted)
 }
 
-/// The kernel's text with the table's directives between its parameters and its body.
+/// The text of the kernel, with the directives of the table between parameters and body.
 fn with_directives(kernel: &Item<'_>, entry: &Entry) -> Result<String> {
     let block_size = entry.block_size;
     let wanted = entry.directives();
@@ -124,7 +126,8 @@ fn with_directives(kernel: &Item<'_>, entry: &Entry) -> Result<String> {
     Ok(format!("{head}\n{wanted}{body}"))
 }
 
-/// Without trailing white space and comments, which name functions by number, and with labels that do not number the functions of the whole text: one kernel's change leaves the others alone.
+/// Removes comments, trailing white space, and the function number in labels. Comments and labels
+/// number the functions of the whole text, so a change to one kernel would otherwise change others.
 fn tidy(text: &str) -> String {
     const LABEL: &str = "$L__BB";
     let mut text = text.to_owned();
@@ -133,7 +136,7 @@ fn tidy(text: &str) -> String {
         let numbered = format!("{LABEL}{}_", &rest[..digits]);
         text = text.replace(&numbered, "$L_");
     }
-    // No kernel has a string, so nothing else looks like a comment.
+    // Kernels contain no strings, so every `//` is a comment.
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end());
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
@@ -233,7 +236,7 @@ $L_1:
         table.remove("two");
         table.get_mut("one").unwrap()[0].resident_blocks = 3;
         let text = &split(TEXT, &self::table()).unwrap()["one"];
-        assert!(split(text, &table).is_err(), "its directives are those of another table");
+        assert!(split(text, &table).is_err(), "the directives are those of a different table");
         let mut whole = self::table();
         whole.get_mut("one").unwrap()[0].resident_blocks = 3;
         let text = &split(TEXT, &whole).unwrap()["one"];

@@ -1,18 +1,19 @@
-//! The kernel table as the PTX tools use it.
+//! The kernel table, as used by the PTX tools.
 
 use std::collections::BTreeMap;
 
 use evenpath_simt::kernel::{KernelInfo, ParameterKind};
 use serde::{Deserialize, Serialize};
 
-/// What the manifest says of one kernel.
+/// The manifest entry of one kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Name of the PTX entry.
     pub name: String,
-    /// Threads in a block.
+    /// Threads per block.
     pub block_size: u32,
-    /// Blocks that a multiprocessor shall hold at once; 0, and not in the manifest, where the compiler is free.
+    /// The minimum number of resident blocks per multiprocessor; 0, and absent from the manifest, if the compiler
+    /// may choose.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resident_blocks: u32,
     /// Bytes of statically sized shared memory.
@@ -21,14 +22,14 @@ pub struct Entry {
     pub parameters: Vec<Parameter>,
 }
 
-/// What the manifest says of one kernel parameter.
+/// The manifest entry of one kernel parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
-    /// The parameter's name in the kernel's source.
+    /// The name of the parameter in the source.
     pub name: String,
     /// Its type: a scalar such as `u32`, `[f32]` and `[f32] mut` for views of device memory, or a struct's fields.
     pub kind: String,
-    /// The bytes it takes.
+    /// Its size in bytes.
     pub bytes: usize,
 }
 
@@ -39,7 +40,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Entry {
-    /// The directives that the entry has between its parameters and its body.
+    /// The directives between the parameters and the body of the entry.
     pub fn directives(&self) -> String {
         match self.resident_blocks {
             0 => format!(".maxntid {}, 1, 1", self.block_size),
@@ -51,7 +52,7 @@ impl Entry {
 /// The kernels of each PTX module, in table order.
 pub type Modules = BTreeMap<String, Vec<Entry>>;
 
-/// The table that the kernels crate declares.
+/// The table declared by the kernels crate.
 pub fn modules() -> Modules {
     let mut modules = Modules::new();
     for kernel in evenpath_kernels::kernels() {
@@ -60,7 +61,7 @@ pub fn modules() -> Modules {
     modules
 }
 
-/// A parameter's type for the manifest: that of a struct lists its fields.
+/// The type of a parameter, as written in the manifest; structs list their fields.
 fn describe(kind: ParameterKind) -> String {
     match kind {
         ParameterKind::Global(scalar) => format!("[{scalar}]"),

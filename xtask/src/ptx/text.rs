@@ -1,15 +1,15 @@
-//! Reads PTX text: the items of a module, and the statements of a function.
+//! Parses PTX text: the items of a module, and the statements of a function.
 //!
-//! The grammar is that of the PTX ISA manual (section 4, Syntax) as far as compilers use it: a header
-//! of directives, then variables and functions. Debug information (`.file`, `.section`) is refused,
-//! because what is checked in has none.
+//! The grammar is the part of the PTX ISA manual (section 4, Syntax) that compilers use: a header of
+//! directives, then variables and functions. Debug information (`.file`, `.section`) is rejected,
+//! because checked-in PTX has none.
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// One PTX text, taken apart.
+/// A parsed PTX text.
 #[derive(Debug)]
 pub struct Ptx<'a> {
-    /// The directives `.version`, `.target` and `.address_size`, a line each.
+    /// The lines with the directives `.version`, `.target` and `.address_size`.
     pub header: Vec<&'a str>,
     /// Variables and functions, in the order of the text.
     pub items: Vec<Item<'a>>,
@@ -18,7 +18,7 @@ pub struct Ptx<'a> {
 /// A variable or a function of a PTX module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item<'a> {
-    /// What it is.
+    /// The kind of item.
     pub kind: ItemKind,
     /// Its symbol.
     pub name: &'a str,
@@ -31,19 +31,20 @@ pub struct Item<'a> {
 pub enum ItemKind {
     /// A module-level variable, in any state space.
     Variable,
-    /// A declaration of a function whose body stands elsewhere.
+    /// A declaration of a function without its body.
     Prototype,
-    /// A function that kernels call.
+    /// A function called by kernels.
     Function,
     /// A kernel.
     Entry,
 }
 
 impl<'a> Ptx<'a> {
-    /// Takes a PTX text apart.
+    /// Parses a PTX text.
     ///
     /// # Errors
-    /// When the text does not have the form described [above](self); the error names the line.
+    ///
+    /// If the text does not have the form described [above](self); the error names the line.
     pub fn parse(text: &'a str) -> Result<Self> {
         let mut ptx = Self { header: Vec::new(), items: Vec::new() };
         let mut rest = skip_space(text);
@@ -58,7 +59,7 @@ impl<'a> Ptx<'a> {
         Ok(ptx)
     }
 
-    /// Reads one directive or item from the start of `rest`; returns how many bytes it has.
+    /// Parses one directive or item at the start of `rest` and returns its length in bytes.
     fn take(&mut self, rest: &'a str) -> Result<usize> {
         let word = rest.split_whitespace().next().unwrap_or_default();
         if matches!(word, ".version" | ".target" | ".address_size") {
@@ -79,7 +80,8 @@ impl<'a> Ptx<'a> {
     /// The value of a header directive, such as `sm_90` for `.target`.
     ///
     /// # Errors
-    /// When the header lacks it.
+    ///
+    /// If the header lacks it.
     pub fn directive(&self, name: &str) -> Result<&'a str> {
         self.header
             .iter()
@@ -113,7 +115,8 @@ impl<'a> Item<'a> {
     /// Sizes of the parameters in bytes, in order.
     ///
     /// # Errors
-    /// When a parameter has no type that the PTX manual knows.
+    ///
+    /// If the type of a parameter is not in the PTX manual.
     pub fn parameter_sizes(&self) -> Result<Vec<usize>> {
         let (start, end) = self.parameter_span().with_context(|| format!("`{}`", self.name))?;
         let list = without_comments(&self.text[start..end]);
@@ -126,7 +129,7 @@ impl<'a> Item<'a> {
             .collect()
     }
 
-    /// The text between the braces of a function; nothing for other items.
+    /// The text between the braces of a function; empty for other items.
     pub fn body(&self) -> &'a str {
         if !matches!(self.kind, ItemKind::Function | ItemKind::Entry) {
             return "";
@@ -135,10 +138,11 @@ impl<'a> Item<'a> {
         open.map_or("", |(open, _)| &self.text[open + 1..self.text.len() - 1])
     }
 
-    /// The directives between parameter list and body, such as `.maxntid 128, 1, 1`.
+    /// The directives between the parameters and the body, such as `.maxntid 128, 1, 1`.
     ///
     /// # Errors
-    /// When the item is no function.
+    ///
+    /// If the item is not a function.
     pub fn attributes(&self) -> Result<String> {
         let (_, end) = self.parameter_span().with_context(|| format!("`{}`", self.name))?;
         let after = without_comments(&self.text[end..]);
@@ -166,7 +170,7 @@ impl<'a> Item<'a> {
         statements
     }
 
-    /// Every symbol that the text mentions, its own included.
+    /// Every symbol in the text, including its own.
     pub fn symbols(&self) -> Vec<String> {
         let text = without_comments(self.text);
         let is_symbol = |word: &&str| word.starts_with(starts_symbol);
@@ -177,7 +181,8 @@ impl<'a> Item<'a> {
 /// Bytes of one declaration such as `.param .u64 .ptr .align 4 x` or `.shared .align 16 .b8 x[64]`.
 ///
 /// # Errors
-/// When it names no fundamental type, or its length is no number.
+///
+/// If it does not name a fundamental type, or its length is not a number.
 pub fn declared_size(declaration: &str) -> Result<usize> {
     let element = declaration
         .split_whitespace()
@@ -212,7 +217,7 @@ fn item_kind(text: &str) -> Result<ItemKind> {
     bail!("neither a variable nor a function: `{}`", text.lines().next().unwrap_or_default())
 }
 
-/// The words before the first that is no directive.
+/// The words before the first one that is not a directive.
 fn directives_before_name(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || c == '(')
         .filter(|word| !word.is_empty())
@@ -309,7 +314,7 @@ fn without_comments(text: &str) -> String {
     result
 }
 
-/// Every character with its offset, less those in comments and inside of strings.
+/// Every character with its offset, except those in comments and strings.
 fn visible(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -71,7 +71,7 @@ struct Scale {
 fn legend<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> Vec<String> {
     let statistics = matrix.statistics();
     let mut lines = vec![format!(
-        "{} × {}, {} nonzeros; nodes of {D} × {D}; {:.2} bytes a nonzero, CSR {:.2}",
+        "{} × {}, {} nonzeros; nodes of {D} × {D}; {:.2} bytes per nonzero, CSR {:.2}",
         matrix.rows(),
         matrix.cols(),
         statistics.nnz,

@@ -1,4 +1,4 @@
-//! Matrices in the formats that cuSPARSE takes, on the GPU.
+//! Matrices on the GPU, in the formats of cuSPARSE.
 
 use std::ffi::c_void;
 
@@ -13,12 +13,12 @@ use crate::peers::{PeerError, PeerValue};
 pub(super) const INDEX_32: i32 = 2;
 /// `CUSPARSE_INDEX_BASE_ZERO`.
 pub(super) const BASE_ZERO: i32 = 0;
-/// Rows of a slice: those of a warp.
+/// Rows per slice: the size of a warp.
 const SLICE_ROWS: usize = 32;
-/// Elements that sliced ELL may store for each nonzero.
+/// The maximum number of elements that sliced ELL may store per nonzero.
 const MAX_PADDING: usize = 4;
 
-/// A matrix, and what describes it. Columns and values of CSR and COO are the same buffers.
+/// A matrix and its descriptors. CSR and COO share the buffers of columns and values.
 pub(super) struct Formats<V> {
     pub(super) rows: usize,
     pub(super) cols: usize,
@@ -60,7 +60,7 @@ impl<V: PeerValue> Formats<V> {
     pub(super) fn upload(library: &Cusparse, matrix: &Csr<V>) -> Result<Self, PeerError> {
         if i32::try_from(matrix.nnz()).is_err() {
             return Err(PeerError::Unsuitable(format!(
-                "{} nonzeros are more than cuSPARSE counts with 32 bits",
+                "{} nonzeros are more than 32-bit offsets of cuSPARSE can count",
                 matrix.nnz()
             )));
         }
@@ -76,7 +76,7 @@ impl<V: PeerValue> Formats<V> {
         })
     }
 
-    /// Adds what COO has beside CSR.
+    /// Adds the arrays that COO needs in addition to CSR.
     pub(super) fn add_coo(&mut self, library: &Cusparse, matrix: &Csr<V>) -> Result<(), PeerError> {
         let mut row_indices = vec![0_u32; matrix.nnz()];
         for (row, pair) in matrix.row_offsets().windows(2).enumerate() {
@@ -86,7 +86,7 @@ impl<V: PeerValue> Formats<V> {
         Ok(())
     }
 
-    /// Adds sliced ELL, unless it would store too much.
+    /// Adds sliced ELL, unless it would store too many elements.
     pub(super) fn add_sliced_ell(&mut self, library: &Cusparse, matrix: &Csr<V>) -> Result<(), PeerError> {
         let sliced = SlicedRows::new(matrix)?;
         self.sliced = Some(Sliced {
@@ -106,11 +106,11 @@ impl<V: PeerValue> Formats<V> {
         let new = |function, create: &dyn Fn(*mut *mut c_void) -> i32| {
             Descriptor::new(library, function, functions.cusparseDestroySpMat, create)
         };
-        let unmade = || PeerError::Unsuitable(format!("the matrix is not there as {format:?}"));
+        let unmade = || PeerError::Unsuitable(format!("the matrix was not uploaded as {format:?}"));
         match format {
             Format::Csr => new("cusparseCreateCsr", &|descriptor| {
                 let offsets = self.row_offsets.address();
-                // SAFETY: the arrays are those of a valid matrix of this size and outlive the description.
+                // SAFETY: the arrays are those of a valid matrix of this size and outlive the descriptor.
                 unsafe {
                     (functions.cusparseCreateCsr)(
                         descriptor,
@@ -154,7 +154,7 @@ impl<V: PeerValue> Formats<V> {
                     reason: "this version has no sliced ELL".into(),
                 })?;
                 new("cusparseCreateSlicedEll", &|descriptor| {
-                    // SAFETY: as above; slices are filled with columns of -1.
+                    // SAFETY: as above; slices are padded with columns of -1.
                     unsafe {
                         create(
                             descriptor,
@@ -178,8 +178,8 @@ impl<V: PeerValue> Formats<V> {
     }
 }
 
-/// Sliced ELL on the host: slices of rows, each as wide as its longest row, column by column. Places that hold no
-/// nonzero have column -1.
+/// Sliced ELL on the host: slices of rows, each as wide as its longest row, column by column. Padding has column
+/// -1.
 struct SlicedRows<V> {
     slice_offsets: Vec<u32>,
     column_indices: Vec<i32>,

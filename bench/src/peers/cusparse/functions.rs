@@ -1,4 +1,4 @@
-//! The functions of cuSPARSE that are called, with the types of its header.
+//! The functions of cuSPARSE, with the types of its header.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -75,8 +75,8 @@ pub(super) type SpmmFunction = unsafe extern "C" fn(
     Address,
 ) -> c_int;
 
-/// Rows, columns, nonzeros, elements stored, rows a slice, slice offsets, columns, values, types of offsets and columns,
-/// base, type of values.
+/// Rows, columns, nonzeros, elements stored, rows per slice, slice offsets, columns, values, types of offsets and
+/// columns, base, type of values.
 pub(super) type CreateSlicedEll = unsafe extern "C" fn(
     *mut Address,
     i64,
@@ -117,14 +117,14 @@ functions! {
     struct Spadd of "cuSPARSE";
     fn cusparseCreateMatDescr(*mut Address) -> c_int;
     fn cusparseDestroyMatDescr(Address) -> c_int;
-    // Rows, columns; description, nonzeros, row offsets and columns of A and of B; of C the description, row offsets and
+    // Rows, columns; description, nonzeros, row offsets and columns of A and of B; for C the description, row offsets and
     // nonzeros; workspace.
     fn cusparseXcsrgeam2Nnz(
         Handle, c_int, c_int, Address, c_int, Address, Address, Address, c_int, Address, Address, Address, Address,
         *mut c_int, Address,
     ) -> c_int;
-    // Rows, columns; alpha, description, nonzeros, values, row offsets and columns of A; beta and the same of B; of C the
-    // description, values, row offsets and columns; where the size goes, or the workspace.
+    // Rows, columns; alpha, description, nonzeros, values, row offsets and columns of A; beta and the same of B; for C
+    // the description, values, row offsets and columns; the output for the size, or the workspace.
     fn cusparseScsrgeam2_bufferSizeExt(
         Handle, c_int, c_int, Number, Address, c_int, Address, Address, Address, Number, Address, c_int, Address,
         Address, Address, Address, Address, Address, Address, Address,
@@ -143,7 +143,7 @@ functions! {
     ) -> c_int;
 }
 
-/// `csrgeam2_bufferSizeExt` and `csrgeam2`, whose last argument is where the size goes, or the workspace.
+/// `csrgeam2_bufferSizeExt` and `csrgeam2`, whose last argument is the output for the size, or the workspace.
 pub(super) type SumFunction = unsafe extern "C" fn(
     Handle,
     c_int,
@@ -169,8 +169,8 @@ pub(super) type SumFunction = unsafe extern "C" fn(
 
 functions! {
     struct Transpose of "cuSPARSE";
-    // Rows, columns, nonzeros; values, row offsets and columns; of the transpose values, row offsets and columns; type of
-    // values, whether values are copied, base, algorithm; where the size goes, or the workspace.
+    // Rows, columns, nonzeros; values, row offsets and columns; for the transpose values, row offsets and columns; type
+    // of values, whether values are copied, base, algorithm; the output for the size, or the workspace.
     fn cusparseCsr2cscEx2_bufferSize(
         Handle, c_int, c_int, c_int, Address, Address, Address, Address, Address, Address, c_int, c_int, c_int, c_int,
         *mut usize,

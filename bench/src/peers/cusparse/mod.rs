@@ -23,7 +23,7 @@ use super::library::open;
 use super::{Operation, PeerError, PeerValue};
 use functions::{Functions, Optional};
 
-/// A library that is open, on one GPU, in the primary context. Its memory and events are its own.
+/// The open library, on one GPU, in the primary context. It has separate memory and events.
 pub struct Cusparse {
     runtime: Runtime,
     library: &'static Library,
@@ -41,32 +41,32 @@ fn code(operation: Operation) -> c_int {
 }
 
 impl Cusparse {
-    /// Opens the library on the GPU of the given number.
+    /// Opens the library on the GPU with this number.
     ///
     /// # Errors
     ///
-    /// If it, or the CUDA runtime, is not installed where the loader, the toolkit or the variable
-    /// `EVENPATH_CUDA_LIBRARIES` says; if it lacks a function, or there is no such GPU.
+    /// If it or the CUDA runtime is not found in the folders of the loader, the toolkit or the variable
+    /// `EVENPATH_CUDA_LIBRARIES`; if it lacks a function, or there is no such GPU.
     pub fn open(ordinal: u32) -> Result<Self, PeerError> {
         let runtime = Runtime::open(ordinal)?;
         let library = open("cuSPARSE", &["libcusparse.so.12"], &library_folders())?;
         let functions = Functions::find(library)?;
         let mut opened =
             Self { runtime, library, functions, optional: Optional::find(library), handle: ptr::null_mut() };
-        // SAFETY: the handle is written to a place that is there.
+        // SAFETY: the handle is written to a valid location.
         let code = unsafe { (functions.cusparseCreate)(&raw mut opened.handle) };
         opened.check("cusparseCreate", code)?;
         Ok(opened)
     }
 
-    /// Major times 1000, minor times 100, patch.
+    /// The version: major * 1000 + minor * 100 + patch.
     ///
     /// # Errors
     ///
-    /// If the library does not say.
+    /// If the library does not report it.
     pub fn version(&self) -> Result<i32, PeerError> {
         let mut version = 0;
-        // SAFETY: the handle is the library's; the number is written to a place that is there.
+        // SAFETY: the handle is valid; the number is written to a valid location.
         let code = unsafe { (self.functions.cusparseGetVersion)(self.handle, &raw mut version) };
         self.check("cusparseGetVersion", code)?;
         Ok(version)
@@ -76,16 +76,17 @@ impl Cusparse {
         if code == 0 {
             return Ok(());
         }
-        // SAFETY: takes any code, and answers with a constant text.
+        // SAFETY: accepts any code, and returns a constant string.
         let reason = unsafe { text_of((self.functions.cusparseGetErrorString)(code)) };
         Err(PeerError::Call { function, code, reason })
     }
 
-    /// A description of a dense vector at an address, which must have `len` elements and outlive it.
+    /// A descriptor of a dense vector at an address, which must have `len` elements and outlive the
+    /// descriptor.
     fn vector<V: PeerValue>(&self, len: usize, address: *mut c_void) -> Result<Descriptor, PeerError> {
         let destroy = self.functions.cusparseDestroyDnVec;
         Descriptor::new(self, "cusparseCreateDnVec", destroy, |descriptor| {
-            // SAFETY: the description is written to a place that is there; it does not look at the elements.
+            // SAFETY: the descriptor is written to a valid location; the elements are not accessed.
             unsafe { (self.functions.cusparseCreateDnVec)(descriptor, len as i64, address, V::CUDA_TYPE) }
         })
     }
@@ -94,13 +95,13 @@ impl Cusparse {
 impl Drop for Cusparse {
     fn drop(&mut self) {
         if !self.handle.is_null() {
-            // SAFETY: the handle is this object's own. A failure leaves nothing to be done.
+            // SAFETY: this object owns the handle. A failure cannot be handled.
             unsafe { (self.functions.cusparseDestroy)(self.handle) };
         }
     }
 }
 
-/// The library's description of an operand.
+/// The library's descriptor of an operand.
 struct Descriptor {
     address: *mut c_void,
     destroy: unsafe extern "C" fn(*mut c_void) -> c_int,
@@ -121,7 +122,7 @@ impl Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        // SAFETY: the description is this object's own. A failure leaves nothing to be done.
+        // SAFETY: this object owns the descriptor. A failure cannot be handled.
         unsafe { (self.destroy)(self.address) };
     }
 }

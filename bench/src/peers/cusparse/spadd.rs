@@ -11,13 +11,13 @@ use crate::measure::{Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerValue};
 
-/// What `csrgeam2` did with a sum.
+/// Times and result of `csrgeam2` for a sum.
 pub struct SpaddTimes<V> {
-    /// Milliseconds of each run that finds the pattern and the values, in memory that is there.
+    /// Milliseconds of each run that computes pattern and values, in allocated memory.
     pub whole_ms: Vec<f64>,
-    /// Milliseconds of each run that finds columns and values alone, the row offsets being known.
+    /// Milliseconds of each run that computes only columns and values, given the row offsets.
     pub values_ms: Vec<f64>,
-    /// Bytes that the library asked for beside the operands.
+    /// Bytes of workspace that the library requested.
     pub workspace_bytes: usize,
     /// The result.
     pub result: Csr<V>,
@@ -34,7 +34,7 @@ pub(super) struct Arrays<V> {
 impl<V: PeerValue> Arrays<V> {
     pub(super) fn upload(library: &Cusparse, matrix: &Csr<V>) -> Result<Self, PeerError> {
         let too_many =
-            || PeerError::Unsuitable(format!("{} nonzeros are more than 32 bits count", matrix.nnz()));
+            || PeerError::Unsuitable(format!("{} nonzeros are more than 32 bits can count", matrix.nnz()));
         Ok(Self {
             nonzeros: c_int::try_from(matrix.nnz()).map_err(|_| too_many())?,
             row_offsets: library.runtime.upload(matrix.row_offsets())?,
@@ -44,7 +44,7 @@ impl<V: PeerValue> Arrays<V> {
     }
 }
 
-/// αA + βB by `csrgeam2`, its operands on the GPU.
+/// αA + βB by `csrgeam2`, with operands on the GPU.
 struct Sum<'l, V: PeerValue> {
     library: &'l Cusparse,
     functions: Spadd,
@@ -58,11 +58,11 @@ struct Sum<'l, V: PeerValue> {
 }
 
 impl Cusparse {
-    /// Times αA + βB by `csrgeam2`, `repetitions` runs.
+    /// Times `repetitions` runs of αA + βB by `csrgeam2`.
     ///
     /// # Errors
     ///
-    /// If the library has no such function or refuses, there is no memory, or the matrices are too large for it.
+    /// If the library lacks the function or fails, there is not enough memory, or the matrices are too large for it.
     pub fn measure_spadd<V: PeerValue>(
         &self,
         (alpha, a): (V, &Csr<V>),
@@ -70,7 +70,7 @@ impl Cusparse {
         repetitions: Repetitions,
     ) -> Result<SpaddTimes<V>, PeerError> {
         let functions = Spadd::find(self.library)?;
-        let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits count".into());
+        let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits can count".into());
         let sum = Sum {
             library: self,
             functions,
@@ -83,7 +83,7 @@ impl Cusparse {
                 self,
                 "cusparseCreateMatDescr",
                 functions.cusparseDestroyMatDescr,
-                // SAFETY: the description is written to a place that is there.
+                // SAFETY: the descriptor is written to a valid location.
                 |address| unsafe { (functions.cusparseCreateMatDescr)(address) },
             )?,
             row_offsets: self.runtime.allocate(a.rows() + 1)?,
@@ -99,8 +99,10 @@ impl Cusparse {
         values.fill_with_ones()?;
         let values_ms = times_ms(&self.runtime, repetitions, || sum.fill(&columns, &values, &workspace))?;
         let (offsets, columns) = (sum.row_offsets.download()?, columns.download()?);
-        let result = Csr::try_new(a.rows(), a.cols(), offsets, columns, values.download()?)
-            .map_err(|invalid| PeerError::Unsuitable(format!("the result is no matrix: {invalid}")))?;
+        let result =
+            Csr::try_new(a.rows(), a.cols(), offsets, columns, values.download()?).map_err(|invalid| {
+                PeerError::Unsuitable(format!("the result is not a valid matrix: {invalid}"))
+            })?;
         Ok(SpaddTimes { whole_ms, values_ms, workspace_bytes, result })
     }
 }
@@ -118,11 +120,11 @@ impl<V: PeerValue> Sum<'_, V> {
         Ok(bytes)
     }
 
-    /// Finds the row offsets of C; how many nonzeros it has.
+    /// Computes the row offsets of C and returns its number of nonzeros.
     fn count(&self, workspace: &Buffer<u8>) -> Result<c_int, PeerError> {
         let Self { library, functions, rows, cols, a, b, description, row_offsets, .. } = self;
         let mut nonzeros = 0;
-        // SAFETY: as for the other call; there is a row offset more than rows.
+        // SAFETY: as for the other call; there is one row offset more than rows.
         let code = unsafe {
             (functions.cusparseXcsrgeam2Nnz)(
                 library.handle,
@@ -161,7 +163,7 @@ impl<V: PeerValue> Sum<'_, V> {
         self.call("cusparseXcsrgeam2", function, arrays, workspace.address())
     }
 
-    /// Calls a function with columns and values of C, which the one for the size does not look at, and what it takes last.
+    /// Calls a function with columns and values of C, which the size query ignores, and its last argument.
     fn call(
         &self,
         name: &'static str,
@@ -170,9 +172,9 @@ impl<V: PeerValue> Sum<'_, V> {
         last: Address,
     ) -> Result<(), PeerError> {
         let Self { library, rows, cols, factors, a, b, description, row_offsets, .. } = self;
-        // SAFETY: handle and description are the library's, the arrays those of valid matrices on this GPU; the factors
-        // are on the host, where the library expects them by default; columns and values are as many as were counted; what
-        // comes last is a place for the size, or as many bytes as the library asked for.
+        // SAFETY: handle and descriptors are valid, the arrays are those of valid matrices on this GPU; the factors are on
+        // the host, where the library expects them by default; there are as many columns and values as counted; the last
+        // argument is an output for the size, or has as many bytes as the library requested.
         let code = unsafe {
             function(
                 library.handle,

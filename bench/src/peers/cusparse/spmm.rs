@@ -11,16 +11,16 @@ use crate::measure::{Clock, Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{PeerError, PeerRun, PeerTimes, PeerValue};
 
-/// How the dense matrices lie in memory, without gaps.
+/// The layout of the dense matrices, without gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// Row after row.
+    /// By rows.
     RowMajor,
-    /// Column after column.
+    /// By columns.
     ColumnMajor,
 }
 
-/// C = AB on the GPU and ready to be measured.
+/// C = AB on the GPU, ready to be measured.
 pub struct SpmmProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     formats: Formats<V>,
@@ -31,7 +31,7 @@ pub struct SpmmProblem<'l, V: PeerValue> {
     layout: Layout,
 }
 
-/// Algorithms for CSR, by name and number in the header.
+/// Algorithms for CSR: name and number in the header.
 const ALGORITHMS: [(&str, c_int); 4] =
     [("ALG_DEFAULT", 0), ("CSR_ALG1", 4), ("CSR_ALG2", 6), ("CSR_ALG3", 12)];
 /// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
@@ -55,12 +55,13 @@ impl Layout {
 }
 
 impl Cusparse {
-    /// Copies a problem to the GPU. `b` has `width` elements for each column of the matrix, in the layout; so has the
-    /// result for each row.
+    /// Copies a problem to the GPU. `b` has `width` elements per column of the matrix, in the given layout; the
+    /// result has `width` per row.
     ///
     /// # Errors
     ///
-    /// If B has another size, there is no memory, or the matrix has more nonzeros than 32 bits count.
+    /// If B has the wrong size, there is not enough memory, or the matrix has more nonzeros than 32 bits can
+    /// count.
     pub fn spmm_problem<V: PeerValue>(
         &self,
         matrix: &Csr<V>,
@@ -70,7 +71,7 @@ impl Cusparse {
     ) -> Result<SpmmProblem<'_, V>, PeerError> {
         if b.len() != matrix.cols() * width {
             return Err(PeerError::Unsuitable(format!(
-                "B has {} elements and not {} rows of {width}",
+                "B has {} elements, not {} rows of {width}",
                 b.len(),
                 matrix.cols()
             )));
@@ -104,7 +105,7 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
         let described_c = library.dense::<V>(formats.rows, *width, *layout, c.address())?;
         let mut preprocessing_ms = 0.0;
         let mut prepared = None;
-        // As for SpMV: anew with every description, and the first time loads code.
+        // As for SpMV: each descriptor is preprocessed again, and the first time loads code.
         for _ in 0..if preprocess { 2 } else { 1 } {
             let matrix = formats.describe(library, Format::Csr)?;
             let call =
@@ -127,7 +128,8 @@ impl<V: PeerValue> SpmmProblem<'_, V> {
 }
 
 impl Cusparse {
-    /// A description of a dense matrix at an address, which must have all of its elements and outlive it.
+    /// A descriptor of a dense matrix at an address, which must have all of its elements and outlive the
+    /// descriptor.
     fn dense<V: PeerValue>(
         &self,
         rows: usize,
@@ -138,7 +140,7 @@ impl Cusparse {
         let leading = layout.leading_dimension(rows, cols).max(1) as i64;
         let functions = &self.functions;
         Descriptor::new(self, "cusparseCreateDnMat", functions.cusparseDestroyDnMat, |descriptor| {
-            // SAFETY: the description is written to a place that is there; it does not look at the elements.
+            // SAFETY: the descriptor is written to a valid location; the elements are not accessed.
             unsafe {
                 (functions.cusparseCreateDnMat)(
                     descriptor,
@@ -169,8 +171,8 @@ impl<V: PeerValue> Call<'_, V> {
     fn buffer_bytes(&self) -> Result<usize, PeerError> {
         let Self { library, alpha, matrix, b, beta, c, algorithm } = self;
         let mut bytes = 0;
-        // SAFETY: handle and descriptions are the library's, of operands on this GPU whose sizes fit together; the
-        // factors are on the host, where the library expects them by default.
+        // SAFETY: handle and descriptors are valid, of operands on this GPU with matching sizes; the factors are
+        // on the host, where the library expects them by default.
         let code = unsafe {
             (library.functions.cusparseSpMM_bufferSize)(
                 library.handle,
@@ -200,7 +202,7 @@ impl<V: PeerValue> Call<'_, V> {
 
     fn call(&self, name: &'static str, function: SpmmFunction, buffer: &Buffer<u8>) -> Result<(), PeerError> {
         let Self { library, alpha, matrix, b, beta, c, algorithm } = self;
-        // SAFETY: as for the size of the buffer, which is what the library asked for.
+        // SAFETY: as for the size query; the buffer has the requested size.
         let code = unsafe {
             function(
                 library.handle,

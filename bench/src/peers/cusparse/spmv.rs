@@ -11,18 +11,18 @@ use crate::measure::{Clock, Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
 use crate::peers::{Operation, PeerError, PeerRun, PeerTimes, PeerValue};
 
-/// y = Ax, or y = Aᵀx, on the GPU and ready to be measured.
+/// y = Ax, or y = Aᵀx, on the GPU, ready to be measured.
 pub struct SpmvProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     formats: Formats<V>,
     x: Buffer<V>,
     y: Buffer<V>,
     operation: Operation,
-    /// The formats that could not be made, and why not.
+    /// The formats that could not be built, with the reasons.
     unmade: Vec<(Format, PeerError)>,
 }
 
-/// An algorithm, by its name and number in the header.
+/// An algorithm, with its name and number in the header.
 struct Algorithm {
     name: &'static str,
     format: Format,
@@ -38,12 +38,12 @@ const ALGORITHMS: [Algorithm; 5] = [
 ];
 
 impl Cusparse {
-    /// Copies a problem to the GPU: CSR, and for the direct operation also COO and sliced ELL. `x` has one element a
-    /// column of what the matrix is multiplied as.
+    /// Copies a problem to the GPU: CSR, and for the direct operation also COO and sliced ELL. `x` has one element per
+    /// column of the matrix, or of its transpose if that is multiplied.
     ///
     /// # Errors
     ///
-    /// If x has another length, there is no memory for the CSR, or it has more nonzeros than 32 bits count.
+    /// If x has the wrong length, there is not enough memory for CSR, or it has more nonzeros than 32 bits can count.
     pub fn spmv_problem<V: PeerValue>(
         &self,
         matrix: &Csr<V>,
@@ -67,7 +67,7 @@ impl Cusparse {
 }
 
 impl<V: PeerValue> SpmvProblem<'_, V> {
-    /// Times every algorithm, those of CSR with preprocessing and without, `repetitions` runs each.
+    /// Times every algorithm, for CSR with and without preprocessing, `repetitions` runs each.
     pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(PeerRun<V>)) {
         for Algorithm { name, format, code } in &ALGORITHMS {
             if self.operation == Operation::Transposed && *format != Format::Csr {
@@ -98,7 +98,7 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
         let (rows, cols) = operation.shape(formats.rows, formats.cols);
         let x = library.vector::<V>(cols, x.address())?;
         let described_y = library.vector::<V>(rows, y.address())?;
-        // What preprocessing finds out belongs to the description: with a new one it is done anew. The first time it also
+        // The result of preprocessing belongs to the descriptor, so a new one is preprocessed again. The first time also
         // loads code.
         let mut preprocessing_ms = 0.0;
         let mut prepared = None;
@@ -146,8 +146,8 @@ impl<V: PeerValue> Call<'_, V> {
     fn buffer_bytes(&self) -> Result<usize, PeerError> {
         let Self { library, operation, alpha, matrix, x, beta, y, algorithm } = self;
         let mut bytes = 0;
-        // SAFETY: handle and descriptions are the library's, of operands on this GPU whose sizes fit together; the
-        // factors are on the host, where the library expects them by default.
+        // SAFETY: handle and descriptors are valid, of operands on this GPU with matching sizes; the factors are on the
+        // host, where the library expects them by default.
         let code = unsafe {
             (library.functions.cusparseSpMV_bufferSize)(
                 library.handle,
@@ -176,7 +176,7 @@ impl<V: PeerValue> Call<'_, V> {
 
     fn call(&self, name: &'static str, function: SpmvFunction, buffer: &Buffer<u8>) -> Result<(), PeerError> {
         let Self { library, operation, alpha, matrix, x, beta, y, algorithm } = self;
-        // SAFETY: as for the size of the buffer, which is what the library asked for.
+        // SAFETY: as for the size query; the buffer has the requested size.
         let code = unsafe {
             function(
                 library.handle,

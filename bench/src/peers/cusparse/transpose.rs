@@ -17,30 +17,30 @@ const WITH_VALUES: c_int = 1;
 const ALGORITHM: c_int = 1;
 
 impl Cusparse {
-    /// Milliseconds of each of `repetitions` runs that make the transpose by `csr2csc`, in memory that is there.
+    /// Milliseconds of each of `repetitions` runs of `csr2csc`, in allocated memory.
     ///
     /// # Errors
     ///
-    /// If the library has no such function or refuses, there is no memory, the matrix is too large for it, or the result is
-    /// not the transpose.
+    /// If the library lacks the function or fails, there is not enough memory, the matrix is too large for it, or the
+    /// result is not the transpose.
     pub fn measure_transpose<V: PeerValue>(
         &self,
         matrix: &Csr<V>,
         repetitions: Repetitions,
     ) -> Result<Vec<f64>, PeerError> {
         let functions = Transpose::find(self.library)?;
-        let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits count".into());
+        let too_large = |_| PeerError::Unsuitable("more rows or columns than 32 bits can count".into());
         let rows = c_int::try_from(matrix.rows()).map_err(too_large)?;
         let cols = c_int::try_from(matrix.cols()).map_err(too_large)?;
         let a = Arrays::upload(self, matrix)?;
         let row_offsets = self.runtime.allocate::<u32>(matrix.cols() + 1)?;
         let column_indices = self.runtime.allocate::<u32>(matrix.nnz())?;
         let values = self.runtime.allocate::<V>(matrix.nnz())?;
-        // Both functions take the same but for what comes last: a place for the size, or the workspace.
+        // Both functions take the same arguments except for the last: an output for the size, or the workspace.
         macro_rules! call {
             ($function:ident, $last:expr) => {{
-                // SAFETY: the handle is the library's, the arrays are those of a valid matrix on this GPU and as long for its
-                // transpose; what comes last is a place that is there, or memory as large as was asked for.
+                // SAFETY: the handle is valid, the arrays are those of a valid matrix on this GPU, with equal lengths
+                // for its transpose; the last argument is a valid output, or memory of the requested size.
                 let code = unsafe {
                     (functions.$function)(
                         self.handle,
@@ -69,9 +69,11 @@ impl Cusparse {
         let times = times_ms(&self.runtime, repetitions, || call!(cusparseCsr2cscEx2, workspace.address()))?;
         let (offsets, columns) = (row_offsets.download()?, column_indices.download()?);
         let transpose = Csr::try_new(matrix.cols(), matrix.rows(), offsets, columns, values.download()?)
-            .map_err(|invalid| PeerError::Unsuitable(format!("the transpose is no matrix: {invalid}")))?;
+            .map_err(|invalid| {
+                PeerError::Unsuitable(format!("the transpose is not a valid matrix: {invalid}"))
+            })?;
         if transpose != matrix.transpose() {
-            return Err(PeerError::Unsuitable("csr2csc gave another matrix than the transpose".into()));
+            return Err(PeerError::Unsuitable("the result of csr2csc is not the transpose".into()));
         }
         Ok(times)
     }

@@ -1,8 +1,8 @@
-//! `C = A + B` of two trees, in any state (thesis, chapter 6).
+//! `C = A + B` of two trees, each transposed or scaled or not (thesis, chapter 6).
 //!
-//! Both trees are walked together from the roots, level by level; where only one has a node, that one is walked alone, which
-//! copies it. This gives the sum's tree to the last entry count, so that, other than in the thesis, its pool is allocated at
-//! its size. Then the leaves are merged.
+//! Both trees are traversed together from the roots, level by level; a subtree that only one of them has is copied. This
+//! determines the exact size of every node, so, unlike in the thesis, the pool is allocated at its final size. Then the
+//! leaves are merged.
 
 use rayon::prelude::*;
 
@@ -11,37 +11,37 @@ use crate::matrix::hisparse::tree::{Level, Shape, check_entries, too_large};
 use crate::matrix::memory::{split_by, try_collect};
 use crate::{HiSparse, MatrixError, Value};
 
-/// Nodes that one task merges.
+/// Nodes per task.
 const GRAIN: usize = 64;
 
-/// The nodes of A and of B at one place; null where there is none, but not both.
+/// The nodes of A and B at one position. At most one of them is null.
 type Pair = [Reference; 2];
 
-/// An entry of two nodes at one place: its coordinates, and what each node has there.
+/// An entry of the merge of two nodes: its coordinates, and the slot of each node there.
 type Merged<T> = (u16, [Option<T>; 2]);
 
-/// One of the trees that are added.
+/// One of the operands.
 struct Side<'a, V> {
     pool: &'a [Unit],
-    /// Whether it is turned against the sum.
+    /// Whether it is transposed relative to the sum.
     is_transposed: bool,
     scale: V,
 }
 
-/// Two trees that are added.
+/// The sum of two trees.
 struct Sum<'a, V> {
     sides: [Side<'a, V>; 2],
     rows: usize,
-    /// Of both.
+    /// Nonzeros of both operands.
     nnz: usize,
 }
 
-/// Computes `A + B`, which has scale 1. Where both are transposed, so is it; and A's rows and columns must be B's.
+/// Computes `A + B`, with scale 1. The shapes must be equal. The sum is stored transposed if both operands are.
 pub(crate) fn add<V: Value, const D: usize>(
     a: &HiSparse<V, D>,
     b: &HiSparse<V, D>,
 ) -> Result<HiSparse<V, D>, MatrixError> {
-    // The sum has what either has: of trees whose nodes are shared, that may be far more than they take.
+    // The sum has every entry of either operand. With shared nodes that may be far more than their bytes suggest.
     check_entries::<V>(a.nnz().max(b.nnz()))?;
     let is_transposed = a.is_transposed() && b.is_transposed();
     let side = |matrix: &'_ HiSparse<V, D>| (matrix.is_transposed() != is_transposed, matrix.scale());
@@ -78,7 +78,7 @@ impl<V: Value> Sum<'_, V> {
         MatrixError::OutOfMemory { rows: self.rows, nnz: self.nnz }
     }
 
-    /// The sum of what A and B have at one place, one of them at least.
+    /// The sum of the values at one position; at least one is present.
     fn add(&self, values: [Option<V>; 2]) -> V {
         let [a, b] = &self.sides;
         match values {
@@ -89,7 +89,7 @@ impl<V: Value> Sum<'_, V> {
         }
     }
 
-    /// The numbers of entries that the sum's nodes at these places have.
+    /// The entry counts of the nodes of the sum at these positions.
     fn counts<T: Slot + Send, const D: usize>(&self, pairs: &[Pair]) -> Result<Vec<u32>, MatrixError> {
         let mut counts: Vec<u32> =
             bytemuck::try_zeroed_vec(pairs.len()).map_err(|()| self.out_of_memory())?;
@@ -101,8 +101,8 @@ impl<V: Value> Sum<'_, V> {
         Ok(counts)
     }
 
-    /// The sum's inner nodes at these places, and the pairs of their children. They are counted before there is memory
-    /// taken for them: of trees whose nodes are shared, the sum's may be many.
+    /// The inner nodes of the sum at these positions, and the pairs of their children. They are counted before memory is
+    /// allocated, because shared operands may make a large sum.
     fn merge_level<const D: usize>(&self, pairs: &[Pair]) -> Result<(Level, Vec<Pair>), MatrixError> {
         let counts = self.counts::<Reference, D>(pairs)?;
         let ends = counts.iter().scan(0, |end, &count| {
@@ -135,7 +135,7 @@ impl<V: Value> Sum<'_, V> {
     }
 }
 
-/// The entries of two nodes at one place, each node's in the order of the sum.
+/// The entries of two nodes at one position, each in the order of the sum.
 struct Merge<T> {
     sides: [Vec<(u16, T)>; 2],
 }
@@ -163,7 +163,7 @@ impl<T: Slot> Merge<T> {
         }
     }
 
-    /// The entries of either, those at the same coordinates together.
+    /// The entries of both nodes, merged by coordinates.
     fn entries(&self) -> impl Iterator<Item = Merged<T>> {
         let [mut a, mut b] = [self.sides[0].as_slice(), self.sides[1].as_slice()];
         let front = |entries: &[(u16, T)]| entries.first().map(|&(coordinates, _)| coordinates);

@@ -1,28 +1,28 @@
-//! One leaf of a product: which entries it has, and their sums.
+//! One leaf of a product: its pattern, and its sums.
 
 use crate::matrix::hisparse::leaves::PlacedNode;
 use crate::matrix::hisparse::node::pack;
 use crate::{HiSparse, Value};
 
-/// Bits of a word.
+/// Bits per word.
 const BITS: usize = u64::BITS as usize;
 
-/// Which entries a leaf of C has: a bit for each place, in words that each belong to one row.
+/// The pattern of a leaf of C: one bit per slot. A word belongs to a single row.
 pub(super) struct Pattern<const D: usize> {
     entries: Vec<u64>,
-    /// The same of a leaf of B.
+    /// The pattern of a leaf of B.
     b: Vec<u64>,
 }
 
 impl<const D: usize> Pattern<D> {
-    /// Words of a row.
+    /// Words per row.
     const WORDS: usize = D.div_ceil(BITS);
 
     pub(super) fn new() -> Self {
         Self { entries: vec![0; D * Self::WORDS], b: vec![0; D * Self::WORDS] }
     }
 
-    /// Adds the places of the product of two leaves.
+    /// Adds the pattern of the product of two leaves.
     pub(super) fn add<V: Value>(
         &mut self,
         a: &HiSparse<V, D>,
@@ -43,19 +43,19 @@ impl<const D: usize> Pattern<D> {
         }
     }
 
-    /// The number of entries, of which none are left.
+    /// Returns the number of entries and clears the pattern.
     pub(super) fn drain(&mut self) -> usize {
         self.entries.iter_mut().map(|word| std::mem::take(word).count_ones() as usize).sum()
     }
 }
 
-/// A leaf of C that is summed up.
+/// The sums of a leaf of C.
 pub(super) struct Sums<V, const D: usize> {
-    /// D² sums, row by row; zero where no product was added.
+    /// D² sums, row by row; zero if no product was added.
     values: Vec<V>,
-    /// A bit for each that one was added to.
+    /// One bit per sum: whether a product was added.
     is_entry: Vec<u64>,
-    /// Entries of a leaf of B by row: where those of each row begin, and column and value of each.
+    /// The entries of a leaf of B by row: where each row begins, then column and value of each entry.
     starts: Vec<usize>,
     entries: Vec<(usize, V)>,
 }
@@ -89,7 +89,7 @@ impl<V: Value, const D: usize> Sums<V, D> {
         }
     }
 
-    /// Lists the entries of a leaf of B by row.
+    /// Sorts the entries of a leaf of B by row.
     fn list_rows(&mut self, b: &HiSparse<V, D>, leaf: PlacedNode) {
         let leaf = b.leaf(leaf);
         self.starts.clear();
@@ -104,7 +104,7 @@ impl<V: Value, const D: usize> Sums<V, D> {
             end += *start;
             *start = end;
         }
-        // Each row is filled from its end, which leaves its beginning behind.
+        // Each row is filled from its end, so that its cursor finishes at its beginning.
         self.entries.resize(count, (0, V::ZERO));
         for (coordinates, value) in leaf.entries(D) {
             let (row, col) = b.oriented(coordinates);
@@ -113,7 +113,7 @@ impl<V: Value, const D: usize> Sums<V, D> {
         }
     }
 
-    /// Coordinates and sum of every entry, row by row, of which none are left when all have been taken.
+    /// Drains the coordinates and sum of each entry, row by row.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (u16, V)> {
         let Self { values, is_entry, .. } = self;
         is_entry

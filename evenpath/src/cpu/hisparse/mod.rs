@@ -1,4 +1,5 @@
-//! Operations on a [`HiSparse`](crate::HiSparse): the tree is walked level by level, then leaves are shared out.
+//! Operations on a [`HiSparse`](crate::HiSparse): the tree is traversed level by level, then leaves are divided
+//! among tasks.
 
 mod add;
 mod leaf;

@@ -1,8 +1,8 @@
-//! `C = alpha A B + beta C` of a tree A and dense B and C by rows; with one column, a vector.
+//! `C = alpha A B + beta C` with a tree A and row-major B and C; with one column, SpMV.
 //!
-//! A task takes some leaves of one row of leaves, and sums their products by itself; then the tasks' sums of a row are
-//! added in the order of the leaves. Which leaves are a task's is decided by the matrix alone, and with it how sums are
-//! rounded. Of a transposed matrix, what is a row of leaves here is a column of the content.
+//! A task sums the products of consecutive leaves in one row of leaves; then the sums of the tasks of a row are added in
+//! the order of the leaves. The matrix alone determines the division into tasks, and hence the rounding. If the matrix
+//! is transposed, a row of leaves here is a column of the content.
 
 use std::ops::Range;
 
@@ -13,16 +13,16 @@ use crate::matrix::hisparse::node::{Node, Slot, unpack};
 use crate::matrix::memory::try_collect;
 use crate::{HiSparse, MatrixError, Value};
 
-/// Entries of a task, at least, unless its row of leaves ends.
+/// The minimum number of entries per task, except for the last task of a row of leaves.
 const TASK: usize = 1 << 14;
 
-/// Columns of C that are summed side by side, where there are so many.
+/// Columns of C that are summed at once, if there are that many.
 const COLUMNS: usize = 8;
 
-/// Computes `C = alpha A B + beta C`, `columns` wide. Where `beta` is 0, C is overwritten whatever it holds.
+/// Computes `C = alpha A B + beta C`, `columns` wide. If `beta` is 0, C is overwritten without being read.
 ///
-/// B has a row for each column of A, and C one for each row. Where there is no memory for the list of leaves and for the
-/// tasks' sums, nothing is written.
+/// B has one row per column of A, and C one per row. If there is not enough memory for the list of leaves or the sums of
+/// the tasks, nothing is written.
 pub(crate) fn multiply<V: Value, const D: usize>(
     matrix: &HiSparse<V, D>,
     columns: usize,
@@ -37,7 +37,7 @@ pub(crate) fn multiply<V: Value, const D: usize>(
     let out_of_memory = || MatrixError::OutOfMemory { rows: matrix.rows(), nnz: matrix.nnz() };
     let leaves = matrix.leaves_by_row()?;
     let tasks = tasks(matrix, &leaves)?;
-    // Of as many columns as are summed side by side.
+    // For as many columns as are summed at once.
     let len = tasks.len() * D * if columns < COLUMNS { 1 } else { COLUMNS };
     let mut sums: Vec<V> = bytemuck::try_zeroed_vec(len).map_err(|()| out_of_memory())?;
     let operands = Operands { matrix, leaves: &leaves, tasks: &tasks, columns, alpha, b, beta };
@@ -89,7 +89,8 @@ struct Operands<'a, V, const D: usize> {
 }
 
 impl<V: Value, const D: usize> Operands<'_, V, D> {
-    /// Computes W columns of C from `first` on. There are W of `sums` for each row of each task, whatever they hold.
+    /// Computes W columns of C from `first` on. `sums` has W elements per row of each task; their contents do not
+    /// matter.
     fn multiply<const W: usize>(&self, first: usize, sums: &mut [V], c: &mut [V]) {
         let sums = &mut sums.as_chunks_mut::<W>().0[..self.tasks.len() * D];
         self.tasks.par_iter().zip(sums.par_chunks_exact_mut(D)).for_each(|(task, sums)| {
@@ -118,7 +119,7 @@ impl<V: Value, const D: usize> Operands<'_, V, D> {
         });
     }
 
-    /// Adds a leaf's products with rows of B, the first of which begins at `begin`.
+    /// Adds the products of a leaf and rows of B, the first of which starts at `begin`.
     #[inline]
     fn add_products<const W: usize>(
         &self,

@@ -1,10 +1,11 @@
-//! `C = A B` of two trees, in any state: the tree's leaves are a sparse matrix of small ones, multiplied row by row
-//! (Gustavson, "Two fast algorithms for sparse matrices", 1978); and so are two leaves.
+//! `C = A B` of two trees, each transposed or scaled or not. The leaves of a tree form a sparse matrix of small matrices,
+//! which is multiplied row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978); two leaves are multiplied
+//! in the same way.
 //!
-//! Leaves of A and of B that meet are listed by the leaf of C that they add to. First the entries of each leaf of C are
-//! counted, by bits, which gives its tree, so that its pool is allocated at its size; then the leaves are summed up in it.
-//! Of an entry of C, the products are added by ascending column of A, whichever way the operands are turned; so results do
-//! not depend on the number of threads.
+//! Pairs of matching leaves of A and B are grouped by the leaf of C that they contribute to. First the entries of each
+//! leaf of C are counted with bit masks. That determines the tree of C, so its pool is allocated at its final size. Then
+//! the leaves are summed into it. The products of an entry of C are added by ascending column of A, transposed or not, so
+//! results do not depend on the number of threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,19 +21,19 @@ use crate::matrix::hisparse::tree::{Shape, too_large};
 use crate::matrix::memory::{split_by, try_collect};
 use crate::{HiSparse, MatrixError, Value};
 
-/// A leaf of A and one of B, by their numbers.
+/// The indices of a leaf of A and a leaf of B.
 type Pair = [u32; 2];
 
-/// A leaf of C that has entries.
+/// A nonempty leaf of C.
 struct Leaf {
     path: u64,
-    /// Its first pair, and how many there are.
+    /// Its first pair, and the number of pairs.
     first: usize,
     pairs: u32,
     entries: u32,
 }
 
-/// Computes `A B`, which has scale 1. Where both are transposed, so is it; and A has a column for each row of B.
+/// Computes `A B`, with scale 1. A has one column per row of B. The product is stored transposed if both operands are.
 pub(crate) fn product<V: Value, const D: usize>(
     a: &HiSparse<V, D>,
     b: &HiSparse<V, D>,
@@ -51,7 +52,7 @@ pub(crate) fn product<V: Value, const D: usize>(
         levels: levels(paths, depth(rows, cols, D), D).map_err(out_of_memory)?,
         leaves: try_collect(leaves.iter().map(|leaf| leaf.entries)).map_err(out_of_memory)?,
     };
-    // As many as there are threads at most.
+    // At most one per thread.
     let unused = Mutex::new(Vec::new());
     let tree = shape.build::<V, D>(rows, |leaf, kind, units| {
         let Leaf { first, pairs: count, entries, .. } = leaves[leaf];
@@ -68,7 +69,7 @@ pub(crate) fn product<V: Value, const D: usize>(
     Ok(HiSparse::from_tree(rows, cols, shape.entries(), tree))
 }
 
-/// Two trees that are multiplied, not both transposed, and their leaves by row.
+/// The product of two trees, not both transposed, with their leaves by row.
 struct Product<'a, V, const D: usize> {
     a: &'a HiSparse<V, D>,
     b: &'a HiSparse<V, D>,
@@ -81,14 +82,14 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         (self.a_leaves[a as usize], self.b_leaves[b as usize])
     }
 
-    /// The leaves of B that a leaf of A meets: those of the row that is its column.
+    /// The leaves of B that match a leaf of A: those whose row is its column.
     fn met(&self, a_leaf: PlacedNode) -> std::ops::Range<usize> {
         let row = a_leaf.col;
         let begin = self.b_leaves.partition_point(|leaf| leaf.row < row);
         begin..begin + self.b_leaves[begin..].partition_point(|leaf| leaf.row == row)
     }
 
-    /// All pairs, those of a leaf of C together and by A's column, and the leaves of C.
+    /// All pairs, grouped by leaf of C and then by column of A, and the leaves of C.
     fn leaves(&self) -> Result<(Vec<Pair>, Vec<Leaf>), MatrixError> {
         let (rows, nnz) = (self.a.rows(), self.a.nnz());
         let out_of_memory = || MatrixError::OutOfMemory { rows, nnz };
@@ -100,7 +101,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let all = counts.iter().sum();
         let mut pairs: Vec<Pair> = bytemuck::try_zeroed_vec(all).map_err(|()| out_of_memory())?;
 
-        // Where each row's leaves, and its pairs, begin.
+        // Where the leaves and the pairs of each row begin.
         let starts = try_collect(a_rows.iter().zip(&counts).scan((0, 0), |next, (row, pairs)| {
             let start = *next;
             *next = (start.0 + row.len(), start.1 + pairs);
@@ -121,7 +122,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         Ok((pairs, leaves))
     }
 
-    /// The pairs of one row of A's leaves, the first of which is `first_leaf`.
+    /// The pairs of one row of leaves of A, the first of which is `first_leaf`.
     fn list_pairs(&self, first_leaf: usize, pairs: &mut [Pair]) {
         let met = (first_leaf..self.a_leaves.len())
             .flat_map(|a| self.met(self.a_leaves[a]).map(move |b| [a as u32, b as u32]));
@@ -129,8 +130,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         pairs.sort_unstable_by_key(|&[a, b]| (self.b_leaves[b as usize].col, a));
     }
 
-    /// The leaves of C that these pairs of one row make, which begin with the `first`-th of all. Adds to `units` what they
-    /// take of a pool.
+    /// The leaves of C for these pairs of one row, which begin at index `first`. Adds their units of the pool to `units`.
     fn row_leaves(
         &self,
         pairs: &[Pair],
@@ -147,7 +147,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
                 pattern.add(self.a, a_leaf, self.b, b_leaf);
             }
             let entries = pattern.drain();
-            // Leaves may meet where none of their entries do.
+            // Leaves may match without any of their entries matching.
             if entries > 0 {
                 let own_units = NodeKind::of::<V>(entries, D).units::<V>(entries, D);
                 if units.fetch_add(own_units, Ordering::Relaxed) + own_units > MAX_UNITS {

@@ -1,22 +1,23 @@
-//! The sum of a row's products, with the instructions that the machine has.
+//! The sum of the products of a row, with the machine's vector instructions.
 
 use crate::Value;
 
-/// What sums are computed with. It decides how they are rounded, and is the same in every run on a machine.
+/// The instructions that compute sums. They determine the rounding, and are the same in every run on a
+/// machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Instructions {
-    /// Those of every machine.
+    /// Instructions that every machine has.
     Portable,
     /// AVX2 and FMA: elements of x are gathered by signed 32-bit indices.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512 F and VL, for f64; for f32 as AVX2.
+    /// AVX-512 F and VL for f64; AVX2 for f32.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
 impl Instructions {
-    /// Those that this machine has, for a vector of so many elements; the fastest last.
+    /// Those that this machine has and that suit a vector of this length; the fastest last.
     pub(super) fn of_machine(x_len: usize) -> Vec<Self> {
         let mut usable = vec![Self::Portable];
         #[cfg(target_arch = "x86_64")]
@@ -45,7 +46,7 @@ impl Instructions {
 /// Every column is below the length of `x`.
 #[inline]
 pub(super) unsafe fn portable<V: Value>(columns: &[u32], values: &[V], x: &[V]) -> V {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let product = |(&column, &value): (&u32, &V)| value * unsafe { *x.get_unchecked(column as usize) };
     let (quads, columns_rest) = columns.as_chunks::<4>();
     let (value_quads, values_rest) = values.as_chunks::<4>();
@@ -68,7 +69,7 @@ mod tests {
     use super::super::x86;
     use super::*;
 
-    /// Numbers in [-1, 1) that do not repeat soon.
+    /// Numbers in [-1, 1) with a long period.
     fn numbers<V: Value>(count: usize) -> Vec<V> {
         (0..count).map(|at| V::from_f64((at as f64 * 0.754_877_666_246_692_7).fract() * 2.0 - 1.0)).collect()
     }

@@ -1,4 +1,4 @@
-//! `y = alpha A x + beta y` by tiles of equal work.
+//! `y = alpha A x + beta y` in tiles of equal work.
 
 mod dot;
 #[cfg(target_arch = "x86_64")]
@@ -13,17 +13,18 @@ use crate::matrix::grain;
 use crate::{CsrView, Offset, Value};
 use dot::Instructions;
 
-/// Steps of the merge path that a tile takes, row ends and nonzeros: some ten microseconds of work, the same for every
-/// matrix and machine, because where rows are cut decides how their sums are rounded.
+/// Steps of the merge path, row ends and nonzeros, per tile: about ten microseconds of work. The same for every matrix
+/// and machine, because the positions of cuts determine how sums are rounded.
 const TILE: usize = grain(1 << 14);
 
-/// Rows may be this part of all work, and are still not cut: a thread then waits for one no longer than for that.
+/// Rows are left whole up to this fraction (1 / 64) of all work, which bounds the time that other threads wait for one
+/// row.
 const LONG_ROW_PART: usize = 64;
 
-/// Where tiles may begin and end.
+/// Where tiles may start and end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SpmvCut {
-    /// Between rows: the row-parallel SpMV of Pasandide's study (section C), with shares of equal work in place of equal
+    /// Between rows: the row-parallel SpMV of Pasandide's study (section C), with equal work per share instead of equal
     /// numbers of rows.
     Rows,
     /// Anywhere on the merge path: merge-based `CsrMV` (Merrill and Garland, SC '16).
@@ -35,7 +36,7 @@ pub(crate) struct SpmvTiles {
     tiles: Vec<Range<Coordinate>>,
 }
 
-/// What a tile adds to the row that it leaves unfinished.
+/// The partial sum that a tile contributes to its unfinished last row.
 #[derive(Clone, Copy)]
 struct Carry<V> {
     row: usize,
@@ -43,8 +44,9 @@ struct Carry<V> {
 }
 
 impl SpmvCut {
-    /// The cut that suits a matrix, and its longest row: the merge path only where a row would keep a thread busy after
-    /// the others are through. Where both are balanced, rows need no sums to be put together.
+    /// The best cut for a matrix, and the length of its longest row. The merge path is chosen only if a long row would
+    /// keep one thread busy after the others have finished. Otherwise whole rows are balanced too, and need no partial
+    /// sums.
     pub(crate) fn choose<O: Offset>(row_offsets: &[O]) -> (Self, usize) {
         let length = |pair: &[O]| pair[1].to_usize() - pair[0].to_usize();
         let longest = row_offsets.par_windows(2).with_min_len(TILE).map(length).max().unwrap_or(0);
@@ -56,7 +58,7 @@ impl SpmvCut {
 }
 
 impl SpmvTiles {
-    /// Cuts a matrix.
+    /// Splits a matrix into tiles.
     pub(crate) fn new<O: Offset>(row_offsets: &[O], cut: SpmvCut) -> Self {
         let nnz = row_offsets[row_offsets.len() - 1].to_usize();
         let mut tiles = merge_path::tiles(&row_offsets[1..], nnz, TILE);
@@ -70,18 +72,18 @@ impl SpmvTiles {
         Self { tiles }
     }
 
-    /// Tiles.
+    /// The number of tiles.
     pub(crate) fn len(&self) -> usize {
         self.tiles.len()
     }
 
-    /// Bytes that they take.
+    /// Bytes of the tiles.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(self.tiles.as_slice())
     }
 
-    /// Computes `y = alpha A x + beta y` for the matrix that was cut. Where `beta` is 0, `y` is overwritten whatever it
-    /// holds. `x` has one element per column and `y` one per row.
+    /// Computes `y = alpha A x + beta y` for the matrix that the tiles were made for. If `beta` is 0, `y` is overwritten
+    /// without being read. `x` has one element per column and `y` one per row.
     pub(crate) fn multiply<V: Value, O: Offset>(
         &self,
         matrix: CsrView<'_, V, O>,
@@ -93,7 +95,7 @@ impl SpmvTiles {
         assert_eq!((x.len(), y.len()), (matrix.cols(), matrix.rows()), "shapes are checked by the caller");
         let operands = Operands { matrix, alpha, x, beta, instructions: Instructions::fastest(x.len()) };
 
-        // Every row ends in exactly one tile, which owns its place in y.
+        // Every row ends in exactly one tile, which owns its element of y.
         let mut tasks = Vec::with_capacity(self.tiles.len());
         let mut rest = &mut *y;
         for tile in &self.tiles {
@@ -102,11 +104,11 @@ impl SpmvTiles {
             tasks.push((tile, finished));
         }
         let carries: Vec<Option<Carry<V>>> = match tasks.len() {
-            // Not worth waking other threads.
+            // Too little work to wake other threads.
             0 | 1 => tasks.into_iter().map(|(tile, finished)| operands.run_tile(tile, finished)).collect(),
             _ => tasks.into_par_iter().map(|(tile, finished)| operands.run_tile(tile, finished)).collect(),
         };
-        // In the order of the tiles, so that the sums are rounded alike in every run.
+        // In the order of the tiles, so that rounding is the same in every run.
         for Carry { row, sum } in carries.into_iter().flatten() {
             if let Some(y) = y.get_mut(row) {
                 *y += alpha * sum;
@@ -115,7 +117,7 @@ impl SpmvTiles {
     }
 }
 
-/// What every tile multiplies.
+/// The operands that all tiles share.
 struct Operands<'a, V, O> {
     matrix: CsrView<'a, V, O>,
     alpha: V,
@@ -125,14 +127,14 @@ struct Operands<'a, V, O> {
 }
 
 impl<V: Value, O: Offset> Operands<'_, V, O> {
-    /// Finishes the rows that end in the tile, and returns what it adds to the next.
+    /// Computes the rows that end in the tile, and returns its partial sum of the row after them.
     fn run_tile(&self, tile: &Range<Coordinate>, finished: &mut [V]) -> Option<Carry<V>> {
         match self.instructions {
             Instructions::Portable => self.run_tile_with(tile, finished, |columns, values| {
                 // SAFETY: the columns of a view are below its number of columns, which is the length of x.
                 unsafe { dot::portable(columns, values, self.x) }
             }),
-            // SAFETY: the machine has the instructions, and x is no longer than `i32::MAX`: that is how they were chosen.
+            // SAFETY: the instructions were chosen such that the machine has them and x is no longer than `i32::MAX`.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { self.run_tile_avx2(tile, finished) },
             // SAFETY: as above.
@@ -147,8 +149,8 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
     #[target_feature(enable = "avx2,fma")]
     unsafe fn run_tile_avx2(&self, tile: &Range<Coordinate>, finished: &mut [V]) -> Option<Carry<V>> {
         self.run_tile_with(tile, finished, |columns, values| {
-            // SAFETY: the caller's promises; a view has a value for each column, and its columns are below their number,
-            // which is the length of x.
+            // SAFETY: guaranteed by the caller; a view has one value per column index, and all column indices are below
+            // the length of x.
             unsafe { x86::avx2(columns, values, self.x) }
         })
     }
@@ -164,7 +166,7 @@ impl<V: Value, O: Offset> Operands<'_, V, O> {
         })
     }
 
-    // Into the function that has the instructions, so that `dot` is compiled with them.
+    // Inlined into the function that enables the instructions, so that `dot` is compiled with them.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     fn run_tile_with(
@@ -197,7 +199,7 @@ mod tests {
     use crate::Csr;
     use crate::generate::{Kind, generate};
 
-    /// Numbers in [-1, 1) that do not repeat soon.
+    /// Numbers in [-1, 1) with a long period.
     fn numbers<V: Value>(count: usize) -> Vec<V> {
         (0..count).map(|at| V::from_f64((at as f64 * 0.754_877_666_246_692_7).fract() * 2.0 - 1.0)).collect()
     }
@@ -215,8 +217,8 @@ mod tests {
 
     const CUTS: [SpmvCut; 2] = [SpmvCut::Rows, SpmvCut::MergePath];
 
-    /// Compares with sums in f64, row by row. The bound is n ε Σ|a||x| of the row, for its n additions
-    /// and products, those with alpha and beta y included.
+    /// Compares with sums in f64, row by row. The error bound of a row is n ε Σ|a||x|, where n counts its additions and
+    /// products, including those with alpha and beta y.
     fn check<V: Value, O: Offset>(a: &Csr<V, O>, alpha: f64, beta: f64, epsilon: f64) {
         for cut in CUTS {
             check_cut(a, cut, alpha, beta, epsilon);
@@ -294,7 +296,7 @@ mod tests {
         check_all(&with_lengths(&[0; 9], 0));
         for around in [TILE, 2 * TILE, 5 * TILE] {
             for work in around - 2..=around + 2 {
-                // One row; rows of one; all rows empty; a row that ends with the tile.
+                // One row; rows of one nonzero; all rows empty; a row that ends at the end of a tile.
                 check_all(&with_lengths(&[work - 1], 1000));
                 check_all(&with_lengths(&vec![1; work / 2], 1000));
                 check_all(&with_lengths(&vec![0; work], 3));

@@ -1,7 +1,7 @@
 //! Sums of products with AVX2 and with AVX-512.
 //!
-//! A row ends with a group of which only a part counts: masked, and not a loop over single elements, whose length the
-//! processor would have to guess. On matrices of short rows of uneven length that doubles the speed.
+//! The last, partial group of a row is masked. A loop over single elements would cost a branch misprediction per row;
+//! masking doubles the speed on matrices with short rows of uneven length.
 
 use std::arch::x86_64::{
     __m128i, __m256, __m256d, __m256i, __m512d, _mm_add_pd, _mm_add_ps, _mm_add_sd, _mm_add_ss,
@@ -19,18 +19,18 @@ use evenpath_simt::ScalarType;
 
 use crate::Value;
 
-/// `dot` for every type of value, from one for each.
+/// `dot`, generic over the value type, from one function per type.
 macro_rules! dot {
     ($dot:ident, $features:literal, $f32s:ident, $f64s:ident) => {
-        /// The sum of `values[i] * x[columns[i]]`, in interleaved partial sums, each product and sum rounded once.
+        /// The sum of `values[i] * x[columns[i]]`, in interleaved partial sums, with one rounding per product and sum.
         ///
         /// # Safety
-        /// The machine has the instructions. There are as many values as columns. Every column is below the length of `x`,
-        /// and that is no more than `i32::MAX`.
+        /// The machine has the instructions. There is one value per column. Every column is below the length of `x`, which
+        /// is at most `i32::MAX`.
         #[inline]
         #[target_feature(enable = $features)]
         pub(super) unsafe fn $dot<V: Value>(columns: &[u32], values: &[V], x: &[V]) -> V {
-            // SAFETY: the caller's promises. The casts are from a type to itself.
+            // SAFETY: guaranteed by the caller. The casts are from a type to itself.
             unsafe {
                 match V::TYPE {
                     ScalarType::F32 => {
@@ -45,8 +45,8 @@ macro_rules! dot {
     };
 }
 
-/// One type's sum of products. `group` adds the products of as many nonzeros as there are lanes to their sums, `part` those
-/// of fewer, not none; both from the first nonzero's column and value on.
+/// The sum of products for one type. `group` adds one product per lane, `part` adds at least one product but fewer than
+/// lanes; both start at the given column and value.
 macro_rules! sum_of_products {
     ($name:ident, $features:literal, $type:ty, $lanes:literal, $zero:ident, $add:ident, $total:ident,
      group: $group:expr, part: $part:expr) => {
@@ -59,7 +59,7 @@ macro_rules! sum_of_products {
                 return 0.0;
             }
             let (columns, values, x, count) = (columns.as_ptr(), values.as_ptr(), x.as_ptr(), columns.len());
-            // SAFETY: `at` is followed by a group.
+            // SAFETY: a whole group starts at `at`.
             let group = |at: usize, sum| unsafe { $group(columns.add(at).cast(), values.add(at), x, sum) };
             let (mut at, mut sum) = (0, $zero());
             if count >= 4 * $lanes {
@@ -77,7 +77,7 @@ macro_rules! sum_of_products {
                 at += $lanes;
             }
             if at < count {
-                // SAFETY: `at` is followed by so many nonzeros, fewer than there are lanes.
+                // SAFETY: this many nonzeros start at `at`, fewer than lanes.
                 sum = unsafe { $part(columns.add(at).cast(), values.add(at), x, sum, count - at) };
             }
             $total(sum)
@@ -86,12 +86,12 @@ macro_rules! sum_of_products {
 }
 
 dot!(avx2, "avx2,fma", avx2_f32s, avx2_f64s);
-// Of 16 lanes most would gather nothing on short rows; eight are best for either type.
+// With 16 lanes, most would be idle on short rows; 8 are fastest for both types.
 dot!(avx512, "avx512f,avx512vl", avx2_f32s, avx512_f64s);
 
-/// From the element 8 - n on, the first n lanes are set.
+/// The 8 elements from index 8 - n on are a mask of the first n lanes.
 static MASK_32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
-/// From the element 4 - n on, the first n lanes are set.
+/// The 4 elements from index 4 - n on are a mask of the first n lanes.
 static MASK_64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
 
 sum_of_products!(

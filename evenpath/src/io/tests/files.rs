@@ -1,10 +1,10 @@
-//! Long texts, compressed ones, and files.
+//! Long and compressed texts, and files.
 
 use std::sync::{Arc, Mutex};
 
 use super::*;
 
-/// A text of many chunks, with blank lines and comments here and there.
+/// A text of several chunks, with occasional blank lines and comments.
 fn long_text(entries: usize) -> String {
     use std::fmt::Write;
     let mut text = format!("%%MatrixMarket matrix coordinate real general\n1000 1000 {entries}\n");
@@ -31,7 +31,7 @@ fn lines_are_exact_beyond_the_first_chunk() {
         let bad = text.replacen(&good, " x\n", 1);
         let line = 1 + text[..text.find(&good).unwrap()].matches('\n').count();
         assert_eq!(refusal(&bad), format!("line {line}: expected a number, found `x`"));
-        // The first of several faults, whichever thread meets which first.
+        // The first of several errors is reported, whichever thread finds its error first.
         let more = bad.replace(" 299998.5\n", " y\n");
         if entry < 299_998 {
             assert_eq!(refusal(&more), format!("line {line}: expected a number, found `x`"));
@@ -62,7 +62,7 @@ fn a_header_alone_allocates_nothing() {
     assert_eq!(reader.read_coo::<f64>().unwrap().rows(), 4_000_000_000);
     let array = "%%MatrixMarket matrix array real general\n4000000000 4000000000\n1\n";
     assert!(refusal(array).contains("the file ends after 1 of 16000000000000000000 entries"));
-    // As many rows as a limit allows.
+    // Exactly as many rows as the limit allows.
     let tall = "%%MatrixMarket matrix coordinate real general\n5000 1 0\n";
     let read = |limit| {
         let options = ReadOptions::default().with_row_limit(limit);
@@ -79,7 +79,7 @@ fn gzip_is_known_by_its_content() {
     let compressed = gzip(text.as_bytes());
     assert_eq!(parse_matrix_market::<f64, u32>(&compressed).unwrap(), expected);
 
-    // Two members, as concatenated files have.
+    // Two members, as in concatenated files.
     let (front, back) = text.as_bytes().split_at(text.len() / 2);
     let members = [gzip(front), gzip(back)].concat();
     assert_eq!(parse_matrix_market::<f64, u32>(&members).unwrap(), expected);
@@ -112,7 +112,7 @@ fn files_are_named_in_errors() {
     std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 2 1\n").unwrap();
     let error = read_coo::<f64>(&path).unwrap_err();
     assert_eq!((error.path(), error.line()), (Some(&*path), Some(3)));
-    assert!(error.to_string().ends_with("bad.mtx:3: column 2 is not in 1 to 1"), "{error}");
+    assert!(error.to_string().ends_with("bad.mtx:3: column 2 is out of range: expected 1 to 1"), "{error}");
 
     let empty = folder.path().join("empty.mtx");
     std::fs::write(&empty, "").unwrap();

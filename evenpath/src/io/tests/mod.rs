@@ -1,4 +1,4 @@
-//! The reader and the writer, on files made here.
+//! Tests of the reader and the writer.
 
 mod files;
 mod reading;

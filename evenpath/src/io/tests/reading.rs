@@ -1,4 +1,4 @@
-//! Headers, entries, and what is wrong with them.
+//! Headers and entries, valid and invalid.
 
 use super::*;
 use crate::Duplicates;
@@ -35,7 +35,7 @@ fn coordinate_headers() {
     assert_eq!(real_part(&skew), full(1.5, -1.5));
     assert_eq!(real_part(&hermitian), full(1.5, 1.5));
     for text in [general, symmetric, skew, hermitian] {
-        assert!(refusal(&text).starts_with("line 1: complex values"), "{}", refusal(&text));
+        assert!(refusal(&text).starts_with("line 1: the values are complex"), "{}", refusal(&text));
     }
 }
 
@@ -65,7 +65,7 @@ fn array_headers() {
     let short = refusal(&text("real", "symmetric", "2 2", "1 2"));
     assert_eq!(short, "line 4: the file ends after 2 of 3 entries");
     let long = refusal(&text("real", "symmetric", "2 2", "1 2 3 4"));
-    assert_eq!(long, "line 6: an entry more than the 3 announced");
+    assert_eq!(long, "line 6: more entries than the 3 announced");
     let two = refusal(&text("real", "general", "2 1", "1|2 3"));
     assert_eq!(two, "line 3: expected the end of the line, found `2`");
 }
@@ -95,11 +95,17 @@ fn faults_are_named_with_their_line() {
     let body = |body: &str| refusal(&format!("%%MatrixMarket matrix coordinate real general\n%\n{body}"));
     let cases = [
         ("3 3 2\n1 1 1\n", "line 4: the file ends after 1 of 2 entries"),
-        ("3 3 1\n1 1 1\n\n% c\n2 2 2\n", "line 7: an entry more than the 1 announced"),
-        ("3 3 1\n4 1 1\n", "line 4: row 4 is not in 1 to 3"),
-        ("3 3 1\n1 0 1\n", "line 4: column 0 is not in 1 to 3"),
-        ("3 3 1\n1 99999999999999999999999 1", "line 4: column 99999999999999999999999 is not in 1 to 3"),
-        ("3 3 1\n1 18446744073709551617 1", "line 4: column 18446744073709551617 is not in 1 to 3"),
+        ("3 3 1\n1 1 1\n\n% c\n2 2 2\n", "line 7: more entries than the 1 announced"),
+        ("3 3 1\n4 1 1\n", "line 4: row 4 is out of range: expected 1 to 3"),
+        ("3 3 1\n1 0 1\n", "line 4: column 0 is out of range: expected 1 to 3"),
+        (
+            "3 3 1\n1 99999999999999999999999 1",
+            "line 4: column 99999999999999999999999 is out of range: expected 1 to 3",
+        ),
+        (
+            "3 3 1\n1 18446744073709551617 1",
+            "line 4: column 18446744073709551617 is out of range: expected 1 to 3",
+        ),
         ("3 3 1\n-1 1 1\n", "line 4: expected a row, found `-1`"),
         ("3 3 1\n1.0 1 1\n", "line 4: expected a row, found `1.0`"),
         ("3 3 1\n1\n", "line 4: expected a column, found the end of the line"),
@@ -122,7 +128,7 @@ fn faults_are_named_with_their_line() {
         ("1 1 18446744073709551615\n", "line 3: `18446744073709551615` is too large for a size"),
         ("1 1 18446744073709551616\n", "line 3: `18446744073709551616` is too large for a size"),
         ("1 1 4000000000000000000\n1 1 1\n", "line 4: the file ends after 1 of 4000000000000000000 entries"),
-        ("", "line 3: expected the number of rows, of columns and of entries, found the end of the file"),
+        ("", "line 3: expected the numbers of rows, columns and entries, found the end of the file"),
     ];
     for (text, message) in cases {
         assert_eq!(body(text), message);
@@ -161,7 +167,7 @@ fn integers_are_exact_and_whole() {
         parse_matrix_market::<f32, u32>(text.as_bytes()).map(|a| a.values()[0])
     };
     let refusal = |value: &str| read(value).unwrap_err().to_string();
-    // Between two f32; by way of f64, it would be rounded down to the tie and then to even.
+    // Between two f32. Rounded via f64, it would go down to the tie and then to even.
     assert_eq!(read("9007199791611905").unwrap().to_bits(), 9_007_200_328_482_816f32.to_bits());
     assert_eq!(read("-9223372036854775808").unwrap().to_bits(), (-9_223_372_036_854_775_808f32).to_bits());
     assert_eq!(read("+000000000000000000000012").unwrap().to_bits(), 12f32.to_bits());
@@ -173,10 +179,10 @@ fn integers_are_exact_and_whole() {
         refusal("18446744073709551616"),
         "line 3: `18446744073709551616` is too large for a 64-bit integer"
     );
-    assert_eq!(refusal("1.0"), "line 3: expected a whole number, found `1.0`");
-    assert_eq!(refusal("-"), "line 3: expected a whole number, found `-`");
-    assert_eq!(refusal("- 1"), "line 3: expected a whole number, found `-`");
-    assert_eq!(refusal(""), "line 3: expected a whole number, found the end of the line");
+    assert_eq!(refusal("1.0"), "line 3: expected an integer, found `1.0`");
+    assert_eq!(refusal("-"), "line 3: expected an integer, found `-`");
+    assert_eq!(refusal("- 1"), "line 3: expected an integer, found `-`");
+    assert_eq!(refusal(""), "line 3: expected an integer, found the end of the line");
 }
 
 #[test]
@@ -192,8 +198,8 @@ fn symmetry_is_checked() {
     let text =
         |symmetry: &str, body: &str| format!("%%MatrixMarket matrix coordinate real {symmetry}\n{body}");
     let rectangular = refusal(&text("symmetric", "3 2 0\n"));
-    assert_eq!(rectangular, "line 2: a symmetric matrix is square, but this one is 3 x 2");
-    // Either triangle, and even both, as long as no place is stored with its mirror image.
+    assert_eq!(rectangular, "line 2: a symmetric matrix must be square, but this one is 3 x 2");
+    // Either triangle, even both, unless a position and its mirror image are both stored.
     assert_eq!(triplets(&text("symmetric", "3 3 2\n1 2 5\n3 1 6\n")).len(), 4);
     let both = refusal(&text("symmetric", "3 3 4\n1 2 5\n%\n3 1 6\n3 3 1\n2 1 5\n"));
     assert_eq!(both, "line 7: row 2, column 1 and its mirror image are both stored in a symmetric matrix");

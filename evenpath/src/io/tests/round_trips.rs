@@ -1,4 +1,4 @@
-//! What is written and read again.
+//! Matrices that are written and read back.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ fn bits(values: &[f64]) -> Vec<u64> {
 }
 
 proptest! {
-    /// Every value there is, NaN apart, in any order of storage.
+    /// Every value except NaN, in any storage order.
     #[test]
     fn coordinates_round_trip_bit_for_bit(
         (rows, cols) in (1..20usize, 1..20usize),
@@ -58,7 +58,7 @@ proptest! {
             pair.into_iter().take(if row == column { usize::from(!skew) } else { 2 })
         });
         let a = Csr::<f64>::from_triplets(size, size, entries.filter(|entry| entry.2 != 0.0)).unwrap();
-        // Sums that cancel leave zeros, which an array does not keep.
+        // Sums that cancel leave zeros, which array format drops.
         let a = Csr::<f64>::from_triplets(size, size, a.iter().filter(|entry| entry.2 != 0.0)).unwrap();
         let symmetry = if skew { Symmetry::SkewSymmetric } else { Symmetry::Symmetric };
         let format = if array { Format::Array } else { Format::Coordinate };
@@ -66,7 +66,7 @@ proptest! {
         prop_assert_eq!(read(&text).unwrap(), a);
     }
 
-    /// Whatever the bytes, the reader answers.
+    /// The reader does not panic on any bytes.
     #[test]
     fn no_text_panics(
         field in prop::sample::select(vec!["real", "integer", "pattern", "complex"]),

@@ -1,4 +1,4 @@
-//! What is written.
+//! The text that the writer produces.
 
 use super::*;
 
@@ -39,8 +39,8 @@ fn what_a_header_cannot_say_is_refused() {
     let symmetric = || WriteOptions::default().with_symmetry(Symmetry::Symmetric);
     let skew = || WriteOptions::default().with_symmetry(Symmetry::SkewSymmetric);
     let integer = || WriteOptions::default().with_field(Field::Integer);
-    assert!(refusal(&[], 2, symmetric()).contains("is square, but this one is 2 x 3"));
-    let lone = "row 1, column 2 has no mirror image, or is one";
+    assert!(refusal(&[], 2, symmetric()).contains("must be square, but this one is 2 x 3"));
+    let lone = "row 1, column 2 or its mirror image is missing";
     assert_eq!(refusal(&[(0, 1, 1.0)], 3, symmetric()), lone);
     assert_eq!(refusal(&[(1, 0, 1.0)], 3, symmetric()), lone);
     let differs = "row 1, column 2 differs from its mirror image";

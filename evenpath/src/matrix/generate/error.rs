@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-/// A text that names no kind of matrix.
+/// A string that is not the name of a matrix kind.
 ///
 /// ```
 /// use evenpath::generate::{Kind, ParseKindError};
@@ -21,13 +21,13 @@ pub enum ParseKindError {
         known: String,
     },
     /// The size after the colon.
-    #[error("`{size}` is not a size of `{name}`: it takes {expected}")]
+    #[error("`{size}` is not a valid size for `{name}`: expected {expected}")]
     Size {
         /// The kind.
         name: String,
         /// The size.
         size: String,
-        /// What a size looks like.
+        /// The expected form of a size.
         expected: &'static str,
     },
     /// The published matrix after the colon.

@@ -5,15 +5,15 @@ use std::str::FromStr;
 
 use super::{ParseKindError, Published};
 
-/// What to generate. Its name is a word, a colon and a size: `uniform:2000000`. A word alone takes the
-/// size given here as default.
+/// What to generate. A name is a word, a colon and a size: `uniform:2000000`. A word alone means the default size
+/// given here.
 ///
 /// ```
 /// use evenpath::generate::{Kind, generate};
 /// use evenpath::Csr;
 ///
 /// let kind: Kind = "stencil5:100".parse()?;
-/// let a: Csr<f64> = generate(kind, 1)?; // of seed 1
+/// let a: Csr<f64> = generate(kind, 1)?; // with seed 1
 /// assert_eq!((a.rows(), kind.shape()), (10_000, (10_000, 10_000)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -30,48 +30,48 @@ pub enum Kind {
         /// Points along one side of the grid.
         side: usize,
     },
-    /// `fem:ROWS`: like an unstructured finite element matrix: the diagonal and
-    /// 49 to 68 columns a row, drawn within 1500 of it; a column drawn again counts once. Default 1000000.
+    /// `fem:ROWS`: like an unstructured finite element matrix: the diagonal and 49 to 68 columns per row, drawn
+    /// within 1500 of it; repeated draws count once. Default 1000000.
     Fem {
-        /// Rows, and columns.
+        /// Rows and columns.
         rows: usize,
     },
-    /// `block-fem:NODESxBLOCK`: finite elements with BLOCK unknowns a node: dense BLOCK x BLOCK blocks, the
-    /// diagonal one and 16 to 24 drawn a node within 500 nodes of it. Default 200000x3.
+    /// `block-fem:NODESxBLOCK`: finite elements with BLOCK unknowns per node: dense BLOCK x BLOCK blocks, the
+    /// diagonal one and 16 to 24 per node drawn within 500 nodes of it. Default 200000x3.
     BlockFem {
         /// Nodes.
         nodes: usize,
-        /// Unknowns of a node.
+        /// Unknowns per node.
         block: usize,
     },
-    /// `uniform:ROWS`: 16 distinct columns a row, anywhere. Default 2000000.
+    /// `uniform:ROWS`: 16 distinct columns per row, anywhere. Default 2000000.
     Uniform {
-        /// Rows, and columns.
+        /// Rows and columns.
         rows: usize,
     },
-    /// `power-law:ROWS`: row lengths 4 u^-0.7, u uniform in (0, 1), no longer than a row; columns anywhere;
-    /// a column drawn again counts once. Default 2000000.
+    /// `power-law:ROWS`: row lengths 4 u^-0.7, u uniform in (0, 1), at most the number of columns; columns
+    /// anywhere; repeated draws count once. Default 2000000.
     PowerLaw {
-        /// Rows, and columns.
+        /// Rows and columns.
         rows: usize,
     },
-    /// `lp:ROWS`: like a linear program with few long rows: 255 ROWS columns, 1300 nonzeros per row, every
-    /// eighth row 12000. Default 4284.
+    /// `lp:ROWS`: like a linear program with a few long rows: 255 ROWS columns, 1300 nonzeros per row, 12000 in
+    /// every eighth row. Default 4284.
     LinearProgram {
         /// Rows.
         rows: usize,
     },
-    /// `empty-rows:ROWS`: three of four rows empty, the fourth with the diagonal and another nonzero within 1500 of
-    /// it. Default 8000000.
+    /// `empty-rows:ROWS`: three of four rows are empty; the fourth has the diagonal and another nonzero within 1500
+    /// of it. Default 8000000.
     EmptyRows {
-        /// Rows, and columns.
+        /// Rows and columns.
         rows: usize,
     },
     /// `rmat:SCALE`: like a web or social graph: 2^SCALE rows, edges placed by the R-MAT model with the
-    /// Graph500 probabilities 0.57, 0.19, 0.19, 0.05, about 16 per row; an edge drawn again counts once.
+    /// Graph500 probabilities 0.57, 0.19, 0.19, 0.05, about 16 per row; repeated edges count once.
     /// Default 20.
     Rmat {
-        /// Binary logarithm of the number of rows.
+        /// log2 of the number of rows.
         scale: u32,
     },
     /// `dense:ROWSxCOLS`, or `dense:ROWS` for a square one: every entry stored. Default 2000x2000.
@@ -83,18 +83,18 @@ pub enum Kind {
     },
     /// `diagonal:ROWS`: the diagonal only. Default 1000000.
     Diagonal {
-        /// Rows, and columns.
+        /// Rows and columns.
         rows: usize,
     },
-    /// `like:NAME`: a stand-in for a published matrix: rows, columns, nonzeros, mean, deviation and longest row are
-    /// its own, the rest is generated. Default `like:protein`.
+    /// `like:NAME`: a stand-in for a published matrix: it has the same rows, columns, nonzeros, mean and deviation
+    /// of the row length, and longest row; the rest is generated. Default `like:protein`.
     Like {
         /// The published matrix.
         matrix: Published,
     },
 }
 
-/// The names with their default sizes, in the order in which help texts list them.
+/// All kinds with their default sizes, in the order of help texts.
 const DEFAULTS: [Kind; 12] = [
     Kind::Stencil5 { side: 2000 },
     Kind::Stencil27 { side: 100 },
@@ -134,7 +134,7 @@ impl Kind {
         }
     }
 
-    /// Rows and columns; `usize::MAX` where they overflow.
+    /// Rows and columns; `usize::MAX` on overflow.
     pub fn shape(&self) -> (usize, usize) {
         let square = |rows| (rows, rows);
         match *self {
@@ -153,7 +153,7 @@ impl Kind {
         }
     }
 
-    /// The same kind with the size that a text names; `None` where it names none.
+    /// The same kind with the size given as text; `None` if that is invalid.
     fn with_size(self, size: &str) -> Option<Self> {
         let one = || size.parse().ok();
         let two = || {

@@ -1,16 +1,16 @@
-//! Structures that are known exactly: states in a triangle, and a lattice of quantum chromodynamics.
+//! Structures that are known exactly: states in a triangle, and a quantum chromodynamics lattice.
 
 /// States (i, j) with i + j up to this.
 const LAST: usize = 1024;
 
-/// The number of state (i, j): j after j, from i = 0 to `LAST` - j.
+/// The index of state (i, j): ordered by j, then by i from 0 to `LAST` - j.
 fn state(i: usize, j: usize) -> u32 {
     (i + j * (2 * LAST + 3 - j) / 2) as u32
 }
 
-/// The state of a number.
+/// The state with an index.
 fn coordinates(row: usize) -> (usize, usize) {
-    // The largest j whose first state is no later; the root is off by one at most.
+    // The largest j whose first state is not after `row`; the root is off by at most one.
     let (width, row) = ((2 * LAST + 3) as f64, row as u32);
     let mut j = ((width - (width * width - 8.0 * f64::from(row)).max(0.0).sqrt()) / 2.0) as usize;
     while state(0, j) > row {
@@ -22,7 +22,7 @@ fn coordinates(row: usize) -> (usize, usize) {
     ((row - state(0, j)) as usize, j)
 }
 
-/// A state's couplings by their steps in i and j; those that leave the triangle are left out.
+/// The couplings of a state, given as steps in i and j; those that leave the triangle are dropped.
 fn triangle(row: usize, steps: &[(isize, isize)], columns: &mut Vec<u32>) {
     let (i, j) = coordinates(row);
     let target = |&(di, dj): &(isize, isize)| {
@@ -33,7 +33,7 @@ fn triangle(row: usize, steps: &[(isize, isize)], columns: &mut Vec<u32>) {
     columns.sort_unstable();
 }
 
-/// A Markov model of an epidemic: one more or one less of one kind, one less of the other.
+/// A Markov model of an epidemic: one individual more or fewer of one kind, one fewer of the other.
 pub(super) fn epidemic(row: usize, columns: &mut Vec<u32>) {
     triangle(row, &[(0, 0), (1, 0), (-1, 0), (0, -1)], columns);
 }
@@ -45,13 +45,13 @@ pub(super) fn triangulation(row: usize, columns: &mut Vec<u32>) {
 
 /// Sites along one side of the lattice.
 const SIDE: usize = 8;
-/// Unknowns of a site: 4 spins of 3 colors.
+/// Unknowns per site: 4 spins of 3 colors.
 const UNKNOWNS: usize = 12;
-/// The spin that each spin is coupled with along x, y and z.
+/// The spin that each spin is coupled to along x, y and z.
 const PARTNERS: [[usize; 4]; 3] = [[3, 2, 1, 0], [3, 2, 1, 0], [2, 3, 0, 1]];
 
-/// The hopping term of Wilson fermions: an unknown is coupled with all colors of its own spin and of a partner at the six
-/// neighbors in space, and of its own spin at one neighbor in time; 39 in all.
+/// The hopping term of Wilson fermions: an unknown is coupled to all colors of its spin and of a partner spin at the six
+/// neighbors in space, and of its spin at one neighbor in time; 39 in all.
 pub(super) fn chromodynamics(row: usize, columns: &mut Vec<u32>) {
     let (site, spin) = (row / UNKNOWNS, row % UNKNOWNS / 3);
     let neighbor = |axis: usize, step: usize| {

@@ -1,31 +1,31 @@
-//! Row lengths of given mean, deviation and maximum.
+//! Row lengths with a given mean, deviation and maximum.
 
 use super::published::Published;
 
-/// Ranks at the top that moments take one by one; below them lengths change little from rank to rank.
+/// The top ranks are summed one by one for moments; below them lengths change little from rank to rank.
 const TOP: usize = 1 << 12;
-/// Samples of the ranks below.
+/// Samples of the ranks below those.
 const SAMPLES: usize = 1 << 12;
-/// Halvings of an interval until it is as small as f64 tells.
+/// Bisections until an interval is as small as f64 can represent.
 const BISECTIONS: u32 = 100;
 
-/// Lengths by rank: rows (or nodes) in the order of their length, the longest first. With v falling from 1 at the
-/// longest to 0 at the shortest, a length is `shortest + (longest - shortest)·vᵖ`, or where the deviation is too large
-/// for that, `longest - (longest - shortest)·(1 - v)ᵖ`; p and the shortest follow from mean and deviation.
+/// Lengths by rank: rows (or nodes) ordered by length, longest first. As v falls from 1 at the longest to 0 at the
+/// shortest, the length is `shortest + (longest - shortest)·vᵖ` or, if the deviation is too large for that, `longest -
+/// (longest - shortest)·(1 - v)ᵖ`. The mean and deviation determine p and the shortest.
 ///
-/// A length that is no whole number is rounded up or down so that the mean is kept.
+/// Fractional lengths are rounded up or down such that the mean is preserved.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lengths {
     rows: usize,
     shortest: f64,
     longest: f64,
     exponent: f64,
-    /// Most rows are short, a few long; otherwise most are long.
+    /// Whether most rows are short and a few long, rather than most long.
     is_tail: bool,
-    /// Lengths have a geometric distribution about that of their rank, cut off where they are far from the longest.
+    /// Whether lengths far below the longest are drawn from a geometric distribution whose mean is the length of the
+    /// rank.
     is_geometric: bool,
-    /// What the number of a row is multiplied with, modulo the number of rows, to get its rank; they have no common
-    /// divisor.
+    /// The rank of a row is its index times this, modulo the number of rows; the two are coprime.
     stride: u64,
 }
 
@@ -37,7 +37,7 @@ struct Moments {
 }
 
 impl Lengths {
-    /// For the rows of a published matrix, or with blocks for its nodes, then in blocks.
+    /// For the rows of a published matrix; with blocks, for its nodes, and lengths count blocks.
     pub(super) fn new(matrix: Published, block: usize, is_geometric: bool) -> Self {
         let (rows, _) = matrix.shape();
         let block_size = block as f64;
@@ -66,15 +66,15 @@ impl Lengths {
             .unwrap_or_else(|| unreachable!("three"))
     }
 
-    /// With the exponent whose variance is nearest.
+    /// The same with the exponent whose variance is nearest to the target.
     fn fitted(&self, target: Moments) -> Self {
-        // Both shapes: the larger the exponent, the fewer rows are far from the others, and the further are those.
+        // For both shapes, a larger exponent gives fewer outliers, further away.
         let at = |exponent: f64| self.with_exponent(exponent, target.mean);
         let (mut low, mut high) = (1e-2_f64, 4.0 * self.rows as f64);
         for _ in 0..BISECTIONS {
             let middle = (low * high).sqrt();
             let lengths = at(middle);
-            // A tail gets thinner with the exponent, a body's lower end longer.
+            // With a larger exponent a tail gets thinner, and the lower end of a body longer.
             let is_too_low = if self.is_tail {
                 lengths.shortest < 0.0 || lengths.moments().variance > target.variance
             } else {
@@ -97,7 +97,7 @@ impl Lengths {
         Self { shortest, exponent, ..*self }
     }
 
-    /// The length of a rank, not rounded.
+    /// The length at a rank, before rounding.
     fn at(&self, rank: usize) -> f64 {
         let v = 1.0 - rank as f64 / self.rows as f64;
         let range = self.longest - self.shortest;
@@ -108,7 +108,7 @@ impl Lengths {
         }
     }
 
-    /// Ranks, and how many each stands for: the first one by one, of the others samples.
+    /// Ranks with the number of ranks that each represents: the top ones individually, the others by samples.
     fn ranks(&self) -> impl Iterator<Item = (usize, f64)> {
         let top = self.rows.min(TOP);
         let rest = self.rows - top;
@@ -133,7 +133,7 @@ impl Lengths {
         Moments { mean, variance: square / self.rows as f64 - mean * mean }
     }
 
-    /// What a length varies by where it is not the rank's.
+    /// The variance that drawing adds to a length.
     fn variance_of(&self, length: f64) -> f64 {
         if self.is_spread(length) {
             return length * (length + 1.0);
@@ -142,17 +142,17 @@ impl Lengths {
         fraction * (1.0 - fraction)
     }
 
-    /// A geometric distribution has lengths of some ten times its mean.
+    /// Whether a length is drawn: a geometric distribution reaches about ten times its mean.
     fn is_spread(&self, length: f64) -> bool {
         self.is_geometric && length * 32.0 < self.longest
     }
 
-    /// The length of a row, from two uniform numbers in [0, 1): a random order of the ranks, and rounding.
+    /// The length of a row. `unit`, uniform in [0, 1), determines the draw or the rounding.
     pub(super) fn of(&self, row: usize, unit: f64) -> usize {
         let rank = (u128::from(self.stride) * row as u128 % self.rows as u128) as usize;
         let length = self.at(rank);
         if self.is_spread(length) {
-            // Failures before a success: a geometric distribution of that mean.
+            // The number of failures before a success: a geometric distribution with that mean.
             let ratio = length / (1.0 + length);
             let failures = libm::log(1.0 - unit) / libm::log(ratio);
             return (failures as usize).min(self.longest as usize);
@@ -161,7 +161,7 @@ impl Lengths {
     }
 }
 
-/// A number without common divisor with `count`, near its golden section: consecutive rows get ranks far apart.
+/// A number coprime to `count`, near its golden section, so that consecutive rows get distant ranks.
 fn stride(count: usize) -> u64 {
     let mut stride = (count as f64 * 0.618_033_988_749_895) as u64;
     while greatest_common_divisor(stride, count as u64) > 1 {
@@ -184,7 +184,7 @@ mod tests {
     use super::super::rows::{Stream, lengths_of};
     use super::*;
 
-    /// Sum, standard deviation and maximum of what is drawn for the rows.
+    /// Sum, standard deviation and maximum of the lengths drawn.
     fn drawn(matrix: Published) -> Option<(f64, f64, usize)> {
         let (lengths, block) = (lengths_of(matrix)?, matrix.structure().block());
         let (rows, cols) = matrix.shape();

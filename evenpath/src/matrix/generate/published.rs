@@ -1,14 +1,14 @@
-//! Matrices that others published measurements of, by what they tell of them.
+//! Published matrices, described by their published figures.
 //!
-//! What a [`Kind::Like`](super::Kind::Like) makes is generated: a stand-in of that size, those moments and that longest
-//! row. Its columns are drawn as the structure says, unless that is known exactly.
+//! [`Kind::Like`](super::Kind::Like) generates a stand-in with the same size, moments and longest row. Its columns are
+//! drawn according to the structure, unless that is known exactly.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::ParseKindError;
 
-/// A published matrix that a stand-in can be made for.
+/// A published matrix that a stand-in can be generated for.
 ///
 /// ```
 /// use evenpath::generate::Published;
@@ -20,7 +20,7 @@ use super::ParseKindError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published(&'static Entry);
 
-/// What is known of a matrix.
+/// What is known about a matrix.
 #[derive(Debug, PartialEq)]
 struct Entry {
     name: &'static str,
@@ -29,36 +29,36 @@ struct Entry {
     nonzeros: usize,
     /// Standard deviation of the row length.
     deviation: f64,
-    /// Nonzeros of the longest row. Where that was not published, what goes with the moments.
+    /// Nonzeros of the longest row; if unpublished, a value that agrees with the moments.
     longest: usize,
     structure: Structure,
 }
 
 impl Eq for Entry {}
 
-/// Where the columns of a row are.
+/// Where the nonzeros of a row are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Structure {
     /// Everywhere.
     Full,
-    /// States (i, j), i + j <= 1024, each coupled with itself, (i ± 1, j) and (i, j - 1): known exactly.
+    /// States (i, j), i + j <= 1024, each coupled to itself, (i ± 1, j) and (i, j - 1); known exactly.
     Epidemic,
-    /// The same states, each coupled with itself and its six neighbors in a triangulation: known exactly.
+    /// The same states, each coupled to itself and its six neighbors in a triangulation; known exactly.
     Triangulation,
-    /// Sites of a periodic lattice of 8⁴, 4 spins of 3 colors each: known exactly up to the order of spins.
+    /// Sites of a periodic 8⁴ lattice, each with 4 spins of 3 colors; known exactly up to the order of spins.
     Chromodynamics,
-    /// Dense blocks of this many unknowns a node, within this many nodes.
+    /// Dense blocks with this many unknowns per node, within this many nodes.
     Blocks { block: usize, reach: usize },
     /// Distinct columns within this distance.
     Band { reach: usize },
     /// Distinct columns anywhere; rows other than the long ones have a geometric distribution of lengths.
     Scattered,
-    /// As `Scattered`, but three of four within this distance, as far as there is room.
+    /// As `Scattered`, but three of four within this distance if there is room.
     Local { reach: usize },
 }
 
 impl Structure {
-    /// Rows that are alike.
+    /// The number of consecutive rows with the same pattern.
     pub(super) fn block(self) -> usize {
         match self {
             Self::Blocks { block, .. } => block,
@@ -80,7 +80,7 @@ macro_rules! published {
 use Structure::{Band, Blocks, Chromodynamics, Epidemic, Full, Local, Scattered, Triangulation};
 
 /// Table II of Dalton, Olson, Baxter, Merrill, Garland, "Optimizing sparse matrix operations on GPUs using merge path"
-/// (IPDPS 2015); it gives no longest rows.
+/// (IPDPS 2015); it does not give the longest rows.
 const TABLE_2: &[Entry] = published! {
     "dense2": 2000 x 2000, 4_000_000, 0.0, 2000, Full;
     "protein": 36_417 x 36_417, 4_344_765, 31.86, 204, Blocks { block: 3, reach: 600 };
@@ -98,8 +98,8 @@ const TABLE_2: &[Entry] = published! {
     "lp": 4284 x 1_092_610, 11_279_748, 4209.26, 56_182, Scattered;
 };
 
-/// Figure 7.1 of the thesis on HiSparse, beside those that are in Table II. It prints rounded sizes; the digits that it
-/// does not print are chosen so that sizes and means agree.
+/// Figure 7.1 of the thesis on HiSparse, without the matrices of Table II. It prints rounded sizes; the missing digits
+/// are chosen such that sizes and means agree.
 const FIGURE_7: &[Entry] = published! {
     "asia-osm": 11_950_757 x 11_950_757, 25_423_206, 0.5, 9, Band { reach: 500 };
     "asic-320k": 321_821 x 321_821, 2_635_364, 503.0, 203_800, Local { reach: 500 };
@@ -124,7 +124,7 @@ impl Published {
     /// The second matrix of Table II.
     pub(super) const PROTEIN: Self = Self(&TABLE_2[1]);
 
-    /// Every one: those of the tables, in their order.
+    /// All matrices, in the order of the tables.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE_2.iter().chain(FIGURE_7).map(Self)
     }
@@ -134,8 +134,8 @@ impl Published {
         TABLE_2.iter().map(Self)
     }
 
-    /// Figure 7.1 of the thesis on HiSparse, less its dense matrix and those that are in Table II too, `webbase` and
-    /// `lp`.
+    /// Figure 7.1 of the thesis on HiSparse, without its dense matrix, and without `webbase` and `lp`, which are in
+    /// Table II.
     pub fn figure7() -> impl Iterator<Item = Self> {
         FIGURE_7.iter().map(Self)
     }
@@ -150,12 +150,12 @@ impl Published {
         (self.0.rows, self.0.cols)
     }
 
-    /// Nonzeros as published.
+    /// Number of nonzeros, as published.
     pub fn nonzeros(self) -> usize {
         self.0.nonzeros
     }
 
-    /// Standard deviation of the row length as published.
+    /// Standard deviation of the row length, as published.
     pub fn deviation(self) -> f64 {
         self.0.deviation
     }

@@ -1,4 +1,4 @@
-//! The columns of one row, and the random streams they are drawn from.
+//! The columns of one row, and the random streams that they are drawn from.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -7,7 +7,7 @@ use super::lengths::Lengths;
 use super::published::{Published, Structure};
 use super::{Kind, lattice};
 
-/// A stream of random numbers that belongs to one row.
+/// The stream of random numbers of one row.
 pub(super) struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
@@ -22,7 +22,7 @@ impl Stream {
     }
 
     fn new(seed: u64, stream: u64) -> Self {
-        // Odd factor: streams of one seed are distinct; the generator's seeding spreads them.
+        // The factor is odd, so streams of one seed are distinct; the generator's seeding spreads them.
         let mixed = seed.rotate_left(32) ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Self(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
@@ -45,7 +45,7 @@ pub(super) struct Pattern {
     seed: u64,
     rows: usize,
     cols: usize,
-    /// Of a stand-in whose row lengths are drawn.
+    /// For stand-ins with drawn row lengths.
     lengths: Option<Lengths>,
 }
 
@@ -59,7 +59,7 @@ impl Pattern {
         Self { kind, seed, rows, cols, lengths }
     }
 
-    /// Nonzeros that the matrix has at least, where few words of a name ask for many.
+    /// A lower bound on the nonzeros, for kinds where a short name can request very many.
     pub(super) fn fewest_nonzeros(&self) -> usize {
         match self.kind {
             Kind::Dense { .. } => self.rows.saturating_mul(self.cols),
@@ -69,7 +69,7 @@ impl Pattern {
         }
     }
 
-    /// Nonzeros of `row`; `columns` is scratch space.
+    /// The number of nonzeros of `row`; `columns` is scratch space.
     pub(super) fn len(&self, row: usize, columns: &mut Vec<u32>) -> usize {
         match self.kind {
             Kind::Dense { cols, .. } => return cols,
@@ -89,7 +89,7 @@ impl Pattern {
         columns.len()
     }
 
-    /// Replaces `columns` by those of `row`: increasing.
+    /// Replaces `columns` by the columns of `row`, ascending.
     pub(super) fn columns(&self, row: usize, columns: &mut Vec<u32>) {
         columns.clear();
         let stream = || Stream::pattern(self.seed, row);
@@ -108,7 +108,7 @@ impl Pattern {
             Kind::Uniform { .. } => distinct(&mut stream(), 16, self.cols, columns),
             Kind::PowerLaw { .. } => {
                 let mut stream = stream();
-                // 1 - unit is in (0, 1]. The power function is the same on every machine: not the system's.
+                // 1 - unit is in (0, 1]. `libm`, because the system's power function differs between machines.
                 let length = 4.0 * libm::pow(1.0 - stream.unit(), -0.7);
                 let draws = self.cols.min(length as usize);
                 columns.extend((0..draws).map(|_| stream.below(self.cols) as u32));
@@ -134,7 +134,7 @@ impl Pattern {
         debug_assert!(row < self.rows && columns.is_sorted_by(|a, b| a < b));
     }
 
-    /// Replaces `columns` by those of a node, counted in nodes: its rows share a pattern, so they share a stream.
+    /// Replaces `columns` by the columns of a node, counted in nodes. The rows of a node share a pattern and a stream.
     fn block_columns(&self, node: usize, nodes: usize, columns: &mut Vec<u32>) {
         columns.clear();
         let mut stream = Stream::pattern(self.seed, node);
@@ -143,7 +143,7 @@ impl Pattern {
     }
 
     fn columns_like(&self, structure: Structure, row: usize, columns: &mut Vec<u32>) {
-        // The rows of a node share a stream; elsewhere every row is one.
+        // The rows of a node share a stream. Without blocks, every row is a node.
         let node = row / structure.block();
         let mut stream = Stream::pattern(self.seed, node);
         let mut length = || {
@@ -181,14 +181,14 @@ impl Pattern {
         }
     }
 
-    /// The column on the diagonal from the first corner to the last.
+    /// The column of `row` on the diagonal from corner to corner.
     fn center(&self, row: usize) -> usize {
         (row as u128 * self.cols as u128 / self.rows as u128) as usize
     }
 }
 
-/// The row lengths of a stand-in, or with blocks the lengths of its nodes' rows in blocks; none where the structure is
-/// known.
+/// The row lengths of a stand-in, with blocks those of its nodes, counted in blocks; `None` if the structure is known
+/// exactly.
 pub(super) fn lengths_of(matrix: Published) -> Option<Lengths> {
     match matrix.structure() {
         Structure::Full | Structure::Epidemic | Structure::Triangulation | Structure::Chromodynamics => None,
@@ -229,7 +229,7 @@ fn window(stream: &mut Stream, draws: usize, row: usize, reach: usize, cols: usi
     sort_distinct(columns);
 }
 
-/// From columns of nodes to columns of their unknowns.
+/// Expands columns of nodes to columns of their unknowns.
 fn expand_blocks(block: usize, columns: &mut Vec<u32>) {
     let nodes = columns.len();
     columns.resize(nodes * block, 0);
@@ -241,7 +241,7 @@ fn expand_blocks(block: usize, columns: &mut Vec<u32>) {
     }
 }
 
-/// `count` distinct columns, or all where there are fewer.
+/// `count` distinct columns, or all if there are fewer.
 fn distinct(stream: &mut Stream, count: usize, cols: usize, columns: &mut Vec<u32>) {
     if count * 2 >= cols {
         // Dense: selection sampling (Knuth, vol. 2, algorithm S).
@@ -257,7 +257,7 @@ fn distinct(stream: &mut Stream, count: usize, cols: usize, columns: &mut Vec<u3
     add_distinct(stream, count, cols, columns);
 }
 
-/// `count` distinct columns within `reach` of a column, or further where there are not as many.
+/// `count` distinct columns within `reach` of a column, or further away if there are not enough.
 fn distinct_near(
     stream: &mut Stream,
     count: usize,
@@ -274,7 +274,7 @@ fn distinct_near(
     }
 }
 
-/// Adds columns from anywhere to distinct ones until there are `count`, or all.
+/// Adds distinct columns from anywhere until there are `count`, or all.
 fn add_distinct(stream: &mut Stream, count: usize, cols: usize, columns: &mut Vec<u32>) {
     let count = count.min(cols);
     while columns.len() < count {
@@ -291,14 +291,14 @@ fn sort_distinct(columns: &mut Vec<u32>) {
 
 /// Probability that a step of R-MAT goes to the upper half of the rows.
 const RMAT_UPPER: f64 = 0.57 + 0.19;
-/// Probability that a step goes to the left half of the columns, in the upper half and in the lower.
+/// Probability that a step goes to the left half of the columns, given the upper and the lower half of the rows.
 const RMAT_LEFT: [f64; 2] = [0.57 / RMAT_UPPER, 0.19 / (0.19 + 0.05)];
 
-/// The edges of one vertex of an R-MAT graph of 16 edges a vertex.
+/// The edges of one vertex of an R-MAT graph with 16 edges per vertex.
 ///
-/// The steps that lead to a row are independent, so the number of edges in a row is about Poisson
-/// distributed with the row's probability, and the columns follow given the bits of the row. Rows can
-/// then be made one by one.
+/// The steps that lead to a row are independent, so the number of edges of a row follows approximately a Poisson
+/// distribution with the row's probability, and the columns are drawn given the bits of the row. Rows can therefore be
+/// generated independently.
 fn rmat(stream: &mut Stream, scale: u32, row: usize, columns: &mut Vec<u32>) {
     let lower_bits = row.count_ones();
     let probability = libm::pow(RMAT_UPPER, f64::from(scale - lower_bits))
@@ -315,10 +315,11 @@ fn rmat(stream: &mut Stream, scale: u32, row: usize, columns: &mut Vec<u32>) {
     sort_distinct(columns);
 }
 
-/// A Poisson distributed number: exact (Knuth) for small means, the nearest normal one for large.
+/// A Poisson distributed number: exact (Knuth) for small means, a normal approximation for large ones.
 fn poisson(stream: &mut Stream, mean: f64) -> usize {
     if mean > 64.0 {
-        // Sum of 12 uniform numbers less 6: mean 0, deviation 1, and no function that machines differ in.
+        // The sum of 12 uniform numbers minus 6 has mean 0 and deviation 1, and uses no function that differs between
+        // machines.
         let normal = (0..12).map(|_| stream.unit()).sum::<f64>() - 6.0;
         return (mean + mean.sqrt() * normal + 0.5).max(0.0) as usize;
     }

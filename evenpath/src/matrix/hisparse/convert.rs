@@ -1,8 +1,8 @@
-//! From CSR and COO to the tree, and back.
+//! Conversion from CSR and COO to the tree, and back.
 //!
-//! As the thesis has it (chapter 3), with the order of work changed to suit rows that are sorted already: nonzeros are
-//! binned into leaves by rows of leaves, leaves into the tree by their path from the root. That sizes the tree; then
-//! there is one allocation, and all nodes are written.
+//! As in the thesis (chapter 3), but with the steps reordered, because rows are already sorted: nonzeros are binned into
+//! leaves, one row of leaves at a time, and leaves are sorted into the tree by their path from the root. That determines
+//! the size of the tree. Then the pool is allocated at once and all nodes are written.
 
 use std::collections::TryReserveError;
 
@@ -21,11 +21,11 @@ use crate::matrix::{Coo, Csr, CsrView, Duplicates, MatrixError};
 use crate::{Offset, Value};
 
 impl<V: Value, O: Offset> CsrView<'_, V, O> {
-    /// The same matrix as a [`HiSparse`] of D × D nodes; entries that are stored more than once are summed. Runs on the
-    /// CPU.
+    /// Converts to [`HiSparse`] with D × D nodes. Duplicates are summed. Runs on the CPU.
     ///
     /// # Errors
-    /// Where the nodes take more than 16 GiB, or there is no memory for them.
+    ///
+    /// If the nodes take more than 16 GiB, or there is not enough memory for them.
     pub fn to_hisparse<const D: usize>(
         &self,
         options: HiSparseOptions,
@@ -42,11 +42,11 @@ impl<V: Value, O: Offset> CsrView<'_, V, O> {
 }
 
 impl<V: Value, O: Offset> Csr<V, O> {
-    /// The same matrix as a [`HiSparse`] of D × D nodes; entries that are stored more than once are summed. Runs on the
-    /// CPU.
+    /// Converts to [`HiSparse`] with D × D nodes. Duplicates are summed. Runs on the CPU.
     ///
     /// # Errors
-    /// Where the nodes take more than 16 GiB, or there is no memory for them.
+    ///
+    /// If the nodes take more than 16 GiB, or there is not enough memory for them.
     pub fn to_hisparse<const D: usize>(
         &self,
         options: HiSparseOptions,
@@ -56,11 +56,11 @@ impl<V: Value, O: Offset> Csr<V, O> {
 }
 
 impl<V: Value> Coo<V> {
-    /// The same matrix as a [`HiSparse`] of D × D nodes; entries that are stored more than once are summed. Runs on the
-    /// CPU.
+    /// Converts to [`HiSparse`] with D × D nodes. Duplicates are summed. Runs on the CPU.
     ///
     /// # Errors
-    /// Where the nodes take more than 16 GiB, or there is no memory for them.
+    ///
+    /// If the nodes take more than 16 GiB, or there is not enough memory for them.
     pub fn to_hisparse<const D: usize>(
         &self,
         options: HiSparseOptions,
@@ -69,7 +69,7 @@ impl<V: Value> Coo<V> {
     }
 }
 
-/// The matrix of these rows of leaves, ascending.
+/// Builds the matrix from its rows of leaves, ascending.
 fn build<V: Value, const D: usize>(
     rows: usize,
     cols: usize,
@@ -97,12 +97,13 @@ fn build<V: Value, const D: usize>(
     Ok(HiSparse::from_tree(rows, cols, nnz, tree))
 }
 
-/// Bins the nonzeros of the `leaf_row`-th D rows into leaves.
+/// Bins the nonzeros of row `leaf_row` of leaves, D rows of the matrix, into leaves.
 fn bin_row<V: Value, O: Offset, const D: usize>(matrix: CsrView<'_, V, O>, leaf_row: usize) -> LeafRow<V> {
     let rows = leaf_row * D..matrix.rows().min((leaf_row + 1) * D);
     let nonzeros = matrix.range(rows.start).start..matrix.range(rows.end - 1).end;
     let columns = &matrix.column_indices()[nonzeros.clone()];
-    // The leaf above, the position below: D rows have at most D * 2³² nonzeros, and 2³² / D leaves. So sorting is stable.
+    // The leaf in the high bits, the position in the low ones, which makes the sort stable. D rows have at most D * 2³²
+    // nonzeros and 2³² / D leaves.
     let shift = 32 + D.ilog2();
     let place = |(at, &column): (usize, &u32)| (u64::from(column) / D as u64) << shift | at as u64;
     let mut order: Vec<u64> = columns.iter().enumerate().map(place).collect();
@@ -124,7 +125,7 @@ fn bin_row<V: Value, O: Offset, const D: usize>(matrix: CsrView<'_, V, O>, leaf_
     }
 }
 
-/// All leaves in the order of their paths.
+/// All leaves, sorted by path.
 fn sorted_leaves<V: Value>(rows: &[LeafRow<V>], depth: usize, d: usize) -> Vec<Leaf> {
     let mut leaves: Vec<Leaf> = rows
         .par_iter()
@@ -143,8 +144,8 @@ fn sorted_leaves<V: Value>(rows: &[LeafRow<V>], depth: usize, d: usize) -> Vec<L
     leaves
 }
 
-/// Row and column in leaves as a path: at every level but the leaves' a digit of the row and one of the column, those of
-/// the root above.
+/// The path to a leaf, whose row and column count leaves: for each inner level a digit of the row and one of the column,
+/// the root's in the highest bits.
 pub(crate) fn path(row: u64, col: u64, depth: usize, d: usize) -> u64 {
     let bits = d.ilog2();
     let digit = |index: u64, level: u32| index >> (bits * level) & (d as u64 - 1);
@@ -153,7 +154,7 @@ pub(crate) fn path(row: u64, col: u64, depth: usize, d: usize) -> u64 {
         .fold(0, |path, level| (path << bits | digit(row, level)) << bits | digit(col, level))
 }
 
-/// The inner levels above leaves with these paths, which ascend, from the root down.
+/// The inner levels above leaves with these ascending paths, from the root down.
 pub(crate) fn levels(mut paths: Vec<u64>, depth: usize, d: usize) -> Result<Vec<Level>, TryReserveError> {
     if paths.is_empty() {
         return Ok(Vec::new());
@@ -178,10 +179,11 @@ pub(crate) fn levels(mut paths: Vec<u64>, depth: usize, d: usize) -> Result<Vec<
 }
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
-    /// The matrix in CSR form, transposed and scaled as it is; canonical. Runs on the CPU.
+    /// Converts to CSR, with transposition and scale applied. The result is canonical. Runs on the CPU.
     ///
     /// # Errors
-    /// Where `O` cannot count the nonzeros, or there is no memory for them.
+    ///
+    /// If `O` cannot count the nonzeros, or there is not enough memory for them.
     pub fn to_csr<O: Offset>(&self) -> Result<Csr<V, O>, MatrixError> {
         let (rows, nnz) = (self.rows(), self.nnz());
         if O::try_from_usize(nnz).is_none() {
@@ -209,7 +211,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
             let base = row_offsets[block.start].to_usize();
             let mut cursors: Vec<usize> =
                 row_offsets[block.clone()].iter().map(|offset| offset.to_usize() - base).collect();
-            // Leaves come by column, and so do the entries that a leaf has in a row, whichever way it is turned.
+            // Leaves are sorted by column, and so are the entries of a leaf within a row, transposed or not.
             for leaf in PlacedNode::of_row(&leaves, block.start / D) {
                 for (coordinates, value) in self.leaf(*leaf).entries(D) {
                     let (row, col) = self.oriented(coordinates);
@@ -223,10 +225,11 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         Ok(Csr::from_valid(rows, self.cols(), row_offsets, column_indices, values))
     }
 
-    /// The matrix in COO form, transposed and scaled as it is, row by row. Runs on the CPU.
+    /// Converts to COO, sorted by row, with transposition and scale applied. Runs on the CPU.
     ///
     /// # Errors
-    /// Where there is no memory for the entries.
+    ///
+    /// If there is not enough memory for the entries.
     pub fn to_coo(&self) -> Result<Coo<V>, MatrixError> {
         Ok(self.to_csr::<u64>()?.to_coo())
     }

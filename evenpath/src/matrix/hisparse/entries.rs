@@ -1,4 +1,4 @@
-//! One entry, all entries, all nodes.
+//! Access to one entry, and iterators over entries and nodes.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::node::{Node, NodeEntries, Reference, pack, unpack};
 use super::{HiSparse, NodeKind, level_span};
 use crate::Value;
 
-/// A node of a [`HiSparse`], where it is in the matrix.
+/// A node of a [`HiSparse`] at its position in the matrix.
 ///
 /// ```
 /// use evenpath::hisparse::HiSparseOptions;
@@ -24,18 +24,19 @@ use crate::Value;
 pub struct HiSparseNode {
     /// The level, 0 for the root.
     pub level: usize,
-    /// Rows that the node is for.
+    /// The rows that the node covers.
     pub rows: Range<usize>,
-    /// Columns that the node is for.
+    /// The columns that the node covers.
     pub cols: Range<usize>,
     /// How it is stored.
     pub kind: NodeKind,
-    /// Its children, or its nonzeros if it is a leaf.
+    /// The number of its children or, for a leaf, of its nonzeros.
     pub entries: usize,
 }
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
-    /// The value at (`row`, `col`); `None` where nothing is stored. Takes a binary search a level at most.
+    /// The value at (`row`, `col`); `None` if nothing is stored there. Takes at most one binary search per
+    /// level.
     pub fn get(&self, row: usize, col: usize) -> Option<V> {
         if row >= self.rows() || col >= self.cols() {
             return None;
@@ -56,7 +57,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         HiSparseEntries { matrix: self, nodes: Nodes::new(self), leaf: None }
     }
 
-    /// Every node, a parent before its children; one that is shared comes wherever it is in the matrix.
+    /// Every node, parents before children. A shared node appears at every position that it has in the matrix.
     pub fn nodes(&self) -> impl Iterator<Item = HiSparseNode> + '_ {
         Nodes::new(self).map(|(level, node)| self.describe(level, node))
     }
@@ -78,11 +79,11 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     }
 }
 
-/// Iterator over levels and nodes, placed as in the content.
+/// Iterator over levels and nodes, at their positions in the content.
 #[derive(Clone)]
 struct Nodes<'a, V, const D: usize> {
     matrix: &'a HiSparse<V, D>,
-    /// Of each level but the leaves' that is under way, where its node is and the children that are left.
+    /// For each inner level on the current path, the node and its remaining children.
     parents: Vec<(PlacedNode, NodeEntries<'a, Reference>)>,
     root: Option<PlacedNode>,
 }

@@ -1,4 +1,4 @@
-//! Nodes with their places in the matrix: what operations share work out by.
+//! Nodes at their positions in the matrix, by which operations divide work.
 
 use bytemuck::Zeroable;
 use rayon::prelude::*;
@@ -9,10 +9,10 @@ use crate::Value;
 use crate::matrix::MatrixError;
 use crate::matrix::memory::split_by;
 
-/// Inner nodes whose children one task lists.
+/// Inner nodes per task.
 const GRAIN: usize = 64;
 
-/// A node, and which it is in its level: row and column counted in nodes.
+/// A node and its position within its level, with row and column counted in nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroable)]
 #[repr(C)]
 pub(crate) struct PlacedNode {
@@ -22,12 +22,12 @@ pub(crate) struct PlacedNode {
 }
 
 impl PlacedNode {
-    /// The child at local coordinates. It is inside the matrix, so the numbers are less than 2³².
+    /// The child at local coordinates. It is inside the matrix, so its row and column are below 2³².
     pub(crate) fn child(self, reference: Reference, row: usize, col: usize, d: usize) -> Self {
         Self { reference, row: self.row * d as u32 + row as u32, col: self.col * d as u32 + col as u32 }
     }
 
-    /// Those of a row of nodes, where `nodes` are sorted by row.
+    /// The nodes in `row`; `nodes` are sorted by row.
     pub(crate) fn of_row(nodes: &[Self], row: usize) -> &[Self] {
         let begin = nodes.partition_point(|node| (node.row as usize) < row);
         let len = nodes[begin..].partition_point(|node| node.row as usize == row);
@@ -36,8 +36,8 @@ impl PlacedNode {
 }
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
-    /// The leaves, by row and then by column of the matrix, transposed as it is. A node that is shared comes wherever it is
-    /// in the matrix: there may be far more leaves than bytes of the pool.
+    /// The leaves sorted by row, then column, with transposition applied. A shared node appears at every position that it
+    /// has in the matrix, so there may be far more leaves than bytes in the pool.
     pub(crate) fn leaves_by_row(&self) -> Result<Vec<PlacedNode>, MatrixError> {
         let mut nodes = Vec::new();
         if !self.root().is_null() {
@@ -53,7 +53,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         Ok(nodes)
     }
 
-    /// The children of inner nodes, in their order.
+    /// The children of inner nodes, in order.
     fn next_level(&self, nodes: &[PlacedNode]) -> Result<Vec<PlacedNode>, MatrixError> {
         let out_of_memory = || MatrixError::OutOfMemory { rows: self.rows(), nnz: self.nnz() };
         let len = |node: &PlacedNode| Node::<Reference>::at(self.units(), node.reference, D).len();
@@ -71,7 +71,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         Ok(children)
     }
 
-    /// The children of an inner node, placed as in the content.
+    /// The children of an inner node, at their positions in the content.
     fn children(&self, node: PlacedNode) -> impl Iterator<Item = PlacedNode> + '_ {
         let entries = Node::<Reference>::at(self.units(), node.reference, D).entries(D);
         entries.map(move |(coordinates, reference)| {
@@ -84,7 +84,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         Node::at(self.units(), leaf.reference, D)
     }
 
-    /// Local row and column of packed coordinates, transposed as the matrix is.
+    /// Local row and column of packed coordinates, with transposition applied.
     pub(crate) fn oriented(&self, coordinates: u16) -> (usize, usize) {
         unpack(if self.is_transposed() { coordinates.swap_bytes() } else { coordinates })
     }

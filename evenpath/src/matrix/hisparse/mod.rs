@@ -22,16 +22,16 @@ use crate::Value;
 pub(crate) use node::{Reference, Unit};
 pub(crate) use tree::Tree;
 
-/// A sparse matrix as a tree of D × D nodes, D being 32, 64, 128 or 256 (Derler, *HiSparse: A Hierarchical Sparse Matrix
-/// Format for the GPU*, master's thesis, Graz University of Technology 2016, chapter 3).
+/// A sparse matrix as a tree of D × D nodes, where D is 32, 64, 128 or 256 (Derler, *HiSparse: A Hierarchical Sparse
+/// Matrix Format for the GPU*, master's thesis, Graz University of Technology 2016, chapter 3).
 ///
-/// Leaves hold values; nodes above them hold references to children, and none where a child would be empty. Local
-/// coordinates take one byte each, so that a nonzero in a well-filled leaf takes little more than its value and two bytes.
-/// A node is stored dense where that is smaller, else as a list of its entries ([`NodeKind`]). All nodes are in one pool,
-/// whose layout `docs/hisparse.md` gives to the byte.
+/// Leaves hold values; inner nodes hold references to their nonempty children. Local coordinates take one byte each, so a
+/// nonzero in a well-filled leaf takes little more than its value and two bytes. A node is stored dense if that is
+/// smaller, otherwise as a list of its entries ([`NodeKind`]). All nodes are in one pool; `docs/hisparse.md` specifies its
+/// layout to the byte.
 ///
-/// The content never changes, and copies of a matrix share it. Whether it is transposed, and a factor, are state beside
-/// it: [`transpose`](Self::transpose) and [`scaled`](Self::scaled) take O(1).
+/// The content never changes, and copies of a matrix share it. Transposition and a scale factor are stored beside it:
+/// [`transpose`](Self::transpose) and [`scaled`](Self::scaled) take O(1).
 ///
 /// ```
 /// use evenpath::hisparse::HiSparseOptions;
@@ -46,7 +46,7 @@ pub(crate) use tree::Tree;
 /// ```
 #[derive(Clone)]
 pub struct HiSparse<V, const D: usize = 128> {
-    /// Of the content, as are `cols`.
+    /// Rows of the content; `cols` likewise.
     rows: usize,
     cols: usize,
     nnz: usize,
@@ -62,7 +62,7 @@ pub struct HiSparse<V, const D: usize = 128> {
 /// use evenpath::hisparse::HiSparseOptions;
 /// use evenpath::{Csr, HiSparse};
 ///
-/// // Two equal blocks of the diagonal are one node.
+/// // Two equal diagonal blocks are stored as one node.
 /// let a: Csr<f64> = Csr::from_triplets(256, 256, [(0, 0, 1.0), (128, 128, 1.0)])?;
 /// let shared: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default().with_share(true))?;
 /// let plain: HiSparse<f64> = a.to_hisparse(HiSparseOptions::default())?;
@@ -72,19 +72,19 @@ pub struct HiSparse<V, const D: usize = 128> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseOptions {
-    /// Whether equal subtrees are stored once; by default not. [`HiSparseStatistics::saved_bytes`] is what that saves.
+    /// Whether equal subtrees are stored once; off by default. [`HiSparseStatistics::saved_bytes`] reports the savings.
     pub share: bool,
 }
 
 impl HiSparseOptions {
-    /// The same with equal subtrees stored once, or not.
+    /// Sets whether equal subtrees are stored once.
     #[must_use]
     pub fn with_share(self, share: bool) -> Self {
         Self { share }
     }
 }
 
-/// Levels of the tree of a `rows` x `cols` matrix: the fewest whose span is no less than either.
+/// Levels of the tree of a `rows` x `cols` matrix: the fewest whose span covers both.
 pub(crate) fn depth(rows: usize, cols: usize, d: usize) -> usize {
     let mut depth = 1;
     while level_span(depth, d) < rows.max(cols) as u64 {
@@ -93,7 +93,7 @@ pub(crate) fn depth(rows: usize, cols: usize, d: usize) -> usize {
     depth
 }
 
-/// Rows, and columns, of a node that has so many levels, its own included.
+/// Rows and columns that a node covers, given its number of levels, its own included.
 fn level_span(levels: usize, d: usize) -> u64 {
     (d as u64).pow(levels as u32)
 }
@@ -101,7 +101,7 @@ fn level_span(levels: usize, d: usize) -> u64 {
 impl<V: Value, const D: usize> HiSparse<V, D> {
     const IS_NODE_SIZE: () = assert!(matches!(D, 32 | 64 | 128 | 256), "D is 32, 64, 128 or 256");
 
-    /// The matrix of a valid tree.
+    /// Builds a matrix from a valid tree.
     pub(crate) fn from_tree(rows: usize, cols: usize, nnz: usize, tree: Tree) -> Self {
         let () = Self::IS_NODE_SIZE;
         let Tree { pool, root } = tree;
@@ -123,46 +123,46 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         self.nnz
     }
 
-    /// Levels of the tree, that of the leaves included: at least 1, and the fewest for which Dᵈᵉᵖᵗʰ is no less than rows
+    /// Levels of the tree, including the leaves: the smallest depth, at least 1, for which Dᵈᵉᵖᵗʰ is no less than the rows
     /// and columns.
     pub fn depth(&self) -> usize {
         depth(self.rows, self.cols, D)
     }
 
-    /// Whether the matrix is the transpose of its content.
+    /// Whether the matrix is the transpose of the stored content.
     pub fn is_transposed(&self) -> bool {
         self.is_transposed
     }
 
-    /// What every value of the content is multiplied with.
+    /// The factor that every stored value is multiplied by.
     pub fn scale(&self) -> V {
         self.scale
     }
 
-    /// The transpose, which shares this matrix's content; in O(1).
+    /// The transpose, in O(1). It shares this matrix's content.
     #[must_use]
     pub fn transpose(&self) -> Self {
         Self { is_transposed: !self.is_transposed, ..self.clone() }
     }
 
-    /// The matrix times `factor`, which shares this matrix's content; in O(1). Factors are multiplied together in
-    /// `V`, then with values.
+    /// The matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied together in `V` before
+    /// they are applied to values.
     #[must_use]
     pub fn scaled(&self, factor: V) -> Self {
         Self { scale: self.scale * factor, ..self.clone() }
     }
 
-    /// The pool, to be stored or sent; [`try_from_pool`](Self::try_from_pool) makes a matrix of it again.
+    /// The bytes of the pool, to store or send. [`try_from_pool`](Self::try_from_pool) rebuilds the matrix from them.
     pub fn pool(&self) -> &[u8] {
         bytemuck::cast_slice(&self.pool)
     }
 
-    /// The reference to the root, 0 where the matrix has no nonzeros.
+    /// The reference to the root; 0 if the matrix has no nonzeros.
     pub fn root_reference(&self) -> u32 {
         self.root.0
     }
 
-    /// The same content, so transposed and scaled.
+    /// The same content with this transposition and scale.
     pub(crate) fn with_state(&self, is_transposed: bool, scale: V) -> Self {
         Self { is_transposed, scale, ..self.clone() }
     }

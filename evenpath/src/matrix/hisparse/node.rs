@@ -1,11 +1,11 @@
-//! How a node lies in the pool. Everything that reads or writes one does it here.
+//! The layout of a node in the pool. All code that reads or writes nodes is here.
 
 use bytemuck::{Pod, Zeroable};
 use evenpath_kernels::hisparse::layout;
 
 use crate::Value;
 
-/// 16 bytes of a pool, which nodes are aligned to and references count.
+/// 16 bytes of a pool: the alignment of nodes and the unit of references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C, align(16))]
 pub(crate) struct Unit([u32; 4]);
@@ -13,13 +13,13 @@ pub(crate) struct Unit([u32; 4]);
 /// Bytes of a unit.
 pub(crate) const UNIT_BYTES: usize = layout::UNIT_BYTES as usize;
 
-/// Units that references can count.
+/// Units that references can address.
 pub(crate) const MAX_UNITS: usize = 1 << 30;
 
-/// Bytes of the entry count in front of a sparse node's coordinates.
+/// Bytes of the entry count before a sparse node's coordinates.
 const COUNT_BYTES: usize = layout::COUNT_BYTES as usize;
 
-/// How a node of [`HiSparse`](super::HiSparse) is stored; the number is that in the low bits of references.
+/// How a node of [`HiSparse`](super::HiSparse) is stored. The discriminant is stored in the low bits of references.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, NodeKind};
@@ -37,20 +37,20 @@ pub enum NodeKind {
     Dense = layout::DENSE as isize,
     /// COO₁: one entry.
     Coo1 = layout::COO1 as isize,
-    /// COO₂: two entries, which one thread loads together.
+    /// COO₂: two entries, loaded together by one thread.
     Coo2 = layout::COO2 as isize,
-    /// COO₄: three entries and more, of which a thread loads four together.
+    /// COO₄: three or more entries, loaded four at a time by one thread.
     Coo4 = layout::COO4 as isize,
 }
 
 impl NodeKind {
-    /// Every kind, by its number.
+    /// All kinds, by discriminant.
     pub const ALL: [Self; 4] = [Self::Dense, Self::Coo1, Self::Coo2, Self::Coo4];
 
-    /// The kind of a `d` x `d` node of `count` slots of type `T`: the sparse one for the count, or dense where that is
+    /// The kind of a `d` x `d` node with `count` entries of type `T`: the sparse kind for that count, or dense if that is
     /// smaller.
     pub(crate) fn of<T>(count: usize, d: usize) -> Self {
-        // A count that is no node's, of a pool that is being checked, is dense as a full node is.
+        // An invalid count, in a pool that is being checked, is dense, like a full node.
         Self::ALL[layout::kind_of(count.min(d * d) as u32, d.ilog2(), size_of::<T>() as u32) as usize]
     }
 
@@ -59,19 +59,19 @@ impl NodeKind {
         layout::units(self as u32, count as u32, d.ilog2(), size_of::<T>() as u32) as usize
     }
 
-    /// Bytes from the beginning of a sparse node to its values: they are aligned to what one load takes.
+    /// Offset in bytes of the values of a sparse node, aligned for vector loads.
     pub(crate) fn values_offset<T>(self, count: usize) -> usize {
         layout::slots_offset(self as u32, count as u32, size_of::<T>() as u32) as usize
     }
 }
 
-/// Bytes from the beginning of a sparse node to the end of its coordinates.
+/// Offset in bytes of the end of a sparse node's coordinates.
 pub(crate) fn coordinates_end(count: usize) -> usize {
     COUNT_BYTES + size_of::<u16>() * count
 }
 
-/// Where a node is, and of what kind: its offset in units, and the [`NodeKind`] in the two lowest bits. No node is in the
-/// first unit, so 0 is null.
+/// Position and kind of a node: its offset in units, and the [`NodeKind`] in the two lowest bits. No node is in the first
+/// unit, so 0 is null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(transparent)]
 pub(crate) struct Reference(pub(crate) u32);
@@ -98,26 +98,25 @@ impl Reference {
     }
 }
 
-/// Local coordinates as they are stored: the row in the high byte, so that they ascend row by row. Swapping the bytes
-/// transposes.
+/// Packs local coordinates, with the row in the high byte, so that they ascend row by row. Swapping the bytes transposes.
 pub(crate) fn pack(row: usize, col: usize) -> u16 {
     layout::pack(row as u32, col as u32) as u16
 }
 
-/// Row and column of local coordinates.
+/// Unpacks local coordinates into row and column.
 pub(crate) fn unpack(coordinates: u16) -> (usize, usize) {
     let (row, col) = layout::unpack(u32::from(coordinates));
     (row as usize, col as usize)
 }
 
-/// What slots of nodes hold: references to children, or values. A dense node's slot without an entry has all bits 0.
+/// The contents of a slot: a reference to a child, or a value. In a dense node, a slot without an entry has all bits 0.
 pub(crate) trait Slot: Pod {
     fn is_absent(self) -> bool;
 
-    /// The same, and not absent.
+    /// The slot as stored in a dense node, where it must not look absent.
     fn in_dense(self) -> Self;
 
-    /// Whether this is no entry even in a sparse node.
+    /// Whether this is a null reference, which even a sparse node must not have.
     fn is_null_reference(self) -> bool;
 }
 
@@ -144,7 +143,7 @@ impl<V: Value> Slot for V {
         }
     }
 
-    /// A stored zero is −0 in a dense leaf.
+    /// A stored zero becomes −0 in a dense leaf.
     fn in_dense(self) -> Self {
         if self.is_absent() { -self } else { self }
     }
@@ -159,12 +158,12 @@ impl<V: Value> Slot for V {
 pub(crate) enum Node<'a, T> {
     /// The d² slots.
     Dense(&'a [T]),
-    /// As many packed coordinates as slots.
+    /// Packed coordinates and slots, of equal length.
     Sparse(&'a [u16], &'a [T]),
 }
 
 impl<'a, T: Slot> Node<'a, T> {
-    /// The node that a valid reference refers to.
+    /// The node at a valid reference.
     pub(crate) fn at(pool: &'a [Unit], reference: Reference, d: usize) -> Self {
         let units = &pool[reference.unit()..];
         let kind = reference.kind();
@@ -176,7 +175,7 @@ impl<'a, T: Slot> Node<'a, T> {
         Self::Sparse(&coordinates(units)[..count], &bytemuck::cast_slice(units)[first..first + count])
     }
 
-    /// Entries of the node.
+    /// The number of entries.
     pub(crate) fn len(self) -> usize {
         match self {
             Self::Dense(slots) => slots.iter().filter(|slot| !slot.is_absent()).count(),
@@ -184,7 +183,7 @@ impl<'a, T: Slot> Node<'a, T> {
         }
     }
 
-    /// Slots that are looked at to find all entries.
+    /// The number of slots to visit to find all entries.
     pub(crate) fn work(self) -> usize {
         match self {
             Self::Dense(slots) | Self::Sparse(_, slots) => slots.len(),
@@ -208,17 +207,17 @@ impl<'a, T: Slot> Node<'a, T> {
     }
 }
 
-/// The entry count in front of a sparse node.
+/// The entry count stored at the start of a sparse node.
 pub(crate) fn sparse_count(units: &[Unit]) -> usize {
     units[0].0[0] as usize
 }
 
-/// The coordinates of a sparse node, and what follows them.
+/// The coordinates of a sparse node, and everything after them.
 pub(crate) fn coordinates(units: &[Unit]) -> &[u16] {
     &bytemuck::cast_slice(units)[COUNT_BYTES / size_of::<u16>()..]
 }
 
-/// Writes a node into its units, which are zero. As many entries as `count`, row by row.
+/// Writes a node into its zeroed units. There are `count` entries, row by row.
 pub(crate) fn write<T: Slot>(
     units: &mut [Unit],
     kind: NodeKind,

@@ -1,4 +1,4 @@
-//! Equal subtrees stored once.
+//! Sharing: equal subtrees are stored once.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,8 +7,8 @@ use super::leaf_rows::{Leaf, LeafRow};
 use super::tree::Level;
 use crate::Value;
 
-/// Keeps of equal nodes the first, from the leaves up, so that of equal subtrees one is left. Values are equal if their
-/// bits are.
+/// Keeps the first of equal nodes, from the leaves up, so that one of equal subtrees remains. Values are compared by
+/// their bits.
 pub(super) fn share<V: Value>(levels: &mut [Level], leaves: &mut Vec<Leaf>, rows: &[LeafRow<V>]) {
     let contents = leaves.iter().map(|leaf| {
         let (coordinates, values) = leaf.entries(rows);
@@ -24,7 +24,7 @@ pub(super) fn share<V: Value>(levels: &mut [Level], leaves: &mut Vec<Leaf>, rows
     }
 }
 
-/// Keeps of a level's equal nodes the first. Gives the number that each node then has.
+/// Keeps the first of equal nodes of a level. Returns the new index of each node.
 fn share_level(level: &mut Level) -> Vec<u32> {
     let ranges = level.starts.windows(2).map(|pair| pair[0]..pair[1]);
     let contents = ranges.map(|range| (&level.coordinates[range.clone()], &level.children[range]));
@@ -40,7 +40,7 @@ fn share_level(level: &mut Level) -> Vec<u32> {
     now
 }
 
-/// The items that equal none before them, and of each item the number of its equal among these.
+/// The positions of distinct items and, for each item, the index of its equal among them.
 fn distinct<T: Eq + Hash>(items: impl Iterator<Item = T>) -> (Vec<usize>, Vec<u32>) {
     let (mut numbers, mut kept) = (HashMap::new(), Vec::new());
     let now = items

@@ -1,4 +1,4 @@
-//! What a tree is made of, and what it takes.
+//! Statistics of a tree: nodes, entries, bytes.
 
 use std::fmt;
 
@@ -24,11 +24,11 @@ use crate::Value;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeStatistics {
-    /// How many there are.
+    /// The number of nodes.
     pub nodes: u64,
-    /// Their children, or nonzeros if they are leaves, in all.
+    /// The total number of children or, for leaves, of nonzeros.
     pub entries: u64,
-    /// Their bytes, in all; 2⁶⁴ − 1 where shared ones would take more.
+    /// The total number of bytes; saturates at 2⁶⁴ − 1, which shared nodes may exceed.
     pub bytes: u64,
 }
 
@@ -51,8 +51,8 @@ pub struct LevelStatistics {
     kinds: [NodeStatistics; 4],
 }
 
-/// What the tree of a [`HiSparse`] is made of (thesis, Figure 7.1), and bytes per nonzero beside those of other formats
-/// (Figure 3.2). A node that is shared counts wherever it is in the matrix.
+/// The nodes of a [`HiSparse`] by level and kind (thesis, Figure 7.1), and bytes per nonzero compared with other
+/// formats (Figure 3.2). A shared node counts once for every position that it has in the matrix.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, NodeKind};
@@ -68,22 +68,22 @@ pub struct LevelStatistics {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HiSparseStatistics {
-    /// From the root's level to that of the leaves; none where there are no nonzeros.
+    /// The levels from the root to the leaves; empty if there are no nonzeros.
     pub levels: Vec<LevelStatistics>,
     /// Rows of the matrix.
     pub rows: usize,
     /// Nonzeros of the matrix.
     pub nnz: u64,
-    /// Bytes of a value.
+    /// Bytes per value.
     pub value_bytes: usize,
     /// Bytes of the pool.
     pub pool_bytes: u64,
-    /// Bytes of nodes that are not stored, because they are shared.
+    /// Bytes saved by sharing nodes.
     pub saved_bytes: u64,
 }
 
 impl LevelStatistics {
-    /// The nodes of a kind.
+    /// The nodes of one kind.
     pub fn kind(&self, kind: NodeKind) -> NodeStatistics {
         self.kinds[kind as usize]
     }
@@ -110,24 +110,24 @@ impl NodeStatistics {
         }
     }
 
-    /// Entries a node, on average; 0 where there is no node.
+    /// Mean entries per node; 0 if there are no nodes.
     pub fn mean_entries(&self) -> f64 {
         self.entries as f64 / self.nodes.max(1) as f64
     }
 }
 
 impl HiSparseStatistics {
-    /// Bytes of the pool a nonzero; NaN where there is none, as are the next two.
+    /// Bytes of the pool per nonzero; NaN if there are no nonzeros.
     pub fn bytes_per_nonzero(&self) -> f64 {
         self.per_nonzero(self.pool_bytes as f64)
     }
 
-    /// Bytes a nonzero in CSR form with u32 row offsets.
+    /// Bytes per nonzero in CSR with u32 row offsets; NaN if there are no nonzeros.
     pub fn csr_bytes_per_nonzero(&self) -> f64 {
         self.per_nonzero(self.nnz as f64 * (4 + self.value_bytes) as f64 + 4.0 * (self.rows as f64 + 1.0))
     }
 
-    /// Bytes a nonzero in COO form.
+    /// Bytes per nonzero in COO; NaN if there are no nonzeros.
     pub fn coo_bytes_per_nonzero(&self) -> f64 {
         self.per_nonzero(self.nnz as f64 * (8 + self.value_bytes) as f64)
     }
@@ -139,7 +139,7 @@ impl HiSparseStatistics {
 
 impl fmt::Display for HiSparseStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "level        dense       COO1       COO2       COO4   entries a node          bytes")?;
+        writeln!(f, "level        dense       COO1       COO2       COO4     entries/node          bytes")?;
         for (number, level) in self.levels.iter().enumerate() {
             let nodes = |kind| level.kind(kind).nodes;
             let all = level.all();
@@ -157,7 +157,7 @@ impl fmt::Display for HiSparseStatistics {
         writeln!(f, "pool: {} bytes; shared nodes save {}", self.pool_bytes, self.saved_bytes)?;
         write!(
             f,
-            "bytes a nonzero: {:.2}, CSR {:.2}, COO {:.2}",
+            "bytes per nonzero: {:.2}, CSR {:.2}, COO {:.2}",
             self.bytes_per_nonzero(),
             self.csr_bytes_per_nonzero(),
             self.coo_bytes_per_nonzero()
@@ -165,11 +165,11 @@ impl fmt::Display for HiSparseStatistics {
     }
 }
 
-/// Distinct nodes of a level, each with the number of places it is at.
+/// The distinct nodes of a level, each with its number of positions.
 type Distinct = Vec<(Reference, u64)>;
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
-    /// What the tree is made of. Takes a walk over it.
+    /// Statistics of the tree. Visits every node once.
     pub fn statistics(&self) -> HiSparseStatistics {
         let mut nodes: Distinct = if self.root().is_null() { Vec::new() } else { vec![(self.root(), 1)] };
         let (mut levels, mut stored_bytes) = (Vec::new(), 0);
@@ -200,7 +200,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     }
 }
 
-/// Of distinct nodes the statistics, and their bytes counted once.
+/// Statistics of distinct nodes, and their bytes counted once.
 fn level_statistics<T: Slot + Send + Sync>(
     pool: &[Unit],
     nodes: &Distinct,
@@ -224,7 +224,7 @@ fn level_statistics<T: Slot + Send + Sync>(
     nodes.par_iter().map(one).reduce(Default::default, add)
 }
 
-/// The distinct children of inner nodes.
+/// The distinct children of inner nodes, with their number of positions.
 fn next_level(pool: &[Unit], nodes: &Distinct, d: usize) -> Distinct {
     let children = |&(reference, places): &(Reference, u64)| {
         Node::<Reference>::at(pool, reference, d).entries(d).map(move |(_, child)| (child, places))

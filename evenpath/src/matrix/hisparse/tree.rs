@@ -1,4 +1,4 @@
-//! From a tree's shape to its pool: sizes, one allocation, then the nodes.
+//! From the shape of a tree to its pool: sizes, one allocation, then the nodes.
 
 use rayon::prelude::*;
 
@@ -6,26 +6,27 @@ use super::node::{self, MAX_UNITS, NodeKind, Reference, UNIT_BYTES, Unit};
 use crate::Value;
 use crate::matrix::MatrixError;
 
-/// Nodes that one task fills.
+/// Nodes per task.
 const GRAIN: usize = 256;
 
 /// Inner nodes of one level.
 pub(crate) struct Level {
-    /// Where each node's entries begin, and where the last one's end.
+    /// Where the entries of each node begin, and where those of the last end.
     pub(crate) starts: Vec<usize>,
-    /// Packed local coordinates of every entry; ascending within a node.
+    /// The packed local coordinates of each entry, ascending within a node.
     pub(crate) coordinates: Vec<u16>,
-    /// Of every entry the child, by its number in the next level.
+    /// The child of each entry, as its index in the next level.
     pub(crate) children: Vec<u32>,
 }
 
-/// The shape of a tree: inner levels from the root down, then entries of each leaf. Without leaves there are no levels.
+/// The shape of a tree: inner levels from the root down, then the number of entries of each leaf. Without leaves there
+/// are no levels.
 pub(crate) struct Shape {
     pub(crate) levels: Vec<Level>,
     pub(crate) leaves: Vec<u32>,
 }
 
-/// A pool, and the root in it.
+/// A pool and its root.
 pub(crate) struct Tree {
     pub(crate) pool: Vec<Unit>,
     pub(crate) root: Reference,
@@ -42,19 +43,19 @@ impl Level {
 }
 
 impl Shape {
-    /// Entries of all leaves.
+    /// The number of entries of all leaves.
     pub(crate) fn entries(&self) -> usize {
         self.leaves.iter().map(|&count| count as usize).sum()
     }
 
-    /// Lays the nodes out, level by level from the root, and writes them. `write_leaf` writes a leaf, which it gets the
-    /// number, the kind and the zeroed units of; `rows` is what an error says.
+    /// Lays out the nodes, level by level from the root, and writes them. `write_leaf` writes a leaf, given its index,
+    /// kind and zeroed units. `rows` is for the error.
     pub(crate) fn build<V: Value, const D: usize>(
         &self,
         rows: usize,
         write_leaf: impl Fn(usize, NodeKind, &mut [Unit]) + Sync,
     ) -> Result<Tree, MatrixError> {
-        // The first unit is nobody's.
+        // The first unit belongs to no node.
         let mut end = 1;
         let mut levels = Vec::with_capacity(self.levels.len() + 1);
         for level in &self.levels {
@@ -91,7 +92,7 @@ impl Shape {
         MatrixError::OutOfMemory { rows, nnz: self.entries() }
     }
 
-    /// References of nodes with these numbers of entries, from the unit `end` on, which becomes the one behind them.
+    /// References to nodes with these entry counts, placed from unit `end` on. `end` is moved past them.
     fn place<T, const D: usize>(
         &self,
         rows: usize,
@@ -113,18 +114,18 @@ impl Shape {
     }
 }
 
-/// More nodes than references can tell apart.
+/// The error for more nodes than references can address.
 pub(crate) fn too_large() -> MatrixError {
     MatrixError::PoolTooLarge { limit: (MAX_UNITS * UNIT_BYTES) as u64 }
 }
 
-/// Refuses a tree of so many entries or more where their values alone are more than references reach.
+/// Refuses a tree with at least this many entries if their values alone exceed what references can address.
 pub(crate) fn check_entries<V: Value>(entries: usize) -> Result<(), MatrixError> {
     if entries > MAX_UNITS * UNIT_BYTES / size_of::<V>() { Err(too_large()) } else { Ok(()) }
 }
 
-/// Has every node of a level written; `units` begin with the first node's, and the last node ends at the pool's unit
-/// `end`. Gives the units behind the level back.
+/// Writes every node of a level. `units` begins with the first node, and the last one ends at unit `end` of the pool.
+/// Returns the units after the level.
 fn fill<'a>(
     mut units: &'a mut [Unit],
     references: &[Reference],

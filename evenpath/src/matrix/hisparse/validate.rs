@@ -1,4 +1,4 @@
-//! Pools that come from elsewhere: nothing is taken on trust.
+//! Validation of untrusted pools.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::{HiSparse, depth, level_span};
 use crate::Value;
 use crate::matrix::{MatrixError, validate};
 
-/// What is wrong with a node of a [`HiSparse`] pool. Rows and columns are those in the node, from 0.
+/// What is wrong with a node of a [`HiSparse`] pool. Rows and columns count from 0 within the node.
 ///
 /// ```
 /// use evenpath::error::MatrixError;
 /// use evenpath::hisparse::NodeFault;
 /// use evenpath::HiSparse;
 ///
-/// // A sparse leaf that says it has no entries.
+/// // A sparse leaf with an entry count of 0.
 /// match HiSparse::<f64, 32>::try_from_pool(32, 32, &[0; 16], 0x1) {
 ///     Err(MatrixError::HiSparseNode(node)) => println!("{}: {}", node.offset, node.fault),
 ///     other => unreachable!("{other:?}"),
@@ -28,15 +28,15 @@ use crate::matrix::{MatrixError, validate};
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum NodeFault {
-    #[error("the first 16 bytes of a pool hold no node")]
+    #[error("the first 16 bytes of a pool are reserved")]
     Reserved,
-    #[error("it needs {bytes} bytes from there on, and the pool has {pool} in all")]
+    #[error("it needs {bytes} bytes from there on, but the pool has only {pool} in total")]
     OutsidePool { bytes: u64, pool: u64 },
     #[error("it has no entries: a reference to it must be null")]
     Empty,
-    #[error("it has {count} entries and is {found:?} instead of {expected:?}")]
+    #[error("it has {count} entries, so it must be {expected:?} instead of {found:?}")]
     Kind { count: usize, found: NodeKind, expected: NodeKind },
-    #[error("entry {entry} is at row {row}, column {col}, of a node of {size} x {size}")]
+    #[error("entry {entry} is at row {row}, column {col} of a {size} x {size} node")]
     OutsideNode { entry: usize, row: usize, col: usize, size: usize },
     #[error("the entry at row {row}, column {col} is outside the matrix")]
     OutsideMatrix { row: usize, col: usize },
@@ -44,13 +44,13 @@ pub enum NodeFault {
     NotAscending { entry: usize },
     #[error("entry {entry} is a null reference")]
     NullChild { entry: usize },
-    #[error("padding at byte {byte} of it is not 0")]
+    #[error("its padding at byte {byte} is not 0")]
     Padding { byte: usize },
     #[error("it overlaps another node, at byte {other} of the pool")]
     Overlap { other: u64 },
 }
 
-/// A refused node of a [`HiSparse`] pool: where it is, and what is wrong with it.
+/// An invalid node of a [`HiSparse`] pool: where it is, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "node at byte {offset} of the pool, in level {level}, of rows from {row} and columns from {col}: {fault}"
@@ -61,29 +61,29 @@ pub struct InvalidNode {
     pub offset: u64,
     /// The level, 0 for the root.
     pub level: usize,
-    /// The first row that it is for, at one of its places.
+    /// The first row that it covers, at one of its positions.
     pub row: u64,
-    /// The first column.
+    /// The first column that it covers there.
     pub col: u64,
     /// What is wrong.
     pub fault: NodeFault,
 }
 
-/// Entries that a matrix of any pool may have, and for each byte of a larger one.
+/// Limits on the entries of a matrix: for any pool, and per byte of a larger one.
 const MAX_ENTRIES: u64 = 1 << 27;
 const ENTRIES_A_BYTE: u64 = 16;
 
-/// A node that something refers to, and one place where it is.
+/// A referenced node and one of its positions.
 #[derive(Clone, Copy)]
 struct Visit {
     reference: Reference,
     row: u64,
     col: u64,
-    /// Whether part of its rows, and of its columns, are beyond the matrix.
+    /// Whether some of its rows, and some of its columns, are outside the matrix.
     is_cut: (bool, bool),
 }
 
-/// A pool under examination.
+/// A pool under validation.
 struct Pool<'a> {
     units: &'a [Unit],
     rows: u64,
@@ -95,25 +95,26 @@ struct Pool<'a> {
 #[derive(Clone, Copy)]
 struct Level {
     number: usize,
-    /// Rows and columns that an entry stands for.
+    /// Rows and columns that an entry covers.
     entry_span: u64,
 }
 
 impl<V: Value, const D: usize> HiSparse<V, D> {
-    /// Makes a `rows` x `cols` matrix of a pool as [`pool`](Self::pool) gives it and the reference to its root. It is
-    /// neither transposed nor scaled.
+    /// Builds a `rows` x `cols` matrix from a pool, as returned by [`pool`](Self::pool), and the reference to its root. It
+    /// is neither transposed nor scaled.
     ///
-    /// Whatever the bytes are, what is accepted is a matrix: every reference leads to a node inside the pool, nodes do not
-    /// overlap, so that none is below itself, and each is of the kind that its number of entries asks for, with entries
-    /// inside it and inside the matrix, ascending, and padding of zeros.
+    /// The bytes are not trusted. Every reference must lead to a node inside the pool. Nodes must not overlap, so no node is
+    /// its own descendant. Each node must have the kind that its number of entries implies, ascending entries inside the
+    /// node and the matrix, and zeros as padding.
     ///
-    /// An entry of a node counts wherever the node is. Nodes that share their children make immense matrices of a few bytes,
-    /// which no operation gets to the end of: so there may be 2²⁷ entries, or 16 for each byte of the pool where that is
-    /// more. [`try_from_pool_with_limit`](Self::try_from_pool_with_limit) takes another limit.
+    /// An entry of a shared node counts once for every position of the node. With sharing, a few bytes can describe a matrix
+    /// too large for any operation to finish. The number of entries is therefore limited to 2²⁷, or to 16 per byte of the
+    /// pool if that is more. [`try_from_pool_with_limit`](Self::try_from_pool_with_limit) takes another limit.
     ///
     /// # Errors
-    /// Where anything of this is not so: the error names the node and what is wrong with it. Where there are too many
-    /// entries, or leaves are at more than 2³⁰ places. Where there is no memory for a copy of the pool.
+    ///
+    /// If the pool is invalid: the error names the node and what is wrong with it. If there are too many entries, or leaves
+    /// occur at more than 2³⁰ positions. If there is not enough memory for a copy of the pool.
     pub fn try_from_pool(
         rows: usize,
         cols: usize,
@@ -124,10 +125,11 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         Self::try_from_pool_with_limit(rows, cols, pool, root_reference, limit)
     }
 
-    /// As [`try_from_pool`](Self::try_from_pool), with a limit of the number of entries: what operations on the matrix
-    /// take is in proportion to it.
+    /// As [`try_from_pool`](Self::try_from_pool), with a limit on the number of entries, which bounds the cost of operations
+    /// on the matrix.
     ///
     /// # Errors
+    ///
     /// As [`try_from_pool`](Self::try_from_pool).
     pub fn try_from_pool_with_limit(
         rows: usize,
@@ -150,7 +152,7 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         let root = Reference(root_reference);
         Pool { units: &units, rows: rows as u64, cols: cols as u64, d: D }.check::<V>(root)?;
         let mut matrix = Self::from_tree(rows, cols, 0, Tree { pool: units, root });
-        // Nodes and entries are at places of their own: there are less than 2⁶⁴.
+        // Nodes and entries have distinct positions, so there are fewer than 2⁶⁴.
         let statistics = matrix.statistics();
         let leaves = statistics.levels.last().map_or(0, |leaves| leaves.all().nodes);
         if leaves > MAX_UNITS as u64 {
@@ -165,8 +167,8 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
 }
 
 impl Pool<'_> {
-    /// Checks all nodes below `root`, level by level. A node is looked at once a level, and before its contents are, it is
-    /// known to overlap no other: so the work is bounded by the pool, whatever it refers to.
+    /// Checks all nodes below `root`, level by level. A node is visited once per level, and its contents only after it is
+    /// known not to overlap another. So the size of the pool bounds the work for any references.
     fn check<V: Value>(&self, root: Reference) -> Result<(), MatrixError> {
         if root.is_null() {
             return Ok(());
@@ -199,8 +201,8 @@ impl Pool<'_> {
         }))
     }
 
-    /// Checks that the nodes are inside the pool and clear of each other and of `extents`, which they join: last units by
-    /// the first.
+    /// Checks that the nodes are inside the pool and overlap neither each other nor `extents`, then adds them to `extents`,
+    /// which maps first units to last ones.
     fn check_extents<T: Slot>(
         &self,
         level: Level,
@@ -211,7 +213,7 @@ impl Pool<'_> {
             let begin = visit.reference.unit();
             let end = self.end::<T>(visit.reference).map_err(|fault| self.fault(level, visit, fault))?;
             let overlapped = match extents.range(..end).next_back() {
-                // The same node at another place, cut otherwise.
+                // The same node at another position, where it is cut differently.
                 Some((&other, &(other_end, other_level)))
                     if other == begin && other_end == end && other_level == level.number =>
                 {
@@ -229,7 +231,7 @@ impl Pool<'_> {
         Ok(())
     }
 
-    /// The unit behind a node.
+    /// The unit after a node.
     fn end<T: Slot>(&self, reference: Reference) -> Result<usize, NodeFault> {
         let (begin, kind) = (reference.unit(), reference.kind());
         let pool = (self.units.len() * UNIT_BYTES) as u64;
@@ -253,7 +255,7 @@ impl Pool<'_> {
         Ok(begin + units)
     }
 
-    /// Checks what is in the nodes, which are inside the pool.
+    /// Checks the contents of nodes, which are known to be inside the pool.
     fn check_level<T: Slot + Send + Sync>(&self, level: Level, visits: &[Visit]) -> Result<(), MatrixError> {
         let fault = |visit: &Visit| {
             let content = Node::<T>::at(self.units, visit.reference, self.d);
@@ -318,7 +320,7 @@ impl Pool<'_> {
         }
     }
 
-    /// The children, each once, or once for each way in which it is cut.
+    /// The children, each once for every way in which it is cut.
     fn next_level(&self, level: Level, visits: &[Visit]) -> Vec<Visit> {
         let children = |visit: &Visit| {
             let visit = *visit;
@@ -339,7 +341,7 @@ impl Pool<'_> {
     }
 }
 
-/// Checks that a node of a kind may have so many entries.
+/// Checks that a node of this kind may have `count` entries.
 fn check_kind<T: Slot>(found: NodeKind, count: usize, d: usize) -> Result<(), NodeFault> {
     if count == 0 {
         return Err(NodeFault::Empty);

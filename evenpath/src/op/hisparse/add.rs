@@ -1,7 +1,7 @@
-//! `C = A + B` of two trees on a device, in any state (thesis, chapter 6).
+//! `C = A + B` of two trees on a device, each transposed or scaled or not (thesis, chapter 6).
 //!
-//! As on the host, both trees are walked together from the roots, level by level; where only one has a node, that one is
-//! walked alone. The walk gives the sum's nodes; these are placed in the pool, and then the leaves are merged.
+//! As on the host, both trees are traversed together from the roots, level by level; a subtree that only one of them has is
+//! copied. This determines the nodes of the sum. They are placed in the pool, then the leaves are merged.
 
 use evenpath_kernels::hisparse::sum::{
     HiSparseAddChildren, HiSparseAddLeaves, HiSparseCountSums, NodePairs, count_shared_bytes,
@@ -24,16 +24,16 @@ use crate::op::scan::{Operator, Scan, sum_kernel};
 /// Blocks per multiprocessor, if there are enough pairs.
 const BLOCKS: usize = 32;
 
-/// Threads of a block that counts children of inner nodes, which are few and large.
+/// Threads per block when counting children of inner nodes, which are few and large.
 const INNER_BLOCK: u32 = 512;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// The sum of two matrices, each transposed and scaled as it is: with A and `A.transpose()`, A + Aᵀ. What one of them
-    /// has, the sum has, be it 0. Its scale is 1. To the last byte it is what [`HiSparse::add`](crate::HiSparse::add) makes
-    /// on the host, but for NaNs.
+    /// The sum of two matrices, with their transpositions and scales applied: A and `A.transpose()` give A + Aᵀ. The sum
+    /// has an entry wherever either matrix has one, even if its value is 0. Its scale is 1. Except for NaN payloads, the
+    /// result is bitwise the same as that of [`HiSparse::add`](crate::HiSparse::add) on the host.
     ///
-    /// Waits for the device once a level: it alone knows how many nodes the next one has. Beside the sum it takes 32 bytes
-    /// a node while it runs.
+    /// Waits for the device once per level, to learn the number of nodes of the next one. Takes 32 bytes per node of
+    /// temporary memory, besides the sum.
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;
@@ -48,8 +48,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If shapes differ or devices do, the nodes take more than 16 GiB
-    /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is no memory, or the device was lost.
+    /// If the shapes or devices differ, the nodes take more than 16 GiB
+    /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is not enough memory, or the device was
+    /// lost.
     pub fn add(&self, other: &Self) -> Result<Self, OpError> {
         let (rows, cols) = (self.rows(), self.cols());
         check_shape("B", (other.rows(), other.cols()), (rows, cols))?;
@@ -60,10 +61,10 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let (Content::Machine(a), Content::Machine(b)) = (self.content(), other.content()) else {
             unreachable!("matrices on one device are all in host memory, or none is")
         };
-        // The sum has what either has.
+        // The sum has every entry of either operand.
         check_entries::<V>(a.nnz.max(b.nnz))?;
         let is_transposed = self.is_transposed() && other.is_transposed();
-        // A sum of two does not depend on which is the first, to the last bit.
+        // Addition is commutative, so the order of the operands does not change a bit.
         let ((left, a), (right, b)) = if self.is_transposed() && !is_transposed {
             ((other, b), (self, a))
         } else {
@@ -85,7 +86,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     }
 }
 
-/// Two trees that are added.
+/// The sum of two trees.
 struct Sum<'m, V: Value, const D: usize> {
     device: &'m Device,
     a: &'m Nodes,
@@ -113,7 +114,7 @@ struct Inner {
     len: usize,
 }
 
-/// The kernels of a sum, to be compiled ahead.
+/// The kernels of a sum, for compilation ahead of use.
 fn kernels<V: Value>() -> Kernels {
     let kernels = tree::kernels()
         .and::<HiSparseCountSums<u32>>()
@@ -178,8 +179,8 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
             links: links.as_global_mut(),
             first_node: first_node as u32,
         };
-        // SAFETY: the outputs have room for a pair and a link for each child, where the scan of the counts puts them. All are
-        // on this device, and buffers are freed in the stream's order.
+        // SAFETY: the outputs have room for a pair and a link for each child, at the positions that the scan of the counts
+        // gives. All are on this device, and buffers are freed in the stream's order.
         unsafe { self.launch(device.kernel(), &level, merge_shared_bytes, kernel) }?;
         inner.links.push(level.links);
         Ok((Level { root: 0, pairs, len, links }, counts))

@@ -1,8 +1,8 @@
-//! Converts CSR and coordinates to trees, on the device.
+//! Converts CSR and COO to trees, on the device.
 //!
 //! In a row of a canonical matrix, the entries of one leaf are consecutive: a run. Runs are found, and sorted stably by the
 //! paths of their leaves, so that those of a leaf are ordered by row. Then the levels on which the paths of two consecutive
-//! runs differ tell which nodes begin, on all levels at once.
+//! runs differ determine which nodes begin, on all levels at once.
 
 use evenpath_kernels::Key as KernelKey;
 use evenpath_kernels::hisparse::{
@@ -26,13 +26,13 @@ use crate::{HiSparseOptions, Offset, Value};
 const MAX_ENTRIES: usize = (1 << 32) - (1 << 16);
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// The same matrix as a [`DeviceHiSparse`] of D × D nodes, in memory of its own; entries that are stored more than once
-    /// are summed. To the last byte it is what [`Csr::to_hisparse`](crate::Csr::to_hisparse) makes on the host.
+    /// Converts to [`DeviceHiSparse`] with D × D nodes. Duplicates are summed. The result is bitwise the same as that of
+    /// [`Csr::to_hisparse`](crate::Csr::to_hisparse) on the host.
     ///
-    /// The device converts matrices whose columns ascend in every row (Derler, *HiSparse: A Hierarchical Sparse Matrix
-    /// Format for the GPU*, 2016, chapter 3, from sorted runs of a row's entries in a leaf). Others, and equal subtrees that
-    /// shall be [shared](HiSparseOptions::share), pass through the host. While it runs it takes 4 bytes per nonzero, up to 32 per
-    /// run and 20 per node beside the matrix and the tree.
+    /// The device converts canonical matrices (Derler, *HiSparse: A Hierarchical Sparse Matrix Format for the GPU*, 2016,
+    /// chapter 3, from sorted runs of a row's entries in a leaf). Other matrices, and conversions that
+    /// [share](HiSparseOptions::share) equal subtrees, go through the host. Takes 4 bytes per nonzero, up to 32 bytes per
+    /// run and 20 bytes per node of temporary memory, besides the matrix and the tree.
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;
@@ -46,8 +46,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If the nodes take more than 16 GiB ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is no
-    /// memory, or the device was lost.
+    /// If the nodes take more than 16 GiB ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is not
+    /// enough memory, or the device was lost.
     pub fn to_hisparse<const D: usize>(
         &self,
         options: HiSparseOptions,
@@ -66,7 +66,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
             };
             let is_checked = pattern.canonical.get().is_some();
             if let Some(nodes) = entries.convert::<D>(is_checked)? {
-                // Another thread may have found out the same meanwhile.
+                // Another thread may have set it meanwhile, to the same value.
                 let _ = pattern.canonical.set(());
                 return Ok(DeviceHiSparse::from_content(device, Content::Machine(nodes)));
             }
@@ -76,8 +76,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 }
 
 impl<V: Value> DeviceCoo<V> {
-    /// The same matrix as a [`DeviceHiSparse`] of D × D nodes, in memory of its own; entries that are stored more than once
-    /// are summed. Otherwise as [`DeviceCsr::to_hisparse`].
+    /// Converts to [`DeviceHiSparse`] with D × D nodes. Duplicates are summed. Otherwise as [`DeviceCsr::to_hisparse`].
     ///
     /// # Errors
     ///
@@ -112,7 +111,7 @@ pub(super) struct SortedRuns<K: SortKey> {
     pub(super) runs: DeviceVec<u64>,
 }
 
-/// The nodes that runs make.
+/// The nodes that the runs form.
 pub(super) struct RunNodes {
     pub(super) shape: Shape,
     /// The number of each node's first child or entry.
@@ -122,7 +121,7 @@ pub(super) struct RunNodes {
     places: DeviceVec<u32>,
 }
 
-/// The kernels that sort runs and make a tree of them, to be compiled ahead.
+/// The kernels that sort runs and build a tree from them, for compilation ahead of use.
 pub(super) fn run_kernels<K: SortKey + KernelKey>() -> Kernels {
     tree::kernels()
         .and_all(pair_kernels::<K, u64>())
@@ -140,7 +139,7 @@ fn conversion_kernels<V: Value, K: SortKey + KernelKey>() -> Kernels {
 }
 
 impl<V: Value> Entries<'_, V> {
-    /// The tree; `None` if columns do not ascend in every row. `is_checked` means that they are known to.
+    /// The tree; `None` if columns do not ascend in every row. `is_checked` means that they are known to ascend.
     fn convert<const D: usize>(&self, is_checked: bool) -> Result<Option<Nodes>, OpError> {
         let device = self.cols.device();
         let (rows, cols) = self.shape;
@@ -183,7 +182,8 @@ impl<V: Value> Entries<'_, V> {
             counts: counts.as_global_mut(),
             descents: descents.as_global_mut(),
         };
-        // SAFETY: there are as many rows as columns, and a count for each tile; all are on this device.
+        // SAFETY: the arrays of rows and columns have equal length, and there is a count for each tile; all are on this
+        // device.
         unsafe { launch.launch(kernel) }?;
         if !is_checked && descents.get(0)? > 0 {
             return Ok(None);
@@ -243,8 +243,8 @@ impl<V: Value> Entries<'_, V> {
             runs: runs.as_global_mut(),
             depth: hisparse::depth(rows, cols, D) as u32,
         };
-        // SAFETY: there are as many rows as columns, which ascend; the runs were counted by tiles of the same length, and
-        // there is a key and a run for each. All are on this device.
+        // SAFETY: the arrays of rows and columns have equal length, and the columns ascend; the runs were counted by tiles
+        // of the same length, and there is a key and a run for each. All are on this device.
         unsafe { launch.launch(kernel) }?;
         sort_pairs_in_place(&mut keys, &mut runs, SortOptions::default().with_bits(0..bits))?;
         Ok(SortedRuns { keys, runs })

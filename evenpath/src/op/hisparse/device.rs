@@ -10,8 +10,8 @@ use crate::{HiSparse, Value};
 
 /// A [`HiSparse`] matrix in a device's memory, uploaded by [`Device::upload`].
 ///
-/// The content never changes, and copies of a matrix share it. Whether it is transposed, and a factor, are state beside it:
-/// [`transpose`](Self::transpose) and [`scaled`](Self::scaled) run in O(1).
+/// The content never changes, and copies of a matrix share it. Transposition and a scale factor are stored beside it:
+/// [`transpose`](Self::transpose) and [`scaled`](Self::scaled) take O(1).
 ///
 /// ```
 /// use evenpath::hisparse::HiSparseOptions;
@@ -49,7 +49,7 @@ pub(super) struct Nodes {
     pub(super) root: Reference,
 }
 
-/// Transposed and scaled as it is. On the CPU the matrix is shared instead of copied.
+/// Transposition and scale are kept. On the CPU the matrix is shared instead of copied.
 impl<V: Value, const D: usize> Upload for HiSparse<V, D> {
     type OnDevice = DeviceHiSparse<V, D>;
 
@@ -67,22 +67,22 @@ impl<V: Value, const D: usize> Upload for HiSparse<V, D> {
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// A matrix of a valid tree.
+    /// Builds a matrix from a valid tree.
     pub(super) fn from_content(device: &Device, content: Content<V, D>) -> Self {
         Self { content: Arc::new(content), device: device.clone(), is_transposed: false, scale: V::ONE }
     }
 
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         if self.is_transposed { self.content.shape().1 } else { self.content.shape().0 }
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn cols(&self) -> usize {
         if self.is_transposed { self.content.shape().0 } else { self.content.shape().1 }
     }
 
-    /// Stored entries: a stored zero counts.
+    /// Number of nonzeros, that is, of stored entries: a stored zero counts.
     pub fn nnz(&self) -> usize {
         match &*self.content {
             Content::Host(matrix) => matrix.nnz(),
@@ -98,39 +98,39 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         }
     }
 
-    /// The device whose memory it is in.
+    /// The device that holds the matrix.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Whether the matrix is the transpose of its content.
+    /// Whether the matrix is the transpose of the stored content.
     pub fn is_transposed(&self) -> bool {
         self.is_transposed
     }
 
-    /// The factor of every value of the content.
+    /// The factor that every stored value is multiplied by.
     pub fn scale(&self) -> V {
         self.scale
     }
 
-    /// The transpose, which shares this matrix's content; in O(1).
+    /// The transpose, in O(1). It shares this matrix's content.
     #[must_use]
     pub fn transpose(&self) -> Self {
         Self { is_transposed: !self.is_transposed, ..self.clone() }
     }
 
-    /// The matrix times `factor`, which shares this matrix's content; in O(1). Factors are multiplied together in `V`, and
-    /// then with values.
+    /// The matrix times `factor`, in O(1). It shares this matrix's content. Factors are multiplied together in `V` before
+    /// they are applied to values.
     #[must_use]
     pub fn scaled(&self, factor: V) -> Self {
         Self { scale: self.scale * factor, ..self.clone() }
     }
 
-    /// Copies the matrix to the host, transposed and scaled as it is. On the CPU the content is shared instead.
+    /// Copies the matrix to the host, keeping transposition and scale. On the CPU the content is shared instead.
     ///
     /// # Errors
     ///
-    /// If the device was lost or the host has no memory.
+    /// If the device was lost, or the host does not have enough memory.
     pub fn download(&self) -> Result<HiSparse<V, D>, DeviceError> {
         let content = match &*self.content {
             Content::Host(matrix) => matrix.clone(),
@@ -165,7 +165,7 @@ impl<V: Value, const D: usize> Content<V, D> {
 }
 
 impl Nodes {
-    /// A view of the pool with slots of type `T`: references of inner nodes, or values of leaves.
+    /// A view of the pool with slots of type `T`: references in inner nodes, values in leaves.
     pub(super) fn view<T: Element>(&self) -> Pool<T> {
         fn of<T: Element>(pool: &DeviceVec<Unit>) -> Global<T> {
             Global::from_device(pool.address(), elements::<T>(pool))
@@ -174,7 +174,7 @@ impl Nodes {
     }
 }
 
-/// A view of a pool to be written, with slots of type `T`.
+/// A mutable view of a pool with slots of type `T`.
 pub(super) fn pool_view_mut<T: Element>(pool: &mut DeviceVec<Unit>) -> PoolMut<T> {
     fn of<T: Element>(pool: &DeviceVec<Unit>) -> GlobalMut<T> {
         GlobalMut::from_device(pool.address(), elements::<T>(pool))

@@ -1,4 +1,4 @@
-//! Converts trees to coordinates and CSR, on the device: entries are listed leaf by leaf, and sorted by row.
+//! Converts trees to COO and CSR, on the device: entries are listed leaf by leaf, then sorted by row.
 
 use evenpath_kernels::hisparse::{HiSparseCountEntries, HiSparseListEntries};
 use evenpath_kernels::vector::{Gather, GatherIndices, Iota};
@@ -14,14 +14,14 @@ use crate::op::sort::sort_pairs;
 use crate::op::{DeviceCoo, DeviceCsr, OpError, countable, transpose, vector};
 use crate::{Offset, Value};
 
-/// The arrays of coordinates: rows, columns, values.
+/// The arrays of a COO matrix: rows, columns, values.
 type Coordinates<V> = (DeviceVec<u32>, DeviceVec<u32>, DeviceVec<V>);
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// The matrix in compressed sparse rows, transposed and scaled as it is; canonical.
+    /// Converts to CSR, with transposition and scale applied. The result is canonical.
     ///
-    /// In the order of the tree, entries of a row come by column, so a stable radix sort by row is all it takes. Beside the
-    /// result that takes 24 bytes per nonzero and a copy of the values while it runs.
+    /// In the order of the tree, the entries of a row are sorted by column, so a stable radix sort by row suffices. Takes
+    /// 24 bytes per nonzero and a copy of the values of temporary memory, besides the result.
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;
@@ -36,8 +36,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If `O` cannot count the nonzeros, there are 2³² or more and the device is not the CPU, there is no memory, or the
-    /// device was lost.
+    /// If `O` cannot count the nonzeros, there are 2³² or more and the device is not the CPU, there is not enough memory,
+    /// or the device was lost.
     pub fn to_csr<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
         let remedy = "u64 row offsets (to_csr::<u64>) count them";
         countable::<O>(self.nnz() as u64, remedy)?;
@@ -51,7 +51,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(DeviceCsr::from_valid(pattern, values))
     }
 
-    /// The matrix as coordinates, transposed and scaled as it is, row by row. Otherwise as [`to_csr`](Self::to_csr).
+    /// Converts to COO, sorted by row, with transposition and scale applied. Otherwise like [`to_csr`](Self::to_csr).
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(DeviceCoo::from_valid((self.rows(), self.cols()), rows, columns, values)?)
     }
 
-    /// The entries, by row and then by column.
+    /// The entries, sorted by row, then column.
     fn coordinates(&self, nodes: &Nodes) -> Result<Coordinates<V>, OpError> {
         let device = self.device();
         let Ok(len) = u32::try_from(self.nnz()) else {
@@ -78,7 +78,8 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         // Leaves are ordered by the digits of rows and columns. So those of one row are ordered by column, and those of one
         // column by row, whether the matrix is transposed or not; and so are the entries within a leaf.
         let (rows, order) = sort_pairs(&rows, &numbers, transpose::by_column(self.rows()))?;
-        // SAFETY: the order has the numbers of the entries, each of which has a column and a value; all are on this device.
+        // SAFETY: the order is a permutation of the entries' indices, and each entry has a column and a value; all are on
+        // this device.
         let (columns, values) =
             unsafe { (vector::gather_indices(&columns, &order)?, vector::gather(&values, &order)?) };
         Ok((rows, columns, values))
@@ -109,14 +110,15 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             is_scaled: u32::from(self.scale() != V::ONE),
             factor: self.scale(),
         };
-        // SAFETY: the tree is valid, the leaves are its own, and the outputs have an element for each of their entries, where
-        // the scan of the counts puts it. All are on this device, and buffers are freed in the stream's order.
+        // SAFETY: the tree is valid, the leaves are its own, and the outputs have an element for each of their entries, at
+        // the position that the scan of the counts gives. All are on this device, and buffers are freed in the stream's
+        // order.
         unsafe { launch.launch(kernel) }?;
         Ok((rows, cols, values))
     }
 }
 
-/// The kernels that list the entries by row, to be compiled ahead.
+/// The kernels that list the entries by row, for compilation ahead of use.
 fn kernels<V: Value>() -> Kernels {
     let kernels = leaves::kernels()
         .and_all(pair_kernels::<u32, u32>())

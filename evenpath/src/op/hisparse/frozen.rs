@@ -1,4 +1,4 @@
-//! The frozen schedule of products: the result of a traversal, which is kept.
+//! The frozen schedule of products: the stored result of a traversal.
 
 use evenpath_kernels::hisparse::{
     HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, NodeList, Schedule,
@@ -14,10 +14,10 @@ use crate::op::scan::{Operator, Scan, sum_kernel};
 use crate::op::transpose::{by_column, column_offsets};
 use crate::op::{OpError, sort, vector};
 
-/// The smallest number of quads of a part, unless its strip has fewer.
+/// The minimum number of quads per part, unless its strip has fewer.
 const FEWEST_QUADS: u64 = 256;
 
-/// The largest number of quads of a part: a kernel counts slots of a part in 31 bits.
+/// The maximum number of quads per part: a kernel counts the slots of a part in 31 bits.
 const MOST_QUADS: u64 = 1 << 24;
 
 /// Leaves by strip, and the parts of strips, as `evenpath_kernels` defines them.
@@ -30,7 +30,7 @@ pub(super) struct Frozen {
     pub(super) strips: u32,
 }
 
-/// The kernels that make a schedule, to be compiled ahead.
+/// The kernels that build a schedule, for compilation ahead of use.
 fn kernels() -> Kernels {
     leaves::kernels()
         .and_all(pair_kernels::<u32, u32>())

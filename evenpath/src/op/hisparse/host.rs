@@ -3,30 +3,31 @@
 use crate::op::operands::{check_len, check_shape, check_slices};
 use crate::{HiSparse, OpError, Value, cpu};
 
-/// Products and sums. They run on the CPU, on all its threads, and are the same to the last bit in every run.
+/// Products and sums. They run on all threads of the CPU, and results are bitwise identical in every run.
 impl<V: Value, const D: usize> HiSparse<V, D> {
-    /// Computes `y = alpha A x + beta y`, A transposed and scaled as it is. Where `beta` is 0, `y` is overwritten whatever
-    /// it holds.
+    /// Computes `y = alpha A x + beta y`, with transposition and scale of A applied. If `beta` is 0, `y` is overwritten
+    /// without being read.
     ///
-    /// `x` has an element for each column, and `y` one for each row.
+    /// `x` has one element per column, and `y` one per row.
     ///
     /// # Errors
     ///
-    /// If a vector has another length, or there is no memory for the list of leaves, 16 bytes each; then nothing is written.
+    /// If a vector has the wrong length, or there is not enough memory for the list of leaves, 16 bytes each. Then nothing
+    /// is written.
     pub fn spmv(&self, alpha: V, x: &[V], beta: V, y: &mut [V]) -> Result<(), OpError> {
         check_slices((self.rows(), self.cols()), x, y)?;
         Ok(cpu::hisparse::multiply(self, 1, alpha, x, beta, y)?)
     }
 
-    /// Computes `C = alpha A B + beta C`, A transposed and scaled as it is, B and C dense, row after row, and `columns` wide.
-    /// Where `beta` is 0, C is overwritten whatever it holds.
+    /// Computes `C = alpha A B + beta C`, with transposition and scale of A applied. B and C are dense, row-major and
+    /// `columns` wide. If `beta` is 0, C is overwritten without being read.
     ///
-    /// B has a row for each column of A, and C one for each row.
+    /// B has one row per column of A, and C one per row of A.
     ///
     /// # Errors
     ///
-    /// If B or C has another number of elements, or there is no memory for the list of leaves, 16 bytes each; then nothing
-    /// is written.
+    /// If B or C has the wrong number of elements, or there is not enough memory for the list of leaves, 16 bytes each.
+    /// Then nothing is written.
     pub fn spmm(&self, columns: usize, alpha: V, b: &[V], beta: V, c: &mut [V]) -> Result<(), OpError> {
         let (rows, cols) = (self.rows(), self.cols());
         check_len("B", b.len(), cols.saturating_mul(columns))?;
@@ -34,20 +35,20 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         Ok(cpu::hisparse::multiply(self, columns, alpha, b, beta, c)?)
     }
 
-    /// The sum of two matrices, each transposed and scaled as it is: with A and `A.transpose()`, A + Aᵀ. What one of them
-    /// has, the sum has, be it 0. Its scale is 1.
+    /// The sum of two matrices, with their transpositions and scales applied: A and `A.transpose()` give A + Aᵀ. The sum
+    /// has an entry wherever either matrix has one, even if its value is 0. Its scale is 1.
     ///
     /// # Errors
     ///
-    /// If shapes differ, or there is no memory for the sum.
+    /// If the shapes differ, or there is not enough memory for the sum.
     pub fn add(&self, other: &Self) -> Result<Self, OpError> {
         check_shape("B", (other.rows(), other.cols()), (self.rows(), self.cols()))?;
         Ok(cpu::hisparse::add(self, other)?)
     }
 
-    /// The product A·B, each transposed and scaled as it is; its scale is 1. Where entries of A and of B meet, the product
-    /// has an entry, be their sum 0 (Gustavson, "Two fast algorithms for sparse matrices", 1978, first by leaves, then in
-    /// leaves).
+    /// The product A·B, with both transpositions and scales applied. Its scale is 1. It has an entry wherever entries of A
+    /// and B are multiplied, even if their sum is 0 (Gustavson, "Two fast algorithms for sparse matrices", 1978, applied
+    /// to leaves, then within leaves).
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;
@@ -63,14 +64,14 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
     /// # Errors
     ///
     /// If B does not have a row for each column of A, the nodes take more than 16 GiB
-    /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), or there is no memory for the product.
+    /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), or there is not enough memory for the product.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
         check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;
         Ok(cpu::hisparse::product(self, b)?)
     }
 }
 
-/// Whether a matrix of so many rows and columns can be multiplied with the other.
+/// Checks that the shapes of A and B match.
 pub(super) fn check_product_shape(a: (usize, usize), b: (usize, usize)) -> Result<(), OpError> {
     check_shape("B", b, (a.1, b.1))
 }

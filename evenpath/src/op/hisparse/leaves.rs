@@ -9,18 +9,18 @@ use crate::matrix::hisparse;
 use crate::op::OpError;
 use crate::op::scan::{Operator, Scan, sum_kernel};
 
-/// Nodes of one level with their positions, in the order of the tree: by the entries of the root, then by those of the node
-/// below, and so on. A node with several references appears once for each of them.
+/// Nodes of one level with their positions, in the order of the tree: by the entries of the root, then by those of its
+/// children, and so on. A node with several references appears once for each of them.
 pub(super) struct Leaves {
     /// References to the nodes.
     pub(super) references: DeviceVec<u32>,
-    /// The row of each in the content, counted in nodes.
+    /// The row of each node in the content, counted in nodes.
     pub(super) rows: DeviceVec<u32>,
-    /// The column of each.
+    /// The column of each node, likewise.
     pub(super) cols: DeviceVec<u32>,
 }
 
-/// The kernels that find leaves, to be compiled ahead.
+/// The kernels that find leaves, for compilation ahead of use.
 pub(super) fn kernels() -> Kernels {
     Kernels::default()
         .and::<HiSparseCountChildren>()
@@ -88,7 +88,8 @@ impl Leaves {
             child_rows: level.rows.as_global_mut(),
             child_columns: level.cols.as_global_mut(),
         };
-        // SAFETY: as above; the outputs have an element for each child, where the scan of the counts puts it.
+        // SAFETY: as above; the outputs have an element for each child, at the position that the scan of the counts
+        // gives.
         unsafe { launch.launch(list) }?;
         Ok(level)
     }
@@ -103,7 +104,7 @@ mod tests {
     use crate::op::hisparse::device::Content;
     use crate::{Csr, HiSparse, HiSparseOptions};
 
-    /// The leaves of a matrix on a simulated GPU, against those that the host finds.
+    /// Compares the leaves found on a simulated GPU with those found on the host.
     fn check<const D: usize>(matrix: &Csr<f32>, options: HiSparseOptions) {
         let matrix: HiSparse<f32, D> = matrix.to_hisparse(options).unwrap();
         let uploaded = Device::simulated(SimulatedOptions::default()).upload(&matrix).unwrap();
@@ -113,7 +114,7 @@ mod tests {
         let places = leaves.rows.download().unwrap().into_iter().zip(leaves.cols.download().unwrap());
         let mut found: Vec<_> =
             found.zip(places).map(|(reference, (row, col))| (row, col, reference)).collect();
-        // The order of the tree is that of rows, where it has one level of inner nodes.
+        // With a single inner level, the order of the tree is by row.
         assert!(matrix.depth() > 2 || found.is_sorted());
         found.sort_unstable();
         let known = |leaf: &PlacedNode| (leaf.row, leaf.col, leaf.reference.0);

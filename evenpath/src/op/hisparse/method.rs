@@ -1,6 +1,6 @@
 use crate::names::named;
 
-/// Where a plan of products with a HiSparse matrix takes the entries from.
+/// Where a plan for products with a HiSparse matrix reads the entries.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvMethod, HiSparseSpmvOptions};
@@ -15,20 +15,20 @@ use crate::names::named;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum HiSparseSpmvMethod {
-    /// `auto`: a copy, which is faster, of up to 2³² − 1 nonzeros; else the leaves.
+    /// `auto`: a copy, which is faster, for up to 2³² − 1 nonzeros; otherwise the leaves.
     #[default]
     Auto,
-    /// `leaves`: from the leaves, which the plan lists: 16 bytes per leaf.
+    /// `leaves`: from the leaves. The plan stores a list of them, 16 bytes per leaf.
     Leaves,
-    /// `copied`: the plan holds a copy in rows. Where these are even and their columns lie in a few places, it has columns of
-    /// 16 bits ([`SpmvMethod::NarrowColumns`](crate::spmv::SpmvMethod::NarrowColumns)) and takes 2 bytes and a value per
-    /// nonzero; else 4 bytes and a value, multiplied by a [plan](crate::DeviceCsr::plan_spmv) of its own. It is faster than
-    /// the leaves: by a quarter to a half where these are large, several times where they have a few entries.
+    /// `copied`: from a CSR copy that the plan holds. If row lengths are even and columns clustered, the copy has 16-bit
+    /// columns ([`SpmvMethod::NarrowColumns`](crate::spmv::SpmvMethod::NarrowColumns)) and takes 2 bytes and a value per
+    /// nonzero. Otherwise it takes 4 bytes and a value, and has its own [plan](crate::DeviceCsr::plan_spmv). It is faster
+    /// than the leaves, by a quarter to a half if leaves are large, and several times if they have few entries.
     Copied,
 }
 
 named! {
-    HiSparseSpmvMethod, "method of products with HiSparse matrices":
+    HiSparseSpmvMethod, "method for products with HiSparse matrices":
     Auto = "auto",
     Leaves = "leaves",
     Copied = "copied",
@@ -36,7 +36,7 @@ named! {
 
 /// Methods of multiplying [`HiSparse`](crate::HiSparse) matrices with each other on a device.
 ///
-/// Results have the same pattern with each, and values that differ by rounding.
+/// All give the same pattern. Values differ by rounding.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions};
@@ -52,18 +52,18 @@ named! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum HiSparseSpgemmMethod {
-    /// `auto`: what suits the matrices.
+    /// `auto`: depends on the matrices.
     #[default]
     Auto,
-    /// `leaves`: leaf by leaf, for leaves of many entries. Takes up to 40 bytes for each pair of leaves that meet.
+    /// `leaves`: leaf by leaf, for leaves with many entries. Takes up to 40 bytes per matching pair of leaves.
     Leaves,
-    /// `rows`: through compressed sparse rows, and back, for leaves of few entries. How these are multiplied follows the free
+    /// `rows`: converts to CSR and back, for leaves with few entries. The method of the CSR product depends on the free
     /// memory, as with [`SpgemmMethod::Auto`](crate::spgemm::SpgemmMethod::Auto).
     Rows,
 }
 
 named! {
-    HiSparseSpgemmMethod, "SpGEMM method of HiSparse matrices":
+    HiSparseSpgemmMethod, "SpGEMM method for HiSparse matrices":
     Auto = "auto",
     Leaves = "leaves",
     Rows = "rows",

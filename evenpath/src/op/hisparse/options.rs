@@ -3,10 +3,11 @@
 use super::{HiSparseSpgemmMethod, HiSparseSpmvMethod};
 use crate::op::SpmvOptions;
 
-/// How [`DeviceHiSparse::plan_spmv`](super::DeviceHiSparse::plan_spmv) plans.
+/// Options of [`DeviceHiSparse::plan_spmv`](super::DeviceHiSparse::plan_spmv).
 ///
-/// What is not given follows the device. With everything given that the method takes, GPUs, real and simulated, agree to the
-/// last bit; [`HiSparseSpmvPlanInfo::options`](super::HiSparseSpmvPlanInfo::options) repeat on another GPU what a plan chose.
+/// Options that are not set depend on the device. If all options that the method uses are set, results are bitwise identical
+/// on all GPUs, real and simulated. [`HiSparseSpmvPlanInfo::options`](super::HiSparseSpmvPlanInfo::options) returns the
+/// choices of a plan, to repeat them on another GPU.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseSpmvMethod, HiSparseSpmvOptions};
@@ -17,35 +18,35 @@ use crate::op::SpmvOptions;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseSpmvOptions {
-    /// Where entries are taken from; by default from a copy. The CPU takes them from the leaves.
+    /// Where entries are read. Default: from a copy. The CPU reads the leaves.
     pub method: HiSparseSpmvMethod,
-    /// How a copy is multiplied. By default its plan chooses, of all methods.
+    /// Options for products with a copy. Default: its plan chooses among all methods.
     pub spmv: SpmvOptions,
-    /// Warps that leaves are divided among; by default as many as the device runs at once.
+    /// The number of warps that leaves are divided among. Default: as many as the device runs at once.
     pub warps: Option<u32>,
 }
 
 impl HiSparseSpmvOptions {
-    /// The same with another method.
+    /// Sets the method.
     #[must_use]
     pub fn with_method(self, method: HiSparseSpmvMethod) -> Self {
         Self { method, ..self }
     }
 
-    /// The same with options for products of a copy.
+    /// Sets the options for products with a copy.
     #[must_use]
     pub fn with_spmv(self, spmv: SpmvOptions) -> Self {
         Self { spmv, ..self }
     }
 
-    /// The same with leaves divided among so many warps.
+    /// Sets the number of warps.
     #[must_use]
     pub fn with_warps(self, warps: impl Into<Option<u32>>) -> Self {
         Self { warps: warps.into(), ..self }
     }
 }
 
-/// How [`DeviceHiSparse::plan_spmm`](super::DeviceHiSparse::plan_spmm) plans.
+/// Options of [`DeviceHiSparse::plan_spmm`](super::DeviceHiSparse::plan_spmm).
 ///
 /// ```
 /// use evenpath::hisparse::HiSparseSpmmOptions;
@@ -57,28 +58,28 @@ impl HiSparseSpmvOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseSpmmOptions {
-    /// Where entries are taken from; by default from a copy. The CPU takes them from the leaves.
+    /// Where entries are read. Default: from a copy. The CPU reads the leaves.
     pub method: HiSparseSpmvMethod,
-    /// Multiprocessors that products of a copy are divided for, as
-    /// [`SpmmOptions::multiprocessors`](crate::spmm::SpmmOptions::multiprocessors); by default those of the device.
+    /// The number of multiprocessors that products with a copy are divided for, as in
+    /// [`SpmmOptions::multiprocessors`](crate::spmm::SpmmOptions::multiprocessors). Default: that of the device.
     pub multiprocessors: Option<u32>,
 }
 
 impl HiSparseSpmmOptions {
-    /// The same with another method.
+    /// Sets the method.
     #[must_use]
     pub fn with_method(self, method: HiSparseSpmvMethod) -> Self {
         Self { method, ..self }
     }
 
-    /// The same with products of a copy divided for so many multiprocessors.
+    /// Sets the number of multiprocessors.
     #[must_use]
     pub fn with_multiprocessors(self, multiprocessors: impl Into<Option<u32>>) -> Self {
         Self { multiprocessors: multiprocessors.into(), ..self }
     }
 }
 
-/// How [`DeviceHiSparse::multiply_with`](super::DeviceHiSparse::multiply_with) multiplies.
+/// Options of [`DeviceHiSparse::multiply_with`](super::DeviceHiSparse::multiply_with).
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseSpgemmMethod, HiSparseSpgemmOptions};
@@ -89,19 +90,19 @@ impl HiSparseSpmmOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseSpgemmOptions {
-    /// The method; by default what suits the matrices.
+    /// The method. Default: depends on the matrices.
     pub method: HiSparseSpgemmMethod,
 }
 
 impl HiSparseSpgemmOptions {
-    /// The same with another method.
+    /// Sets the method.
     #[must_use]
     pub fn with_method(self, method: HiSparseSpgemmMethod) -> Self {
         Self { method }
     }
 }
 
-/// How [`DeviceHiSparse::plan_spmv_queued`](super::DeviceHiSparse::plan_spmv_queued) sets up its queues.
+/// Options of [`DeviceHiSparse::plan_spmv_queued`](super::DeviceHiSparse::plan_spmv_queued).
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
@@ -110,7 +111,7 @@ impl HiSparseSpgemmOptions {
 /// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0)])?;
 /// let device = Device::best()?;
 /// let tree = device.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
-/// // Nodes that can wait; what finds no place is walked at once.
+/// // Nodes that do not fit in a queue are processed at once.
 /// let plan = tree.plan_spmv_queued(HiSparseQueuedOptions::default().with_capacity(1000))?;
 /// let (x, mut y) = (device.upload(&[2.0; 200])?, device.zeros(200)?);
 /// plan.run(1.0, &x, 0.0, &mut y)?;
@@ -120,21 +121,21 @@ impl HiSparseSpgemmOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseQueuedOptions {
-    /// Places of each queue; by default, by the size of the matrix. A node that finds no place is processed by the block that
-    /// found it.
+    /// The capacity of each queue, in nodes. Default: depends on the size of the matrix. A block processes the nodes that do
+    /// not fit itself.
     pub capacity: Option<u32>,
-    /// Blocks of the grid; by default as many as the device runs at once, or fewer for a small matrix.
+    /// The number of blocks in the grid. Default: as many as the device runs at once, fewer for a small matrix.
     pub blocks: Option<u32>,
 }
 
 impl HiSparseQueuedOptions {
-    /// The same with so many places in each queue.
+    /// Sets the capacity of each queue, in nodes.
     #[must_use]
     pub fn with_capacity(self, capacity: impl Into<Option<u32>>) -> Self {
         Self { capacity: capacity.into(), ..self }
     }
 
-    /// The same with a grid of so many blocks.
+    /// Sets the number of blocks in the grid.
     #[must_use]
     pub fn with_blocks(self, blocks: impl Into<Option<u32>>) -> Self {
         Self { blocks: blocks.into(), ..self }

@@ -1,8 +1,8 @@
 //! `C = A B` of two trees on a device, by their leaves.
 //!
-//! Each leaf (i, k) of A meets each leaf (k, j) of B. These pairs are sorted stably by the leaf (i, j) of C, so that those of
-//! one leaf are ordered by k. One block per leaf of C counts its entries. The leaves with entries make C's tree, as runs do in
-//! conversion. Then one block per leaf adds up the products.
+//! Each leaf (i, k) of A matches each leaf (k, j) of B. These pairs are sorted stably by the leaf (i, j) of C, so that those
+//! of one leaf are ordered by k. One block per leaf of C counts its entries. The nonempty leaves determine the tree of C, as
+//! runs do in conversion. Then one block per leaf sums the products.
 
 use evenpath_kernels::Key as KernelKey;
 use evenpath_kernels::hisparse::product::{
@@ -25,20 +25,20 @@ use crate::op::sort::{SortKey, SortOptions, sort_pairs, sort_pairs_in_place};
 use crate::op::{OpError, SpgemmOptions, vector};
 use crate::{HiSparseOptions, Value};
 
-/// Bytes of shared memory for the sums of a leaf of C.
+/// Bytes of shared memory for the sums of one leaf of C.
 const SUM_BYTES: u32 = 1 << 14;
 
-/// The largest number of pairs: each may have a leaf of C of its own, which takes a block.
+/// The maximum number of pairs: each may belong to a different leaf of C, which takes a block.
 const MAX_PAIRS: u64 = (1 << 31) - 1;
 
-/// Products by rows that take as long as a pair of leaves, measured (`docs/performance.md`).
+/// Multiplications by rows that take as long as one pair of leaves, measured (`docs/performance.md`).
 const PAIR_PRODUCTS: f64 = 900.0;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// The product A·B, each transposed and scaled as it is; its scale is 1. Where entries of A and of B meet, the product
-    /// has an entry, be their sum 0. Results are the same to the last bit in every run.
+    /// The product A·B, with both transpositions and scales applied. Its scale is 1. It has an entry wherever entries of A
+    /// and B are multiplied, even if their sum is 0. Results are bitwise identical in every run.
     ///
-    /// Waits for the device a few times, which alone knows how large things are.
+    /// Waits for the device several times, to learn the sizes of intermediate results.
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;
@@ -53,17 +53,18 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If B does not have a row for each column of A or is on another device, the nodes take more than 16 GiB
-    /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is no memory, or the device was lost.
+    /// If B does not have one row per column of A or is on another device, the nodes take more than 16 GiB
+    /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is not enough memory, or the device was
+    /// lost.
     pub fn multiply(&self, b: &Self) -> Result<Self, OpError> {
         self.multiply_with(b, HiSparseSpgemmOptions::default())
     }
 
-    /// [`multiply`](Self::multiply) with options. On the CPU all methods are the same.
+    /// Like [`multiply`](Self::multiply), with options. On the CPU all methods are the same.
     ///
     /// # Errors
     ///
-    /// As for [`multiply`](Self::multiply); and by leaves, if 2³¹ pairs of them or more meet.
+    /// As for [`multiply`](Self::multiply); by leaves, also if there are 2³¹ or more matching pairs.
     pub fn multiply_with(&self, b: &Self, options: HiSparseSpgemmOptions) -> Result<Self, OpError> {
         let HiSparseSpgemmOptions { method } = options;
         check_product_shape((self.rows(), self.cols()), (b.rows(), b.cols()))?;
@@ -95,7 +96,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(Self::from_content(device, Content::Machine(product.run(&meetings)?)))
     }
 
-    /// The product through compressed rows.
+    /// The product by way of CSR.
     fn multiply_rows(&self, b: &Self) -> Result<Self, OpError> {
         let a = self.to_csr::<u64>()?;
         let product = a.multiply_with(&b.to_csr::<u64>()?, SpgemmOptions::default())?;
@@ -104,7 +105,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     }
 }
 
-/// Two trees that are multiplied, not both transposed.
+/// The product of two trees, not both transposed.
 struct Product<'m, V: Value, const D: usize> {
     device: &'m Device,
     a: &'m Nodes,
@@ -116,15 +117,15 @@ struct Product<'m, V: Value, const D: usize> {
     shape: (usize, usize),
 }
 
-/// The leaves of both operands, and which of them meet.
+/// The leaves of both operands, and their matching pairs.
 struct Meetings {
-    /// In the order of the tree, so by column within a row, whether A is transposed or not.
+    /// In the order of the tree, hence by column within a row, whether A is transposed or not.
     a: Leaves,
     /// By row, then in the order of the tree.
     b: Leaves,
     /// For each leaf of A, the first of B in the row that is its column.
     firsts: DeviceVec<u32>,
-    /// The number of meetings of each leaf of A and all before it.
+    /// The inclusive scan of the number of matches of each leaf of A.
     ends: DeviceVec<u64>,
     pairs: u64,
 }
@@ -132,18 +133,18 @@ struct Meetings {
 /// Pairs of leaves, sorted by the leaf of C.
 struct Pairs<K: SortKey> {
     keys: DeviceVec<K>,
-    /// References, that of A in the lower half.
+    /// Pairs of references, that of A in the lower half.
     words: DeviceVec<u64>,
 }
 
-/// Leaves that C may have.
+/// The leaves that C may have.
 struct Candidates<K: SortKey> {
     keys: DeviceVec<K>,
-    /// The first pair of each, and the number of all pairs.
+    /// The first pair of each leaf, and the number of all pairs.
     starts: DeviceVec<u32>,
 }
 
-/// The kernels of a product by leaves, to be compiled ahead.
+/// The kernels of a product by leaves, for compilation ahead of use.
 fn kernels<V: Value, K: SortKey + KernelKey>() -> Kernels {
     let kernels = leaves::kernels()
         .and_all(run_kernels::<K>())
@@ -161,7 +162,7 @@ fn kernels<V: Value, K: SortKey + KernelKey>() -> Kernels {
 }
 
 impl<V: Value, const D: usize> Product<'_, V, D> {
-    /// Finds which leaves meet. Waits for the device, as finding leaves does.
+    /// Finds the matching leaves. Waits for the device, like finding leaves.
     fn meet(&self) -> Result<Meetings, OpError> {
         let device = self.device;
         let is_short = path_bits::<D>(self.shape.0, self.shape.1) <= u32::BITS;
@@ -187,7 +188,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         Ok(Meetings { a, b, firsts, ends, pairs })
     }
 
-    /// B's leaves sorted by row, stably.
+    /// The leaves of B, sorted stably by row.
     fn by_row(&self, leaves: Leaves) -> Result<Leaves, OpError> {
         let is_sorted =
             self.state & state::B_TRANSPOSED == 0 && hisparse::depth(self.b.rows, self.b.cols, D) <= 2;
@@ -208,8 +209,8 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         Ok(Leaves { references, rows, cols })
     }
 
-    /// Whether a product by rows is faster than by leaves: if leaves have few entries, so that pairs of them have few products,
-    /// and there are many pairs.
+    /// Whether a product by rows is faster than by leaves: when there are many pairs with few products each, because leaves
+    /// have few entries.
     fn suits_rows(&self, meetings: &Meetings) -> Result<bool, OpError> {
         let mean = |nodes: &Nodes, leaves: &Leaves| nodes.nnz as f64 / leaves.len().max(1) as f64;
         let pair_products = mean(self.a, &meetings.a) * mean(self.b, &meetings.b) / D as f64;
@@ -220,7 +221,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let memory = self.device.memory()?;
         let unused = memory.limit.map_or(u64::MAX, |limit| limit.saturating_sub(memory.in_use));
         let free = memory.free.unwrap_or(u64::MAX).min(unused);
-        // Bytes per pair: path and references, both twice while they are sorted, and the number of its leaf.
+        // Bytes per pair: path and references, both twice during sorting, and the index of its leaf.
         let fits = meetings.pairs <= MAX_PAIRS && meetings.pairs.saturating_mul(40) <= free;
         Ok(is_faster || !fits)
     }
@@ -230,7 +231,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
             return tree::empty(self.device, self.shape.0, self.shape.1);
         }
         if meetings.pairs > MAX_PAIRS {
-            let (what, len) = ("multiplying trees by their leaves", meetings.pairs as usize);
+            let (what, len) = ("multiplying trees by leaves", meetings.pairs as usize);
             return Err(OpError::TooLong { what, len, limit: MAX_PAIRS as usize });
         }
         let bits = path_bits::<D>(self.shape.0, self.shape.1);
@@ -286,7 +287,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         Ok(Pairs { keys, words })
     }
 
-    /// The leaves that have entries, as runs; `None` if there are none. Waits for the device.
+    /// The nonempty leaves, as runs; `None` if there are none. Waits for the device.
     fn leaves<K: SortKey + KernelKey, T: Element>(
         &self,
         pairs: &DeviceVec<u64>,
@@ -325,7 +326,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         Ok(Some(leaves))
     }
 
-    /// A view of the pairs, whose leaves of C begin at `starts`.
+    /// A view of the pairs; those of each leaf of C begin at `starts`.
     fn view<T: Element>(&self, pairs: &DeviceVec<u64>, starts: &DeviceVec<u32>) -> LeafPairs<T> {
         LeafPairs {
             a: self.a.view(),
@@ -337,7 +338,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         }
     }
 
-    /// Writes the leaves' entries.
+    /// Writes the entries of the leaves.
     fn fill(
         &self,
         pairs: &DeviceVec<u64>,
@@ -395,7 +396,7 @@ impl<K: SortKey + KernelKey> Pairs<K> {
     }
 }
 
-/// The leaves of a content, at their positions in the matrix.
+/// Moves leaves from their positions in the content to those in the matrix.
 fn turned(leaves: Leaves, is_transposed: bool) -> Leaves {
     if is_transposed {
         Leaves { references: leaves.references, rows: leaves.cols, cols: leaves.rows }

@@ -1,4 +1,4 @@
-//! Products by the queue scheduler.
+//! Products with the queue scheduler.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -15,18 +15,18 @@ use crate::matrix::hisparse;
 use crate::op::operands::check_product;
 use crate::op::{OpError, vector};
 
-/// The smallest and largest capacity of a queue, unless options give one.
+/// The minimum and maximum capacity of a queue, unless the options set one.
 const CAPACITY: (usize, usize) = (1 << 10, 1 << 20);
-/// Units of the pool per place of a queue. A leaf that passes through a queue has at least 48.
+/// Units of the pool per slot of a queue. A leaf that passes through a queue has at least 48.
 const UNITS_A_PLACE: usize = 64;
-/// Nonzeros that keep a block busy.
+/// Nonzeros that occupy one block.
 const BLOCK_NONZEROS: usize = 1 << 10;
 
-/// y = αAx + βy by the queue scheduler: the tree is traversed in every run, without analysis (Derler 2016, chapters 4 and 5).
-/// This holds the queues.
+/// A plan for y = αAx + βy with the queue scheduler: the tree is traversed in every run, without analysis (Derler 2016,
+/// chapters 4 and 5). The plan holds the queues.
 ///
-/// On GPUs products are added to y by atomic operations in no particular order, so that sums are rounded differently from run
-/// to run. On the CPU it is the same as [`HiSparse::spmv`](crate::HiSparse::spmv).
+/// On GPUs, products are added to y by atomic operations in no particular order, so rounding differs from run to run. On
+/// the CPU it is the same as [`HiSparse::spmv`](crate::HiSparse::spmv).
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
@@ -44,11 +44,11 @@ const BLOCK_NONZEROS: usize = 1 << 10;
 /// ```
 pub struct HiSparseQueuedPlan<V: Value, const D: usize = 128> {
     matrix: DeviceHiSparse<V, D>,
-    /// None on the CPU, and if there is nothing to traverse.
+    /// `None` on the CPU, and if there is nothing to traverse.
     queues: Option<Queues<V>>,
 }
 
-/// What a plan of products by the queue scheduler chose, and what it costs.
+/// The choices and costs of a plan with the queue scheduler.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
@@ -62,16 +62,16 @@ pub struct HiSparseQueuedPlan<V: Value, const D: usize = 128> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseQueuedPlanInfo {
-    /// Places of each queue.
+    /// The capacity of each queue, in nodes.
     pub capacity: u32,
-    /// Blocks of the grid.
+    /// The number of blocks in the grid.
     pub blocks: u32,
     /// Bytes of device memory that the queues take.
     pub workspace_bytes: u64,
 }
 
 impl HiSparseQueuedPlanInfo {
-    /// The options that ask for what the plan chose. Sums are unordered all the same.
+    /// The options that repeat the choices of the plan. Sums remain unordered.
     pub fn options(&self) -> HiSparseQueuedOptions {
         let given = |value: u32| (value > 0).then_some(value);
         HiSparseQueuedOptions { capacity: given(self.capacity), blocks: given(self.blocks) }
@@ -81,7 +81,7 @@ impl HiSparseQueuedPlanInfo {
 impl fmt::Display for HiSparseQueuedPlanInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { capacity, blocks, workspace_bytes } = self;
-        write!(f, "queues of {capacity} places, {blocks} blocks, {workspace_bytes} bytes of workspace")
+        write!(f, "queues of {capacity} nodes, {blocks} blocks, {workspace_bytes} bytes of workspace")
     }
 }
 
@@ -94,7 +94,7 @@ struct Queues<V: Value> {
 }
 
 struct Memory {
-    /// The places of all queues: zero, or as earlier runs left them.
+    /// The slots of all queues: zero, or as left by earlier runs.
     places: DeviceVec<u64>,
     /// Zero between runs.
     state: DeviceVec<u64>,
@@ -107,7 +107,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     ///
     /// # Errors
     ///
-    /// If there is no memory for the queues, or the device was lost.
+    /// If there is not enough memory for the queues, or the device was lost.
     pub fn plan_spmv_queued(
         &self,
         options: HiSparseQueuedOptions,
@@ -154,7 +154,7 @@ impl<V: Value> Queues<V> {
         let Memory { places, state, run } = &mut *memory;
         *run = run.wrapping_add(1);
         if *run == 0 {
-            // Run numbers start again, and some places may be as an early run left them.
+            // Run numbers wrap around, and some slots may still be tagged by an early run.
             places.set_zero()?;
             *run = 1;
         }
@@ -180,15 +180,15 @@ impl<V: Value> Queues<V> {
             },
         };
         // SAFETY: the tree is valid and of this height; x has an element for each column and y one for each row of the
-        // matrix, transposed as it is. The places are zero or of runs with other numbers, and the state is zero. While the
-        // lock is held, no other launch uses them. Buffers are freed in the stream's order.
+        // matrix, with its transposition applied. The slots are zero or of runs with other numbers, and the state is zero.
+        // While the lock is held, no other launch uses them. Buffers are freed in the stream's order.
         unsafe { self.launch.launch(kernel) }
     }
 }
 
 impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
-    /// y = `alpha`·A·`x` + `beta`·y, A transposed and scaled as it is. The launch is asynchronous, ordered on the device's
-    /// stream. With `beta` zero, y is overwritten and its previous content does not matter.
+    /// y = `alpha`·A·`x` + `beta`·y, with transposition and scale of A applied. The launch is asynchronous, ordered on the
+    /// device's stream. If `beta` is 0, y is overwritten without being read.
     ///
     /// # Errors
     ///
@@ -207,11 +207,11 @@ impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
         Ok(())
     }
 
-    /// What the plan chose, and what it costs; all zero on the CPU, which has no queues. Waits for nothing.
+    /// The choices and costs of the plan; all zero on the CPU, which has no queues. Does not wait for the device.
     ///
     /// # Errors
     ///
-    /// None today; a [`Result`] as every plan's `info`.
+    /// Currently never. It returns a [`Result`] like `info` of every plan.
     pub fn info(&self) -> Result<HiSparseQueuedPlanInfo, DeviceError> {
         let Some(Queues { capacity, launch, memory }) = &self.queues else {
             return Ok(HiSparseQueuedPlanInfo::default());
@@ -226,6 +226,6 @@ impl<V: Value, const D: usize> fmt::Debug for HiSparseQueuedPlan<V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (capacity, blocks) =
             self.queues.as_ref().map_or((0, 0), |queues| (queues.capacity, queues.launch.grid()));
-        write!(f, "HiSparseQueuedPlan({:?}, {blocks} blocks, queues of {capacity} places)", self.matrix)
+        write!(f, "HiSparseQueuedPlan({:?}, {blocks} blocks, queues of {capacity} nodes)", self.matrix)
     }
 }

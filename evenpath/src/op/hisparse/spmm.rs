@@ -1,4 +1,4 @@
-//! Products with dense matrices, by a copy or by the frozen schedule.
+//! Products with dense matrices, with a copy or the frozen schedule.
 
 use std::fmt;
 
@@ -13,11 +13,12 @@ use crate::op::device_dense::check_dense;
 use crate::op::{DeviceCsr, DeviceDense, OpError, SpmmOptions, SpmmPlan, SpmmPlanInfo};
 use crate::{DeviceError, Value, cpu};
 
-/// `C = αAB + βC` for one matrix, transposed and scaled as it is, and dense B and C of any number of columns: by a CSR copy
-/// that the plan makes, or by the leaves, which are found once, and which each run goes through once for 32 columns.
+/// A plan for `C = αAB + βC` with one matrix, its transposition and scale applied, and dense B and C with any number of
+/// columns. Uses a CSR copy that the plan makes, or the leaves, which are found once and traversed by each run once per 32
+/// columns.
 ///
-/// The result is bitwise the same from run to run; [`HiSparseSpmmOptions::multiprocessors`] says what a copy takes for that on
-/// different GPUs.
+/// Results are bitwise identical from run to run. [`HiSparseSpmmOptions::multiprocessors`] makes results with a copy bitwise
+/// identical on different GPUs.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions};
@@ -40,7 +41,7 @@ pub struct HiSparseSpmmPlan<V: Value, const D: usize = 128> {
     analysis: (Event, Event),
 }
 
-/// What a plan of products with dense matrices chose, and what it costs.
+/// The choices and costs of a plan for products with dense matrices.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmmOptions};
@@ -55,21 +56,21 @@ pub struct HiSparseSpmmPlan<V: Value, const D: usize = 128> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct HiSparseSpmmPlanInfo {
-    /// Where entries are taken from; never [`Auto`](HiSparseSpmvMethod::Auto).
+    /// Where entries are read; never [`Auto`](HiSparseSpmvMethod::Auto).
     pub method: HiSparseSpmvMethod,
-    /// Leaves, at every place where they are referred to; 0 for a copy and on the CPU.
+    /// The number of leaves, counting shared ones at every position; 0 for a copy and on the CPU.
     pub leaves: u64,
-    /// Bytes of device memory that the plan holds beside the matrix.
+    /// Bytes of device memory that the plan holds, besides the matrix.
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
-    /// What the plan of the copy chose, where there is one.
+    /// The choices of the plan for the copy, if there is one.
     pub copy: Option<SpmmPlanInfo>,
 }
 
 impl HiSparseSpmmPlanInfo {
-    /// The options that ask for what the plan chose. With them, a plan of the same matrix on any other GPU, real or
-    /// simulated, gives the same bits.
+    /// The options that repeat the choices of the plan. With them, a plan for the same matrix on any other GPU, real or
+    /// simulated, gives bitwise identical results.
     pub fn options(&self) -> HiSparseSpmmOptions {
         let multiprocessors = self.copy.as_ref().and_then(|copy| copy.options().multiprocessors);
         HiSparseSpmmOptions { method: self.method, multiprocessors }
@@ -87,32 +88,32 @@ impl fmt::Display for HiSparseSpmmPlanInfo {
     }
 }
 
-/// How a device does it.
+/// The implementation on the device.
 enum Schedule<V: Value> {
     Cpu,
     Leaves(Frozen),
-    /// With the copy's bytes.
+    /// With the bytes of the copy.
     Copied(SpmmPlan<V, V>, u64),
 }
 
-/// Columns that a copy has workspace for; more are processed in passes.
+/// The number of columns that a copy has workspace for; more are processed in several passes.
 const PASS_COLUMNS: usize = 32;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// Copies the matrix, or finds its leaves, for [`HiSparseSpmmPlan::run`]; the methods are those of
-    /// [`plan_spmv`](Self::plan_spmv), and by leaves products are slow. Waits for the device once a level of the tree, and a
-    /// few times more.
+    /// [`plan_spmv`](Self::plan_spmv); products by leaves are slow. Waits for the device once per level of the tree, and a
+    /// few more times.
     ///
     /// # Errors
     ///
-    /// If there is no memory for a copy (what [`to_csr`](Self::to_csr) takes) or for the list of leaves (16 bytes each; while
-    /// they are sorted, 40), the matrix is too large for one launch, a copy is asked for and there are 2³² nonzeros or more,
-    /// or the device was lost.
+    /// If there is not enough memory for a copy (as for [`to_csr`](Self::to_csr)) or for the list of leaves (16 bytes each,
+    /// 40 while they are sorted), the matrix is too large for one launch, a copy is requested and there are 2³² nonzeros or
+    /// more, or the device was lost.
     pub fn plan_spmm(&self, options: HiSparseSpmmOptions) -> Result<HiSparseSpmmPlan<V, D>, OpError> {
         let start = self.device().record()?;
         let schedule = match self.content() {
             Content::Host(_) => Schedule::Cpu,
-            // A strip is the work of one warp, however many parts it has.
+            // A strip is the work of one warp, regardless of its number of parts.
             Content::Machine(nodes) if self.is_by_leaves(options.method) => {
                 Schedule::Leaves(Frozen::new::<D>(nodes, self.is_transposed(), 1)?)
             }
@@ -131,14 +132,14 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
-    /// C = `alpha`·A·B + `beta`·C, ordered on the device's stream; the call does not wait for it. B and C are in any
-    /// layout, each in its own; B by rows is fastest. With `beta` zero, C is overwritten, whatever it held. With `alpha` zero
-    /// the product is computed all the same: infinity and NaN in A or B propagate to C.
+    /// C = `alpha`·A·B + `beta`·C. The launch is asynchronous, ordered on the device's stream. B and C may have different
+    /// layouts; row-major B is fastest. If `beta` is 0, C is overwritten without being read. If `alpha` is 0, the product is
+    /// still computed: infinity and NaN in A or B propagate to C.
     ///
     /// # Errors
     ///
-    /// If B does not have a row for each column of A, or C not the rows of A and the columns of B, or either is on another device;
-    /// or there are too many columns for one launch. Then nothing is written. If the device was lost.
+    /// If B does not have one row per column of A, C does not have the rows of A and the columns of B, either is on another
+    /// device, or there are too many columns for one launch. Then nothing is written. If the device was lost.
     pub fn run(&self, alpha: V, b: &DeviceDense<V>, beta: V, c: &mut DeviceDense<V>) -> Result<(), OpError> {
         let matrix = &self.matrix;
         check_dense(matrix.device(), ("B", b), (matrix.cols(), b.cols()))?;
@@ -191,8 +192,8 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
             beta,
         };
         // SAFETY: the tree is valid and the schedule is of it, so that leaves are nodes of the pool and their entries are
-        // inside the matrix, whose shape B and C fit, with their own strides. A grid within the limit has fewer than 2³²
-        // columns. All are on this device, and buffers are freed in the stream's order.
+        // inside the matrix, whose shape matches B and C, each with its own strides. A grid within the limit has fewer than
+        // 2³² columns. All are on this device, and buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
         Ok(())
     }
@@ -221,7 +222,7 @@ impl<V: Value, const D: usize> HiSparseSpmmPlan<V, D> {
         Ok(())
     }
 
-    /// What the plan chose, and what it costs. Waits for the analysis.
+    /// The choices and costs of the plan. Waits for the analysis.
     ///
     /// # Errors
     ///

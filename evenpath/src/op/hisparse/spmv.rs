@@ -1,4 +1,4 @@
-//! Products with vectors by the frozen schedule.
+//! Products with vectors, with a copy or the frozen schedule.
 
 use std::fmt;
 
@@ -15,10 +15,11 @@ use crate::op::spmv::TaggedSums;
 use crate::op::{DeviceCsr, OpError, SpmvOptions, SpmvPlan, SpmvPlanInfo};
 use crate::{Value, cpu};
 
-/// y = αAx + βy for one matrix, transposed and scaled as it is: its leaves are found once, and each run goes through them.
+/// A plan for y = αAx + βy with one matrix, its transposition and scale applied. Uses a CSR copy that the plan makes, or
+/// the leaves, which are found once and traversed by each run.
 ///
-/// The result is bitwise the same from run to run; [`HiSparseSpmvOptions`] say what that takes on different GPUs. A plan of the transpose is one of `matrix.transpose()`; it takes the
-/// same time, and the same content.
+/// Results are bitwise identical from run to run; [`HiSparseSpmvOptions`] can make them so on different GPUs. For
+/// products with the transpose, plan with `matrix.transpose()`, which shares the content and takes the same time.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
@@ -40,7 +41,7 @@ pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
     analysis: (Event, Event),
 }
 
-/// What a plan costs, and what it keeps beside the matrix.
+/// The choices and costs of a plan for products with vectors.
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpmvOptions};
@@ -49,32 +50,32 @@ pub struct HiSparseSpmvPlan<V: Value, const D: usize = 128> {
 /// let a: Csr<f64> = Csr::from_triplets(200, 200, [(0, 199, 1.0), (199, 0, 3.0)])?;
 /// let tree = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
 /// let info = tree.plan_spmv(HiSparseSpmvOptions::default())?.info()?;
-/// println!("{}: {} bytes beside the tree, {:.3} ms to plan", info.method, info.workspace_bytes, info.analysis_ms);
+/// println!("{}: {} bytes besides the tree, {:.3} ms to plan", info.method, info.workspace_bytes, info.analysis_ms);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct HiSparseSpmvPlanInfo {
-    /// Where entries are taken from; never [`Auto`](HiSparseSpmvMethod::Auto).
+    /// Where entries are read; never [`Auto`](HiSparseSpmvMethod::Auto).
     pub method: HiSparseSpmvMethod,
-    /// Leaves, at every place where they are referred to.
+    /// The number of leaves, counting shared ones at every position.
     pub leaves: u64,
-    /// Runs of leaves of one row of leaves, each a warp's work.
+    /// The number of parts: consecutive leaves in one row of leaves, the work of one warp each.
     pub parts: u64,
-    /// Bytes of device memory that the plan holds beside the matrix: the copy; or 16 per leaf, some 20 per part, and where rows
-    /// of leaves are cut into parts, 4·D values per part.
+    /// Bytes of device memory that the plan holds, besides the matrix: the copy; or 16 per leaf, about 20 per part and,
+    /// if rows of leaves are split into parts, 4·D values per part.
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
-    /// Warps that the leaves are divided among; 0 on the CPU and for a copy.
+    /// The number of warps that leaves are divided among; 0 on the CPU and for a copy.
     pub warps: u32,
-    /// What the plan of the copy chose, where there is one.
+    /// The choices of the plan for the copy, if there is one.
     pub copy: Option<SpmvPlanInfo>,
 }
 
 impl HiSparseSpmvPlanInfo {
-    /// The options that ask for what the plan chose. With them, a plan of the same matrix on any other GPU, real or
-    /// simulated, gives the same bits.
+    /// The options that repeat the choices of the plan. With them, a plan for the same matrix on any other GPU, real or
+    /// simulated, gives bitwise identical results.
     pub fn options(&self) -> HiSparseSpmvOptions {
         let warps = (self.warps > 0).then_some(self.warps);
         let spmv = self.copy.as_ref().map_or_else(SpmvOptions::default, SpmvPlanInfo::options);
@@ -88,7 +89,7 @@ impl fmt::Display for HiSparseSpmvPlanInfo {
         if let Some(copy) = copy {
             return write!(
                 f,
-                "a copy by rows, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms, multiplied by {copy}"
+                "a CSR copy, {workspace_bytes} bytes of workspace, analyzed in {analysis_ms:.4} ms, multiplied by {copy}"
             );
         }
         write!(
@@ -98,10 +99,10 @@ impl fmt::Display for HiSparseSpmvPlanInfo {
     }
 }
 
-/// The largest size of a warp's sums in shared memory, in bytes.
+/// The maximum bytes of shared memory for the sums of a warp.
 const SUMS_BYTES: u32 = 8 << 10;
 
-/// How a device does it.
+/// The implementation on the device.
 enum Schedule<V: Value> {
     Cpu,
     Leaves(Box<Leaves<V>>),
@@ -168,14 +169,14 @@ impl<V: Value> Leaves<V> {
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Finds the matrix's leaves, or copies it, for [`HiSparseSpmvPlan::run`]. Waits for the device once a level of the
-    /// tree, and a few times more.
+    /// Finds the leaves of the matrix, or copies it, for [`HiSparseSpmvPlan::run`]. Waits for the device once per level
+    /// of the tree, and a few more times.
     ///
     /// # Errors
     ///
-    /// If there is no memory for the workspace ([`HiSparseSpmvPlanInfo::workspace_bytes`]; while leaves are sorted, 40
-    /// bytes per leaf, and where the plan copies, what [`to_csr`](Self::to_csr) takes), the matrix is too large for one launch,
-    /// a copy is asked for and there are 2³² nonzeros or more, or the device was lost. For a copy, as for
+    /// If there is not enough memory for the workspace ([`HiSparseSpmvPlanInfo::workspace_bytes`]; temporarily 40 bytes
+    /// per leaf while leaves are sorted, and for a copy as for [`to_csr`](Self::to_csr)), the matrix is too large for one
+    /// launch, a copy is requested and there are 2³² nonzeros or more, or the device was lost. With a copy, also as for
     /// [`DeviceCsr::plan_spmv`].
     pub fn plan_spmv(&self, options: HiSparseSpmvOptions) -> Result<HiSparseSpmvPlan<V, D>, OpError> {
         let start = self.device().record()?;
@@ -187,7 +188,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         Ok(HiSparseSpmvPlan { matrix: self.clone(), schedule, analysis })
     }
 
-    /// Whether a plan with this method goes by the leaves: where they are asked for, and where a copy cannot count its nonzeros.
+    /// Whether a plan with this method uses the leaves: if they are requested, or if a copy could not count its nonzeros.
     pub(super) fn is_by_leaves(&self, method: HiSparseSpmvMethod) -> bool {
         let is_countable = u32::try_from(self.nnz()).is_ok();
         method == HiSparseSpmvMethod::Leaves || method == HiSparseSpmvMethod::Auto && !is_countable
@@ -204,9 +205,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
-    /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
-    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: infinity and
-    /// NaN in A or `x` propagate to y.
+    /// y = `alpha`·A·`x` + `beta`·y. The launch is asynchronous, ordered on the device's stream. If `beta` is 0, y is
+    /// overwritten without being read. If `alpha` is 0, the product is still computed: infinity and NaN in A or `x`
+    /// propagate to y.
     ///
     /// # Errors
     ///
@@ -229,7 +230,7 @@ impl<V: Value, const D: usize> HiSparseSpmvPlan<V, D> {
         Ok(())
     }
 
-    /// What the plan costs; nothing on the CPU. Waits for the analysis.
+    /// The choices and costs of the plan; no costs on the CPU. Waits for the analysis.
     ///
     /// # Errors
     ///

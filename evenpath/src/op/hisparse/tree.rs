@@ -1,5 +1,5 @@
-//! Builds a tree's pool from its nodes, on a machine: places, one allocation, then counts and references. The entries of
-//! leaves are written afterwards.
+//! Builds the pool of a tree from its nodes, on a machine: positions, one allocation, then counts and references. The
+//! entries of leaves are written afterwards.
 
 use evenpath_kernels::hisparse::{HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS, place_state_words};
 use evenpath_simt::Element;
@@ -32,7 +32,7 @@ pub(super) struct Tree {
     entries: u64,
 }
 
-/// The kernels that build a tree, to be compiled ahead.
+/// The kernels that build a tree, for compilation ahead of use.
 pub(super) fn kernels() -> Kernels {
     Kernels::default().and::<HiSparsePlaceNodes>().and::<HiSparseLinkNodes>()
 }
@@ -92,7 +92,7 @@ impl Shape {
 }
 
 impl Tree {
-    /// The tree as a matrix of `rows` x `cols`, once the leaves' entries are written.
+    /// The tree as a `rows` x `cols` matrix, once the entries of the leaves are written.
     pub(super) fn into_nodes(self, rows: usize, cols: usize) -> Nodes {
         Nodes { rows, cols, nnz: self.entries as usize, pool: self.pool, root: self.root }
     }

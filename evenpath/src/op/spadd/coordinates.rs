@@ -1,5 +1,4 @@
-//! Sums of matrices of coordinates: through CSR, whose row offsets are found by search and whose columns and values are the
-//! coordinates' own.
+//! Sums of COO matrices, by way of CSR: row offsets are found by search, columns and values are copied.
 
 use super::countable;
 use crate::device::{DeviceKind, DeviceVec};
@@ -9,11 +8,11 @@ use crate::op::{DeviceCoo, DeviceCsr, OpError, transpose};
 use crate::{Offset, Value};
 
 impl<V: Value> DeviceCoo<V> {
-    /// C = `alpha`·A + `beta`·B, a new matrix of coordinates sorted by row and column, with an entry wherever A or B has
-    /// one; otherwise as [`DeviceCsr::add`].
+    /// C = `alpha`·A + `beta`·B, a new COO matrix, sorted by row and column, with an entry wherever A or B has one.
+    /// Otherwise like [`DeviceCsr::add`].
     ///
-    /// Both matrices, and the result, pass through CSR: that takes a copy of their columns and values and a row offset for
-    /// each row while it runs.
+    /// Operands and result are converted by way of CSR, which takes a copy of their columns and values and one offset per
+    /// row of temporary memory.
     ///
     /// ```
     /// use evenpath::{Coo, Device};
@@ -28,7 +27,7 @@ impl<V: Value> DeviceCoo<V> {
     ///
     /// # Errors
     ///
-    /// If an entry is there twice, or the columns of a row do not increase ([`OpError::NotCanonical`]); otherwise as for
+    /// If there are duplicates, or the columns of a row do not increase ([`OpError::NotCanonical`]); otherwise as for
     /// [`DeviceCsr::add`].
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         check_shape("B", (b.rows(), b.cols()), (self.rows(), self.cols()))?;
@@ -40,11 +39,11 @@ impl<V: Value> DeviceCoo<V> {
         }
     }
 
-    /// The same matrix in compressed sparse rows, in memory of its own; entries of a row stay in their order.
+    /// Converts to CSR, in new memory. Entries of a row keep their order.
     ///
     /// # Errors
     ///
-    /// If `O` cannot count the entries, there is no memory, or the device was lost.
+    /// If `O` cannot count the entries, there is not enough memory, or the device was lost.
     pub fn to_csr<O: Offset>(&self) -> Result<DeviceCsr<V, O>, OpError> {
         countable::<O>(self.nnz() as u64)?;
         let (row_indices, column_indices, values) = self.arrays();
@@ -62,11 +61,11 @@ impl<V: Value> DeviceCoo<V> {
 }
 
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
-    /// The same matrix as coordinates, in memory of its own; entries stay in their order.
+    /// Converts to COO, in new memory. Entries keep their order.
     ///
     /// # Errors
     ///
-    /// If there is no memory, there are more nonzeros than one launch can handle, or the device was lost.
+    /// If there is not enough memory, there are more nonzeros than one launch can handle, or the device was lost.
     pub fn to_coo(&self) -> Result<DeviceCoo<V>, OpError> {
         let (device, pattern) = (self.device(), self.pattern());
         let row_indices = match pattern.row_offsets.host_slice() {
@@ -85,7 +84,7 @@ fn copy<T: bytemuck::Pod>(vector: &DeviceVec<T>) -> Result<DeviceVec<T>, OpError
     Ok(copy)
 }
 
-/// Row offsets of entries whose rows are sorted, as many as `O` counts.
+/// Writes the row offsets of entries sorted by row, which `O` can count.
 fn write_offsets<O: Offset>(row_indices: &[u32], offsets: &mut [O]) {
     let mut ends = 0;
     for (row, offset) in offsets.iter_mut().enumerate() {

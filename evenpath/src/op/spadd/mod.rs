@@ -1,4 +1,4 @@
-//! Sums of two sparse matrices, and what else a merge of their rows gives.
+//! Sums of two sparse matrices, and other element-wise operations that merge their rows.
 
 mod coordinates;
 mod path;
@@ -19,14 +19,14 @@ use path::{Path, Write};
 impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// C = `alpha`·A + `beta`·B, a new canonical matrix.
     ///
-    /// C has an entry wherever A or B has one, also where the sum is zero, and where `alpha` or `beta` is: its pattern
-    /// depends on theirs alone. Values of a matrix whose factor is zero do not count, NaN included. Where both have an
-    /// entry it is fl(fl(αa) + fl(βb)), on every device.
+    /// C has an entry wherever A or B has one, even if the sum, `alpha` or `beta` is zero: its pattern depends on theirs
+    /// alone. Values of a matrix whose factor is zero are ignored, including NaN. Where both have an entry, the result
+    /// is fl(fl(αa) + fl(βb)) on every device.
     ///
     /// Method: balanced path over (row, column) tuples in two phases, count and fill (Dalton, Baxter, Merrill, Olson,
-    /// Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, sections III-B and III-D);
-    /// on the CPU, rows are merged in parallel. Between the phases the call waits for the device, which alone knows how
-    /// large C is. Beside C there are for a while some 0.27 bytes for each nonzero of both and each row.
+    /// Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, sections III-B and III-D); on
+    /// the CPU, rows are merged in parallel. Between the phases the call waits for the device, to learn the size of C.
+    /// Temporary memory is about 0.27 bytes per row and per nonzero of both matrices.
     ///
     /// ```
     /// use evenpath::{Csr, Device};
@@ -49,14 +49,15 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If the shapes differ or the devices do, the columns of a row do not increase
-    /// ([`OpError::NotCanonical`]; looked at once for each pattern), `O` cannot count C's nonzeros
-    /// ([`MatrixError::OffsetOverflow`](crate::error::MatrixError::OffsetOverflow)), there is no memory, or the device was lost.
+    /// If the shapes or devices differ, the columns of a row do not increase ([`OpError::NotCanonical`]; checked once per
+    /// pattern), `O` cannot count the nonzeros of C
+    /// ([`MatrixError::OffsetOverflow`](crate::error::MatrixError::OffsetOverflow)), there is not enough memory, or the
+    /// device was lost.
     pub fn add(&self, alpha: V, b: &Self, beta: V) -> Result<Self, OpError> {
         self.elementwise(Elementwise::Sum, alpha, b, beta)
     }
 
-    /// C = `alpha`·A + `beta`·Aᵀ, the transpose [built](Self::transpose) on the device.
+    /// C = `alpha`·A + `beta`·Aᵀ. The transpose is [built](Self::transpose) on the device.
     ///
     /// # Errors
     ///
@@ -67,7 +68,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.add(alpha, &self.transpose()?, beta)
     }
 
-    /// C = A ∘ B, the product of each two elements, with an entry wherever both have one.
+    /// C = A ∘ B, the element-wise product, with an entry wherever both have one.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::Product, V::ONE, b, V::ONE)
     }
 
-    /// The entries of A where B has one, whatever its value.
+    /// The entries of A at positions where B has an entry, regardless of its value.
     ///
     /// # Errors
     ///
@@ -85,7 +86,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::Mask, V::ONE, b, V::ONE)
     }
 
-    /// The entries of A where B has none: the difference of the patterns.
+    /// The entries of A at positions where B has none: the difference of the patterns.
     ///
     /// # Errors
     ///
@@ -94,7 +95,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.elementwise(Elementwise::MaskOut, V::ONE, b, V::ONE)
     }
 
-    /// Any of the operations, with factors of A and of B.
+    /// Any element-wise operation, with factors for A and B.
     ///
     /// # Errors
     ///
@@ -103,15 +104,15 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let operands = Operands::new(operation, self, b)?;
         let path = operands.walk()?;
         let (pattern, values) = operands.fill(path.as_ref(), Some((alpha, beta)))?;
-        let Some(values) = values else { unreachable!("values were asked for") };
+        let Some(values) = values else { unreachable!("values were requested") };
         Ok(Self::from_valid(pattern, values))
     }
 
-    /// How many entries the result of an operation has: the first of its two phases.
+    /// The number of entries of the result of an operation: the first of its two phases.
     ///
     /// # Errors
     ///
-    /// As for [`add`](Self::add), but that there may be more than `O` counts.
+    /// As for [`add`](Self::add), but there may be more entries than `O` can count.
     pub fn count_elementwise(&self, operation: Elementwise, b: &Self) -> Result<u64, OpError> {
         let operands = Operands::new(operation, self, b)?;
         Ok(match operands.walk()? {
@@ -120,7 +121,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         })
     }
 
-    /// Finds the pattern of αA + βB once, for values that change: see [`ElementwisePlan`].
+    /// Computes the pattern of αA + βB once, for changing values: see [`ElementwisePlan`].
     ///
     /// # Errors
     ///
@@ -129,7 +130,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         self.plan_elementwise(Elementwise::Sum, b)
     }
 
-    /// [`plan_add`](Self::plan_add) for any of the operations.
+    /// Like [`plan_add`](Self::plan_add), for any element-wise operation.
     ///
     /// # Errors
     ///
@@ -149,7 +150,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     }
 }
 
-/// An element-wise operation on two matrices whose result's pattern is known: made by [`DeviceCsr::plan_add`].
+/// An element-wise operation on two matrices with a precomputed pattern of the result; created by [`DeviceCsr::plan_add`].
 ///
 /// ```
 /// use evenpath::{Csr, Device};
@@ -173,7 +174,7 @@ pub struct ElementwisePlan<V: Value, O: Offset = u32> {
     analysis: (Event, Event),
 }
 
-/// What a plan of an element-wise operation computes, and what it costs.
+/// The operation and costs of a plan for an element-wise operation.
 ///
 /// ```
 /// use evenpath::{Csr, Device};
@@ -188,11 +189,11 @@ pub struct ElementwisePlan<V: Value, O: Offset = u32> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ElementwisePlanInfo {
-    /// What is computed.
+    /// The operation.
     pub operation: Elementwise,
-    /// Entries of the result.
+    /// The number of entries of the result.
     pub nnz: usize,
-    /// Bytes of device memory that the plan holds beside both matrices and the result's pattern.
+    /// Bytes of device memory that the plan holds, besides both matrices and the pattern of the result.
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
@@ -209,12 +210,12 @@ impl fmt::Display for ElementwisePlanInfo {
 }
 
 impl<V: Value, O: Offset> ElementwisePlan<V, O> {
-    /// Computes the result from the values that both matrices have now. All results share the memory of one pattern. Ordered
-    /// on the device's stream; the call does not wait for it.
+    /// Computes the result from the current values of both matrices. All results share one pattern. The launch is
+    /// asynchronous, ordered on the device's stream.
     ///
     /// # Errors
     ///
-    /// If there is no memory for the values, or the device was lost.
+    /// If there is not enough memory for the values, or the device was lost.
     pub fn run(&self, alpha: V, beta: V) -> Result<DeviceCsr<V, O>, OpError> {
         let operands = Operands { operation: self.operation, a: &self.a, b: &self.b };
         let values = match &self.path {
@@ -228,7 +229,7 @@ impl<V: Value, O: Offset> ElementwisePlan<V, O> {
         Ok(DeviceCsr::from_valid(Arc::clone(&self.pattern), values))
     }
 
-    /// What the plan computes, and what it costs. Waits for the analysis.
+    /// The operation and costs of the plan. Waits for the analysis.
     ///
     /// # Errors
     ///
@@ -258,7 +259,7 @@ impl<V: Value, O: Offset> fmt::Debug for ElementwisePlan<V, O> {
     }
 }
 
-/// Two matrices of one shape on one device, and what becomes of them.
+/// Two matrices of equal shape on one device, and the operation.
 struct Operands<'m, V: Value, O: Offset> {
     operation: Elementwise,
     a: &'m DeviceCsr<V, O>,
@@ -279,7 +280,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         self.a.device()
     }
 
-    /// The first phase on devices that run kernels; it checks both matrices' order.
+    /// The first phase on devices that run kernels. Checks that both matrices are canonical.
     fn walk(&self) -> Result<Option<Path>, OpError> {
         if self.device().kind() == DeviceKind::Cpu {
             return Ok(None);
@@ -287,7 +288,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         Path::walk(self.operation.code(), self.a.pattern(), self.b.pattern()).map(Some)
     }
 
-    /// The merge of the rows on the CPU, both matrices' order checked.
+    /// The merge of the rows on the CPU. Checks that both matrices are canonical.
     fn merge(&self) -> Result<RowMerge<'m, O>, OpError> {
         check_canonical("A", self.a.pattern())?;
         check_canonical("B", self.b.pattern())?;
@@ -318,7 +319,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         Ok((Pattern::canonical(rows, self.a.cols(), row_offsets, columns), values))
     }
 
-    /// The values of the result alone, as many as there are results on the path.
+    /// Only the values of the result, one per result on the path.
     fn fill_values(&self, path: &Path, len: usize, factors: Factors<V>) -> Result<DeviceVec<V>, OpError> {
         let mut values = self.device().uninitialized(len)?;
         path.fill(self, Write { pattern: None, values: Some((&mut values, factors)) })?;
@@ -346,7 +347,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         Ok((Pattern::canonical(self.a.rows(), self.a.cols(), row_offsets, columns), values))
     }
 
-    /// The values of the result on the CPU, whose row offsets are given.
+    /// The values of the result on the CPU, given its row offsets.
     fn values_on_host(
         &self,
         merge: &RowMerge<'_, O>,
@@ -365,6 +366,6 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
 
 /// The number of nonzeros, if row offsets of this type count them.
 fn countable<O: Offset>(nonzeros: u64) -> Result<usize, OpError> {
-    let remedy = "with matrices of u64 row offsets (Csr::try_into_offsets) it has such itself";
+    let remedy = "convert the operands to u64 row offsets (Csr::try_into_offsets)";
     super::countable::<O>(nonzeros, remedy)
 }

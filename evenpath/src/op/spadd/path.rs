@@ -1,4 +1,4 @@
-//! The path through two matrices on devices that run kernels: it is walked once and can be followed many times.
+//! The path through two matrices on devices that run kernels. It is walked once and can be followed many times.
 
 use evenpath_kernels::spadd::{
     CutPath, DESCENTS, FillTiles, Output, RESULTS, WalkPath, code_words, path_items, state_words,
@@ -11,7 +11,7 @@ use crate::op::canonical::{conclude, count_descents};
 use crate::op::device_csr::Pattern;
 use crate::{Offset, Value};
 
-/// A path that was walked: the codes of its items, and the number of results of each tile.
+/// A walked path: the codes of its items, and the number of results per tile.
 pub(super) struct Path {
     keep: u32,
     tiles: u32,
@@ -22,7 +22,7 @@ pub(super) struct Path {
     results: u64,
 }
 
-/// The buffers to be written: row offsets and column indices, and values with the factors of A and B.
+/// The output buffers: row offsets and column indices, and values with the factors of A and B.
 pub(super) struct Write<'o, V: Value, O: Offset> {
     pub(super) pattern: Option<(&'o mut DeviceVec<O>, &'o mut DeviceVec<u32>)>,
     pub(super) values: Option<(&'o mut DeviceVec<V>, Factors<V>)>,
@@ -63,8 +63,8 @@ impl Path {
             keep,
         };
         // SAFETY: the views are of two valid patterns with the same number of rows, and of buffers with as many words as the
-        // codes, the tiles and the state need. The cut has written `starts`, which are inside both matrices in whatever order
-        // their columns are. All are on this device, and buffers are freed in the stream's order.
+        // codes, the tiles and the state need. The cut has written `starts`, which are inside both matrices for any order of
+        // columns. All are on this device, and buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
         if unchecked == [false; 2] {
             path.results = path.states.get(RESULTS)?;

@@ -1,4 +1,4 @@
-//! The library's calls, one method a signature.
+//! The calls of the library, one method per signature.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -10,11 +10,11 @@ use crate::peers::{PeerError, PeerValue};
 /// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
 const DIRECT: c_int = 0;
 
-/// What all calls of one product are given.
+/// The arguments that all calls of one product share.
 ///
-/// Every call is sound for the same reasons: handle and descriptions are the library's, of matrices on this GPU of fitting
-/// sizes; the factors are on the host, where the library expects them by default; sizes are written to places that are
-/// there; and a buffer has as many bytes as the call asked for when it was given none.
+/// Every call is sound for the same reasons: handle and descriptors are valid, of matrices on this GPU with matching
+/// sizes; the factors are on the host, where the library expects them by default; sizes are written to valid locations;
+/// and a buffer has as many bytes as the call requested when called without one.
 pub(super) struct Call<'p, V> {
     pub(super) library: &'p Cusparse,
     pub(super) functions: &'p Functions,
@@ -113,7 +113,7 @@ impl<V: PeerValue> Call<'_, V> {
         bytes: &mut usize,
         address: Address,
     ) -> Result<(), PeerError> {
-        // SAFETY: see `Call`; where C is written, it has room for its nonzeros.
+        // SAFETY: see `Call`; if C is written, it has room for its nonzeros.
         let code = unsafe {
             function(
                 self.library.handle,
@@ -131,7 +131,7 @@ impl<V: PeerValue> Call<'_, V> {
         self.library.check(name, code)
     }
 
-    /// Counts the nonzeros of C. Bytes of three buffers are asked for where there are no addresses.
+    /// Counts the nonzeros of C. Without addresses, returns the sizes of three buffers.
     pub(super) fn count_nonzeros(
         &self,
         bytes: &mut [usize; 3],

@@ -1,4 +1,4 @@
-//! The library's functions, as the header has them.
+//! The functions of the library, as in its header.
 
 use std::ffi::{c_int, c_void};
 
@@ -21,7 +21,8 @@ functions! {
     fn cusparseSpGEMM_copy(
         Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address,
     ) -> c_int;
-    // As before; share of the products at once, bytes and address of the buffer of this call, bytes of that of the next.
+    // As before; fraction of the products per chunk, bytes and address of the buffer for this call, bytes of the one for
+    // the next.
     fn cusparseSpGEMM_estimateMemory(
         Address, c_int, c_int, Number, Address, Address, Number, Address, c_int, c_int, Address, f32, *mut usize,
         Address, *mut usize,

@@ -20,12 +20,11 @@ use functions::{Address, Functions};
 /// `CUSPARSE_SPGEMM_DEFAULT`.
 const REUSE_ALGORITHM: c_int = 0;
 
-/// The algorithms, with their numbers in the header, and the share of the products that is computed at once where that
-/// is to be said.
+/// The algorithms: name, number in the header, and the fraction of the products per chunk if it takes one.
 const ALGORITHMS: [(&str, c_int, Option<f32>); 4] =
     [("ALG1", 3, None), ("ALG2", 4, Some(1.0)), ("ALG3, 0.2", 5, Some(0.2)), ("ALG3, 0.05", 5, Some(0.05))];
 
-/// A and B on the GPU, to be multiplied.
+/// A product with A and B on the GPU.
 pub struct SpgemmProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     functions: Functions,
@@ -33,21 +32,21 @@ pub struct SpgemmProblem<'l, V: PeerValue> {
     b: Formats<V>,
 }
 
-/// What an algorithm did.
+/// The run of one algorithm.
 #[derive(Debug)]
 pub struct SpgemmRun<V> {
-    /// The algorithm; `reuse` is that of a pattern that is known.
+    /// The name of the algorithm; `reuse` uses a known pattern.
     pub algorithm: String,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Result<SpgemmTimes<V>, PeerError>,
 }
 
 /// Times and result of an algorithm.
 #[derive(Debug)]
 pub struct SpgemmTimes<V> {
-    /// Milliseconds of each product: all calls, in buffers that are there already.
+    /// Milliseconds of each product: all calls, with allocated buffers.
     pub times_ms: Vec<f64>,
-    /// Milliseconds of each product of which the pattern is known.
+    /// Milliseconds of each product with a known pattern.
     pub numeric_ms: Vec<f64>,
     /// Bytes of buffers and result.
     pub bytes: u64,
@@ -55,12 +54,12 @@ pub struct SpgemmTimes<V> {
     pub result: PeerRows<V>,
 }
 
-/// A matrix as it came out.
+/// A matrix as returned by the library, unchecked.
 #[derive(Debug)]
 pub struct PeerRows<V> {
-    /// Where rows begin.
+    /// Row offsets.
     pub row_offsets: Vec<u32>,
-    /// Columns.
+    /// Column indices.
     pub column_indices: Vec<u32>,
     /// Values.
     pub values: Vec<V>,
@@ -71,7 +70,7 @@ impl Cusparse {
     ///
     /// # Errors
     ///
-    /// If the library has no SpGEMM, there is no memory, or a matrix has more nonzeros than 32 bits count.
+    /// If the library has no SpGEMM, there is not enough memory, or a matrix has more nonzeros than 32 bits can count.
     pub fn spgemm_problem<V: PeerValue>(
         &self,
         a: &Csr<V>,
@@ -88,7 +87,7 @@ impl Cusparse {
     }
 }
 
-/// Buffers that grow when a call wants more, and are kept between products.
+/// Buffers that grow on demand and are kept between products.
 struct Buffers {
     held: Vec<Buffer<u8>>,
     bytes: Vec<usize>,
@@ -100,10 +99,10 @@ impl Buffers {
         Ok(Self { held, bytes: vec![0; count] })
     }
 
-    /// The address of a buffer of so many bytes at least.
+    /// The address of a buffer with at least this many bytes.
     fn at_least(&mut self, index: usize, bytes: usize, library: &Cusparse) -> Result<Address, PeerError> {
         if bytes > self.bytes[index] {
-            // The old one goes first: both may not fit.
+            // Free the old one first: both may not fit.
             self.held[index] = library.runtime.allocate(0)?;
             self.bytes[index] = 0;
             self.held[index] = library.runtime.allocate(bytes)?;
@@ -117,7 +116,7 @@ impl Buffers {
     }
 }
 
-/// C, and memory for it that is kept.
+/// C, with memory that is kept.
 struct ProductMatrix<V> {
     row_offsets: Buffer<u32>,
     column_indices: Buffer<u32>,
@@ -127,8 +126,8 @@ struct ProductMatrix<V> {
 }
 
 impl<V: PeerValue> SpgemmProblem<'_, V> {
-    /// Times every algorithm, `repetitions` products each, and what a known pattern saves. Each is a result as soon as it
-    /// is there: `each` checks and drops it.
+    /// Times every algorithm, `repetitions` products each, and products with a known pattern. Passes each result to `each`,
+    /// which checks and drops it.
     pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(SpgemmRun<V>)) {
         for (name, code, share) in ALGORITHMS {
             let outcome = self.measure_algorithm(code, share, repetitions);
@@ -150,8 +149,8 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         self.result(times, Vec::new(), buffers.total(), &c)
     }
 
-    /// Milliseconds of each product but the first, which finds out how large buffers must be, unless it took too long to be
-    /// repeated; and what the last one gave.
+    /// Milliseconds of each product, and the result of the last. The first product, which sizes the buffers, is not counted
+    /// unless it took too long to be repeated.
     fn time_products<T>(
         &self,
         repetitions: Repetitions,
@@ -160,7 +159,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         let runtime = &self.library.runtime;
         let mut last = None;
         let times = repetitions.times_ms(|| {
-            // It may hold what the next one needs.
+            // Free it first: the next product may need its memory.
             last = None;
             runtime.synchronize()?;
             let start = runtime.record()?;
@@ -168,7 +167,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
             let end = runtime.record()?;
             runtime.elapsed_ms(&start, &end)
         })?;
-        let Some(last) = last else { unreachable!("one run at least") };
+        let Some(last) = last else { unreachable!("there is at least one run") };
         Ok((times, last))
     }
 
@@ -219,7 +218,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         let compute = |call: &Call<'_, V>| {
             call.product("cusparseSpGEMMreuse_compute", functions.cusparseSpGEMMreuse_compute)
         };
-        // The description has what is known of the pattern, and its buffers.
+        // The descriptor holds the known pattern and its buffers.
         let (times, call) = self.time_products(repetitions, || {
             let call = self.call(REUSE_ALGORITHM, &c)?;
             self.find_pattern(&call, &mut buffers, &mut c)?;
@@ -230,7 +229,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         self.result(times, numeric, buffers.total(), &c)
     }
 
-    /// The calls that find the pattern of C, for products that reuse it.
+    /// The calls that compute the pattern of C, for products that reuse it.
     fn find_pattern(
         &self,
         call: &Call<'_, V>,
@@ -273,11 +272,11 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         })
     }
 
-    /// Gives C the memory for the nonzeros that its description has.
+    /// Allocates memory in C for the nonzeros in its descriptor.
     fn make_room(&self, description: &Descriptor, c: &mut ProductMatrix<V>) -> Result<(), PeerError> {
         let Self { library, functions, .. } = self;
         let (mut rows, mut cols, mut nonzeros) = (0, 0, 0);
-        // SAFETY: the description is the library's; numbers are written to places that are there.
+        // SAFETY: the descriptor is valid; numbers are written to valid locations.
         let code = unsafe {
             (functions.cusparseSpMatGetSize)(
                 description.address,
@@ -296,7 +295,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         }
         let (offsets, columns, values) =
             (c.row_offsets.address(), c.column_indices.address(), c.values.address());
-        // SAFETY: the arrays are as long as the description says, and outlive it.
+        // SAFETY: the arrays have the lengths in the descriptor, and outlive it.
         let code =
             unsafe { (functions.cusparseCsrSetPointers)(description.address, offsets, columns, values) };
         library.check("cusparseCsrSetPointers", code)
@@ -329,7 +328,7 @@ impl<V: PeerValue> SpgemmProblem<'_, V> {
         })?;
         let destroy = functions.cusparseSpGEMM_destroyDescr;
         let description = Descriptor::new(library, "cusparseSpGEMM_createDescr", destroy, |descriptor| {
-            // SAFETY: the description is written to a place that is there.
+            // SAFETY: the descriptor is written to a valid location.
             unsafe { (functions.cusparseSpGEMM_createDescr)(descriptor) }
         })?;
         Ok(Call {
