@@ -24,8 +24,8 @@
 /// `body` and `shared` (the bytes of statically sized shared memory) know as `BLOCK` and `ITEMS`.
 /// Types may be followed by `with P = Sum`, which names a variant: `body` knows the type `Sum` as `P`, and the
 /// host finds the instance by its types and that name.
-/// A tile may be followed by `resident` and the number of blocks that a multiprocessor shall hold at
-/// once: the compiler then keeps to the registers that leaves a thread.
+/// A tile may be followed by `resident` and the number of blocks that a multiprocessor is to hold at
+/// once, by which the compiler limits the registers per thread.
 /// The body is a method of the struct, called with the shared [`Arena`](crate::Arena).
 ///
 /// On the GPU every row becomes a PTX entry. Elsewhere the struct is declared, with
@@ -61,15 +61,17 @@ macro_rules! kernel_rows {
             $(#[$doc])*
             $kernel $bounds $generics $fields
             [$($crate::kernel_info! {
-                [$($($assigned = $argument),+)?] [$($marker = $variant)?] $block, $items, [$($resident)?], $shared, $entry,
-                $module, $fields
+                { [$($($assigned = $argument),+)?] [$($marker = $variant)?] $block, $items } [$($resident)?],
+                $shared, $entry, $module, $fields
             }),+]
             [$($crate::kernel_simulation! {
-                [$($($assigned = $argument),+)?] [$($marker = $variant)?] $block, $items, $shared, $body, $fields
+                { [$($($assigned = $argument),+)?] [$($marker = $variant)?] $block, $items }
+                $shared, $body, $fields
             }),+]
         }
         $($crate::kernel_entry! {
-            [$($($assigned = $argument),+)?] [$($marker = $variant)?] $block, $items, $shared, $body, $entry, $fields
+            { [$($($assigned = $argument),+)?] [$($marker = $variant)?] $block, $items }
+            $shared, $body, $entry, $fields
         })+
     };
 }
@@ -176,20 +178,29 @@ macro_rules! parameters {
     };
 }
 
-/// What the host knows of one row of [`kernel!`].
+/// The names by which `body` and `shared` of [`kernel!`] refer to a row's types and tile.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! kernel_info {
-    (
-        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr, [$($resident:literal)?],
-        $shared:expr, $entry:ident, $module:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
-    ) => {{
+macro_rules! kernel_names {
+    ({ [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr }) => {
         $(#[allow(dead_code)] type $assigned = $argument;)*
         $(#[allow(dead_code)] type $marker = $variant;)?
         #[allow(dead_code)]
         const BLOCK: usize = $block;
         #[allow(dead_code)]
         const ITEMS: usize = $items;
+    };
+}
+
+/// The [`KernelInfo`](crate::kernel::KernelInfo) of one row of [`kernel!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kernel_info {
+    (
+        { [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr } [$($resident:literal)?],
+        $shared:expr, $entry:ident, $module:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
+    ) => {{
+        $crate::kernel_names! { { [$($assigned = $argument),*] [$($marker = $variant)?] $block, $items } }
         const SHARED: usize = $shared;
         &$crate::kernel::KernelInfo {
             name: stringify!($entry),
@@ -210,15 +221,9 @@ macro_rules! kernel_info {
 #[macro_export]
 macro_rules! kernel_simulation {
     (
-        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr,
-        $shared:expr, $body:tt, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
+        $names:tt $shared:expr, $body:tt, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {{
-        $(#[allow(dead_code)] type $assigned = $argument;)*
-        $(#[allow(dead_code)] type $marker = $variant;)?
-        #[allow(dead_code)]
-        const BLOCK: usize = $block;
-        #[allow(dead_code)]
-        const ITEMS: usize = $items;
+        $crate::kernel_names! { $names }
         fn simulate(arguments: &[$crate::kernel::Argument]) {
             let mut arguments = arguments.iter();
             $(let $field: $type = $crate::kernel::Parameter::unpack(&mut arguments);)*
@@ -243,16 +248,10 @@ macro_rules! kernel_call {
 #[cfg(feature = "nvvm")]
 macro_rules! kernel_entry {
     (
-        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr, $shared:expr, $body:tt,
-        $entry:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
+        $names:tt $shared:expr, $body:tt, $entry:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {
         const _: () = {
-            $(#[allow(dead_code)] type $assigned = $argument;)*
-            $(#[allow(dead_code)] type $marker = $variant;)?
-            #[allow(dead_code)]
-            const BLOCK: usize = $block;
-            #[allow(dead_code)]
-            const ITEMS: usize = $items;
+            $crate::kernel_names! { $names }
             /// # Safety
             ///
             /// Launched by the host with live buffers, in blocks of the declared size.
@@ -272,17 +271,11 @@ macro_rules! kernel_entry {
 #[cfg(not(feature = "nvvm"))]
 macro_rules! kernel_entry {
     (
-        [$($assigned:ident = $argument:ty),*] [$($marker:ident = $variant:ident)?] $block:expr, $items:expr, $shared:expr, $body:tt,
-        $entry:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
+        $names:tt $shared:expr, $body:tt, $entry:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {
         #[cfg(target_arch = "nvptx64")]
         const _: () = {
-            $(#[allow(dead_code)] type $assigned = $argument;)*
-            $(#[allow(dead_code)] type $marker = $variant;)?
-            #[allow(dead_code)]
-            const BLOCK: usize = $block;
-            #[allow(dead_code)]
-            const ITEMS: usize = $items;
+            $crate::kernel_names! { $names }
             /// # Safety
             ///
             /// Launched by the host with live buffers, in blocks of the declared size.

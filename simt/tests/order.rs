@@ -1,4 +1,4 @@
-//! Block order, memory limits, and what lanes see of each other when all is right.
+//! Block order, memory limits, and communication between lanes of correct kernels.
 #![allow(missing_docs)]
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use evenpath_simt::host::{BlockOrder, SimulatedGpu, SimulatedOptions};
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut, Shared};
 
 kernel! {
-    /// Writes down which block came when.
+    /// Records the order in which blocks run.
     pub struct Record {
         pub count: GlobalMut<u32>,
         pub order: GlobalMut<u32>,
@@ -40,7 +40,7 @@ fn order_of(blocks: u32, options: SimulatedOptions) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes"))).collect()
 }
 
-/// More threads than any machine has: as many are started as there is use for.
+/// More threads than any machine has: only as many start as can be used.
 #[test]
 fn absurdly_many_threads_are_not_started() {
     for threads in [1 << 29, usize::MAX] {
@@ -70,7 +70,7 @@ fn every_block_runs_once_in_every_order() {
 }
 
 kernel! {
-    /// Lanes trade places through shared memory, ordered by a warp barrier of a part of the warp.
+    /// Lanes exchange values through shared memory, ordered by a barrier of a part of the warp.
     pub struct PartialWarps {
         pub data: GlobalMut<u32>,
     }
@@ -85,7 +85,7 @@ kernel! {
             warp::sync(half);
             data.store(thread::index() as usize, other);
         }
-        // A barrier of all orders lanes that came to it by different numbers of others.
+        // A barrier of the whole warp orders lanes that passed different numbers of barriers before it.
         if thread::lane() < 16 { warp::sync(half); warp::sync(half); }
         shared.store(thread::index() as usize, 0);
         warp::sync(warp::FULL);
@@ -129,7 +129,7 @@ kernel! {
     }
 }
 
-/// Blocks in flight need stacks for their threads, and there is an end to those.
+/// Blocks in flight need stacks for their threads, and the memory for stacks is limited.
 #[test]
 fn blocks_wait_for_room() {
     let options =

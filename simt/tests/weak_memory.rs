@@ -1,5 +1,5 @@
-//! Global memory is as weak as a GPU's: what nothing orders is seen in the wrong order by some launch, what is ordered by
-//! none.
+//! Global memory is as weak as a GPU's: some launch sees unordered accesses in the wrong order, and no launch sees ordered
+//! ones so.
 #![allow(missing_docs)]
 
 use evenpath_simt::atomic::{fence, Ordering, Scope};
@@ -8,7 +8,7 @@ use evenpath_simt::host::{
 };
 use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
 
-/// Launches after which a mistake must have shown.
+/// Launches within which a mistake must be found.
 const LAUNCHES: u32 = 64;
 
 const RELAXED: u32 = 0;

@@ -50,17 +50,34 @@ pub(super) fn scan<T: Element + Sample>(device: &Device, uploaded: &mut dyn FnMu
     Box::new(move || download(Scan::inclusive(Operator::Sum).run(&values).expect("a scan")))
 }
 
+/// Runs what takes values and the keys of their segments.
+fn by_keys<T: Element + Sample, K: Key + Mark + Sample>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+    run: impl Fn(&DeviceVec<T>, &DeviceVec<K>) -> Download + 'static,
+) -> Run {
+    let keys: Vec<K> = (0..ELEMENTS as u64).map(|index| K::sample(index / 300)).collect();
+    let (values, keys) = (upload(device, &samples()), upload(device, &keys));
+    uploaded();
+    Box::new(move || run(&values, &keys))
+}
+
 pub(super) fn scan_by_keys<T: Element + Sample, K: Key + Mark + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
-    let (values, keys) = (upload(device, &samples::<T>()), upload(device, &segment_keys::<K>()));
-    uploaded();
-    Box::new(move || download(Scan::exclusive(Operator::Sum).by_keys(&keys).run(&values).expect("a scan")))
+    by_keys::<T, K>(device, uploaded, |values, keys| {
+        download(Scan::exclusive(Operator::Sum).by_keys(keys).run(values).expect("a scan"))
+    })
 }
 
-fn segment_keys<K: Sample>() -> Vec<K> {
-    (0..ELEMENTS as u64).map(|index| K::sample(index / 300)).collect()
+pub(super) fn reduce_by_keys<T: Element + Sample, K: Key + Mark + Sample>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    by_keys::<T, K>(device, uploaded, |values, keys| {
+        download_pairs(reduce::by_keys(keys, values, Operator::Sum).expect("a reduction"))
+    })
 }
 
 pub(super) fn scan_by_offsets<T: Element + Sample, O: Offset>(
@@ -74,15 +91,6 @@ pub(super) fn scan_by_offsets<T: Element + Sample, O: Offset>(
     Box::new(move || {
         download(Scan::inclusive(Operator::Sum).by_offsets(&offsets).run(&values).expect("a scan"))
     })
-}
-
-pub(super) fn reduce_by_keys<T: Element + Sample, K: Key + Mark + Sample>(
-    device: &Device,
-    uploaded: &mut dyn FnMut(),
-) -> Run {
-    let (values, keys) = (upload(device, &samples::<T>()), upload(device, &segment_keys::<K>()));
-    uploaded();
-    Box::new(move || download_pairs(reduce::by_keys(&keys, &values, Operator::Sum).expect("a reduction")))
 }
 
 pub(super) fn sort_keys<K: SortKey + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
@@ -99,59 +107,55 @@ pub(super) fn sort_pairs<K: SortKey + Sample>(device: &Device, uploaded: &mut dy
     })
 }
 
-pub(super) fn merge_keys<K: Key + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    let (a, b) = (upload(device, &sorted::<K>(3)), upload(device, &sorted::<K>(9)));
+/// Two sorted lists of keys, some of which are in both.
+fn sorted_lists<K: Key + Sample>(device: &Device) -> (DeviceVec<K>, DeviceVec<K>) {
+    (upload(device, &sorted(3)), upload(device, &sorted(9)))
+}
+
+/// Runs what makes one list of keys of two.
+fn of_keys<K: Key + Sample>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+    run: impl Fn(&DeviceVec<K>, &DeviceVec<K>) -> DeviceVec<K> + 'static,
+) -> Run {
+    let (a, b) = sorted_lists(device);
     uploaded();
-    Box::new(move || download(merge::keys(&a, &b).expect("a merge")))
+    Box::new(move || download(run(&a, &b)))
 }
 
-/// Two lists of keys with their values.
-struct TwoLists<K: Pod, V: Pod> {
-    keys: [DeviceVec<K>; 2],
-    values: [DeviceVec<V>; 2],
+/// Runs what makes one list of keys with values of two.
+fn of_pairs<K: Key + Sample, V: PairValue + Sample>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+    run: impl Fn(Pairs<'_, K, V>, Pairs<'_, K, V>) -> (DeviceVec<K>, DeviceVec<V>) + 'static,
+) -> Run {
+    let values = || upload(device, &samples::<V>()[..ELEMENTS / 2]);
+    let ((a, b), a_values, b_values) = (sorted_lists(device), values(), values());
+    uploaded();
+    Box::new(move || download_pairs(run(Pairs::new(&a, &a_values), Pairs::new(&b, &b_values))))
 }
 
-impl<K: Key + Sample, V: PairValue + Sample> TwoLists<K, V> {
-    fn new(device: &Device) -> Self {
-        let values = || upload(device, &samples::<V>()[..ELEMENTS / 2]);
-        Self {
-            keys: [upload(device, &sorted::<K>(3)), upload(device, &sorted::<K>(9))],
-            values: [values(), values()],
-        }
-    }
-
-    fn pairs(&self) -> [Pairs<'_, K, V>; 2] {
-        [0, 1].map(|list| Pairs::new(&self.keys[list], &self.values[list]))
-    }
+pub(super) fn merge_keys<K: Key + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    of_keys::<K>(device, uploaded, |a, b| merge::keys(a, b).expect("a merge"))
 }
 
 pub(super) fn merge_pairs<V: PairValue + Sample, K: Key + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
-    let lists = TwoLists::<K, V>::new(device);
-    uploaded();
-    Box::new(move || {
-        let [a, b] = lists.pairs();
-        download_pairs(merge::pairs(a, b).expect("a merge"))
-    })
+    of_pairs::<K, V>(device, uploaded, |a, b| merge::pairs(a, b).expect("a merge"))
 }
 
 pub(super) fn union_keys<K: Key + Sample>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
-    let (a, b) = (upload(device, &sorted::<K>(3)), upload(device, &sorted::<K>(9)));
-    uploaded();
-    Box::new(move || download(sets::keys(SetOperation::Union, &a, &b).expect("a union")))
+    of_keys::<K>(device, uploaded, |a, b| sets::keys(SetOperation::Union, a, b).expect("a union"))
 }
 
 pub(super) fn union_pairs<V: PairValue + Sample, K: Key + Sample>(
     device: &Device,
     uploaded: &mut dyn FnMut(),
 ) -> Run {
-    let lists = TwoLists::<K, V>::new(device);
-    uploaded();
-    Box::new(move || {
-        let [a, b] = lists.pairs();
-        download_pairs(sets::pairs(SetOperation::Union, a, b, Combine::Sum).expect("a union"))
+    of_pairs::<K, V>(device, uploaded, |a, b| {
+        sets::pairs(SetOperation::Union, a, b, Combine::Sum).expect("a union")
     })
 }
 

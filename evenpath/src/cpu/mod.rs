@@ -23,7 +23,7 @@ pub(crate) use coo::{add_coo, scale};
 pub(crate) use ell::{PaddedRows, gather, spmv_padded};
 pub(crate) use merge::{merge_keys, merge_pairs};
 pub(crate) use reduce::{reduce, reduce_rows, row_heads};
-pub(crate) use scan::{scan, segmented_scan};
+pub(crate) use scan::{scan, scan_from, segmented_scan};
 pub(crate) use sets::SetPlan;
 pub(crate) use sort::{sort, sort_pairs};
 pub(crate) use spadd::{RowMerge, write_row_offsets};

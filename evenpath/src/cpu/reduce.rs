@@ -51,7 +51,8 @@ fn reduce_by<T: Number, P: Combine<T>>(
     values: &[T],
     begins: impl Fn(usize) -> bool + Sync,
 ) -> (Vec<usize>, Vec<T>) {
-    let (before, total) = before_chunks::<T, Segmented<P>>(values, &begins);
+    let element = |index| (values[index], begins(index));
+    let (before, total) = before_chunks::<T, Segmented<P>>(values.len(), &element);
     let close = |number: usize| {
         let (mut running, mut heads, mut closed) = (before[number].0, Vec::new(), Vec::new());
         for index in chunk(number, values.len()) {

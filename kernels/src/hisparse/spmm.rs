@@ -7,7 +7,7 @@ use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Float, Glo
 use super::layout::{self, DENSE};
 use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
 use super::{Node, Pool};
-use crate::update::update;
+use crate::update::Update;
 
 parameters! {
     /// A dense matrix with strides.
@@ -158,12 +158,13 @@ impl<V: Float> HiSparseSpmm<V> {
             index += 1;
         }
         // 3. Update C.
+        let update = Update { y: self.c.values, alpha: self.alpha, beta: self.beta };
         for place in 0..d {
             let row = (strip as usize) << self.d_log2 | place as usize;
             if has_column && (row as u64) < self.rows {
                 let sum = sums.load((place * thread::WARP_SIZE + thread::lane()) as usize);
                 let at = row * self.c.row_stride as usize + column as usize * self.c.column_stride as usize;
-                update(self.c.values, at, self.alpha, sum, self.beta);
+                update.store(at, sum);
             }
         }
     }

@@ -1,8 +1,9 @@
 use evenpath_simt::{kernel, thread, Arena, Element, Global, GlobalMut, Shared};
 
-use super::schedule::{schedule_bytes, Schedule, Waiting};
+use super::schedule::{schedule_bytes, Schedule, Tile, Waiting};
 use super::values::Values;
 use super::walk::Share;
+use crate::block::count_scan::Counted;
 use crate::block::output;
 use crate::block::two_sequences::{staged_bytes, Fetched, Sequences};
 use crate::key::Combine;
@@ -46,18 +47,7 @@ impl<K: Key> SetKeys<K> {
         let mut tile = schedule.first();
         let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
         while schedule.has(tile) {
-            let staged = fetched.stage(memory);
-            let ticket = schedule.draw();
-            thread::barrier();
-            let start = Share::<K, ITEMS>::search(&tile.pair, staged);
-            let bounds = schedule.look_up(ticket);
-            let share = Share::<K, ITEMS>::walk(&tile.pair, staged, start);
-            let kept = share.kept(self.operation);
-            schedule.announce(ticket, bounds);
-            schedule.find_place(waiting);
-            // After its barrier the results may replace the tile, and the next tile and the place are known.
-            let counted = schedule.count(tile, kept.count_ones());
-            share.scatter_keys(kept, memory, counted.before);
+            let Selected { counted, .. } = select(&schedule, tile, &fetched, memory, waiting, self.operation);
             let next = schedule.announced();
             fetched = next.pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
             let (start, count) = schedule.place(waiting, self.capacity);
@@ -112,11 +102,10 @@ kernel! {
 
 impl<K: Key, V: Bits> SetPairs<K, V> {
     fn pairs<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        let Self { combine, .. } = self;
         let mut arena = Arena::dynamic(pairs_shared_bytes::<K>(BLOCK, ITEMS));
         let schedule =
             Schedule::<K, BLOCK, ITEMS>::new(&mut arena, self.starts, self.states, self.inputs, self.tiles);
-        let combine = Combine::from_code(combine);
+        let combine = Combine::from_code(self.combine);
         let mut memory = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let mut results = Fetched::<K, BLOCK, ITEMS>::take_memory(&mut arena);
         let mut origins: Shared<u32> = arena.take(BLOCK * ITEMS);
@@ -127,18 +116,8 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
         let mut tile = schedule.first();
         let mut fetched = tile.pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
         while schedule.has(tile) {
-            let staged = fetched.stage(memory);
-            let ticket = schedule.draw();
-            thread::barrier();
-            let start = Share::<K, ITEMS>::search(&tile.pair, staged);
-            let bounds = schedule.look_up(ticket);
-            let share = Share::<K, ITEMS>::walk(&tile.pair, staged, start);
-            let kept = share.kept(self.operation);
-            schedule.announce(ticket, bounds);
-            schedule.find_place(waiting);
-            // After its barrier the results may replace the tile, and the next tile and the place are known.
-            let counted = schedule.count(tile, kept.count_ones());
-            share.scatter_keys(kept, memory, counted.before);
+            let Selected { share, kept, counted } =
+                select(&schedule, tile, &fetched, memory, waiting, self.operation);
             share.scatter_origins(kept, origins, counted.before);
             let next = schedule.announced();
             fetched = next.pair.fetch::<K, BLOCK, ITEMS>(self.inputs.a, self.inputs.b);
@@ -170,6 +149,42 @@ impl<K: Key, V: Bits> SetPairs<K, V> {
     }
 }
 
+/// What a block selects from a tile, in one of its threads.
+struct Selected<K, const ITEMS: usize> {
+    share: Share<K, ITEMS>,
+    /// A bit for each step of the share that is kept.
+    kept: u32,
+    /// How many are kept.
+    counted: Counted<u32>,
+}
+
+/// Selects the results of a fetched tile; after a barrier, `memory` holds their keys. Also draws the next tile and finds the
+/// place of the waiting results.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn select<K: Key, const BLOCK: usize, const ITEMS: usize>(
+    schedule: &Schedule<K, BLOCK, ITEMS>,
+    tile: Tile,
+    fetched: &Fetched<K, BLOCK, ITEMS>,
+    memory: Shared<K>,
+    waiting: Waiting,
+    operation: u32,
+) -> Selected<K, ITEMS> {
+    let staged = fetched.stage(memory);
+    let ticket = schedule.draw();
+    thread::barrier();
+    let start = Share::<K, ITEMS>::search(&tile.pair, staged);
+    let bounds = schedule.look_up(ticket);
+    let share = Share::walk(&tile.pair, staged, start);
+    let kept = share.kept(operation);
+    schedule.announce(ticket, bounds);
+    schedule.find_place(waiting);
+    // After its barrier the results may replace the tile, and the next tile and the place are known.
+    let counted = schedule.count(tile, kept.count_ones());
+    share.scatter_keys(kept, memory, counted.before);
+    Selected { share, kept, counted }
+}
+
 /// Bytes of launch-sized shared memory of [`SetKeys`]: the tile, and the results that wait.
 ///
 /// Tile sizes are such that the resident blocks take at most 196 KiB of an H200's multiprocessor. That leaves its loads
@@ -178,7 +193,7 @@ pub const fn keys_shared_bytes<K: Element>(block: usize, items: usize) -> u32 {
     (schedule_bytes(block) + 2 * staged_bytes::<K>(block, items)) as u32
 }
 
-/// Bytes of launch-sized shared memory of [`SetPairs`]: as of keys alone, and where the values are.
+/// Bytes of launch-sized shared memory of [`SetPairs`]: as for [`SetKeys`], and the origins of the values.
 pub const fn pairs_shared_bytes<K: Element>(block: usize, items: usize) -> u32 {
     keys_shared_bytes::<K>(block, items) + (2 * 4 * block * items) as u32
 }

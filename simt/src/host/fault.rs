@@ -46,13 +46,13 @@ pub enum FaultKind {
     #[error("access to {bytes} bytes at address {address:#x}, which is not a multiple of {bytes}")]
     Misaligned { address: u64, bytes: u64 },
     #[error("read of {bytes} bytes of global memory at address {address:#x} that nothing wrote")]
-    UninitialisedGlobal { address: u64, bytes: u64 },
+    UninitializedGlobal { address: u64, bytes: u64 },
     #[error(
         "global memory at address {address:#x} is written by the launch that loads it through a read-only view"
     )]
     ReadOnlyWritten { address: u64 },
     #[error("read of {bytes} bytes of shared memory at address {address:#x} that nothing wrote")]
-    UninitialisedShared { address: u32, bytes: u32 },
+    UninitializedShared { address: u32, bytes: u32 },
     #[error("access to shared memory at index {index} of a view of {len} {element} (address {address:#x})")]
     OutsideSharedView { address: u32, index: usize, len: u32, element: ScalarType },
     #[error("{asked} bytes taken from an arena of shared memory with {left} left")]

@@ -23,7 +23,7 @@ const MAX_GRID: u32 = i32::MAX as u32;
 #[derive(Debug)]
 pub struct SimulatedGpu {
     options: SimulatedOptions,
-    /// Read by launches; the host writes it, and waits for them, for whatever else.
+    /// Launches hold it for reading. Host operations that copy or change memory hold it for writing: they wait for launches.
     memory: RwLock<Memory>,
     /// Counts launches.
     launches: AtomicU64,
@@ -54,7 +54,7 @@ impl SimulatedGpu {
     ///
     /// # Errors
     ///
-    /// If the device has not that much left.
+    /// If the device does not have that much memory left.
     pub fn allocate(&self, bytes: u64) -> Result<u64, OutOfMemory> {
         self.memory.write().allocate(bytes)
     }
@@ -238,7 +238,7 @@ impl<'a> Run<'a> {
     fn run(self) -> Result<(), Fault> {
         std::thread::scope(|scope| {
             for _ in 1..self.options.cpu_threads().min(self.launch.grid as usize) {
-                // Where there is no other thread to be had, this one does it all.
+                // If no thread can be started, this one runs all blocks.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, || self.work());
             }
             self.work();

@@ -153,7 +153,7 @@ impl Memory {
     pub(crate) fn load(&self, address: u64, size: usize) -> Result<u64, FaultKind> {
         let cell = self.cell(address, size)?;
         if cell.written.load(Relaxed) & cell.mask != cell.mask {
-            return Err(FaultKind::UninitialisedGlobal { address, bytes: size as u64 });
+            return Err(FaultKind::UninitializedGlobal { address, bytes: size as u64 });
         }
         Ok(cell.load())
     }
@@ -252,7 +252,7 @@ impl Memory {
     pub(crate) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), FaultKind> {
         let (allocation, offset) = self.locate(address, bytes.len() as u64)?;
         if let Some(first) = allocation.first_unwritten(offset, bytes.len()) {
-            return Err(FaultKind::UninitialisedGlobal { address: address + first as u64, bytes: 1 });
+            return Err(FaultKind::UninitializedGlobal { address: address + first as u64, bytes: 1 });
         }
         for (i, byte) in bytes.iter_mut().enumerate() {
             let at = offset + i;

@@ -10,7 +10,7 @@
 //! | bounds | an access outside its view, or outside the allocation behind it |
 //! | lifetime | an access to memory that was freed |
 //! | alignment | an access whose address is not a multiple of its size |
-//! | initialisation | a read of global or shared memory that nothing wrote |
+//! | initialization | a read of global or shared memory that nothing wrote |
 //! | read-only memory | a launch that writes what it also loads through a read-only view |
 //! | races | two threads on one word of shared memory, one of them writing, with no barrier between |
 //! | conflicts | a block that reads or writes what another wrote, one of them plainly, with no release and acquire between |

@@ -16,7 +16,7 @@ pub enum MemoryOrder {
     /// Every block sees every atomic store at once.
     Sequential,
     /// Relaxed atomic stores of other blocks become visible late and in any order, and relaxed loads may see the value
-    /// before the last, as far as a GPU's memory model allows. The seed and the number of the launch determine how.
+    /// before the last, as far as a GPU's memory model allows. The seed and the launch's number determine which.
     Weak(u64),
 }
 
@@ -36,15 +36,14 @@ pub struct SimulatedOptions {
     pub block_order: BlockOrder,
     /// How weak global memory is; weak with seed 0 by default.
     pub memory_order: MemoryOrder,
-    /// CPU threads that run blocks, no more than blocks, and 1024 at most; 0, the default, for as many as there are cores.
-    /// With 1, a run is repeatable.
+    /// CPU threads that run blocks: at most one per block, and at most 1024. 0, the default, means one per core. With 1, runs
+    /// are repeatable.
     pub threads: usize,
     /// Blocks that one CPU thread keeps in flight while they wait for each other; 16 by default.
     pub resident_blocks: usize,
-    /// The number of multiprocessors that the device reports, by which plans choose; 0, the default, for as many as CPU
-    /// threads.
+    /// The number of multiprocessors that the device reports; plans depend on it. 0, the default, means one per CPU thread.
     pub multiprocessors: u32,
-    /// Bytes of second-level cache that the device reports, by which plans choose; unknown by default.
+    /// Bytes of second-level cache that the device reports; plans depend on it. Unknown by default.
     pub l2_bytes: Option<u64>,
     /// Threads per block, at most; 1024 by default.
     pub max_block_size: u32,
@@ -75,61 +74,61 @@ impl Default for SimulatedOptions {
 const MAX_THREADS: usize = 1024;
 
 impl SimulatedOptions {
-    /// The same with the given number of bytes of global memory.
+    /// Sets the bytes of global memory.
     #[must_use]
     pub fn with_memory_bytes(self, memory_bytes: u64) -> Self {
         Self { memory_bytes, ..self }
     }
 
-    /// The same with another order of blocks.
+    /// Sets the order in which blocks start.
     #[must_use]
     pub fn with_block_order(self, block_order: BlockOrder) -> Self {
         Self { block_order, ..self }
     }
 
-    /// The same with another memory order.
+    /// Sets how weak global memory is.
     #[must_use]
     pub fn with_memory_order(self, memory_order: MemoryOrder) -> Self {
         Self { memory_order, ..self }
     }
 
-    /// The same with so many CPU threads.
+    /// Sets the number of CPU threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// The same with so many blocks in flight per CPU thread.
+    /// Sets the number of blocks in flight per CPU thread.
     #[must_use]
     pub fn with_resident_blocks(self, resident_blocks: usize) -> Self {
         Self { resident_blocks, ..self }
     }
 
-    /// The same with so many multiprocessors.
+    /// Sets the number of multiprocessors that the device reports.
     #[must_use]
     pub fn with_multiprocessors(self, multiprocessors: u32) -> Self {
         Self { multiprocessors, ..self }
     }
 
-    /// The same with a second-level cache of so many bytes.
+    /// Sets the bytes of second-level cache that the device reports.
     #[must_use]
     pub fn with_l2_bytes(self, l2_bytes: impl Into<Option<u64>>) -> Self {
         Self { l2_bytes: l2_bytes.into(), ..self }
     }
 
-    /// The same with so many threads per block at most.
+    /// Sets the limit on threads per block.
     #[must_use]
     pub fn with_max_block_size(self, max_block_size: u32) -> Self {
         Self { max_block_size, ..self }
     }
 
-    /// The same with so many bytes of shared memory per block at most.
+    /// Sets the limit on bytes of shared memory per block.
     #[must_use]
     pub fn with_max_shared_bytes(self, max_shared_bytes: u32) -> Self {
         Self { max_shared_bytes, ..self }
     }
 
-    /// The same with so many seconds of patience.
+    /// Sets the seconds without progress after which waiting blocks are given up.
     #[must_use]
     pub fn with_patience_seconds(self, patience_seconds: u64) -> Self {
         Self { patience_seconds, ..self }

@@ -93,7 +93,7 @@ impl SharedMemory {
             return Err(FaultKind::Misaligned { address: u64::from(address), bytes: size as u64 });
         }
         if kind != AccessKind::Write && !self.written[start..end].iter().all(|&written| written) {
-            return Err(FaultKind::UninitialisedShared { address, bytes: size as u32 });
+            return Err(FaultKind::UninitializedShared { address, bytes: size as u32 });
         }
         self.note(kind, start, size, now).map_err(|(other, that)| FaultKind::SharedRace {
             address,

@@ -1,4 +1,4 @@
-//! Every check of the simulated GPU, with a kernel that makes just that mistake.
+//! Every check of the simulated GPU, with a kernel that makes exactly that mistake.
 #![allow(missing_docs, clippy::if_same_then_else)]
 
 use evenpath_simt::host::{Fault, FaultKind, SimulatedGpu, SimulatedOptions};

@@ -66,12 +66,12 @@ fn a_use_after_free() {
     let data = GlobalMut::from_device(address, 1000);
     let fault = launch(&gpu, OutsideView { data }).expect_err("found");
     assert_eq!(fault.kind, FaultKind::UseAfterFree { address: address + 400, bytes: 4 });
-    // What takes its place is another allocation.
+    // The next allocation has another address.
     let other = gpu.allocate(4000).expect("memory");
     assert_ne!(other, address);
     assert!(launch(&gpu, OutsideView { data }).is_err());
     assert!(gpu.free(address).is_err(), "a second free");
-    // No address comes back soon, not even when its slot does.
+    // Addresses are not reused soon, even if their slots are.
     for _ in 0..3000 {
         let next = gpu.allocate(4000).expect("memory");
         assert_ne!(next, address);
@@ -92,7 +92,7 @@ fn a_misaligned_access() {
 
 #[test]
 fn a_read_of_what_nothing_wrote() {
-    found!(UnwrittenGlobal, unwritten_global, FaultKind::UninitialisedGlobal { bytes: 4, address } if address & 0xffff == 28);
+    found!(UnwrittenGlobal, unwritten_global, FaultKind::UninitializedGlobal { bytes: 4, address } if address & 0xffff == 28);
     // One byte is missing.
     let gpu = device();
     let address = gpu.allocate(40).expect("memory");
@@ -101,7 +101,7 @@ fn a_read_of_what_nothing_wrote() {
     assert!(launch(&gpu, kernel).is_err());
     gpu.write(address + 31, &[1]).expect("live");
     launch(&gpu, kernel).expect("all written");
-    found!(UnwrittenShared, unwritten_shared, FaultKind::UninitialisedShared { bytes: 4, address: 148 });
+    found!(UnwrittenShared, unwritten_shared, FaultKind::UninitializedShared { bytes: 4, address: 148 });
 }
 
 #[test]
@@ -111,11 +111,11 @@ fn a_read_of_what_is_still_being_copied() {
     gpu.write(address, &[1; 16]).expect("live");
     let kernel = UnawaitedCopy { data: GlobalMut::from_device(address, 4) };
     let fault = launch(&gpu, kernel).expect_err("found");
-    assert_eq!(fault.kind, FaultKind::UninitialisedShared { bytes: 4, address: 16 * THREAD });
+    assert_eq!(fault.kind, FaultKind::UninitializedShared { bytes: 4, address: 16 * THREAD });
 }
 
 kernel! {
-    /// Copies an element to the place that it is told.
+    /// Copies element 5 to `index`.
     pub struct CopyOne {
         pub from: Global<u32>,
         pub to: GlobalMut<u32>,

@@ -40,7 +40,7 @@ planted! {
     RaceSetThenUpdate, race_set_then_update, 4, |arena, data, culprit| {
         let shared: Shared<u32> = arena.take(1);
         let _ = culprit;
-        // The barrier that should be between is forgotten, in a block alone.
+        // The barrier between the two is missing, in one block only.
         if thread::block() == BLOCK_INDEX {
             if thread::index() == 0 { shared.store(0, 0); }
             shared.fetch_add(0, 1);
@@ -133,7 +133,7 @@ kernel! {
         let scope = if how == 3 { Scope::Block } else { Scope::Device };
         if thread::index() == 5 {
             data.store(thread::block() as usize, 7);
-            // Four blocks write one word, but nobody anybody else's byte.
+            // Four blocks write one word, each a byte of its own.
             bytes.store(thread::block() as usize, 7);
             bytes.load(thread::block() as usize);
         }

@@ -1,4 +1,4 @@
-//! Threads that wait for each other in vain: at barriers, in collectives, in loops that poll. And a panic.
+//! Threads that wait forever: at barriers, in collectives, in polling loops. And panics.
 
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::host::{FaultKind, SimulatedGpu, SimulatedOptions};
@@ -86,7 +86,7 @@ fn blocks_that_wait_forever() {
 }
 
 kernel! {
-    /// Polls with no hint that it does.
+    /// Polls without a spin hint.
     pub struct PollsWithoutHint {
         pub data: GlobalMut<u32>,
     }
@@ -115,7 +115,7 @@ fn loops_that_poll_without_saying_so_let_others_go_on() {
         gpu.fill(address, 40, 0).expect("live");
         let kernel = PollsWithoutHint { data: GlobalMut::from_device(address, 10) };
         gpu.run(kernel, 4).expect("all four are in flight");
-        // More than can be in flight, so that the first wait in vain.
+        // More blocks than can be in flight: the first ones wait forever.
         gpu.fill(address, 40, 0).expect("live");
         let fault = gpu.run(kernel, 10).expect_err("blocks wait forever");
         assert!(matches!(fault.kind, FaultKind::NoProgress { .. }), "{fault}");

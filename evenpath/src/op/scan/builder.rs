@@ -1,10 +1,11 @@
 //! What is scanned, and how.
 
 use super::plain::Whole;
-use super::segmented::{Mark, Marked, Rows};
+use super::segmented::{Mark, Marked, Rows, check_countable};
 use super::segments::Segments;
 use super::{Element, Operator};
-use crate::device::DeviceVec;
+use crate::cpu;
+use crate::device::{DeviceKind, DeviceVec};
 use crate::keys::Key;
 use crate::op::OpError;
 use crate::op::operands::check_vector;
@@ -74,7 +75,7 @@ impl<T: Element> Scan<T> {
 
 impl<T: Element, S: Segments<T>> Scan<T, S> {
     /// The same with a first value to combine with, in place of the operator's identity. It goes with exclusive scans of all
-    /// elements: `run` refuses others. The elements are copied once, for which there is a vector as long as they are.
+    /// elements: `run` refuses others. A GPU copies the elements once, into another vector of that length.
     pub fn with_initial(self, initial: T) -> Self {
         Self { initial: Some(initial), ..self }
     }
@@ -101,19 +102,32 @@ impl<T: Element, S: Segments<T>> Scan<T, S> {
     /// As for [`run`](Self::run), and if lengths or devices differ; then nothing is written.
     pub fn run_into(&self, values: &DeviceVec<T>, result: &mut DeviceVec<T>) -> Result<(), OpError> {
         let Self { operator, exclusive, initial, segments } = self;
-        let Some(initial) = *initial else {
-            return segments.scan(values, *operator, *exclusive, result);
-        };
-        if !*exclusive || !segments.are_whole() {
+        if initial.is_some() && !(*exclusive && segments.are_whole()) {
             return Err(OpError::InitialValue { is_segmented: !segments.are_whole() });
         }
+        segments.check(values)?;
         check_vector(values.device(), ("result", result), values.len())?;
-        // An exclusive scan from an initial value is an inclusive one of that value and all elements but the last.
+        if !segments.are_whole() {
+            check_countable("a segmented scan", values.len())?;
+        }
         let device = values.device();
+        if device.kind() == DeviceKind::Cpu {
+            if let (Some(values), Some(result)) = (values.host_slice(), result.host_slice_mut()) {
+                match *initial {
+                    Some(initial) => cpu::scan_from(initial, values, *operator, result),
+                    None => segments.scan_on_cpu(values, *operator, *exclusive, result),
+                }
+            }
+            return Ok(());
+        }
+        let Some(initial) = *initial else {
+            return segments.launch(values, *operator, *exclusive, result);
+        };
+        // An exclusive scan from an initial value is an inclusive one of that value and all elements but the last.
         let mut shifted = device.uninitialized(values.len() + 1)?;
         shifted.copy_from_at(0, &device.upload(&[initial])?)?;
         shifted.copy_from_at(1, values)?;
         shifted.truncate(values.len());
-        segments.scan(&shifted, *operator, false, result)
+        segments.launch(&shifted, *operator, false, result)
     }
 }

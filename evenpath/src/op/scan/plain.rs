@@ -6,8 +6,7 @@ use evenpath_kernels::scan::Scan;
 use super::segments::Segments;
 use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
 use crate::cpu;
-use crate::device::{DeviceKind, DeviceVec, Kernels};
-use crate::op::operands::check_vector;
+use crate::device::{DeviceVec, Kernels};
 use crate::op::{OpError, variant};
 
 /// One segment: all elements.
@@ -17,42 +16,34 @@ pub struct Whole;
 impl sealed::SealedSegments for Whole {}
 
 impl<T: Element> Segments<T> for Whole {
-    fn scan(
+    fn check(&self, _values: &DeviceVec<T>) -> Result<(), OpError> {
+        Ok(())
+    }
+
+    fn scan_on_cpu(&self, values: &[T], operator: Operator, exclusive: bool, result: &mut [T]) {
+        cpu::scan(values, operator, exclusive, result);
+    }
+
+    fn launch(
         &self,
         values: &DeviceVec<T>,
         operator: Operator,
         exclusive: bool,
         result: &mut DeviceVec<T>,
     ) -> Result<(), OpError> {
-        run(values, operator, exclusive, result)
+        let device = values.device();
+        let launch = launch_over::<T, Scan<T>>(device, operator, 0, values.len())?;
+        let mut state = look_back_state::<T>(device, launch.grid(), false)?;
+        let scan = arguments(values, operator, exclusive, result, &mut state, launch.grid());
+        // SAFETY: source and target have `len` elements, and the state is that of the tiles; buffers are freed in the
+        // stream's order.
+        unsafe { launch.launch(Scan { scan }) }?;
+        Ok(())
     }
 
     fn are_whole(&self) -> bool {
         true
     }
-}
-
-fn run<T: Element>(
-    values: &DeviceVec<T>,
-    operator: Operator,
-    exclusive: bool,
-    result: &mut DeviceVec<T>,
-) -> Result<(), OpError> {
-    check_vector(values.device(), ("result", result), values.len())?;
-    let device = values.device();
-    if device.kind() == DeviceKind::Cpu {
-        if let (Some(values), Some(result)) = (values.host_slice(), result.host_slice_mut()) {
-            cpu::scan(values, operator, exclusive, result);
-        }
-        return Ok(());
-    }
-    let launch = launch_over::<T, Scan<T>>(device, operator, 0, values.len())?;
-    let mut state = look_back_state::<T>(device, launch.grid(), false)?;
-    let scan = arguments(values, operator, exclusive, result, &mut state, launch.grid());
-    // SAFETY: source and target have `len` elements, and the state is that of the tiles; buffers are freed in the
-    // stream's order.
-    unsafe { launch.launch(Scan { scan }) }?;
-    Ok(())
 }
 
 /// The kernel of sums of all elements, to be compiled ahead.
@@ -61,7 +52,7 @@ pub(in crate::op) fn sum_kernel<T: Element>() -> Kernels {
 }
 
 /// Bytes of device memory that a scan of all of `len` elements takes beside its operands; none on the CPU. An initial value
-/// takes a vector as long as they are besides.
+/// takes another vector of `len` elements.
 pub fn temporary_bytes<T: Element>(len: usize) -> u64 {
     state_bytes(variant::<Scan<T>>(Operator::Sum.variant()), len, entry_words(T::SIZE, false))
 }

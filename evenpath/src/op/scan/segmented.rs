@@ -7,7 +7,7 @@ use evenpath_kernels::scan::{SegmentedScan, SegmentedScanByBits};
 use super::segments::Segments;
 use super::{Element, Operator, arguments, launch_over, look_back_state, sealed, state_bytes};
 use crate::cpu;
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::DeviceVec;
 use crate::op::operands::check_vector;
 use crate::op::row_marks::{RowMarks, check_row_offsets};
 use crate::op::{OpError, variant};
@@ -64,26 +64,63 @@ impl<K: Mark> sealed::SealedSegments for Marked<'_, K> {}
 impl<O: Offset> sealed::SealedSegments for Rows<'_, O> {}
 
 impl<T: Element, K: Mark> Segments<T> for Marked<'_, K> {
-    fn scan(
+    fn check(&self, values: &DeviceVec<T>) -> Result<(), OpError> {
+        check_vector(values.device(), ("marks", self.marks), values.len())
+    }
+
+    fn scan_on_cpu(&self, values: &[T], operator: Operator, exclusive: bool, result: &mut [T]) {
+        if let Some(marks) = self.marks.host_slice() {
+            let begins = |index: usize| index == 0 || marks[index].begins(marks[index - 1]);
+            cpu::segmented_scan(values, begins, operator, exclusive, result);
+        }
+    }
+
+    fn launch(
         &self,
         values: &DeviceVec<T>,
         operator: Operator,
         exclusive: bool,
         result: &mut DeviceVec<T>,
     ) -> Result<(), OpError> {
-        run_by_marks(self.marks, values, operator, exclusive, result)
+        let device = values.device();
+        let launch = launch_over::<T, SegmentedScan<T, K>>(device, operator, 0, values.len())?;
+        let mut state = look_back_state::<T>(device, launch.grid(), true)?;
+        let scan = arguments(values, operator, exclusive, result, &mut state, launch.grid());
+        // SAFETY: source, marks and target have `len` elements, and the state is that of the tiles; buffers are freed
+        // in the stream's order.
+        unsafe { launch.launch(SegmentedScan { scan, marks: self.marks.as_global() }) }?;
+        Ok(())
     }
 }
 
 impl<T: Element, O: Offset> Segments<T> for Rows<'_, O> {
-    fn scan(
+    fn check(&self, values: &DeviceVec<T>) -> Result<(), OpError> {
+        check_row_offsets(self.row_offsets, values)
+    }
+
+    fn scan_on_cpu(&self, values: &[T], operator: Operator, exclusive: bool, result: &mut [T]) {
+        if let Some(offsets) = self.row_offsets.host_slice() {
+            let heads = cpu::row_heads(offsets, values.len());
+            cpu::segmented_scan(values, |index| heads[index], operator, exclusive, result);
+        }
+    }
+
+    fn launch(
         &self,
         values: &DeviceVec<T>,
         operator: Operator,
         exclusive: bool,
         result: &mut DeviceVec<T>,
     ) -> Result<(), OpError> {
-        run_by_offsets(self.row_offsets, values, operator, exclusive, result)
+        let device = values.device();
+        let launch = launch_over::<T, SegmentedScanByBits<T>>(device, operator, 0, values.len())?;
+        let marks = RowMarks::new(self.row_offsets, values.len())?;
+        let mut state = look_back_state::<T>(device, launch.grid(), true)?;
+        let scan = arguments(values, operator, exclusive, result, &mut state, launch.grid());
+        // SAFETY: source and target have `len` elements, there are as many bits, and the state is that of the tiles;
+        // buffers are freed in the stream's order.
+        unsafe { launch.launch(SegmentedScanByBits { scan, bits: marks.bits.as_global() }) }?;
+        Ok(())
     }
 }
 
@@ -101,69 +138,7 @@ pub fn temporary_bytes_by_offsets<T: Element>(rows: usize, len: usize) -> u64 {
     RowMarks::bytes(rows, len).saturating_add(state_bytes(info, len, entry_words(T::SIZE, true)))
 }
 
-fn run_by_marks<T: Element, K: Mark>(
-    marks: &DeviceVec<K>,
-    values: &DeviceVec<T>,
-    operator: Operator,
-    exclusive: bool,
-    result: &mut DeviceVec<T>,
-) -> Result<(), OpError> {
-    check_vector(values.device(), ("marks", marks), values.len())?;
-    check_result(values, result)?;
-    let (device, len) = (values.device(), values.len());
-    if device.kind() == DeviceKind::Cpu {
-        if let (Some(marks), Some(values), Some(result)) =
-            (marks.host_slice(), values.host_slice(), result.host_slice_mut())
-        {
-            let begins = |index: usize| index == 0 || marks[index].begins(marks[index - 1]);
-            cpu::segmented_scan(values, begins, operator, exclusive, result);
-        }
-        return Ok(());
-    }
-    let launch = launch_over::<T, SegmentedScan<T, K>>(device, operator, 0, len)?;
-    let mut state = look_back_state::<T>(device, launch.grid(), true)?;
-    let scan = arguments(values, operator, exclusive, result, &mut state, launch.grid());
-    // SAFETY: source, marks and target have `len` elements, and the state is that of the tiles; buffers are freed in
-    // the stream's order.
-    unsafe { launch.launch(SegmentedScan { scan, marks: marks.as_global() }) }?;
-    Ok(())
-}
-
-fn run_by_offsets<T: Element, O: Offset>(
-    row_offsets: &DeviceVec<O>,
-    values: &DeviceVec<T>,
-    operator: Operator,
-    exclusive: bool,
-    result: &mut DeviceVec<T>,
-) -> Result<(), OpError> {
-    check_row_offsets(row_offsets, values)?;
-    check_result(values, result)?;
-    let (device, len) = (values.device(), values.len());
-    if device.kind() == DeviceKind::Cpu {
-        if let (Some(offsets), Some(values), Some(result)) =
-            (row_offsets.host_slice(), values.host_slice(), result.host_slice_mut())
-        {
-            let heads = cpu::row_heads(offsets, values.len());
-            cpu::segmented_scan(values, |index| heads[index], operator, exclusive, result);
-        }
-        return Ok(());
-    }
-    let launch = launch_over::<T, SegmentedScanByBits<T>>(device, operator, 0, len)?;
-    let marks = RowMarks::new(row_offsets, len)?;
-    let mut state = look_back_state::<T>(device, launch.grid(), true)?;
-    let scan = arguments(values, operator, exclusive, result, &mut state, launch.grid());
-    // SAFETY: source and target have `len` elements, there are as many bits, and the state is that of the tiles; buffers
-    // are freed in the stream's order.
-    unsafe { launch.launch(SegmentedScanByBits { scan, bits: marks.bits.as_global() }) }?;
-    Ok(())
-}
-
-fn check_result<T: Element>(values: &DeviceVec<T>, result: &DeviceVec<T>) -> Result<(), OpError> {
-    check_vector(values.device(), ("result", result), values.len())?;
-    check_countable("a segmented scan", values.len())
-}
-
-/// Refuses more elements than heads are counted.
+/// Refuses more elements than 32 bits count.
 pub(crate) fn check_countable(what: &'static str, len: usize) -> Result<(), OpError> {
     let limit = u32::MAX as usize;
     if len > limit { Err(OpError::TooLong { what, len, limit }) } else { Ok(()) }

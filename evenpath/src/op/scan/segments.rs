@@ -7,9 +7,17 @@ use crate::op::OpError;
 /// How elements are divided into segments: not at all ([`Whole`](super::Whole)), by marks ([`Marked`](super::Marked)), or by row offsets ([`Rows`](super::Rows)).
 /// Sealed.
 pub trait Segments<T: Element>: sealed::SealedSegments {
-    /// Scans; `result` may have another length or be on another device, which is an error.
+    /// Checks what divides `values`.
     #[doc(hidden)]
-    fn scan(
+    fn check(&self, values: &DeviceVec<T>) -> Result<(), OpError>;
+
+    /// Scans on the CPU; `result` is as long as `values`.
+    #[doc(hidden)]
+    fn scan_on_cpu(&self, values: &[T], operator: Operator, exclusive: bool, result: &mut [T]);
+
+    /// Scans on a device with kernels; `result` is as long as `values` and on the same device.
+    #[doc(hidden)]
+    fn launch(
         &self,
         values: &DeviceVec<T>,
         operator: Operator,

@@ -8,7 +8,7 @@ use crate::host::block::{with_lane, Copy16};
 use crate::host::fault::{AccessKind, FaultKind};
 use crate::host::read_only::Use;
 
-/// On the GPU, the loads and stores of an element type; nothing here.
+/// On the GPU, the loads and stores of an element type; empty here.
 pub trait Access {}
 impl<T> Access for T {}
 

@@ -16,7 +16,7 @@ mod memory;
 pub(crate) use atomic::*;
 pub(crate) use memory::*;
 
-/// Ends the lane with a report, unless the operation went well.
+/// The value of an operation; ends the lane with a report if it failed.
 #[inline]
 fn checked<T>(lane: &LaneContext<'_>, result: Result<T, FaultKind>, line: &'static Location<'static>) -> T {
     match result {
