@@ -65,6 +65,6 @@ fn a_matrix_that_is_not_square_is_not_squared() {
             .expect("the program starts");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{stderr}");
-        assert!(stderr.contains("lp:8 is 8 x 2040"), "{stderr}");
+        assert!(stderr.contains("lp:8 must be square, but is 8 x 2040"), "{stderr}");
     }
 }
