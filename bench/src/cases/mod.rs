@@ -83,7 +83,7 @@ pub struct Bench<'b> {
     pub peers: &'b Peers,
     /// How many runs to time.
     pub repetitions: Repetitions,
-    /// The maximum number of products; larger SpGEMMs are skipped.
+    /// The maximum number of products; larger sparse products are skipped.
     pub most_products: u64,
 }
 

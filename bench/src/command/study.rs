@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// Skip matrices with more nonzeros. [default: none on a GPU, 3 million on the CPU, 20000 on the simulated GPU]
     #[arg(long, value_name = "N")]
     most_nonzeros: Option<usize>,
-    /// Skip SpGEMMs with more products. [default: 10^10 on a GPU, 10^8 on the CPU, 10^6 on the simulated GPU]
+    /// Skip sparse products with more multiplications. [default: 10^10 on a GPU, 10^8 on the CPU, 10^6 on the simulated GPU]
     #[arg(long, value_name = "N")]
     most_products: Option<u64>,
     /// Write the tables to a file. `report` turns files named `study-*.jsonl` into sections.

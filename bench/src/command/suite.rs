@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// Measure failed cases again.
     #[arg(long)]
     retry_failed: bool,
-    /// Skip SpGEMMs with more products. [default: 10^10 on a GPU, 10^9 on the CPU, 10^6 on the
+    /// Skip sparse products with more multiplications. [default: 10^10 on a GPU, 10^9 on the CPU, 10^6 on the
     /// simulated GPU]
     #[arg(long, value_name = "N")]
     most_products: Option<u64>,

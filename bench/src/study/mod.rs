@@ -68,7 +68,7 @@ pub struct Bench<'b> {
     pub repetitions: Repetitions,
     /// The maximum number of nonzeros; larger matrices are skipped.
     pub most_nonzeros: usize,
-    /// The maximum number of products; larger SpGEMMs are skipped.
+    /// The maximum number of products; larger sparse products are skipped.
     pub most_products: u64,
 }
 
