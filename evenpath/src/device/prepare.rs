@@ -32,9 +32,9 @@ impl Kernels {
 }
 
 impl Device {
-    /// Has the driver compile those kernels of a list that it has not compiled yet, all at once: with enough cores, this
-    /// takes no longer than the slowest of them. A kernel that is in no list is compiled on its first launch, and one that the
-    /// driver refuses is an error of its launch.
+    /// Has the driver compile the kernels of a list that can be compiled together and are not compiled yet: with enough cores,
+    /// this takes no longer than the slowest of them. Any other kernel is compiled on its first launch, and one that the driver
+    /// refuses is an error of its launch.
     ///
     /// `list` is called once per device, and only where the driver compiles kernels.
     ///

@@ -3,6 +3,10 @@
 //! The driver compiles PTX that it loads as a module, and one module at a time. Its linker takes PTX too, and works on as many
 //! threads as call it: 24 large kernels, which take 4 s one after another on an H200, take 0.43 s on 16 cores. The
 //! driver's cache of compiled kernels serves both.
+//!
+//! The linker compiles relocatable code. Where nothing bounds the registers of such code, it gets more of them than that of a
+//! module, and so fewer blocks per multiprocessor: the row-wise sparse product took 20% longer. A kernel that states how many
+//! blocks a multiprocessor holds gets the same from both, so these alone are compiled here.
 
 use std::ffi::{CStr, c_void};
 use std::ptr;

@@ -50,12 +50,16 @@ impl Modules {
     }
 
     /// Compiles and loads all kernels that are not loaded, at once. The context is current.
+    ///
+    /// Others than those that state how many blocks a multiprocessor holds are left to their launch: what the linker makes of
+    /// them takes up to twice the registers.
     pub(super) fn prepare(&mut self, kernels: &[&'static KernelInfo]) {
         if !self.ptx.is_built_in() {
             return;
         }
-        let missing: Vec<_> =
-            kernels.iter().filter(|kernel| !self.loaded.contains_key(kernel.name)).collect();
+        let is_missing =
+            |kernel: &&&KernelInfo| kernel.resident_blocks > 0 && !self.loaded.contains_key(kernel.name);
+        let missing: Vec<_> = kernels.iter().filter(is_missing).collect();
         if missing.len() < 2 {
             return;
         }
