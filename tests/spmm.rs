@@ -236,7 +236,7 @@ fn lengths_around_steps_and_pieces() {
     }
 }
 
-/// So many pieces that each warp of the block that sums them needs several rounds.
+/// A row with so many pieces that every warp of the block that adds them up loops several times.
 #[test]
 fn a_row_of_many_pieces() {
     for under_test in devices() {

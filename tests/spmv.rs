@@ -95,8 +95,8 @@ fn rows_over_many_tiles() {
     }
 }
 
-/// Rows over so many tiles that a block sums them, at the limits of its variants; each between other cut rows, by both
-/// methods that cut rows.
+/// Rows over enough tiles that a block adds up their parts, at the limits of its variants. Other cut rows are before and after
+/// each. Both methods that cut rows are tested.
 #[test]
 fn rows_over_any_number_of_tiles() {
     for under_test in kernel_devices() {

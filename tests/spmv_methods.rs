@@ -81,7 +81,7 @@ fn numbers_of_rows_around_blocks() {
     }
 }
 
-/// So many rows that each draw has several per vector, and the last draw fewer.
+/// Enough rows that a warp takes several rows per vector each time it draws, and fewer the last time.
 #[test]
 fn light_draws_of_several_rows() {
     for DeviceUnderTest { device, fast } in kernel_devices() {
