@@ -1,12 +1,14 @@
 //! The transpose of a matrix, built on its device.
 
-use evenpath_kernels::spmv::{ColumnOffsets, RowIndices};
+use evenpath_kernels::spmv::{ColumnOffsets, MergePartition, RowIndices};
+use evenpath_kernels::vector::{Gather, GatherIndices, Iota};
 
 use super::device_csr::Pattern;
 use super::path_tiles::PathTiles;
+use super::radix_sort::pair_kernels;
 use super::sort::{SortOptions, sort_pairs};
 use super::{DeviceCsr, OpError, vector};
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::{DeviceKind, DeviceVec, Kernels};
 use crate::{Offset, Value};
 
 /// A transpose, and where its values come from.
@@ -54,6 +56,7 @@ pub(super) fn transpose<V: Value, O: Offset>(
     values: &DeviceVec<V>,
 ) -> Result<Transpose<V, O>, OpError> {
     let nonzeros = check_countable(matrix)?;
+    matrix.device().prepare(kernels::<V, O>)?;
     let (device, pattern) = (matrix.device(), matrix.pattern());
     let numbers = vector::iota(device, nonzeros)?;
     let (columns, permutation) = sort_pairs(&pattern.column_indices, &numbers, by_column(pattern.cols))?;
@@ -68,6 +71,17 @@ pub(super) fn transpose<V: Value, O: Offset>(
     };
     let pattern = Pattern::new(pattern.cols, pattern.rows, row_offsets, column_indices);
     Ok(Transpose { matrix: DeviceCsr::from_valid(pattern, values), permutation })
+}
+
+/// The kernels that build a transpose, to be compiled ahead.
+fn kernels<V: Value, O: Offset>() -> Kernels {
+    pair_kernels::<u32, u32>()
+        .and::<Iota>()
+        .and::<ColumnOffsets<O>>()
+        .and::<RowIndices<O>>()
+        .and::<MergePartition<O>>()
+        .and::<GatherIndices>()
+        .and::<Gather<V>>()
 }
 
 /// The number of nonzeros, which 32 bits must hold.

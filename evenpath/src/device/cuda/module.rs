@@ -1,9 +1,8 @@
 //! Kernels, compiled by the driver when they are launched first.
 //!
 //! The driver compiles a module as a whole, at about 2 ms per KB of PTX. So each of the library's kernels is loaded as a
-//! module of its own, and operations that launch several large ones have these compiled at once ([`compile`]).
+//! module of its own, and operations that launch several large ones have these compiled together ([`JointModule`]).
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ffi::{CStr, CString, c_void};
@@ -12,7 +11,7 @@ use cust::module::Module;
 use cust::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUresult};
 use evenpath_simt::kernel::KernelInfo;
 
-use super::compile::compile;
+use super::compile::JointModule;
 use super::driver::{CallError, check, check_raw, describe};
 use super::entry::{self, Mismatch};
 use super::failure::Failure;
@@ -28,6 +27,8 @@ pub(super) struct Modules {
     driver: Version,
     /// By the name of the kernel, or of the module where that was loaded whole.
     loaded: HashMap<&'static str, Module>,
+    /// The modules of kernels that were compiled together.
+    joint: Vec<JointModule>,
     functions: HashMap<&'static str, Function>,
 }
 
@@ -41,42 +42,40 @@ struct Function {
     resident_blocks: Option<(u32, u32)>,
 }
 
+impl Function {
+    fn new(handle: CUfunction) -> Self {
+        Self { handle, dynamic_shared: 0, resident_blocks: None }
+    }
+}
+
 // SAFETY: a function's handle may be used from any thread whose current context is the module's.
 unsafe impl Send for Function {}
 
 impl Modules {
     pub(super) fn new(ptx: Ptx, driver: Version) -> Self {
-        Self { ptx, driver, loaded: HashMap::new(), functions: HashMap::new() }
+        Self { ptx, driver, loaded: HashMap::new(), joint: Vec::new(), functions: HashMap::new() }
     }
 
-    /// Compiles and loads all kernels that are not loaded, at once. The context is current.
+    /// Compiles those of the kernels that are not compiled yet, together. The context is current.
     ///
-    /// Others than those that state how many blocks a multiprocessor holds are left to their launch: what the linker makes of
-    /// them takes up to twice the registers.
+    /// What the driver refuses is left to the launch of each kernel, which says why. A driver before CUDA 12.9 refuses all.
     pub(super) fn prepare(&mut self, kernels: &[&'static KernelInfo]) {
-        if !self.ptx.is_built_in() {
-            return;
-        }
-        let is_missing =
-            |kernel: &&&KernelInfo| kernel.resident_blocks > 0 && !self.loaded.contains_key(kernel.name);
-        let missing: Vec<_> = kernels.iter().filter(is_missing).collect();
+        let mut missing: Vec<_> =
+            kernels.iter().copied().filter(|kernel| !self.functions.contains_key(kernel.name)).collect();
+        missing.sort_unstable_by_key(|kernel| kernel.name);
+        missing.dedup_by_key(|kernel| kernel.name);
         if missing.len() < 2 {
             return;
         }
-        let mut modules = HashMap::new();
-        let mut text_of = |kernel: &KernelInfo| {
-            let module = modules.entry(kernel.module).or_insert_with(|| self.ptx.module(kernel.module).ok());
-            CString::new(ptx::only(module.as_deref()?, kernel.name)?).ok()
-        };
-        let mut texts: Vec<_> =
-            missing.into_iter().filter_map(|kernel| Some((kernel.name, text_of(kernel)?))).collect();
-        // The one that takes longest is compiled first.
-        texts.sort_by_key(|(_, text)| Reverse(text.count_bytes()));
-        let images = compile(&texts.iter().map(|(_, text)| &**text).collect::<Vec<_>>());
-        for ((name, _), image) in texts.into_iter().zip(images) {
-            let module = image.and_then(|image| Module::from_cubin(image, &[]).ok());
-            self.loaded.extend(module.map(|module| (name, module)));
+        let text = self.ptx.kernels(&missing).and_then(|text| CString::new(text).ok());
+        let Some(Ok(module)) = text.map(|text| JointModule::load(&text)) else { return };
+        for kernel in missing {
+            let name = CString::new(kernel.name).ok();
+            if let Some(Ok(handle)) = name.map(|name| module.function(&name)) {
+                self.functions.insert(kernel.name, Function::new(handle));
+            }
         }
+        self.joint.push(module);
     }
 
     /// The handle of a kernel, set up for `dynamic_shared` bytes of launch-sized shared memory. The context is current.
@@ -133,7 +132,7 @@ impl Modules {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let handle = find(&self.ptx, self.driver, &mut self.loaded, kernel)?;
-                entry.insert(Function { handle, dynamic_shared: 0, resident_blocks: None })
+                entry.insert(Function::new(handle))
             }
         })
     }

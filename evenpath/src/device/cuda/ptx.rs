@@ -1,7 +1,12 @@
 //! Where PTX comes from: built into the library, or a folder that the user names.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use evenpath_simt::kernel::KernelInfo;
 
 use crate::device::{DeviceError, Version};
 
@@ -86,6 +91,30 @@ impl Ptx {
         Ok(only(&self.module(module)?, kernel))
     }
 
+    /// One text with all the named kernels, from any modules, largest first; `None` for texts from a folder, as in
+    /// [`kernel`](Self::kernel).
+    pub(super) fn kernels(&self, kernels: &[&KernelInfo]) -> Option<String> {
+        if !self.is_built_in() {
+            return None;
+        }
+        let mut modules = HashMap::new();
+        for kernel in kernels {
+            if let Entry::Vacant(entry) = modules.entry(kernel.module) {
+                entry.insert(self.module(kernel.module).ok()?);
+            }
+        }
+        let mut entries = Vec::new();
+        let mut head = "";
+        for kernel in kernels {
+            // The library's own texts all begin alike.
+            let (first, entry) = split(modules.get(kernel.module)?, kernel.name)?;
+            head = first;
+            entries.push(entry);
+        }
+        entries.sort_by_key(|entry| Reverse(entry.len()));
+        Some(entries.iter().fold(head.to_owned(), |text, entry| text + ENTRY + entry + "\n"))
+    }
+
     /// Where a module is, for messages: its file, if it is not built in.
     pub(super) fn location(&self, name: &str) -> String {
         match &self.origin {
@@ -145,14 +174,21 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// What comes before the first kernel of a text, and the named kernel; `None` if the text does not have it. Each kernel of
-/// the library's own texts begins with `.visible .entry` in a line of its own and ends where the next begins.
-pub(super) fn only(text: &str, kernel: &str) -> Option<String> {
-    const ENTRY: &str = "\n.visible .entry ";
-    let (head, _) = text.split_once(ENTRY)?;
-    let name_of = |entry: &str| entry.split(|c: char| c == '(' || c.is_whitespace()).next() == Some(kernel);
-    let entry = text.split(ENTRY).skip(1).find(|entry| name_of(entry))?;
+/// How a kernel of the library's own texts begins, in a line of its own. It ends where the next begins.
+const ENTRY: &str = "\n.visible .entry ";
+
+/// What comes before the first kernel of a text, and the named kernel, as a text; `None` if it is not there.
+fn only(text: &str, kernel: &str) -> Option<String> {
+    let (head, entry) = split(text, kernel)?;
     Some(format!("{head}{ENTRY}{entry}\n"))
+}
+
+/// What comes before the first kernel of a text, and what follows [`ENTRY`] in the named kernel; `None` if it is not there.
+fn split<'a>(text: &'a str, kernel: &str) -> Option<(&'a str, &'a str)> {
+    let mut entries = text.split(ENTRY);
+    let head = entries.next()?;
+    let name_of = |entry: &str| entry.split(|c: char| c == '(' || c.is_whitespace()).next() == Some(kernel);
+    Some((head, entries.find(|entry| name_of(entry))?))
 }
 
 /// A text of the library, which its build script compressed.
@@ -189,6 +225,7 @@ pub(super) fn cuda_for(ptx: Version) -> Option<Version> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
     use std::io::Write;
 
     use flate2::Compression;
@@ -239,6 +276,23 @@ mod tests {
                 let [open, close] = ['{', '}'].map(|brace| text.matches(brace).count());
                 assert_eq!(open, close, "{}", kernel.name);
             }
+        }
+    }
+
+    #[test]
+    fn kernels_of_several_modules_make_one_text() {
+        for &(target, _) in modules::TARGETS {
+            let ptx = Ptx { origin: Origin::BuiltIn(modules::TARGETS), target };
+            let kernels = evenpath_kernels::kernels();
+            let text = ptx.kernels(&kernels).expect("all kernels");
+            let names: HashSet<_> = text.split(ENTRY).skip(1).filter_map(|entry| entry.split('(').next()).collect();
+            assert_eq!(names, kernels.iter().map(|kernel| kernel.name).collect());
+            let heads: HashSet<_> = kernels
+                .iter()
+                .filter_map(|kernel| ptx.module(kernel.module).ok()?.split(ENTRY).next().map(str::to_owned))
+                .collect();
+            assert_eq!(heads.len(), 1, "{heads:?}");
+            assert!(heads.iter().all(|head| text.starts_with(head)));
         }
     }
 

@@ -133,6 +133,11 @@ pub(super) fn run_kernels<K: SortKey + KernelKey>() -> Kernels {
         .and::<HiSparseNumberEntries>()
 }
 
+/// The kernels of a conversion, to be compiled ahead.
+fn conversion_kernels<V: Value, K: SortKey + KernelKey>() -> Kernels {
+    run_kernels::<K>().and::<HiSparseCountRuns>().and::<HiSparseFillLeaves<V>>().and::<HiSparseWriteRuns<K>>()
+}
+
 impl<V: Value> Entries<'_, V> {
     /// The tree; `None` if columns do not ascend in every row. `is_checked` means that they are known to ascend.
     fn convert<const D: usize>(&self, is_checked: bool) -> Result<Option<Nodes>, OpError> {
@@ -142,6 +147,11 @@ impl<V: Value> Entries<'_, V> {
             return tree::empty(device, rows, cols).map(Some);
         }
         let bits = path_bits::<D>(rows, cols);
+        device.prepare(if bits <= u32::BITS {
+            conversion_kernels::<V, u32>
+        } else {
+            conversion_kernels::<V, u64>
+        })?;
         let Some(ends) = self.count_runs::<D>(is_checked)? else { return Ok(None) };
         if bits <= u32::BITS {
             self.convert_runs::<u32, D>(&ends, bits)

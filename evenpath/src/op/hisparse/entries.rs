@@ -1,12 +1,14 @@
 //! Converts trees to COO and CSR, on the device: entries are listed leaf by leaf, then sorted by row.
 
 use evenpath_kernels::hisparse::{HiSparseCountEntries, HiSparseListEntries};
+use evenpath_kernels::vector::{Gather, GatherIndices, Iota};
 use evenpath_simt::Element;
 
 use super::device::{Content, DeviceHiSparse, Nodes};
-use super::leaves::Leaves;
-use crate::device::DeviceVec;
+use super::leaves::{self, Leaves};
+use crate::device::{DeviceVec, Kernels};
 use crate::op::device_csr::Pattern;
+use crate::op::radix_sort::pair_kernels;
 use crate::op::scan::{Operator, Scan};
 use crate::op::sort::sort_pairs;
 use crate::op::{DeviceCoo, DeviceCsr, OpError, countable, transpose, vector};
@@ -70,6 +72,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             let what = "sorting the entries of a tree by row";
             return Err(OpError::TooLong { what, len: self.nnz(), limit: u32::MAX as usize });
         };
+        device.prepare(kernels::<V>)?;
         let (rows, columns, values) = self.listed(nodes)?;
         let numbers = vector::iota(device, len)?;
         // Leaves are ordered by the digits of rows and columns. So those of one row are ordered by column, and those of one
@@ -112,6 +115,21 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         // order.
         unsafe { launch.launch(kernel) }?;
         Ok((rows, cols, values))
+    }
+}
+
+/// The kernels that list the entries by row, for compilation ahead of use.
+fn kernels<V: Value>() -> Kernels {
+    let kernels = leaves::kernels()
+        .and_all(pair_kernels::<u32, u32>())
+        .and::<HiSparseListEntries<V>>()
+        .and::<Iota>()
+        .and::<GatherIndices>()
+        .and::<Gather<V>>();
+    if V::SIZE == 4 {
+        kernels.and::<HiSparseCountEntries<u32>>()
+    } else {
+        kernels.and::<HiSparseCountEntries<u64>>()
     }
 }
 

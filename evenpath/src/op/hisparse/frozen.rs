@@ -3,11 +3,14 @@
 use evenpath_kernels::hisparse::{
     HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, NodeList, Schedule,
 };
+use evenpath_kernels::spmv::ColumnOffsets;
+use evenpath_kernels::vector::{GatherIndices, Iota};
 
 use super::device::Nodes;
-use super::leaves::Leaves;
-use crate::device::{Device, DeviceVec};
-use crate::op::scan::{Operator, Scan};
+use super::leaves::{self, Leaves};
+use crate::device::{Device, DeviceVec, Kernels};
+use crate::op::radix_sort::pair_kernels;
+use crate::op::scan::{Operator, Scan, sum_kernel};
 use crate::op::transpose::{by_column, column_offsets};
 use crate::op::{OpError, sort, vector};
 
@@ -27,6 +30,20 @@ pub(super) struct Frozen {
     pub(super) strips: u32,
 }
 
+/// The kernels that build a schedule, for compilation ahead of use.
+fn kernels() -> Kernels {
+    leaves::kernels()
+        .and_all(pair_kernels::<u32, u32>())
+        .and_all(sum_kernel::<u64>())
+        .and::<Iota>()
+        .and::<ColumnOffsets<u32>>()
+        .and::<GatherIndices>()
+        .and::<HiSparseCountQuads>()
+        .and::<HiSparseListLeaves>()
+        .and::<HiSparseCountParts>()
+        .and::<HiSparseListParts>()
+}
+
 impl Frozen {
     /// The schedule of a tree of `D` × `D` nodes, or of its transpose, for a device that runs `warps` parts at once. Waits
     /// for the device once per level of the tree, and twice more.
@@ -36,6 +53,7 @@ impl Frozen {
         warps: u32,
     ) -> Result<Self, OpError> {
         let device = nodes.pool.device();
+        device.prepare(kernels)?;
         let Leaves { references, rows, cols } = Leaves::find::<D>(nodes)?;
         let (lines, operands, elements) =
             if is_transposed { (cols, rows, nodes.cols) } else { (rows, cols, nodes.rows) };

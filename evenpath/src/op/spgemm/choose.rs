@@ -7,7 +7,7 @@ use super::base::{Operands, Workspace};
 use super::cpu::OnCpu;
 use super::row_wise::{self, RowWise};
 use super::strategy::Strategy;
-use super::symbolic::{Analysis, Rows};
+use super::symbolic::{self, Analysis, Rows};
 use super::two_level_sort::{self, TwoLevelSort};
 use crate::device::DeviceKind;
 use crate::op::OpError;
@@ -58,6 +58,7 @@ pub(super) fn choose<V: Value, O: Offset, C: Offset>(
         operands.device().prepare(two_level_sort::kernels::<V, O, C>)?;
         return Ok(Box::new(TwoLevelSort::default()));
     }
+    operands.device().prepare(symbolic::kernels::<O>)?;
     let analysis = Analysis::find(operands, workspace)?;
     if method == SpgemmMethod::Auto && should_sort(operands, &analysis.rows, workspace) {
         operands.device().prepare(two_level_sort::kernels::<V, O, C>)?;

@@ -5,20 +5,31 @@ mod count;
 mod shapes;
 mod work;
 
-use evenpath_kernels::spgemm::{COUNTERS, Spans};
+use evenpath_kernels::spgemm::{
+    COUNTERS, Spans, SpgemmClassify, SpgemmListRows, SpgemmLongRowWork, SpgemmRowWork,
+};
 
 use self::bins::Bins;
 use self::work::{Work, listed_words, longest};
 use super::base::{Charge, Operands, Workspace};
-use crate::device::DeviceVec;
+use crate::device::{DeviceVec, Kernels};
 use crate::op::OpError;
 use crate::op::device_csr::Pattern;
 use crate::op::requirement::Requirement;
-use crate::op::scan::{self, Operator, Scan};
+use crate::op::scan::{self, Operator, Scan, sum_kernel};
 use crate::{Offset, Value};
 
 pub(super) use self::bins::Bin;
 pub(super) use self::shapes::{HashShape, WindowShape, block_instance, sums_bytes, window_instance};
+
+/// The kernels of the analysis, to be compiled ahead.
+pub(super) fn kernels<O: Offset>() -> Kernels {
+    sum_kernel::<u64>()
+        .and::<SpgemmRowWork<O>>()
+        .and::<SpgemmLongRowWork<O>>()
+        .and::<SpgemmClassify>()
+        .and::<SpgemmListRows>()
+}
 
 /// The result of the symbolic phase.
 pub(super) struct Symbolic {
