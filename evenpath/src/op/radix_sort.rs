@@ -5,7 +5,7 @@ use evenpath_kernels::sort::{
     BASES_PER_PASS, BinStarts, Histogram, MAX_PORTION_KEYS, OnesweepKeys, OnesweepPairs, Pass, shared_bytes,
     status_words,
 };
-use evenpath_simt::kernel::KernelInfo;
+use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Element, Global, GlobalMut};
 
 use super::{OpError, copy, instance};
@@ -162,10 +162,12 @@ pub(super) fn temporary_bytes<K: SortKey>(
 
 /// The kernels that sort pairs, to be compiled ahead.
 pub(super) fn pair_kernels<K: SortKey, V: SortValue>() -> Kernels {
-    Kernels::default()
-        .and::<Histogram<<K as Key>::Bits>>()
-        .and::<BinStarts>()
-        .and::<OnesweepPairs<<K as Key>::Bits, <V as MovedValue>::Bits>>()
+    pass_kernels::<OnesweepPairs<<K as Key>::Bits, <V as MovedValue>::Bits>, <K as Key>::Bits>()
+}
+
+/// The kernel of a pass over keys `B`, and what finds its bins.
+fn pass_kernels<P: Kernel, B: RadixKey>() -> Kernels {
+    Kernels::default().and::<Histogram<B>>().and::<BinStarts>().and::<P>()
 }
 
 /// The kernel of a pass.
@@ -219,6 +221,11 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
         if len < 2 || passes.count() == 0 {
             return Ok(None);
         }
+        device.prepare(if pairs {
+            pass_kernels::<OnesweepPairs<B, W>, B>
+        } else {
+            pass_kernels::<OnesweepKeys<B>, B>
+        })?;
         let info = onesweep::<K, W>(pairs);
         let tiles = portion_tiles(len, info, portion_keys);
         Ok(Some(Self {

@@ -47,7 +47,7 @@ use super::operands::check_room;
 use super::pairs::{Pairs, bits, bits_mut};
 use super::{OpError, instance};
 use crate::cpu::SetPlan;
-use crate::device::{DeviceKind, DeviceVec};
+use crate::device::{DeviceKind, DeviceVec, Kernels};
 use crate::keys::{Key, PairValue};
 use crate::names::named;
 
@@ -138,6 +138,7 @@ pub fn keys_into<K: Key>(
     if result.len() < operation.largest_result(a.len(), b.len()) {
         check_room("result", result.len(), count(operation, a, b)?)?;
     }
+    device.prepare(|| Kernels::default().and::<SetPartition<K>>().and::<SetKeys<K>>())?;
     let info = instance::<SetKeys<K>>();
     let shared = keys_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
     let launcher = device.kernel::<SetKeys<K>>().shared_bytes(shared);
@@ -218,6 +219,7 @@ pub fn pairs_into<K: Key, V: PairValue>(
         check_room("keys", keys.len(), len)?;
         check_room("values", values.len(), len)?;
     }
+    device.prepare(|| Kernels::default().and::<SetPartition<K>>().and::<SetPairs<K, V::Bits>>())?;
     let info = instance::<SetPairs<K, V::Bits>>();
     let shared = pairs_shared_bytes::<K>(info.block_size as usize, info.items_per_thread as usize);
     let launcher = device.kernel::<SetPairs<K, V::Bits>>().shared_bytes(shared);

@@ -285,7 +285,8 @@ mod tests {
             let ptx = Ptx { origin: Origin::BuiltIn(modules::TARGETS), target };
             let kernels = evenpath_kernels::kernels();
             let text = ptx.kernels(&kernels).expect("all kernels");
-            let names: HashSet<_> = text.split(ENTRY).skip(1).filter_map(|entry| entry.split('(').next()).collect();
+            let names: HashSet<_> =
+                text.split(ENTRY).skip(1).filter_map(|entry| entry.split('(').next()).collect();
             assert_eq!(names, kernels.iter().map(|kernel| kernel.name).collect());
             let heads: HashSet<_> = kernels
                 .iter()

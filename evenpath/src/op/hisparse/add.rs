@@ -117,11 +117,16 @@ struct Inner {
 /// The kernels of a sum, for compilation ahead of use.
 fn kernels<V: Value>() -> Kernels {
     let kernels = tree::kernels()
-        .and::<HiSparseCountSums<u32>>()
         .and::<HiSparseAddChildren>()
         .and::<HiSparseAddLeaves<V>>()
         .and_all(sum_kernel::<u32>());
-    if V::SIZE == 4 { kernels } else { kernels.and::<HiSparseCountSums<u64>>() }
+    if V::SIZE == 4 {
+        // For inner nodes and leaves.
+        kernels.and::<HiSparseCountSums<u32>>()
+    } else {
+        let inner = "hisparse_count_inner_sums";
+        kernels.and_variant::<HiSparseCountSums<u32>>(inner).and::<HiSparseCountSums<u64>>()
+    }
 }
 
 impl<V: Value, const D: usize> Sum<'_, V, D> {

@@ -285,6 +285,7 @@ impl<'m, V: Value, O: Offset> Operands<'m, V, O> {
         if self.device().kind() == DeviceKind::Cpu {
             return Ok(None);
         }
+        self.device().prepare(path::kernels::<V, O>)?;
         Path::walk(self.operation.code(), self.a.pattern(), self.b.pattern()).map(Some)
     }
 

@@ -1,15 +1,25 @@
 //! The path through two matrices on devices that run kernels. It is walked once and can be followed many times.
 
 use evenpath_kernels::spadd::{
-    CutPath, DESCENTS, FillTiles, Output, RESULTS, WalkPath, code_words, path_items, state_words,
+    CountDescents, CutPath, DESCENTS, FillTiles, Output, RESULTS, WalkPath, code_words, path_items,
+    state_words,
 };
 
 use super::{Factors, Operands};
-use crate::device::DeviceVec;
+use crate::device::{DeviceVec, Kernels};
 use crate::op::OpError;
 use crate::op::canonical::{conclude, count_descents};
 use crate::op::device_csr::Pattern;
 use crate::{Offset, Value};
+
+/// The kernels that walk and follow a path, to be compiled ahead.
+pub(super) fn kernels<V: Value, O: Offset>() -> Kernels {
+    Kernels::default()
+        .and::<CountDescents<O>>()
+        .and::<CutPath<O>>()
+        .and::<WalkPath<O>>()
+        .and::<FillTiles<V, O>>()
+}
 
 /// A walked path: the codes of its items, and the number of results per tile.
 pub(super) struct Path {

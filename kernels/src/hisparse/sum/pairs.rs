@@ -86,7 +86,8 @@ impl<T: Element> NodePairs<T> {
         }
         thread::barrier();
         let mut warp = 0;
-        while warp < warps {
+        // Where the compiler knows the number of warps, it repeats all of `large` for each.
+        while warp < thread::opaque(warps) {
             let mut left = masks.load(warp as usize);
             while left != 0 {
                 let number = of_block + warp * of_warp + left.trailing_zeros();
