@@ -2,6 +2,7 @@
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use super::launch::variant;
 use super::{Backend, Device, DeviceError};
 
 /// A list of kernel instances.
@@ -19,8 +20,13 @@ impl Kernels {
     }
 
     /// Adds the named variant of a kernel for its types.
-    pub(crate) fn and_variant<K: Kernel>(mut self, name: &str) -> Self {
-        self.0.extend(K::variant(name));
+    pub(crate) fn and_variant<K: Kernel>(self, name: &str) -> Self {
+        self.and_instance(variant::<K>(name))
+    }
+
+    /// Adds an instance of a kernel.
+    pub(crate) fn and_instance(mut self, instance: &'static KernelInfo) -> Self {
+        self.0.push(instance);
         self
     }
 
@@ -32,9 +38,8 @@ impl Kernels {
 }
 
 impl Device {
-    /// Has the driver compile the kernels of a list that can be compiled together and are not compiled yet: with enough cores,
-    /// this takes no longer than the slowest of them. Any other kernel is compiled on its first launch, and one that the driver
-    /// refuses is an error of its launch.
+    /// Has the driver compile the kernels of a list that are not compiled yet, together and on all processors. One that the
+    /// driver refuses is an error of its launch. Drivers before CUDA 12.9 compile each kernel when it is launched.
     ///
     /// `list` is called once per device, and only where the driver compiles kernels.
     ///

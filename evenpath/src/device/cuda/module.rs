@@ -245,3 +245,34 @@ fn compiler_log(image: &CStr) -> String {
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
     String::from_utf8_lossy(&log[..end]).trim().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use evenpath_kernels::sort::OnesweepKeys;
+    use evenpath_kernels::vector::Iota;
+
+    use crate::device::cuda::Cuda;
+    use crate::device::machine::Machine;
+    use crate::device::prepare::Kernels;
+
+    /// Two kernels, of which only the first has launch-sized shared memory.
+    fn list() -> Kernels {
+        Kernels::default().and::<OnesweepKeys<u32>>().and::<Iota>()
+    }
+
+    /// Where there is a GPU with a driver of CUDA 12.9 or later.
+    #[test]
+    fn kernels_of_a_list_are_compiled_as_one_module() {
+        let Ok(cuda) = Cuda::new(0) else { return };
+        cuda.prepare(list).expect("a GPU that works");
+        let counted = cuda.core.with(|live| {
+            let modules = live.modules.lock();
+            let are_found = list().0.iter().all(|kernel| modules.functions.contains_key(kernel.name));
+            let has_option = (modules.driver.major, modules.driver.minor) >= (12, 9);
+            let counts = (modules.joint.len(), modules.loaded.len(), are_found);
+            Ok((has_option && modules.ptx.is_built_in()).then_some(counts))
+        });
+        let counted = counted.expect("a GPU that works");
+        assert!(matches!(counted, None | Some((1, 0, true))), "{counted:?}");
+    }
+}

@@ -7,7 +7,7 @@ use evenpath_kernels::hisparse::sum::{
     HiSparseAddChildren, HiSparseAddLeaves, HiSparseCountSums, NodePairs, count_shared_bytes,
     merge_shared_bytes, state,
 };
-use evenpath_simt::kernel::Kernel;
+use evenpath_simt::kernel::{Kernel, KernelInfo};
 use evenpath_simt::{Element, Global, GlobalMut, thread};
 
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
@@ -124,8 +124,15 @@ fn kernels<V: Value>() -> Kernels {
         // For inner nodes and leaves.
         kernels.and::<HiSparseCountSums<u32>>()
     } else {
-        let inner = "hisparse_count_inner_sums";
-        kernels.and_variant::<HiSparseCountSums<u32>>(inner).and::<HiSparseCountSums<u64>>()
+        kernels.and_instance(inner_count()).and::<HiSparseCountSums<u64>>()
+    }
+}
+
+/// The kernel that counts the children of inner nodes.
+fn inner_count() -> &'static KernelInfo {
+    match HiSparseCountSums::<u32>::instance(INNER_BLOCK, 1) {
+        Some(info) => info,
+        None => unreachable!("the kernels' tables have an instance for inner nodes"),
     }
 }
 
@@ -158,10 +165,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
     fn children(&self, level: Level, inner: &mut Inner) -> Result<(Level, DeviceVec<u32>), OpError> {
         let device = self.device;
         let mut counts = device.uninitialized::<u32>(level.len)?;
-        let Some(info) = HiSparseCountSums::<u32>::instance(INNER_BLOCK, 1) else {
-            unreachable!("the kernels' tables have an instance for inner nodes")
-        };
-        self.count::<u32>(device.instance(info), &level, counts.as_global_mut())?;
+        self.count::<u32>(device.instance(inner_count()), &level, counts.as_global_mut())?;
         let scanned;
         let ends = if level.len == 1 {
             &counts
