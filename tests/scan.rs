@@ -1,8 +1,8 @@
 //! Scans, on every device.
 
-use evenpath::Device;
 use evenpath::error::OpError;
 use evenpath::scan::{self, Operator, Scan};
+use evenpath::{Device, DeviceVec};
 use evenpath_kernels::scan::{Scan as ScanKernel, SegmentedScan};
 use evenpath_tests::{devices, tile_len};
 use proptest::prelude::*;
@@ -174,10 +174,6 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
         device.upload(&wide).expect("upload"),
     );
     let input = device.upload(values).expect("upload");
-    let floats: Vec<f32> = values.iter().map(|&value| (value % 8) as f32).collect();
-    let doubles: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
-    let floats_input = device.upload(&floats).expect("upload");
-    let doubles_input = device.upload(&doubles).expect("upload");
     for operator in OPERATORS {
         let (identity, combine): (u32, fn(u32, u32) -> u32) = match operator {
             Operator::Sum => (0, |a, b| a.wrapping_add(b)),
@@ -213,6 +209,18 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
             Scan::exclusive(operator).by_keys(&keys).run(&input).expect("scan").download().expect("download");
         assert!(got == exclusive, "{device}, exclusive {operator:?} of {}", values.len());
     }
+    check_float_segments(device, values, begins, (&flags, &wide));
+}
+
+/// Sums of floating-point numbers, over segments that are given by flags and by keys.
+fn check_float_segments(
+    device: &Device,
+    values: &[u32],
+    begins: &[bool],
+    (flags, keys): (&DeviceVec<u8>, &DeviceVec<u64>),
+) {
+    let floats: Vec<f32> = values.iter().map(|&value| (value % 8) as f32).collect();
+    let doubles: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
     let sums = |values: &[f64]| -> Vec<f64> {
         let mut running = 0.0;
         values
@@ -225,15 +233,15 @@ fn check_segments(device: &Device, values: &[u32], begins: &[bool]) {
             .collect()
     };
     let got = Scan::inclusive(Operator::Sum)
-        .by_keys(&wide)
-        .run(&doubles_input)
+        .by_keys(keys)
+        .run(&device.upload(&doubles).expect("upload"))
         .expect("scan")
         .download()
         .expect("download");
     assert!(got == sums(&doubles), "{device}, f64 of {}", values.len());
     let got = Scan::inclusive(Operator::Sum)
-        .by_flags(&flags)
-        .run(&floats_input)
+        .by_flags(flags)
+        .run(&device.upload(&floats).expect("upload"))
         .expect("scan")
         .download()
         .expect("download");

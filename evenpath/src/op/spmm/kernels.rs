@@ -182,22 +182,33 @@ impl<T: Storage> Kernels<T> {
             longest: self.long_rows.longest,
             columns_log2: group.columns_log2,
         };
-        let finish = SpmmFinish {
+        let finish = self.finish(sums, update, pass_columns, (c_row_stride, c_column_stride));
+        // SAFETY: as above; the sums have one row per piece, of as many columns as a pass has at most.
+        unsafe {
+            piece_launch.launch(piece_sums)?;
+            finish_launch.launch(finish)
+        }
+    }
+
+    /// The kernel that adds the pieces' sums to the `columns` columns of C that `update` begins with.
+    fn finish(
+        &self,
+        sums: &DeviceVec<Compute<T>>,
+        update: DenseUpdate<T>,
+        columns: u32,
+        (c_row_stride, c_column_stride): (usize, usize),
+    ) -> SpmmFinish<T> {
+        SpmmFinish {
             sums: sums.as_global(),
             long_rows: self.long_rows.rows.as_global(),
             first_pieces: self.long_rows.first_pieces.as_global(),
             piece_ranks: self.long_rows.piece_ranks.as_global(),
             update,
             long_count: self.long_rows.rows.len() as u32,
-            pieces: pieces as u32,
-            columns: pass_columns,
+            pieces: self.long_rows.pieces() as u32,
+            columns,
             c_row_stride: c_row_stride as u64,
             c_column_stride: c_column_stride as u64,
-        };
-        // SAFETY: as above; the sums have one row per piece, of as many columns as a pass has at most.
-        unsafe {
-            piece_launch.launch(piece_sums)?;
-            finish_launch.launch(finish)
         }
     }
 }
