@@ -37,16 +37,62 @@ fn row<'t>(tables: &'t [Value], title: &str, name: &str) -> &'t Value {
 
 const SMALL: [&str; 4] = ["--device", "cpu", "--most-nonzeros", "1500000"];
 
+/// The cell of a row, named by its first cell, in a column.
+fn cell<'t>(tables: &'t [Value], title: &str, name: &str, column: &str) -> &'t Value {
+    let table = tables.iter().find(|table| table["title"].as_str().is_some_and(|text| text.contains(title)));
+    let columns = table.and_then(|table| table["columns"].as_array()).expect("columns");
+    let index = columns.iter().position(|heading| heading == column);
+    &row(tables, title, name)[index.unwrap_or_else(|| panic!("no column `{column}` in {columns:?}"))]
+}
+
+fn positive(tables: &[Value], title: &str, name: &str, column: &str) -> f64 {
+    let value = cell(tables, title, name, column).as_f64();
+    value.filter(|&value| value > 0.0).unwrap_or_else(|| panic!("{title}, {name}, {column}: {value:?}"))
+}
+
+/// The ratio of two columns is in a third.
+fn assert_quotient(tables: &[Value], title: &str, name: &str, [above, below, ratio]: [&str; 3]) {
+    let [above, below, ratio] = [above, below, ratio].map(|column| positive(tables, title, name, column));
+    assert!((above / below / ratio - 1.0).abs() < 1e-12, "{title}, {name}: {above} / {below}, not {ratio}");
+}
+
 #[test]
-fn merge_path_has_a_row_a_matrix_and_the_published_correlations() {
+fn merge_path_has_a_row_per_matrix_and_the_published_correlations() {
     let tables = tables("merge-path", &SMALL);
     for title in ["SpMV over", "SpAdd over", "SpGEMM over"] {
         assert_eq!(rows(&tables, title).len(), 2, "{title}: economics and circuit");
-        assert!(row(&tables, title, "circuit")[2].as_f64() > Some(0.0));
+        assert!(cell(&tables, title, "circuit", "spread, %").as_f64() >= Some(0.0));
     }
-    let published: Vec<_> = rows(&tables, "Correlation").iter().map(|row| row[2].as_f64().unwrap()).collect();
-    assert_eq!(published, [0.97, 1.0, 0.98]);
+    positive(&tables, "SpMV over", "circuit", "merge path, ms");
+    // The CPU does not have the paper's division.
+    assert!(cell(&tables, "SpMV over", "circuit", "flat, ms").is_null());
+    for (title, method) in [("SpAdd over", "balanced path"), ("SpGEMM over", "two-level sort")] {
+        let own = format!("{method}, ms");
+        assert_quotient(
+            &tables,
+            title,
+            "circuit",
+            ["one CPU thread, ms", &own, &format!("speed-up, {method}")],
+        );
+    }
+    let published: Vec<_> = rows(&tables, "Correlation").iter().map(|row| row[3].as_f64()).collect();
+    assert_eq!(published, [Some(0.97), None, Some(1.0), Some(0.98)]);
     assert!(!rows(&tables, "Union").is_empty());
+}
+
+#[test]
+fn merge_path_counts_the_cycles_of_one_and_two_passes() {
+    let tables = tables("merge-path", &["--device", "simulated", "--most-nonzeros", "10"]);
+    let title = "Clock cycles";
+    let bits: Vec<_> = rows(&tables, title).iter().map(|row| row[0].as_f64()).collect();
+    assert_eq!(bits, [12.0, 16.0, 20.0, 24.0, 28.0].map(Some));
+    for row in rows(&tables, title) {
+        let cycles = |column: usize| row[column].as_f64().expect("cycles");
+        let [two_passes, one_pass, permutation] = [1, 2, 4].map(cycles);
+        assert!(two_passes > 0.0 && one_pass > 0.0, "{row}");
+        assert!((cycles(5) - one_pass / two_passes).abs() < 1e-12, "{row}");
+        assert!((cycles(6) - permutation / one_pass).abs() < 1e-12, "{row}");
+    }
 }
 
 #[test]

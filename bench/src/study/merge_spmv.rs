@@ -1,11 +1,11 @@
 use std::error::Error;
 
+use evenpath::Csr;
 use evenpath::device::DeviceKind;
 use evenpath::generate::{Kind, Published};
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
-use evenpath::{Csr, Device};
-use rayon::ThreadPoolBuilder;
 
+use super::cpu::on_threads;
 use super::published::{CIRCUIT5M, CIRCUIT5M_NONZEROS};
 use super::{Bench, Cell, Report, Study, Table, correlation, cusparse_ms, gflops, method_ms};
 use crate::input::random_vector;
@@ -130,11 +130,9 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     bench.each_matrix(kinds, &mut notes, |name, matrix| {
         let repetitions = bench.repetitions;
         for &count in &counts {
-            let pool = ThreadPoolBuilder::new().num_threads(count).build()?;
-            let ms = [SpmvMethod::MergePath, SpmvMethod::RowParallel]
-                .map(|method| pool.install(|| cpu_ms(repetitions, &matrix, method)));
-            let [merge, rows] = ms;
-            table.row([name.into(), count.into(), merge?.into(), rows?.into()]);
+            let merge = cpu_ms(repetitions, &matrix, SpmvMethod::MergePath, count)?;
+            let rows = cpu_ms(repetitions, &matrix, SpmvMethod::RowParallel, count)?;
+            table.row([name.into(), count.into(), merge.into(), rows.into()]);
         }
         Ok(())
     })?;
@@ -142,18 +140,21 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     Ok(table)
 }
 
-/// Milliseconds on the thread pool of the caller.
-fn cpu_ms(repetitions: Repetitions, matrix: &Csr<f64>, method: SpmvMethod) -> Result<f64, String> {
-    let text = |error: evenpath::error::OpError| error.to_string();
-    let device = Device::cpu();
+/// Milliseconds on this many threads.
+fn cpu_ms(
+    repetitions: Repetitions,
+    matrix: &Csr<f64>,
+    method: SpmvMethod,
+    threads: usize,
+) -> Result<f64, Box<dyn Error>> {
     let x = random_vector::<f64>(matrix.cols(), 1);
-    let run = || {
+    let (ms, y) = on_threads(threads, |device| {
         let plan = device.upload(matrix)?.plan_spmv(SpmvOptions::default().with_method(method))?;
         let device_x = device.upload(&x)?;
         let mut y = device.zeros::<f64>(matrix.rows())?;
-        let times = times_ms(&device, repetitions, || plan.run(1.0, &device_x, 0.0, &mut y))?;
+        let times = times_ms(device, repetitions, || plan.run(1.0, &device_x, 0.0, &mut y))?;
         Ok((median(&times), y.download()?))
-    };
-    let (ms, y) = run().map_err(text)?;
-    check(matrix, &x, &y).map(|()| ms)
+    })?;
+    check(matrix, &x, &y)?;
+    Ok(ms)
 }

@@ -4,6 +4,7 @@
 //! numbers are included. The published matrices are replaced by stand-ins of the same shape
 //! ([`Published`](evenpath::generate::Published)).
 
+mod cpu;
 mod csr_adaptive;
 mod hisparse;
 mod merge_path;
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::Repetitions;
 use crate::peers::{Operation, PeerValue};
 use crate::spmv::{self, Peers, Way};
-use crate::statistics;
+use crate::statistics::{self, MOST_ROUNDS, WIDE};
 
 /// A publication whose experiments are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
@@ -160,7 +161,7 @@ impl Bench<'_> {
     }
 }
 
-/// Milliseconds of a method, if it ran with a correct result; errors are noted.
+/// Milliseconds of a method, if it ran with a correct result; wrong results are listed.
 fn method_ms(record: &spmv::Record, method: SpmvMethod, table: &mut Table) -> Option<f64> {
     let name = method.to_string();
     let figures = record.method(&name)?;
@@ -169,6 +170,28 @@ fn method_ms(record: &spmv::Record, method: SpmvMethod, table: &mut Table) -> Op
         return None;
     }
     Some(figures.measured.ms)
+}
+
+/// The heading of the column of spreads.
+const SPREAD: &str = "spread, %";
+
+/// What the column of spreads has.
+fn spread_note() -> String {
+    format!(
+        "spread: the widest interquartile range of evenpath's times in a row, in percent of the median; times with more than \
+         {:.0} % are measured again, in at most {MOST_ROUNDS} rounds, of which the narrowest counts",
+        100.0 * WIDE
+    )
+}
+
+/// The widest of several spreads, in percent; `None` without any.
+fn widest_percent(spreads: impl IntoIterator<Item = f64>) -> Option<f64> {
+    spreads.into_iter().map(|spread| 100.0 * spread).max_by(f64::total_cmp)
+}
+
+/// The spreads of evenpath's times.
+fn spreads(record: &spmv::Record) -> impl Iterator<Item = f64> {
+    record.methods.iter().filter_map(|method| Some(method.outcome.figures()?.measured.spread))
 }
 
 /// Milliseconds of cuSPARSE's best algorithm for CSR.

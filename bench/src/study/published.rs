@@ -1,7 +1,7 @@
 //! The published figures.
 
 /// Correlation of time with work over Table II: nonzeros (Figure 6), nonzeros of both matrices (Figure 8), products
-/// (Figure 10). Merge path, IPDPS 2015, GTX Titan.
+/// (Figure 10). The paper's own methods, IPDPS 2015, GTX Titan.
 pub(super) const MERGE_PATH_CORRELATION: [(&str, f64); 3] =
     [("SpMV", 0.97), ("SpAdd", 1.0), ("SpGEMM", 0.98)];
 
