@@ -98,14 +98,38 @@ fn merge_path_counts_the_cycles_of_one_and_two_passes() {
 #[test]
 fn row_sorting_compares_with_the_published_ratios() {
     let tables = tables("row-sorting", &SMALL);
-    let circuit = row(&tables, "Longest row", "circuit");
-    let (before, after, ratio) =
-        (circuit[1].as_f64().unwrap(), circuit[2].as_f64().unwrap(), circuit[3].as_f64().unwrap());
-    assert!(before > after && (after / before - ratio).abs() < 1e-12, "{circuit}");
+    assert_quotient(&tables, "Longest row", "circuit", ["after", "before", "ratio"]);
+    let longest = |column: &str| positive(&tables, "Longest row", "circuit", column);
+    assert!(longest("before") > longest("after"));
     // 40% in Table 5.
-    assert!((circuit[6].as_f64().unwrap() - 0.40).abs() < 0.005, "{circuit}");
+    assert!((longest("published ratio") - 0.40).abs() < 0.005);
     // 40.7% in Table 8.
-    assert!((row(&tables, "One thread per row", "economics")[9].as_f64().unwrap() - 0.407).abs() < 0.0005);
+    let published = positive(&tables, "in sequence", "economics", "published");
+    assert!((published - 0.407).abs() < 0.0005, "{published}");
+    let title = "One thread per row";
+    for column in ["ELL", "one CPU thread", "sorting", "CSR, scalar sorted"] {
+        positive(&tables, title, "economics", column);
+    }
+    assert_quotient(&tables, title, "economics", ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
+    assert!(cell(&tables, title, "economics", "CSR, warp per row").is_null(), "the CPU has no warps");
+}
+
+#[test]
+fn row_sorting_sweeps_synthetic_matrices() {
+    let tables = tables("row-sorting", &SMALL);
+    let (density, short) = ("by density", "by share of rows");
+    assert_quotient(&tables, density, "16384, 0.1 %", ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
+    assert_quotient(&tables, density, "16384, 0.1 %", ["one CPU thread", "ELL-R", "CPU over ELL-R"]);
+    // 0.1 % and 32 in Table 2, 90.0 % of 0.32 ms rounded to two digits.
+    let exact = |column: &str| positive(&tables, density, "16384, 0.1 %", column);
+    assert!((exact("% of nonzeros") - 0.1).abs() < 0.005);
+    assert!((exact("longest row") - 32.0).abs() < 1e-12);
+    assert!((exact("published") - 0.27 / 0.32).abs() < 1e-12);
+    let row = "16384, 100 % short rows";
+    assert_quotient(&tables, short, row, ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
+    assert!((positive(&tables, short, row, "published CPU over ELL-R") - 1.25 / 0.32).abs() < 1e-12);
+    let notes = tables.iter().map(|table| table["notes"].to_string()).collect::<String>();
+    assert!(notes.contains("more than 1500000 nonzeros: 4096, 10 %"), "{notes}");
 }
 
 #[test]

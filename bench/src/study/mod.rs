@@ -91,28 +91,47 @@ pub fn run(study: Study, bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(
     }
 }
 
+/// A matrix to measure.
+struct Source {
+    name: String,
+    /// Its nonzeros, or 0 if they are not known before it is made.
+    nonzeros: usize,
+    make: Box<dyn Fn() -> Result<Csr<f64>, Box<dyn Error>>>,
+}
+
 impl Bench<'_> {
-    /// Passes each matrix in canonical form to a function. Failures and skipped matrices are noted in the table.
+    /// Passes each generated matrix in canonical form to a function. Failures and skipped matrices are noted in the table.
     fn each_matrix(
         &self,
         kinds: impl IntoIterator<Item = Kind>,
         notes: &mut Vec<String>,
+        measure: impl FnMut(&str, Csr<f64>) -> Result<(), Box<dyn Error>>,
+    ) -> Result<(), Box<dyn Error>> {
+        let sources = kinds.into_iter().map(|kind| {
+            let (name, nonzeros) = match kind {
+                Kind::Like { matrix } => (matrix.name().to_owned(), matrix.nonzeros()),
+                _ => (kind.to_string(), 0),
+            };
+            Source { name, nonzeros, make: Box::new(move || Ok(generate(kind, 1)?)) }
+        });
+        self.each(sources, notes, measure)
+    }
+
+    /// Passes each matrix in canonical form to a function. Failures and skipped matrices are noted in the table.
+    fn each(
+        &self,
+        sources: impl IntoIterator<Item = Source>,
+        notes: &mut Vec<String>,
         mut measure: impl FnMut(&str, Csr<f64>) -> Result<(), Box<dyn Error>>,
     ) -> Result<(), Box<dyn Error>> {
         let mut too_large = Vec::new();
-        for kind in kinds {
-            let name = match kind {
-                Kind::Like { matrix } => matrix.name().to_owned(),
-                _ => kind.to_string(),
-            };
-            if let Kind::Like { matrix } = kind
-                && matrix.nonzeros() > self.most_nonzeros
-            {
+        for Source { name, nonzeros, make } in sources {
+            if nonzeros > self.most_nonzeros {
                 too_large.push(name);
                 continue;
             }
             let measured = catch_unwind(AssertUnwindSafe(|| {
-                let mut matrix: Csr<f64> = generate(kind, 1)?;
+                let mut matrix = make()?;
                 if matrix.nnz() > self.most_nonzeros {
                     too_large.push(name.clone());
                     return Ok(());

@@ -221,3 +221,44 @@ fn phase_cells(name: &str, phases: &Phases) -> impl Iterator<Item = Cell> {
     let percent = parts.map(|part| Cell::from(100.0 * part / total));
     [Cell::from(name), total.into()].into_iter().chain(percent)
 }
+
+#[cfg(test)]
+mod tests {
+    use evenpath::Device;
+    use evenpath::device::SimulatedOptions;
+    use evenpath::generate::{Kind, generate};
+
+    use super::*;
+    use crate::spmv::Peers;
+
+    #[test]
+    fn a_gpu_has_every_method_and_phase() {
+        let device = Device::simulated(SimulatedOptions::default());
+        let bench = Bench {
+            device: &device,
+            copy_gbps: 1.0,
+            peers: &Peers::default(),
+            repetitions: 2.into(),
+            most_nonzeros: usize::MAX,
+            most_products: u64::MAX,
+        };
+        let matrix = generate(Kind::Stencil5 { side: 20 }, 1).unwrap();
+        let mut operations = Operations::new();
+        operations.measure(&bench, "a", &matrix).unwrap();
+        let tables = operations.finish(&bench);
+        for table in &tables[..4] {
+            assert_eq!((table.rows.len(), &table.wrong), (1, &Vec::new()), "{table:?}");
+            for (heading, cell) in table.columns.iter().zip(&table.rows[0]) {
+                let is_there = *cell != Cell::None;
+                assert_eq!(is_there, !heading.contains("cuSPARSE"), "{heading} in {table:?}");
+            }
+        }
+        let percent = tables[3].rows[0][2..].iter().map(|cell| match cell {
+            Cell::Number(percent) => *percent,
+            _ => f64::NAN,
+        });
+        let percent: Vec<f64> = percent.collect();
+        assert!(percent.iter().all(|&percent| percent >= 0.0), "{percent:?}");
+        assert!((percent.iter().sum::<f64>() - 100.0).abs() < 1e-9, "{percent:?}");
+    }
+}
