@@ -7,7 +7,10 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions};
 
 use super::cpu::on_threads;
 use super::published::{CIRCUIT5M, CIRCUIT5M_NONZEROS};
-use super::{Bench, Cell, Report, Study, Table, correlation, cusparse_ms, gflops, method_ms};
+use super::{
+    Bench, Cell, Report, SPREAD, Study, Table, correlation, cusparse_ms, gflops, method_ms, spread_note,
+    spreads, widest_percent,
+};
 use crate::input::random_vector;
 use crate::measure::{Repetitions, median, times_ms};
 use crate::spmv::check;
@@ -32,7 +35,7 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
     let methods = methods(bench.device.kind());
     let names: Vec<String> = methods.iter().map(SpmvMethod::to_string).collect();
     let columns = ["matrix", "nonzeros and rows"].into_iter().chain(names.iter().map(String::as_str));
-    let columns: Vec<&str> = columns.chain(["cuSPARSE CSR"]).collect();
+    let columns: Vec<&str> = columns.chain(["cuSPARSE CSR", SPREAD]).collect();
     let mut table = Table::new(
         STUDY,
         "CsrMV: nanoseconds per thousand nonzeros and rows, f64",
@@ -56,10 +59,12 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
             times.extend(ms.map(|ms| (work, ms)));
         }
         let cells = found.into_iter().map(|ms| Cell::from(ms.map(|ms| ms * 1e9 / work)));
-        table.row([Cell::from(name), work.into()].into_iter().chain(cells));
+        let spread = Cell::from(widest_percent(spreads(&record)));
+        table.row([Cell::from(name), work.into()].into_iter().chain(cells).chain([spread]));
         Ok(())
     })?;
     table.notes = notes;
+    table.note(spread_note());
     report(table)?;
     let mut summary = Table::new(
         STUDY,

@@ -99,6 +99,16 @@ struct Source {
     make: Box<dyn Fn() -> Result<Csr<f64>, Box<dyn Error>>>,
 }
 
+impl From<Kind> for Source {
+    fn from(kind: Kind) -> Self {
+        let (name, nonzeros) = match kind {
+            Kind::Like { matrix } => (matrix.name().to_owned(), matrix.nonzeros()),
+            _ => (kind.to_string(), 0),
+        };
+        Self { name, nonzeros, make: Box::new(move || Ok(generate(kind, 1)?)) }
+    }
+}
+
 impl Bench<'_> {
     /// Passes each generated matrix in canonical form to a function. Failures and skipped matrices are noted in the table.
     fn each_matrix(
@@ -107,14 +117,7 @@ impl Bench<'_> {
         notes: &mut Vec<String>,
         measure: impl FnMut(&str, Csr<f64>) -> Result<(), Box<dyn Error>>,
     ) -> Result<(), Box<dyn Error>> {
-        let sources = kinds.into_iter().map(|kind| {
-            let (name, nonzeros) = match kind {
-                Kind::Like { matrix } => (matrix.name().to_owned(), matrix.nonzeros()),
-                _ => (kind.to_string(), 0),
-            };
-            Source { name, nonzeros, make: Box::new(move || Ok(generate(kind, 1)?)) }
-        });
-        self.each(sources, notes, measure)
+        self.each(kinds.into_iter().map(Source::from), notes, measure)
     }
 
     /// Passes each matrix in canonical form to a function. Failures and skipped matrices are noted in the table.

@@ -83,6 +83,18 @@ impl Reference {
             Err(format!("y[{row}] is {}, not {expected} within {bound:.1e}", y[row]))
         })
     }
+
+    /// The largest |y - Ax|; infinite if an element is infinite or NaN where the product is not, or y has another length.
+    pub fn largest_difference<V: Value>(&self, y: &[V]) -> f64 {
+        if y.len() != self.rows.len() {
+            return f64::INFINITY;
+        }
+        let differences = self.rows.iter().zip(y).map(|(row, y)| {
+            let difference = (y.to_f64() - row.sum).abs();
+            if difference.is_nan() && row.sum.is_finite() { f64::INFINITY } else { difference }
+        });
+        differences.fold(0.0, f64::max)
+    }
 }
 
 /// ε, the smallest normal number, the largest number.

@@ -18,8 +18,8 @@ use crate::statistics::spread;
 use crate::study::cpu::on_threads;
 use crate::study::{Bench, widest_percent};
 
-/// More slots per nonzero than this are not stored.
-const PADDING: PaddingLimit = PaddingLimit::Times(20);
+/// More slots per nonzero than this are not stored; circuit has 63.
+const PADDING: PaddingLimit = PaddingLimit::Times(64);
 
 /// A matrix in both orders, with x, and what was found.
 pub(super) struct Runs<'b> {

@@ -28,11 +28,11 @@ struct Synthetic {
 
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     let by_density = SYNTHETIC_BY_DENSITY.iter().map(|(order, percent, times)| {
-        (Synthetic::with_density(*order, *percent), format!("{order}, {percent} %"), times)
+        (Synthetic::with_density(*order, *percent), format!("{order} at {percent} %"), times)
     });
     report(sweep(bench, "Synthetic matrices by density", DENSITY_SOURCE, by_density)?)?;
     let by_short_rows = SYNTHETIC_BY_SHORT_ROWS.iter().map(|(percent, times)| {
-        (Synthetic::with_short_rows(16_384, *percent), format!("16384, {percent} % short rows"), times)
+        (Synthetic::with_short_rows(16_384, *percent), format!("16384 with {percent} % short rows"), times)
     });
     report(sweep(
         bench,
