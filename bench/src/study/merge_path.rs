@@ -139,7 +139,7 @@ impl Operations {
                 STUDY,
                 "SpAdd over Table II, A + A, f64",
                 "Figure 7; the source has only a plot.",
-                &["matrix", "nonzeros of both", "balanced path, ms", "cuSPARSE, ms", "over balanced path"],
+                &["matrix", "nonzeros of both", "merge path, ms", "cuSPARSE, ms", "over merge path"],
             ),
             spgemm: Table::new(
                 STUDY,
@@ -288,7 +288,7 @@ impl Operations {
             ]);
         }
         correlations
-            .note("by merge path, balanced path and two-level sort, even if other methods are faster");
+            .note("SpMV and SpAdd by merge path, SpGEMM by two-level sort, even if other methods are faster");
         if self.phases.rows.is_empty() {
             self.phases.note("phases are timed on GPUs only");
         }
