@@ -10,6 +10,7 @@
 //! * [`cases`]: measures every operation in the same way, for the command `suite`; [`results`]: the files that it
 //!   writes; [`page`]: the page generated from them;
 //! * [`study`]: the experiments of publications;
+//! * [`csrmv`]: y = αAx + βy by a few methods side by side, as CSV, after the tool of a publication;
 //! * [`plot`]: plots as SVG;
 //! * [`sequences`]: sequences for measuring primitives;
 //! * [`command`]: the commands of the program;
@@ -18,6 +19,7 @@
 
 pub mod cases;
 pub mod command;
+pub mod csrmv;
 pub mod hisparse;
 pub mod page;
 pub mod peers;

@@ -12,6 +12,14 @@ pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| (logarithms / f64::from(count)).exp())
 }
 
+/// The mean and the standard deviation (of all values, not of a sample); `None` without values.
+pub fn mean_and_deviation(values: &[f64]) -> Option<(f64, f64)> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    (count > 0.0).then_some((mean, variance.sqrt()))
+}
+
 /// Pearson's correlation coefficient of pairs; `None` if either side is constant.
 pub fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let count = pairs.len() as f64;
@@ -39,6 +47,12 @@ mod tests {
         assert_near(geometric_mean([2.0, 0.5]), 1.0);
         assert_near(geometric_mean([1.0, 2.0, 4.0]), 2.0);
         assert_eq!(geometric_mean([]), None);
+    }
+
+    #[test]
+    fn deviation_is_that_of_all_values() {
+        assert_eq!(mean_and_deviation(&[1.0, 3.0, 5.0, 7.0]), Some((4.0, 5.0_f64.sqrt())));
+        assert_eq!((mean_and_deviation(&[2.0]), mean_and_deviation(&[])), (Some((2.0, 0.0)), None));
     }
 
     #[test]

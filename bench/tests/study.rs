@@ -66,7 +66,7 @@ fn merge_path_has_a_row_per_matrix_and_the_published_correlations() {
     positive(&tables, "SpMV over", "circuit", "merge path, ms");
     // The CPU does not have the paper's division.
     assert!(cell(&tables, "SpMV over", "circuit", "flat, ms").is_null());
-    for (title, method) in [("SpAdd over", "balanced path"), ("SpGEMM over", "two-level sort")] {
+    for (title, method) in [("SpAdd over", "merge path"), ("SpGEMM over", "two-level sort")] {
         let own = format!("{method}, ms");
         assert_quotient(
             &tables,

@@ -20,7 +20,7 @@ pub(super) fn measure<V: PeerValue>(bench: &Bench<'_>, variant: &str, named: &Na
     let measured = spadd::measure(bench.device, a, b, bench.repetitions)?;
     let difference = spadd::check(a, b, &measured.result).err();
     let bytes = Some(measured.workspace_bytes);
-    let ours = Contender::ran(OWN_NAME, "balanced path", measured.whole.ms, bytes, difference.as_deref());
+    let ours = Contender::ran(OWN_NAME, "merge path", measured.whole.ms, bytes, difference.as_deref());
     let mut more = BTreeMap::from([
         ("nonzeros of C".to_owned(), measured.result.nnz() as f64),
         ("values ms".to_owned(), measured.values.ms),

@@ -1,6 +1,7 @@
 //! The commands of the program.
 
 mod conjugate_gradients;
+mod csrmv;
 mod first_use;
 mod formats;
 mod hisparse;
@@ -36,6 +37,8 @@ struct Arguments {
 enum Command {
     /// Conjugate gradients with Jacobi preconditioning: steps, time per step, and a plot of the residuals.
     ConjugateGradients(conjugate_gradients::Arguments),
+    /// y = αAx + βy by merge path, by the default plan and in HYB, beside cuSPARSE or MKL: one line of CSV per matrix.
+    Csrmv(csrmv::Arguments),
     /// The first call of each operation on a new device: how long its kernels take to compile.
     FirstUse(first_use::Arguments),
     /// One matrix in every format: bytes, padding, and the time of y = Ax.
@@ -78,6 +81,7 @@ pub fn main() -> ExitCode {
         Command::HisparseTree(arguments) => return program::finish(hisparse_tree::run(&arguments)),
         Command::Pagerank(arguments) => return program::finish(pagerank::run(&arguments)),
         Command::RowSorting(arguments) => return program::finish(row_sorting::run(&arguments)),
+        Command::Csrmv(arguments) => csrmv::run(&arguments),
         Command::FirstUse(arguments) => first_use::run(&arguments),
         Command::Hisparse(arguments) => hisparse::run(&arguments),
         Command::MatrixMarket(arguments) => matrix_market::run(&arguments),

@@ -2,11 +2,13 @@
 //!
 //! The same results give the same bytes.
 
+mod hisparse;
 mod operation;
 mod plots;
 mod summary;
 pub(crate) mod text;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
@@ -101,7 +103,8 @@ impl Page {
     /// Makes the page from results and studies.
     pub fn new(files: &[Results], studies: &[StudyFile]) -> Self {
         let mut page = Self { markdown: BEGINNING.into(), plots: Vec::new() };
-        let places = places(files);
+        let rows: Vec<_> = files.iter().flat_map(Results::rows).flat_map(cases).collect();
+        let places = places(&rows);
         for (text, plot) in places.iter().filter_map(summary::of_place) {
             page.markdown += &text;
             page.plots.push(plot);
@@ -189,14 +192,26 @@ impl Page {
             self.plots.push((name, plot.plot.to_svg()));
         }
         self.markdown += &operation::tables(rows);
+        if op == Op::Hisparse {
+            self.markdown += &hisparse::section(rows);
+        }
         self.markdown += &operation::failures(rows);
     }
 }
 
+/// The cases of a measurement: itself, or each way to multiply with HiSparse.
+fn cases<'r>((setting, row): (&'r Setting, &'r Row)) -> Vec<(&'r Setting, Cow<'r, Row>)> {
+    if row.key.op == Op::Hisparse {
+        hisparse::ways(row).into_iter().map(|row| (setting, Cow::Owned(row))).collect()
+    } else {
+        vec![(setting, Cow::Borrowed(row))]
+    }
+}
+
 /// The rows grouped by device and peers, in their order; of rows with the same key the last counts.
-fn places(files: &[Results]) -> Vec<Place<'_>> {
+fn places<'r>(all: &'r [(&'r Setting, Cow<'r, Row>)]) -> Vec<Place<'r>> {
     let mut places: Vec<Place<'_>> = Vec::new();
-    for (setting, row) in files.iter().flat_map(Results::rows) {
+    for (setting, row) in all.iter().map(|(setting, row)| (*setting, row.as_ref())) {
         let index =
             places.iter().position(|place| place.setting.agrees(setting).is_ok()).unwrap_or_else(|| {
                 let same = places.iter().filter(|place| place.setting.device == setting.device).count();

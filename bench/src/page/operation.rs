@@ -30,7 +30,7 @@ pub(super) fn title(op: Op) -> String {
         Op::Spmm => "C = AB with a dense B, the faster of both layouts",
         Op::Spadd => "C = 1.5 A - 0.5 B, including the pattern of C",
         Op::Spgemm => "C = AA, or AAᵀ if A is not square, including the pattern of C",
-        Op::Hisparse => "y = Ax with nodes of 128 × 128",
+        Op::Hisparse => "y = Ax with nodes of 128 × 128, each way by itself",
     };
     format!("{}, {computed}", name(op))
 }
@@ -38,6 +38,11 @@ pub(super) fn title(op: Op) -> String {
 /// The libraries that the rows are compared with.
 pub(super) fn libraries(rows: &Rows<'_>) -> Vec<String> {
     distinct(rows.iter().filter_map(|(_, row)| row.figures()).flat_map(Figures::libraries))
+}
+
+/// The rows of one case.
+pub(super) fn of_case<'r>(rows: &Rows<'r>, variant: &str) -> Vec<(&'r Setting, &'r Row)> {
+    rows.iter().copied().filter(|(_, row)| row.key.variant == variant).collect()
 }
 
 /// The cases and value types.
@@ -60,16 +65,17 @@ pub(super) fn summary(rows: &Rows<'_>) -> String {
         "lowest",
     ];
     let mut table = Markdown::new(&headings.map(str::to_owned));
-    let mut libraries: Vec<Option<String>> = libraries(rows).into_iter().map(Some).collect();
-    if libraries.is_empty() {
-        libraries.push(None);
-    }
     for (variant, value) in groups(rows) {
-        let of_group: Vec<&Row> = rows
+        let group: Vec<_> = rows
             .iter()
-            .map(|(_, row)| *row)
-            .filter(|row| (row.key.variant.as_str(), row.key.value.as_str()) == (variant, value))
+            .copied()
+            .filter(|(_, row)| (row.key.variant.as_str(), row.key.value.as_str()) == (variant, value))
             .collect();
+        let mut libraries: Vec<Option<String>> = libraries(&group).into_iter().map(Some).collect();
+        if libraries.is_empty() {
+            libraries.push(None);
+        }
+        let of_group: Vec<&Row> = group.iter().map(|(_, row)| *row).collect();
         let wrong = of_group.iter().filter(|row| row.is_wrong()).count();
         let failed = of_group.iter().filter(|row| !row.is_wrong() && row.failure().is_some()).count();
         for library in &libraries {
@@ -91,11 +97,11 @@ pub(super) fn summary(rows: &Rows<'_>) -> String {
 
 /// All rows: a table per case with a row per matrix, in the order of measurement.
 pub(super) fn tables(rows: &Rows<'_>) -> String {
-    let libraries = libraries(rows);
     let values = distinct(rows.iter().map(|(_, row)| row.key.value.as_str()));
     let mut text = String::new();
     for variant in distinct(rows.iter().map(|(_, row)| row.key.variant.as_str())) {
-        let of_variant: Vec<_> = rows.iter().copied().filter(|(_, row)| row.key.variant == variant).collect();
+        let of_variant = of_case(rows, variant);
+        let libraries = libraries(&of_variant);
         let mut matrices: Vec<(&str, &str)> = Vec::new();
         for (_, row) in &of_variant {
             let name = (row.key.suite.as_str(), row.key.matrix.as_str());
@@ -182,9 +188,9 @@ fn figures(found: Option<(&Setting, &Row)>, libraries: &[String]) -> Vec<String>
 
 /// Rows and libraries without a time, and why.
 pub(super) fn failures(rows: &Rows<'_>) -> String {
-    let libraries = libraries(rows);
     let mut lines = Vec::new();
     for (_, row) in rows {
+        let libraries = libraries(&of_case(rows, &row.key.variant));
         let key = &row.key;
         let variant = if key.variant.is_empty() { String::new() } else { format!(", {}", key.variant) };
         let name = format!("{} {}{variant}", key.matrix, key.value);

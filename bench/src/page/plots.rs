@@ -1,7 +1,8 @@
 //! The plots of one operation.
 
 use super::distinct;
-use super::operation::{libraries, name};
+use super::hisparse;
+use super::operation::{libraries, name, of_case};
 use crate::cases::Op;
 use crate::plot::{Axis, Mark, Plot, Series};
 use crate::results::{Figures, Row, Setting};
@@ -17,11 +18,12 @@ pub(super) struct NamedPlot {
 
 /// The plots of an operation that have points.
 pub(super) fn of_operation(op: Op, rows: &Rows<'_>) -> Vec<NamedPlot> {
+    let of_tree: Vec<_> = rows.iter().copied().filter(|(_, row)| hisparse::is_of_tree(row)).collect();
     let plots = [
-        ("roofline", Some(roofline(op, rows))),
+        ("roofline", Some(roofline(op, &of_tree))),
         ("speedup", speedup(op, rows)),
-        ("time", Some(time(op, rows))),
-        ("memory", memory(op, rows)),
+        ("time", Some(time(op, &of_tree))),
+        ("memory", memory(op, &of_tree)),
     ];
     let named = plots.into_iter().filter_map(|(name, plot)| Some(NamedPlot { name, plot: plot? }));
     named.filter(|named| named.plot.series.iter().any(|series| !series.points.is_empty())).collect()
@@ -76,12 +78,23 @@ fn speedup(op: Op, rows: &Rows<'_>) -> Option<Plot> {
         return None;
     }
     let mut series = Vec::new();
-    for library in &libraries {
-        for value in values(rows) {
-            let ratio = |(_, figures, _): (_, &Figures, _)| figures.ratio.get(library).copied();
-            let ratios = timed(rows, value).into_iter().filter_map(ratio).collect();
-            series.push(dots(format!("{library}, {value}"), sorted(ratios)));
+    let mut add = |case: &str, rows: &Rows<'_>| {
+        for library in &libraries {
+            for value in values(rows) {
+                let ratio = |(_, figures, _): (_, &Figures, _)| figures.ratio.get(library).copied();
+                let ratios: Vec<f64> = timed(rows, value).into_iter().filter_map(ratio).collect();
+                if !ratios.is_empty() {
+                    series.push(dots(format!("{case}{library}, {value}"), sorted(ratios)));
+                }
+            }
         }
+    };
+    if op == Op::Hisparse {
+        for case in distinct(rows.iter().map(|(_, row)| row.key.variant.as_str())) {
+            add(&format!("{case}: "), &of_case(rows, case));
+        }
+    } else {
+        add("", rows);
     }
     series.push(Series { name: "equal".into(), mark: Mark::Line, points: vec![(0.0, 1.0), (100.0, 1.0)] });
     Some(Plot {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Place;
-use super::operation::{libraries, name};
+use super::operation::{libraries, name, of_case};
 use super::plots::sorted;
 use super::text::Markdown;
 use super::{distinct, plots::NamedPlot};
@@ -70,7 +70,7 @@ pub(super) fn table(place: &Place<'_>) -> Option<String> {
     for op in Op::ALL {
         let rows = of_operation(place, op);
         for variant in distinct(rows.iter().map(|(_, row)| row.key.variant.as_str())) {
-            for library in libraries(&rows) {
+            for library in libraries(&of_case(&rows, variant)) {
                 let title =
                     if variant.is_empty() { name(op).into() } else { format!("{}, {variant}", name(op)) };
                 let mut cells = vec![title, library.clone()];
@@ -97,9 +97,18 @@ pub(super) fn plot(place: &Place<'_>) -> NamedPlot {
     for op in Op::ALL {
         let rows = of_operation(place, op);
         let fastest = |row: &Row| row.figures()?.ratio.values().copied().min_by(f64::total_cmp);
-        let ratios: Vec<f64> = rows.iter().filter_map(|(_, row)| fastest(row)).collect();
-        if !ratios.is_empty() {
-            series.push(Series { name: name(op).into(), mark: Mark::Line, points: sorted(ratios) });
+        // The ways of HiSparse are lines of their own: one is a copy in another format.
+        let mut groups = vec![(name(op).to_owned(), rows.clone())];
+        if op == Op::Hisparse {
+            let cases = distinct(rows.iter().map(|(_, row)| row.key.variant.as_str()));
+            groups =
+                cases.iter().map(|case| (format!("{}, {case}", name(op)), of_case(&rows, case))).collect();
+        }
+        for (name, rows) in groups {
+            let ratios: Vec<f64> = rows.iter().filter_map(|(_, row)| fastest(row)).collect();
+            if !ratios.is_empty() {
+                series.push(Series { name, mark: Mark::Line, points: sorted(ratios) });
+            }
         }
     }
     series.push(Series { name: "equal".into(), mark: Mark::Line, points: vec![(0.0, 1.0), (100.0, 1.0)] });

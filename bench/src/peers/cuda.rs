@@ -84,12 +84,7 @@ impl Runtime {
     /// Copies the elements to the GPU.
     pub(super) fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, PeerError> {
         let buffer = self.allocate(elements.len())?;
-        let bytes = size_of_val(elements);
-        // SAFETY: the buffer has as many bytes as the slice.
-        let code = unsafe {
-            (self.functions.cudaMemcpy)(buffer.address, elements.as_ptr().cast(), bytes, COPY_DEFAULT)
-        };
-        self.check("cudaMemcpy", code)?;
+        buffer.write(elements)?;
         Ok(buffer)
     }
 }
@@ -149,6 +144,22 @@ impl<T: Pod> Buffer<T> {
     /// The address on the GPU. Never null.
     pub(super) fn address(&self) -> *mut c_void {
         self.address
+    }
+
+    /// Replaces the elements, after all work so far.
+    ///
+    /// # Panics
+    ///
+    /// If the slice has another length.
+    pub(super) fn write(&self, elements: &[T]) -> Result<(), PeerError> {
+        assert_eq!(elements.len(), self.len, "one element of the slice for each of the buffer");
+        self.runtime.synchronize()?;
+        let bytes = size_of_val(elements);
+        // SAFETY: the buffer has as many bytes as the slice.
+        let code = unsafe {
+            (self.runtime.functions.cudaMemcpy)(self.address, elements.as_ptr().cast(), bytes, COPY_DEFAULT)
+        };
+        self.runtime.check("cudaMemcpy", code)
     }
 
     /// Sets every bit, which makes floating-point elements NaN, so that unwritten results are detected.

@@ -9,7 +9,7 @@ use libloading::Library;
 
 use super::host::{HostClock, elapsed_ms};
 use super::library::{folders_of, functions, open};
-use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue};
+use super::{Operation, PeerError, PeerRun, PeerTimes, PeerValue, SpmvOperands};
 use crate::measure::{Repetitions, times_ms};
 
 /// Folders with MKL libraries and the OpenMP runtime, searched after those of the loader.
@@ -120,13 +120,13 @@ impl Mkl {
         &self,
         matrix: &Csr<V>,
         operation: Operation,
-        x: &[V],
+        operands: SpmvOperands<'_, V>,
         repetitions: Repetitions,
     ) -> PeerRun<V> {
         PeerRun {
             algorithm: "inspector-executor".into(),
             format: "csr",
-            outcome: self.measure(matrix, operation, x, repetitions),
+            outcome: self.measure(matrix, operation, operands, repetitions),
         }
     }
 
@@ -134,17 +134,19 @@ impl Mkl {
         &self,
         matrix: &Csr<V>,
         operation: Operation,
-        x: &[V],
+        operands: SpmvOperands<'_, V>,
         repetitions: Repetitions,
     ) -> Result<PeerTimes<V>, PeerError> {
-        operation.check_x(matrix, x)?;
-        let mut y = vec![V::from_f64(f64::NAN); operation.shape(matrix.rows(), matrix.cols()).0];
+        operation.check(matrix, operands)?;
+        let mut y = operands.y.to_vec();
         // The first inspection also loads code.
         drop(self.inspect(matrix, operation)?);
         let start = std::time::Instant::now();
         let inspected = self.inspect(matrix, operation)?;
         let preprocessing_ms = elapsed_ms(start);
-        let times_ms = times_ms(&HostClock, repetitions, || inspected.run(x, &mut y))?;
+        let times_ms = times_ms(&HostClock, repetitions, || inspected.run(operands, &mut y))?;
+        y.copy_from_slice(operands.y);
+        inspected.run(operands, &mut y)?;
         Ok(PeerTimes { times_ms, preprocessing_ms, workspace_bytes: 0, result: y })
     }
 
@@ -205,11 +207,12 @@ impl Mkl {
 }
 
 impl<V: PeerValue> Inspected<'_, V> {
-    fn run(&self, x: &[V], y: &mut [V]) -> Result<(), PeerError> {
+    fn run(&self, operands: SpmvOperands<'_, V>, y: &mut [V]) -> Result<(), PeerError> {
         let Self { address, multiply, operation, .. } = self;
+        let SpmvOperands { alpha, x, beta, .. } = operands;
         // SAFETY: the matrix exists, and the vectors have matching lengths.
         let code =
-            unsafe { multiply(*operation, V::ONE, *address, GENERAL, x.as_ptr(), V::ZERO, y.as_mut_ptr()) };
+            unsafe { multiply(*operation, alpha, *address, GENERAL, x.as_ptr(), beta, y.as_mut_ptr()) };
         check("mkl_sparse_mv", code)
     }
 }

@@ -59,7 +59,7 @@ pub struct PeerTimes<V> {
     pub preprocessing_ms: f64,
     /// Bytes of workspace that the library requested.
     pub workspace_bytes: usize,
-    /// The result of the last run.
+    /// The result of a run. If y is updated, it is that of one run on the given y.
     pub result: Vec<V>,
 }
 
@@ -88,6 +88,28 @@ impl Operation {
         }
         Err(PeerError::Unsuitable(format!("x has {} elements, not {cols}", x.len())))
     }
+
+    fn check<V: Value>(self, matrix: &Csr<V>, operands: SpmvOperands<'_, V>) -> Result<(), PeerError> {
+        self.check_x(matrix, operands.x)?;
+        let (rows, _) = self.shape(matrix.rows(), matrix.cols());
+        if operands.y.len() == rows {
+            return Ok(());
+        }
+        Err(PeerError::Unsuitable(format!("y has {} elements, not {rows}", operands.y.len())))
+    }
+}
+
+/// The operands of y = αAx + βy beside the matrix.
+#[derive(Debug, Clone, Copy)]
+pub struct SpmvOperands<'o, V> {
+    /// The factor of the product.
+    pub alpha: V,
+    /// One element per column of the matrix, or of its transpose if that is multiplied.
+    pub x: &'o [V],
+    /// The factor of y.
+    pub beta: V,
+    /// y before the operation, one element per row.
+    pub y: &'o [V],
 }
 
 /// A value type that the peers support.

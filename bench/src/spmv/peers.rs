@@ -8,7 +8,7 @@ use super::figures::{Outcome, PeerFigures, PeerRecord};
 use crate::measure::{Repetitions, median};
 use crate::peers::cusparse::Cusparse;
 use crate::peers::mkl::Mkl;
-use crate::peers::{Operation, PeerError, PeerRun, PeerValue, sprs};
+use crate::peers::{Operation, PeerError, PeerRun, PeerValue, SpmvOperands, sprs};
 
 /// A library to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -95,8 +95,11 @@ impl Peers {
             };
             records.push(PeerRecord { library, algorithm, format, outcome });
         };
+        // An element that is not written stays NaN.
+        let nowhere = vec![V::from_f64(f64::NAN); operation.shape(matrix.rows(), matrix.cols()).0];
+        let operands = SpmvOperands { alpha: V::ONE, x, beta: V::ZERO, y: &nowhere };
         if let Some(cusparse) = &self.cusparse {
-            match cusparse.spmv_problem(matrix, operation, x) {
+            match cusparse.spmv_problem(matrix, operation, operands) {
                 Ok(problem) => problem.measure(repetitions, |run| take("cusparse", run)),
                 Err(error) => {
                     take("cusparse", PeerRun { algorithm: "all".into(), format: "csr", outcome: Err(error) });
@@ -104,7 +107,7 @@ impl Peers {
             }
         }
         if let Some(mkl) = &self.mkl {
-            take("mkl", mkl.spmv(matrix, operation, x, repetitions));
+            take("mkl", mkl.spmv(matrix, operation, operands, repetitions));
         }
         if self.has_sprs && operation == Operation::Direct {
             take("sprs", sprs::spmv(matrix, x, repetitions));

@@ -32,14 +32,19 @@ pub struct Reference {
     rows: Vec<Row>,
 }
 
-/// The product of one row and x.
+/// An element of the result, and what its error bound depends on.
 #[derive(Clone, Copy, Default)]
 struct Row {
-    /// Σax.
+    /// Σax, or αΣax + βy.
     sum: f64,
-    /// Σ|a||x|.
+    /// Σ|a||x|, or |α|Σ|a||x| + |βy|.
     magnitude: f64,
-    nonzeros: u64,
+    /// The largest magnitude of an intermediate result: if it overflows the type, the element may too.
+    largest: f64,
+    /// The largest number of roundings that affect one term.
+    roundings: u64,
+    /// The loss by underflow, in units of ε times the smallest normal number.
+    underflow: f64,
 }
 
 impl Reference {
@@ -55,20 +60,43 @@ impl Reference {
         let (offsets, columns, values) = (matrix.row_offsets(), matrix.column_indices(), matrix.values());
         let multiply = |pair: &[O]| {
             let range = pair[0].to_usize()..pair[1].to_usize();
-            let mut row = Row { nonzeros: range.len() as u64, ..Row::default() };
+            let mut row = Row::of_length(range.len());
             for (&column, value) in columns[range.clone()].iter().zip(&values[range]) {
                 let product = value.to_f64() * x[column as usize].to_f64();
                 row.sum += product;
                 row.magnitude += product.abs();
             }
+            row.largest = row.magnitude;
             row
         };
         Ok(Self { rows: offsets.par_windows(2).map(multiply).collect() })
     }
 
-    /// Checks that `y` is the product. In a row of n nonzeros, the error bound is (n + 1)·ε·Σ|a||x|, for rounding in
-    /// any order in both results, plus n times the loss by underflow of a product. If Σ|a||x| overflows the type,
-    /// the element may too.
+    /// αAx + βy instead of Ax, for the `y` before the operation, which is not read if β is zero.
+    ///
+    /// # Errors
+    ///
+    /// If y does not have one element per row.
+    pub fn updating<V: Value>(mut self, alpha: V, beta: V, y: &[V]) -> Result<Self, String> {
+        if y.len() != self.rows.len() {
+            return Err(format!("{} elements of y, not {}", y.len(), self.rows.len()));
+        }
+        for (row, y) in self.rows.iter_mut().zip(y) {
+            let added = if beta == V::ZERO { 0.0 } else { beta.to_f64() * y.to_f64() };
+            row.update(alpha.to_f64(), added);
+        }
+        Ok(self)
+    }
+
+    /// The largest absolute difference between `y` and the result; infinite if one is finite and the other not.
+    pub fn largest_difference<V: Value>(&self, y: &[V]) -> f64 {
+        self.rows.iter().zip(y).map(|(row, y)| row.difference(y.to_f64())).fold(0.0, f64::max)
+    }
+
+    /// Checks that `y` is the result. In a row of n nonzeros, the error bound is (n + 1)·ε·Σ|a||x|, for rounding in
+    /// any order in both results, plus n times the loss by underflow of a product. For αAx + βy it is
+    /// (n + 3)·ε·(|α|Σ|a||x| + |βy|), plus the losses by underflow. If an intermediate result may overflow the type, the
+    /// element may too.
     ///
     /// # Errors
     ///
@@ -83,18 +111,6 @@ impl Reference {
             Err(format!("y[{row}] is {}, not {expected} within {bound:.1e}", y[row]))
         })
     }
-
-    /// The largest |y - Ax|; infinite if an element is infinite or NaN where the product is not, or y has another length.
-    pub fn largest_difference<V: Value>(&self, y: &[V]) -> f64 {
-        if y.len() != self.rows.len() {
-            return f64::INFINITY;
-        }
-        let differences = self.rows.iter().zip(y).map(|(row, y)| {
-            let difference = (y.to_f64() - row.sum).abs();
-            if difference.is_nan() && row.sum.is_finite() { f64::INFINITY } else { difference }
-        });
-        differences.fold(0.0, f64::max)
-    }
 }
 
 /// ε, the smallest normal number, the largest number.
@@ -106,9 +122,32 @@ fn limits<V: Value>() -> (f64, f64, f64) {
 }
 
 impl Row {
+    /// An empty sum, for a row of this many nonzeros.
+    fn of_length(nonzeros: usize) -> Self {
+        Self { roundings: nonzeros as u64, underflow: nonzeros as f64, ..Self::default() }
+    }
+
+    /// Multiplies by `alpha` and adds a product: two more roundings, and two more products that may underflow.
+    fn update(&mut self, alpha: f64, added: f64) {
+        self.sum = alpha * self.sum + added;
+        self.magnitude = alpha.abs() * self.magnitude + added.abs();
+        self.largest = self.largest.max(self.magnitude);
+        self.roundings += 2;
+        self.underflow = alpha.abs() * self.underflow + 2.0;
+    }
+
     fn bound<V: Value>(&self) -> f64 {
         let (epsilon, min_positive, _) = limits::<V>();
-        (self.nonzeros + 1) as f64 * epsilon * self.magnitude + self.nonzeros as f64 * epsilon * min_positive
+        (self.roundings + 1) as f64 * epsilon * self.magnitude + self.underflow * epsilon * min_positive
+    }
+
+    /// The absolute difference; 0 if both are NaN or the same infinity, infinite if only one is finite.
+    fn difference(&self, actual: f64) -> f64 {
+        if actual.to_bits() == self.sum.to_bits() || (actual.is_nan() && self.sum.is_nan()) {
+            return 0.0;
+        }
+        let difference = (actual - self.sum).abs();
+        if difference.is_nan() { f64::INFINITY } else { difference }
     }
 
     /// An element is infinite or NaN only if the sum is, or if the sum overflows the type.
@@ -116,10 +155,10 @@ impl Row {
         let (_, _, max) = limits::<V>();
         let actual = actual.to_f64();
         if self.sum.is_finite() {
-            let overflow = !actual.is_finite() && self.magnitude > max;
+            let overflow = !actual.is_finite() && self.largest > max;
             overflow || (actual - self.sum).abs() <= self.bound::<V>()
         } else {
-            actual.to_bits() == self.sum.to_bits() || (actual.is_nan() && self.sum.is_nan())
+            self.difference(actual) == 0.0
         }
     }
 }
@@ -163,6 +202,36 @@ mod tests {
         let a = Csr::<f32>::from_triplets(1, 2, [(0, 0, 3e38), (0, 1, 3e38)]).unwrap();
         assert_eq!(check(&a, &[1.0, 1.0], &[f32::INFINITY]), Ok(()));
         assert!(check(&a, &[0.5, 0.5], &[f32::INFINITY]).is_err());
+    }
+
+    #[test]
+    fn factors_scale_the_result_and_its_bound() {
+        let (a, x, y) = (matrix(), [1.0, 0.25], [1.0, 2.0, 4.0]);
+        let updated = |alpha, beta| Reference::new(&a, &x).unwrap().updating(alpha, beta, &y).unwrap();
+        // Ax is (2.25, 0, -1).
+        let reference = updated(2.0, -0.5);
+        let right = [4.0, -1.0, -4.0];
+        assert_eq!(reference.check(&right), Ok(()));
+        assert_eq!(reference.largest_difference(&right).to_bits(), 0);
+        assert_eq!(reference.check(&[4.0, -1.0, -4.0 - 4.0 * f64::EPSILON]), Ok(()));
+        for wrong in [[2.25, 0.0, -1.0], [4.5, 0.0, -2.0], [1.75, -1.0, -3.0], [4.0, -1.0, -4.0 + 1e-13]] {
+            assert!(reference.check(&wrong).is_err(), "{wrong:?}");
+        }
+        assert_eq!(reference.largest_difference(&[4.0, -1.0, -1.0]).to_bits(), 3.0_f64.to_bits());
+        assert_eq!(reference.largest_difference(&[4.0, f64::NAN, -4.0]).to_bits(), f64::INFINITY.to_bits());
+        // With beta = 0, y is not read.
+        let overwriting = Reference::new(&a, &x).unwrap().updating(1.0, 0.0, &[f64::NAN; 3]).unwrap();
+        assert_eq!(overwriting.check(&[2.25, 0.0, -1.0]), Ok(()));
+        assert!(Reference::new(&a, &x).unwrap().updating(1.0, 1.0, &[0.0; 2]).is_err());
+    }
+
+    #[test]
+    fn a_product_may_overflow_before_alpha_makes_it_small() {
+        let a = Csr::<f32>::from_triplets(1, 2, [(0, 0, 3e38), (0, 1, 3e38)]).unwrap();
+        let reference = Reference::new(&a, &[1.0, 1.0]).unwrap().updating(0.25, 0.0, &[0.0_f32]).unwrap();
+        assert_eq!(reference.check(&[1.5e38_f32]), Ok(()));
+        assert_eq!(reference.check(&[f32::INFINITY]), Ok(()));
+        assert!(reference.check(&[1.6e38_f32]).is_err());
     }
 
     #[test]

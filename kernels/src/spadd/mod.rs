@@ -1,15 +1,17 @@
-//! Sums, products and masks of two sparse matrices by balanced path over (row, column) tuples (Dalton, Baxter, Merrill,
-//! Olson, Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, sections III-B and III-D).
+//! Sums, products and masks of two sparse matrices by merge path over (row, column) tuples.
+//!
+//! The source (Dalton, Baxter, Merrill, Olson, Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS
+//! 2015, section III-B) takes the balanced path instead, whose diagonals never separate equal tuples. Here they may.
 //!
 //! The path merges the nonzeros of A and B by row and column, those of A first among equals, and has another item for the
 //! end of each row. So a tile has a bounded number of rows too, and empty rows are work like any other. The path's length is
 //! the nonzeros of A plus the nonzeros of B plus the rows. Row indices are never stored: the position of row r on the path
 //! is the sum of both row offsets and r, and a tile keeps the ends of its rows in shared memory.
 //!
-//! There are two phases, as in the paper. [`CutPath`] finds where tiles begin and [`WalkPath`] walks them: it writes two bits
+//! There are two phases, as in the source. [`CutPath`] finds where tiles begin and [`WalkPath`] walks them: it writes two bits
 //! per item, the codes, and counts the results. Then memory is allocated, and [`FillTiles`] writes the pattern, the values,
 //! or both; it follows the codes and does not compare columns again. An item has the same code wherever the path is cut. So
-//! a pair of equal columns may lie on both sides of a cut, and no diagonal needs the paper's star.
+//! a pair of equal columns may lie on both sides of a cut, and no diagonal needs the balanced path's star.
 
 mod codes;
 mod cut;

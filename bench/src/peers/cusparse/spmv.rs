@@ -9,15 +9,17 @@ use super::functions::SpmvFunction;
 use super::{Cusparse, Descriptor, code};
 use crate::measure::{Clock, Repetitions, times_ms};
 use crate::peers::cuda::Buffer;
-use crate::peers::{Operation, PeerError, PeerRun, PeerTimes, PeerValue};
+use crate::peers::{Operation, PeerError, PeerRun, PeerTimes, PeerValue, SpmvOperands};
 
-/// y = Ax, or y = Aᵀx, on the GPU, ready to be measured.
+/// y = αAx + βy, or with the transpose, on the GPU, ready to be measured.
 pub struct SpmvProblem<'l, V: PeerValue> {
     library: &'l Cusparse,
     formats: Formats<V>,
+    operands: SpmvOperands<'l, V>,
     x: Buffer<V>,
-    y: Buffer<V>,
     operation: Operation,
+    /// Whether only CSR is measured.
+    csr_only: bool,
     /// The formats that could not be built, with the reasons.
     unmade: Vec<(Format, PeerError)>,
 }
@@ -38,31 +40,46 @@ const ALGORITHMS: [Algorithm; 5] = [
 ];
 
 impl Cusparse {
-    /// Copies a problem to the GPU: CSR, and for the direct operation also COO and sliced ELL. `x` has one element per
-    /// column of the matrix, or of its transpose if that is multiplied.
+    /// Copies a problem to the GPU, with the matrix in CSR only.
     ///
     /// # Errors
     ///
-    /// If x has the wrong length, there is not enough memory for CSR, or it has more nonzeros than 32 bits can count.
-    pub fn spmv_problem<V: PeerValue>(
-        &self,
+    /// If a vector has the wrong length, there is not enough memory, or the matrix has more nonzeros than 32 bits can
+    /// count.
+    pub fn spmv_csr_problem<'l, V: PeerValue>(
+        &'l self,
         matrix: &Csr<V>,
         operation: Operation,
-        x: &[V],
-    ) -> Result<SpmvProblem<'_, V>, PeerError> {
-        operation.check_x(matrix, x)?;
-        let (rows, _) = operation.shape(matrix.rows(), matrix.cols());
-        let mut formats = Formats::upload(self, matrix)?;
-        let mut unmade = Vec::new();
+        operands: SpmvOperands<'l, V>,
+    ) -> Result<SpmvProblem<'l, V>, PeerError> {
+        operation.check(matrix, operands)?;
+        let formats = Formats::upload(self, matrix)?;
+        let x = self.runtime.upload(operands.x)?;
+        Ok(SpmvProblem { library: self, formats, operands, x, operation, csr_only: true, unmade: Vec::new() })
+    }
+
+    /// Copies a problem to the GPU: CSR, and for the direct operation also COO and sliced ELL.
+    ///
+    /// # Errors
+    ///
+    /// As for [`spmv_csr_problem`](Self::spmv_csr_problem); a failure of another format is reported when it is measured.
+    pub fn spmv_problem<'l, V: PeerValue>(
+        &'l self,
+        matrix: &Csr<V>,
+        operation: Operation,
+        operands: SpmvOperands<'l, V>,
+    ) -> Result<SpmvProblem<'l, V>, PeerError> {
+        let mut problem = self.spmv_csr_problem(matrix, operation, operands)?;
         if operation == Operation::Direct {
             let made = [
-                (Format::Coo, formats.add_coo(self, matrix)),
-                (Format::SlicedEll, formats.add_sliced_ell(self, matrix)),
+                (Format::Coo, problem.formats.add_coo(self, matrix)),
+                (Format::SlicedEll, problem.formats.add_sliced_ell(self, matrix)),
             ];
-            unmade.extend(made.into_iter().filter_map(|(format, made)| Some((format, made.err()?))));
+            problem.unmade =
+                made.into_iter().filter_map(|(format, made)| Some((format, made.err()?))).collect();
+            problem.csr_only = false;
         }
-        let (x, y) = (self.runtime.upload(x)?, self.runtime.allocate(rows)?);
-        Ok(SpmvProblem { library: self, formats, x, y, operation, unmade })
+        Ok(problem)
     }
 }
 
@@ -70,7 +87,7 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
     /// Times every algorithm, for CSR with and without preprocessing, `repetitions` runs each.
     pub fn measure(&self, repetitions: Repetitions, mut each: impl FnMut(PeerRun<V>)) {
         for Algorithm { name, format, code } in &ALGORITHMS {
-            if self.operation == Operation::Transposed && *format != Format::Csr {
+            if self.csr_only && *format != Format::Csr {
                 continue;
             }
             if let Some((_, reason)) = self.unmade.iter().find(|(unmade, _)| unmade == format) {
@@ -94,9 +111,10 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
         preprocess: Option<SpmvFunction>,
         repetitions: Repetitions,
     ) -> Result<PeerTimes<V>, PeerError> {
-        let Self { library, formats, x, y, operation, .. } = self;
+        let Self { library, formats, operands, x, operation, .. } = self;
         let (rows, cols) = operation.shape(formats.rows, formats.cols);
         let x = library.vector::<V>(cols, x.address())?;
+        let y = library.runtime.upload(operands.y)?;
         let described_y = library.vector::<V>(rows, y.address())?;
         // The result of preprocessing belongs to the descriptor, so a new one is preprocessed again. The first time also
         // loads code.
@@ -106,10 +124,10 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
             let call = Call {
                 library,
                 operation: code(*operation),
-                alpha: V::ONE,
+                alpha: operands.alpha,
                 matrix: formats.describe(library, format)?,
                 x: &x,
-                beta: V::ZERO,
+                beta: operands.beta,
                 y: &described_y,
                 algorithm,
             };
@@ -122,9 +140,10 @@ impl<V: PeerValue> SpmvProblem<'_, V> {
             }
             prepared = Some((call, buffer));
         }
-        y.fill_with_ones()?;
         let Some((call, buffer)) = prepared else { unreachable!("at least once") };
         let times_ms = times_ms(&library.runtime, repetitions, || call.run(&buffer))?;
+        y.write(operands.y)?;
+        call.run(&buffer)?;
         let workspace_bytes = call.buffer_bytes()?;
         Ok(PeerTimes { times_ms, preprocessing_ms, workspace_bytes, result: y.download()? })
     }

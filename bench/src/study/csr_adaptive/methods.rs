@@ -12,7 +12,7 @@ use crate::measure::{Measurement, times_ms};
 use crate::peers::PeerValue;
 use crate::spmv::{Reference, work};
 use crate::study::cpu::on_threads;
-use crate::study::{Bench, SPREAD, Table, cusparse_ms, method_ms, quotient, spreads, widest_percent};
+use crate::study::{Bench, Cell, SPREAD, Table, cusparse_ms, method_ms, quotient, spreads, widest_percent};
 
 const METHODS: [SpmvMethod; 5] =
     [SpmvMethod::CsrAdaptive, SpmvMethod::Light, SpmvMethod::Vector, SpmvMethod::Scalar, SpmvMethod::Auto];
@@ -69,8 +69,8 @@ pub(super) fn measure<V: PeerValue>(
         cpu.into(),
         quotient(cpu, adaptive).into(),
         quotient(cpu, light).into(),
-        adaptive_differs.into(),
-        light_differs.into(),
+        adaptive_differs,
+        light_differs,
         vector.into(),
         scalar.into(),
         ell.map(|measured| measured.ms).into(),
@@ -81,21 +81,22 @@ pub(super) fn measure<V: PeerValue>(
     Ok(())
 }
 
-/// The largest difference of a method's result to the product in f64; `None` if the device does not have the method.
+/// The largest difference of a method's result to the product in f64; empty if the device does not have the method.
 fn largest_difference<V: PeerValue>(
     bench: &Bench<'_>,
     matrix: &Csr<V>,
     x: &[V],
     reference: &Reference,
     method: SpmvMethod,
-) -> Result<Option<f64>, Box<dyn Error>> {
+) -> Result<Cell, Box<dyn Error>> {
     if !method.runs_on(bench.device.kind()) {
-        return Ok(None);
+        return Ok(Cell::None);
     }
     let plan = bench.device.upload(matrix)?.plan_spmv(SpmvOptions::default().with_method(method))?;
     let mut y: DeviceVec<V> = bench.device.zeros(matrix.rows())?;
     plan.run(V::ONE, &bench.device.upload(x)?, V::ZERO, &mut y)?;
-    Ok(Some(reference.largest_difference(&y.download()?)))
+    let difference = reference.largest_difference(&y.download()?);
+    Ok(if difference.is_finite() { difference.into() } else { "infinite".into() })
 }
 
 /// A product, with what its results are compared with.
@@ -153,7 +154,6 @@ mod tests {
 
     use super::*;
     use crate::spmv::Peers;
-    use crate::study::Cell;
 
     /// The table of a small matrix, whose results are right.
     fn measured<V: PeerValue>(device: &Device, kind: Kind) -> Table {

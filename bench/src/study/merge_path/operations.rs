@@ -91,7 +91,7 @@ impl Operations {
         let (operand, repetitions) = ((1.0, matrix), bench.repetitions);
         let sum = spadd::measure(bench.device, operand, operand, repetitions)?;
         let sequential = on_threads(1, |device| spadd::measure(device, operand, operand, repetitions))?;
-        for (what, result) in [("balanced path", &sum.result), ("one CPU thread", &sequential.result)] {
+        for (what, result) in [("merge path", &sum.result), ("one CPU thread", &sequential.result)] {
             if let Err(difference) = spadd::check(operand, operand, result) {
                 self.spadd.wrong.push(format!("{name}, {what}: {difference}"));
                 return Ok(());

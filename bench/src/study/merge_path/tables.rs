@@ -36,16 +36,16 @@ pub(super) fn spadd() -> Table {
     Table::new(
         STUDY,
         "SpAdd over Table II, A + A, f64",
-        "Figure 7, speed-up over a sequential CPU; the source has only a plot.",
+        "Figure 7, speed-up over a sequential CPU; the source has only a plot, of the balanced path.",
         &[
             "matrix",
             "nonzeros of both",
-            "balanced path, ms",
+            "merge path, ms",
             "cuSPARSE, ms",
             "one CPU thread, ms",
-            "speed-up, balanced path",
+            "speed-up, merge path",
             "speed-up, cuSPARSE",
-            "cuSPARSE over balanced path",
+            "cuSPARSE over merge path",
             SPREAD,
         ],
     )

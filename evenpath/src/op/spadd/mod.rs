@@ -23,9 +23,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     /// alone. Values of a matrix whose factor is zero are ignored, including NaN. Where both have an entry, the result
     /// is fl(fl(αa) + fl(βb)) on every device.
     ///
-    /// Method: balanced path over (row, column) tuples in two phases, count and fill (Dalton, Baxter, Merrill, Olson,
-    /// Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, sections III-B and III-D); on
-    /// the CPU, rows are merged in parallel. Between the phases the call waits for the device, to learn the size of C.
+    /// Method: merge path over (row, column) tuples in two phases, count and fill (after Dalton, Baxter, Merrill, Olson,
+    /// Garland, "Optimizing Sparse Matrix Operations on GPUs using Merge Path", IPDPS 2015, section III-B); on the CPU, rows
+    /// are merged in parallel. Between the phases the call waits for the device, to learn the size of C.
     /// Temporary memory is about 0.27 bytes per row and per nonzero of both matrices.
     ///
     /// ```

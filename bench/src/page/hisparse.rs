@@ -1,0 +1,264 @@
+//! HiSparse on the page. A measurement has several ways to multiply: each is a case of its own, since a copy in another format
+//! says nothing about the tree. Sums, bytes and conversion have tables of their own.
+
+use std::fmt::Write;
+
+use super::distinct;
+use super::text::{Markdown, number};
+use crate::cases::Op;
+use crate::measure::median;
+use crate::results::{Figures, Outcome, Row, Setting};
+use crate::statistics::{geometric_mean, mean_and_deviation};
+
+/// The ways to multiply: as measurements and as the page call them. The first reads the tree with a schedule that is kept.
+const WAYS: [(&str, &str); 4] = [
+    ("frozen", TREE),
+    ("queue", "tree by queue"),
+    ("copied", "CSR copy"),
+    // An eighth of the time of a product with eight columns.
+    ("spmm, 8", "one column of eight"),
+];
+
+/// The case whose rows stand for the tree in plots, and for the measurement.
+pub(super) const TREE: &str = "tree, frozen schedule";
+
+/// A row for each way of a measurement of HiSparse.
+pub(super) fn ways(row: &Row) -> Vec<Row> {
+    let of_case = |case: &str, outcome| {
+        let mut key = row.key.clone();
+        key.variant = case.into();
+        Row { key, shape: row.shape, outcome }
+    };
+    let Some(figures) = row.figures() else { return vec![of_case(TREE, row.outcome.clone())] };
+    let measured = WAYS.iter().filter_map(|(way, case)| Some(of_case(case, of_way(figures, way)?)));
+    measured.collect()
+}
+
+/// The figures of one way.
+fn of_way(figures: &Figures, way: &str) -> Option<Outcome> {
+    let contender = figures.ours.iter().find(|own| own.name == way)?;
+    let bytes_of = |format: &str| figures.more.get(format).map_or(0, |bytes| *bytes as u64);
+    // All but the vectors.
+    let tree = bytes_of("hisparse bytes");
+    let read = if way == "copied" { bytes_of("csr bytes") } else { tree };
+    let bytes = (figures.bytes + read).saturating_sub(tree);
+    // A product with a vector is not what it is to be compared with.
+    let peers = if way == "spmm, 8" { Vec::new() } else { figures.peers.clone() };
+    let work = (figures.work, figures.operations, bytes);
+    let figures = Figures::new(work, vec![contender.clone()], peers, figures.more.clone());
+    Some(Outcome::Measured(Box::new(figures)))
+}
+
+/// A ratio of figures of a measurement.
+struct Ratio {
+    name: &'static str,
+    /// Figures that are added.
+    above: &'static [&'static str],
+    below: &'static str,
+}
+
+const fn ratio(name: &'static str, above: &'static [&'static str], below: &'static str) -> Ratio {
+    Ratio { name, above, below }
+}
+
+const ADD: &str = "add ms";
+const ADD_TRANSPOSED: &str = "add_transposed ms";
+const TRANSPOSED_BY_CUSPARSE: &str = "add_transposed ms, cusparse";
+
+const SUMS: [Ratio; 5] = [
+    ratio("A + A: cuSPARSE over HiSparse", &["add ms, cusparse"], ADD),
+    ratio("A + A: own CSR over HiSparse", &["add ms, csr"], ADD),
+    ratio("A + Aᵀ: cuSPARSE, given Aᵀ, over HiSparse", &[TRANSPOSED_BY_CUSPARSE], ADD_TRANSPOSED),
+    ratio(
+        "A + Aᵀ: cuSPARSE with its transpose over HiSparse",
+        &[TRANSPOSED_BY_CUSPARSE, "add_transposed ms, cusparse's transpose"],
+        ADD_TRANSPOSED,
+    ),
+    ratio("A + Aᵀ: own CSR, given Aᵀ, over HiSparse", &["add_transposed ms, csr"], ADD_TRANSPOSED),
+];
+
+const OTHERS: [Ratio; 3] = [
+    ratio("bytes, HiSparse over CSR", &["hisparse bytes"], "csr bytes"),
+    ratio("bytes, HiSparse over COO", &["hisparse bytes"], "coo bytes"),
+    ratio("conversion over an SpMV from CSR", &["conversion ms"], "spmv ms, csr"),
+];
+
+/// Sums, bytes and conversion: real and generated matrices apart.
+pub(super) fn section(rows: &[(&Setting, &Row)]) -> String {
+    let rows: Vec<&Row> = rows.iter().map(|(_, row)| *row).filter(|row| row.key.variant == TREE).collect();
+    let mut text = String::new();
+    for (title, ratios) in [("Sums of trees", &SUMS[..]), ("Bytes and conversion", &OTHERS[..])] {
+        let (table, all) = (summary(&rows, ratios), every(&rows, ratios));
+        if let Some((table, (all, matrices))) = table.zip(all) {
+            // Writing to a String does not fail.
+            let _ = write!(
+                text,
+                "\n### {title}\n\n{table}\n<details><summary>All {matrices} matrices</summary>\n\n{all}\n</details>\n"
+            );
+        }
+    }
+    text
+}
+
+/// The value of a ratio for a row.
+fn value(row: &Row, ratio: &Ratio) -> Option<f64> {
+    let figure = |name: &str| row.figures()?.more.get(name).copied();
+    let above: Option<f64> = ratio.above.iter().map(|name| figure(name)).sum();
+    Some(above? / figure(ratio.below)?).filter(|value| value.is_finite())
+}
+
+/// Means over the matrices: a row per ratio, type and suite.
+fn summary(rows: &[&Row], ratios: &[Ratio]) -> Option<String> {
+    let headings = [
+        "",
+        "suite",
+        "matrices",
+        "geometric mean",
+        "median",
+        "mean",
+        "standard deviation",
+        "lowest",
+        "highest",
+    ];
+    let mut table = Markdown::new(&headings.map(str::to_owned));
+    let mut has_rows = false;
+    for ratio in ratios {
+        for (suite, kind) in distinct(rows.iter().map(|row| (row.key.suite.as_str(), row.key.value.as_str())))
+        {
+            let own =
+                rows.iter().filter(|row| (row.key.suite.as_str(), row.key.value.as_str()) == (suite, kind));
+            let mut found: Vec<(f64, &str)> =
+                own.filter_map(|row| Some((value(row, ratio)?, row.key.matrix.as_str()))).collect();
+            found.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (Some(lowest), Some(highest)) = (found.first(), found.last()) else { continue };
+            let values: Vec<f64> = found.iter().map(|(value, _)| *value).collect();
+            let text = |value: Option<f64>| value.map_or_else(|| "-".into(), |value| format!("{value:.3}"));
+            let (mean, deviation) = mean_and_deviation(&values).unzip();
+            let with_name = |(value, matrix): &(f64, &str)| format!("{value:.2} ({matrix})");
+            table.row([
+                format!("{}, {kind}", ratio.name),
+                suite.into(),
+                found.len().to_string(),
+                text(geometric_mean(values.iter().copied())),
+                text(Some(median(&values))),
+                text(mean),
+                text(deviation),
+                with_name(lowest),
+                with_name(highest),
+            ]);
+            has_rows = true;
+        }
+    }
+    has_rows.then(|| table.finish())
+}
+
+/// Every figure, and the number of rows.
+fn every(rows: &[&Row], ratios: &[Ratio]) -> Option<(String, usize)> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in ratios.iter().flat_map(|ratio| ratio.above.iter().copied().chain([ratio.below])) {
+        let is_measured = rows.iter().any(|row| row.figures().is_some_and(|own| own.more.contains_key(part)));
+        if is_measured && !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    let headings = ["matrix", "suite", "type"].into_iter().chain(parts.iter().copied());
+    let mut table = Markdown::new(&headings.map(str::to_owned).collect::<Vec<_>>());
+    for row in rows {
+        let figure = |part: &&str| row.figures().and_then(|own| own.more.get(*part).copied());
+        let cells = [&row.key.matrix, &row.key.suite, &row.key.value].map(Clone::clone).into_iter();
+        table.row(cells.chain(parts.iter().map(|part| figure(part).map_or_else(|| "-".into(), number))));
+    }
+    Some((table.finish(), rows.len()))
+}
+
+/// Whether a row belongs in the plots of a tree: the other ways have the same figures, or are of another format.
+pub(super) fn is_of_tree(row: &Row) -> bool {
+    row.key.op != Op::Hisparse || row.key.variant == TREE
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::results::{Contender, Key};
+
+    fn measured() -> Row {
+        let key = Key {
+            op: Op::Hisparse,
+            variant: String::new(),
+            suite: "folder".into(),
+            matrix: "a".into(),
+            value: "f64".into(),
+        };
+        let ours = [("frozen", 2.0), ("queue", 4.0), ("copied", 1.0), ("spmm, 8", 0.5)];
+        let ours = ours.map(|(name, ms)| Contender::ran("evenpath", name, ms, None, None)).to_vec();
+        let peers = vec![Contender::ran("cusparse", "CSR", 1.0, None, None)];
+        let more = [
+            ("hisparse bytes", 100.0),
+            ("csr bytes", 150.0),
+            ("coo bytes", 200.0),
+            ("add ms", 2.0),
+            ("add ms, cusparse", 3.0),
+            ("add_transposed ms", 2.0),
+            ("add_transposed ms, cusparse", 1.0),
+            ("add_transposed ms, cusparse's transpose", 4.0),
+        ];
+        let more = BTreeMap::from(more.map(|(name, value)| (name.to_owned(), value)));
+        let figures = Figures::new((10, 20, 130), ours, peers, more);
+        Row { key, shape: None, outcome: Outcome::Measured(Box::new(figures)) }
+    }
+
+    #[test]
+    fn a_copy_is_not_the_tree() {
+        let rows = ways(&measured());
+        let found: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                let figures = row.figures().expect("figures");
+                (row.key.variant.as_str(), figures.ms, figures.bytes, figures.ratio.get("cusparse").copied())
+            })
+            .collect();
+        let expected = [
+            (TREE, Some(2.0), 130, Some(0.5)),
+            ("tree by queue", Some(4.0), 130, Some(0.25)),
+            ("CSR copy", Some(1.0), 180, Some(1.0)),
+            ("one column of eight", Some(0.5), 130, None),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_failed_is_one_row() {
+        let failed = Row::failed(measured().key, None, "out of memory");
+        let rows = ways(&failed);
+        assert_eq!((rows.len(), rows[0].failure().as_deref()), (1, Some("out of memory")));
+        assert_eq!(section(&[]), "");
+    }
+
+    #[test]
+    fn ratios_are_of_what_was_measured() {
+        let row = measured();
+        let rows = ways(&row);
+        let refs: Vec<&Row> = rows.iter().filter(|row| is_of_tree(row)).collect();
+        let sums = summary(&refs, &SUMS).expect("sums");
+        assert!(
+            sums.contains("| A + A: cuSPARSE over HiSparse, f64 | folder | 1 | 1.500 | 1.500 |"),
+            "{sums}"
+        );
+        assert!(
+            sums.contains("| A + Aᵀ: cuSPARSE, given Aᵀ, over HiSparse, f64 | folder | 1 | 0.500 |"),
+            "{sums}"
+        );
+        let whole = "| A + Aᵀ: cuSPARSE with its transpose over HiSparse, f64 | folder | 1 | 2.500 |";
+        assert!(sums.contains(whole) && !sums.contains("own CSR"), "{sums}");
+        let bytes = summary(&refs, &OTHERS).expect("bytes");
+        assert!(
+            bytes.contains("0.667") && bytes.contains("0.500") && !bytes.contains("conversion"),
+            "{bytes}"
+        );
+    }
+}
