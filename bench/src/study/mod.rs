@@ -91,12 +91,15 @@ pub fn run(study: Study, bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(
     }
 }
 
+/// Makes a matrix.
+type Make = dyn Fn() -> Result<Csr<f64>, Box<dyn Error>>;
+
 /// A matrix to measure.
 struct Source {
     name: String,
     /// Its nonzeros, or 0 if they are not known before it is made.
     nonzeros: usize,
-    make: Box<dyn Fn() -> Result<Csr<f64>, Box<dyn Error>>>,
+    make: Box<Make>,
 }
 
 impl From<Kind> for Source {
