@@ -1,5 +1,7 @@
 //! Summaries of many measurements.
 
+pub use evenpath_bench_support::statistics::{MOST_ROUNDS, WIDE, median, narrowest, spread};
+
 /// The geometric mean; `None` without values.
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (mut logarithms, mut count) = (0.0, 0);

@@ -133,7 +133,7 @@ fn the_simulated_gpu_runs_everything_too() {
     for line in lines.iter().filter(|line| line["op"] != "copy") {
         assert_eq!(line["verified"], true, "{line}");
     }
-    for what in ["keys", "permutation", "pairs"] {
+    for what in ["keys", "permutation", "pairs", "two_passes"] {
         let tiles: Vec<_> =
             lines.iter().filter(|line| line["op"] == format!("cta_radix_sort_{what}")).collect();
         let bits: Vec<_> = tiles.iter().map(|line| line["bits"].as_u64()).collect();

@@ -37,29 +37,99 @@ fn row<'t>(tables: &'t [Value], title: &str, name: &str) -> &'t Value {
 
 const SMALL: [&str; 4] = ["--device", "cpu", "--most-nonzeros", "1500000"];
 
+/// The cell of a row, named by its first cell, in a column.
+fn cell<'t>(tables: &'t [Value], title: &str, name: &str, column: &str) -> &'t Value {
+    let table = tables.iter().find(|table| table["title"].as_str().is_some_and(|text| text.contains(title)));
+    let columns = table.and_then(|table| table["columns"].as_array()).expect("columns");
+    let index = columns.iter().position(|heading| heading == column);
+    &row(tables, title, name)[index.unwrap_or_else(|| panic!("no column `{column}` in {columns:?}"))]
+}
+
+fn positive(tables: &[Value], title: &str, name: &str, column: &str) -> f64 {
+    let value = cell(tables, title, name, column).as_f64();
+    value.filter(|&value| value > 0.0).unwrap_or_else(|| panic!("{title}, {name}, {column}: {value:?}"))
+}
+
+/// The ratio of two columns is in a third.
+fn assert_quotient(tables: &[Value], title: &str, name: &str, [above, below, ratio]: [&str; 3]) {
+    let [above, below, ratio] = [above, below, ratio].map(|column| positive(tables, title, name, column));
+    assert!((above / below / ratio - 1.0).abs() < 1e-12, "{title}, {name}: {above} / {below}, not {ratio}");
+}
+
 #[test]
-fn merge_path_has_a_row_a_matrix_and_the_published_correlations() {
+fn merge_path_has_a_row_per_matrix_and_the_published_correlations() {
     let tables = tables("merge-path", &SMALL);
     for title in ["SpMV over", "SpAdd over", "SpGEMM over"] {
         assert_eq!(rows(&tables, title).len(), 2, "{title}: economics and circuit");
-        assert!(row(&tables, title, "circuit")[2].as_f64() > Some(0.0));
+        assert!(cell(&tables, title, "circuit", "spread, %").as_f64() >= Some(0.0));
     }
-    let published: Vec<_> = rows(&tables, "Correlation").iter().map(|row| row[2].as_f64().unwrap()).collect();
-    assert_eq!(published, [0.97, 1.0, 0.98]);
+    positive(&tables, "SpMV over", "circuit", "merge path, ms");
+    // The CPU does not have the paper's division.
+    assert!(cell(&tables, "SpMV over", "circuit", "flat, ms").is_null());
+    for (title, method) in [("SpAdd over", "merge path"), ("SpGEMM over", "two-level sort")] {
+        let own = format!("{method}, ms");
+        assert_quotient(
+            &tables,
+            title,
+            "circuit",
+            ["one CPU thread, ms", &own, &format!("speed-up, {method}")],
+        );
+    }
+    let published: Vec<_> = rows(&tables, "Correlation").iter().map(|row| row[3].as_f64()).collect();
+    assert_eq!(published, [Some(0.97), None, Some(1.0), Some(0.98)]);
     assert!(!rows(&tables, "Union").is_empty());
+}
+
+#[test]
+fn merge_path_counts_the_cycles_of_one_and_two_passes() {
+    let tables = tables("merge-path", &["--device", "simulated", "--most-nonzeros", "10"]);
+    let title = "Clock cycles";
+    let bits: Vec<_> = rows(&tables, title).iter().map(|row| row[0].as_f64()).collect();
+    assert_eq!(bits, [12.0, 16.0, 20.0, 24.0, 28.0].map(Some));
+    for row in rows(&tables, title) {
+        let cycles = |column: usize| row[column].as_f64().expect("cycles");
+        let [two_passes, one_pass, permutation] = [1, 2, 4].map(cycles);
+        assert!(two_passes > 0.0 && one_pass > 0.0, "{row}");
+        assert!((cycles(5) - one_pass / two_passes).abs() < 1e-12, "{row}");
+        assert!((cycles(6) - permutation / one_pass).abs() < 1e-12, "{row}");
+    }
 }
 
 #[test]
 fn row_sorting_compares_with_the_published_ratios() {
     let tables = tables("row-sorting", &SMALL);
-    let circuit = row(&tables, "Longest row", "circuit");
-    let (before, after, ratio) =
-        (circuit[1].as_f64().unwrap(), circuit[2].as_f64().unwrap(), circuit[3].as_f64().unwrap());
-    assert!(before > after && (after / before - ratio).abs() < 1e-12, "{circuit}");
+    assert_quotient(&tables, "Longest row", "circuit", ["after", "before", "ratio"]);
+    let longest = |column: &str| positive(&tables, "Longest row", "circuit", column);
+    assert!(longest("before") > longest("after"));
     // 40% in Table 5.
-    assert!((circuit[6].as_f64().unwrap() - 0.40).abs() < 0.005, "{circuit}");
+    assert!((longest("published ratio") - 0.40).abs() < 0.005);
     // 40.7% in Table 8.
-    assert!((row(&tables, "One thread per row", "economics")[9].as_f64().unwrap() - 0.407).abs() < 0.0005);
+    let published = positive(&tables, "in sequence", "economics", "published");
+    assert!((published - 0.407).abs() < 0.0005, "{published}");
+    let title = "One thread per row";
+    for column in ["ELL", "one CPU thread", "sorting", "CSR, scalar sorted"] {
+        positive(&tables, title, "economics", column);
+    }
+    assert_quotient(&tables, title, "economics", ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
+    assert!(cell(&tables, title, "economics", "CSR, warp per row").is_null(), "the CPU has no warps");
+}
+
+#[test]
+fn row_sorting_sweeps_synthetic_matrices() {
+    let tables = tables("row-sorting", &SMALL);
+    let (density, short) = ("by density", "by share of rows");
+    assert_quotient(&tables, density, "16384 at 0.1 %", ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
+    assert_quotient(&tables, density, "16384 at 0.1 %", ["one CPU thread", "ELL-R", "CPU over ELL-R"]);
+    // 0.1 % and 32 in Table 2, 90.0 % of 0.32 ms rounded to two digits.
+    let exact = |column: &str| positive(&tables, density, "16384 at 0.1 %", column);
+    assert!((exact("% of nonzeros") - 0.1).abs() < 0.005);
+    assert!((exact("longest row") - 32.0).abs() < 1e-12);
+    assert!((exact("published") - 0.27 / 0.32).abs() < 1e-12);
+    let row = "16384 with 100 % short rows";
+    assert_quotient(&tables, short, row, ["ELL-R sorted", "ELL-R", "sorted over unsorted"]);
+    assert!((positive(&tables, short, row, "published CPU over ELL-R") - 1.25 / 0.32).abs() < 1e-12);
+    let notes = tables.iter().map(|table| table["notes"].to_string()).collect::<String>();
+    assert!(notes.contains("more than 1500000 nonzeros: 4096 at 10 %"), "{notes}");
 }
 
 #[test]
@@ -86,7 +156,14 @@ fn csr_adaptive_has_the_published_table_and_says_what_a_cpu_has_not() {
     assert_eq!(rows(&tables, "Published").len(), 6);
     let ratio = rows(&tables, "Published")[0][7].as_f64().unwrap();
     assert!((ratio - 9.3 / 5.8).abs() < 1e-12);
+    let difference = cell(&tables, "Published", "af_shell10", "largest difference");
+    assert_eq!(difference, "0.2 (LightSpMV)");
+    let headings = tables[1]["columns"].to_string();
+    assert!(headings.contains("1024") && !headings.contains("2048"), "{headings}");
     let notes = tables[2]["notes"].to_string();
+    for name in ["af_shell10", "nlpkkt80", "StocF-1465"] {
+        assert!(notes.contains(&format!("{name} is a stand-in")), "{notes}");
+    }
     assert!(
         notes.contains("the CPU has no row blocks")
             && notes.contains("left out, with more than 1000 nonzeros: "),

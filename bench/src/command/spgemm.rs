@@ -165,7 +165,9 @@ fn lines(record: &Record) -> String {
         let start = format!("{:<20} {:>5} {:>12}", record.matrix, record.value, record.products);
         match outcome {
             Outcome::Failed { error } => text.push(format!("{start} {:>11}  {name:<16} {error}\n", "")),
-            Outcome::Measured(Figures { ms, numeric_ms, gflops, nonzeros, peak_bytes, difference }) => {
+            Outcome::Measured(Figures {
+                ms, numeric_ms, gflops, nonzeros, peak_bytes, difference, ..
+            }) => {
                 let numeric = numeric_ms.map_or("-".into(), |ms| format!("{ms:.4}"));
                 let ratio = ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"));
                 let verdict = difference.as_ref().map_or(String::new(), |found| format!("  FAIL: {found}"));
@@ -187,7 +189,7 @@ fn lines(record: &Record) -> String {
     if let Some(phases) = record.phases {
         text.push(format!(
             "{:<20} {:>5} two-level-sort, ms: setup {:.3}, block sort {:.3}, global sort {:.3}, placement {:.3}, product \
-             compute {:.3}, reduce by key {:.3}\n",
+             compute {:.3}, reduce by key {:.3}, other {:.3}\n",
             record.matrix,
             record.value,
             phases.setup,
@@ -195,7 +197,8 @@ fn lines(record: &Record) -> String {
             phases.global_sort,
             phases.placement,
             phases.product_compute,
-            phases.reduce_by_key
+            phases.reduce_by_key,
+            phases.other
         ));
     }
     text.concat()

@@ -10,6 +10,7 @@ mod segments;
 mod sets;
 mod sort;
 mod sort_tiles;
+mod two_pass_tiles;
 
 use evenpath::Device;
 use evenpath::device::DeviceKind;
@@ -150,7 +151,8 @@ pub fn measure(
             }
         }
     }
-    sort_tiles::measure(&mut bench)
+    sort_tiles::measure(&mut bench)?;
+    two_pass_tiles::measure(&mut bench)
 }
 
 fn is_out_of_memory(error: &DeviceError) -> bool {

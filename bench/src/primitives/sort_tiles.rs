@@ -10,13 +10,13 @@ use super::{Bench, Case, Figures, Measurement, Outcome, check};
 use crate::sequences::random_keys;
 
 /// Bits of the keys.
-const BITS: [u32; 5] = [12, 16, 20, 24, 28];
+pub(super) const BITS: [u32; 5] = [12, 16, 20, 24, 28];
 /// Bits of a position in a tile.
 const PLACE_BITS: u32 = 11;
 /// Blocks per multiprocessor on a full device.
-const BLOCKS: u32 = 8;
+pub(super) const BLOCKS: u32 = 8;
 /// Number of launches; the last one counts.
-const LAUNCHES: usize = 4;
+pub(super) const LAUNCHES: usize = 4;
 
 /// The elements to sort.
 #[derive(Clone, Copy, PartialEq, Eq)]

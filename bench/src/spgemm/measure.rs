@@ -8,6 +8,7 @@ use super::{Check, products};
 use crate::measure::{Repetitions, median, single_times_ms};
 use crate::peers::PeerValue;
 use crate::peers::cusparse::{Cusparse, SpgemmRun};
+use crate::statistics::spread;
 
 /// All methods, and all algorithms of a peer, for one product.
 #[derive(Debug, Clone, Serialize)]
@@ -74,6 +75,8 @@ pub enum Outcome {
 pub struct Figures {
     /// Median milliseconds of a product, from operands to complete result.
     pub ms: f64,
+    /// The [spread](crate::statistics::spread) of these times.
+    pub spread: f64,
     /// Median milliseconds of a product with known pattern, if supported.
     pub numeric_ms: Option<f64>,
     /// 10⁹ operations per second, two per product.
@@ -96,6 +99,16 @@ pub struct Phases {
     pub placement: f64,
     pub product_compute: f64,
     pub reduce_by_key: f64,
+    /// The rest of the product: allocation, and what runs between the phases.
+    pub other: f64,
+}
+
+impl Phases {
+    /// The whole product.
+    pub fn total(&self) -> f64 {
+        let Self { setup, block_sort, global_sort, placement, product_compute, reduce_by_key, other } = self;
+        setup + block_sort + global_sort + placement + product_compute + reduce_by_key + other
+    }
 }
 
 /// What to measure, and how.
@@ -220,7 +233,15 @@ impl<V: PeerValue> Problem<'_, V> {
         plan.run()?;
         let numeric_times = single_times_ms(device, self.case.repetitions, || plan.run().map(drop))?;
         let (ms, numeric_ms) = (median(&times), Some(median(&numeric_times)));
-        Ok(Figures { ms, numeric_ms, gflops: gflops(self.products, ms), nonzeros, peak_bytes, difference })
+        Ok(Figures {
+            ms,
+            spread: spread(&times),
+            numeric_ms,
+            gflops: gflops(self.products, ms),
+            nonzeros,
+            peak_bytes,
+            difference,
+        })
     }
 
     /// The phases of the fastest of `count` products; `None` on the CPU.
@@ -228,21 +249,27 @@ impl<V: PeerValue> Problem<'_, V> {
         if self.case.device.kind() == DeviceKind::Cpu {
             return Ok(None);
         }
-        let mut best = None;
+        let device = self.case.device;
+        let mut best: Option<Phases> = None;
         for _ in 0..count {
+            device.synchronize()?;
+            let start = device.record()?;
             let phases = self.a.two_level_sort_phases(&self.b, self.options(SpgemmMethod::TwoLevelSort))?;
-            if best.is_none_or(|best: evenpath::spgemm::SpgemmPhases| phases.total() < best.total()) {
+            let whole_ms = device.record()?.elapsed_since(&start)?;
+            let phases = Phases {
+                setup: phases.setup,
+                block_sort: phases.block_sort,
+                global_sort: phases.global_sort,
+                placement: phases.placement,
+                product_compute: phases.product_compute,
+                reduce_by_key: phases.reduce_by_key,
+                other: whole_ms - phases.total(),
+            };
+            if best.is_none_or(|best| phases.total() < best.total()) {
                 best = Some(phases);
             }
         }
-        Ok(best.map(|best| Phases {
-            setup: best.setup,
-            block_sort: best.block_sort,
-            global_sort: best.global_sort,
-            placement: best.placement,
-            product_compute: best.product_compute,
-            reduce_by_key: best.reduce_by_key,
-        }))
+        Ok(best)
     }
 }
 
@@ -265,6 +292,7 @@ fn measure_peer<V: PeerValue>(
                 let (ms, c) = (median(&times.times_ms), times.result);
                 Outcome::Measured(Figures {
                     ms,
+                    spread: spread(&times.times_ms),
                     numeric_ms: (!times.numeric_ms.is_empty()).then(|| median(&times.numeric_ms)),
                     gflops: gflops(products, ms),
                     nonzeros: c.values.len(),

@@ -83,7 +83,15 @@ mod tests {
     use super::*;
 
     fn figures(ms: f64, numeric_ms: Option<f64>, peak_bytes: u64) -> Outcome {
-        Outcome::Measured(Figures { ms, numeric_ms, gflops: 0.0, nonzeros: 1, peak_bytes, difference: None })
+        Outcome::Measured(Figures {
+            ms,
+            spread: 0.0,
+            numeric_ms,
+            gflops: 0.0,
+            nonzeros: 1,
+            peak_bytes,
+            difference: None,
+        })
     }
 
     fn record(products: u64, ours: f64, theirs: f64) -> Record {

@@ -1,13 +1,16 @@
 use std::error::Error;
 
+use evenpath::Csr;
 use evenpath::device::DeviceKind;
 use evenpath::generate::{Kind, Published};
 use evenpath::spmv::{SpmvMethod, SpmvOptions};
-use evenpath::{Csr, Device};
-use rayon::ThreadPoolBuilder;
 
+use super::cpu::on_threads;
 use super::published::{CIRCUIT5M, CIRCUIT5M_NONZEROS};
-use super::{Bench, Cell, Report, Study, Table, correlation, cusparse_ms, gflops, method_ms};
+use super::{
+    Bench, Cell, Report, SPREAD, Study, Table, correlation, cusparse_ms, gflops, method_ms, spread_note,
+    spreads, widest_percent,
+};
 use crate::input::random_vector;
 use crate::measure::{Repetitions, median, times_ms};
 use crate::spmv::check;
@@ -32,7 +35,7 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
     let methods = methods(bench.device.kind());
     let names: Vec<String> = methods.iter().map(SpmvMethod::to_string).collect();
     let columns = ["matrix", "nonzeros and rows"].into_iter().chain(names.iter().map(String::as_str));
-    let columns: Vec<&str> = columns.chain(["cuSPARSE CSR"]).collect();
+    let columns: Vec<&str> = columns.chain(["cuSPARSE CSR", SPREAD]).collect();
     let mut table = Table::new(
         STUDY,
         "CsrMV: nanoseconds per thousand nonzeros and rows, f64",
@@ -56,10 +59,12 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
             times.extend(ms.map(|ms| (work, ms)));
         }
         let cells = found.into_iter().map(|ms| Cell::from(ms.map(|ms| ms * 1e9 / work)));
-        table.row([Cell::from(name), work.into()].into_iter().chain(cells));
+        let spread = Cell::from(widest_percent(spreads(&record)));
+        table.row([Cell::from(name), work.into()].into_iter().chain(cells).chain([spread]));
         Ok(())
     })?;
     table.notes = notes;
+    table.note(spread_note());
     report(table)?;
     let mut summary = Table::new(
         STUDY,
@@ -130,11 +135,9 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     bench.each_matrix(kinds, &mut notes, |name, matrix| {
         let repetitions = bench.repetitions;
         for &count in &counts {
-            let pool = ThreadPoolBuilder::new().num_threads(count).build()?;
-            let ms = [SpmvMethod::MergePath, SpmvMethod::RowParallel]
-                .map(|method| pool.install(|| cpu_ms(repetitions, &matrix, method)));
-            let [merge, rows] = ms;
-            table.row([name.into(), count.into(), merge?.into(), rows?.into()]);
+            let merge = cpu_ms(repetitions, &matrix, SpmvMethod::MergePath, count)?;
+            let rows = cpu_ms(repetitions, &matrix, SpmvMethod::RowParallel, count)?;
+            table.row([name.into(), count.into(), merge.into(), rows.into()]);
         }
         Ok(())
     })?;
@@ -142,18 +145,21 @@ fn threads(bench: &Bench<'_>) -> Result<Table, Box<dyn Error>> {
     Ok(table)
 }
 
-/// Milliseconds on the thread pool of the caller.
-fn cpu_ms(repetitions: Repetitions, matrix: &Csr<f64>, method: SpmvMethod) -> Result<f64, String> {
-    let text = |error: evenpath::error::OpError| error.to_string();
-    let device = Device::cpu();
+/// Milliseconds on this many threads.
+fn cpu_ms(
+    repetitions: Repetitions,
+    matrix: &Csr<f64>,
+    method: SpmvMethod,
+    threads: usize,
+) -> Result<f64, Box<dyn Error>> {
     let x = random_vector::<f64>(matrix.cols(), 1);
-    let run = || {
+    let (ms, y) = on_threads(threads, |device| {
         let plan = device.upload(matrix)?.plan_spmv(SpmvOptions::default().with_method(method))?;
         let device_x = device.upload(&x)?;
         let mut y = device.zeros::<f64>(matrix.rows())?;
-        let times = times_ms(&device, repetitions, || plan.run(1.0, &device_x, 0.0, &mut y))?;
+        let times = times_ms(device, repetitions, || plan.run(1.0, &device_x, 0.0, &mut y))?;
         Ok((median(&times), y.download()?))
-    };
-    let (ms, y) = run().map_err(text)?;
-    check(matrix, &x, &y).map(|()| ms)
+    })?;
+    check(matrix, &x, &y)?;
+    Ok(ms)
 }

@@ -4,6 +4,7 @@
 //! numbers are included. The published matrices are replaced by stand-ins of the same shape
 //! ([`Published`](evenpath::generate::Published)).
 
+mod cpu;
 mod csr_adaptive;
 mod hisparse;
 mod merge_path;
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::Repetitions;
 use crate::peers::{Operation, PeerValue};
 use crate::spmv::{self, Peers, Way};
-use crate::statistics;
+use crate::statistics::{self, MOST_ROUNDS, WIDE};
 
 /// A publication whose experiments are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
@@ -90,28 +91,53 @@ pub fn run(study: Study, bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(
     }
 }
 
+/// Makes a matrix.
+type Make = dyn Fn() -> Result<Csr<f64>, Box<dyn Error>>;
+
+/// A matrix to measure.
+struct Source {
+    name: String,
+    /// Its nonzeros, or 0 if they are not known before it is made.
+    nonzeros: usize,
+    make: Box<Make>,
+}
+
+impl From<Kind> for Source {
+    fn from(kind: Kind) -> Self {
+        let (name, nonzeros) = match kind {
+            Kind::Like { matrix } => (matrix.name().to_owned(), matrix.nonzeros()),
+            _ => (kind.to_string(), 0),
+        };
+        Self { name, nonzeros, make: Box::new(move || Ok(generate(kind, 1)?)) }
+    }
+}
+
 impl Bench<'_> {
-    /// Passes each matrix in canonical form to a function. Failures and skipped matrices are noted in the table.
+    /// Passes each generated matrix in canonical form to a function. Failures and skipped matrices are noted in the table.
     fn each_matrix(
         &self,
         kinds: impl IntoIterator<Item = Kind>,
         notes: &mut Vec<String>,
+        measure: impl FnMut(&str, Csr<f64>) -> Result<(), Box<dyn Error>>,
+    ) -> Result<(), Box<dyn Error>> {
+        self.each(kinds.into_iter().map(Source::from), notes, measure)
+    }
+
+    /// Passes each matrix in canonical form to a function. Failures and skipped matrices are noted in the table.
+    fn each(
+        &self,
+        sources: impl IntoIterator<Item = Source>,
+        notes: &mut Vec<String>,
         mut measure: impl FnMut(&str, Csr<f64>) -> Result<(), Box<dyn Error>>,
     ) -> Result<(), Box<dyn Error>> {
         let mut too_large = Vec::new();
-        for kind in kinds {
-            let name = match kind {
-                Kind::Like { matrix } => matrix.name().to_owned(),
-                _ => kind.to_string(),
-            };
-            if let Kind::Like { matrix } = kind
-                && matrix.nonzeros() > self.most_nonzeros
-            {
+        for Source { name, nonzeros, make } in sources {
+            if nonzeros > self.most_nonzeros {
                 too_large.push(name);
                 continue;
             }
             let measured = catch_unwind(AssertUnwindSafe(|| {
-                let mut matrix: Csr<f64> = generate(kind, 1)?;
+                let mut matrix = make()?;
                 if matrix.nnz() > self.most_nonzeros {
                     too_large.push(name.clone());
                     return Ok(());
@@ -160,7 +186,7 @@ impl Bench<'_> {
     }
 }
 
-/// Milliseconds of a method, if it ran with a correct result; errors are noted.
+/// Milliseconds of a method, if it ran with a correct result; wrong results are listed.
 fn method_ms(record: &spmv::Record, method: SpmvMethod, table: &mut Table) -> Option<f64> {
     let name = method.to_string();
     let figures = record.method(&name)?;
@@ -169,6 +195,28 @@ fn method_ms(record: &spmv::Record, method: SpmvMethod, table: &mut Table) -> Op
         return None;
     }
     Some(figures.measured.ms)
+}
+
+/// The heading of the column of spreads.
+const SPREAD: &str = "spread, %";
+
+/// What the column of spreads has.
+fn spread_note() -> String {
+    format!(
+        "spread: the widest interquartile range of evenpath's times in a row, in percent of the median; times with more than \
+         {:.0} % are measured again, in at most {MOST_ROUNDS} rounds, of which the narrowest counts",
+        100.0 * WIDE
+    )
+}
+
+/// The widest of several spreads, in percent; `None` without any.
+fn widest_percent(spreads: impl IntoIterator<Item = f64>) -> Option<f64> {
+    spreads.into_iter().map(|spread| 100.0 * spread).max_by(f64::total_cmp)
+}
+
+/// The spreads of evenpath's times.
+fn spreads(record: &spmv::Record) -> impl Iterator<Item = f64> {
+    record.methods.iter().filter_map(|method| Some(method.outcome.figures()?.measured.spread))
 }
 
 /// Milliseconds of cuSPARSE's best algorithm for CSR.

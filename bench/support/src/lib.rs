@@ -6,6 +6,7 @@
 //! * [`measure`]: times, rates, and the copy rate that they are compared with;
 //! * [`report`]: results as text or as JSON, with a verdict; [`program`]: runs a program from command line to exit
 //!   code;
+//! * [`statistics`]: medians, and the spread of times;
 //! * [`spmv`]: the work of y = Ax, and checks of results.
 
 pub mod arguments;
@@ -14,3 +15,4 @@ pub mod measure;
 pub mod program;
 pub mod report;
 pub mod spmv;
+pub mod statistics;

@@ -5,6 +5,10 @@ use evenpath::device::{DeviceKind, Event};
 use evenpath::error::DeviceError;
 use serde::Serialize;
 
+use crate::statistics::{self, narrowest, spread};
+
+pub use crate::statistics::median;
+
 /// Bytes of each buffer for the copy rate: larger than any cache.
 const COPY_BYTES: usize = 512 << 20;
 
@@ -76,6 +80,8 @@ pub struct Measurement {
     pub ms: f64,
     /// The shortest and the longest time, in milliseconds.
     pub range_ms: (f64, f64),
+    /// The [spread](crate::statistics::spread) of the times.
+    pub spread: f64,
     /// 10⁹ operations per second.
     pub gflops: f64,
     /// [`Work::effective_bytes`] per second, in 10⁹.
@@ -100,6 +106,7 @@ impl Measurement {
             iterations: times_ms.len(),
             ms,
             range_ms: (shortest, longest),
+            spread: spread(times_ms),
             gflops: giga_per_second(work.operations),
             effective_gbps: giga_per_second(work.effective_bytes),
             counted_by: work.counted_by,
@@ -120,12 +127,13 @@ impl Measurement {
 pub struct Repetitions {
     most: usize,
     budget_ms: f64,
+    rounds: usize,
 }
 
 impl From<usize> for Repetitions {
     /// This many runs, at least one, regardless of their time.
     fn from(count: usize) -> Self {
-        Self { most: count.max(1), budget_ms: f64::INFINITY }
+        Self { most: count.max(1), budget_ms: f64::INFINITY, rounds: 1 }
     }
 }
 
@@ -149,6 +157,13 @@ impl Repetitions {
     #[must_use]
     pub fn within(self, budget_ms: f64) -> Self {
         Self { budget_ms, ..self }
+    }
+
+    /// Times whose spread is [wide](statistics::WIDE) are measured again, in at most
+    /// [`MOST_ROUNDS`](statistics::MOST_ROUNDS) rounds; the times of the narrowest count.
+    #[must_use]
+    pub fn steady(self) -> Self {
+        Self { rounds: statistics::MOST_ROUNDS, ..self }
     }
 
     /// The number of runs if one takes `ms`.
@@ -179,7 +194,7 @@ impl Repetitions {
     pub fn times_ms<E>(self, mut timed: impl FnMut() -> Result<f64, E>) -> Result<Vec<f64>, E> {
         match self.first_runs(&mut timed)? {
             FirstRuns::Enough(ms) => Ok(vec![ms]),
-            FirstRuns::Wanted(count) => (0..count).map(|_| timed()).collect(),
+            FirstRuns::Wanted(count) => narrowest(self.rounds, || (0..count).map(|_| timed()).collect()),
         }
     }
 }
@@ -194,6 +209,7 @@ pub fn times_ms<C: Clock, E: From<C::Error>>(
     repetitions: impl Into<Repetitions>,
     mut run: impl FnMut() -> Result<(), E>,
 ) -> Result<Vec<f64>, E> {
+    let repetitions = repetitions.into();
     let mut events = Vec::new();
     let mut timed = |events: &mut Vec<_>| {
         let start = clock.record()?;
@@ -201,7 +217,7 @@ pub fn times_ms<C: Clock, E: From<C::Error>>(
         events.push((start, clock.record()?));
         Ok::<_, E>(())
     };
-    let first_runs = repetitions.into().first_runs(|| {
+    let first_runs = repetitions.first_runs(|| {
         timed(&mut events)?;
         clock.synchronize()?;
         let (start, end) = &events[events.len() - 1];
@@ -211,12 +227,14 @@ pub fn times_ms<C: Clock, E: From<C::Error>>(
         FirstRuns::Enough(ms) => return Ok(vec![ms]),
         FirstRuns::Wanted(count) => count,
     };
-    events.clear();
-    for _ in 0..count {
-        timed(&mut events)?;
-    }
-    clock.synchronize()?;
-    Ok(events.iter().map(|(start, end)| clock.elapsed_ms(start, end)).collect::<Result<_, _>>()?)
+    narrowest(repetitions.rounds, || {
+        events.clear();
+        for _ in 0..count {
+            timed(&mut events)?;
+        }
+        clock.synchronize()?;
+        Ok(events.iter().map(|(start, end)| clock.elapsed_ms(start, end)).collect::<Result<_, _>>()?)
+    })
 }
 
 /// Like [`times_ms`], but each run starts on an idle device, so that launch latency is included; after up to three warm-up
@@ -236,25 +254,15 @@ pub fn single_times_ms<E: From<DeviceError>>(
         run()?;
         Ok::<_, E>(device.record()?.elapsed_since(&start)?)
     };
-    let count = match repetitions.into().first_runs(&mut single)? {
+    let repetitions = repetitions.into();
+    let count = match repetitions.first_runs(&mut single)? {
         FirstRuns::Enough(ms) => return Ok(vec![ms]),
         FirstRuns::Wanted(count) => count,
     };
     for _ in 1..count.min(3) {
         single()?;
     }
-    (0..count).map(|_| single()).collect()
-}
-
-/// The median: the mean of the two middle values if their number is even, NaN if there is none.
-pub fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match (sorted.len(), sorted.len() / 2) {
-        (0, _) => f64::NAN,
-        (len, middle) if len % 2 == 1 => sorted[middle],
-        (_, middle) => f64::midpoint(sorted[middle - 1], sorted[middle]),
-    }
+    narrowest(repetitions.rounds, || (0..count).map(|_| single()).collect())
 }
 
 /// The rate at which the device copies within its memory, in GB/s of bytes read plus bytes written: the limit of
@@ -289,6 +297,8 @@ mod tests {
         };
         let measured = Measurement::new(work, &[4.0, 1.0, 2.0]);
         assert_eq!((measured.ms, measured.range_ms), (2.0, (1.0, 4.0)));
+        // The quartiles are 1.5 and 3.
+        assert!((measured.spread - 0.75).abs() < 1e-12);
         assert_eq!((measured.gflops, measured.gbps, measured.effective_gbps), (2.0, 3.0, 4.0));
         assert_eq!(measured.fits_l2(&Device::cpu()), None);
     }
@@ -316,11 +326,5 @@ mod tests {
         assert_eq!(count(limited, &[400.0]), (1, 2));
         assert_eq!(count(limited, &[5000.0]), (1, 1));
         assert_eq!(count(Repetitions::from(2).within(30.0), &[100.0]), (2, 3));
-    }
-
-    #[test]
-    fn median_of_an_even_number_is_between_the_middle_two() {
-        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]).to_bits(), 2.5_f64.to_bits());
-        assert!(median(&[]).is_nan());
     }
 }

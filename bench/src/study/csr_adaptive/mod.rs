@@ -1,0 +1,97 @@
+//! CSR-Adaptive and LightSpMV beside the CPU, and CSR-Adaptive by nonzeros per row block.
+
+mod methods;
+mod stand_ins;
+mod sweep;
+
+use std::error::Error;
+
+use evenpath::Csr;
+use evenpath::device::DeviceKind;
+
+use self::stand_ins::STAND_INS;
+use super::published::ADAPTIVE;
+use super::{Bench, Cell, Report, Study, Table, spread_note};
+use crate::peers::PeerValue;
+
+const STUDY: Study = Study::CsrAdaptive;
+
+pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
+    report(published())?;
+    let mut tables = ["f32", "f64"].map(|value| (sweep::table(value), methods::table(value)));
+    let mut notes = Vec::new();
+    bench.each(stand_ins::sources(), &mut notes, |name, matrix| {
+        let [(single_sweep, single), (double_sweep, double)] = &mut tables;
+        methods::measure(bench, name, &matrix, double)?;
+        sweep::measure(bench, name, &matrix, double_sweep)?;
+        let matrix = matrix.into_values::<f32>();
+        methods::measure(bench, name, &matrix, single)?;
+        sweep::measure(bench, name, &matrix, single_sweep)
+    })?;
+    for (mut sweep, mut methods) in tables {
+        if bench.device.kind() == DeviceKind::Cpu {
+            let note =
+                "the CPU has no row blocks: neither CSR-Adaptive nor the other methods of GPUs run there";
+            sweep.note(note);
+            methods.note(note);
+        }
+        for stand_in in STAND_INS {
+            methods.note(stand_in.to_string());
+        }
+        methods.note("the difference is that of the result in the table's type to a product computed in f64");
+        methods.note(spread_note());
+        methods.notes.extend(notes.iter().cloned());
+        report(sweep)?;
+        report(methods)?;
+    }
+    Ok(())
+}
+
+/// Table 2, and values derived from it.
+fn published() -> Table {
+    let mut table = Table::new(
+        STUDY,
+        "Published: CSR-Adaptive and LightSpMV on a GTX 1050 Ti",
+        "Tables 1 and 2; milliseconds are the CPU's time by the published ratios.",
+        &[
+            "matrix",
+            "rows",
+            "nonzeros per row",
+            "type",
+            "CPU, 8 threads, ms",
+            "CSR-Adaptive, ms",
+            "LightSpMV, ms",
+            "CSR-Adaptive over LightSpMV",
+            "CPU over CSR-Adaptive",
+            "CPU over LightSpMV",
+            "largest difference",
+        ],
+    );
+    for matrix in ADAPTIVE {
+        for (index, value) in ["f32", "f64"].into_iter().enumerate() {
+            let cpu_ms = 1e3 * matrix.cpu_seconds[index];
+            let (adaptive, light) = (matrix.over_adaptive[index], matrix.over_light[index]);
+            table.row([
+                matrix.name.into(),
+                matrix.rows.into(),
+                matrix.nonzeros_per_row.into(),
+                value.into(),
+                cpu_ms.into(),
+                (cpu_ms / adaptive).into(),
+                (cpu_ms / light).into(),
+                (light / adaptive).into(),
+                adaptive.into(),
+                light.into(),
+                matrix.difference[index].into(),
+            ]);
+        }
+    }
+    table.note(
+        "by its own account, the source's LightSpMV is wrong in single precision for two of the matrices",
+    );
+    table
+}
+
+fn nonzeros_per_row<V: PeerValue>(matrix: &Csr<V>) -> Cell {
+    (matrix.nnz() as f64 / matrix.rows().max(1) as f64).into()
+}

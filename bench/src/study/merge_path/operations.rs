@@ -1,0 +1,264 @@
+//! SpMV, SpAdd and SpGEMM over Table II.
+
+use std::error::Error;
+
+use evenpath::Csr;
+use evenpath::device::DeviceKind;
+use evenpath::spgemm::SpgemmMethod;
+use evenpath::spmv::SpmvMethod;
+
+use super::series::Series;
+use super::tables;
+use crate::measure::{median, single_times_ms};
+use crate::spadd;
+use crate::spgemm::{self, Check, Phases, other_factor};
+use crate::statistics::spread;
+use crate::study::cpu::on_threads;
+use crate::study::{
+    Bench, Cell, Table, cusparse_ms, gflops, method_ms, quotient, spread_note, spreads, widest_percent,
+};
+
+/// The methods of SpMV to measure. `Flat` is the publication's own.
+const METHODS: [SpmvMethod; 5] =
+    [SpmvMethod::Flat, SpmvMethod::MergePath, SpmvMethod::Vector, SpmvMethod::Warp, SpmvMethod::Auto];
+
+/// The tables over Table II.
+pub(super) struct Operations {
+    spmv: Table,
+    spadd: Table,
+    spgemm: Table,
+    phases: Table,
+    series: Series,
+}
+
+impl Operations {
+    pub(super) fn new() -> Self {
+        Self {
+            spmv: tables::spmv(),
+            spadd: tables::spadd(),
+            spgemm: tables::spgemm(),
+            phases: tables::phases(),
+            series: Series::default(),
+        }
+    }
+
+    /// Measures every operation with a matrix.
+    pub(super) fn measure(
+        &mut self,
+        bench: &Bench<'_>,
+        name: &str,
+        matrix: &Csr<f64>,
+    ) -> Result<(), Box<dyn Error>> {
+        self.multiply_vector(bench, name, matrix)?;
+        self.add(bench, name, matrix)?;
+        self.multiply(bench, name, matrix)
+    }
+
+    fn multiply_vector(
+        &mut self,
+        bench: &Bench<'_>,
+        name: &str,
+        matrix: &Csr<f64>,
+    ) -> Result<(), Box<dyn Error>> {
+        let nnz = matrix.nnz();
+        let record = bench.spmv(name, matrix, &METHODS)?;
+        let [flat, merge_path, vector, warp, auto] =
+            METHODS.map(|method| method_ms(&record, method, &mut self.spmv));
+        let peer = cusparse_ms(&record);
+        self.series.spmv.take(nnz as f64, flat, peer);
+        self.series.spmv_by_merge_path.take(nnz as f64, merge_path, peer);
+        self.spmv.row([
+            name.into(),
+            nnz.into(),
+            flat.into(),
+            gflops(nnz, flat).into(),
+            merge_path.into(),
+            gflops(nnz, merge_path).into(),
+            vector.into(),
+            gflops(nnz, vector).into(),
+            warp.into(),
+            auto.into(),
+            peer.into(),
+            gflops(nnz, peer).into(),
+            quotient(vector, flat).into(),
+            quotient(peer, flat).into(),
+            widest_percent(spreads(&record)).into(),
+        ]);
+        Ok(())
+    }
+
+    fn add(&mut self, bench: &Bench<'_>, name: &str, matrix: &Csr<f64>) -> Result<(), Box<dyn Error>> {
+        let (operand, repetitions) = ((1.0, matrix), bench.repetitions);
+        let sum = spadd::measure(bench.device, operand, operand, repetitions)?;
+        let sequential = on_threads(1, |device| spadd::measure(device, operand, operand, repetitions))?;
+        for (what, result) in [("merge path", &sum.result), ("one CPU thread", &sequential.result)] {
+            if let Err(difference) = spadd::check(operand, operand, result) {
+                self.spadd.wrong.push(format!("{name}, {what}: {difference}"));
+                return Ok(());
+            }
+        }
+        let (own, sequential_ms) = (Some(sum.whole.ms), Some(sequential.whole.ms));
+        let peer = bench.peers.cusparse().map(|library| {
+            let peer = library.measure_spadd(operand, operand, repetitions)?;
+            Ok::<_, Box<dyn Error>>(median(&peer.whole_ms))
+        });
+        let peer = peer.transpose()?;
+        let work = 2 * matrix.nnz();
+        self.series.spadd.take(work as f64, own, peer);
+        self.spadd.row([
+            name.into(),
+            work.into(),
+            own.into(),
+            peer.into(),
+            sequential_ms.into(),
+            quotient(sequential_ms, own).into(),
+            quotient(sequential_ms, peer).into(),
+            quotient(peer, own).into(),
+            widest_percent([sum.whole.spread, sequential.whole.spread]).into(),
+        ]);
+        Ok(())
+    }
+
+    fn multiply(&mut self, bench: &Bench<'_>, name: &str, matrix: &Csr<f64>) -> Result<(), Box<dyn Error>> {
+        let b = other_factor(matrix);
+        let products = spgemm::products(matrix, &b);
+        if products > bench.most_products {
+            self.spgemm.note(format!("{name} was left out: {products} products"));
+            return Ok(());
+        }
+        let case = spgemm::Case {
+            device: bench.device,
+            methods: &[SpgemmMethod::TwoLevelSort, SpgemmMethod::Auto],
+            cusparse: bench.peers.cusparse(),
+            memory_limit: None,
+            repetitions: bench.repetitions,
+            suite: "-",
+            matrix: name,
+        };
+        let record = spgemm::measure(&case, matrix, &b)?;
+        let mut times = record.methods.iter().map(|method| {
+            if let spgemm::Outcome::Failed { error } = &method.outcome {
+                self.spgemm.notes.push(format!("{name}, {}: {error}", method.method));
+            } else if method.outcome.right().is_none() {
+                self.spgemm.wrong.push(format!("{name}, {}", method.method));
+            }
+            method.outcome.right().map(|figures| figures.ms)
+        });
+        let (own, auto) = (times.next().flatten(), times.next().flatten());
+        let peer = record.best_peer().map(|(_, figures)| figures.ms);
+        let sequential = self.sequential_product(bench, name, (matrix, &b))?;
+        let sequential_ms = sequential.as_deref().map(median);
+        let spreads = record.methods.iter().filter_map(|method| Some(method.outcome.right()?.spread));
+        let spreads = spreads.chain(sequential.as_deref().map(spread));
+        self.series.spgemm.take(products as f64, own, peer);
+        self.spgemm.row([
+            name.into(),
+            products.into(),
+            own.into(),
+            auto.into(),
+            peer.into(),
+            sequential_ms.into(),
+            quotient(sequential_ms, own).into(),
+            quotient(sequential_ms, auto).into(),
+            quotient(sequential_ms, peer).into(),
+            quotient(peer, own).into(),
+            quotient(peer, auto).into(),
+            widest_percent(spreads).into(),
+        ]);
+        if let Some(phases) = record.phases {
+            self.phases.row(phase_cells(name, &phases));
+        }
+        Ok(())
+    }
+
+    /// Milliseconds of products on one CPU thread; `None` if the result is wrong.
+    fn sequential_product(
+        &mut self,
+        bench: &Bench<'_>,
+        name: &str,
+        (a, b): (&Csr<f64>, &Csr<f64>),
+    ) -> Result<Option<Vec<f64>>, Box<dyn Error>> {
+        let repetitions = bench.repetitions;
+        let (times, c) = on_threads(1, |device| {
+            let (a, b) = (device.upload(a)?, device.upload(b)?);
+            let times = single_times_ms(device, repetitions, || a.multiply(&b).map(drop))?;
+            Ok((times, a.multiply(&b)?.download()?))
+        })?;
+        let checked = Check::new(a, b).check(c.row_offsets(), c.column_indices(), c.values());
+        if let Err(difference) = checked {
+            self.spgemm.wrong.push(format!("{name}, one CPU thread: {difference}"));
+            return Ok(None);
+        }
+        Ok(Some(times))
+    }
+
+    /// The finished tables.
+    pub(super) fn finish(self, bench: &Bench<'_>) -> Vec<Table> {
+        let Self { mut spmv, mut spadd, mut spgemm, mut phases, series } = self;
+        let mut correlations = series.table();
+        if bench.device.kind() == DeviceKind::Cpu {
+            spmv.note("the CPU has neither the flat nor the vectorized division");
+            correlations.note("the CPU has no flat division");
+        }
+        if phases.rows.is_empty() {
+            phases.note("phases are timed on GPUs only");
+        }
+        for table in [&mut spmv, &mut spadd, &mut spgemm] {
+            table.note(spread_note());
+        }
+        for table in [&mut spadd, &mut spgemm] {
+            table.note("the sequential CPU is evenpath's CPU device on one thread");
+        }
+        vec![spmv, spadd, spgemm, phases, correlations]
+    }
+}
+
+/// Percent of the whole product for each phase.
+fn phase_cells(name: &str, phases: &Phases) -> impl Iterator<Item = Cell> {
+    let &Phases { setup, block_sort, global_sort, placement, product_compute, reduce_by_key, other } = phases;
+    let total = phases.total();
+    let parts = [setup, block_sort, global_sort, placement, product_compute, reduce_by_key, other];
+    let percent = parts.map(|part| Cell::from(100.0 * part / total));
+    [Cell::from(name), total.into()].into_iter().chain(percent)
+}
+
+#[cfg(test)]
+mod tests {
+    use evenpath::Device;
+    use evenpath::device::SimulatedOptions;
+    use evenpath::generate::{Kind, generate};
+
+    use super::*;
+    use crate::spmv::Peers;
+
+    #[test]
+    fn a_gpu_has_every_method_and_phase() {
+        let device = Device::simulated(SimulatedOptions::default());
+        let bench = Bench {
+            device: &device,
+            copy_gbps: 1.0,
+            peers: &Peers::default(),
+            repetitions: 2.into(),
+            most_nonzeros: usize::MAX,
+            most_products: u64::MAX,
+        };
+        let matrix = generate(Kind::Stencil5 { side: 20 }, 1).unwrap();
+        let mut operations = Operations::new();
+        operations.measure(&bench, "a", &matrix).unwrap();
+        let tables = operations.finish(&bench);
+        for table in &tables[..4] {
+            assert_eq!((table.rows.len(), &table.wrong), (1, &Vec::new()), "{table:?}");
+            for (heading, cell) in table.columns.iter().zip(&table.rows[0]) {
+                let is_there = *cell != Cell::None;
+                assert_eq!(is_there, !heading.contains("cuSPARSE"), "{heading} in {table:?}");
+            }
+        }
+        let percent = tables[3].rows[0][2..].iter().map(|cell| match cell {
+            Cell::Number(percent) => *percent,
+            _ => f64::NAN,
+        });
+        let percent: Vec<f64> = percent.collect();
+        assert!(percent.iter().all(|&percent| percent >= 0.0), "{percent:?}");
+        assert!((percent.iter().sum::<f64>() - 100.0).abs() < 1e-9, "{percent:?}");
+    }
+}
