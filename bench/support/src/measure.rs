@@ -80,7 +80,7 @@ pub struct Measurement {
     pub ms: f64,
     /// The shortest and the longest time, in milliseconds.
     pub range_ms: (f64, f64),
-    /// The [spread](crate::statistics::spread) of the times.
+    /// The [`spread`] of the times.
     pub spread: f64,
     /// 10⁹ operations per second.
     pub gflops: f64,
