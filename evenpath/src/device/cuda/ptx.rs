@@ -114,7 +114,7 @@ impl Ptx {
             entries.push(entry);
         }
         entries.sort_by_key(|entry| Reverse(entry.len()));
-        Some(entries.iter().fold(head.to_owned(), |text, entry| text + ENTRY + entry + "\n"))
+        Some(join(head, &entries))
     }
 
     /// Where a module is, for messages: its file, if it is not built in.
@@ -182,7 +182,12 @@ const ENTRY: &str = "\n.visible .entry ";
 /// What comes before the first kernel of a text, and the named kernel, as a text; `None` if it is not there.
 fn only(text: &str, kernel: &str) -> Option<String> {
     let (head, entry) = split(text, kernel)?;
-    Some(format!("{head}{ENTRY}{entry}\n"))
+    Some(join(head, &[entry]))
+}
+
+/// A text of what comes before kernels, and the kernels, as [`split`] gives them.
+fn join(head: &str, entries: &[&str]) -> String {
+    entries.iter().fold(head.to_owned(), |text, entry| text + ENTRY + entry + "\n")
 }
 
 /// What comes before the first kernel of a text, and what follows [`ENTRY`] in the named kernel; `None` if it is not there.
