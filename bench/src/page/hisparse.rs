@@ -89,11 +89,11 @@ pub(super) fn section(rows: &[(&Setting, &Row)]) -> String {
     let mut text = String::new();
     for (title, ratios) in [("Sums of trees", &SUMS[..]), ("Bytes and conversion", &OTHERS[..])] {
         let (table, all) = (summary(&rows, ratios), every(&rows, ratios));
-        if let Some((table, (all, matrices))) = table.zip(all) {
+        if let Some((table, (all, count))) = table.zip(all) {
             // Writing to a String does not fail.
             let _ = write!(
                 text,
-                "\n### {title}\n\n{table}\n<details><summary>All {matrices} matrices</summary>\n\n{all}\n</details>\n"
+                "\n### {title}\n\n{table}\n<details><summary>All {count} rows</summary>\n\n{all}\n</details>\n"
             );
         }
     }

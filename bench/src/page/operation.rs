@@ -1,5 +1,6 @@
 //! The page's section on one operation.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::distinct;
@@ -188,9 +189,12 @@ fn figures(found: Option<(&Setting, &Row)>, libraries: &[String]) -> Vec<String>
 
 /// Rows and libraries without a time, and why.
 pub(super) fn failures(rows: &Rows<'_>) -> String {
+    let cases = distinct(rows.iter().map(|(_, row)| row.key.variant.as_str()));
+    let of_cases: BTreeMap<_, _> =
+        cases.into_iter().map(|case| (case, libraries(&of_case(rows, case)))).collect();
     let mut lines = Vec::new();
     for (_, row) in rows {
-        let libraries = libraries(&of_case(rows, &row.key.variant));
+        let libraries = &of_cases[row.key.variant.as_str()];
         let key = &row.key;
         let variant = if key.variant.is_empty() { String::new() } else { format!(", {}", key.variant) };
         let name = format!("{} {}{variant}", key.matrix, key.value);

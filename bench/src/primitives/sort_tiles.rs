@@ -14,7 +14,7 @@ pub(super) const BITS: [u32; 5] = [12, 16, 20, 24, 28];
 /// Bits of a position in a tile.
 const PLACE_BITS: u32 = 11;
 /// Blocks per multiprocessor on a full device.
-pub(super) const BLOCKS: u32 = 8;
+const BLOCKS: u32 = 8;
 /// Number of launches; the last one counts.
 pub(super) const LAUNCHES: usize = 4;
 
@@ -70,7 +70,18 @@ fn measure_bits<K: SortKey + RadixKey>(
         What::Pairs => SortTilePairs::<K, u32>::first(),
     };
     let info = info.unwrap_or_else(|| unreachable!("the kernels' tables have every key"));
-    let run = |count| Tiles::<K>::new(device, what, info, count, bits)?.run();
+    measurement(device, op, bits, info, |count| Tiles::<K>::new(device, what, info, count, bits)?.run())
+}
+
+/// The measurement of a kernel that sorts tiles, alone and on a full device. `run` sorts as many tiles as it is given, and returns
+/// the median clock cycles of one, and whether all results were correct.
+pub(super) fn measurement(
+    device: &Device,
+    op: &str,
+    bits: u32,
+    info: &KernelInfo,
+    run: impl Fn(u32) -> Result<(u32, Result<(), String>), DeviceError>,
+) -> Result<Measurement, DeviceError> {
     let (cycles_alone, checked_alone) = run(1)?;
     let (cycles_full, checked_full) = run(BLOCKS * device.properties().multiprocessors)?;
     let (threads, items) = (info.block_size, info.items_per_thread);

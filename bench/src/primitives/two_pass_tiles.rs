@@ -9,8 +9,8 @@ use evenpath::{Device, DeviceVec};
 use evenpath_kernels::sort::SortTilePairs;
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
-use super::sort_tiles::{BITS, BLOCKS, LAUNCHES};
-use super::{Bench, Case, Figures, Measurement, Outcome};
+use super::sort_tiles::{BITS, LAUNCHES, measurement};
+use super::{Bench, Measurement, Outcome};
 use crate::sequences::random_keys;
 
 const OP: &str = "cta_radix_sort_two_passes";
@@ -33,14 +33,7 @@ pub(super) fn measure(bench: &mut Bench<'_>) -> Result<(), OpError> {
 fn measure_bits(device: &Device, op: &str, bits: u32) -> Result<Measurement, DeviceError> {
     let info = SortTilePairs::<u32, u32>::first();
     let info = info.unwrap_or_else(|| unreachable!("the kernel's table has pairs of u32"));
-    let (cycles_alone, checked_alone) = Tiles::new(device, info, 1, bits)?.run()?;
-    let full = BLOCKS * device.properties().multiprocessors;
-    let (cycles_full, checked_full) = Tiles::new(device, info, full, bits)?.run()?;
-    Ok(Measurement::new(
-        Case::Tile { op: op.into(), bits },
-        Figures::Tile { threads: info.block_size, items: info.items_per_thread, cycles_alone, cycles_full },
-        Some(checked_alone.and(checked_full)),
-    ))
+    measurement(device, op, bits, info, |count| Tiles::new(device, info, count, bits)?.run())
 }
 
 /// Tiles of (row, column) pairs, and buffers for the results of both passes.

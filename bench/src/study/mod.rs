@@ -214,6 +214,15 @@ fn widest_percent(spreads: impl IntoIterator<Item = f64>) -> Option<f64> {
     spreads.into_iter().map(|spread| 100.0 * spread).max_by(f64::total_cmp)
 }
 
+#[cfg(test)]
+impl<'b> Bench<'b> {
+    /// A bench for small matrices, without limits.
+    fn small(device: &'b Device, peers: &'b Peers, repetitions: usize) -> Self {
+        let (most_nonzeros, most_products) = (usize::MAX, u64::MAX);
+        Self { device, copy_gbps: 1.0, peers, repetitions: repetitions.into(), most_nonzeros, most_products }
+    }
+}
+
 /// The spreads of evenpath's times.
 fn spreads(record: &spmv::Record) -> impl Iterator<Item = f64> {
     record.methods.iter().filter_map(|method| Some(method.outcome.figures()?.measured.spread))

@@ -157,14 +157,8 @@ mod tests {
 
     /// The table of a small matrix, whose results are right.
     fn measured<V: PeerValue>(device: &Device, kind: Kind) -> Table {
-        let bench = Bench {
-            device,
-            copy_gbps: 1.0,
-            peers: &Peers::default(),
-            repetitions: 2.into(),
-            most_nonzeros: usize::MAX,
-            most_products: u64::MAX,
-        };
+        let peers = Peers::default();
+        let bench = Bench::small(device, &peers, 2);
         let matrix: Csr<V> = generate::<f64, u32>(kind, 1).unwrap().into_values();
         let mut table = table(V::NAME);
         measure(&bench, "a", &matrix, &mut table).unwrap();

@@ -138,14 +138,8 @@ mod tests {
 
     fn every_limit_is_measured<V: PeerValue>(kind: Kind) {
         let device = Device::simulated(SimulatedOptions::default());
-        let bench = Bench {
-            device: &device,
-            copy_gbps: 1.0,
-            peers: &Peers::default(),
-            repetitions: 1.into(),
-            most_nonzeros: usize::MAX,
-            most_products: u64::MAX,
-        };
+        let peers = Peers::default();
+        let bench = Bench::small(&device, &peers, 1);
         let matrix: Csr<V> = generate::<f64, u32>(kind, 1).unwrap().into_values();
         let mut table = table(V::NAME);
         measure(&bench, "a", &matrix, &mut table).unwrap();

@@ -234,14 +234,8 @@ mod tests {
     #[test]
     fn a_gpu_has_every_method_and_phase() {
         let device = Device::simulated(SimulatedOptions::default());
-        let bench = Bench {
-            device: &device,
-            copy_gbps: 1.0,
-            peers: &Peers::default(),
-            repetitions: 2.into(),
-            most_nonzeros: usize::MAX,
-            most_products: u64::MAX,
-        };
+        let peers = Peers::default();
+        let bench = Bench::small(&device, &peers, 2);
         let matrix = generate(Kind::Stencil5 { side: 20 }, 1).unwrap();
         let mut operations = Operations::new();
         operations.measure(&bench, "a", &matrix).unwrap();
