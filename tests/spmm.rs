@@ -236,7 +236,7 @@ fn lengths_around_steps_and_pieces() {
     }
 }
 
-/// A row with so many pieces that every warp of the block that adds them up loops several times.
+/// One row of many pieces: the block that sums them has more pieces than warps, several times over.
 #[test]
 fn a_row_of_many_pieces() {
     for under_test in devices() {
