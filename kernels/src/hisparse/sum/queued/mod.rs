@@ -271,8 +271,8 @@ impl<V: Float, const BLOCK: usize> Sum<V, BLOCK> {
             coordinates = layout::pack(slot >> d_log2, slot & ((1 << d_log2) - 1));
             slots = first;
         } else {
-            let at = first * 2 + layout::COUNT_BYTES / layout::COORDINATES_BYTES + slot;
-            coordinates = u32::from(pool.coordinates.load(at as usize));
+            let before = (layout::COUNT_BYTES / layout::COORDINATES_BYTES + slot) as usize;
+            coordinates = u32::from(pool.coordinates.load(2 * first as usize + before));
             slots = first + layout::slots_offset(kind, pool.words.load(first as usize), 4) / 4;
         }
         let (a, b) = self.inner_sides();
