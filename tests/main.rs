@@ -7,6 +7,8 @@ mod hisparse;
 mod hisparse_device;
 mod hisparse_pools;
 mod hisparse_queue;
+mod hisparse_queued_entries;
+mod hisparse_queued_sum;
 mod hisparse_spgemm;
 mod hisparse_spmv;
 mod host_csr;

@@ -1,7 +1,7 @@
 //! Sums by queues: one kernel for all levels.
 
 use evenpath_kernels::hisparse::sum::{
-    ENTRIES, HiSparseQueuedSum, ROOT, SUM_RESULTS, SumPool, SumTrees, UNITS, queued_shared_bytes,
+    ENTRIES, HiSparseQueuedSum, ROOT, SUM_RESULTS, SumPool, SumQueues, SumTrees, UNITS, queued_shared_bytes,
 };
 
 use super::HiSparseQueuedOptions;
@@ -35,8 +35,11 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         let mut queues = QueueMemory::new(self.device, capacity(options, operands))?;
         loop {
             let mut pool = self.device.zeros::<Unit>(units)?;
-            let [used, entries, root] = self.fill_pool(rows, cols, options, &mut queues, &mut pool)?;
+            let results = self.fill_pool(rows, cols, options, &mut queues, &mut pool)?;
+            // The first unit belongs to no node.
+            let used = 1 + results[UNITS];
             if used <= units as u64 {
+                let (entries, root) = (results[ENTRIES], results[ROOT]);
                 pool.truncate(used as usize);
                 pool.shrink_to_fit()?;
                 return Ok(Nodes { rows, cols, nnz: entries as usize, pool, root: Reference(root as u32) });
@@ -54,14 +57,11 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         rows: usize,
         cols: usize,
         options: HiSparseQueuedOptions,
-        queues: &mut QueueMemory<evenpath_kernels::hisparse::sum::SumQueues>,
+        queues: &mut QueueMemory<SumQueues>,
         pool: &mut DeviceVec<Unit>,
     ) -> Result<[u64; SUM_RESULTS], OpError> {
         let d_log2 = D.ilog2();
-        let mut words = [0; SUM_RESULTS];
-        // The first unit belongs to no node.
-        words[UNITS] = 1;
-        let mut results = self.device.upload(&words)?;
+        let mut results = self.device.zeros(SUM_RESULTS)?;
         let launcher = self.device.kernel::<HiSparseQueuedSum<V>>();
         let launcher = launcher.shared_bytes(queued_shared_bytes(d_log2));
         let launch = grid(launcher, options, self.a.nnz + self.b.nnz)?;
@@ -87,8 +87,8 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         // SAFETY: both trees are valid, of this height, and one has a root. The sum's pool is zero, and its size is given. The
         // queues are used by one run at a time. All are on this device, and buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
+        let mut words = [0; SUM_RESULTS];
         results.copy_to_slice(&mut words)?;
-        let [used, entries, root] = [words[UNITS], words[ENTRIES], words[ROOT]];
-        Ok([used, entries, root])
+        Ok(words)
     }
 }

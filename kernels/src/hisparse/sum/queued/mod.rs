@@ -88,14 +88,14 @@ parameters! {
         pub pool: PoolMut<V>,
         /// Units of the pool, at most 2³⁰.
         pub units: u32,
-        /// [`SUM_RESULTS`] words: [`UNITS`], 1 before, as the first unit belongs to no node; [`ENTRIES`] and [`ROOT`], 0 before.
+        /// [`SUM_RESULTS`] words, all zero before: [`UNITS`], [`ENTRIES`] and [`ROOT`].
         pub results: GlobalMut<u64>,
     }
 }
 
 /// Words of a sum's results.
 pub const SUM_RESULTS: usize = 3;
-/// Units that were asked for. If they are more than the pool has, the sum is incomplete.
+/// Units that were asked for, without the first, which belongs to no node. If the pool has fewer, the sum is incomplete.
 pub const UNITS: usize = 0;
 /// Entries of all leaves.
 pub const ENTRIES: usize = 1;
@@ -300,7 +300,8 @@ impl<V: Float, const BLOCK: usize> Sum<V, BLOCK> {
         if thread::lane() == 0 && total > 0 {
             first = results.fetch_add(UNITS, u64::from(total), Ordering::Relaxed, Scope::Device);
         }
-        let end = warp::shuffle(warp::FULL, first, 0) + u64::from(end);
+        // The first unit belongs to no node.
+        let end = 1 + warp::shuffle(warp::FULL, first, 0) + u64::from(end);
         if count == 0 || end > u64::from(capacity) {
             return NULL;
         }
