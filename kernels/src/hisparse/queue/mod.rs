@@ -2,8 +2,7 @@
 //!
 //! A grid of any number of blocks, usually as many as are resident, draws elements from queues until none are left. A block
 //! draws as many elements of a queue at once as it has lanes for, processes them, and puts what it finds into queues. In the
-//! thesis a controller launches a kernel for each queue that is filled well enough. That needs dynamic parallelism, whose
-//! device runtime comes with the CUDA toolkit and would have to be linked; persistent blocks need neither.
+//! thesis a controller launches a kernel for each queue that is filled well enough; `docs/kernels.md` says why there is none here.
 //!
 //! | part | is |
 //! |---|---|
