@@ -2,14 +2,15 @@
 
 use std::marker::PhantomData;
 
-use evenpath_kernels::hisparse::queue::{self, Specification, Tree};
+use evenpath_kernels::hisparse::queue::{self, Specification, Tree, TreeQueues};
 use evenpath_simt::kernel::Kernel;
 
 use super::HiSparseQueuedOptions;
-use super::device::Nodes;
+use super::device::{Content, DeviceHiSparse, Nodes};
 use crate::Value;
 use crate::device::{Device, DeviceError, DeviceVec, Launch, Launcher};
 use crate::matrix::hisparse;
+use crate::op::OpError;
 
 /// The minimum and maximum capacity of a queue, unless the options set one.
 const CAPACITY: (usize, usize) = (1 << 10, 1 << 20);
@@ -78,6 +79,41 @@ impl<S: Specification> QueueMemory<S> {
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
         self.places.bytes() + self.state.bytes()
+    }
+}
+
+impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
+    /// Traverses the stored tree with a kernel of the program's own, which [`Device::add_kernel`] has added: `kernel` makes it of the
+    /// tree and of queues for it, and its body calls `evenpath_kernels::hisparse::queue::traverse`. Transposition and scale are
+    /// left to the kernel. The launch is asynchronous; a matrix without nonzeros needs none.
+    ///
+    /// # Errors
+    ///
+    /// If the device is the CPU, which runs no kernels; if it does not know the kernel, there is not enough memory for the queues, or
+    /// the device was lost.
+    ///
+    /// # Safety
+    ///
+    /// The kernel is sound for blocks of the threads that it declares. Its other views are of live buffers on this device, which
+    /// have the elements that it accesses and are not used in another way while it runs.
+    pub unsafe fn traverse<K: Kernel>(
+        &self,
+        options: HiSparseQueuedOptions,
+        kernel: impl FnOnce(Tree<V>, queue::Queues) -> K,
+    ) -> Result<(), OpError> {
+        let device = self.device();
+        let info = device.first_instance::<K>()?;
+        let nodes = match self.content() {
+            Content::Host(_) => return Err(device.no_kernels(info).into()),
+            Content::Machine(nodes) if nodes.root.is_null() => return Ok(()),
+            Content::Machine(nodes) => nodes,
+        };
+        let mut queues = QueueMemory::<TreeQueues>::new(device, capacity(options, nodes.pool.len()))?;
+        let launch = grid(device.instance::<K>(info), options, nodes.nnz)?;
+        let kernel = kernel(nodes.tree::<V, D>(), queues.next_run()?);
+        // SAFETY: the tree is valid, and the queues are new; the rest is the caller's. Buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
+        Ok(())
     }
 }
 

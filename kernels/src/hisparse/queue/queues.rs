@@ -5,13 +5,13 @@
 //! and holds them until work arrives; it may hold places of several queues. Each word of a place carries the number of the run,
 //! so that no memory ordering is needed: the holder polls the place until all words are there.
 //!
-//! A block that holds places is running, and returns to them after at most one round of other work: so all work is done,
-//! whichever blocks run. More places may be promised than exist. Those are given to no block: a producer that was promised
+//! A block that holds places is running, and looks at them again when it has done what it drew: so all work is done, whichever
+//! blocks run. More places may be promised than exist. Those are given to no block: a producer that was promised
 //! one does the work itself.
 //!
 //! `pending` counts the elements that were put in and are not done. It is raised before work can be drawn. The block that did
-//! some work subtracts it in one step with adding what it put in. When `pending` is 0, nothing is left, nothing will come,
-//! and held places stay empty.
+//! some work subtracts it no earlier than it adds what it put in. When `pending` is 0, nothing is left, nothing will come, and
+//! held places stay empty.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
