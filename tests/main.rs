@@ -17,6 +17,7 @@ mod late_stores;
 mod lost_devices;
 mod machine;
 mod merge;
+mod own_kernels;
 mod properties;
 mod reduce;
 mod same_bits;

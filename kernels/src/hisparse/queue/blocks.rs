@@ -125,7 +125,7 @@ impl<P: Payload> Board<P> {
     fn put<O: Operation<Element = P>>(&self, queues: Queues, found: Option<Found<P>>) -> u32 {
         let (mut parts, mut offset) = (0, 0);
         if let Some(Found { queue, element }) = found {
-            parts = element.len().div_ceil(1 << O::lanes_log2(queue));
+            parts = element.slots().div_ceil(1 << O::lanes_log2(queue));
             offset = self.counts.fetch_add(queue as usize, parts);
         }
         thread::barrier();
@@ -150,14 +150,14 @@ impl<P: Payload> Board<P> {
         }
         if let Some(Found { queue, element }) = found {
             let room = self.room(queues, queue, offset).min(parts);
-            let (lanes, len) = (1 << O::lanes_log2(queue), element.len());
+            let (lanes, slots) = (1 << O::lanes_log2(queue), element.slots());
             let place = self.places.load(queue as usize).saturating_add(offset);
             for part in 0..room {
                 let first = part * lanes;
-                queues.put(queue, place + part, element.part(first, lanes.min(len - first)));
+                queues.put(queue, place + part, element.part(first, lanes.min(slots - first)));
             }
             if room < parts {
-                self.stack.push(queue, element.part(room * lanes, len - room * lanes));
+                self.stack.push(queue, element.part(room * lanes, slots - room * lanes));
             }
         }
         let mut missing = 0;

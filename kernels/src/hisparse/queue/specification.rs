@@ -5,8 +5,8 @@ pub const MAX_WORDS: usize = 8;
 
 /// An element of a queue. In a queue, it is a few words, each tagged with the number of the run.
 ///
-/// Several lanes may share an element, such as the slots of a node: then its [`len`](Self::len) is the number of slots, and it
-/// is put into a queue in parts, each with at most as many slots as the queue has lanes per element.
+/// Several lanes may share an element that has several [`slots`](Self::slots), such as a node. It is put into a queue in parts,
+/// each with at most as many slots as the queue has lanes per element.
 pub trait Payload: Copy {
     /// Words of an element, 1 to [`MAX_WORDS`].
     const WORDS: usize;
@@ -19,7 +19,7 @@ pub trait Payload: Copy {
 
     /// The number of slots that lanes share; 1 for an element that is taken as a whole.
     #[inline(always)]
-    fn len(self) -> u32 {
+    fn slots(self) -> u32 {
         1
     }
 

@@ -71,7 +71,7 @@ impl<P: Payload> Stack<P> {
         }
         let (queue, element) = (last.load(P::WORDS), P::from_words(words));
         thread::barrier();
-        let slots = element.len();
+        let slots = element.slots();
         if thread::index() == 0 {
             if slots > SLOTS {
                 self.store(len - 1, queue, element.part(SLOTS, slots - SLOTS));

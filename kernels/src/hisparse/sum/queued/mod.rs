@@ -35,7 +35,9 @@ use crate::block::search::partition_point;
 use crate::hisparse::layout::{self, DENSE, NULL, UNIT_WORDS};
 use crate::hisparse::node::Pool;
 use crate::hisparse::pool_mut::PoolMut;
-use crate::hisparse::queue::{run, run_shared_bytes, Found, Operation, Queues, Specification, WIDE};
+use crate::hisparse::queue::{
+    run, run_shared_bytes, Found, Operation, Payload, Queues, Specification, ROOT as ROOT_QUEUE, WIDE,
+};
 pub use pair::{QueuedPair, SumQueues};
 use pair::{COPIES, LARGE, NARROW, NARROW_SLOTS, SMALL};
 
@@ -123,15 +125,15 @@ impl<V: Float> HiSparseQueuedSum<V> {
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let reference = arena.take(1);
         // Warps and the block use the same memory, one after another.
-        let merging = Arena::dynamic(queued_shared_bytes(d_log2));
-        let all: Shared<u32> = { merging }.take((queued_shared_bytes(d_log2) / 4) as usize);
+        let all_words = (queued_shared_bytes(d_log2) / 4) as usize;
+        let all: Shared<u32> = Arena::dynamic(queued_shared_bytes(d_log2)).take(all_words);
         let own = all.skip((thread::warp() * warp_words(d_log2)) as usize);
         let sum = Sum {
             trees: self.trees,
             sum: self.sum,
             marks: Marks::new(own, d_log2),
             keys: Keys::new(own, BLOCK as u32),
-            bitmaps: Bitmaps::<BLOCK>::take(merging, scan, d_log2),
+            bitmaps: Bitmaps::<BLOCK>::take(Arena::dynamic(large::bytes(d_log2)), scan, d_log2),
             reference,
             entries: 0,
         };
@@ -179,14 +181,10 @@ impl<V: Float, const BLOCK: usize> Operation for Sum<V, BLOCK> {
             return self.merge_by_warps(pair, lane, queue == COPIES);
         }
         let found = match pair {
-            Some(root) if queue == crate::hisparse::queue::ROOT => {
-                if lane == 0 {
-                    root
-                } else {
-                    QueuedPair::NONE
-                }
+            Some(root) if queue == ROOT_QUEUE && lane == 0 => root,
+            Some(merged) if queue != ROOT_QUEUE && lane < merged.slots() => {
+                self.child(merged, merged.begin + lane)
             }
-            Some(merged) if lane < merged.end - merged.begin => self.child(merged, merged.begin + lane),
             _ => QueuedPair::NONE,
         };
         self.sort(found)

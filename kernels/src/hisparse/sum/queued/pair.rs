@@ -42,7 +42,7 @@ impl Payload for QueuedPair {
     }
 
     #[inline(always)]
-    fn len(self) -> u32 {
+    fn slots(self) -> u32 {
         self.end - self.begin
     }
 
