@@ -1,8 +1,8 @@
-//! Sorts of segments that fit a tile, one block per tile: by the bits of the key first, then by the number of the
-//! segment within the tile, which travels with the key (Dalton, Baxter, Merrill, Olson, Garland, IPDPS 2015, section
-//! III-C: sort by the needed bits only). Both sorts are stable, so what belongs to a segment ends in its place, sorted.
+//! Sorts of segments that fit a tile, one block per tile: by the bits of the key, and then by the number of the segment in
+//! the tile, which travels with the key (Dalton, Baxter, Merrill, Olson, Garland, IPDPS 2015, section III-C: sort by the
+//! needed bits only). Both sorts are stable, so every segment ends up in its place, sorted.
 //!
-//! Numbers of segments take one pass more, or two: a tile of few segments has few bits to sort by, a tile of one none.
+//! The numbers of segments take one or two passes more; a tile of one segment needs none.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 

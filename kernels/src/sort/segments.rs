@@ -27,12 +27,12 @@ impl Part {
 }
 
 kernel! {
-    /// Cuts segments into parts that fit a tile: two parts per window of `window` elements, which are the segments that
-    /// begin in it. The first part has all of them if they fit a tile together, and otherwise all but the last; the second
-    /// has the last one alone. One thread per window, and one more.
+    /// Cuts segments into parts that fit a tile. Each window of `window` elements has two parts, of the segments that begin
+    /// in it: the first has all of them if they fit a tile together, and otherwise all but the last, which is then the
+    /// second. One thread per window, and one more.
     ///
-    /// A last segment that is longer than a tile is in no part: the second part then begins with it, and is empty. No
-    /// other segment can be, since it would end where the next one begins, in the same window.
+    /// A last segment that is longer than a tile is in no part: the second part begins with it and is empty. Other segments
+    /// are not that long, because they end in the window.
     pub struct CutSegments<O: Offset> {
         /// Row offsets, `rows` + 1.
         pub row_offsets: Global<O>,
@@ -99,7 +99,7 @@ impl<O: Offset> CutSegments<O> {
 }
 
 parameters! {
-    /// The segments that are in no part, one after another: *collected*.
+    /// The segments that are in no part, as they are *collected*: one after another.
     pub struct LongSegments {
         /// For each window, how many such segments the windows before it have, in the high half, and of how many elements,
         /// in the low half; one word more for all windows.
