@@ -112,16 +112,27 @@ fn check_pairs<K: Oracle, V: SortValue, O: Offset>(
     assert!(values.download().expect("download") == moved, "values of {what}, in place");
 }
 
-/// Every kernel instance, and both kinds of offsets.
+/// Every kernel instance for keys of 32 bits, and both kinds of offsets.
+fn check_narrow(device: &Device, lengths: &[usize]) {
+    let segments = Segments::new(lengths, 32);
+    let len = segments.len();
+    check_keys::<u32, u32>(device, &segments, &random_keys(len));
+    check_pairs::<i32, u32, u64>(device, &segments, &random_keys(len), |i| i as u32);
+    check_pairs::<f32, f64, u32>(device, &segments, &random_keys(len), |i| i as f64);
+}
+
+/// [`check_narrow`] for keys of 64 bits.
+fn check_wide(device: &Device, lengths: &[usize]) {
+    let segments = Segments::new(lengths, 64);
+    let len = segments.len();
+    check_keys::<f64, u64>(device, &segments, &random_keys(len));
+    check_pairs::<i64, f32, u32>(device, &segments, &random_keys(len), |i| i as f32);
+    check_pairs::<u64, i64, u64>(device, &segments, &random_keys(len), |i| i as i64);
+}
+
 fn check_types(device: &Device, lengths: &[usize]) {
-    let (narrow, wide) = (Segments::new(lengths, 32), Segments::new(lengths, 64));
-    let len = narrow.len();
-    check_keys::<u32, u32>(device, &narrow, &random_keys(len));
-    check_keys::<f64, u64>(device, &wide, &random_keys(len));
-    check_pairs::<i32, u32, u64>(device, &narrow, &random_keys(len), |i| i as u32);
-    check_pairs::<f32, f64, u32>(device, &narrow, &random_keys(len), |i| i as f64);
-    check_pairs::<i64, f32, u32>(device, &wide, &random_keys(len), |i| i as f32);
-    check_pairs::<u64, i64, u64>(device, &wide, &random_keys(len), |i| i as i64);
+    check_narrow(device, lengths);
+    check_wide(device, lengths);
 }
 
 #[test]
@@ -137,7 +148,11 @@ fn few_elements_and_none() {
 #[test]
 fn lengths_around_tile_edges() {
     for DeviceUnderTest { device, .. } in devices() {
-        for tile in [tile_len::<SortSegmentKeys<u32>>(), tile_len::<SortSegmentKeys<u64>>()] {
+        let kinds: [(usize, fn(&Device, &[usize])); 2] = [
+            (tile_len::<SortSegmentKeys<u32>>(), check_narrow),
+            (tile_len::<SortSegmentKeys<u64>>(), check_wide),
+        ];
+        for (tile, check) in kinds {
             let window = tile / 4 * 3;
             for lengths in [
                 &[tile - 1, 1][..],
@@ -149,7 +164,7 @@ fn lengths_around_tile_edges() {
                 &[window, tile + 1, 0, tile, 1],
                 &[1, tile + 1, tile + 1, window - 1, tile - 1],
             ] {
-                check_types(&device, lengths);
+                check(&device, lengths);
             }
         }
     }
