@@ -131,6 +131,8 @@ impl<K: RadixKey> SegmentTiles<K> {
         let mut own = tile.load(keys, K::ONES.into_key(self.order));
         for item in 0..ITEMS {
             own[item] = own[item].to_sortable(self.order);
+        }
+        for item in 0..ITEMS {
             heads.set_word(item, warp::ballot(warp::FULL, self.begins_segment(tile, item)));
         }
         let count = heads.number(scan);
