@@ -25,6 +25,7 @@ mod scan;
 mod sets;
 mod sizes;
 mod sort;
+mod sort_by_offsets;
 mod sort_tiles;
 mod spadd;
 mod spgemm;

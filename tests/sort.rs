@@ -14,7 +14,7 @@ use evenpath_tests::{DeviceUnderTest, devices, tile_len};
 use proptest::prelude::*;
 
 /// The order of keys in the test: an integer that sorts like the key, defined independently.
-trait Oracle: SortKey {
+pub(crate) trait Oracle: SortKey {
     fn from_random(random: u64) -> Self;
     fn rank(self) -> u64;
     fn bits(self) -> u64;
@@ -52,7 +52,7 @@ oracle! {
 }
 
 /// Splitmix64, determined by the seed.
-fn random(seed: u64) -> impl Iterator<Item = u64> {
+pub(crate) fn random(seed: u64) -> impl Iterator<Item = u64> {
     (1..).map(move |i: u64| {
         let mut z = seed.wrapping_add(i).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -61,12 +61,12 @@ fn random(seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-fn random_keys<K: Oracle>(len: usize) -> Vec<K> {
+pub(crate) fn random_keys<K: Oracle>(len: usize) -> Vec<K> {
     random(len as u64).take(len).map(K::from_random).collect()
 }
 
 /// The expected permutation.
-fn expected<K: Oracle>(keys: &[K], order: SortOrder, bits: Range<u32>) -> Vec<usize> {
+pub(crate) fn expected<K: Oracle>(keys: &[K], order: SortOrder, bits: Range<u32>) -> Vec<usize> {
     let mask = u64::MAX.checked_shr(64 - (bits.end - bits.start)).unwrap_or(0);
     let rank = |&i: &usize| keys[i].rank().checked_shr(bits.start).unwrap_or(0) & mask;
     let mut places: Vec<usize> = (0..keys.len()).collect();
@@ -77,7 +77,7 @@ fn expected<K: Oracle>(keys: &[K], order: SortOrder, bits: Range<u32>) -> Vec<us
     places
 }
 
-fn assert_bits<K: Oracle>(actual: &[K], wanted: impl Iterator<Item = K>, what: &dyn Debug) {
+pub(crate) fn assert_bits<K: Oracle>(actual: &[K], wanted: impl Iterator<Item = K>, what: &dyn Debug) {
     let wanted: Vec<u64> = wanted.map(K::bits).collect();
     let actual: Vec<u64> = actual.iter().map(|key| key.bits()).collect();
     assert_eq!(actual.len(), wanted.len(), "{what:?}");

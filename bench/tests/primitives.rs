@@ -84,6 +84,10 @@ fn every_case_is_measured_and_verified_on_the_cpu() {
         ("reduce_by_key_seg64", "u32", "f32"),
         ("reduce_by_flag_seg4096", "u8", "f32"),
         ("reduce_by_offsets_seg4", "u32", "f64"),
+        ("sort_keys_by_offsets_seg4", "u32", "-"),
+        ("sort_pairs_by_offsets_seg4096", "u64", "u32"),
+        ("sort_pairs_by_offsets_skewed", "u32", "u32"),
+        ("sort_rows_power_law", "u32", "f32"),
         ("set_symmetric_difference", "u32", "-"),
         ("set_intersection_count", "u64", "-"),
         ("set_union_by_key_sum", "u64", "f64"),
@@ -117,6 +121,8 @@ fn bytes_are_those_of_inputs_and_results() {
     assert_eq!(bytes("reduce_by_flag_seg64", "f64"), n * (1 + 8) + segments * 8);
     assert_eq!(bytes("reduce_by_offsets_seg64", "f64"), n * 8 + (segments + 1) * 4 + segments * 8);
     assert_eq!(bytes("scan_by_offsets_seg64", "f64"), 2 * n * 8 + (segments + 1) * 4);
+    assert_eq!(bytes("sort_keys_by_offsets_seg64", "-"), 2 * n * 4 + (segments + 1) * 4);
+    assert_eq!(bytes("sort_pairs_by_offsets_seg64", "u32"), 2 * n * 8 + (segments + 1) * 4);
     assert_eq!(bytes("set_union_count", "-"), n * 4);
     assert_eq!(bytes("merge", "-"), 2 * n * 4);
     // Keys in one input only, and keys in both.

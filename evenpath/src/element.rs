@@ -1,7 +1,7 @@
 //! The types that scans, reductions and sorts take.
 
 use bytemuck::Pod;
-use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
+use evenpath_kernels::block::radix_rank::{KeyOrder, Passes, RadixKey};
 
 mod sealed {
     use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
@@ -84,4 +84,11 @@ pub(crate) struct Comparison<B: RadixKey> {
     pub(crate) order: KeyOrder<B>,
     pub(crate) begin: u32,
     pub(crate) end: u32,
+}
+
+impl<B: RadixKey> Comparison<B> {
+    /// The passes of a radix sort by these bits.
+    pub(crate) fn passes(self) -> Passes {
+        Passes::new(self.begin, self.end)
+    }
 }

@@ -11,12 +11,12 @@ use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, Device, DeviceVec, Offset, Value, bf16, f16};
 
 use super::products::{
-    add, add_coo, add_trees, add_trees_queued, diagonal_of_tree, multiply_trees, norm_of_tree,
+    add, add_coo, add_trees, add_trees_queued, diagonal_of_tree, multiply_trees, norm_of_tree, sort_rows,
     spgemm_row_wise, spgemm_sorted, spmm, spmm_tree, transpose,
 };
 use super::sequences::{
     axpby, dot, merge_keys, merge_pairs, reduce_by_keys, scan, scan_by_keys, scan_by_offsets, sort_keys,
-    sort_pairs, union_keys, union_pairs,
+    sort_keys_by_offsets, sort_pairs, sort_pairs_by_offsets, union_keys, union_pairs,
 };
 
 /// Copies a result to the host, as bytes.
@@ -89,12 +89,15 @@ pub(super) fn operations() -> Vec<Operation> {
         "Frobenius norm, HiSparse", "`DeviceHiSparse::frobenius_norm`", norm_of_tree [f32 f64] [] false, false;
         "diagonal, HiSparse", "`DeviceHiSparse::diagonal`", diagonal_of_tree [f32 f64] [] true, true;
         "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64] [u32 u64] false, true;
+        "sort rows, CSR", "`DeviceCsr::sort_rows`", sort_rows [f32 f64] [u32 u64] false, true;
         "scan", "`Scan::run`", scan [u32 i32 u64 f32 f64] [] true, true;
         "scan by keys", "`Scan::by_keys`", scan_by_keys [u32 i32 u64 f32 f64] [u32 u64] true, true;
         "scan by offsets", "`Scan::by_offsets`", scan_by_offsets [u32 i32 u64 f32 f64] [u32 u64] false, true;
         "reduce by keys", "`reduce::by_keys`", reduce_by_keys [u32 i32 u64 f32 f64] [u32 u64] false, true;
         "sort keys", "`sort::sort`", sort_keys [u32 u64 i32 i64 f32 f64] [] false, true;
         "sort pairs", "`sort::sort_pairs`", sort_pairs [u32 u64 i32 i64 f32 f64] [] false, true;
+        "sort keys by offsets", "`sort::sort_by_offsets`", sort_keys_by_offsets [u32 u64 i32 i64 f32 f64] [u32 u64] false, true;
+        "sort pairs by offsets", "`sort::sort_pairs_by_offsets`", sort_pairs_by_offsets [u32 u64 i32 i64 f32 f64] [u32 u64] false, true;
         "merge keys", "`merge::keys`", merge_keys [u32 u64] [] true, true;
         "merge pairs", "`merge::pairs`", merge_pairs [u32 u64 i32 i64 f32 f64] [u32 u64] true, true;
         "set union of keys", "`sets::keys`", union_keys [u32 u64] [] false, true;

@@ -6,7 +6,7 @@ use evenpath::hisparse::{
 };
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::{SpmmOperand, SpmmOptions};
-use evenpath::{Device, DeviceCsr, DeviceDense, Offset, Storage, Value, bf16, f16};
+use evenpath::{Csr, Device, DeviceCsr, DeviceDense, Offset, Storage, Value, bf16, f16};
 
 use super::operations::{Download, Run, bytes, download, matrix, numbers, tree};
 
@@ -152,4 +152,20 @@ pub(super) fn transpose<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     uploaded();
     Box::new(move || download_csr(a.transpose().expect("a transpose")))
+}
+
+/// With the entries of every row the other way round.
+pub(super) fn sort_rows<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let (rows, cols, (offsets, mut columns, mut values)) = {
+        let a = matrix::<V, O>();
+        (a.rows(), a.cols(), a.into_parts())
+    };
+    for row in offsets.windows(2) {
+        columns[row[0].to_usize()..row[1].to_usize()].reverse();
+        values[row[0].to_usize()..row[1].to_usize()].reverse();
+    }
+    let a =
+        device.upload(&Csr::try_new(rows, cols, offsets, columns, values).expect("valid")).expect("upload");
+    uploaded();
+    Box::new(move || download_csr(a.sort_rows().expect("sorted rows")))
 }

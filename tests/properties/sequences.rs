@@ -107,6 +107,37 @@ pub(super) fn sort_pairs<K: SortKey + Sample>(device: &Device, uploaded: &mut dy
     })
 }
 
+/// Row offsets of short segments, and of one that is too long for a tile.
+fn sort_offsets<O: Offset>(device: &Device) -> DeviceVec<O> {
+    let offsets =
+        [0, 100, 1000, ELEMENTS - 3000, ELEMENTS].map(|offset| O::try_from_usize(offset).expect("small"));
+    upload(device, &offsets)
+}
+
+pub(super) fn sort_keys_by_offsets<K: SortKey + Sample, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    let (keys, offsets) = (upload(device, &samples::<K>()), sort_offsets::<O>(device));
+    uploaded();
+    Box::new(move || {
+        download(sort::sort_by_offsets(&offsets, &keys, SortOptions::default()).expect("a sort"))
+    })
+}
+
+pub(super) fn sort_pairs_by_offsets<K: SortKey + Sample, O: Offset>(
+    device: &Device,
+    uploaded: &mut dyn FnMut(),
+) -> Run {
+    let (keys, values) = (upload(device, &samples::<K>()), upload(device, &numbers::<f64>(ELEMENTS)));
+    let offsets = sort_offsets::<O>(device);
+    uploaded();
+    Box::new(move || {
+        let sorted = sort::sort_pairs_by_offsets(&offsets, &keys, &values, SortOptions::default());
+        download_pairs(sorted.expect("a sort"))
+    })
+}
+
 /// Two sorted lists of keys, some of which are in both.
 fn sorted_lists<K: Key + Sample>(device: &Device) -> (DeviceVec<K>, DeviceVec<K>) {
     (upload(device, &sorted(3)), upload(device, &sorted(9)))

@@ -108,6 +108,7 @@ const OPERATIONS: &[Operation] = &[
     ("reduce, by key", |o| Ok(reduce::by_keys(&o.keys, &o.x, Operator::Sum).map(drop)?)),
     ("sort, keys", |o| Ok(sort::sort(&o.keys, SortOptions::default()).map(drop)?)),
     ("sort, pairs", |o| Ok(sort::sort_pairs(&o.keys, &o.keys, SortOptions::default()).map(drop)?)),
+    ("sort, rows", |o| Ok(o.matrix.sort_rows().map(drop)?)),
     ("merge, keys", |o| Ok(merge::keys(&o.keys, &o.keys).map(drop)?)),
     ("merge, pairs", |o| Ok(merge::pairs(o.pairs(), o.pairs()).map(drop)?)),
     ("sets, union", |o| o.sets(SetOperation::Union)),

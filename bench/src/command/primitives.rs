@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// log2 of the sizes; for merges and set operations, of both inputs together. Copies and sorts by some bits are
-    /// measured at one size: the largest, or 2^26 for sorts if that is less. [default: 10 to 28 on a GPU (scans: to 27),
+    /// measured at one size: the largest, or 2^26 for sorts if that is less. [default: 10 to 28 on a GPU (scans and segments: to 27),
     /// 10 to 20 on the CPU, 10 and 12 on the simulated GPU]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=30))]
     log2: Option<Vec<u32>>,

@@ -117,6 +117,51 @@ pub fn sorted_places<K: SortKey>(keys: &[K], sorted: &[K], places: &[u32]) -> Re
     }
 }
 
+/// Checks that `sorted` has the keys of `keys` in ascending order of their bits within each segment, from one of
+/// `row_offsets` to the next, stably; `places[i]` is the original index of `sorted[i]`.
+///
+/// # Errors
+///
+/// The first difference.
+pub fn sorted_segments<K: SortKey>(
+    keys: &[K],
+    row_offsets: &[u32],
+    sorted: &[K],
+    places: &[u32],
+) -> Result<(), String> {
+    same_len(sorted.len(), keys.len())?;
+    same_len(places.len(), keys.len())?;
+    let pair = |index: usize| (sorted[index].to_bits(), places[index]);
+    each_segment(row_offsets, |segment| {
+        let is_right = |index: usize| {
+            let place = places[index] as usize;
+            segment.contains(&place)
+                && keys[place].to_bits() == sorted[index].to_bits()
+                && (index == segment.start || pair(index - 1) < pair(index))
+        };
+        match segment.clone().find(|&index| !is_right(index)) {
+            None => Ok(()),
+            Some(index) => Err(format!("pair {index} differs from a stable sort")),
+        }
+    })
+}
+
+/// Checks each segment.
+///
+/// # Errors
+///
+/// The first of the first segment that has one.
+pub fn each_segment(
+    row_offsets: &[u32],
+    check: impl Fn(Range<usize>) -> Result<(), String> + Sync,
+) -> Result<(), String> {
+    let checked = row_offsets.par_windows(2).enumerate().find_map_first(|(segment, row)| {
+        let error = check(row[0] as usize..row[1] as usize).err()?;
+        Some(format!("segment {segment}: {error}"))
+    });
+    checked.map_or(Ok(()), Err)
+}
+
 /// An operation on two sorted sequences, A and B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Combination {
@@ -287,6 +332,20 @@ mod tests {
         for wrong in [[1, 3, 2, 0], [1, 3, 0, 0], [1, 3, 0, 4], [1, 0, 3, 2]] {
             assert!(sorted_places(&keys, &[1, 2, 3, 3], &wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn sorts_by_segments_are_told_from_wrong_ones() {
+        let (keys, offsets) = ([3, 1, 3, 2, 5, 2_u32], [0, 3, 3, 6]);
+        let sorted = [1, 3, 3, 2, 2, 5];
+        let check = |sorted: &[u32], places: &[u32]| sorted_segments(&keys, &offsets, sorted, places);
+        assert_eq!(check(&sorted, &[1, 0, 2, 3, 5, 4]), Ok(()));
+        for wrong in [[1, 2, 0, 3, 5, 4], [1, 0, 2, 5, 3, 4], [1, 0, 0, 3, 5, 4], [1, 0, 2, 3, 5, 6]] {
+            assert!(check(&sorted, &wrong).is_err(), "{wrong:?}");
+        }
+        // Sorted as a whole.
+        assert!(check(&[1, 2, 2, 3, 3, 5], &[1, 3, 5, 0, 2, 4]).is_err());
+        assert!(check(&sorted[1..], &[0, 2, 3, 5, 4]).is_err());
     }
 
     #[test]

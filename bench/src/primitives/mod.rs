@@ -6,6 +6,7 @@
 pub mod check;
 pub mod peers;
 mod scan;
+mod segmented_sort;
 mod segments;
 mod sets;
 mod sort;
@@ -209,6 +210,17 @@ const GROUPS: &[Group] = &[
     Group { name: "scans of f64", sizes: Sizes::UpTo(27), measure: scan::elements::<f64> },
     Group { name: "segments of f32", sizes: Sizes::UpTo(27), measure: segments::values::<f32> },
     Group { name: "segments of f64", sizes: Sizes::UpTo(27), measure: segments::values::<f64> },
+    Group {
+        name: "sorts of u32 by segments",
+        sizes: Sizes::UpTo(27),
+        measure: segmented_sort::segments::<u32>,
+    },
+    Group {
+        name: "sorts of u64 by segments",
+        sizes: Sizes::UpTo(27),
+        measure: segmented_sort::segments::<u64>,
+    },
+    Group { name: "sorts of rows", sizes: Sizes::UpTo(27), measure: segmented_sort::rows },
     Group { name: "sets of u32", sizes: Sizes::UpTo(LARGEST), measure: sets::keys::<u32> },
     Group { name: "sets of u64", sizes: Sizes::UpTo(LARGEST), measure: sets::keys::<u64> },
     Group { name: "sets of u64 with f32", sizes: Sizes::UpTo(LARGEST), measure: sets::pairs::<u64, f32> },

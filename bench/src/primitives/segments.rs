@@ -7,7 +7,7 @@ use super::{Bench, Measured, check};
 use crate::sequences::{Small, segment_keys};
 
 /// Mean numbers of elements in a segment.
-const MEAN_LENGTHS: [u32; 3] = [4, 64, 4096];
+pub(super) const MEAN_LENGTHS: [u32; 3] = [4, 64, 4096];
 
 /// The operation on segments.
 #[derive(Clone, Copy)]
@@ -65,6 +65,18 @@ pub(super) fn values<T: Element + Small>(bench: &mut Bench<'_>, len: usize) -> R
     Ok(())
 }
 
+/// Row offsets of segments with random lengths of this mean, of `len` elements.
+pub(super) fn row_offsets(len: usize, mean_length: u32) -> Vec<u32> {
+    offsets_of(&segment_keys::<u32>(len, mean_length, 3))
+}
+
+/// Row offsets of the runs of equal keys.
+fn offsets_of(keys: &[u32]) -> Vec<u32> {
+    let len = keys.len() as u32;
+    let begins = |&index: &u32| index == 0 || keys[index as usize] != keys[index as usize - 1];
+    (0..=len).into_par_iter().filter(|index| *index == len || begins(index)).collect()
+}
+
 /// Ones in nonempty segments.
 struct Segments<T: Element> {
     host_keys: Vec<u32>,
@@ -82,9 +94,7 @@ impl<T: Element + Small> Segments<T> {
         let host_keys = segment_keys::<u32>(len, mean_length, 3);
         let begins = |index: usize| index == 0 || host_keys[index] != host_keys[index - 1];
         let host_flags: Vec<u8> = (0..len).into_par_iter().map(|index| u8::from(begins(index))).collect();
-        let mut host_offsets: Vec<u32> =
-            (0..len as u32).into_par_iter().filter(|&index| begins(index as usize)).collect();
-        host_offsets.push(len as u32);
+        let host_offsets = offsets_of(&host_keys);
         let host_values = vec![T::from_small(1); len];
         Ok(Self {
             keys: device.upload(&host_keys)?,

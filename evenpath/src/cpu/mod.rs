@@ -25,7 +25,7 @@ pub(crate) use merge::{merge_keys, merge_pairs};
 pub(crate) use reduce::{reduce, reduce_rows, row_heads};
 pub(crate) use scan::{scan, scan_from, segmented_scan};
 pub(crate) use sets::SetPlan;
-pub(crate) use sort::{sort, sort_pairs};
+pub(crate) use sort::{sort, sort_by_offsets, sort_pairs, sort_pairs_by_offsets};
 pub(crate) use spadd::{RowMerge, write_row_offsets};
 pub(crate) use spgemm::Spgemm;
 pub(crate) use spmm::{Dense, DenseMut, spmm};

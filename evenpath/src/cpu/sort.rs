@@ -1,10 +1,15 @@
-//! Sorting by some bits of the keys: rayon's stable merge sort.
+//! Sorting by some bits of the keys: rayon's stable merge sort, or that of the standard library for each short segment.
 
 use evenpath_kernels::block::radix_rank::RadixKey;
 use evenpath_simt::Element;
 use rayon::prelude::*;
 
+use crate::Offset;
 use crate::element::{Comparison, Key, SortKey, SortValue};
+use crate::matrix::{grain, local_ranges, row_blocks, split};
+
+/// Elements of a segment from which on several threads sort it.
+const LONG_SEGMENT: usize = grain(1 << 14);
 
 /// The bits by which a key is compared.
 fn rank<K: SortKey>(key: K, comparison: Comparison<<K as Key>::Bits>) -> u64 {
@@ -29,4 +34,51 @@ pub(crate) fn sort_pairs<K: SortKey, V: SortValue>(
     pairs.par_sort_by_key(|&(key, _)| rank(key, comparison));
     let places = keys.par_iter_mut().zip(values.par_iter_mut());
     places.zip(pairs).for_each(|((key, value), pair)| (*key, *value) = pair);
+}
+
+/// Sorts the keys of each segment.
+pub(crate) fn sort_by_offsets<K: SortKey, O: Offset>(
+    row_offsets: &[O],
+    keys: &mut [K],
+    comparison: Comparison<<K as Key>::Bits>,
+) {
+    let blocks = row_blocks(row_offsets);
+    split(&blocks, row_offsets, keys).into_par_iter().for_each(|(block, keys)| {
+        for (_, range) in local_ranges(row_offsets, block) {
+            let keys = &mut keys[range];
+            if keys.len() < LONG_SEGMENT {
+                keys.sort_by_key(|&key| rank(key, comparison));
+            } else {
+                sort(keys, comparison);
+            }
+        }
+    });
+}
+
+/// Sorts the keys of each segment with their values. There are as many values as keys.
+pub(crate) fn sort_pairs_by_offsets<K: SortKey, V: SortValue, O: Offset>(
+    row_offsets: &[O],
+    keys: &mut [K],
+    values: &mut [V],
+    comparison: Comparison<<K as Key>::Bits>,
+) {
+    let blocks = row_blocks(row_offsets);
+    let keys = split(&blocks, row_offsets, keys);
+    let values = split(&blocks, row_offsets, values);
+    keys.into_par_iter().zip(values).for_each(|((block, keys), (_, values))| {
+        let mut scratch: Vec<(K, V)> = Vec::new();
+        for (_, range) in local_ranges(row_offsets, block) {
+            let (keys, values) = (&mut keys[range.clone()], &mut values[range]);
+            if keys.len() >= LONG_SEGMENT {
+                sort_pairs(keys, values, comparison);
+                continue;
+            }
+            scratch.clear();
+            scratch.extend(keys.iter().copied().zip(values.iter().copied()));
+            scratch.sort_by_key(|&(key, _)| rank(key, comparison));
+            for ((key, value), &pair) in keys.iter_mut().zip(values).zip(&scratch) {
+                (*key, *value) = pair;
+            }
+        }
+    });
 }

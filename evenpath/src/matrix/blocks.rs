@@ -53,6 +53,15 @@ pub(crate) fn split<'a, O: Offset, T>(
     parts
 }
 
+/// The rows of a block, each with its range within the block's nonzeros.
+pub(crate) fn local_ranges<O: Offset>(
+    row_offsets: &[O],
+    block: Range<usize>,
+) -> impl Iterator<Item = (usize, Range<usize>)> {
+    let base = row_offsets[block.start].to_usize();
+    block.map(move |row| (row, row_offsets[row].to_usize() - base..row_offsets[row + 1].to_usize() - base))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

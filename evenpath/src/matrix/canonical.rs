@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::MatrixError;
-use super::blocks::{row_blocks, split};
+use super::blocks::{local_ranges, row_blocks, split};
 use crate::{Offset, Value};
 
 /// How entries with the same row and column are treated.
@@ -70,7 +70,7 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
     }
 
     /// Sorts every row by column, stably. Returns the row and column of the first duplicate.
-    fn sort_rows(&mut self) -> Option<(usize, u32)> {
+    pub(super) fn sort_rows(&mut self) -> Option<(usize, u32)> {
         let row_offsets = &*self.row_offsets;
         let blocks = row_blocks(row_offsets);
         let columns = split(&blocks, row_offsets, self.column_indices);
@@ -144,15 +144,6 @@ impl<V: Value, O: Offset> Arrays<'_, V, O> {
             *slot = O::try_from_usize(offset).expect("fewer nonzeros than before");
         }
     }
-}
-
-/// The rows of a block, each with its range within the block's nonzeros.
-fn local_ranges<O: Offset>(
-    row_offsets: &[O],
-    block: std::ops::Range<usize>,
-) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
-    let base = row_offsets[block.start].to_usize();
-    block.map(move |row| (row, row_offsets[row].to_usize() - base..row_offsets[row + 1].to_usize() - base))
 }
 
 /// Sorts one row by column, stably.

@@ -223,6 +223,22 @@ impl<V: Value, O: Offset> Csr<V, O> {
         debug_assert_eq!(summed, Ok(()));
     }
 
+    /// Sorts every row by column. Entries with the same column keep their order; if there are none, the matrix is then
+    /// canonical.
+    ///
+    /// ```
+    /// use evenpath::Csr;
+    ///
+    /// let mut a: Csr<f64> = Csr::try_new(1, 3, vec![0, 3], vec![2, 0, 2], vec![1.0, 2.0, 3.0])?;
+    /// a.sort_rows();
+    /// assert_eq!((a.column_indices(), a.values()), (&[0, 2, 2][..], &[2.0, 1.0, 3.0][..]));
+    /// # Ok::<(), evenpath::error::MatrixError>(())
+    /// ```
+    pub fn sort_rows(&mut self) {
+        let Self { row_offsets, column_indices, values, .. } = self;
+        Arrays { row_offsets, column_indices, values }.sort_rows();
+    }
+
     pub(super) fn apply(&mut self, duplicates: Duplicates) -> Result<(), MatrixError> {
         let Self { row_offsets, column_indices, values, .. } = self;
         Arrays { row_offsets, column_indices, values }.canonicalize(duplicates)

@@ -1,5 +1,6 @@
 //! Radix sort on devices that run kernels: the passes of onesweep over two buffers in turn.
 
+use bytemuck::Pod;
 use evenpath_kernels::block::radix_rank::{BINS, KeyOrder, Passes, RadixKey};
 use evenpath_kernels::sort::{
     BASES_PER_PASS, BinStarts, Histogram, MAX_PORTION_KEYS, OnesweepKeys, OnesweepPairs, Pass, shared_bytes,
@@ -49,11 +50,13 @@ fn read_only<T: Element>(view: GlobalMut<T>) -> Global<T> {
     Global::from_device(view.address(), view.len())
 }
 
-fn input<T: bytemuck::Pod + Element, B: Element>(vector: &DeviceVec<T>) -> Global<B> {
+/// Elements as kernels see them: as integers of the same size.
+pub(super) fn input<T: Pod + Element, B: Element>(vector: &DeviceVec<T>) -> Global<B> {
     Global::from_device(vector.as_global().address(), vector.len() as u64)
 }
 
-fn output<T: bytemuck::Pod + Element, B: Element>(vector: &mut DeviceVec<T>) -> GlobalMut<B> {
+/// Elements as kernels see them, to be written.
+pub(super) fn output<T: Pod + Element, B: Element>(vector: &mut DeviceVec<T>) -> GlobalMut<B> {
     GlobalMut::from_device(vector.as_global_mut().address(), vector.len() as u64)
 }
 
@@ -62,7 +65,7 @@ pub(super) fn sort_keys<K: SortKey>(
     comparison: Comparison<<K as Key>::Bits>,
 ) -> Result<DeviceVec<K>, OpError> {
     let device = keys.device();
-    let Some(mut sweep) = Sweep::<_, u32>::new::<K>(device, keys.len(), false, comparison)? else {
+    let Some(mut sweep) = Sweep::<_, u32>::new(device, keys.len(), false, comparison)? else {
         return copy(keys);
     };
     let mut first = device.uninitialized(keys.len())?;
@@ -79,7 +82,7 @@ pub(super) fn sort_keys_in_place<K: SortKey>(
     comparison: Comparison<<K as Key>::Bits>,
 ) -> Result<(), OpError> {
     let device = keys.device().clone();
-    let Some(mut sweep) = Sweep::<_, u32>::new::<K>(&device, keys.len(), false, comparison)? else {
+    let Some(mut sweep) = Sweep::<_, u32>::new(&device, keys.len(), false, comparison)? else {
         return Ok(());
     };
     let mut other = device.uninitialized(keys.len())?;
@@ -99,8 +102,7 @@ pub(super) fn sort_pairs<K: SortKey, V: SortValue>(
 ) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
     let device = keys.device();
     let len = keys.len();
-    let Some(mut sweep) = Sweep::<_, <V as MovedValue>::Bits>::new::<K>(device, len, true, comparison)?
-    else {
+    let Some(mut sweep) = Sweep::<_, <V as MovedValue>::Bits>::new(device, len, true, comparison)? else {
         return Ok((copy(keys)?, copy(values)?));
     };
     let second_len = if sweep.passes.count() > 1 { len } else { 0 };
@@ -119,10 +121,19 @@ pub(super) fn sort_pairs_in_place<K: SortKey, V: SortValue>(
     values: &mut DeviceVec<V>,
     comparison: Comparison<<K as Key>::Bits>,
 ) -> Result<(), OpError> {
+    sort_bits_in_place::<K, _, V, <V as MovedValue>::Bits>(keys, values, comparison)
+}
+
+/// Sorts keys and values that kernels see as `B` and `W`, which are of the same sizes.
+pub(super) fn sort_bits_in_place<K: Pod + Element, B: RadixKey, V: Pod + Element, W: Element>(
+    keys: &mut DeviceVec<K>,
+    values: &mut DeviceVec<V>,
+    comparison: Comparison<B>,
+) -> Result<(), OpError> {
+    const { assert!(K::SIZE == B::SIZE && V::SIZE == W::SIZE) };
     let device = keys.device().clone();
     let len = keys.len();
-    let Some(mut sweep) = Sweep::<_, <V as MovedValue>::Bits>::new::<K>(&device, len, true, comparison)?
-    else {
+    let Some(mut sweep) = Sweep::<B, W>::new(&device, len, true, comparison)? else {
         return Ok(());
     };
     let mut other_keys = device.uninitialized(len)?;
@@ -145,19 +156,28 @@ pub(super) fn temporary_bytes<K: SortKey>(
     value_bytes: Option<usize>,
     comparison: Comparison<<K as Key>::Bits>,
 ) -> u64 {
-    let passes = Passes::new(comparison.begin, comparison.end).count();
-    if len < 2 || passes == 0 {
+    let info = match value_bytes {
+        None => onesweep::<<K as Key>::Bits, u32>(false),
+        Some(4) => onesweep::<<K as Key>::Bits, u32>(true),
+        Some(_) => onesweep::<<K as Key>::Bits, u64>(true),
+    };
+    let copied_bytes = if comparison.passes().count() > 1 { K::SIZE + value_bytes.unwrap_or(0) } else { 0 };
+    bytes_with_copies(info, len, comparison.passes(), copied_bytes)
+}
+
+/// Bytes of device memory of [`sort_bits_in_place`].
+pub(super) fn in_place_bytes<B: RadixKey, W: Element>(len: usize, comparison: Comparison<B>) -> u64 {
+    bytes_with_copies(onesweep::<B, W>(true), len, comparison.passes(), B::SIZE + W::SIZE)
+}
+
+/// Bytes of the histogram, the status, and copies of `copied_bytes` bytes per element.
+fn bytes_with_copies(info: &KernelInfo, len: usize, passes: Passes, copied_bytes: usize) -> u64 {
+    if len < 2 || passes.count() == 0 {
         return 0;
     }
-    let info = match value_bytes {
-        None => onesweep::<K, u32>(false),
-        Some(4) => onesweep::<K, u32>(true),
-        Some(_) => onesweep::<K, u64>(true),
-    };
-    let pair_bytes = K::SIZE + value_bytes.unwrap_or(0);
-    let copies = if passes > 1 { len.saturating_mul(pair_bytes) as u64 } else { 0 };
     let words = status_words(portion_tiles(len, info, PORTION_KEYS)) as u64;
-    copies.saturating_add(u64::from(passes) * BASES_PER_PASS as u64 * 8 + words * 4)
+    let state = u64::from(passes.count()) * BASES_PER_PASS as u64 * 8 + words * 4;
+    state.saturating_add(len.saturating_mul(copied_bytes) as u64)
 }
 
 /// The kernels that sort pairs, to be compiled ahead.
@@ -171,12 +191,8 @@ fn pass_kernels<P: Kernel, B: RadixKey>() -> Kernels {
 }
 
 /// The kernel of a pass.
-fn onesweep<K: SortKey, W: Element>(pairs: bool) -> &'static KernelInfo {
-    if pairs {
-        instance::<OnesweepPairs<<K as Key>::Bits, W>>()
-    } else {
-        instance::<OnesweepKeys<<K as Key>::Bits>>()
-    }
+fn onesweep<B: RadixKey, W: Element>(pairs: bool) -> &'static KernelInfo {
+    if pairs { instance::<OnesweepPairs<B, W>>() } else { instance::<OnesweepKeys<B>>() }
 }
 
 /// Tiles of the longest portion of `len` keys.
@@ -201,23 +217,23 @@ struct Sweep<B: RadixKey, W> {
 
 impl<B: RadixKey, W: Element> Sweep<B, W> {
     /// Nothing where there is nothing to sort.
-    fn new<K: SortKey + Key<Bits = B>>(
+    fn new(
         device: &Device,
         len: usize,
         pairs: bool,
         comparison: Comparison<B>,
     ) -> Result<Option<Self>, DeviceError> {
-        Self::with_portion::<K>(device, len, pairs, comparison, PORTION_KEYS)
+        Self::with_portion(device, len, pairs, comparison, PORTION_KEYS)
     }
 
-    fn with_portion<K: SortKey + Key<Bits = B>>(
+    fn with_portion(
         device: &Device,
         len: usize,
         pairs: bool,
         comparison: Comparison<B>,
         portion_keys: usize,
     ) -> Result<Option<Self>, DeviceError> {
-        let passes = Passes::new(comparison.begin, comparison.end);
+        let passes = comparison.passes();
         if len < 2 || passes.count() == 0 {
             return Ok(None);
         }
@@ -226,7 +242,7 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
         } else {
             pass_kernels::<OnesweepKeys<B>, B>
         })?;
-        let info = onesweep::<K, W>(pairs);
+        let info = onesweep::<B, W>(pairs);
         let tiles = portion_tiles(len, info, portion_keys);
         Ok(Some(Self {
             device: device.clone(),
@@ -297,8 +313,12 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
                 status: self.status.as_global_mut(),
                 len: len as u32,
                 digit: self.passes.digit(pass),
-                order_in: if pass == 0 { self.comparison.order } else { unchanged() },
-                order_out: if pass + 1 == self.passes.count() { self.comparison.order } else { unchanged() },
+                order_in: if pass == 0 { self.comparison.order } else { KeyOrder::UNSIGNED },
+                order_out: if pass + 1 == self.passes.count() {
+                    self.comparison.order
+                } else {
+                    KeyOrder::UNSIGNED
+                },
             };
             let from =
                 Input { keys: from.keys.skip(first), values: from.values.map(|values| values.skip(first)) };
@@ -333,11 +353,6 @@ impl<B: RadixKey, W: Element> Sweep<B, W> {
     }
 }
 
-/// Keys that are sortable as they are.
-fn unchanged<B: RadixKey>() -> KeyOrder<B> {
-    KeyOrder { flip_negative: B::ZERO, flip: B::ZERO }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -347,7 +362,7 @@ mod tests {
     #[test]
     fn portions_continue_each_other() {
         let device = Device::simulated(SimulatedOptions::default());
-        let comparison = Comparison { order: unchanged(), begin: 0, end: 12 };
+        let comparison = Comparison { order: KeyOrder::UNSIGNED, begin: 0, end: 12 };
         let tile = onesweep::<u32, u32>(true).tile_items();
         for len in [2 * tile, 5 * tile + 1, 7 * tile - 1] {
             let keys: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B9) >> 11).collect();
@@ -355,7 +370,7 @@ mod tests {
             expected.sort_by_key(|(key, _)| key & 0xFFF);
             let source = device.upload(&keys).expect("upload");
             let places = device.upload(&(0..len as u64).collect::<Vec<_>>()).expect("upload");
-            let mut sweep = Sweep::<u32, u64>::with_portion::<u32>(&device, len, true, comparison, 2 * tile)
+            let mut sweep = Sweep::<u32, u64>::with_portion(&device, len, true, comparison, 2 * tile)
                 .expect("memory")
                 .expect("something to sort");
             assert!(sweep.portion <= 2 * tile);

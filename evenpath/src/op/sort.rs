@@ -1,18 +1,24 @@
-//! Sorting vectors of numbers, with or without values that belong to them: stable, by all bits or by some.
+//! Sorting vectors of numbers, with or without values that belong to them, as a whole or by segments: stable, by all bits
+//! or by some.
 //!
 //! On a GPU this is a radix sort (Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
-//! 2022): keys and values are read and written once for each eight bits. On the CPU it is rayon's merge sort.
+//! 2022): keys and values are read and written once for each eight bits. Segments of up to about 2000 elements are sorted
+//! in shared memory (Dalton et al., IPDPS 2015, section III-C): these are read and written once in all. On the CPU it is
+//! a merge sort, rayon's where a segment is long.
 
 use std::ops::Range;
 
 use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
 
 use super::radix_sort::{self, Pairs};
-use super::{OpError, copy};
+use super::row_marks::check_row_offsets;
+use super::scan::check_countable;
+use super::{OpError, copy, segmented_radix_sort};
 use crate::cpu;
 use crate::device::{Device, DeviceKind, DeviceVec};
 use crate::names::named;
 use crate::op::operands::check_len;
+use crate::scalar::Offset;
 use evenpath_simt::Element as _;
 
 use crate::element::Comparison;
@@ -177,6 +183,129 @@ pub fn sort_pairs_in_place<K: SortKey, V: SortValue>(
     Ok(())
 }
 
+/// The keys of each segment, sorted, in a new vector; segments keep their places. Equal keys keep their order. Segments
+/// are given as the rows of a CSR matrix: row offsets begin with 0, do not decrease, and end with the number of keys.
+/// There may be empty ones, and their lengths need not be alike.
+///
+/// Waits for the device. Beside the result it takes at most [`temporary_bytes_by_offsets`] of device memory while it runs.
+///
+/// ```
+/// use evenpath::sort::{SortOptions, sort_by_offsets};
+/// use evenpath::Device;
+///
+/// let device = Device::best()?;
+/// let row_offsets = device.upload(&[0_u32, 3, 3, 5])?;
+/// let keys = device.upload(&[3.0, -1.0, 2.0, 9.0, 4.0])?;
+/// let sorted = sort_by_offsets(&row_offsets, &keys, SortOptions::default())?;
+/// assert_eq!(sorted.download()?, [-1.0, 2.0, 3.0, 4.0, 9.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the row offsets are not so, or on another device, there are 2³² keys or more, or the bits are none of the key's; then
+/// nothing is written. If there is no memory, or the device was lost.
+pub fn sort_by_offsets<K: SortKey, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    keys: &DeviceVec<K>,
+    options: SortOptions,
+) -> Result<DeviceVec<K>, OpError> {
+    let comparison = check_segments(row_offsets, keys, options)?;
+    if is_kernel_device(keys.device()) {
+        return segmented_radix_sort::sort_keys(row_offsets, keys, comparison);
+    }
+    let mut sorted = copy(keys)?;
+    if let (Some(row_offsets), Some(sorted)) = (row_offsets.host_slice(), sorted.host_slice_mut()) {
+        cpu::sort_by_offsets::<K, O>(row_offsets, sorted, comparison);
+    }
+    Ok(sorted)
+}
+
+/// Replaces a vector by the result of [`sort_by_offsets`]. On a GPU it is then in other memory; on failure it is as before.
+///
+/// # Errors
+///
+/// As for [`sort_by_offsets`].
+pub fn sort_by_offsets_in_place<K: SortKey, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    keys: &mut DeviceVec<K>,
+    options: SortOptions,
+) -> Result<(), OpError> {
+    let sorted = sort_by_offsets(row_offsets, keys, options)?;
+    *keys = sorted;
+    Ok(())
+}
+
+/// The keys of each segment and the values that belong to them, sorted by key, in new vectors; otherwise as
+/// [`sort_by_offsets`]. Values of equal keys keep their order.
+///
+/// # Errors
+///
+/// If there are not as many values as keys or they are on different devices, and as for [`sort_by_offsets`].
+pub fn sort_pairs_by_offsets<K: SortKey, V: SortValue, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    keys: &DeviceVec<K>,
+    values: &DeviceVec<V>,
+    options: SortOptions,
+) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
+    check_pairs(keys, values)?;
+    check_segments(row_offsets, keys, options)?;
+    sort_valid_pairs(row_offsets, Pairs { keys, values }, options)
+}
+
+/// Replaces two vectors by the result of [`sort_pairs_by_offsets`], as [`sort_by_offsets_in_place`].
+///
+/// # Errors
+///
+/// As for [`sort_pairs_by_offsets`].
+pub fn sort_pairs_by_offsets_in_place<K: SortKey, V: SortValue, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    keys: &mut DeviceVec<K>,
+    values: &mut DeviceVec<V>,
+    options: SortOptions,
+) -> Result<(), OpError> {
+    let (sorted_keys, sorted_values) = sort_pairs_by_offsets(row_offsets, keys, values, options)?;
+    *keys = sorted_keys;
+    *values = sorted_values;
+    Ok(())
+}
+
+/// [`sort_pairs_by_offsets`] where the row offsets are known to be those of a matrix with these entries.
+pub(super) fn sort_valid_pairs<K: SortKey, V: SortValue, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    pairs: Pairs<'_, K, V>,
+    options: SortOptions,
+) -> Result<(DeviceVec<K>, DeviceVec<V>), OpError> {
+    let comparison = options.resolve::<K>()?;
+    check_countable(SEGMENTED, pairs.keys.len())?;
+    if is_kernel_device(pairs.keys.device()) {
+        return segmented_radix_sort::sort_pairs(row_offsets, pairs, comparison);
+    }
+    let (mut keys, mut values) = (copy(pairs.keys)?, copy(pairs.values)?);
+    if let (Some(row_offsets), Some(keys), Some(values)) =
+        (row_offsets.host_slice(), keys.host_slice_mut(), values.host_slice_mut())
+    {
+        cpu::sort_pairs_by_offsets::<K, V, O>(row_offsets, keys, values, comparison);
+    }
+    Ok((keys, values))
+}
+
+/// Bytes of device memory that [`sort_by_offsets`] and [`sort_pairs_by_offsets`] of `len` keys in so many segments take at
+/// most on a GPU while they run, beside operands and results. Segments of more than about 2000 elements take most of it: two
+/// copies of each key, with 8 bytes beside it. Without such segments it is a bit per key, 4 bytes per segment, and some
+/// words per tile.
+///
+/// # Errors
+///
+/// If the bits are none of the key's.
+pub fn temporary_bytes_by_offsets<K: SortKey>(
+    segments: usize,
+    len: usize,
+    options: SortOptions,
+) -> Result<u64, OpError> {
+    Ok(segmented_radix_sort::temporary_bytes::<K>(segments, len, options.resolve::<K>()?))
+}
+
 /// Bytes of device memory that [`sort`] of `len` keys takes on a GPU while it runs, beside keys and result: a second
 /// copy of the keys where there is more than one pass, and some words per tile of thousands of keys.
 ///
@@ -206,6 +335,21 @@ fn is_kernel_device(device: &Device) -> bool {
 fn check_pairs<K: SortKey, V: SortValue>(keys: &DeviceVec<K>, values: &DeviceVec<V>) -> Result<(), OpError> {
     keys.device().check_same(values.device())?;
     check_len("values", values.len(), keys.len())
+}
+
+/// What an error calls a sort of too many elements.
+const SEGMENTED: &str = "a sort by segments";
+
+/// Checks segments of keys before a sort, and how they are to be compared.
+fn check_segments<K: SortKey, O: Offset>(
+    row_offsets: &DeviceVec<O>,
+    keys: &DeviceVec<K>,
+    options: SortOptions,
+) -> Result<Comparison<K::Bits>, OpError> {
+    let comparison = options.resolve::<K>()?;
+    check_countable(SEGMENTED, keys.len())?;
+    check_row_offsets(row_offsets, keys)?;
+    Ok(comparison)
 }
 
 fn cpu_sort<K: SortKey>(keys: &mut DeviceVec<K>, comparison: Comparison<K::Bits>) {

@@ -63,6 +63,9 @@ parameters! {
 }
 
 impl<K: RadixKey> KeyOrder<K> {
+    /// Unsigned integers in ascending order, which are sortable as they are.
+    pub const UNSIGNED: Self = Self { flip_negative: K::ZERO, flip: K::ZERO };
+
     /// Whether keys are sortable as they are.
     #[inline(always)]
     #[must_use]

@@ -24,6 +24,12 @@ pub fn warp_striped<const ITEMS: usize>(item: usize) -> usize {
     (first + item as u32 * thread::WARP_SIZE) as usize
 }
 
+/// The number of bits of numbers up to `largest`.
+#[inline(always)]
+pub fn bits_of(largest: u32) -> u32 {
+    u32::BITS - largest.leading_zeros()
+}
+
 impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, ITEMS> {
     /// Keys that are sorted.
     pub const LEN: usize = BLOCK * ITEMS;
@@ -56,6 +62,13 @@ impl<K: RadixKey, const BLOCK: usize, const ITEMS: usize> RadixSort<K, BLOCK, IT
             get(self.exchange, keys);
             pass += 1;
         }
+    }
+
+    /// A sort of other keys in the same memory, except that these go through `exchange`, [`LEN`](Self::LEN) elements. A
+    /// barrier is needed between the two sorts.
+    #[inline(always)]
+    pub fn of<L: RadixKey>(self, exchange: Shared<L>) -> RadixSort<L, BLOCK, ITEMS> {
+        RadixSort { rank: self.rank, exchange }
     }
 
     /// Where a sort by at least one bit leaves the keys, in their order.

@@ -83,11 +83,11 @@ kernel! {
     }
 }
 
-/// A tile's part of an array, as its block loads and stores it.
+/// A tile's part of an array, which is not empty, as its block loads and stores it.
 #[derive(Clone, Copy)]
-struct Tile<const ITEMS: usize> {
-    first: usize,
-    len: usize,
+pub(super) struct Tile<const ITEMS: usize> {
+    pub(super) first: usize,
+    pub(super) len: usize,
 }
 
 impl<const ITEMS: usize> Tile<ITEMS> {
@@ -100,7 +100,7 @@ impl<const ITEMS: usize> Tile<ITEMS> {
 
     /// The thread's items; `padding` past the last element.
     #[inline(always)]
-    fn load<T: Element>(self, from: Global<T>, padding: T) -> [T; ITEMS] {
+    pub(super) fn load<T: Element>(self, from: Global<T>, padding: T) -> [T; ITEMS] {
         let from = from.skip(self.first);
         let mut items = [padding; ITEMS];
         for item in 0..ITEMS {
@@ -112,7 +112,7 @@ impl<const ITEMS: usize> Tile<ITEMS> {
     }
 
     #[inline(always)]
-    fn store<T: Element>(self, to: GlobalMut<T>, items: &[T; ITEMS]) {
+    pub(super) fn store<T: Element>(self, to: GlobalMut<T>, items: &[T; ITEMS]) {
         let to = to.skip(self.first);
         for item in 0..ITEMS {
             let place = warp_striped::<ITEMS>(item);

@@ -8,7 +8,7 @@ use super::expansion::{ListedEntries, Tile};
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
 use crate::block::radix_rank::{RadixKey, RadixRank};
-use crate::block::radix_sort::{warp_striped, RadixSort};
+use crate::block::radix_sort::{bits_of, warp_striped, RadixSort};
 use crate::{Offset, Pattern};
 
 /// The bit of a permutation's element that marks the first product of an entry. The lower bits are the product's place.
@@ -104,12 +104,6 @@ impl<O: Offset> SortProducts<O> {
             block.sort(wide, tile, &own_columns, sorted, output);
         }
     }
-}
-
-/// The number of bits of numbers up to `largest`.
-#[inline(always)]
-fn bits_of(largest: u32) -> u32 {
-    u32::BITS - largest.leading_zeros()
 }
 
 /// Whether the first and the last row of a tile are also in the neighboring tiles.
