@@ -84,6 +84,16 @@ pub enum OpError {
         /// The method.
         method: SpmvMethod,
     },
+    /// A number of threads per block that no kernel has.
+    #[error("{kernel} has no kernel of {block_size} threads per block for these types and options: {}", numbers(.supported))]
+    BlockSize {
+        /// The method or format.
+        kernel: &'static str,
+        /// Threads per block that were asked for.
+        block_size: u32,
+        /// The numbers that it takes.
+        supported: Vec<u32>,
+    },
     /// Keys are not sorted.
     #[error("{input} is not sorted: the key at {index} is less than the one before it")]
     Unsorted {
@@ -137,4 +147,12 @@ pub enum OpError {
     /// transpose unless that is copied, and SpMM. Other operations have written nothing.
     #[error(transparent)]
     Device(#[from] DeviceError),
+}
+
+/// The numbers that an option takes.
+fn numbers(numbers: &[u32]) -> String {
+    match numbers {
+        [] => "the number cannot be given".into(),
+        _ => format!("the numbers are {}", numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+    }
 }

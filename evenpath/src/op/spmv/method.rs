@@ -95,6 +95,12 @@ impl SpmvMethod {
         matches!(self, Self::Vector | Self::Light)
     }
 
+    /// Whether the number of threads per block can be given
+    /// ([`SpmvOptions::block_size`](super::SpmvOptions::block_size)).
+    pub fn takes_block_size(self) -> bool {
+        matches!(self, Self::CsrAdaptive | Self::Light)
+    }
+
     /// The names of the methods for which `is_wanted` holds, with commas between.
     pub(super) fn names(is_wanted: impl Fn(Self) -> bool) -> String {
         names::list(&Self::ALL, is_wanted, Self::name)

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod binned;
+mod block_size;
 mod build;
 mod choose;
 mod cpu;
@@ -61,6 +62,10 @@ pub struct SpmvOptions {
     /// Lanes per row, 1, 2, 4, 8, 16 or 32, for [`Vector`](SpmvMethod::Vector) and [`Light`](SpmvMethod::Light); by default
     /// what suits the mean row length.
     pub lanes: Option<u32>,
+    /// Threads per block, 128, 256, 512 or 1024, for [`CsrAdaptive`](SpmvMethod::CsrAdaptive) and
+    /// [`Light`](SpmvMethod::Light) with row offsets of `u32`. A row block of CSR-Adaptive then has as many nonzeros as
+    /// threads, as in the study of both methods. By default, the tile that is fastest.
+    pub block_size: Option<u32>,
 }
 
 impl SpmvOptions {
@@ -74,6 +79,12 @@ impl SpmvOptions {
     #[must_use]
     pub fn with_lanes(self, lanes: impl Into<Option<u32>>) -> Self {
         Self { lanes: lanes.into(), ..self }
+    }
+
+    /// The same with so many threads per block.
+    #[must_use]
+    pub fn with_block_size(self, threads: impl Into<Option<u32>>) -> Self {
+        Self { block_size: threads.into(), ..self }
     }
 }
 
@@ -100,6 +111,8 @@ impl SpmvOptions {
 pub struct SpmvPlan<V: Value, O: Offset = u32> {
     matrix: DeviceCsr<V, O>,
     choice: Choice<V, O>,
+    /// As the options gave it.
+    block_size: Option<u32>,
     analysis: (Event, Event),
 }
 
@@ -145,15 +158,15 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If the device has not the method that is asked for ([`SpmvMethod::runs_on`]), the method does not take the lanes a
-    /// row that are asked for, there is no memory for the
-    /// workspace (some 4 bytes plus a value for each tile of about a thousand nonzeros; for `flat`, and rows that are
-    /// empty, an offset and 4 bytes per row besides), the matrix is too large for one launch, or the device was lost.
+    /// If the device does not have the method that is asked for ([`SpmvMethod::runs_on`]), or the method does not take the
+    /// lanes per row or threads per block that are asked for. If there is no memory for the workspace (some 4 bytes plus a
+    /// value for each tile of about a thousand nonzeros; for `flat`, and rows that are empty, an offset and 4 bytes per row
+    /// besides), the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
         let choice = build::build(self, options)?;
         let analysis = (start, self.device().record()?);
-        Ok(SpmvPlan { matrix: self.clone(), choice, analysis })
+        Ok(SpmvPlan { matrix: self.clone(), choice, block_size: options.block_size, analysis })
     }
 
     /// The plan of a matrix that is multiplied and nothing else: its own choice has narrow columns where it can be faster so,
@@ -163,7 +176,7 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         let choice = build::build_for_copy(&self, options)?;
         let analysis = (start, self.device().record()?);
         let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
-        Ok(SpmvPlan { matrix, choice, analysis })
+        Ok(SpmvPlan { matrix, choice, block_size: options.block_size, analysis })
     }
 }
 
@@ -196,6 +209,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
             tile,
             tiles,
             lanes,
+            block_size: self.block_size,
             figures,
             workspace_bytes,
             analysis_ms,
