@@ -158,9 +158,20 @@ fn csr_adaptive_has_the_published_table_and_says_what_a_cpu_has_not() {
     assert!((ratio - 9.3 / 5.8).abs() < 1e-12);
     let difference = cell(&tables, "Published", "af_shell10", "largest difference");
     assert_eq!(difference, "0.2 (LightSpMV)");
-    let headings = tables[1]["columns"].to_string();
-    assert!(headings.contains("1024") && !headings.contains("2048"), "{headings}");
-    let notes = tables[2]["notes"].to_string();
+    let titles: Vec<_> = tables[1..].iter().map(|table| table["title"].as_str().expect("a title")).collect();
+    let expected = ["f32", "f64"].map(|value| {
+        [
+            format!("Both methods by threads per block, GB/s, {value}"),
+            format!("CSR-Adaptive by nonzeros per row block, GB/s, {value}"),
+            format!("Methods, milliseconds, {value}"),
+        ]
+    });
+    assert_eq!(titles, expected.concat());
+    for table in &tables[1..3] {
+        let headings = table["columns"].to_string();
+        assert!(headings.contains("1024") && !headings.contains("2048"), "{headings}");
+    }
+    let notes = tables[3]["notes"].to_string();
     for name in ["af_shell10", "nlpkkt80", "StocF-1465"] {
         assert!(notes.contains(&format!("{name} is a stand-in")), "{notes}");
     }
