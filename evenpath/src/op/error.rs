@@ -85,10 +85,10 @@ pub enum OpError {
         method: SpmvMethod,
     },
     /// A number of threads per block that no kernel has.
-    #[error("{kernel} has no kernel of {block_size} threads per block for these types and options: {}", numbers(.supported))]
+    #[error("{name} has no kernel of {block_size} threads per block for these types and options: {}", numbers(.supported))]
     BlockSize {
         /// The method or format.
-        kernel: &'static str,
+        name: &'static str,
         /// Threads per block that were asked for.
         block_size: u32,
         /// The numbers that it takes.

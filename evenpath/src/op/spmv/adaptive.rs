@@ -1,7 +1,7 @@
 use evenpath_kernels::spmv::{AdaptiveRows, CutRowBlocks, RowBlockKind};
 use evenpath_simt::kernel::Kernel;
 
-use super::block_size;
+use super::build::with_block_size;
 use super::lengths::Lengths;
 use super::{Product, Schedule, Shape, SpmvMethod};
 use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
@@ -30,7 +30,7 @@ impl<V: Value, O: Offset> Adaptive<V, O> {
     /// Copies the row offsets to the host, and cuts the rows there, for blocks of `block_size` threads or the policy's.
     pub(super) fn analyze(matrix: &DeviceCsr<V, O>, block_size: Option<u32>) -> Result<Self, OpError> {
         let launcher = match block_size {
-            Some(threads) => block_size::launcher(matrix.device(), SpmvMethod::CsrAdaptive, threads)?,
+            Some(threads) => with_block_size(matrix.device(), SpmvMethod::CsrAdaptive, threads)?,
             None => launcher(matrix),
         };
         let info = launcher.info();

@@ -1,8 +1,9 @@
 //! From a method, asked for or chosen, to what a plan runs.
 
+use evenpath_simt::kernel::Kernel;
+
 use super::adaptive::Adaptive;
 use super::binned::Binned;
-use super::block_size;
 use super::choose::{Candidate, Features, candidates};
 use super::flat::Flat;
 use super::lengths::Lengths;
@@ -12,8 +13,8 @@ use super::narrow::Narrow;
 use super::row_tiles::RowTiles;
 use super::windows::Windows;
 use super::{Choice, Schedule, SpmvMethod, SpmvOptions, cpu, rows};
-use crate::device::DeviceKind;
-use crate::op::{DeviceCsr, OpError};
+use crate::device::{Device, DeviceKind, Launcher};
+use crate::op::{DeviceCsr, OpError, block_size};
 use crate::policy;
 use crate::{Offset, Value};
 
@@ -32,7 +33,7 @@ pub(super) fn build<V: Value, O: Offset>(
         return Err(OpError::UnsupportedMethod { method, device: device.to_string(), usable });
     }
     let lanes = lanes(matrix, options)?;
-    let block_size = block_size::check(options)?;
+    let block_size = block_size(options)?;
     if kind == DeviceKind::Cpu {
         return Ok(cpu::choose(matrix, method));
     }
@@ -62,6 +63,27 @@ fn lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, options: SpmvOptions) ->
         Some(lanes @ (1 | 2 | 4 | 8 | 16 | 32)) if method.takes_lanes() => Ok(lanes),
         Some(lanes) => Err(OpError::Lanes { lanes, method }),
     }
+}
+
+/// The threads per block that are asked for, if the method takes a number.
+fn block_size(options: SpmvOptions) -> Result<Option<u32>, OpError> {
+    let SpmvOptions { method, block_size, .. } = options;
+    match block_size {
+        Some(block_size) if !method.takes_block_size() => {
+            Err(OpError::BlockSize { name: method.name(), block_size, supported: Vec::new() })
+        }
+        block_size => Ok(block_size),
+    }
+}
+
+/// The launcher of a method's instance with `block_size` threads per block, and one item for each thread.
+pub(super) fn with_block_size<K: Kernel>(
+    device: &Device,
+    method: SpmvMethod,
+    block_size: u32,
+) -> Result<Launcher<K>, OpError> {
+    let instances = K::variants("").filter(|info| info.items_per_thread == 1);
+    block_size::launcher(device, method.name(), block_size, instances)
 }
 
 /// A method that was asked for, on a device with kernels.

@@ -2,7 +2,8 @@ use std::sync::{Mutex, PoisonError};
 
 use evenpath_kernels::spmv::LightRows;
 
-use super::{Product, Schedule, Shape, SpmvMethod, block_size};
+use super::build::with_block_size;
+use super::{Product, Schedule, Shape, SpmvMethod};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::op::{DeviceCsr, OpError};
 use crate::policy::Tile;
@@ -31,7 +32,7 @@ impl<V: Value, O: Offset> Light<V, O> {
     ) -> Result<Self, OpError> {
         let device = matrix.device();
         let launcher = match block_size {
-            Some(threads) => block_size::launcher(device, SpmvMethod::Light, threads)?,
+            Some(threads) => with_block_size(device, SpmvMethod::Light, threads)?,
             None => device.kernel::<LightRows<V, O>>(),
         };
         let vectors = u64::from(launcher.info().block_size / lanes);

@@ -2,7 +2,6 @@
 
 mod adaptive;
 mod binned;
-mod block_size;
 mod build;
 mod choose;
 mod cpu;
