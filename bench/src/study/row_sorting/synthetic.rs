@@ -161,7 +161,8 @@ fn measure(
     table: &mut Table,
 ) -> Result<(), Box<dyn Error>> {
     let mut runs = Runs::new(bench, name, matrix)?;
-    let ell = runs.ell(&mut table.notes)?;
+    let matrices = runs.ell_matrices(&mut table.notes)?;
+    let ell = runs.ell(matrices.as_ref())?;
     let [csr, sorted_csr] = runs.csr()?;
     let (warp, cpu, sort_ms) = (runs.warp()?, runs.cpu()?, runs.sort_ms());
     let percent = 100.0 * matrix.nnz() as f64 / matrix.rows() as f64 / matrix.cols() as f64;
@@ -182,7 +183,7 @@ fn measure(
         quotient(Some(cpu), ell.ell_r).into(),
         quotient(published.cpu, Some(published.ell_r)).into(),
         sort_ms.into(),
-        runs.spread_percent().into(),
+        runs.spread_percent(0).into(),
     ]);
     table.wrong.extend(runs.wrong);
     Ok(())
