@@ -277,6 +277,9 @@ fn arrays_of_callers() {
     }
 }
 
+/// y = Ax + y in ELL or ELL-R.
+type EllRun<'a, V> = &'a dyn Fn(&DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>;
+
 /// The options for measurements: blocks of other sizes, and x loaded in another way. The number of rows leaves the last
 /// block of each size partly full.
 #[test]
@@ -290,7 +293,7 @@ fn ell_with_other_blocks_and_loads_gives_the_same_bits() {
         let (x, mut y): (Vec<V>, Vec<V>) = (vector(a.cols()), vector(a.rows()));
         let expected = oracle(&a, V::ONE, &x, V::ONE, &y);
         let (x, old) = (device.upload(&x).expect("upload"), y.clone());
-        let mut run = |with: &dyn Fn(&DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>| {
+        let mut run = |with: EllRun<'_, V>| {
             let mut device_y = device.upload(&old).expect("upload");
             with(&x, &mut device_y).expect("run");
             y = device_y.download().expect("download");
