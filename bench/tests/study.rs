@@ -147,7 +147,11 @@ fn hisparse_has_bytes_and_means() {
     let bytes = row(&tables, "Bytes", "poisson3da");
     assert!(bytes[4].as_f64().is_some_and(|over_csr| over_csr > 0.3 && over_csr < 1.5), "{bytes}");
     let means = row(&tables, "Means", "SpMV with the transpose");
-    assert_eq!((&means[1], &means[6]), (&1.0.into(), &25.058.into()));
+    assert_eq!((&means[1], &means[7], &means[9]), (&1.0.into(), &3.589.into(), &25.058.into()));
+    // Both types are measured.
+    for value in ["f32", "f64"] {
+        positive(&tables, &format!("Bytes per nonzero, {value}"), "poisson3da", "HiSparse");
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::peers::PeerValue;
 const STUDY: Study = Study::CsrAdaptive;
 
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
-    report(published())?;
+    report.table(published())?;
     let mut tables = ["f32", "f64"].map(Tables::new);
     let mut notes = Vec::new();
     bench.each(stand_ins::sources(), &mut notes, |name, matrix| {
@@ -28,7 +28,7 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
     })?;
     for tables in tables {
         for table in tables.finish(bench, &notes) {
-            report(table)?;
+            report.table(table)?;
         }
     }
     Ok(())

@@ -37,7 +37,7 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
     })?;
     for mut table in tables.finish() {
         table.notes.extend(notes.iter().cloned());
-        report(table)?;
+        report.table(table)?;
     }
     Ok(())
 }

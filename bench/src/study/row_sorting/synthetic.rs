@@ -30,11 +30,11 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
     let by_density = SYNTHETIC_BY_DENSITY.iter().map(|(order, percent, times)| {
         (Synthetic::with_density(*order, *percent), format!("{order} at {percent} %"), times)
     });
-    report(sweep(bench, "Synthetic matrices by density", DENSITY_SOURCE, by_density)?)?;
+    report.table(sweep(bench, "Synthetic matrices by density", DENSITY_SOURCE, by_density)?)?;
     let by_short_rows = SYNTHETIC_BY_SHORT_ROWS.iter().map(|(percent, times)| {
         (Synthetic::with_short_rows(16_384, *percent), format!("16384 with {percent} % short rows"), times)
     });
-    report(sweep(
+    report.table(sweep(
         bench,
         "Synthetic matrices by share of rows with up to 32 nonzeros",
         SHORT_SOURCE,
