@@ -1,6 +1,7 @@
 //! `evenpath-bench study` on devices that every machine has.
 
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -151,6 +152,60 @@ fn hisparse_has_bytes_and_means() {
     // Both types are measured.
     for value in ["f32", "f64"] {
         positive(&tables, &format!("Bytes per nonzero, {value}"), "poisson3da", "HiSparse");
+    }
+}
+
+/// A study into a file.
+fn into_file(study: &str, path: &Path, most_nonzeros: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
+        .args([
+            "study",
+            study,
+            "--repetitions",
+            "1",
+            "--device",
+            "cpu",
+            "--most-nonzeros",
+            most_nonzeros,
+            "--out",
+        ])
+        .arg(path)
+        .output()
+        .expect("the program starts")
+}
+
+#[test]
+fn hisparse_continues_its_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("study-hisparse.jsonl");
+    let lines = || -> Vec<String> {
+        std::fs::read_to_string(&path).expect("a file").lines().map(str::to_owned).collect()
+    };
+    for _ in 0..2 {
+        let output = into_file("hisparse", &path, "400000");
+        assert!(output.status.success(), "{output:?}");
+    }
+    let complete = lines();
+    // The setting, poisson3da in two types, and five tables of each.
+    assert_eq!(complete.len(), 1 + 2 + 10);
+    // As after an interruption in the second case.
+    std::fs::write(&path, complete[..2].join("\n") + "\n{\"case\":{").expect("written");
+    assert!(into_file("hisparse", &path, "400000").status.success());
+    let continued = lines();
+    assert_eq!((continued.len(), &continued[..2]), (complete.len(), &complete[..2]));
+}
+
+#[test]
+fn other_studies_refuse_a_file_with_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("study-csr-adaptive.jsonl");
+    assert!(into_file("csr-adaptive", &path, "1000").status.success());
+    let before = std::fs::read(&path).expect("a file");
+    for study in ["csr-adaptive", "hisparse"] {
+        let output = into_file(study, &path, "1000");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains("results of the study `csr-adaptive`"), "{text}");
+        assert_eq!(std::fs::read(&path).expect("a file"), before);
     }
 }
 

@@ -42,8 +42,10 @@ fn run_all(
         }
     }
     bench.each(left, &mut notes, |name, matrix| {
-        take::<f64>(bench, name, &matrix, report)?;
-        take::<f32>(bench, name, &matrix.into_values(), report)
+        // If one type fails, such as for memory, the other is measured all the same.
+        let double = take::<f64>(bench, name, &matrix, report);
+        take::<f32>(bench, name, &matrix.into_values(), report)?;
+        double
     })?;
     for value in VALUES {
         let mut tables = Tables::new(value);
@@ -120,6 +122,11 @@ mod tests {
         tables
     }
 
+    /// The tables as text: a number in a file may differ in the last bit.
+    fn markdown(tables: &[Table]) -> Vec<String> {
+        tables.iter().map(Table::to_markdown).collect()
+    }
+
     #[test]
     fn cases_are_written_as_they_are_measured_and_kept() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -128,12 +135,14 @@ mod tests {
         let (small, large) = (Kind::Stencil5 { side: 9 }, Kind::PowerLaw { rows: 200 });
         let one = run_into(&path, &device, &[small]);
         let first = StudyFile::read(&path).expect("read");
-        assert_eq!((first.cases.len(), &first.tables), (2, &one));
+        assert_eq!((first.cases.len(), markdown(&first.tables)), (2, markdown(&one)));
         // The tables are made anew; cases that are there stay as they are.
         let both = run_into(&path, &device, &[small, large]);
         let second = StudyFile::read(&path).expect("read");
-        assert_eq!((second.cases.len(), &second.cases[..2], &second.tables), (4, &first.cases[..], &both));
-        assert_eq!(run_into(&path, &device, &[small, large]), both, "nothing is measured again");
+        assert_eq!((second.cases.len(), &second.cases[..2]), (4, &first.cases[..]));
+        assert_eq!(markdown(&second.tables), markdown(&both));
+        let again = run_into(&path, &device, &[small, large]);
+        assert_eq!(markdown(&again), markdown(&both), "nothing is measured again");
         for (index, table) in both.iter().enumerate() {
             assert_eq!(table.wrong, Vec::<String>::new());
             assert!(table.title.ends_with(VALUES[index / 5]), "{}", table.title);

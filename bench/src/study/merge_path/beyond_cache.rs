@@ -29,7 +29,7 @@ fn kinds(l2_bytes: u64) -> impl Iterator<Item = Kind> {
         [
             Kind::Stencil5 { side: square },
             Kind::Stencil27 { side: cube },
-            Kind::Fem { rows: rows(50) },
+            Kind::Fem { rows: rows(40) },
             Kind::Uniform { rows: rows(16) },
             Kind::PowerLaw { rows: rows(10) },
         ]
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn every_matrix_is_larger_than_the_cache() {
-        for l2_bytes in [1000, 40_000, 1 << 20] {
+        for l2_bytes in [24_000, 100_000, 1 << 20] {
             assert_eq!(kinds(l2_bytes).count(), 15);
             for (kind, index) in kinds(l2_bytes).zip(0..) {
                 let mut matrix: Csr<f64> = generate(kind, 1).unwrap();
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn sizes_follow_the_cache() {
-        let options = SimulatedOptions::default().with_l2_bytes(4000);
+        let options = SimulatedOptions::default().with_l2_bytes(24_000);
         let peers = Peers::default();
         let device = Device::simulated(options);
         let [times, correlations] = run(&Bench::small(&device, &peers, 1)).unwrap();
