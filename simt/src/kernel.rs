@@ -62,6 +62,17 @@ impl ParameterKind {
         }
     }
 
+    /// Scalars and views in the parameter: the [`Argument`]s that it is packed into.
+    pub const fn arguments(self) -> usize {
+        let Self::Struct(fields) = self else { return 1 };
+        let (mut count, mut field) = (0, 0);
+        while field < fields.len() {
+            count += fields[field].1.arguments();
+            field += 1;
+        }
+        count
+    }
+
     /// Calls `visit` with the kind and byte offset of each scalar and view in the parameter, in order. The parameter begins at
     /// `offset`, a multiple of its alignment.
     pub fn for_each_scalar(self, offset: usize, visit: &mut impl FnMut(ParameterKind, usize)) {

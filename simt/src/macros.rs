@@ -99,7 +99,9 @@ macro_rules! kernel_arguments {
             const TYPES: &'static [$crate::ScalarType] = &[$(<$generic as $crate::Element>::TYPE),*];
 
             fn pack(self) -> Vec<$crate::kernel::Argument> {
-                let mut arguments = Vec::new();
+                let mut arguments = Vec::with_capacity(const {
+                    0 $(+ <$type as $crate::kernel::Parameter>::KIND.arguments())*
+                });
                 $($crate::kernel::Parameter::pack(self.$field, &mut arguments);)*
                 arguments
             }

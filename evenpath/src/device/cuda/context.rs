@@ -69,7 +69,7 @@ impl Live {
     }
 
     /// Makes the context current in this thread.
-    fn enter(&self) -> Result<Current, CallError> {
+    pub(super) fn enter(&self) -> Result<Current, CallError> {
         check("cuCtxPushCurrent", ContextStack::push(&self.context))?;
         Ok(Current { _not_send: std::marker::PhantomData })
     }
@@ -85,7 +85,7 @@ impl Drop for Live {
 }
 
 /// The context is this thread's current one until this is dropped.
-struct Current {
+pub(super) struct Current {
     _not_send: std::marker::PhantomData<*const ()>,
 }
 
@@ -103,9 +103,16 @@ impl Core {
 
     /// Runs `body` with the context current.
     pub(super) fn with<R>(&self, body: impl FnOnce(&Live) -> Result<R, Failure>) -> Result<R, DeviceError> {
-        let run = |live: &Live| live.enter().map_err(Failure::from).and_then(|_current| body(live));
+        self.with_live(|live| live.enter().map_err(Failure::from).and_then(|_current| body(live)))
+    }
+
+    /// Runs `body`, which enters the context itself where it calls the driver.
+    pub(super) fn with_live<R>(
+        &self,
+        body: impl FnOnce(&Live) -> Result<R, Failure>,
+    ) -> Result<R, DeviceError> {
         let result = match &*self.live.read() {
-            Some(live) if !self.gpu.fault().is_recorded() => Some(run(live)),
+            Some(live) if !self.gpu.fault().is_recorded() => Some(body(live)),
             _ => None,
         };
         result.ok_or_else(|| self.lost())?.map_err(|failure| match failure {
@@ -115,11 +122,9 @@ impl Core {
         })
     }
 
-    /// Runs `body` with the context current, unless it has ended; for what is gone with the context.
+    /// Runs `body` unless the context has ended; for what is gone with the context.
     pub(super) fn release(&self, body: impl FnOnce(&Live)) {
-        if let Some(live) = &*self.live.read()
-            && let Ok(_current) = live.enter()
-        {
+        if let Some(live) = &*self.live.read() {
             body(live);
         }
     }
@@ -209,9 +214,11 @@ impl Drop for Mark {
     fn drop(&mut self) {
         let event = &mut self.event;
         // An event is destroyed with its context; afterwards its handle means nothing.
-        self.core.release(|_| {
-            // SAFETY: this is the only place that drops it, and it is not used again.
-            unsafe { ManuallyDrop::drop(event) };
+        self.core.release(|live| {
+            if let Ok(_current) = live.enter() {
+                // SAFETY: this is the only place that drops it, and it is not used again.
+                unsafe { ManuallyDrop::drop(event) };
+            }
         });
     }
 }

@@ -140,11 +140,12 @@ impl Machine for Cuda {
     }
 
     fn allocate(&self, bytes: u64) -> Result<Block, DeviceError> {
-        self.core.with(|live| {
+        self.core.with_live(|live| {
             let mut cache = live.cache.lock();
             if let Some(block) = cache.take(bytes) {
                 return Ok(block);
             }
+            let _current = live.enter()?;
             let rounded = Cache::round(bytes);
             if rounded > self.memory_bytes {
                 return Err(self.out_of_memory(bytes, memory_info()?.0 + cache.bytes()).into());
@@ -169,7 +170,9 @@ impl Machine for Cuda {
 
     unsafe fn free(&self, block: Block) {
         self.core.release(|live| {
-            if let Err(block) = live.cache.lock().put(block) {
+            if let Err(block) = live.cache.lock().put(block)
+                && let Ok(_current) = live.enter()
+            {
                 free(block.address);
             }
         });

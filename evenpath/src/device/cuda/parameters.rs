@@ -3,20 +3,23 @@
 use std::ffi::c_void;
 
 use evenpath_simt::kernel::{Argument, KernelInfo};
+use smallvec::SmallVec;
+
+/// As many words as nearly all kernels' parameters take; those of more are allocated.
+const WORDS: usize = 32;
 
 /// The bytes of each parameter. Little-endian, as every host of an NVIDIA GPU is.
 pub(super) struct ParameterBytes {
     /// The parameters, each at a multiple of 8 bytes.
-    words: Vec<u64>,
+    words: SmallVec<[u64; WORDS]>,
     /// The word at which each parameter begins.
-    starts: Vec<usize>,
+    starts: SmallVec<[usize; WORDS]>,
 }
 
 impl ParameterBytes {
     /// Lays out `arguments`, which are those of the scalars and views among the kernel's parameters, in order.
     pub(super) fn new(kernel: &KernelInfo, arguments: &[Argument]) -> Self {
-        let mut words = Vec::with_capacity(arguments.len());
-        let mut starts = Vec::with_capacity(kernel.parameters.len());
+        let (mut words, mut starts) = (SmallVec::<[u64; WORDS]>::new(), SmallVec::new());
         let mut arguments = arguments.iter();
         for (_, kind) in kernel.parameters {
             let start = words.len();
@@ -32,7 +35,7 @@ impl ParameterBytes {
     }
 
     /// A pointer to each parameter, for `cuLaunchKernel`, which reads through them. Valid for as long as `self` is.
-    pub(super) fn pointers(&self) -> Vec<*mut c_void> {
+    pub(super) fn pointers(&self) -> SmallVec<[*mut c_void; WORDS]> {
         self.starts.iter().map(|&start| self.words[start..].as_ptr().cast_mut().cast()).collect()
     }
 }
@@ -79,7 +82,7 @@ mod tests {
         assert_eq!(info.scalars(), [short, view, short, short, word, view, word]);
         let arguments: Vec<_> = (1..=7).map(|bits| Argument { bits, len: 0 }).collect();
         let parameters = ParameterBytes::new(&info, &arguments);
-        assert_eq!(parameters.starts, [0, 1, 5, 6]);
-        assert_eq!(parameters.words, [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(parameters.starts[..], [0, 1, 5, 6]);
+        assert_eq!(parameters.words[..], [1, 2, 3, 4, 5, 6, 7]);
     }
 }
