@@ -16,7 +16,7 @@ use crate::matrix::MatrixError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpError {
-    /// A vector or a list of values has not the length that the other operands ask for.
+    /// A vector or a list of values does not have the length that the other operands require.
     #[error("the length of {operand} is {len}, and {needed} is needed")]
     Length {
         /// Which operand, such as `x`.
@@ -26,7 +26,7 @@ pub enum OpError {
         /// The length that it should have, or have at least.
         needed: usize,
     },
-    /// A matrix has not the shape that the other operands ask for.
+    /// A matrix does not have the shape that the other operands require.
     #[error("{operand} is {rows} x {cols}, and must be {needed_rows} x {needed_cols}")]
     Shape {
         /// Which operand, such as `B`.

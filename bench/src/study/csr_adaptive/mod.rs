@@ -76,8 +76,10 @@ impl Tables {
             methods.note(stand_in.to_string());
         }
         methods.note("the difference is that of the result in the table's type to a product computed in f64");
-        methods.note(spread_note());
-        methods.notes.extend(notes.iter().cloned());
+        for table in [&mut block_sizes, &mut sweep, &mut methods] {
+            table.note(spread_note());
+            table.notes.extend(notes.iter().cloned());
+        }
         [block_sizes, sweep, methods]
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn build_for_copy<V: Value, O: Offset>(
     build(matrix, options)
 }
 
-/// Lanes per row: those that are asked for, if there are such.
+/// Lanes per row: as asked for, if the method takes the number.
 fn lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, options: SpmvOptions) -> Result<u32, OpError> {
     let SpmvOptions { method, lanes, .. } = options;
     match lanes {
@@ -65,7 +65,7 @@ fn lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, options: SpmvOptions) ->
     }
 }
 
-/// The threads per block that are asked for, if the method takes a number.
+/// Threads per block: as asked for, if the method takes a number.
 fn block_size(options: SpmvOptions) -> Result<Option<u32>, OpError> {
     let SpmvOptions { method, block_size, .. } = options;
     match block_size {
@@ -145,7 +145,7 @@ fn automatic<V: Value, O: Offset>(
     unreachable!("the last candidate can always be built")
 }
 
-/// A method that was chosen; `None` where rows are too long for its kernels, or it turns out not to be worth it.
+/// A method that was chosen; `None` where rows are too long for its kernels, or it does not pay.
 fn chosen<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     method: SpmvMethod,

@@ -14,7 +14,7 @@ pub(super) struct Light<V: Value, O: Offset> {
     launch: Launch<LightRows<V, O>>,
     lanes: u32,
     turns: u32,
-    /// One word. Locked from where it is set to zero to the launch that counts with it, which belong together.
+    /// One word. The lock is held from where it is set to zero to the launch that counts with it.
     next_row: Mutex<DeviceVec<u64>>,
 }
 

@@ -35,9 +35,9 @@ use crate::{Offset, Value};
 /// How [`DeviceCsr::plan_spmv`] plans.
 ///
 /// With the same options, the same device and the same version of this library, results are the same to the last bit. The
-/// plan's own choice follows the device: the number of its multiprocessors, and the size of its cache. With a method
-/// that is given, GPUs, real and simulated, agree to the last bit; [`SpmvPlanInfo::options`] are the options that repeat
-/// on another GPU what a plan chose.
+/// plan's own choice depends on the device: the number of its multiprocessors, and the size of its cache. With a given
+/// method, all GPUs, real and simulated, agree to the last bit; [`SpmvPlanInfo::options`] returns the options that repeat a
+/// plan's choice on another GPU.
 ///
 /// ```
 /// use evenpath::spmv::{SpmvMethod, SpmvOptions};
@@ -89,8 +89,8 @@ impl SpmvOptions {
 
 /// y = αAx + βy for one matrix, analyzed once and run as often as needed.
 ///
-/// The result is bitwise the same from run to run, and from plan to plan of the same options on the same device;
-/// [`SpmvOptions`] say what that takes on different ones. The matrix's values may change ([`DeviceCsr::set_values`]); its
+/// The result is bitwise the same from run to run, and from plan to plan with the same options on the same device;
+/// [`SpmvOptions`] describes what that takes across devices. The matrix's values may change ([`DeviceCsr::set_values`]); its
 /// pattern cannot.
 ///
 /// ```
@@ -124,7 +124,7 @@ struct Choice<V: Value, O: Offset> {
 
 /// A method, prepared for one matrix.
 trait Schedule<V: Value, O: Offset>: Send + Sync {
-    /// Asks the device for the product. The matrix is the one that the schedule was made for.
+    /// Launches the product. The matrix is the one that the schedule was made for.
     fn run(&self, product: Product<'_, V, O>) -> Result<(), DeviceError>;
 
     /// How the matrix is cut, and what that takes.
@@ -145,7 +145,7 @@ struct Shape {
     tiles: u64,
     /// Lanes per row, where every row has as many.
     lanes: Option<u32>,
-    /// What else is to be said, as in [`SpmvPlanInfo`].
+    /// Other figures, as in [`SpmvPlanInfo`].
     figures: Vec<(&'static str, u64)>,
     /// Bytes of device memory that the schedule holds.
     workspace_bytes: u64,
@@ -168,8 +168,8 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
         Ok(SpmvPlan { matrix: self.clone(), choice, block_size: options.block_size, analysis })
     }
 
-    /// The plan of a matrix that is multiplied and nothing else: its own choice has narrow columns where it can be faster so,
-    /// and what the plan does not read of the matrix is freed.
+    /// The plan of a matrix that is only multiplied: its own choice has narrow columns where these may be faster, and arrays
+    /// that the plan does not read are freed.
     pub(super) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
         let choice = build::build_for_copy(&self, options)?;
@@ -180,9 +180,9 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
 }
 
 impl<V: Value, O: Offset> SpmvPlan<V, O> {
-    /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
-    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: infinity and
-    /// NaN in A or `x` propagate to y.
+    /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; launches are asynchronous. With `beta` zero, y
+    /// is overwritten, whatever it held. With `alpha` zero the product is still computed: infinity and NaN in A or `x`
+    /// propagate to y.
     ///
     /// # Errors
     ///
