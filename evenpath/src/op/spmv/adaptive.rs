@@ -1,7 +1,7 @@
 use evenpath_kernels::spmv::{AdaptiveRows, CutRowBlocks, RowBlockKind};
 use evenpath_simt::kernel::Kernel;
 
-use super::build::with_block_size;
+use super::block_size::with_block_size;
 use super::lengths::Lengths;
 use super::{Product, Schedule, Shape, SpmvMethod};
 use crate::device::{DeviceError, DeviceVec, Launch, Launcher};

@@ -1,7 +1,5 @@
 //! From a method, asked for or chosen, to what a plan runs.
 
-use evenpath_simt::kernel::Kernel;
-
 use super::adaptive::Adaptive;
 use super::binned::Binned;
 use super::choose::{Candidate, Features, candidates};
@@ -13,8 +11,8 @@ use super::narrow::Narrow;
 use super::row_tiles::RowTiles;
 use super::windows::Windows;
 use super::{Choice, Schedule, SpmvMethod, SpmvOptions, cpu, rows};
-use crate::device::{Device, DeviceKind, Launcher};
-use crate::op::{DeviceCsr, OpError, block_size};
+use crate::device::DeviceKind;
+use crate::op::{DeviceCsr, OpError};
 use crate::policy;
 use crate::{Offset, Value};
 
@@ -74,16 +72,6 @@ fn block_size(options: SpmvOptions) -> Result<Option<u32>, OpError> {
         }
         block_size => Ok(block_size),
     }
-}
-
-/// The launcher of a method's instance with `block_size` threads per block, and one item for each thread.
-pub(super) fn with_block_size<K: Kernel>(
-    device: &Device,
-    method: SpmvMethod,
-    block_size: u32,
-) -> Result<Launcher<K>, OpError> {
-    let instances = K::variants("").filter(|info| info.items_per_thread == 1);
-    block_size::launcher(device, method.name(), block_size, instances)
 }
 
 /// A method that was asked for, on a device with kernels.

@@ -2,7 +2,7 @@ use std::sync::{Mutex, PoisonError};
 
 use evenpath_kernels::spmv::LightRows;
 
-use super::build::with_block_size;
+use super::block_size::with_block_size;
 use super::{Product, Schedule, Shape, SpmvMethod};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::op::{DeviceCsr, OpError};

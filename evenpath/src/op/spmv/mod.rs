@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod binned;
+mod block_size;
 mod build;
 mod choose;
 mod cpu;
