@@ -1,6 +1,6 @@
 //! SpMV with padded formats, COO and sorted rows, on every device.
 
-use evenpath::ell::{Ell, EllR, SlicedEllOptions};
+use evenpath::ell::{Ell, EllOptions, EllR, SlicedEllOptions, XLoads};
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
 use evenpath::hyb::{Hyb, HybOptions};
@@ -274,6 +274,66 @@ fn arrays_of_callers() {
         let mut y = device.upload(&[f64::NAN; 2]).expect("upload");
         hyb.spmv(1.0, &x, 0.0, &mut y).expect("product");
         assert_eq!(y.download().expect("download"), [1201.0, 1800.0], "{device}");
+    }
+}
+
+/// y = Ax + y in ELL or ELL-R.
+type EllRun<'a, V> = &'a dyn Fn(&DeviceVec<V>, &mut DeviceVec<V>) -> Result<(), OpError>;
+
+/// The options for measurements: blocks of other sizes, and x loaded in another way. The number of rows leaves the last
+/// block of each size partly full.
+#[test]
+fn ell_with_other_blocks_and_loads_gives_the_same_bits() {
+    fn check<V: Value>(device: &Device, all: &[EllOptions]) {
+        let lengths: Vec<usize> = (0..1000).map(|row| [3, 0, 9, 1, 8][row % 5]).collect();
+        let a: Csr<V> = with_row_lengths(50, &lengths);
+        let ell = a.to_ell(UNLIMITED).expect("ELL");
+        let (ell, ell_r) =
+            (device.upload(&ell).expect("upload"), device.upload(&EllR(&ell)).expect("upload"));
+        let (x, mut y): (Vec<V>, Vec<V>) = (vector(a.cols()), vector(a.rows()));
+        let expected = oracle(&a, V::ONE, &x, V::ONE, &y);
+        let (x, old) = (device.upload(&x).expect("upload"), y.clone());
+        let mut run = |with: EllRun<'_, V>| {
+            let mut device_y = device.upload(&old).expect("upload");
+            with(&x, &mut device_y).expect("run");
+            y = device_y.download().expect("download");
+            assert_eq!(expected.check(&y), Ok(()), "{device}");
+            y.iter().map(|value| value.to_f64().to_bits()).collect::<Vec<_>>()
+        };
+        let plain = run(&|x, y| ell.spmv(V::ONE, x, V::ONE, y));
+        let with_lengths = run(&|x, y| ell_r.spmv(V::ONE, x, V::ONE, y));
+        for &options in all {
+            assert_eq!(run(&|x, y| ell.spmv_with(options, V::ONE, x, V::ONE, y)), plain, "{options:?}");
+            let own = run(&|x, y| ell_r.spmv_with(options, V::ONE, x, V::ONE, y));
+            assert_eq!(own, with_lengths, "{options:?}");
+        }
+    }
+    let blocks = |x_loads, sizes: &[u32]| {
+        let with = move |&size| EllOptions::default().with_x_loads(x_loads).with_block_size(size);
+        sizes.iter().map(with).collect::<Vec<_>>()
+    };
+    for DeviceUnderTest { device, .. } in devices() {
+        let single = [blocks(XLoads::ReadOnly, &[32, 64, 128, 256, 512]), blocks(XLoads::Plain, &[32, 256])];
+        check::<f32>(&device, &single.concat());
+        check::<f64>(&device, &[EllOptions::default().with_x_loads(XLoads::Plain)]);
+    }
+}
+
+#[test]
+fn ell_without_a_kernel_is_refused() {
+    for DeviceUnderTest { device, .. } in devices() {
+        let a: Csr<f64> = with_row_lengths(5, &[3, 0, 5]);
+        let ell = device.upload(&EllR(&a.to_ell(UNLIMITED).expect("ELL"))).expect("upload");
+        let (x, old) = (device.zeros(5).expect("zeros"), [1.5, 2.5, 3.5]);
+        let mut y = device.upload(&old).expect("upload");
+        let refused = ell.spmv_with(EllOptions::default().with_block_size(64), 1.0, &x, 0.0, &mut y);
+        let error = refused.expect_err("no such kernel");
+        assert!(
+            matches!(&error, OpError::BlockSize { name: "ELL-R", block_size: 64, supported } if *supported == [256]),
+            "{error}"
+        );
+        assert!(error.to_string().ends_with("the numbers are 256"), "{error}");
+        assert_eq!(y.download().expect("download"), old, "nothing was written");
     }
 }
 

@@ -313,7 +313,7 @@ fn sparse_results() {
             Ok(vec![a.count_elementwise(operation, a)? as f64])
         });
     }
-    for method in [SpgemmMethod::RowWise, SpgemmMethod::TwoLevelSort, SpgemmMethod::Auto] {
+    for method in SpgemmMethod::ALL {
         let options = SpgemmOptions::default().with_method(method);
         drive(&format!("A·A by {method}"), upload, held, |a| values_of(&a.multiply_with(a, options)?));
         drive(&format!("A·A planned, by {method}"), upload, held, |a| {

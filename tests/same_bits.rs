@@ -181,7 +181,7 @@ fn hisparse_spmm_for_the_multiprocessors_of_one_device() {
     }
 }
 
-/// Row-wise, and sorted under a memory limit, independent of the memory of the device.
+/// Row-wise, sorted at once, and sorted under a memory limit, independent of the memory of the device.
 #[test]
 fn spgemm_by_a_method_that_is_given() {
     let lengths = [9, 0, 80, 31, 3].repeat(20);
@@ -192,7 +192,8 @@ fn spgemm_by_a_method_that_is_given() {
     let devices: Vec<DeviceUnderTest> = unlike_devices().into_iter().chain([small]).collect();
     let by_rows = SpgemmOptions::default().with_method(SpgemmMethod::RowWise);
     let sorted = SpgemmOptions::default().with_method(SpgemmMethod::TwoLevelSort);
-    for options in [by_rows, sorted.with_memory_limit(4 << 20), sorted.with_memory_limit(1 << 20)] {
+    let at_once = SpgemmOptions::default().with_method(SpgemmMethod::GlobalSort);
+    for options in [by_rows, at_once, sorted.with_memory_limit(4 << 20), sorted.with_memory_limit(1 << 20)] {
         let results = devices.iter().map(|DeviceUnderTest { device, .. }| {
             let a = device.upload(&a).unwrap();
             let product = a.multiply_with(&a, options).unwrap_or_else(|error| panic!("{options:?}: {error}"));

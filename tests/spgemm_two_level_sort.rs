@@ -1,5 +1,5 @@
-//! SpGEMM by two-level sort, on every device: products around the edges of tiles, keys of all widths, and parts under a
-//! memory limit.
+//! SpGEMM by two-level sort and by one sort of all products, on every device: products around the edges of tiles, keys of
+//! all widths, and memory limits.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,10 @@ fn oracle<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) -> BTreeMap<(usize,
     c
 }
 
-fn two_level_sort() -> SpgemmOptions {
-    SpgemmOptions::default().with_method(SpgemmMethod::TwoLevelSort)
+/// Both methods.
+fn by_sorting() -> [SpgemmOptions; 2] {
+    [SpgemmMethod::TwoLevelSort, SpgemmMethod::GlobalSort]
+        .map(|method| SpgemmOptions::default().with_method(method))
 }
 
 /// Checks that C is A·B: the pattern exactly, each value within rounding.
@@ -46,8 +48,10 @@ fn assert_product<V: Value, O: Offset>(what: &Device, a: &Csr<V, O>, b: &Csr<V, 
 
 fn check_on<V: Value, O: Offset>(device: &Device, a: &Csr<V, O>, b: &Csr<V, O>) {
     let (left, right) = (device.upload(a).expect("A"), device.upload(b).expect("B"));
-    let c = left.multiply_with(&right, two_level_sort()).expect("a product").download().expect("C");
-    assert_product(device, a, b, &c);
+    for options in by_sorting() {
+        let c = left.multiply_with(&right, options).expect("a product").download().expect("C");
+        assert_product(device, a, b, &c);
+    }
 }
 
 fn check<V: Value, O: Offset>(a: &Csr<V, O>, b: &Csr<V, O>) {
@@ -151,8 +155,11 @@ fn cancelled_entries_stay() {
     for under_test in devices() {
         let device = &under_test.device;
         let (a, b) = (device.upload(&a).expect("A"), device.upload(&b).expect("B"));
-        let c = a.multiply_with(&b, two_level_sort()).expect("a product").download().expect("C");
-        assert_eq!((c.column_indices(), c.values()), ([1, 2].as_slice(), [0.0, -3.0].as_slice()), "{device}");
+        for options in by_sorting() {
+            let c = a.multiply_with(&b, options).expect("a product").download().expect("C");
+            let found = (c.column_indices(), c.values());
+            assert_eq!(found, ([1, 2].as_slice(), [0.0, -3.0].as_slice()), "{device}, {options:?}");
+        }
     }
 }
 
@@ -167,8 +174,10 @@ fn sums_do_not_depend_on_the_order_of_blocks() {
     let a = skewed();
     let bits = |device: &Device| {
         let a = device.upload(&a).expect("A");
-        let c = a.multiply_with(&a, two_level_sort()).expect("a product").download().expect("C");
-        c.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>()
+        by_sorting().map(|options| {
+            let c = a.multiply_with(&a, options).expect("a product").download().expect("C");
+            c.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>()
+        })
     };
     let all: Vec<_> = kernel_devices().iter().map(|under_test| bits(&under_test.device)).collect();
     for (other, under_test) in all.iter().zip(kernel_devices()) {
@@ -178,31 +187,38 @@ fn sums_do_not_depend_on_the_order_of_blocks() {
 
 #[test]
 fn limits_on_memory_are_kept() {
-    let a = skewed();
     for under_test in kernel_devices() {
-        let device = &under_test.device;
-        let left = device.upload(&a).expect("A");
-        let before = device.memory().expect("memory").in_use;
-        let (mut whole, mut refused, mut products) = (0, 0, 0);
-        for limit in (10..24).map(|log| 1_u64 << log) {
-            device.reset_peak_memory();
-            match left.multiply_with(&left, two_level_sort().with_memory_limit(limit)) {
-                Ok(c) => {
-                    let peak = device.memory().expect("memory").peak - before;
-                    assert!(peak <= limit, "{device}: {peak} bytes under a limit of {limit}");
-                    assert_product(device, &a, &a, &c.download().expect("C"));
-                    products += 1;
-                    whole = peak;
-                }
-                Err(OpError::ProductMemory { needed, limit: told, .. }) => {
-                    assert!(told == limit && needed > limit, "{device}: {needed} bytes, {told}");
-                    refused += 1;
-                }
-                Err(error) => panic!("{device}: {error}"),
-            }
+        for options in by_sorting() {
+            check_limits(&under_test.device, options);
         }
-        assert!(refused > 0 && products > 1 && whole > 0, "{device}: {refused} refused, {products} made");
     }
+}
+
+/// Multiplies under limits that allow nothing, and more and more.
+fn check_limits(device: &Device, options: SpgemmOptions) {
+    let a = skewed();
+    let left = device.upload(&a).expect("A");
+    let before = device.memory().expect("memory").in_use;
+    let (mut whole, mut refused, mut products) = (0, 0, 0);
+    for limit in (10..26).map(|log| 1_u64 << log) {
+        device.reset_peak_memory();
+        match left.multiply_with(&left, options.with_memory_limit(limit)) {
+            Ok(c) => {
+                let peak = device.memory().expect("memory").peak - before;
+                assert!(peak <= limit, "{device}, {options:?}: {peak} bytes under a limit of {limit}");
+                assert_product(device, &a, &a, &c.download().expect("C"));
+                products += 1;
+                whole = peak;
+            }
+            Err(OpError::ProductMemory { needed, limit: told, .. }) => {
+                assert!(told == limit && needed > limit, "{device}, {options:?}: {needed} bytes, {told}");
+                refused += 1;
+            }
+            Err(error) => panic!("{device}, {options:?}: {error}"),
+        }
+    }
+    let counts = format!("{refused} refused, {products} made");
+    assert!(refused > 0 && products > 1 && whole > 0, "{device}, {options:?}: {counts}");
 }
 
 #[test]

@@ -233,6 +233,37 @@ fn lanes_that_a_method_does_not_take_are_refused() {
     }
 }
 
+/// Threads per block are 128 to 1024, for methods and types with such kernels.
+#[test]
+fn block_sizes_that_a_method_does_not_take_are_refused() {
+    fn refused<O: Offset>(device: &Device, options: SpmvOptions) -> (u32, Vec<u32>, String) {
+        let matrix = device.upload(&with_row_lengths::<f64, O>(5, &[3, 0, 5])).expect("upload");
+        let error = matrix.plan_spmv(options).expect_err("no such kernel");
+        let text = error.to_string();
+        match error {
+            OpError::BlockSize { block_size, supported, .. } => (block_size, supported, text),
+            error => panic!("{error}"),
+        }
+    }
+    for DeviceUnderTest { device, .. } in devices() {
+        let merge = SpmvOptions::default().with_method(SpmvMethod::MergePath).with_block_size(128);
+        let (_, supported, text) = refused::<u32>(&device, merge);
+        assert!(supported.is_empty() && text.starts_with("merge-path "), "{text}");
+        refused::<u32>(&device, SpmvOptions::default().with_block_size(256));
+    }
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        for (method, wide) in [(SpmvMethod::CsrAdaptive, &[][..]), (SpmvMethod::Light, &[256])] {
+            for threads in [0, 96, 2048] {
+                let options = SpmvOptions::default().with_method(method).with_block_size(threads);
+                let (asked, mut supported, text) = refused::<u32>(&device, options);
+                supported.sort_unstable();
+                assert_eq!((asked, &supported[..]), (threads, &[128, 256, 512, 1024][..]), "{text}");
+                assert_eq!(refused::<u64>(&device, options).1, wide, "{method}");
+            }
+        }
+    }
+}
+
 #[test]
 fn values_change_under_a_plan() {
     for under_test in devices() {

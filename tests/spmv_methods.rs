@@ -7,7 +7,7 @@ use evenpath::spmv::{SpmvMethod, SpmvOptions};
 use evenpath::{Csr, Device, Offset, Value};
 use evenpath_kernels::spmv::{AdaptiveRows, BlockRows, FlatTile, LightRows, VectorRows};
 use evenpath_tests::{
-    DeviceUnderTest, check_spmv, devices, kernel_devices, tile_len, vector, with_row_lengths,
+    DeviceUnderTest, check_spmv, check_spmv_with, devices, kernel_devices, tile_len, vector, with_row_lengths,
 };
 use proptest::prelude::*;
 
@@ -154,6 +154,41 @@ fn adaptive_row_blocks_around_their_edges() {
     for DeviceUnderTest { device, .. } in kernel_devices() {
         check_types::<f64, u32>(&device, tile_len::<AdaptiveRows<f64, u32>>());
         check_types::<f32, u64>(&device, tile_len::<AdaptiveRows<f32, u64>>());
+    }
+}
+
+/// Blocks of every size, with rows around a row block's nonzeros, and around its warps: a row block of no more rows than
+/// warps gives each row a warp.
+#[test]
+fn blocks_of_every_size_multiply() {
+    fn check<V: Value>(device: &Device, options: SpmvOptions) {
+        let threads = options.block_size.expect("given") as usize;
+        let (warps, cols) = (threads / 32, 4 * threads);
+        let lengths = [
+            vec![threads - 1, threads, threads + 1, 3 * threads, 0, 1],
+            vec![threads / warps; warps],
+            vec![threads / (warps + 1); warps + 1],
+            vec![1; threads + 1],
+            vec![0; 2 * threads],
+        ];
+        let a = with_row_lengths::<V, u32>(cols, &lengths.concat());
+        let y = check_spmv_with(device, &a, options, 2.0, -0.25);
+        // Sums depend on the options alone.
+        assert_eq!(check_spmv_with(device, &a, options, 2.0, -0.25), y);
+        let plan = device.upload(&a).expect("upload").plan_spmv(options).expect("plan");
+        let info = plan.info().expect("info");
+        let tile = info.tile.expect("a tile");
+        assert_eq!((tile.block_size, tile.items_per_thread), (threads as u32, 1));
+        assert_eq!(info.options().block_size, options.block_size);
+    }
+    for DeviceUnderTest { device, .. } in kernel_devices() {
+        for method in [SpmvMethod::CsrAdaptive, SpmvMethod::Light] {
+            for threads in [128, 256, 512, 1024] {
+                let options = SpmvOptions::default().with_method(method).with_block_size(threads);
+                check::<f32>(&device, options);
+                check::<f64>(&device, options);
+            }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `evenpath-bench study` on devices that every machine has.
 
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -147,7 +148,65 @@ fn hisparse_has_bytes_and_means() {
     let bytes = row(&tables, "Bytes", "poisson3da");
     assert!(bytes[4].as_f64().is_some_and(|over_csr| over_csr > 0.3 && over_csr < 1.5), "{bytes}");
     let means = row(&tables, "Means", "SpMV with the transpose");
-    assert_eq!((&means[1], &means[6]), (&1.0.into(), &25.058.into()));
+    assert_eq!((&means[1], &means[7], &means[9]), (&1.0.into(), &3.589.into(), &25.058.into()));
+    // Both types are measured.
+    for value in ["f32", "f64"] {
+        positive(&tables, &format!("Bytes per nonzero, {value}"), "poisson3da", "HiSparse");
+    }
+}
+
+/// A study into a file.
+fn into_file(study: &str, path: &Path, most_nonzeros: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
+        .args([
+            "study",
+            study,
+            "--repetitions",
+            "1",
+            "--device",
+            "cpu",
+            "--most-nonzeros",
+            most_nonzeros,
+            "--out",
+        ])
+        .arg(path)
+        .output()
+        .expect("the program starts")
+}
+
+#[test]
+fn hisparse_continues_its_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("study-hisparse.jsonl");
+    let lines = || -> Vec<String> {
+        std::fs::read_to_string(&path).expect("a file").lines().map(str::to_owned).collect()
+    };
+    for _ in 0..2 {
+        let output = into_file("hisparse", &path, "400000");
+        assert!(output.status.success(), "{output:?}");
+    }
+    let complete = lines();
+    // The setting, poisson3da in two types, and five tables of each.
+    assert_eq!(complete.len(), 1 + 2 + 10);
+    // As after an interruption in the second case.
+    std::fs::write(&path, complete[..2].join("\n") + "\n{\"case\":{").expect("written");
+    assert!(into_file("hisparse", &path, "400000").status.success());
+    let continued = lines();
+    assert_eq!((continued.len(), &continued[..2]), (complete.len(), &complete[..2]));
+}
+
+#[test]
+fn other_studies_refuse_a_file_with_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("study-csr-adaptive.jsonl");
+    assert!(into_file("csr-adaptive", &path, "1000").status.success());
+    let before = std::fs::read(&path).expect("a file");
+    for study in ["csr-adaptive", "hisparse"] {
+        let output = into_file(study, &path, "1000");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains("results of the study `csr-adaptive`"), "{text}");
+        assert_eq!(std::fs::read(&path).expect("a file"), before);
+    }
 }
 
 #[test]
@@ -158,9 +217,20 @@ fn csr_adaptive_has_the_published_table_and_says_what_a_cpu_has_not() {
     assert!((ratio - 9.3 / 5.8).abs() < 1e-12);
     let difference = cell(&tables, "Published", "af_shell10", "largest difference");
     assert_eq!(difference, "0.2 (LightSpMV)");
-    let headings = tables[1]["columns"].to_string();
-    assert!(headings.contains("1024") && !headings.contains("2048"), "{headings}");
-    let notes = tables[2]["notes"].to_string();
+    let titles: Vec<_> = tables[1..].iter().map(|table| table["title"].as_str().expect("a title")).collect();
+    let expected = ["f32", "f64"].map(|value| {
+        [
+            format!("Both methods by threads per block, GB/s, {value}"),
+            format!("CSR-Adaptive by nonzeros per row block, GB/s, {value}"),
+            format!("Methods, milliseconds, {value}"),
+        ]
+    });
+    assert_eq!(titles, expected.concat());
+    for table in &tables[1..3] {
+        let headings = table["columns"].to_string();
+        assert!(headings.contains("1024") && !headings.contains("2048"), "{headings}");
+    }
+    let notes = tables[3]["notes"].to_string();
     for name in ["af_shell10", "nlpkkt80", "StocF-1465"] {
         assert!(notes.contains(&format!("{name} is a stand-in")), "{notes}");
     }

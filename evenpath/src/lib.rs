@@ -80,7 +80,7 @@ pub mod coo {
 /// ELL, ELL-R and sliced ELL: rows padded to a common length.
 pub mod ell {
     pub use crate::matrix::{Ell, InvalidEll, InvalidSlicedEll, PaddingLimit, SlicedEll, SlicedEllOptions};
-    pub use crate::op::{DeviceEll, DeviceEllR, DeviceSlicedEll, EllR};
+    pub use crate::op::{DeviceEll, DeviceEllR, DeviceSlicedEll, EllOptions, EllR, XLoads};
 }
 
 /// HYB: the first nonzeros of each row in ELL, the rest in coordinates.

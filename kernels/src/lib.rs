@@ -188,6 +188,8 @@ fn visit_sparse(visitor: &mut impl Visitor) {
     visitor.visit::<spgemm::two_level_sort::WeighEntries<u32>>();
     visitor.visit::<spgemm::two_level_sort::ListEntries<u32>>();
     visitor.visit::<spgemm::two_level_sort::SortProducts<u32>>();
+    visitor.visit::<spgemm::two_level_sort::ExpandProducts<f32, u32>>();
+    visitor.visit::<spgemm::two_level_sort::SplitKeys<u32>>();
     visitor.visit::<spgemm::two_level_sort::CollectCutEntries<u32>>();
     visitor.visit::<spgemm::two_level_sort::NumberCutEntries<u32>>();
     visitor.visit::<spgemm::two_level_sort::PlaceCutEntries<u32>>();

@@ -102,6 +102,13 @@ impl<T: Element> Global<T> {
         machine::load_read_only(self.at(index, 1))
     }
 
+    /// Loads by the path of memory that may be written: to measure what [`load`](Self::load) gains.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn load_plain(self, index: usize) -> T {
+        machine::load(self.at(index, 1))
+    }
+
     /// [`load`](Self::load) where `condition` holds, and zero without an access elsewhere.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

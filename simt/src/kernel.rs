@@ -190,9 +190,15 @@ pub trait Kernel {
         })
     }
 
-    /// The instance for these types that is the named variant.
+    /// The instances for these types that are the named variant, in the order of the table.
+    fn variants(name: &str) -> impl Iterator<Item = &'static KernelInfo> {
+        let instances = Self::INSTANCES.iter().copied();
+        instances.filter(move |info| info.types == Self::TYPES && info.variant == name)
+    }
+
+    /// The first instance for these types that is the named variant.
     fn variant(name: &str) -> Option<&'static KernelInfo> {
-        Self::INSTANCES.iter().copied().find(|info| info.types == Self::TYPES && info.variant == name)
+        Self::variants(name).next()
     }
 
     /// The body of an instance for the simulated GPU, if it is one of this kernel.

@@ -12,7 +12,7 @@ use evenpath::{Csr, Device, DeviceVec, Offset, Value, bf16, f16};
 
 use super::products::{
     add, add_coo, add_trees, add_trees_queued, diagonal_of_tree, multiply_trees, norm_of_tree, sort_rows,
-    spgemm_row_wise, spgemm_sorted, spmm, spmm_tree, transpose,
+    spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once, spmm, spmm_tree, transpose,
 };
 use super::sequences::{
     axpby, dot, merge_keys, merge_pairs, reduce_by_keys, scan, scan_by_keys, scan_by_offsets, sort_keys,
@@ -81,6 +81,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpMM, HiSparse", "`DeviceHiSparse::plan_spmm`", spmm_tree [f32 f64] [] true, true;
         "SpGEMM, row-wise", "`DeviceCsr::plan_multiply`", spgemm_row_wise [f32 f64] [u32 u64] false, true;
         "SpGEMM, two-level sort", "`DeviceCsr::plan_multiply`", spgemm_sorted [f32 f64] [u32 u64] false, true;
+        "SpGEMM, global sort", "`DeviceCsr::plan_multiply`", spgemm_sorted_at_once [f32 f64] [u32 u64] false, true;
         "SpGEMM, HiSparse", "`DeviceHiSparse::multiply`", multiply_trees [f32 f64] [] false, true;
         "SpAdd, CSR", "`DeviceCsr::plan_add`", add [f32 f64] [u32 u64] true, true;
         "SpAdd, COO", "`DeviceCoo::add`", add_coo [f32 f64] [] false, true;

@@ -93,6 +93,10 @@ pub(super) fn spgemm_sorted<V: Value, O: Offset>(device: &Device, uploaded: &mut
     spgemm::<V, O>(device, SpgemmMethod::TwoLevelSort, uploaded)
 }
 
+pub(super) fn spgemm_sorted_at_once<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    spgemm::<V, O>(device, SpgemmMethod::GlobalSort, uploaded)
+}
+
 pub(super) fn multiply_trees<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = tree::<V>(device);
     uploaded();

@@ -12,4 +12,4 @@ pub use matrices::{
     Entries, UNLIMITED, hyb_widths, odd_row_lengths, row_lengths, scattered_squares, with_row_lengths,
 };
 pub use oracle::{Expected, spmm, spmv};
-pub use spmv_check::{check_spmv, vector};
+pub use spmv_check::{check_spmv, check_spmv_with, vector};

@@ -132,6 +132,7 @@ const OPERATIONS: &[Operation] = &[
     ("spgemm, auto", |o| o.spgemm(SpgemmMethod::Auto)),
     ("spgemm, row-wise", |o| o.spgemm(SpgemmMethod::RowWise)),
     ("spgemm, two-level-sort", |o| o.spgemm(SpgemmMethod::TwoLevelSort)),
+    ("spgemm, global-sort", |o| o.spgemm(SpgemmMethod::GlobalSort)),
     ("spgemm, plan and run", |o| {
         Ok(o.matrix.plan_multiply(&o.matrix, SpgemmOptions::default())?.run().map(drop)?)
     }),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::measure::copy_rate;
 use crate::results::Setting;
-use crate::study::{self, Bench, Study, StudyFile, Table};
+use crate::study::{self, Bench, Report, Study, Table};
 use evenpath::device::DeviceKind;
 
 use super::selection::Measuring;
@@ -22,7 +22,8 @@ pub(crate) struct Arguments {
     /// Skip sparse products with more multiplications. [default: 10^10 on a GPU, 10^8 on the CPU, 10^6 on the simulated GPU]
     #[arg(long, value_name = "N")]
     most_products: Option<u64>,
-    /// Write the tables to a file. `report` turns files named `study-*.jsonl` into sections.
+    /// Write the tables to a file, which `report` turns into a section if its name is `study-*.jsonl`. The study `hisparse`
+    /// also writes each case, and continues a file of the same setting; the others take a new file.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print one JSON object per line, instead of tables.
@@ -56,21 +57,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
         command.extend(most.map(|most| format!(" --most-{what} {most}")));
     }
     let setting = Setting::new(&device, copy_gbps, peers.versions(), command);
-    let mut file = StudyFile { setting, tables: Vec::new() };
-    let mut print = |table: Table| {
+    let mut print = |table: &Table| {
         if arguments.json {
-            println!("{}", serde_json::to_string(&table)?);
+            println!("{}", serde_json::to_string(table)?);
         } else {
             println!("{}", table.to_markdown());
         }
-        file.tables.push(table);
-        // Write after every table, so that an interruption loses at most one.
-        if let Some(path) = &arguments.out {
-            std::fs::write(path, file.to_lines()).map_err(|error| format!("{}: {error}", path.display()))?;
-        }
         Ok(())
     };
-    study::run(arguments.study, &bench, &mut print)?;
-    let is_right = file.tables.iter().all(|table| table.wrong.is_empty());
-    Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let mut report = Report::new(arguments.study, setting, &mut print);
+    if let Some(path) = &arguments.out {
+        report = report.to_file(path)?;
+    }
+    study::run(&bench, &mut report)?;
+    Ok(if report.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -91,8 +91,7 @@ impl Page {
         for path in &paths {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if name.starts_with(STUDY_PREFIX) {
-                let failed = |source| PageError::File { path: path.clone(), source };
-                studies.push(StudyFile::read(path).map_err(failed)?);
+                studies.push(StudyFile::read(path)?);
             } else {
                 files.push(Results::read(path)?);
             }

@@ -34,6 +34,14 @@ pub enum ResultsError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The file has results of a study that this one does not continue.
+    #[error("{}: there are results of the study `{study}`, which cannot be continued here; name another file", path.display())]
+    Study {
+        /// The file.
+        path: PathBuf,
+        /// The name of the study.
+        study: &'static str,
+    },
     /// The results in the file were measured elsewhere, or beside other libraries.
     #[error("{}, line {line}: results of another setting: {difference}; name another file", path.display())]
     Setting {
@@ -46,10 +54,10 @@ pub enum ResultsError {
     },
 }
 
-/// A line with a setting; all other lines are rows.
+/// A line with a setting.
 #[derive(Serialize, Deserialize)]
-struct SettingLine<S> {
-    setting: S,
+pub(crate) struct SettingLine<S> {
+    pub(crate) setting: S,
 }
 
 /// The contents of files: rows, each with the setting that it was measured in.
@@ -126,12 +134,33 @@ impl Results {
 }
 
 /// The length of the complete lines in bytes.
-fn whole_lines(text: &str) -> usize {
+pub(crate) fn whole_lines(text: &str) -> usize {
     text.rfind('\n').map_or(0, |end| end + 1)
 }
 
-fn failed(path: &Path, source: io::Error) -> ResultsError {
+pub(crate) fn failed(path: &Path, source: io::Error) -> ResultsError {
     ResultsError::File { path: path.into(), source }
+}
+
+/// Opens or creates a file that no other program has open. Returns its complete lines too; the file is unchanged.
+pub(crate) fn open_locked(path: &Path) -> Result<(File, String), ResultsError> {
+    let failed = |source| failed(path, source);
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
+    match file.try_lock() {
+        // Without support for locks, other programs are not excluded.
+        Ok(()) => {}
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+        Err(TryLockError::WouldBlock) => return Err(ResultsError::Locked(path.into())),
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    // An interruption may have split a UTF-8 character.
+    bytes.truncate(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
+    let text = String::from_utf8(bytes)
+        .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+    Ok((file, text))
 }
 
 /// A file to which rows are appended, each written before the next one is measured.
@@ -153,27 +182,8 @@ impl ResultsFile {
     /// the file is unchanged.
     pub fn open(path: &Path, setting: Setting) -> Result<(Self, Results), ResultsError> {
         let failed = |source| failed(path, source);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed)?;
-        match file.try_lock() {
-            // Without support for locks, other programs are not excluded.
-            Ok(()) => {}
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-            Err(TryLockError::WouldBlock) => return Err(ResultsError::Locked(path.into())),
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed)?;
-        // An interruption may have split a UTF-8 character.
-        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        let text = std::str::from_utf8(&bytes[..whole])
-            .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-        let (results, setting_lines) = Results::parse(path, text)?;
+        let (mut file, text) = open_locked(path)?;
+        let (results, setting_lines) = Results::parse(path, &text)?;
         for (index, other) in results.settings.iter().enumerate() {
             setting.agrees(other).map_err(|difference| ResultsError::Setting {
                 path: path.into(),
@@ -181,7 +191,7 @@ impl ResultsFile {
                 difference,
             })?;
         }
-        file.set_len(whole as u64).map_err(failed)?;
+        file.set_len(text.len() as u64).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
         Ok((Self { path: path.into(), file, setting, has_setting: false }, results))
     }
@@ -202,7 +212,7 @@ impl ResultsFile {
     }
 }
 
-fn to_line(value: &impl Serialize) -> String {
+pub(crate) fn to_line(value: &impl Serialize) -> String {
     let mut line = serde_json::to_string(value).unwrap_or_else(|error| unreachable!("plain data: {error}"));
     line.push('\n');
     line

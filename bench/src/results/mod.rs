@@ -7,6 +7,7 @@ mod file;
 mod row;
 
 pub use file::{Results, ResultsError, ResultsFile};
+pub(crate) use file::{SettingLine, failed, open_locked, to_line, whole_lines};
 pub(crate) use row::OWN_NAME;
 pub use row::{Contender, Figures, Key, Outcome, Row, Shape};
 

@@ -20,8 +20,8 @@ const STUDY: Study = Study::MergeSpmv;
 
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
     consistency(bench, report)?;
-    report(circuit(bench)?)?;
-    report(threads(bench)?)
+    report.table(circuit(bench)?)?;
+    report.table(threads(bench)?)
 }
 
 /// The merge method, and the row-based methods of the device.
@@ -65,7 +65,7 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
     })?;
     table.notes = notes;
     table.note(spread_note());
-    report(table)?;
+    report.table(table)?;
     let mut summary = Table::new(
         STUDY,
         "CsrMV: correlation of time with nonzeros and rows",
@@ -79,7 +79,7 @@ fn consistency(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn
         let spread = (!times.is_empty()).then_some(most / least);
         summary.row([name.as_str().into(), times.len().into(), correlation(times).into(), spread.into()]);
     }
-    report(summary)
+    report.table(summary)
 }
 
 /// circuit5M, for which the README shows sample output.

@@ -1,19 +1,24 @@
 //! The experiments of publications, with evenpath's figures beside the published ones.
 //!
-//! A study reports [`Table`]s, each as soon as it is measured. Published figures are in `published`; only those printed as
+//! A study reports [`Table`]s, each as soon as it is measured. One that takes long also reports each case, and is resumed
+//! from these. Published figures are in `published`; only those printed as
 //! numbers are included. The published matrices are replaced by stand-ins of the same shape
 //! ([`Published`](evenpath::generate::Published)).
 
 mod cpu;
 mod csr_adaptive;
+mod file;
 mod hisparse;
 mod merge_path;
 mod merge_spmv;
 mod published;
+mod report;
 mod row_sorting;
 mod table;
 
-pub use table::{Cell, StudyFile, Table};
+pub use file::{Case, StudyFile};
+pub use report::Report;
+pub use table::{Cell, Table};
 
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,6 +60,11 @@ impl Study {
             Self::Hisparse => "hisparse",
         }
     }
+
+    /// Whether it reports cases, and does not measure again what a file has.
+    pub fn is_resumed(self) -> bool {
+        self == Self::Hisparse
+    }
 }
 
 /// Where and how to measure.
@@ -73,16 +83,14 @@ pub struct Bench<'b> {
     pub most_products: u64,
 }
 
-/// A callback for finished tables.
-type Report<'r> = dyn FnMut(Table) -> Result<(), Box<dyn Error>> + 'r;
-
-/// Runs the experiments of a study. Experiments that the device does not support give a note or a cell with the reason.
+/// Runs the experiments of the report's study. Experiments that the device does not support give a note or a cell with the
+/// reason.
 ///
 /// # Errors
 ///
-/// If a table cannot be reported, or the device was lost.
-pub fn run(study: Study, bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
-    match study {
+/// If a table or a case cannot be reported, or the device was lost.
+pub fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
+    match report.study() {
         Study::MergePath => merge_path::run(bench, report),
         Study::CsrAdaptive => csr_adaptive::run(bench, report),
         Study::RowSorting => row_sorting::run(bench, report),

@@ -65,46 +65,64 @@ pub(super) struct SortedMatrix {
     pub(super) longest: (f64, f64),
     /// GTX 295, blocks of 32 (Table 4), milliseconds: CSR on the CPU, ELL-R, ELL-R sorted, CSR with a warp per row.
     pub(super) first_ms: [f64; 4],
+    /// The same with x in texture memory: ELL-R, ELL-R sorted.
+    pub(super) texture_ms: [f64; 2],
+    /// GTX 590, blocks of 32 (Table 6), milliseconds: ELL, ELL-R, ELL-R sorted.
+    pub(super) small_ms: [f64; 3],
     /// GTX 590, best block size (Table 7), milliseconds: ELL, ELL-R, ELL-R sorted.
     pub(super) best_ms: [f64; 3],
+    /// That block size.
+    pub(super) best_threads: u32,
     /// The same, reading x in sequence (Table 8): ELL-R, ELL-R sorted.
     pub(super) sequence_ms: [f64; 2],
 }
 
 macro_rules! sorted {
     ($($name:literal: $nonzeros:literal $($half:ident)?, sort $sort:literal, longest $longest:expr,
-       first $first:expr, best $best:expr, sequence $sequence:expr;)*) => {
+       first $first:expr, texture $texture:expr, small $small:expr, best $best:expr, at $threads:literal,
+       sequence $sequence:expr;)*) => {
         [$(SortedMatrix {
             name: $name, nonzeros: $nonzeros, is_half: sorted!(@ $($half)?), sort_ms: $sort, longest: $longest,
-            first_ms: $first, best_ms: $best, sequence_ms: $sequence,
+            first_ms: $first, texture_ms: $texture, small_ms: $small, best_ms: $best, best_threads: $threads,
+            sequence_ms: $sequence,
         },)*]
     };
     (@ half) => { true };
     (@) => { false };
 }
 
-/// Tables 4, 5, 7 and 8 of the study of row sorting.
+/// Tables 4 to 8 of the study of row sorting.
 pub(super) const SORTED: [SortedMatrix; 10] = sorted! {
     "economics": 1_273_389, sort 12.2, longest (22.4, 6.18),
-        first [5.24, 1.60, 0.945, 3.81], best [0.669, 0.415, 0.598], sequence [0.243, 0.099];
+        first [5.24, 1.60, 0.945, 3.81], texture [1.21, 0.708],
+        small [2.14, 0.986, 0.588], best [0.669, 0.415, 0.598], at 256, sequence [0.243, 0.099];
     "accelerator": 1_362_087 half, sort 7.3, longest (16.1, 11.2),
-        first [5.27, 0.665, 0.830, 2.25], best [0.407, 0.346, 0.655], sequence [0.111, 0.082];
+        first [5.27, 0.665, 0.830, 2.25], texture [0.504, 0.685],
+        small [0.866, 0.502, 0.662], best [0.407, 0.346, 0.655], at 256, sequence [0.111, 0.082];
     "cantilever": 2_034_917 half, sort 3.9, longest (37.6, 32.6),
-        first [7.10, 0.751, 0.976, 1.35], best [0.257, 0.224, 0.507], sequence [0.126, 0.110];
+        first [7.10, 0.751, 0.976, 1.35], texture [0.588, 0.622],
+        small [0.780, 0.452, 0.592], best [0.257, 0.224, 0.507], at 512, sequence [0.126, 0.110];
     "epidemiology": 2_100_225, sort 9.8, longest (3.99, 3.99),
-        first [7.02, 0.745, 0.753, 7.54], best [0.241, 0.234, 0.238], sequence [0.152, 0.151];
+        first [7.02, 0.745, 0.753, 7.54], texture [0.685, 0.687],
+        small [0.779, 0.571, 0.575], best [0.241, 0.234, 0.238], at 256, sequence [0.152, 0.151];
     "protein": 2_190_591 half, sort 3.6, longest (90.3, 60.3),
-        first [7.76, 1.08, 1.36, 1.26], best [0.626, 0.391, 1.18], sequence [0.210, 0.171];
+        first [7.76, 1.08, 1.36, 1.26], texture [0.787, 0.857],
+        small [1.57, 0.667, 1.13], best [0.626, 0.391, 1.18], at 512, sequence [0.210, 0.171];
     "spheres": 3_046_907 half, sort 5.0, longest (42.2, 36.6),
-        first [10.12, 1.02, 1.45, 1.98], best [0.533, 0.348, 0.792], sequence [0.186, 0.168];
+        first [10.12, 1.02, 1.45, 1.98], texture [0.827, 0.915],
+        small [1.41, 0.690, 0.927], best [0.533, 0.348, 0.792], at 128, sequence [0.186, 0.168];
     "ship": 3_977_139 half, sort 10.5, longest (40.0, 28.3),
-        first [14.35, 1.54, 2.84, 2.87], best [0.732, 0.534, 1.92], sequence [0.293, 0.220];
+        first [14.35, 1.54, 2.84, 2.87], texture [1.23, 2.13],
+        small [2.40, 1.09, 1.79], best [0.732, 0.534, 1.92], at 512, sequence [0.293, 0.220];
     "wind-tunnel": 5_926_171 half, sort 5.3, longest (31.0, 27.2),
-        first [20.60, 2.01, 3.56, 4.27], best [1.79, 0.701, 1.77], sequence [0.417, 0.367];
+        first [20.60, 2.01, 3.56, 4.27], texture [1.55, 2.14],
+        small [7.00, 1.35, 1.93], best [1.79, 0.701, 1.77], at 512, sequence [0.417, 0.367];
     "circuit": 958_936, sort 9.0, longest (14.1, 5.66),
-        first [4.619, 2.11, 0.919, 3.07], best [2.90, 0.428, 0.635], sequence [0.271, 0.251];
+        first [4.619, 2.11, 0.919, 3.07], texture [1.78, 0.793],
+        small [9.26, 0.596, 0.697], best [2.90, 0.428, 0.635], at 128, sequence [0.271, 0.251];
     "harbor": 2_374_001, sort 3.5, longest (76.5, 50.7),
-        first [4.578, 1.27, 1.03, 1.41], best [0.595, 0.369, 0.581], sequence [0.210, 0.160];
+        first [4.578, 1.27, 1.03, 1.41], texture [0.811, 0.614],
+        small [1.66, 0.732, 0.707], best [0.595, 0.369, 0.581], at 128, sequence [0.210, 0.160];
 };
 
 /// Milliseconds with a synthetic matrix, GTX 295 and a Core 2 Quad.
@@ -159,12 +177,23 @@ pub(super) const HISPARSE_OVER_CSR: f64 = 0.8;
 /// The same for COO.
 pub(super) const HISPARSE_OVER_COO: f64 = 0.5;
 
-/// Mean milliseconds over the matrices of Figure 7.1, single precision, GTX 1080 (thesis, Tables 7.1 and 7.2): HiSparse,
-/// then cuSPARSE.
-pub(super) const HISPARSE_MEANS: [(&str, f64, f64); 5] = [
-    ("SpMV", 3.731, 23.648),
-    ("SpMV with the transpose", 3.589, 25.058),
-    ("A + A", 8.656, 42.563),
-    ("A + Aᵀ, given the transpose", 23.382, 46.973),
-    ("A + Aᵀ, with csr2csc", 23.382, 179.349),
+/// Milliseconds over the matrices of Figure 7.1.
+pub(super) struct HisparseMean {
+    pub(super) name: &'static str,
+    /// The mean and the standard deviation.
+    pub(super) hisparse: (f64, f64),
+    pub(super) cusparse: (f64, f64),
+}
+
+const fn mean(name: &'static str, hisparse: (f64, f64), cusparse: (f64, f64)) -> HisparseMean {
+    HisparseMean { name, hisparse, cusparse }
+}
+
+/// Single precision, GTX 1080 (thesis, Tables 7.1 and 7.2).
+pub(super) const HISPARSE_MEANS: [HisparseMean; 5] = [
+    mean("SpMV", (3.731, 3.504), (23.648, 67.23)),
+    mean("SpMV with the transpose", (3.589, 3.971), (25.058, 38.305)),
+    mean("A + A", (8.656, 8.449), (42.563, 92.844)),
+    mean("A + Aᵀ, given the transpose", (23.382, 24.874), (46.973, 101.923)),
+    mean("A + Aᵀ, with csr2csc", (23.382, 24.874), (179.349, 189.016)),
 ];

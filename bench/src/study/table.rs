@@ -1,14 +1,11 @@
-//! Tables of studies, and the files that store them.
+//! Tables of studies.
 
 use std::fmt;
-use std::io;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::Study;
 use crate::page::text::{Markdown, number};
-use crate::results::Setting;
 
 /// A table with evenpath's figures beside published ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -119,57 +116,12 @@ impl Table {
     }
 }
 
-/// The results of a study, and their setting.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StudyFile {
-    /// Where it was measured.
-    pub setting: Setting,
-    /// The tables.
-    pub tables: Vec<Table>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct SettingLine {
-    setting: Setting,
-}
-
-impl StudyFile {
-    /// The lines of the file: the setting, then one table per line.
-    pub fn to_lines(&self) -> String {
-        let line = |value: serde_json::Result<String>| {
-            value.unwrap_or_else(|error| unreachable!("plain data: {error}")) + "\n"
-        };
-        let setting = line(serde_json::to_string(&SettingLine { setting: self.setting.clone() }));
-        self.tables.iter().fold(setting, |text, table| text + &line(serde_json::to_string(table)))
-    }
-
-    /// Reads a file.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, or a line is not in the format of [`to_lines`](Self::to_lines).
-    pub fn read(path: &Path) -> io::Result<Self> {
-        let text = std::fs::read_to_string(path)?;
-        let wrong = |line: usize, error: serde_json::Error| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("line {line}: {error}"))
-        };
-        let mut lines = text.lines().enumerate();
-        let first = lines.next().map_or("", |(_, line)| line);
-        let SettingLine { setting } = serde_json::from_str(first).map_err(|error| wrong(1, error))?;
-        let tables =
-            lines.map(|(index, line)| serde_json::from_str(line).map_err(|error| wrong(index + 1, error)));
-        Ok(Self { setting, tables: tables.collect::<Result<_, _>>()? })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use evenpath::Device;
-
     use super::*;
 
     #[test]
-    fn tables_round_trip_and_are_markdown() {
+    fn tables_are_markdown() {
         let mut table = Table::new(Study::MergePath, "A", "Figure 2", &["a", "b", "c"]);
         table.row(["x".into(), 0.25.into(), Cell::None]);
         table.row(["y".into(), f64::NAN.into(), Some(3_usize).into()]);
@@ -178,13 +130,5 @@ mod tests {
             table.to_markdown(),
             "### A\n\nFigure 2\n\n| a | b | c |\n|---|---:|---:|\n| x | 0.25 | - |\n| y | - | 3 |\n\n- none\n"
         );
-        let setting = Setting::new(&Device::cpu(), 1.0, &[], String::new());
-        let file = StudyFile { setting, tables: vec![table.clone(), table] };
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("study.jsonl");
-        std::fs::write(&path, file.to_lines()).expect("written");
-        assert_eq!(StudyFile::read(&path).expect("read"), file);
-        std::fs::write(&path, "{}\n").expect("written");
-        assert!(StudyFile::read(&path).unwrap_err().to_string().contains("line 1: missing field"));
     }
 }

@@ -16,7 +16,7 @@ use crate::matrix::MatrixError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpError {
-    /// A vector or a list of values has not the length that the other operands ask for.
+    /// A vector or a list of values does not have the length that the other operands require.
     #[error("the length of {operand} is {len}, and {needed} is needed")]
     Length {
         /// Which operand, such as `x`.
@@ -26,7 +26,7 @@ pub enum OpError {
         /// The length that it should have, or have at least.
         needed: usize,
     },
-    /// A matrix has not the shape that the other operands ask for.
+    /// A matrix does not have the shape that the other operands require.
     #[error("{operand} is {rows} x {cols}, and must be {needed_rows} x {needed_cols}")]
     Shape {
         /// Which operand, such as `B`.
@@ -84,6 +84,16 @@ pub enum OpError {
         /// The method.
         method: SpmvMethod,
     },
+    /// A number of threads per block that no kernel has.
+    #[error("{name} has no kernel of {block_size} threads per block for these types and options: {}", numbers(.supported))]
+    BlockSize {
+        /// The method or format.
+        name: &'static str,
+        /// Threads per block that were asked for.
+        block_size: u32,
+        /// The numbers that it takes.
+        supported: Vec<u32>,
+    },
     /// Keys are not sorted.
     #[error("{input} is not sorted: the key at {index} is less than the one before it")]
     Unsorted {
@@ -137,4 +147,12 @@ pub enum OpError {
     /// transpose unless that is copied, and SpMM. Other operations have written nothing.
     #[error(transparent)]
     Device(#[from] DeviceError),
+}
+
+/// The numbers that an option takes.
+fn numbers(numbers: &[u32]) -> String {
+    match numbers {
+        [] => "the number cannot be given".into(),
+        _ => format!("the numbers are {}", numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+    }
 }

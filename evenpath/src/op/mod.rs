@@ -1,5 +1,6 @@
 //! Operations on matrices, vectors and sequences in a device's memory: plan, launch, result.
 
+mod block_size;
 mod canonical;
 mod coo;
 mod device_csr;
@@ -37,7 +38,7 @@ pub mod vector;
 pub use coo::DeviceCoo;
 pub use device_csr::DeviceCsr;
 pub use device_dense::{DeviceDense, InvalidDense, Layout};
-pub use ell::{DeviceEll, DeviceEllR, EllR};
+pub use ell::{DeviceEll, DeviceEllR, EllOptions, EllR, XLoads};
 pub use error::OpError;
 pub use hisparse::{
     DeviceHiSparse, HiSparseQueuedOptions, HiSparseQueuedPlan, HiSparseQueuedPlanInfo, HiSparseSpaddMethod,

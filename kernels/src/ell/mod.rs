@@ -10,5 +10,5 @@ mod row;
 mod with_lengths;
 
 pub use padded::{Ell, SlicedEll};
-pub use row::{ByColumn, InSequence, Slots, XAccess, PADDING};
+pub use row::{ByColumn, InSequence, PlainByColumn, Slots, XAccess, PADDING};
 pub use with_lengths::EllR;

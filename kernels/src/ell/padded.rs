@@ -2,12 +2,13 @@
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global};
 
-use super::row::{ByColumn, RowSlots, Slots};
+use super::row::{ByColumn, PlainByColumn, RowSlots, Slots, XAccess};
 use crate::update::Update;
 use crate::RowMap;
 
 kernel! {
-    /// y = αAx + βy for a matrix in ELL: one thread per row.
+    /// y = αAx + βy for a matrix in ELL: one thread per row. Its variants are how x is read; the study of row sorting
+    /// compares blocks of several sizes.
     pub struct Ell<V: Float> {
         /// Slot j of row i is at `j * rows + i`.
         pub slots: Slots<V>,
@@ -21,20 +22,27 @@ kernel! {
         pub width: u32,
     }
     shared: 0;
-    body: Ell::ell::<BLOCK, ITEMS>;
+    body: Ell::ell::<X, BLOCK, ITEMS>;
     entries: {
-        spmv_ell_f32 in ell_f32: <V = f32>, 256 x 8;
-        spmv_ell_f64 in ell_f64: <V = f64>, 256 x 8;
+        spmv_ell_f32 in ell_f32: <V = f32>, with X = ByColumn, 256 x 8;
+        spmv_ell_f64 in ell_f64: <V = f64>, with X = ByColumn, 256 x 8;
+        spmv_ell_f32_32 in ell_block_sizes: <V = f32>, with X = ByColumn, 32 x 8;
+        spmv_ell_f32_64 in ell_block_sizes: <V = f32>, with X = ByColumn, 64 x 8;
+        spmv_ell_f32_128 in ell_block_sizes: <V = f32>, with X = ByColumn, 128 x 8;
+        spmv_ell_f32_512 in ell_block_sizes: <V = f32>, with X = ByColumn, 512 x 8;
+        spmv_ell_f32_plain in ell_block_sizes: <V = f32>, with X = PlainByColumn, 256 x 8;
+        spmv_ell_f32_plain_32 in ell_block_sizes: <V = f32>, with X = PlainByColumn, 32 x 8;
+        spmv_ell_f64_plain in ell_block_sizes: <V = f64>, with X = PlainByColumn, 256 x 8;
     }
 }
 
 impl<V: Float> Ell<V> {
     #[inline(always)]
-    fn ell<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+    fn ell<X: XAccess, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let row = thread::block() as usize * BLOCK + thread::index() as usize;
         if row < self.rows as usize {
             let slots = RowSlots { slots: self.slots, first: row, stride: self.rows };
-            self.update.store(row, slots.dot::<ByColumn, ITEMS>(self.x, self.width));
+            self.update.store(row, slots.dot::<X, ITEMS>(self.x, self.width));
         }
     }
 }

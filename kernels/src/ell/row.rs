@@ -23,24 +23,37 @@ pub(super) struct RowSlots<V: Float> {
     pub(super) stride: u32,
 }
 
-/// Which element of x a nonzero is multiplied by.
+/// Which element of x a nonzero is multiplied by, and how it is loaded.
 pub trait XAccess {
-    /// For the nonzero in slot `slot` of its row. Below the number of columns, as `column` is.
-    fn index(column: u32, slot: u32) -> u32;
+    /// The element for the nonzero in slot `slot` of its row. `column` is below the number of columns.
+    fn load<V: Float>(x: Global<V>, column: u32, slot: u32) -> V;
 }
 
-/// The one that the column says.
+/// The element that the column names, through the read-only cache.
 #[derive(Debug, Clone, Copy)]
 pub struct ByColumn;
 
 impl XAccess for ByColumn {
     #[inline(always)]
-    fn index(column: u32, _: u32) -> u32 {
-        column
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<V: Float>(x: Global<V>, column: u32, _: u32) -> V {
+        x.load(column as usize)
     }
 }
 
-/// The first, the second, and so on: not a product, but the cost of one if reading x were free. The j-th column
+/// The element that the column names, by plain loads: the study of row sorting compares texture memory with them.
+#[derive(Debug, Clone, Copy)]
+pub struct PlainByColumn;
+
+impl XAccess for PlainByColumn {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<V: Float>(x: Global<V>, column: u32, _: u32) -> V {
+        x.load_plain(column as usize)
+    }
+}
+
+/// The first element, the second, and so on: not a product, but the cost of one if reading x were free. The j-th column
 /// of a canonical row is at least j, so the smaller of both is j; the dependence on the column keeps the column's
 /// load.
 #[derive(Debug, Clone, Copy)]
@@ -48,8 +61,9 @@ pub struct InSequence;
 
 impl XAccess for InSequence {
     #[inline(always)]
-    fn index(column: u32, slot: u32) -> u32 {
-        column.min(slot)
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<V: Float>(x: Global<V>, column: u32, slot: u32) -> V {
+        x.load(column.min(slot) as usize)
     }
 }
 
@@ -83,7 +97,7 @@ impl<V: Float> RowSlots<V> {
             }
             for item in 0..ITEMS {
                 if columns[item] != PADDING {
-                    elements[item] = x.load(X::index(columns[item], slot + item as u32) as usize);
+                    elements[item] = X::load(x, columns[item], slot + item as u32);
                 }
             }
             for item in 0..ITEMS {

@@ -2,12 +2,13 @@
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global};
 
-use super::row::{ByColumn, InSequence, RowSlots, Slots, XAccess};
+use super::row::{ByColumn, InSequence, PlainByColumn, RowSlots, Slots, XAccess};
 use crate::update::Update;
 use crate::RowMap;
 
 kernel! {
-    /// y = αAx + βy for a matrix in ELL-R: one thread per row. Its variants are how x is read.
+    /// y = αAx + βy for a matrix in ELL-R: one thread per row. Its variants are how x is read; the study of row sorting
+    /// compares blocks of several sizes.
     pub struct EllR<V: Float> {
         /// Nonzeros of each row.
         pub row_lengths: Global<u32>,
@@ -29,6 +30,13 @@ kernel! {
         spmv_ell_r_f64 in ell_f64: <V = f64>, with X = ByColumn, 256 x 4;
         spmv_ell_r_f32_x_in_sequence in ell_f32: <V = f32>, with X = InSequence, 256 x 8;
         spmv_ell_r_f64_x_in_sequence in ell_f64: <V = f64>, with X = InSequence, 256 x 4;
+        spmv_ell_r_f32_32 in ell_block_sizes: <V = f32>, with X = ByColumn, 32 x 8;
+        spmv_ell_r_f32_64 in ell_block_sizes: <V = f32>, with X = ByColumn, 64 x 8;
+        spmv_ell_r_f32_128 in ell_block_sizes: <V = f32>, with X = ByColumn, 128 x 8;
+        spmv_ell_r_f32_512 in ell_block_sizes: <V = f32>, with X = ByColumn, 512 x 8;
+        spmv_ell_r_f32_plain in ell_block_sizes: <V = f32>, with X = PlainByColumn, 256 x 8;
+        spmv_ell_r_f32_plain_32 in ell_block_sizes: <V = f32>, with X = PlainByColumn, 32 x 8;
+        spmv_ell_r_f64_plain in ell_block_sizes: <V = f64>, with X = PlainByColumn, 256 x 4;
     }
 }
 

@@ -78,7 +78,8 @@ impl<O: Offset> CutRowBlocks<O> {
 
 kernel! {
     /// Multiplies row blocks by x: a block of threads each. A row block of more than one row has at most
-    /// threads × items nonzeros.
+    /// threads × items nonzeros. With one item per thread, blocks of several sizes, as the study of CSR-Adaptive and
+    /// LightSpMV compares them.
     pub struct AdaptiveRows<V: Float, O: Offset> {
         /// The matrix and the vectors.
         pub product: Product<V, O>,
@@ -92,6 +93,14 @@ kernel! {
         spmv_adaptive_rows_f32_u64 in spmv_adaptive: <V = f32, O = u64>, 128 x 8;
         spmv_adaptive_rows_f64_u32 in spmv_adaptive: <V = f64, O = u32>, 128 x 12 resident 8;
         spmv_adaptive_rows_f64_u64 in spmv_adaptive: <V = f64, O = u64>, 128 x 12 resident 8;
+        spmv_adaptive_rows_f32_u32_128 in spmv_block_sizes: <V = f32, O = u32>, 128 x 1;
+        spmv_adaptive_rows_f32_u32_256 in spmv_block_sizes: <V = f32, O = u32>, 256 x 1;
+        spmv_adaptive_rows_f32_u32_512 in spmv_block_sizes: <V = f32, O = u32>, 512 x 1;
+        spmv_adaptive_rows_f32_u32_1024 in spmv_block_sizes: <V = f32, O = u32>, 1024 x 1;
+        spmv_adaptive_rows_f64_u32_128 in spmv_block_sizes: <V = f64, O = u32>, 128 x 1;
+        spmv_adaptive_rows_f64_u32_256 in spmv_block_sizes: <V = f64, O = u32>, 256 x 1;
+        spmv_adaptive_rows_f64_u32_512 in spmv_block_sizes: <V = f64, O = u32>, 512 x 1;
+        spmv_adaptive_rows_f64_u32_1024 in spmv_block_sizes: <V = f64, O = u32>, 1024 x 1;
     }
 }
 

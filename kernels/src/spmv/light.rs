@@ -36,6 +36,12 @@ kernel! {
         spmv_light_rows_f32_u64 in spmv_light: <V = f32, O = u64>, 256 x 1;
         spmv_light_rows_f64_u32 in spmv_light: <V = f64, O = u32>, 256 x 1;
         spmv_light_rows_f64_u64 in spmv_light: <V = f64, O = u64>, 256 x 1;
+        spmv_light_rows_f32_u32_128 in spmv_block_sizes: <V = f32, O = u32>, 128 x 1;
+        spmv_light_rows_f32_u32_512 in spmv_block_sizes: <V = f32, O = u32>, 512 x 1;
+        spmv_light_rows_f32_u32_1024 in spmv_block_sizes: <V = f32, O = u32>, 1024 x 1;
+        spmv_light_rows_f64_u32_128 in spmv_block_sizes: <V = f64, O = u32>, 128 x 1;
+        spmv_light_rows_f64_u32_512 in spmv_block_sizes: <V = f64, O = u32>, 512 x 1;
+        spmv_light_rows_f64_u32_1024 in spmv_block_sizes: <V = f64, O = u32>, 1024 x 1;
     }
 }
 

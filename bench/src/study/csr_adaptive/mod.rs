@@ -1,5 +1,6 @@
-//! CSR-Adaptive and LightSpMV beside the CPU, and CSR-Adaptive by nonzeros per row block.
+//! CSR-Adaptive and LightSpMV beside the CPU and by threads per block, and CSR-Adaptive by nonzeros per row block.
 
+mod block_sizes;
 mod methods;
 mod stand_ins;
 mod sweep;
@@ -17,34 +18,70 @@ use crate::peers::PeerValue;
 const STUDY: Study = Study::CsrAdaptive;
 
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
-    report(published())?;
-    let mut tables = ["f32", "f64"].map(|value| (sweep::table(value), methods::table(value)));
+    report.table(published())?;
+    let mut tables = ["f32", "f64"].map(Tables::new);
     let mut notes = Vec::new();
     bench.each(stand_ins::sources(), &mut notes, |name, matrix| {
-        let [(single_sweep, single), (double_sweep, double)] = &mut tables;
-        methods::measure(bench, name, &matrix, double)?;
-        sweep::measure(bench, name, &matrix, double_sweep)?;
-        let matrix = matrix.into_values::<f32>();
-        methods::measure(bench, name, &matrix, single)?;
-        sweep::measure(bench, name, &matrix, single_sweep)
+        let [single, double] = &mut tables;
+        double.measure(bench, name, &matrix, 1)?;
+        single.measure(bench, name, &matrix.into_values::<f32>(), 0)
     })?;
-    for (mut sweep, mut methods) in tables {
-        if bench.device.kind() == DeviceKind::Cpu {
-            let note =
-                "the CPU has no row blocks: neither CSR-Adaptive nor the other methods of GPUs run there";
-            sweep.note(note);
-            methods.note(note);
+    for tables in tables {
+        for table in tables.finish(bench, &notes) {
+            report.table(table)?;
+        }
+    }
+    Ok(())
+}
+
+/// The tables of a type.
+struct Tables {
+    block_sizes: Table,
+    sweep: Table,
+    methods: Table,
+}
+
+impl Tables {
+    fn new(value: &str) -> Self {
+        Self {
+            block_sizes: block_sizes::table(value),
+            sweep: sweep::table(value),
+            methods: methods::table(value),
+        }
+    }
+
+    /// Measures everything with a matrix. `index` is that of the type in the published tables: f32, f64.
+    fn measure<V: PeerValue>(
+        &mut self,
+        bench: &Bench<'_>,
+        name: &str,
+        matrix: &Csr<V>,
+        index: usize,
+    ) -> Result<(), Box<dyn Error>> {
+        methods::measure(bench, name, matrix, &mut self.methods)?;
+        sweep::measure(bench, name, matrix, &mut self.sweep)?;
+        block_sizes::measure(bench, name, matrix, index, &mut self.block_sizes)
+    }
+
+    fn finish(self, bench: &Bench<'_>, notes: &[String]) -> [Table; 3] {
+        let Self { mut block_sizes, mut sweep, mut methods } = self;
+        for table in [&mut block_sizes, &mut sweep, &mut methods] {
+            if bench.device.kind() == DeviceKind::Cpu {
+                table.note(
+                    "the CPU has no row blocks: neither CSR-Adaptive nor the other methods of GPUs run there",
+                );
+            }
         }
         for stand_in in STAND_INS {
             methods.note(stand_in.to_string());
         }
         methods.note("the difference is that of the result in the table's type to a product computed in f64");
-        methods.note(spread_note());
-        methods.notes.extend(notes.iter().cloned());
-        report(sweep)?;
-        report(methods)?;
+        for table in [&mut block_sizes, &mut sweep, &mut methods] {
+            table.note(spread_note());
+            table.notes.extend(notes.iter().cloned());
+        }
+        [block_sizes, sweep, methods]
     }
-    Ok(())
 }
 
 /// Table 2, and values derived from it.

@@ -26,8 +26,8 @@ pub(super) fn table(value: &str) -> Table {
     Table::new(
         STUDY,
         &format!("CSR-Adaptive by nonzeros per row block, GB/s, {value}"),
-        "Figures 1 and 2, where the block has as many threads as nonzeros: the source finds a peak at 512 of 1024 that \
-         varies with the matrix, but gives no numbers.",
+        "With 128 threads per block. In the source, a block has as many threads as its row block has nonzeros: see the \
+         table by threads per block.",
         &columns,
     )
 }

@@ -1,3 +1,4 @@
+mod beyond_cache;
 mod operations;
 mod series;
 mod tables;
@@ -15,15 +16,18 @@ use crate::primitives::{self, Case, Figures, Outcome, Selection};
 const STUDY: Study = Study::MergePath;
 
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
-    report(unions(bench)?)?;
-    report(block_sorts(bench)?)?;
+    report.table(unions(bench)?)?;
+    report.table(block_sorts(bench)?)?;
     let mut operations = Operations::new();
     let mut notes = Vec::new();
     let matrices = Published::table2().map(|matrix| Kind::Like { matrix });
     bench.each_matrix(matrices, &mut notes, |name, matrix| operations.measure(bench, name, &matrix))?;
     for mut table in operations.finish(bench) {
         table.notes.extend(notes.iter().cloned());
-        report(table)?;
+        report.table(table)?;
+    }
+    for table in beyond_cache::run(bench)? {
+        report.table(table)?;
     }
     Ok(())
 }

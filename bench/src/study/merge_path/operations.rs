@@ -22,6 +22,10 @@ use crate::study::{
 const METHODS: [SpmvMethod; 5] =
     [SpmvMethod::Flat, SpmvMethod::MergePath, SpmvMethod::Vector, SpmvMethod::Warp, SpmvMethod::Auto];
 
+/// The methods of SpGEMM to measure: the publication's own, the one that it compares with, and the choice.
+const PRODUCTS: [SpgemmMethod; 3] =
+    [SpgemmMethod::TwoLevelSort, SpgemmMethod::GlobalSort, SpgemmMethod::Auto];
+
 /// The tables over Table II.
 pub(super) struct Operations {
     spmv: Table,
@@ -128,7 +132,7 @@ impl Operations {
         }
         let case = spgemm::Case {
             device: bench.device,
-            methods: &[SpgemmMethod::TwoLevelSort, SpgemmMethod::Auto],
+            methods: &PRODUCTS,
             cusparse: bench.peers.cusparse(),
             memory_limit: None,
             repetitions: bench.repetitions,
@@ -144,7 +148,7 @@ impl Operations {
             }
             method.outcome.right().map(|figures| figures.ms)
         });
-        let (own, auto) = (times.next().flatten(), times.next().flatten());
+        let [own, global, auto] = PRODUCTS.map(|_| times.next().flatten());
         let peer = record.best_peer().map(|(_, figures)| figures.ms);
         let sequential = self.sequential_product(bench, name, (matrix, &b))?;
         let sequential_ms = sequential.as_deref().map(median);
@@ -155,12 +159,15 @@ impl Operations {
             name.into(),
             products.into(),
             own.into(),
+            global.into(),
             auto.into(),
             peer.into(),
             sequential_ms.into(),
             quotient(sequential_ms, own).into(),
+            quotient(sequential_ms, global).into(),
             quotient(sequential_ms, auto).into(),
             quotient(sequential_ms, peer).into(),
+            quotient(global, own).into(),
             quotient(peer, own).into(),
             quotient(peer, auto).into(),
             widest_percent(spreads).into(),
@@ -195,7 +202,7 @@ impl Operations {
     /// The finished tables.
     pub(super) fn finish(self, bench: &Bench<'_>) -> Vec<Table> {
         let Self { mut spmv, mut spadd, mut spgemm, mut phases, series } = self;
-        let mut correlations = series.table();
+        let mut correlations = series.table("Correlation of time with work over Table II");
         if bench.device.kind() == DeviceKind::Cpu {
             spmv.note("the CPU has neither the flat nor the vectorized division");
             correlations.note("the CPU has no flat division");

@@ -28,10 +28,11 @@ pub(super) struct Series {
 }
 
 impl Series {
-    pub(super) fn table(&self) -> Table {
+    /// The correlations, beside the published ones.
+    pub(super) fn table(&self, title: &str) -> Table {
         let mut table = Table::new(
             STUDY,
-            "Correlation of time with work over Table II",
+            title,
             "Figures 6, 8 and 10, GTX Titan; work is nonzeros, nonzeros of both matrices, and products.",
             &["operation", "method", "evenpath", "published", "cuSPARSE, beside"],
         );

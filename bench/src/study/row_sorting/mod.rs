@@ -1,5 +1,6 @@
 //! Sorting rows by length: stand-ins for real matrices, and synthetic ones.
 
+mod options;
 mod runs;
 mod stand_ins;
 mod synthetic;
@@ -10,9 +11,8 @@ use super::{Bench, Report, Study};
 
 const STUDY: Study = Study::RowSorting;
 
-/// About the kernels for ELL, in every table that has them.
-const BLOCK_SIZE_NOTE: &str =
-    "ELL has blocks of 256 threads; the source also runs 32 to 512, for which there are no kernels";
+/// About the kernels for ELL, in every table that has them without options.
+const BLOCK_SIZE_NOTE: &str = "ELL has blocks of 256 threads; tables of their own have 32 to 512";
 
 /// About the CPU.
 const CPU_NOTE: &str = "the CPU is evenpath's CPU device on one thread, with CSR; sorting runs on the host";

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use evenpath::device::DeviceKind;
-use evenpath::ell::{EllR, PaddingLimit};
+use evenpath::ell::{DeviceEll, DeviceEllR, EllOptions, EllR, PaddingLimit};
 use evenpath::error::OpError;
 use evenpath::hyb::HybOptions;
 use evenpath::row_order::RowOrder;
@@ -34,6 +34,13 @@ pub(super) struct Runs<'b> {
     spreads: Vec<f64>,
     /// Wrong results.
     pub(super) wrong: Vec<String>,
+}
+
+/// A matrix in ELL and ELL-R on the device.
+pub(super) struct EllMatrices {
+    ell: DeviceEll<f32>,
+    ell_r: DeviceEllR<f32>,
+    sorted: DeviceEllR<f32>,
 }
 
 /// Milliseconds with ELL and ELL-R; none where padding exceeds the limit.
@@ -74,9 +81,14 @@ impl<'b> Runs<'b> {
         &self.order
     }
 
-    /// The widest spread so far, in percent.
-    pub(super) fn spread_percent(&self) -> Option<f64> {
-        widest_percent(self.spreads.iter().copied())
+    /// The number of times so far.
+    pub(super) fn count(&self) -> usize {
+        self.spreads.len()
+    }
+
+    /// The widest spread in percent, but for the first `count` times.
+    pub(super) fn spread_percent(&self, count: usize) -> Option<f64> {
+        widest_percent(self.spreads[count..].iter().copied())
     }
 
     /// Milliseconds to sort the rows on the host.
@@ -102,29 +114,51 @@ impl<'b> Runs<'b> {
         Ok(median(&times))
     }
 
-    /// ELL and ELL-R, one thread per row. Too much padding is noted.
-    pub(super) fn ell(&mut self, notes: &mut Vec<String>) -> Result<EllTimes, Box<dyn Error>> {
+    /// The matrix in ELL and ELL-R; `None`, with a note, if padding exceeds the limit.
+    pub(super) fn ell_matrices(
+        &self,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<EllMatrices>, Box<dyn Error>> {
         let (plain, sorted) = match (self.matrix.to_ell(PADDING), self.sorted.to_ell(PADDING)) {
             (Ok(plain), Ok(sorted)) => (plain, sorted),
             (Err(error), _) | (_, Err(error)) => {
                 notes.push(format!("{}: {error}", self.name));
-                return Ok(EllTimes::default());
+                return Ok(None);
             }
         };
         let device = self.bench.device;
         let order = device.upload(&self.order)?;
-        let ell = device.upload(&plain)?;
-        let ell_r = device.upload(&EllR(&plain))?;
-        let sorted_r = device.upload(&EllR(&sorted))?.with_row_order(&order)?;
-        Ok(EllTimes {
-            ell: Some(self.ms("ELL", true, |x, y| ell.spmv(1.0, x, 0.0, y))?),
-            ell_r: Some(self.ms("ELL-R", true, |x, y| ell_r.spmv(1.0, x, 0.0, y))?),
-            sorted: Some(self.ms("ELL-R sorted", true, |x, y| sorted_r.spmv(1.0, x, 0.0, y))?),
-            in_sequence: Some(self.ms("", false, |x, y| ell_r.spmv_with_x_in_sequence(1.0, x, 0.0, y))?),
-            sorted_in_sequence: Some(
-                self.ms("", false, |x, y| sorted_r.spmv_with_x_in_sequence(1.0, x, 0.0, y))?,
-            ),
-        })
+        Ok(Some(EllMatrices {
+            ell: device.upload(&plain)?,
+            ell_r: device.upload(&EllR(&plain))?,
+            sorted: device.upload(&EllR(&sorted))?.with_row_order(&order)?,
+        }))
+    }
+
+    /// ELL, ELL-R and sorted ELL-R, one thread per row.
+    pub(super) fn ell_with(
+        &mut self,
+        matrices: &EllMatrices,
+        options: EllOptions,
+    ) -> Result<[f64; 3], Box<dyn Error>> {
+        let EllMatrices { ell, ell_r, sorted } = matrices;
+        let what = |format| format!("{format}, {options:?}");
+        Ok([
+            self.ms(&what("ELL"), true, |x, y| ell.spmv_with(options, 1.0, x, 0.0, y))?,
+            self.ms(&what("ELL-R"), true, |x, y| ell_r.spmv_with(options, 1.0, x, 0.0, y))?,
+            self.ms(&what("ELL-R sorted"), true, |x, y| sorted.spmv_with(options, 1.0, x, 0.0, y))?,
+        ])
+    }
+
+    /// ELL and ELL-R, one thread per row.
+    pub(super) fn ell(&mut self, matrices: Option<&EllMatrices>) -> Result<EllTimes, Box<dyn Error>> {
+        let Some(matrices) = matrices else { return Ok(EllTimes::default()) };
+        let [ell, ell_r, sorted] = self.ell_with(matrices, EllOptions::default())?.map(Some);
+        let mut in_sequence = |matrix: &DeviceEllR<f32>| {
+            self.ms("", false, |x, y| matrix.spmv_with_x_in_sequence(1.0, x, 0.0, y)).map(Some)
+        };
+        let (unsorted, sorted_in_sequence) = (in_sequence(&matrices.ell_r)?, in_sequence(&matrices.sorted)?);
+        Ok(EllTimes { ell, ell_r, sorted, in_sequence: unsorted, sorted_in_sequence })
     }
 
     /// HYB, unsorted and sorted; the latter leaves y in the order of the sorted rows.

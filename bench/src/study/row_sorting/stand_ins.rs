@@ -3,9 +3,11 @@
 use std::error::Error;
 
 use evenpath::Csr;
+use evenpath::device::DeviceKind;
 use evenpath::error::MatrixError;
 use evenpath::generate::{Kind, Published};
 
+use super::options::OptionTables;
 use super::runs::{EllTimes, Runs};
 use super::{BLOCK_SIZE_NOTE, CPU_NOTE, STUDY};
 use crate::study::published::{SORTED, SortedMatrix};
@@ -16,6 +18,7 @@ struct Tables {
     longest: Table,
     times: Table,
     in_sequence: Table,
+    options: OptionTables,
 }
 
 pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<dyn Error>> {
@@ -34,7 +37,7 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
     })?;
     for mut table in tables.finish() {
         table.notes.extend(notes.iter().cloned());
-        report(table)?;
+        report.table(table)?;
     }
     Ok(())
 }
@@ -65,7 +68,12 @@ fn lower_triangle(matrix: &Csr<f64>) -> Result<Csr<f64>, MatrixError> {
 
 impl Tables {
     fn new() -> Self {
-        Self { longest: longest_table(), times: times_table(), in_sequence: in_sequence_table() }
+        Self {
+            longest: longest_table(),
+            times: times_table(),
+            in_sequence: in_sequence_table(),
+            options: OptionTables::new(),
+        }
     }
 
     fn measure(
@@ -92,7 +100,8 @@ impl Tables {
             sort_ms.into(),
             published.sort_ms.into(),
         ]);
-        let ell = runs.ell(&mut self.times.notes)?;
+        let matrices = runs.ell_matrices(&mut self.times.notes)?;
+        let ell = runs.ell(matrices.as_ref())?;
         self.times_row(&mut runs, &ell, published, sort_ms)?;
         let [in_sequence, sorted] = published.sequence_ms;
         self.in_sequence.row([
@@ -102,6 +111,9 @@ impl Tables {
             quotient(ell.sorted_in_sequence, ell.in_sequence).into(),
             (sorted / in_sequence).into(),
         ]);
+        if let Some(matrices) = matrices.filter(|_| bench.device.kind() != DeviceKind::Cpu) {
+            self.options.measure(&mut runs, &matrices, published)?;
+        }
         self.times.wrong.extend(runs.wrong);
         Ok(())
     }
@@ -137,12 +149,12 @@ impl Tables {
             hyb.into(),
             sorted_hyb.into(),
             sort_ms.into(),
-            runs.spread_percent().into(),
+            runs.spread_percent(0).into(),
         ]);
         Ok(())
     }
 
-    fn finish(mut self) -> [Table; 3] {
+    fn finish(mut self) -> Vec<Table> {
         let halves: Vec<_> =
             SORTED.iter().filter(|sorted| sorted.is_half).map(|sorted| sorted.name).collect();
         let sizes = format!(
@@ -158,7 +170,9 @@ impl Tables {
         self.in_sequence
             .note("reading x in sequence does not give the product; it shows the effect of balance alone");
         self.in_sequence.note(BLOCK_SIZE_NOTE);
-        [self.longest, self.times, self.in_sequence]
+        let mut tables = vec![self.longest, self.times, self.in_sequence];
+        tables.extend(self.options.finish());
+        tables
     }
 }
 

@@ -3,11 +3,13 @@
 use std::error::Error;
 
 use evenpath::Csr;
+use evenpath::device::DeviceKind;
+use evenpath::ell::EllOptions;
 use evenpath::error::MatrixError;
 use rayon::prelude::*;
 
 use super::runs::Runs;
-use super::{BLOCK_SIZE_NOTE, CPU_NOTE, STUDY};
+use super::{CPU_NOTE, STUDY};
 use crate::sequences::random;
 use crate::study::published::{SYNTHETIC_BY_DENSITY, SYNTHETIC_BY_SHORT_ROWS, SyntheticTimes};
 use crate::study::{Bench, Cell, Report, SPREAD, Source, Table, quotient, spread_note};
@@ -30,11 +32,11 @@ pub(super) fn run(bench: &Bench<'_>, report: &mut Report<'_>) -> Result<(), Box<
     let by_density = SYNTHETIC_BY_DENSITY.iter().map(|(order, percent, times)| {
         (Synthetic::with_density(*order, *percent), format!("{order} at {percent} %"), times)
     });
-    report(sweep(bench, "Synthetic matrices by density", DENSITY_SOURCE, by_density)?)?;
+    report.table(sweep(bench, "Synthetic matrices by density", DENSITY_SOURCE, by_density)?)?;
     let by_short_rows = SYNTHETIC_BY_SHORT_ROWS.iter().map(|(percent, times)| {
         (Synthetic::with_short_rows(16_384, *percent), format!("16384 with {percent} % short rows"), times)
     });
-    report(sweep(
+    report.table(sweep(
         bench,
         "Synthetic matrices by share of rows with up to 32 nonzeros",
         SHORT_SOURCE,
@@ -119,9 +121,8 @@ fn sweep<'p>(
         measure(bench, name, &matrix.into_values(), published, &mut table)
     })?;
     table.notes.extend(notes);
-    for note in [BLOCK_SIZE_NOTE, CPU_NOTE] {
-        table.note(note);
-    }
+    table.note("ELL-R has blocks of 256 threads where the heading does not say 32");
+    table.note(CPU_NOTE);
     table.note(spread_note());
     Ok(table)
 }
@@ -148,6 +149,9 @@ fn table(title: &str, source: &str) -> Table {
             "CPU over ELL-R",
             "published CPU over ELL-R",
             "sorting",
+            "ELL-R, 32 threads",
+            "ELL-R sorted, 32 threads",
+            "sorted over unsorted, 32 threads",
             SPREAD,
         ],
     )
@@ -161,7 +165,13 @@ fn measure(
     table: &mut Table,
 ) -> Result<(), Box<dyn Error>> {
     let mut runs = Runs::new(bench, name, matrix)?;
-    let ell = runs.ell(&mut table.notes)?;
+    let matrices = runs.ell_matrices(&mut table.notes)?;
+    let ell = runs.ell(matrices.as_ref())?;
+    let on_kernels = matrices.filter(|_| bench.device.kind() != DeviceKind::Cpu);
+    let small = on_kernels
+        .map(|matrices| runs.ell_with(&matrices, EllOptions::default().with_block_size(WARP as u32)))
+        .transpose()?;
+    let (small, small_sorted) = small.map(|[_, plain, sorted]| (plain, sorted)).unzip();
     let [csr, sorted_csr] = runs.csr()?;
     let (warp, cpu, sort_ms) = (runs.warp()?, runs.cpu()?, runs.sort_ms());
     let percent = 100.0 * matrix.nnz() as f64 / matrix.rows() as f64 / matrix.cols() as f64;
@@ -182,7 +192,10 @@ fn measure(
         quotient(Some(cpu), ell.ell_r).into(),
         quotient(published.cpu, Some(published.ell_r)).into(),
         sort_ms.into(),
-        runs.spread_percent().into(),
+        small.into(),
+        small_sorted.into(),
+        quotient(small_sorted, small).into(),
+        runs.spread_percent(0).into(),
     ]);
     table.wrong.extend(runs.wrong);
     Ok(())
@@ -242,7 +255,7 @@ mod tests {
             assert_eq!((table.rows.len(), table.wrong.len()), (1, 0), "{table:?}");
             assert!(table.notes.iter().any(|note| note.ends_with("nonzeros: large")), "{:?}", table.notes);
             let empty = table.rows[0].iter().filter(|cell| **cell == Cell::None).count();
-            assert_eq!(empty, if Device::cpu().kind() == device.kind() { 2 } else { 0 }, "{table:?}");
+            assert_eq!(empty, if Device::cpu().kind() == device.kind() { 5 } else { 0 }, "{table:?}");
             assert_eq!((&table.rows[0][6], &table.rows[0][14]), (&Cell::Number(0.5), &Cell::Number(4.0)));
         }
     }

@@ -8,6 +8,7 @@ use super::cpu::OnCpu;
 use super::row_wise::{self, RowWise};
 use super::strategy::Strategy;
 use super::symbolic::{self, Analysis, Rows};
+use super::two_level_sort::global_sort::{self, GlobalSort};
 use super::two_level_sort::{self, TwoLevelSort};
 use crate::device::DeviceKind;
 use crate::op::OpError;
@@ -57,6 +58,10 @@ pub(super) fn choose<V: Value, O: Offset, C: Offset>(
     if method == SpgemmMethod::TwoLevelSort {
         operands.device().prepare(two_level_sort::kernels::<V, O, C>)?;
         return Ok(Box::new(TwoLevelSort::default()));
+    }
+    if method == SpgemmMethod::GlobalSort {
+        operands.device().prepare(global_sort::kernels::<V, O, C>)?;
+        return Ok(Box::new(GlobalSort::default()));
     }
     operands.device().prepare(symbolic::kernels::<O>)?;
     let analysis = Analysis::find(operands, workspace)?;

@@ -24,13 +24,18 @@ pub enum SpgemmMethod {
     #[default]
     Auto,
     /// `row-wise`: each row of C by itself, in shared memory, by a method that suits its size; the products of an entry are
-    /// added in the order of A's entries. Takes a few words a row of memory beside the result, and, where rows have more
-    /// entries than shared memory holds, 2 bytes a product if there is room.
+    /// added in the order of A's entries. Takes a few words of memory per row beside the result, and, where rows have
+    /// more entries than shared memory holds, 2 bytes per product if there is room.
     RowWise,
     /// `two-level-sort`: all products are expanded and sorted, first within tiles and then all together (Dalton, Baxter,
     /// Merrill, Olson, Garland, "Optimizing sparse matrix operations on GPUs using merge path", IPDPS 2015, section
     /// III.D). Its time goes with the products, whatever the rows; it takes memory for all of them, or works in parts.
     TwoLevelSort,
+    /// `global-sort`: all products are expanded in global memory and sorted there together, by row and column; then those
+    /// of each entry are added, in a fixed order (Bell, Dalton, Olson, SIAM J. Sci. Comput. 34, 2012). For
+    /// comparisons: `auto` never takes it. It takes three times 8 bytes and a value per product beside the result,
+    /// and fails where there is no room for them; every run of a plan does everything.
+    GlobalSort,
 }
 
 named! {
@@ -38,4 +43,5 @@ named! {
     Auto = "auto",
     RowWise = "row-wise",
     TwoLevelSort = "two-level-sort",
+    GlobalSort = "global-sort",
 }

@@ -67,8 +67,8 @@ impl<V: Value, O: Offset, C: Offset> SpgemmPlan<V, O, C> {
     }
 
     /// The product of the values that the matrices have now. The first run finds the columns, the next ones only
-    /// values; only where [`SpgemmMethod::TwoLevelSort`](super::SpgemmMethod::TwoLevelSort) works in parts, every run
-    /// does everything.
+    /// values; only with [`SpgemmMethod::GlobalSort`](super::SpgemmMethod::GlobalSort), and where
+    /// [`SpgemmMethod::TwoLevelSort`](super::SpgemmMethod::TwoLevelSort) works in parts, every run does everything.
     ///
     /// # Errors
     ///

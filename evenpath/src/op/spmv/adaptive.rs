@@ -1,8 +1,9 @@
 use evenpath_kernels::spmv::{AdaptiveRows, CutRowBlocks, RowBlockKind};
 use evenpath_simt::kernel::Kernel;
 
+use super::block_size::with_block_size;
 use super::lengths::Lengths;
-use super::{Product, Schedule, Shape};
+use super::{Product, Schedule, Shape, SpmvMethod};
 use crate::device::{DeviceError, DeviceVec, Launch, Launcher};
 use crate::op::{DeviceCsr, OpError};
 use crate::policy::{self, Tile};
@@ -26,9 +27,12 @@ struct Kinds {
 }
 
 impl<V: Value, O: Offset> Adaptive<V, O> {
-    /// Copies the row offsets to the host, and cuts the rows there.
-    pub(super) fn analyze(matrix: &DeviceCsr<V, O>) -> Result<Self, OpError> {
-        let launcher = launcher(matrix);
+    /// Copies the row offsets to the host, and cuts the rows there, for blocks of `block_size` threads or the policy's.
+    pub(super) fn analyze(matrix: &DeviceCsr<V, O>, block_size: Option<u32>) -> Result<Self, OpError> {
+        let launcher = match block_size {
+            Some(threads) => with_block_size(matrix.device(), SpmvMethod::CsrAdaptive, threads)?,
+            None => launcher(matrix),
+        };
         let info = launcher.info();
         let block_rows = cut_rows(&matrix.pattern().row_offsets.download()?, info.tile_items());
         let kinds = Some(Kinds::count(&block_rows, info.block_size));

@@ -31,13 +31,15 @@ pub(super) fn build<V: Value, O: Offset>(
         return Err(OpError::UnsupportedMethod { method, device: device.to_string(), usable });
     }
     let lanes = lanes(matrix, options)?;
+    let block_size = block_size(options)?;
     if kind == DeviceKind::Cpu {
         return Ok(cpu::choose(matrix, method));
     }
     if method == SpmvMethod::Auto {
         return automatic(matrix, false);
     }
-    Ok(Choice { method, reason: "asked for".into(), schedule: asked_for(matrix, method, lanes)? })
+    let schedule = asked_for(matrix, method, lanes, block_size)?;
+    Ok(Choice { method, reason: "asked for".into(), schedule })
 }
 
 /// As [`build`]; the automatic choice has narrow columns where these are faster.
@@ -51,13 +53,24 @@ pub(super) fn build_for_copy<V: Value, O: Offset>(
     build(matrix, options)
 }
 
-/// Lanes per row: those that are asked for, if there are such.
+/// Lanes per row: as asked for, if the method takes the number.
 fn lanes<V: Value, O: Offset>(matrix: &DeviceCsr<V, O>, options: SpmvOptions) -> Result<u32, OpError> {
-    let SpmvOptions { method, lanes } = options;
+    let SpmvOptions { method, lanes, .. } = options;
     match lanes {
         None => Ok(policy::spmv_lanes(matrix.rows() as u64, matrix.nnz() as u64)),
         Some(lanes @ (1 | 2 | 4 | 8 | 16 | 32)) if method.takes_lanes() => Ok(lanes),
         Some(lanes) => Err(OpError::Lanes { lanes, method }),
+    }
+}
+
+/// Threads per block: as asked for, if the method takes a number.
+fn block_size(options: SpmvOptions) -> Result<Option<u32>, OpError> {
+    let SpmvOptions { method, block_size, .. } = options;
+    match block_size {
+        Some(block_size) if !method.takes_block_size() => {
+            Err(OpError::BlockSize { name: method.name(), block_size, supported: Vec::new() })
+        }
+        block_size => Ok(block_size),
     }
 }
 
@@ -66,6 +79,7 @@ fn asked_for<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     method: SpmvMethod,
     lanes: u32,
+    block_size: Option<u32>,
 ) -> Result<Boxed<V, O>, OpError> {
     Ok(match method {
         SpmvMethod::Scalar => Box::new(rows::Vector::new(matrix, 1)?),
@@ -74,11 +88,11 @@ fn asked_for<V: Value, O: Offset>(
         SpmvMethod::Block => Box::new(rows::Block::new(matrix)?),
         SpmvMethod::Flat => Box::new(Flat::analyze(matrix)?),
         SpmvMethod::MergePath => Box::new(Merge::analyze(matrix)?),
-        SpmvMethod::CsrAdaptive => Box::new(Adaptive::analyze(matrix)?),
-        SpmvMethod::Light => Box::new(Light::new(matrix, lanes)?),
+        SpmvMethod::CsrAdaptive => Box::new(Adaptive::analyze(matrix, block_size)?),
+        SpmvMethod::Light => Box::new(Light::new(matrix, lanes, block_size)?),
         SpmvMethod::RowBlocks => {
             let on_device = Adaptive::on_device(matrix, Lengths::count(matrix)?)?;
-            Box::new(on_device.map_or_else(|| Adaptive::analyze(matrix), Ok)?)
+            Box::new(on_device.map_or_else(|| Adaptive::analyze(matrix, None), Ok)?)
         }
         SpmvMethod::RowTiles => of_rows(matrix, method, RowTiles::new)?,
         SpmvMethod::Binned => of_rows(matrix, method, Binned::new)?,
@@ -119,7 +133,7 @@ fn automatic<V: Value, O: Offset>(
     unreachable!("the last candidate can always be built")
 }
 
-/// A method that was chosen; `None` where rows are too long for its kernels, or it turns out not to be worth it.
+/// A method that was chosen; `None` where rows are too long for its kernels, or it does not pay.
 fn chosen<V: Value, O: Offset>(
     matrix: &DeviceCsr<V, O>,
     method: SpmvMethod,
@@ -138,6 +152,6 @@ fn chosen<V: Value, O: Offset>(
         SpmvMethod::Binned => boxed(Binned::new(matrix, lengths)?),
         // The rows were counted: none is empty.
         SpmvMethod::Flat => boxed(Some(Flat::of_filled_rows(matrix)?)),
-        method => Some(asked_for(matrix, method, features.lanes())?),
+        method => Some(asked_for(matrix, method, features.lanes(), None)?),
     })
 }

@@ -25,8 +25,10 @@ pub struct SpmvPlanInfo {
     pub tile: Option<Tile>,
     /// Tiles that the matrix is cut into.
     pub tiles: u64,
-    /// Lanes a row, where every row has as many.
+    /// Lanes per row, where every row has as many.
     pub lanes: Option<u32>,
+    /// Threads per block, where the options gave them; [`tile`](Self::tile) has them in any case.
+    pub block_size: Option<u32>,
     /// Figures of the method, each with its name: such as rows per warp, or row blocks of each kind.
     pub figures: Vec<(&'static str, u64)>,
     /// Bytes of device memory that the plan holds beside the matrix.
@@ -40,7 +42,7 @@ impl SpmvPlanInfo {
     /// simulated, gives the same bits.
     pub fn options(&self) -> SpmvOptions {
         let lanes = self.lanes.filter(|_| self.method.takes_lanes());
-        SpmvOptions { method: self.method, lanes }
+        SpmvOptions { method: self.method, lanes, block_size: self.block_size }
     }
 }
 
@@ -51,7 +53,7 @@ impl fmt::Display for SpmvPlanInfo {
             write!(f, " of {} threads x {} items", tile.block_size, tile.items_per_thread)?;
         }
         if let Some(lanes) = self.lanes {
-            write!(f, ", {lanes} lanes a row")?;
+            write!(f, ", {lanes} lanes per row")?;
         }
         for (name, figure) in &self.figures {
             write!(f, ", {figure} {name}")?;

@@ -2,7 +2,8 @@ use std::sync::{Mutex, PoisonError};
 
 use evenpath_kernels::spmv::LightRows;
 
-use super::{Product, Schedule, Shape};
+use super::block_size::with_block_size;
+use super::{Product, Schedule, Shape, SpmvMethod};
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::op::{DeviceCsr, OpError};
 use crate::policy::Tile;
@@ -13,7 +14,7 @@ pub(super) struct Light<V: Value, O: Offset> {
     launch: Launch<LightRows<V, O>>,
     lanes: u32,
     turns: u32,
-    /// One word. Locked from where it is set to zero to the launch that counts with it, which belong together.
+    /// One word. The lock is held from where it is set to zero to the launch that counts with it.
     next_row: Mutex<DeviceVec<u64>>,
 }
 
@@ -23,10 +24,17 @@ const DRAWS: u64 = 4;
 const MAX_TURNS: u64 = 8;
 
 impl<V: Value, O: Offset> Light<V, O> {
-    /// `lanes` is a power of two up to 32.
-    pub(super) fn new(matrix: &DeviceCsr<V, O>, lanes: u32) -> Result<Self, OpError> {
+    /// `lanes` is a power of two up to 32. Blocks have `block_size` threads, or as many as the first instance.
+    pub(super) fn new(
+        matrix: &DeviceCsr<V, O>,
+        lanes: u32,
+        block_size: Option<u32>,
+    ) -> Result<Self, OpError> {
         let device = matrix.device();
-        let launcher = device.kernel::<LightRows<V, O>>();
+        let launcher = match block_size {
+            Some(threads) => with_block_size(device, SpmvMethod::Light, threads)?,
+            None => device.kernel::<LightRows<V, O>>(),
+        };
         let vectors = u64::from(launcher.info().block_size / lanes);
         let resident = u64::from(launcher.resident_blocks()?);
         let rows = matrix.rows() as u64;
@@ -53,7 +61,7 @@ impl<V: Value, O: Offset> Schedule<V, O> for Light<V, O> {
             tile: Some(Tile::of(launch.info())),
             tiles: u64::from(launch.grid()),
             lanes: Some(*lanes),
-            figures: vec![("rows a draw of each vector", u64::from(*turns))],
+            figures: vec![("rows per draw of each vector", u64::from(*turns))],
             workspace_bytes: next_row.lock().unwrap_or_else(PoisonError::into_inner).bytes(),
         }
     }

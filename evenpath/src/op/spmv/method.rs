@@ -57,7 +57,8 @@ pub enum SpmvMethod {
     Windows,
     /// `narrow-columns`: as `row-tiles` (f32) or `row-blocks` (f64), with columns of 16 bits, relative to up to 32 segments
     /// of 2048 columns that some rows have. The plan keeps these, 2 bytes per nonzero, beside the matrix, whose own columns are
-    /// read for rows that need more segments; rows whose neighbors look alike, as in a grid, read the same codes. `auto` does not take it, for that memory.
+    /// read for rows that need more segments; rows whose neighbors look alike, as in a grid, read the same codes. `auto`
+    /// does not choose it, because of that memory.
     NarrowColumns,
 }
 
@@ -93,6 +94,12 @@ impl SpmvMethod {
     /// Whether the number of lanes per row can be given ([`SpmvOptions::lanes`](super::SpmvOptions::lanes)).
     pub fn takes_lanes(self) -> bool {
         matches!(self, Self::Vector | Self::Light)
+    }
+
+    /// Whether the number of threads per block can be given
+    /// ([`SpmvOptions::block_size`](super::SpmvOptions::block_size)).
+    pub fn takes_block_size(self) -> bool {
+        matches!(self, Self::CsrAdaptive | Self::Light)
     }
 
     /// The names of the methods for which `is_wanted` holds, with commas between.

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod binned;
+mod block_size;
 mod build;
 mod choose;
 mod cpu;
@@ -35,9 +36,9 @@ use crate::{Offset, Value};
 /// How [`DeviceCsr::plan_spmv`] plans.
 ///
 /// With the same options, the same device and the same version of this library, results are the same to the last bit. The
-/// plan's own choice follows the device: the number of its multiprocessors, and the size of its cache. With a method
-/// that is given, GPUs, real and simulated, agree to the last bit; [`SpmvPlanInfo::options`] are the options that repeat
-/// on another GPU what a plan chose.
+/// plan's own choice depends on the device: the number of its multiprocessors, and the size of its cache. With a given
+/// method, all GPUs, real and simulated, agree to the last bit; [`SpmvPlanInfo::options`] returns the options that repeat a
+/// plan's choice on another GPU.
 ///
 /// ```
 /// use evenpath::spmv::{SpmvMethod, SpmvOptions};
@@ -61,6 +62,10 @@ pub struct SpmvOptions {
     /// Lanes per row, 1, 2, 4, 8, 16 or 32, for [`Vector`](SpmvMethod::Vector) and [`Light`](SpmvMethod::Light); by default
     /// what suits the mean row length.
     pub lanes: Option<u32>,
+    /// Threads per block, 128, 256, 512 or 1024, for [`CsrAdaptive`](SpmvMethod::CsrAdaptive) and
+    /// [`Light`](SpmvMethod::Light) with row offsets of `u32`. A row block of CSR-Adaptive then has as many nonzeros as
+    /// threads, as in the study of both methods. By default, the tile that is fastest.
+    pub block_size: Option<u32>,
 }
 
 impl SpmvOptions {
@@ -75,12 +80,18 @@ impl SpmvOptions {
     pub fn with_lanes(self, lanes: impl Into<Option<u32>>) -> Self {
         Self { lanes: lanes.into(), ..self }
     }
+
+    /// The same with so many threads per block.
+    #[must_use]
+    pub fn with_block_size(self, threads: impl Into<Option<u32>>) -> Self {
+        Self { block_size: threads.into(), ..self }
+    }
 }
 
 /// y = αAx + βy for one matrix, analyzed once and run as often as needed.
 ///
-/// The result is bitwise the same from run to run, and from plan to plan of the same options on the same device;
-/// [`SpmvOptions`] say what that takes on different ones. The matrix's values may change ([`DeviceCsr::set_values`]); its
+/// The result is bitwise the same from run to run, and from plan to plan with the same options on the same device;
+/// [`SpmvOptions`] describes what that takes across devices. The matrix's values may change ([`DeviceCsr::set_values`]); its
 /// pattern cannot.
 ///
 /// ```
@@ -100,6 +111,8 @@ impl SpmvOptions {
 pub struct SpmvPlan<V: Value, O: Offset = u32> {
     matrix: DeviceCsr<V, O>,
     choice: Choice<V, O>,
+    /// As the options gave it.
+    block_size: Option<u32>,
     analysis: (Event, Event),
 }
 
@@ -112,7 +125,7 @@ struct Choice<V: Value, O: Offset> {
 
 /// A method, prepared for one matrix.
 trait Schedule<V: Value, O: Offset>: Send + Sync {
-    /// Asks the device for the product. The matrix is the one that the schedule was made for.
+    /// Launches the product. The matrix is the one that the schedule was made for.
     fn run(&self, product: Product<'_, V, O>) -> Result<(), DeviceError>;
 
     /// How the matrix is cut, and what that takes.
@@ -133,7 +146,7 @@ struct Shape {
     tiles: u64,
     /// Lanes per row, where every row has as many.
     lanes: Option<u32>,
-    /// What else is to be said, as in [`SpmvPlanInfo`].
+    /// Other figures, as in [`SpmvPlanInfo`].
     figures: Vec<(&'static str, u64)>,
     /// Bytes of device memory that the schedule holds.
     workspace_bytes: u64,
@@ -145,32 +158,32 @@ impl<V: Value, O: Offset> DeviceCsr<V, O> {
     ///
     /// # Errors
     ///
-    /// If the device has not the method that is asked for ([`SpmvMethod::runs_on`]), the method does not take the lanes a
-    /// row that are asked for, there is no memory for the
-    /// workspace (some 4 bytes plus a value for each tile of about a thousand nonzeros; for `flat`, and rows that are
-    /// empty, an offset and 4 bytes per row besides), the matrix is too large for one launch, or the device was lost.
+    /// If the device does not have the method that is asked for ([`SpmvMethod::runs_on`]), or the method does not take the
+    /// lanes per row or threads per block that are asked for. If there is no memory for the workspace (some 4 bytes plus a
+    /// value for each tile of about a thousand nonzeros; for `flat`, and rows that are empty, an offset and 4 bytes per row
+    /// besides), the matrix is too large for one launch, or the device was lost.
     pub fn plan_spmv(&self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
         let choice = build::build(self, options)?;
         let analysis = (start, self.device().record()?);
-        Ok(SpmvPlan { matrix: self.clone(), choice, analysis })
+        Ok(SpmvPlan { matrix: self.clone(), choice, block_size: options.block_size, analysis })
     }
 
-    /// The plan of a matrix that is multiplied and nothing else: its own choice has narrow columns where it can be faster so,
-    /// and what the plan does not read of the matrix is freed.
+    /// The plan of a matrix that is only multiplied: its own choice has narrow columns where these may be faster, and arrays
+    /// that the plan does not read are freed.
     pub(super) fn into_plan(self, options: SpmvOptions) -> Result<SpmvPlan<V, O>, OpError> {
         let start = self.device().record()?;
         let choice = build::build_for_copy(&self, options)?;
         let analysis = (start, self.device().record()?);
         let matrix = if choice.schedule.reads_columns() { self } else { self.without_columns()? };
-        Ok(SpmvPlan { matrix, choice, analysis })
+        Ok(SpmvPlan { matrix, choice, block_size: options.block_size, analysis })
     }
 }
 
 impl<V: Value, O: Offset> SpmvPlan<V, O> {
-    /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; the call does not wait for it. With `beta` zero, y
-    /// is overwritten, whatever it held. With `alpha` zero the product is computed all the same: infinity and
-    /// NaN in A or `x` propagate to y.
+    /// y = `alpha`·A·`x` + `beta`·y, ordered on the device's stream; launches are asynchronous. With `beta` zero, y
+    /// is overwritten, whatever it held. With `alpha` zero the product is still computed: infinity and NaN in A or `x`
+    /// propagate to y.
     ///
     /// # Errors
     ///
@@ -196,6 +209,7 @@ impl<V: Value, O: Offset> SpmvPlan<V, O> {
             tile,
             tiles,
             lanes,
+            block_size: self.block_size,
             figures,
             workspace_bytes,
             analysis_ms,

@@ -15,15 +15,19 @@
 //!    result in C.
 //!
 //! Only steps 5 and 6 depend on values. The order in which products are added depends only on the patterns.
+//!
+//! [`ExpandProducts`] and [`SplitKeys`] are for the method that the paper compares with: one sort of all products.
 
 mod block_sort;
 mod cut_rows;
 mod expansion;
+mod global_sort;
 mod products;
 mod setup;
 
 pub use block_sort::{shared_bytes, SortProducts, TILE_WORDS};
 pub use cut_rows::{CollectCutEntries, NumberCutEntries, PlaceCutEntries, PlaceCutValues};
 pub use expansion::ListedEntries;
+pub use global_sort::{ExpandProducts, SplitKeys};
 pub use products::{AddProducts, PlaceTiles, SortedTiles};
 pub use setup::{ListEntries, WeighEntries};

@@ -50,7 +50,7 @@ enum Keys {
 }
 
 /// Bits of indices below `len`.
-fn index_bits(len: usize) -> u32 {
+pub(super) fn index_bits(len: usize) -> u32 {
     usize::BITS - len.saturating_sub(1).leading_zeros()
 }
 

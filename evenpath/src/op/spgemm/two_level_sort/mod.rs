@@ -1,6 +1,8 @@
-//! Products by two-level sorting: all products are expanded, and sorted within tiles and then all together.
+//! Products by two-level sorting: all products are expanded, and sorted within tiles and then all together. And by one sort
+//! of all, to compare with.
 
 mod cut_rows;
+pub(super) mod global_sort;
 mod parts;
 mod phases;
 mod rows;

@@ -26,7 +26,7 @@ pub(super) struct RowsOfC<V: Value> {
 }
 
 /// Products, and entries of A, at most: they are counted in 31 bits.
-const MAX_PRODUCTS: u64 = 1 << 31;
+pub(super) const MAX_PRODUCTS: u64 = 1 << 31;
 
 /// Device memory, at most, that [`rows`] takes while it runs, its result included, for so many rows of A with so many
 /// entries that make so many products. More than any device has where they are too many to be counted.

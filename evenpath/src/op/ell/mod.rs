@@ -1,5 +1,9 @@
 //! ELL and ELL-R on a device.
 
+mod options;
+
+pub use options::{EllOptions, XLoads};
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -126,7 +130,24 @@ impl<V: Value> DeviceEll<V> {
     /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
+        self.spmv_with(EllOptions::default(), alpha, x, beta, y)
+    }
+
+    /// [`spmv`](Self::spmv) with a number of threads per block, and a way to load `x`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`spmv`](Self::spmv), and if there is no kernel for the options.
+    pub fn spmv_with(
+        &self,
+        options: EllOptions,
+        alpha: V,
+        x: &DeviceVec<V>,
+        beta: V,
+        y: &mut DeviceVec<V>,
+    ) -> Result<(), OpError> {
         let Arrays { rows, cols, width, column_indices, values, .. } = &*self.arrays;
+        let launcher = options.launcher(self.device(), "ELL")?;
         check_product(self.device(), (*rows, *cols), x, y)?;
         if let Some(rows) = self.host_rows() {
             if let (Some(x), Some(y)) = (x.host_slice(), y.host_slice_mut()) {
@@ -134,7 +155,7 @@ impl<V: Value> DeviceEll<V> {
             }
             return Ok(());
         }
-        let launch = self.device().kernel().threads(*rows)?;
+        let launch = launcher.threads(*rows)?;
         let kernel = ell::Ell {
             slots: slots(column_indices, values),
             x: x.as_global(),
@@ -185,7 +206,7 @@ pub struct DeviceEllR<V: Value> {
 /// Which element of x a nonzero is multiplied by.
 #[derive(Clone, Copy)]
 enum XAccess {
-    ByColumn,
+    ByColumn(EllOptions),
     InSequence,
 }
 
@@ -255,7 +276,23 @@ impl<V: Value> DeviceEllR<V> {
     /// If `x` does not have one element per column, or `y` one per row, or either is on another device; then nothing is
     /// written. If the device was lost.
     pub fn spmv(&self, alpha: V, x: &DeviceVec<V>, beta: V, y: &mut DeviceVec<V>) -> Result<(), OpError> {
-        self.run(XAccess::ByColumn, alpha, x, beta, y)
+        self.spmv_with(EllOptions::default(), alpha, x, beta, y)
+    }
+
+    /// [`spmv`](Self::spmv) with a number of threads per block, and a way to load `x`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`spmv`](Self::spmv), and if there is no kernel for the options.
+    pub fn spmv_with(
+        &self,
+        options: EllOptions,
+        alpha: V,
+        x: &DeviceVec<V>,
+        beta: V,
+        y: &mut DeviceVec<V>,
+    ) -> Result<(), OpError> {
+        self.run(XAccess::ByColumn(options), alpha, x, beta, y)
     }
 
     /// Not the product, but what it would cost if reading `x` cost nothing: as [`spmv`](Self::spmv), with the j-th nonzero
@@ -284,6 +321,10 @@ impl<V: Value> DeviceEllR<V> {
         y: &mut DeviceVec<V>,
     ) -> Result<(), OpError> {
         let Arrays { rows, cols, column_indices, values, .. } = &*self.ell.arrays;
+        let launcher = match x_access {
+            XAccess::ByColumn(options) => options.launcher(self.device(), "ELL-R")?,
+            XAccess::InSequence => self.device().variant("InSequence"),
+        };
         check_product(self.device(), (*rows, *cols), x, y)?;
         if let Some(rows) = self.ell.host_rows() {
             let rows = rows.with_x_in_sequence(matches!(x_access, XAccess::InSequence));
@@ -293,11 +334,7 @@ impl<V: Value> DeviceEllR<V> {
             }
             return Ok(());
         }
-        let variant = match x_access {
-            XAccess::ByColumn => "ByColumn",
-            XAccess::InSequence => "InSequence",
-        };
-        let launch = self.device().variant(variant).threads(*rows)?;
+        let launch = launcher.threads(*rows)?;
         let kernel = ell::EllR {
             row_lengths: self.row_lengths.as_global(),
             slots: slots(column_indices, values),

@@ -1,0 +1,143 @@
+//! CSR-Adaptive and LightSpMV by threads per block.
+
+use std::error::Error;
+
+use evenpath::device::DeviceKind;
+use evenpath::spmv::{SpmvMethod, SpmvOptions};
+use evenpath::{Csr, DeviceVec};
+
+use super::{STUDY, nonzeros_per_row};
+use crate::input::random_vector;
+use crate::measure::{Measurement, times_ms};
+use crate::peers::PeerValue;
+use crate::spmv::{Reference, work};
+use crate::study::published::ADAPTIVE;
+use crate::study::{Bench, Cell, SPREAD, Table, quotient, widest_percent};
+
+/// Threads per block, as in the source.
+const BLOCK_SIZES: [u32; 4] = [128, 256, 512, 1024];
+/// What the source uses for its other results.
+const CHOSEN: usize = 2;
+
+const METHODS: [(SpmvMethod, &str); 2] =
+    [(SpmvMethod::CsrAdaptive, "CSR-Adaptive"), (SpmvMethod::Light, "LightSpMV")];
+
+pub(super) fn table(value: &str) -> Table {
+    let rates = METHODS.iter().flat_map(|(_, name)| BLOCK_SIZES.map(|threads| format!("{name}, {threads}")));
+    let chosen = BLOCK_SIZES[CHOSEN];
+    let ratios = METHODS.map(|(_, name)| format!("{name}, 1024 over {chosen}"));
+    let published = METHODS.map(|(_, name)| format!("published {name}, {chosen}"));
+    let first = ["matrix", "nonzeros per row"].map(str::to_owned);
+    let columns: Vec<String> =
+        first.into_iter().chain(rates).chain(ratios).chain(published).chain([SPREAD.to_owned()]).collect();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let mut table = Table::new(
+        STUDY,
+        &format!("Both methods by threads per block, GB/s, {value}"),
+        "Figures 1 and 2, 128 to 1024 threads; the source has only plots, in which both methods are slower with 1024 threads \
+         than with 512. Its rates with 512 follow from Table 2.",
+        &columns,
+    );
+    table.note("as in the source, a row block of CSR-Adaptive has as many nonzeros as the block has threads");
+    table.note("rates count every array once, as the source does");
+    table
+}
+
+/// GB/s by threads per block. `index` is that of the type in the published tables: f32, f64.
+pub(super) fn measure<V: PeerValue>(
+    bench: &Bench<'_>,
+    name: &str,
+    matrix: &Csr<V>,
+    index: usize,
+    table: &mut Table,
+) -> Result<(), Box<dyn Error>> {
+    if bench.device.kind() == DeviceKind::Cpu {
+        return Ok(());
+    }
+    let uploaded = bench.device.upload(matrix)?;
+    let host_x = random_vector::<V>(matrix.cols(), 1);
+    let reference = Reference::new(matrix, &host_x)?;
+    let x = bench.device.upload(&host_x)?;
+    let (mut rates, mut spreads) = ([[None; BLOCK_SIZES.len()]; METHODS.len()], Vec::new());
+    for ((method, title), rates) in METHODS.into_iter().zip(&mut rates) {
+        for (threads, rate) in BLOCK_SIZES.into_iter().zip(rates) {
+            let options = SpmvOptions::default().with_method(method).with_block_size(threads);
+            let plan = uploaded.plan_spmv(options)?;
+            let mut y: DeviceVec<V> = bench.device.upload(&vec![V::from_f64(f64::NAN); matrix.rows()])?;
+            let run = || plan.run(V::ONE, &x, V::ZERO, &mut y);
+            let measured = Measurement::new(work(matrix), &times_ms(bench.device, bench.repetitions, run)?);
+            match reference.check(&y.download()?) {
+                Ok(()) => *rate = Some(measured.gbps),
+                Err(difference) => {
+                    table.wrong.push(format!("{name}, {title}, {threads} threads: {difference}"));
+                }
+            }
+            spreads.push(measured.spread);
+        }
+    }
+    let cells = rates.iter().flatten().map(|&rate| Cell::from(rate));
+    let ratios = rates.map(|rates| Cell::from(quotient(rates[BLOCK_SIZES.len() - 1], rates[CHOSEN])));
+    table.row(
+        [Cell::from(name), nonzeros_per_row(matrix)]
+            .into_iter()
+            .chain(cells)
+            .chain(ratios)
+            .chain(published(name, index, work(matrix).bytes))
+            .chain([widest_percent(spreads).into()]),
+    );
+    Ok(())
+}
+
+/// The published rates of both methods: `bytes` by the times of Table 2. Empty for other matrices.
+fn published(name: &str, index: usize, bytes: u64) -> [Cell; METHODS.len()] {
+    let Some(matrix) = ADAPTIVE.iter().find(|matrix| matrix.name == name) else {
+        return [Cell::None, Cell::None];
+    };
+    [matrix.over_adaptive, matrix.over_light]
+        .map(|over| (bytes as f64 * over[index] / matrix.cpu_seconds[index] / 1e9).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use evenpath::Device;
+    use evenpath::device::SimulatedOptions;
+    use evenpath::generate::{Kind, generate};
+
+    use super::*;
+    use crate::spmv::Peers;
+
+    fn measured<V: PeerValue>(device: &Device, kind: Kind) -> Table {
+        let peers = Peers::default();
+        let bench = Bench::small(device, &peers, 1);
+        let matrix: Csr<V> = generate::<f64, u32>(kind, 1).unwrap().into_values();
+        let mut table = table(V::NAME);
+        measure(&bench, "a", &matrix, 0, &mut table).unwrap();
+        assert_eq!(table.wrong, Vec::<String>::new());
+        table
+    }
+
+    #[test]
+    fn every_block_size_gives_the_product() {
+        let device = Device::simulated(SimulatedOptions::default());
+        for kind in [Kind::Stencil5 { side: 30 }, Kind::Dense { rows: 3, cols: 3000 }] {
+            for table in [measured::<f32>(&device, kind), measured::<f64>(&device, kind)] {
+                assert_eq!(table.rows.len(), 1);
+                for cell in &table.rows[0][2..12] {
+                    assert!(matches!(cell, Cell::Number(rate) if *rate > 0.0), "{:?}", table.rows);
+                }
+            }
+        }
+        assert_eq!(measured::<f32>(&Device::cpu(), Kind::Stencil5 { side: 3 }).rows.len(), 0);
+    }
+
+    #[test]
+    fn published_rates_are_those_of_the_text() {
+        // "49.628232 and 90.792728" GB/s with 17.96 nonzeros per row, double precision; ratios have two digits.
+        let (rows, nonzeros) = (1_508_065, 27_090_195);
+        let rates = published("af_shell10", 1, 12 * nonzeros + 20 * rows);
+        for (cell, text) in rates.iter().zip([49.63, 90.79]) {
+            assert!(matches!(cell, Cell::Number(rate) if (rate / text - 1.0).abs() < 0.01), "{cell}");
+        }
+        assert_eq!(published("a", 0, 1), [Cell::None, Cell::None]);
+    }
+}

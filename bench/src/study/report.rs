@@ -1,0 +1,177 @@
+//! Where a study reports what it has measured.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::file::CaseLine;
+use super::{Case, Study, StudyFile, Table};
+use crate::results::{ResultsError, Setting, SettingLine, failed, open_locked, to_line};
+
+/// A callback for finished tables.
+type Print<'r> = dyn FnMut(&Table) -> Result<(), Box<dyn Error>> + 'r;
+
+/// Takes the tables of a study, each as soon as it is finished, and the cases of one that can be resumed, each before the
+/// next is measured.
+pub struct Report<'r> {
+    study: Study,
+    contents: StudyFile,
+    print: &'r mut Print<'r>,
+    out: Option<Out>,
+}
+
+/// A file to which lines are appended.
+struct Out {
+    path: PathBuf,
+    file: File,
+}
+
+impl Out {
+    fn append(&mut self, line: &str) -> Result<(), ResultsError> {
+        self.file.write_all(line.as_bytes()).map_err(|source| failed(&self.path, source))
+    }
+}
+
+impl<'r> Report<'r> {
+    /// A report without a file.
+    pub fn new(study: Study, setting: Setting, print: &'r mut Print<'r>) -> Self {
+        Self { study, contents: StudyFile::new(setting), print, out: None }
+    }
+
+    /// The same, written to a file too. Cases that the file has are kept, and not measured again; its tables are replaced.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be opened, another program has it open, a line is invalid, its setting differs, or it has results
+    /// that the study does not continue. Then the file is unchanged.
+    pub fn to_file(mut self, path: &Path) -> Result<Self, ResultsError> {
+        let failed = |source| failed(path, source);
+        let (mut file, text) = open_locked(path)?;
+        let mut kept = 0;
+        if !text.is_empty() {
+            let (contents, before_tables) = StudyFile::parse(path, &text)?;
+            self.contents.setting.agrees(&contents.setting).map_err(|difference| ResultsError::Setting {
+                path: path.into(),
+                line: 1,
+                difference,
+            })?;
+            let studies = contents.cases.iter().map(|case| case.study);
+            let mut studies = studies.chain(contents.tables.iter().map(|table| table.study));
+            if let Some(study) = studies.find(|&study| study != self.study || !study.is_resumed()) {
+                return Err(ResultsError::Study { path: path.into(), study: study.name() });
+            }
+            self.contents = StudyFile { tables: Vec::new(), ..contents };
+            kept = before_tables;
+        }
+        file.set_len(kept as u64).map_err(failed)?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let mut out = Out { path: path.into(), file };
+        if kept == 0 {
+            out.append(&to_line(&SettingLine { setting: &self.contents.setting }))?;
+        }
+        self.out = Some(out);
+        Ok(self)
+    }
+
+    /// The study.
+    pub fn study(&self) -> Study {
+        self.study
+    }
+
+    /// Whether no table has wrong results.
+    pub fn is_right(&self) -> bool {
+        self.contents.tables.iter().all(|table| table.wrong.is_empty())
+    }
+
+    /// Takes a finished table.
+    pub(super) fn table(&mut self, table: Table) -> Result<(), Box<dyn Error>> {
+        (self.print)(&table)?;
+        if let Some(out) = &mut self.out {
+            out.append(&to_line(&table))?;
+        }
+        self.contents.tables.push(table);
+        Ok(())
+    }
+
+    /// Takes the figures of a case.
+    pub(super) fn record(&mut self, name: &str, figures: &impl Serialize) -> Result<(), Box<dyn Error>> {
+        let case = Case { study: self.study, name: name.into(), figures: serde_json::to_value(figures)? };
+        if let Some(out) = &mut self.out {
+            out.append(&to_line(&CaseLine { case: &case }))?;
+        }
+        self.contents.cases.push(case);
+        Ok(())
+    }
+
+    /// Whether there are figures of a case.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.contents.cases.iter().any(|case| case.name == name)
+    }
+
+    /// The figures of a case, if there are any.
+    pub(super) fn case<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Box<dyn Error>> {
+        let Some(case) = self.contents.cases.iter().find(|case| case.name == name) else { return Ok(None) };
+        let figures = T::deserialize(&case.figures).map_err(|error| format!("the case `{name}`: {error}"))?;
+        Ok(Some(figures))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenpath::Device;
+
+    use super::*;
+
+    fn setting() -> Setting {
+        Setting::new(&Device::cpu(), 1.0, &[], String::new())
+    }
+
+    fn table(study: Study) -> Table {
+        Table::new(study, "A", "Figure 2", &["a"])
+    }
+
+    #[test]
+    fn only_a_study_with_cases_is_continued() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for study in [Study::MergePath, Study::Hisparse] {
+            let path = folder.path().join(study.name());
+            let mut print = |_: &Table| Ok(());
+            let mut report = Report::new(study, setting(), &mut print).to_file(&path).expect("a new file");
+            report.record("a", &1.5).expect("written");
+            assert_eq!(report.case::<f64>("a").expect("a number"), Some(1.5));
+            assert!(report.case::<String>("a").unwrap_err().to_string().contains("`a`: invalid type"));
+            report.table(table(study)).expect("written");
+            drop(report);
+
+            let before = std::fs::read(&path).expect("a file");
+            let mut print = |_: &Table| Ok(());
+            let again = Report::new(study, setting(), &mut print).to_file(&path);
+            if study.is_resumed() {
+                let report = again.expect("continued");
+                assert_eq!(report.case::<f64>("a").expect("a number"), Some(1.5));
+                assert!(!report.has("b") && report.contents.tables.is_empty());
+            } else {
+                let error = again.map(drop).unwrap_err().to_string();
+                assert!(error.contains("results of the study `merge-path`"), "{error}");
+                assert_eq!(std::fs::read(&path).expect("a file"), before);
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_setting_is_refused_and_unchanged() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("study.jsonl");
+        let other = Setting { device: "NVIDIA H200".into(), ..setting() };
+        let text = StudyFile::new(other).to_lines() + "{\"torn";
+        std::fs::write(&path, &text).expect("written");
+        let mut print = |_: &Table| Ok(());
+        let error = Report::new(Study::Hisparse, setting(), &mut print).to_file(&path).map(drop).unwrap_err();
+        assert!(error.to_string().contains("the device is NVIDIA H200 there, but CPU here"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), text);
+    }
+}

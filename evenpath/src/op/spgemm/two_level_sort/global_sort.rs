@@ -1,0 +1,200 @@
+//! All products sorted at once, in global memory.
+
+use std::sync::OnceLock;
+
+use evenpath_kernels::reduce::ReduceByKey;
+use evenpath_kernels::spgemm::two_level_sort::{ExpandProducts, ListEntries, SplitKeys, WeighEntries};
+
+use super::cut_rows::index_bits;
+use super::rows::MAX_PRODUCTS;
+use super::setup::{Entries, Weighed, tile_len};
+use crate::device::{DeviceVec, Kernels};
+use crate::op::device_csr::Pattern;
+use crate::op::radix_sort::pair_kernels;
+use crate::op::requirement::Requirement;
+use crate::op::scan::{Operator, sum_kernel};
+use crate::op::sort::{SortOptions, sort_pairs, temporary_bytes_pairs};
+use crate::op::spgemm::SpgemmMethod;
+use crate::op::spgemm::base::{Arrays, Product, Workspace, result_arrays};
+use crate::op::spgemm::strategy::{Found, Info, Strategy};
+use crate::op::{OpError, reduce};
+use crate::{Offset, Value};
+
+/// The kernels of products by one sort, to be compiled ahead.
+pub(in crate::op::spgemm) fn kernels<V: Value, O: Offset, C: Offset>() -> Kernels {
+    sum_kernel::<u64>()
+        .and::<WeighEntries<O>>()
+        .and::<ListEntries<O>>()
+        .and::<ExpandProducts<V, O>>()
+        .and_all(pair_kernels::<u64, V>())
+        .and_variant::<ReduceByKey<V, u64>>(Operator::Sum.variant())
+        .and::<SplitKeys<C>>()
+}
+
+/// Products by one sort. Nothing is kept from run to run but their number.
+#[derive(Default)]
+pub(in crate::op::spgemm) struct GlobalSort {
+    counted: OnceLock<Counted>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    products: u64,
+    nonzeros: u64,
+}
+
+/// Keys, the row above the column, and values.
+struct Pairs<V: Value> {
+    keys: DeviceVec<u64>,
+    values: DeviceVec<V>,
+}
+
+/// The memory that a product takes beside its result.
+struct Required {
+    /// The entries of A, listed.
+    listed: Requirement,
+    /// Keys and values of all products, once.
+    pairs: Requirement,
+    /// At most.
+    all: Requirement,
+}
+
+/// Room for what is as long as tiles, or one.
+const FEW_WORDS: Requirement = Requirement::new(1 << 16);
+
+impl Required {
+    fn new<V: Value>(entries: u64, products: u64, bits: SortOptions) -> Result<Self, OpError> {
+        let tiles = products / u64::from(tile_len::<u32>());
+        // Weights and their sums; then first products, sources, rows and numbers, and the tiles' first entries.
+        let listed = Requirement::all_of([
+            Requirement::each(entries, 8 + 8),
+            Requirement::each(entries, 4 + 8 + 4 + 4),
+            Requirement::each(tiles, 4),
+        ]);
+        let pairs = Requirement::each(products, size_of::<u64>() + V::SIZE);
+        let len = products as usize;
+        let sorting = Requirement::new(temporary_bytes_pairs::<u64, V>(len, bits)?);
+        let reduction = Requirement::new(reduce::temporary_bytes_by_keys::<u64, V>(len));
+        let two = Requirement::all_of([pairs, pairs]);
+        let all = Requirement::any_of([
+            Requirement::all_of([listed, pairs]),
+            Requirement::all_of([two, Requirement::any_of([sorting, reduction])]),
+        ]);
+        Ok(Self { listed, pairs, all: Requirement::all_of([all, FEW_WORDS]) })
+    }
+}
+
+/// The products with their keys, in the order of A's entries; `None` if there are none.
+fn expand<V: Value, O: Offset>(
+    product: &Product<'_, V, O>,
+    weighed: Weighed,
+    column_bits: u32,
+) -> Result<Option<Pairs<V>>, OpError> {
+    let device = product.operands.a.device();
+    let Some(entries) = Entries::list(product, &(0..product.operands.a.rows()), weighed)? else {
+        return Ok(None);
+    };
+    let mut keys = device.uninitialized(entries.products as usize)?;
+    let mut values = device.uninitialized(entries.products as usize)?;
+    let launch = device.kernel().blocks(entries.tiles as usize)?;
+    let (_, b) = product.views();
+    let kernel = ExpandProducts {
+        entries: entries.view(),
+        a_values: product.a_values.as_global(),
+        b,
+        keys: keys.as_global_mut(),
+        products: values.as_global_mut(),
+        column_bits,
+    };
+    // SAFETY: the entries are those of A that make the products, from entries of B; both outputs have an element per
+    // product, and the grid has a block per tile of the list.
+    unsafe { launch.launch(kernel) }?;
+    Ok(Some(Pairs { keys, values }))
+}
+
+impl<V: Value> Pairs<V> {
+    /// Sorts the products by row and column, and adds up those of each entry of C. The sort keeps the order of equal
+    /// keys, so sums are the same from run to run.
+    fn compress(self, bits: SortOptions) -> Result<Self, OpError> {
+        let (keys, values) = sort_pairs(&self.keys, &self.values, bits)?;
+        drop(self);
+        let (keys, values) = reduce::by_keys(&keys, &values, Operator::Sum)?;
+        Ok(Self { keys, values })
+    }
+}
+
+impl GlobalSort {
+    /// The product; with the number of products.
+    fn multiply<V: Value, O: Offset, C: Offset>(
+        product: &Product<'_, V, O>,
+        workspace: &Workspace,
+    ) -> Result<(Arrays<V, C>, u64), OpError> {
+        let (a, b) = (product.operands.a, product.operands.b);
+        let (device, rows, entries) = (a.device(), a.rows(), a.nnz() as u64);
+        let column_bits = index_bits(b.cols());
+        let bits = SortOptions::default().with_bits(0..column_bits + index_bits(rows));
+        check_countable(entries.max(rows as u64))?;
+        let charge = workspace.take("the workspace", Required::new::<V>(entries, 0, bits)?.listed)?;
+        let weighed = Weighed::new(product, &(0..rows))?;
+        let products = weighed.products;
+        check_countable(products)?;
+        let required = Required::new::<V>(entries, products, bits)?;
+        drop(charge);
+        let mut charge = workspace.take("the workspace", required.all)?;
+        let Some(pairs) = expand(product, weighed, column_bits)? else {
+            let (column_indices, values, _charge) = result_arrays::<V, C>(device, rows, 0, workspace)?;
+            return Ok((Arrays { row_offsets: device.zeros(rows + 1)?, column_indices, values }, 0));
+        };
+        let Pairs { keys, values: sums } = pairs.compress(bits)?;
+        charge.shrink_to(Requirement::all_of([required.pairs, FEW_WORDS]));
+        let (mut column_indices, mut values, _charge) =
+            result_arrays::<V, C>(device, rows, keys.len() as u64, workspace)?;
+        values.copy_from_at(0, &sums)?;
+        let mut row_offsets = device.uninitialized(rows + 1)?;
+        let launch = device.kernel().threads(keys.len().max(rows + 1))?;
+        let kernel = SplitKeys {
+            keys: keys.as_global(),
+            row_offsets: row_offsets.as_global_mut(),
+            column_indices: column_indices.as_global_mut(),
+            len: keys.len() as u32,
+            rows: rows as u32,
+            column_bits,
+        };
+        // SAFETY: C has a column per key, and a row offset more than rows; there are fewer than 2³¹ of both.
+        unsafe { launch.launch(kernel) }?;
+        Ok((Arrays { row_offsets, column_indices, values }, products))
+    }
+}
+
+/// That there are no more rows, entries or products than the kernels count.
+fn check_countable(count: u64) -> Result<(), OpError> {
+    if count < MAX_PRODUCTS {
+        return Ok(());
+    }
+    let what = "a matrix product by `global-sort`";
+    Err(OpError::TooLong { what, len: count as usize, limit: MAX_PRODUCTS as usize - 1 })
+}
+
+impl<V: Value, O: Offset, C: Offset> Strategy<V, O, C> for GlobalSort {
+    fn first(&self, product: &Product<'_, V, O>, workspace: &Workspace) -> Result<Found<V, C>, OpError> {
+        let (arrays, products) = Self::multiply(product, workspace)?;
+        let nonzeros = arrays.column_indices.len() as u64;
+        // If another run was first, it has counted the same.
+        let _ = self.counted.set(Counted { products, nonzeros });
+        Ok(Found { arrays, repeats: false })
+    }
+
+    fn again(
+        &self,
+        _product: &Product<'_, V, O>,
+        _pattern: &Pattern<C>,
+        _workspace: &Workspace,
+    ) -> Result<DeviceVec<V>, OpError> {
+        unreachable!("no pattern is kept")
+    }
+
+    fn info(&self) -> Info {
+        let Counted { products, nonzeros } = self.counted.get().copied().unwrap_or_default();
+        Info { method: SpgemmMethod::GlobalSort, products, nonzeros, kept_bytes: 0 }
+    }
+}
