@@ -10,8 +10,8 @@ use evenpath::ell::{EllR, PaddingLimit, SlicedEllOptions};
 use evenpath::error::{DeviceError, OpError};
 use evenpath::generate::{Kind, generate};
 use evenpath::hisparse::{
-    DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions,
-    HiSparseSpmvMethod, HiSparseSpmvOptions,
+    DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions, HiSparseSpaddMethod, HiSparseSpaddOptions,
+    HiSparseSpgemmMethod, HiSparseSpgemmOptions, HiSparseSpmvMethod, HiSparseSpmvOptions,
 };
 use evenpath::hyb::HybOptions;
 use evenpath::key::Pairs;
@@ -371,6 +371,11 @@ fn trees() {
     drive("HiSparse to COO", upload, held, |a| values_of(&a.to_coo()?.to_csr()?));
     drive("A + A of trees", upload, held, |a| values_of_tree(&a.add(&a.scaled(2.0))?));
     drive("A + Aᵀ of trees", upload, held, |a| values_of_tree(&a.add(&a.transpose())?));
+    let queues = HiSparseSpaddOptions::default().with_method(HiSparseSpaddMethod::Queues);
+    drive("A + Aᵀ by queues", upload, held, |a| values_of_tree(&a.add_with(&a.transpose(), queues)?));
+    // The values are small integers, so the order of the additions does not matter.
+    drive("norm", upload, held, |a| Ok(vec![a.frobenius_norm(HiSparseQueuedOptions::default())?]));
+    drive("diagonal", upload, held, |a| Ok(a.diagonal(HiSparseQueuedOptions::default())?.download()?));
 }
 
 #[test]

@@ -114,9 +114,9 @@ pub mod hisparse {
     };
     pub use crate::op::{
         DeviceHiSparse, HiSparseQueuedOptions, HiSparseQueuedPlan, HiSparseQueuedPlanInfo,
-        HiSparseSpgemmMethod, HiSparseSpgemmOptions, HiSparseSpmmOptions, HiSparseSpmmPlan,
-        HiSparseSpmmPlanInfo, HiSparseSpmvMethod, HiSparseSpmvOptions, HiSparseSpmvPlan,
-        HiSparseSpmvPlanInfo,
+        HiSparseSpaddMethod, HiSparseSpaddOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions,
+        HiSparseSpmmOptions, HiSparseSpmmPlan, HiSparseSpmmPlanInfo, HiSparseSpmvMethod, HiSparseSpmvOptions,
+        HiSparseSpmvPlan, HiSparseSpmvPlanInfo,
     };
 }
 

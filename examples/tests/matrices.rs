@@ -79,6 +79,16 @@ fn examples_of_methods_refuse_the_cpu() {
 }
 
 #[test]
+fn a_kernel_of_its_own_needs_no_gpu() {
+    let text = passes("queue_operation", &[]);
+    assert!(text.contains("1600 columns is 4\n"), "{text}");
+    let text = passes("queue_operation", &["--device", "simulated", "rmat:7"]);
+    assert!(text.contains("simulated GPU: the largest magnitude of 128 columns"), "{text}");
+    let message = refuses("queue_operation", &["--device", "cpu", "diagonal:5"]);
+    assert!(message.contains("column_maxima") && message.contains("the CPU runs no kernels"), "{message}");
+}
+
+#[test]
 fn bad_arguments_are_named() {
     let cases: [(&[&str], &str); 6] = [
         (&["--device", "tpu"], "`tpu`"),

@@ -221,6 +221,7 @@ fn visit_hisparse(visitor: &mut impl Visitor) {
     visitor.visit::<hisparse::sum::HiSparseCountSums<u32>>();
     visitor.visit::<hisparse::sum::HiSparseAddChildren>();
     visitor.visit::<hisparse::sum::HiSparseAddLeaves<f32>>();
+    visitor.visit::<hisparse::sum::HiSparseQueuedSum<f32>>();
     visitor.visit::<hisparse::HiSparseCountEntries<u32>>();
     visitor.visit::<hisparse::HiSparseListEntries<f32>>();
     visitor.visit::<hisparse::product::HiSparseCountPairs>();
@@ -231,6 +232,8 @@ fn visit_hisparse(visitor: &mut impl Visitor) {
     visitor.visit::<hisparse::product::HiSparseListFilled<u32>>();
     visitor.visit::<hisparse::product::HiSparseMultiplyLeaves<f32>>();
     visitor.visit::<hisparse::queue::HiSparseQueuedSpmv<f32>>();
+    visitor.visit::<hisparse::queue::HiSparseSquares<f32>>();
+    visitor.visit::<hisparse::queue::HiSparseDiagonal<f32>>();
 }
 
 /// What the machines are tested with.

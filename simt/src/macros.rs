@@ -28,7 +28,8 @@
 /// once, by which the compiler limits the registers per thread.
 /// The body is a method of the struct, called with the shared [`Arena`](crate::Arena).
 ///
-/// On the GPU every row becomes a PTX entry. Elsewhere the struct is declared, with
+/// On the GPU every row becomes a PTX entry, unless the crate that declares the kernel has a feature `without-entries` which is
+/// on: then other crates use its functions in kernels of their own. Elsewhere the struct is declared, with
 /// [`Kernel`](crate::kernel::Kernel) for it: what the host packs for a launch, and the rows as
 /// [`KernelInfo`](crate::kernel::KernelInfo), each with its entry for the simulated GPU.
 #[macro_export]
@@ -275,7 +276,7 @@ macro_rules! kernel_entry {
     (
         $names:tt $shared:expr, $body:tt, $entry:ident, { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {
-        #[cfg(target_arch = "nvptx64")]
+        #[cfg(all(target_arch = "nvptx64", not(feature = "without-entries")))]
         const _: () = {
             $crate::kernel_names! { $names }
             /// # Safety

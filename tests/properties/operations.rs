@@ -11,7 +11,8 @@ use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, Device, DeviceVec, Offset, Value, bf16, f16};
 
 use super::products::{
-    add, add_coo, add_trees, multiply_trees, spgemm_row_wise, spgemm_sorted, spmm, spmm_tree, transpose,
+    add, add_coo, add_trees, add_trees_queued, diagonal_of_tree, multiply_trees, norm_of_tree,
+    spgemm_row_wise, spgemm_sorted, spmm, spmm_tree, transpose,
 };
 use super::sequences::{
     axpby, dot, merge_keys, merge_pairs, reduce_by_keys, scan, scan_by_keys, scan_by_offsets, sort_keys,
@@ -84,6 +85,9 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpAdd, CSR", "`DeviceCsr::plan_add`", add [f32 f64] [u32 u64] true, true;
         "SpAdd, COO", "`DeviceCoo::add`", add_coo [f32 f64] [] false, true;
         "SpAdd, HiSparse", "`DeviceHiSparse::add`", add_trees [f32 f64] [] false, true;
+        "SpAdd, HiSparse, queues", "`DeviceHiSparse::add_with`", add_trees_queued [f32 f64] [] false, false;
+        "Frobenius norm, HiSparse", "`DeviceHiSparse::frobenius_norm`", norm_of_tree [f32 f64] [] false, false;
+        "diagonal, HiSparse", "`DeviceHiSparse::diagonal`", diagonal_of_tree [f32 f64] [] true, true;
         "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64] [u32 u64] false, true;
         "scan", "`Scan::run`", scan [u32 i32 u64 f32 f64] [] true, true;
         "scan by keys", "`Scan::by_keys`", scan_by_keys [u32 i32 u64 f32 f64] [u32 u64] true, true;

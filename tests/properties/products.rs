@@ -1,12 +1,14 @@
 //! Products with dense matrices, and products and sums of sparse ones.
 
 use evenpath::dense::Layout;
-use evenpath::hisparse::{DeviceHiSparse, HiSparseSpmmOptions};
+use evenpath::hisparse::{
+    DeviceHiSparse, HiSparseQueuedOptions, HiSparseSpaddMethod, HiSparseSpaddOptions, HiSparseSpmmOptions,
+};
 use evenpath::spgemm::{SpgemmMethod, SpgemmOptions};
 use evenpath::spmm::{SpmmOperand, SpmmOptions};
 use evenpath::{Device, DeviceCsr, DeviceDense, Offset, Storage, Value, bf16, f16};
 
-use super::operations::{Download, Run, bytes, matrix, numbers, tree};
+use super::operations::{Download, Run, bytes, download, matrix, numbers, tree};
 
 const COLUMNS: usize = 4;
 
@@ -122,6 +124,28 @@ pub(super) fn add_trees<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -
     let a = tree::<V>(device);
     uploaded();
     Box::new(move || download_tree(a.add(&a.transpose()).expect("a sum")))
+}
+
+pub(super) fn add_trees_queued<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = tree::<V>(device);
+    uploaded();
+    let options = HiSparseSpaddOptions::default().with_method(HiSparseSpaddMethod::Queues);
+    Box::new(move || download_tree(a.add_with(&a.transpose(), options).expect("a sum")))
+}
+
+pub(super) fn norm_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = tree::<V>(device);
+    uploaded();
+    Box::new(move || {
+        let norm = a.frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm");
+        Box::new(move || bytes(&[norm]))
+    })
+}
+
+pub(super) fn diagonal_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = tree::<V>(device);
+    uploaded();
+    Box::new(move || download(a.diagonal(HiSparseQueuedOptions::default()).expect("a diagonal")))
 }
 
 pub(super) fn transpose<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {

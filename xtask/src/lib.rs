@@ -18,7 +18,7 @@ pub fn root() -> PathBuf {
 
 /// The folder of the checked-in PTX.
 pub fn checked_in_ptx() -> PathBuf {
-    root().join("evenpath/ptx")
+    root().join(ptx::set::LIBRARY.folder)
 }
 
 /// The folder for build products.

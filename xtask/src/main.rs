@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser};
+use xtask::ptx::set::{LIBRARY, SETS, Set};
 use xtask::ptx::{TARGETS, Target, assemble, build, folder};
 use xtask::toolchain::Toolchain;
 use xtask::{checked_in_ptx, mutants, root};
@@ -36,9 +37,12 @@ struct PtxOptions {
     /// Build only this target, such as `sm_90`. May be repeated.
     #[arg(long = "target")]
     targets: Vec<Target>,
-    /// The folder to write or check.
-    #[arg(long, default_value_os_t = checked_in_ptx())]
-    out: PathBuf,
+    /// Only the kernels of this crate. Default: of every crate; with `--out`, the library's.
+    #[arg(long)]
+    package: Option<String>,
+    /// The folder to write or check. Default: that of the checked-in PTX.
+    #[arg(long)]
+    out: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -72,19 +76,35 @@ fn ptx(mut options: PtxOptions) -> Result<()> {
     options.targets.dedup();
     let whole = options.targets == TARGETS;
     ensure!(
-        whole || options.check || options.out != checked_in_ptx(),
+        whole || options.check || options.out.is_some(),
         "the checked-in PTX has every target: to build only some, write them elsewhere with --out"
     );
-    let manifest = folder::read_manifest(&options.out).ok();
+    let manifest = folder::read_manifest(&options.out.clone().unwrap_or_else(checked_in_ptx)).ok();
     let toolchain = Toolchain::find(manifest.as_ref().map(|manifest| &manifest.compiler))?;
     println!("compiler: {toolchain}");
-    if options.check {
-        let verdict = build::check(&root(), &options.out, &toolchain, &options.targets)?;
-        println!("{}: {verdict}", options.out.display());
-    } else {
-        let files = build::build(&root(), &toolchain, &options.targets)?;
-        folder::write(&options.out, &files)?;
-        println!("{}: {} files written", options.out.display(), files.len());
+    for set in sets(&options)? {
+        let at = options.out.clone().unwrap_or_else(|| root().join(set.folder));
+        if options.check {
+            let verdict = build::check(&root(), set, &at, &toolchain, &options.targets)?;
+            println!("{}: {verdict}", at.display());
+        } else {
+            let files = build::build(&root(), set, &toolchain, &options.targets)?;
+            folder::write(&at, &files)?;
+            println!("{}: {} files written", at.display(), files.len());
+        }
     }
     Ok(())
+}
+
+/// The crates whose kernels are to be built.
+fn sets(options: &PtxOptions) -> Result<Vec<&'static Set>> {
+    match &options.package {
+        Some(name) => {
+            let names = SETS.map(|set| set.package).join(", ");
+            let set = SETS.iter().find(|set| set.package == name);
+            Ok(vec![set.with_context(|| format!("`{name}` has no checked-in PTX; {names} have"))?])
+        }
+        None if options.out.is_some() => Ok(vec![&LIBRARY]),
+        None => Ok(SETS.iter().collect()),
+    }
 }

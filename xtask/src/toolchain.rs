@@ -136,22 +136,23 @@ impl Toolchain {
         Ok(Self { kind, cargo, rustc, path, compiler })
     }
 
-    /// Builds the kernels crate for one target; returns the PTX text.
+    /// Builds a crate with kernels for one target; returns the PTX text.
     ///
     /// # Errors
     ///
     /// If the build fails, or produces no PTX.
-    pub fn build_kernels(&self, root: &Path, target: Target) -> Result<String> {
+    pub fn build_kernels(&self, root: &Path, package: &str, target: Target) -> Result<String> {
         let target_dir = crate::target_dir(root).join("ptx").join(target.to_string());
         let status = self
             .cargo(root, target)?
-            .args(["rustc", "--package", "evenpath-kernels", "--lib", "--crate-type", "cdylib"])
+            .args(["rustc", "--package", package, "--lib", "--crate-type", "cdylib"])
             .args(["--release", "-Zbuild-std=core", "--target", TRIPLE, "--target-dir"])
             .arg(&target_dir)
             .status()
             .with_context(|| format!("running {}", self.cargo.display()))?;
-        ensure!(status.success(), "building the kernels for {target} failed ({status})");
-        let path = target_dir.join(TRIPLE).join("release/evenpath_kernels.ptx");
+        ensure!(status.success(), "building {package} for {target} failed ({status})");
+        let file = format!("release/{}.ptx", package.replace('-', "_"));
+        let path = target_dir.join(TRIPLE).join(file);
         fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use xtask::ptx::set::EXAMPLE;
 use xtask::ptx::text::Ptx;
 use xtask::ptx::{TARGETS, folder, inspect, source, split, table};
 use xtask::{checked_in_ptx, root};
@@ -86,5 +87,28 @@ fn a_barrier_between_branches_stays_one_barrier() {
         let text = &files[&format!("{target}/testing.ptx")];
         let ptx = Ptx::parse(text).unwrap();
         assert_eq!(inspect::barriers(&ptx, "testing_conditional_barrier").unwrap(), 1, "{target}");
+    }
+}
+
+/// The PTX of the example is of these sources, has its kernels alone, and keeps what the library's keeps.
+#[test]
+fn the_example_has_its_ptx() {
+    let at = root().join(EXAMPLE.folder);
+    let manifest = folder::read_manifest(&at).unwrap();
+    assert_eq!(
+        manifest.source_hash,
+        source::hash_of(&root(), &EXAMPLE).unwrap(),
+        "the example's PTX is older than its kernels; run `cargo xtask ptx` and commit the result"
+    );
+    let modules = table::modules_of((EXAMPLE.kernels)());
+    assert_eq!(manifest.modules, modules);
+    let mut files = folder::read(&at).unwrap();
+    files.retain(|name, _| folder::is_ptx(name));
+    assert_eq!(files.len(), TARGETS.len() * modules.len());
+    for (name, text) in files {
+        let ptx = Ptx::parse(&text).unwrap();
+        let (_, module) = name.trim_end_matches(".ptx").split_once('/').unwrap();
+        split::verify(&ptx, &modules[module]).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(inspect::findings(&ptx).is_empty(), "{name}: {:?}", inspect::findings(&ptx));
     }
 }

@@ -145,8 +145,13 @@ impl Device {
     }
 
     /// The error of a launch that is not made.
-    fn refuse(&self, info: &KernelInfo, reason: String) -> DeviceError {
+    pub(super) fn refuse(&self, info: &KernelInfo, reason: String) -> DeviceError {
         DeviceError::Launch { device: self.to_string(), kernel: info.name, reason }
+    }
+
+    /// The error of a launch on the CPU.
+    pub(crate) fn no_kernels(&self, info: &KernelInfo) -> DeviceError {
+        self.refuse(info, "the CPU runs no kernels".into())
     }
 
     /// Launches `grid` blocks of the kernel's instance `info`, with `dynamic_shared` bytes of shared memory beside the
@@ -177,7 +182,7 @@ impl Device {
             return Err(refuse(format!("{grid} blocks are over the limit of {MAX_GRID}")));
         }
         let Backend::Machine(machine) = self.backend() else {
-            return Err(refuse("the CPU runs no kernels".into()));
+            return Err(self.no_kernels(info));
         };
         if grid == 0 {
             return Ok(());

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use evenpath_simt::kernel::{Argument, KernelInfo};
 
+use super::own_kernels::OwnKernels;
 use super::prepare::Kernels;
 use super::{DeviceError, DeviceProperties};
 
@@ -52,6 +53,9 @@ pub(crate) trait Machine: Send + Sync {
     fn prepare(&self, _list: fn() -> Kernels) -> Result<(), DeviceError> {
         Ok(())
     }
+
+    /// Takes kernels of the program's own, to launch them later.
+    fn add_kernels(&self, kernels: OwnKernels<'_>) -> Result<(), DeviceError>;
 
     /// Blocks of a kernel, each with `dynamic_shared` bytes of launch-sized shared memory, that the machine runs at once.
     fn resident_blocks(&self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, DeviceError>;

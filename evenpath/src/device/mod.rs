@@ -33,6 +33,7 @@ mod event;
 mod launch;
 mod machine;
 mod memory_limit;
+mod own_kernels;
 mod prepare;
 mod simulated;
 #[cfg(test)]

@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use evenpath_simt::host::{Fault, FaultKind, OutOfMemory, SimulatedGpu, SimulatedOptions};
 use evenpath_simt::kernel::{Argument, KernelInfo, Simulation};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use super::machine::{Block, Machine, Moment};
+use super::own_kernels::OwnKernels;
 use super::{DeviceError, DeviceProperties};
 
 pub(super) const NAME: &str = "simulated GPU";
@@ -17,7 +18,7 @@ pub(super) const NAME: &str = "simulated GPU";
 pub(super) struct Simulated {
     gpu: SimulatedGpu,
     /// The bodies of the kernels by name.
-    simulations: HashMap<&'static str, Simulation>,
+    simulations: RwLock<HashMap<&'static str, Simulation>>,
     properties: DeviceProperties,
     /// CPU threads that run blocks.
     threads: u32,
@@ -53,7 +54,7 @@ impl Simulated {
         };
         Self {
             gpu,
-            simulations: evenpath_kernels::simulations().into_iter().chain(others).collect(),
+            simulations: RwLock::new(evenpath_kernels::simulations().into_iter().chain(others).collect()),
             properties,
             threads,
             stream: Mutex::new(()),
@@ -154,8 +155,9 @@ impl Machine for Simulated {
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
         let _stream = self.begin()?;
-        let Some(&simulation) = self.simulations.get(kernel.name) else {
-            let reason = "the library has no such kernel".into();
+        let simulation = self.simulations.read().get(kernel.name).copied();
+        let Some(simulation) = simulation else {
+            let reason = "the library has no such kernel, and the program has not added it".into();
             return Err(DeviceError::Launch { device: NAME.into(), kernel: kernel.name, reason });
         };
         self.gpu.launch(kernel, simulation, grid, dynamic_shared, arguments).map_err(|fault| {
@@ -172,6 +174,12 @@ impl Machine for Simulated {
             let _ = self.fault.set((kernel.name, fault));
             DeviceError::KernelFault { device: NAME.into(), kernels: vec![kernel.name], reason }
         })
+    }
+
+    fn add_kernels(&self, kernels: OwnKernels<'_>) -> Result<(), DeviceError> {
+        let names = kernels.instances.iter().map(|instance| instance.name);
+        self.simulations.write().extend(names.zip(kernels.simulations.iter().copied()));
+        Ok(())
     }
 
     fn resident_blocks(&self, _: &'static KernelInfo, _: u32) -> Result<u32, DeviceError> {

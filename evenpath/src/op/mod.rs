@@ -38,9 +38,9 @@ pub use device_dense::{DeviceDense, InvalidDense, Layout};
 pub use ell::{DeviceEll, DeviceEllR, EllR};
 pub use error::OpError;
 pub use hisparse::{
-    DeviceHiSparse, HiSparseQueuedOptions, HiSparseQueuedPlan, HiSparseQueuedPlanInfo, HiSparseSpgemmMethod,
-    HiSparseSpgemmOptions, HiSparseSpmmOptions, HiSparseSpmmPlan, HiSparseSpmmPlanInfo, HiSparseSpmvMethod,
-    HiSparseSpmvOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo,
+    DeviceHiSparse, HiSparseQueuedOptions, HiSparseQueuedPlan, HiSparseQueuedPlanInfo, HiSparseSpaddMethod,
+    HiSparseSpaddOptions, HiSparseSpgemmMethod, HiSparseSpgemmOptions, HiSparseSpmmOptions, HiSparseSpmmPlan,
+    HiSparseSpmmPlanInfo, HiSparseSpmvMethod, HiSparseSpmvOptions, HiSparseSpmvPlan, HiSparseSpmvPlanInfo,
 };
 pub use hyb::DeviceHyb;
 pub use pairs::Pairs;

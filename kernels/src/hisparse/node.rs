@@ -42,6 +42,12 @@ pub struct Node<T> {
 }
 
 impl<T: Element> Pool<T> {
+    /// The pool with references as slots.
+    #[inline(always)]
+    pub fn inner(self) -> Pool<u32> {
+        Pool { words: self.words, coordinates: self.coordinates, slots: self.words }
+    }
+
     /// The node behind a reference that is not null.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

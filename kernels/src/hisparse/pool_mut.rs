@@ -26,6 +26,12 @@ pub struct NodeMut<T> {
 }
 
 impl<T: Element> PoolMut<T> {
+    /// The pool with references as slots.
+    #[inline(always)]
+    pub fn inner(self) -> PoolMut<u32> {
+        PoolMut { words: self.words, coordinates: self.coordinates, slots: self.words }
+    }
+
     /// The node of `count` entries behind a reference.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -60,6 +66,15 @@ impl<T: Element> NodeMut<T> {
         } else {
             self.coordinates.store(at as usize, coordinates as u16);
             self.slots.store(at as usize, slot);
+        }
+    }
+
+    /// Writes only the coordinates of the entry of rank `at`. A dense node has none.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn put_coordinates(self, at: u32, coordinates: u32) {
+        if !self.is_dense {
+            self.coordinates.store(at as usize, coordinates as u16);
         }
     }
 

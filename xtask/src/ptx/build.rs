@@ -6,18 +6,19 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 
 use super::folder::{self, Files};
+use super::set::Set;
 use super::{Target, source, split, table};
 use crate::toolchain::Toolchain;
 
-/// Builds the kernels for each target and returns the files of the folder.
+/// Builds the kernels of a set for each target and returns the files of the folder.
 ///
 /// # Errors
 ///
 /// If a build fails, or the PTX does not match the kernel table.
-pub fn build(root: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<Files> {
-    let modules = table::modules();
+pub fn build(root: &Path, set: &Set, toolchain: &Toolchain, targets: &[Target]) -> Result<Files> {
+    let modules = table::modules_of((set.kernels)());
     let build_one = |target| {
-        let text = toolchain.build_kernels(root, target)?;
+        let text = toolchain.build_kernels(root, set.package, target)?;
         split::split(&text, &modules).with_context(|| format!("splitting {target}"))
     };
     // Each build is single-threaded most of the time.
@@ -32,7 +33,12 @@ pub fn build(root: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<F
     for (&target, split) in targets.iter().zip(built) {
         texts.insert(target, split?);
     }
-    folder::files(source::hash(root)?, toolchain.compiler.clone(), modules, &texts)
+    let hash = source::hash_of(root, set)?;
+    let mut files = folder::files(hash, toolchain.compiler.clone(), modules, &texts)?;
+    if !set.has_index {
+        files.remove(folder::INDEX);
+    }
+    Ok(files)
 }
 
 /// Checks a folder against the sources: byte for byte if its manifest names the compiler of this
@@ -42,9 +48,9 @@ pub fn build(root: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<F
 /// # Errors
 ///
 /// If files differ; the error lists them.
-pub fn check(root: &Path, at: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<String> {
+pub fn check(root: &Path, set: &Set, at: &Path, toolchain: &Toolchain, targets: &[Target]) -> Result<String> {
     let manifest = folder::read_manifest(at)?;
-    let mut expected = build(root, toolchain, targets)?;
+    let mut expected = build(root, set, toolchain, targets)?;
     let mut found = folder::read(at)?;
     if targets != super::TARGETS {
         folder::retain_targets(&mut expected, targets);

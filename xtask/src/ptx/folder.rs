@@ -21,7 +21,8 @@ use super::table::Modules;
 use super::text::Ptx;
 
 const MANIFEST: &str = "manifest.json";
-const INDEX: &str = "modules.rs";
+/// The Rust table of the modules.
+pub const INDEX: &str = "modules.rs";
 
 /// The origin and contents of a PTX folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@
 //! | [`table`] | the kernel table, as the manifest records it |
 //! | [`split`] | splits one text into the modules of the table, and verifies it |
 //! | [`inspect`] | finds disallowed constructs: local memory, generic addresses, calls |
+//! | [`set`] | the crates whose kernels are checked in as PTX |
 //! | [`source`] | the hash of the sources that the PTX comes from |
 //! | [`folder`] | writes, reads and compares a PTX folder: manifest, modules, index |
 //! | [`build`] | builds such a folder from the sources |
@@ -16,6 +17,7 @@ pub mod assemble;
 pub mod build;
 pub mod folder;
 pub mod inspect;
+pub mod set;
 pub mod source;
 pub mod split;
 pub mod table;

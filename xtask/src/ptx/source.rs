@@ -8,26 +8,33 @@ use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use super::TARGETS;
+use super::set::{LIBRARY, Set};
 use crate::toolchain;
-
-/// Crates whose sources become PTX.
-const CRATES: [&str; 2] = ["kernels", "simt"];
 
 /// Parts of them that are compiled only for the host.
 const HOST_ONLY: [&str; 2] = ["simt/src/host", "simt/src/kernel.rs"];
 
-/// Hashes the path and text of each file, in order of path, and the flags of the compiler.
+/// The hash of the library's kernels.
 ///
 /// # Errors
 ///
 /// If a source cannot be read.
 pub fn hash(root: &Path) -> Result<String> {
+    hash_of(root, &LIBRARY)
+}
+
+/// Hashes the path and text of each file of a set, in order of path, and the flags of the compiler.
+///
+/// # Errors
+///
+/// If a source cannot be read.
+pub fn hash_of(root: &Path, set: &Set) -> Result<String> {
     let mut hash = Sha256::new();
     for flag in TARGETS.into_iter().flat_map(toolchain::flags) {
         hash.update(flag.as_bytes());
         hash.update([0]);
     }
-    for path in files(root)? {
+    for path in files(root, set)? {
         let text = fs::read(root.join(&path)).with_context(|| format!("reading {}", path.display()))?;
         hash.update(path.to_string_lossy().as_bytes());
         hash.update([0]);
@@ -46,9 +53,9 @@ pub fn hash(root: &Path) -> Result<String> {
 /// # Errors
 ///
 /// If a folder cannot be read.
-pub fn files(root: &Path) -> Result<Vec<PathBuf>> {
+pub fn files(root: &Path, set: &Set) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for name in CRATES {
+    for name in set.crates {
         files.push(Path::new(name).join("Cargo.toml"));
         collect(root, &Path::new(name).join("src"), &mut files)?;
     }
@@ -99,7 +106,7 @@ mod tests {
     #[test]
     fn only_what_the_gpu_compiles_counts() {
         let root = scratch();
-        let files = files(root.path()).unwrap();
+        let files = files(root.path(), &LIBRARY).unwrap();
         let files: Vec<_> = files.iter().map(|path| path.to_str().unwrap()).collect();
         let expected =
             ["kernels/Cargo.toml", "kernels/src/spmv/merge.rs", "simt/Cargo.toml", "simt/src/gpu/mod.rs"];

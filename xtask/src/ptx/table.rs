@@ -54,8 +54,13 @@ pub type Modules = BTreeMap<String, Vec<Entry>>;
 
 /// The table declared by the kernels crate.
 pub fn modules() -> Modules {
+    modules_of(evenpath_kernels::kernels())
+}
+
+/// The table of some kernels.
+pub fn modules_of(kernels: impl IntoIterator<Item = &'static KernelInfo>) -> Modules {
     let mut modules = Modules::new();
-    for kernel in evenpath_kernels::kernels() {
+    for kernel in kernels {
         modules.entry(kernel.module.to_owned()).or_default().push(Entry::from(kernel));
     }
     modules

@@ -23,15 +23,17 @@ use evenpath_simt::kernel::{Argument, KernelInfo};
 use parking_lot::Mutex;
 
 use super::machine::{Block, Machine, Moment};
+use super::own_kernels::OwnKernels;
 use super::prepare::Kernels;
 use super::{DeviceError, DeviceProperties, Version};
 use cache::Cache;
 use context::{Core, Live, Mark, allocate, free};
 use driver::{CallError, check, check_raw};
+use entry::Mismatch;
 use failure::Failure;
 use fault::GpuRecord;
 use landing::LANDING_BYTES;
-use module::Modules;
+use module::{Modules, PROGRAM};
 use parameters::ParameterBytes;
 use ptx::Ptx;
 
@@ -264,6 +266,29 @@ impl Machine for Cuda {
                 })
             };
             Ok(self.core.launch(kernel.name, launch)?)
+        })
+    }
+
+    fn add_kernels(&self, kernels: OwnKernels<'_>) -> Result<(), DeviceError> {
+        let (major, minor) = self.properties.compute_capability.unwrap_or_default();
+        let usable = kernels.ptx.iter().filter(|(target, _)| *target <= 10 * major + minor);
+        let Some(&(target, text)) = usable.max_by_key(|(target, _)| *target) else {
+            return Err(match kernels.ptx.iter().map(|(target, _)| *target).min() {
+                Some(oldest) => DeviceError::UnsupportedGpu {
+                    device: self.core.label.clone(),
+                    capability: (major, minor),
+                    oldest,
+                },
+                None => DeviceError::NoPtx { origin: PROGRAM.into() },
+            });
+        };
+        entry::compare(text, kernels.instances).map_err(|Mismatch { kernel, expected, found }| {
+            let location = format!("PTX for sm_{target} of {PROGRAM}");
+            DeviceError::EntryMismatch { kernel, location, expected, found }
+        })?;
+        self.core.with(|live| {
+            live.modules.lock().add(kernels.instances, target, text);
+            Ok(())
         })
     }
 

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ffi::{CStr, CString, c_void};
+use std::sync::Arc;
 
 use cust::module::Module;
 use cust::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUresult};
@@ -21,9 +22,21 @@ use crate::device::{DeviceError, Version};
 /// Shared memory that a block may have without asking for more.
 const DEFAULT_SHARED: u32 = 48 * 1024;
 
+/// Where the PTX of a program's own kernels comes from, for messages.
+pub(super) const PROGRAM: &str = "the program";
+
+/// PTX of a kernel of the program's own.
+#[derive(Clone)]
+struct OwnText {
+    target: u32,
+    text: Arc<str>,
+}
+
 /// The modules loaded into one context.
 pub(super) struct Modules {
     ptx: Ptx,
+    /// The texts of the program's own kernels, by name.
+    own: HashMap<&'static str, OwnText>,
     driver: Version,
     /// By the name of the kernel, or of the module where that was loaded whole.
     loaded: HashMap<&'static str, Module>,
@@ -53,7 +66,22 @@ unsafe impl Send for Function {}
 
 impl Modules {
     pub(super) fn new(ptx: Ptx, driver: Version) -> Self {
-        Self { ptx, driver, loaded: HashMap::new(), joint: Vec::new(), functions: HashMap::new() }
+        Self {
+            ptx,
+            own: HashMap::new(),
+            driver,
+            loaded: HashMap::new(),
+            joint: Vec::new(),
+            functions: HashMap::new(),
+        }
+    }
+
+    /// Adds kernels of the program's own, whose PTX declares what the host passes.
+    pub(super) fn add(&mut self, kernels: &[&'static KernelInfo], target: u32, text: &str) {
+        let text: Arc<str> = text.into();
+        for kernel in kernels {
+            self.own.insert(kernel.name, OwnText { target, text: Arc::clone(&text) });
+        }
     }
 
     /// Compiles those of the kernels that are not compiled yet, together. The context is current.
@@ -131,7 +159,10 @@ impl Modules {
         Ok(match self.functions.entry(kernel.name) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                let handle = find(&self.ptx, self.driver, &mut self.loaded, kernel)?;
+                let handle = match self.own.get(kernel.name) {
+                    Some(own) => find_own(own, self.driver, &mut self.loaded, kernel)?,
+                    None => find(&self.ptx, self.driver, &mut self.loaded, kernel)?,
+                };
                 entry.insert(Function::new(handle))
             }
         })
@@ -153,14 +184,35 @@ fn find(
                 Some(text) => text,
                 None => whole_module(ptx, kernel.module)?,
             };
-            entry.insert(load(ptx, driver, kernel.module, &text)?)
+            entry.insert(load(ptx.target(), ptx.origin(), driver, kernel.module, &text)?)
         }
     };
+    handle(module, kernel, ptx.origin())
+}
+
+/// As [`find`], for a kernel of the program's own. It has a module for itself, under its name.
+fn find_own(
+    own: &OwnText,
+    driver: Version,
+    loaded: &mut HashMap<&'static str, Module>,
+    kernel: &'static KernelInfo,
+) -> Result<CUfunction, Failure> {
+    let module = match loaded.entry(kernel.name) {
+        Entry::Occupied(entry) => entry.into_mut(),
+        Entry::Vacant(entry) => {
+            entry.insert(load(own.target, PROGRAM.into(), driver, kernel.module, &own.text)?)
+        }
+    };
+    handle(module, kernel, PROGRAM.into())
+}
+
+/// The handle of a kernel in a loaded module.
+fn handle(module: &Module, kernel: &'static KernelInfo, origin: String) -> Result<CUfunction, Failure> {
     match check("cuModuleGetFunction", module.get_function(kernel.name)) {
         Ok(function) => Ok(function.to_raw()),
         Err(error) if error.code == CUresult::CUDA_ERROR_NOT_FOUND as i32 => {
             let (kernel, module) = (kernel.name, kernel.module);
-            Err(DeviceError::EntryNotFound { kernel, module, origin: ptx.origin() }.into())
+            Err(DeviceError::EntryNotFound { kernel, module, origin }.into())
         }
         Err(error) => Err(error.into()),
     }
@@ -173,12 +225,12 @@ fn whole_module(ptx: &Ptx, name: &str) -> Result<String, DeviceError> {
     Ok(text)
 }
 
-/// Loads `text`, which is of the named module, into the current context.
-fn load(ptx: &Ptx, driver: Version, name: &str, text: &str) -> Result<Module, Failure> {
+/// Loads `text`, which is of the named module for a target, into the current context.
+fn load(target: u32, origin: String, driver: Version, name: &str, text: &str) -> Result<Module, Failure> {
     let refused = |message: String, log: String| DeviceError::Module {
         module: name.to_owned(),
-        target: ptx.target(),
-        origin: ptx.origin(),
+        target,
+        origin: origin.clone(),
         message,
         log,
     };

@@ -12,6 +12,7 @@ use evenpath_simt::{Element, Global, GlobalMut, thread};
 
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::tree::{self, Shape};
+use super::{HiSparseSpaddMethod, HiSparseSpaddOptions};
 use crate::Value;
 use crate::device::{Device, DeviceVec, Kernels, Launcher};
 use crate::matrix::hisparse::node::MAX_UNITS;
@@ -33,7 +34,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// result is bitwise the same as that of [`HiSparse::add`](crate::HiSparse::add) on the host.
     ///
     /// Waits for the device once per level, to learn the number of nodes of the next one. Takes 32 bytes per node of
-    /// temporary memory, besides the sum.
+    /// temporary memory, besides the sum. [`add_with`](Self::add_with) has another method.
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;
@@ -52,6 +53,27 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// ([`MatrixError::PoolTooLarge`](crate::MatrixError::PoolTooLarge)), there is not enough memory, or the device was
     /// lost.
     pub fn add(&self, other: &Self) -> Result<Self, OpError> {
+        self.add_with(other, HiSparseSpaddOptions::default())
+    }
+
+    /// As [`add`](Self::add), with options. All methods give the same content, bit for bit.
+    ///
+    /// ```
+    /// use evenpath::hisparse::{HiSparseOptions, HiSparseSpaddMethod, HiSparseSpaddOptions};
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a: Csr<f64> = Csr::from_triplets(300, 300, [(0, 0, 1.0), (0, 299, 2.0)])?;
+    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+    /// let options = HiSparseSpaddOptions::default().with_method(HiSparseSpaddMethod::Queues);
+    /// let sum = a.add_with(&a.transpose(), options)?;
+    /// assert_eq!(sum.download()?.get(299, 0), Some(2.0));
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`add`](Self::add).
+    pub fn add_with(&self, other: &Self, options: HiSparseSpaddOptions) -> Result<Self, OpError> {
         let (rows, cols) = (self.rows(), self.cols());
         check_shape("B", (other.rows(), other.cols()), (rows, cols))?;
         self.device().check_same(other.device())?;
@@ -81,19 +103,23 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             scales: (left.scale(), right.scale()),
         };
         let (rows, cols) = if is_transposed { (cols, rows) } else { (rows, cols) };
-        let sum = Self::from_content(self.device(), Content::Machine(sum.run(rows, cols)?));
+        let sum = match options.method {
+            HiSparseSpaddMethod::Levels => sum.run(rows, cols)?,
+            HiSparseSpaddMethod::Queues => sum.run_queued(rows, cols, options.queues)?,
+        };
+        let sum = Self::from_content(self.device(), Content::Machine(sum));
         Ok(if is_transposed { sum.transpose() } else { sum })
     }
 }
 
 /// The sum of two trees.
-struct Sum<'m, V: Value, const D: usize> {
-    device: &'m Device,
-    a: &'m Nodes,
-    b: &'m Nodes,
+pub(super) struct Sum<'m, V: Value, const D: usize> {
+    pub(super) device: &'m Device,
+    pub(super) a: &'m Nodes,
+    pub(super) b: &'m Nodes,
     /// Bits of [`state`].
-    state: u32,
-    scales: (V, V),
+    pub(super) state: u32,
+    pub(super) scales: (V, V),
 }
 
 /// The pairs of one level.

@@ -68,3 +68,32 @@ named! {
     Leaves = "leaves",
     Rows = "rows",
 }
+
+/// Methods of adding [`HiSparse`](crate::HiSparse) matrices on a device. The CPU has one of its own.
+///
+/// All give the same entries with the same bits, but the nodes of the sum may come in another order.
+///
+/// ```
+/// use evenpath::hisparse::HiSparseSpaddMethod;
+///
+/// assert_eq!("queues".parse(), Ok(HiSparseSpaddMethod::Queues));
+/// assert_eq!(HiSparseSpaddMethod::default().to_string(), "levels");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum HiSparseSpaddMethod {
+    /// `levels`: level by level. The host waits for each level, and equal matrices have equal pools.
+    #[default]
+    Levels,
+    /// `queues`: one kernel for all levels, whose blocks share work through queues (Derler 2016, chapter 6). The host waits
+    /// once. Nodes are taken from a pool in no particular order, so the bytes of the pool, but not its content, differ from run
+    /// to run. During the sum the pool is as large as those of both operands together; should that not be enough, because the
+    /// operands share subtrees, the sum is repeated with a pool of twice the size.
+    Queues,
+}
+
+named! {
+    HiSparseSpaddMethod, "method for sums of HiSparse matrices":
+    Levels = "levels",
+    Queues = "queues",
+}

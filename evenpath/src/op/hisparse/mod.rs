@@ -11,13 +11,19 @@ mod method;
 mod options;
 mod product;
 mod queue;
+mod queued_entries;
+mod queued_sum;
+mod queues;
 mod spmm;
 mod spmv;
 mod tree;
 
 pub use device::DeviceHiSparse;
-pub use method::{HiSparseSpgemmMethod, HiSparseSpmvMethod};
-pub use options::{HiSparseQueuedOptions, HiSparseSpgemmOptions, HiSparseSpmmOptions, HiSparseSpmvOptions};
+pub use method::{HiSparseSpaddMethod, HiSparseSpgemmMethod, HiSparseSpmvMethod};
+pub use options::{
+    HiSparseQueuedOptions, HiSparseSpaddOptions, HiSparseSpgemmOptions, HiSparseSpmmOptions,
+    HiSparseSpmvOptions,
+};
 pub use queue::{HiSparseQueuedPlan, HiSparseQueuedPlanInfo};
 pub use spmm::{HiSparseSpmmPlan, HiSparseSpmmPlanInfo};
 pub use spmv::{HiSparseSpmvPlan, HiSparseSpmvPlanInfo};

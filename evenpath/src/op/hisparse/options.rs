@@ -1,6 +1,6 @@
 //! Options of the operations on HiSparse matrices.
 
-use super::{HiSparseSpgemmMethod, HiSparseSpmvMethod};
+use super::{HiSparseSpaddMethod, HiSparseSpgemmMethod, HiSparseSpmvMethod};
 use crate::op::SpmvOptions;
 
 /// Options of [`DeviceHiSparse::plan_spmv`](super::DeviceHiSparse::plan_spmv).
@@ -102,7 +102,41 @@ impl HiSparseSpgemmOptions {
     }
 }
 
-/// Options of [`DeviceHiSparse::plan_spmv_queued`](super::DeviceHiSparse::plan_spmv_queued).
+/// Options of [`DeviceHiSparse::add_with`](super::DeviceHiSparse::add_with).
+///
+/// ```
+/// use evenpath::hisparse::{HiSparseQueuedOptions, HiSparseSpaddMethod, HiSparseSpaddOptions};
+///
+/// let options = HiSparseSpaddOptions::default()
+///     .with_method(HiSparseSpaddMethod::Queues)
+///     .with_queues(HiSparseQueuedOptions::default().with_capacity(1 << 16));
+/// assert_eq!(options.queues.capacity, Some(1 << 16));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct HiSparseSpaddOptions {
+    /// The method. Default: level by level.
+    pub method: HiSparseSpaddMethod,
+    /// Options of the queues, for the method that has them.
+    pub queues: HiSparseQueuedOptions,
+}
+
+impl HiSparseSpaddOptions {
+    /// Sets the method.
+    #[must_use]
+    pub fn with_method(self, method: HiSparseSpaddMethod) -> Self {
+        Self { method, ..self }
+    }
+
+    /// Sets the options of the queues.
+    #[must_use]
+    pub fn with_queues(self, queues: HiSparseQueuedOptions) -> Self {
+        Self { queues, ..self }
+    }
+}
+
+/// Options of the operations with the queue scheduler, such as
+/// [`DeviceHiSparse::plan_spmv_queued`](super::DeviceHiSparse::plan_spmv_queued).
 ///
 /// ```
 /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
@@ -121,8 +155,8 @@ impl HiSparseSpgemmOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HiSparseQueuedOptions {
-    /// The capacity of each queue, in nodes. Default: depends on the size of the matrix. A block processes the nodes that do
-    /// not fit itself.
+    /// The capacity of each queue, in nodes. Default: depends on the size of the matrix. Nodes that do not fit are processed by
+    /// the block that finds them.
     pub capacity: Option<u32>,
     /// The number of blocks in the grid. Default: as many as the device runs at once, fewer for a small matrix.
     pub blocks: Option<u32>,

@@ -3,24 +3,15 @@
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use evenpath_kernels::hisparse::queue::{
-    self, AddProducts, HiSparseQueuedSpmv, PLACE_WORDS, QUEUES, STATE_WORDS, Tree,
-};
+use evenpath_kernels::hisparse::queue::{AddProducts, HiSparseQueuedSpmv, TreeQueues};
 
 use super::HiSparseQueuedOptions;
 use super::device::{Content, DeviceHiSparse, Nodes};
+use super::queues::{QueueMemory, capacity, grid};
 use crate::Value;
 use crate::device::{DeviceError, DeviceVec, Launch};
-use crate::matrix::hisparse;
 use crate::op::operands::check_product;
 use crate::op::{OpError, vector};
-
-/// The minimum and maximum capacity of a queue, unless the options set one.
-const CAPACITY: (usize, usize) = (1 << 10, 1 << 20);
-/// Units of the pool per slot of a queue. A leaf that passes through a queue has at least 48.
-const UNITS_A_PLACE: usize = 64;
-/// Nonzeros that occupy one block.
-const BLOCK_NONZEROS: usize = 1 << 10;
 
 /// A plan for y = αAx + βy with the queue scheduler: the tree is traversed in every run, without analysis (Derler 2016,
 /// chapters 4 and 5). The plan holds the queues.
@@ -85,21 +76,12 @@ impl fmt::Display for HiSparseQueuedPlanInfo {
     }
 }
 
-/// Queues in a device's memory.
+/// A launch and its queues.
 struct Queues<V: Value> {
     launch: Launch<HiSparseQueuedSpmv<V>>,
-    capacity: u32,
     /// Used by one run at a time.
-    memory: Mutex<Memory>,
-}
-
-struct Memory {
-    /// The slots of all queues: zero, or as left by earlier runs.
-    places: DeviceVec<u64>,
-    /// Zero between runs.
-    state: DeviceVec<u64>,
-    /// The number of the last run.
-    run: u32,
+    memory: Mutex<QueueMemory<TreeQueues>>,
+    capacity: u32,
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
@@ -121,24 +103,11 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 impl<V: Value> Queues<V> {
-    fn new(
-        nodes: &Nodes,
-        HiSparseQueuedOptions { capacity, blocks }: HiSparseQueuedOptions,
-    ) -> Result<Self, OpError> {
+    fn new(nodes: &Nodes, options: HiSparseQueuedOptions) -> Result<Self, OpError> {
         let device = nodes.pool.device();
-        let (least, most) = CAPACITY;
-        let by_size = (nodes.pool.len() / UNITS_A_PLACE).clamp(least, most);
-        let capacity = capacity.unwrap_or(by_size as u32);
-        let launcher = device.kernel();
-        let blocks = match blocks {
-            Some(blocks) => blocks.max(1) as usize,
-            None => (nodes.nnz / BLOCK_NONZEROS + 1).min(launcher.resident_blocks()? as usize),
-        };
-        let launch = launcher.blocks(blocks)?;
-        let words = PLACE_WORDS as usize * (QUEUES - 1) as usize * capacity as usize;
-        let memory =
-            Memory { places: device.zeros(words)?, state: device.zeros(STATE_WORDS as usize)?, run: 0 };
-        Ok(Self { launch, capacity, memory: Mutex::new(memory) })
+        let capacity = capacity(options, nodes.pool.len());
+        let launch = grid(device.kernel(), options, nodes.nnz)?;
+        Ok(Self { launch, memory: Mutex::new(QueueMemory::new(device, capacity)?), capacity })
     }
 
     /// Adds αAx to y.
@@ -151,26 +120,9 @@ impl<V: Value> Queues<V> {
         y: &mut DeviceVec<V>,
     ) -> Result<(), DeviceError> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let Memory { places, state, run } = &mut *memory;
-        *run = run.wrapping_add(1);
-        if *run == 0 {
-            // Run numbers wrap around, and some slots may still be tagged by an early run.
-            places.set_zero()?;
-            *run = 1;
-        }
         let kernel = HiSparseQueuedSpmv {
-            tree: Tree {
-                pool: nodes.view(),
-                root: nodes.root.0,
-                height: hisparse::depth(nodes.rows, nodes.cols, D) as u32 - 1,
-                d_log2: D.ilog2(),
-            },
-            queues: queue::Queues {
-                places: places.as_global_mut(),
-                state: state.as_global_mut(),
-                capacity: self.capacity,
-                run: *run,
-            },
+            tree: nodes.tree::<V, D>(),
+            queues: memory.next_run()?,
             product: AddProducts {
                 x: x.as_global(),
                 y: y.as_global_mut(),
@@ -180,8 +132,8 @@ impl<V: Value> Queues<V> {
             },
         };
         // SAFETY: the tree is valid and of this height; x has an element for each column and y one for each row of the
-        // matrix, with its transposition applied. The slots are zero or of runs with other numbers, and the state is zero.
-        // While the lock is held, no other launch uses them. Buffers are freed in the stream's order.
+        // matrix, with its transposition applied. While the lock is held, no other launch uses the queues. Buffers are freed in
+        // the stream's order.
         unsafe { self.launch.launch(kernel) }
     }
 }
@@ -217,8 +169,8 @@ impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
             return Ok(HiSparseQueuedPlanInfo::default());
         };
         let memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let workspace_bytes = memory.places.bytes() + memory.state.bytes();
-        Ok(HiSparseQueuedPlanInfo { capacity: *capacity, blocks: launch.grid(), workspace_bytes })
+        let (capacity, workspace_bytes) = (*capacity, memory.bytes());
+        Ok(HiSparseQueuedPlanInfo { capacity, blocks: launch.grid(), workspace_bytes })
     }
 }
 

@@ -2,62 +2,57 @@
 //!
 //! A queue is an array of places, each used once per run, and a word with two counts: the places promised to producers (upper
 //! half) and the places given to consumers (lower half). A block is given places by an atomic addition, which always succeeds,
-//! and holds them until work arrives; it may hold places of several queues. The four words of a place carry the number of the
-//! run, so that no memory ordering is needed: the holder polls the place until all words are there.
+//! and holds them until work arrives; it may hold places of several queues. Each word of a place carries the number of the run,
+//! so that no memory ordering is needed: the holder polls the place until all words are there.
 //!
-//! A block that holds places is running, and returns to them after at most one round of other work: so all work is done,
-//! whichever blocks run. More places may be promised than exist. Those are given to no block: a producer that was promised
+//! A block that holds places is running, and looks at them again when it has done what it drew: so all work is done, whichever
+//! blocks run. More places may be promised than exist. Those are given to no block: a producer that was promised
 //! one does the work itself.
 //!
-//! `pending` counts the pieces that were put in and are not done. It is raised before work can be drawn. The block that did
-//! some work subtracts it in one step with adding what it put in. When `pending` is 0, nothing is left, nothing will come,
-//! and held places stay empty.
+//! `pending` counts the elements that were put in and are not done. It is raised before work can be drawn. The block that did
+//! some work subtracts it no earlier than it adds what it put in. When `pending` is 0, nothing is left, nothing will come, and
+//! held places stay empty.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{parameters, thread, warp, GlobalMut};
+use evenpath_simt::{parameters, thread, warp, GlobalMut, Shared};
 
-use super::work::Work;
+use super::specification::{Payload, Specification, MAX_WORDS};
 
-/// The queue of the root, which is there from the beginning, for one thread.
-pub(super) const ROOT: u32 = 0;
-/// The queue of pieces of inner nodes that take a whole block each.
-const WIDE: u32 = 1;
-/// The queue of pieces of leaves.
-pub(super) const LEAVES: u32 = 5;
-/// The number of queues: the root's, four of pieces of inner nodes, one of pieces of leaves.
-pub const QUEUES: u32 = 6;
-/// Words of a run's state: a line of 128 bytes for each queue, for `pending`, and for the number of blocks that have finished.
-pub const STATE_WORDS: u32 = (QUEUES + 2) * STRIDE;
+/// The queue of the element that a run begins with; the only element that it ever has.
+pub const ROOT: u32 = 0;
+/// The queue of elements that take a whole block each.
+pub const WIDE: u32 = 1;
 
+/// Words of a line of 128 bytes.
 const STRIDE: u32 = 16;
-const PENDING: usize = (QUEUES * STRIDE) as usize;
-const THROUGH: usize = ((QUEUES + 1) * STRIDE) as usize;
 
-/// Words of a place.
-pub const PLACE_WORDS: u32 = 4;
-
-/// log2 of the threads per piece of each queue. Leaves are processed by warps, several one after another.
-#[inline(always)]
-pub(super) fn team_log2(queue: u32) -> u32 {
-    // 7 for the root, then 7, 5, 3, 1, and 2 for leaves: a hexadecimal digit each.
-    0x21_3577 >> (4 * queue) & 15
+/// Words of a run's state: a line for each queue, for `pending`, and for the number of blocks that have finished.
+pub const fn state_words<S: Specification>() -> usize {
+    ((S::QUEUES + 2) * STRIDE) as usize
 }
 
-/// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or at most 2.
-#[inline(always)]
-pub(super) fn inner_queue(len: u32) -> u32 {
-    4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
+/// Words of the places of all queues: one per word of an element; the root has no place.
+pub const fn places_words<S: Specification>(capacity: u32) -> usize {
+    (S::QUEUES - 1) as usize * capacity as usize * S::Element::WORDS
+}
+
+const fn pending_word<S: Specification>() -> usize {
+    (S::QUEUES * STRIDE) as usize
+}
+
+const fn finished_word<S: Specification>() -> usize {
+    ((S::QUEUES + 1) * STRIDE) as usize
 }
 
 parameters! {
     /// The queues of a run.
     pub struct Queues {
-        /// `capacity` places, of [`PLACE_WORDS`] each, for each of queues 1 to 5; zero before the first run.
+        /// [`places_words`] words, zero before the first run.
         pub places: GlobalMut<u64>,
-        /// [`STATE_WORDS`] words, all zero before and after a run.
+        /// [`state_words`] words, all zero before and after a run.
         pub state: GlobalMut<u64>,
         /// Places per queue.
         pub capacity: u32,
@@ -66,14 +61,14 @@ parameters! {
     }
 }
 
-/// Pieces that a block has drawn. The queue [`QUEUES`] does not exist; it means that all work is done.
+/// Elements that a block has drawn. A queue after the last means that all work is done.
 #[derive(Clone, Copy)]
 pub(super) struct Draw {
     /// The queue.
     pub(super) queue: u32,
     /// The first place.
     pub(super) first: u32,
-    /// The number of pieces.
+    /// The number of elements.
     pub(super) count: u32,
 }
 
@@ -101,17 +96,17 @@ impl Held {
 const LOOKS: u32 = 8;
 
 impl Queues {
-    /// Draws pieces for a block; called by one warp. Waits until there is work, or all is done.
+    /// Draws elements for a block; called by one warp. Waits until there is work, or all is done.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn draw<const BLOCK: u32>(self, held: &mut Held) -> Draw {
+    fn draw<S: Specification, const BLOCK: u32>(self, held: &mut Held) -> Draw {
         let lane = thread::lane();
         let mut looks = 0;
         loop {
             // Blocks take turns, so that only a few poll the shared words at a time.
             let is_turn = looks == 0 || (looks + thread::block()).is_multiple_of(LOOKS);
-            if lane < QUEUES && held.promised == 0 {
-                self.look::<BLOCK>(held, is_turn);
+            if lane < S::QUEUES && held.promised == 0 {
+                self.look::<S, BLOCK>(held, is_turn);
             }
             let ready = warp::ballot(warp::FULL, held.promised > 0);
             if ready != 0 {
@@ -132,9 +127,9 @@ impl Queues {
             }
             if is_turn {
                 // One less than the count, so that 0 is the start of a run, when only the root is pending.
-                let is_done = lane == 0 && self.load(PENDING) == u64::MAX;
+                let is_done = lane == 0 && self.load(pending_word::<S>()) == u64::MAX;
                 if warp::ballot(warp::FULL, is_done) != 0 {
-                    return Draw { queue: QUEUES, first: 0, count: 0 };
+                    return Draw { queue: S::QUEUES, first: 0, count: 0 };
                 }
             }
             looks += 1;
@@ -142,18 +137,38 @@ impl Queues {
         }
     }
 
+    /// [`draw`](Self::draw) by the first warp, for all threads of the block. `shared` has three words. There is a barrier between
+    /// writing and reading them.
+    #[inline(always)]
+    pub(super) fn draw_for_block<S: Specification, const BLOCK: u32>(
+        self,
+        held: &mut Held,
+        shared: Shared<u32>,
+    ) -> Draw {
+        if thread::warp() == 0 {
+            let Draw { queue, first, count } = self.draw::<S, BLOCK>(held);
+            if thread::lane() == 0 {
+                shared.store(0, queue);
+                shared.store(1, first);
+                shared.store(2, count);
+            }
+        }
+        thread::barrier();
+        Draw { queue: shared.load(0), first: shared.load(1), count: shared.load(2) }
+    }
+
     /// Checks whether work has arrived in the held places of this lane's queue. If no places are held, takes some: of the queue
     /// for whole blocks always one, which only this block then polls; of other queues, if it is the block's turn and there is
-    /// work, its share of that, at most as many pieces as it has threads for.
+    /// work, its share of that, at most as many elements as it has threads for.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn look<const BLOCK: u32>(self, held: &mut Held, is_turn: bool) {
+    fn look<S: Specification, const BLOCK: u32>(self, held: &mut Held, is_turn: bool) {
         let queue = thread::lane();
         let capacity = if queue == ROOT { 1 } else { self.capacity };
         let there = |word: u64| if queue == ROOT { 1 } else { (word >> 32) as u32 }.min(capacity);
         let word = (queue * STRIDE) as usize;
         if held.count == 0 {
-            let (mut pieces, mut seen) = (1, held.ahead);
+            let (mut elements, mut seen) = (1, held.ahead);
             if queue == WIDE && held.first < capacity {
                 if !held.is_ahead {
                     seen = self.add(word, 1);
@@ -165,15 +180,16 @@ impl Queues {
                 if available == 0 {
                     return;
                 }
-                pieces = (available / thread::grid_size()).clamp(1, BLOCK >> team_log2(queue));
-                seen = self.add(word, u64::from(pieces));
+                elements = (available / thread::grid_size()).clamp(1, BLOCK >> S::lanes_log2(queue));
+                seen = self.add(word, u64::from(elements));
             }
             held.first = seen as u32;
-            held.count = pieces.min(capacity.saturating_sub(held.first));
+            held.count = elements.min(capacity.saturating_sub(held.first));
             held.promised = there(seen).saturating_sub(held.first).min(held.count);
             return;
         }
-        let tagged = self.place(queue, held.first).atomic_load(0, Ordering::Relaxed, Scope::Device);
+        let tagged =
+            self.place::<S::Element>(queue, held.first).atomic_load(0, Ordering::Relaxed, Scope::Device);
         if (tagged >> 32) as u32 == self.run {
             held.promised = 1;
             if held.count > 1 {
@@ -190,39 +206,39 @@ impl Queues {
         (word >> 32) as u32
     }
 
-    /// Adds to the number of pending pieces, modulo 2⁶⁴; the previous number.
+    /// Adds to the number of pending elements, modulo 2⁶⁴; the previous number.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn add_pending(self, count: u64) -> u64 {
-        self.add(PENDING, count)
+    pub(super) fn add_pending<S: Specification>(self, count: u64) -> u64 {
+        self.add(pending_word::<S>(), count)
     }
 
-    /// Puts work into a place below the capacity.
+    /// Puts an element into a place below the capacity.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn put(self, queue: u32, place: u32, work: Work) {
-        let (at, words) = (self.place(queue, place), work.words());
-        for word in 0..PLACE_WORDS as usize {
+    pub(super) fn put<P: Payload>(self, queue: u32, place: u32, element: P) {
+        let (at, words) = (self.place::<P>(queue, place), element.to_words());
+        for word in 0..P::WORDS {
             let tagged = u64::from(words[word]) | u64::from(self.run) << 32;
             at.atomic_store(word, tagged, Ordering::Relaxed, Scope::Device);
         }
     }
 
-    /// The work in a drawn place.
+    /// The element in a drawn place.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn take(self, queue: u32, place: u32) -> Work {
-        let at = self.place(queue, place);
+    pub(super) fn take<P: Payload>(self, queue: u32, place: u32) -> P {
+        let at = self.place::<P>(queue, place);
         loop {
-            let mut words = [0; PLACE_WORDS as usize];
+            let mut words = [0; MAX_WORDS];
             let mut is_there = true;
-            for word in 0..PLACE_WORDS as usize {
+            for word in 0..P::WORDS {
                 let tagged = at.atomic_load(word, Ordering::Relaxed, Scope::Device);
                 words[word] = tagged as u32;
                 is_there &= (tagged >> 32) as u32 == self.run;
             }
             if is_there {
-                return Work::from_words(words);
+                return P::from_words(words);
             }
             thread::spin_hint();
         }
@@ -232,9 +248,9 @@ impl Queues {
     /// state have returned.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn leave(self, blocks: u32) {
-        if self.add(THROUGH, 1) + 1 == u64::from(blocks) {
-            for line in 0..QUEUES + 2 {
+    pub(super) fn leave<S: Specification>(self, blocks: u32) {
+        if self.add(finished_word::<S>(), 1) + 1 == u64::from(blocks) {
+            for line in 0..S::QUEUES + 2 {
                 self.state.atomic_store((line * STRIDE) as usize, 0, Ordering::Relaxed, Scope::Device);
             }
         }
@@ -243,9 +259,9 @@ impl Queues {
     /// A view of a queue's place.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn place(self, queue: u32, place: u32) -> GlobalMut<u64> {
+    fn place<P: Payload>(self, queue: u32, place: u32) -> GlobalMut<u64> {
         let place = (queue - 1) as usize * self.capacity as usize + place as usize;
-        self.places.skip(place * PLACE_WORDS as usize)
+        self.places.skip(place * P::WORDS)
     }
 
     #[inline(always)]

@@ -6,7 +6,9 @@
 use evenpath_simt::atomic::{Ordering, Scope};
 use evenpath_simt::{kernel, parameters, Arena, Global, GlobalMut};
 
-use super::{dense, traverse, DenseRows, Entries, EntryOperation, Queues, Tree, SHARED_BYTES};
+use super::{
+    dense, traverse, DenseRows, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES,
+};
 use crate::spmv::AtomicFloat;
 
 kernel! {
@@ -57,7 +59,7 @@ impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
     /// Sums neighbors of one row first.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn entries<const N: usize>(self, row: u32, col: u32, entries: Entries<V, N>) {
+    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
         // The row is in the high byte of coordinates; for the transpose in the low one.
         let (row_shift, col_shift) = (8 - 8 * self.transposed, 8 * self.transposed);
         let (base, x_base) = if self.transposed == 0 { (row, col) } else { (col, row) };
@@ -91,11 +93,11 @@ impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn rows(self, row: u32, col: u32, rows: DenseRows<V>) {
+    fn rows(&mut self, row: u32, col: u32, rows: DenseRows<V>) {
         if self.transposed == 0 {
-            dense::add_rows(self, row, col, rows);
+            dense::add_rows(*self, row, col, rows);
         } else {
-            dense::add_columns(self, row, col, rows);
+            dense::add_columns(*self, row, col, rows);
         }
     }
 }
@@ -103,7 +105,7 @@ impl<V: AtomicFloat> EntryOperation<V> for AddProducts<V> {
 impl<V: AtomicFloat> HiSparseQueuedSpmv<V> {
     #[inline(always)]
     fn queued_spmv<const BLOCK: usize>(self, arena: Arena) {
-        const { assert!(BLOCK == super::BLOCK as usize, "one thread per child") };
+        const { assert!(BLOCK == THREADS as usize, "one thread per child") };
         traverse(arena, self.tree, self.queues, self.product);
     }
 }

@@ -3,7 +3,7 @@
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{parameters, Element, Global, Packet};
+use evenpath_simt::{parameters, thread, Element, Global, Packet};
 
 use super::super::layout::{self, COO1, COUNT_BYTES, DENSE, NULL, UNIT_WORDS};
 use super::super::node::Pool;
@@ -20,13 +20,40 @@ pub struct Entries<V, const N: usize> {
     pub present: [bool; N],
 }
 
-/// An operation on the entries of a tree. It is called once for every entry, by any thread, in no particular order.
+/// The rows and columns of the content that a node covers.
+#[derive(Debug, Clone, Copy)]
+pub struct Region {
+    /// The first row.
+    pub row: u64,
+    /// The first column.
+    pub col: u64,
+    /// log2 of the number of rows, which is also that of columns.
+    pub side_log2: u32,
+}
+
+/// An operation on the entries of a tree. Each thread has a copy of it, which is given some of the entries; together they are
+/// given every entry once, in no particular order.
 pub trait EntryOperation<V: Element>: Copy {
-    /// Processes some entries of the leaf whose first row and column in the content are given.
-    fn entries<const N: usize>(self, row: u32, col: u32, entries: Entries<V, N>);
+    /// Whether there is anything to do for the entries of a node. If not, the node may be skipped.
+    #[inline(always)]
+    fn enters(&self, _region: Region) -> bool {
+        true
+    }
+
+    /// Processes some entries of the leaf whose first row and column in the content are given. The threads of a warp may diverge
+    /// here: no collectives.
+    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>);
 
     /// Processes some rows of a dense leaf whose first row and column in the content are given; called by a whole warp.
-    fn rows(self, row: u32, col: u32, rows: DenseRows<V>);
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn rows(&mut self, row: u32, col: u32, rows: DenseRows<V>) {
+        rows.for_each_four(|entries| self.entries(row, col, entries));
+    }
+
+    /// Called once by all threads of a block together, after its last entries.
+    #[inline(always)]
+    fn finish(&mut self) {}
 }
 
 /// Rows of a dense leaf, with a multiple of 1024 slots.
@@ -56,6 +83,23 @@ impl<V: Element> DenseRows<V> {
             [V::ZERO; 4]
         }
     }
+
+    /// Calls `visit` with all entries of the rows, by four slots per lane.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn for_each_four(self, mut visit: impl FnMut(Entries<V, 4>)) {
+        let mut at = self.begin + 4 * thread::lane();
+        while at < self.end {
+            let mut entries = Entries { coordinates: [0; 4], values: self.four(at), present: [false; 4] };
+            for k in 0..4 {
+                let slot = at + k as u32;
+                entries.coordinates[k] = layout::pack(slot >> self.d_log2, slot & ((1 << self.d_log2) - 1));
+                entries.present[k] = entries.values[k].to_bits() != 0;
+            }
+            visit(entries);
+            at += 4 * thread::WARP_SIZE;
+        }
+    }
 }
 
 parameters! {
@@ -77,6 +121,13 @@ impl<V: Element> Tree<V> {
     #[inline(always)]
     pub fn root(self) -> Work {
         Work { reference: self.root, height: self.height, ..Work::NONE }
+    }
+
+    /// The rows and columns of a node.
+    #[inline(always)]
+    pub fn region(self, work: Work) -> Region {
+        let side_log2 = self.d_log2 * (work.height + 1);
+        Region { row: u64::from(work.row) << side_log2, col: u64::from(work.col) << side_log2, side_log2 }
     }
 
     /// The words of a node.
@@ -124,7 +175,7 @@ impl<V: Element> Tree<V> {
     /// Processes the one or two entries of a COO₁ or COO₂ leaf, whose first unit is given.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub fn few<F: EntryOperation<V>>(self, operation: F, leaf: Work, unit: Packet) {
+    pub fn few<F: EntryOperation<V>>(self, operation: &mut F, leaf: Work, unit: Packet) {
         let has_two = layout::kind(leaf.reference) != COO1;
         let pair = (unit[0] >> 32) as u32;
         let values = if V::SIZE == 4 {
@@ -145,7 +196,7 @@ impl<V: Element> Tree<V> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn sweep<F: EntryOperation<V>, const LANES: u32>(
         self,
-        operation: F,
+        operation: &mut F,
         leaf: Work,
         lane: u32,
         (begin, end): (u32, u32),

@@ -3,6 +3,7 @@
 use evenpath_simt::Packet;
 
 use super::super::layout::NULL;
+use super::specification::{Payload, MAX_WORDS};
 
 /// The largest number of entries of a piece of an inner node: one per thread.
 pub const PIECE_CHILDREN: u32 = 128;
@@ -56,14 +57,13 @@ impl Work {
 
     /// The piece as four words.
     #[inline(always)]
-    pub fn words(self) -> [u32; 4] {
+    fn words(self) -> [u32; 4] {
         [self.reference, self.row, self.col, self.height | self.piece << 3 | (self.len - 1) << 12]
     }
 
     /// The piece of [`words`](Self::words).
     #[inline(always)]
-    pub fn from_words(words: [u32; 4]) -> Self {
-        let [reference, row, col, extent] = words;
+    fn of_words([reference, row, col, extent]: [u32; 4]) -> Self {
         Self {
             reference,
             row,
@@ -84,6 +84,21 @@ impl Work {
     /// The piece of a [`packet`](Self::packet).
     #[inline(always)]
     pub fn from_packet([low, high]: Packet) -> Self {
-        Self::from_words([low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32])
+        Self::of_words([low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32])
+    }
+}
+
+impl Payload for Work {
+    const WORDS: usize = 4;
+
+    #[inline(always)]
+    fn to_words(self) -> [u32; MAX_WORDS] {
+        let [reference, row, col, extent] = self.words();
+        [reference, row, col, extent, 0, 0, 0, 0]
+    }
+
+    #[inline(always)]
+    fn from_words([reference, row, col, extent, ..]: [u32; MAX_WORDS]) -> Self {
+        Self::of_words([reference, row, col, extent])
     }
 }

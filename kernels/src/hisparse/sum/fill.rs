@@ -61,14 +61,15 @@ impl<V: Float> HiSparseAddLeaves<V> {
 }
 
 /// The factor of a matrix's values.
-struct Addend<V> {
-    is_scaled: bool,
-    factor: V,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Addend<V> {
+    pub(super) is_scaled: bool,
+    pub(super) factor: V,
 }
 
 impl<V: Float> Addend<V> {
     #[inline(always)]
-    fn value(&self, value: V) -> V {
+    pub(super) fn value(&self, value: V) -> V {
         // An unscaled value keeps its bits, including those of a NaN.
         if self.is_scaled {
             self.factor * value
@@ -79,10 +80,10 @@ impl<V: Float> Addend<V> {
 }
 
 /// The sum of one pair.
-struct Leaf<V> {
-    a: Addend<V>,
-    b: Addend<V>,
-    sum: NodeMut<V>,
+pub(super) struct Leaf<V> {
+    pub(super) a: Addend<V>,
+    pub(super) b: Addend<V>,
+    pub(super) sum: NodeMut<V>,
 }
 
 impl<V: Float> Sink<V> for Leaf<V> {

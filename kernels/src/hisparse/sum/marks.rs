@@ -42,7 +42,13 @@ impl Marks {
         let bytes = bytes(d_log2, block_size);
         let all: Shared<u32> = arena.take((bytes / 4) as usize);
         let own = if bytes == 0 { 0 } else { thread::warp() * large::words(d_log2) };
-        Self { bits: all.skip(own as usize), d_log2 }
+        Self::new(all.skip(own as usize), d_log2)
+    }
+
+    /// In words of this warp's, as many as a bitmap has.
+    #[inline(always)]
+    pub(super) fn new(bits: Shared<u32>, d_log2: u32) -> Self {
+        Self { bits, d_log2 }
     }
 
     /// The number of entries of the union.

@@ -1,5 +1,6 @@
-//! Sums of two trees (Derler 2016, chapter 6): level by level, the nodes of A and B at the same position are merged, and the
-//! sum's node has the union of their entries.
+//! Sums of two trees (Derler 2016, chapter 6): the nodes of A and B at the same position are merged, and the sum's node has the
+//! union of their entries. Either level by level, by a few kernels per level, or by [queues](HiSparseQueuedSum), by one kernel
+//! for all levels.
 //!
 //! A pair of nodes is merged by a thread if both have a few entries, by a warp if both are sparse and small, and by a block if
 //! one is large or dense. The block scans dense nodes slot by slot, and marks the entries of sparse nodes in bitmaps, so that
@@ -11,6 +12,7 @@ mod fill;
 mod large;
 mod marks;
 mod pairs;
+mod queued;
 mod slots;
 mod small;
 mod tiny;
@@ -19,6 +21,10 @@ pub use children::HiSparseAddChildren;
 pub use count::HiSparseCountSums;
 pub use fill::HiSparseAddLeaves;
 pub use pairs::NodePairs;
+pub use queued::{
+    queued_shared_bytes, HiSparseQueuedSum, QueuedPair, SumPool, SumQueues, SumTrees, ENTRIES, ROOT,
+    SUM_RESULTS, UNITS,
+};
 
 use evenpath_simt::{Element, Packet};
 

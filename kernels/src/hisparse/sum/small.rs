@@ -27,9 +27,14 @@ const SLOT: u32 = 0xffff;
 /// The largest number of rows of a node.
 const MAX_ROWS: u32 = 256;
 
+/// Words of shared memory of a warp.
+pub(super) const fn words(block_size: u32) -> u32 {
+    2 * limit(block_size) + MAX_ROWS
+}
+
 /// Bytes of shared memory of a block.
 pub(super) const fn bytes(block_size: u32) -> u32 {
-    block_size / thread::WARP_SIZE * (2 * limit(block_size) + MAX_ROWS) * 4
+    block_size / thread::WARP_SIZE * words(block_size) * 4
 }
 
 /// Whether a warp merges this node.
@@ -53,8 +58,14 @@ impl Keys {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn take(mut arena: Arena, block_size: u32) -> Self {
         let all: Shared<u32> = arena.take((bytes(block_size) / 4) as usize);
+        Self::new(all.skip((thread::warp() * words(block_size)) as usize), block_size)
+    }
+
+    /// In [`words`] words of this warp's.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn new(own: Shared<u32>, block_size: u32) -> Self {
         let len = limit(block_size) as usize;
-        let own = all.skip(thread::warp() as usize * (2 * len + MAX_ROWS as usize));
         Self { a: own, b: own.skip(len), rows: own.skip(2 * len) }
     }
 

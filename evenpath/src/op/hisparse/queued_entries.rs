@@ -1,0 +1,107 @@
+//! Operations on the entries of a tree with the queue scheduler: norm and diagonal.
+
+use evenpath_kernels::hisparse::queue::{Diagonal, HiSparseDiagonal, HiSparseSquares, TreeQueues};
+
+use super::HiSparseQueuedOptions;
+use super::device::{Content, DeviceHiSparse};
+use super::queues::{QueueMemory, capacity, grid};
+use crate::device::DeviceVec;
+use crate::op::OpError;
+use crate::{HiSparse, Value};
+
+impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
+    /// The Frobenius norm: the square root of the sum of all squares, with the scale applied. Waits for the device.
+    ///
+    /// Squares and sums are `f64`, and the sum is finite unless that of the squares exceeds the range of `f64`. On GPUs squares are
+    /// added in no particular order, so rounding differs from run to run.
+    ///
+    /// ```
+    /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a: Csr<f32> = Csr::from_triplets(200, 300, [(0, 299, 3.0), (199, 1, 4.0)])?;
+    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+    /// assert_eq!(a.scaled(-2.0).frobenius_norm(HiSparseQueuedOptions::default())?, 10.0);
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there is not enough memory for the queues, or the device was lost.
+    pub fn frobenius_norm(&self, options: HiSparseQueuedOptions) -> Result<f64, OpError> {
+        let nodes = match self.content() {
+            Content::Host(matrix) => return Ok(norm(sum_of_squares(matrix), self.scale())),
+            Content::Machine(nodes) => nodes,
+        };
+        if nodes.root.is_null() {
+            return Ok(norm(0.0, self.scale()));
+        }
+        let device = self.device();
+        let mut sum = device.zeros::<f64>(1)?;
+        let mut queues = QueueMemory::<TreeQueues>::new(device, capacity(options, nodes.pool.len()))?;
+        let launch = grid(device.kernel(), options, nodes.nnz)?;
+        let kernel = HiSparseSquares {
+            tree: nodes.tree::<V, D>(),
+            queues: queues.next_run()?,
+            sum: sum.as_global_mut(),
+        };
+        // SAFETY: the tree is valid and of this height; the queues are new. All are on this device, and buffers are freed in
+        // the stream's order.
+        unsafe { launch.launch(kernel) }?;
+        Ok(norm(sum.get(0)?, self.scale()))
+    }
+
+    /// The diagonal, with the scale applied: an element per row or column, whichever are fewer, and 0 where nothing is stored.
+    /// Only the nodes on the diagonal are visited. The launch is asynchronous.
+    ///
+    /// ```
+    /// use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a: Csr<f32> = Csr::from_triplets(2, 300, [(0, 0, 3.0), (1, 299, 4.0)])?;
+    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+    /// assert_eq!(a.diagonal(HiSparseQueuedOptions::default())?.download()?, [3.0, 0.0]);
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there is not enough memory for the diagonal and the queues, or the device was lost.
+    pub fn diagonal(&self, options: HiSparseQueuedOptions) -> Result<DeviceVec<V>, OpError> {
+        let device = self.device();
+        let mut elements = device.zeros(self.rows().min(self.cols()))?;
+        if let (Some(matrix), Some(elements)) = (self.host(), elements.host_slice_mut()) {
+            for (at, element) in elements.iter_mut().enumerate() {
+                *element = matrix.get(at, at).unwrap_or(V::ZERO);
+            }
+        }
+        let nodes = match self.content() {
+            Content::Machine(nodes) if !nodes.root.is_null() => nodes,
+            _ => return Ok(elements),
+        };
+        let mut queues = QueueMemory::<TreeQueues>::new(device, capacity(options, nodes.pool.len()))?;
+        let launch = grid(device.kernel(), options, elements.len())?;
+        let kernel = HiSparseDiagonal {
+            tree: nodes.tree::<V, D>(),
+            queues: queues.next_run()?,
+            diagonal: Diagonal {
+                elements: elements.as_global_mut(),
+                scale: self.scale(),
+                is_scaled: u32::from(self.scale() != V::ONE),
+            },
+        };
+        // SAFETY: the tree is valid and of this height, the queues are new, and there is an element for each entry that the
+        // diagonal can have. All are on this device, and buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
+        Ok(elements)
+    }
+}
+
+/// The sum of the squares of the stored values.
+fn sum_of_squares<V: Value, const D: usize>(matrix: &HiSparse<V, D>) -> f64 {
+    matrix.iter().map(|(_, _, value)| value.to_f64() * value.to_f64()).sum()
+}
+
+fn norm<V: Value>(squares: f64, scale: V) -> f64 {
+    scale.abs().to_f64() * squares.sqrt()
+}

@@ -1,0 +1,126 @@
+//! The memory of queues, and the sizes of queues and grids.
+
+use std::marker::PhantomData;
+
+use evenpath_kernels::hisparse::queue::{self, Specification, Tree, TreeQueues};
+use evenpath_simt::kernel::Kernel;
+
+use super::HiSparseQueuedOptions;
+use super::device::{Content, DeviceHiSparse, Nodes};
+use crate::Value;
+use crate::device::{Device, DeviceError, DeviceVec, Launch, Launcher};
+use crate::matrix::hisparse;
+use crate::op::OpError;
+
+/// The minimum and maximum capacity of a queue, unless the options set one.
+const CAPACITY: (usize, usize) = (1 << 10, 1 << 20);
+/// Units of the pool per place of a queue. A leaf that passes through a queue of a traversal has at least 48.
+const UNITS_PER_PLACE: usize = 64;
+/// Nonzeros that occupy one block.
+const BLOCK_NONZEROS: usize = 1 << 10;
+
+/// The capacity of each queue, for trees whose pools have `units` units together.
+pub(super) fn capacity(options: HiSparseQueuedOptions, units: usize) -> u32 {
+    let (least, most) = CAPACITY;
+    options.capacity.unwrap_or((units / UNITS_PER_PLACE).clamp(least, most) as u32)
+}
+
+/// A grid of as many blocks as the device runs at once, fewer for few nonzeros, or as many as the options say.
+pub(super) fn grid<K: Kernel>(
+    launcher: Launcher<K>,
+    options: HiSparseQueuedOptions,
+    nnz: usize,
+) -> Result<Launch<K>, DeviceError> {
+    match options.blocks {
+        Some(blocks) => launcher.blocks(blocks.max(1) as usize),
+        None => launcher.resident(u32::try_from(nnz / BLOCK_NONZEROS + 1).unwrap_or(u32::MAX)),
+    }
+}
+
+/// The queues of a specification in a device's memory. One run uses them at a time.
+pub(super) struct QueueMemory<S> {
+    capacity: u32,
+    /// The places of all queues: zero, or as left by earlier runs.
+    places: DeviceVec<u64>,
+    /// Zero between runs.
+    state: DeviceVec<u64>,
+    /// The number of the last run.
+    run: u32,
+    specification: PhantomData<S>,
+}
+
+impl<S: Specification> QueueMemory<S> {
+    pub(super) fn new(device: &Device, capacity: u32) -> Result<Self, DeviceError> {
+        Ok(Self {
+            capacity,
+            places: device.zeros(queue::places_words::<S>(capacity))?,
+            state: device.zeros(queue::state_words::<S>())?,
+            run: 0,
+            specification: PhantomData,
+        })
+    }
+
+    /// The queues for the next run, which begins when all earlier ones have ended.
+    pub(super) fn next_run(&mut self) -> Result<queue::Queues, DeviceError> {
+        self.run = self.run.wrapping_add(1);
+        if self.run == 0 {
+            // Run numbers wrap around, and some places may still be tagged by an early run.
+            self.places.set_zero()?;
+            self.run = 1;
+        }
+        Ok(queue::Queues {
+            places: self.places.as_global_mut(),
+            state: self.state.as_global_mut(),
+            capacity: self.capacity,
+            run: self.run,
+        })
+    }
+
+    /// Bytes of device memory.
+    pub(super) fn bytes(&self) -> u64 {
+        self.places.bytes() + self.state.bytes()
+    }
+}
+
+impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
+    /// Traverses the stored tree with a kernel of the program's own, which [`Device::add_kernel`] has added: `kernel` makes it of the
+    /// tree and of queues for it, and its body calls `evenpath_kernels::hisparse::queue::traverse`. Transposition and scale are
+    /// left to the kernel. The launch is asynchronous; a matrix without nonzeros needs none.
+    ///
+    /// # Errors
+    ///
+    /// If the device is the CPU, which runs no kernels; if it does not know the kernel, there is not enough memory for the queues, or
+    /// the device was lost.
+    ///
+    /// # Safety
+    ///
+    /// The kernel is sound for blocks of the threads that it declares. Its other views are of live buffers on this device, which
+    /// have the elements that it accesses and are not used in another way while it runs.
+    pub unsafe fn traverse<K: Kernel>(
+        &self,
+        options: HiSparseQueuedOptions,
+        kernel: impl FnOnce(Tree<V>, queue::Queues) -> K,
+    ) -> Result<(), OpError> {
+        let device = self.device();
+        let info = device.first_instance::<K>()?;
+        let nodes = match self.content() {
+            Content::Host(_) => return Err(device.no_kernels(info).into()),
+            Content::Machine(nodes) if nodes.root.is_null() => return Ok(()),
+            Content::Machine(nodes) => nodes,
+        };
+        let mut queues = QueueMemory::<TreeQueues>::new(device, capacity(options, nodes.pool.len()))?;
+        let launch = grid(device.instance::<K>(info), options, nodes.nnz)?;
+        let kernel = kernel(nodes.tree::<V, D>(), queues.next_run()?);
+        // SAFETY: the tree is valid, and the queues are new; the rest is the caller's. Buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
+        Ok(())
+    }
+}
+
+impl Nodes {
+    /// The tree as kernels traverse it. The root is not null.
+    pub(super) fn tree<V: Value, const D: usize>(&self) -> Tree<V> {
+        let height = hisparse::depth(self.rows, self.cols, D) as u32 - 1;
+        Tree { pool: self.view(), root: self.root.0, height, d_log2: D.ilog2() }
+    }
+}

@@ -1,0 +1,59 @@
+//! An operation on HiSparse matrices of a program's own: the largest magnitude in each column.
+//!
+//! One source for every machine, as evenpath's kernels: the simulated GPU runs it as it is, and `cargo xtask ptx` compiles it to
+//! `ptx/` for GPUs.
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+// A call that is not inlined costs a kernel its registers.
+#![allow(clippy::inline_always)]
+
+use evenpath_kernels::hisparse::queue::{
+    traverse, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES,
+};
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, Arena, GlobalMut};
+
+kernel! {
+    /// Computes the largest magnitude in each column of a tree.
+    pub struct ColumnMaxima {
+        /// The tree.
+        pub tree: Tree<f32>,
+        /// The queues.
+        pub queues: Queues,
+        /// The bits of the largest magnitude of each column, 0 before: those of positive numbers ascend as the numbers do.
+        pub maxima: GlobalMut<u32>,
+    }
+    shared: SHARED_BYTES;
+    body: ColumnMaxima::run::<BLOCK>;
+    entries: {
+        column_maxima in column_maxima: 128 x 1;
+    }
+}
+
+/// What is done with the entries.
+#[derive(Clone, Copy)]
+struct Maximum {
+    maxima: GlobalMut<u32>,
+}
+
+impl EntryOperation<f32> for Maximum {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn entries<const N: usize>(&mut self, _row: u32, col: u32, entries: Entries<f32, N>) {
+        for k in 0..N {
+            if entries.present[k] {
+                // The column within the leaf is in the low byte.
+                let col = (col + (entries.coordinates[k] & 0xff)) as usize;
+                let magnitude = entries.values[k].to_bits() & !(1 << 31);
+                self.maxima.fetch_max(col, magnitude, Ordering::Relaxed, Scope::Device);
+            }
+        }
+    }
+}
+
+impl ColumnMaxima {
+    #[inline(always)]
+    fn run<const BLOCK: usize>(self, arena: Arena) {
+        const { assert!(BLOCK == THREADS as usize, "the traversal is for blocks of this size") };
+        traverse(arena, self.tree, self.queues, Maximum { maxima: self.maxima });
+    }
+}

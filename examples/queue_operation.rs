@@ -1,0 +1,49 @@
+//! An operation of a program's own on a tree, by the queue scheduler: the largest magnitude in each column.
+//!
+//! The operation is in `examples/kernels/`, a crate of its own, because it is also compiled for GPUs: `cargo xtask ptx` does
+//! that, and docs/toolchain.md says how it is done elsewhere. The simulated GPU runs it as it is, and checks every access.
+//!
+//! ```sh
+//! cargo run --release --example queue_operation -- rmat:10
+//! ```
+
+mod support;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions};
+use evenpath::{Csr, Device};
+use evenpath_example_kernels::ColumnMaxima;
+
+/// The kernel for GPUs from compute capability 7.5 and 9.0 on.
+const PTX: [(u32, &str); 2] = [
+    (75, include_str!("kernels/ptx/sm_75/column_maxima.ptx")),
+    (90, include_str!("kernels/ptx/sm_90/column_maxima.ptx")),
+];
+
+fn main() -> ExitCode {
+    support::on_matrix_with_kernels("stencil5:40", column_maxima)
+}
+
+fn column_maxima(device: &Device, csr: &Csr<f64>) -> Result<bool, Box<dyn Error>> {
+    let entries = csr.iter().map(|(row, col, value)| (row, col, value as f32));
+    let csr: Csr<f32> = Csr::from_triplets(csr.rows(), csr.cols(), entries)?;
+    let a: DeviceHiSparse<f32, 64> = device.upload(&csr)?.to_hisparse(HiSparseOptions::default())?;
+
+    device.add_kernel::<ColumnMaxima>(&PTX)?; // once per device
+    let mut maxima = device.zeros::<u32>(a.cols())?;
+    let view = maxima.as_global_mut();
+    let kernel = |tree, queues| ColumnMaxima { tree, queues, maxima: view };
+    // SAFETY: there is an element for each column, and the vector is next used when the kernel has ended.
+    unsafe { a.traverse(HiSparseQueuedOptions::default(), kernel) }?;
+    let maxima: Vec<f32> = maxima.download()?.into_iter().map(f32::from_bits).collect();
+
+    let largest = maxima.iter().copied().fold(0.0, f32::max);
+    println!("{device}: the largest magnitude of {} columns is {largest}", a.cols());
+    let mut expected = vec![0.0_f32; csr.cols()];
+    for (_, col, value) in csr.iter() {
+        expected[col] = expected[col].max(value.abs());
+    }
+    Ok(maxima == expected)
+}

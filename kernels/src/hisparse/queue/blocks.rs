@@ -1,0 +1,179 @@
+//! The loop of an operation whose elements go through queues.
+
+use evenpath_simt::atomic::{fence, Scope};
+use evenpath_simt::{thread, Arena, Shared};
+
+use super::queues::{Held, Queues, ROOT};
+use super::specification::{Payload, Specification};
+use super::stack::{self, Stack};
+
+/// An element that a thread has found, for a queue other than [`ROOT`].
+#[derive(Debug, Clone, Copy)]
+pub struct Found<P> {
+    /// The queue.
+    pub queue: u32,
+    /// The element.
+    pub element: P,
+}
+
+/// An operation whose elements go through queues. Each thread has a copy of it.
+///
+/// The lanes that an element of n slots is processed by find at most n elements, each lane at most one. Elements of several slots
+/// may nest up to eight deep: what a tree's nodes need.
+pub trait Operation: Specification {
+    /// Whether the lanes that take an element read memory that those who found it have written. Then it is released and
+    /// acquired with each element. Otherwise elements pass between blocks without any order.
+    const READS_WHAT_WAS_WRITTEN: bool;
+
+    /// The element that a run begins with.
+    fn root(&self) -> Self::Element;
+
+    /// Processes the element of this thread's lanes, of which this is number `lane`; they may be more than the element has slots.
+    /// All threads of the block call it together, also those without an element, and all have the same queue.
+    fn process(
+        &mut self,
+        queue: u32,
+        element: Option<Self::Element>,
+        lane: u32,
+    ) -> Option<Found<Self::Element>>;
+
+    /// Called once by all threads of a block together, after its last element.
+    #[inline(always)]
+    fn finish(&mut self) {}
+}
+
+/// Bytes of shared memory that [`run`] takes from its arena, for blocks of `block_size` threads.
+pub const fn run_shared_bytes<S: Specification>(block_size: u32) -> usize {
+    stack::bytes::<S::Element>(block_size) + 4 * (2 * S::QUEUES + 3) as usize
+}
+
+/// What a block shares.
+struct Board<P> {
+    /// The number of places that each queue needs.
+    counts: Shared<u32>,
+    /// For each queue, the first of the promised places.
+    places: Shared<u32>,
+    /// What was drawn.
+    draw: Shared<u32>,
+    stack: Stack<P>,
+}
+
+/// Runs an operation; for any number of blocks of `BLOCK` threads, a power of two.
+#[inline(always)]
+pub fn run<O: Operation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut operation: O) {
+    let board = Board {
+        stack: Stack::take(&mut arena, BLOCK),
+        counts: arena.take(O::QUEUES as usize),
+        places: arena.take(O::QUEUES as usize),
+        draw: arena.take(3),
+    };
+    let mut held = Held::NONE;
+    // Elements on the stack.
+    let mut stacked = 0;
+    // Elements that are counted as pending, and no longer in a queue: drawn ones until all that they led to is done or put into
+    // queues, and those that found no place.
+    let mut owed = 0;
+    loop {
+        if thread::index() < O::QUEUES {
+            board.counts.store(thread::index() as usize, 0);
+        }
+        let (queue, element, lane) = if stacked > 0 {
+            let (queue, element) = board.stack.pop(stacked);
+            let is_taking = thread::index() >> O::lanes_log2(queue) == 0;
+            (queue, if is_taking { Some(element) } else { None }, thread::index())
+        } else {
+            let drawn = queues.draw_for_block::<O, BLOCK>(&mut held, board.draw);
+            if drawn.queue == O::QUEUES {
+                break;
+            }
+            owed += drawn.count;
+            let lanes_log2 = O::lanes_log2(drawn.queue);
+            let team = thread::index() >> lanes_log2;
+            let element = if team >= drawn.count {
+                None
+            } else if drawn.queue == ROOT {
+                Some(operation.root())
+            } else {
+                Some(queues.take(drawn.queue, drawn.first + team))
+            };
+            (drawn.queue, element, thread::index() & ((1 << lanes_log2) - 1))
+        };
+        if O::READS_WHAT_WAS_WRITTEN {
+            fence(Scope::Device);
+        }
+        let found = operation.process(queue, element, lane);
+        owed += board.put::<O>(queues, found);
+        thread::barrier();
+        stacked = board.stack.len();
+        if stacked == 0 {
+            if thread::index() == 0 {
+                queues.add_pending::<O>(u64::from(owed).wrapping_neg());
+            }
+            owed = 0;
+        }
+    }
+    operation.finish();
+    if thread::index() == 0 {
+        queues.leave::<O>(thread::grid_size());
+    }
+}
+
+impl<P: Payload> Board<P> {
+    /// Puts what the threads have found into queues, and what finds no place there onto the stack. Returns the number of places
+    /// that were missing. The block needs a barrier before it goes on.
+    #[inline(always)]
+    fn put<O: Operation<Element = P>>(&self, queues: Queues, found: Option<Found<P>>) -> u32 {
+        let (mut parts, mut offset) = (0, 0);
+        if let Some(Found { queue, element }) = found {
+            parts = element.slots().div_ceil(1 << O::lanes_log2(queue));
+            offset = self.counts.fetch_add(queue as usize, parts);
+        }
+        thread::barrier();
+        let mut total = 0;
+        for queue in 1..O::QUEUES {
+            total += self.counts.load(queue as usize);
+        }
+        if total == 0 {
+            return 0;
+        }
+        let queue = thread::index();
+        if queue == ROOT {
+            // The result is needed, so that the addition is done before anything can be drawn.
+            let added = queues.add_pending::<O>(u64::from(total));
+            self.places.store(ROOT as usize, added as u32);
+        } else if queue < O::QUEUES && self.counts.load(queue as usize) > 0 {
+            self.places.store(queue as usize, queues.promise(queue, self.counts.load(queue as usize)));
+        }
+        thread::barrier();
+        if O::READS_WHAT_WAS_WRITTEN {
+            fence(Scope::Device);
+        }
+        if let Some(Found { queue, element }) = found {
+            let room = self.room(queues, queue, offset).min(parts);
+            let (lanes, slots) = (1 << O::lanes_log2(queue), element.slots());
+            let place = self.places.load(queue as usize).saturating_add(offset);
+            for part in 0..room {
+                let first = part * lanes;
+                queues.put(queue, place + part, element.part(first, lanes.min(slots - first)));
+            }
+            if room < parts {
+                self.stack.push(queue, element.part(room * lanes, slots - room * lanes));
+            }
+        }
+        let mut missing = 0;
+        for queue in 1..O::QUEUES {
+            let count = self.counts.load(queue as usize);
+            if count > 0 {
+                missing += count - self.room(queues, queue, 0).min(count);
+            }
+        }
+        missing
+    }
+
+    /// The number of places of a queue from the promised ones' `offset` on, which may be none.
+    #[inline(always)]
+    fn room(&self, queues: Queues, queue: u32, offset: u32) -> u32 {
+        let place = self.places.load(queue as usize).saturating_add(offset);
+        queues.capacity.saturating_sub(place)
+    }
+}

@@ -1,0 +1,67 @@
+//! The diagonal of a tree, by the queue scheduler.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::{kernel, parameters, Arena, GlobalMut};
+
+use super::{traverse, Entries, EntryOperation, Queues, Region, Tree, BLOCK as THREADS, SHARED_BYTES};
+use crate::spmv::AtomicFloat;
+
+kernel! {
+    /// Writes the entries on the diagonal of a tree, and visits only the nodes on it.
+    pub struct HiSparseDiagonal<V: AtomicFloat> {
+        /// The tree.
+        pub tree: Tree<V>,
+        /// The queues.
+        pub queues: Queues,
+        /// The output.
+        pub diagonal: Diagonal<V>,
+    }
+    shared: SHARED_BYTES;
+    body: HiSparseDiagonal::diagonal::<BLOCK>;
+    entries: {
+        hisparse_diagonal_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
+        hisparse_diagonal_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
+    }
+}
+
+parameters! {
+    /// The diagonal of a scaled tree.
+    pub struct Diagonal<V: AtomicFloat> {
+        /// An element per row or column, whichever are fewer. Those without an entry are left as they are.
+        pub elements: GlobalMut<V>,
+        /// Factor of the tree's values.
+        pub scale: V,
+        /// 1 if values are to be multiplied by the factor, else 0.
+        pub is_scaled: u32,
+    }
+}
+
+impl<V: AtomicFloat> EntryOperation<V> for Diagonal<V> {
+    #[inline(always)]
+    fn enters(&self, region: Region) -> bool {
+        region.row == region.col
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
+        for k in 0..N {
+            let (row, col) = (row + (entries.coordinates[k] >> 8), col + (entries.coordinates[k] & 0xff));
+            if entries.present[k] && row == col {
+                let value = entries.values[k];
+                let value = if self.is_scaled == 0 { value } else { self.scale * value };
+                self.elements.store(row as usize, value);
+            }
+        }
+    }
+}
+
+impl<V: AtomicFloat> HiSparseDiagonal<V> {
+    #[inline(always)]
+    fn diagonal<const BLOCK: usize>(self, arena: Arena) {
+        const { assert!(BLOCK == THREADS as usize, "one thread per child") };
+        traverse(arena, self.tree, self.queues, self.diagonal);
+    }
+}

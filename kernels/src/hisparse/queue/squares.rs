@@ -1,0 +1,72 @@
+//! The sum of the squares of a tree's entries, by the queue scheduler.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, warp, Arena, GlobalMut};
+
+use super::{traverse, Entries, EntryOperation, Queues, Tree, BLOCK as THREADS, SHARED_BYTES};
+use crate::spmv::AtomicFloat;
+
+kernel! {
+    /// Adds the squares of all values of a tree to a sum, in no particular order. Squares and sums are of 64 bits.
+    pub struct HiSparseSquares<V: AtomicFloat> {
+        /// The tree.
+        pub tree: Tree<V>,
+        /// The queues.
+        pub queues: Queues,
+        /// The sum.
+        pub sum: GlobalMut<f64>,
+    }
+    shared: SHARED_BYTES;
+    body: HiSparseSquares::squares::<BLOCK>;
+    entries: {
+        hisparse_squares_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
+        hisparse_squares_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
+    }
+}
+
+/// A thread's sum.
+#[derive(Clone, Copy)]
+struct Squares {
+    sum: f64,
+    total: GlobalMut<f64>,
+}
+
+impl<V: AtomicFloat> EntryOperation<V> for Squares {
+    #[inline(always)]
+    fn entries<const N: usize>(&mut self, _row: u32, _col: u32, entries: Entries<V, N>) {
+        for k in 0..N {
+            let value = wide(entries.values[k]);
+            self.sum += if entries.present[k] { value * value } else { 0.0 };
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn finish(&mut self) {
+        let sum = warp::reduce_add(self.sum);
+        if thread::lane() == 0 {
+            self.total.fetch_add(0, sum, Ordering::Relaxed, Scope::Device);
+        }
+    }
+}
+
+/// The same number with 64 bits.
+#[inline(always)]
+fn wide<V: AtomicFloat>(value: V) -> f64 {
+    if V::SIZE == 4 {
+        f64::from(f32::from_bits(value.to_bits() as u32))
+    } else {
+        f64::from_bits(value.to_bits())
+    }
+}
+
+impl<V: AtomicFloat> HiSparseSquares<V> {
+    #[inline(always)]
+    fn squares<const BLOCK: usize>(self, arena: Arena) {
+        const { assert!(BLOCK == THREADS as usize, "one thread per child") };
+        traverse(arena, self.tree, self.queues, Squares { sum: 0.0, total: self.sum });
+    }
+}

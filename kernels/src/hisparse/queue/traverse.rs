@@ -1,0 +1,274 @@
+//! The traversal of a tree, for an operation on its entries.
+//!
+//! There are queues for pieces of inner nodes, by the number of their entries, and for pieces of large leaves. Each thread of a
+//! block takes a child of a drawn piece. Inner children and large leaves are put into queues. Leaves of up to 128 entries stay
+//! with the block, which sorts them by kind and number of entries into lists in shared memory, and processes each list with one
+//! thread per four entries of a leaf. So most leaves never pass through global memory: the parent's slots are their queue.
+//!
+//! If a queue is full, the block walks the subtree itself (`walk`).
+
+use evenpath_simt::{thread, Arena, Element, Shared};
+
+use super::super::layout::{self, COO1, COO2, NULL};
+use super::queues::{Draw, Held, Queues, ROOT};
+use super::specification::Specification;
+use super::tree::{EntryOperation, Tree};
+use super::walk::Walk;
+use super::work::{Work, PIECE_CHILDREN};
+
+/// The queues of a traversal: the root's, four of pieces of inner nodes, one of pieces of leaves. Leaves are processed by warps,
+/// several one after another.
+#[derive(Debug, Clone, Copy)]
+pub struct TreeQueues;
+
+impl Specification for TreeQueues {
+    type Element = Work;
+    const QUEUES: u32 = 6;
+    const LANES_LOG2: u32 = 0x21_3577;
+}
+
+/// The queue of pieces of leaves.
+const LEAVES: u32 = 5;
+const QUEUES: u32 = TreeQueues::QUEUES;
+
+/// The queue of an inner node of `len` entries: more than 32, more than 8, more than 2, or at most 2.
+#[inline(always)]
+fn inner_queue(len: u32) -> u32 {
+    4 - u32::from(len > 2) - u32::from(len > 8) - u32::from(len > 32)
+}
+
+/// Threads of a block that traverses a tree.
+pub const BLOCK: u32 = PIECE_CHILDREN;
+
+/// Lists of leaves in shared memory, for 2, 8 and 32 threads per leaf: of up to 8, up to 32, and more entries. They are numbered
+/// after the queues.
+const LISTS: u32 = 3;
+const FIRST_LIST: u32 = QUEUES;
+const LAST_LIST: u32 = FIRST_LIST + LISTS - 1;
+/// The largest number of entries of a leaf that stays with the block that finds it.
+const SMALL_LEAF: u32 = 128;
+
+/// Bytes of shared memory that [`traverse`] takes from its arena.
+pub const SHARED_BYTES: usize =
+    16 * BLOCK as usize + Walk::BYTES + 4 * (LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 3) as usize;
+
+/// A block's work, in shared memory.
+#[derive(Clone, Copy)]
+struct Board {
+    /// The leaf of each thread.
+    leaves: Shared<u32>,
+    /// For each list, the threads that hold its leaves.
+    lists: Shared<u32>,
+    /// The number of pieces for each queue, and of leaves in each list.
+    counts: Shared<u32>,
+    /// For each queue, the first of the promised places.
+    places: Shared<u32>,
+    /// The drawn pieces.
+    draw: Shared<u32>,
+}
+
+/// Where a thread has put its child.
+#[derive(Clone, Copy)]
+struct Put {
+    /// A queue or a list; [`ROOT`] if there is nothing to put.
+    list: u32,
+    /// The number of pieces that others have put before it.
+    offset: u32,
+}
+
+/// Applies the operation to every entry of the tree; for any number of blocks of [`BLOCK`] threads. The queues are
+/// [`TreeQueues`].
+#[inline(always)]
+pub fn traverse<V: Element, F: EntryOperation<V>>(
+    mut arena: Arena,
+    tree: Tree<V>,
+    queues: Queues,
+    mut operation: F,
+) {
+    let leaves = arena.take(4 * BLOCK as usize);
+    let mut walk = Walk::new(&mut arena);
+    let board = Board {
+        leaves,
+        lists: arena.take((LISTS * BLOCK) as usize),
+        counts: arena.take((FIRST_LIST + LISTS) as usize),
+        places: arena.take(QUEUES as usize),
+        draw: arena.take(3),
+    };
+    let mut held = Held::NONE;
+    let mut is_walking = false;
+    loop {
+        if thread::index() <= LAST_LIST {
+            board.counts.store(thread::index() as usize, 0);
+        }
+        let mut drawn = Draw { queue: ROOT, first: 0, count: 0 };
+        let child = if is_walking {
+            let leaf = walk.next(tree);
+            is_walking = leaf.is_some();
+            thread::barrier();
+            leaf.unwrap_or(Work::NONE)
+        } else {
+            drawn = queues.draw_for_block::<TreeQueues, BLOCK>(&mut held, board.draw);
+            if drawn.queue == QUEUES {
+                break;
+            }
+            drawn_child(tree, queues, drawn)
+        };
+        let in_place = is_walking || drawn.queue == LEAVES;
+        let (child, put) = board.sort(tree, &mut operation, child, in_place);
+        thread::barrier();
+        if !is_walking && board.publish(queues, child, put, drawn.count, walk) {
+            is_walking = true;
+        }
+        board.do_lists(tree, &mut operation, is_walking && in_place);
+        thread::barrier();
+        if is_walking && !in_place && thread::index() == 0 {
+            queues.add_pending::<TreeQueues>(u64::from(walk.pieces()).wrapping_neg());
+        }
+    }
+    operation.finish();
+    if thread::index() == 0 {
+        queues.leave::<TreeQueues>(thread::grid_size());
+    }
+}
+
+/// The child of the drawn pieces that a thread takes: at most one; for a piece of a leaf, one thread of a warp takes it.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
+    let lanes_log2 = TreeQueues::lanes_log2(drawn.queue);
+    let (team, place) = (thread::index() >> lanes_log2, thread::index() & ((1 << lanes_log2) - 1));
+    if team >= drawn.count {
+        return Work::NONE;
+    }
+    if drawn.queue == ROOT || drawn.queue == LEAVES {
+        if place > 0 {
+            return Work::NONE;
+        }
+        return if drawn.queue == ROOT { tree.root() } else { queues.take(LEAVES, drawn.first + team) };
+    }
+    let work: Work = queues.take(drawn.queue, drawn.first + team);
+    let slot = work.begin() + place;
+    if slot < work.end() {
+        tree.child(work, slot)
+    } else {
+        Work::NONE
+    }
+}
+
+impl Board {
+    /// Processes a leaf of one or two entries; counts any other child in its queue or list. With `in_place`, large leaves go to
+    /// the last list. Returns the child with its length.
+    #[inline(always)]
+    fn sort<V: Element, F: EntryOperation<V>>(
+        self,
+        tree: Tree<V>,
+        operation: &mut F,
+        child: Work,
+        in_place: bool,
+    ) -> (Work, Put) {
+        let child = if operation.enters(tree.region(child)) { child } else { Work::NONE };
+        let (child, unit) = tree.with_len(child);
+        let mut put = Put { list: ROOT, offset: 0 };
+        if child.reference == NULL {
+            return (child, put);
+        }
+        let kind = layout::kind(child.reference);
+        if child.height > 0 {
+            put.list = inner_queue(child.len);
+        } else if kind == COO1 || kind == COO2 {
+            tree.few(operation, child, unit);
+            return (child, put);
+        } else if child.len <= SMALL_LEAF || in_place {
+            put.list = FIRST_LIST + u32::from(child.len > 8) + u32::from(child.len > 32);
+        } else {
+            put.list = LEAVES;
+        }
+        if put.list >= FIRST_LIST {
+            put.offset = self.counts.fetch_add(put.list as usize, 1);
+            self.leaves.store_16(4 * thread::index() as usize, child.packet());
+            let place = (put.list - FIRST_LIST) * BLOCK + put.offset;
+            self.lists.store(place as usize, thread::index());
+        } else {
+            put.offset = self.counts.fetch_add(put.list as usize, child.pieces());
+        }
+        (child, put)
+    }
+
+    /// Puts the counted children into the queues, and leaves those that find no space to be walked; `done` pieces were drawn.
+    /// Whether there is anything to walk.
+    #[inline(always)]
+    fn publish(self, queues: Queues, child: Work, put: Put, done: u32, walk: Walk) -> bool {
+        let mut pieces = 0;
+        for queue in 1..QUEUES {
+            pieces += self.counts.load(queue as usize);
+        }
+        let queue = thread::index();
+        if queue < QUEUES {
+            let count = self.counts.load(queue as usize);
+            if queue == ROOT {
+                let added = queues.add_pending::<TreeQueues>(u64::from(pieces).wrapping_sub(u64::from(done)));
+                if pieces > 0 {
+                    // The result is needed, so that the addition is done when all have passed the barrier.
+                    self.places.store(ROOT as usize, added as u32);
+                }
+            } else if count > 0 {
+                self.places.store(queue as usize, queues.promise(queue, count));
+            }
+        }
+        if pieces == 0 {
+            return false;
+        }
+        thread::barrier();
+        let mut has_room = true;
+        for queue in 1..QUEUES {
+            let count = self.counts.load(queue as usize);
+            if count > 0 {
+                let end = self.places.load(queue as usize).saturating_add(count);
+                has_room &= end <= queues.capacity;
+            }
+        }
+        if put.list != ROOT && put.list < FIRST_LIST {
+            let place = self.places.load(put.list as usize).saturating_add(put.offset);
+            let room = queues.capacity.saturating_sub(place).min(child.pieces());
+            for piece in 0..room {
+                queues.put(put.list, place + piece, Work { piece, ..child });
+            }
+            if room < child.pieces() {
+                walk.add(Work { piece: room, ..child });
+            }
+        }
+        !has_room
+    }
+
+    /// Processes the leaves of the lists: from their piece on if `whole`, else their piece alone.
+    #[inline(always)]
+    fn do_lists<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &mut F, whole: bool) {
+        self.do_list::<V, F, 2>(tree, operation, FIRST_LIST, whole);
+        self.do_list::<V, F, 8>(tree, operation, FIRST_LIST + 1, whole);
+        self.do_list::<V, F, 32>(tree, operation, LAST_LIST, whole);
+    }
+
+    /// Processes the leaves of a list, each with `LANES` threads.
+    #[inline(always)]
+    fn do_list<V: Element, F: EntryOperation<V>, const LANES: u32>(
+        self,
+        tree: Tree<V>,
+        operation: &mut F,
+        list: u32,
+        whole: bool,
+    ) {
+        let count = self.counts.load(list as usize);
+        let mut at = thread::index() / LANES;
+        while at < count {
+            let thread = self.lists.load(((list - FIRST_LIST) * BLOCK + at) as usize);
+            let leaf = Work::from_packet(self.leaves.load_16(4 * thread as usize));
+            let range = if LANES < 32 {
+                (0, leaf.len)
+            } else {
+                (leaf.begin(), if whole { leaf.len } else { leaf.end() })
+            };
+            tree.sweep::<F, LANES>(operation, leaf, thread::index() % LANES, range);
+            at += BLOCK / LANES;
+        }
+    }
+}

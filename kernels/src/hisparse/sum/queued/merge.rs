@@ -1,0 +1,193 @@
+//! How pairs are merged: by a thread, a warp or a block, with the tools of the sums by levels.
+
+use evenpath_simt::{thread, warp, Element, Float};
+
+use super::super::fill::Leaf;
+use super::super::{tiny, Pair, Part, Place, Side, Sink};
+use super::pair::QueuedPair;
+use super::Sum;
+use crate::hisparse::layout::{self, NULL};
+use crate::hisparse::pool_mut::NodeMut;
+use crate::hisparse::queue::Found;
+
+/// An inner node of the sum: its children write the slots.
+struct Inner {
+    sum: NodeMut<u32>,
+}
+
+impl Sink<u32> for Inner {
+    #[inline(always)]
+    fn is_ordered(&self) -> bool {
+        !self.sum.is_dense()
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn put(&self, Place { rank, coordinates }: Place, _: Option<u32>, _: Option<u32>) {
+        self.sum.put_coordinates(rank, coordinates);
+    }
+
+    #[inline(always)]
+    fn join(&self, _: Place, _: u32, _: bool) {}
+}
+
+impl<V: Float, const BLOCK: usize> Sum<V, BLOCK> {
+    /// An inner node of the sum.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn inner(&self, reference: u32, count: u32) -> Inner {
+        Inner { sum: self.sum.pool.inner().node(reference, count, self.trees.d_log2) }
+    }
+
+    /// A leaf of the sum.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn leaf(&self, reference: u32, count: u32) -> Leaf<V> {
+        let (a, b) = self.addends();
+        Leaf { a, b, sum: self.sum.pool.node(reference, count, self.trees.d_log2) }
+    }
+
+    /// Merges the pair of this thread if it `is_tiny`. All lanes of a warp call it together.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn merge_by_thread(
+        &mut self,
+        pair: QueuedPair,
+        parts: Pair,
+        is_tiny: bool,
+    ) -> Option<Found<QueuedPair>> {
+        let (a, b) = self.inner_sides();
+        let count = if is_tiny { tiny::count(a, b, parts) } else { 0 };
+        let reference = self.allocate(pair, count);
+        if reference == NULL {
+            return None;
+        }
+        if pair.height == 0 {
+            let (a, b) = self.leaf_sides();
+            tiny::merge(a, b, parts, &self.leaf(reference, count));
+        } else {
+            tiny::merge(a, b, parts, &self.inner(reference, count));
+        }
+        self.merged(pair, reference, count)
+    }
+
+    /// Merges the pairs of each warp, one after another, or copies them. Lane 0 of the lanes that share a pair is given what
+    /// follows.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn merge_by_warps(
+        &mut self,
+        pair: Option<QueuedPair>,
+        lane: u32,
+        are_copies: bool,
+    ) -> Option<Found<QueuedPair>> {
+        let own = pair.unwrap_or(QueuedPair::NONE);
+        let mut found = None;
+        let mut left = warp::ballot(warp::FULL, pair.is_some() && lane == 0);
+        while left != 0 {
+            let source = left.trailing_zeros();
+            let pair = QueuedPair {
+                a: warp::shuffle(warp::FULL, own.a, source),
+                b: warp::shuffle(warp::FULL, own.b, source),
+                sum: warp::shuffle(warp::FULL, own.sum, source),
+                height: warp::shuffle(warp::FULL, own.height, source),
+                ..QueuedPair::NONE
+            };
+            let next = self.merge_by_warp(pair, are_copies);
+            if thread::lane() == source {
+                found = next;
+            }
+            left &= left - 1;
+        }
+        found
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn merge_by_warp(&mut self, pair: QueuedPair, is_copy: bool) -> Option<Found<QueuedPair>> {
+        let (a, b) = self.inner_sides();
+        let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
+        // For a copy, this is the number of entries.
+        let count = if is_copy { parts.a.len + parts.b.len } else { self.marks.count(a, b, parts) };
+        let reference = self.allocate(pair, if thread::lane() == 0 { count } else { 0 });
+        let reference = warp::shuffle(warp::FULL, reference, 0);
+        if reference == NULL {
+            return None;
+        }
+        if pair.height == 0 {
+            let ((a, b), leaf) = (self.leaf_sides(), self.leaf(reference, count));
+            if is_copy {
+                copy(a, b, parts, &leaf);
+            } else {
+                self.keys.merge(a, b, parts, &leaf);
+            }
+        } else {
+            let inner = self.inner(reference, count);
+            if is_copy {
+                copy(a, b, parts, &inner);
+            } else {
+                self.keys.merge(a, b, parts, &inner);
+            }
+        }
+        self.merged(pair, reference, count)
+    }
+
+    /// Merges the pair of a block. Thread 0 is given what follows.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn merge_by_block(&mut self, pair: QueuedPair) -> Option<Found<QueuedPair>> {
+        let (a, b) = self.inner_sides();
+        let parts = Pair { a: a.part(pair.a), b: b.part(pair.b) };
+        let leaves = self.leaf_sides();
+        let count = if pair.height == 0 {
+            self.bitmaps.count(leaves.0, leaves.1, parts)
+        } else {
+            self.bitmaps.count(a, b, parts)
+        };
+        if thread::warp() == 0 {
+            let reference = self.allocate(pair, if thread::lane() == 0 { count } else { 0 });
+            if thread::lane() == 0 {
+                self.reference.store(0, reference);
+            }
+        }
+        thread::barrier();
+        let reference = self.reference.load(0);
+        if reference == NULL {
+            return None;
+        }
+        if pair.height == 0 {
+            self.bitmaps.merge(leaves.0, leaves.1, parts, &self.leaf(reference, count));
+        } else if layout::kind(reference) != layout::DENSE {
+            self.bitmaps.merge(a, b, parts, &self.inner(reference, count));
+        }
+        if thread::index() == 0 {
+            self.merged(pair, reference, count)
+        } else {
+            None
+        }
+    }
+}
+
+/// Passes all entries of the only node of a pair to the sink, over the lanes of a warp. The node is sparse and not transposed.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn copy<T: Element>(a: Side<T>, b: Side<T>, Pair { a: of_a, b: of_b }: Pair, sink: &impl Sink<T>) {
+    if of_b.reference == NULL {
+        for_each_entry(a, of_a, |place, slot| sink.put(place, Some(slot), None));
+    } else {
+        for_each_entry(b, of_b, |place, slot| sink.put(place, None, Some(slot)));
+    }
+}
+
+/// Calls `visit` with each entry of a sparse node, over the lanes of a warp.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn for_each_entry<T: Element>(side: Side<T>, part: Part, visit: impl Fn(Place, T)) {
+    let node = side.node(part);
+    let mut rank = thread::lane();
+    while rank < part.len {
+        let coordinates = u32::from(node.coordinates.load(rank as usize));
+        visit(Place { rank, coordinates }, node.slots.load(rank as usize));
+        rank += thread::WARP_SIZE;
+    }
+}

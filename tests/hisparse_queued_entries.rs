@@ -1,0 +1,146 @@
+//! The Frobenius norm and the diagonal of HiSparse matrices.
+
+use approx::assert_relative_eq;
+use evenpath::device::{BlockOrder, SimulatedOptions};
+use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
+use evenpath::{Csr, Device, HiSparse, Value};
+use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares};
+use proptest::prelude::*;
+
+fn tree<V: Value, const D: usize>(
+    (rows, cols): (usize, usize),
+    entries: &Entries,
+    is_shared: bool,
+) -> HiSparse<V, D> {
+    let options = HiSparseOptions::default().with_share(is_shared);
+    let entries = entries.iter().map(|&(row, col, value)| (row, col, V::from_f64(value)));
+    Csr::<V>::from_triplets(rows, cols, entries)
+        .expect("entries inside")
+        .to_hisparse(options)
+        .expect("a tree")
+}
+
+fn check<V: Value, const D: usize>(
+    device: &Device,
+    shape: (usize, usize),
+    entries: &Entries,
+    options: HiSparseQueuedOptions,
+) {
+    // Duplicates are summed.
+    let stored: Vec<(usize, usize, V)> = tree::<V, D>(shape, entries, false).iter().collect();
+    let squares: f64 = stored.iter().map(|&(_, _, value)| value.to_f64() * value.to_f64()).sum();
+    for is_shared in [false, true] {
+        let a = device.upload(&tree::<V, D>(shape, entries, is_shared)).expect("upload");
+        for (a, scale) in [(a.clone(), 1.0), (a.scaled(V::from_f64(-2.5)).transpose(), -2.5)] {
+            let norm = a.frobenius_norm(options).expect("a norm");
+            let bound = (stored.len() + 4) as f64 * f64::EPSILON;
+            assert_relative_eq!(norm, scale.abs() * squares.sqrt(), max_relative = bound);
+            let mut expected = vec![V::ZERO; shape.0.min(shape.1)];
+            for &(row, col, value) in stored.iter().filter(|(row, col, _)| row == col) {
+                expected[row.min(col)] = V::from_f64(scale) * value;
+            }
+            let found = a.diagonal(options).expect("a diagonal").download().expect("a download");
+            assert_eq!(found, expected, "{a:?}, {options:?}");
+        }
+    }
+}
+
+fn check_all_sizes(
+    device: &Device,
+    shape: (usize, usize),
+    entries: &Entries,
+    options: HiSparseQueuedOptions,
+) {
+    check::<f32, 32>(device, shape, entries, options);
+    check::<f64, 64>(device, shape, entries, options);
+    check::<f32, 128>(device, shape, entries, options);
+    check::<f64, 256>(device, shape, entries, options);
+}
+
+/// Dense, large and small leaves on and beside the diagonal.
+fn mixed() -> Entries {
+    let leaves = [1, 2, 3, 5, 9, 33, 129, 300, 700, 1024].into_iter().enumerate();
+    let mut entries: Entries = leaves
+        .flat_map(|(at, count)| {
+            let (row, col) = (96 * at, 96 * at + 32 * (at % 2));
+            (0..count).map(move |entry| (row + entry * 7 % 32, col + entry / 32, entry as f64 / 3.0 - 40.0))
+        })
+        .collect();
+    entries.extend((0..1000).map(|at| (at, at, at as f64 / 7.0)));
+    entries
+}
+
+#[test]
+fn every_mix_of_nodes() {
+    for device in devices() {
+        for shape in [(1100, 1400), (1400, 1100), (40_000, 40_000)] {
+            check_all_sizes(&device.device, shape, &mixed(), HiSparseQueuedOptions::default());
+        }
+    }
+}
+
+#[test]
+fn queues_may_overflow() {
+    for device in kernel_devices() {
+        for capacity in [0, 1, 5] {
+            let options = HiSparseQueuedOptions::default().with_capacity(capacity);
+            check::<f64, 32>(&device.device, (1100, 1400), &mixed(), options);
+            check::<f32, 64>(&device.device, (40_000, 40_000), &mixed(), options.with_blocks(3));
+        }
+    }
+}
+
+#[test]
+fn any_schedule_will_do() {
+    for seed in 0..4 {
+        let options = SimulatedOptions::default()
+            .with_block_order(BlockOrder::Seeded(seed))
+            .with_threads(1)
+            .with_resident_blocks(1 + seed as usize % 2);
+        let queued = HiSparseQueuedOptions::default().with_blocks(1 + 6 * seed as u32);
+        check::<f32, 32>(&Device::simulated(options), (1100, 1400), &mixed(), queued);
+    }
+}
+
+#[test]
+fn small_and_empty_matrices() {
+    for device in devices() {
+        let options = HiSparseQueuedOptions::default();
+        for shape in [(0, 0), (0, 5), (300, 0), (1, 1), (40, 700)] {
+            check_all_sizes(&device.device, shape, &vec![], options);
+        }
+        check_all_sizes(&device.device, (1, 1), &vec![(0, 0, -3.0)], options);
+    }
+}
+
+/// Squares are of 64 bits, so values of 32 bits neither overflow nor vanish.
+#[test]
+fn squares_are_wide() {
+    for device in devices() {
+        for value in [1e30, 1e-30] {
+            let a = tree::<f32, 32>((40, 40), &vec![(0, 0, 3.0 * value), (39, 39, 4.0 * value)], false);
+            let norm = device.device.upload(&a).expect("upload");
+            let norm = norm.frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm");
+            assert_relative_eq!(norm, 5.0 * value, max_relative = 1e-6);
+        }
+        let a = tree::<f64, 32>((40, 40), &vec![(0, 7, f64::NAN)], false);
+        let a = device.device.upload(&a).expect("upload");
+        assert!(a.frobenius_norm(HiSparseQueuedOptions::default()).expect("a norm").is_nan());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+
+    #[test]
+    fn they_are_those_of_the_entries(
+        (rows, cols, entries) in scattered_squares(1000..70_000, 36..48),
+        capacity in prop_oneof![Just(None), (0..60_u32).prop_map(Some)],
+        blocks in prop_oneof![Just(None), (1..12_u32).prop_map(Some)],
+    ) {
+        let options = HiSparseQueuedOptions::default().with_capacity(capacity).with_blocks(blocks);
+        for device in devices() {
+            check_all_sizes(&device.device, (rows, cols), &entries, options);
+        }
+    }
+}
