@@ -21,9 +21,6 @@ const FEWEST_QUADS: u64 = 256;
 /// The same for parts of a team, whose number is a matter of latency: one or two iterations of a warp.
 const FEWEST_TEAM_QUADS: u64 = 64;
 
-/// The strips for which the warps of a device are enough: with as many strips or fewer, they have teams.
-const WARPS_PER_STRIP: u32 = 2 * TEAM;
-
 /// The maximum number of quads per part: a kernel counts the slots of a part in 31 bits.
 const MOST_QUADS: u64 = 1 << 24;
 
@@ -144,10 +141,10 @@ struct Parts {
 impl Parts {
     /// For `quads` quads in `strips` strips, and a device that runs `warps` parts at once.
     fn new(quads: u64, strips: u32, warps: u32) -> Self {
-        let few_strips = WARPS_PER_STRIP.saturating_mul(strips) <= warps;
+        let few_strips = TEAM.saturating_mul(strips) <= warps;
         let (team, fewest) = if few_strips { (TEAM, FEWEST_TEAM_QUADS) } else { (1, FEWEST_QUADS) };
         // A strip has up to one team more than its quads fill.
-        let filled = if few_strips { warps - TEAM * strips } else { warps };
+        let filled = if few_strips { (warps - TEAM * strips).max(warps / 2).max(1) } else { warps };
         let quads = (quads / u64::from(filled)).clamp(fewest, MOST_QUADS) as u32;
         Self { quads, team }
     }

@@ -121,7 +121,7 @@ impl<V: Value> Queues<V> {
     ) -> Result<(), DeviceError> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = HiSparseQueuedSpmv {
-            tree: nodes.tree::<V, D>(),
+            tree: nodes.tree::<V, D>(self.launch.grid()),
             queues: memory.next_run()?,
             product: AddProducts {
                 x: x.as_global(),

@@ -41,7 +41,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let mut queues = QueueMemory::<TreeQueues>::new(device, capacity(options, nodes.pool.len()))?;
         let launch = grid(device.kernel(), options, nodes.nnz)?;
         let kernel = HiSparseSquares {
-            tree: nodes.tree::<V, D>(),
+            tree: nodes.tree::<V, D>(launch.grid()),
             queues: queues.next_run()?,
             sum: sum.as_global_mut(),
         };
@@ -82,7 +82,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let mut queues = QueueMemory::<TreeQueues>::new(device, capacity(options, nodes.pool.len()))?;
         let launch = grid(device.kernel(), options, elements.len())?;
         let kernel = HiSparseDiagonal {
-            tree: nodes.tree::<V, D>(),
+            tree: nodes.tree::<V, D>(launch.grid()),
             queues: queues.next_run()?,
             diagonal: Diagonal {
                 elements: elements.as_global_mut(),

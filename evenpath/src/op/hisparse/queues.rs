@@ -18,6 +18,10 @@ const CAPACITY: (usize, usize) = (1 << 10, 1 << 20);
 const UNITS_PER_PLACE: usize = 64;
 /// Nonzeros that occupy one block.
 const BLOCK_NONZEROS: usize = 1 << 10;
+/// The same for a matrix that does not occupy a device even so: then its time is that of the slowest block.
+const FEW_NONZEROS: usize = 1 << 8;
+/// log2 of the entries of an inner node that are one block's work, and of those of a matrix with few nonzeros per block.
+const CHILDREN_LOG2: (u32, u32) = (7, 4);
 
 /// The capacity of each queue, for trees whose pools have `units` units together.
 pub(super) fn capacity(options: HiSparseQueuedOptions, units: usize) -> u32 {
@@ -31,10 +35,12 @@ pub(super) fn grid<K: Kernel>(
     options: HiSparseQueuedOptions,
     nnz: usize,
 ) -> Result<Launch<K>, DeviceError> {
-    match options.blocks {
-        Some(blocks) => launcher.blocks(blocks.max(1) as usize),
-        None => launcher.resident(u32::try_from(nnz / BLOCK_NONZEROS + 1).unwrap_or(u32::MAX)),
+    if let Some(blocks) = options.blocks {
+        return launcher.blocks(blocks.max(1) as usize);
     }
+    let resident = launcher.resident_blocks()? as usize;
+    let few = nnz / FEW_NONZEROS + 1;
+    launcher.blocks(if few <= resident { few } else { resident.min(nnz / BLOCK_NONZEROS + 1) })
 }
 
 /// The queues of a specification in a device's memory. One run uses them at a time.
@@ -110,7 +116,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         };
         let mut queues = QueueMemory::<TreeQueues>::new(device, capacity(options, nodes.pool.len()))?;
         let launch = grid(device.instance::<K>(info), options, nodes.nnz)?;
-        let kernel = kernel(nodes.tree::<V, D>(), queues.next_run()?);
+        let kernel = kernel(nodes.tree::<V, D>(launch.grid()), queues.next_run()?);
         // SAFETY: the tree is valid, and the queues are new; the rest is the caller's. Buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
         Ok(())
@@ -118,9 +124,15 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 impl Nodes {
-    /// The tree as kernels traverse it. The root is not null.
-    pub(super) fn tree<V: Value, const D: usize>(&self) -> Tree<V> {
-        let height = hisparse::depth(self.rows, self.cols, D) as u32 - 1;
-        Tree { pool: self.view(), root: self.root.0, height, d_log2: D.ilog2() }
+    /// The tree as `blocks` blocks traverse it. The root is not null.
+    pub(super) fn tree<V: Value, const D: usize>(&self, blocks: u32) -> Tree<V> {
+        let (many, few) = CHILDREN_LOG2;
+        Tree {
+            pool: self.view(),
+            root: self.root.0,
+            height: hisparse::depth(self.rows, self.cols, D) as u32 - 1,
+            d_log2: D.ilog2(),
+            children_log2: if self.nnz / FEW_NONZEROS < blocks as usize { few } else { many },
+        }
     }
 }
