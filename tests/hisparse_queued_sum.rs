@@ -38,7 +38,7 @@ fn queues(options: HiSparseQueuedOptions) -> HiSparseSpaddOptions {
 /// Every entry of A and B, and the sums of those that both have.
 fn expected<V: Value, const D: usize>(a: &HiSparse<V, D>, b: &HiSparse<V, D>) -> BTreeMap<(usize, usize), V> {
     let mut sum: BTreeMap<_, _> = a.iter().map(|(row, col, value)| ((row, col), value)).collect();
-    for (row, col, value) in b.iter() {
+    for (row, col, value) in b {
         sum.entry((row, col)).and_modify(|sum| *sum += value).or_insert(value);
     }
     sum
@@ -59,7 +59,7 @@ fn check<V: Value, const D: usize>(
     let entries = expected(a, b);
     assert_eq!(found.nnz(), entries.len(), "{of}");
     let mut count = 0;
-    for (row, col, value) in found.iter() {
+    for (row, col, value) in &found {
         let expected = entries[&(row, col)];
         assert!(value == expected || value.to_bits() == expected.to_bits(), "({row}, {col}), {of}");
         count += 1;
@@ -347,7 +347,8 @@ fn infinities_and_nan() {
         let found = a.add_with(&b, queues(HiSparseQueuedOptions::default())).expect("a sum");
         for ((row, col, found), expected) in found.download().expect("a download").iter().zip(sum.iter()) {
             assert_eq!((row, col), (expected.0, expected.1));
-            assert!(found == expected.2 || found.is_nan() && expected.2.is_nan(), "{found} {}", expected.2);
+            let is_same = found.to_bits() == expected.2.to_bits() || found.is_nan() && expected.2.is_nan();
+            assert!(is_same, "{found} {}", expected.2);
         }
     }
 }

@@ -94,7 +94,9 @@ mod tests {
     }
 
     impl Impostor {
-        fn nothing(self, _: Arena) {}
+        fn nothing(self, _: Arena) {
+            self.data.store(0, 0);
+        }
     }
 
     fn launch(device: &Device) -> Result<Vec<u32>, DeviceError> {

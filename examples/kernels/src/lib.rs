@@ -25,7 +25,7 @@ kernel! {
     shared: SHARED_BYTES;
     body: ColumnMaxima::run::<BLOCK>;
     entries: {
-        column_maxima in column_maxima: 128 x 1;
+        column_maxima in column_maxima: 128 x 1 resident 8;
     }
 }
 

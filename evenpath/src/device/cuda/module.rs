@@ -184,7 +184,7 @@ fn find(
                 Some(text) => text,
                 None => whole_module(ptx, kernel.module)?,
             };
-            entry.insert(load(ptx.target(), ptx.origin(), driver, kernel.module, &text)?)
+            entry.insert(load(ptx.target(), &ptx.origin(), driver, kernel.module, &text)?)
         }
     };
     handle(module, kernel, ptx.origin())
@@ -199,9 +199,7 @@ fn find_own(
 ) -> Result<CUfunction, Failure> {
     let module = match loaded.entry(kernel.name) {
         Entry::Occupied(entry) => entry.into_mut(),
-        Entry::Vacant(entry) => {
-            entry.insert(load(own.target, PROGRAM.into(), driver, kernel.module, &own.text)?)
-        }
+        Entry::Vacant(entry) => entry.insert(load(own.target, PROGRAM, driver, kernel.module, &own.text)?),
     };
     handle(module, kernel, PROGRAM.into())
 }
@@ -226,11 +224,11 @@ fn whole_module(ptx: &Ptx, name: &str) -> Result<String, DeviceError> {
 }
 
 /// Loads `text`, which is of the named module for a target, into the current context.
-fn load(target: u32, origin: String, driver: Version, name: &str, text: &str) -> Result<Module, Failure> {
+fn load(target: u32, origin: &str, driver: Version, name: &str, text: &str) -> Result<Module, Failure> {
     let refused = |message: String, log: String| DeviceError::Module {
         module: name.to_owned(),
         target,
-        origin: origin.clone(),
+        origin: origin.to_owned(),
         message,
         log,
     };

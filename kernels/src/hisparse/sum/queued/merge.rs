@@ -5,7 +5,7 @@ use evenpath_simt::{thread, warp, Element, Float};
 use super::super::fill::Leaf;
 use super::super::{tiny, Pair, Part, Place, Side, Sink};
 use super::pair::QueuedPair;
-use super::Sum;
+use super::Adder;
 use crate::hisparse::layout::{self, NULL};
 use crate::hisparse::pool_mut::NodeMut;
 use crate::hisparse::queue::Found;
@@ -31,7 +31,7 @@ impl Sink<u32> for Inner {
     fn join(&self, _: Place, _: u32, _: bool) {}
 }
 
-impl<V: Float, const BLOCK: usize> Sum<V, BLOCK> {
+impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     /// An inner node of the sum.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -128,7 +128,7 @@ impl<V: Float> HiSparseQueuedSum<V> {
         let all_words = (queued_shared_bytes(d_log2) / 4) as usize;
         let all: Shared<u32> = Arena::dynamic(queued_shared_bytes(d_log2)).take(all_words);
         let own = all.skip((thread::warp() * warp_words(d_log2)) as usize);
-        let sum = Sum {
+        let adder = Adder {
             trees: self.trees,
             sum: self.sum,
             marks: Marks::new(own, d_log2),
@@ -137,13 +137,13 @@ impl<V: Float> HiSparseQueuedSum<V> {
             reference,
             entries: 0,
         };
-        run::<_, BLOCK_SIZE>(arena, self.queues, sum);
+        run::<_, BLOCK_SIZE>(arena, self.queues, adder);
     }
 }
 
-/// A thread's view of the sum.
+/// What a thread knows.
 #[derive(Clone, Copy)]
-struct Sum<V: Float, const BLOCK: usize> {
+struct Adder<V: Float, const BLOCK: usize> {
     trees: SumTrees<V>,
     sum: SumPool<V>,
     marks: Marks,
@@ -155,13 +155,13 @@ struct Sum<V: Float, const BLOCK: usize> {
     entries: u64,
 }
 
-impl<V: Float, const BLOCK: usize> Specification for Sum<V, BLOCK> {
+impl<V: Float, const BLOCK: usize> Specification for Adder<V, BLOCK> {
     type Element = QueuedPair;
     const QUEUES: u32 = SumQueues::QUEUES;
     const LANES_LOG2: u32 = SumQueues::LANES_LOG2;
 }
 
-impl<V: Float, const BLOCK: usize> Operation for Sum<V, BLOCK> {
+impl<V: Float, const BLOCK: usize> Operation for Adder<V, BLOCK> {
     // The coordinates of inner nodes.
     const READS_WHAT_WAS_WRITTEN: bool = true;
 
@@ -200,7 +200,7 @@ impl<V: Float, const BLOCK: usize> Operation for Sum<V, BLOCK> {
     }
 }
 
-impl<V: Float, const BLOCK: usize> Sum<V, BLOCK> {
+impl<V: Float, const BLOCK: usize> Adder<V, BLOCK> {
     /// Both trees, with references as slots.
     #[inline(always)]
     fn inner_sides(&self) -> (Side<u32>, Side<u32>) {
