@@ -21,6 +21,7 @@ fn csr<V: Value>(rows: usize, cols: usize, entries: &Entries) -> Csr<V> {
 fn check_product<V: Value, const D: usize>(
     matrix: &DeviceHiSparse<V, D>,
     expected: &Csr<V>,
+    options: HiSparseSpmvOptions,
     (alpha, beta): (f64, f64),
 ) {
     let device = matrix.device();
@@ -32,7 +33,7 @@ fn check_product<V: Value, const D: usize>(
     }
     let oracle = spmv(expected, alpha, &x, beta, &y);
     let device_x = device.upload(&x).unwrap();
-    let plan = matrix.plan_spmv(leaves()).unwrap();
+    let plan = matrix.plan_spmv(options).unwrap();
     let run = || {
         let mut device_y = device.upload(&y).unwrap();
         plan.run(alpha, &device_x, beta, &mut device_y).unwrap();
@@ -59,14 +60,15 @@ fn check_matrix<V: Value, const D: usize>(device: &Device, a: &Csr<V>) {
     for options in [HiSparseOptions::default(), share()] {
         let matrix: HiSparse<V, D> = a.to_hisparse(options).unwrap();
         let matrix = device.upload(&matrix).unwrap();
-        check_product(&matrix, a, (1.0, 0.0));
-        check_product(&matrix.transpose(), &transpose, (-2.0, 0.5));
+        check_product(&matrix, a, leaves(), (1.0, 0.0));
+        check_product(&matrix, a, teams(), (-1.0, 1.0));
+        check_product(&matrix.transpose(), &transpose, leaves(), (-2.0, 0.5));
     }
     let matrix: HiSparse<V, D> = transpose.to_hisparse(HiSparseOptions::default()).unwrap();
     let matrix = device.upload(&matrix.scaled(V::from_f64(4.0))).unwrap();
     let matrix =
         matrix.transpose().scaled(V::from_f64(-0.5)).transpose().transpose().scaled(V::from_f64(-0.5));
-    check_product(&matrix, a, (1.5, -1.0));
+    check_product(&matrix, a, teams(), (1.5, -1.0));
 }
 
 fn check_all<V: Value>(device: &Device, a: &Csr<V>) {
@@ -236,11 +238,13 @@ fn plans_say_what_they_hold() {
     for device in kernel_devices() {
         let matrix = device.device.upload(&a).unwrap();
         let before = device.device.memory().unwrap().in_use;
-        let plan = matrix.plan_spmv(leaves()).unwrap();
-        let info = plan.info().unwrap();
-        assert!(info.leaves > 0 && info.parts == 50, "{info}");
-        assert_eq!(device.device.memory().unwrap().in_use - before, info.workspace_bytes);
-        drop(plan);
+        // A part for each strip, then the four parts of a team.
+        for (warps, parts) in [(64, 50), (400, 200)] {
+            let plan = matrix.plan_spmv(leaves().with_warps(warps)).unwrap();
+            let info = plan.info().unwrap();
+            assert!(info.leaves > 0 && info.parts == parts, "{info}");
+            assert_eq!(device.device.memory().unwrap().in_use - before, info.workspace_bytes);
+        }
         let plan =
             matrix.plan_spmv(HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Copied)).unwrap();
         let held = device.device.memory().unwrap().in_use - before;
@@ -282,8 +286,9 @@ fn the_automatic_choice_is_a_copy() {
             let is_in_cache = device.properties().l2_bytes.is_some_and(|l2| l2 > 512 << 10);
             let is_narrow = method == SpmvMethod::NarrowColumns;
             assert!(if is_far { !is_narrow } else { is_narrow || is_in_cache }, "{device}: {method}");
-            check_product(&matrix, &a, (1.0, 0.0));
-            check_product(&matrix.transpose().scaled(2.0).transpose().scaled(0.5), &a, (-0.5, 1.0));
+            check_product(&matrix, &a, leaves(), (1.0, 0.0));
+            let scaled = matrix.transpose().scaled(2.0).transpose().scaled(0.5);
+            check_product(&scaled, &a, leaves(), (-0.5, 1.0));
         }
     }
 }
@@ -413,4 +418,9 @@ fn share() -> HiSparseOptions {
 
 fn leaves() -> HiSparseSpmvOptions {
     HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves)
+}
+
+/// With so many warps that the strips of small matrices are divided among the warps of a block.
+fn teams() -> HiSparseSpmvOptions {
+    leaves().with_warps(1 << 14)
 }

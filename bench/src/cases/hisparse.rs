@@ -50,6 +50,7 @@ fn more(record: &Record) -> BTreeMap<String, f64> {
     }
     for sum in &record.sums {
         add(format!("{} ms", sum.op), Some(sum.ms));
+        add(format!("{} ms, queues", sum.op), Some(sum.queued_ms));
         add(format!("{} ms, csr", sum.op), Some(sum.csr_ms));
         add(format!("{} ms, cusparse", sum.op), sum.cusparse_ms);
         add(format!("{} ms, cusparse's transpose", sum.op), sum.cusparse_transpose_ms);

@@ -80,15 +80,17 @@ pub struct Way {
 pub struct Sum {
     /// `add` or `add_transposed`.
     pub op: &'static str,
-    /// Median milliseconds with trees, whose transposition is a flag.
+    /// Median milliseconds with trees, whose transposition is a flag, level by level.
     pub ms: f64,
+    /// The same by queues.
+    pub queued_ms: f64,
     /// Median milliseconds in CSR, given the transpose.
     pub csr_ms: f64,
     /// Median milliseconds of `csrgeam2`, given the transpose.
     pub cusparse_ms: Option<f64>,
     /// Median milliseconds of `csr2csc`, which computes the transpose.
     pub cusparse_transpose_ms: Option<f64>,
-    /// How the sum of trees is wrong, if so.
+    /// How a sum of trees is wrong, if so.
     pub difference: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use evenpath::Csr;
-use evenpath::hisparse::HiSparseOptions;
+use evenpath::hisparse::{HiSparseOptions, HiSparseSpaddMethod, HiSparseSpaddOptions};
 
 use super::record::Sum;
 use super::{Case, Tree};
@@ -40,18 +40,26 @@ impl Case<'_> {
         for (op, addend) in [("add", Addend::Itself), ("add_transposed", Addend::Transpose)] {
             let Some(other) = addend.of(matrix) else { continue };
             let other_tree = if addend == Addend::Transpose { tree.transpose() } else { tree.clone() };
-            let times = times_ms(self.device, self.repetitions, || tree.add(&other_tree).map(drop))?;
-            let result = tree.add(&other_tree)?.download()?.to_csr()?;
+            let sum = |method| -> Result<_, Box<dyn Error>> {
+                let options = HiSparseSpaddOptions::default().with_method(method);
+                let add = || tree.add_with(&other_tree, options);
+                let times = times_ms(self.device, self.repetitions, || add().map(drop))?;
+                let result = add()?.download()?.to_csr()?;
+                Ok((median(&times), check((V::ONE, matrix), (V::ONE, &other), &result).err()))
+            };
+            let (ms, difference) = sum(HiSparseSpaddMethod::Levels)?;
+            let (queued_ms, queued_difference) = sum(HiSparseSpaddMethod::Queues)?;
             let (a, b) = (self.device.upload(matrix)?, self.device.upload(&other)?);
             let csr = times_ms(self.device, self.repetitions, || a.add(V::ONE, &b, V::ONE).map(drop))?;
             let peer = self.cusparse_sum(matrix, &other, addend);
             sums.push(Sum {
                 op,
-                ms: median(&times),
+                ms,
+                queued_ms,
                 csr_ms: median(&csr),
                 cusparse_ms: peer.as_ref().map(|peer| peer.ms),
                 cusparse_transpose_ms: peer.and_then(|peer| peer.transpose_ms),
-                difference: check((V::ONE, matrix), (V::ONE, &other), &result).err(),
+                difference: difference.or(queued_difference),
             });
         }
         Ok(sums)

@@ -65,10 +65,16 @@ const ADD: &str = "add ms";
 const ADD_TRANSPOSED: &str = "add_transposed ms";
 const TRANSPOSED_BY_CUSPARSE: &str = "add_transposed ms, cusparse";
 
-const SUMS: [Ratio; 5] = [
+const SUMS: [Ratio; 7] = [
     ratio("A + A: cuSPARSE over HiSparse", &["add ms, cusparse"], ADD),
+    ratio("A + A: cuSPARSE over HiSparse by queues", &["add ms, cusparse"], "add ms, queues"),
     ratio("A + A: own CSR over HiSparse", &["add ms, csr"], ADD),
     ratio("A + Aᵀ: cuSPARSE, given Aᵀ, over HiSparse", &[TRANSPOSED_BY_CUSPARSE], ADD_TRANSPOSED),
+    ratio(
+        "A + Aᵀ: cuSPARSE, given Aᵀ, over HiSparse by queues",
+        &[TRANSPOSED_BY_CUSPARSE],
+        "add_transposed ms, queues",
+    ),
     ratio(
         "A + Aᵀ: cuSPARSE with its transpose over HiSparse",
         &[TRANSPOSED_BY_CUSPARSE, "add_transposed ms, cusparse's transpose"],

@@ -29,7 +29,7 @@ pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_
 pub use pool_mut::{NodeMut, PoolMut};
 pub use runs::{Entries, HiSparseCountRuns, HiSparseWriteRuns};
 pub use schedule::{
-    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, Schedule, QUAD,
+    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, Schedule, QUAD, TEAM,
 };
 pub use spmm::{spmm_sums_bytes, HiSparseSpmm, Strided, StridedMut};
 pub use spmv::{HiSparseSpmv, Orientation, Plain, Transposed};

@@ -6,6 +6,9 @@
 //! last of a leaf may have fewer. Leaves are listed by strip, and quads are numbered in that order. A *part* is a sequence
 //! of quads of one strip, the work of a warp. Strips of many quads have several parts, of equal length except for the last
 //! ones.
+//!
+//! Where there are too few strips to occupy a device, a strip is divided among *teams*: the four warps of a block, which take
+//! a part each and add up their sums in shared memory. Then a strip's parts are a multiple of four, and the last may be empty.
 
 use evenpath_simt::{kernel, parameters, thread, Arena, Element, Global, GlobalMut};
 
@@ -14,6 +17,9 @@ use crate::block::search::partition_point;
 
 /// Slots of a quad.
 pub const QUAD: u32 = 4;
+
+/// The parts of a team: the warps of a block.
+pub const TEAM: u32 = 4;
 
 /// Bits of the number of slots of a listed leaf.
 const COUNT_BITS: u32 = 17;
@@ -91,6 +97,8 @@ parameters! {
         pub parts: u32,
         /// The number of strips.
         pub strips: u32,
+        /// The number of parts that are processed together: 1, or [`TEAM`].
+        pub team: u32,
     }
 }
 
@@ -168,12 +176,14 @@ kernel! {
         pub strip_leaves: Global<u32>,
         /// The first quad of each leaf, and the number of quads at the end.
         pub firsts: Global<u64>,
-        /// Output: the number of parts of each strip, at least one, and zero at the end; `strips` + 1.
+        /// Output: the number of parts of each strip, at least one team, and zero at the end; `strips` + 1.
         pub counts: GlobalMut<u32>,
         /// The number of strips.
         pub strips: u32,
         /// The largest number of quads of a part.
         pub part_quads: u32,
+        /// The number of parts of a team.
+        pub team: u32,
     }
     shared: 0;
     body: HiSparseCountParts::count_parts::<BLOCK>;
@@ -189,7 +199,8 @@ impl HiSparseCountParts {
         if strip < self.strips as usize {
             let quads = self.firsts.load(self.strip_leaves.load(strip + 1) as usize)
                 - self.firsts.load(self.strip_leaves.load(strip) as usize);
-            self.counts.store(strip, quads.div_ceil(u64::from(self.part_quads)).max(1) as u32);
+            let team_quads = u64::from(self.part_quads) * u64::from(self.team);
+            self.counts.store(strip, self.team * quads.div_ceil(team_quads).max(1) as u32);
         } else if strip == self.strips as usize {
             self.counts.store(strip, 0);
         }

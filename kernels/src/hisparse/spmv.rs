@@ -2,7 +2,7 @@
 //!
 //! Each lane has its own copy of the strip's sums, in shared memory, or shares one with a few lanes that add in turns. So
 //! lanes are independent of each other, rows and columns are treated alike, leaves of any size fill a warp, and the order of
-//! additions depends on the schedule alone.
+//! additions depends on the schedule alone. Where parts are in teams, the warps of a block add up their sums.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -12,7 +12,7 @@ use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, Shared};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES, UNIT_WORDS};
 use super::node::Pool;
-use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
+use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD, TEAM};
 use super::strip::{StripParts, Sums};
 use crate::block::tagged_sums::TaggedWords;
 use crate::unroll::{unroll, Steps};
@@ -29,7 +29,7 @@ kernel! {
         pub x: Global<V>,
         /// The result.
         pub update: Update<V>,
-        /// If a strip has several parts, D partial sums per part, twice, and two counters per part.
+        /// If a strip has several parts, or teams, D partial sums for each, twice, and two counters for each.
         pub sums: TaggedWords,
         /// Elements of y.
         pub elements: u64,
@@ -324,6 +324,7 @@ impl<V: Float, T: Orientation, const ITEMS: usize> Steps for AddTo<'_, V, T, ITE
 impl<V: Float> HiSparseSpmv<V> {
     #[inline(always)]
     fn spmv<T: Orientation, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
+        const { assert!(BLOCK as u32 == TEAM * thread::WARP_SIZE, "a team is a block") };
         const { assert!(COUNT_BYTES == 4 && COORDINATES_BYTES == 2, "two coordinates per word, after one word") };
         // 1. Find the warp's part, and clear its sums.
         let Schedule { leaf_list, part_list, leaves, parts, .. } = self.schedule;
@@ -368,14 +369,17 @@ impl<V: Float> HiSparseSpmv<V> {
         self.finish(own_sums, part, own_part.strip);
     }
 
-    /// 4. Updates y with the sums of a strip, or leaves those of its part for the strip's last warp.
+    /// 4. Updates y with the sums of a strip, or leaves those of its part, or team, for the strip's last one.
     #[inline(always)]
     fn finish(self, own_sums: Sums<V>, part: u32, strip: u32) {
-        let Schedule { strip_parts, parts, .. } = self.schedule;
+        let Schedule { strip_parts, parts, team, .. } = self.schedule;
         let strip = strip as usize;
-        let first = strip_parts.load(strip);
-        let strip_parts = StripParts { first, count: strip_parts.load(strip + 1) - first, all: parts };
-        own_sums.finish(strip_parts, part, self.sums.sums(), |element, sum| {
+        let (first, end) = (strip_parts.load(strip), strip_parts.load(strip + 1));
+        let team_log2 = if team > 1 { TEAM.ilog2() } else { 0 };
+        let teams = |parts: u32| parts >> team_log2;
+        let strip_parts = StripParts { first: teams(first), count: teams(end - first), all: teams(parts) };
+        let totals = own_sums.totals(team > 1);
+        totals.finish(strip_parts, teams(part), self.sums.sums(), |element, sum| {
             let index = strip << self.d_log2 | element as usize;
             if (index as u64) < self.elements {
                 self.update.store(index, sum);

@@ -2,15 +2,17 @@
 
 use evenpath_simt::{thread, warp, Arena, Float, Packet, Shared};
 
+use super::schedule::TEAM;
 use crate::block::tagged_sums::TaggedSums;
 
-/// The number of parts whose sums one warp adds up. With more parts, groups of this size are added first.
+/// The number of parts whose sums are added up at once. With more parts, groups of this size are added first.
 const GROUP: u32 = 32;
 
 /// A warp's sums of the D elements of a strip, in `1 << copies_log2` copies. Lanes with the same index modulo that number
 /// share a copy.
 #[derive(Clone, Copy)]
 pub(super) struct Sums<V> {
+    /// The sums of all warps of the block, one after another.
     memory: Shared<V>,
     d_log2: u32,
     copies_log2: u32,
@@ -28,15 +30,16 @@ impl<V: Float> Sums<V> {
         let warps = BLOCK / thread::WARP_SIZE as usize;
         let len = 1 << (d_log2 + copies_log2);
         let mut arena = Arena::dynamic(warps as u32 * sums_bytes(d_log2, copies_log2, V::SIZE as u32));
-        let sums = arena.take::<V>(warps * len).skip(thread::warp() as usize * len);
+        let memory = arena.take::<V>(warps * len);
+        let own_sums = memory.skip(thread::warp() as usize * len);
         let zeros: Packet = [0; 2];
         let mut index = thread::lane() as usize * (16 / V::SIZE);
         while index < len {
-            sums.store_16(index, zeros);
+            own_sums.store_16(index, zeros);
             index += thread::WARP_SIZE as usize * (16 / V::SIZE);
         }
         warp::sync(warp::FULL);
-        Self { memory: sums, d_log2, copies_log2 }
+        Self { memory, d_log2, copies_log2 }
     }
 
     /// Calls `turn` with a copy for each lane: at any time for lanes with different copies. The sum of an element is at
@@ -44,7 +47,8 @@ impl<V: Float> Sums<V> {
     #[inline(always)]
     pub(super) fn in_turns(self, mut turn: impl FnMut(Shared<V>)) {
         let copies = 1 << self.copies_log2;
-        let own_sums = self.memory.skip((thread::lane() & (copies - 1)) as usize);
+        let warp_sums = self.memory.skip((thread::warp() as usize) << (self.d_log2 + self.copies_log2));
+        let own_sums = warp_sums.skip((thread::lane() & (copies - 1)) as usize);
         let mut lanes = 0;
         while lanes < thread::WARP_SIZE >> self.copies_log2 {
             if thread::lane() >> self.copies_log2 == lanes {
@@ -55,13 +59,64 @@ impl<V: Float> Sums<V> {
         }
     }
 
-    /// The sum of an element over all copies. Lanes with neighboring elements access different banks.
+    /// The sums of this warp, or of all warps of its block, which add to those of one strip.
+    #[inline(always)]
+    pub(super) fn totals(self, is_team: bool) -> Totals<V> {
+        let Self { memory, d_log2, copies_log2 } = self;
+        if is_team {
+            thread::barrier();
+            let (lane, lanes) = (thread::index(), TEAM * thread::WARP_SIZE);
+            return Totals { memory, d_log2, copies_log2, warps: TEAM, lane, lanes };
+        }
+        let memory = memory.skip((thread::warp() as usize) << (d_log2 + copies_log2));
+        let (lane, lanes) = (thread::lane(), thread::WARP_SIZE);
+        Totals { memory, d_log2, copies_log2, warps: 1, lane, lanes }
+    }
+}
+
+/// The sums of the D elements of a strip, of one warp or of the warps of a block, and the threads that add them up.
+#[derive(Clone, Copy)]
+pub(super) struct Totals<V> {
+    /// The first warp's sums; those of the others follow.
+    memory: Shared<V>,
+    d_log2: u32,
+    copies_log2: u32,
+    /// The number of warps.
+    warps: u32,
+    /// This thread's number among theirs.
+    lane: u32,
+    /// The number of their threads.
+    lanes: u32,
+}
+
+impl<V: Float> Totals<V> {
+    /// Waits for the other threads.
+    #[inline(always)]
+    fn sync(self) {
+        if self.warps > 1 {
+            thread::barrier();
+        } else {
+            warp::sync(warp::FULL);
+        }
+    }
+
+    /// The sum of an element over all warps and copies. Threads with neighboring elements access different banks.
     #[inline(always)]
     fn total(self, element: u32) -> V {
+        let mut total = self.warp_total(0, element);
+        for warp in 1..self.warps {
+            total += self.warp_total(warp, element);
+        }
+        total
+    }
+
+    /// The sum of an element over all copies of a warp.
+    #[inline(always)]
+    fn warp_total(self, warp: u32, element: u32) -> V {
         let in_packet = 16 / V::SIZE as u32;
         let packets = (1 << self.copies_log2) / in_packet;
         let shift = thread::lane() * packets / 8;
-        let row = self.memory.skip((element << self.copies_log2) as usize);
+        let row = self.memory.skip(((warp << self.d_log2 | element) << self.copies_log2) as usize);
         let mut totals = [V::ZERO; 4];
         let mut index = 0;
         while index < packets {
@@ -80,79 +135,77 @@ impl<V: Float> Sums<V> {
         (totals[0] + totals[1]) + (totals[2] + totals[3])
     }
 
-    /// Calls `each` with every element and its sum, one element per lane.
+    /// Calls `each` with every element, one per thread at a time.
     #[inline(always)]
-    fn for_each(self, each: impl Fn(u32, V)) {
-        let mut element = thread::lane();
+    fn for_each(self, mut each: impl FnMut(u32)) {
+        let mut element = self.lane;
         while element < 1 << self.d_log2 {
-            each(element, self.total(element));
-            element += thread::WARP_SIZE;
+            each(element);
+            element += self.lanes;
         }
     }
 
     /// Passes the sums of part `part` to `store`, element by element, if the strip has no other part. Otherwise leaves them in
-    /// `sums`; the last warp of the strip adds up those of all parts in order, and passes the results to `store`. `sums` has
+    /// `sums`; the last of the strip's parts adds up those of all in order, and passes the results to `store`. `sums` has
     /// room for D sums per part, twice, and two counters per part.
     #[inline(always)]
     pub(super) fn finish(self, strip: StripParts, part: u32, sums: TaggedSums<V>, store: impl Fn(u32, V)) {
         let StripParts { first, count, all } = strip;
         if count == 1 {
-            self.for_each(store);
+            self.for_each(|element| store(element, self.total(element)));
             return;
         }
         let place = |part: u32, element: u32| (part as usize) << self.d_log2 | element as usize;
-        self.for_each(|element, sum| sums.put(place(part, element), sum));
+        self.for_each(|element| sums.put(place(part, element), self.total(element)));
         let group = (part - first) / GROUP;
         let group_first = first + group * GROUP;
         let group_parts = (count - group * GROUP).min(GROUP);
-        if !is_last(sums, group_first, group_parts) {
+        if !self.is_last(sums, group_first, group_parts) {
             return;
         }
-        let elements = 1 << self.d_log2;
         let add_parts = |element| add(sums, group_parts, |part| place(group_first + part, element));
-        let mut element = thread::lane();
         if count <= GROUP {
-            while element < elements {
-                store(element, add_parts(element));
-                element += thread::WARP_SIZE;
-            }
+            self.for_each(|element| store(element, add_parts(element)));
             return;
         }
-        while element < elements {
-            sums.put(place(all + group_first, element), add_parts(element));
-            element += thread::WARP_SIZE;
-        }
+        self.for_each(|element| sums.put(place(all + group_first, element), add_parts(element)));
         let groups = count.div_ceil(GROUP);
-        if is_last(sums, all + first, groups) {
-            let mut element = thread::lane();
-            while element < elements {
-                store(element, add(sums, groups, |group| place(all + first + group * GROUP, element)));
-                element += thread::WARP_SIZE;
-            }
+        if self.is_last(sums, all + first, groups) {
+            let add_groups = |element| add(sums, groups, |group| place(all + first + group * GROUP, element));
+            self.for_each(|element| store(element, add_groups(element)));
         }
+    }
+
+    /// Counts this part, whose sums are written, at `counter`; whether it is the last of `count`.
+    #[inline(always)]
+    fn is_last(self, sums: TaggedSums<V>, counter: u32, count: u32) -> bool {
+        self.sync();
+        let is_last = self.lane == 0 && sums.arrive(counter as usize, count);
+        if self.warps == 1 {
+            return warp::any(warp::FULL, is_last);
+        }
+        // The sums were read before the barrier.
+        if self.lane == 0 {
+            self.memory.store(0, V::from_bits(u64::from(is_last)));
+        }
+        thread::barrier();
+        self.memory.load(0).to_bits() != 0
     }
 }
 
-/// The parts of a strip.
+/// The parts of a strip, or its teams of parts.
 #[derive(Clone, Copy)]
 pub(super) struct StripParts {
     pub(super) first: u32,
     pub(super) count: u32,
-    /// Parts of all strips.
+    /// Those of all strips.
     pub(super) all: u32,
-}
-
-/// Counts this warp, which has written its sums, at `counter`; whether it is the last of `count`.
-#[inline(always)]
-fn is_last<V: Float>(sums: TaggedSums<V>, counter: u32, count: u32) -> bool {
-    warp::sync(warp::FULL);
-    warp::any(warp::FULL, thread::lane() == 0 && sums.arrive(counter as usize, count))
 }
 
 /// The sum of `count` parts, in order.
 #[inline(always)]
 fn add<V: Float>(sums: TaggedSums<V>, count: u32, place: impl Fn(u32) -> usize) -> V {
-    const AHEAD: usize = 4;
+    const AHEAD: usize = 8;
     let mut total = V::ZERO;
     let mut part = 0;
     while part < count {

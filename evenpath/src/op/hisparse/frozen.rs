@@ -1,7 +1,7 @@
 //! The frozen schedule of products: the stored result of a traversal.
 
 use evenpath_kernels::hisparse::{
-    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, NodeList, Schedule,
+    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, NodeList, Schedule, TEAM,
 };
 use evenpath_kernels::spmv::ColumnOffsets;
 use evenpath_kernels::vector::{GatherIndices, Iota};
@@ -14,8 +14,12 @@ use crate::op::scan::{Operator, Scan, sum_kernel};
 use crate::op::transpose::{by_column, column_offsets};
 use crate::op::{OpError, sort, vector};
 
-/// The minimum number of quads per part, unless its strip has fewer.
+/// The minimum number of quads per part, unless its strip has fewer: a few for each lane, so that a part takes longer than
+/// its first loads.
 const FEWEST_QUADS: u64 = 256;
+
+/// The same for parts of a team, whose number is a matter of latency: one or two iterations of a warp.
+const FEWEST_TEAM_QUADS: u64 = 64;
 
 /// The maximum number of quads per part: a kernel counts the slots of a part in 31 bits.
 const MOST_QUADS: u64 = 1 << 24;
@@ -28,6 +32,8 @@ pub(super) struct Frozen {
     pub(super) leaves: u32,
     pub(super) parts: u32,
     pub(super) strips: u32,
+    /// The number of parts that are processed together.
+    pub(super) team: u32,
 }
 
 /// The kernels that build a schedule, for compilation ahead of use.
@@ -74,8 +80,9 @@ impl Frozen {
         let quads = firsts.get(leaves as usize)?;
         let leaf_list = list_leaves(device, list, &operands, &firsts)?;
 
-        let part_quads = (quads / u64::from(warps)).clamp(FEWEST_QUADS, MOST_QUADS) as u32;
-        let strip_parts = strip_parts(device, &strip_leaves, &firsts, strips as u32, part_quads)?;
+        let parts = Parts::new(quads, strips as u32, warps);
+        let strip_parts = strip_parts(device, &strip_leaves, &firsts, strips as u32, parts)?;
+        let team = parts.team;
         let parts = strip_parts.get(strips)?;
         let mut part_list = device.uninitialized(2 * parts as usize + 2)?;
         let launch = device.kernel().threads(parts as usize + 1)?;
@@ -90,7 +97,7 @@ impl Frozen {
         // SAFETY: the strips' leaves and parts are those that were found, and the list has two words for each part and
         // two more; buffers are freed in the stream's order.
         unsafe { launch.launch(list) }?;
-        Ok(Self { leaf_list, part_list, strip_parts, leaves, parts, strips: strips as u32 })
+        Ok(Self { leaf_list, part_list, strip_parts, leaves, parts, strips: strips as u32, team })
     }
 
     /// A view for products.
@@ -102,7 +109,13 @@ impl Frozen {
             leaves: self.leaves,
             parts: self.parts,
             strips: self.strips,
+            team: self.team,
         }
+    }
+
+    /// The number of teams, or of parts where there are none.
+    pub(super) fn teams(&self) -> u32 {
+        self.parts / self.team
     }
 
     /// Bytes of device memory.
@@ -110,9 +123,30 @@ impl Frozen {
         self.leaf_list.bytes() + self.part_list.bytes() + self.strip_parts.bytes()
     }
 
-    /// Whether a strip has several parts.
+    /// Whether a strip has several parts, or teams.
     pub(super) fn is_cut(&self) -> bool {
-        self.parts > self.strips
+        self.teams() > self.strips
+    }
+}
+
+/// How strips are divided.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    /// The largest number of quads of a part.
+    quads: u32,
+    /// The number of parts of a team.
+    team: u32,
+}
+
+impl Parts {
+    /// For `quads` quads in `strips` strips, and a device that runs `warps` parts at once.
+    fn new(quads: u64, strips: u32, warps: u32) -> Self {
+        let few_strips = TEAM.saturating_mul(strips) <= warps;
+        let (team, fewest) = if few_strips { (TEAM, FEWEST_TEAM_QUADS) } else { (1, FEWEST_QUADS) };
+        // A strip has up to one team more than its quads fill.
+        let filled = if few_strips { (warps - TEAM * strips).max(warps / 2).max(1) } else { warps };
+        let quads = (quads / u64::from(filled)).clamp(fewest, MOST_QUADS) as u32;
+        Self { quads, team }
     }
 }
 
@@ -154,7 +188,7 @@ fn strip_parts(
     strip_leaves: &DeviceVec<u32>,
     firsts: &DeviceVec<u64>,
     strips: u32,
-    part_quads: u32,
+    parts: Parts,
 ) -> Result<DeviceVec<u32>, OpError> {
     let mut counts = device.uninitialized::<u32>(strips as usize + 1)?;
     let count = HiSparseCountParts {
@@ -162,7 +196,8 @@ fn strip_parts(
         firsts: firsts.as_global(),
         counts: counts.as_global_mut(),
         strips,
-        part_quads,
+        part_quads: parts.quads,
+        team: parts.team,
     };
     let launch = device.kernel().threads(strips as usize + 1)?;
     // SAFETY: the strips' leaves are indices of `firsts`, and there is a count for each strip and one more.

@@ -7,7 +7,7 @@ use evenpath_kernels::hisparse::queue::{AddProducts, HiSparseQueuedSpmv, TreeQue
 
 use super::HiSparseQueuedOptions;
 use super::device::{Content, DeviceHiSparse, Nodes};
-use super::queues::{QueueMemory, capacity, grid};
+use super::queues::{QueueMemory, UNITS_PER_LARGE_LEAF, capacity, grid};
 use crate::Value;
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::op::operands::check_product;
@@ -105,7 +105,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 impl<V: Value> Queues<V> {
     fn new(nodes: &Nodes, options: HiSparseQueuedOptions) -> Result<Self, OpError> {
         let device = nodes.pool.device();
-        let capacity = capacity(options, nodes.pool.len());
+        let capacity = capacity(options, nodes.pool.len(), UNITS_PER_LARGE_LEAF);
         let launch = grid(device.kernel(), options, nodes.nnz)?;
         Ok(Self { launch, memory: Mutex::new(QueueMemory::new(device, capacity)?), capacity })
     }
@@ -121,7 +121,7 @@ impl<V: Value> Queues<V> {
     ) -> Result<(), DeviceError> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = HiSparseQueuedSpmv {
-            tree: nodes.tree::<V, D>(),
+            tree: nodes.tree::<V, D>(self.launch.grid()),
             queues: memory.next_run()?,
             product: AddProducts {
                 x: x.as_global(),

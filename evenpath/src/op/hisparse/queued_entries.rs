@@ -4,7 +4,7 @@ use evenpath_kernels::hisparse::queue::{Diagonal, HiSparseDiagonal, HiSparseSqua
 
 use super::HiSparseQueuedOptions;
 use super::device::{Content, DeviceHiSparse};
-use super::queues::{QueueMemory, capacity, grid};
+use super::queues::{QueueMemory, UNITS_PER_LARGE_LEAF, capacity, grid};
 use crate::device::DeviceVec;
 use crate::op::OpError;
 use crate::{HiSparse, Value};
@@ -38,10 +38,13 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         }
         let device = self.device();
         let mut sum = device.zeros::<f64>(1)?;
-        let mut queues = QueueMemory::<TreeQueues>::new(device, capacity(options, nodes.pool.len()))?;
+        let mut queues = QueueMemory::<TreeQueues>::new(
+            device,
+            capacity(options, nodes.pool.len(), UNITS_PER_LARGE_LEAF),
+        )?;
         let launch = grid(device.kernel(), options, nodes.nnz)?;
         let kernel = HiSparseSquares {
-            tree: nodes.tree::<V, D>(),
+            tree: nodes.tree::<V, D>(launch.grid()),
             queues: queues.next_run()?,
             sum: sum.as_global_mut(),
         };
@@ -79,10 +82,13 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             Content::Machine(nodes) if !nodes.root.is_null() => nodes,
             _ => return Ok(elements),
         };
-        let mut queues = QueueMemory::<TreeQueues>::new(device, capacity(options, nodes.pool.len()))?;
+        let mut queues = QueueMemory::<TreeQueues>::new(
+            device,
+            capacity(options, nodes.pool.len(), UNITS_PER_LARGE_LEAF),
+        )?;
         let launch = grid(device.kernel(), options, elements.len())?;
         let kernel = HiSparseDiagonal {
-            tree: nodes.tree::<V, D>(),
+            tree: nodes.tree::<V, D>(launch.grid()),
             queues: queues.next_run()?,
             diagonal: Diagonal {
                 elements: elements.as_global_mut(),

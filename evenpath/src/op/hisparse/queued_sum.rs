@@ -7,7 +7,7 @@ use evenpath_kernels::hisparse::sum::{
 use super::HiSparseQueuedOptions;
 use super::add::Sum;
 use super::device::{Nodes, pool_view_mut};
-use super::queues::{QueueMemory, capacity, grid};
+use super::queues::{QueueMemory, UNITS_PER_LEAF, capacity, grid};
 use super::tree;
 use crate::Value;
 use crate::device::DeviceVec;
@@ -32,7 +32,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         }
         let operands = self.a.pool.len() + self.b.pool.len();
         let mut units = operands.min(MAX_UNITS);
-        let mut queues = QueueMemory::new(self.device, capacity(options, operands))?;
+        let mut queues = QueueMemory::new(self.device, capacity(options, operands, UNITS_PER_LEAF))?;
         loop {
             let mut pool = self.device.zeros::<Unit>(units)?;
             let results = self.fill_pool(rows, cols, options, &mut queues, &mut pool)?;

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use evenpath_kernels::hisparse::queue::{self, Specification, Tree, TreeQueues};
+use evenpath_simt::GlobalMut;
 use evenpath_simt::kernel::Kernel;
 
 use super::HiSparseQueuedOptions;
@@ -14,15 +15,21 @@ use crate::op::OpError;
 
 /// The minimum and maximum capacity of a queue, unless the options set one.
 const CAPACITY: (usize, usize) = (1 << 10, 1 << 20);
-/// Units of the pool per place of a queue. A leaf that passes through a queue of a traversal has at least 48.
-const UNITS_PER_PLACE: usize = 64;
+/// Units of the pool per place of a queue for a traversal: a leaf that passes through a queue has at least 48.
+pub(super) const UNITS_PER_LARGE_LEAF: usize = 64;
+/// The same for an operation whose leaves all pass through queues.
+pub(super) const UNITS_PER_LEAF: usize = 8;
 /// Nonzeros that occupy one block.
 const BLOCK_NONZEROS: usize = 1 << 10;
+/// The same for a matrix that does not occupy a device even so: then its time is that of the slowest block.
+const FEW_NONZEROS: usize = 1 << 8;
+/// log2 of the entries of an inner node that are one block's work, and of those of a matrix with few nonzeros per block.
+const CHILDREN_LOG2: (u32, u32) = (7, 4);
 
 /// The capacity of each queue, for trees whose pools have `units` units together.
-pub(super) fn capacity(options: HiSparseQueuedOptions, units: usize) -> u32 {
+pub(super) fn capacity(options: HiSparseQueuedOptions, units: usize, units_per_place: usize) -> u32 {
     let (least, most) = CAPACITY;
-    options.capacity.unwrap_or((units / UNITS_PER_PLACE).clamp(least, most) as u32)
+    options.capacity.unwrap_or((units / units_per_place).clamp(least, most) as u32)
 }
 
 /// A grid of as many blocks as the device runs at once, fewer for few nonzeros, or as many as the options say.
@@ -31,19 +38,19 @@ pub(super) fn grid<K: Kernel>(
     options: HiSparseQueuedOptions,
     nnz: usize,
 ) -> Result<Launch<K>, DeviceError> {
-    match options.blocks {
-        Some(blocks) => launcher.blocks(blocks.max(1) as usize),
-        None => launcher.resident(u32::try_from(nnz / BLOCK_NONZEROS + 1).unwrap_or(u32::MAX)),
+    if let Some(blocks) = options.blocks {
+        return launcher.blocks(blocks.max(1) as usize);
     }
+    let resident = launcher.resident_blocks()? as usize;
+    let few = nnz / FEW_NONZEROS + 1;
+    launcher.blocks(if few <= resident { few } else { resident.min(nnz / BLOCK_NONZEROS + 1) })
 }
 
 /// The queues of a specification in a device's memory. One run uses them at a time.
 pub(super) struct QueueMemory<S> {
     capacity: u32,
-    /// The places of all queues: zero, or as left by earlier runs.
-    places: DeviceVec<u64>,
-    /// Zero between runs.
-    state: DeviceVec<u64>,
+    /// The places of all queues, zero or as left by earlier runs; then the state, which is zero between runs.
+    words: DeviceVec<u64>,
     /// The number of the last run.
     run: u32,
     specification: PhantomData<S>,
@@ -51,13 +58,8 @@ pub(super) struct QueueMemory<S> {
 
 impl<S: Specification> QueueMemory<S> {
     pub(super) fn new(device: &Device, capacity: u32) -> Result<Self, DeviceError> {
-        Ok(Self {
-            capacity,
-            places: device.zeros(queue::places_words::<S>(capacity))?,
-            state: device.zeros(queue::state_words::<S>())?,
-            run: 0,
-            specification: PhantomData,
-        })
+        let words = device.zeros(queue::places_words::<S>(capacity) + queue::state_words::<S>())?;
+        Ok(Self { capacity, words, run: 0, specification: PhantomData })
     }
 
     /// The queues for the next run, which begins when all earlier ones have ended.
@@ -65,12 +67,13 @@ impl<S: Specification> QueueMemory<S> {
         self.run = self.run.wrapping_add(1);
         if self.run == 0 {
             // Run numbers wrap around, and some places may still be tagged by an early run.
-            self.places.set_zero()?;
+            self.words.set_zero()?;
             self.run = 1;
         }
+        let (words, places) = (self.words.as_global_mut(), queue::places_words::<S>(self.capacity));
         Ok(queue::Queues {
-            places: self.places.as_global_mut(),
-            state: self.state.as_global_mut(),
+            places: GlobalMut::from_device(words.address(), places as u64),
+            state: words.skip(places),
             capacity: self.capacity,
             run: self.run,
         })
@@ -78,7 +81,7 @@ impl<S: Specification> QueueMemory<S> {
 
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
-        self.places.bytes() + self.state.bytes()
+        self.words.bytes()
     }
 }
 
@@ -108,9 +111,12 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             Content::Machine(nodes) if nodes.root.is_null() => return Ok(()),
             Content::Machine(nodes) => nodes,
         };
-        let mut queues = QueueMemory::<TreeQueues>::new(device, capacity(options, nodes.pool.len()))?;
+        let mut queues = QueueMemory::<TreeQueues>::new(
+            device,
+            capacity(options, nodes.pool.len(), UNITS_PER_LARGE_LEAF),
+        )?;
         let launch = grid(device.instance::<K>(info), options, nodes.nnz)?;
-        let kernel = kernel(nodes.tree::<V, D>(), queues.next_run()?);
+        let kernel = kernel(nodes.tree::<V, D>(launch.grid()), queues.next_run()?);
         // SAFETY: the tree is valid, and the queues are new; the rest is the caller's. Buffers are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
         Ok(())
@@ -118,9 +124,15 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 }
 
 impl Nodes {
-    /// The tree as kernels traverse it. The root is not null.
-    pub(super) fn tree<V: Value, const D: usize>(&self) -> Tree<V> {
-        let height = hisparse::depth(self.rows, self.cols, D) as u32 - 1;
-        Tree { pool: self.view(), root: self.root.0, height, d_log2: D.ilog2() }
+    /// The tree as `blocks` blocks traverse it. The root is not null.
+    pub(super) fn tree<V: Value, const D: usize>(&self, blocks: u32) -> Tree<V> {
+        let (many, few) = CHILDREN_LOG2;
+        Tree {
+            pool: self.view(),
+            root: self.root.0,
+            height: hisparse::depth(self.rows, self.cols, D) as u32 - 1,
+            d_log2: D.ilog2(),
+            children_log2: if self.nnz / FEW_NONZEROS < blocks as usize { few } else { many },
+        }
     }
 }

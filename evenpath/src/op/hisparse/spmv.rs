@@ -63,7 +63,7 @@ pub struct HiSparseSpmvPlanInfo {
     /// The number of parts: consecutive leaves in one row of leaves, the work of one warp each.
     pub parts: u64,
     /// Bytes of device memory that the plan holds, besides the matrix: the copy; or 16 per leaf, about 20 per part and,
-    /// if rows of leaves are split into parts, 4·D values per part.
+    /// if rows of leaves are split into parts, up to 4·D values per part.
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
@@ -130,7 +130,7 @@ impl<V: Value> Leaves<V> {
             None => block_warps * launcher.resident_blocks()?,
         };
         let frozen = Frozen::new::<D>(nodes, is_transposed, warps)?;
-        let parts = if frozen.is_cut() { 2 * frozen.parts as usize } else { 0 };
+        let parts = if frozen.is_cut() { 2 * frozen.teams() as usize } else { 0 };
         let sums = TaggedSums::new::<V>(device, D * parts, parts)?;
         let launch = launcher.warps(frozen.parts as usize)?;
         Ok(Self { launch, frozen, warps, copies_log2, sums })

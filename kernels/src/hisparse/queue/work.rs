@@ -9,6 +9,8 @@ use super::specification::{Payload, MAX_WORDS};
 pub const PIECE_CHILDREN: u32 = 128;
 /// The largest number of entries of a piece of a leaf.
 pub const PIECE_ENTRIES: u32 = 1024;
+/// The largest number of pieces of a node: what 9 bits count.
+const MAX_PIECES: u32 = 512;
 
 /// A piece of a node, and the node's position in the matrix. In queues and in shared memory it takes four words.
 #[derive(Clone, Copy)]
@@ -25,16 +27,20 @@ pub struct Work {
     pub len: u32,
     /// The index of the piece.
     pub piece: u32,
+    /// log2 of the entries of a piece of an inner node: 2 to 7. A node of many entries has larger pieces.
+    pub children_log2: u32,
 }
 
 impl Work {
     /// No node.
-    pub const NONE: Self = Self { reference: NULL, row: 0, col: 0, height: 0, len: 1, piece: 0 };
+    pub const NONE: Self =
+        Self { reference: NULL, row: 0, col: 0, height: 0, len: 1, piece: 0, children_log2: 7 };
 
     /// The number of pieces of the node.
     #[inline(always)]
     pub fn pieces(self) -> u32 {
-        self.len.div_ceil(if self.height == 0 { PIECE_ENTRIES } else { PIECE_CHILDREN })
+        let piece_log2 = if self.height == 0 { PIECE_ENTRIES.ilog2() } else { self.children_log2 };
+        ((self.len + (1 << piece_log2) - 1) >> piece_log2).min(MAX_PIECES)
     }
 
     /// Slots of each piece; the last may have fewer. A multiple of 4, for vector loads.
@@ -58,7 +64,8 @@ impl Work {
     /// The piece as four words.
     #[inline(always)]
     fn words(self) -> [u32; 4] {
-        [self.reference, self.row, self.col, self.height | self.piece << 3 | (self.len - 1) << 12]
+        let extent = self.height | self.piece << 3 | (self.len - 1) << 12 | self.children_log2 << 28;
+        [self.reference, self.row, self.col, extent]
     }
 
     /// The piece of [`words`](Self::words).
@@ -70,7 +77,8 @@ impl Work {
             col,
             height: extent & 7,
             len: (extent >> 12 & 0xffff) + 1,
-            piece: extent >> 3 & 0x1ff,
+            piece: extent >> 3 & (MAX_PIECES - 1),
+            children_log2: extent >> 28,
         }
     }
 
