@@ -86,7 +86,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
     mut operation: F,
 ) {
     let leaves = arena.take(4 * BLOCK as usize);
-    let mut walk = Walk::new(&mut arena);
+    let mut walk = Walk::new(&mut arena, tree.children_log2);
     let board = Board {
         leaves,
         lists: arena.take((LISTS * BLOCK) as usize),
@@ -147,8 +147,8 @@ fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
         return if drawn.queue == ROOT { tree.root() } else { queues.take(LEAVES, drawn.first + team) };
     }
     let work: Work = queues.take(drawn.queue, drawn.first + team);
-    let slot = work.begin() + place;
-    if slot < work.end() {
+    let slot = work.begin(tree.children_log2) + place;
+    if slot < work.end(tree.children_log2) {
         tree.child(work, slot)
     } else {
         Work::NONE
@@ -189,7 +189,7 @@ impl Board {
             let place = (put.list - FIRST_LIST) * BLOCK + put.offset;
             self.lists.store(place as usize, thread::index());
         } else {
-            put.offset = self.counts.fetch_add(put.list as usize, child.pieces());
+            put.offset = self.counts.fetch_add(put.list as usize, child.pieces(tree.children_log2));
         }
         (child, put)
     }
@@ -229,11 +229,11 @@ impl Board {
         }
         if put.list != ROOT && put.list < FIRST_LIST {
             let place = self.places.load(put.list as usize).saturating_add(put.offset);
-            let room = queues.capacity.saturating_sub(place).min(child.pieces());
+            let room = queues.capacity.saturating_sub(place).min(child.pieces(walk.children_log2));
             for piece in 0..room {
                 queues.put(put.list, place + piece, Work { piece, ..child });
             }
-            if room < child.pieces() {
+            if room < child.pieces(walk.children_log2) {
                 walk.add(Work { piece: room, ..child });
             }
         }
@@ -265,7 +265,7 @@ impl Board {
             let range = if LANES < 32 {
                 (0, leaf.len)
             } else {
-                (leaf.begin(), if whole { leaf.len } else { leaf.end() })
+                (leaf.begin(0), if whole { leaf.len } else { leaf.end(0) })
             };
             tree.sweep::<F, LANES>(operation, leaf, thread::index() % LANES, range);
             at += BLOCK / LANES;

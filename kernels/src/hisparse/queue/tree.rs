@@ -113,7 +113,7 @@ parameters! {
         pub height: u32,
         /// log2 of a node's rows.
         pub d_log2: u32,
-        /// log2 of the entries of an inner node that are one block's work: 2 to 7.
+        /// log2 of the entries of an inner node that are one piece, which is one block's work: 2 to 7.
         pub children_log2: u32,
     }
 }
@@ -122,8 +122,7 @@ impl<V: Element> Tree<V> {
     /// The root.
     #[inline(always)]
     pub fn root(self) -> Work {
-        let Self { root, height, children_log2, .. } = self;
-        Work { reference: root, height, children_log2, ..Work::NONE }
+        Work { reference: self.root, height: self.height, ..Work::NONE }
     }
 
     /// The rows and columns of a node.
@@ -161,7 +160,6 @@ impl<V: Element> Tree<V> {
             height: work.height.wrapping_sub(1),
             len: 1,
             piece: 0,
-            children_log2: work.children_log2,
         }
     }
 

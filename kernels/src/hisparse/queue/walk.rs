@@ -19,6 +19,8 @@ pub(super) struct Walk {
     frames: Shared<u32>,
     /// The next slot of each of these inner nodes.
     slots: Shared<u32>,
+    /// log2 of the entries of a piece of an inner node.
+    pub(super) children_log2: u32,
     /// The number of nodes that were taken.
     taken: u32,
     /// The number of frames in use.
@@ -31,11 +33,11 @@ impl Walk {
 
     /// An empty walk; the block needs a barrier before it uses it. The arena begins at a multiple of 16.
     #[inline(always)]
-    pub(super) fn new(arena: &mut Arena) -> Self {
+    pub(super) fn new(arena: &mut Arena, children_log2: u32) -> Self {
         let nodes = arena.take(4 * PIECE_CHILDREN as usize);
         let frames = arena.take(4 * FRAMES);
-        let walk =
-            Self { nodes, frames, slots: arena.take(FRAMES), counts: arena.take(2), taken: 0, depth: 0 };
+        let (slots, counts) = (arena.take(FRAMES), arena.take(2));
+        let walk = Self { nodes, frames, slots, counts, children_log2, taken: 0, depth: 0 };
         walk.clear();
         walk
     }
@@ -52,7 +54,7 @@ impl Walk {
     #[inline(always)]
     pub(super) fn add(self, work: Work) {
         let at = self.counts.fetch_add(0, 1);
-        self.counts.fetch_add(1, work.pieces() - work.piece);
+        self.counts.fetch_add(1, work.pieces(self.children_log2) - work.piece);
         self.nodes.store_16(4 * at as usize, work.packet());
     }
 
@@ -113,7 +115,7 @@ impl Walk {
         if thread::index() == 0 {
             let packet: Packet = work.packet();
             self.frames.store_16(4 * self.depth as usize, packet);
-            self.slots.store(self.depth as usize, work.begin());
+            self.slots.store(self.depth as usize, work.begin(self.children_log2));
         }
         self.depth += 1;
         thread::barrier();

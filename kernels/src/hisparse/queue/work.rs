@@ -27,45 +27,42 @@ pub struct Work {
     pub len: u32,
     /// The index of the piece.
     pub piece: u32,
-    /// log2 of the entries of a piece of an inner node: 2 to 7. A node of many entries has larger pieces.
-    pub children_log2: u32,
 }
 
 impl Work {
     /// No node.
-    pub const NONE: Self =
-        Self { reference: NULL, row: 0, col: 0, height: 0, len: 1, piece: 0, children_log2: 7 };
+    pub const NONE: Self = Self { reference: NULL, row: 0, col: 0, height: 0, len: 1, piece: 0 };
 
-    /// The number of pieces of the node.
+    /// The number of pieces of the node, if pieces of inner nodes have up to 2 to the power of `children_log2` entries; nodes of
+    /// many entries have larger ones.
     #[inline(always)]
-    pub fn pieces(self) -> u32 {
-        let piece_log2 = if self.height == 0 { PIECE_ENTRIES.ilog2() } else { self.children_log2 };
+    pub fn pieces(self, children_log2: u32) -> u32 {
+        let piece_log2 = if self.height == 0 { PIECE_ENTRIES.ilog2() } else { children_log2 };
         ((self.len + (1 << piece_log2) - 1) >> piece_log2).min(MAX_PIECES)
     }
 
     /// Slots of each piece; the last may have fewer. A multiple of 4, for vector loads.
     #[inline(always)]
-    fn piece_len(self) -> u32 {
-        self.len.div_ceil(self.pieces()).next_multiple_of(4)
+    fn piece_len(self, children_log2: u32) -> u32 {
+        self.len.div_ceil(self.pieces(children_log2)).next_multiple_of(4)
     }
 
     /// The first slot of the piece.
     #[inline(always)]
-    pub fn begin(self) -> u32 {
-        self.piece * self.piece_len()
+    pub fn begin(self, children_log2: u32) -> u32 {
+        self.piece * self.piece_len(children_log2)
     }
 
     /// One past the last slot of the piece.
     #[inline(always)]
-    pub fn end(self) -> u32 {
-        self.len.min((self.piece + 1) * self.piece_len())
+    pub fn end(self, children_log2: u32) -> u32 {
+        self.len.min((self.piece + 1) * self.piece_len(children_log2))
     }
 
     /// The piece as four words.
     #[inline(always)]
     fn words(self) -> [u32; 4] {
-        let extent = self.height | self.piece << 3 | (self.len - 1) << 12 | self.children_log2 << 28;
-        [self.reference, self.row, self.col, extent]
+        [self.reference, self.row, self.col, self.height | self.piece << 3 | (self.len - 1) << 12]
     }
 
     /// The piece of [`words`](Self::words).
@@ -78,7 +75,6 @@ impl Work {
             height: extent & 7,
             len: (extent >> 12 & 0xffff) + 1,
             piece: extent >> 3 & (MAX_PIECES - 1),
-            children_log2: extent >> 28,
         }
     }
 
