@@ -38,7 +38,7 @@ kernel! {
     body: SortSegmentKeys::sort_keys::<BLOCK, ITEMS>;
     entries: {
         sort_segment_keys_u32 in sort_segments_32: <K = u32>, 256 x 11;
-        sort_segment_keys_u64 in sort_segments_64: <K = u64>, 256 x 9;
+        sort_segment_keys_u64 in sort_segments_64: <K = u64>, 256 x 8 resident 2;
     }
 }
 
@@ -61,8 +61,8 @@ kernel! {
     entries: {
         sort_segment_pairs_u32_u32 in sort_segments_32: <K = u32, V = u32>, 256 x 11;
         sort_segment_pairs_u32_u64 in sort_segments_32: <K = u32, V = u64>, 256 x 11;
-        sort_segment_pairs_u64_u32 in sort_segments_64: <K = u64, V = u32>, 256 x 9;
-        sort_segment_pairs_u64_u64 in sort_segments_64: <K = u64, V = u64>, 256 x 9;
+        sort_segment_pairs_u64_u32 in sort_segments_64: <K = u64, V = u32>, 256 x 8;
+        sort_segment_pairs_u64_u64 in sort_segments_64: <K = u64, V = u64>, 256 x 8;
     }
 }
 
