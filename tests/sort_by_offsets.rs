@@ -144,11 +144,14 @@ fn few_elements_and_none() {
     }
 }
 
+/// A check of segments of these lengths.
+type Check = fn(&Device, &[usize]);
+
 /// Segments that just fit a tile or its window, alone or after others, and those that just do not.
 #[test]
 fn lengths_around_tile_edges() {
     for DeviceUnderTest { device, .. } in devices() {
-        let kinds: [(usize, fn(&Device, &[usize])); 2] = [
+        let kinds: [(usize, Check); 2] = [
             (tile_len::<SortSegmentKeys<u32>>(), check_narrow),
             (tile_len::<SortSegmentKeys<u64>>(), check_wide),
         ];
