@@ -14,8 +14,9 @@ pub(crate) struct OwnKernels<'p> {
 }
 
 impl Device {
-    /// Adds a kernel of the program's own, declared with `evenpath_simt::kernel!`, so that it can be launched. The simulated GPU runs
-    /// its body; an NVIDIA GPU runs the PTX for the newest target that it can run. On the CPU this does nothing.
+    /// Adds a kernel of the program's own, declared with the macro `kernel!` of the crate evenpath-simt, so that it can be launched.
+    /// The simulated GPU runs its body; an NVIDIA GPU runs the PTX for the newest target that it can run. On the CPU this does
+    /// nothing.
     ///
     /// `ptx` has the PTX text of all instances for each target, such as 90 for `sm_90`. The driver compiles it on the first launch.
     /// A kernel that was added before is replaced, unless it has been launched. `docs/toolchain.md` says how to make PTX;

@@ -86,9 +86,9 @@ impl<S: Specification> QueueMemory<S> {
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
-    /// Traverses the stored tree with a kernel of the program's own, which [`Device::add_kernel`] has added: `kernel` makes it of the
-    /// tree and of queues for it, and its body calls `evenpath_kernels::hisparse::queue::traverse`. Transposition and scale are
-    /// left to the kernel. The launch is asynchronous; a matrix without nonzeros needs none.
+    /// Traverses the stored tree with a kernel of the program's own, which [`Device::add_kernel`] has added: `kernel` makes it from
+    /// the tree and from queues for it. Its body calls `hisparse::queue::traverse` of the crate evenpath-kernels. Transposition and
+    /// scale are left to the kernel. The launch is asynchronous; a matrix without nonzeros needs none.
     ///
     /// # Errors
     ///
