@@ -1,13 +1,13 @@
 //! Products with the queue scheduler.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use evenpath_kernels::hisparse::queue::{AddProducts, HiSparseQueuedSpmv, TreeQueues};
 
 use super::HiSparseQueuedOptions;
 use super::device::{Content, DeviceHiSparse, Nodes};
-use super::queues::{QueueMemory, UNITS_PER_LARGE_LEAF, capacity, grid};
+use super::queues::{QueueMemory, grid};
 use crate::Value;
 use crate::device::{DeviceError, DeviceVec, Launch};
 use crate::op::operands::check_product;
@@ -81,7 +81,6 @@ struct Queues<V: Value> {
     launch: Launch<HiSparseQueuedSpmv<V>>,
     /// Used by one run at a time.
     memory: Mutex<QueueMemory<TreeQueues>>,
-    capacity: u32,
 }
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
@@ -104,10 +103,13 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
 
 impl<V: Value> Queues<V> {
     fn new(nodes: &Nodes, options: HiSparseQueuedOptions) -> Result<Self, OpError> {
-        let device = nodes.pool.device();
-        let capacity = capacity(options, nodes.pool.len(), UNITS_PER_LARGE_LEAF);
-        let launch = grid(device.kernel(), options, nodes.nnz)?;
-        Ok(Self { launch, memory: Mutex::new(QueueMemory::new(device, capacity)?), capacity })
+        let launch = grid(nodes.pool.device().kernel(), options, nodes.nnz)?;
+        Ok(Self { launch, memory: Mutex::new(QueueMemory::for_tree(nodes, options)?) })
+    }
+
+    /// The memory of the queues, for one run at a time.
+    fn memory(&self) -> MutexGuard<'_, QueueMemory<TreeQueues>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds αAx to y.
@@ -119,7 +121,7 @@ impl<V: Value> Queues<V> {
         x: &DeviceVec<V>,
         y: &mut DeviceVec<V>,
     ) -> Result<(), DeviceError> {
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = self.memory();
         let kernel = HiSparseQueuedSpmv {
             tree: nodes.tree::<V, D>(self.launch.grid()),
             queues: memory.next_run()?,
@@ -165,19 +167,19 @@ impl<V: Value, const D: usize> HiSparseQueuedPlan<V, D> {
     ///
     /// Currently never. It returns a [`Result`] like `info` of every plan.
     pub fn info(&self) -> Result<HiSparseQueuedPlanInfo, DeviceError> {
-        let Some(Queues { capacity, launch, memory }) = &self.queues else {
+        let Some(queues) = &self.queues else {
             return Ok(HiSparseQueuedPlanInfo::default());
         };
-        let memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let (capacity, workspace_bytes) = (*capacity, memory.bytes());
-        Ok(HiSparseQueuedPlanInfo { capacity, blocks: launch.grid(), workspace_bytes })
+        let memory = queues.memory();
+        let (capacity, workspace_bytes) = (memory.capacity(), memory.bytes());
+        Ok(HiSparseQueuedPlanInfo { capacity, blocks: queues.launch.grid(), workspace_bytes })
     }
 }
 
 impl<V: Value, const D: usize> fmt::Debug for HiSparseQueuedPlan<V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (capacity, blocks) =
-            self.queues.as_ref().map_or((0, 0), |queues| (queues.capacity, queues.launch.grid()));
+            self.queues.as_ref().map_or((0, 0), |queues| (queues.memory().capacity(), queues.launch.grid()));
         write!(f, "HiSparseQueuedPlan({:?}, {blocks} blocks, queues of {capacity} nodes)", self.matrix)
     }
 }

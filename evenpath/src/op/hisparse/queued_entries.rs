@@ -1,10 +1,10 @@
 //! Operations on the entries of a tree with the queue scheduler: norm and diagonal.
 
-use evenpath_kernels::hisparse::queue::{Diagonal, HiSparseDiagonal, HiSparseSquares, TreeQueues};
+use evenpath_kernels::hisparse::queue::{Diagonal, HiSparseDiagonal, HiSparseSquares};
 
 use super::HiSparseQueuedOptions;
 use super::device::{Content, DeviceHiSparse};
-use super::queues::{QueueMemory, UNITS_PER_LARGE_LEAF, capacity, grid};
+use super::queues::{QueueMemory, grid};
 use crate::device::DeviceVec;
 use crate::op::OpError;
 use crate::{HiSparse, Value};
@@ -38,10 +38,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         }
         let device = self.device();
         let mut sum = device.zeros::<f64>(1)?;
-        let mut queues = QueueMemory::<TreeQueues>::new(
-            device,
-            capacity(options, nodes.pool.len(), UNITS_PER_LARGE_LEAF),
-        )?;
+        let mut queues = QueueMemory::for_tree(nodes, options)?;
         let launch = grid(device.kernel(), options, nodes.nnz)?;
         let kernel = HiSparseSquares {
             tree: nodes.tree::<V, D>(launch.grid()),
@@ -82,10 +79,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             Content::Machine(nodes) if !nodes.root.is_null() => nodes,
             _ => return Ok(elements),
         };
-        let mut queues = QueueMemory::<TreeQueues>::new(
-            device,
-            capacity(options, nodes.pool.len(), UNITS_PER_LARGE_LEAF),
-        )?;
+        let mut queues = QueueMemory::for_tree(nodes, options)?;
         let launch = grid(device.kernel(), options, elements.len())?;
         let kernel = HiSparseDiagonal {
             tree: nodes.tree::<V, D>(launch.grid()),

@@ -16,7 +16,7 @@ use crate::op::OpError;
 /// The minimum and maximum capacity of a queue, unless the options set one.
 const CAPACITY: (usize, usize) = (1 << 10, 1 << 20);
 /// Units of the pool per place of a queue for a traversal: a leaf that passes through a queue has at least 48.
-pub(super) const UNITS_PER_LARGE_LEAF: usize = 64;
+const UNITS_PER_LARGE_LEAF: usize = 64;
 /// The same for an operation whose leaves all pass through queues.
 pub(super) const UNITS_PER_LEAF: usize = 8;
 /// Nonzeros that occupy one block.
@@ -79,9 +79,22 @@ impl<S: Specification> QueueMemory<S> {
         })
     }
 
+    /// The capacity of each queue.
+    pub(super) fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> u64 {
         self.words.bytes()
+    }
+}
+
+impl QueueMemory<TreeQueues> {
+    /// The queues for traversals of a tree.
+    pub(super) fn for_tree(nodes: &Nodes, options: HiSparseQueuedOptions) -> Result<Self, DeviceError> {
+        let units = nodes.pool.len();
+        Self::new(nodes.pool.device(), capacity(options, units, UNITS_PER_LARGE_LEAF))
     }
 }
 
@@ -111,10 +124,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             Content::Machine(nodes) if nodes.root.is_null() => return Ok(()),
             Content::Machine(nodes) => nodes,
         };
-        let mut queues = QueueMemory::<TreeQueues>::new(
-            device,
-            capacity(options, nodes.pool.len(), UNITS_PER_LARGE_LEAF),
-        )?;
+        let mut queues = QueueMemory::for_tree(nodes, options)?;
         let launch = grid(device.instance::<K>(info), options, nodes.nnz)?;
         let kernel = kernel(nodes.tree::<V, D>(launch.grid()), queues.next_run()?);
         // SAFETY: the tree is valid, and the queues are new; the rest is the caller's. Buffers are freed in the stream's order.
