@@ -420,7 +420,7 @@ fn leaves() -> HiSparseSpmvOptions {
     HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves)
 }
 
-/// With so many warps that the strips of small matrices are divided among the warps of a block.
+/// With enough warps that each strip of a small matrix is divided among the four warps of a block.
 fn teams() -> HiSparseSpmvOptions {
     leaves().with_warps(1 << 14)
 }

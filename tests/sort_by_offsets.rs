@@ -23,7 +23,7 @@ struct Segments {
 }
 
 impl Segments {
-    /// Sorted by all bits of a key of so many.
+    /// Sorted by all `bits` bits of a key.
     fn new(lengths: &[usize], width: u32) -> Self {
         Self { lengths: lengths.to_vec(), order: SortOrder::Ascending, bits: 0..width }
     }

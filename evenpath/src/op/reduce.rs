@@ -206,7 +206,7 @@ pub fn temporary_bytes_by_flags<T: Element>(len: usize) -> u64 {
     bytes_of::<T>(variant::<ReduceByFlag<T>>(Operator::Sum.variant()), len)
 }
 
-/// Bytes of device memory that [`by_offsets`] of `len` values in so many rows takes beside its operands and result: a
+/// Bytes of device memory that [`by_offsets`] of `len` values in `rows` rows takes beside its operands and result: a
 /// bit per value, 4 bytes per row, and some words per tile of thousands of values.
 pub fn temporary_bytes_by_offsets<T: Element>(rows: usize, len: usize) -> u64 {
     let state = bytes_of::<T>(variant::<ReduceRows<T>>(Operator::Sum.variant()), len);

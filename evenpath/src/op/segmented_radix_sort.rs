@@ -95,8 +95,7 @@ pub(super) fn sort_pairs<K: SortKey, V: SortValue, O: Offset>(
     Ok((sorted_keys, sorted_values))
 }
 
-/// Bytes of device memory, beside operands and results, that a sort of `len` keys, or pairs, in so many segments takes at
-/// most.
+/// The most bytes of device memory that a sort of `len` keys, or pairs, in `segments` segments takes beside operands and results.
 pub(super) fn temporary_bytes<K: SortKey>(
     segments: usize,
     len: usize,

@@ -290,8 +290,8 @@ pub(super) fn sort_valid_pairs<K: SortKey, V: SortValue, O: Offset>(
     Ok((keys, values))
 }
 
-/// Bytes of device memory that [`sort_by_offsets`] and [`sort_pairs_by_offsets`] of `len` keys in so many segments take at
-/// most on a GPU while they run, beside operands and results. Segments of more than about 2000 elements take most of it: two
+/// The most bytes of device memory that [`sort_by_offsets`] and [`sort_pairs_by_offsets`] of `len` keys in `segments` segments
+/// take on a GPU while they run, beside operands and results. Segments of more than about 2000 elements take most of it: two
 /// copies of each key, with 8 bytes beside it. Without such segments it is a bit per key, 4 bytes per segment, and some
 /// words per tile.
 ///

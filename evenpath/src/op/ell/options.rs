@@ -42,13 +42,13 @@ pub enum XLoads {
 }
 
 impl EllOptions {
-    /// The same with so many threads per block.
+    /// Sets the number of threads per block.
     #[must_use]
     pub fn with_block_size(self, threads: impl Into<Option<u32>>) -> Self {
         Self { block_size: threads.into(), ..self }
     }
 
-    /// The same with x loaded in another way.
+    /// Sets how elements of x are loaded.
     #[must_use]
     pub fn with_x_loads(self, x_loads: XLoads) -> Self {
         Self { x_loads, ..self }

@@ -87,8 +87,9 @@ pub enum HiSparseSpaddMethod {
     Levels,
     /// `queues`: one kernel for all levels, whose blocks share work through queues (Derler 2016, chapter 6). The host waits
     /// once. Nodes are taken from a pool in no particular order, so the bytes of the pool, but not its content, differ from run
-    /// to run. During the sum the pool is as large as those of both operands together; should that not be enough, because the
-    /// operands share subtrees, the sum is repeated with a pool of twice the size.
+    /// to run. During the sum the pool is as large as those of both operands together, and the queues take 1.6 times as much by
+    /// default, 0.2 to 210 MB. If the pool is too small, because the operands share subtrees, the sum is repeated with a pool of
+    /// twice the size.
     Queues,
 }
 

@@ -60,7 +60,8 @@ pub struct HiSparseSpmvPlanInfo {
     pub method: HiSparseSpmvMethod,
     /// The number of leaves, counting shared ones at every position.
     pub leaves: u64,
-    /// The number of parts: consecutive leaves in one row of leaves, the work of one warp each.
+    /// The number of parts: consecutive leaves in one row of leaves, the work of one warp each. Where there are few rows of leaves,
+    /// each has a multiple of four parts, and the last ones may be empty.
     pub parts: u64,
     /// Bytes of device memory that the plan holds, besides the matrix: the copy; or 16 per leaf, about 20 per part and,
     /// if rows of leaves are split into parts, up to 4·D values per part.

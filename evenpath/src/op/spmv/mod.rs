@@ -69,19 +69,19 @@ pub struct SpmvOptions {
 }
 
 impl SpmvOptions {
-    /// The same with another method.
+    /// Sets the method.
     #[must_use]
     pub fn with_method(self, method: SpmvMethod) -> Self {
         Self { method, ..self }
     }
 
-    /// The same with so many lanes per row.
+    /// Sets the number of lanes per row.
     #[must_use]
     pub fn with_lanes(self, lanes: impl Into<Option<u32>>) -> Self {
         Self { lanes: lanes.into(), ..self }
     }
 
-    /// The same with so many threads per block.
+    /// Sets the number of threads per block.
     #[must_use]
     pub fn with_block_size(self, threads: impl Into<Option<u32>>) -> Self {
         Self { block_size: threads.into(), ..self }
