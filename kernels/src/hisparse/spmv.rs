@@ -310,13 +310,26 @@ struct AddTo<'a, V, T, const ITEMS: usize> {
 }
 
 impl<V: Float, T: Orientation, const ITEMS: usize> Steps for AddTo<'_, V, T, ITEMS> {
+    /// The sums of all slots are loaded at once. A slot whose sum another one has changed since continues with that.
     #[inline(always)]
     fn step(&mut self, item: usize) {
-        for slot in 0..QUAD as usize {
+        const SLOTS: usize = QUAD as usize;
+        let (mut places, mut totals) = ([0; SLOTS], [V::ZERO; SLOTS]);
+        for slot in 0..SLOTS {
             let (element, _) = T::places(self.quads.coordinates[item][slot / 2] >> (16 * (slot % 2)));
-            let place = (element << self.copies_log2) as usize;
-            let value = self.quads.values[item][slot];
-            self.sums.store(place, value.fma(self.quads.operands[item][slot], self.sums.load(place)));
+            places[slot] = (element << self.copies_log2) as usize;
+            totals[slot] = self.sums.load(places[slot]);
+        }
+        for slot in 0..SLOTS {
+            for earlier in 0..slot {
+                if places[earlier] == places[slot] {
+                    totals[slot] = totals[earlier];
+                }
+            }
+            totals[slot] = self.quads.values[item][slot].fma(self.quads.operands[item][slot], totals[slot]);
+        }
+        for slot in 0..SLOTS {
+            self.sums.store(places[slot], totals[slot]);
         }
     }
 }
@@ -334,6 +347,7 @@ impl<V: Float> HiSparseSpmv<V> {
         }
         let own_part = ListedPart::unpack(part_list.load_16(2 * part as usize));
         let len = (part_list.load(2 * part as usize + 2) - own_part.begin) as i32;
+        let strip_parts = self.strip_parts(own_part.strip);
         let own_sums = Sums::<V>::take::<BLOCK>(self.d_log2, self.copies_log2);
         let listed = |leaf: u32| leaf_list.load_16_if(2 * leaf as usize, leaf < leaves);
         let mut leaf = own_part.leaf + thread::lane();
@@ -366,21 +380,35 @@ impl<V: Float> HiSparseSpmv<V> {
                 begin = quads.end.min(begin + (ITEMS as u32 * thread::WARP_SIZE) as i32);
             }
         }
-        self.finish(own_sums, part, own_part.strip);
+        self.finish(own_sums, part, own_part.strip, strip_parts);
+    }
+
+    /// The parts of a strip, or its teams.
+    #[inline(always)]
+    fn strip_parts(&self, strip: u32) -> StripParts {
+        let Schedule { strip_parts, parts, .. } = self.schedule;
+        let (first, end) = (strip_parts.load(strip as usize), strip_parts.load(strip as usize + 1));
+        let team_log2 = self.team_log2();
+        StripParts { first: first >> team_log2, count: (end - first) >> team_log2, all: parts >> team_log2 }
+    }
+
+    /// log2 of the number of parts that are processed together.
+    #[inline(always)]
+    fn team_log2(&self) -> u32 {
+        if self.schedule.team > 1 {
+            TEAM.ilog2()
+        } else {
+            0
+        }
     }
 
     /// 4. Updates y with the sums of a strip, or leaves those of its part, or team, for the strip's last one.
     #[inline(always)]
-    fn finish(self, own_sums: Sums<V>, part: u32, strip: u32) {
-        let Schedule { strip_parts, parts, team, .. } = self.schedule;
-        let strip = strip as usize;
-        let (first, end) = (strip_parts.load(strip), strip_parts.load(strip + 1));
-        let team_log2 = if team > 1 { TEAM.ilog2() } else { 0 };
-        let teams = |parts: u32| parts >> team_log2;
-        let strip_parts = StripParts { first: teams(first), count: teams(end - first), all: teams(parts) };
-        let totals = own_sums.totals(team > 1);
-        totals.finish(strip_parts, teams(part), self.sums.sums(), |element, sum| {
-            let index = strip << self.d_log2 | element as usize;
+    fn finish(self, own_sums: Sums<V>, part: u32, strip: u32, strip_parts: StripParts) {
+        let team_log2 = self.team_log2();
+        let totals = own_sums.totals(team_log2 > 0);
+        totals.finish(strip_parts, part >> team_log2, self.sums.sums(), |element, sum| {
+            let index = (strip as usize) << self.d_log2 | element as usize;
             if (index as u64) < self.elements {
                 self.update.store(index, sum);
             }

@@ -3,7 +3,7 @@
 use evenpath_simt::{thread, warp, Arena, Float, Packet, Shared};
 
 use super::schedule::TEAM;
-use crate::block::tagged_sums::TaggedSums;
+use crate::block::tagged_sums::{Seen, TaggedSums};
 
 /// The number of parts whose sums are added up at once. With more parts, groups of this size are added first.
 const GROUP: u32 = 32;
@@ -160,10 +160,18 @@ impl<V: Float> Totals<V> {
         let group = (part - first) / GROUP;
         let group_first = first + group * GROUP;
         let group_parts = (count - group * GROUP).min(GROUP);
+        let group_place = |element: u32| move |part: u32| place(group_first + part, element);
+        // Where strips are few, what other parts have left is loaded while this one is counted, in case it is the last.
+        let is_ahead = self.warps > 1 && self.lane < 1 << self.d_log2;
+        let ahead = if is_ahead { look(sums, group_parts, 0, group_place(self.lane)) } else { NOTHING_SEEN };
         if !self.is_last(sums, group_first, group_parts) {
             return;
         }
-        let add_parts = |element| add(sums, group_parts, |part| place(group_first + part, element));
+        let add_parts = |element| {
+            let is_seen = is_ahead && element == self.lane;
+            let seen = if is_seen { ahead } else { look(sums, group_parts, 0, group_place(element)) };
+            add(sums, group_parts, seen, group_place(element))
+        };
         if count <= GROUP {
             self.for_each(|element| store(element, add_parts(element)));
             return;
@@ -171,7 +179,10 @@ impl<V: Float> Totals<V> {
         self.for_each(|element| sums.put(place(all + group_first, element), add_parts(element)));
         let groups = count.div_ceil(GROUP);
         if self.is_last(sums, all + first, groups) {
-            let add_groups = |element| add(sums, groups, |group| place(all + first + group * GROUP, element));
+            let add_groups = |element| {
+                let group_place = |group: u32| place(all + first + group * GROUP, element);
+                add(sums, groups, look(sums, groups, 0, group_place), group_place)
+            };
             self.for_each(|element| store(element, add_groups(element)));
         }
     }
@@ -202,23 +213,47 @@ pub(super) struct StripParts {
     pub(super) all: u32,
 }
 
-/// The sum of `count` parts, in order.
+/// Parts that are loaded at once.
+const AHEAD: usize = 8;
+
+/// Words of no run.
+const NOTHING_SEEN: [Seen; AHEAD] = [[0; 2]; AHEAD];
+
+/// The words of some of `count` parts from `first` on, as they are now.
 #[inline(always)]
-fn add<V: Float>(sums: TaggedSums<V>, count: u32, place: impl Fn(u32) -> usize) -> V {
-    const AHEAD: usize = 8;
+fn look<V: Float>(
+    sums: TaggedSums<V>,
+    count: u32,
+    first: u32,
+    place: impl Fn(u32) -> usize,
+) -> [Seen; AHEAD] {
+    let mut seen = NOTHING_SEEN;
+    for (ahead, seen) in seen.iter_mut().enumerate() {
+        *seen = sums.look(place((first + ahead as u32).min(count - 1)));
+    }
+    seen
+}
+
+/// The sum of `count` parts, in order, of which the first are loaded.
+#[inline(always)]
+fn add<V: Float>(
+    sums: TaggedSums<V>,
+    count: u32,
+    mut seen: [Seen; AHEAD],
+    place: impl Fn(u32) -> usize,
+) -> V {
     let mut total = V::ZERO;
     let mut part = 0;
-    while part < count {
-        let mut seen = [[0; 2]; AHEAD];
-        for (ahead, seen) in seen.iter_mut().enumerate() {
-            *seen = sums.look(place((part + ahead as u32).min(count - 1)));
-        }
+    loop {
         for (ahead, seen) in seen.iter().enumerate() {
             if part + (ahead as u32) < count {
                 total += sums.part(place(part + ahead as u32), *seen);
             }
         }
         part += AHEAD as u32;
+        if part >= count {
+            return total;
+        }
+        seen = look(sums, count, part, &place);
     }
-    total
 }
