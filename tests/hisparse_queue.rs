@@ -187,6 +187,24 @@ fn any_number_of_blocks_will_do() {
     }
 }
 
+/// Roots with as many inner children as a block has threads, more, and all that there can be.
+#[test]
+fn roots_of_many_inner_children() {
+    for children in [127, 128, 129, 500, 1024] {
+        // Squares of 1024 x 1024, some with several leaves of 32 x 32.
+        let square = |at: usize| (1024 * (at * 7 % 32), 1024 * (at * 7 / 32 % 32));
+        let places = (0..children).flat_map(|at| {
+            let (row, col) = square(at);
+            (0..1 + at % 3).map(move |leaf| (row + 300 * leaf + at % 32, col + 5 * leaf + at % 29))
+        });
+        let matrix = Matrix::new(32_768, 32_768, places);
+        for device in devices() {
+            check_all_ways::<32>(&matrix, &device.device, HiSparseQueuedOptions::default());
+            check_all_ways::<32>(&matrix, &device.device, blocks(3));
+        }
+    }
+}
+
 /// Trees of up to seven levels.
 #[test]
 fn deep_trees() {

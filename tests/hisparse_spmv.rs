@@ -61,14 +61,14 @@ fn check_matrix<V: Value, const D: usize>(device: &Device, a: &Csr<V>) {
         let matrix: HiSparse<V, D> = a.to_hisparse(options).unwrap();
         let matrix = device.upload(&matrix).unwrap();
         check_product(&matrix, a, leaves(), (1.0, 0.0));
-        check_product(&matrix, a, teams(), (-1.0, 1.0));
+        check_product(&matrix, a, short_parts(), (-1.0, 1.0));
         check_product(&matrix.transpose(), &transpose, leaves(), (-2.0, 0.5));
     }
     let matrix: HiSparse<V, D> = transpose.to_hisparse(HiSparseOptions::default()).unwrap();
     let matrix = device.upload(&matrix.scaled(V::from_f64(4.0))).unwrap();
     let matrix =
         matrix.transpose().scaled(V::from_f64(-0.5)).transpose().transpose().scaled(V::from_f64(-0.5));
-    check_product(&matrix, a, teams(), (1.5, -1.0));
+    check_product(&matrix, a, long_parts(), (1.5, -1.0));
 }
 
 fn check_all<V: Value>(device: &Device, a: &Csr<V>) {
@@ -238,8 +238,8 @@ fn plans_say_what_they_hold() {
     for device in kernel_devices() {
         let matrix = device.device.upload(&a).unwrap();
         let before = device.device.memory().unwrap().in_use;
-        // A part for each strip, then the four parts of a team.
-        for (warps, parts) in [(64, 50), (400, 200)] {
+        // A part for each strip: each has fewer quads than a block takes at a time.
+        for (warps, parts) in [(8, 50), (400, 50)] {
             let plan = matrix.plan_spmv(leaves().with_warps(warps)).unwrap();
             let info = plan.info().unwrap();
             assert!(info.leaves > 0 && info.parts == parts, "{info}");
@@ -420,7 +420,12 @@ fn leaves() -> HiSparseSpmvOptions {
     HiSparseSpmvOptions::default().with_method(HiSparseSpmvMethod::Leaves)
 }
 
-/// With enough warps that each strip of a small matrix is divided among the four warps of a block.
-fn teams() -> HiSparseSpmvOptions {
+/// With so many warps that a block takes all quads of a part at a time.
+fn short_parts() -> HiSparseSpmvOptions {
     leaves().with_warps(1 << 14)
+}
+
+/// With so few that a block takes the quads of a part in several chunks, where a strip has enough.
+fn long_parts() -> HiSparseSpmvOptions {
+    leaves().with_warps(1)
 }

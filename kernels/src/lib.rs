@@ -214,6 +214,7 @@ fn visit_hisparse(visitor: &mut impl Visitor) {
     visitor.visit::<hisparse::HiSparseCountQuads>();
     visitor.visit::<hisparse::HiSparseListLeaves>();
     visitor.visit::<hisparse::HiSparseCountParts>();
+    visitor.visit::<hisparse::HiSparsePlaceProducts<f32>>();
     visitor.visit::<hisparse::HiSparseListParts>();
     visitor.visit::<hisparse::HiSparseSpmv<f32>>();
     visitor.visit::<hisparse::HiSparseSpmm<f32>>();

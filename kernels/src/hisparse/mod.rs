@@ -8,6 +8,7 @@ mod list_entries;
 mod node;
 mod nodes;
 mod place;
+mod places;
 mod pool_mut;
 pub mod product;
 pub mod queue;
@@ -26,11 +27,11 @@ pub use nodes::{
     HiSparseCountNodes, HiSparseLevelStarts, HiSparseNumberEntries, HiSparseWriteNodes, SortedRuns,
 };
 pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS};
+pub use places::{HiSparsePlaceProducts, Places, MOST_CHUNK_QUADS, MOST_PART_QUADS};
 pub use pool_mut::{NodeMut, PoolMut};
 pub use runs::{Entries, HiSparseCountRuns, HiSparseWriteRuns};
 pub use schedule::{
-    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, Schedule, QUAD, TEAM,
+    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, Schedule, QUAD,
 };
 pub use spmm::{spmm_sums_bytes, HiSparseSpmm, Strided, StridedMut};
 pub use spmv::{HiSparseSpmv, Orientation, Plain, Transposed};
-pub use strip::sums_bytes;

@@ -4,11 +4,8 @@
 //! A *strip* is D consecutive elements of the result: those of one row of leaves, or of one column where the matrix is
 //! transposed. A *quad* is four consecutive slots of a leaf, which a lane takes at a time and one vector load brings; the
 //! last of a leaf may have fewer. Leaves are listed by strip, and quads are numbered in that order. A *part* is a sequence
-//! of quads of one strip, the work of a warp. Strips of many quads have several parts, of equal length except for the last
+//! of quads of one strip, the work of a block. Strips of many quads have several parts, of equal length except for the last
 //! ones.
-//!
-//! Where there are too few strips to occupy a device, a strip is divided among *teams*: the four warps of a block, which take
-//! a part each and add up their sums in shared memory. Then a strip's parts are a multiple of four, and the last may be empty.
 
 use evenpath_simt::{kernel, parameters, thread, Arena, Element, Global, GlobalMut};
 
@@ -17,9 +14,6 @@ use crate::block::search::partition_point;
 
 /// Slots of a quad.
 pub const QUAD: u32 = 4;
-
-/// The parts of a team: the warps of a block.
-pub const TEAM: u32 = 4;
 
 /// Bits of the number of slots of a listed leaf.
 const COUNT_BITS: u32 = 17;
@@ -97,8 +91,6 @@ parameters! {
         pub parts: u32,
         /// The number of strips.
         pub strips: u32,
-        /// The number of parts that are processed together: 1, or [`TEAM`].
-        pub team: u32,
     }
 }
 
@@ -176,14 +168,12 @@ kernel! {
         pub strip_leaves: Global<u32>,
         /// The first quad of each leaf, and the number of quads at the end.
         pub firsts: Global<u64>,
-        /// Output: the number of parts of each strip, at least one team, and zero at the end; `strips` + 1.
+        /// Output: the number of parts of each strip, at least one, and zero at the end; `strips` + 1.
         pub counts: GlobalMut<u32>,
         /// The number of strips.
         pub strips: u32,
         /// The largest number of quads of a part.
         pub part_quads: u32,
-        /// The number of parts of a team.
-        pub team: u32,
     }
     shared: 0;
     body: HiSparseCountParts::count_parts::<BLOCK>;
@@ -199,8 +189,7 @@ impl HiSparseCountParts {
         if strip < self.strips as usize {
             let quads = self.firsts.load(self.strip_leaves.load(strip + 1) as usize)
                 - self.firsts.load(self.strip_leaves.load(strip) as usize);
-            let team_quads = u64::from(self.part_quads) * u64::from(self.team);
-            self.counts.store(strip, self.team * quads.div_ceil(team_quads).max(1) as u32);
+            self.counts.store(strip, quads.div_ceil(u64::from(self.part_quads)).max(1) as u32);
         } else if strip == self.strips as usize {
             self.counts.store(strip, 0);
         }
@@ -232,7 +221,13 @@ kernel! {
 
 /// The last index in `low..high` at which the ascending `numbers` are at most `number`; `low` if there is none.
 #[inline(always)]
-fn last_not_above<T: Element + PartialOrd>(numbers: Global<T>, number: T, low: u32, high: u32) -> u32 {
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn last_not_above<T: Element + PartialOrd>(
+    numbers: Global<T>,
+    number: T,
+    low: u32,
+    high: u32,
+) -> u32 {
     partition_point(low + 1, high.max(low + 1), |index| numbers.load(index as usize) <= number) - 1
 }
 

@@ -1,128 +1,51 @@
-//! y = αAx + βy by the frozen schedule: one warp per part, whose lanes take a quad each at a time.
+//! y = αAx + βy by the frozen schedule: one block per part, whose threads take a few quads each at a time.
 //!
-//! Each lane has its own copy of the strip's sums, in shared memory, or shares one with a few lanes that add in turns. So
-//! lanes are independent of each other, rows and columns are treated alike, leaves of any size fill a warp, and the order of
-//! additions depends on the schedule alone. Where parts are in teams, the warps of a block add up their sums.
+//! The products of a chunk of quads go to shared memory, to the places that the schedule assigns to them: those of one element of
+//! the result side by side. Then a thread for each element adds up its products. So rows and columns are treated alike, and the
+//! order of additions depends on the schedule alone.
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 use core::marker::PhantomData;
 
-use evenpath_simt::{kernel, thread, warp, Arena, Float, Global, Shared};
+use evenpath_simt::{kernel, thread, warp, Arena, Element, Float, Global, Shared};
 
 use super::layout::{self, COORDINATES_BYTES, COUNT_BYTES, DENSE, UNIT_BYTES, UNIT_WORDS};
 use super::node::Pool;
-use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD, TEAM};
-use super::strip::{StripParts, Sums};
+use super::places::{Places, QuadPlaces};
+use super::schedule::{ListedLeaf, ListedPart, Schedule, QUAD};
+use super::strip::{self, StripParts};
 use crate::block::tagged_sums::TaggedWords;
 use crate::unroll::{unroll, Steps};
 use crate::update::Update;
 
 kernel! {
-    /// y = αAx + βy: one warp per part.
+    /// y = αAx + βy: one block per part.
     pub struct HiSparseSpmv<V: Float> {
         /// The tree's pool.
         pub pool: Pool<V>,
         /// The schedule.
         pub schedule: Schedule,
+        /// The places of products, for chunks of as many quads as a block takes at a time.
+        pub places: Places,
         /// The dense vector.
         pub x: Global<V>,
         /// The result.
         pub update: Update<V>,
-        /// If a strip has several parts, or teams, D partial sums for each, twice, and two counters for each.
+        /// If a strip has several parts, D partial sums for each, twice, and two counters for each.
         pub sums: TaggedWords,
         /// Elements of y.
         pub elements: u64,
         /// log2 of a node's rows.
         pub d_log2: u32,
-        /// log2 of the number of copies of the sums: 2 to 5.
-        pub copies_log2: u32,
     }
-    shared: 0;
+    shared: BLOCK * ITEMS * QUAD as usize * V::SIZE + 4;
     body: HiSparseSpmv::spmv::<T, BLOCK, ITEMS>;
     entries: {
-        hisparse_spmv_f32 in hisparse_spmv_f32: <V = f32>, with T = Plain, 128 x 3 resident 6;
-        hisparse_spmv_f64 in hisparse_spmv_f64: <V = f64>, with T = Plain, 128 x 2 resident 5;
-        hisparse_spmv_transposed_f32 in hisparse_spmv_f32: <V = f32>, with T = Transposed, 128 x 3 resident 6;
-        hisparse_spmv_transposed_f64 in hisparse_spmv_f64: <V = f64>, with T = Transposed, 128 x 2 resident 5;
-    }
-}
-
-/// The leaves that a warp is working on, one per lane, as functions of a quad's number in the part, from which any lane
-/// computes where its quad is.
-#[derive(Clone, Copy)]
-struct LaneLeaf {
-    /// The first quad of the leaf, relative to the part's first; may be negative. The part's end or beyond for no leaf.
-    start: i32,
-    /// The leaf's slots plus four times `start`: minus four times a quad's number, this is what is left of them at the quad.
-    slots: i32,
-    /// The index of the values of quad 0, if the leaf extended to it; wraps around.
-    values: u32,
-    /// The word of its coordinates, likewise. Some word of the leaf if it is dense.
-    words: u32,
-    /// The index of the operand's segment, and in the lowest two bits how the leaf is stored.
-    operand: u32,
-}
-
-/// A sparse leaf whose values begin with a vector load.
-const ALIGNED: u32 = 0;
-/// A sparse leaf whose values begin in the second half of one.
-const HALF: u32 = 1;
-/// A dense leaf.
-const SQUARE: u32 = 2;
-
-impl LaneLeaf {
-    const NONE: Self = Self { start: 0, slots: 0, values: 0, words: 0, operand: 0 };
-
-    /// The leaf of words from the list, for a part of `len` quads from `begin` on; and the end of the leaf or of the part,
-    /// whichever comes first.
-    #[inline(always)]
-    fn new<V: Float>(packed: [u64; 2], is_listed: bool, begin: u64, len: i32) -> (Self, i32) {
-        let leaf = ListedLeaf::unpack(packed);
-        if !is_listed || leaf.first >= begin + len as u64 {
-            return (Self { start: len, ..Self::NONE }, len);
-        }
-        let start = leaf.first.wrapping_sub(begin) as i32;
-        let (unit, kind) = (layout::unit(leaf.reference), layout::kind(leaf.reference));
-        let (offset, form) = if kind == DENSE {
-            (0, SQUARE)
-        } else {
-            let offset = layout::slots_offset(kind, leaf.count, V::SIZE as u32);
-            (offset, if offset.is_multiple_of(UNIT_BYTES) { ALIGNED } else { HALF })
-        };
-        let first_value = (unit + offset / UNIT_BYTES).wrapping_mul(UNIT_BYTES / V::SIZE as u32);
-        let first_word = (unit * UNIT_WORDS).wrapping_add(COUNT_BYTES / 4);
-        let lane_leaf = Self {
-            start,
-            slots: leaf.count as i32 + 4 * start,
-            values: first_value.wrapping_sub((4 * start) as u32),
-            words: first_word.wrapping_sub((2 * start) as u32),
-            operand: leaf.operand << 2 | form,
-        };
-        (lane_leaf, len.min(start + leaf.count.div_ceil(QUAD) as i32))
-    }
-
-    /// The last leaf among all lanes' that begins at or before this lane's quad.
-    #[inline(always)]
-    fn of_quad(self, quad: i32) -> Self {
-        let mut lane = 0;
-        let mut search = |step| {
-            if warp::shuffle(warp::FULL, self.start, lane + step) <= quad {
-                lane += step;
-            }
-        };
-        search(16);
-        search(8);
-        search(4);
-        search(2);
-        search(1);
-        Self {
-            start: 0,
-            slots: warp::shuffle(warp::FULL, self.slots, lane),
-            values: warp::shuffle(warp::FULL, self.values, lane),
-            words: warp::shuffle(warp::FULL, self.words, lane),
-            operand: warp::shuffle(warp::FULL, self.operand, lane),
-        }
+        hisparse_spmv_f32 in hisparse_spmv_f32: <V = f32>, with T = Plain, 256 x 3 resident 3;
+        hisparse_spmv_f64 in hisparse_spmv_f64: <V = f64>, with T = Plain, 256 x 2 resident 3;
+        hisparse_spmv_transposed_f32 in hisparse_spmv_f32: <V = f32>, with T = Transposed, 256 x 3 resident 3;
+        hisparse_spmv_transposed_f64 in hisparse_spmv_f64: <V = f64>, with T = Transposed, 256 x 2 resident 3;
     }
 }
 
@@ -155,235 +78,228 @@ impl Orientation for Transposed {
     }
 }
 
-/// The quads of a lane, some of which may be absent.
-struct Quads<V, const ITEMS: usize> {
-    words: Global<u32>,
-    pool: Global<V>,
+/// The quads of a thread, some of which may be absent.
+struct Quads<V: Element, const ITEMS: usize> {
+    pool: Pool<V>,
     x: Global<V>,
+    schedule: Schedule,
+    places: Places,
     d_log2: u32,
-    leaves: LaneLeaf,
-    /// The leaf of the lane's last quad.
-    leaf: LaneLeaf,
-    /// This lane's first quad, and the end of the warp's quads.
-    first: i32,
-    end: i32,
+    /// The part's first leaf, its first quad, and the number of its quads.
+    leaf: u32,
+    begin: u64,
+    len: u32,
+    /// The first quad of the thread, counted from the part's.
+    first: u32,
+    /// Where the products belong; no places for an absent quad.
+    quad_places: [QuadPlaces; ITEMS],
     values: [[V; QUAD as usize]; ITEMS],
     operands: [[V; QUAD as usize]; ITEMS],
     /// Packed coordinates, two per word.
     coordinates: [[u32; 2]; ITEMS],
-    /// The number of slots from the quad's first to the leaf's last; zero or negative if there is no quad.
-    left: [i32; ITEMS],
-    /// [`LaneLeaf::operand`] of each quad's leaf.
-    operand_leaves: [u32; ITEMS],
-    /// For quads in `partial`, a bit for each slot that holds an entry.
-    present: [u32; ITEMS],
-    /// A bit for each quad that is not four consecutive entries in all lanes; the same in all lanes.
-    partial: u32,
+    /// The index of the operand's first element.
+    operand_firsts: [u32; ITEMS],
 }
 
-/// Finds a quad's leaf, and starts to load the quad's values and coordinates.
-struct Load<'a, V, const ITEMS: usize>(&'a mut Quads<V, ITEMS>);
+/// Starts to load the places of a quad's products.
+struct Find<'a, V: Element, const ITEMS: usize, const BLOCK: usize>(&'a mut Quads<V, ITEMS>);
 
-impl<V: Float, const ITEMS: usize> Steps for Load<'_, V, ITEMS> {
+impl<V: Float, const ITEMS: usize, const BLOCK: usize> Steps for Find<'_, V, ITEMS, BLOCK> {
     #[inline(always)]
     fn step(&mut self, item: usize) {
         let quads = &mut *self.0;
-        let quad = quads.first + (item as u32 * thread::WARP_SIZE) as i32;
-        let is_quad = quad < quads.end;
-        if warp::any(warp::FULL, is_quad && quads.leaf.slots <= 4 * quad) {
-            quads.leaf = quads.leaves.of_quad(quad);
-        }
-        let LaneLeaf { slots, values, words, operand, .. } = quads.leaf;
-        let left = if is_quad { slots - 4 * quad } else { 0 };
-        let value = values.wrapping_add(4 * quad as u32) as usize;
-        let packet = quads.pool.load_16_if(value, left > 0);
-        let rest = if V::SIZE == 8 { quads.pool.load_16_if(value + 2, left > 2) } else { [0; 2] };
-        let word = words.wrapping_add(2 * quad as u32) as usize;
-        quads.coordinates[item] =
-            [quads.words.load_if(word, left > 0), quads.words.load_if(word + 1, left > 2)];
-        quads.values[item] = if V::SIZE == 8 {
+        let quad = quads.first + (item * BLOCK) as u32;
+        let place = (quads.begin + u64::from(quad)) as usize;
+        quads.quad_places[item] = QuadPlaces(quads.places.quads.load_if(place, quad < quads.len));
+    }
+}
+
+/// Finds a quad's leaf, and starts to load the quad's values and coordinates.
+struct Load<'a, V: Element, const ITEMS: usize, const BLOCK: usize>(&'a mut Quads<V, ITEMS>);
+
+impl<V: Float, const ITEMS: usize, const BLOCK: usize> Steps for Load<'_, V, ITEMS, BLOCK> {
+    #[inline(always)]
+    fn step(&mut self, item: usize) {
+        let quads = &mut *self.0;
+        let present = quads.quad_places[item].present();
+        let (is_quad, has_second_half) = (present != 0, present >> (QUAD / 2) != 0);
+        let leaf = (quads.leaf + quads.quad_places[item].leaf()) as usize;
+        let leaf = ListedLeaf::unpack(quads.schedule.leaf_list.load_16_if(2 * leaf, is_quad));
+        let quad = quads.begin + u64::from(quads.first) + (item * BLOCK) as u64;
+        let slot = (quad.wrapping_sub(leaf.first) as u32).wrapping_mul(QUAD);
+        let (unit, kind) = (layout::unit(leaf.reference), layout::kind(leaf.reference));
+        let offset = if kind == DENSE { 0 } else { layout::slots_offset(kind, leaf.count, V::SIZE as u32) };
+        let first_value = (unit + offset / UNIT_BYTES).wrapping_mul(UNIT_BYTES / V::SIZE as u32);
+        let value = first_value.wrapping_add(slot) as usize;
+        let packet = quads.pool.slots.load_16_if(value, is_quad);
+        let mut values = if V::SIZE == 8 {
+            let rest = quads.pool.slots.load_16_if(value + 2, has_second_half);
             [packet[0], packet[1], rest[0], rest[1]].map(V::from_bits)
         } else {
             [packet[0], packet[0] >> 32, packet[1], packet[1] >> 32].map(V::from_bits)
         };
-        quads.left[item] = left;
-        quads.operand_leaves[item] = operand;
+        if !offset.is_multiple_of(UNIT_BYTES) {
+            // One or two entries, whose values begin in the second half of a unit.
+            let first = if V::SIZE == 8 { values[1] } else { values[2] };
+            values = [first, values[3], V::ZERO, V::ZERO];
+        }
+        quads.values[item] = values;
+        let word = (unit * UNIT_WORDS + COUNT_BYTES / 4).wrapping_add(slot / 2) as usize;
+        let is_sparse = kind != DENSE;
+        let stored = [
+            quads.pool.words.load_if(word, is_quad && is_sparse),
+            quads.pool.words.load_if(word + 1, has_second_half && is_sparse),
+        ];
+        let first = layout::pack(slot >> quads.d_log2, slot & ((1 << quads.d_log2) - 1));
+        let of_row = [first | (first + 1) << 16, (first + 2) | (first + 3) << 16];
+        quads.coordinates[item] = if is_sparse { stored } else { of_row };
+        quads.operand_firsts[item] = leaf.operand << quads.d_log2;
     }
 }
 
 /// Starts to load the elements of the operand that a quad's values are multiplied by.
-struct Gather<'a, V, T, const ITEMS: usize>(&'a mut Quads<V, ITEMS>, PhantomData<T>);
+struct Gather<'a, V: Element, T, const ITEMS: usize>(&'a mut Quads<V, ITEMS>, PhantomData<T>);
 
 impl<V: Float, T: Orientation, const ITEMS: usize> Steps for Gather<'_, V, T, ITEMS> {
     #[inline(always)]
     fn step(&mut self, item: usize) {
         let quads = &mut *self.0;
-        let operand = quads.operand_leaves[item];
-        let is_whole = quads.left[item] >= QUAD as i32 && operand & 3 != SQUARE;
-        if !warp::all(warp::FULL, is_whole) {
-            quads.partial |= 1 << item;
-            quads.complete(item, operand & 3);
-        }
-        let first = (operand >> 2) << quads.d_log2;
+        let present = quads.quad_places[item].present();
         for slot in 0..QUAD as usize {
             let (_, place) = T::places(quads.coordinates[item][slot / 2] >> (16 * (slot % 2)));
-            quads.operands[item][slot] = quads.x.load((first | place) as usize);
+            let element = (quads.operand_firsts[item] | place) as usize;
+            quads.operands[item][slot] = quads.x.load_if(element, present >> slot & 1 != 0);
+        }
+    }
+}
+
+/// Puts the products of a quad into their places.
+struct Put<'a, V: Element, const ITEMS: usize>(&'a Quads<V, ITEMS>, Shared<V>);
+
+impl<V: Float, const ITEMS: usize> Steps for Put<'_, V, ITEMS> {
+    #[inline(always)]
+    fn step(&mut self, item: usize) {
+        let Self(quads, products) = self;
+        let places = quads.quad_places[item];
+        for slot in 0..QUAD {
+            if places.present() >> slot & 1 != 0 {
+                let product = quads.values[item][slot as usize] * quads.operands[item][slot as usize];
+                products.store(places.place(slot) as usize, product);
+            }
         }
     }
 }
 
 impl<V: Float, const ITEMS: usize> Quads<V, ITEMS> {
-    /// No quads yet.
+    /// Multiplies the thread's quads from `first` on, and puts the products into their places.
     #[inline(always)]
-    fn new(pool: Pool<V>, x: Global<V>, d_log2: u32) -> Self {
-        Self {
-            words: pool.words,
-            pool: pool.slots,
-            x,
-            d_log2,
-            leaves: LaneLeaf::NONE,
-            leaf: LaneLeaf::NONE,
-            first: 0,
-            end: 0,
-            values: [[V::ZERO; QUAD as usize]; ITEMS],
-            operands: [[V::ZERO; QUAD as usize]; ITEMS],
-            coordinates: [[0; 2]; ITEMS],
-            left: [0; ITEMS],
-            operand_leaves: [0; ITEMS],
-            present: [0; ITEMS],
-            partial: 0,
-        }
-    }
-
-    /// Completes a quad some of whose slots may be absent: these get the value 0 and the coordinates 0, which always index an
-    /// element of the operand.
-    #[inline(always)]
-    fn complete(&mut self, item: usize, form: u32) {
-        let left = self.left[item];
-        if form == HALF {
-            let [_, second, third, fourth] = self.values[item];
-            let first = if V::SIZE == 8 { second } else { third };
-            self.values[item] = [first, fourth, V::ZERO, V::ZERO];
-        }
-        let mut present = (1 << left.clamp(0, QUAD as i32)) - 1;
-        if form == SQUARE {
-            let slot = (1_u32 << (2 * self.d_log2)).wrapping_sub(left as u32);
-            let first = layout::pack(slot >> self.d_log2, slot & ((1 << self.d_log2) - 1));
-            self.coordinates[item] = [first | (first + 1) << 16, (first + 2) | (first + 3) << 16];
-            for slot in 0..QUAD as usize {
-                present &= !(u32::from(self.values[item][slot].to_bits() == 0) << slot);
-            }
-        }
-        self.present[item] = present;
-        for slot in 0..QUAD as usize {
-            if present >> slot & 1 == 0 {
-                self.values[item][slot] = V::ZERO;
-                self.coordinates[item][slot / 2] &= !(0xffff << (16 * (slot % 2)));
-            }
-        }
+    fn multiply<T: Orientation, const BLOCK: usize>(&mut self, first: u32, products: Shared<V>) {
+        self.first = first;
+        unroll::<ITEMS>(&mut Find::<V, ITEMS, BLOCK>(self));
+        unroll::<ITEMS>(&mut Load::<V, ITEMS, BLOCK>(self));
+        unroll::<ITEMS>(&mut Gather(self, PhantomData::<T>));
+        unroll::<ITEMS>(&mut Put(self, products));
     }
 }
 
-/// Clears the elements of the operand for absent slots, because they may be infinite or NaN.
-struct Clear<'a, V, const ITEMS: usize>(&'a mut Quads<V, ITEMS>);
+/// Products that a lane adds up alone; more are added up by its warp.
+const SHORT: u32 = 32;
 
-impl<V: Float, const ITEMS: usize> Steps for Clear<'_, V, ITEMS> {
-    #[inline(always)]
-    fn step(&mut self, item: usize) {
-        let quads = &mut *self.0;
-        if quads.partial >> item & 1 != 0 {
-            for slot in 0..QUAD as usize {
-                if quads.present[item] >> slot & 1 == 0 {
-                    quads.operands[item][slot] = V::ZERO;
-                }
-            }
+/// The sum of the products in `range`. All lanes of a warp call it together.
+#[inline(always)]
+fn sum_of<V: Float>(products: Shared<V>, (start, end): (u32, u32)) -> V {
+    let is_short = end - start <= SHORT;
+    let mut sum = V::ZERO;
+    let mut at = start;
+    while is_short && at + QUAD <= end {
+        let product = |k: u32| products.load((at + k) as usize);
+        let (a, b, c, d) = (product(0), product(1), product(2), product(3));
+        sum += (a + b) + (c + d);
+        at += QUAD;
+    }
+    while is_short && at < end {
+        sum += products.load(at as usize);
+        at += 1;
+    }
+    let mut long = warp::ballot(warp::FULL, !is_short);
+    while long != 0 {
+        let lane = long.trailing_zeros();
+        long &= long - 1;
+        let end = warp::shuffle(warp::FULL, end, lane);
+        let mut at = warp::shuffle(warp::FULL, start, lane) + thread::lane();
+        let mut part = V::ZERO;
+        while at < end {
+            part += products.load(at as usize);
+            at += thread::WARP_SIZE;
+        }
+        let total = warp::reduce_add(part);
+        // Only lane 0 has the total of all lanes.
+        let total = warp::shuffle(warp::FULL, total, 0);
+        if thread::lane() == lane {
+            sum = total;
         }
     }
-}
-
-/// Adds a quad's products to a copy of the sums.
-struct AddTo<'a, V, T, const ITEMS: usize> {
-    quads: &'a Quads<V, ITEMS>,
-    sums: Shared<V>,
-    copies_log2: u32,
-    orientation: PhantomData<T>,
-}
-
-impl<V: Float, T: Orientation, const ITEMS: usize> Steps for AddTo<'_, V, T, ITEMS> {
-    #[inline(always)]
-    fn step(&mut self, item: usize) {
-        for slot in 0..QUAD as usize {
-            let (element, _) = T::places(self.quads.coordinates[item][slot / 2] >> (16 * (slot % 2)));
-            let place = (element << self.copies_log2) as usize;
-            let value = self.quads.values[item][slot];
-            self.sums.store(place, value.fma(self.quads.operands[item][slot], self.sums.load(place)));
-        }
-    }
+    sum
 }
 
 impl<V: Float> HiSparseSpmv<V> {
     #[inline(always)]
-    fn spmv<T: Orientation, const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        const { assert!(BLOCK as u32 == TEAM * thread::WARP_SIZE, "a team is a block") };
+    fn spmv<T: Orientation, const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
         const { assert!(COUNT_BYTES == 4 && COORDINATES_BYTES == 2, "two coordinates per word, after one word") };
-        // 1. Find the warp's part, and clear its sums.
-        let Schedule { leaf_list, part_list, leaves, parts, .. } = self.schedule;
-        let part = thread::block() * (BLOCK as u32 / thread::WARP_SIZE) + thread::warp();
-        if part >= parts {
-            return;
-        }
+        const { assert!(BLOCK == 256, "a thread for each element of the largest strip") };
+        let Schedule { part_list, strip_parts, parts, .. } = self.schedule;
+        // 1. Find the block's part.
+        let part = thread::block();
         let own_part = ListedPart::unpack(part_list.load_16(2 * part as usize));
-        let len = (part_list.load(2 * part as usize + 2) - own_part.begin) as i32;
-        let own_sums = Sums::<V>::take::<BLOCK>(self.d_log2, self.copies_log2);
-        let listed = |leaf: u32| leaf_list.load_16_if(2 * leaf as usize, leaf < leaves);
-        let mut leaf = own_part.leaf + thread::lane();
-        let mut packed = listed(leaf);
-        let mut begin = 0;
-        let mut quads = Quads::<V, ITEMS>::new(self.pool, self.x, self.d_log2);
-        while begin < len {
-            // 2. Take the next 32 leaves, one per lane.
-            let (lane_leaf, own_end) = LaneLeaf::new::<V>(packed, leaf < leaves, own_part.begin, len);
-            quads.leaves = lane_leaf;
-            quads.end = warp::shuffle(warp::FULL, own_end, thread::WARP_SIZE - 1);
-            leaf += thread::WARP_SIZE;
-            packed = listed(leaf);
-            // 3. Add the products of their quads, `ITEMS` per lane at a time.
-            while begin < quads.end {
-                quads.first = begin + thread::lane() as i32;
-                quads.partial = 0;
-                unroll::<ITEMS>(&mut Load(&mut quads));
-                unroll::<ITEMS>(&mut Gather(&mut quads, PhantomData::<T>));
-                unroll::<ITEMS>(&mut Clear(&mut quads));
-                own_sums.in_turns(|sums| {
-                    let orientation = PhantomData::<T>;
-                    unroll::<ITEMS>(&mut AddTo {
-                        quads: &quads,
-                        sums,
-                        copies_log2: self.copies_log2,
-                        orientation,
-                    });
-                });
-                begin = quads.end.min(begin + (ITEMS as u32 * thread::WARP_SIZE) as i32);
-            }
-        }
-        self.finish(own_sums, part, own_part.strip);
-    }
-
-    /// 4. Updates y with the sums of a strip, or leaves those of its part, or team, for the strip's last one.
-    #[inline(always)]
-    fn finish(self, own_sums: Sums<V>, part: u32, strip: u32) {
-        let Schedule { strip_parts, parts, team, .. } = self.schedule;
-        let strip = strip as usize;
+        let len = (part_list.load(2 * part as usize + 2) - own_part.begin) as u32;
+        let strip = own_part.strip as usize;
         let (first, end) = (strip_parts.load(strip), strip_parts.load(strip + 1));
-        let team_log2 = if team > 1 { TEAM.ilog2() } else { 0 };
-        let teams = |parts: u32| parts >> team_log2;
-        let strip_parts = StripParts { first: teams(first), count: teams(end - first), all: teams(parts) };
-        let totals = own_sums.totals(team > 1);
-        totals.finish(strip_parts, teams(part), self.sums.sums(), |element, sum| {
-            let index = strip << self.d_log2 | element as usize;
-            if (index as u64) < self.elements {
-                self.update.store(index, sum);
-            }
-        });
+        let strip_parts = StripParts { first, count: end - first, all: parts };
+        let products = arena.take::<V>(BLOCK * ITEMS * QUAD as usize);
+        let element = strip::own_element(self.d_log2);
+        let mut quads = Quads::<V, ITEMS> {
+            pool: self.pool,
+            x: self.x,
+            schedule: self.schedule,
+            places: self.places,
+            d_log2: self.d_log2,
+            leaf: own_part.leaf,
+            begin: own_part.begin,
+            len,
+            first: 0,
+            quad_places: [QuadPlaces(0); ITEMS],
+            values: [[V::ZERO; QUAD as usize]; ITEMS],
+            operands: [[V::ZERO; QUAD as usize]; ITEMS],
+            coordinates: [[0; 2]; ITEMS],
+            operand_firsts: [0; ITEMS],
+        };
+        let mut total = V::ZERO;
+        let (mut begin, mut chunk) = (0, part as usize * self.places.chunks as usize);
+        while begin < len {
+            // 2. Put the products of a chunk into their places.
+            let range = self.places.range(chunk, element, self.d_log2);
+            quads.multiply::<T, BLOCK>(begin + thread::index(), products);
+            thread::barrier();
+            // 3. Add up those of each element.
+            total += sum_of(products, range);
+            thread::barrier();
+            begin += (BLOCK * ITEMS) as u32;
+            chunk += 1;
+        }
+        // 4. Update y, or leave the sums for the strip's last part.
+        strip::finish(
+            strip_parts,
+            part,
+            self.sums.sums(),
+            arena.take(1),
+            self.d_log2,
+            total,
+            |element, sum| {
+                let index = strip << self.d_log2 | element as usize;
+                if (index as u64) < self.elements {
+                    self.update.store(index, sum);
+                }
+            },
+        );
     }
 }

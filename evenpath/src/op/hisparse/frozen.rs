@@ -1,7 +1,7 @@
 //! The frozen schedule of products: the stored result of a traversal.
 
 use evenpath_kernels::hisparse::{
-    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, NodeList, Schedule, TEAM,
+    HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, NodeList, Schedule,
 };
 use evenpath_kernels::spmv::ColumnOffsets;
 use evenpath_kernels::vector::{GatherIndices, Iota};
@@ -14,15 +14,8 @@ use crate::op::scan::{Operator, Scan, sum_kernel};
 use crate::op::transpose::{by_column, column_offsets};
 use crate::op::{OpError, sort, vector};
 
-/// The minimum number of quads per part, unless its strip has fewer: a few for each lane, so that a part takes longer than
-/// its first loads.
-const FEWEST_QUADS: u64 = 256;
-
-/// The same for parts of a team, whose number is a matter of latency: one or two iterations of a warp.
-const FEWEST_TEAM_QUADS: u64 = 64;
-
-/// The maximum number of quads per part: a kernel counts the slots of a part in 31 bits.
-const MOST_QUADS: u64 = 1 << 24;
+/// The most quads of a part of any schedule.
+pub(super) const MOST_QUADS: u32 = 1 << 24;
 
 /// Leaves by strip, and the parts of strips, as `evenpath_kernels` defines them.
 pub(super) struct Frozen {
@@ -32,8 +25,8 @@ pub(super) struct Frozen {
     pub(super) leaves: u32,
     pub(super) parts: u32,
     pub(super) strips: u32,
-    /// The number of parts that are processed together.
-    pub(super) team: u32,
+    /// The number of quads of all leaves.
+    pub(super) quads: u64,
 }
 
 /// The kernels that build a schedule, for compilation ahead of use.
@@ -51,13 +44,14 @@ fn kernels() -> Kernels {
 }
 
 impl Frozen {
-    /// The schedule of a tree of `D` × `D` nodes, or of its transpose, for a device that runs `warps` parts at once. Waits
-    /// for the device once per level of the tree, and twice more.
+    /// The schedule of a tree of `D` × `D` nodes, or of its transpose, and the first quad of each leaf. `part_quads` gives the
+    /// most quads of a part, which is not 0, from the number of all quads. Waits for the device once per level of the tree, and
+    /// twice more.
     pub(super) fn new<const D: usize>(
         nodes: &Nodes,
         is_transposed: bool,
-        warps: u32,
-    ) -> Result<Self, OpError> {
+        part_quads: impl FnOnce(u64) -> u32,
+    ) -> Result<(Self, DeviceVec<u64>), OpError> {
         let device = nodes.pool.device();
         device.prepare(kernels)?;
         let Leaves { references, rows, cols } = Leaves::find::<D>(nodes)?;
@@ -80,9 +74,7 @@ impl Frozen {
         let quads = firsts.get(leaves as usize)?;
         let leaf_list = list_leaves(device, list, &operands, &firsts)?;
 
-        let parts = Parts::new(quads, strips as u32, warps);
-        let strip_parts = strip_parts(device, &strip_leaves, &firsts, strips as u32, parts)?;
-        let team = parts.team;
+        let strip_parts = strip_parts(device, &strip_leaves, &firsts, strips as u32, part_quads(quads))?;
         let parts = strip_parts.get(strips)?;
         let mut part_list = device.uninitialized(2 * parts as usize + 2)?;
         let launch = device.kernel().threads(parts as usize + 1)?;
@@ -97,7 +89,8 @@ impl Frozen {
         // SAFETY: the strips' leaves and parts are those that were found, and the list has two words for each part and
         // two more; buffers are freed in the stream's order.
         unsafe { launch.launch(list) }?;
-        Ok(Self { leaf_list, part_list, strip_parts, leaves, parts, strips: strips as u32, team })
+        let strips = strips as u32;
+        Ok((Self { leaf_list, part_list, strip_parts, leaves, parts, strips, quads }, firsts))
     }
 
     /// A view for products.
@@ -109,13 +102,7 @@ impl Frozen {
             leaves: self.leaves,
             parts: self.parts,
             strips: self.strips,
-            team: self.team,
         }
-    }
-
-    /// The number of teams, or of parts where there are none.
-    pub(super) fn teams(&self) -> u32 {
-        self.parts / self.team
     }
 
     /// Bytes of device memory.
@@ -123,30 +110,9 @@ impl Frozen {
         self.leaf_list.bytes() + self.part_list.bytes() + self.strip_parts.bytes()
     }
 
-    /// Whether a strip has several parts, or teams.
+    /// Whether a strip has several parts.
     pub(super) fn is_cut(&self) -> bool {
-        self.teams() > self.strips
-    }
-}
-
-/// How strips are divided.
-#[derive(Debug, Clone, Copy)]
-struct Parts {
-    /// The largest number of quads of a part.
-    quads: u32,
-    /// The number of parts of a team.
-    team: u32,
-}
-
-impl Parts {
-    /// For `quads` quads in `strips` strips, and a device that runs `warps` parts at once.
-    fn new(quads: u64, strips: u32, warps: u32) -> Self {
-        let few_strips = TEAM.saturating_mul(strips) <= warps;
-        let (team, fewest) = if few_strips { (TEAM, FEWEST_TEAM_QUADS) } else { (1, FEWEST_QUADS) };
-        // A strip has up to one team more than its quads fill.
-        let filled = if few_strips { (warps - TEAM * strips).max(warps / 2).max(1) } else { warps };
-        let quads = (quads / u64::from(filled)).clamp(fewest, MOST_QUADS) as u32;
-        Self { quads, team }
+        self.parts > self.strips
     }
 }
 
@@ -188,7 +154,7 @@ fn strip_parts(
     strip_leaves: &DeviceVec<u32>,
     firsts: &DeviceVec<u64>,
     strips: u32,
-    parts: Parts,
+    part_quads: u32,
 ) -> Result<DeviceVec<u32>, OpError> {
     let mut counts = device.uninitialized::<u32>(strips as usize + 1)?;
     let count = HiSparseCountParts {
@@ -196,8 +162,7 @@ fn strip_parts(
         firsts: firsts.as_global(),
         counts: counts.as_global_mut(),
         strips,
-        part_quads: parts.quads,
-        team: parts.team,
+        part_quads,
     };
     let launch = device.kernel().threads(strips as usize + 1)?;
     // SAFETY: the strips' leaves are indices of `firsts`, and there is a count for each strip and one more.

@@ -9,6 +9,7 @@ mod host;
 mod leaves;
 mod method;
 mod options;
+mod places;
 mod product;
 mod queue;
 mod queued_entries;

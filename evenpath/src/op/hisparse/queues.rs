@@ -49,7 +49,8 @@ pub(super) fn grid<K: Kernel>(
 /// The queues of a specification in a device's memory. One run uses them at a time.
 pub(super) struct QueueMemory<S> {
     capacity: u32,
-    /// The places of all queues, zero or as left by earlier runs; then the state, which is zero between runs.
+    /// The places of all queues, zero or as left by earlier runs; then the state of odd runs and that of even ones, of which the
+    /// next run's is zero.
     words: DeviceVec<u64>,
     /// The number of the last run.
     run: u32,
@@ -58,7 +59,7 @@ pub(super) struct QueueMemory<S> {
 
 impl<S: Specification> QueueMemory<S> {
     pub(super) fn new(device: &Device, capacity: u32) -> Result<Self, DeviceError> {
-        let words = device.zeros(queue::places_words::<S>(capacity) + queue::state_words::<S>())?;
+        let words = device.zeros(queue::places_words::<S>(capacity) + 2 * queue::state_words::<S>())?;
         Ok(Self { capacity, words, run: 0, specification: PhantomData })
     }
 
@@ -71,9 +72,11 @@ impl<S: Specification> QueueMemory<S> {
             self.run = 1;
         }
         let (words, places) = (self.words.as_global_mut(), queue::places_words::<S>(self.capacity));
+        let state = |run: u32| words.skip(places + (run % 2) as usize * queue::state_words::<S>());
         Ok(queue::Queues {
             places: GlobalMut::from_device(words.address(), places as u64),
-            state: words.skip(places),
+            state: state(self.run),
+            next_state: state(self.run.wrapping_add(1)),
             capacity: self.capacity,
             run: self.run,
         })

@@ -6,7 +6,7 @@ use evenpath_kernels::hisparse::{HiSparseSpmm, Strided, StridedMut, spmm_sums_by
 use evenpath_simt::thread::WARP_SIZE;
 
 use super::device::{Content, Nodes};
-use super::frozen::Frozen;
+use super::frozen::{Frozen, MOST_QUADS};
 use super::{DeviceHiSparse, HiSparseSpmmOptions, HiSparseSpmvMethod};
 use crate::device::Event;
 use crate::op::device_dense::check_dense;
@@ -113,9 +113,10 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         let start = self.device().record()?;
         let schedule = match self.content() {
             Content::Host(_) => Schedule::Cpu,
-            // A strip is the work of one warp, regardless of its number of parts.
+            // A strip is the work of one warp for every 32 columns, regardless of its number of parts.
             Content::Machine(nodes) if self.is_by_leaves(options.method) => {
-                Schedule::Leaves(Frozen::new::<D>(nodes, self.is_transposed(), 1)?)
+                let (frozen, _) = Frozen::new::<D>(nodes, self.is_transposed(), |_| MOST_QUADS)?;
+                Schedule::Leaves(frozen)
             }
             Content::Machine(_) => {
                 let copy: DeviceCsr<V> = self.to_csr()?;

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use evenpath_kernels::hisparse::{HiSparseSpmv, sums_bytes};
+use evenpath_kernels::hisparse::HiSparseSpmv;
 use evenpath_kernels::update::Update;
 use evenpath_simt::thread::WARP_SIZE;
 
 use super::device::{Content, Nodes};
 use super::frozen::Frozen;
+use super::places::{self, Places};
 use super::{DeviceHiSparse, HiSparseSpmvMethod, HiSparseSpmvOptions};
 use crate::device::{DeviceError, DeviceVec, Event, Launch};
 use crate::op::operands::check_product;
@@ -60,11 +61,10 @@ pub struct HiSparseSpmvPlanInfo {
     pub method: HiSparseSpmvMethod,
     /// The number of leaves, counting shared ones at every position.
     pub leaves: u64,
-    /// The number of parts: consecutive leaves in one row of leaves, the work of one warp each. Where there are few rows of leaves,
-    /// each has a multiple of four parts, and the last ones may be empty.
+    /// The number of parts: consecutive leaves in one row of leaves, the work of one block each.
     pub parts: u64,
-    /// Bytes of device memory that the plan holds, besides the matrix: the copy; or 16 per leaf, about 20 per part and,
-    /// if rows of leaves are split into parts, up to 4·D values per part.
+    /// Bytes of device memory that the plan holds, besides the matrix: the copy; or 16 per leaf, 8 for every four of its entries,
+    /// up to 8·D + 20 per part and, if rows of leaves are split into parts, up to 4·D values per part.
     pub workspace_bytes: u64,
     /// Milliseconds that the analysis took on the device.
     pub analysis_ms: f64,
@@ -100,9 +100,6 @@ impl fmt::Display for HiSparseSpmvPlanInfo {
     }
 }
 
-/// The maximum bytes of shared memory for the sums of a warp.
-const SUMS_BYTES: u32 = 8 << 10;
-
 /// The implementation on the device.
 enum Schedule<V: Value> {
     Cpu,
@@ -113,32 +110,35 @@ enum Schedule<V: Value> {
 struct Leaves<V: Value> {
     launch: Launch<HiSparseSpmv<V>>,
     frozen: Frozen,
+    places: Places,
     warps: u32,
-    copies_log2: u32,
     sums: TaggedSums,
 }
 
 impl<V: Value> Leaves<V> {
     fn new<const D: usize>(nodes: &Nodes, is_transposed: bool, warps: Option<u32>) -> Result<Self, OpError> {
         let device = nodes.pool.device();
-        let bytes = |copies_log2| sums_bytes(D.ilog2(), copies_log2, V::SIZE as u32);
-        let copies_log2 = (2..=5).rev().find(|&copies_log2| bytes(copies_log2) <= SUMS_BYTES).unwrap_or(2);
         let launcher = device.variant(if is_transposed { "Transposed" } else { "Plain" });
-        let block_warps = launcher.info().block_size / WARP_SIZE;
-        let launcher = launcher.shared_bytes(block_warps * bytes(copies_log2));
+        let info = launcher.info();
+        let (block_warps, chunk_quads) = (info.block_size / WARP_SIZE, info.tile_items() as u32);
         let warps = match warps {
             Some(warps) => warps.max(1),
             None => block_warps * launcher.resident_blocks()?,
         };
-        let frozen = Frozen::new::<D>(nodes, is_transposed, warps)?;
-        let parts = if frozen.is_cut() { 2 * frozen.teams() as usize } else { 0 };
+        let mut part_quads = 0;
+        let (frozen, firsts) = Frozen::new::<D>(nodes, is_transposed, |quads| {
+            part_quads = places::part_quads(quads, chunk_quads, warps / block_warps);
+            part_quads
+        })?;
+        let places = Places::new::<V, D>(nodes, is_transposed, &frozen, &firsts, (part_quads, chunk_quads))?;
+        let parts = if frozen.is_cut() { 2 * frozen.parts as usize } else { 0 };
         let sums = TaggedSums::new::<V>(device, D * parts, parts)?;
-        let launch = launcher.warps(frozen.parts as usize)?;
-        Ok(Self { launch, frozen, warps, copies_log2, sums })
+        let launch = launcher.blocks(frozen.parts as usize)?;
+        Ok(Self { launch, frozen, places, warps, sums })
     }
 
     fn workspace_bytes(&self) -> u64 {
-        self.frozen.bytes() + self.sums.bytes()
+        self.frozen.bytes() + self.places.bytes() + self.sums.bytes()
     }
 
     fn run<const D: usize>(
@@ -155,12 +155,12 @@ impl<V: Value> Leaves<V> {
         let kernel = HiSparseSpmv {
             pool: nodes.view(),
             schedule: self.frozen.view(),
+            places: self.places.view(),
             x: x.as_global(),
             update: Update { y: y.as_global_mut(), alpha: alpha * matrix.scale(), beta },
             sums: work.view(),
             elements,
             d_log2: D.ilog2(),
-            copies_log2: self.copies_log2,
         };
         // SAFETY: the tree is valid and the schedule is of it, so that leaves are nodes of the pool and their entries are
         // inside the matrix. The vectors' lengths were checked. There are sums and counters for every part if strips have

@@ -67,7 +67,10 @@ pub fn run<O: Operation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut
         places: arena.take(O::QUEUES as usize),
         draw: arena.take(3),
     };
+    queues.clear_next::<O>();
     let mut held = Held::NONE;
+    // The root is the only share.
+    let mut has_drawn_share = false;
     // Elements on the stack.
     let mut stacked = 0;
     // Elements that are counted as pending, and no longer in a queue: drawn ones until all that they led to is done or put into
@@ -77,25 +80,26 @@ pub fn run<O: Operation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut
         if thread::index() < O::QUEUES {
             board.counts.store(thread::index() as usize, 0);
         }
-        let (queue, element, lane) = if stacked > 0 {
+        let is_root = !has_drawn_share && board.takes_root(queues);
+        has_drawn_share = true;
+        let (queue, element, lane) = if is_root {
+            owed = 1;
+            let is_taking = thread::index() >> O::lanes_log2(ROOT) == 0;
+            (ROOT, if is_taking { Some(operation.root()) } else { None }, thread::index())
+        } else if stacked > 0 {
             let (queue, element) = board.stack.pop(stacked);
             let is_taking = thread::index() >> O::lanes_log2(queue) == 0;
             (queue, if is_taking { Some(element) } else { None }, thread::index())
         } else {
-            let drawn = queues.draw_for_block::<O, BLOCK>(&mut held, board.draw);
+            let drawn = queues.draw_for_block::<O, BLOCK>(&mut held, board.draw, 1);
             if drawn.queue == O::QUEUES {
                 break;
             }
             owed += drawn.count;
             let lanes_log2 = O::lanes_log2(drawn.queue);
             let team = thread::index() >> lanes_log2;
-            let element = if team >= drawn.count {
-                None
-            } else if drawn.queue == ROOT {
-                Some(operation.root())
-            } else {
-                Some(queues.take(drawn.queue, drawn.first + team))
-            };
+            let is_taking = team < drawn.count;
+            let element = is_taking.then(|| queues.take(drawn.queue, drawn.first + team));
             (drawn.queue, element, thread::index() & ((1 << lanes_log2) - 1))
         };
         if O::READS_WHAT_WAS_WRITTEN {
@@ -113,12 +117,21 @@ pub fn run<O: Operation, const BLOCK: u32>(mut arena: Arena, queues: Queues, mut
         }
     }
     operation.finish();
-    if thread::index() == 0 {
-        queues.leave::<O>(thread::grid_size());
-    }
 }
 
 impl<P: Payload> Board<P> {
+    /// Draws a share; whether it is the root. All threads of the block call it together.
+    #[inline(always)]
+    fn takes_root(&self, queues: Queues) -> bool {
+        if thread::index() == 0 {
+            self.draw.store(0, queues.draw_share() as u32);
+        }
+        thread::barrier();
+        let share = self.draw.load(0);
+        thread::barrier();
+        share == 0
+    }
+
     /// Puts what the threads have found into queues, and what finds no place there onto the stack. Returns the number of places
     /// that were missing. The block needs a barrier before it goes on.
     #[inline(always)]

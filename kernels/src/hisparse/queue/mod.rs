@@ -30,6 +30,7 @@ mod blocks;
 mod dense;
 mod diagonal;
 mod queues;
+mod shares;
 mod specification;
 mod spmv;
 mod squares;

@@ -9,9 +9,14 @@
 //! blocks run. More places may be promised than exist. Those are given to no block: a producer that was promised
 //! one does the work itself.
 //!
-//! `pending` counts the elements that were put in and are not done. It is raised before work can be drawn. The block that did
-//! some work subtracts it no earlier than it adds what it put in. When `pending` is 0, nothing is left, nothing will come, and
-//! held places stay empty.
+//! A run begins with *shares*, which every block knows how to find and which pass through no queue: blocks draw their numbers
+//! from a counter. A block draws from queues when no share is left, so each share is with a block that is running.
+//!
+//! `pending` counts the elements that were put in, and the shares, that are not done. It is raised before work can be drawn. The
+//! block that did some work subtracts it no earlier than it adds what it put in. When `pending` is 0, nothing is left, nothing
+//! will come, and held places stay empty.
+//!
+//! Runs use one of two states in turn, and each clears the one of the next run: no block need know that it is the last.
 
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
@@ -21,7 +26,7 @@ use evenpath_simt::{parameters, thread, warp, GlobalMut, Shared};
 
 use super::specification::{Payload, Specification, MAX_WORDS};
 
-/// The queue of the element that a run begins with; the only element that it ever has.
+/// The queue of what a run begins with; its elements are not put into memory.
 pub const ROOT: u32 = 0;
 /// The queue of elements that take a whole block each.
 pub const WIDE: u32 = 1;
@@ -29,9 +34,9 @@ pub const WIDE: u32 = 1;
 /// Words of a line of 128 bytes.
 const STRIDE: u32 = 16;
 
-/// Words of a run's state: a line for each queue, for `pending`, and for the number of blocks that have finished.
+/// Words of a run's state: a line for the number of shares that are drawn, for each queue, and for `pending`.
 pub const fn state_words<S: Specification>() -> usize {
-    ((S::QUEUES + 2) * STRIDE) as usize
+    ((S::QUEUES + 1) * STRIDE) as usize
 }
 
 /// Words of the places of all queues: one per word of an element; the root has no place.
@@ -43,17 +48,18 @@ const fn pending_word<S: Specification>() -> usize {
     (S::QUEUES * STRIDE) as usize
 }
 
-const fn finished_word<S: Specification>() -> usize {
-    ((S::QUEUES + 1) * STRIDE) as usize
-}
+/// The line of [`ROOT`], which has no places to count.
+const SHARES_WORD: usize = (ROOT * STRIDE) as usize;
 
 parameters! {
     /// The queues of a run.
     pub struct Queues {
         /// [`places_words`] words, zero before the first run.
         pub places: GlobalMut<u64>,
-        /// [`state_words`] words, all zero before and after a run.
+        /// [`state_words`] words, all zero before the run.
         pub state: GlobalMut<u64>,
+        /// As many words of the next run, which this one clears.
+        pub next_state: GlobalMut<u64>,
         /// Places per queue.
         pub capacity: u32,
         /// The number of the run, neither 0 nor that of an earlier run with the same places.
@@ -70,6 +76,14 @@ pub(super) struct Draw {
     pub(super) first: u32,
     /// The number of elements.
     pub(super) count: u32,
+}
+
+impl Draw {
+    /// All work is done.
+    #[inline(always)]
+    fn nothing<S: Specification>() -> Self {
+        Self { queue: S::QUEUES, first: 0, count: 0 }
+    }
 }
 
 /// The places that a block holds of one queue: in the warp that draws, each lane keeps those of the queue of its number.
@@ -92,20 +106,29 @@ impl Held {
     pub(super) const NONE: Self = Self { first: 0, count: 0, promised: 0, ahead: 0, is_ahead: false };
 }
 
-/// How often an idle block polls the places that it holds for each time that it polls the shared words.
-const LOOKS: u32 = 8;
+/// An idle block polls the places that it holds up to this many times for each time that it polls the shared words.
+const MOST_LOOKS: u32 = 8;
+/// Blocks that may poll the shared words at a time without making additions to them wait.
+const POLLING_BLOCKS: u32 = 128;
 
 impl Queues {
-    /// Draws elements for a block; called by one warp. Waits until there is work, or all is done.
+    /// Draws elements for a block; called by one warp. Waits until there is work, or all is done. The run began with `shares`
+    /// shares, and all are drawn.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn draw<S: Specification, const BLOCK: u32>(self, held: &mut Held) -> Draw {
+    fn draw<S: Specification, const BLOCK: u32>(self, held: &mut Held, shares: u32) -> Draw {
         let lane = thread::lane();
+        // Blocks take turns, so that only a few poll the shared words at a time.
+        let turns = (thread::grid_size() / POLLING_BLOCKS).clamp(1, MOST_LOOKS);
         let mut looks = 0;
         loop {
-            // Blocks take turns, so that only a few poll the shared words at a time.
-            let is_turn = looks == 0 || (looks + thread::block()).is_multiple_of(LOOKS);
-            if lane < S::QUEUES && held.promised == 0 {
+            let is_turn = looks == 0 || (looks + thread::block()).is_multiple_of(turns);
+            // Where all work was in shares, a block leaves without taking a place.
+            let holds_nothing = looks == 0 && held.count == 0 && !held.is_ahead;
+            if warp::any(warp::FULL, lane == WIDE && holds_nothing && self.is_done::<S>(shares)) {
+                return Draw::nothing::<S>();
+            }
+            if lane != ROOT && lane < S::QUEUES && held.promised == 0 {
                 self.look::<S, BLOCK>(held, is_turn);
             }
             let ready = warp::ballot(warp::FULL, held.promised > 0);
@@ -125,16 +148,20 @@ impl Queues {
                 }
                 return Draw { queue, first, count };
             }
-            if is_turn {
-                // One less than the count, so that 0 is the start of a run, when only the root is pending.
-                let is_done = lane == 0 && self.load(pending_word::<S>()) == u64::MAX;
-                if warp::ballot(warp::FULL, is_done) != 0 {
-                    return Draw { queue: S::QUEUES, first: 0, count: 0 };
-                }
+            if warp::any(warp::FULL, is_turn && lane == 0 && self.is_done::<S>(shares)) {
+                return Draw::nothing::<S>();
             }
             looks += 1;
             thread::spin_hint();
         }
+    }
+
+    /// Whether all is done of a run that began with `shares` shares.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn is_done<S: Specification>(self, shares: u32) -> bool {
+        // The word begins at 0, when only the shares are pending.
+        self.load(pending_word::<S>()) == u64::from(shares).wrapping_neg()
     }
 
     /// [`draw`](Self::draw) by the first warp, for all threads of the block. `shared` has three words. There is a barrier between
@@ -144,9 +171,10 @@ impl Queues {
         self,
         held: &mut Held,
         shared: Shared<u32>,
+        shares: u32,
     ) -> Draw {
         if thread::warp() == 0 {
-            let Draw { queue, first, count } = self.draw::<S, BLOCK>(held);
+            let Draw { queue, first, count } = self.draw::<S, BLOCK>(held, shares);
             if thread::lane() == 0 {
                 shared.store(0, queue);
                 shared.store(1, first);
@@ -164,8 +192,8 @@ impl Queues {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn look<S: Specification, const BLOCK: u32>(self, held: &mut Held, is_turn: bool) {
         let queue = thread::lane();
-        let capacity = if queue == ROOT { 1 } else { self.capacity };
-        let there = |word: u64| if queue == ROOT { 1 } else { (word >> 32) as u32 }.min(capacity);
+        let capacity = self.capacity;
+        let there = |word: u64| ((word >> 32) as u32).min(capacity);
         let word = (queue * STRIDE) as usize;
         if held.count == 0 {
             let (mut elements, mut seen) = (1, held.ahead);
@@ -244,15 +272,20 @@ impl Queues {
         }
     }
 
-    /// Counts a block that has finished; the last one of `blocks` resets the state. By then, all operations of all blocks on the
-    /// state have returned.
+    /// The number of the next share; numbers beyond the last are those of no share. By one thread of a block.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn leave<S: Specification>(self, blocks: u32) {
-        if self.add(finished_word::<S>(), 1) + 1 == u64::from(blocks) {
-            for line in 0..S::QUEUES + 2 {
-                self.state.atomic_store((line * STRIDE) as usize, 0, Ordering::Relaxed, Scope::Device);
-            }
+    pub(super) fn draw_share(self) -> u64 {
+        self.add(SHARES_WORD, 1)
+    }
+
+    /// Clears the state of the next run. All threads of a grid may call it, early or late.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn clear_next<S: Specification>(self) {
+        if thread::block() == 0 && thread::index() <= S::QUEUES {
+            let word = (thread::index() * STRIDE) as usize;
+            self.next_state.atomic_store(word, 0, Ordering::Relaxed, Scope::Device);
         }
     }
 

@@ -1,7 +1,8 @@
 //! The traversal of a tree, for an operation on its entries.
 //!
-//! There are queues for pieces of inner nodes, by the number of their entries, and for pieces of large leaves. Each thread of a
-//! block takes a child of a drawn piece. Inner children and large leaves are put into queues. Leaves of up to 128 entries stay
+//! The first levels are divided into shares, which pass through no queue (`shares`). After them there are queues for pieces of
+//! inner nodes, by the number of their entries, and for pieces of large leaves. Each thread of a block takes a child of its
+//! share, or of a drawn piece. Inner children and large leaves are put into queues. Leaves of up to 128 entries stay
 //! with the block, which sorts them by kind and number of entries into lists in shared memory, and processes each list with one
 //! thread per four entries of a leaf. So most leaves never pass through global memory: the parent's slots are their queue.
 //!
@@ -11,12 +12,13 @@ use evenpath_simt::{thread, Arena, Element, Shared};
 
 use super::super::layout::{self, COO1, COO2, NULL};
 use super::queues::{Draw, Held, Queues, ROOT};
+use super::shares::Shares;
 use super::specification::Specification;
 use super::tree::{EntryOperation, Tree};
 use super::walk::Walk;
-use super::work::{Work, PIECE_CHILDREN};
+use super::work::{Work, PIECE_CHILDREN, PIECE_ENTRIES};
 
-/// The queues of a traversal: the root's, four of pieces of inner nodes, one of pieces of leaves. Leaves are processed by warps,
+/// The queues of a traversal: that of shares, four of pieces of inner nodes, one of pieces of leaves. Leaves are processed by warps,
 /// several one after another.
 #[derive(Debug, Clone, Copy)]
 pub struct TreeQueues;
@@ -47,10 +49,14 @@ const FIRST_LIST: u32 = QUEUES;
 const LAST_LIST: u32 = FIRST_LIST + LISTS - 1;
 /// The largest number of entries of a leaf that stays with the block that finds it.
 const SMALL_LEAF: u32 = 128;
+/// The largest number of children of a share whose leaves stay with the block if they are one piece each: two for each warp.
+const FEW_CHILDREN: u32 = 8;
 
 /// Bytes of shared memory that [`traverse`] takes from its arena.
-pub const SHARED_BYTES: usize =
-    16 * BLOCK as usize + Walk::BYTES + 4 * (LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 3) as usize;
+pub const SHARED_BYTES: usize = 16 * BLOCK as usize
+    + Walk::BYTES
+    + Shares::BYTES
+    + 4 * (LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 4) as usize;
 
 /// A block's work, in shared memory.
 #[derive(Clone, Copy)]
@@ -63,7 +69,7 @@ struct Board {
     counts: Shared<u32>,
     /// For each queue, the first of the promised places.
     places: Shared<u32>,
-    /// The drawn pieces.
+    /// The drawn pieces, and after them the drawn share.
     draw: Shared<u32>,
 }
 
@@ -87,15 +93,18 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
 ) {
     let leaves = arena.take(4 * BLOCK as usize);
     let mut walk = Walk::new(&mut arena, tree.children_log2);
+    let shares = Shares::take(&mut arena);
     let board = Board {
         leaves,
         lists: arena.take((LISTS * BLOCK) as usize),
         counts: arena.take((FIRST_LIST + LISTS) as usize),
         places: arena.take(QUEUES as usize),
-        draw: arena.take(3),
+        draw: arena.take(4),
     };
-    let mut held = Held::NONE;
-    let mut is_walking = false;
+    queues.clear_next::<TreeQueues>();
+    let mut next_share = draw_share(queues);
+    shares.find(tree, &operation);
+    let (mut held, mut has_share, mut is_walking) = (Held::NONE, true, false);
     loop {
         if thread::index() <= LAST_LIST {
             board.counts.store(thread::index() as usize, 0);
@@ -107,14 +116,32 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
             thread::barrier();
             leaf.unwrap_or(Work::NONE)
         } else {
-            drawn = queues.draw_for_block::<TreeQueues, BLOCK>(&mut held, board.draw);
-            if drawn.queue == QUEUES {
-                break;
+            if has_share {
+                let share = board.share(next_share);
+                has_share = share < shares.count();
+                drawn = Draw { queue: ROOT, first: share, count: 1 };
             }
-            drawn_child(tree, queues, drawn)
+            if has_share {
+                // Arrives while the block works.
+                next_share = draw_share(queues);
+                shares.child(tree, drawn.first)
+            } else {
+                drawn = queues.draw_for_block::<TreeQueues, BLOCK>(&mut held, board.draw, shares.count());
+                if drawn.queue == QUEUES {
+                    break;
+                }
+                drawn_child(tree, queues, drawn)
+            }
         };
         let in_place = is_walking || drawn.queue == LEAVES;
-        let (child, put) = board.sort(tree, &mut operation, child, in_place);
+        let largest = if in_place {
+            u32::MAX
+        } else if drawn.queue == ROOT && shares.len() <= FEW_CHILDREN {
+            PIECE_ENTRIES
+        } else {
+            SMALL_LEAF
+        };
+        let (child, put) = board.sort(tree, &mut operation, child, largest);
         thread::barrier();
         if !is_walking && board.publish(queues, child, put, drawn.count, walk) {
             is_walking = true;
@@ -126,8 +153,16 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
         }
     }
     operation.finish();
+}
+
+/// The number of the next share, in the first thread of a block.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn draw_share(queues: Queues) -> u32 {
     if thread::index() == 0 {
-        queues.leave::<TreeQueues>(thread::grid_size());
+        queues.draw_share().min(u64::from(u32::MAX)) as u32
+    } else {
+        0
     }
 }
 
@@ -140,11 +175,8 @@ fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
     if team >= drawn.count {
         return Work::NONE;
     }
-    if drawn.queue == ROOT || drawn.queue == LEAVES {
-        if place > 0 {
-            return Work::NONE;
-        }
-        return if drawn.queue == ROOT { tree.root() } else { queues.take(LEAVES, drawn.first + team) };
+    if drawn.queue == LEAVES {
+        return if place > 0 { Work::NONE } else { queues.take(LEAVES, drawn.first + team) };
     }
     let work: Work = queues.take(drawn.queue, drawn.first + team);
     let slot = work.begin(tree.children_log2) + place;
@@ -156,15 +188,25 @@ fn drawn_child<V: Element>(tree: Tree<V>, queues: Queues, drawn: Draw) -> Work {
 }
 
 impl Board {
-    /// Processes a leaf of one or two entries; counts any other child in its queue or list. With `in_place`, large leaves go to
-    /// the last list. Returns the child with its length.
+    /// The share that the first thread has drawn, in all threads. It has a barrier.
+    #[inline(always)]
+    fn share(self, drawn: u32) -> u32 {
+        if thread::index() == 0 {
+            self.draw.store(3, drawn);
+        }
+        thread::barrier();
+        self.draw.load(3)
+    }
+
+    /// Processes a leaf of one or two entries; counts any other child in its queue or list. Leaves of up to `largest` entries go to
+    /// the lists. Returns the child with its length.
     #[inline(always)]
     fn sort<V: Element, F: EntryOperation<V>>(
         self,
         tree: Tree<V>,
         operation: &mut F,
         child: Work,
-        in_place: bool,
+        largest: u32,
     ) -> (Work, Put) {
         let child = if operation.enters(tree.region(child)) { child } else { Work::NONE };
         let (child, unit) = tree.with_len(child);
@@ -178,7 +220,7 @@ impl Board {
         } else if kind == COO1 || kind == COO2 {
             tree.few(operation, child, unit);
             return (child, put);
-        } else if child.len <= SMALL_LEAF || in_place {
+        } else if child.len <= largest {
             put.list = FIRST_LIST + u32::from(child.len > 8) + u32::from(child.len > 32);
         } else {
             put.list = LEAVES;

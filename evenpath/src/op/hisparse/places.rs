@@ -1,0 +1,74 @@
+//! The places of products, which a frozen schedule assigns to them.
+
+use evenpath_kernels::hisparse::{self, HiSparsePlaceProducts, MOST_CHUNK_QUADS, MOST_PART_QUADS};
+
+use super::device::Nodes;
+use super::frozen::Frozen;
+use crate::Value;
+use crate::device::DeviceVec;
+use crate::op::OpError;
+
+/// The most chunks of a part: its strip is cut rather than that a block takes longer.
+const MOST_CHUNKS: u32 = 4;
+
+/// The most quads of a part, for `quads` quads in all, blocks that take `chunk_quads` at a time, and a device that runs `blocks`
+/// blocks at once.
+pub(super) fn part_quads(quads: u64, chunk_quads: u32, blocks: u32) -> u32 {
+    let most = MOST_CHUNKS.min(MOST_PART_QUADS / chunk_quads);
+    let chunks = quads / (u64::from(blocks.max(1)) * u64::from(chunk_quads));
+    chunks.clamp(1, u64::from(most)) as u32 * chunk_quads
+}
+
+/// Where the products of a schedule go.
+pub(super) struct Places {
+    quads: DeviceVec<u64>,
+    ends: DeviceVec<u16>,
+    chunks: u32,
+}
+
+impl Places {
+    /// The places for a schedule of a tree of `D` × `D` nodes, whose parts have at most `part_quads` quads, as
+    /// [`part_quads`] gives them, and whose leaves have these first quads.
+    pub(super) fn new<V: Value, const D: usize>(
+        nodes: &Nodes,
+        is_transposed: bool,
+        frozen: &Frozen,
+        firsts: &DeviceVec<u64>,
+        (part_quads, chunk_quads): (u32, u32),
+    ) -> Result<Self, OpError> {
+        debug_assert!(
+            part_quads <= MOST_PART_QUADS && chunk_quads <= MOST_CHUNK_QUADS,
+            "places have few bits"
+        );
+        let device = nodes.pool.device();
+        let chunks = part_quads.div_ceil(chunk_quads);
+        let mut quads = device.uninitialized(frozen.quads as usize)?;
+        let mut ends = device.uninitialized(frozen.parts as usize * chunks as usize * D)?;
+        let kernel = HiSparsePlaceProducts::<V> {
+            pool: nodes.view(),
+            schedule: frozen.view(),
+            firsts: firsts.as_global(),
+            quads: quads.as_global_mut(),
+            ends: ends.as_global_mut(),
+            chunks,
+            chunk_quads,
+            d_log2: D.ilog2(),
+            is_transposed: u32::from(is_transposed),
+        };
+        let launch = device.kernel().blocks(frozen.parts as usize)?;
+        // SAFETY: the tree is valid and the schedule is of it. There is a word for each quad and an end for each element of
+        // each chunk; buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }?;
+        Ok(Self { quads, ends, chunks })
+    }
+
+    /// A view for products.
+    pub(super) fn view(&self) -> hisparse::Places {
+        hisparse::Places { quads: self.quads.as_global(), ends: self.ends.as_global(), chunks: self.chunks }
+    }
+
+    /// Bytes of device memory.
+    pub(super) fn bytes(&self) -> u64 {
+        self.quads.bytes() + self.ends.bytes()
+    }
+}
