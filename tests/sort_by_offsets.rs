@@ -173,7 +173,22 @@ fn lengths_around_tile_edges() {
     }
 }
 
-/// Several long segments among short ones, which are collected; and one of everything, which is not.
+/// Segments that are just sorted by counting, alone and beside those that just are not.
+#[test]
+fn lengths_around_those_counted() {
+    for DeviceUnderTest { device, .. } in devices() {
+        let mut lengths: Vec<usize> = (0..300).map(|segment| 28 + segment % 5).collect();
+        check_types(&device, &lengths);
+        lengths[200] = 33;
+        check_types(&device, &lengths);
+        check_types(&device, &[32]);
+        check_types(&device, &[33]);
+        check_types(&device, &[0, 31, 0, 33, 1, 32, 64, 65]);
+    }
+}
+
+/// Several long segments among short ones, whose tiles are merged in several rounds or one; and one of everything, which is
+/// sorted as a whole.
 #[test]
 fn long_segments() {
     for DeviceUnderTest { device, fast } in devices() {
@@ -230,7 +245,7 @@ fn every_number_of_bits_both_ways() {
 #[test]
 fn shapes_of_keys() {
     for DeviceUnderTest { device, .. } in devices() {
-        let segments = Segments::new(&[9, 4000, 40, 1000, 6000, 2], 32);
+        let segments = Segments::new(&[9, 4000, 40, 1000, 20_000, 2], 32);
         let shapes: [fn(usize, u64) -> u32; 5] = [
             |_, _| u32::MAX,
             |i, _| i as u32,

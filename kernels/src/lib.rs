@@ -93,9 +93,10 @@ fn visit_primitives(visitor: &mut impl Visitor) {
     visitor.visit::<sort::CutSegments<u32>>();
     visitor.visit::<sort::SortSegmentKeys<u32>>();
     visitor.visit::<sort::SortSegmentPairs<u32, u32>>();
-    visitor.visit::<sort::CollectSegments<u32>>();
-    visitor.visit::<sort::PlaceSegmentKeys<u32>>();
-    visitor.visit::<sort::PlaceSegmentValues<u32>>();
+    visitor.visit::<sort::MarkSegments<u32>>();
+    visitor.visit::<sort::ListRuns>();
+    visitor.visit::<sort::MergeRunKeys<u32>>();
+    visitor.visit::<sort::MergeRunPairs<u32, u32>>();
     visitor.visit::<sort::SortTileKeys<u32>>();
     visitor.visit::<sort::SortTilePairs<u32, u32>>();
     visitor.visit::<sort::SortTilePermutation<u32>>();

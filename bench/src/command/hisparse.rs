@@ -6,6 +6,7 @@ use crate::arguments::ValueType;
 use crate::hisparse::{Case, Product, Record, Summary, measure};
 use crate::measure::copy_rate;
 use crate::peers::PeerValue;
+use crate::suite::SuiteError;
 use evenpath::Csr;
 use serde_json::json;
 
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
     let peers = arguments.measuring.open_peers(&device);
     let copy_gbps = copy_rate(&device)?;
     begin(arguments.json, &device.to_string(), copy_gbps, peers.versions());
-    let mut records = Vec::new();
+    let (mut records, mut unread) = (Vec::new(), 0);
     for (suite, source) in sources {
         let name = source.to_string();
         let case = Case {
@@ -71,7 +72,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             matrix: &name,
             generated: source.is_generated(),
         };
-        let mut matrix = source.load()?;
+        let mut matrix = match source.load() {
+            Ok(matrix) => matrix,
+            Err(error) => {
+                report_unread(arguments.json, suite, &name, &error);
+                unread += 1;
+                continue;
+            }
+        };
         matrix.canonicalize();
         if arguments.values.value.contains(&ValueType::F64) {
             arguments.measure(&case, &matrix, &mut records)?;
@@ -87,7 +95,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn Error>> {
             println!("{}", summary_text(&summary));
         }
     }
-    Ok(if records.iter().all(Record::is_right) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let is_nothing_measured = unread > 0 && records.is_empty();
+    let is_right = !is_nothing_measured && records.iter().all(Record::is_right);
+    Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Says why a matrix is not measured. The others are.
+fn report_unread(json: bool, suite: &str, matrix: &str, error: &SuiteError) {
+    if json {
+        let failed = error.to_string();
+        println!("{}", json!({ "op": "hisparse", "suite": suite, "matrix": matrix, "failed": failed }));
+    } else {
+        println!("{matrix:<22} not measured: {error}");
+    }
 }
 
 fn begin(json: bool, device: &str, copy_gbps: f64, peers: &[String]) {

@@ -46,7 +46,7 @@ impl<B: Element, W: Element> Output<B, W> {
     }
 }
 
-fn read_only<T: Element>(view: GlobalMut<T>) -> Global<T> {
+pub(super) fn read_only<T: Element>(view: GlobalMut<T>) -> Global<T> {
     Global::from_device(view.address(), view.len())
 }
 
@@ -163,11 +163,6 @@ pub(super) fn temporary_bytes<K: SortKey>(
     };
     let copied_bytes = if comparison.passes().count() > 1 { K::SIZE + value_bytes.unwrap_or(0) } else { 0 };
     bytes_with_copies(info, len, comparison.passes(), copied_bytes)
-}
-
-/// Bytes of device memory of [`sort_bits_in_place`].
-pub(super) fn in_place_bytes<B: RadixKey, W: Element>(len: usize, comparison: Comparison<B>) -> u64 {
-    bytes_with_copies(onesweep::<B, W>(true), len, comparison.passes(), B::SIZE + W::SIZE)
 }
 
 /// Bytes of the histogram, the status, and copies of `copied_bytes` bytes per element.

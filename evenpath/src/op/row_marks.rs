@@ -2,7 +2,7 @@
 
 use evenpath_kernels::reduce::MarkRows;
 
-use super::sets::first_descent;
+use super::sets::survey;
 use super::{OpError, instance};
 use crate::MatrixError;
 use crate::device::DeviceVec;
@@ -45,28 +45,28 @@ impl RowMarks {
     }
 }
 
-/// Checks that the row offsets are those of a CSR matrix with as many values; waits for the device.
+/// Checks that the row offsets are those of a CSR matrix with as many values; waits for the device once.
 pub(super) fn check_row_offsets<O: Offset, T: bytemuck::Pod>(
     row_offsets: &DeviceVec<O>,
     values: &DeviceVec<T>,
 ) -> Result<(), OpError> {
     values.device().check_same(row_offsets.device())?;
-    let Some(rows) = row_offsets.len().checked_sub(1) else {
+    let Some(survey) = survey(row_offsets)? else {
         return Err(MatrixError::RowOffsetsLength { rows: 0, found: 0 }.into());
     };
+    let rows = row_offsets.len() - 1;
     if u32::try_from(rows).is_err() {
         return Err(OpError::TooLong { what: "row offsets", len: rows, limit: u32::MAX as usize });
     }
-    if let Some(index) = first_descent(row_offsets)? {
+    if let Some(index) = survey.first_descent {
         let (start, end) = (row_offsets.get(index - 1)?.to_u64(), row_offsets.get(index)?.to_u64());
         return Err(MatrixError::RowOffsetsDecrease { row: index - 1, start, end }.into());
     }
-    let (first, last) = (row_offsets.get(0)?.to_u64(), row_offsets.get(rows)?.to_u64());
-    if first != 0 {
-        return Err(MatrixError::FirstRowOffset { found: first }.into());
+    if survey.first != 0 {
+        return Err(MatrixError::FirstRowOffset { found: survey.first }.into());
     }
-    if last != values.len() as u64 {
-        return Err(MatrixError::LastRowOffset { found: last, nnz: values.len() }.into());
+    if survey.last != values.len() as u64 {
+        return Err(MatrixError::LastRowOffset { found: survey.last, nnz: values.len() }.into());
     }
     Ok(())
 }

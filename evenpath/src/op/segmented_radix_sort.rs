@@ -1,22 +1,19 @@
-//! Radix sort of segments on devices that run kernels. Segments that fit a tile are sorted in one block each, or several
-//! in one; the elements of longer ones are collected and sorted by key, then by segment, by the passes of onesweep.
+//! Sorts of segments on devices that run kernels. Segments that fit a tile are sorted in one block each, or several in one:
+//! short ones by counting, others by radix. The tiles of longer segments are sorted the same way, and then merged.
 //!
 //! Elements are cut into windows. The segments that begin in a window are its block's, together where they fit a tile,
-//! so work is even however many segments there are. How many elements are in longer ones is known on the device alone:
-//! the host waits once for their number.
+//! so work is even however many segments there are. How many tiles longer segments have is known on the device alone: the
+//! host waits once for their number.
 
-use bytemuck::Pod;
 use evenpath_kernels::block::radix_rank::{KeyOrder, RadixKey};
-use evenpath_kernels::block::radix_sort::bits_of;
-use evenpath_kernels::reduce::MarkRows;
 use evenpath_kernels::sort::{
-    CollectSegments, CutSegments, LongSegments, PlaceSegmentKeys, PlaceSegmentValues, SegmentTiles,
-    SortSegmentKeys, SortSegmentPairs,
+    CutSegments, ListRuns, MarkSegments, MergeRound, MergeRunKeys, MergeRunPairs, SegmentTiles,
+    SortSegmentKeys, SortSegmentPairs, Targets, merge_rounds,
 };
 use evenpath_simt::kernel::Kernel;
+use evenpath_simt::{Element, GlobalMut};
 
-use super::radix_sort::{self, Pairs, in_place_bytes, input, output, sort_bits_in_place};
-use super::row_marks::RowMarks;
+use super::radix_sort::{self, Pairs, input, output, read_only};
 use super::scan::{self, Operator, Scan, sum_kernel};
 use super::{OpError, copy, instance};
 use crate::Offset;
@@ -25,6 +22,9 @@ use crate::element::{Comparison, Key, MovedValue, SortKey, SortValue};
 
 /// Elements of a window in quarters of a tile. The rest is room for the last segment that begins in it.
 const WINDOW_QUARTERS: usize = 3;
+
+/// Elements of the longest segment that is sorted by counting.
+const MOST_COUNTED: u32 = 32;
 
 /// Sorts the keys of each segment. The row offsets are valid, and there are fewer than 2³² keys.
 pub(super) fn sort_keys<K: SortKey, O: Offset>(
@@ -38,23 +38,36 @@ pub(super) fn sort_keys<K: SortKey, O: Offset>(
     }
     device.prepare(kernels::<SortSegmentKeys<<K as Key>::Bits>, O>)?;
     let cut = Cut::new(row_offsets, len, tile_items::<<K as Key>::Bits>())?;
-    if cut.is_one_long_segment(len) {
+    if cut.longest == len {
         return radix_sort::sort_keys(keys, comparison);
     }
     let mut sorted = device.uninitialized(len)?;
-    let marks = RowMarks::new(row_offsets, len)?;
-    let launch = device.kernel().blocks(cut.parts.len())?;
-    let kernel = SortSegmentKeys {
-        keys: input(keys),
-        sorted_keys: output(&mut sorted),
-        segments: cut.tiles(&marks, comparison),
+    let mut other = device.uninitialized::<K>(cut.other_len(len))?;
+    let buffers = [output(&mut sorted), output(&mut other)];
+    let sort = |tiles: Tiles<'_>| {
+        let launch = device.kernel().blocks(tiles.parts.len())?;
+        let kernel = SortSegmentKeys {
+            keys: input(keys),
+            sorted_keys: targets(buffers, cut.has_long()),
+            segments: cut.segment_tiles(tiles, comparison),
+        };
+        // SAFETY: the parts are within the keys, disjoint and no longer than a tile; they are of whole segments or of one
+        // longer one, and there is a mark per key. A part goes to the other buffer only if there are longer segments, and
+        // then it is as long as the keys. Buffers are freed in the stream's order.
+        unsafe { launch.launch(kernel) }
     };
-    // SAFETY: the parts are within the keys, disjoint, of whole segments and no longer than a tile; there is a mark per key,
-    // and one where each part begins. Buffers are freed in the stream's order.
-    unsafe { launch.launch(kernel) }?;
-    drop(marks);
-    if cut.long_elements > 0 {
-        Collected::new(&cut, keys, comparison)?.place_keys(&cut, &mut sorted)?;
+    sort(cut.short_tiles())?;
+    if let Some(runs) = &cut.runs {
+        sort(runs.tiles())?;
+        for left in (1..=runs.rounds).rev() {
+            let (from, to) = (buffers[left as usize % 2], buffers[1 - left as usize % 2]);
+            let launch = device.kernel().blocks(runs.tiles.len() / 2)?;
+            let kernel =
+                MergeRunKeys { keys: read_only(from), merged_keys: to, round: runs.round(left, comparison) };
+            // SAFETY: the runs are within the keys and sorted, in the buffer that a round with as many rounds left reads;
+            // both are as long as the keys, and freed in the stream's order.
+            unsafe { launch.launch(kernel) }?;
+        }
     }
     Ok(sorted)
 }
@@ -71,26 +84,42 @@ pub(super) fn sort_pairs<K: SortKey, V: SortValue, O: Offset>(
     }
     device.prepare(kernels::<SortSegmentPairs<<K as Key>::Bits, <V as MovedValue>::Bits>, O>)?;
     let cut = Cut::new(row_offsets, len, tile_items::<<K as Key>::Bits>())?;
-    if cut.is_one_long_segment(len) {
+    if cut.longest == len {
         return radix_sort::sort_pairs(Pairs { keys, values }, comparison);
     }
     let (mut sorted_keys, mut sorted_values) = (device.uninitialized(len)?, device.uninitialized(len)?);
-    let marks = RowMarks::new(row_offsets, len)?;
-    let launch = device.kernel().blocks(cut.parts.len())?;
-    let kernel = SortSegmentPairs::<_, <V as MovedValue>::Bits> {
-        keys: input(keys),
-        sorted_keys: output(&mut sorted_keys),
-        values: input(values),
-        sorted_values: output(&mut sorted_values),
-        segments: cut.tiles(&marks, comparison),
+    let mut other_keys = device.uninitialized::<K>(cut.other_len(len))?;
+    let mut other_values = device.uninitialized::<V>(cut.other_len(len))?;
+    let key_buffers = [output(&mut sorted_keys), output(&mut other_keys)];
+    let value_buffers = [output(&mut sorted_values), output(&mut other_values)];
+    let sort = |tiles: Tiles<'_>| {
+        let launch = device.kernel().blocks(tiles.parts.len())?;
+        let kernel = SortSegmentPairs::<_, <V as MovedValue>::Bits> {
+            keys: input(keys),
+            sorted_keys: targets(key_buffers, cut.has_long()),
+            values: input(values),
+            sorted_values: targets(value_buffers, cut.has_long()),
+            segments: cut.segment_tiles(tiles, comparison),
+        };
+        // SAFETY: as in `sort_keys`; there is a value per key.
+        unsafe { launch.launch(kernel) }
     };
-    // SAFETY: as in `sort_keys`; there is a value per key.
-    unsafe { launch.launch(kernel) }?;
-    drop(marks);
-    if cut.long_elements > 0 {
-        let collected = Collected::new(&cut, keys, comparison)?;
-        collected.place_keys(&cut, &mut sorted_keys)?;
-        collected.place_values(&cut, values, &mut sorted_values)?;
+    sort(cut.short_tiles())?;
+    if let Some(runs) = &cut.runs {
+        sort(runs.tiles())?;
+        for left in (1..=runs.rounds).rev() {
+            let (from, to) = (left as usize % 2, 1 - left as usize % 2);
+            let launch = device.kernel().blocks(runs.tiles.len() / 2)?;
+            let kernel = MergeRunPairs::<_, <V as MovedValue>::Bits> {
+                keys: read_only(key_buffers[from]),
+                merged_keys: key_buffers[to],
+                values: read_only(value_buffers[from]),
+                merged_values: value_buffers[to],
+                round: runs.round(left, comparison),
+            };
+            // SAFETY: as in `sort_keys`; there is a value per key.
+            unsafe { launch.launch(kernel) }?;
+        }
     }
     Ok((sorted_keys, sorted_values))
 }
@@ -107,18 +136,20 @@ pub(super) fn temporary_bytes<K: SortKey>(
     }
     let capacity = tile_items::<<K as Key>::Bits>();
     let windows = window_count(len, capacity);
-    // Two parts, one word about a long segment, and the sum of these.
-    let cut = 8 * (4 * windows as u64 + 2);
-    let scan = scan::temporary_bytes::<u64>(windows + 1);
+    // Two parts and one word about a long segment for each window, totals, and marks.
+    let cut = 8 * (3 * windows as u64 + 3) + 4 * len.div_ceil(32) as u64;
     let most_long = segments.min(len / (capacity + 1));
     if most_long == 0 {
-        return cut + scan.max(RowMarks::bytes(segments, len));
+        return cut;
     }
-    let pairs = len.saturating_mul(K::SIZE + 8) as u64;
-    let by_key = in_place_bytes::<<K as Key>::Bits, u64>(len, comparison);
-    let by_segment = in_place_bytes::<u64, <K as Key>::Bits>(len, by_segment(most_long as u32));
-    let collected = pairs.saturating_add(by_key.max(by_segment));
-    cut + scan.max(RowMarks::bytes(segments, len)).max(collected)
+    // The sums of the words, four words per pair of tiles, and a second buffer.
+    let tiles = len / (2 * capacity) + most_long;
+    let scan = scan::temporary_bytes::<u64>(windows + 1).max(32 * tiles as u64);
+    let other = (len as u64).saturating_mul(K::SIZE as u64 + 8);
+    let runs = (8 * (windows as u64 + 1) + scan).saturating_add(other);
+    // One segment of everything is sorted as a whole.
+    let whole = radix_sort::temporary_bytes::<K>(len, Some(8), comparison);
+    cut.saturating_add(runs.max(whole))
 }
 
 /// Elements of a tile, with values or without.
@@ -136,38 +167,49 @@ fn window_count(len: usize, capacity: usize) -> usize {
 
 /// The kernels that every sort by the tile kernel `T` takes, to be compiled ahead.
 fn kernels<T: Kernel, O: Offset>() -> Kernels {
-    sum_kernel::<u64>().and::<CutSegments<O>>().and::<MarkRows<O>>().and::<T>()
+    sum_kernel::<u64>().and::<CutSegments<O>>().and::<MarkSegments<O>>().and::<T>()
 }
 
-/// How origins of `segments` collected segments are sorted by segment.
-fn by_segment(segments: u32) -> Comparison<u64> {
-    Comparison { order: KeyOrder::UNSIGNED, begin: 32, end: 32 + bits_of(segments - 1) }
+/// Where sorted parts go; to the first buffer alone if the second is not used.
+fn targets<T: Element>([usual, other]: [GlobalMut<T>; 2], has_other: bool) -> Targets<T> {
+    Targets { usual, other: if has_other { other } else { usual } }
 }
 
-/// Segments cut into parts that fit tiles, and those that are longer than a tile.
+/// Parts to be sorted, one per block.
+#[derive(Clone, Copy)]
+struct Tiles<'a> {
+    parts: &'a DeviceVec<u64>,
+    /// Whether they become runs, which stay sortable until they are merged.
+    are_runs: bool,
+}
+
+/// Segments cut into parts that fit tiles.
 struct Cut {
     /// Two per window: see [`CutSegments`].
     parts: DeviceVec<u64>,
-    /// For each window the long segments, and their elements, in those before: see [`LongSegments`].
-    long_before: DeviceVec<u64>,
-    windows: u32,
-    long_segments: u32,
-    long_elements: u32,
+    /// One bit per element, set where a segment begins.
+    heads: DeviceVec<u32>,
+    /// Elements of the longest segment that does not fit a tile.
+    longest: usize,
+    /// The tiles of those segments, unless one has all elements.
+    runs: Option<Runs>,
 }
 
 impl Cut {
     /// From valid row offsets of `len` elements, for tiles of `capacity`. Waits for the device.
     fn new<O: Offset>(row_offsets: &DeviceVec<O>, len: usize, capacity: usize) -> Result<Self, OpError> {
-        let device = row_offsets.device();
+        let (device, rows) = (row_offsets.device(), row_offsets.len() - 1);
         let windows = window_count(len, capacity);
-        let launch = device.kernel().threads(windows + 1)?;
+        let launch = device.kernel().warps(windows + 1)?;
         let mut parts = device.uninitialized(2 * windows)?;
         let mut long = device.uninitialized(windows + 1)?;
+        let mut totals = device.zeros(2)?;
         let kernel = CutSegments {
             row_offsets: row_offsets.as_global(),
             parts: parts.as_global_mut(),
             long: long.as_global_mut(),
-            rows: (row_offsets.len() - 1) as u32,
+            totals: totals.as_global_mut(),
+            rows: rows as u32,
             len: len as u32,
             windows: windows as u32,
             window: window_items(capacity) as u32,
@@ -176,105 +218,96 @@ impl Cut {
         // SAFETY: the row offsets are valid, there are two parts per window and one word more than windows, and buffers
         // are freed in the stream's order.
         unsafe { launch.launch(kernel) }?;
-        let long_before = Scan::exclusive(Operator::Sum).run(&long)?;
-        let total = long_before.get(windows)?;
-        Ok(Self {
-            parts,
-            long_before,
-            windows: windows as u32,
-            long_segments: (total >> 32) as u32,
-            long_elements: total as u32,
-        })
+        let launch = device.kernel().threads(rows)?;
+        let mut heads = device.zeros(len.div_ceil(32))?;
+        let kernel = MarkSegments {
+            row_offsets: row_offsets.as_global(),
+            heads: heads.as_global_mut(),
+            rows: rows as u32,
+        };
+        // SAFETY: the row offsets are valid, and there is a bit for each element, all zero.
+        unsafe { launch.launch(kernel) }?;
+        let totals: Vec<u64> = totals.download()?;
+        let (pairs, longest) = (totals[0] as usize, totals[1] as usize);
+        let has_runs = pairs > 0 && longest < len;
+        let runs =
+            if has_runs { Some(Runs::new(&parts, &long, [pairs, longest, capacity])?) } else { None };
+        Ok(Self { parts, heads, longest, runs })
     }
 
-    /// Whether all of `len` elements are in one segment that is longer than a tile.
-    fn is_one_long_segment(&self, len: usize) -> bool {
-        self.long_segments == 1 && self.long_elements as usize == len
+    fn has_long(&self) -> bool {
+        self.runs.is_some()
     }
 
-    /// The segments that fit tiles, as kernels take them.
-    fn tiles<B: RadixKey>(&self, marks: &RowMarks, comparison: Comparison<B>) -> SegmentTiles<B> {
+    /// Elements of the buffer beside the result.
+    fn other_len(&self, len: usize) -> usize {
+        if self.has_long() { len } else { 0 }
+    }
+
+    /// The segments that fit tiles.
+    fn short_tiles(&self) -> Tiles<'_> {
+        Tiles { parts: &self.parts, are_runs: false }
+    }
+
+    /// Parts as kernels take them.
+    fn segment_tiles<B: RadixKey>(&self, tiles: Tiles<'_>, comparison: Comparison<B>) -> SegmentTiles<B> {
         let Comparison { order, begin, end } = comparison;
-        let (parts, heads) = (self.parts.as_global(), marks.bits.as_global());
-        SegmentTiles { parts, heads, order, begin, end }
-    }
-
-    /// The segments that do not, as kernels take them.
-    fn long(&self) -> LongSegments {
-        LongSegments {
-            before: self.long_before.as_global(),
-            parts: self.parts.as_global(),
-            windows: self.windows,
-            len: self.long_elements,
+        SegmentTiles {
+            parts: tiles.parts.as_global(),
+            heads: self.heads.as_global(),
+            order,
+            stored_order: if tiles.are_runs { KeyOrder::UNSIGNED } else { order },
+            begin,
+            end,
+            most_counted: MOST_COUNTED,
         }
     }
 }
 
-/// The keys of long segments, sorted by segment and key.
-struct Collected<B: Pod> {
-    device: Device,
-    keys: DeviceVec<B>,
-    /// Where each was before, in the low half, and the number of its segment.
-    origins: DeviceVec<u64>,
+/// Segments that are longer than a tile, as tiles that are sorted and merged.
+struct Runs {
+    /// Two per pair: see [`ListRuns`].
+    tiles: DeviceVec<u64>,
+    /// The segment of each pair, and its number there.
+    pairs: DeviceVec<u64>,
+    /// How often the runs of the longest segment are merged.
+    rounds: u32,
 }
 
-impl<B: RadixKey + Pod> Collected<B> {
-    fn new<K: SortKey + Key<Bits = B>>(
-        cut: &Cut,
-        keys: &DeviceVec<K>,
-        comparison: Comparison<B>,
+impl Runs {
+    /// From what [`CutSegments`] left, with the number of pairs of tiles, the length of the longest segment and of a tile.
+    fn new(
+        parts: &DeviceVec<u64>,
+        long: &DeviceVec<u64>,
+        [count, longest, capacity]: [usize; 3],
     ) -> Result<Self, OpError> {
-        let (device, len) = (keys.device(), cut.long_elements as usize);
-        let launch = device.kernel().items(len)?;
-        let mut collected = device.uninitialized::<B>(len)?;
-        let mut origins = device.uninitialized::<u64>(len)?;
-        let kernel = CollectSegments {
-            keys: input(keys),
-            collected: collected.as_global_mut(),
-            origins: origins.as_global_mut(),
-            segments: cut.long(),
+        let device: &Device = parts.device();
+        let before = Scan::exclusive(Operator::Sum).run(long)?;
+        let launch = device.kernel().threads(count)?;
+        let (mut tiles, mut pairs) = (device.uninitialized(2 * count)?, device.uninitialized(2 * count)?);
+        let kernel = ListRuns {
+            before: before.as_global(),
+            parts: parts.as_global(),
+            tiles: tiles.as_global_mut(),
+            pairs: pairs.as_global_mut(),
+            windows: (long.len() - 1) as u32,
+            count: count as u32,
+            capacity: capacity as u32,
         };
-        // SAFETY: the long segments are within the keys and have `len` elements; buffers are freed in the stream's order.
+        // SAFETY: the sums say that there are `count` pairs, and the buffers have two words for each; they are freed in the
+        // stream's order.
         unsafe { launch.launch(kernel) }?;
-        sort_bits_in_place::<B, B, u64, u64>(&mut collected, &mut origins, comparison)?;
-        let by_segment = by_segment(cut.long_segments);
-        sort_bits_in_place::<u64, u64, B, B>(&mut origins, &mut collected, by_segment)?;
-        Ok(Self { device: device.clone(), keys: collected, origins })
+        Ok(Self { tiles, pairs, rounds: merge_rounds(longest, capacity) })
     }
 
-    /// Writes the keys of long segments.
-    fn place_keys<K: SortKey + Key<Bits = B>>(
-        &self,
-        cut: &Cut,
-        sorted: &mut DeviceVec<K>,
-    ) -> Result<(), OpError> {
-        let launch = self.device.kernel().items(self.keys.len())?;
-        let kernel = PlaceSegmentKeys {
-            collected: self.keys.as_global(),
-            sorted_keys: output(sorted),
-            segments: cut.long(),
-        };
-        // SAFETY: the long segments are within the keys, and there are as many collected keys as they have elements.
-        unsafe { launch.launch(kernel) }?;
-        Ok(())
+    /// The tiles to be sorted.
+    fn tiles(&self) -> Tiles<'_> {
+        Tiles { parts: &self.tiles, are_runs: true }
     }
 
-    /// Writes the values of long segments.
-    fn place_values<V: SortValue>(
-        &self,
-        cut: &Cut,
-        values: &DeviceVec<V>,
-        sorted: &mut DeviceVec<V>,
-    ) -> Result<(), OpError> {
-        let launch = self.device.kernel().items(self.origins.len())?;
-        let kernel = PlaceSegmentValues::<<V as MovedValue>::Bits> {
-            values: input(values),
-            origins: self.origins.as_global(),
-            sorted_values: output(sorted),
-            segments: cut.long(),
-        };
-        // SAFETY: as in `place_keys`; the origins are places of keys, each of which has a value.
-        unsafe { launch.launch(kernel) }?;
-        Ok(())
+    /// One round of merges, as kernels take it.
+    fn round<B: RadixKey>(&self, left: u32, comparison: Comparison<B>) -> MergeRound<B> {
+        let Comparison { order, begin, end } = comparison;
+        MergeRound { pairs: self.pairs.as_global(), order, begin, end, left }
     }
 }

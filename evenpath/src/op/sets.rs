@@ -393,21 +393,41 @@ fn result_len<K: Key>(
 }
 
 /// The first key that is less than its predecessor.
-pub(super) fn first_descent<K: evenpath_kernels::Key + bytemuck::Pod>(
+fn first_descent<K: Key>(keys: &DeviceVec<K>) -> Result<Option<usize>, OpError> {
+    Ok(survey(keys)?.and_then(|survey| survey.first_descent))
+}
+
+/// What [`survey`] finds.
+pub(super) struct Survey {
+    /// The first key that is less than its predecessor.
+    pub(super) first_descent: Option<usize>,
+    /// The bits of the first key.
+    pub(super) first: u64,
+    /// The bits of the last key.
+    pub(super) last: u64,
+}
+
+/// Whether keys are sorted, and the ends of their range, if there are any; waits for the device once.
+pub(super) fn survey<K: evenpath_kernels::Key + bytemuck::Pod>(
     keys: &DeviceVec<K>,
-) -> Result<Option<usize>, OpError> {
+) -> Result<Option<Survey>, OpError> {
     let device = keys.device();
-    if device.kind() == DeviceKind::Cpu || keys.len() < 2 {
-        let keys = keys.host_slice().unwrap_or_default();
-        return Ok(keys.windows(2).position(|pair| pair[1] < pair[0]).map(|index| index + 1));
+    if keys.is_empty() {
+        return Ok(None);
+    }
+    if let Some(keys) = keys.host_slice() {
+        let first_descent = keys.windows(2).position(|pair| pair[1] < pair[0]).map(|index| index + 1);
+        let [first, last] = [keys[0], keys[keys.len() - 1]].map(|key| key.to_bits());
+        return Ok(Some(Survey { first_descent, first, last }));
     }
     let launch = device.kernel().items(keys.len())?;
-    let mut first = device.upload(&[u64::MAX])?;
+    let mut found = device.upload(&[u64::MAX; 3])?;
     let kernel =
-        FirstDescent { keys: keys.as_global(), first: first.as_global_mut(), len: keys.len() as u64 };
-    // SAFETY: the views are of live buffers on this device, one with the length passed to the kernel, one with a single
-    // element.
+        FirstDescent { keys: keys.as_global(), found: found.as_global_mut(), len: keys.len() as u64 };
+    // SAFETY: the views are of live buffers on this device, one with the length passed to the kernel, which is not zero, one
+    // with three elements.
     unsafe { launch.launch(kernel) }?;
-    let index = first.get(0)?;
-    Ok(if index == u64::MAX { None } else { Some(index as usize) })
+    let found = found.download()?;
+    let first_descent = usize::try_from(found[0]).ok().filter(|&index| index < keys.len());
+    Ok(Some(Survey { first_descent, first: found[1], last: found[2] }))
 }

@@ -3,8 +3,8 @@
 //!
 //! On a GPU this is a radix sort (Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
 //! 2022): keys and values are read and written once for each eight bits. Segments of up to about 2000 elements are sorted
-//! in shared memory (Dalton et al., IPDPS 2015, section III-C): these are read and written once in all. On the CPU it is
-//! a merge sort, rayon's where a segment is long.
+//! in shared memory (Dalton et al., IPDPS 2015, section III-C): these are read and written once in all. Longer ones are
+//! sorted in parts of that size, which are merged. On the CPU it is a merge sort, rayon's where a segment is long.
 
 use std::ops::Range;
 
@@ -291,8 +291,8 @@ pub(super) fn sort_valid_pairs<K: SortKey, V: SortValue, O: Offset>(
 }
 
 /// The most bytes of device memory that [`sort_by_offsets`] and [`sort_pairs_by_offsets`] of `len` keys in `segments` segments
-/// take on a GPU while they run, beside operands and results. Segments of more than about 2000 elements take most of it: two
-/// copies of each key, with 8 bytes beside it. Without such segments it is a bit per key, 4 bytes per segment, and some
+/// take on a GPU while they run, beside operands and results. Segments of more than about 2000 elements take most of it: one
+/// copy of all keys, with 8 bytes beside each. Without such segments it is a bit per key, and some
 /// words per tile.
 ///
 /// # Errors

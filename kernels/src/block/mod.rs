@@ -8,6 +8,7 @@ pub mod count_scan;
 pub mod filled_rows;
 pub mod lookback;
 pub mod merge_path;
+pub mod merge_share;
 pub mod numbered_bits;
 pub mod operator;
 pub mod output;

@@ -79,4 +79,56 @@ impl<const BLOCK: usize, const ITEMS: usize> NumberedBits<BLOCK, ITEMS> {
         let up_to = u32::MAX >> (thread::WARP_SIZE - 1 - place % thread::WARP_SIZE);
         self.before.load(word) + (self.words.load(word) & up_to).count_ones()
     }
+
+    /// The last marked place up to `place` and on it. There is one.
+    #[inline(always)]
+    #[must_use]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn last_to(self, place: u32) -> u32 {
+        let mut word = place / thread::WARP_SIZE;
+        let up_to = u32::MAX >> (thread::WARP_SIZE - 1 - place % thread::WARP_SIZE);
+        let mut marks = self.words.load(word as usize) & up_to;
+        while marks == 0 {
+            word -= 1;
+            marks = self.words.load(word as usize);
+        }
+        word * thread::WARP_SIZE + (u32::BITS - 1 - marks.leading_zeros())
+    }
+
+    /// The first marked place after `place`, or `end`, past which nothing is marked.
+    #[inline(always)]
+    #[must_use]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn next_after(self, place: u32, end: u32) -> u32 {
+        let mut word = place / thread::WARP_SIZE;
+        let after = !(u32::MAX >> (thread::WARP_SIZE - 1 - place % thread::WARP_SIZE));
+        let mut marks = self.words.load(word as usize) & after;
+        while marks == 0 {
+            word += 1;
+            if word * thread::WARP_SIZE >= end {
+                return end;
+            }
+            marks = self.words.load(word as usize);
+        }
+        word * thread::WARP_SIZE + marks.trailing_zeros()
+    }
+
+    /// Whether any marked place is more than `most` before the next one, or before `end`. `most` is not below the lanes of a
+    /// warp. Every thread calls it after a barrier behind the marks; it has one barrier, as a scan does.
+    #[inline(always)]
+    #[must_use]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn has_gap_above(self, most: u32, end: u32, scan: CountScan<u32, BLOCK>) -> bool {
+        let word = thread::index() as usize;
+        let mut is_above = false;
+        if word < Self::WORDS {
+            let marks = self.words.load(word);
+            if marks != 0 {
+                // Only the last mark of a word can be that far from the next.
+                let last = (word + 1) as u32 * thread::WARP_SIZE - 1 - marks.leading_zeros();
+                is_above = self.next_after(last, end) - last > most;
+            }
+        }
+        scan.exclusive(u32::from(is_above)).total > 0
+    }
 }

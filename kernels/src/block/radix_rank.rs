@@ -10,7 +10,9 @@
 // Iterators over two arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::{parameters, thread, warp, Arena, Element, Shared};
+use evenpath_simt::{parameters, thread, warp, Arena, Shared};
+
+use crate::Key;
 
 /// The most bits of a digit.
 pub const DIGIT_BITS: u32 = 8;
@@ -26,7 +28,7 @@ const MAX_BINS_PER_THREAD: usize = 2;
 const GROUP: usize = 6;
 
 /// What is sorted by: the bits of an unsigned integer.
-pub trait RadixKey: Element + core::ops::BitAnd<Output = Self> {
+pub trait RadixKey: Key + core::ops::BitAnd<Output = Self> {
     /// Bits of the key.
     const BITS: u32;
     /// The key with all bits one.

@@ -1,4 +1,6 @@
 //! A tile of two sequences in shared memory: what merges and set operations work on.
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
 
 use core::marker::PhantomData;
 
@@ -100,6 +102,13 @@ impl TilePair {
         }
     }
 
+    /// The same tile, of sequences that begin at the elements `a` and `b` of their views.
+    #[inline(always)]
+    #[must_use]
+    pub fn of_views(self, a: usize, b: usize) -> Self {
+        Self { a_first: self.a_first + a, b_first: self.b_first + b, ..self }
+    }
+
     /// Words of shared memory through which all threads learn of a tile.
     pub const WORDS: usize = 4;
 
@@ -171,6 +180,48 @@ impl TilePair {
         let mut fetch = Fetch::<T, BLOCK, ITEMS> { a, b, both_reach, packets: [[0; 2]; ITEMS] };
         unroll::<ITEMS>(&mut fetch);
         Fetched { packets: fetch.packets, a: a_skew, b: b_start, element: PhantomData }
+    }
+}
+
+/// Bytes of [`Staged`] memory that [`TilePair::stage_each`] fills.
+pub const fn staged_each_bytes<T: Element>(block: usize, items: usize) -> usize {
+    block * (items + 1) * T::SIZE
+}
+
+impl TilePair {
+    /// Brings the tile to shared memory, of [`staged_each_bytes`]. It reads the tile alone, and one more element of each
+    /// sequence that continues: what lies beside the sequences may be written meanwhile. The caller has the barrier after it.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn stage_each<T: Element, const BLOCK: usize, const ITEMS: usize>(
+        &self,
+        a: Global<T>,
+        b: Global<T>,
+        elements: Shared<T>,
+    ) -> Staged<T> {
+        const { assert!(BLOCK > ITEMS + 2, "memory past the tile") };
+        let a_count = (self.a_len + u32::from(self.a_len < self.a_rest)) as usize;
+        let b_count = (self.b_len + u32::from(self.b_len < self.b_rest)) as usize;
+        let (a, b) = (a.skip(self.a_first), b.skip(self.b_first));
+        let load = |place: usize| {
+            if place < a_count {
+                a.load_streaming(place)
+            } else if place - a_count < b_count {
+                b.load_streaming(place - a_count)
+            } else {
+                T::ZERO
+            }
+        };
+        let mut own = [T::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            own[item] = load(thread::index() as usize + item * BLOCK);
+        }
+        let last = load(thread::index() as usize + ITEMS * BLOCK);
+        for item in 0..ITEMS {
+            elements.store(thread::index() as usize + item * BLOCK, own[item]);
+        }
+        elements.store(thread::index() as usize + ITEMS * BLOCK, last);
+        Staged { elements, a: elements, b: elements.skip(a_count) }
     }
 }
 

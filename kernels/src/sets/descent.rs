@@ -4,12 +4,12 @@ use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 use crate::Key;
 
 kernel! {
-    /// Finds the first key that is less than the one before it.
+    /// Finds the first key that is less than the one before it, and reads the first and the last.
     pub struct FirstDescent<K: Key> {
         /// `len` keys.
         pub keys: Global<K>,
-        /// One word, all ones before: the index of the key, if there is one.
-        pub first: GlobalMut<u64>,
+        /// Output, all ones before: the index of the key, if there is one; the first key and the last.
+        pub found: GlobalMut<u64>,
         /// Keys.
         pub len: u64,
     }
@@ -25,6 +25,10 @@ impl<K: Key> FirstDescent<K> {
     fn first_descent<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
         let start = thread::block() as usize * BLOCK * ITEMS + thread::index() as usize;
         let last = self.len as usize - 1;
+        if start == 0 {
+            self.found.store(1, self.keys.load(0).to_bits());
+            self.found.store(2, self.keys.load(last).to_bits());
+        }
         let mut earlier = [K::ZERO; ITEMS];
         let mut later = [K::ZERO; ITEMS];
         for item in 0..ITEMS {
@@ -41,7 +45,7 @@ impl<K: Key> FirstDescent<K> {
             }
         }
         if descent != usize::MAX {
-            self.first.fetch_min(0, descent as u64, Ordering::Relaxed, Scope::Device);
+            self.found.fetch_min(0, descent as u64, Ordering::Relaxed, Scope::Device);
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Sorts of segments that fit a tile, one block per tile: by the bits of the key, and then by the number of the segment in
-//! the tile, which travels with the key (Dalton, Baxter, Merrill, Olson, Garland, IPDPS 2015, section III-C: sort by the
+//! Sorts of segments that fit a tile, one block per tile. If all segments of a tile are short, each key counts the keys of its
+//! segment that come before it. Otherwise the tile is sorted by the bits of the key, and then by the number of the segment
+//! in the tile, which travels with the key (Dalton, Baxter, Merrill, Olson, Garland, IPDPS 2015, section III-C: sort by the
 //! needed bits only). Both sorts are stable, so every segment ends up in its place, sorted.
 //!
 //! The numbers of segments take one or two passes more; a tile of one segment needs none.
@@ -8,7 +9,7 @@
 
 use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
-use super::segments::Part;
+use super::segments::{Part, TO_OTHER};
 use super::tile::Tile;
 use crate::block::count_scan::CountScan;
 use crate::block::numbered_bits::NumberedBits;
@@ -29,8 +30,8 @@ kernel! {
     pub struct SortSegmentKeys<K: RadixKey> {
         /// The keys.
         pub keys: Global<K>,
-        /// Output: each segment's keys, sorted.
-        pub sorted_keys: GlobalMut<K>,
+        /// Output: each part's keys, sorted.
+        pub sorted_keys: Targets<K>,
         /// The segments, and what they are sorted by.
         pub segments: SegmentTiles<K>,
     }
@@ -47,12 +48,12 @@ kernel! {
     pub struct SortSegmentPairs<K: RadixKey, V: Element> {
         /// The keys.
         pub keys: Global<K>,
-        /// Output: each segment's keys, sorted.
-        pub sorted_keys: GlobalMut<K>,
+        /// Output: each part's keys, sorted.
+        pub sorted_keys: Targets<K>,
         /// The values, one per key.
         pub values: Global<V>,
         /// Output: the keys' values.
-        pub sorted_values: GlobalMut<V>,
+        pub sorted_values: Targets<V>,
         /// The segments, and what they are sorted by.
         pub segments: SegmentTiles<K>,
     }
@@ -66,58 +67,115 @@ kernel! {
     }
 }
 
-impl<K: RadixKey> SortSegmentKeys<K> {
-    fn sort_keys<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
-        self.segments.sort::<BLOCK, ITEMS>(arena, self.keys, self.sorted_keys, |_, _| ());
+parameters! {
+    /// Where sorted parts are written.
+    pub struct Targets<T: Element> {
+        /// Most of them.
+        pub usual: GlobalMut<T>,
+        /// Those that [`ListRuns`](super::ListRuns) says.
+        pub other: GlobalMut<T>,
     }
 }
 
-impl<K: RadixKey, V: Element> SortSegmentPairs<K, V> {
-    fn sort_pairs<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
-        // Values are loaded once, in their new order: their old places are all within the tile.
-        let move_values = |tile: Tile<ITEMS>, origins: &[u32; ITEMS]| {
-            let values = self.values.skip(tile.first);
-            let mut own = [V::ZERO; ITEMS];
-            for item in 0..ITEMS {
-                let place = (origins[item] & ((1 << PLACE_BITS) - 1)) as usize;
-                // Padding comes last, and its place is past the last value.
-                own[item] = values.load(if place < tile.len { place } else { tile.len - 1 });
-            }
-            tile.store(self.sorted_values, &own);
-        };
-        self.segments.sort::<BLOCK, ITEMS>(arena, self.keys, self.sorted_keys, move_values);
+impl<T: Element> Targets<T> {
+    #[inline(always)]
+    fn get(self, to_other: bool) -> GlobalMut<T> {
+        if to_other { self.other } else { self.usual }
     }
 }
 
 parameters! {
     /// Segments that fit tiles, and what they are sorted by.
     pub struct SegmentTiles<K: RadixKey> {
-        /// What each block sorts: see [`CutSegments`](super::CutSegments).
+        /// What each block sorts: see [`CutSegments`](super::CutSegments) and [`ListRuns`](super::ListRuns).
         pub parts: Global<u64>,
         /// One bit per element, set where a segment begins.
         pub heads: Global<u32>,
         /// How keys become sortable.
         pub order: KeyOrder<K>,
+        /// What sortable keys become again.
+        pub stored_order: KeyOrder<K>,
         /// The lowest bit to sort by.
         pub begin: u32,
         /// One more than the highest.
         pub end: u32,
+        /// Elements of the longest segment that is sorted by counting, at least 32.
+        pub most_counted: u32,
     }
 }
 
+/// The values of keys that are moved.
+trait Values: Copy {
+    /// Moves the value at place `from` of the tile to place `to`.
+    fn move_one(self, first: usize, to_other: bool, from: usize, to: usize);
+    /// Moves all values to where their keys are. Of each key the place before is in the low [`PLACE_BITS`] bits.
+    fn move_tile<const ITEMS: usize>(self, tile: Tile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]);
+}
+
+impl Values for () {
+    #[inline(always)]
+    fn move_one(self, _: usize, _: bool, _: usize, _: usize) {}
+    #[inline(always)]
+    fn move_tile<const ITEMS: usize>(self, _: Tile<ITEMS>, _: bool, _: &[u32; ITEMS]) {}
+}
+
+impl<V: Element> Values for (Global<V>, Targets<V>) {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn move_one(self, first: usize, to_other: bool, from: usize, to: usize) {
+        self.1.get(to_other).store(first + to, self.0.load_streaming(first + from));
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn move_tile<const ITEMS: usize>(self, tile: Tile<ITEMS>, to_other: bool, origins: &[u32; ITEMS]) {
+        // Values are loaded once, in their new order: their old places are all within the tile.
+        let values = self.0.skip(tile.first);
+        let mut own = [V::ZERO; ITEMS];
+        for item in 0..ITEMS {
+            let place = (origins[item] & ((1 << PLACE_BITS) - 1)) as usize;
+            // Padding comes last, and its place is past the last value.
+            own[item] = values.load(if place < tile.len { place } else { tile.len - 1 });
+        }
+        tile.store(self.1.get(to_other), &own);
+    }
+}
+
+impl<K: RadixKey> SortSegmentKeys<K> {
+    fn sort_keys<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
+        self.segments.sort::<BLOCK, ITEMS>(arena, self.keys, self.sorted_keys, ());
+    }
+}
+
+impl<K: RadixKey, V: Element> SortSegmentPairs<K, V> {
+    fn sort_pairs<const BLOCK: usize, const ITEMS: usize>(self, arena: Arena) {
+        let values = (self.values, self.sorted_values);
+        self.segments.sort::<BLOCK, ITEMS>(arena, self.keys, self.sorted_keys, values);
+    }
+}
+
+/// A block's part, its keys sortable in shared memory, and where its segments begin.
+#[derive(Clone, Copy)]
+struct Loaded<K, const BLOCK: usize, const ITEMS: usize> {
+    tile: Tile<ITEMS>,
+    to_other: bool,
+    keys: Shared<K>,
+    heads: NumberedBits<BLOCK, ITEMS>,
+}
+
 impl<K: RadixKey> SegmentTiles<K> {
-    /// Sorts the block's part. `finish` gets the tile and, of each key of the thread, the place that it had before, in
-    /// its low [`PLACE_BITS`] bits.
+    /// Sorts the block's part.
     #[inline(always)]
     fn sort<const BLOCK: usize, const ITEMS: usize>(
         self,
         mut arena: Arena,
         keys: Global<K>,
-        sorted_keys: GlobalMut<K>,
-        finish: impl FnOnce(Tile<ITEMS>, &[u32; ITEMS]),
+        sorted_keys: Targets<K>,
+        values: impl Values,
     ) {
         const { assert!(BLOCK * ITEMS <= 1 << PLACE_BITS) };
-        let part = Part::unpack(self.parts.load(thread::block() as usize));
+        let word = self.parts.load(thread::block() as usize);
+        let (part, to_other) = (Part::unpack(word & !TO_OTHER), word & TO_OTHER != 0);
         if part.len == 0 {
             return;
         }
@@ -127,42 +185,89 @@ impl<K: RadixKey> SegmentTiles<K> {
         let heads: NumberedBits<BLOCK, ITEMS> = NumberedBits::take(&mut arena);
         let scan = CountScan::take(&mut arena);
 
-        // 1. Load the keys, and number their segments. Padding is in the last segment, behind its largest key.
+        // Padding is in the last segment, behind its largest key.
         let mut own = tile.load(keys, K::ONES.into_key(self.order));
         for item in 0..ITEMS {
             own[item] = own[item].to_sortable(self.order);
-        }
-        for item in 0..ITEMS {
+            sort.sorted().store(warp_striped::<ITEMS>(item), own[item]);
             heads.set_word(item, warp::ballot(warp::FULL, self.begins_segment(tile, item)));
         }
         let count = heads.number(scan);
+        let loaded = Loaded { tile, to_other, keys: sort.sorted(), heads };
+        if heads.has_gap_above(self.most_counted, tile.len as u32, scan) {
+            let origins = self.sort_by_digits(loaded, (sort, exchange), &mut own, count);
+            for item in 0..ITEMS {
+                own[item] = own[item].into_key(self.stored_order);
+            }
+            tile.store(sorted_keys.get(to_other), &own);
+            values.move_tile(tile, to_other, &origins);
+        } else {
+            self.sort_by_counting(loaded, sorted_keys, values);
+        }
+    }
+
+    /// Stores each key at its place in its segment, which is the number of those before it there: the smaller ones, and of
+    /// equal ones those that stand before it.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn sort_by_counting<const BLOCK: usize, const ITEMS: usize>(
+        self,
+        loaded: Loaded<K, BLOCK, ITEMS>,
+        sorted_keys: Targets<K>,
+        values: impl Values,
+    ) {
+        let Loaded { tile, to_other, keys, heads } = loaded;
+        let mask = K::ONES.low_bits(self.end - self.begin).shifted_left(self.begin);
+        let sorted_keys = sorted_keys.get(to_other);
+        let end = ((thread::warp() + 1) * ITEMS as u32 * thread::WARP_SIZE).min(tile.len as u32);
+        let mut place = thread::warp() * ITEMS as u32 * thread::WARP_SIZE + thread::lane();
+        while place < end {
+            let key = keys.load(place as usize);
+            let first = heads.last_to(place);
+            let next = heads.next_after(place, tile.len as u32);
+            let mut rank = first;
+            for other in first..next {
+                let compared = keys.load(other as usize) & mask;
+                let own = key & mask;
+                rank += u32::from(compared < own || (compared == own && other < place));
+            }
+            sorted_keys.store(tile.first + rank as usize, key.into_key(self.stored_order));
+            values.move_one(tile.first, to_other, place as usize, rank as usize);
+            place += thread::WARP_SIZE;
+        }
+    }
+
+    /// Sorts the keys by radix, and then by segment, of which there are `count`. The place of each key of the thread before, in
+    /// its low [`PLACE_BITS`] bits.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn sort_by_digits<const BLOCK: usize, const ITEMS: usize>(
+        self,
+        loaded: Loaded<K, BLOCK, ITEMS>,
+        (sort, exchange): (RadixSort<K, BLOCK, ITEMS>, Shared<u32>),
+        own: &mut [K; ITEMS],
+        count: u32,
+    ) -> [u32; ITEMS] {
         let mut origins = [0; ITEMS];
         for item in 0..ITEMS {
             let place = warp_striped::<ITEMS>(item) as u32;
-            origins[item] = (heads.count_to(place) - 1) << PLACE_BITS | place;
+            origins[item] = (loaded.heads.count_to(place) - 1) << PLACE_BITS | place;
         }
-        // 2. Sort by key, then by segment. Segments of one element each are sorted.
-        if (count as usize) < tile.len {
-            sort.sort_pairs(exchange, &mut own, &mut origins, self.begin, self.end);
-            if count > 1 {
-                thread::barrier();
-                let end = PLACE_BITS + bits_of(count - 1);
-                sort.of(exchange).sort_pairs(sort.sorted(), &mut origins, &mut own, PLACE_BITS, end);
-            }
+        sort.sort_pairs(exchange, own, &mut origins, self.begin, self.end);
+        if count > 1 {
+            thread::barrier();
+            let end = PLACE_BITS + bits_of(count - 1);
+            sort.of(exchange).sort_pairs(sort.sorted(), &mut origins, own, PLACE_BITS, end);
         }
-        // 3. Store what is sorted.
-        for item in 0..ITEMS {
-            own[item] = own[item].into_key(self.order);
-        }
-        tile.store(sorted_keys, &own);
-        finish(tile, &origins);
+        origins
     }
 
-    /// Whether an item of this thread is the first of a segment.
+    /// Whether an item of this thread is the first of a segment, or of the part.
     #[inline(always)]
     fn begins_segment<const ITEMS: usize>(self, tile: Tile<ITEMS>, item: usize) -> bool {
         let place = warp_striped::<ITEMS>(item);
         let element = tile.first + place.min(tile.len - 1);
-        place < tile.len && self.heads.load(element / 32) >> (element % 32) & 1 != 0
+        let is_head = place == 0 || self.heads.load(element / 32) >> (element % 32) & 1 != 0;
+        place < tile.len && is_head
     }
 }

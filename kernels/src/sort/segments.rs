@@ -1,13 +1,14 @@
-//! How segments are cut into parts that a block sorts, and how those too long for a block are collected and put back.
+//! How segments are cut into parts that a block sorts: whole segments, or runs of those too long for a block.
 
-use evenpath_simt::{kernel, parameters, thread, Arena, Element, Global, GlobalMut};
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
 
-use crate::block::radix_rank::RadixKey;
+use crate::block::radix_sort::bits_of;
 use crate::block::search::partition_point;
 use crate::block::warp_search;
 use crate::Offset;
 
-/// Consecutive whole segments. Packed, the first element is in the low half of a word and the length in the high one.
+/// Consecutive elements. Packed, the first one is in the low half of a word and the length in the high one.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
     pub(super) first: usize,
@@ -16,7 +17,7 @@ pub(super) struct Part {
 
 impl Part {
     #[inline(always)]
-    fn pack(self) -> u64 {
+    pub(super) fn pack(self) -> u64 {
         self.first as u64 | (self.len as u64) << 32
     }
 
@@ -26,10 +27,52 @@ impl Part {
     }
 }
 
+/// A bit of a packed part of up to a tile: the block that sorts it writes to the other one of two buffers.
+pub(super) const TO_OTHER: u64 = 1 << 63;
+
+/// How often a segment's runs of `run_len` elements are merged, two at a time, until there is one.
+#[inline(always)]
+pub fn merge_rounds(segment_len: usize, run_len: usize) -> u32 {
+    bits_of(((segment_len - 1) / run_len) as u32)
+}
+
+kernel! {
+    /// Sets the bit of each element that begins a segment: one thread per row.
+    pub struct MarkSegments<O: Offset> {
+        /// Row offsets, `rows` + 1.
+        pub row_offsets: Global<O>,
+        /// Output: one bit per element, 32 per word, the lowest first; all zero before.
+        pub heads: GlobalMut<u32>,
+        /// Rows.
+        pub rows: u32,
+    }
+    shared: 0;
+    body: MarkSegments::mark_segments::<BLOCK>;
+    entries: {
+        sort_mark_segments_u32 in sort_segments: <O = u32>, 256 x 1;
+        sort_mark_segments_u64 in sort_segments: <O = u64>, 256 x 1;
+    }
+}
+
+impl<O: Offset> MarkSegments<O> {
+    #[inline(always)]
+    fn mark_segments<const BLOCK: usize>(self, _: Arena) {
+        let row = thread::block() as usize * BLOCK + thread::index() as usize;
+        if row >= self.rows as usize {
+            return;
+        }
+        let first = self.row_offsets.load(row).to_usize();
+        if first < self.row_offsets.load(row + 1).to_usize() {
+            // No other row with elements begins there: adding sets the bit.
+            self.heads.fetch_add(first / 32, 1 << (first % 32), Ordering::Relaxed, Scope::Device);
+        }
+    }
+}
+
 kernel! {
     /// Cuts segments into parts that fit a tile. Each window of `window` elements has two parts, of the segments that begin
     /// in it: the first has all of them if they fit a tile together, and otherwise all but the last, which is then the
-    /// second. One thread per window, and one more.
+    /// second. One warp per window, and one more.
     ///
     /// A last segment that is longer than a tile is in no part: the second part begins with it and is empty. Other segments
     /// are not that long, because they end in the window.
@@ -38,9 +81,11 @@ kernel! {
         pub row_offsets: Global<O>,
         /// Output: two words per window.
         pub parts: GlobalMut<u64>,
-        /// Output: one word per window, of a segment that is in no part: 1 in the high half and its length in the low one;
-        /// zero without such a segment. One more word is zero.
+        /// Output: one word per window, of a segment that is in no part: its length in the high half, and in the low one
+        /// how many pairs of tiles it fills; zero without such a segment. One more word is zero.
         pub long: GlobalMut<u64>,
+        /// Output: the pairs of tiles of all such segments, and the length of the longest; zero before.
+        pub totals: GlobalMut<u64>,
         /// Rows.
         pub rows: u32,
         /// Elements, fewer than 2³².
@@ -63,33 +108,51 @@ kernel! {
 impl<O: Offset> CutSegments<O> {
     #[inline(always)]
     fn cut_segments<const BLOCK: usize>(self, _: Arena) {
-        let index = thread::block() as usize * BLOCK + thread::index() as usize;
-        if index == self.windows as usize {
-            self.long.store(index, 0);
-        }
+        let index = (thread::block() as usize * BLOCK + thread::index() as usize) / thread::WARP_SIZE as usize;
         if index >= self.windows as usize {
+            if index == self.windows as usize && thread::lane() == 0 {
+                self.long.store(index, 0);
+            }
             return;
         }
         let start = index * self.window as usize;
         let end = (start + self.window as usize).min(self.len as usize);
-        let row_at = |place: usize| {
-            partition_point(0, self.rows as usize, |row| self.row_offsets.load(row).to_usize() < place)
-        };
-        let (first_row, next_row) = (row_at(start), row_at(end));
         let offset = |row: usize| self.row_offsets.load(row).to_usize();
+        let row_at = |place: usize, from: usize| {
+            let is_there = |row: u64| offset(row as usize) >= place;
+            warp_search::first(from as u64, u64::from(self.rows), is_there) as usize
+        };
+        let first_row = row_at(start, 0);
+        let next_row = row_at(end, first_row);
+        if thread::lane() == 0 {
+            self.store_window(index, first_row, next_row);
+        }
+    }
+
+    /// Stores the parts of a window in which the rows from `first_row` to before `next_row` begin.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_window(self, index: usize, first_row: usize, next_row: usize) {
+        let offset = |row: usize| self.row_offsets.load(row).to_usize();
+        let capacity = self.capacity as usize;
         let first = offset(first_row);
         let mut parts = [Part { first, len: 0 }; 2];
         let mut long = 0;
         if first_row < next_row {
             let (last, next) = (offset(next_row - 1), offset(next_row));
-            let capacity = self.capacity as usize;
             if next - first <= capacity {
                 parts[0].len = next - first;
             } else {
                 parts[0].len = last - first;
-                let is_long = next - last > capacity;
-                parts[1] = Part { first: last, len: if is_long { 0 } else { next - last } };
-                long = if is_long { 1 << 32 | (next - last) as u64 } else { 0 };
+                parts[1].first = last;
+                if next - last <= capacity {
+                    parts[1].len = next - last;
+                } else {
+                    let tiles = (next - last).div_ceil(2 * capacity) as u64;
+                    long = ((next - last) as u64) << 32 | tiles;
+                    self.totals.fetch_add(0, tiles, Ordering::Relaxed, Scope::Device);
+                    self.totals.fetch_max(1, (next - last) as u64, Ordering::Relaxed, Scope::Device);
+                }
             }
         }
         self.parts.store(2 * index, parts[0].pack());
@@ -98,154 +161,52 @@ impl<O: Offset> CutSegments<O> {
     }
 }
 
-parameters! {
-    /// The segments that are in no part, as they are *collected*: one after another.
-    pub struct LongSegments {
-        /// For each window, how many such segments the windows before it have, in the high half, and of how many elements,
-        /// in the low half; one word more for all windows.
+kernel! {
+    /// Lists the pairs of tiles of the segments that are in no part: one thread per pair. A tile of such a segment becomes
+    /// a *run* when it is sorted.
+    pub struct ListRuns {
+        /// The sums of what [`CutSegments`] left in `long`, of the windows before each, and of all.
         pub before: Global<u64>,
         /// As [`CutSegments`] left them.
         pub parts: Global<u64>,
+        /// Output: the two tiles of each pair, as parts. A segment whose runs are merged an odd number of times is sorted
+        /// into the other buffer. The last tile of a segment may be empty.
+        pub tiles: GlobalMut<u64>,
+        /// Output: for each pair its segment, as a part, and the number of the pair in the segment.
+        pub pairs: GlobalMut<u64>,
         /// Windows.
         pub windows: u32,
-        /// Collected elements.
-        pub len: u32,
+        /// Pairs.
+        pub count: u32,
+        /// Elements of a tile.
+        pub capacity: u32,
+    }
+    shared: 0;
+    body: ListRuns::list_runs::<BLOCK>;
+    entries: {
+        sort_list_runs in sort_segments: 256 x 1;
     }
 }
 
-/// Where a collected element belongs.
-#[derive(Clone, Copy)]
-struct Home {
-    /// The number of its segment.
-    segment: u64,
-    /// The place among all elements.
-    place: usize,
-}
-
-impl LongSegments {
-    /// Calls `each` with the collected elements of this thread and where they belong. Each warp has consecutive ones.
+impl ListRuns {
     #[inline(always)]
-    fn for_each<const BLOCK: usize, const ITEMS: usize>(self, each: impl Fn(usize, Home)) {
-        let lanes = thread::WARP_SIZE as usize;
-        let first = (thread::block() as usize * BLOCK + thread::warp() as usize * lanes) * ITEMS;
-        if first >= self.len as usize {
+    fn list_runs<const BLOCK: usize>(self, _: Arena) {
+        let index = thread::block() as usize * BLOCK + thread::index() as usize;
+        if index >= self.count as usize {
             return;
         }
-        // Windows without such segments have as many elements before them as the next one: the last of these counts.
-        let windows = u64::from(self.windows);
-        let near = warp_search::first(0, windows, |window| self.elements_before(window as usize) > first)
-            as usize
-            - 1;
-        for item in 0..ITEMS {
-            let index = first + item * lanes + thread::lane() as usize;
-            if index < self.len as usize {
-                let mut window = near;
-                if index >= self.elements_before(near + 1) {
-                    let is_before = |window: usize| self.elements_before(window) <= index;
-                    window = partition_point(near + 1, self.windows as usize, is_before) - 1;
-                }
-                each(index, self.home(window, index));
-            }
+        let pairs_before = |window: usize| self.before.load(window) as u32 as usize;
+        let window = partition_point(0, self.windows as usize, |window| pairs_before(window + 1) <= index);
+        let len = ((self.before.load(window + 1) - self.before.load(window)) >> 32) as usize;
+        let first = Part::unpack(self.parts.load(2 * window + 1)).first;
+        let (number, capacity) = (index - pairs_before(window), self.capacity as usize);
+        let to_other = if merge_rounds(len, capacity) % 2 == 0 { 0 } else { TO_OTHER };
+        for half in 0..2 {
+            let begin = ((2 * number + half) * capacity).min(len);
+            let tile = Part { first: first + begin, len: capacity.min(len - begin) };
+            self.tiles.store(2 * index + half, tile.pack() | to_other);
         }
-    }
-
-    /// Where an element belongs whose segment begins in `window`.
-    #[inline(always)]
-    fn home(self, window: usize, index: usize) -> Home {
-        let begin = Part::unpack(self.parts.load(2 * window + 1)).first;
-        let place = begin + (index - self.elements_before(window));
-        Home { segment: self.before.load(window) >> 32, place }
-    }
-
-    #[inline(always)]
-    fn elements_before(self, window: usize) -> usize {
-        self.before.load(window) as u32 as usize
-    }
-}
-
-kernel! {
-    /// Collects the keys of the segments that are in no part.
-    pub struct CollectSegments<K: RadixKey> {
-        /// The keys.
-        pub keys: Global<K>,
-        /// Output: the collected keys.
-        pub collected: GlobalMut<K>,
-        /// Output: where each comes from, in the low half, and the number of its segment in the high one.
-        pub origins: GlobalMut<u64>,
-        /// The segments.
-        pub segments: LongSegments,
-    }
-    shared: 0;
-    body: CollectSegments::collect_segments::<BLOCK, ITEMS>;
-    entries: {
-        sort_collect_segments_u32 in sort_segments: <K = u32>, 256 x 8;
-        sort_collect_segments_u64 in sort_segments: <K = u64>, 256 x 8;
-    }
-}
-
-impl<K: RadixKey> CollectSegments<K> {
-    #[inline(always)]
-    fn collect_segments<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        self.segments.for_each::<BLOCK, ITEMS>(|index, home| {
-            self.collected.store(index, self.keys.load_streaming(home.place));
-            self.origins.store(index, home.segment << 32 | home.place as u64);
-        });
-    }
-}
-
-kernel! {
-    /// Puts the keys of collected segments, sorted, where the segments are.
-    pub struct PlaceSegmentKeys<K: RadixKey> {
-        /// The collected keys, sorted by segment and key.
-        pub collected: Global<K>,
-        /// Output: all keys; only those of these segments are written.
-        pub sorted_keys: GlobalMut<K>,
-        /// The segments.
-        pub segments: LongSegments,
-    }
-    shared: 0;
-    body: PlaceSegmentKeys::place_keys::<BLOCK, ITEMS>;
-    entries: {
-        sort_place_segment_keys_u32 in sort_segments: <K = u32>, 256 x 8;
-        sort_place_segment_keys_u64 in sort_segments: <K = u64>, 256 x 8;
-    }
-}
-
-impl<K: RadixKey> PlaceSegmentKeys<K> {
-    #[inline(always)]
-    fn place_keys<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        self.segments.for_each::<BLOCK, ITEMS>(|index, home| {
-            self.sorted_keys.store(home.place, self.collected.load_streaming(index));
-        });
-    }
-}
-
-kernel! {
-    /// Puts the values of collected segments where their keys are.
-    pub struct PlaceSegmentValues<V: Element> {
-        /// The values.
-        pub values: Global<V>,
-        /// Where the values of the collected keys are, in the low half of each word.
-        pub origins: Global<u64>,
-        /// Output: all values; only those of these segments are written.
-        pub sorted_values: GlobalMut<V>,
-        /// The segments.
-        pub segments: LongSegments,
-    }
-    shared: 0;
-    body: PlaceSegmentValues::place_values::<BLOCK, ITEMS>;
-    entries: {
-        sort_place_segment_values_u32 in sort_segments: <V = u32>, 256 x 8;
-        sort_place_segment_values_u64 in sort_segments: <V = u64>, 256 x 8;
-    }
-}
-
-impl<V: Element> PlaceSegmentValues<V> {
-    #[inline(always)]
-    fn place_values<const BLOCK: usize, const ITEMS: usize>(self, _: Arena) {
-        self.segments.for_each::<BLOCK, ITEMS>(|index, home| {
-            let origin = self.origins.load_streaming(index) as u32 as usize;
-            self.sorted_values.store(home.place, self.values.load(origin));
-        });
+        self.pairs.store(2 * index, Part { first, len }.pack());
+        self.pairs.store(2 * index + 1, number as u64);
     }
 }
