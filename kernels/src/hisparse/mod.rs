@@ -25,7 +25,7 @@ pub use node::{Node, NodeList, Pool};
 pub use nodes::{
     HiSparseCountNodes, HiSparseLevelStarts, HiSparseNumberEntries, HiSparseWriteNodes, SortedRuns,
 };
-pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS};
+pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes, PlacedNodes, PLACE_RESULTS};
 pub use pool_mut::{NodeMut, PoolMut};
 pub use runs::{Entries, HiSparseCountRuns, HiSparseWriteRuns};
 pub use schedule::{

@@ -15,7 +15,7 @@ use crate::block::count_scan::CountScan;
 use crate::Key;
 
 /// The largest number of levels of a tree.
-const MAX_DEPTH: usize = 7;
+pub(super) const MAX_DEPTH: usize = 7;
 
 /// A small count per level, the leaves' first, in fields of 16 bits.
 #[derive(Debug, Clone, Copy)]

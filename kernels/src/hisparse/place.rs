@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, parameters, thread, warp, Arena, Global, GlobalMut, Shared};
 
 use super::layout;
 use super::link::Link;
@@ -117,19 +117,48 @@ impl HiSparsePlaceNodes {
     }
 }
 
-kernel! {
-    /// Writes the counts of sparse nodes, and each node's entry in its parent: one thread per node.
-    pub struct HiSparseLinkNodes {
+parameters! {
+    /// Nodes with their places in the pool, by number.
+    pub struct PlacedNodes {
         /// The number of children or entries of each node.
         pub counts: Global<u32>,
         /// Links to parents.
         pub links: Global<u64>,
         /// References to the nodes.
         pub references: Global<u32>,
+    }
+}
+
+impl PlacedNodes {
+    /// Writes the count of a sparse node, and the node's entry in its parent.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn link(self, node: u32, pool: PoolMut<u32>, d_log2: u32) {
+        let reference = self.references.load(node as usize);
+        if layout::kind(reference) != layout::DENSE {
+            pool.words.store(
+                layout::unit(reference) as usize * layout::UNIT_WORDS as usize,
+                self.counts.load(node as usize),
+            );
+        }
+        if node > 0 {
+            let link = Link::from_word(self.links.load(node as usize));
+            let parent = link.parent as usize;
+            let parent = pool.node(self.references.load(parent), self.counts.load(parent), d_log2);
+            parent.put(link.at, link.coordinates, reference);
+        }
+    }
+}
+
+kernel! {
+    /// Writes the counts of sparse nodes, and each node's entry in its parent: one thread per node.
+    pub struct HiSparseLinkNodes {
+        /// The nodes.
+        pub nodes: PlacedNodes,
         /// The pool, zero except for leaves' coordinates and values.
         pub pool: PoolMut<u32>,
         /// The number of nodes.
-        pub nodes: u32,
+        pub len: u32,
         /// log2 of a node's rows.
         pub d_log2: u32,
     }
@@ -144,21 +173,8 @@ impl HiSparseLinkNodes {
     #[inline(always)]
     fn link_nodes<const BLOCK: usize>(self, _: Arena) {
         let node = thread::block() * BLOCK as u32 + thread::index();
-        if node >= self.nodes {
-            return;
-        }
-        let reference = self.references.load(node as usize);
-        if layout::kind(reference) != layout::DENSE {
-            self.pool.words.store(
-                layout::unit(reference) as usize * layout::UNIT_WORDS as usize,
-                self.counts.load(node as usize),
-            );
-        }
-        if node > 0 {
-            let link = Link::from_word(self.links.load(node as usize));
-            let parent = link.parent as usize;
-            let parent = self.pool.node(self.references.load(parent), self.counts.load(parent), self.d_log2);
-            parent.put(link.at, link.coordinates, reference);
+        if node < self.len {
+            self.nodes.link(node, self.pool, self.d_log2);
         }
     }
 }

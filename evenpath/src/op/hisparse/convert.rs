@@ -274,7 +274,8 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
         if starts[depth] > MAX_UNITS as u64 {
             return Err(too_large().into());
         }
-        let (inner, nodes) = (starts[depth - 1] as usize, starts[depth] as usize);
+        let nodes = starts[depth] as usize;
+        let level_sizes = starts[..=depth].windows(2).map(|level| (level[1] - level[0]) as usize).collect();
         let mut firsts = device.uninitialized(nodes + 1)?;
         let mut links = device.uninitialized(nodes)?;
         let (mut leaves, mut places) = (device.uninitialized(len)?, device.uninitialized(len)?);
@@ -300,7 +301,7 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
         };
         // SAFETY: there is a count and a link for each node, and a first for one more; links name nodes.
         unsafe { launch.launch(kernel) }?;
-        Ok(RunNodes { shape: Shape { inner, counts, links }, firsts, leaves, places })
+        Ok(RunNodes { shape: Shape { level_sizes, counts, links }, firsts, leaves, places })
     }
 }
 

@@ -352,7 +352,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let kernel = HiSparseMultiplyLeaves {
             pairs: self.view(pairs, starts),
             leaves: leaves.as_global(),
-            references: tree.references.as_global().skip(tree.shape.inner),
+            references: tree.references.as_global().skip(tree.shape.inner()),
             c: pool_view_mut(&mut tree.pool),
             room,
             a_scale: self.scales.0,

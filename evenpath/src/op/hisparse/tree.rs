@@ -1,7 +1,11 @@
 //! Builds the pool of a tree from its nodes, on a machine: positions, one allocation, then counts and references. The
 //! entries of leaves are written afterwards.
 
-use evenpath_kernels::hisparse::{HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS, place_state_words};
+use std::sync::OnceLock;
+
+use evenpath_kernels::hisparse::{
+    HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS, PlacedNodes, place_state_words,
+};
 use evenpath_simt::Element;
 
 use super::device::{Nodes, pool_view_mut};
@@ -14,8 +18,8 @@ use crate::op::OpError;
 /// The nodes of a tree, numbered level by level from the root, within a level in the order of their parents' entries. There
 /// are fewer than 2³⁰.
 pub(super) struct Shape {
-    /// The number of inner nodes, which come first.
-    pub(super) inner: usize,
+    /// The number of nodes of each level from the root on.
+    pub(super) level_sizes: Vec<usize>,
     /// The number of children or entries of each node.
     pub(super) counts: DeviceVec<u32>,
     /// Each node's link to its parent, as the kernels store it.
@@ -38,6 +42,11 @@ pub(super) fn kernels() -> Kernels {
 }
 
 impl Shape {
+    /// The number of inner nodes, which come first.
+    pub(super) fn inner(&self) -> usize {
+        self.counts.len() - self.level_sizes.last().copied().unwrap_or_default()
+    }
+
     /// Lays out the nodes, allocates their pool, and writes everything except the leaves' coordinates and values. Waits for
     /// the device, which computes the size of the pool.
     pub(super) fn build<V: Element>(self, device: &Device, d_log2: u32) -> Result<Tree, OpError> {
@@ -50,11 +59,13 @@ impl Shape {
         let mut pool = device.zeros::<Unit>(units as usize)?;
         let launch = device.kernel().threads(nodes)?;
         let kernel = HiSparseLinkNodes {
-            counts: self.counts.as_global(),
-            links: self.links.as_global(),
-            references: references.as_global(),
+            nodes: PlacedNodes {
+                counts: self.counts.as_global(),
+                links: self.links.as_global(),
+                references: references.as_global(),
+            },
             pool: pool_view_mut(&mut pool),
-            nodes: nodes as u32,
+            len: nodes as u32,
             d_log2,
         };
         // SAFETY: there is a count, a link and a reference for each node, and the pool has room for all nodes. Links name
@@ -77,7 +88,7 @@ impl Shape {
             counts: self.counts.as_global(),
             references: references.as_global_mut(),
             states: states.as_global_mut(),
-            inner: self.inner as u32,
+            inner: self.inner() as u32,
             nodes: nodes as u32,
             value_bytes: V::SIZE as u32,
             d_log2,
@@ -94,11 +105,13 @@ impl Shape {
 impl Tree {
     /// The tree as a `rows` x `cols` matrix, once the entries of the leaves are written.
     pub(super) fn into_nodes(self, rows: usize, cols: usize) -> Nodes {
-        Nodes { rows, cols, nnz: self.entries as usize, pool: self.pool, root: self.root }
+        let level_sizes = self.shape.level_sizes.into();
+        Nodes { rows, cols, nnz: self.entries as usize, pool: self.pool, root: self.root, level_sizes }
     }
 }
 
 /// The tree of a matrix without nonzeros.
 pub(super) fn empty(device: &Device, rows: usize, cols: usize) -> Result<Nodes, OpError> {
-    Ok(Nodes { rows, cols, nnz: 0, pool: device.zeros(1)?, root: Reference::NULL })
+    let level_sizes = OnceLock::new();
+    Ok(Nodes { rows, cols, nnz: 0, pool: device.zeros(1)?, root: Reference::NULL, level_sizes })
 }
