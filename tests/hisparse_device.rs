@@ -3,7 +3,7 @@
 use evenpath::error::OpError;
 use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
 use evenpath::{Csr, Device, HiSparse, Offset, Value};
-use evenpath_kernels::hisparse::{HiSparseCountNodes, HiSparseCountRuns, HiSparseFillLeaves};
+use evenpath_kernels::hisparse::{HiSparseFillLeaves, HiSparseWriteNodes, HiSparseWriteRuns};
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares, tile_len};
 use proptest::prelude::*;
 
@@ -300,8 +300,8 @@ fn what_does_not_fit_is_refused() {
 fn tiles_have_edges() {
     for device in devices() {
         for len in [
-            tile_len::<HiSparseCountRuns>(),
-            tile_len::<HiSparseCountNodes<u32>>(),
+            tile_len::<HiSparseWriteRuns<u32>>(),
+            tile_len::<HiSparseWriteNodes<u32>>(),
             tile_len::<HiSparseFillLeaves<f32>>(),
         ] {
             for len in [len - 1, len, len + 1, 2 * len + 1] {

@@ -1,9 +1,8 @@
 //! Sums level by level: a kernel per level, one more to write the nodes. The host waits once, for the size of the pool.
 
-use evenpath_kernels::hisparse::PlacedNodes;
 use evenpath_kernels::hisparse::sum::{
     HiSparseAddChildren, HiSparseAddLeaves, HiSparseCountSums, NodePairs, SUM_ENDS, SUM_LEVEL_UNITS,
-    SUM_LEVEL_WORDS, SUM_ROOT, SumLevels, SumNodes, children_shared_bytes, count_shared_bytes,
+    SUM_LEVEL_WORDS, SUM_ROOT, SumLevels, SumNodes, SumPlaces, children_shared_bytes, count_shared_bytes,
     merge_shared_bytes, sum_tile_words,
 };
 use evenpath_simt::Element;
@@ -158,7 +157,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         let launch = grid(self.device, shared_bytes, found.level_sizes[leaves])?;
         let kernel = HiSparseAddLeaves {
             pairs: self.pairs(draft, leaves),
-            nodes: PlacedNodes {
+            nodes: SumPlaces {
                 counts: draft.counts.as_global(),
                 links: draft.links.as_global(),
                 references: draft.references.as_global(),

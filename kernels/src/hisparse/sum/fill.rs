@@ -1,12 +1,11 @@
 use evenpath_simt::{kernel, thread, Arena, Float};
 
 use super::large::Bitmaps;
-use super::levels::Tile;
+use super::levels::{SumPlaces, Tile};
 use super::pairs::NodePairs;
 use super::small::{self, Keys};
 use super::{merge_shared_bytes, state, tiny, Place, Sink};
 use crate::block::count_scan::CountScan;
-use crate::hisparse::place::PlacedNodes;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
 
 kernel! {
@@ -15,7 +14,7 @@ kernel! {
         /// The pairs of leaves.
         pub pairs: NodePairs<V>,
         /// The nodes of the sum.
-        pub nodes: PlacedNodes,
+        pub nodes: SumPlaces,
         /// The sum's pool, which is zero.
         pub sum: PoolMut<V>,
         /// A's factor.

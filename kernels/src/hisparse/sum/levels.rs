@@ -2,12 +2,15 @@
 //! How many there are is known to the device alone: the kernel of a level writes it for that of the next, and the host waits for
 //! none of them.
 
-use evenpath_simt::{parameters, thread, Arena, GlobalMut, Shared};
+use evenpath_simt::{parameters, thread, Arena, Global, GlobalMut, Shared};
 
 use crate::block::count_scan::CountScan;
 use crate::block::lookback::{Lookback, Tickets};
 use crate::hisparse::layout;
-use crate::hisparse::nodes::MAX_DEPTH;
+use crate::hisparse::levels::MAX_DEPTH;
+use crate::hisparse::link::Link;
+use crate::hisparse::place;
+use crate::hisparse::pool_mut::PoolMut;
 
 /// The word with the reference to the root of a sum.
 pub const SUM_ROOT: usize = 0;
@@ -45,6 +48,35 @@ parameters! {
         pub references: GlobalMut<u32>,
         /// [`sum_tile_words`] words for this level, all zero.
         pub tiles: GlobalMut<u64>,
+    }
+}
+
+parameters! {
+    /// The nodes of a sum with their places in the pool, by number.
+    pub struct SumPlaces {
+        /// The number of children or entries of each node.
+        pub counts: Global<u32>,
+        /// Links to parents.
+        pub links: Global<u64>,
+        /// References to the nodes.
+        pub references: Global<u32>,
+    }
+}
+
+impl SumPlaces {
+    /// Links a node to its parent.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn link(self, node: u32, pool: PoolMut<u32>, d_log2: u32) {
+        let of = |node: usize| (self.references.load(node), self.counts.load(node));
+        let parent = if node > 0 {
+            let link = Link::from_word(self.links.load(node as usize));
+            let (reference, count) = of(link.parent as usize);
+            Some((link, reference, count))
+        } else {
+            None
+        };
+        place::link(pool, d_log2, of(node as usize), parent);
     }
 }
 

@@ -21,7 +21,9 @@ mod tiny;
 pub use children::{children_shared_bytes, HiSparseAddChildren};
 pub use count::HiSparseCountSums;
 pub use fill::HiSparseAddLeaves;
-pub use levels::{sum_tile_words, SumLevels, SumNodes, SUM_ENDS, SUM_LEVEL_UNITS, SUM_LEVEL_WORDS, SUM_ROOT};
+pub use levels::{
+    sum_tile_words, SumLevels, SumNodes, SumPlaces, SUM_ENDS, SUM_LEVEL_UNITS, SUM_LEVEL_WORDS, SUM_ROOT,
+};
 pub use pairs::NodePairs;
 pub use queued::{
     queued_shared_bytes, HiSparseQueuedSum, QueuedPair, SumPool, SumQueues, SumTrees, ENTRIES, ROOT,
