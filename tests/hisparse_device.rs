@@ -1,5 +1,6 @@
 //! Conversion and sums of HiSparse matrices on every present device, compared bitwise with the host's.
 
+use evenpath::device::SimulatedOptions;
 use evenpath::error::OpError;
 use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
 use evenpath::{Csr, Device, HiSparse, Offset, Value};
@@ -320,4 +321,17 @@ fn plain() -> HiSparseOptions {
 
 fn share() -> HiSparseOptions {
     HiSparseOptions::default().with_share(true)
+}
+
+/// The host waits for the number of runs and for the size of the pool, however many levels there are.
+#[test]
+fn conversion_waits_twice() {
+    let device = Device::simulated(SimulatedOptions::default());
+    let matrix: Csr<f64> =
+        Csr::from_triplets(40_000, 40_000, [(3, 5, 1.0), (39_999, 1, 2.0)]).expect("a matrix");
+    let matrix = device.upload(&matrix).expect("upload");
+    let before = device.waits();
+    let tree: DeviceHiSparse<f64, 32> = matrix.to_hisparse(HiSparseOptions::default()).expect("a tree");
+    assert_eq!((tree.nnz(), device.waits() - before), (2, 2));
+    assert_eq!(tree.download().expect("a download").get(39_999, 1), Some(2.0));
 }

@@ -18,9 +18,9 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// has an entry wherever either matrix has one, even if its value is 0. Its scale is 1. Except for NaN payloads, the
     /// result is bitwise the same as that of [`HiSparse::add`](crate::HiSparse::add) on the host.
     ///
-    /// Waits for the device once, to learn the size of the sum; the first time for a tree that was uploaded or made by queues,
-    /// also for the number of nodes of each level. Takes 24 bytes per node of both operands of temporary memory, besides the sum.
-    /// [`add_with`](Self::add_with) has another method.
+    /// Waits for the device once, to learn the size of the sum. The first sum of a tree that was uploaded, or that is a sum by
+    /// queues, also waits once per level, to count the tree's nodes. Takes 24 bytes per node of both operands of temporary memory,
+    /// besides the sum. [`add_with`](Self::add_with) has another method.
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;

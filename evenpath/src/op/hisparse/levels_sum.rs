@@ -162,6 +162,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
                 links: draft.links.as_global(),
                 references: draft.references.as_global(),
             },
+            first_leaf: found.level_sizes[..leaves].iter().sum::<usize>() as u32,
             sum: pool_view_mut(pool),
             a_scale: self.scales.0,
             b_scale: self.scales.1,

@@ -65,7 +65,8 @@ impl<K: SortKey + KernelKey> SortedRuns<K> {
         };
         let numbers = shape.first(shape.depth);
         if numbers > u64::from(u32::MAX) {
-            return Err(too_large().into());
+            let what = "numbering the nodes of a tree by the runs of its leaves";
+            return Err(OpError::TooLong { what, len: runs, limit: u32::MAX as usize / depth });
         }
         let write = device.kernel::<HiSparseWriteNodes<K>>().items(runs)?;
         let place = device.kernel::<HiSparsePlaceNodes>().items(numbers as usize)?;

@@ -66,16 +66,15 @@ impl HiSparseAddChildren {
             },
         );
         // 2. Find where the children go.
-        let before = placing.place(levels, self.nodes, tile, d_log2, 4);
+        placing.place(levels, self.nodes, d_log2, 4);
         // 3. List the children.
-        let first_node = levels.first_node();
         let sink = |number: u32| {
-            let first = levels.number(before + u64::from(placing.before(tile, number)));
+            let first = placing.first_child(tile, number);
             Children {
                 words: self.children.skip((first - levels.end()) as usize),
                 links: self.links.skip(first as usize),
                 room: levels.room - first,
-                parent: first_node + number,
+                parent: levels.first_node() + number,
             }
         };
         self.pairs.for_each::<BLOCK>(

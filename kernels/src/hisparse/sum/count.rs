@@ -53,6 +53,6 @@ impl<T: Element> HiSparseCountSums<T> {
                 }
             },
         );
-        placing.place(levels, self.nodes, tile, d_log2, T::SIZE as u32);
+        placing.place(levels, self.nodes, d_log2, T::SIZE as u32);
     }
 }

@@ -15,6 +15,8 @@ kernel! {
         pub pairs: NodePairs<V>,
         /// The nodes of the sum.
         pub nodes: SumPlaces,
+        /// The number of the first leaf.
+        pub first_leaf: u32,
         /// The sum's pool, which is zero.
         pub sum: PoolMut<V>,
         /// A's factor.
@@ -40,11 +42,10 @@ impl<V: Float> HiSparseAddLeaves<V> {
         let (keys, bitmaps) =
             (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
         let Some(tile) = levels.tile::<BLOCK>(thread::block()) else { return };
-        let first_leaf = levels.first_node();
-        self.link(tile, first_leaf);
+        self.link(tile);
         let (a, b) = self.pairs.sides();
         let sink = |number: u32| {
-            let node = (first_leaf + number) as usize;
+            let node = (self.first_leaf + number) as usize;
             let (count, reference) = (self.nodes.counts.load(node), self.nodes.references.load(node));
             Leaf {
                 a: Addend { is_scaled: state & state::A_SCALED != 0, factor: self.a_scale },
@@ -65,16 +66,16 @@ impl<V: Float> HiSparseAddLeaves<V> {
     /// Links the tile's leaves, and a share of the inner nodes, to their parents.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn link(&self, tile: Tile, first_leaf: u32) {
+    fn link(&self, tile: Tile) {
         let (pool, d_log2) = (self.sum.inner(), self.pairs.d_log2);
         let mut node = thread::block() * thread::block_size() + thread::index();
-        while node < first_leaf {
+        while node < self.first_leaf {
             self.nodes.link(node, pool, d_log2);
             node += tile.tiles * thread::block_size();
         }
         let leaf = tile.first + thread::index();
         if leaf < tile.end {
-            self.nodes.link(first_leaf + leaf, pool, d_log2);
+            self.nodes.link(self.first_leaf + leaf, pool, d_log2);
         }
     }
 }

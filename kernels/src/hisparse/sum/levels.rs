@@ -148,7 +148,7 @@ pub(super) struct Placing<const BLOCK: usize> {
     scan: CountScan<u64, BLOCK>,
     /// Children or entries, and units, of all nodes before the tile.
     before: Shared<u64>,
-    /// The number of children or entries of each pair; then of all pairs of the tile before it.
+    /// The number of children or entries of each pair; then the number of its first child among the nodes.
     counts: Shared<u32>,
     ticket: Shared<u32>,
 }
@@ -187,12 +187,13 @@ impl<const BLOCK: usize> Placing<BLOCK> {
         self.counts.store((pair - tile.first) as usize, count);
     }
 
-    /// Places the tile's nodes, whose slots have `size` bytes, once all counts are set. The number of children or entries of all
-    /// nodes before the tile.
+    /// Places the tile's nodes, whose slots have `size` bytes, once all counts are set.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn place(self, levels: SumLevels, nodes: SumNodes, tile: Tile, d_log2: u32, size: u32) -> u64 {
+    pub(super) fn place(self, levels: SumLevels, nodes: SumNodes, d_log2: u32, size: u32) {
         thread::barrier();
+        // Loaded again, so that no register holds it while pairs are counted.
+        let Some(tile) = levels.tile::<BLOCK>(self.ticket.load(0)) else { return };
         let own = thread::index();
         let is_pair = own < tile.end - tile.first;
         let count = if is_pair { self.counts.load(own as usize) } else { 0 };
@@ -202,7 +203,8 @@ impl<const BLOCK: usize> Placing<BLOCK> {
         self.look_back(levels, nodes.tiles, tile, counted.total);
         thread::barrier();
         if is_pair {
-            self.counts.store(own as usize, counted.before as u32);
+            let first_child = levels.number(self.before.load(0) + u64::from(counted.before as u32));
+            self.counts.store(own as usize, first_child);
             let node = (levels.first_node() + tile.first + own) as usize;
             // A pool beyond the reach of references is refused by the host, which sees the total; these are then not read.
             let unit = 1 + self.before.load(1) as u32 + (counted.before >> 32) as u32;
@@ -214,7 +216,6 @@ impl<const BLOCK: usize> Placing<BLOCK> {
             }
         }
         thread::barrier();
-        self.before.load(0)
     }
 
     /// Adds up what comes before the tile: one warp for children or entries, one for units.
@@ -240,10 +241,10 @@ impl<const BLOCK: usize> Placing<BLOCK> {
         }
     }
 
-    /// The number of children or entries of all pairs of the tile before this one, after [`place`](Self::place).
+    /// The number of the first child of a pair's sum among the nodes, after [`place`](Self::place).
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn before(self, tile: Tile, pair: u32) -> u32 {
+    pub(super) fn first_child(self, tile: Tile, pair: u32) -> u32 {
         self.counts.load((pair - tile.first) as usize)
     }
 }
