@@ -1,9 +1,10 @@
 //! Conversion and sums of HiSparse matrices on every present device, compared bitwise with the host's.
 
+use evenpath::device::SimulatedOptions;
 use evenpath::error::OpError;
 use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
 use evenpath::{Csr, Device, HiSparse, Offset, Value};
-use evenpath_kernels::hisparse::{HiSparseCountNodes, HiSparseCountRuns, HiSparseFillLeaves};
+use evenpath_kernels::hisparse::{HiSparseFillLeaves, HiSparseWriteNodes, HiSparseWriteRuns};
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares, tile_len};
 use proptest::prelude::*;
 
@@ -300,8 +301,8 @@ fn what_does_not_fit_is_refused() {
 fn tiles_have_edges() {
     for device in devices() {
         for len in [
-            tile_len::<HiSparseCountRuns>(),
-            tile_len::<HiSparseCountNodes<u32>>(),
+            tile_len::<HiSparseWriteRuns<u32>>(),
+            tile_len::<HiSparseWriteNodes<u32>>(),
             tile_len::<HiSparseFillLeaves<f32>>(),
         ] {
             for len in [len - 1, len, len + 1, 2 * len + 1] {
@@ -320,4 +321,17 @@ fn plain() -> HiSparseOptions {
 
 fn share() -> HiSparseOptions {
     HiSparseOptions::default().with_share(true)
+}
+
+/// The host waits for the number of runs and for the size of the pool, however many levels there are.
+#[test]
+fn conversion_waits_twice() {
+    let device = Device::simulated(SimulatedOptions::default());
+    let matrix: Csr<f64> =
+        Csr::from_triplets(40_000, 40_000, [(3, 5, 1.0), (39_999, 1, 2.0)]).expect("a matrix");
+    let matrix = device.upload(&matrix).expect("upload");
+    let before = device.waits();
+    let tree: DeviceHiSparse<f64, 32> = matrix.to_hisparse(HiSparseOptions::default()).expect("a tree");
+    assert_eq!((tree.nnz(), device.waits() - before), (2, 2));
+    assert_eq!(tree.download().expect("a download").get(39_999, 1), Some(2.0));
 }

@@ -219,12 +219,8 @@ fn visit_hisparse(visitor: &mut impl Visitor) {
     visitor.visit::<hisparse::HiSparseListParts>();
     visitor.visit::<hisparse::HiSparseSpmv<f32>>();
     visitor.visit::<hisparse::HiSparseSpmm<f32>>();
-    visitor.visit::<hisparse::HiSparseCountRuns>();
     visitor.visit::<hisparse::HiSparseWriteRuns<u32>>();
-    visitor.visit::<hisparse::HiSparseCountNodes<u32>>();
-    visitor.visit::<hisparse::HiSparseLevelStarts>();
     visitor.visit::<hisparse::HiSparseWriteNodes<u32>>();
-    visitor.visit::<hisparse::HiSparseNumberEntries>();
     visitor.visit::<hisparse::HiSparseFillLeaves<f32>>();
     visitor.visit::<hisparse::HiSparsePlaceNodes>();
     visitor.visit::<hisparse::HiSparseLinkNodes>();

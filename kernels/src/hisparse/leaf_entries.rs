@@ -1,14 +1,17 @@
-//! Writes the entries of leaves, from sorted runs.
+//! Writes the nodes of a tree: the entries of leaves from sorted runs, and the links of all nodes.
 
 use evenpath_simt::{kernel, thread, Arena, Float, Global, Shared};
 
 use super::layout;
+use super::levels::{Numbers, TreeShape};
+use super::place::TreeNodes;
 use super::pool_mut::PoolMut;
 use super::runs::Run;
 use crate::block::count_scan::CountScan;
 
 kernel! {
-    /// Writes the entries of sorted runs to their leaves: one run per thread, whose entries the block shares.
+    /// Links a node per thread to its parent, and writes the entries of sorted runs to their leaves: one run per thread, whose
+    /// entries the block shares.
     pub struct HiSparseFillLeaves<V: Float> {
         /// The runs.
         pub runs: Global<u64>,
@@ -16,24 +19,16 @@ kernel! {
         pub leaves: Global<u32>,
         /// The number of each run's first entry.
         pub places: Global<u32>,
-        /// The number of the first entry of each leaf, indexed by node.
-        pub firsts: Global<u32>,
-        /// The number of entries of each leaf, indexed by node.
-        pub counts: Global<u32>,
-        /// References to the nodes.
-        pub references: Global<u32>,
+        /// The nodes.
+        pub nodes: TreeNodes,
         /// Column indices of the matrix's entries.
         pub column_indices: Global<u32>,
         /// Values of the matrix's entries.
         pub values: Global<V>,
-        /// The pool, whose leaves are zero.
+        /// The pool, which is zero.
         pub pool: PoolMut<V>,
-        /// The number of runs.
-        pub len: u32,
-        /// log2 of a node's rows.
-        pub d_log2: u32,
     }
-    shared: (6 * BLOCK) * 4 + CountScan::<u32, BLOCK>::BYTES;
+    shared: (6 * BLOCK) * 4 + CountScan::<u32, BLOCK>::BYTES + Numbers::BYTES;
     body: HiSparseFillLeaves::fill_leaves::<BLOCK>;
     entries: {
         hisparse_fill_leaves_f32 in hisparse_convert: <V = f32>, 128 x 1;
@@ -57,7 +52,12 @@ struct Staged {
 impl<V: Float> HiSparseFillLeaves<V> {
     #[inline(always)]
     fn fill_leaves<const BLOCK: usize>(self, mut arena: Arena) {
-        // 1. Stage the block's runs in shared memory.
+        let TreeShape { runs: len, d_log2, .. } = self.nodes.levels.shape;
+        // 1. Link the thread's node.
+        let numbers = Numbers::take(&mut arena, self.nodes.levels);
+        self.nodes.link(numbers, thread::block() * BLOCK as u32 + thread::index(), self.pool.inner());
+
+        // 2. Stage the block's runs in shared memory.
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let staged = Staged {
             before: arena.take(BLOCK),
@@ -69,7 +69,7 @@ impl<V: Float> HiSparseFillLeaves<V> {
         };
         let own = thread::index() as usize;
         let number = thread::block() as usize * BLOCK + own;
-        let is_run = number < self.len as usize;
+        let is_run = number < len as usize;
         let run = Run::from_word(self.runs.load_if(number, is_run));
         let leaf = self.leaves.load_if(number, is_run) as usize;
         let place = self.places.load_if(number, is_run);
@@ -77,20 +77,21 @@ impl<V: Float> HiSparseFillLeaves<V> {
         staged.before.store(own, entries.before);
         staged.first.store(own, run.first);
         staged.row.store(own, run.row);
-        staged.at.store(own, place.wrapping_sub(self.firsts.load_if(leaf, is_run)));
-        staged.reference.store(own, self.references.load_if(leaf, is_run));
-        staged.count.store(own, self.counts.load_if(leaf, is_run));
+        let first = self.nodes.firsts.load_if(leaf, is_run);
+        staged.at.store(own, place.wrapping_sub(first));
+        staged.reference.store(own, self.nodes.references.load_if(leaf, is_run));
+        staged.count.store(own, self.nodes.firsts.load_if(leaf + 1, is_run).wrapping_sub(first));
         thread::barrier();
 
-        // 2. Write the runs' entries, one per thread.
-        let mask = (1 << self.d_log2) - 1;
+        // 3. Write the runs' entries, one per thread.
+        let mask = (1 << d_log2) - 1;
         let mut entry = thread::index();
         while entry < entries.total {
             let run = run_of::<BLOCK>(staged.before, entry);
             let offset = entry - staged.before.load(run);
             let source = (staged.first.load(run) + offset) as usize;
             let (col, value) = (self.column_indices.load(source), self.values.load(source));
-            let node = self.pool.node(staged.reference.load(run), staged.count.load(run), self.d_log2);
+            let node = self.pool.node(staged.reference.load(run), staged.count.load(run), d_log2);
             node.put(staged.at.load(run) + offset, layout::pack(staged.row.load(run), col & mask), value);
             entry += BLOCK as u32;
         }

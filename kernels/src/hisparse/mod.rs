@@ -3,6 +3,7 @@
 pub mod layout;
 mod leaf_entries;
 mod leaves;
+mod levels;
 mod link;
 mod list_entries;
 mod node;
@@ -21,15 +22,14 @@ pub mod sum;
 
 pub use leaf_entries::HiSparseFillLeaves;
 pub use leaves::{HiSparseCountChildren, HiSparseListChildren};
+pub use levels::{TreeLevels, TreeShape, TREE_RESULTS, TREE_ROOT, TREE_UNITS};
 pub use list_entries::{HiSparseCountEntries, HiSparseListEntries};
 pub use node::{Node, NodeList, Pool};
-pub use nodes::{
-    HiSparseCountNodes, HiSparseLevelStarts, HiSparseNumberEntries, HiSparseWriteNodes, SortedRuns,
-};
-pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS};
+pub use nodes::{node_state_words, HiSparseWriteNodes, SortedRuns};
+pub use place::{place_state_words, HiSparseLinkNodes, HiSparsePlaceNodes, TreeNodes};
 pub use places::{HiSparsePlaceProducts, Places, MOST_CHUNK_QUADS, MOST_PART_QUADS};
 pub use pool_mut::{NodeMut, PoolMut};
-pub use runs::{Entries, HiSparseCountRuns, HiSparseWriteRuns};
+pub use runs::{run_state_words, Entries, HiSparseWriteRuns, RUN_RESULTS};
 pub use schedule::{
     HiSparseCountParts, HiSparseCountQuads, HiSparseListLeaves, HiSparseListParts, Schedule, QUAD,
 };

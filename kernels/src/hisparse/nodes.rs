@@ -1,21 +1,20 @@
 //! The nodes of a tree, from runs sorted by their leaves' paths. A run begins a node on every level from the first digit
 //! downwards in which its path differs from that of the run before.
 //!
-//! Nodes are numbered level by level from the root, within a level in the order of paths; that is their order in the pool.
-//! The entries of leaves are numbered on from there. So the children of a node, and the entries of a leaf, are numbered
-//! from its first one up to the first one of the next node.
+//! [Nodes are numbered](super::levels) level by level from the root, within a level in the order of paths; that is their order in
+//! the pool. Entries of leaves are numbered too. So the children of a node, and the entries of a leaf, are numbered from its first
+//! one up to the first one of the next node.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::{bits, kernel, parameters, thread, Arena, Global, GlobalMut, Shared};
 
+use super::levels::{TreeLevels, TreeShape, MAX_DEPTH};
 use super::link::Link;
 use super::runs::Run;
 use crate::block::count_scan::CountScan;
+use crate::block::lookback::{Lookback, Tickets};
 use crate::Key;
-
-/// The largest number of levels of a tree.
-const MAX_DEPTH: usize = 7;
 
 /// A small count per level, the leaves' first, in fields of 16 bits.
 #[derive(Debug, Clone, Copy)]
@@ -47,20 +46,12 @@ impl LevelCounts {
 }
 
 parameters! {
-    /// Runs sorted by their leaves' paths, cut into tiles.
+    /// Runs sorted by their leaves' paths.
     pub struct SortedRuns<K: Key> {
         /// Paths of the runs' leaves, ascending.
         pub keys: Global<K>,
         /// The runs.
         pub runs: Global<u64>,
-        /// The number of runs.
-        pub len: u32,
-        /// log2 of a node's rows.
-        pub d_log2: u32,
-        /// Levels of the tree.
-        pub depth: u32,
-        /// The number of tiles.
-        pub tiles: u32,
     }
 }
 
@@ -78,9 +69,10 @@ struct Share<K, const ITEMS: usize> {
 impl<K: Key, const ITEMS: usize> Share<K, ITEMS> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<const BLOCK: usize>(sorted: SortedRuns<K>) -> Self {
-        let SortedRuns { keys, runs, len, d_log2, depth, .. } = sorted;
-        let start = (thread::block() * BLOCK as u32 + thread::index()) * ITEMS as u32;
+    fn load<const BLOCK: usize>(sorted: SortedRuns<K>, shape: TreeShape, tile: u32) -> Self {
+        let SortedRuns { keys, runs } = sorted;
+        let TreeShape { runs: len, d_log2, depth, .. } = shape;
+        let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
         let mut share = Self {
             keys: [K::ZERO; ITEMS],
             runs: [Run::from_word(0); ITEMS],
@@ -160,65 +152,9 @@ impl<const BLOCK: usize> Scans<BLOCK> {
     }
 }
 
-kernel! {
-    /// Counts the nodes that begin in a tile of sorted runs, and its entries: one block per tile.
-    pub struct HiSparseCountNodes<K: Key> {
-        /// The runs.
-        pub runs: SortedRuns<K>,
-        /// Output: a count per tile, level by level from the root, and then for entries.
-        pub counts: GlobalMut<u64>,
-    }
-    shared: Scans::<BLOCK>::BYTES;
-    body: HiSparseCountNodes::count_nodes::<BLOCK, ITEMS>;
-    entries: {
-        hisparse_count_nodes_u32 in hisparse_convert: <K = u32>, 256 x 4;
-        hisparse_count_nodes_u64 in hisparse_convert: <K = u64>, 256 x 4;
-    }
-}
-
-impl<K: Key> HiSparseCountNodes<K> {
-    #[inline(always)]
-    fn count_nodes<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let scans = Scans::<BLOCK>::take(&mut arena);
-        let SortedRuns { depth, tiles, .. } = self.runs;
-        let share = Share::<K, ITEMS>::load::<BLOCK>(self.runs);
-        let counted = scans.exclusive(share.counts, share.entries);
-        let level = thread::index();
-        if level <= depth {
-            let count = if level == depth { counted.entries } else { counted.total.get(depth - 1 - level) };
-            self.counts.store(level as usize * tiles as usize + thread::block() as usize, u64::from(count));
-        }
-    }
-}
-
-kernel! {
-    /// Gathers the first number of each level, for the host: one block.
-    pub struct HiSparseLevelStarts {
-        /// Inclusive sums of the counts of [`HiSparseCountNodes`].
-        pub ends: Global<u64>,
-        /// Output: the number of each level's first node, of the first entry, and one past the last entry.
-        pub starts: GlobalMut<u64>,
-        /// Levels of the tree.
-        pub depth: u32,
-        /// The number of tiles.
-        pub tiles: u32,
-    }
-    shared: 0;
-    body: HiSparseLevelStarts::level_starts;
-    entries: {
-        hisparse_level_starts in hisparse_convert: 32 x 1;
-    }
-}
-
-impl HiSparseLevelStarts {
-    #[inline(always)]
-    fn level_starts(self, _: Arena) {
-        let level = thread::index() as usize;
-        if level <= self.depth as usize + 1 {
-            let end = level * self.tiles as usize;
-            self.starts.store(level, if end == 0 { 0 } else { self.ends.load(end - 1) });
-        }
-    }
+/// Words of the state of the kernel that writes nodes: a ticket, then a word per tile for each level and for entries.
+pub const fn node_state_words(depth: usize, tiles: usize) -> usize {
+    1 + (depth + 1) * tiles
 }
 
 kernel! {
@@ -226,9 +162,11 @@ kernel! {
     pub struct HiSparseWriteNodes<K: Key> {
         /// The runs.
         pub runs: SortedRuns<K>,
-        /// Inclusive sums of the counts of [`HiSparseCountNodes`].
-        pub ends: Global<u64>,
-        /// Output: the number of each node's first child or entry, and one past the last entry.
+        /// The levels. Output: the number of nodes of each, and of entries.
+        pub levels: TreeLevels,
+        /// [`node_state_words`] words, all zero.
+        pub state: GlobalMut<u64>,
+        /// Output: the number of each node's first child or entry, and after each level one past the last of them.
         pub firsts: GlobalMut<u32>,
         /// Output: each node's link to its parent, without the entry's number.
         pub links: GlobalMut<u64>,
@@ -237,7 +175,7 @@ kernel! {
         /// Output: the number of each run's first entry.
         pub places: GlobalMut<u32>,
     }
-    shared: Scans::<BLOCK>::BYTES + (MAX_DEPTH + 1) * 4;
+    shared: Scans::<BLOCK>::BYTES + (MAX_DEPTH + 2) * 4;
     body: HiSparseWriteNodes::write_nodes::<BLOCK, ITEMS>;
     entries: {
         hisparse_write_nodes_u32 in hisparse_convert: <K = u32>, 256 x 4;
@@ -248,24 +186,27 @@ kernel! {
 impl<K: Key> HiSparseWriteNodes<K> {
     #[inline(always)]
     fn write_nodes<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let SortedRuns { len, d_log2, depth, tiles, .. } = self.runs;
+        let TreeShape { runs: len, d_log2, depth, .. } = self.levels.shape;
+        // 1. Draw a tile, and find the nodes that begin at the thread's runs.
         let scans = Scans::<BLOCK>::take(&mut arena);
         let bases: Shared<u32> = arena.take(MAX_DEPTH + 1);
-        // 1. Load the tile's first number on each level, and that of its first entry.
-        let level = thread::index();
-        if level <= depth {
-            let tile = level as usize * tiles as usize + thread::block() as usize;
-            // Numbers of entries may exceed 32 bits; only their differences matter.
-            bases.store(level as usize, if tile == 0 { 0 } else { self.ends.load(tile - 1) as u32 });
+        let ticket: Shared<u32> = arena.take(1);
+        if thread::index() == 0 {
+            ticket.store(0, Tickets::new(self.state).draw());
         }
-        // 2. Find the nodes that begin at the thread's runs. The scan's barriers order the bases too.
-        let share = Share::<K, ITEMS>::load::<BLOCK>(self.runs);
+        thread::barrier();
+        let tile = ticket.load(0);
+        let share = Share::<K, ITEMS>::load::<BLOCK>(self.runs, self.levels.shape, tile);
         let counted = scans.exclusive(share.counts, share.entries);
+        // 2. Find the tile's first number on each level, and that of its first entry.
+        self.look_back(&counted, tile, bases);
+        thread::barrier();
         let mut counts = counted.before;
         let mut entry = bases.load(depth as usize).wrapping_add(counted.entries_before);
         // The number of the next node of a level.
         let next =
             |counts: LevelCounts, height: u32| bases.load((depth - 1 - height) as usize) + counts.get(height);
+        let first_below = |counts, height, entry| if height == 0 { entry } else { next(counts, height - 1) };
         // 3. Write the nodes, and the place of each run.
         for item in 0..ITEMS {
             let place = share.start + item as u32;
@@ -275,7 +216,7 @@ impl<K: Key> HiSparseWriteNodes<K> {
                 while height > 0 {
                     height -= 1;
                     let node = next(counts, height) as usize;
-                    self.firsts.store(node, if height == 0 { entry } else { next(counts, height - 1) });
+                    self.firsts.store(node, first_below(counts, height, entry));
                     if height + 1 < depth {
                         let digits = (key >> (2 * d_log2 * height)) as u32;
                         let parent = next(counts, height + 1) - 1;
@@ -289,45 +230,40 @@ impl<K: Key> HiSparseWriteNodes<K> {
                 self.places.store(place as usize, entry);
                 entry = entry.wrapping_add(share.runs[item].len);
                 if place + 1 == len {
-                    // After the last leaf comes the end of the entries.
-                    self.firsts.store(next(counts, 0) as usize, entry);
+                    // After the last node of each level come the ends of all.
+                    let mut height = 0;
+                    while height < depth {
+                        self.firsts.store(next(counts, height) as usize, first_below(counts, height, entry));
+                        height += 1;
+                    }
                 }
             }
         }
     }
-}
 
-kernel! {
-    /// Counts each node's children or entries, and numbers the node among its parent's entries: one thread per node.
-    pub struct HiSparseNumberEntries {
-        /// The number of each node's first child or entry, and one past the last entry.
-        pub firsts: Global<u32>,
-        /// Output: the number of children or entries of each node.
-        pub counts: GlobalMut<u32>,
-        /// Input: links without the entries' numbers; output: with them.
-        pub links: GlobalMut<u64>,
-        /// The number of nodes.
-        pub nodes: u32,
-    }
-    shared: 0;
-    body: HiSparseNumberEntries::number_entries::<BLOCK>;
-    entries: {
-        hisparse_number_entries in hisparse_convert: 256 x 1;
-    }
-}
-
-impl HiSparseNumberEntries {
+    /// Stores in `bases` the first number of a tile on each level, and that of its first entry: a warp for each.
     #[inline(always)]
-    fn number_entries<const BLOCK: usize>(self, _: Arena) {
-        let node = thread::block() * BLOCK as u32 + thread::index();
-        if node < self.nodes {
-            let count = self.firsts.load(node as usize + 1).wrapping_sub(self.firsts.load(node as usize));
-            self.counts.store(node as usize, count);
-            if node > 0 {
-                let link = Link::from_word(self.links.load(node as usize));
-                let at = node - self.firsts.load(link.parent as usize);
-                self.links.store(node as usize, Link { at, ..link }.word());
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn look_back(&self, counted: &Counted, tile: u32, bases: Shared<u32>) {
+        let TreeLevels { shape, results } = self.levels;
+        let (level, tiles) = (thread::warp(), thread::grid_size());
+        if level > shape.depth {
+            return;
+        }
+        let is_level = level < shape.depth;
+        let total = if is_level { counted.total.get(shape.depth - 1 - level) } else { counted.entries };
+        let lookback = Lookback::new(self.state.skip((1 + level * tiles) as usize));
+        if thread::lane() == 0 {
+            lookback.publish(tile, total);
+        }
+        let before = lookback.prefix(tile, total);
+        if thread::lane() == 0 {
+            if tile + 1 == tiles {
+                results.store(level as usize, before + u64::from(total));
             }
+            // Numbers of entries may exceed 32 bits; only their differences matter.
+            let first = if is_level { shape.first(level) as u32 } else { 0 };
+            bases.store(level as usize, first.wrapping_add(before as u32));
         }
     }
 }

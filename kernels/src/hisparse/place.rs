@@ -1,44 +1,37 @@
-//! Assigns nodes their places in the pool, and links inner nodes to their children.
+//! Assigns nodes their places in the pool, and links them to their parents.
 // Iterators over arrays leave registers for local memory.
 #![allow(clippy::needless_range_loop)]
 
-use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, thread, warp, Arena, Global, GlobalMut, Shared};
+use evenpath_simt::{kernel, parameters, thread, Arena, Global, GlobalMut, Shared};
 
 use super::layout;
+use super::levels::{Numbers, TreeLevels, TREE_ROOT, TREE_UNITS};
 use super::link::Link;
 use super::pool_mut::PoolMut;
 use crate::block::count_scan::CountScan;
 use crate::block::lookback::{Lookback, Tickets};
 
-/// Words of the state: the units of the pool, the entries of all leaves, and the reference to the root; then a ticket, and
-/// a word per tile.
+/// Words of the state of the kernel that places nodes: a ticket, then a word per tile.
 pub const fn place_state_words(tiles: usize) -> usize {
-    PLACE_RESULTS + 1 + tiles
+    1 + tiles
 }
 
-/// The number of results, which are the first words of the state.
-pub const PLACE_RESULTS: usize = 3;
-
 kernel! {
-    /// Computes references to the nodes, which lie in the pool in the order of their numbers, from the second unit on.
+    /// Computes references to the nodes, which lie in the pool in the order of their numbers, from the second unit on. There may
+    /// be more blocks than tiles of nodes.
     pub struct HiSparsePlaceNodes {
-        /// The number of children or entries of each node.
-        pub counts: Global<u32>,
+        /// The levels, whose nodes are counted. Output: the units of the pool and the reference to the root.
+        pub levels: TreeLevels,
+        /// The number of each node's first child or entry, and after each level one past the last of them.
+        pub firsts: Global<u32>,
         /// Output: a reference to each node.
         pub references: GlobalMut<u32>,
-        /// [`place_state_words`] words, all zero. Output: the results, in the first words.
-        pub states: GlobalMut<u64>,
-        /// The number of inner nodes, which come first.
-        pub inner: u32,
-        /// The number of nodes.
-        pub nodes: u32,
+        /// [`place_state_words`] words, all zero.
+        pub state: GlobalMut<u64>,
         /// Bytes of a value.
         pub value_bytes: u32,
-        /// log2 of a node's rows.
-        pub d_log2: u32,
     }
-    shared: CountScan::<u64, BLOCK>::BYTES + 16;
+    shared: CountScan::<u64, BLOCK>::BYTES + Numbers::BYTES + 16;
     body: HiSparsePlaceNodes::place_nodes::<BLOCK, ITEMS>;
     entries: {
         hisparse_place_nodes in hisparse_tree: 256 x 4;
@@ -52,88 +45,148 @@ impl HiSparsePlaceNodes {
         let scan = CountScan::<u64, BLOCK>::take(&mut arena);
         let prefix: Shared<u64> = arena.take(1);
         let ticket: Shared<u32> = arena.take(1);
+        let numbers = Numbers::take(&mut arena, self.levels);
+        let tiles = numbers.len().div_ceil((BLOCK * ITEMS) as u32);
+        if thread::block() >= tiles {
+            return;
+        }
         if thread::index() == 0 {
-            ticket.store(0, Tickets::new(self.states.skip(PLACE_RESULTS)).draw());
+            ticket.store(0, Tickets::new(self.state).draw());
         }
         thread::barrier();
         let tile = ticket.load(0);
-        // 2. Add up the units and the entries of the thread's nodes.
+        // 2. Add up the units of the thread's nodes.
         let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
-        let mut own_counts = [0; ITEMS];
+        let mut own = [(0, 0, 0); ITEMS];
+        let mut units = 0;
         for item in 0..ITEMS {
-            let node = start + item as u32;
-            own_counts[item] = self.counts.load_if(node as usize, node < self.nodes);
-        }
-        let mut own = [(0, 0); ITEMS];
-        let (mut units, mut entries) = (0, 0);
-        for item in 0..ITEMS {
-            let node = start + item as u32;
-            if node < self.nodes {
-                let (count, is_inner) = (own_counts[item], node < self.inner);
-                let size = if is_inner { 4 } else { self.value_bytes };
-                let kind = layout::kind_of(count, self.d_log2, size);
-                own[item] = (layout::units(kind, count, self.d_log2, size), kind);
-                units += own[item].0;
-                entries += if is_inner { 0 } else { u64::from(count) };
+            if start + (item as u32) < numbers.len() {
+                let (node, is_leaf) = numbers.of(start + item as u32);
+                own[item] = self.size(node, is_leaf);
+                units += own[item].1;
             }
         }
         // 3. Scan the units: within the block, then over the tiles before.
         let counted = scan.exclusive(u64::from(units));
         if thread::warp() == 0 {
-            let lookback = Lookback::new(self.states.skip(PLACE_RESULTS + 1));
             // At most 1024 nodes of at most 2¹⁵ units.
-            let total = counted.total as u32;
-            if thread::lane() == 0 {
-                lookback.publish(tile, total);
-            }
-            let before = lookback.prefix(tile, total);
-            if thread::lane() == 0 {
-                prefix.store(0, before);
-                if tile + 1 == self.nodes.div_ceil((BLOCK * ITEMS) as u32) {
-                    self.states.store(0, 1 + before + counted.total);
-                }
-            }
-        }
-        let entries = warp::reduce_add(entries);
-        if thread::lane() == 0 && entries > 0 {
-            self.states.fetch_add(1, entries, Ordering::Relaxed, Scope::Device);
+            self.look_back(tile, tiles, counted.total as u32, prefix);
         }
         thread::barrier();
         // 4. Store the references.
         let mut unit = 1 + prefix.load(0) + counted.before;
         for item in 0..ITEMS {
-            let node = start + item as u32;
-            if node < self.nodes {
-                let (units, kind) = own[item];
+            if start + (item as u32) < numbers.len() {
+                let (node, units, kind) = own[item];
                 // A pool beyond the reach of references is refused by the host, which sees the total; these are then not read.
                 let reference = layout::reference(unit as u32, kind);
                 self.references.store(node as usize, reference);
                 if node == 0 {
-                    self.states.store(2, u64::from(reference));
+                    self.levels.results.store(TREE_ROOT, u64::from(reference));
                 }
                 unit += u64::from(units);
             }
         }
+    }
+
+    /// The number of a node, its units, and its kind.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn size(&self, node: u32, is_leaf: bool) -> (u32, u32, u32) {
+        let count = count(self.firsts, node);
+        let (d_log2, size) = (self.levels.shape.d_log2, if is_leaf { self.value_bytes } else { 4 });
+        let kind = layout::kind_of(count, d_log2, size);
+        (node, layout::units(kind, count, d_log2, size), kind)
+    }
+
+    /// Stores the units of earlier tiles in `prefix`; the last tile reports all units. For one warp.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn look_back(&self, tile: u32, tiles: u32, total: u32, prefix: Shared<u64>) {
+        let lookback = Lookback::new(self.state.skip(1));
+        if thread::lane() == 0 {
+            lookback.publish(tile, total);
+        }
+        let before = lookback.prefix(tile, total);
+        if thread::lane() == 0 {
+            prefix.store(0, before);
+            if tile + 1 == tiles {
+                self.levels.results.store(TREE_UNITS, before + u64::from(total));
+            }
+        }
+    }
+}
+
+/// The number of children or entries of a node.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn count(firsts: Global<u32>, node: u32) -> u32 {
+    firsts.load(node as usize + 1).wrapping_sub(firsts.load(node as usize))
+}
+
+/// Writes the count of a sparse node, and its reference into its parent, which is given by the link, the reference and the count.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn link(
+    pool: PoolMut<u32>,
+    d_log2: u32,
+    (reference, count): (u32, u32),
+    parent: Option<(Link, u32, u32)>,
+) {
+    if layout::kind(reference) != layout::DENSE {
+        pool.words.store(layout::unit(reference) as usize * layout::UNIT_WORDS as usize, count);
+    }
+    if let Some((link, parent, count)) = parent {
+        pool.node(parent, count, d_log2).put(link.at, link.coordinates, reference);
+    }
+}
+
+parameters! {
+    /// The nodes of a tree with their places in the pool.
+    pub struct TreeNodes {
+        /// The levels, whose nodes are counted.
+        pub levels: TreeLevels,
+        /// The number of each node's first child or entry, and after each level one past the last of them.
+        pub firsts: Global<u32>,
+        /// Links to parents, without the entry's number.
+        pub links: Global<u64>,
+        /// References to the nodes.
+        pub references: Global<u32>,
+    }
+}
+
+impl TreeNodes {
+    /// Links the node that `before` others come before, if there is one.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn link(self, numbers: Numbers, before: u32, pool: PoolMut<u32>) {
+        if before >= numbers.len() {
+            return;
+        }
+        let (node, _) = numbers.of(before);
+        let own = (self.references.load(node as usize), count(self.firsts, node));
+        let parent = if before > 0 {
+            let word = self.links.load(node as usize);
+            let parent = Link::from_word(word).parent;
+            let at = node - self.firsts.load(parent as usize);
+            let link = Link { at, ..Link::from_word(word) };
+            Some((link, self.references.load(parent as usize), count(self.firsts, parent)))
+        } else {
+            None
+        };
+        link(pool, self.levels.shape.d_log2, own, parent);
     }
 }
 
 kernel! {
     /// Writes the counts of sparse nodes, and each node's entry in its parent: one thread per node.
     pub struct HiSparseLinkNodes {
-        /// The number of children or entries of each node.
-        pub counts: Global<u32>,
-        /// Links to parents.
-        pub links: Global<u64>,
-        /// References to the nodes.
-        pub references: Global<u32>,
+        /// The nodes.
+        pub nodes: TreeNodes,
         /// The pool, zero except for leaves' coordinates and values.
         pub pool: PoolMut<u32>,
-        /// The number of nodes.
-        pub nodes: u32,
-        /// log2 of a node's rows.
-        pub d_log2: u32,
     }
-    shared: 0;
+    shared: Numbers::BYTES;
     body: HiSparseLinkNodes::link_nodes::<BLOCK>;
     entries: {
         hisparse_link_nodes in hisparse_tree: 256 x 1;
@@ -142,23 +195,8 @@ kernel! {
 
 impl HiSparseLinkNodes {
     #[inline(always)]
-    fn link_nodes<const BLOCK: usize>(self, _: Arena) {
-        let node = thread::block() * BLOCK as u32 + thread::index();
-        if node >= self.nodes {
-            return;
-        }
-        let reference = self.references.load(node as usize);
-        if layout::kind(reference) != layout::DENSE {
-            self.pool.words.store(
-                layout::unit(reference) as usize * layout::UNIT_WORDS as usize,
-                self.counts.load(node as usize),
-            );
-        }
-        if node > 0 {
-            let link = Link::from_word(self.links.load(node as usize));
-            let parent = link.parent as usize;
-            let parent = self.pool.node(self.references.load(parent), self.counts.load(parent), self.d_log2);
-            parent.put(link.at, link.coordinates, reference);
-        }
+    fn link_nodes<const BLOCK: usize>(self, mut arena: Arena) {
+        let numbers = Numbers::take(&mut arena, self.nodes.levels);
+        self.nodes.link(numbers, thread::block() * BLOCK as u32 + thread::index(), self.pool);
     }
 }

@@ -4,9 +4,10 @@
 #![allow(clippy::needless_range_loop)]
 
 use evenpath_simt::atomic::{Ordering, Scope};
-use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut};
+use evenpath_simt::{kernel, parameters, thread, warp, Arena, Element, Global, GlobalMut, Shared};
 
 use crate::block::count_scan::CountScan;
+use crate::block::lookback::{Lookback, Tickets};
 use crate::block::output;
 use crate::block::search::partition_point;
 use crate::Key;
@@ -82,9 +83,9 @@ struct Share<const ITEMS: usize> {
 impl<const ITEMS: usize> Share<ITEMS> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<const BLOCK: usize>(entries: Entries) -> Self {
+    fn load<const BLOCK: usize>(entries: Entries, tile: u32) -> Self {
         let Entries { row_indices: rows, column_indices: cols, len, d_log2 } = entries;
-        let start = (thread::block() * BLOCK as u32 + thread::index()) * ITEMS as u32;
+        let start = (tile * BLOCK as u32 + thread::index()) * ITEMS as u32;
         let mut share = Self { rows: [0; ITEMS], cols: [0; ITEMS], start, heads: 0, descents: 0 };
         for packet in 0..ITEMS / 4 {
             let place = start + 4 * packet as u32;
@@ -119,55 +120,31 @@ impl<const ITEMS: usize> Share<ITEMS> {
     }
 }
 
-kernel! {
-    /// Counts the runs that begin in a tile of entries, and the columns that are not greater than the one before them in their
-    /// row: one block per tile.
-    pub struct HiSparseCountRuns {
-        /// The entries.
-        pub entries: Entries,
-        /// Output: the number of runs that begin in each tile.
-        pub counts: GlobalMut<u32>,
-        /// A word to which the number of descents is added.
-        pub descents: GlobalMut<u32>,
-    }
-    shared: CountScan::<u32, BLOCK>::BYTES;
-    body: HiSparseCountRuns::count_runs::<BLOCK, ITEMS>;
-    entries: {
-        hisparse_count_runs in hisparse_convert: 256 x 8;
-    }
+/// Words of the state: the number of runs, and of columns that are not greater than the one before them in their row; then a
+/// ticket, and a word per tile.
+pub const fn run_state_words(tiles: usize) -> usize {
+    RUN_RESULTS + 1 + tiles
 }
 
-impl HiSparseCountRuns {
-    #[inline(always)]
-    fn count_runs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-        let share = Share::<ITEMS>::load::<BLOCK>(self.entries);
-        let total = scan.exclusive(share.heads.count_ones()).total;
-        if thread::index() == 0 {
-            self.counts.store(thread::block() as usize, total);
-        }
-        let own = warp::reduce_add(share.descents);
-        if thread::lane() == 0 && own > 0 {
-            self.descents.fetch_add(0, own, Ordering::Relaxed, Scope::Device);
-        }
-    }
-}
+/// The number of results, which are the first words of the state.
+pub const RUN_RESULTS: usize = 2;
 
 kernel! {
-    /// Writes the runs of a matrix whose columns ascend in every row, in the order of entries: one block per tile of entries.
+    /// Writes the runs of a matrix in the order of its entries: one block per tile of entries. Where columns do not ascend in every
+    /// row, the runs mean nothing.
     pub struct HiSparseWriteRuns<K: Key> {
         /// The entries.
         pub entries: Entries,
-        /// The number of runs of each tile and all before it.
-        pub ends: Global<u32>,
         /// Output: the path of each run's leaf: the digits of row and column from the root down.
         pub keys: GlobalMut<K>,
         /// Output: the runs.
         pub runs: GlobalMut<u64>,
+        /// [`run_state_words`] words, all zero. Output: the results, in the first words.
+        pub state: GlobalMut<u64>,
         /// Levels of the tree.
         pub depth: u32,
     }
-    shared: BLOCK * ITEMS * (8 + K::SIZE) + CountScan::<u32, BLOCK>::BYTES;
+    shared: BLOCK * ITEMS * (8 + K::SIZE) + CountScan::<u32, BLOCK>::BYTES + 8;
     body: HiSparseWriteRuns::write_runs::<BLOCK, ITEMS>;
     entries: {
         hisparse_write_runs_u32 in hisparse_convert: <K = u32>, 256 x 8;
@@ -178,13 +155,63 @@ kernel! {
 impl<K: Key> HiSparseWriteRuns<K> {
     #[inline(always)]
     fn write_runs<const BLOCK: usize, const ITEMS: usize>(self, mut arena: Arena) {
-        let Entries { len, d_log2, .. } = self.entries;
+        // 1. Draw a tile, and find the runs that begin at the thread's entries.
         let staged_runs = arena.take(BLOCK * ITEMS);
         let staged_keys = arena.take(BLOCK * ITEMS);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
-        let share = Share::<ITEMS>::load::<BLOCK>(self.entries);
+        let (ticket, before): (Shared<u32>, Shared<u32>) = (arena.take(1), arena.take(1));
+        if thread::index() == 0 {
+            ticket.store(0, Tickets::new(self.state.skip(RUN_RESULTS)).draw());
+        }
+        thread::barrier();
+        let tile = ticket.load(0);
+        let share = Share::<ITEMS>::load::<BLOCK>(self.entries, tile);
         let counted = scan.exclusive(share.heads.count_ones());
-        let mut place = counted.before;
+        // 2. Count the runs of earlier tiles, while the other warps stage theirs.
+        if thread::warp() == 0 {
+            let earlier = self.look_back(tile, counted.total);
+            if thread::lane() == 0 {
+                before.store(0, earlier as u32);
+            }
+        }
+        let descents = warp::reduce_add(share.descents);
+        if thread::lane() == 0 && descents > 0 {
+            self.state.fetch_add(1, u64::from(descents), Ordering::Relaxed, Scope::Device);
+        }
+        self.stage(&share, counted.before, staged_runs, staged_keys);
+        thread::barrier();
+        // 3. Write the tile's runs.
+        let before = before.load(0) as usize;
+        output::store::<K, BLOCK, ITEMS>(staged_keys, self.keys, before, counted.total);
+        output::store::<u64, BLOCK, ITEMS>(staged_runs, self.runs, before, counted.total);
+    }
+
+    /// The number of runs of earlier tiles; the last tile reports how many there are. For one warp.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn look_back(&self, tile: u32, total: u32) -> u64 {
+        let lookback = Lookback::new(self.state.skip(RUN_RESULTS + 1));
+        if thread::lane() == 0 {
+            lookback.publish(tile, total);
+        }
+        let earlier = lookback.prefix(tile, total);
+        if thread::lane() == 0 && tile + 1 == thread::grid_size() {
+            self.state.store(0, earlier + u64::from(total));
+        }
+        earlier
+    }
+
+    /// Stages the thread's runs in shared memory, from `place` on.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn stage<const ITEMS: usize>(
+        &self,
+        share: &Share<ITEMS>,
+        mut place: u32,
+        staged_runs: Shared<u64>,
+        staged_keys: Shared<K>,
+    ) {
+        let Entries { len, d_log2, .. } = self.entries;
         // The thread's last run may extend past its entries.
         let mut last_end = (share.start + ITEMS as u32).min(len);
         if share.heads != 0 && last_end > share.start {
@@ -210,10 +237,6 @@ impl<K: Key> HiSparseWriteRuns<K> {
                 place += 1;
             }
         }
-        thread::barrier();
-        let before = (self.ends.load(thread::block() as usize) - counted.total) as usize;
-        output::store::<K, BLOCK, ITEMS>(staged_keys, self.keys, before, counted.total);
-        output::store::<u64, BLOCK, ITEMS>(staged_runs, self.runs, before, counted.total);
     }
 }
 

@@ -3,38 +3,24 @@
 //! As on the host, both trees are traversed together from the roots, level by level; a subtree that only one of them has is
 //! copied. This determines the nodes of the sum. They are placed in the pool, then the leaves are merged.
 
-use evenpath_kernels::hisparse::sum::{
-    HiSparseAddChildren, HiSparseAddLeaves, HiSparseCountSums, NodePairs, count_shared_bytes,
-    merge_shared_bytes, state,
-};
-use evenpath_simt::kernel::{Kernel, KernelInfo};
-use evenpath_simt::{Element, Global, GlobalMut, thread};
+use evenpath_kernels::hisparse::sum::state;
 
-use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
-use super::tree::{self, Shape};
+use super::device::{Content, DeviceHiSparse, Nodes};
 use super::{HiSparseSpaddMethod, HiSparseSpaddOptions};
 use crate::Value;
-use crate::device::{Device, DeviceVec, Kernels, Launcher};
-use crate::matrix::hisparse::node::MAX_UNITS;
-use crate::matrix::hisparse::tree::{check_entries, too_large};
-use crate::matrix::hisparse::{self, Reference};
+use crate::device::Device;
+use crate::matrix::hisparse::tree::check_entries;
 use crate::op::OpError;
 use crate::op::operands::check_shape;
-use crate::op::scan::{Operator, Scan, sum_kernel};
-
-/// Blocks per multiprocessor, if there are enough pairs.
-const BLOCKS: usize = 32;
-
-/// Threads per block when counting children of inner nodes, which are few and large.
-const INNER_BLOCK: u32 = 512;
 
 impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
     /// The sum of two matrices, with their transpositions and scales applied: A and `A.transpose()` give A + Aᵀ. The sum
     /// has an entry wherever either matrix has one, even if its value is 0. Its scale is 1. Except for NaN payloads, the
     /// result is bitwise the same as that of [`HiSparse::add`](crate::HiSparse::add) on the host.
     ///
-    /// Waits for the device once per level, to learn the number of nodes of the next one. Takes 32 bytes per node of
-    /// temporary memory, besides the sum. [`add_with`](Self::add_with) has another method.
+    /// Waits for the device once, to learn the size of the sum. The first sum of a tree that was uploaded, or that is a sum by
+    /// queues, also waits once per level, to count the tree's nodes. Takes 24 bytes per node of both operands of temporary memory,
+    /// besides the sum. [`add_with`](Self::add_with) has another method.
     ///
     /// ```
     /// use evenpath::hisparse::HiSparseOptions;
@@ -120,191 +106,4 @@ pub(super) struct Sum<'m, V: Value, const D: usize> {
     /// Bits of [`state`].
     pub(super) state: u32,
     pub(super) scales: (V, V),
-}
-
-/// The pairs of one level.
-struct Level {
-    /// The pair of roots; zero on other levels.
-    root: u64,
-    /// The pairs; empty on the root's level.
-    pairs: DeviceVec<u64>,
-    len: usize,
-    /// Each pair's link to its parent in the sum.
-    links: DeviceVec<u64>,
-}
-
-/// Inner nodes of the sum.
-struct Inner {
-    counts: Vec<DeviceVec<u32>>,
-    links: Vec<DeviceVec<u64>>,
-    len: usize,
-}
-
-/// The kernels of a sum, for compilation ahead of use.
-fn kernels<V: Value>() -> Kernels {
-    let kernels = tree::kernels()
-        .and::<HiSparseAddChildren>()
-        .and::<HiSparseAddLeaves<V>>()
-        .and_all(sum_kernel::<u32>());
-    if V::SIZE == 4 {
-        // For inner nodes and leaves.
-        kernels.and::<HiSparseCountSums<u32>>()
-    } else {
-        kernels.and_instance(inner_count()).and::<HiSparseCountSums<u64>>()
-    }
-}
-
-/// The kernel that counts the children of inner nodes.
-fn inner_count() -> &'static KernelInfo {
-    match HiSparseCountSums::<u32>::instance(INNER_BLOCK, 1) {
-        Some(info) => info,
-        None => unreachable!("the kernels' tables have an instance for inner nodes"),
-    }
-}
-
-impl<V: Value, const D: usize> Sum<'_, V, D> {
-    fn run(&self, rows: usize, cols: usize) -> Result<Nodes, OpError> {
-        let roots = [self.a.root, self.b.root];
-        if roots == [Reference::NULL; 2] {
-            return tree::empty(self.device, rows, cols);
-        }
-        self.device.prepare(kernels::<V>)?;
-        let mut level = Level {
-            root: u64::from(roots[1].0) << 32 | u64::from(roots[0].0),
-            pairs: self.device.uninitialized(0)?,
-            len: 1,
-            links: self.device.zeros(1)?,
-        };
-        let mut inner = Inner { counts: Vec::new(), links: Vec::new(), len: 0 };
-        for _ in 1..hisparse::depth(rows, cols, D) {
-            let children;
-            (level, children) = self.children(level, &mut inner)?;
-            inner.counts.push(children);
-        }
-        let shape = self.shape(&level, &inner)?;
-        let mut tree = shape.build::<V>(self.device, D.ilog2())?;
-        self.fill(&level, &mut tree)?;
-        Ok(tree.into_nodes(rows, cols))
-    }
-
-    /// The level below `level`, and the number of children of each node of `level`. Waits for the device.
-    fn children(&self, level: Level, inner: &mut Inner) -> Result<(Level, DeviceVec<u32>), OpError> {
-        let device = self.device;
-        let mut counts = device.uninitialized::<u32>(level.len)?;
-        self.count::<u32>(device.instance(inner_count()), &level, counts.as_global_mut())?;
-        let scanned;
-        let ends = if level.len == 1 {
-            &counts
-        } else {
-            scanned = Scan::inclusive(Operator::Sum).run(&counts)?;
-            &scanned
-        };
-        let len = ends.get(level.len - 1)? as usize;
-        let first_node = inner.len;
-        inner.len += level.len;
-        if inner.len + len > MAX_UNITS {
-            return Err(too_large().into());
-        }
-        let mut pairs = device.uninitialized::<u64>(len)?;
-        let mut links = device.uninitialized::<u64>(len)?;
-        let kernel = |level_pairs| HiSparseAddChildren {
-            pairs: level_pairs,
-            ends: ends.as_global(),
-            children: pairs.as_global_mut(),
-            links: links.as_global_mut(),
-            first_node: first_node as u32,
-        };
-        // SAFETY: the outputs have room for a pair and a link for each child, at the positions that the scan of the counts
-        // gives. All are on this device, and buffers are freed in the stream's order.
-        unsafe { self.launch(device.kernel(), &level, merge_shared_bytes, kernel) }?;
-        inner.links.push(level.links);
-        Ok((Level { root: 0, pairs, len, links }, counts))
-    }
-
-    /// Counts the entries of each pair's sum, for slots of the size of `T`.
-    fn count<T: Element>(
-        &self,
-        launcher: Launcher<HiSparseCountSums<T>>,
-        level: &Level,
-        counts: GlobalMut<u32>,
-    ) -> Result<(), OpError> {
-        // SAFETY: there is a count for each pair, on this device.
-        unsafe {
-            self.launch(launcher, level, count_shared_bytes, |pairs| HiSparseCountSums { pairs, counts })
-        }
-    }
-
-    /// The nodes of the sum, with the entries of its leaves counted.
-    fn shape(&self, leaves: &Level, inner: &Inner) -> Result<Shape, OpError> {
-        let nodes = inner.len + leaves.len;
-        let mut counts = self.device.uninitialized::<u32>(nodes)?;
-        let mut links = self.device.uninitialized::<u64>(nodes)?;
-        let mut first = 0;
-        for (level_counts, level_links) in inner.counts.iter().zip(&inner.links) {
-            counts.copy_from_at(first, level_counts)?;
-            links.copy_from_at(first, level_links)?;
-            first += level_counts.len();
-        }
-        links.copy_from_at(first, &leaves.links)?;
-        let leaf_counts = counts.as_global_mut().skip(inner.len);
-        if V::SIZE == 4 {
-            self.count::<u32>(self.device.kernel(), leaves, leaf_counts)?;
-        } else {
-            self.count::<u64>(self.device.kernel(), leaves, leaf_counts)?;
-        }
-        Ok(Shape { inner: inner.len, counts, links })
-    }
-
-    /// Writes the leaves' entries.
-    fn fill(&self, leaves: &Level, tree: &mut tree::Tree) -> Result<(), OpError> {
-        let of_leaves = |view: Global<u32>| view.skip(tree.shape.inner);
-        let kernel = |pairs| HiSparseAddLeaves {
-            pairs,
-            counts: of_leaves(tree.shape.counts.as_global()),
-            references: of_leaves(tree.references.as_global()),
-            sum: pool_view_mut(&mut tree.pool),
-            a_scale: self.scales.0,
-            b_scale: self.scales.1,
-        };
-        // SAFETY: the sum's leaves have room for the counted entries. All are on this device, and buffers are freed in the
-        // stream's order.
-        unsafe { self.launch(self.device.kernel(), leaves, merge_shared_bytes, kernel) }
-    }
-
-    /// Launches the kernel that `with_pairs` makes of a level's pairs. `shared_bytes` gives the size of its shared memory from
-    /// log2 of a node's rows and the number of threads per block.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Device::launch`]; the pairs are valid.
-    unsafe fn launch<K: Kernel, T: Element>(
-        &self,
-        launcher: Launcher<K>,
-        level: &Level,
-        shared_bytes: fn(u32, u32) -> u32,
-        with_pairs: impl FnOnce(NodePairs<T>) -> K,
-    ) -> Result<(), OpError> {
-        // At most one pair per thread, and few enough that no multiprocessor idles; the same number for each warp.
-        let block_size = launcher.info().block_size;
-        let blocks = self.device.properties().multiprocessors as usize * BLOCKS;
-        let warps = (block_size / thread::WARP_SIZE) as usize;
-        let share = level.len.div_ceil(blocks).clamp(1, block_size as usize);
-        let share = if share > warps { share / warps * warps } else { share };
-        let d_log2 = D.ilog2();
-        let launcher = launcher.shared_bytes(shared_bytes(d_log2, block_size));
-        let launch = launcher.blocks(level.len.div_ceil(share))?;
-        let pairs = NodePairs {
-            a: self.a.view(),
-            b: self.b.view(),
-            words: level.pairs.as_global(),
-            root: level.root,
-            len: level.len as u32,
-            share: share as u32,
-            state: self.state,
-            d_log2,
-        };
-        // SAFETY: both trees are valid, and the pairs are of their nodes; for the rest, the caller's.
-        unsafe { launch.launch(with_pairs(pairs)) }?;
-        Ok(())
-    }
 }

@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use evenpath_kernels::hisparse::{Pool, PoolMut};
 use evenpath_simt::{Element, Global, GlobalMut};
@@ -47,6 +47,8 @@ pub(super) struct Nodes {
     /// The pool, in units of 16 bytes, the first of which belongs to no node.
     pub(super) pool: DeviceVec<Unit>,
     pub(super) root: Reference,
+    /// The number of nodes of each level from the root on, once it is known: a node counts as often as it is referred to.
+    pub(super) level_sizes: OnceLock<Vec<usize>>,
 }
 
 /// Transposition and scale are kept. On the CPU the matrix is shared instead of copied.
@@ -59,7 +61,8 @@ impl<V: Value, const D: usize> Upload for HiSparse<V, D> {
         } else {
             let (rows, cols) = self.content_shape();
             let pool = device.upload(self.units())?;
-            Content::Machine(Nodes { rows, cols, nnz: self.nnz(), pool, root: self.root() })
+            let level_sizes = OnceLock::new();
+            Content::Machine(Nodes { rows, cols, nnz: self.nnz(), pool, root: self.root(), level_sizes })
         };
         let (is_transposed, scale) = (self.is_transposed(), self.scale());
         Ok(DeviceHiSparse { content: Arc::new(content), device: device.clone(), is_transposed, scale })

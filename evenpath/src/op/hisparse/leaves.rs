@@ -37,15 +37,18 @@ impl Leaves {
             let empty = || device.uninitialized(0);
             return Ok(Self { references: empty()?, rows: empty()?, cols: empty()? });
         }
-        let mut level = Self {
-            references: device.upload(&[nodes.root.0])?,
-            rows: device.zeros(1)?,
-            cols: device.zeros(1)?,
-        };
+        let mut level = Self::root(nodes)?;
         for _ in 1..hisparse::depth(nodes.rows, nodes.cols, D) {
             level = level.children(device, nodes, D.ilog2())?;
         }
         Ok(level)
+    }
+
+    /// The root, which is not null.
+    fn root(nodes: &Nodes) -> Result<Self, OpError> {
+        let device = nodes.pool.device();
+        let references = device.upload(&[nodes.root.0])?;
+        Ok(Self { references, rows: device.zeros(1)?, cols: device.zeros(1)? })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -92,6 +95,28 @@ impl Leaves {
         // gives.
         unsafe { launch.launch(list) }?;
         Ok(level)
+    }
+}
+
+impl Nodes {
+    /// The number of nodes of each level from the root on. Where it is not known yet, waits for the device once per level of
+    /// inner nodes.
+    pub(super) fn level_sizes<const D: usize>(&self) -> Result<&[usize], OpError> {
+        if let Some(sizes) = self.level_sizes.get() {
+            return Ok(sizes);
+        }
+        let depth = hisparse::depth(self.rows, self.cols, D);
+        let mut sizes = vec![0; depth];
+        if !self.root.is_null() {
+            let mut level = Leaves::root(self)?;
+            sizes[0] = 1;
+            for size in &mut sizes[1..] {
+                level = level.children(self.pool.device(), self, D.ilog2())?;
+                *size = level.len();
+            }
+        }
+        // Another thread may have set them meanwhile, to the same.
+        Ok(self.level_sizes.get_or_init(|| sizes))
     }
 }
 

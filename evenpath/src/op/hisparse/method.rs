@@ -82,7 +82,7 @@ named! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum HiSparseSpaddMethod {
-    /// `levels`: level by level. The host waits for each level, and equal matrices have equal pools.
+    /// `levels`: one kernel per level. The host waits once, and equal matrices have equal pools.
     #[default]
     Levels,
     /// `queues`: one kernel for all levels, whose blocks share work through queues (Derler 2016, chapter 6). The host waits

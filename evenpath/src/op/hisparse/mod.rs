@@ -7,6 +7,7 @@ mod entries;
 mod frozen;
 mod host;
 mod leaves;
+mod levels_sum;
 mod method;
 mod options;
 mod places;

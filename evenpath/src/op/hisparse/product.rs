@@ -5,6 +5,7 @@
 //! runs do in conversion. Then one block per leaf sums the products.
 
 use evenpath_kernels::Key as KernelKey;
+use evenpath_kernels::hisparse::HiSparseLinkNodes;
 use evenpath_kernels::hisparse::product::{
     HiSparseCountPairs, HiSparseCountProducts, HiSparseListCandidates, HiSparseListFilled, HiSparseListPairs,
     HiSparseMarkCandidates, HiSparseMultiplyLeaves, LeafPairs, pattern_shared_bytes, product_shared_bytes,
@@ -12,11 +13,11 @@ use evenpath_kernels::hisparse::product::{
 };
 use evenpath_simt::Element;
 
-use super::convert::{RunNodes, SortedRuns, path_bits, run_kernels};
+use super::convert::{path_bits, run_kernels};
 use super::device::{Content, DeviceHiSparse, Nodes, pool_view_mut};
 use super::host::check_product_shape;
 use super::leaves::{self, Leaves};
-use super::tree;
+use super::tree::{self, SortedRuns};
 use super::{HiSparseSpgemmMethod, HiSparseSpgemmOptions};
 use crate::device::{Device, DeviceVec, Kernels};
 use crate::matrix::hisparse;
@@ -153,7 +154,8 @@ fn kernels<V: Value, K: SortKey + KernelKey>() -> Kernels {
         .and::<HiSparseMarkCandidates<K>>()
         .and::<HiSparseListCandidates<K>>()
         .and::<HiSparseListFilled<K>>()
-        .and::<HiSparseMultiplyLeaves<V>>();
+        .and::<HiSparseMultiplyLeaves<V>>()
+        .and::<HiSparseLinkNodes>();
     if V::SIZE == 4 {
         kernels.and::<HiSparseCountProducts<u32>>()
     } else {
@@ -253,8 +255,8 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
             self.leaves::<K, u64>(&pairs, &candidates)
         }?;
         let Some(leaves) = leaves else { return tree::empty(self.device, self.shape.0, self.shape.1) };
-        let RunNodes { shape, .. } = leaves.nodes::<D>(hisparse::depth(self.shape.0, self.shape.1, D))?;
-        let mut tree = shape.build::<V>(self.device, D.ilog2())?;
+        let mut tree = leaves.tree::<V, D>(self.shape.0, self.shape.1)?;
+        tree.link()?;
         self.fill(&pairs, &candidates.starts, &leaves.runs, &mut tree)?;
         Ok(tree.into_nodes(self.shape.0, self.shape.1))
     }
@@ -352,7 +354,7 @@ impl<V: Value, const D: usize> Product<'_, V, D> {
         let kernel = HiSparseMultiplyLeaves {
             pairs: self.view(pairs, starts),
             leaves: leaves.as_global(),
-            references: tree.references.as_global().skip(tree.shape.inner),
+            references: tree.leaf_references(),
             c: pool_view_mut(&mut tree.pool),
             room,
             a_scale: self.scales.0,

@@ -1,28 +1,33 @@
-use evenpath_simt::{kernel, thread, Arena, Global, GlobalMut};
+use evenpath_simt::{kernel, thread, Arena, GlobalMut};
 
 use super::large::Bitmaps;
+use super::levels::{Placing, SumNodes};
+use super::marks::{self, Marks};
 use super::pairs::NodePairs;
 use super::small::{self, Keys};
-use super::{merge_shared_bytes, tiny, Place, Sink};
+use super::{count_shared_bytes, larger, merge_shared_bytes, tiny, Place, Sink};
 use crate::block::count_scan::CountScan;
 use crate::hisparse::layout;
 use crate::hisparse::link::Link;
 
+/// Bytes of launch-sized shared memory of the kernel for inner nodes, for blocks of `block_size` threads.
+pub const fn children_shared_bytes(d_log2: u32, block_size: u32) -> u32 {
+    larger(count_shared_bytes(d_log2, block_size), merge_shared_bytes(d_log2, block_size))
+}
+
 kernel! {
-    /// Lists the children of sums of inner nodes, which are the pairs of the next level.
+    /// Counts and places the sums of the inner nodes of a level, and lists their children, which are the pairs of the next level.
     pub struct HiSparseAddChildren {
         /// The pairs of inner nodes.
         pub pairs: NodePairs<u32>,
-        /// The number of children of each pair and all before it.
-        pub ends: Global<u32>,
+        /// Output: their counts and references.
+        pub nodes: SumNodes,
         /// Output: the children as pairs.
         pub children: GlobalMut<u64>,
-        /// Output: the children's links.
+        /// Output: links to parents, by the number of the node.
         pub links: GlobalMut<u64>,
-        /// The number of the first pair among the sum's nodes.
-        pub first_node: u32,
     }
-    shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
+    shared: Placing::<BLOCK>::BYTES + CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: HiSparseAddChildren::add_children::<BLOCK>;
     entries: {
         hisparse_add_children in hisparse_sum: 512 x 1 resident 2;
@@ -32,27 +37,59 @@ kernel! {
 impl HiSparseAddChildren {
     #[inline(always)]
     fn add_children<const BLOCK: usize>(self, mut arena: Arena) {
-        let d_log2 = self.pairs.d_log2;
+        let NodePairs { levels, d_log2, .. } = self.pairs;
+        let placing = Placing::<BLOCK>::take(&mut arena);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
-        let merging = Arena::dynamic(merge_shared_bytes(d_log2, BLOCK as u32));
-        let (keys, bitmaps) =
-            (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
+        let merging = Arena::dynamic(children_shared_bytes(d_log2, BLOCK as u32));
+        let (keys, marks) = (Keys::take(merging, BLOCK as u32), Marks::take(merging, d_log2, BLOCK as u32));
+        let bitmaps = Bitmaps::<BLOCK>::take(merging, scan, d_log2);
+        let Some(tile) = placing.draw(levels, self.nodes.tiles) else { return };
+        // 1. Count the children of each pair.
         let (a, b) = self.pairs.sides();
+        self.pairs.for_each::<BLOCK>(
+            tile,
+            masks,
+            |part| marks::takes(part, d_log2, BLOCK as u32),
+            |number, pair| placing.set(tile, number, tiny::count(a, b, pair)),
+            |number, pair| {
+                let count = marks.count(a, b, pair);
+                if thread::lane() == 0 {
+                    placing.set(tile, number, count);
+                }
+            },
+            |number, pair| {
+                let count = bitmaps.count(a, b, pair);
+                if thread::index() == 0 {
+                    placing.set(tile, number, count);
+                }
+            },
+        );
+        // 2. Find where the children go.
+        placing.place(levels, self.nodes, d_log2, 4);
+        // 3. List the children.
         let sink = |number: u32| {
-            let first = self.ends.load_if((number as usize).saturating_sub(1), number > 0) as usize;
+            let first = placing.first_child(tile, number);
             Children {
-                words: self.children.skip(first),
-                links: self.links.skip(first),
-                parent: self.first_node + number,
+                words: self.children.skip((first - levels.end()) as usize),
+                links: self.links.skip(first as usize),
+                room: levels.room - first,
+                parent: levels.first_node() + number,
             }
         };
         self.pairs.for_each::<BLOCK>(
+            tile,
             masks,
             |part| small::takes(part, BLOCK as u32),
             |number, pair| tiny::merge(a, b, pair, &sink(number)),
             |number, pair| keys.merge(a, b, pair, &sink(number)),
-            |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
+            |number, pair| {
+                // The bitmaps of the only pair are still there.
+                if tile.end - tile.first > 1 {
+                    bitmaps.count(a, b, pair);
+                }
+                bitmaps.merge_counted(a, b, pair, &sink(number), true);
+            },
         );
     }
 }
@@ -61,6 +98,8 @@ impl HiSparseAddChildren {
 struct Children {
     words: GlobalMut<u64>,
     links: GlobalMut<u64>,
+    /// How many of them there is room for; more are refused by the host, which sees their number.
+    room: u32,
     parent: u32,
 }
 
@@ -74,14 +113,18 @@ impl Sink<u32> for Children {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn put(&self, Place { rank, coordinates }: Place, a: Option<u32>, b: Option<u32>) {
         let (a, b) = (a.unwrap_or(layout::NULL), b.unwrap_or(layout::NULL));
-        self.words.store(rank as usize, u64::from(b) << 32 | u64::from(a));
-        self.links.store(rank as usize, Link { parent: self.parent, at: rank, coordinates }.word());
+        if rank < self.room {
+            self.words.store(rank as usize, u64::from(b) << 32 | u64::from(a));
+            self.links.store(rank as usize, Link { parent: self.parent, at: rank, coordinates }.word());
+        }
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn join(&self, place: Place, slot: u32, is_of_b: bool) {
-        let other = self.words.load(place.rank as usize);
-        self.words.store(place.rank as usize, other | u64::from(slot) << (32 * u32::from(is_of_b)));
+        if place.rank < self.room {
+            let other = self.words.load(place.rank as usize);
+            self.words.store(place.rank as usize, other | u64::from(slot) << (32 * u32::from(is_of_b)));
+        }
     }
 }

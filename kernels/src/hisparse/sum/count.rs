@@ -1,54 +1,58 @@
-use evenpath_simt::{kernel, thread, Arena, Element, GlobalMut};
+use evenpath_simt::{kernel, thread, Arena, Element};
 
 use super::large::Bitmaps;
+use super::levels::{Placing, SumNodes};
 use super::marks::{self, Marks};
 use super::pairs::NodePairs;
 use super::{count_shared_bytes, tiny};
 use crate::block::count_scan::CountScan;
 
 kernel! {
-    /// Counts the entries of sums of nodes. Slots are read as integers of their size.
+    /// Counts the entries of sums of leaves, and places them. Slots are read as integers of their size.
     pub struct HiSparseCountSums<T: Element> {
-        /// The pairs of nodes.
+        /// The pairs of leaves.
         pub pairs: NodePairs<T>,
-        /// Output: the number of entries of each pair's sum.
-        pub counts: GlobalMut<u32>,
+        /// Output: their counts and references.
+        pub nodes: SumNodes,
     }
-    shared: CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
+    shared: Placing::<BLOCK>::BYTES + CountScan::<u32, BLOCK>::BYTES + BLOCK / 32 * 4;
     body: HiSparseCountSums::count_sums::<BLOCK>;
     entries: {
         hisparse_count_sums_u32 in hisparse_sum: <T = u32>, 128 x 1;
         hisparse_count_sums_u64 in hisparse_sum: <T = u64>, 128 x 1;
-        hisparse_count_inner_sums in hisparse_sum: <T = u32>, 512 x 1 resident 2;
     }
 }
 
 impl<T: Element> HiSparseCountSums<T> {
     #[inline(always)]
     fn count_sums<const BLOCK: usize>(self, mut arena: Arena) {
-        let d_log2 = self.pairs.d_log2;
+        let NodePairs { levels, d_log2, .. } = self.pairs;
+        let placing = Placing::<BLOCK>::take(&mut arena);
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
         let marking = Arena::dynamic(count_shared_bytes(d_log2, BLOCK as u32));
         let (marks, bitmaps) =
             (Marks::take(marking, d_log2, BLOCK as u32), Bitmaps::<BLOCK>::take(marking, scan, d_log2));
+        let Some(tile) = placing.draw(levels, self.nodes.tiles) else { return };
         let (a, b) = self.pairs.sides();
         self.pairs.for_each::<BLOCK>(
+            tile,
             masks,
             |part| marks::takes(part, d_log2, BLOCK as u32),
-            |number, pair| self.counts.store(number as usize, tiny::count(a, b, pair)),
+            |number, pair| placing.set(tile, number, tiny::count(a, b, pair)),
             |number, pair| {
                 let count = marks.count(a, b, pair);
                 if thread::lane() == 0 {
-                    self.counts.store(number as usize, count);
+                    placing.set(tile, number, count);
                 }
             },
             |number, pair| {
                 let count = bitmaps.count(a, b, pair);
                 if thread::index() == 0 {
-                    self.counts.store(number as usize, count);
+                    placing.set(tile, number, count);
                 }
             },
         );
+        placing.place(levels, self.nodes, d_log2, T::SIZE as u32);
     }
 }

@@ -1,6 +1,7 @@
-use evenpath_simt::{kernel, thread, Arena, Float, Global};
+use evenpath_simt::{kernel, thread, Arena, Float};
 
 use super::large::Bitmaps;
+use super::levels::{SumPlaces, Tile};
 use super::pairs::NodePairs;
 use super::small::{self, Keys};
 use super::{merge_shared_bytes, state, tiny, Place, Sink};
@@ -8,15 +9,15 @@ use crate::block::count_scan::CountScan;
 use crate::hisparse::pool_mut::{NodeMut, PoolMut};
 
 kernel! {
-    /// Writes the entries of sums of leaves.
+    /// Writes all nodes of a sum: the entries of leaves, the counts of sparse nodes, and references to children.
     pub struct HiSparseAddLeaves<V: Float> {
         /// The pairs of leaves.
         pub pairs: NodePairs<V>,
-        /// The number of entries of each pair's sum.
-        pub counts: Global<u32>,
-        /// References to the sums.
-        pub references: Global<u32>,
-        /// The sum's pool, whose leaves are zero except for counts.
+        /// The nodes of the sum.
+        pub nodes: SumPlaces,
+        /// The number of the first leaf.
+        pub first_leaf: u32,
+        /// The sum's pool, which is zero.
         pub sum: PoolMut<V>,
         /// A's factor.
         pub a_scale: V,
@@ -34,16 +35,18 @@ kernel! {
 impl<V: Float> HiSparseAddLeaves<V> {
     #[inline(always)]
     fn add_leaves<const BLOCK: usize>(self, mut arena: Arena) {
-        let NodePairs { state, d_log2, .. } = self.pairs;
+        let NodePairs { levels, state, d_log2, .. } = self.pairs;
         let scan = CountScan::<u32, BLOCK>::take(&mut arena);
         let masks = arena.take(BLOCK / thread::WARP_SIZE as usize);
         let merging = Arena::dynamic(merge_shared_bytes(d_log2, BLOCK as u32));
         let (keys, bitmaps) =
             (Keys::take(merging, BLOCK as u32), Bitmaps::<BLOCK>::take(merging, scan, d_log2));
+        let Some(tile) = levels.tile::<BLOCK>(thread::block()) else { return };
+        self.link(tile);
         let (a, b) = self.pairs.sides();
         let sink = |number: u32| {
-            let (count, reference) =
-                (self.counts.load(number as usize), self.references.load(number as usize));
+            let node = (self.first_leaf + number) as usize;
+            let (count, reference) = (self.nodes.counts.load(node), self.nodes.references.load(node));
             Leaf {
                 a: Addend { is_scaled: state & state::A_SCALED != 0, factor: self.a_scale },
                 b: Addend { is_scaled: state & state::B_SCALED != 0, factor: self.b_scale },
@@ -51,12 +54,29 @@ impl<V: Float> HiSparseAddLeaves<V> {
             }
         };
         self.pairs.for_each::<BLOCK>(
+            tile,
             masks,
             |part| small::takes(part, BLOCK as u32),
             |number, pair| tiny::merge(a, b, pair, &sink(number)),
             |number, pair| keys.merge(a, b, pair, &sink(number)),
             |number, pair| bitmaps.merge(a, b, pair, &sink(number)),
         );
+    }
+
+    /// Links the tile's leaves, and a share of the inner nodes, to their parents.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn link(&self, tile: Tile) {
+        let (pool, d_log2) = (self.sum.inner(), self.pairs.d_log2);
+        let mut node = thread::block() * thread::block_size() + thread::index();
+        while node < self.first_leaf {
+            self.nodes.link(node, pool, d_log2);
+            node += tile.tiles * thread::block_size();
+        }
+        let leaf = tile.first + thread::index();
+        if leaf < tile.end {
+            self.nodes.link(self.first_leaf + leaf, pool, d_log2);
+        }
     }
 }
 

@@ -111,6 +111,21 @@ impl<const BLOCK: usize> Bitmaps<BLOCK> {
         if is_numbered {
             self.count(a, b, pair);
         }
+        self.merge_counted(a, b, pair, sink, is_numbered);
+    }
+
+    /// As [`merge`](Self::merge), after [`count`](Self::count) of the same pair if ranks matter, that is, if `is_numbered`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn merge_counted<T: Element>(
+        self,
+        a: Side<T>,
+        b: Side<T>,
+        pair: Pair,
+        sink: &impl Sink<T>,
+        is_numbered: bool,
+    ) {
+        let are_sparse = !pair.a.is_dense() && !pair.b.is_dense();
         let find = |coordinates| self.find(coordinates, is_numbered);
         if are_sparse {
             for_each_entry::<T, BLOCK, true>(b, pair.b, |coordinates, slot| {

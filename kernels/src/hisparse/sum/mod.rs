@@ -1,5 +1,5 @@
 //! Sums of two trees (Derler 2016, chapter 6): the nodes of A and B at the same position are merged, and the sum's node has the
-//! union of their entries. Either level by level, by a few kernels per level, or by [queues](HiSparseQueuedSum), by one kernel
+//! union of their entries. Either level by level, by a kernel per level, or by [queues](HiSparseQueuedSum), by one kernel
 //! for all levels.
 //!
 //! A pair of nodes is merged by a thread if both have a few entries, by a warp if both are sparse and small, and by a block if
@@ -10,6 +10,7 @@ mod children;
 mod count;
 mod fill;
 mod large;
+mod levels;
 mod marks;
 mod pairs;
 mod queued;
@@ -17,9 +18,12 @@ mod slots;
 mod small;
 mod tiny;
 
-pub use children::HiSparseAddChildren;
+pub use children::{children_shared_bytes, HiSparseAddChildren};
 pub use count::HiSparseCountSums;
 pub use fill::HiSparseAddLeaves;
+pub use levels::{
+    sum_tile_words, SumLevels, SumNodes, SumPlaces, SUM_ENDS, SUM_LEVEL_UNITS, SUM_LEVEL_WORDS, SUM_ROOT,
+};
 pub use pairs::NodePairs;
 pub use queued::{
     queued_shared_bytes, HiSparseQueuedSum, QueuedPair, SumPool, SumQueues, SumTrees, ENTRIES, ROOT,

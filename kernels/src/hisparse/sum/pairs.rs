@@ -2,6 +2,7 @@
 
 use evenpath_simt::{parameters, thread, warp, Element, Global, Shared};
 
+use super::levels::{SumLevels, Tile};
 use super::{state, tiny, Pair, Part, Side};
 use crate::hisparse::node::Pool;
 
@@ -16,10 +17,8 @@ parameters! {
         pub words: Global<u64>,
         /// The pair on the root's level; zero on others.
         pub root: u64,
-        /// The number of pairs.
-        pub len: u32,
-        /// Pairs per block, at most one per thread.
-        pub share: u32,
+        /// The levels of the sum, and which one this is.
+        pub levels: SumLevels,
         /// Bits of [`state`](super::state).
         pub state: u32,
         /// log2 of a node's rows.
@@ -45,12 +44,13 @@ impl<T: Element> NodePairs<T> {
         Pair { a: a.part(word as u32), b: b.part((word >> 32) as u32) }
     }
 
-    /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each pair of the block that is of that
-    /// size, with its number. `is_small` says which nodes are for a warp; `masks` has a word per warp.
+    /// Calls `tiny` in a thread, `small` in a warp, and then `large` in the block for each pair of the block's tile that is of
+    /// that size, with its number. `is_small` says which nodes are for a warp; `masks` has a word per warp.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn for_each<const BLOCK: usize>(
         self,
+        tile: Tile,
         masks: Shared<u32>,
         is_small: impl Fn(Part) -> bool,
         tiny: impl Fn(u32, Pair),
@@ -58,11 +58,10 @@ impl<T: Element> NodePairs<T> {
         large: impl Fn(u32, Pair),
     ) {
         let warps = BLOCK as u32 / thread::WARP_SIZE;
-        let of_warp = self.share.div_ceil(warps);
-        let of_block = thread::block() * self.share;
-        let first = of_block + thread::warp() * of_warp;
+        let of_warp = tile.of_warp;
+        let first = tile.first + thread::warp() * of_warp;
         let number = first + thread::lane();
-        let is_pair = thread::lane() < of_warp && number < self.len.min(of_block + self.share);
+        let is_pair = thread::lane() < of_warp && number < tile.end;
         let own = self.load(number, is_pair);
         let is_tiny = is_pair && tiny::takes(own.a) && tiny::takes(own.b);
         let is_small = is_small(own.a) && is_small(own.b);
@@ -90,7 +89,7 @@ impl<T: Element> NodePairs<T> {
         while warp < thread::opaque(warps) {
             let mut left = masks.load(warp as usize);
             while left != 0 {
-                let number = of_block + warp * of_warp + left.trailing_zeros();
+                let number = tile.first + warp * of_warp + left.trailing_zeros();
                 large(number, self.load(number, true));
                 left &= left - 1;
             }

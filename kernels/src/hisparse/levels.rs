@@ -1,0 +1,131 @@
+//! The numbers of a tree's nodes while it is made. Nodes are numbered level by level from the root, within a level in the order
+//! of paths. How many a level has is known to the device alone, so each level has numbers for as many as there may be, and some
+//! are not used.
+
+use evenpath_simt::{parameters, thread, Arena, GlobalMut, Shared};
+
+/// The largest number of levels of a tree.
+pub(super) const MAX_DEPTH: usize = 7;
+
+/// Words of results, which come first in the state: the number of nodes of each level from the root on, and then of entries;
+/// the units of the pool; the reference to the root.
+pub const TREE_RESULTS: usize = TREE_ROOT + 1;
+/// The word with the units of the pool, without the first, which belongs to no node.
+pub const TREE_UNITS: usize = MAX_DEPTH + 1;
+/// The word with the reference to the root.
+pub const TREE_ROOT: usize = TREE_UNITS + 1;
+
+parameters! {
+    /// What bounds the number of a tree's nodes.
+    pub struct TreeShape {
+        /// Rows of the matrix, counted in leaves.
+        pub leaf_rows: u32,
+        /// Columns of the matrix, counted in leaves.
+        pub leaf_columns: u32,
+        /// The number of runs, each of which is in one leaf.
+        pub runs: u32,
+        /// Levels of the tree.
+        pub depth: u32,
+        /// log2 of a node's rows.
+        pub d_log2: u32,
+    }
+}
+
+impl TreeShape {
+    /// The largest number of nodes that a level can have.
+    #[inline(always)]
+    fn bound(self, level: u32) -> u64 {
+        let below = self.d_log2 * (self.depth - 1 - level);
+        let along = |leaves: u32| (u64::from(leaves) + (1 << below) - 1) >> below;
+        let squares = along(self.leaf_rows) * along(self.leaf_columns);
+        let runs = u64::from(self.runs);
+        if squares < runs {
+            squares
+        } else {
+            runs
+        }
+    }
+
+    /// The number of the first node of a level. After the numbers of each level comes one that no node has. For the level below
+    /// the leaves, how many numbers there are.
+    #[inline(always)]
+    pub fn first(self, level: u32) -> u64 {
+        let mut first = 0;
+        let mut above = 0;
+        while above < level {
+            first += self.bound(above) + 1;
+            above += 1;
+        }
+        first
+    }
+}
+
+parameters! {
+    /// The levels of a tree that is being made, whose nodes' numbers fit in 32 bits.
+    pub struct TreeLevels {
+        /// What bounds their nodes.
+        pub shape: TreeShape,
+        /// The [results](TREE_RESULTS), zero before.
+        pub results: GlobalMut<u64>,
+    }
+}
+
+/// The numbers of all nodes, in a block's shared memory.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers {
+    /// How many nodes there are above each level, and at the end how many there are.
+    above: Shared<u32>,
+    /// The number of each level's first node.
+    firsts: Shared<u32>,
+    depth: u32,
+}
+
+impl Numbers {
+    /// Bytes that [`take`](Self::take) takes.
+    pub(super) const BYTES: usize = (2 * MAX_DEPTH + 1) * 4;
+
+    /// The numbers, once all nodes are counted. It ends with a barrier.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn take(arena: &mut Arena, levels: TreeLevels) -> Self {
+        let numbers = Self {
+            above: arena.take(MAX_DEPTH + 1),
+            firsts: arena.take(MAX_DEPTH),
+            depth: levels.shape.depth,
+        };
+        let level = thread::index();
+        if level <= numbers.depth {
+            let mut above = 0;
+            let mut earlier = 0;
+            while earlier < level {
+                above += levels.results.load(earlier as usize) as u32;
+                earlier += 1;
+            }
+            numbers.above.store(level as usize, above);
+            if level < numbers.depth {
+                numbers.firsts.store(level as usize, levels.shape.first(level) as u32);
+            }
+        }
+        thread::barrier();
+        numbers
+    }
+
+    /// The number of nodes.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn len(self) -> u32 {
+        self.above.load(self.depth as usize)
+    }
+
+    /// The number of the node that `before` others come before, and whether it is a leaf.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn of(self, before: u32) -> (u32, bool) {
+        let mut level = 0;
+        while level + 1 < self.depth && before >= self.above.load(level as usize + 1) {
+            level += 1;
+        }
+        let number = self.firsts.load(level as usize) + (before - self.above.load(level as usize));
+        (number, level + 1 == self.depth)
+    }
+}
