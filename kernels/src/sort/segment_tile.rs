@@ -80,7 +80,11 @@ parameters! {
 impl<T: Element> Targets<T> {
     #[inline(always)]
     fn get(self, to_other: bool) -> GlobalMut<T> {
-        if to_other { self.other } else { self.usual }
+        if to_other {
+            self.other
+        } else {
+            self.usual
+        }
     }
 }
 
