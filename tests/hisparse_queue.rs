@@ -195,7 +195,7 @@ fn roots_of_many_inner_children() {
         let square = |at: usize| (1024 * (at * 7 % 32), 1024 * (at * 7 / 32 % 32));
         let places = (0..children).flat_map(|at| {
             let (row, col) = square(at);
-            (0..1 + at % 3).map(move |leaf| (row + 300 * leaf + at % 32, col + 5 * leaf + at % 29))
+            (0..=at % 3).map(move |leaf| (row + 300 * leaf + at % 32, col + 5 * leaf + at % 29))
         });
         let matrix = Matrix::new(32_768, 32_768, places);
         for device in devices() {

@@ -136,7 +136,11 @@ impl<V: Value> Queues<V> {
         // SAFETY: the tree is valid and of this height; x has an element for each column and y one for each row of the
         // matrix, with its transposition applied. While the lock is held, no other launch uses the queues. Buffers are freed in
         // the stream's order.
-        unsafe { self.launch.launch(kernel) }
+        let launched = unsafe { self.launch.launch(kernel) };
+        if launched.is_err() {
+            memory.forget_runs();
+        }
+        launched
     }
 }
 

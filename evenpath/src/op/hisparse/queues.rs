@@ -82,6 +82,11 @@ impl<S: Specification> QueueMemory<S> {
         })
     }
 
+    /// Has the next run begin with zeros everywhere: after a run that was not launched, which would have cleared the next one's state.
+    pub(super) fn forget_runs(&mut self) {
+        self.run = u32::MAX;
+    }
+
     /// The capacity of each queue.
     pub(super) fn capacity(&self) -> u32 {
         self.capacity

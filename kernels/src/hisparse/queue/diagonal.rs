@@ -21,8 +21,8 @@ kernel! {
     shared: SHARED_BYTES;
     body: HiSparseDiagonal::diagonal::<BLOCK>;
     entries: {
-        hisparse_diagonal_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
-        hisparse_diagonal_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
+        hisparse_diagonal_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 7;
+        hisparse_diagonal_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 5;
     }
 }
 

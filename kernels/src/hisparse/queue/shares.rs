@@ -13,34 +13,44 @@ use super::work::Work;
 use crate::block::count_scan::CountScan;
 use crate::block::search::partition_point;
 
-/// The shares of a traversal, in shared memory. All blocks have the same.
+/// The parents, in shared memory.
 #[derive(Clone, Copy)]
-pub(super) struct Shares {
-    /// The parents.
+pub(super) struct Parents {
     nodes: Shared<u32>,
     /// The number of children of all parents before each one.
     starts: Shared<u32>,
-    /// The number of parents, of their children, of shares, and of a share's children; the last share may have fewer.
-    counts: Shared<u32>,
     scan: CountScan<u32, { BLOCK as usize }>,
 }
 
-impl Shares {
-    /// Bytes of shared memory.
-    pub(super) const BYTES: usize =
-        (16 + 4) * BLOCK as usize + 4 * 4 + CountScan::<u32, { BLOCK as usize }>::BYTES;
+/// The shares of a traversal. All blocks have the same.
+#[derive(Clone, Copy)]
+pub(super) struct Shares {
+    parents: Parents,
+    /// The number of parents.
+    parent_count: u32,
+    /// The number of their children.
+    children: u32,
+    /// The number of shares.
+    pub(super) count: u32,
+    /// The number of children of a share; the last may have fewer.
+    pub(super) len: u32,
+}
 
-    /// The memory for shares. The arena begins at a multiple of 16.
+impl Parents {
+    /// Bytes of shared memory.
+    pub(super) const BYTES: usize = (16 + 4) * BLOCK as usize + CountScan::<u32, { BLOCK as usize }>::BYTES;
+
+    /// The memory for parents. The arena begins at a multiple of 16.
     #[inline(always)]
     pub(super) fn take(arena: &mut Arena) -> Self {
         let (nodes, starts) = (arena.take(4 * BLOCK as usize), arena.take(BLOCK as usize));
-        Self { nodes, starts, counts: arena.take(4), scan: CountScan::take(arena) }
+        Self { nodes, starts, scan: CountScan::take(arena) }
     }
 
     /// Reads the parents and divides their children. All threads of the block call it together, once; it has barriers.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn find<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &F) {
+    pub(super) fn find<V: Element, F: EntryOperation<V>>(self, tree: Tree<V>, operation: &F) -> Shares {
         let (root, _) = tree.with_len(tree.root());
         let (mut parent, mut len, mut parent_count) = (root, root.len, 1);
         if tree.height > 1 && root.len <= BLOCK {
@@ -57,43 +67,28 @@ impl Shares {
         let counted = self.scan.exclusive(if thread::index() < parent_count { len } else { 0 });
         self.nodes.store_16(4 * thread::index() as usize, parent.packet());
         self.starts.store(thread::index() as usize, counted.before);
-        if thread::index() == 0 {
-            let children = counted.total;
-            let len = children.div_ceil(thread::grid_size()).clamp(1, BLOCK);
-            self.counts.store(0, parent_count);
-            self.counts.store(1, children);
-            self.counts.store(2, children.div_ceil(len));
-            self.counts.store(3, len);
-        }
         thread::barrier();
+        let children = counted.total;
+        let share_len = children.div_ceil(thread::grid_size()).clamp(1, BLOCK);
+        Shares { parents: self, parent_count, children, count: children.div_ceil(share_len), len: share_len }
     }
+}
 
-    /// The number of shares.
-    #[inline(always)]
-    pub(super) fn count(self) -> u32 {
-        self.counts.load(2)
-    }
-
-    /// The number of children of a share; the last may have fewer.
-    #[inline(always)]
-    pub(super) fn len(self) -> u32 {
-        self.counts.load(3)
-    }
-
+impl Shares {
     /// This thread's child of a share, its length unknown; no node if there is none for it.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn child<V: Element>(self, tree: Tree<V>, share: u32) -> Work {
-        let (parent_count, children, len) = (self.counts.load(0), self.counts.load(1), self.len());
-        let child = share * len + thread::index();
-        if thread::index() >= len || child >= children {
+        let child = share * self.len + thread::index();
+        if thread::index() >= self.len || child >= self.children {
             return Work::NONE;
         }
         if tree.height == 0 {
             return tree.root();
         }
-        let Self { nodes, starts, .. } = self;
-        let parent = partition_point(1, parent_count, |parent| starts.load(parent as usize) <= child) - 1;
+        let Parents { nodes, starts, .. } = self.parents;
+        let parent =
+            partition_point(1, self.parent_count, |parent| starts.load(parent as usize) <= child) - 1;
         let slot = child - starts.load(parent as usize);
         tree.child(Work::from_packet(nodes.load_16(4 * parent as usize)), slot)
     }

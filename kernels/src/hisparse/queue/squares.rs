@@ -23,7 +23,7 @@ kernel! {
     body: HiSparseSquares::squares::<BLOCK>;
     entries: {
         hisparse_squares_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
-        hisparse_squares_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
+        hisparse_squares_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 5;
     }
 }
 

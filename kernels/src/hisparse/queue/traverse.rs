@@ -12,7 +12,7 @@ use evenpath_simt::{thread, Arena, Element, Shared};
 
 use super::super::layout::{self, COO1, COO2, NULL};
 use super::queues::{Draw, Held, Queues, ROOT};
-use super::shares::Shares;
+use super::shares::Parents;
 use super::specification::Specification;
 use super::tree::{EntryOperation, Tree};
 use super::walk::Walk;
@@ -55,7 +55,7 @@ const FEW_CHILDREN: u32 = 8;
 /// Bytes of shared memory that [`traverse`] takes from its arena.
 pub const SHARED_BYTES: usize = 16 * BLOCK as usize
     + Walk::BYTES
-    + Shares::BYTES
+    + Parents::BYTES
     + 4 * (LISTS * BLOCK + (FIRST_LIST + LISTS) + QUEUES + 4) as usize;
 
 /// A block's work, in shared memory.
@@ -93,7 +93,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
 ) {
     let leaves = arena.take(4 * BLOCK as usize);
     let mut walk = Walk::new(&mut arena, tree.children_log2);
-    let shares = Shares::take(&mut arena);
+    let parents = Parents::take(&mut arena);
     let board = Board {
         leaves,
         lists: arena.take((LISTS * BLOCK) as usize),
@@ -103,7 +103,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
     };
     queues.clear_next::<TreeQueues>();
     let mut next_share = draw_share(queues);
-    shares.find(tree, &operation);
+    let shares = parents.find(tree, &operation);
     let (mut held, mut has_share, mut is_walking) = (Held::NONE, true, false);
     loop {
         if thread::index() <= LAST_LIST {
@@ -118,7 +118,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
         } else {
             if has_share {
                 let share = board.share(next_share);
-                has_share = share < shares.count();
+                has_share = share < shares.count;
                 drawn = Draw { queue: ROOT, first: share, count: 1 };
             }
             if has_share {
@@ -126,7 +126,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
                 next_share = draw_share(queues);
                 shares.child(tree, drawn.first)
             } else {
-                drawn = queues.draw_for_block::<TreeQueues, BLOCK>(&mut held, board.draw, shares.count());
+                drawn = queues.draw_for_block::<TreeQueues, BLOCK>(&mut held, board.draw, shares.count);
                 if drawn.queue == QUEUES {
                     break;
                 }
@@ -136,7 +136,7 @@ pub fn traverse<V: Element, F: EntryOperation<V>>(
         let in_place = is_walking || drawn.queue == LEAVES;
         let largest = if in_place {
             u32::MAX
-        } else if drawn.queue == ROOT && shares.len() <= FEW_CHILDREN {
+        } else if drawn.queue == ROOT && shares.len <= FEW_CHILDREN {
             PIECE_ENTRIES
         } else {
             SMALL_LEAF
