@@ -7,7 +7,18 @@ use serde_json::Value;
 
 fn measure(folder: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_evenpath-bench"))
-        .args(["hisparse", "--suite", "folder", "--device", "cpu", "--repetitions", "1", "--value", "f32", "--json"])
+        .args([
+            "hisparse",
+            "--suite",
+            "folder",
+            "--device",
+            "cpu",
+            "--repetitions",
+            "1",
+            "--value",
+            "f32",
+            "--json",
+        ])
         .arg("--folder")
         .arg(folder)
         .output()
@@ -26,7 +37,8 @@ fn a_file_that_cannot_be_read_is_reported_and_skipped() {
     let output = measure(folder.path());
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{stdout}");
-    let lines: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+    let lines: Vec<Value> =
+        stdout.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
     let of = |name: &str| lines.iter().find(|line| line["matrix"] == name).expect("a line");
     assert!(of("a")["failed"].as_str().is_some_and(|reason| reason.contains("a.mtx")), "{stdout}");
     assert_eq!(of("b")["nnz"], 2, "{stdout}");

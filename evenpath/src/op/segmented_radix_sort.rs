@@ -230,8 +230,7 @@ impl Cut {
         let totals: Vec<u64> = totals.download()?;
         let (pairs, longest) = (totals[0] as usize, totals[1] as usize);
         let has_runs = pairs > 0 && longest < len;
-        let runs =
-            if has_runs { Some(Runs::new(&parts, &long, [pairs, longest, capacity])?) } else { None };
+        let runs = if has_runs { Some(Runs::new(&parts, &long, [pairs, longest, capacity])?) } else { None };
         Ok(Self { parts, heads, longest, runs })
     }
 

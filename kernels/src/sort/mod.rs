@@ -9,10 +9,10 @@ mod sorted_tile;
 mod tile;
 
 pub use histogram::{BinStarts, Histogram};
+pub use merge_runs::{MergeRound, MergeRunKeys, MergeRunPairs};
 pub use onesweep::{
     shared_bytes, status_words, OnesweepKeys, OnesweepPairs, Pass, BASES_PER_PASS, MAX_PORTION_KEYS,
 };
-pub use merge_runs::{MergeRound, MergeRunKeys, MergeRunPairs};
 pub use segment_tile::{SegmentTiles, SortSegmentKeys, SortSegmentPairs, Targets};
 pub use segments::{merge_rounds, CutSegments, ListRuns, MarkSegments};
 pub use tile::{SortTileKeys, SortTilePairs, SortTilePermutation};

@@ -38,7 +38,7 @@ kernel! {
     shared: shared_bytes::<K, BLOCK, ITEMS>();
     body: SortSegmentKeys::sort_keys::<BLOCK, ITEMS>;
     entries: {
-        sort_segment_keys_u32 in sort_segments_32: <K = u32>, 256 x 11;
+        sort_segment_keys_u32 in sort_segments_32: <K = u32>, 256 x 11 resident 2;
         sort_segment_keys_u64 in sort_segments_64: <K = u64>, 256 x 8 resident 2;
     }
 }
@@ -80,7 +80,11 @@ parameters! {
 impl<T: Element> Targets<T> {
     #[inline(always)]
     fn get(self, to_other: bool) -> GlobalMut<T> {
-        if to_other { self.other } else { self.usual }
+        if to_other {
+            self.other
+        } else {
+            self.usual
+        }
     }
 }
 

@@ -108,7 +108,8 @@ kernel! {
 impl<O: Offset> CutSegments<O> {
     #[inline(always)]
     fn cut_segments<const BLOCK: usize>(self, _: Arena) {
-        let index = (thread::block() as usize * BLOCK + thread::index() as usize) / thread::WARP_SIZE as usize;
+        let index =
+            (thread::block() as usize * BLOCK + thread::index() as usize) / thread::WARP_SIZE as usize;
         if index >= self.windows as usize {
             if index == self.windows as usize && thread::lane() == 0 {
                 self.long.store(index, 0);
