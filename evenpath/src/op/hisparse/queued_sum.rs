@@ -1,5 +1,7 @@
 //! Sums by queues: one kernel for all levels.
 
+use std::sync::Arc;
+
 use evenpath_kernels::hisparse::sum::{
     ENTRIES, HiSparseQueuedSum, ROOT, SUM_RESULTS, SumPool, SumQueues, SumTrees, UNITS, queued_shared_bytes,
 };
@@ -42,7 +44,13 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
                 let (entries, root) = (results[ENTRIES], results[ROOT]);
                 pool.truncate(used as usize);
                 pool.shrink_to_fit()?;
-                return Ok(Nodes { rows, cols, nnz: entries as usize, pool, root: Reference(root as u32) });
+                return Ok(Nodes {
+                    rows,
+                    cols,
+                    nnz: entries as usize,
+                    pool: Arc::new(pool),
+                    root: Reference(root as u32),
+                });
             }
             if units == MAX_UNITS {
                 return Err(too_large().into());

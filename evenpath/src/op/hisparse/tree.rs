@@ -1,6 +1,8 @@
 //! Builds the pool of a tree from its nodes, on a machine: positions, one allocation, then counts and references. The
 //! entries of leaves are written afterwards.
 
+use std::sync::Arc;
+
 use evenpath_kernels::hisparse::{HiSparseLinkNodes, HiSparsePlaceNodes, PLACE_RESULTS, place_state_words};
 use evenpath_simt::Element;
 
@@ -94,11 +96,11 @@ impl Shape {
 impl Tree {
     /// The tree as a `rows` x `cols` matrix, once the entries of the leaves are written.
     pub(super) fn into_nodes(self, rows: usize, cols: usize) -> Nodes {
-        Nodes { rows, cols, nnz: self.entries as usize, pool: self.pool, root: self.root }
+        Nodes { rows, cols, nnz: self.entries as usize, pool: Arc::new(self.pool), root: self.root }
     }
 }
 
 /// The tree of a matrix without nonzeros.
 pub(super) fn empty(device: &Device, rows: usize, cols: usize) -> Result<Nodes, OpError> {
-    Ok(Nodes { rows, cols, nnz: 0, pool: device.zeros(1)?, root: Reference::NULL })
+    Ok(Nodes { rows, cols, nnz: 0, pool: Arc::new(device.zeros(1)?), root: Reference::NULL })
 }
