@@ -1,8 +1,9 @@
-//! The Frobenius norm and the diagonal of HiSparse matrices.
+//! The Frobenius norm, the diagonal and blocks of HiSparse matrices.
 
 use approx::assert_relative_eq;
 use evenpath::device::{BlockOrder, SimulatedOptions};
-use evenpath::hisparse::{HiSparseOptions, HiSparseQueuedOptions};
+use evenpath::error::OpError;
+use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions, HiSparseQueuedOptions};
 use evenpath::{Csr, Device, HiSparse, Value};
 use evenpath_tests::{Entries, devices, kernel_devices, scattered_squares};
 use proptest::prelude::*;
@@ -41,7 +42,42 @@ fn check<V: Value, const D: usize>(
             }
             let found = a.diagonal(options).expect("a diagonal").download().expect("a download");
             assert_eq!(found, expected, "{a:?}, {options:?}");
+            check_blocks(&a, &stored, V::from_f64(scale), options);
         }
+    }
+}
+
+/// Blocks of a matrix with these entries in its content, of which it is `scale` times the content, or the transpose.
+fn check_blocks<V: Value, const D: usize>(
+    a: &DeviceHiSparse<V, D>,
+    stored: &[(usize, usize, V)],
+    scale: V,
+    options: HiSparseQueuedOptions,
+) {
+    let (rows, cols) = (a.rows(), a.cols());
+    let blocks = [
+        (0..rows, 0..cols),
+        (rows / 3..rows / 3, 0..cols),
+        (rows / 2..rows, cols..cols),
+        (rows / 3..rows - rows / 4, cols / 5..cols - cols / 7),
+        (rows / 2..(rows / 2 + 1).min(rows), 0..cols),
+        (rows.saturating_sub(1)..rows, cols.saturating_sub(1)..cols),
+        (D.min(rows)..(2 * D).min(rows), 0..D.min(cols)),
+    ];
+    for (rows, cols) in blocks {
+        let entries = stored.iter().filter_map(|&(row, col, value)| {
+            let (row, col) = if a.is_transposed() { (col, row) } else { (row, col) };
+            let is_inside = rows.contains(&row) && cols.contains(&col);
+            is_inside.then(|| (row - rows.start, col - cols.start, scale * value))
+        });
+        let wanted = Csr::<V>::from_triplets(rows.len(), cols.len(), entries).expect("entries inside");
+        let block = a.block(rows.clone(), cols.clone(), options).expect("a block");
+        assert_eq!(
+            block.download().expect("a download"),
+            wanted,
+            "{rows:?} and {cols:?} of {a:?}, {options:?}"
+        );
+        block.add(V::ONE, &block, V::ONE).expect("a canonical matrix");
     }
 }
 
@@ -110,6 +146,32 @@ fn small_and_empty_matrices() {
             check_all_sizes(&device.device, shape, &vec![], options);
         }
         check_all_sizes(&device.device, (1, 1), &vec![(0, 0, -3.0)], options);
+    }
+}
+
+#[test]
+fn blocks_outside_are_refused() {
+    for device in devices() {
+        let a = device.device.upload(&tree::<f32, 32>((40, 700), &vec![(3, 5, 1.0)], false)).expect("upload");
+        let options = HiSparseQueuedOptions::default();
+        let refused = |a: &DeviceHiSparse<f32, 32>, rows, columns| {
+            a.block(rows, columns, options).expect_err("outside")
+        };
+        let error = refused(&a, 0..41, 0..700);
+        assert!(matches!(error, OpError::BlockRange { what: "rows", begin: 0, end: 41, len: 40 }), "{error}");
+        let error = refused(&a, 0..40, 701..701);
+        assert!(
+            matches!(error, OpError::BlockRange { what: "columns", begin: 701, end: 701, len: 700 }),
+            "{error}"
+        );
+        #[allow(clippy::reversed_empty_ranges)]
+        let error = refused(&a, 5..3, 0..1);
+        assert!(matches!(error, OpError::BlockRange { what: "rows", begin: 5, end: 3, len: 40 }), "{error}");
+        assert!(matches!(
+            refused(&a.transpose(), 0..700, 0..700),
+            OpError::BlockRange { what: "columns", .. }
+        ));
+        assert!(matches!(refused(&a, 0..usize::MAX, 0..1), OpError::BlockRange { .. }));
     }
 }
 

@@ -375,6 +375,8 @@ fn trees() {
     drive("A + Aᵀ by queues", upload, held, |a| values_of_tree(&a.add_with(&a.transpose(), queues)?));
     // The values are small integers, so the order of the additions does not matter.
     drive("norm", upload, held, |a| Ok(vec![a.frobenius_norm(HiSparseQueuedOptions::default())?]));
+    let blocks = HiSparseQueuedOptions::default();
+    drive("block", upload, held, |a| values_of(&a.block(0..a.rows() / 2, 0..a.cols(), blocks)?));
     drive("diagonal", upload, held, |a| Ok(a.diagonal(HiSparseQueuedOptions::default())?.download()?));
 }
 

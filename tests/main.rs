@@ -9,6 +9,7 @@ mod hisparse_pools;
 mod hisparse_queue;
 mod hisparse_queued_entries;
 mod hisparse_queued_sum;
+mod hisparse_sharing;
 mod hisparse_spgemm;
 mod hisparse_spmv;
 mod host_csr;

@@ -240,6 +240,8 @@ fn visit_hisparse(visitor: &mut impl Visitor) {
     visitor.visit::<hisparse::queue::HiSparseQueuedSpmv<f32>>();
     visitor.visit::<hisparse::queue::HiSparseSquares<f32>>();
     visitor.visit::<hisparse::queue::HiSparseDiagonal<f32>>();
+    visitor.visit::<hisparse::queue::HiSparseBlockCounts<f32>>();
+    visitor.visit::<hisparse::queue::HiSparseBlockEntries<f32>>();
 }
 
 /// What the machines are tested with.

@@ -11,8 +11,8 @@ use evenpath::spmv::{SpmvOptions, SpmvTransposedMethod, SpmvTransposedOptions};
 use evenpath::{Csr, Device, DeviceVec, Offset, Value, bf16, f16};
 
 use super::products::{
-    add, add_coo, add_trees, add_trees_queued, diagonal_of_tree, multiply_trees, norm_of_tree, sort_rows,
-    spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once, spmm, spmm_tree, transpose,
+    add, add_coo, add_trees, add_trees_queued, block_of_tree, diagonal_of_tree, multiply_trees, norm_of_tree,
+    sort_rows, spgemm_row_wise, spgemm_sorted, spgemm_sorted_at_once, spmm, spmm_tree, transpose,
 };
 use super::sequences::{
     axpby, dot, merge_keys, merge_pairs, reduce_by_keys, scan, scan_by_keys, scan_by_offsets, sort_keys,
@@ -89,6 +89,7 @@ pub(super) fn operations() -> Vec<Operation> {
         "SpAdd, HiSparse, queues", "`DeviceHiSparse::add_with`", add_trees_queued [f32 f64] [] false, false;
         "Frobenius norm, HiSparse", "`DeviceHiSparse::frobenius_norm`", norm_of_tree [f32 f64] [] false, false;
         "diagonal, HiSparse", "`DeviceHiSparse::diagonal`", diagonal_of_tree [f32 f64] [] true, true;
+        "block, HiSparse", "`DeviceHiSparse::block`", block_of_tree [f32 f64] [] false, true;
         "transpose, CSR", "`DeviceCsr::transpose`", transpose [f32 f64] [u32 u64] false, true;
         "sort rows, CSR", "`DeviceCsr::sort_rows`", sort_rows [f32 f64] [u32 u64] false, true;
         "scan", "`Scan::run`", scan [u32 i32 u64 f32 f64] [] true, true;

@@ -152,6 +152,15 @@ pub(super) fn diagonal_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnM
     Box::new(move || download(a.diagonal(HiSparseQueuedOptions::default()).expect("a diagonal")))
 }
 
+pub(super) fn block_of_tree<V: Value>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
+    let a = tree::<V>(device);
+    uploaded();
+    Box::new(move || {
+        let (rows, columns) = (a.rows() / 3..a.rows(), 0..a.cols() / 2);
+        download_csr(a.block(rows, columns, HiSparseQueuedOptions::default()).expect("a block"))
+    })
+}
+
 pub(super) fn transpose<V: Value, O: Offset>(device: &Device, uploaded: &mut dyn FnMut()) -> Run {
     let a = device.upload(&matrix::<V, O>()).expect("upload");
     uploaded();

@@ -112,6 +112,18 @@ pub enum OpError {
         /// Bits of a key.
         width: u32,
     },
+    /// A range of rows or columns that a matrix does not have.
+    #[error("{begin}..{end} is no range of the matrix's {len} {what}")]
+    BlockRange {
+        /// `rows` or `columns`.
+        what: &'static str,
+        /// The first.
+        begin: usize,
+        /// One more than the last.
+        end: usize,
+        /// How many the matrix has.
+        len: usize,
+    },
     /// The columns of a row do not increase.
     #[error(
         "{operand} is not canonical: in row {row}, column {column} comes after column {previous}; \

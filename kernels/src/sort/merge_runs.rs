@@ -65,8 +65,8 @@ kernel! {
     entries: {
         sort_merge_run_pairs_u32_u32 in sort_segments_32: <K = u32, V = u32>, 256 x 22;
         sort_merge_run_pairs_u32_u64 in sort_segments_32: <K = u32, V = u64>, 256 x 22;
-        sort_merge_run_pairs_u64_u32 in sort_segments_64: <K = u64, V = u32>, 256 x 16;
-        sort_merge_run_pairs_u64_u64 in sort_segments_64: <K = u64, V = u64>, 256 x 16;
+        sort_merge_run_pairs_u64_u32 in sort_segments_64: <K = u64, V = u32>, 256 x 16 resident 2;
+        sort_merge_run_pairs_u64_u64 in sort_segments_64: <K = u64, V = u64>, 256 x 16 resident 2;
     }
 }
 

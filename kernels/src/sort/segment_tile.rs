@@ -38,7 +38,7 @@ kernel! {
     shared: shared_bytes::<K, BLOCK, ITEMS>();
     body: SortSegmentKeys::sort_keys::<BLOCK, ITEMS>;
     entries: {
-        sort_segment_keys_u32 in sort_segments_32: <K = u32>, 256 x 11;
+        sort_segment_keys_u32 in sort_segments_32: <K = u32>, 256 x 11 resident 2;
         sort_segment_keys_u64 in sort_segments_64: <K = u64>, 256 x 8 resident 2;
     }
 }

@@ -57,6 +57,19 @@ impl<V: Value, const D: usize> HiSparse<V, D> {
         HiSparseEntries { matrix: self, nodes: Nodes::new(self), leaf: None }
     }
 
+    /// The entries in these rows and columns, which are in the matrix, with their places there. Only the nodes that have such
+    /// rows and columns are visited.
+    pub(crate) fn block_entries(
+        &self,
+        rows: Range<usize>,
+        cols: Range<usize>,
+    ) -> impl Iterator<Item = (usize, usize, V)> + '_ {
+        let mut entries = self.iter();
+        let block = if self.is_transposed() { [&cols, &rows] } else { [&rows, &cols] };
+        entries.nodes.block = block.map(|range| range.start as u64..range.end as u64);
+        entries.filter(move |(row, col, _)| rows.contains(row) && cols.contains(col))
+    }
+
     /// Every node, parents before children. A shared node appears at every position that it has in the matrix.
     pub fn nodes(&self) -> impl Iterator<Item = HiSparseNode> + '_ {
         Nodes::new(self).map(|(level, node)| self.describe(level, node))
@@ -86,13 +99,15 @@ struct Nodes<'a, V, const D: usize> {
     /// For each inner level on the current path, the node and its remaining children.
     parents: Vec<(PlacedNode, NodeEntries<'a, Reference>)>,
     root: Option<PlacedNode>,
+    /// The rows and columns of the content whose nodes are visited, besides the root.
+    block: [Range<u64>; 2],
 }
 
 impl<'a, V: Value, const D: usize> Nodes<'a, V, D> {
     fn new(matrix: &'a HiSparse<V, D>) -> Self {
         let reference = matrix.root();
         let root = (!reference.is_null()).then_some(PlacedNode { reference, row: 0, col: 0 });
-        Self { matrix, parents: Vec::new(), root }
+        Self { matrix, parents: Vec::new(), root, block: [0..u64::MAX, 0..u64::MAX] }
     }
 
     fn next_placed(&mut self) -> Option<PlacedNode> {
@@ -100,13 +115,26 @@ impl<'a, V: Value, const D: usize> Nodes<'a, V, D> {
             return Some(root);
         }
         while let Some((parent, children)) = self.parents.last_mut() {
-            if let Some((coordinates, reference)) = children.next() {
-                let (row, col) = unpack(coordinates);
-                return Some(parent.child(reference, row, col, D));
+            let Some((coordinates, reference)) = children.next() else {
+                self.parents.pop();
+                continue;
+            };
+            let (row, col) = unpack(coordinates);
+            let child = parent.child(reference, row, col, D);
+            if self.is_in_block(child, self.parents.len()) {
+                return Some(child);
             }
-            self.parents.pop();
         }
         None
+    }
+
+    /// Whether a node of a level has rows and columns of the block.
+    fn is_in_block(&self, node: PlacedNode, level: usize) -> bool {
+        let span = level_span(self.matrix.depth() - level, D);
+        [node.row, node.col].into_iter().zip(&self.block).all(|(at, range)| {
+            let begin = u64::from(at) * span;
+            begin < range.end && range.start < begin + span
+        })
     }
 }
 

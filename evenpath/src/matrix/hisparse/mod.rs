@@ -6,6 +6,7 @@ mod leaf_rows;
 pub(crate) mod leaves;
 pub(crate) mod node;
 mod share;
+mod share_pool;
 mod statistics;
 pub(crate) mod tree;
 mod validate;

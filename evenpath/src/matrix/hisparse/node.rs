@@ -6,7 +6,7 @@ use evenpath_kernels::hisparse::layout;
 use crate::Value;
 
 /// 16 bytes of a pool: the alignment of nodes and the unit of references.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable)]
 #[repr(C, align(16))]
 pub(crate) struct Unit([u32; 4]);
 

@@ -6,6 +6,7 @@ use evenpath_simt::{Element, Global, GlobalMut};
 
 use crate::device::{Device, DeviceError, DeviceKind, DeviceVec, Upload};
 use crate::matrix::hisparse::{Reference, Tree, Unit};
+use crate::op::OpError;
 use crate::{HiSparse, Value};
 
 /// A [`HiSparse`] matrix in a device's memory, uploaded by [`Device::upload`].
@@ -44,8 +45,8 @@ pub(super) struct Nodes {
     pub(super) rows: usize,
     pub(super) cols: usize,
     pub(super) nnz: usize,
-    /// The pool, in units of 16 bytes, the first of which belongs to no node.
-    pub(super) pool: DeviceVec<Unit>,
+    /// The pool, in units of 16 bytes, the first of which belongs to no node; other matrices may share it.
+    pub(super) pool: Arc<DeviceVec<Unit>>,
     pub(super) root: Reference,
     /// The number of nodes of each level from the root on, once it is known: a node counts as often as it is referred to.
     pub(super) level_sizes: OnceLock<Vec<usize>>,
@@ -60,7 +61,7 @@ impl<V: Value, const D: usize> Upload for HiSparse<V, D> {
             Content::Host(self.content())
         } else {
             let (rows, cols) = self.content_shape();
-            let pool = device.upload(self.units())?;
+            let pool = Arc::new(device.upload(self.units())?);
             let level_sizes = OnceLock::new();
             Content::Machine(Nodes { rows, cols, nnz: self.nnz(), pool, root: self.root(), level_sizes })
         };
@@ -93,7 +94,7 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
         }
     }
 
-    /// Bytes of the pool.
+    /// Bytes of the pool, which [matrices may share](Self::share_subtrees).
     pub fn pool_bytes(&self) -> u64 {
         match &*self.content {
             Content::Host(matrix) => matrix.pool().len() as u64,
@@ -143,6 +144,47 @@ impl<V: Value, const D: usize> DeviceHiSparse<V, D> {
             }
         };
         Ok(content.with_state(self.is_transposed, self.scale))
+    }
+
+    /// The same matrices, with a pool in common in which equal subtrees are stored once; otherwise as
+    /// [`HiSparse::share_subtrees`], through which it goes: the trees are copied to the host, and the pool back.
+    ///
+    /// ```
+    /// use evenpath::hisparse::{DeviceHiSparse, HiSparseOptions};
+    /// use evenpath::{Csr, Device};
+    ///
+    /// let a: Csr<f64> = Csr::from_triplets(300, 300, [(0, 0, 1.0), (299, 299, 3.0)])?;
+    /// let a = Device::best()?.upload(&a.to_hisparse::<128>(HiSparseOptions::default())?)?;
+    /// let shared = DeviceHiSparse::share_subtrees(&[a.clone(), a.scaled(2.0)])?;
+    /// assert_eq!(shared[0].pool_bytes(), a.pool_bytes());
+    /// assert_eq!(shared[1].download()?.get(299, 299), Some(6.0));
+    /// # Ok::<(), evenpath::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the matrices are on different devices, the pool would take more than 16 GiB, there is not enough memory, or the device
+    /// was lost.
+    pub fn share_subtrees(matrices: &[Self]) -> Result<Vec<Self>, OpError> {
+        let Some(Self { device, .. }) = matrices.first() else { return Ok(Vec::new()) };
+        for matrix in matrices {
+            device.check_same(matrix.device())?;
+        }
+        let hosts = matrices.iter().map(Self::download).collect::<Result<Vec<_>, _>>()?;
+        let hosts = HiSparse::share_subtrees(&hosts)?;
+        if device.kind() == DeviceKind::Cpu {
+            return Ok(hosts.iter().map(|host| device.upload(host)).collect::<Result<_, _>>()?);
+        }
+        let pool = Arc::new(device.upload(hosts[0].units())?);
+        let on_device = |host: &HiSparse<V, D>| {
+            let (rows, cols) = host.content_shape();
+            let level_sizes = OnceLock::new();
+            let nodes =
+                Nodes { rows, cols, nnz: host.nnz(), pool: pool.clone(), root: host.root(), level_sizes };
+            let (is_transposed, scale) = (host.is_transposed(), host.scale());
+            Self { content: Arc::new(Content::Machine(nodes)), device: device.clone(), is_transposed, scale }
+        };
+        Ok(hosts.iter().map(on_device).collect())
     }
 
     pub(super) fn content(&self) -> &Content<V, D> {

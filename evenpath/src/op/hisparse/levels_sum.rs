@@ -1,5 +1,7 @@
 //! Sums level by level: a kernel per level, one more to write the nodes. The host waits once, for the size of the pool.
 
+use std::sync::Arc;
+
 use evenpath_kernels::hisparse::sum::{
     HiSparseAddChildren, HiSparseAddLeaves, HiSparseCountSums, NodePairs, SUM_ENDS, SUM_LEVEL_UNITS,
     SUM_LEVEL_WORDS, SUM_ROOT, SumLevels, SumNodes, SumPlaces, children_shared_bytes, count_shared_bytes,
@@ -82,7 +84,7 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
         let mut pool = self.device.zeros::<Unit>(found.units)?;
         self.fill(&mut draft, &found, &mut pool)?;
         let Found { root, entries, level_sizes, .. } = found;
-        Ok(Nodes { rows, cols, nnz: entries, pool, root, level_sizes: level_sizes.into() })
+        Ok(Nodes { rows, cols, nnz: entries, pool: Arc::new(pool), root, level_sizes: level_sizes.into() })
     }
 
     /// Upper bounds on the number of nodes of each level: the nodes of both operands, and the squares of the matrix.

@@ -1,6 +1,7 @@
 //! Operations on a [`HiSparse`](crate::HiSparse), in host memory and on a device.
 
 mod add;
+mod block;
 mod convert;
 mod device;
 mod entries;

@@ -1,6 +1,6 @@
 //! Sums by queues: one kernel for all levels.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use evenpath_kernels::hisparse::sum::{
     ENTRIES, HiSparseQueuedSum, ROOT, SUM_RESULTS, SumPool, SumQueues, SumTrees, UNITS, queued_shared_bytes,
@@ -45,7 +45,14 @@ impl<V: Value, const D: usize> Sum<'_, V, D> {
                 pool.truncate(used as usize);
                 pool.shrink_to_fit()?;
                 let (nnz, root) = (entries as usize, Reference(root as u32));
-                return Ok(Nodes { rows, cols, nnz, pool, root, level_sizes: OnceLock::new() });
+                return Ok(Nodes {
+                    rows,
+                    cols,
+                    nnz,
+                    pool: Arc::new(pool),
+                    root,
+                    level_sizes: OnceLock::new(),
+                });
             }
             if units == MAX_UNITS {
                 return Err(too_large().into());

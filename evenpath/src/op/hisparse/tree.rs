@@ -1,7 +1,7 @@
 //! Builds a tree from sorted runs, on a machine: its nodes, their places in the pool, and the pool. Links and the entries of leaves
 //! are written afterwards.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use evenpath_kernels::Key as KernelKey;
 use evenpath_kernels::hisparse::{
@@ -172,12 +172,12 @@ impl Tree {
     /// The tree as a `rows` x `cols` matrix, once all is written.
     pub(super) fn into_nodes(self, rows: usize, cols: usize) -> Nodes {
         let (nnz, level_sizes) = (self.entries as usize, self.level_sizes.into());
-        Nodes { rows, cols, nnz, pool: self.pool, root: self.root, level_sizes }
+        Nodes { rows, cols, nnz, pool: Arc::new(self.pool), root: self.root, level_sizes }
     }
 }
 
 /// The tree of a matrix without nonzeros.
 pub(super) fn empty(device: &Device, rows: usize, cols: usize) -> Result<Nodes, OpError> {
     let level_sizes = OnceLock::new();
-    Ok(Nodes { rows, cols, nnz: 0, pool: device.zeros(1)?, root: Reference::NULL, level_sizes })
+    Ok(Nodes { rows, cols, nnz: 0, pool: Arc::new(device.zeros(1)?), root: Reference::NULL, level_sizes })
 }

@@ -24,8 +24,10 @@
 //! | y += αAx, also with Aᵀ | [`HiSparseQueuedSpmv`] | any |
 //! | the sum of the squares of all entries | [`HiSparseSquares`] | any |
 //! | the diagonal | [`HiSparseDiagonal`] | none |
+//! | the entries of a block of rows and columns | [`HiSparseBlockCounts`], [`HiSparseBlockEntries`] | none |
 //! | C = A + B, with either transposed | [`HiSparseQueuedSum`](super::sum::HiSparseQueuedSum) | none |
 
+mod block;
 mod blocks;
 mod dense;
 mod diagonal;
@@ -40,6 +42,7 @@ mod tree;
 mod walk;
 mod work;
 
+pub use block::{BlockEntries, BlockRange, HiSparseBlockCounts, HiSparseBlockEntries};
 pub use blocks::{run, run_shared_bytes, Found, Operation};
 pub use diagonal::{Diagonal, HiSparseDiagonal};
 pub use queues::{places_words, state_words, Queues, ROOT, WIDE};

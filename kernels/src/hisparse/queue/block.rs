@@ -1,0 +1,173 @@
+//! The entries of a block of a tree, by the queue scheduler.
+
+// Iterators over arrays leave registers for local memory.
+#![allow(clippy::needless_range_loop)]
+
+use evenpath_simt::atomic::{Ordering, Scope};
+use evenpath_simt::{kernel, parameters, Arena, GlobalMut};
+
+use super::{traverse, Entries, EntryOperation, Queues, Region, Tree, BLOCK as THREADS, SHARED_BYTES};
+use crate::spmv::AtomicFloat;
+
+parameters! {
+    /// Consecutive rows and columns of a matrix: the stored one, or its transpose.
+    pub struct BlockRange {
+        /// The first row.
+        pub first_row: u32,
+        /// Rows, not zero.
+        pub rows: u32,
+        /// The first column.
+        pub first_col: u32,
+        /// Columns, not zero.
+        pub cols: u32,
+        /// 1 if the matrix is the transpose of the stored one, else 0.
+        pub is_transposed: u32,
+    }
+}
+
+impl BlockRange {
+    /// Whether a node of the stored matrix has rows and columns of the block.
+    #[inline(always)]
+    fn meets(self, region: Region) -> bool {
+        let (row, col) =
+            if self.is_transposed == 0 { (region.row, region.col) } else { (region.col, region.row) };
+        let side = 1_u64 << region.side_log2;
+        let meets = |begin: u64, first: u32, len: u32| {
+            begin < u64::from(first) + u64::from(len) && u64::from(first) < begin + side
+        };
+        meets(row, self.first_row, self.rows) && meets(col, self.first_col, self.cols)
+    }
+
+    /// Calls `visit` with row and column in the block, and the number in `entries`, of those entries of a leaf that the block has.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn for_each<V: AtomicFloat, const N: usize>(
+        self,
+        (leaf_row, leaf_col): (u32, u32),
+        entries: &Entries<V, N>,
+        mut visit: impl FnMut(u32, u32, usize),
+    ) {
+        for k in 0..N {
+            let (row, col) =
+                (leaf_row + (entries.coordinates[k] >> 8), leaf_col + (entries.coordinates[k] & 0xff));
+            let (row, col) = if self.is_transposed == 0 { (row, col) } else { (col, row) };
+            // Before the block, the differences wrap around to large numbers.
+            let (row, col) = (row.wrapping_sub(self.first_row), col.wrapping_sub(self.first_col));
+            if entries.present[k] && row < self.rows && col < self.cols {
+                visit(row, col, k);
+            }
+        }
+    }
+}
+
+kernel! {
+    /// Counts the entries of each row of a block, and visits only the nodes that have a part of it.
+    pub struct HiSparseBlockCounts<V: AtomicFloat> {
+        /// The tree.
+        pub tree: Tree<V>,
+        /// The queues.
+        pub queues: Queues,
+        /// The block.
+        pub range: BlockRange,
+        /// Output: a count for each row of the block, zero before.
+        pub counts: GlobalMut<u32>,
+    }
+    shared: SHARED_BYTES;
+    body: HiSparseBlockCounts::count::<BLOCK>;
+    entries: {
+        hisparse_block_counts_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
+        hisparse_block_counts_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
+    }
+}
+
+/// Counts entries.
+#[derive(Clone, Copy)]
+struct Counts {
+    range: BlockRange,
+    counts: GlobalMut<u32>,
+}
+
+impl<V: AtomicFloat> EntryOperation<V> for Counts {
+    #[inline(always)]
+    fn enters(&self, region: Region) -> bool {
+        self.range.meets(region)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
+        self.range.for_each((row, col), &entries, |row, _, _| {
+            self.counts.fetch_add(row as usize, 1, Ordering::Relaxed, Scope::Device);
+        });
+    }
+}
+
+impl<V: AtomicFloat> HiSparseBlockCounts<V> {
+    #[inline(always)]
+    fn count<const BLOCK: usize>(self, arena: Arena) {
+        const { assert!(BLOCK == THREADS as usize, "one thread per child") };
+        traverse(arena, self.tree, self.queues, Counts { range: self.range, counts: self.counts });
+    }
+}
+
+kernel! {
+    /// Lists the entries of a block by rows, those of a row in no particular order.
+    pub struct HiSparseBlockEntries<V: AtomicFloat> {
+        /// The tree.
+        pub tree: Tree<V>,
+        /// The queues.
+        pub queues: Queues,
+        /// The output.
+        pub entries: BlockEntries<V>,
+    }
+    shared: SHARED_BYTES;
+    body: HiSparseBlockEntries::list::<BLOCK>;
+    entries: {
+        hisparse_block_entries_f32 in hisparse_queue_f32: <V = f32>, 128 x 1 resident 8;
+        hisparse_block_entries_f64 in hisparse_queue_f64: <V = f64>, 128 x 1 resident 6;
+    }
+}
+
+parameters! {
+    /// The entries of a block of a scaled tree.
+    pub struct BlockEntries<V: AtomicFloat> {
+        /// The block.
+        pub range: BlockRange,
+        /// Where the entries of each row of the block begin; afterwards, where they end.
+        pub places: GlobalMut<u32>,
+        /// Output: the entries' columns in the block.
+        pub column_indices: GlobalMut<u32>,
+        /// Output: the entries' values.
+        pub values: GlobalMut<V>,
+        /// Factor of the tree's values.
+        pub scale: V,
+        /// 1 if values are to be multiplied by the factor, else 0.
+        pub is_scaled: u32,
+    }
+}
+
+impl<V: AtomicFloat> EntryOperation<V> for BlockEntries<V> {
+    #[inline(always)]
+    fn enters(&self, region: Region) -> bool {
+        self.range.meets(region)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn entries<const N: usize>(&mut self, row: u32, col: u32, entries: Entries<V, N>) {
+        self.range.for_each((row, col), &entries, |row, col, k| {
+            let place = self.places.fetch_add(row as usize, 1, Ordering::Relaxed, Scope::Device) as usize;
+            let value = entries.values[k];
+            self.column_indices.store(place, col);
+            self.values.store(place, if self.is_scaled == 0 { value } else { self.scale * value });
+        });
+    }
+}
+
+impl<V: AtomicFloat> HiSparseBlockEntries<V> {
+    #[inline(always)]
+    fn list<const BLOCK: usize>(self, arena: Arena) {
+        const { assert!(BLOCK == THREADS as usize, "one thread per child") };
+        traverse(arena, self.tree, self.queues, self.entries);
+    }
+}
