@@ -36,6 +36,7 @@ mod spmv;
 mod spmv_methods;
 mod spmv_narrow;
 mod spmv_transposed;
+mod streams;
 mod threads;
 mod unsorted;
 mod vector;

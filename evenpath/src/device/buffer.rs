@@ -11,8 +11,9 @@ use super::{Backend, Device, DeviceError, Upload};
 
 /// A vector in a device's memory.
 ///
-/// Everything done with it is ordered on the device's stream. Functions that take or give host data wait for the copy;
-/// the others return at once. It may be dropped while kernels use it: they keep the memory until they are through.
+/// Everything done with it happens in the order in which it is asked, also by several [streams](super::Stream). Functions that take or
+/// give host data wait for the copy; the others return at once. It may be dropped while kernels use it: they keep the memory until
+/// they are through.
 ///
 /// ```
 /// let device = evenpath::Device::best()?;
@@ -49,7 +50,13 @@ impl Device {
         let mut buffer = self.uninitialized(len)?;
         if let Storage::Machine(allocation, len) = &mut buffer.storage {
             // SAFETY: the range is the whole buffer.
-            unsafe { allocation.machine.zero(allocation.block.address, byte_count::<T>(*len)?) }?;
+            unsafe {
+                allocation.machine.zero(
+                    self.stream_number(),
+                    allocation.block.address,
+                    byte_count::<T>(*len)?,
+                )
+            }?;
         }
         Ok(buffer)
     }
@@ -171,7 +178,11 @@ impl<T: Pod> DeviceVec<T> {
             Storage::Machine(allocation, _) => {
                 // SAFETY: the range is the whole buffer.
                 unsafe {
-                    allocation.machine.read(allocation.block.address, bytemuck::cast_slice_mut(values))
+                    allocation.machine.read(
+                        self.device().stream_number(),
+                        allocation.block.address,
+                        bytemuck::cast_slice_mut(values),
+                    )
                 }?;
             }
         }
@@ -193,7 +204,13 @@ impl<T: Pod> DeviceVec<T> {
                 let mut value = T::zeroed();
                 let address = allocation.block.address + (index * size_of::<T>()) as u64;
                 // SAFETY: the element is one of the buffer's.
-                unsafe { allocation.machine.read(address, bytemuck::bytes_of_mut(&mut value)) }?;
+                unsafe {
+                    allocation.machine.read(
+                        self.device().stream_number(),
+                        address,
+                        bytemuck::bytes_of_mut(&mut value),
+                    )
+                }?;
                 Ok(value)
             }
         }
@@ -206,11 +223,14 @@ impl<T: Pod> DeviceVec<T> {
     /// If the lengths differ (then nothing is written), or the device was lost.
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<(), DeviceError> {
         check_len(values.len(), self.len())?;
+        let stream = self.device().stream_number();
         match &mut self.storage {
             Storage::Host(own) => own.copy_from_slice(values),
             Storage::Machine(allocation, _) => {
                 // SAFETY: the range is the whole buffer.
-                unsafe { allocation.machine.write(allocation.block.address, bytemuck::cast_slice(values)) }?;
+                unsafe {
+                    allocation.machine.write(stream, allocation.block.address, bytemuck::cast_slice(values))
+                }?;
             }
         }
         Ok(())
@@ -222,11 +242,12 @@ impl<T: Pod> DeviceVec<T> {
     ///
     /// If the device was lost.
     pub fn set_zero(&mut self) -> Result<(), DeviceError> {
+        let stream = self.device().stream_number();
         match &mut self.storage {
             Storage::Host(own) => own.fill(T::zeroed()),
             Storage::Machine(allocation, len) => {
                 // SAFETY: the range is the whole buffer.
-                unsafe { allocation.machine.zero(allocation.block.address, byte_count::<T>(*len)?) }?;
+                unsafe { allocation.machine.zero(stream, allocation.block.address, byte_count::<T>(*len)?) }?;
             }
         }
         Ok(())
@@ -240,13 +261,14 @@ impl<T: Pod> DeviceVec<T> {
     pub fn copy_from(&mut self, source: &Self) -> Result<(), DeviceError> {
         self.device().check_same(source.device())?;
         check_len(source.len(), self.len())?;
+        let stream = self.device().stream_number();
         match (&source.storage, &mut self.storage) {
             (Storage::Host(from), Storage::Host(to)) => to.copy_from_slice(from),
             (Storage::Machine(from, len), Storage::Machine(to, _)) => {
                 let bytes = byte_count::<T>(*len)?;
                 // SAFETY: both ranges are whole buffers, of the same device and length, and different ones since one
                 // is borrowed mutably.
-                unsafe { to.machine.copy(from.block.address, to.block.address, bytes) }?;
+                unsafe { to.machine.copy(stream, from.block.address, to.block.address, bytes) }?;
             }
             _ => return Err(self.device().different_from(source.device())),
         }
@@ -260,6 +282,7 @@ impl<T: Pod> DeviceVec<T> {
     /// If there are not as many from `start` on or the devices differ (then nothing is written), or the device was lost.
     pub(crate) fn copy_from_at(&mut self, start: usize, source: &Self) -> Result<(), DeviceError> {
         self.device().check_same(source.device())?;
+        let stream = self.device().stream_number();
         let end = start.checked_add(source.len()).filter(|&end| end <= self.len());
         let Some(end) = end else {
             return Err(DeviceError::LengthMismatch {
@@ -273,7 +296,7 @@ impl<T: Pod> DeviceVec<T> {
                 let (offset, bytes) = (byte_count::<T>(start)?, byte_count::<T>(*len)?);
                 // SAFETY: the ranges are the whole source and a part of this buffer, of the same device, and different
                 // ones since one buffer is borrowed mutably.
-                unsafe { to.machine.copy(from.block.address, to.block.address + offset, bytes) }?;
+                unsafe { to.machine.copy(stream, from.block.address, to.block.address + offset, bytes) }?;
             }
             // Empty buffers are the host's on every device.
             (Storage::Host(from), Storage::Machine(..)) if from.is_empty() => {}

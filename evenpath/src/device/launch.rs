@@ -165,7 +165,8 @@ impl Device {
     /// # Safety
     ///
     /// The kernel's views are of live buffers on this device, as long as the kernel takes them to be, and no other
-    /// code writes them, or reads what the kernel writes, but in the order of the device's stream.
+    /// code writes them, or reads what the kernel writes, but through the device. The kernel reaches memory through its views only:
+    /// what is done in other streams is ordered by them.
     #[doc(hidden)]
     pub unsafe fn launch<K: Kernel>(
         &self,
@@ -189,7 +190,7 @@ impl Device {
         }
         // SAFETY: `info` is an instance of `K` for its types, so `pack` gives the parameters' arguments in order; the
         // caller vouches for the views.
-        unsafe { machine.launch(info, grid, dynamic_shared, &kernel.pack()) }
+        unsafe { machine.launch(self.stream_number(), info, grid, dynamic_shared, &kernel.pack()) }
     }
 
     /// Blocks of the kernel's instance `info`, each with `dynamic_shared` bytes of launch-sized shared memory, that the

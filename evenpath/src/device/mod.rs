@@ -1,8 +1,8 @@
 //! Devices: where matrices live and operations run.
 //!
 //! A [`Device`] is an NVIDIA GPU, the CPU, or a [simulated GPU](Device::simulated) that checks what kernels do. It has
-//! memory ([`DeviceVec`]) and one stream: everything asked of it happens in the order it was asked, from whatever
-//! thread, and the host waits only where it gets data.
+//! memory ([`DeviceVec`]) and a stream: everything asked of it happens in the order it was asked, from whatever
+//! thread, and the host waits only where it gets data. Work that is to run side by side is put on [`Stream`]s of its own.
 //!
 //! ```
 //! use evenpath::device::Device;
@@ -33,9 +33,11 @@ mod event;
 mod launch;
 mod machine;
 mod memory_limit;
+mod order;
 mod own_kernels;
 mod prepare;
 mod simulated;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod upload;
@@ -53,6 +55,7 @@ pub use evenpath_simt::host::{BlockOrder, MemoryOrder, SimulatedOptions};
 pub use event::Event;
 pub(crate) use launch::{Launch, Launcher, MAX_GRID, instance, variant};
 pub(crate) use prepare::Kernels;
+pub use stream::Stream;
 pub use upload::Upload;
 
 use machine::{Machine, Moment};
@@ -351,11 +354,11 @@ impl Device {
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         match &self.shared.backend {
             Backend::Cpu => Ok(()),
-            Backend::Machine(machine) => machine.synchronize(),
+            Backend::Machine(machine) => machine.synchronize(None),
         }
     }
 
-    /// Marks this place in the device's stream, to measure time.
+    /// Marks this place in the stream that the calling thread uses, to measure time.
     ///
     /// # Errors
     ///
@@ -363,7 +366,7 @@ impl Device {
     pub fn record(&self) -> Result<Event, DeviceError> {
         let moment = match &self.shared.backend {
             Backend::Cpu => Moment::Host(Instant::now()),
-            Backend::Machine(machine) => machine.record()?,
+            Backend::Machine(machine) => machine.record(self.stream_number())?,
         };
         Ok(Event::new(self.clone(), moment))
     }
