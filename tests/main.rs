@@ -3,6 +3,7 @@
 mod containers;
 mod format_products;
 mod formats;
+mod graphs;
 mod hisparse;
 mod hisparse_device;
 mod hisparse_pools;

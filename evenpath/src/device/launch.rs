@@ -2,6 +2,7 @@ use std::marker::PhantomData;
 
 use evenpath_simt::kernel::{Kernel, KernelInfo};
 
+use super::recording::Node;
 use super::{Backend, Device, DeviceError};
 
 /// The most blocks of a grid, on any GPU.
@@ -186,6 +187,10 @@ impl Device {
             return Err(self.no_kernels(info));
         };
         if grid == 0 {
+            return Ok(());
+        }
+        if self.is_recording() {
+            self.records(|| Node::Launch { kernel: info, grid, dynamic_shared, arguments: kernel.pack() });
             return Ok(());
         }
         // SAFETY: `info` is an instance of `K` for its types, so `pack` gives the parameters' arguments in order; the

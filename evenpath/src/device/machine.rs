@@ -4,8 +4,10 @@ use std::time::Instant;
 
 use evenpath_simt::kernel::{Argument, KernelInfo};
 
+use super::order::Access;
 use super::own_kernels::OwnKernels;
 use super::prepare::Kernels;
+use super::recording::Node;
 use super::{DeviceError, DeviceProperties};
 
 /// A machine with memory of its own that runs kernels. What is asked of one stream happens in the order in which it is asked; of what
@@ -68,6 +70,13 @@ pub(crate) trait Machine: Send + Sync {
     /// Blocks of a kernel, each with `dynamic_shared` bytes of launch-sized shared memory, that the machine runs at once.
     fn resident_blocks(&self, kernel: &'static KernelInfo, dynamic_shared: u32) -> Result<u32, DeviceError>;
 
+    /// Makes what launches all of these operations at once, in their order; `None` where the machine has no such thing.
+    ///
+    /// The kernels' arguments are as for [`launch`](Self::launch).
+    unsafe fn instantiate(&self, _nodes: &[Node]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
+        Ok(None)
+    }
+
     /// Waits for everything in a stream, or in all.
     fn synchronize(&self, stream: Option<u32>) -> Result<(), DeviceError>;
 
@@ -87,6 +96,23 @@ pub(crate) trait Machine: Send + Sync {
     fn injected_failure(&self) -> Option<u64> {
         None
     }
+}
+
+/// Operations of a machine that are launched at once.
+pub(crate) trait Executable: Send {
+    /// Launches them in a stream, which they leave as if launched one by one. They access memory as given.
+    ///
+    /// # Safety
+    ///
+    /// All memory of the operations is live.
+    unsafe fn launch(&self, stream: u32, accesses: &[Access]) -> Result<(), DeviceError>;
+
+    /// Replaces the operations' arguments; `false` if the operations differ by more, or this cannot be done.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Machine::instantiate`].
+    unsafe fn update(&mut self, nodes: &[Node]) -> Result<bool, DeviceError>;
 }
 
 /// Memory of a machine.

@@ -25,17 +25,20 @@
 //!
 //! or turns the feature `cuda` off.
 
+mod allocation;
 mod buffer;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod error;
 mod event;
+mod graph;
 mod launch;
 mod machine;
 mod memory_limit;
 mod order;
 mod own_kernels;
 mod prepare;
+mod recording;
 mod simulated;
 mod stream;
 #[cfg(test)]
@@ -53,6 +56,7 @@ pub use error::{DeviceError, Version};
 #[doc(inline)]
 pub use evenpath_simt::host::{BlockOrder, MemoryOrder, SimulatedOptions};
 pub use event::Event;
+pub use graph::Graph;
 pub(crate) use launch::{Launch, Launcher, MAX_GRID, instance, variant};
 pub(crate) use prepare::Kernels;
 pub use stream::Stream;
@@ -352,6 +356,7 @@ impl Device {
     ///
     /// If a kernel made a mistake, now or earlier.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
+        self.refuse_in_graph("the host waits for the device")?;
         match &self.shared.backend {
             Backend::Cpu => Ok(()),
             Backend::Machine(machine) => machine.synchronize(None),
@@ -364,6 +369,7 @@ impl Device {
     ///
     /// If the device was lost.
     pub fn record(&self) -> Result<Event, DeviceError> {
+        self.refuse_in_graph("an event is recorded")?;
         let moment = match &self.shared.backend {
             Backend::Cpu => Moment::Host(Instant::now()),
             Backend::Machine(machine) => machine.record(self.stream_number())?,

@@ -20,7 +20,7 @@ pub(super) struct Step {
 
 /// A range of addresses that an operation reads or writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Access {
+pub(crate) struct Access {
     pub(super) range: Range<u64>,
     pub(super) is_write: bool,
 }

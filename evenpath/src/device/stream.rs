@@ -95,6 +95,7 @@ impl Stream {
     ///
     /// If a kernel made a mistake, now or earlier.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
+        self.device.refuse_in_graph("the host waits for a stream")?;
         match self.device.backend() {
             Backend::Cpu => Ok(()),
             Backend::Machine(machine) => machine.synchronize(Some(self.number)),

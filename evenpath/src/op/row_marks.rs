@@ -5,7 +5,7 @@ use evenpath_kernels::reduce::MarkRows;
 use super::sets::first_descent;
 use super::{OpError, instance};
 use crate::MatrixError;
-use crate::device::DeviceVec;
+use crate::device::{DeviceError, DeviceVec};
 use crate::scalar::Offset;
 
 /// The row offsets of a matrix in another form, which suits any row lengths.
@@ -51,6 +51,10 @@ pub(super) fn check_row_offsets<O: Offset, T: bytemuck::Pod>(
     values: &DeviceVec<T>,
 ) -> Result<(), OpError> {
     values.device().check_same(row_offsets.device())?;
+    // What is checked must stay as it is until the operation is done with it.
+    if row_offsets.is_in_graph() {
+        return Err(DeviceError::WrittenByGraph { what: "row offsets" }.into());
+    }
     let Some(rows) = row_offsets.len().checked_sub(1) else {
         return Err(MatrixError::RowOffsetsLength { rows: 0, found: 0 }.into());
     };

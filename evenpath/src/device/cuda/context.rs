@@ -145,17 +145,17 @@ impl Core {
         }
     }
 
-    /// Launches through `launch`, in a stream, and notes the kernel.
+    /// Launches through `launch`, in a stream, and notes the kernels.
     pub(super) fn launch(
         &self,
-        kernel: &'static str,
+        kernels: &[&'static str],
         stream: u32,
         launch: impl FnOnce() -> Result<(), CallError>,
     ) -> Result<(), CallError> {
-        // Held across the launch, so that whoever sees its fault finds its name.
+        // Held across the launch, so that whoever sees a fault finds their names.
         let mut log = self.log.lock();
         launch()?;
-        log.launched(kernel, stream);
+        kernels.iter().for_each(|kernel| log.launched(kernel, stream));
         Ok(())
     }
 

@@ -7,6 +7,7 @@ mod driver;
 mod entry;
 mod failure;
 mod fault;
+mod graph;
 mod landing;
 mod launch_log;
 mod module;
@@ -19,14 +20,15 @@ use std::sync::Arc;
 
 use cust::CudaApiVersion;
 use cust::device::{Device as Gpu, DeviceAttribute};
-use cust::sys::{self, CUdevice_attribute, CUresult};
+use cust::sys::{self, CUdevice_attribute, CUfunction, CUresult, CUstream};
 use evenpath_simt::kernel::{Argument, KernelInfo};
 use parking_lot::Mutex;
 
-use super::machine::{Block, Machine, Moment};
+use super::machine::{Block, Executable, Machine, Moment};
 use super::order::Access;
 use super::own_kernels::OwnKernels;
 use super::prepare::Kernels;
+use super::recording::Node;
 use super::{DeviceError, DeviceProperties, Version};
 use cache::Cache;
 use context::{Core, Live, Mark, allocate, free};
@@ -129,6 +131,36 @@ fn memory_info() -> Result<(u64, u64), CallError> {
     // SAFETY: both are live for the call.
     check_raw("cuMemGetInfo", unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) })?;
     Ok((free as u64, total as u64))
+}
+
+/// Launches blocks of threads with so many bytes of dynamic shared memory each.
+///
+/// # Safety
+///
+/// The function is of a module in the current context, the parameters are its own, and memory that they name is live.
+unsafe fn launch(
+    function: CUfunction,
+    (grid, block_size, dynamic_shared): (u32, u32, u32),
+    stream: CUstream,
+    parameters: &ParameterBytes,
+) -> Result<(), CallError> {
+    let mut pointers = parameters.pointers();
+    // SAFETY: the caller's; the driver copies the parameters before the call returns.
+    check_raw("cuLaunchKernel", unsafe {
+        sys::cuLaunchKernel(
+            function,
+            grid,
+            1,
+            1,
+            block_size,
+            1,
+            1,
+            dynamic_shared,
+            stream,
+            pointers.as_mut_ptr(),
+            std::ptr::null_mut(),
+        )
+    })
 }
 
 impl Machine for Cuda {
@@ -261,33 +293,21 @@ impl Machine for Cuda {
             return Err(DeviceError::Launch { device: self.core.label.clone(), kernel: kernel.name, reason });
         }
         let parameters = ParameterBytes::new(kernel, arguments);
-        let mut pointers = parameters.pointers();
         self.core.with(|live| {
             let function = live.modules.lock().function(kernel, dynamic_shared)?;
-            let mut launch = |to| {
-                // SAFETY: the function is of a module in the current context. The caller vouches for the number and
-                // kinds of the arguments, whose bytes live until the call returns: the driver copies them.
-                check_raw("cuLaunchKernel", unsafe {
-                    sys::cuLaunchKernel(
-                        function,
-                        grid,
-                        1,
-                        1,
-                        kernel.block_size,
-                        1,
-                        1,
-                        dynamic_shared,
-                        to,
-                        pointers.as_mut_ptr(),
-                        std::ptr::null_mut(),
-                    )
-                })
-            };
+            let size = (grid, kernel.block_size, dynamic_shared);
             let accesses = || Access::of_launch(kernel, arguments);
-            Ok(live
-                .streams
-                .enqueue(stream, accesses, |to| self.core.launch(kernel.name, stream, || launch(to)))?)
+            Ok(live.streams.enqueue(stream, accesses, |to| {
+                // SAFETY: the function is of a module in the current context, and the caller vouches for the arguments.
+                self.core
+                    .launch(&[kernel.name], stream, || unsafe { launch(function, size, to, &parameters) })
+            })?)
         })
+    }
+
+    unsafe fn instantiate(&self, nodes: &[Node]) -> Result<Option<Box<dyn Executable>>, DeviceError> {
+        // SAFETY: the caller's.
+        Ok(Some(Box::new(unsafe { graph::Executable::new(&self.core, nodes) }?)))
     }
 
     fn add_kernels(&self, kernels: OwnKernels<'_>) -> Result<(), DeviceError> {
